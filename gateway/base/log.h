@@ -1,0 +1,30 @@
+// The log as the core sees it: one event a line, named fields, no formatting before the level says
+// that somebody reads it. The edge (metrics/log_writer) renders JSON or text.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string_view>
+#include <variant>
+
+#include "gateway/base/time.h"
+
+namespace stdgate {
+
+enum class LogLevel : uint8_t { debug, info, warn, error, off };
+
+struct LogField {
+  std::string_view key;  // a JSON-safe literal
+  std::variant<std::string_view, int64_t, uint64_t, double, bool> value;
+};
+
+class Log {
+ public:
+  virtual ~Log() = default;
+  [[nodiscard]] virtual bool enabled(LogLevel level) const = 0;
+  // `event` is a short constant phrase; what varies stands in the fields. Fields are copied.
+  virtual void write(LogLevel level, std::string_view event,
+                     std::initializer_list<LogField> fields) = 0;
+};
+
+}  // namespace stdgate

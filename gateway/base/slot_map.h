@@ -1,0 +1,110 @@
+// SlotMap: entries addressed by handles that go stale when their entry is released.
+//
+// Job: let one part of the tree refer to an object of another without a pointer. A handle is an
+// index plus the generation of its slot; after release() every copy of the handle misses.
+// Entries are neither moved nor destroyed on release: acquire() hands out a used entry as it was
+// left, so strings inside keep their capacity and the steady state allocates nothing.
+// Slots are reused oldest first, so a generation comes round as late as possible.
+// Limit: `capacity`, given at construction.
+#pragma once
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+namespace stdgate {
+
+struct Handle {
+  static constexpr uint32_t kNone = UINT32_MAX;
+  uint32_t index = kNone;
+  uint32_t generation = 0;
+
+  friend bool operator==(const Handle&, const Handle&) = default;
+  [[nodiscard]] bool is_none() const { return index == kNone; }
+};
+
+template <class T>
+class SlotMap {
+ public:
+  explicit SlotMap(size_t capacity) : capacity_(capacity) {}
+  SlotMap(const SlotMap&) = delete;
+  SlotMap& operator=(const SlotMap&) = delete;
+
+  // Nothing when `capacity` entries are in use.
+  std::optional<Handle> acquire() {
+    if (free_head_ == Handle::kNone && slots_.size() == capacity_) return std::nullopt;
+    uint32_t index = free_head_;
+    if (index == Handle::kNone) {
+      index = static_cast<uint32_t>(slots_.size());
+      slots_.emplace_back();
+    } else {
+      free_head_ = slots_[index].next_free;
+      if (free_head_ == Handle::kNone) free_tail_ = Handle::kNone;
+    }
+    Slot& slot = slots_[index];
+    slot.live = true;
+    ++size_;
+    return Handle{index, slot.generation};
+  }
+
+  // Null when the handle is stale or was never given out.
+  T* find(Handle handle) {
+    if (handle.index >= slots_.size()) return nullptr;
+    Slot& slot = slots_[handle.index];
+    return slot.live && slot.generation == handle.generation ? &slot.value : nullptr;
+  }
+  const T* find(Handle handle) const { return const_cast<SlotMap*>(this)->find(handle); }
+
+  // The live entry at `index` whatever its generation, with its full handle in `*handle`.
+  T* find_index(uint32_t index, Handle* handle) {
+    if (index >= slots_.size() || !slots_[index].live) return nullptr;
+    *handle = Handle{index, slots_[index].generation};
+    return &slots_[index].value;
+  }
+
+  void release(Handle handle) {
+    assert(find(handle) != nullptr);
+    Slot& slot = slots_[handle.index];
+    slot.live = false;
+    ++slot.generation;
+    slot.next_free = Handle::kNone;
+    if (free_tail_ == Handle::kNone) {
+      free_head_ = handle.index;
+    } else {
+      slots_[free_tail_].next_free = handle.index;
+    }
+    free_tail_ = handle.index;
+    --size_;
+  }
+
+  // Calls visit(Handle, T&) for each live entry. The visitor may release entries, not acquire.
+  template <class Visitor>
+  void for_each(Visitor&& visit) {
+    for (uint32_t index = 0; index < slots_.size(); ++index) {
+      Slot& slot = slots_[index];
+      if (slot.live) visit(Handle{index, slot.generation}, slot.value);
+    }
+  }
+
+  [[nodiscard]] size_t size() const { return size_; }
+  [[nodiscard]] size_t capacity() const { return capacity_; }
+
+ private:
+  struct Slot {
+    T value{};
+    uint32_t generation = 0;
+    uint32_t next_free = Handle::kNone;
+    bool live = false;
+  };
+
+  const size_t capacity_;
+  std::deque<Slot> slots_;
+  size_t size_ = 0;
+  // The free slots as a queue: taken at the head, returned at the tail.
+  uint32_t free_head_ = Handle::kNone;
+  uint32_t free_tail_ = Handle::kNone;
+};
+
+}  // namespace stdgate

@@ -1,0 +1,91 @@
+#include "gateway/base/timers.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stdgate {
+
+void Timer::arm(TimePoint due) {
+  disarm();
+  due_ = due;
+  queue_.insert(this);
+}
+
+void Timer::disarm() {
+  if (position_ != TimerQueue::kNotQueued) queue_.erase(this);
+  if (firing_) {
+    std::replace(queue_.firing_.begin(), queue_.firing_.end(), this, static_cast<Timer*>(nullptr));
+    firing_ = false;
+  }
+}
+
+std::optional<TimePoint> TimerQueue::next_due() const {
+  if (heap_.empty()) return std::nullopt;
+  return heap_.front()->due_;
+}
+
+void TimerQueue::run_due(TimePoint now) {
+  while (!heap_.empty() && heap_.front()->due_ <= now) {
+    Timer* timer = heap_.front();
+    erase(timer);
+    timer->firing_ = true;
+    firing_.push_back(timer);
+  }
+  // By index: a callback may disarm or destroy timers that are still to fire (they become null).
+  for (size_t i = 0; i < firing_.size(); ++i) {
+    Timer* timer = firing_[i];
+    if (timer == nullptr) continue;
+    firing_[i] = nullptr;
+    timer->firing_ = false;
+    timer->callback_();
+  }
+  firing_.clear();
+}
+
+void TimerQueue::insert(Timer* timer) {
+  heap_.push_back(timer);
+  timer->position_ = heap_.size() - 1;
+  sift_up(timer->position_);
+}
+
+void TimerQueue::erase(Timer* timer) {
+  const size_t position = timer->position_;
+  timer->position_ = kNotQueued;
+  Timer* last = heap_.back();
+  heap_.pop_back();
+  if (last == timer) return;
+  place(position, last);
+  sift_up(position);
+  sift_down(last->position_);
+}
+
+void TimerQueue::place(size_t position, Timer* timer) {
+  heap_[position] = timer;
+  timer->position_ = position;
+}
+
+void TimerQueue::sift_up(size_t position) {
+  Timer* timer = heap_[position];
+  while (position > 0) {
+    const size_t parent = (position - 1) / 2;
+    if (heap_[parent]->due_ <= timer->due_) break;
+    place(position, heap_[parent]);
+    position = parent;
+  }
+  place(position, timer);
+}
+
+void TimerQueue::sift_down(size_t position) {
+  Timer* timer = heap_[position];
+  for (;;) {
+    size_t child = 2 * position + 1;
+    if (child >= heap_.size()) break;
+    if (child + 1 < heap_.size() && heap_[child + 1]->due_ < heap_[child]->due_) ++child;
+    if (timer->due_ <= heap_[child]->due_) break;
+    place(position, heap_[child]);
+    position = child;
+  }
+  place(position, timer);
+}
+
+}  // namespace stdgate

@@ -1,0 +1,72 @@
+// Timers: one-shot alarms kept in a queue that the edge drives.
+//
+// Job: give the core deadlines without a clock or a loop. The edge asks next_due() how long it may
+// sleep and calls run_due(now) after it; a simulation does the same with invented time.
+// Owner: a Timer belongs to the object whose callback it calls and disarms itself when that object
+// goes. The queue outlives all its timers. Callbacks run from run_due() only, never from arm().
+// Limit: none of its own; there is one timer per child, pool and connection, not per call.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "gateway/base/time.h"
+
+namespace stdgate {
+
+class Timer;
+
+class TimerQueue {
+ public:
+  TimerQueue() = default;
+  TimerQueue(const TimerQueue&) = delete;
+  TimerQueue& operator=(const TimerQueue&) = delete;
+
+  // When the earliest timer is due; nothing when none is armed.
+  [[nodiscard]] std::optional<TimePoint> next_due() const;
+
+  // Fires, in order of time, what is due at `now`. A timer armed by a callback for `now` or earlier
+  // fires in the next call, so that a callback cannot keep the loop here.
+  void run_due(TimePoint now);
+
+ private:
+  friend class Timer;
+  static constexpr size_t kNotQueued = SIZE_MAX;
+
+  void insert(Timer* timer);
+  void erase(Timer* timer);
+  void sift_up(size_t position);
+  void sift_down(size_t position);
+  void place(size_t position, Timer* timer);
+
+  // A binary heap by due_; each timer knows its position, so disarming is O(log n).
+  std::vector<Timer*> heap_;
+  std::vector<Timer*> firing_;
+};
+
+class Timer {
+ public:
+  Timer(TimerQueue& queue, std::function<void()> callback)
+      : queue_(queue), callback_(std::move(callback)) {}
+  ~Timer() { disarm(); }
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+
+  // Arms, or moves, the timer.
+  void arm(TimePoint due);
+  void disarm();
+  [[nodiscard]] bool armed() const { return position_ != TimerQueue::kNotQueued || firing_; }
+  [[nodiscard]] TimePoint due() const { return due_; }
+
+ private:
+  friend class TimerQueue;
+  TimerQueue& queue_;
+  std::function<void()> callback_;
+  TimePoint due_{};
+  size_t position_ = TimerQueue::kNotQueued;
+  bool firing_ = false;  // taken off the heap, about to be called by run_due()
+};
+
+}  // namespace stdgate

@@ -1,0 +1,31 @@
+// What a backend may be called.
+#include "gateway/config/backend_name.h"
+
+#include <algorithm>
+#include <array>
+
+#include "gateway/config/config_ranges.h"
+
+namespace stdgate {
+namespace {
+
+// First words of paths that the gateway serves itself.
+constexpr std::array<std::string_view, 9> kReservedNames{
+    "rpc", "ws", "mcp", "sse", "messages", "healthz", "readyz", "metrics", "debug"};
+
+}  // namespace
+
+tl::expected<void, std::string> check_backend_name(std::string_view name) {
+  if (std::find(kReservedNames.begin(), kReservedNames.end(), name) != kReservedNames.end()) {
+    return tl::unexpected("'" + std::string(name) +
+                          "' is a path of the gateway itself; choose another name");
+  }
+  if (name.empty() || name.size() > kMaxBackendName ||
+      name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-") != std::string_view::npos) {
+    return tl::unexpected("a backend's name has 1 to " + std::to_string(kMaxBackendName) +
+                          " characters out of a-z, 0-9, '_' and '-'");
+  }
+  return {};
+}
+
+}  // namespace stdgate

@@ -1,0 +1,121 @@
+// Config: the resolved configuration, a plain value without a trace of YAML or command line.
+// Made by config_parser.h and checked there, once; afterwards everybody may rely on it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gateway/base/log.h"
+#include "gateway/base/time.h"
+#include "gateway/rpc/framer.h"
+
+namespace stdgate {
+
+enum class Protocol : uint8_t { jsonrpc, mcp };
+
+struct PoolConfig {
+  uint32_t min = 0;               // children kept running
+  uint32_t max = 16;              // children at most, 1 to 1024
+  uint32_t max_in_flight = 256;   // calls in flight per child, 1 to 4096; 1: one at a time
+  uint32_t queue = 1024;          // calls waiting for a child, at most
+  size_t queue_bytes = 64 << 20;  // of their messages; never less than LimitsConfig::message
+  Duration start_timeout = std::chrono::seconds(30);
+  Duration idle_timeout = std::chrono::minutes(5);  // then a child above `min` is ended
+  Duration grace = std::chrono::seconds(2);  // end of input -> SIGTERM -> SIGKILL, each after this
+  Duration backoff_min = std::chrono::milliseconds(100);  // before a restart, doubled each time
+  Duration backoff_max = std::chrono::seconds(30);
+  uint32_t breaker_failures = 5;  // failures in a row that open the breaker
+
+  friend bool operator==(const PoolConfig&, const PoolConfig&) = default;
+};
+
+// setrlimit(2) for a child; absent: inherited.
+struct ResourceLimits {
+  std::optional<uint64_t> address_space_bytes;
+  std::optional<uint64_t> cpu_seconds;
+  std::optional<uint64_t> open_files;
+  std::optional<uint64_t> processes;
+
+  friend bool operator==(const ResourceLimits&, const ResourceLimits&) = default;
+};
+
+struct BackendConfig {
+  std::string name;                  // [a-z0-9_-]+, at most 64 bytes; unique
+  std::vector<std::string> command;  // argv, not empty
+  Protocol protocol = Protocol::mcp;
+  Framing framing = Framing::newline;
+  bool is_default = false;  // also served at the root
+  std::map<std::string, std::string> env;
+  std::vector<std::string> env_inherit;  // names, or prefixes ending in '*'
+  std::string cwd;
+  std::string user;
+  ResourceLimits rlimits;
+  Duration timeout = std::chrono::seconds(60);  // of a call, queue included
+  std::string cancel_method;                    // jsonrpc only; empty: the child is not told
+  bool expose_fault_details = false;
+  PoolConfig pool;
+
+  friend bool operator==(const BackendConfig&, const BackendConfig&) = default;
+};
+
+struct LimitsConfig {
+  size_t message = 16 << 20;    // one JSON-RPC message or HTTP body, either direction
+  size_t headers = 16 << 10;    // an HTTP request's header block
+  size_t batch = 1000;          // messages in a batch
+  size_t depth = 128;           // nesting
+  size_t connections = 10000;   // open client connections
+  size_t buffered = 512 << 20;  // request bodies held in memory at once, over all connections
+  size_t outbox = 4 << 20;      // unsent bytes of one event stream before it is ended
+
+  friend bool operator==(const LimitsConfig&, const LimitsConfig&) = default;
+};
+
+struct TimeoutsConfig {
+  Duration header = std::chrono::seconds(10);  // first byte of a request to the end of its headers
+  Duration body = std::chrono::seconds(30);    // without a byte of the body, or of the answer taken
+  Duration idle = std::chrono::seconds(75);    // between requests
+  Duration drain = std::chrono::seconds(20);   // at shutdown
+  Duration keep_alive = std::chrono::seconds(15);  // a comment on a silent event stream
+
+  friend bool operator==(const TimeoutsConfig&, const TimeoutsConfig&) = default;
+};
+
+enum class LogFormat : uint8_t { json, text };
+
+struct LogConfig {
+  LogLevel level = LogLevel::info;
+  LogFormat format = LogFormat::text;
+  bool calls = true;                // one line per call
+  bool payloads = false;            // bodies, at level debug
+  size_t payload_limit = 2048;      // bytes shown of a body
+  std::vector<std::string> redact;  // member names whose values are hidden in logged bodies
+
+  friend bool operator==(const LogConfig&, const LogConfig&) = default;
+};
+
+struct MetricsConfig {
+  std::vector<double> buckets;  // seconds, ascending; never empty
+  size_t methods = 500;         // names per backend, the rest is "_other"
+
+  friend bool operator==(const MetricsConfig&, const MetricsConfig&) = default;
+};
+
+struct Config {
+  std::vector<std::string> listen;           // "127.0.0.1:8080", "[::]:8080", "unix:/path"
+  std::string admin;                         // same form; empty: no admin listener
+  std::vector<std::string> allowed_origins;  // beside loopback ones; "*" for any
+  std::vector<std::string> allowed_hosts;
+  std::vector<BackendConfig> backends;  // at least one
+  LimitsConfig limits;
+  TimeoutsConfig timeouts;
+  LogConfig log;
+  MetricsConfig metrics;
+
+  friend bool operator==(const Config&, const Config&) = default;
+};
+
+}  // namespace stdgate

@@ -1,0 +1,56 @@
+// Reading gateway.yaml: strict, and with all errors of a file at once.
+//
+// Unknown keys (with the nearest known one), wrong types, values out of range, duplicate keys and
+// names without a value in ${NAME} are errors with line, column and path. ${NAME} and
+// ${NAME:-default} expand in every value after the YAML has been parsed, so that a variable cannot
+// inject structure; $$ is a dollar sign, and so is a $ before anything else. Durations: 250ms, 30s, 5m, 1h;
+// sizes: 512, 64KiB, 16MiB, 1GiB.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <variant>
+#include <vector>
+
+#include "gateway/config/config.h"
+
+namespace stdgate {
+
+struct ConfigError {
+  int line = 0;    // 1-based; 0 when it has no place in the file (command line)
+  int column = 0;  // 1-based
+  std::string path;     // "backends.everything.pool.max"
+  std::string message;  // what is wrong and what to do
+  // "gateway.yaml:7:12: backends.everything.pool.maxx: unknown key; did you mean 'max'?"
+  [[nodiscard]] std::string to_string(std::string_view file) const;
+};
+
+// The value of an environment variable, nothing when unset. Passed in so that tests need no real
+// environment.
+using Environment = std::function<std::optional<std::string>(const std::string&)>;
+
+// A value from outside the file (a flag). It replaces what the file says at `path`, is held to the
+// same rules, and is taken literally: nothing in it expands. Its errors have line 0.
+struct Setting {
+  std::vector<std::string> path;  // {"backends", "demo", "pool", "max"}
+  std::variant<std::string, std::vector<std::string>> value;
+};
+
+// With settings alone (`yaml` empty) this reads a command line. Errors are sorted by place.
+tl::expected<Config, std::vector<ConfigError>> parse_config(
+    const std::string& yaml, const Environment& environment,
+    const std::vector<Setting>& settings = {});
+
+// The resolved configuration as YAML that parse_config() reads back to the same Config, except that
+// secrets are hidden: values of `env` whose name or value looks like one (…KEY, …TOKEN, …SECRET,
+// …PASSWORD, …), and the password of user:password@ in the command. What is empty is left out.
+std::string print_config(const Config& config);
+
+// Of digits and one unit; the error says what to write.
+tl::expected<Duration, std::string> parse_duration(std::string_view text);
+tl::expected<size_t, std::string> parse_size(std::string_view text);
+
+}  // namespace stdgate

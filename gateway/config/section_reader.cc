@@ -1,0 +1,222 @@
+// Reading a YAML tree by its schema.
+#include "gateway/config/section_reader.h"
+
+#include <algorithm>
+#include <set>
+
+#include "gateway/config/nearest_word.h"
+#include "gateway/config/value_parser.h"
+#include "gateway/config/variable_expansion.h"
+
+namespace stdgate {
+namespace {
+
+constexpr size_t kMaxQuoted = 60;  // bytes of a value that a message repeats
+
+std::string quoted(const std::string& text) {
+  if (text.size() <= kMaxQuoted) return "'" + text + "'";
+  return "'" + text.substr(0, kMaxQuoted) + "…'";
+}
+
+std::string from_to(const std::string& min, const std::string& max) {
+  return " from " + min + " to " + max;
+}
+
+}  // namespace
+
+void Value::fail(const std::string& message) const {
+  // Nothing has no place: yaml-cpp names the next token's.
+  fail_at(node_.IsNull() ? key_mark_ : node_.Mark(), path_, message);
+}
+
+void Value::fail_at_key(const std::string& message) const { fail_at(key_mark_, path_, message); }
+
+void Value::fail_at_key(std::string_view key, const std::string& message) const {
+  fail_at(key_mark_, child_path(std::string(key)), message);
+}
+
+void Value::fail_at(const YAML::Mark& mark, const std::string& path,
+                    const std::string& message) const {
+  ConfigError error;
+  if (!mark.is_null()) {
+    error.line = mark.line + 1;
+    error.column = mark.column + 1;
+  }
+  error.path = path;
+  error.message = message;
+  reading_.get().errors.push_back(std::move(error));
+}
+
+std::string Value::child_path(const std::string& key) const {
+  return path_.empty() ? key : path_ + "." + key;
+}
+
+std::string Value::found() const {
+  if (node_.IsMap()) return "a map";
+  if (node_.IsSequence()) return "a list";
+  if (!node_.IsScalar()) return "nothing";
+  return quoted(node_.Scalar());
+}
+
+std::optional<std::string> Value::text() const {
+  if (!node_.IsScalar()) {
+    const std::string hint = node_.IsNull() ? "; write \"\" for an empty text" : "";
+    fail("expected a text, found " + found() + hint);
+    return std::nullopt;
+  }
+  auto expanded = expand_variables(node_.Scalar(), reading_.get().environment);
+  if (!expanded) {
+    fail(expanded.error());
+    return std::nullopt;
+  }
+  if (expanded->find('\0') != std::string::npos) {
+    fail("must not hold a NUL byte");
+    return std::nullopt;
+  }
+  return *std::move(expanded);
+}
+
+std::optional<bool> Value::flag() const {
+  const auto word = text();
+  if (!word) return std::nullopt;
+  if (*word == "true") return true;
+  if (*word == "false") return false;
+  fail("expected true or false, found " + quoted(*word));
+  return std::nullopt;
+}
+
+std::optional<uint64_t> Value::count(const CountRange& range) const {
+  const auto word = text();
+  if (!word) return std::nullopt;
+  const auto number = parse_count(*word);
+  if (number && *number >= range.min && *number <= range.max) return number;
+  fail("expected a whole number" + from_to(std::to_string(range.min), std::to_string(range.max)) +
+       ", found " + quoted(*word));
+  return std::nullopt;
+}
+
+std::optional<uint64_t> Value::size(const SizeRange& range) const {
+  const auto word = text();
+  if (!word) return std::nullopt;
+  const auto bytes = parse_size(*word);
+  if (!bytes) {
+    fail(bytes.error());
+    return std::nullopt;
+  }
+  if (*bytes >= range.min && *bytes <= range.max) return *bytes;
+  fail("expected a size" + from_to(print_size(range.min), print_size(range.max)) + ", found " +
+       quoted(*word));
+  return std::nullopt;
+}
+
+std::optional<Duration> Value::duration(const DurationRange& range) const {
+  const auto word = text();
+  if (!word) return std::nullopt;
+  const auto duration = parse_duration(*word);
+  if (!duration) {
+    fail(duration.error());
+    return std::nullopt;
+  }
+  if (*duration >= range.min && *duration <= range.max) return *duration;
+  fail("expected a duration" + from_to(print_duration(range.min), print_duration(range.max)) +
+       ", found " + quoted(*word));
+  return std::nullopt;
+}
+
+std::optional<double> Value::decimal() const {
+  const auto word = text();
+  if (!word) return std::nullopt;
+  const auto number = parse_decimal(*word);
+  if (!number) fail("expected a number, found " + quoted(*word));
+  return number;
+}
+
+std::optional<std::vector<std::string>> Value::texts() const {
+  const auto items = list();
+  if (!items) return std::nullopt;
+  std::vector<std::string> texts;
+  for (const Value& item : *items) {
+    if (auto text = item.text()) texts.push_back(*std::move(text));
+  }
+  if (texts.size() != items->size()) return std::nullopt;
+  return texts;
+}
+
+std::optional<std::vector<Value>> Value::list() const {
+  if (!node_.IsSequence()) {
+    fail("expected a list, found " + found());
+    return std::nullopt;
+  }
+  std::vector<Value> items;
+  for (const YAML::Node& item : node_) {
+    items.emplace_back(item, item.Mark(), std::string(),
+                       path_ + "[" + std::to_string(items.size()) + "]", reading_.get());
+  }
+  return items;
+}
+
+std::optional<std::vector<Value>> Value::entries() const {
+  std::vector<Value> entries;
+  if (node_.IsNull()) return entries;
+  if (!node_.IsMap()) {
+    fail("expected a map, found " + found());
+    return std::nullopt;
+  }
+  std::set<std::string> seen;
+  for (const auto& entry : node_) {
+    const YAML::Node& key = entry.first;
+    if (!key.IsScalar()) {
+      fail_at(key.Mark(), path_, "a key must be a text");
+    } else if (!seen.insert(key.Scalar()).second) {
+      fail_at(key.Mark(), child_path(key.Scalar()), "the key occurs twice");
+    } else {
+      entries.emplace_back(entry.second, key.Mark(), key.Scalar(), child_path(key.Scalar()),
+                           reading_.get());
+    }
+  }
+  return entries;
+}
+
+Section::Section(const Value& value) : self_(value) {
+  if (auto entries = value.entries()) entries_ = *std::move(entries);
+}
+
+const Value* Section::entry(std::string_view key) const {
+  const auto it = std::find_if(entries_.begin(), entries_.end(),
+                               [&](const Value& entry) { return entry.name() == key; });
+  return it == entries_.end() ? nullptr : &*it;
+}
+
+std::optional<Value> Section::find(std::string_view key) {
+  if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.push_back(key);
+  const Value* found = entry(key);
+  return found == nullptr ? std::nullopt : std::optional<Value>(*found);
+}
+
+void Section::refuse_unsupported(std::string_view key) {
+  const auto it = std::find_if(entries_.begin(), entries_.end(),
+                               [&](const Value& entry) { return entry.name() == key; });
+  if (it == entries_.end()) return;
+  it->fail_at_key("not supported yet");
+  entries_.erase(it);
+}
+
+void Section::finish() const {
+  for (const Value& entry : entries_) {
+    if (std::find(known_.begin(), known_.end(), entry.name()) != known_.end()) continue;
+    if (const auto nearest = nearest_word(entry.name(), known_)) {
+      entry.fail_at_key("unknown key; did you mean '" + std::string(*nearest) + "'?");
+      continue;
+    }
+    std::string keys;
+    for (const std::string_view key : known_) keys += (keys.empty() ? "" : ", ") + std::string(key);
+    entry.fail_at_key("unknown key; known here: " + keys);
+  }
+}
+
+void Section::fail(std::string_view key, const std::string& message) const {
+  if (const Value* value = entry(key)) return value->fail(message);
+  self_.fail_at_key(key, message);
+}
+
+}  // namespace stdgate

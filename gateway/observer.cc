@@ -1,0 +1,61 @@
+// The names of what observers are told: metric labels and log values, constant and in snake case.
+#include "gateway/observer.h"
+
+#include <array>
+
+namespace stdgate {
+namespace {
+
+// Indexed by the enum's value; std::array makes a forgotten name an empty one, which the tests see.
+constexpr std::array<std::string_view, kTransportCount> kTransportNames = {"http"};
+
+constexpr std::array<std::string_view, Outcome::kAnswers> kAnswerNames = {
+    "ok", "error", "tool_error", "cancelled"};
+
+constexpr std::array<std::string_view, kDirectionCount> kDirectionNames = {"to_child", "to_client"};
+
+constexpr std::array<std::string_view, kFlowCount> kFlowNames = {"in", "out"};
+
+constexpr std::array<std::string_view, kDropReasonCount> kDropReasonNames = {
+    "not_json",       "not_rpc",     "oversized",  "unknown_id",  "no_listener",
+    "unknown_cancel", "origin_gone", "overloaded", "outbox_full", "stray_response"};
+
+constexpr std::array<std::string_view, kChildStateCount> kChildStateNames = {
+    "starting", "ready", "busy", "draining", "dead"};
+
+constexpr std::array<std::string_view, kStartReasonCount> kStartReasonNames = {"minimum", "demand",
+                                                                               "restart"};
+
+constexpr std::array<std::string_view, kExitReasonCount> kExitReasonNames = {
+    "asked",        "exit_zero",     "exit_nonzero", "signal",
+    "start_failed", "start_timeout", "hung",         "broken_output"};
+
+template <size_t N, class Enum>
+std::string_view name_in(const std::array<std::string_view, N>& names, Enum value) {
+  return names.at(static_cast<size_t>(value));
+}
+
+}  // namespace
+
+std::string_view transport_name(Transport transport) { return name_in(kTransportNames, transport); }
+
+std::string_view direction_name(Direction direction) { return name_in(kDirectionNames, direction); }
+
+std::string_view flow_name(Flow flow) { return name_in(kFlowNames, flow); }
+
+std::string_view drop_reason_name(DropReason reason) { return name_in(kDropReasonNames, reason); }
+
+std::string_view child_state_name(ChildState state) { return name_in(kChildStateNames, state); }
+
+std::string_view start_reason_name(StartReason reason) {
+  return name_in(kStartReasonNames, reason);
+}
+
+std::string_view exit_reason_name(ExitReason reason) { return name_in(kExitReasonNames, reason); }
+
+std::string_view Outcome::name() const {
+  if (index_ < kAnswerNames.size()) return kAnswerNames.at(index_);
+  return fault_name(static_cast<Fault>(index_ - kAnswerNames.size()));
+}
+
+}  // namespace stdgate

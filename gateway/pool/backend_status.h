@@ -1,0 +1,36 @@
+// BackendStatus: a snapshot of a backend for readiness, /debug/state and tests.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gateway/base/time.h"
+#include "gateway/observer.h"
+
+namespace stdgate {
+
+struct ChildStatus {
+  uint64_t number = 0;  // the backend's how-manieth child
+  int pid = 0;
+  ChildState state = ChildState::starting;
+  size_t in_flight = 0;
+  size_t unsent_bytes = 0;
+  uint64_t calls = 0;
+  Duration age{0};
+};
+
+struct BackendStatus {
+  std::string name;
+  bool ready = false;
+  std::string reason;  // why it is not ready, for a human
+  size_t queued = 0;
+  size_t queued_bytes = 0;
+  size_t in_flight = 0;
+  bool breaker_open = false;
+  Duration retry_after{0};
+  uint32_t failures = 0;  // in a row
+  std::vector<ChildStatus> children;
+};
+
+}  // namespace stdgate

@@ -1,0 +1,77 @@
+// CallQueue: messages that wait for a child, in the order of their arrival.
+//
+// Owner: the pool. Limits: config.pool.queue messages and config.pool.queue_bytes of text.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <string>
+
+#include "gateway/config/config.h"
+#include "gateway/pool/call.h"
+
+namespace stdgate {
+
+// A message with its own copy of the text; a notification has no call.
+struct WaitingMessage {
+  std::optional<Call> call;
+  std::string text;
+  Outgoing places;  // its text is unset: see outgoing()
+
+  [[nodiscard]] Outgoing outgoing() const {
+    Outgoing message = places;
+    message.text = text;
+    return message;
+  }
+};
+
+class CallQueue {
+ public:
+  explicit CallQueue(const PoolConfig& config) : config_(config) {}
+
+  [[nodiscard]] bool has_room(size_t bytes) const {
+    return waiting_.size() < config_.queue && bytes_ + bytes <= config_.queue_bytes;
+  }
+  void push(std::optional<Call> call, const Outgoing& message) {
+    waiting_.push_back(WaitingMessage{std::move(call), std::string(message.text), message});
+    bytes_ += message.text.size();
+  }
+  WaitingMessage pop() {
+    WaitingMessage message = std::move(waiting_.front());
+    waiting_.pop_front();
+    bytes_ -= message.text.size();
+    return message;
+  }
+
+  // Takes out the first call for which `matches(call)` holds.
+  template <class Predicate>
+  std::optional<Call> take_if(Predicate&& matches) {
+    for (auto it = waiting_.begin(); it != waiting_.end(); ++it) {
+      if (!it->call || !matches(*it->call)) continue;
+      std::optional<Call> call = std::move(it->call);
+      bytes_ -= it->text.size();
+      waiting_.erase(it);
+      return call;
+    }
+    return std::nullopt;
+  }
+
+  // The deadline of the first call; nothing when no call waits.
+  [[nodiscard]] std::optional<TimePoint> next_deadline() const {
+    for (const WaitingMessage& message : waiting_) {
+      if (message.call) return message.call->deadline;
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] bool empty() const { return waiting_.empty(); }
+  [[nodiscard]] size_t size() const { return waiting_.size(); }
+  [[nodiscard]] size_t bytes() const { return bytes_; }
+
+ private:
+  const PoolConfig& config_;
+  std::deque<WaitingMessage> waiting_;
+  size_t bytes_ = 0;
+};
+
+}  // namespace stdgate

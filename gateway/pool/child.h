@@ -1,0 +1,148 @@
+// Child: one process of a backend: its link, its framing, its ids, its state.
+//
+// Job: turn calls into bytes with wire ids and bytes back into answered calls; greet the process
+// and notice its end. Owner: the pool, which it tells what happens through ChildOwner. States:
+// starting (no calls yet), ready, busy (takes no more calls), draining (asked to go), dead (gone;
+// the owner retires it). Limits: config.pool.max_in_flight calls; ChildLink::kHighWatermark unsent
+// bytes.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gateway/base/rate_limit.h"
+#include "gateway/pool/backend_status.h"
+#include "gateway/pool/call.h"
+#include "gateway/pool/pool_services.h"
+#include "gateway/rpc/correlator.h"
+#include "gateway/rpc/envelope.h"
+#include "gateway/rpc/framer.h"
+
+namespace stdgate {
+
+class Child;
+
+// How a child ended.
+struct ChildEnd {
+  ExitReason reason = ExitReason::asked;
+  std::string message;  // for clients: exit code or signal, no caught text
+  std::string detail;   // for the log
+  bool was_ready = false;
+};
+
+// Told by a child from the outermost level of the loop. The owner must not destroy the child there.
+class ChildOwner {
+ public:
+  virtual ~ChildOwner() = default;
+  virtual void on_child_ready(Child& child) = 0;
+  // The call has left the child's table.
+  virtual void on_child_answer(Child& child, Call call, const Envelope& answer) = 0;
+  // The child's answer to `call` makes no sense.
+  virtual void on_child_broken_answer(Child& child, Call call, const FaultReport& report) = 0;
+  // A notification that belongs to `call`; `progress_token` is its place in notification.text, of
+  // length zero when it names none.
+  virtual void on_child_event(const Call& call, const Envelope& notification,
+                              Outgoing::Place progress_token) = 0;
+  virtual void on_child_writable(Child& child) = 0;
+  // Last word of a child. Its calls are still in its table: take_calls().
+  virtual void on_child_gone(Child& child, const ChildEnd& end) = 0;
+};
+
+class Child final : private ChildEvents, private FrameSink {
+ public:
+  Child(const PoolServices& services, ChildOwner& owner, uint64_t number);
+  ~Child() override;
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  void start();
+  // Asks the process to go. `reason` and `message` are what its end will be put down to.
+  void end(ExitReason reason, std::string message, Duration grace);
+
+  [[nodiscard]] ChildState state() const { return state_; }
+  // Whether one more call may be given to it now.
+  [[nodiscard]] bool has_room() const;
+  // Grows with calls in flight and with the bytes of their messages.
+  [[nodiscard]] size_t load() const;
+  [[nodiscard]] size_t in_flight() const { return calls_.size(); }
+  [[nodiscard]] TimePoint idle_since() const { return idle_since_; }
+  [[nodiscard]] TimePoint ready_since() const { return ready_since_; }
+
+  // Only while has_room().
+  void send(Call call, const Outgoing& message);
+  void send_notification(const Outgoing& message);
+  // What the process answered to the handshake. Only of a child that got ready by one.
+  Envelope handshake_answer();
+
+  // The calls in the order in which they were sent.
+  Correlator<Call>& calls() { return calls_; }
+  // Takes a call back without an answer and tells the process so.
+  Call abandon(WireId id, CancelReason reason);
+  // Asks the process to cancel a call whose answer is still due.
+  void request_cancel(WireId id, CancelReason reason);
+  // Takes all calls back without telling the process.
+  std::vector<Call> take_calls();
+
+  // A deadline has passed without any output of the process since the last such time. True when
+  // that happened so often that the process has to be given up.
+  bool note_silent_timeout();
+
+  [[nodiscard]] ChildStatus status() const;
+
+ private:
+  // ChildEvents
+  void on_started(int pid) override;
+  void on_output(std::span<char> bytes) override;
+  void on_output_end() override;
+  void on_writable() override;
+  void on_exit(const ExitStatus& status) override;
+  // FrameSink
+  void on_frame(std::span<char> message) override;
+  void on_oversized_frame(std::string_view id, size_t size) override;
+  void on_broken_framing(const char* reason) override;
+
+  void handle(const ParsedMessage& message);
+  void handle_answer(const Envelope& answer);
+  void handle_notification(const Envelope& notification);
+  void handle_request(const Envelope& request);
+  void handle_broken(const ParsedMessage& message);
+  void drop(DropReason reason, std::string_view why, std::string_view text);
+
+  void greet();
+  void finish_greeting(const Envelope& answer);
+  void become_ready();
+  void set_state(ChildState state);
+  void update_busy();
+  Call close_call(WireId id);
+  void write(const Outgoing& message, std::optional<WireId> id);
+  void write_text(std::string_view text);
+  ChildEnd describe_end(const ExitStatus& status) const;
+
+  const PoolServices& services_;
+  ChildOwner& owner_;
+  const uint64_t number_;  // for the log: the backend's how-manieth child
+  ChildState state_ = ChildState::dead;
+  int pid_ = 0;
+  TimePoint started_at_{};
+  TimePoint ready_since_ = TimePoint::max();
+  TimePoint idle_since_{};
+  uint64_t calls_sent_ = 0;
+  uint32_t silent_timeouts_ = 0;
+  size_t outstanding_bytes_ = 0;  // of the requests in flight
+  std::optional<ChildEnd> end_;   // set when the gateway itself ends the process
+  std::string handshake_answer_;  // the process's response to handshake(), whole
+
+  EnvelopeParser parser_;
+  std::unique_ptr<Framer> framer_;
+  std::string frame_head_;  // scratch
+  std::string method_;      // scratch
+  Correlator<Call> calls_;
+  RateLimit bad_lines_;
+  Timer start_timer_;
+  Timer output_end_timer_;
+  std::unique_ptr<ChildLink> link_;
+};
+
+}  // namespace stdgate

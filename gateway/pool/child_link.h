@@ -1,0 +1,73 @@
+// ChildLink: one child process as the core sees it: bytes to its stdin, bytes from its stdout, and
+// its end. Implemented by transports/stdio over real processes and by the simulation without any.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gateway/base/time.h"
+#include "gateway/config/config.h"
+
+namespace stdgate {
+
+struct LaunchSpec {
+  std::string backend;               // for logs
+  std::vector<std::string> command;  // argv; command[0] is searched in the child's PATH
+  std::map<std::string, std::string> environment;  // all of it, nothing else is inherited
+  std::string working_directory;                   // empty: the gateway's
+  std::string user;                                // empty: the gateway's
+  ResourceLimits limits;
+};
+
+struct ExitStatus {
+  enum class Kind : uint8_t { not_started, exited, signaled };
+  Kind kind = Kind::exited;
+  int value = 0;       // exit code or signal number; errno for not_started
+  std::string reason;  // not_started: what failed ("exec: No such file or directory")
+};
+
+// Told by the link, always from the outermost level of the loop, never from within a call on the
+// link. The receiver may destroy neither itself nor the link inside of these calls.
+class ChildEvents {
+ public:
+  virtual ~ChildEvents() = default;
+  virtual void on_started(int pid) = 0;                // the command is running
+  virtual void on_output(std::span<char> bytes) = 0;   // stdout; may be changed in place
+  virtual void on_output_end() = 0;                    // end of stdout; the process may live on
+  virtual void on_writable() = 0;                      // unsent_bytes() has fallen to the low mark
+  virtual void on_exit(const ExitStatus& status) = 0;  // last event, exactly once: the process and
+                                                       // all that it started are gone
+};
+
+class ChildLink {
+ public:
+  // From this many unsent bytes on the core gives the child no more calls; on_writable() comes when
+  // half of it is left.
+  static constexpr size_t kHighWatermark = 1 << 20;
+
+  // Destroying a link ends what is left of the process at once; no event follows.
+  virtual ~ChildLink() = default;
+
+  // Queues the concatenation of `parts` for stdin; written at the end of the loop's turn. Silently
+  // dropped when stdin is closed: on_exit() tells.
+  virtual void write(std::span<const std::string_view> parts) = 0;
+  [[nodiscard]] virtual size_t unsent_bytes() const = 0;
+
+  // Asks the process to go: closes stdin, after `grace` SIGTERM to its group, after `grace` again
+  // SIGKILL to everything it started. May be called again with a shorter grace.
+  virtual void end(Duration grace) = 0;
+};
+
+class ChildLauncher {
+ public:
+  virtual ~ChildLauncher() = default;
+  // Never fails: what goes wrong is told by on_exit(). `events` outlives the link.
+  virtual std::unique_ptr<ChildLink> launch(const LaunchSpec& spec, ChildEvents& events) = 0;
+};
+
+}  // namespace stdgate

@@ -1,0 +1,21 @@
+#include "gateway/pool/dialect.h"
+
+namespace stdgate {
+
+std::string_view cancel_reason_text(CancelReason reason) {
+  switch (reason) {
+    case CancelReason::client_cancelled:
+      return "cancelled by the client";
+    case CancelReason::client_left:
+      return "the client has left";
+    case CancelReason::deadline:
+      return "deadline exceeded";
+  }
+  return "";
+}
+
+Outcome Dialect::outcome(const Envelope& answer, std::string_view /*method*/) const {
+  return answer.kind == MessageKind::error ? Outcome::error() : Outcome::ok();
+}
+
+}  // namespace stdgate

@@ -1,0 +1,33 @@
+#include "gateway/pool/jsonrpc_dialect.h"
+
+#include "gateway/rpc/json_member.h"
+
+namespace stdgate {
+
+tl::expected<ClientIntent, const char*> JsonRpcDialect::read_client(const Envelope& message,
+                                                                    std::string_view method) const {
+  ClientIntent intent;
+  if (message.kind != MessageKind::notification || cancel_method_.empty() ||
+      method != cancel_method_) {
+    return intent;
+  }
+  const auto id = find_member(message.params, "id");
+  if (!id && id.error() == MemberError::duplicate) {
+    return tl::unexpected<const char*>("the cancel's params name the id twice");
+  }
+  intent.kind = ClientIntent::Kind::cancel;
+  if (id) intent.cancelled_id = *id;
+  return intent;
+}
+
+std::string JsonRpcDialect::cancel(WireId id, CancelReason /*reason*/) const {
+  if (cancel_method_.empty()) return {};
+  std::string text = R"({"jsonrpc":"2.0","method":)";
+  append_json_string(text, cancel_method_);
+  text += R"(,"params":{"id":)";
+  text += std::to_string(id);
+  text += "}}";
+  return text;
+}
+
+}  // namespace stdgate

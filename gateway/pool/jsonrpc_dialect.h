@@ -1,0 +1,25 @@
+// JsonRpcDialect: plain JSON-RPC 2.0, with a cancel notification by configuration.
+#pragma once
+
+#include <string>
+
+#include "gateway/pool/dialect.h"
+
+namespace stdgate {
+
+class JsonRpcDialect final : public Dialect {
+ public:
+  // `cancel_method`: a notification with params {"id": …}, "$/cancelRequest" by convention; empty:
+  // calls are not cancelled at the child.
+  explicit JsonRpcDialect(std::string cancel_method) : cancel_method_(std::move(cancel_method)) {}
+
+  [[nodiscard]] CodeSet codes() const override { return CodeSet::plain; }
+  [[nodiscard]] tl::expected<ClientIntent, const char*> read_client(
+      const Envelope& message, std::string_view method) const override;
+  [[nodiscard]] std::string cancel(WireId id, CancelReason reason) const override;
+
+ private:
+  const std::string cancel_method_;
+};
+
+}  // namespace stdgate

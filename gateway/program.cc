@@ -1,0 +1,243 @@
+#include "gateway/program.h"
+
+#include <sys/resource.h>
+
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <random>
+#include <utility>
+
+#include "gateway/mcp/mcp_dialect.h"
+#include "gateway/pool/backend_set.h"
+#include "gateway/pool/jsonrpc_dialect.h"
+#include "gateway/pool/launch_spec.h"
+#include "gateway/shutdown.h"
+#include "gateway/state_report.h"
+#include "metrics/access_log.h"
+#include "metrics/exposition.h"
+#include "metrics/log_writer.h"
+#include "metrics/observers.h"
+#include "metrics/prometheus_observer.h"
+#include "transports/http/admin_endpoint.h"
+#include "transports/http/rpc_endpoint.h"
+#include "transports/http/server.h"
+#include "transports/net/signals.h"
+#include "transports/stdio/child_process.h"
+
+namespace stdgate {
+
+namespace {
+
+// Guards run this very binary even when its file has been replaced meanwhile.
+constexpr const char* kOwnBinary = "/proc/self/exe";
+// Each connection has at most one origin.
+constexpr size_t kSpareOrigins = 16;
+
+// The log, written at the end of each turn of the loop.
+class TurnLog final : public Log, private Flushable {
+ public:
+  TurnLog(Loop& loop, LogWriter& writer)
+      : loop_(loop), writer_(writer), retry_(loop.timers(), [this] { flush(); }) {}
+  ~TurnLog() override { loop_.forget(*this); }
+
+  [[nodiscard]] bool enabled(LogLevel level) const override { return writer_.enabled(level); }
+  void write(LogLevel level, std::string_view event,
+             std::initializer_list<LogField> fields) override {
+    if (!writer_.enabled(level)) return;
+    writer_.write(level, event, fields);
+    loop_.flush_later(*this);
+  }
+
+ private:
+  static constexpr Duration kRetry = std::chrono::milliseconds(50);
+
+  void flush() override {
+    writer_.flush();
+    if (writer_.unsent_bytes() > 0) retry_.arm(loop_.now() + kRetry);
+  }
+
+  Loop& loop_;
+  LogWriter& writer_;
+  Timer retry_;
+};
+
+// Ten thousand connections need as many descriptors; the usual soft limit is a tenth of that.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+class Program final : private AdminSource {
+ public:
+  Program(const Config& config, const std::map<std::string, std::string>& environment)
+      : config_(config),
+        writer_(2, config.log.level, config.log.format),
+        log_(loop_, writer_),
+        counts_(config.metrics),
+        calls_(log_),
+        exposition_(counts_, STDGATE_VERSION, [this] { return read_usage(); }),
+        random_(std::random_device{}()),
+        processes_(loop_, log_, kOwnBinary),
+        origins_(config.limits.connections + kSpareOrigins),
+        core_{loop_, loop_.timers(), log_, observers_, processes_, random_},
+        rules_{config.allowed_origins, config.allowed_hosts},
+        clients_({loop_, log_, observers_, origins_, backends_, config_.limits, config_.timeouts},
+                 client_routes_),
+        admin_({loop_, log_, unobserved_, origins_, backends_, config_.limits, config_.timeouts},
+               admin_routes_),
+        signals_(loop_, [this](int signal) { on_signal(signal); }),
+        shutdown_(loop_, loop_.timers(), log_, backends_,
+                  {[this] { clients_.drain([] {}); }, [this] { clients_.close_all(); },
+                   [this] { return clients_.connections() == 0; }},
+                  config.timeouts.drain, [this] { stop(); }) {
+    observers_.add(counts_);
+    if (config.log.calls) observers_.add(calls_);
+    add_backends(environment);
+    add_rpc_routes(client_routes_, backends_, rules_, config_.limits);
+    client_routes_.add_index("stdgate " STDGATE_VERSION);
+    add_admin_routes(admin_routes_, *this);
+    admin_routes_.add_index("stdgate " STDGATE_VERSION " admin");
+  }
+
+  int run() {
+    started_at_ = loop_.now();
+    if (!listen()) return kCouldNotStart;
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) signals_.watch(signal);
+    backends_.start();
+    loop_.run();
+    writer_.flush_blocking();
+    if (shutdown_.was_hurried()) return 128 + last_signal_;
+    return shutdown_.cut_calls_off() ? kDrainTimedOut : kCleanExit;
+  }
+
+ private:
+  void add_backends(const std::map<std::string, std::string>& environment) {
+    const std::string own_path = std::filesystem::read_symlink(kOwnBinary);
+    BackendId id = 0;
+    for (const BackendConfig& backend : config_.backends) {
+      BackendOptions options{backend, config_.limits,
+                             make_launch_spec(backend, environment, own_path),
+                             config_.metrics.methods};
+      std::unique_ptr<Dialect> dialect;
+      switch (backend.protocol) {
+        case Protocol::jsonrpc:
+          dialect = std::make_unique<JsonRpcDialect>(backend.cancel_method);
+          break;
+        case Protocol::mcp:
+          dialect = std::make_unique<McpDialect>(STDGATE_VERSION);
+          break;
+      }
+      backends_.add(
+          std::make_unique<Backend>(id++, std::move(options), std::move(dialect), origins_, core_));
+    }
+  }
+
+  // Opens all listeners and says on stdout what is served, as URLs to be pasted.
+  bool listen() {
+    for (const std::string& text : config_.listen) {
+      const auto address = open(clients_, text);
+      if (!address) return false;
+      std::printf("listening on %s\n", address->c_str());
+      for (const auto& backend : backends_.all()) {
+        const std::string path = backend->is_default() ? "" : "/" + backend->name();
+        std::printf("  %-12s POST %s%s/rpc\n", backend->name().c_str(), address->c_str(),
+                    path.c_str());
+      }
+    }
+    if (!config_.admin.empty()) {
+      const auto address = open(admin_, config_.admin);
+      if (!address) return false;
+      std::printf("admin on %s\n  /metrics /healthz /readyz /debug/state\n", address->c_str());
+    }
+    std::fflush(stdout);
+    return true;
+  }
+
+  // The URL (or unix:PATH) that is served now.
+  tl::expected<std::string, std::string> open(Server& server, const std::string& text) {
+    const auto bound = Address::parse(text).and_then(
+        [&server](const Address& address) { return server.listen(address); });
+    if (!bound) {
+      std::fprintf(stderr, "stdgate: cannot listen on %s\n", bound.error().c_str());
+      return tl::unexpected(bound.error());
+    }
+    const bool is_tcp = bound->kind == Address::Kind::tcp;
+    return (is_tcp ? "http://" : "") + bound->to_string();
+  }
+
+  void on_signal(int signal) {
+    last_signal_ = signal;
+    shutdown_.request();
+  }
+
+  void stop() {
+    admin_.close_all();
+    loop_.stop();
+  }
+
+  ScrapeReadings read_usage() {
+    ScrapeReadings readings;
+    for (const auto& backend : backends_.all()) {
+      const ProcessUsage usage = processes_.usage(backend->name());
+      readings.children.push_back({backend->name(), usage.cpu_seconds, usage.resident_bytes});
+    }
+    readings.loop_lag = loop_.lag();
+    return readings;
+  }
+
+  // AdminSource
+  std::string metrics_text() override { return exposition_.text(); }
+  std::string state_json() override {
+    return state_report(
+        {STDGATE_VERSION, loop_.now() - started_at_, clients_.connections(), shutdown_.requested()},
+        backends_);
+  }
+  Readiness readiness() override {
+    Readiness readiness;
+    readiness.ready = !shutdown_.requested();
+    if (shutdown_.requested()) readiness.reason = "shutting down";
+    for (const auto& backend : backends_.all()) {
+      const BackendStatus status = backend->status();
+      readiness.ready = readiness.ready && status.ready;
+      readiness.backends.push_back({status.name, status.ready, status.reason});
+    }
+    return readiness;
+  }
+
+  // In the order in which they need each other; destroyed the other way round.
+  const Config config_;
+  Loop loop_;
+  LogWriter writer_;
+  TurnLog log_;
+  PrometheusObserver counts_;
+  AccessLog calls_;
+  Observers observers_;
+  Observer unobserved_;
+  MetricsExposition exposition_;
+  Random random_;
+  ChildProcesses processes_;
+  Origins origins_;
+  CoreServices core_;
+  BackendSet backends_;
+  OriginRules rules_;
+  Router client_routes_;
+  Router admin_routes_;
+  Server clients_;
+  Server admin_;
+  Signals signals_;
+  Shutdown shutdown_;
+  TimePoint started_at_{};
+  int last_signal_ = 0;
+};
+
+}  // namespace
+
+int serve(const Config& config, const std::map<std::string, std::string>& environment) {
+  raise_descriptor_limit();
+  return Program(config, environment).run();
+}
+
+}  // namespace stdgate

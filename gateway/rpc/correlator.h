@@ -1,0 +1,117 @@
+// Correlator: the ids that one child sees, and what stands behind each of them.
+//
+// Job: give every call to a child a wire id, a 31-bit integer made of a slot and a generation, and
+// find the call again when the answer comes. A late, repeated or invented answer misses.
+// Entries are kept in the order in which they were opened, so the oldest deadline is at the head.
+// Owner: the child (pool -> child -> correlator -> calls). Limit: kMaxEntries, or the capacity
+// given.
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "gateway/base/slot_map.h"
+
+namespace stdgate {
+
+using WireId = uint32_t;
+
+// A raw JSON id as a wire id; nothing when it cannot be one. Written as the gateway writes it only:
+// digits without sign, fraction, exponent or leading zero.
+inline std::optional<WireId> parse_wire_id(std::string_view raw) {
+  constexpr size_t kMostDigits = 10;
+  if (raw.empty() || raw.size() > kMostDigits || (raw[0] == '0' && raw.size() > 1)) {
+    return std::nullopt;
+  }
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(raw.data(), raw.data() + raw.size(), value);
+  if (error != std::errc() || end != raw.data() + raw.size() || value > INT32_MAX) {
+    return std::nullopt;
+  }
+  return static_cast<WireId>(value);
+}
+
+template <class Entry>
+class Correlator {
+ public:
+  static constexpr uint32_t kIndexBits = 12;
+  static constexpr uint32_t kGenerationBits = 31 - kIndexBits;
+  static constexpr size_t kMaxEntries = size_t{1} << kIndexBits;
+
+  explicit Correlator(size_t capacity) : slots_(std::min(capacity, kMaxEntries)) {}
+
+  // Nothing when the capacity is used up.
+  std::optional<WireId> open(Entry entry) {
+    const auto handle = slots_.acquire();
+    if (!handle) return std::nullopt;
+    Node& node = *slots_.find(*handle);
+    node.entry = std::move(entry);
+    node.older = newest_;
+    node.newer = Handle::kNone;
+    (newest_ == Handle::kNone ? oldest_ : at(newest_).newer) = handle->index;
+    newest_ = handle->index;
+    return wire_id(*handle);
+  }
+
+  // Null for an id that stands for nothing in flight.
+  Entry* find(WireId id) {
+    Node* node = find_node(id);
+    return node == nullptr ? nullptr : &node->entry;
+  }
+
+  // Ends the entry and hands it out. `id` must be live.
+  Entry close(WireId id) {
+    Handle handle;
+    Node& node = *slots_.find_index(id & kIndexMask, &handle);
+    assert(wire_id(handle) == id);
+    (node.older == Handle::kNone ? oldest_ : at(node.older).newer) = node.newer;
+    (node.newer == Handle::kNone ? newest_ : at(node.newer).older) = node.older;
+    Entry entry = std::move(node.entry);
+    slots_.release(handle);
+    return entry;
+  }
+
+  // The entry opened first among those that are live.
+  std::optional<WireId> oldest() { return id_at(oldest_); }
+  std::optional<WireId> next(WireId id) { return id_at(find_node(id)->newer); }
+
+  [[nodiscard]] size_t size() const { return slots_.size(); }
+  [[nodiscard]] bool full() const { return slots_.size() == slots_.capacity(); }
+
+ private:
+  struct Node {
+    Entry entry;
+    uint32_t older = Handle::kNone;
+    uint32_t newer = Handle::kNone;
+  };
+  static constexpr uint32_t kIndexMask = (1U << kIndexBits) - 1;
+  static constexpr uint32_t kGenerationMask = (1U << kGenerationBits) - 1;
+
+  static WireId wire_id(Handle handle) {
+    return (handle.generation & kGenerationMask) << kIndexBits | handle.index;
+  }
+  Node& at(uint32_t index) {
+    Handle handle;
+    return *slots_.find_index(index, &handle);
+  }
+  Node* find_node(WireId id) {
+    Handle handle;
+    Node* node = slots_.find_index(id & kIndexMask, &handle);
+    return node != nullptr && wire_id(handle) == id ? node : nullptr;
+  }
+  std::optional<WireId> id_at(uint32_t index) {
+    if (index == Handle::kNone) return std::nullopt;
+    Handle handle;
+    slots_.find_index(index, &handle);
+    return wire_id(handle);
+  }
+
+  SlotMap<Node> slots_;
+  uint32_t oldest_ = Handle::kNone;
+  uint32_t newest_ = Handle::kNone;
+};
+
+}  // namespace stdgate

@@ -1,0 +1,248 @@
+#include "gateway/rpc/envelope.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_scanner.h"
+
+namespace stdgate {
+namespace {
+
+enum Member : uint8_t { kJsonrpc, kId, kMethod, kParams, kResult, kError, kMemberCount };
+
+constexpr std::array<std::string_view, kMemberCount> kKeys{"jsonrpc", "id",     "method",
+                                                           "params",  "result", "error"};
+
+// By size first: most keys differ there already.
+Member member_of(std::string_view key) {
+  switch (key.size()) {
+    case 2:
+      return key == "id" ? kId : kMemberCount;
+    case 5:
+      return key == "error" ? kError : kMemberCount;
+    case 6:
+      return key == "method"   ? kMethod
+             : key == "params" ? kParams
+             : key == "result" ? kResult
+                               : kMemberCount;
+    case 7:
+      return key == "jsonrpc" ? kJsonrpc : kMemberCount;
+    default:
+      return kMemberCount;
+  }
+}
+
+Member member_of_escaped(std::string_view key) {
+  const auto* const found = std::find_if(kKeys.begin(), kKeys.end(), [key](std::string_view known) {
+    return json_string_equals(key, known);
+  });
+  return static_cast<Member>(found - kKeys.begin());
+}
+
+// What one object has of the envelope's members, before anything is judged.
+struct Members {
+  std::array<std::string_view, kMemberCount> values{};  // raw; empty when absent
+  uint8_t repeated = 0;                                 // a bit for each member
+  uint8_t escaped = 0;                                  // its key was spelled with escapes
+  bool method_has_escapes = false;
+
+  [[nodiscard]] bool has(Member member) const { return !values[member].empty(); }
+  [[nodiscard]] char first(Member member) const { return has(member) ? values[member][0] : '\0'; }
+  [[nodiscard]] bool readable(Member member) const {
+    return has(member) && (((repeated | escaped) >> member) & 1) == 0;
+  }
+};
+
+bool is_integer(std::string_view number) {
+  return (number[0] == '-' || (number[0] >= '0' && number[0] <= '9')) &&
+         number.find_first_of(".eE") == std::string_view::npos;
+}
+
+// JSON-RPC 2.0 section 5.1.
+bool is_error_object(std::string_view error) {
+  const auto code = find_member(error, "code");
+  const auto message = find_member(error, "message");
+  return code && is_integer(*code) && message && message->front() == '"';
+}
+
+const char* judge_id(const Members& members, const EnvelopeLimits& limits) {
+  if (!members.has(kId)) return nullptr;
+  if (!is_id_value(members.values[kId])) return "id is no string, number or null";
+  if (members.values[kId].size() > limits.id) return "id is too long";
+  return nullptr;
+}
+
+const char* judge_call(const Members& members, const EnvelopeLimits& limits) {
+  if (members.has(kResult) || members.has(kError)) return "method beside result or error";
+  if (members.first(kMethod) != '"') return "method is no string";
+  if (members.values[kMethod].size() - 2 > limits.method) return "method is too long";
+  const char params = members.first(kParams);
+  if (params != '\0' && params != '{' && params != '[') return "params is no array or object";
+  return nullptr;
+}
+
+const char* judge_response(const Members& members) {
+  if (members.has(kResult) && members.has(kError)) return "both result and error";
+  if (!members.has(kId)) return "response without id";
+  if (members.has(kError) && !is_error_object(members.values[kError])) {
+    return "error has no integer code and string message";
+  }
+  return nullptr;
+}
+
+// JSON-RPC 2.0 sections 4 and 5, and what makes a message mean the same to every reader.
+const char* judge(const Members& members, const EnvelopeLimits& limits) {
+  if (members.escaped != 0) return "escapes in the key of an envelope member";
+  if (members.repeated != 0) return "envelope member occurs twice";
+  if (members.values[kJsonrpc] != "\"2.0\"") return "jsonrpc is not \"2.0\"";
+  if (const char* rejection = judge_id(members, limits)) return rejection;
+  if (members.has(kMethod)) return judge_call(members, limits);
+  if (members.has(kResult) || members.has(kError)) return judge_response(members);
+  return "no method, result or error";
+}
+
+MessageKind kind_of(const Members& members, bool with_id) {
+  if (!members.has(kMethod) && members.has(kError)) return MessageKind::error;
+  if (!members.has(kMethod) && members.has(kResult)) return MessageKind::result;
+  return with_id ? MessageKind::request : MessageKind::notification;
+}
+
+void fill(ParsedMessage& message, const Members& members, const EnvelopeLimits& limits) {
+  Envelope& envelope = message.envelope;
+  message.rejection = judge(members, limits);
+  if (members.readable(kId) && judge_id(members, limits) == nullptr) {
+    envelope.id = members.values[kId];
+  }
+  envelope.kind = kind_of(members, !envelope.id.empty());
+  if (!message.ok()) return;
+  if (members.has(kMethod)) {
+    envelope.method = members.values[kMethod].substr(1, members.values[kMethod].size() - 2);
+    envelope.method_has_escapes = members.method_has_escapes;
+    envelope.params = members.values[kParams];
+  } else {
+    envelope.payload = members.values[members.has(kError) ? kError : kResult];
+  }
+}
+
+// Reads documents off a scanner; every function says false when the text is no JSON or too deep.
+class DocumentReader {
+ public:
+  DocumentReader(std::span<char> text, std::span<char> nesting, const EnvelopeLimits& limits,
+                 std::vector<ParsedMessage>& messages)
+      : text_(text), scanner_(text, nesting), limits_(limits), messages_(messages) {}
+
+  tl::expected<Document, DocumentError> read() {
+    scanner_.skip_space();
+    const bool batch = scanner_.peek() == '[';
+    if (batch ? !read_batch() : !read_message()) return failure();
+    scanner_.skip_space();
+    if (!scanner_.at_end()) return failure();
+    if (scanner_.has_non_ascii() && !valid_utf8({text_.data(), text_.size()})) {
+      return refuse(Fault::parse_error, "invalid UTF-8");
+    }
+    if (messages_.empty()) return refuse(Fault::invalid_request, "empty batch");
+    return Document{batch, messages_};
+  }
+
+ private:
+  bool read_batch() {
+    if (!scanner_.enter()) return false;
+    scanner_.skip_space();
+    if (scanner_.leave()) return true;
+    for (;;) {
+      if (messages_.size() == limits_.batch) {
+        too_many_ = true;
+        return false;
+      }
+      if (!read_message()) return false;
+      scanner_.skip_space();
+      if (scanner_.leave()) return true;
+      if (!scanner_.take(',')) return false;
+      scanner_.skip_space();
+    }
+  }
+
+  bool read_message() {
+    ParsedMessage& message = messages_.emplace_back();
+    const char* start = scanner_.position();
+    if (scanner_.peek() == '{') {
+      Members members;
+      if (!read_members(members)) return false;
+      fill(message, members, limits_);
+    } else {
+      if (!scanner_.scan_value()) return false;
+      message.rejection = "not an object";
+    }
+    message.envelope.text = scanner_.since(start);
+    return true;
+  }
+
+  bool read_members(Members& members) {
+    if (!scanner_.enter()) return false;
+    scanner_.skip_space();
+    if (scanner_.leave()) return true;
+    for (;;) {
+      if (!read_member(members)) return false;
+      scanner_.skip_space();
+      if (scanner_.leave()) return true;
+      if (!scanner_.take(',')) return false;
+      scanner_.skip_space();
+    }
+  }
+
+  bool read_member(Members& members) {
+    JsonScanner::String key;
+    if (!scanner_.scan_key(key)) return false;
+    const Member member = key.escapes ? member_of_escaped(key.raw) : member_of(key.raw);
+    const char* start = scanner_.position();
+    if (member == kMethod && scanner_.peek() == '"') {
+      JsonScanner::String method;
+      if (!scanner_.scan_string(method)) return false;
+      members.method_has_escapes = method.escapes;
+    } else if (!scanner_.scan_value()) {
+      return false;
+    }
+    if (member == kMemberCount) return true;
+    const auto bit = static_cast<uint8_t>(1 << member);
+    if (members.has(member)) members.repeated |= bit;
+    if (key.escapes) members.escaped |= bit;
+    members.values[member] = scanner_.since(start);
+    return true;
+  }
+
+  [[nodiscard]] tl::unexpected<DocumentError> failure() const {
+    if (too_many_) return refuse(Fault::too_large, "too many messages in a batch");
+    if (scanner_.too_deep()) return refuse(Fault::invalid_request, "nested too deeply");
+    return refuse(Fault::parse_error, "invalid JSON");
+  }
+  [[nodiscard]] tl::unexpected<DocumentError> refuse(Fault fault, const char* reason) const {
+    return tl::unexpected(DocumentError{fault, reason, scanner_.offset()});
+  }
+
+  const std::span<char> text_;
+  JsonScanner scanner_;
+  const EnvelopeLimits& limits_;
+  std::vector<ParsedMessage>& messages_;
+  bool too_many_ = false;
+};
+
+}  // namespace
+
+tl::expected<Document, DocumentError> EnvelopeParser::parse(std::span<char> text) {
+  messages_.clear();
+  return DocumentReader(text, nesting_, limits_, messages_).read();
+}
+
+std::optional<int64_t> error_code(const Envelope& envelope) {
+  if (envelope.kind != MessageKind::error) return std::nullopt;
+  const auto raw = find_member(envelope.payload, "code");
+  if (!raw) return std::nullopt;
+  int64_t code = 0;
+  const auto parsed = std::from_chars(raw->data(), raw->data() + raw->size(), code);
+  if (parsed.ec != std::errc() || parsed.ptr != raw->data() + raw->size()) return std::nullopt;
+  return code;
+}
+
+}  // namespace stdgate

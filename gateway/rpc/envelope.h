@@ -1,0 +1,89 @@
+// Envelope: what a JSON-RPC 2.0 message says about itself, as views over the received bytes.
+//
+// Job: validate the whole text (RFC 8259, UTF-8) in one pass, find the members of the envelope, and
+// blank raw newlines between tokens so that the text can travel as one line. Payloads are never
+// re-serialised. A member that occurs twice, or whose key is spelled with escapes, is rejected:
+// else a rule could judge another message than the child reads.
+// Owner: the caller owns the bytes; an EnvelopeParser owns the list of a batch's entries and is
+// reused from message to message, so the steady state allocates nothing.
+// Errors: values. No I/O, no exceptions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "gateway/rpc/fault.h"
+#include "gateway/rpc/json_string.h"
+
+namespace stdgate {
+
+enum class MessageKind : uint8_t { request, notification, result, error };
+
+// All views point into the text given to the parser (JSON-RPC 2.0 sections 4 and 5).
+struct Envelope {
+  MessageKind kind = MessageKind::notification;
+  std::string_view text;     // the message from '{' to '}'
+  std::string_view id;       // raw JSON; empty when absent
+  std::string_view method;   // between the quotes, as spelled; empty for responses
+  std::string_view params;   // raw JSON; empty when absent
+  std::string_view payload;  // raw JSON of result or error; empty for requests and notifications
+  bool method_has_escapes = false;  // then decode_string() gives the name that the child reads
+};
+
+// One message of a document: a good envelope, or why it is none.
+struct ParsedMessage {
+  // Of a rejected message only text, id where it is readable, and the kind that it looks like:
+  // with "result" or "error" and no "method" a response, else by its id request or notification.
+  Envelope envelope;
+  const char* rejection = nullptr;  // null: good. Otherwise a constant phrase (invalid request)
+  [[nodiscard]] bool ok() const { return rejection == nullptr; }
+};
+
+struct EnvelopeLimits {
+  size_t depth = 128;    // nesting of arrays and objects, the envelope itself being 1
+                         // (in a batch the array is 1, its envelopes 2)
+  size_t batch = 1000;   // messages in one batch
+  size_t id = 1024;      // bytes of a raw id
+  size_t method = 1024;  // bytes of a method name as spelled
+};
+
+// A text that is one message or one batch.
+struct Document {
+  bool batch = false;
+  std::span<const ParsedMessage> messages;  // one, or the batch's (at least one)
+};
+
+// Why a text as a whole is refused; one error response with id null answers it.
+struct DocumentError {
+  Fault fault = Fault::parse_error;  // parse_error, invalid_request (empty batch, nested too
+                                     // deeply) or too_large (more messages than a batch may have)
+  const char* reason = "";           // constant phrase
+  size_t offset = 0;                 // byte at which the parser stopped
+};
+
+class EnvelopeParser {
+ public:
+  explicit EnvelopeParser(const EnvelopeLimits& limits) : limits_(limits), nesting_(limits.depth) {}
+
+  // `text` is changed only where a CR or LF stands between tokens (it becomes a space). The views
+  // in the answer are valid as long as `text` is, the list of messages until the next parse().
+  // What is neither object nor array at the top level, or an entry of a batch that is no object, is
+  // an invalid request, not a parse error (JSON-RPC 2.0 section 7).
+  tl::expected<Document, DocumentError> parse(std::span<char> text);
+
+ private:
+  const EnvelopeLimits limits_;
+  std::vector<char> nesting_;  // the scanner's: one byte for each depth
+  std::vector<ParsedMessage> messages_;
+};
+
+// The code of an error response (JSON-RPC 2.0 section 5.1); nothing for other kinds, and for an
+// integer beyond 64 bits.
+std::optional<int64_t> error_code(const Envelope& envelope);
+
+}  // namespace stdgate

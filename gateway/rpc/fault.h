@@ -1,0 +1,57 @@
+// Faults: what the gateway itself answers, as opposed to a child's own errors.
+//
+// The only place that knows JSON-RPC error codes, HTTP statuses and the words of a fault.
+// MCP reserves -32000…-32099 for itself, so towards MCP clients our codes are -31000 minus the
+// HTTP status (CodeSet::mcp).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "gateway/base/time.h"
+
+namespace stdgate {
+
+enum class Fault : uint8_t {
+  parse_error,
+  invalid_request,
+  method_not_allowed,
+  not_found,
+  unauthenticated,
+  denied,
+  timeout,
+  child_failed,
+  overloaded,
+  rate_limited,
+  too_large,
+  internal,
+};
+inline constexpr size_t kFaultCount = static_cast<size_t>(Fault::internal) + 1;
+
+enum class CodeSet : uint8_t { plain, mcp };
+
+// JSON-RPC 2.0 section 5.1 where it has a code.
+int fault_code(Fault fault, CodeSet codes);
+int fault_http_status(Fault fault);
+// Snake case, constant: metric label and log value.
+std::string_view fault_name(Fault fault);
+// What a client reads when there is nothing more exact to say. Never holds caught text.
+std::string_view fault_message(Fault fault);
+
+// One fault as it happened. `message` may go to the client; `detail` (paths, stderr, parser
+// positions) goes to the log, and to the client only with expose_fault_details.
+struct FaultReport {
+  Fault fault = Fault::internal;
+  std::string message;      // empty: fault_message(fault)
+  std::string detail;       // empty: none
+  Duration retry_after{0};  // zero: no hint
+};
+
+// The error response, appended to `out`:
+//   {"jsonrpc":"2.0","id":<id>,"error":{"code":…,"message":"…"[,"data":{"detail":"…"}]}}
+// `id` is raw JSON; empty means null (JSON-RPC 2.0 section 5: the id could not be read).
+void append_fault_response(std::string& out, std::string_view id, const FaultReport& report,
+                           CodeSet codes, bool with_detail);
+
+}  // namespace stdgate

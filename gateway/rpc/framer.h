@@ -1,0 +1,61 @@
+// Framer: cuts a byte stream into messages. No I/O: fed with what was read, in pieces of any size.
+//
+// newline: one message a line. LF ends it, a CR before the LF is dropped, an empty line is ignored,
+//   the last line counts without LF (finish()).
+// content_length: a header block as in the LSP base protocol, then so many bytes. Headers are read
+//   leniently (any order and case, LF alone tolerated) and written strictly.
+// Owner: the stream's reader. Limit: `max_message` bytes a message. A longer one is skipped to its
+//   end without being stored and reported with the id that it carried, so that one call fails and
+//   the stream goes on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "gateway/base/byte_queue.h"
+
+namespace stdgate {
+
+enum class Framing : uint8_t { newline, content_length };
+
+class FrameSink {
+ public:
+  virtual ~FrameSink() = default;
+  // One complete message without its framing; not empty. The bytes may be changed in place and are
+  // valid during the call only.
+  virtual void on_frame(std::span<char> message) = 0;
+  // A message longer than the limit has been skipped. `id` is the raw JSON of its top-level "id"
+  // member, empty when it had none that could be read.
+  virtual void on_oversized_frame(std::string_view id, size_t size) = 0;
+  // content_length only: the header block makes no sense (no or several Content-Length, no number,
+  // header over the limit). Framing is lost for good; the reader has to end the stream.
+  virtual void on_broken_framing(const char* reason) = 0;
+};
+
+class Framer {
+ public:
+  virtual ~Framer() = default;
+  // Hands every message that `bytes` completes to `sink`. A message that lies within `bytes` is
+  // handed over in place, without a copy. The sink must not destroy the framer.
+  virtual void feed(std::span<char> bytes, FrameSink& sink) = 0;
+  // The stream has ended: hands over a last unterminated line (newline framing only).
+  virtual void finish(FrameSink& sink) = 0;
+  // Bytes held of a message that is not complete yet.
+  [[nodiscard]] virtual size_t buffered() const = 0;
+};
+
+std::unique_ptr<Framer> make_framer(Framing framing, size_t max_message);
+
+// What stands before and behind a message of `size` bytes on the wire. `scratch` holds the head and
+// must outlive the views.
+struct FrameEnds {
+  std::string_view head;
+  std::string_view tail;
+};
+FrameEnds frame_ends(Framing framing, size_t size, std::string& scratch);
+
+}  // namespace stdgate

@@ -1,0 +1,173 @@
+#include "gateway/rpc/json_string.h"
+
+#include <cassert>
+#include <cstdint>
+#include <cstring>
+
+namespace stdgate {
+namespace {
+
+constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD in UTF-8
+
+// A few bytes of UTF-8: one code point.
+struct Utf8 {
+  char bytes[4] = {};
+  size_t size = 0;
+  [[nodiscard]] std::string_view view() const { return {bytes, size}; }
+};
+
+Utf8 encode(uint32_t code) {
+  const auto tail = [code](int shift) {
+    return static_cast<char>(0x80 | ((code >> shift) & 0x3f));
+  };
+  if (code < 0x80) return {{static_cast<char>(code)}, 1};
+  if (code < 0x800) return {{static_cast<char>(0xc0 | (code >> 6)), tail(0)}, 2};
+  if (code < 0x10000) return {{static_cast<char>(0xe0 | (code >> 12)), tail(6), tail(0)}, 3};
+  return {{static_cast<char>(0xf0 | (code >> 18)), tail(12), tail(6), tail(0)}, 4};
+}
+
+uint32_t hex_value(char c) {
+  if (c <= '9') return static_cast<uint32_t>(c - '0');
+  return static_cast<uint32_t>((c | 0x20) - 'a' + 10);
+}
+
+uint32_t four_hex(const char* at) {
+  return hex_value(at[0]) << 12 | hex_value(at[1]) << 8 | hex_value(at[2]) << 4 | hex_value(at[3]);
+}
+
+constexpr bool is_high_surrogate(uint32_t unit) { return unit >= 0xd800 && unit < 0xdc00; }
+constexpr bool is_low_surrogate(uint32_t unit) { return unit >= 0xdc00 && unit < 0xe000; }
+
+// Decodes the \uXXXX at the front of `raw`, with the second half of a pair where there is one.
+Utf8 take_unicode_escape(std::string_view& raw) {
+  uint32_t code = four_hex(raw.data() + 2);
+  raw.remove_prefix(6);
+  if (is_high_surrogate(code) && raw.size() >= 6 && raw[0] == '\\' && raw[1] == 'u') {
+    const uint32_t low = four_hex(raw.data() + 2);
+    if (is_low_surrogate(low)) {
+      raw.remove_prefix(6);
+      return encode(0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00));
+    }
+  }
+  if (is_high_surrogate(code) || is_low_surrogate(code)) code = 0xfffd;
+  return encode(code);
+}
+
+Utf8 take_escape(std::string_view& raw) {
+  assert(raw.size() >= 2 && raw[0] == '\\');
+  const char kind = raw[1];
+  if (kind == 'u') return take_unicode_escape(raw);
+  raw.remove_prefix(2);
+  switch (kind) {
+    case 'b':
+      return {{'\b'}, 1};
+    case 'f':
+      return {{'\f'}, 1};
+    case 'n':
+      return {{'\n'}, 1};
+    case 'r':
+      return {{'\r'}, 1};
+    case 't':
+      return {{'\t'}, 1};
+    default:
+      return {{kind}, 1};
+  }
+}
+
+// Bytes of the well-formed UTF-8 sequence at the front of `text`, 0 when there is none (Unicode
+// standard, table 3-7). `text` is not empty and starts with a byte above 0x7f.
+size_t utf8_sequence_size(std::string_view text) {
+  const auto byte = [text](size_t i) { return static_cast<uint8_t>(text[i]); };
+  const uint8_t lead = byte(0);
+  const size_t size = lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
+  if (size == 0 || text.size() < size) return 0;
+  for (size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  const bool overlong = (lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xf0 && byte(1) < 0x90);
+  const bool surrogate = lead == 0xed && byte(1) >= 0xa0;
+  const bool beyond = lead == 0xf4 && byte(1) >= 0x90;
+  return overlong || surrogate || beyond ? 0 : size;
+}
+
+// Appends the escape of a quote, a backslash or a control byte.
+void append_escape(std::string& out, char c) {
+  constexpr char kHex[] = "0123456789abcdef";
+  switch (c) {
+    case '"':
+    case '\\':
+      out += {'\\', c};
+      return;
+    case '\n':
+      out += "\\n";
+      return;
+    case '\r':
+      out += "\\r";
+      return;
+    case '\t':
+      out += "\\t";
+      return;
+    default:
+      out += {'\\', 'u', '0', '0', kHex[c >> 4], kHex[c & 15]};
+  }
+}
+
+}  // namespace
+
+std::string_view decode_string(std::string_view raw, std::string& scratch) {
+  size_t plain = raw.find('\\');
+  if (plain == std::string_view::npos) return raw;
+  scratch.clear();
+  while (plain != std::string_view::npos) {
+    scratch += raw.substr(0, plain);
+    raw.remove_prefix(plain);
+    scratch += take_escape(raw).view();
+    plain = raw.find('\\');
+  }
+  scratch += raw;
+  return scratch;
+}
+
+bool json_string_equals(std::string_view raw, std::string_view decoded) {
+  while (!raw.empty()) {
+    if (raw[0] != '\\') {
+      if (decoded.empty() || raw[0] != decoded[0]) return false;
+      raw.remove_prefix(1);
+      decoded.remove_prefix(1);
+      continue;
+    }
+    const Utf8 point = take_escape(raw);
+    if (!decoded.starts_with(point.view())) return false;
+    decoded.remove_prefix(point.size);
+  }
+  return decoded.empty();
+}
+
+void append_json_string(std::string& out, std::string_view text) {
+  out += '"';
+  size_t copied = 0;  // everything before it stands in `out`
+  size_t at = 0;
+  while (at < text.size()) {
+    const auto byte = static_cast<uint8_t>(text[at]);
+    if (byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\') {
+      ++at;
+      continue;
+    }
+    const size_t sequence = byte < 0x80 ? 0 : utf8_sequence_size(text.substr(at));
+    if (sequence > 0) {
+      at += sequence;
+      continue;
+    }
+    out += text.substr(copied, at - copied);
+    if (byte < 0x80) {
+      append_escape(out, text[at]);
+    } else {
+      out += kReplacement;
+    }
+    copied = ++at;
+  }
+  out += text.substr(copied);
+  out += '"';
+}
+
+}  // namespace stdgate

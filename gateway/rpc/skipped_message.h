@@ -1,0 +1,62 @@
+// SkippedMessage: the little that is kept of a message too long to be stored.
+//
+// Job: find the value of the top-level member "id" in bytes that come in pieces and are forgotten
+// at once, before or behind members of any size.
+// Owner: a framer, for the time of one message.
+// Limits: kMaxId bytes of id. The text is not validated; the id is, and it counts only when it is
+// the only one, so that it can be put into an answer as it is.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace stdgate {
+
+class SkippedMessage {
+ public:
+  static constexpr size_t kMaxId = 64;
+
+  void feed(std::string_view bytes);
+  // Raw JSON; empty when there was none that could be read.
+  [[nodiscard]] std::string_view id() const;
+  // Bytes fed so far, and the last of them.
+  [[nodiscard]] size_t size() const { return size_; }
+  [[nodiscard]] char last() const { return last_; }
+
+ private:
+  // A few bytes; what does not fit only leaves the mark that it was there.
+  struct Capture {
+    std::array<char, kMaxId> bytes{};
+    size_t size = 0;
+    bool overflow = false;
+
+    void append(std::string_view more);
+    [[nodiscard]] std::string_view view() const { return {bytes.data(), size}; }
+  };
+  // What stands next at depth 1, and what is being captured there.
+  enum class Stage : uint8_t { key, value };
+  enum class Capturing : uint8_t { nothing, key, id };
+
+  const char* pass_string(const char* at, const char* end);
+  void pass_token(char c);
+  void pass_top_level(char c);
+  void end_string();
+  void end_id();
+
+  size_t size_ = 0;
+  char last_ = '\0';
+  size_t depth_ = 0;
+  bool over_ = false;  // behind the object, or there is none
+  bool in_string_ = false;
+  bool escaped_ = false;  // the next byte belongs to a backslash
+  Stage stage_ = Stage::key;
+  bool key_is_id_ = false;
+  Capturing capturing_ = Capturing::nothing;
+  Capture capture_;
+  Capture id_;
+  size_t ids_ = 0;
+};
+
+}  // namespace stdgate

@@ -1,0 +1,48 @@
+#include "metrics/access_log.h"
+
+namespace stdgate {
+namespace {
+
+// Whole microseconds are all that means something, and they keep the numbers short.
+double to_ms(Duration duration) {
+  const auto us = std::chrono::round<std::chrono::microseconds>(duration).count();
+  return static_cast<double>(us) / 1000;
+}
+
+LogLevel level_of(Outcome outcome) { return outcome.is_fault() ? LogLevel::warn : LogLevel::info; }
+
+}  // namespace
+
+void AccessLog::on_backend(BackendId backend, std::string_view name) {
+  if (backends_.size() <= backend) backends_.resize(backend + size_t{1});
+  backends_[backend] = name;
+}
+
+void AccessLog::on_call_finished(const CallRecord& call) {
+  const LogLevel level = level_of(call.outcome);
+  if (!log_.enabled(level)) return;
+  const LogField backend = {
+      "backend", call.backend < backends_.size() ? std::string_view(backends_[call.backend]) : ""};
+  const LogField method = {"method", call.method_name};
+  const LogField outcome = {"outcome", call.outcome.name()};
+  const LogField transport = {"transport", transport_name(call.transport)};
+  const LogField total = {"duration_ms", to_ms(call.total)};
+  const LogField queued = {"queue_ms", to_ms(call.queued)};
+  const LogField child = {"child_ms", to_ms(call.child)};
+  // A refused call may have no id that could be read; it was answered with null.
+  const LogField id = {"id", call.id.empty() ? "null" : call.id.substr(0, kIdLimit)};
+  const LogField connection = {"connection", call.connection};
+  const LogField bytes_in = {"bytes_in", uint64_t{call.bytes_in}};
+  const LogField bytes_out = {"bytes_out", uint64_t{call.bytes_out}};
+  if (call.detail.empty()) {
+    log_.write(level, "call",
+               {backend, method, outcome, transport, total, queued, child, id, connection, bytes_in,
+                bytes_out});
+    return;
+  }
+  log_.write(level, "call",
+             {backend, method, outcome, transport, total, queued, child, id, connection, bytes_in,
+              bytes_out, LogField{"detail", call.detail}});
+}
+
+}  // namespace stdgate

@@ -1,0 +1,30 @@
+// AccessLog: the observer that writes one line per finished call.
+//
+// Owner: the composition root, which adds it only when calls are to be logged. Level info for what
+// the child answered and for cancelled calls, warn for faults of the gateway.
+// Limit: an id is shown up to kIdLimit bytes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gateway/base/log.h"
+#include "gateway/observer.h"
+
+namespace stdgate {
+
+class AccessLog final : public Observer {
+ public:
+  explicit AccessLog(Log& log) : log_(log) {}
+
+  void on_backend(BackendId backend, std::string_view name) override;
+  void on_call_finished(const CallRecord& call) override;
+
+  static constexpr size_t kIdLimit = 128;
+
+ private:
+  Log& log_;
+  std::vector<std::string> backends_;  // by BackendId
+};
+
+}  // namespace stdgate

@@ -1,0 +1,31 @@
+// Mutator: seeded random changes of a text, of the kinds that break parsers of JSON and of its
+// framing: bytes flipped, cut, doubled and moved, and words of both grammars put in.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <string_view>
+
+namespace stdgate::test {
+
+class Mutator {
+ public:
+  explicit Mutator(uint64_t seed) : random_(seed) {}
+
+  // One to four changes.
+  std::string mutate(std::string_view text);
+  // Bytes without sense, or mostly words.
+  std::string invent();
+  // Below `bound`, which is not zero.
+  size_t below(size_t bound) { return random_() % bound; }
+
+ private:
+  void change(std::string& text);
+  std::string_view word();
+
+  std::mt19937_64 random_;
+};
+
+}  // namespace stdgate::test

@@ -1,0 +1,20 @@
+// Waiting in tests: for a condition, with a deadline, and never for luck.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string_view>
+
+namespace stdgate::harness {
+
+using Millis = std::chrono::milliseconds;
+
+// Asks `condition` every few milliseconds until it holds. At the deadline the test fails with what
+// was waited for, and the answer is false.
+bool eventually(std::string_view what, const std::function<bool()>& condition,
+                Millis deadline = Millis(10'000));
+
+// The same without a failure: only whether it came to hold.
+bool holds_within(Millis deadline, const std::function<bool()>& condition);
+
+}  // namespace stdgate::harness

@@ -1,0 +1,94 @@
+#include "tests/integration/harness/processes.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <sstream>
+
+namespace stdgate::harness {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Empty when the process is gone or belongs to somebody else.
+std::string read_file(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+std::optional<pid_t> pid_of(const fs::path& folder) {
+  const std::string name = folder.filename().string();
+  pid_t pid = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+  if (error != std::errc() || end != name.data() + name.size()) {
+    return std::nullopt;
+  }
+  return pid;
+}
+
+std::optional<ProcessInfo> process_in(const fs::path& folder) {
+  const std::optional<pid_t> pid = pid_of(folder);
+  if (!pid) {
+    return std::nullopt;
+  }
+  ProcessInfo process;
+  process.pid = *pid;
+  // The name in parentheses may hold anything, parentheses too; what follows the last one may not.
+  const std::string stat = read_file(folder / "stat");
+  const size_t name_end = stat.rfind(')');
+  if (name_end == std::string::npos) {
+    return std::nullopt;
+  }
+  std::istringstream fields(stat.substr(name_end + 1));
+  fields >> process.state >> process.parent;
+  process.command = read_file(folder / "cmdline");
+  std::replace(process.command.begin(), process.command.end(), '\0', ' ');
+  return process;
+}
+
+bool is_marked(const fs::path& folder, const ProcessInfo& process, std::string_view mark) {
+  std::error_code gone;
+  return process.command.find(mark) != std::string::npos ||
+         read_file(folder / "environ").find(mark) != std::string::npos ||
+         fs::read_symlink(folder / "cwd", gone).string().find(mark) != std::string::npos;
+}
+
+template <typename Predicate>
+std::vector<ProcessInfo> processes_where(const Predicate& wanted) {
+  std::vector<ProcessInfo> found;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const std::optional<ProcessInfo> process = process_in(entry.path());
+    if (process && wanted(entry.path(), *process)) {
+      found.push_back(*process);
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<ProcessInfo> processes_marked(std::string_view mark) {
+  return processes_where([mark](const fs::path& folder, const ProcessInfo& process) {
+    return is_marked(folder, process, mark);
+  });
+}
+
+std::vector<ProcessInfo> children_of(pid_t parent) {
+  return processes_where([parent](const fs::path& /*folder*/, const ProcessInfo& process) {
+    return process.parent == parent;
+  });
+}
+
+std::string describe(const std::vector<ProcessInfo>& processes) {
+  std::ostringstream text;
+  for (const ProcessInfo& process : processes) {
+    text << process.pid << " (" << process.state << ", child of " << process.parent << ") "
+         << process.command << "\n";
+  }
+  return text.str();
+}
+
+}  // namespace stdgate::harness

@@ -1,0 +1,29 @@
+// Looking at the machine's processes through /proc, to count what a gateway has left behind.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stdgate::harness {
+
+struct ProcessInfo {
+  pid_t pid = 0;
+  pid_t parent = 0;
+  char state = '?';     // of proc(5): R, S, D, Z, …
+  std::string command;  // arguments, joined by spaces; empty for a zombie
+};
+
+// Processes that carry `mark` in their arguments, their environment or their working directory. A
+// zombie carries nothing any more: see children_of().
+std::vector<ProcessInfo> processes_marked(std::string_view mark);
+
+// The direct children of `parent`, zombies included.
+std::vector<ProcessInfo> children_of(pid_t parent);
+
+// One line a process, for messages.
+std::string describe(const std::vector<ProcessInfo>& processes);
+
+}  // namespace stdgate::harness

@@ -1,0 +1,62 @@
+// SimWorld: invented time and events for the whole core, from one seed.
+//
+// Everything that is random comes from random(); a run is repeated by its seed. Time jumps from
+// event to event, so an hour of timeouts costs nothing.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <random>
+
+#include "gateway/base/time.h"
+#include "gateway/base/timers.h"
+
+namespace stdgate::sim {
+
+class SimWorld final : public Clock {
+ public:
+  explicit SimWorld(uint64_t seed) : random_(seed) {}
+
+  [[nodiscard]] TimePoint now() const override { return now_; }
+  TimerQueue& timers() { return timers_; }
+  std::mt19937_64& random() { return random_; }
+
+  // From `low` to `high`, both included.
+  uint64_t pick(uint64_t low, uint64_t high) {
+    return std::uniform_int_distribution<uint64_t>(low, high)(random_);
+  }
+  bool chance(double probability) { return std::bernoulli_distribution(probability)(random_); }
+  Duration pick_duration(Duration low, Duration high) {
+    return Duration(static_cast<int64_t>(
+        pick(static_cast<uint64_t>(low.count()), static_cast<uint64_t>(high.count()))));
+  }
+
+  // Runs `event` after `delay`, from the outermost level as a loop would.
+  void after(Duration delay, std::function<void()> event) {
+    events_.emplace(now_ + delay, std::move(event));
+  }
+
+  // One event or one round of due timers. False when nothing is left to happen.
+  bool step() {
+    const auto timer = timers_.next_due();
+    if (events_.empty() && !timer) return false;
+    if (events_.empty() || (timer && *timer <= events_.begin()->first)) {
+      now_ = std::max(now_, *timer);
+      timers_.run_due(now_);
+    } else {
+      auto node = events_.extract(events_.begin());
+      now_ = std::max(now_, node.key());
+      node.mapped()();
+    }
+    return true;
+  }
+
+ private:
+  std::mt19937_64 random_;
+  TimePoint now_{std::chrono::hours(1)};
+  TimerQueue timers_;
+  std::multimap<TimePoint, std::function<void()>> events_;
+};
+
+}  // namespace stdgate::sim

@@ -1,0 +1,31 @@
+// Runs a loop until something has happened.
+#pragma once
+
+#include <chrono>
+
+#include "gateway/base/timers.h"
+#include "transports/net/loop.h"
+
+namespace stdgate::test {
+
+// Turns until `condition` holds after one. It is asked after each event, and every millisecond for
+// what the loop does not see. False when `limit` has passed.
+template <class Condition>
+bool run_until(Loop& loop, Condition&& condition, Duration limit = std::chrono::seconds(20)) {
+  loop.refresh_now();
+  const TimePoint deadline = loop.now() + limit;
+  Timer tick(loop.timers(), [] {});
+  while (!condition()) {
+    if (loop.now() >= deadline) return false;
+    if (!tick.armed()) tick.arm(loop.now() + std::chrono::milliseconds(1));
+    loop.wait_once();
+  }
+  return true;
+}
+
+// Lets the loop turn for `time`; for showing that something does not happen.
+inline void run_for(Loop& loop, Duration time) {
+  run_until(loop, [] { return false; }, time);
+}
+
+}  // namespace stdgate::test

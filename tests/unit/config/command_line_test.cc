@@ -1,0 +1,320 @@
+// Arguments: what they mean, what they resolve to, and what is said when they mean nothing.
+#include "gateway/command_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace stdgate {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+using Action = CommandLine::Action;
+using Arguments = std::vector<std::string>;
+
+std::optional<std::string> empty_environment(const std::string&) { return std::nullopt; }
+
+CommandLine parse(Arguments arguments) {
+  arguments.insert(arguments.begin(), "stdgate");
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  return parse_command_line(static_cast<int>(argv.size()), argv.data());
+}
+
+Config config_of(const Arguments& arguments) {
+  const CommandLine command_line = parse(arguments);
+  EXPECT_EQ(command_line.output, "");
+  auto config = load_config(command_line, empty_environment);
+  if (config) return *std::move(config);
+  ADD_FAILURE() << config.error();
+  return {};
+}
+
+// What the program would print before it ends, whether parsing or loading ends it.
+std::string error_of(const Arguments& arguments) {
+  const CommandLine command_line = parse(arguments);
+  if (command_line.action == Action::exit) {
+    EXPECT_EQ(command_line.exit_code, 2);
+    return command_line.output;
+  }
+  const CheckReport report = check_config(command_line, empty_environment);
+  EXPECT_EQ(report.exit_code, 2);
+  return report.output;
+}
+
+// A directory of its own that is the current one, gone at the end.
+class CommandLineFiles : public testing::Test {
+ protected:
+  CommandLineFiles() {
+    std::string pattern = testing::TempDir() + "stdgate-XXXXXX";
+    directory_ = mkdtemp(pattern.data());
+    before_ = std::filesystem::current_path();
+    std::filesystem::current_path(directory_);
+  }
+  ~CommandLineFiles() override {
+    std::filesystem::current_path(before_);
+    std::filesystem::remove_all(directory_);
+  }
+  static void write(const std::string& file, const std::string& text) {
+    std::ofstream(file, std::ios::binary) << text;
+  }
+
+ private:
+  std::filesystem::path directory_;
+  std::filesystem::path before_;
+};
+
+TEST(CommandLine, KnowsItsActions) {
+  EXPECT_EQ(parse({"demo-server"}).action, Action::demo_server);
+  EXPECT_EQ(parse({"check"}).action, Action::check);
+  EXPECT_EQ(parse({"check", "--config", "f"}).config_file, "f");
+  EXPECT_EQ(parse({"--config", "f", "check"}).action, Action::check);
+  EXPECT_EQ(parse({"check", "--min", "2", "--", "x"}).action, Action::check);
+  EXPECT_EQ(parse({}).action, Action::serve);
+  EXPECT_EQ(parse({"-c", "f"}).config_file, "f");
+  EXPECT_EQ(parse({"--config=f"}).action, Action::serve);
+  EXPECT_THAT(parse({"--", "x", "--help", "--", "y"}).command,
+              ElementsAre("x", "--help", "--", "y"));
+}
+
+TEST(CommandLine, PrintsHelpAndVersion) {
+  for (const Arguments& arguments : {Arguments{"--help"}, {"-h"}, {"check", "--help"}}) {
+    const CommandLine help = parse(arguments);
+    EXPECT_EQ(help.action, Action::exit);
+    EXPECT_EQ(help.exit_code, 0);
+    EXPECT_THAT(help.output, HasSubstr("\nUsage:\n"));
+    EXPECT_THAT(help.output, HasSubstr("\n  --max-in-flight N "));
+    EXPECT_THAT(help.output, HasSubstr("\nExamples:\n"));
+  }
+  const CommandLine version = parse({"--version"});
+  EXPECT_EQ(version.action, Action::exit);
+  EXPECT_EQ(version.exit_code, 0);
+  EXPECT_THAT(version.output, testing::MatchesRegex("stdgate [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+}
+
+TEST(CommandLine, CommandAloneHasTheDefaultsOfAFile) {
+  const auto file = parse_config("backends: { x: { command: [x, -y] } }", empty_environment);
+  ASSERT_TRUE(file);
+  EXPECT_EQ(config_of({"--", "x", "-y"}), *file);
+}
+
+TEST(CommandLine, EveryFlagHasItsKey) {
+  const auto file = parse_config(R"(
+listen: ["127.0.0.1:1", "[::1]:2"]
+admin: "off"
+backends:
+  n:
+    command: [x]
+    protocol: jsonrpc
+    framing: content-length
+    env: { A: "1", B: "b=$${", EMPTY: "" }
+    env_inherit: [PATH, LC_*]
+    cwd: /srv
+    timeout: 1s
+    pool: { min: 2, max: 3, max_in_flight: 4, queue: 5, start_timeout: 6s, idle_timeout: 7s,
+            grace: 8s }
+    cancel_method: stop
+    expose_fault_details: true
+limits: { message: 1MiB }
+log: { level: warn, format: json, calls: false }
+)",
+                                 empty_environment);
+  ASSERT_TRUE(file);
+  EXPECT_EQ(config_of({"--listen",
+                       "127.0.0.1:1",
+                       "--listen",
+                       "[::1]:2",
+                       "--admin",
+                       "off",
+                       "--name",
+                       "n",
+                       "--protocol",
+                       "jsonrpc",
+                       "--framing",
+                       "content-length",
+                       "--env",
+                       "A=1",
+                       "--env",
+                       "B=b=${",
+                       "--env",
+                       "EMPTY=",
+                       "--env-inherit",
+                       "PATH",
+                       "--env-inherit",
+                       "LC_*",
+                       "--cwd",
+                       "/srv",
+                       "--timeout",
+                       "1s",
+                       "--min",
+                       "2",
+                       "--max",
+                       "3",
+                       "--max-in-flight",
+                       "4",
+                       "--queue",
+                       "5",
+                       "--start-timeout",
+                       "6s",
+                       "--idle-timeout",
+                       "7s",
+                       "--grace",
+                       "8s",
+                       "--cancel-method",
+                       "stop",
+                       "--expose-fault-details",
+                       "--max-message",
+                       "1MiB",
+                       "--log-level",
+                       "warn",
+                       "--log-format",
+                       "json",
+                       "--no-call-log",
+                       "--",
+                       "x"}),
+            *file);
+}
+
+TEST(CommandLine, AnEmptyValueIsAValue) {
+  const Arguments spellings[] = {
+      {"--protocol", "jsonrpc", "--cancel-method", "", "--no-call-log", "--", "x"},
+      {"--protocol=jsonrpc", "--cancel-method=", "--no-call-log", "--", "x"},
+  };
+  for (const Arguments& arguments : spellings) {
+    const Config config = config_of(arguments);
+    ASSERT_EQ(config.backends.size(), 1u);
+    EXPECT_EQ(config.backends[0].cancel_method, "");
+    EXPECT_FALSE(config.log.calls);
+  }
+}
+
+TEST(CommandLine, NamesTheBackendAfterTheProgram) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"npx", "npx"},          {"/usr/bin/python3", "python3"}, {"./My Server.py", "my-server-py"},
+      {"/opt/mcp", "default"},  // a path of the gateway itself
+      {"/opt/...", "default"}, {"/opt/ü", "default"},           {"x/", "default"},
+  };
+  for (const auto& [program, name] : cases) {
+    EXPECT_EQ(config_of({"--", program}).backends.at(0).name, name) << program;
+  }
+  EXPECT_EQ(config_of({"--", std::string(64, 'a')}).backends.at(0).name, std::string(64, 'a'));
+  EXPECT_EQ(config_of({"--", std::string(65, 'a')}).backends.at(0).name, "default");
+}
+
+TEST(CommandLine, TakesTheCommandLiterally) {
+  EXPECT_THAT(config_of({"--", "sh", "-c", "echo ${HOME} $$", ""}).backends.at(0).command,
+              ElementsAre("sh", "-c", "echo ${HOME} $$", ""));
+}
+
+TEST(CommandLine, SaysWhatIsWrong) {
+  const std::pair<Arguments, std::string> cases[] = {
+      {{"npx", "-y", "foo", "--version"},
+       "unknown word 'npx'; did you mean: stdgate -- npx -y foo --version"},
+      {{"--min", "2", "npx", "a b", "it's"},
+       "unknown word 'npx'; did you mean: stdgate --min 2 -- npx 'a b' 'it'\\''s'"},
+      {{"check", "npx"}, "unknown word 'npx'; did you mean: stdgate check -- npx"},
+      {{"--mx", "3"}, "unknown option --mx; did you mean --max?"},
+      {{"--mx=3"}, "unknown option --mx=3; did you mean --max?"},
+      {{"-x"}, "unknown option -x; stdgate --help lists the options"},
+      {{"--min"}, "--min needs a value"},
+      {{"--config"}, "--config needs a value"},
+      {{"--cwd", "--min", "--", "x"}, "--cwd: expected DIRECTORY, found another option"},
+      {{"--min", "1", "--min", "1", "--", "x"}, "--min is given more than once"},
+      {{"--no-call-log=false", "--", "x"}, "--no-call-log takes no value"},
+      {{"--config", "f", "--config", "f"}, "--config is given more than once"},
+      {{"--config="}, "--config: expected FILE"},
+      {{"--config", "f", "--", "x"}, "either --config or a command behind --, not both"},
+      {{"--"}, "a command must follow --"},
+      {{"--", ""}, "a command must follow --"},
+      {{"demo-server", "--min", "1"}, "demo-server takes no options and no command"},
+      {{"demo-server", "--", "x"}, "demo-server takes no options and no command"},
+      {{"--min", "1", "--config", "f"},
+       "--min goes with a command, as in stdgate [options] -- COMMAND; with a file, set it there"},
+      {{"--min", "1"},
+       "--min goes with a command, as in stdgate [options] -- COMMAND; with a file, set it there"},
+      {{"--env", "A", "--", "x"}, "--env: expected NAME=VALUE"},
+      {{"--env", "=A", "--", "x"}, "--env: expected NAME=VALUE"},
+      {{"--min", "x", "--", "x"}, "--min: expected a whole number from 0 to 1024, found 'x'"},
+      {{"--max", "2", "--min", "3", "--", "x"}, "--min: min (3) is greater than max (2)"},
+      {{"--name", "mcp", "--", "x"},
+       "--name: 'mcp' is a path of the gateway itself; choose another name"},
+      {{"--cancel-method", "x", "--", "x"},
+       "--cancel-method: only for protocol jsonrpc; MCP has its own cancel notification"},
+      {{"--listen", ":1", "--listen", ":1", "--", "x"}, "--listen: ':1' is listened on already"},
+      {{"--env-inherit", "a*b", "--", "x"},
+       "--env-inherit: expected a variable's name, or a prefix that ends in '*'; found 'a*b'"},
+      {{"--listen", "127.0.0.1:9464", "--", "x"},
+       "admin: its default, '127.0.0.1:9464', is listened on already; give it an address, or "
+       "\"off\""},
+  };
+  for (const auto& [arguments, message] : cases) {
+    EXPECT_EQ(error_of(arguments), "stdgate: " + message + "\n");
+  }
+}
+
+TEST_F(CommandLineFiles, ReadsGatewayYamlOrSaysBothWays) {
+  const std::string error = error_of({});
+  EXPECT_THAT(error, StartsWith("stdgate: nothing to serve: no command, no --config, and no "
+                                "gateway.yaml here\n"));
+  EXPECT_THAT(error, HasSubstr("stdgate --protocol jsonrpc -- stdgate demo-server\n"));
+  EXPECT_THAT(error, HasSubstr("stdgate --config FILE\n"));
+  write("gateway.yaml", "backends: { found: { command: [x] } }");
+  EXPECT_EQ(config_of({}).backends.at(0).name, "found");
+  EXPECT_EQ(config_of({"--", "y"}).backends.at(0).name, "y");
+}
+
+TEST_F(CommandLineFiles, FlagsOverrideTheFile) {
+  write("f.yaml",
+        "listen: [\":1\", \":2\"]\nadmin: \":3\"\nlog: { level: debug, format: json }\n"
+        "limits: { message: 2MiB, batch: 3 }\nbackends: { a: { command: [x] } }\n");
+  const Config config =
+      config_of({"--config", "f.yaml", "--listen", ":4", "--admin", "off", "--log-level", "error",
+                 "--no-call-log", "--max-message", "1MiB"});
+  EXPECT_THAT(config.listen, ElementsAre(":4"));
+  EXPECT_EQ(config.admin, "");
+  EXPECT_EQ(config.log.level, LogLevel::error);
+  EXPECT_EQ(config.log.format, LogFormat::json);
+  EXPECT_FALSE(config.log.calls);
+  EXPECT_EQ(config.limits.message, size_t{1} << 20);
+  EXPECT_EQ(config.limits.batch, 3u);
+}
+
+TEST_F(CommandLineFiles, ErrorsOfFileAndFlagsStandTogether) {
+  write("f.yaml", "lisen: x\nbackends: { a: { command: x } }\n");
+  EXPECT_EQ(error_of({"check", "--config", "f.yaml", "--log-level", "loud"}),
+            "stdgate: --log-level: expected one of debug, info, warn, error, off; found 'loud'\n"
+            "f.yaml:1:1: lisen: unknown key; did you mean 'listen'?\n"
+            "f.yaml:2:27: backends.a.command: expected a list, found a text; no shell splits it. "
+            "Write: [\"x\"]\n");
+}
+
+TEST_F(CommandLineFiles, SaysWhyAFileCannotBeRead) {
+  EXPECT_EQ(error_of({"--config", "none.yaml"}),
+            "stdgate: cannot read none.yaml: No such file or directory\n");
+  EXPECT_EQ(error_of({"--config", "."}), "stdgate: . is a directory\n");
+  const std::string good = "backends: { a: { command: [x] } }\n#";
+  write("limit.yaml", good + std::string((1 << 20) - good.size(), 'x'));
+  EXPECT_EQ(config_of({"--config", "limit.yaml"}).backends.size(), 1u);
+  write("large.yaml", good + std::string((1 << 20) - good.size() + 1, 'x'));
+  EXPECT_EQ(error_of({"--config", "large.yaml"}), "stdgate: large.yaml is larger than 1MiB\n");
+}
+
+TEST_F(CommandLineFiles, CheckPrintsWhatIsServed) {
+  write("gateway.yaml", "backends: { a: { command: [x] }, b: { command: [y] } }");
+  const CheckReport two = check_config(parse({"check"}), empty_environment);
+  EXPECT_EQ(two.exit_code, 0);
+  EXPECT_THAT(two.output, StartsWith("listen: [\"127.0.0.1:8080\"]\n"));
+  EXPECT_THAT(two.output, testing::EndsWith("\n# ok: 2 backends\n"));
+  const CheckReport one = check_config(parse({"check", "--", "x"}), empty_environment);
+  EXPECT_EQ(one.exit_code, 0);
+  EXPECT_THAT(one.output, testing::EndsWith("\n# ok: 1 backend\n"));
+  // What check prints is a configuration.
+  EXPECT_TRUE(parse_config(two.output, empty_environment));
+}
+
+}  // namespace
+}  // namespace stdgate

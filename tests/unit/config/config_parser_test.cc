@@ -1,0 +1,441 @@
+// Configuration files, good and bad. Errors are compared whole: place, path and message.
+#include "gateway/config/config_parser.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace stdgate {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::optional<std::string> sample_environment(const std::string& name) {
+  if (name == "PORT") return "9000";
+  if (name == "INJECTION") return "x\nadmin: \"off\"";
+  if (name == "EMPTY") return "";
+  return std::nullopt;
+}
+
+// The errors as lines, or "" when the file is good.
+std::string errors_of(const std::string& yaml, const std::vector<Setting>& settings = {}) {
+  const auto config = parse_config(yaml, sample_environment, settings);
+  if (config) return "";
+  std::string lines;
+  for (const ConfigError& error : config.error()) lines += error.to_string("f") + "\n";
+  return lines;
+}
+
+Config config_of(const std::string& yaml, const std::vector<Setting>& settings = {}) {
+  EXPECT_EQ(errors_of(yaml, settings), "") << yaml;
+  return parse_config(yaml, sample_environment, settings).value_or(Config{});
+}
+
+// A file whose only backend has these further lines, each with its newline; they start at line 4.
+std::string with_backend(const std::string& lines) {
+  return "backends:\n  a:\n    command: [x]\n" + lines;
+}
+// A good file with these further lines at the top level; they start at line 2.
+std::string with_root(const std::string& lines) {
+  return "backends: { a: { command: [x] } }\n" + lines;
+}
+
+TEST(ConfigParser, FillsInDefaults) {
+  const Config config = config_of("backends: { a: { command: [x] } }");
+  EXPECT_THAT(config.listen, ElementsAre("127.0.0.1:8080"));
+  EXPECT_EQ(config.admin, "127.0.0.1:9464");
+  EXPECT_THAT(config.allowed_origins, IsEmpty());
+  EXPECT_THAT(config.allowed_hosts, IsEmpty());
+  EXPECT_EQ(config.limits, LimitsConfig{});
+  EXPECT_EQ(config.timeouts, TimeoutsConfig{});
+  EXPECT_EQ(config.log, LogConfig{});
+  EXPECT_EQ(config.metrics.methods, 500u);
+  ASSERT_FALSE(config.metrics.buckets.empty());
+  EXPECT_EQ(config.metrics.buckets.front(), 0.00005);
+  EXPECT_EQ(config.metrics.buckets.back(), 60);
+  ASSERT_EQ(config.backends.size(), 1u);
+  BackendConfig expected;
+  expected.name = "a";
+  expected.command = {"x"};
+  expected.is_default = true;
+  expected.env_inherit = {"PATH", "HOME", "USER",   "LOGNAME", "SHELL",
+                          "TERM", "LANG", "LC_ALL", "TZ",      "TMPDIR"};
+  EXPECT_EQ(config.backends[0], expected);
+}
+
+TEST(ConfigParser, ReadsEveryKey) {
+  const Config config = config_of(R"(
+listen: ["127.0.0.1:${PORT}", "[::1]:80", unix:/run/x]
+admin: off
+allowed_origins: ["*", "https://a.example"]
+allowed_hosts: [a.example, "b.example:8080"]
+backends:
+  first-1:
+    command: [sleep, 5, true, 1.50, "", "a b"]
+    protocol: jsonrpc
+    framing: content-length
+    default: true
+    cancel_method: ""
+    env: { DEBUG: 1, NAME: "${NONE:-x}", EMPTY: "" }
+    env_inherit: [PATH, LC_*, "*"]
+    cwd: /srv
+    user: nobody
+    rlimits: { address_space: 1GiB, cpu: 2m, open_files: 1024, processes: 64 }
+    timeout: 10s
+    expose_fault_details: true
+    pool: { min: 2, max: 3, max_in_flight: 4, queue: 5, queue_bytes: 32MiB, start_timeout: 1s,
+            idle_timeout: 2s, grace: 3s, backoff_min: 4ms, backoff_max: 5ms, breaker_failures: 6 }
+  second:
+    command: [y]
+limits: { message: 2MiB, headers: 2KiB, batch: 3, depth: 4, connections: 5, buffered: 6MiB,
+          outbox: 7KiB }
+timeouts: { header: 1s, body: 2s, idle: 3m, drain: 0s, keep_alive: 1h }
+log: { level: debug, format: json, calls: false, payloads: true, payload_limit: 1KiB,
+       redact: [password, token] }
+metrics: { buckets: [0.001, 1, 2.5e1], methods: 7 }
+)");
+  EXPECT_THAT(config.listen, ElementsAre("127.0.0.1:9000", "[::1]:80", "unix:/run/x"));
+  EXPECT_EQ(config.admin, "");
+  EXPECT_THAT(config.allowed_origins, ElementsAre("*", "https://a.example"));
+  EXPECT_THAT(config.allowed_hosts, ElementsAre("a.example", "b.example:8080"));
+  ASSERT_EQ(config.backends.size(), 2u);
+  BackendConfig first;
+  first.name = "first-1";
+  first.command = {"sleep", "5", "true", "1.50", "", "a b"};
+  first.protocol = Protocol::jsonrpc;
+  first.framing = Framing::content_length;
+  first.is_default = true;
+  first.env = {{"DEBUG", "1"}, {"NAME", "x"}, {"EMPTY", ""}};
+  first.env_inherit = {"PATH", "LC_*", "*"};
+  first.cwd = "/srv";
+  first.user = "nobody";
+  first.rlimits = {size_t{1} << 30, 120, 1024, 64};
+  first.timeout = seconds(10);
+  first.expose_fault_details = true;
+  first.pool = {2,
+                3,
+                4,
+                5,
+                size_t{32} << 20,
+                seconds(1),
+                seconds(2),
+                seconds(3),
+                milliseconds(4),
+                milliseconds(5),
+                6};
+  EXPECT_EQ(config.backends[0], first);
+  EXPECT_EQ(config.backends[1].name, "second");
+  EXPECT_FALSE(config.backends[1].is_default);
+  EXPECT_EQ(config.limits, (LimitsConfig{2 << 20, 2 << 10, 3, 4, 5, 6 << 20, 7 << 10}));
+  EXPECT_EQ(config.timeouts,
+            (TimeoutsConfig{seconds(1), seconds(2), minutes(3), seconds(0), hours(1)}));
+  EXPECT_EQ(
+      config.log,
+      (LogConfig{LogLevel::debug, LogFormat::json, false, true, 1024, {"password", "token"}}));
+  EXPECT_EQ(config.metrics, (MetricsConfig{{0.001, 1, 25}, 7}));
+}
+
+TEST(ConfigParser, AcceptsWhatIsReasonable) {
+  const std::string cases[] = {
+      with_root("listen: \":0\"\n"),
+      with_root("listen: [\"127.0.0.1:0\", \"127.0.0.1:0\"]\nadmin: \"127.0.0.1:0\"\n"),
+      with_root("limits:\ntimeouts:\nlog:\nmetrics:\n"),
+      with_backend("    pool:\n    env:\n    rlimits:\n"),
+      with_backend("    protocol: mcp\n    framing: content-length\n"),
+      with_backend("    default: false\n"),
+      with_backend("    pool: { max: \"16\" }\n"),
+      "---\nbackends: { a: { command: [x] } }\n...\n",
+      "\uFEFFbackends: { a: { command: [x] } }\r\n",
+      "{\"backends\": {\"a\": {\"command\": [\"x\"]}}}",
+  };
+  for (const std::string& yaml : cases) EXPECT_EQ(errors_of(yaml), "") << yaml;
+  const std::string shared =
+      "backends:\n  a: &a { command: [x], default: false }\n  b: *a\n  c: { command: [x] }\n";
+  EXPECT_EQ(config_of(shared).backends[1].command, config_of(shared).backends[0].command);
+}
+
+TEST(ConfigParser, OneBackendIsTheDefaultUnlessItSaysNo) {
+  EXPECT_TRUE(config_of(with_backend("")).backends[0].is_default);
+  EXPECT_FALSE(config_of(with_backend("    default: false\n")).backends[0].is_default);
+  const Config two = config_of("backends: { a: { command: [x] }, b: { command: [x] } }");
+  EXPECT_FALSE(two.backends[0].is_default);
+  EXPECT_FALSE(two.backends[1].is_default);
+}
+
+TEST(ConfigParser, CancelMethodFollowsTheProtocol) {
+  EXPECT_EQ(config_of(with_backend("")).backends[0].cancel_method, "");
+  EXPECT_EQ(config_of(with_backend("    protocol: jsonrpc\n")).backends[0].cancel_method,
+            "$/cancelRequest");
+  EXPECT_EQ(config_of(with_backend("    protocol: jsonrpc\n    cancel_method: stop\n"))
+                .backends[0]
+                .cancel_method,
+            "stop");
+}
+
+TEST(ConfigParser, QueuesFollowTheLargestMessage) {
+  const Config config = config_of(with_root("limits: { message: 1GiB }\n"));
+  EXPECT_EQ(config.limits.buffered, size_t{1} << 30);
+  EXPECT_EQ(config.backends[0].pool.queue_bytes, size_t{1} << 30);
+}
+
+TEST(ConfigParser, AVariableCannotInjectStructure) {
+  const Config config = config_of(with_backend("    cwd: ${INJECTION}\n"));
+  EXPECT_EQ(config.backends[0].cwd, "x\nadmin: \"off\"");
+  EXPECT_EQ(config.admin, "127.0.0.1:9464");
+}
+
+struct BadFile {
+  std::string yaml;
+  std::string errors;
+};
+
+void check(const BadFile& bad) { EXPECT_EQ(errors_of(bad.yaml), bad.errors) << bad.yaml; }
+
+TEST(ConfigParser, RefusesBadStructure) {
+  const std::string missing = "backends: missing; name at least one backend and its command\n";
+  const BadFile cases[] = {
+      {"", "f: " + missing},
+      {"# nothing\n", "f: " + missing},
+      {"{}", "f:1:1: " + missing},
+      {"[x]", "f:1:1: expected a map, found a list\nf:1:1: " + missing},
+      {"hello", "f:1:1: expected a map, found 'hello'\nf:1:1: " + missing},
+      {"backends:\n", "f:1:1: backends: expected at least one backend\n"},
+      {"backends: {}\n", "f:1:1: backends: expected at least one backend\n"},
+      {"backends: [x]\n", "f:1:11: backends: expected a map, found a list\n"},
+      {"backends:\n  a:\n",
+       "f:2:3: backends.a.command: missing; a backend needs a command to start\n"},
+      {"backends:\n  a: x\n",
+       "f:2:3: backends.a.command: missing; a backend needs a command to start\n"
+       "f:2:6: backends.a: expected a map, found 'x'\n"},
+      {with_root("---\na: b\n"),
+       "f:3:1: a second document begins here; a configuration is one document\n"},
+      {with_root("lisen: x\n"), "f:2:1: lisen: unknown key; did you mean 'listen'?\n"},
+      {with_root("xyz: x\n"),
+       "f:2:1: xyz: unknown key; known here: listen, admin, allowed_origins, allowed_hosts, "
+       "limits, backends, timeouts, log, metrics\n"},
+      {with_root("admin: off\nadmin: off\n"), "f:3:1: admin: the key occurs twice\n"},
+      {with_root("[a]: b\n"), "f:2:1: a key must be a text\n"},
+      {"backends:\n  a: { command: [x] }\n  a: { command: [y] }\n",
+       "f:3:3: backends.a: the key occurs twice\n"},
+      {"backends: { a: { command: [x }\n", "f:1:30: YAML: illegal flow end\n"},
+      {"a: b: c\n", "f:1:5: YAML: illegal map value\n"},
+      {"a: *b\n", "f:1:4: YAML: the referenced anchor is not defined\n"},
+      {with_backend("    env: { DEBUG: }\n"),
+       "f:4:12: backends.a.env.DEBUG: expected a text, found nothing; write \"\" for an empty "
+       "text\n"},
+  };
+  for (const BadFile& bad : cases) check(bad);
+}
+
+TEST(ConfigParser, RefusesBadBackends) {
+  const std::string bad_name =
+      "a backend's name has 1 to 64 characters out of a-z, 0-9, '_' and '-'\n";
+  const std::string no_variable_name = "not a name that an environment variable can have\n";
+  const BadFile cases[] = {
+      {"backends: { A: { command: [x] } }", "f:1:13: backends.A: " + bad_name},
+      {"backends: { a.b: { command: [x] } }", "f:1:13: backends.a.b: " + bad_name},
+      {"backends: { \"\": { command: [x] } }", "f:1:13: backends.: " + bad_name},
+      {"backends: { " + std::string(64, 'a') + ": { command: [x] } }", ""},
+      {"backends: { ? " + std::string(65, 'a') + " : { command: [x] } }",
+       "f:1:15: backends." + std::string(65, 'a') + ": " + bad_name},
+      {"backends: { mcp: { command: [x] } }",
+       "f:1:13: backends.mcp: 'mcp' is a path of the gateway itself; choose another name\n"},
+      {"backends: { a: { command: [] } }",
+       "f:1:27: backends.a.command: must start with the program to run\n"},
+      {"backends: { a: { command: [\"\", x] } }",
+       "f:1:27: backends.a.command: must start with the program to run\n"},
+      {"backends: { a: { command: npx -y  server } }",
+       "f:1:27: backends.a.command: expected a list, found a text; no shell splits it. Write: "
+       "[\"npx\", \"-y\", \"server\"]\n"},
+      {"backends: { a: { command: { x: y } } }",
+       "f:1:27: backends.a.command: expected a list, found a map\n"},
+      {"backends: { a: { command: [x, [y], ~] } }",
+       "f:1:31: backends.a.command[1]: expected a text, found a list\n"
+       "f:1:36: backends.a.command[2]: expected a text, found nothing; write \"\" for an empty "
+       "text\n"},
+      {"backends: { a: { command: [\"x\\0y\"] } }",
+       "f:1:28: backends.a.command[0]: must not hold a NUL byte\n"},
+      {"backends: { a: { command: [x, \"${NONE}\"] } }",
+       "f:1:31: backends.a.command[1]: the environment has no 'NONE'; set it, or write "
+       "${NONE:-default}\n"},
+      {with_backend("    protocol: lsp\n"),
+       "f:4:15: backends.a.protocol: lsp is not supported yet\n"},
+      {with_backend("    protocol: http\n"),
+       "f:4:15: backends.a.protocol: expected one of jsonrpc, mcp; found 'http'\n"},
+      {with_backend("    framing: lines\n"),
+       "f:4:14: backends.a.framing: expected one of newline, content-length; found 'lines'\n"},
+      {with_backend("    isolation: session\n    warm: 1\n    lsp: {}\n    pool: { warm: 1 }\n"),
+       "f:4:5: backends.a.isolation: not supported yet\n"
+       "f:5:5: backends.a.warm: not supported yet\n"
+       "f:6:5: backends.a.lsp: not supported yet\n"
+       "f:7:13: backends.a.pool.warm: not supported yet\n"},
+      {with_backend("    cancel_method: x\n"),
+       "f:4:5: backends.a.cancel_method: only for protocol jsonrpc; MCP has its own cancel "
+       "notification\n"},
+      {with_backend("    default: yes\n"),
+       "f:4:14: backends.a.default: expected true or false, found 'yes'\n"},
+      {"backends:\n  a: { command: [x], default: true }\n  b: { command: [x] }\n"
+       "  c: { command: [x], default: true }\n",
+       "f:4:31: backends.c.default: only one backend can be the default; 'a' is\n"},
+      {with_backend("    env: [A=1]\n"), "f:4:10: backends.a.env: expected a map, found a list\n"},
+      {with_backend("    env: { A=B: 1, \"\": 2 }\n"),
+       "f:4:12: backends.a.env.A=B: " + no_variable_name +
+           "f:4:20: backends.a.env.: " + no_variable_name},
+      {with_backend("    env_inherit: PATH\n"),
+       "f:4:18: backends.a.env_inherit: expected a list, found 'PATH'\n"},
+      {with_backend("    env_inherit: [\"\", A=B, A*B]\n"),
+       "f:4:19: backends.a.env_inherit[0]: expected a variable's name, or a prefix that ends in "
+       "'*'; found ''\n"
+       "f:4:23: backends.a.env_inherit[1]: expected a variable's name, or a prefix that ends in "
+       "'*'; found 'A=B'\n"
+       "f:4:28: backends.a.env_inherit[2]: expected a variable's name, or a prefix that ends in "
+       "'*'; found 'A*B'\n"},
+      {with_backend("    rlimits: { cpu: 1500ms }\n"),
+       "f:4:21: backends.a.rlimits.cpu: must be whole seconds\n"},
+      {with_backend("    rlimits: { memory: 1GiB }\n"),
+       "f:4:16: backends.a.rlimits.memory: unknown key; known here: address_space, cpu, "
+       "open_files, processes\n"},
+      {with_backend("    timeout: 60\n"),
+       "f:4:14: backends.a.timeout: '60' is not a duration; write it like 250ms, 30s, 5m or 1h\n"},
+      {with_backend("    pool: { max: ten }\n"),
+       "f:4:18: backends.a.pool.max: expected a whole number from 1 to 1024, found 'ten'\n"},
+      {with_backend("    pool: { maxx: 1 }\n"),
+       "f:4:13: backends.a.pool.maxx: unknown key; did you mean 'max'?\n"},
+      {with_backend("    pool: { min: 17 }\n"),
+       "f:4:18: backends.a.pool.min: min (17) is greater than max (16)\n"},
+      {with_backend("    pool: { max: 0, min: 17 }\n"),  // one error, not a second out of it
+       "f:4:18: backends.a.pool.max: expected a whole number from 1 to 1024, found '0'\n"},
+      {with_backend("    pool: { backoff_max: 99ms }\n"),
+       "f:4:5: backends.a.pool.backoff_min: backoff_min (100ms) is greater than backoff_max "
+       "(99ms)\n"},
+      {with_backend("    pool: { queue_bytes: 16383KiB }\n"),
+       "f:4:26: backends.a.pool.queue_bytes: must hold the largest message; limits.message is "
+       "16MiB\n"},
+  };
+  for (const BadFile& bad : cases) check(bad);
+}
+
+TEST(ConfigParser, RefusesBadGatewayValues) {
+  const std::string origin =
+      "expected \"*\" or an origin without a path, like https://app.example.com; found ";
+  const BadFile cases[] = {
+      {with_root("listen: []\n"), "f:2:9: listen: expected 1 to 64 addresses\n"},
+      {with_root("listen: { a: b }\n"), "f:2:9: listen: expected a list, found a map\n"},
+      {with_root("listen: x\n"),
+       "f:2:9: listen: 'x' is not a listen address: write host:port, [v6]:port or unix:/path\n"},
+      {with_root("listen: [\":80\", \"0.0.0.0:80\"]\n"),
+       "f:2:17: listen[1]: '0.0.0.0:80' is listened on already\n"},
+      {with_root("admin: \"localhost:8080\"\n"),
+       "f:2:8: admin: 'localhost:8080' is listened on already\n"},
+      {with_root("listen: \"127.0.0.1:9464\"\n"),
+       "f:1:1: admin: its default, '127.0.0.1:9464', is listened on already; give it an address, "
+       "or \"off\"\n"},
+      {with_root("admin:\n"),
+       "f:2:1: admin: expected a text, found nothing; write \"\" for an empty text\n"},
+      {with_root("allowed_origins: [\"https://a.example/\", a.example, \"\"]\n"),
+       "f:2:19: allowed_origins[0]: " + origin + "'https://a.example/'\n" +
+           "f:2:41: allowed_origins[1]: " + origin + "'a.example'\n" +
+           "f:2:52: allowed_origins[2]: " + origin + "''\n"},
+      {with_root("allowed_hosts: [\"http://a\"]\n"),
+       "f:2:17: allowed_hosts[0]: expected a host name, like gateway.example.com; found "
+       "'http://a'\n"},
+      {with_root("limits: { message: 16MB, buffered: 1KiB }\n"),
+       "f:2:20: limits.message: '16MB' is not a size; write it like 512, 64KiB, 16MiB or 1GiB\n"},
+      {with_root("limits: { message: 2MiB, buffered: 1MiB }\n"),
+       "f:2:36: limits.buffered: must hold the largest message; limits.message is 2MiB\n"},
+      {with_root("timeouts: 5s\n"), "f:2:11: timeouts: expected a map, found '5s'\n"},
+      {with_root("log: { level: trace, format: xml }\n"),
+       "f:2:15: log.level: expected one of debug, info, warn, error, off; found 'trace'\n"
+       "f:2:30: log.format: expected one of json, text; found 'xml'\n"},
+      {with_root("metrics: { buckets: [] }\n"),
+       "f:2:21: metrics.buckets: expected 1 to 100 numbers of seconds\n"},
+      {with_root("metrics: { buckets: [0, 2, 1, 1s, 86401] }\n"),
+       "f:2:22: metrics.buckets[0]: expected seconds above 0, at most 86400, found '0'\n"
+       "f:2:28: metrics.buckets[2]: expected seconds above 2, at most 86400, found '1'\n"
+       "f:2:31: metrics.buckets[3]: expected a number, found '1s'\n"
+       "f:2:35: metrics.buckets[4]: expected seconds above 2, at most 86400, found '86401'\n"},
+  };
+  for (const BadFile& bad : cases) check(bad);
+}
+
+TEST(ConfigParser, ReportsAllErrorsSortedByPlace) {
+  check({"metrics: { methods: 0 }\nbackends:\n  rpc: { command: x, pool: { grce: 2s } }\nlog: 1\n",
+         "f:1:21: metrics.methods: expected a whole number from 1 to 100000, found '0'\n"
+         "f:3:3: backends.rpc: 'rpc' is a path of the gateway itself; choose another name\n"
+         "f:3:19: backends.rpc.command: expected a list, found a text; no shell splits it. Write: "
+         "[\"x\"]\n"
+         "f:3:30: backends.rpc.pool.grce: unknown key; did you mean 'grace'?\n"
+         "f:4:6: log: expected a map, found '1'\n"});
+}
+
+TEST(ConfigParser, CountsBackendsListenersAndBuckets) {
+  const auto list = [](size_t count, const std::string& prefix, const std::string& suffix) {
+    std::string items;
+    for (size_t i = 1; i <= count; ++i) items += prefix + std::to_string(i) + suffix;
+    return items;
+  };
+  EXPECT_EQ(errors_of("backends:\n" + list(256, "  b", ": { command: [x] }\n")), "");
+  EXPECT_EQ(errors_of("backends:\n" + list(257, "  b", ": { command: [x] }\n")),
+            "f:1:1: backends: at most 256 backends\n");
+  EXPECT_EQ(errors_of(with_root("listen:\n" + list(64, "  - \"127.0.0.1:", "\"\n"))), "");
+  EXPECT_EQ(errors_of(with_root("listen:\n" + list(65, "  - \"127.0.0.1:", "\"\n"))),
+            "f:3:3: listen: expected 1 to 64 addresses\n");
+  EXPECT_EQ(errors_of(with_root("metrics:\n  buckets:\n" + list(100, "    - ", "\n"))), "");
+  EXPECT_EQ(errors_of(with_root("metrics:\n  buckets:\n" + list(101, "    - ", "\n"))),
+            "f:4:5: metrics.buckets: expected 1 to 100 numbers of seconds\n");
+}
+
+TEST(ConfigParser, SettingsReplaceWhatTheFileSays) {
+  const std::string yaml = with_root("listen: bad\nlog: { level: info, format: json }\n");
+  const Config config = config_of(yaml, {{{"listen"}, std::vector<std::string>{"127.0.0.1:1"}},
+                                         {{"log", "level"}, std::string("debug")},
+                                         {{"limits", "message"}, std::string("1MiB")}});
+  EXPECT_THAT(config.listen, ElementsAre("127.0.0.1:1"));
+  EXPECT_EQ(config.log.level, LogLevel::debug);
+  EXPECT_EQ(config.log.format, LogFormat::json);
+  EXPECT_EQ(config.limits.message, size_t{1} << 20);
+}
+
+TEST(ConfigParser, SettingsAloneAreAConfiguration) {
+  const std::vector<Setting> settings = {
+      {{"backends", "a", "command"}, std::vector<std::string>{"sh", "-c", "echo ${HOME} $$"}},
+      {{"backends", "a", "env", "A.B"}, std::string("${NONE}")}};
+  const Config config = config_of("", settings);
+  ASSERT_EQ(config.backends.size(), 1u);
+  EXPECT_THAT(config.backends[0].command, ElementsAre("sh", "-c", "echo ${HOME} $$"));
+  EXPECT_EQ(config.backends[0].env.at("A.B"), "${NONE}");
+}
+
+TEST(ConfigParser, SettingsHaveErrorsWithoutALine) {
+  EXPECT_EQ(errors_of(with_root(""), {{{"log", "level"}, std::string("x")},
+                                      {{"admin"}, std::string("127.0.0.1:8080")}}),
+            "f: admin: '127.0.0.1:8080' is listened on already\n"
+            "f: log.level: expected one of debug, info, warn, error, off; found 'x'\n");
+  // What is no map stays as it is, and is reported where it stands.
+  EXPECT_EQ(errors_of(with_root("log: 5\n"), {{{"log", "level"}, std::string("info")}}),
+            "f:2:6: log: expected a map, found '5'\n");
+}
+
+// Whatever comes: an answer, never an exception.
+TEST(ConfigParser, SurvivesHostileText) {
+  const std::string good = with_backend("    env: { A: \"x\\ny\", B: *b }\n") +
+                           "x: &b [*b, !!int 1, ? k, | t]\nlisten: >\n  a\n";
+  for (size_t size = 0; size <= good.size(); ++size) {
+    errors_of(good.substr(0, size));
+    for (const char byte : {'\0', '\xFF', '{', ']', '&', '*', '\t', ':'}) {
+      std::string text = good;
+      text.insert(size, 1, byte);
+      errors_of(text);
+    }
+  }
+  EXPECT_NE(errors_of(std::string(100000, '[')), "");
+  EXPECT_NE(errors_of("backends: &a { a: *a }"), "");
+  EXPECT_NE(errors_of("a: &a [x, x]\nb: &b [*a, *a]\nbackends: &c [*b, *b]\n"), "");
+}
+
+}  // namespace
+}  // namespace stdgate

@@ -1,0 +1,56 @@
+// What is hidden when a configuration is printed, and what is not.
+#include "gateway/config/secret.h"
+
+#include <gtest/gtest.h>
+
+namespace stdgate {
+namespace {
+
+TEST(HideSecretVariable, Table) {
+  struct Case {
+    const char* name;
+    const char* value;
+    const char* shown;
+  };
+  const Case cases[] = {
+      {"OPENAI_API_KEY", "abc", "***hidden***"},
+      {"api_key", "abc", "***hidden***"},
+      {"GITHUB_TOKEN", "abc", "***hidden***"},
+      {"CLIENT_SECRET_ID", "abc", "***hidden***"},
+      {"PGPASSWORD", "abc", "***hidden***"},
+      {"DB_PASS", "abc", "***hidden***"},
+      {"GITHUB_TOKEN", "", ""},
+      {"X", "ghp_abc", "***hidden***"},
+      {"X", "sk-proj-abc", "***hidden***"},
+      {"X", "Bearer abc", "***hidden***"},
+      {"X", "-----BEGIN PRIVATE KEY-----", "***hidden***"},
+      {"DATABASE_URL", "postgres://ada:love@db/x", "postgres://ada:***hidden***@db/x"},
+      {"PATH", "/usr/bin:/bin", "/usr/bin:/bin"},
+      {"PWD", "/srv", "/srv"},
+      {"LOG_LEVEL", "debug", "debug"},
+  };
+  for (const auto& [name, value, shown] : cases) {
+    EXPECT_EQ(hide_secret_variable(name, value), shown) << name;
+  }
+}
+
+TEST(HidePasswords, Table) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"", ""},
+      {"postgres://ada:love@db:5432/x?a=b", "postgres://ada:***hidden***@db:5432/x?a=b"},
+      {"ada:love@db", "ada:***hidden***@db"},
+      {"--url=ada:lo:ve@db", "--url=ada:***hidden***@db"},
+      {"x ada:l@ve@db y bob:z@w", "x ada:***hidden***@db y bob:***hidden***@w"},
+      {"\"http://a:b@c\"", "\"http://a:***hidden***@c\""},
+      {"http://host:80/path", "http://host:80/path"},
+      {"http://ada@host:80", "http://ada@host:80"},
+      {"redis://:love@host", "redis://:***hidden***@host"},
+      {"http://ada:@host", "http://ada:@host"},
+      {"http://localhost:4873/@scope/x", "http://localhost:4873/@scope/x"},
+      {"@modelcontextprotocol/server-everything", "@modelcontextprotocol/server-everything"},
+  };
+  for (const auto& [text, shown] : cases) EXPECT_EQ(hide_passwords(text), shown);
+}
+
+}  // namespace
+}  // namespace stdgate

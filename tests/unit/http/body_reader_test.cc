@@ -1,0 +1,194 @@
+#include "transports/http/body_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace stdgate {
+namespace {
+
+constexpr size_t kLimit = 64;
+
+struct Outcome {
+  BodyReader::State state = BodyReader::State::reading;
+  std::string body;
+  size_t taken = 0;
+};
+
+// Feeds copies of the pieces of `text` that end at `cuts` and at its own end.
+Outcome feed(BodyReader& reader, const std::string& text, std::vector<size_t> cuts) {
+  Outcome outcome;
+  cuts.push_back(text.size());
+  size_t begin = 0;
+  for (const size_t end : cuts) {
+    std::string piece = text.substr(begin, end - begin);
+    outcome.taken += reader.feed({piece.data(), piece.size()});
+    outcome.state = reader.state();
+    if (outcome.state == BodyReader::State::complete) {
+      outcome.body.assign(reader.body().data(), reader.body().size());
+    }
+    if (outcome.state != BodyReader::State::reading) break;
+    begin = end;
+  }
+  reader.clear();
+  return outcome;
+}
+
+Outcome chunked(const std::string& text, const std::vector<size_t>& cuts, size_t limit = kLimit) {
+  BodyReader reader;
+  reader.start_chunked(limit);
+  return feed(reader, text, cuts);
+}
+
+std::vector<size_t> every_byte(const std::string& text) {
+  std::vector<size_t> cuts;
+  for (size_t cut = 1; cut < text.size(); ++cut) cuts.push_back(cut);
+  return cuts;
+}
+
+TEST(BodyReader, LengthHoweverItIsCut) {
+  const std::string text = "0123456789NEXT";
+  BodyReader reader;
+  for (size_t cut = 1; cut < text.size(); ++cut) {
+    reader.start_length(10);
+    const Outcome outcome = feed(reader, text, {cut});
+    EXPECT_EQ(outcome.state, BodyReader::State::complete);
+    EXPECT_EQ(outcome.body, "0123456789");
+    EXPECT_EQ(outcome.taken, 10u);
+  }
+  reader.start_length(10);
+  EXPECT_EQ(feed(reader, text, every_byte(text)).body, "0123456789");
+}
+
+TEST(BodyReader, BodyWithinOneReadStaysInPlace) {
+  BodyReader reader;
+  std::string text = "0123456789";
+  reader.start_length(text.size());
+  reader.feed({text.data(), text.size()});
+  EXPECT_EQ(reader.body().data(), text.data());
+  EXPECT_EQ(reader.held(), 0u);
+}
+
+TEST(BodyReader, LargeBodyInPieces) {
+  std::string text(300000, 'x');
+  for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>('a' + i % 26);
+  BodyReader reader;
+  reader.start_length(text.size());
+  const Outcome outcome = feed(reader, text, {1, 65536, 65537, 299999});
+  EXPECT_EQ(outcome.body, text);
+  EXPECT_EQ(reader.held(), 0u);
+}
+
+TEST(BodyReader, ChunksHoweverTheyAreCut) {
+  const std::vector<std::string> texts = {
+      "5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n",
+      "b\r\nhello world\r\n0\r\n\r\n",
+      "B\r\nhello world\r\n000\r\n\r\n",
+      "0005\r\nhello\r\n6\r\n world\r\n0\r\n\r\n",
+      "5;a\r\nhello\r\n6;b=\"c d\"\r\n world\r\n0;g=h\r\n\r\n",
+      "5\r\nhello\r\n6\r\n world\r\n0\r\nA: b\r\nContent-Length: 3\r\n\r\n",
+      "5\r\nhello\r\n6\r\n world\r\n0\r\nTransfer-Encoding: chunked\r\n\r\n",
+  };
+  for (const std::string& body : texts) {
+    const std::string text = body + "GET / HTTP/1.1\r\n";
+    for (size_t cut = 1; cut < text.size(); ++cut) {
+      const Outcome outcome = chunked(text, {cut});
+      EXPECT_EQ(outcome.state, BodyReader::State::complete) << body << cut;
+      EXPECT_EQ(outcome.body, "hello world") << body << cut;
+      EXPECT_EQ(outcome.taken, body.size()) << body << cut;
+    }
+    const Outcome outcome = chunked(text, every_byte(text));
+    EXPECT_EQ(outcome.body, "hello world") << body;
+    EXPECT_EQ(outcome.taken, body.size()) << body;
+  }
+}
+
+TEST(BodyReader, EmptyChunkedBody) {
+  const Outcome outcome = chunked("0\r\n\r\n", {});
+  EXPECT_EQ(outcome.state, BodyReader::State::complete);
+  EXPECT_EQ(outcome.body, "");
+}
+
+TEST(BodyReader, MalformedChunks) {
+  const std::vector<std::string> cases = {
+      "5 \r\nhello\r\n0\r\n\r\n",
+      " 5\r\nhello\r\n0\r\n\r\n",
+      "5\t\r\nhello\r\n0\r\n\r\n",
+      "5 ;a=b\r\nhello\r\n0\r\n\r\n",
+      "5;\r\nhello\r\n0\r\n\r\n",
+      "5\nhello\r\n0\r\n\r\n",
+      "5\rhello\r\n0\r\n\r\n",
+      "5\r\nhello\n0\r\n\r\n",
+      "5\r\nhelloXX0\r\n\r\n",
+      "5\r\nhell\r\n0\r\n\r\n",
+      "5\r\nhello\r\n\r\n0\r\n\r\n",
+      "5\r\nhello\r\n0\n\r\n",
+      "5\r\nhello\r\n0\r\n\n",
+      "5\r\nhello\r\n0\r\nA: b\n\r\n",
+      "5\r\nhello\r\n0\r\nA: b\r\n folded\r\n\r\n",
+      "5\r\nhello\r\n0\r\nA : b\r\n\r\n",
+      "5\r\nhello\r\n0\r\nA: b\rc\r\n\r\n",
+      "5\r\nhello\r\n0\r\n\rX\n",
+      "0x5\r\nhello\r\n0\r\n\r\n",
+      "+5\r\nhello\r\n0\r\n\r\n",
+      "-5\r\nhello\r\n0\r\n\r\n",
+      "5g\r\nhello\r\n0\r\n\r\n",
+      "\r\nhello\r\n0\r\n\r\n",
+      ";a=b\r\nhello\r\n0\r\n\r\n",
+      "5;a\nhello\r\n0\r\n\r\n",
+      "5;a=b\rX\r\nhello\r\n0\r\n\r\n",
+      "5;a=\"b\r\n\"\r\nhello\r\n0\r\n\r\n",
+      "5;a=\x01\r\nhello\r\n0\r\n\r\n",
+      "10000000000000005\r\nhello\r\n0\r\n\r\n",
+  };
+  for (const std::string& text : cases) {
+    EXPECT_EQ(chunked(text, {}).state, BodyReader::State::failed) << testing::PrintToString(text);
+    EXPECT_EQ(chunked(text, every_byte(text)).state, BodyReader::State::failed)
+        << testing::PrintToString(text);
+  }
+}
+
+TEST(BodyReader, LimitOfChunkedBody) {
+  const std::string two = "20\r\n" + std::string(32, 'x') + "\r\n";
+  for (const size_t limit : {64u, 63u}) {
+    const auto expected = limit == 64 ? BodyReader::State::complete : BodyReader::State::too_large;
+    EXPECT_EQ(chunked(two + two + "0\r\n\r\n", {}, limit).state, expected);
+    EXPECT_EQ(chunked("40\r\n" + std::string(64, 'x') + "\r\n0\r\n\r\n", {}, limit).state,
+              expected);
+  }
+  // Known from the size alone.
+  EXPECT_EQ(chunked("41\r\n", {}).state, BodyReader::State::too_large);
+  EXPECT_EQ(chunked("ffffffffffffffff\r\n", {}).state, BodyReader::State::too_large);
+}
+
+TEST(BodyReader, LimitOfFraming) {
+  const std::string at_limit = "1;a=" + std::string(BodyReader::kFramingAllowance - 4, 'b');
+  EXPECT_EQ(chunked(at_limit, {}).state, BodyReader::State::reading);
+  EXPECT_EQ(chunked(at_limit + "b", {}).state, BodyReader::State::failed);
+  EXPECT_EQ(chunked(std::string(BodyReader::kFramingAllowance + 1, '0'), {}).state,
+            BodyReader::State::failed);
+}
+
+TEST(BodyReader, LimitOfTrailers) {
+  const auto with_trailers = [](size_t size) {  // the empty line included
+    return "0\r\nA: " + std::string(size - 7, 'b') + "\r\n\r\n";
+  };
+  EXPECT_EQ(chunked(with_trailers(BodyReader::kTrailerLimit), {}).state,
+            BodyReader::State::complete);
+  EXPECT_EQ(chunked(with_trailers(BodyReader::kTrailerLimit + 1), {}).state,
+            BodyReader::State::failed);
+}
+
+TEST(BodyReader, ManySmallChunksAreNotTooMuchFraming) {
+  std::string text;
+  for (int i = 0; i < 2000; ++i) text += "1\r\nx\r\n";
+  text += "0\r\n\r\n";
+  const Outcome outcome = chunked(text, {7, 4000}, 2000);
+  EXPECT_EQ(outcome.state, BodyReader::State::complete);
+  EXPECT_EQ(outcome.body, std::string(2000, 'x'));
+}
+
+}  // namespace
+}  // namespace stdgate

@@ -1,0 +1,126 @@
+#include "transports/http/response.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+
+#include "transports/http/date_header.h"
+#include "transports/http/event_stream.h"
+#include "transports/http/router.h"
+
+namespace stdgate {
+namespace {
+
+constexpr std::string_view kDate = "Sun, 06 Nov 1994 08:49:37 GMT";
+constexpr std::string_view kTwoParts[] = {"{\"a\"", ":1}"};
+
+std::string head_of(const Response& response, const ResponseFrame& frame) {
+  return std::string(ResponseHead(response, frame).view());
+}
+
+TEST(ResponseHead, Whole) {
+  EXPECT_EQ(head_of({.content_type = kJsonType, .body = kTwoParts}, {.date = kDate}),
+            "HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
+            "Content-Type: application/json\r\nContent-Length: 7\r\n\r\n");
+  EXPECT_EQ(head_of({.status = 204}, {.date = kDate, .close = true}),
+            "HTTP/1.1 204 No Content\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
+            "Connection: close\r\n\r\n");
+  EXPECT_EQ(head_of({.status = 405, .allow = "GET"}, {.date = kDate, .http_1_0 = true}),
+            "HTTP/1.1 405 Method Not Allowed\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
+            "Allow: GET\r\nContent-Length: 0\r\nConnection: keep-alive\r\n\r\n");
+}
+
+TEST(ResponseHead, RetryAfterIsRoundedUp) {
+  const auto line = [](Duration after) {
+    const std::string head = head_of({.status = 503, .retry_after = after}, {.date = kDate});
+    const size_t begin = head.find("Retry-After");
+    return begin == std::string::npos ? std::string()
+                                      : head.substr(begin, head.find('\r', begin) - begin);
+  };
+  EXPECT_EQ(line(Duration{0}), "");
+  EXPECT_EQ(line(Duration{1}), "Retry-After: 1");
+  EXPECT_EQ(line(std::chrono::seconds(1)), "Retry-After: 1");
+  EXPECT_EQ(line(std::chrono::milliseconds(1001)), "Retry-After: 2");
+}
+
+TEST(ResponseHead, EventStream) {
+  EXPECT_EQ(ResponseHead(ResponseFrame{.date = kDate}).view(),
+            "HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
+            "Content-Type: text/event-stream\r\nCache-Control: no-store\r\n"
+            "X-Accel-Buffering: no\r\nTransfer-Encoding: chunked\r\n\r\n");
+  EXPECT_EQ(ResponseHead(ResponseFrame{.date = kDate, .http_1_0 = true, .close = true}).view(),
+            "HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
+            "Content-Type: text/event-stream\r\nCache-Control: no-store\r\n"
+            "X-Accel-Buffering: no\r\nConnection: close\r\n\r\n");
+}
+
+TEST(HttpErrorBody, Members) {
+  EXPECT_EQ(http_error_body({404, "nothing here"}, R"("paths":["/rpc"])"),
+            "{\"error\":{\"code\":\"not_found\",\"message\":\"nothing here\","
+            "\"paths\":[\"/rpc\"]}}\n");
+  EXPECT_EQ(http_error_body({403, "no"}, ""),
+            "{\"error\":{\"code\":\"forbidden\",\"message\":\"no\"}}\n");
+}
+
+TEST(DateHeader, Format) {
+  const auto date = [](int64_t seconds) {
+    std::array<char, 29> text{};
+    write_http_date(seconds, text.data());
+    return std::string(text.data(), text.size());
+  };
+  EXPECT_EQ(date(784111777), kDate);
+  EXPECT_EQ(date(0), "Thu, 01 Jan 1970 00:00:00 GMT");
+  EXPECT_EQ(date(1709210096), "Thu, 29 Feb 2024 12:34:56 GMT");
+  EXPECT_EQ(date(1798761599), "Thu, 31 Dec 2026 23:59:59 GMT");
+}
+
+TEST(DateHeader, IsReadAgainAfterASecond) {
+  DateHeader header;
+  const TimePoint start{std::chrono::hours(1)};
+  const char* const text = header.at(start).data();
+  ASSERT_EQ(header.at(start).size(), kDate.size());
+  const_cast<char*>(text)[0] = '?';  // shows whether it is written again
+  EXPECT_EQ(header.at(start + std::chrono::milliseconds(999))[0], '?');
+  EXPECT_NE(header.at(start + std::chrono::seconds(1))[0], '?');
+}
+
+TEST(EventFrame, ChunkSizesAreExact) {
+  for (const size_t size : {0u, 1u, 7u, 8u, 9u, 247u, 248u, 4088u, 1000000u}) {
+    const EventFrame event(EventFrame::Kind::data, size, true);
+    const std::string head(event.head());
+    const size_t line_end = head.find("\r\n");
+    const size_t framed = head.size() - line_end - 2 + size + event.tail().size() - 2;
+    EXPECT_EQ(std::stoul(head.substr(0, line_end), nullptr, 16), framed) << size;
+    EXPECT_EQ(head.substr(line_end + 2), "data: ");
+    EXPECT_EQ(event.tail(), "\n\n\r\n");
+  }
+  const EventFrame comment(EventFrame::Kind::comment, kKeepAliveComment.size(), true);
+  EXPECT_EQ(comment.head(), "e\r\n: ");
+  const EventFrame bare(EventFrame::Kind::data, 10, false);
+  EXPECT_EQ(bare.head(), "data: ");
+  EXPECT_EQ(bare.tail(), "\n\n");
+}
+
+struct NamedEndpoint final : Endpoint {
+  std::optional<HttpError> admit(Exchange& /*exchange*/) override { return std::nullopt; }
+  void serve(Exchange& /*exchange*/, std::span<char> /*body*/) override {}
+};
+
+TEST(Router, FindsExactPathsOnly) {
+  Router router;
+  EXPECT_EQ(router.find("/"), nullptr);
+  for (const char* path : {"/rpc", "/b/rpc", "/rpc/stream", "/a/rpc"}) {
+    router.add(path, "about", std::make_unique<NamedEndpoint>());
+  }
+  EXPECT_EQ(router.paths_member(), R"("paths":["/a/rpc","/b/rpc","/rpc","/rpc/stream"])");
+  for (const char* path : {"/rpc", "/b/rpc", "/rpc/stream", "/a/rpc"}) {
+    EXPECT_NE(router.find(path), nullptr) << path;
+  }
+  for (const char* path : {"", "/", "/rpc/", "/RPC", "/c/rpc", "/rp", "/z", "//rpc", "/a/../rpc"}) {
+    EXPECT_EQ(router.find(path), nullptr) << path;
+  }
+}
+
+}  // namespace
+}  // namespace stdgate

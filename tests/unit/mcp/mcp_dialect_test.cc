@@ -1,0 +1,240 @@
+// McpDialect: what MCP adds, by tables.
+
+#include "gateway/mcp/mcp_dialect.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "gateway/rpc/json_member.h"
+
+namespace stdgate {
+namespace {
+
+using Kind = ClientIntent::Kind;
+
+// One message and what it says; owns the text that the envelope views.
+class Message {
+ public:
+  explicit Message(std::string text) : text_(std::move(text)) {
+    envelope = parser_.parse(text_).value().messages[0].envelope;
+  }
+  Message(const Message&) = delete;
+  Message& operator=(const Message&) = delete;
+  Envelope envelope;
+
+ private:
+  std::string text_;
+  EnvelopeParser parser_{EnvelopeLimits{}};
+};
+
+struct Read {
+  Kind kind = Kind::forward;
+  std::string cancelled_id;
+  std::string token;
+  bool refused = false;
+};
+
+Read read(const std::string& text) {
+  const Message message(text);
+  std::string scratch;
+  const auto intent = McpDialect("1").read_client(
+      message.envelope, decode_string(message.envelope.method, scratch));
+  if (!intent) return {Kind::forward, {}, {}, true};
+  return {intent->kind, std::string(intent->cancelled_id), std::string(intent->progress_token),
+          false};
+}
+
+void expect_read(const std::string& text, const Read& expected) {
+  const Read got = read(text);
+  EXPECT_EQ(got.kind, expected.kind) << text;
+  EXPECT_EQ(got.cancelled_id, expected.cancelled_id) << text;
+  EXPECT_EQ(got.token, expected.token) << text;
+  EXPECT_EQ(got.refused, expected.refused) << text;
+}
+
+TEST(McpDialect, FindsProgressTokens) {
+  struct Case {
+    std::string params;
+    Read expected;
+  };
+  const std::vector<Case> cases = {
+      {R"({"_meta":{"progressToken":1}})", {Kind::forward, "", "1"}},
+      {R"({"_meta":{"progressToken":"t"}})", {Kind::forward, "", "\"t\""}},
+      {R"({"_meta":{"progressToken":-0.5e3}})", {Kind::forward, "", "-0.5e3"}},
+      {R"({"_meta":{"progressToken":12345678901234567890}})",
+       {Kind::forward, "", "12345678901234567890"}},
+      {R"({ "a" : [1] , "_meta" : { "x":{} , "progressToken" : "\u00e9" } })",
+       {Kind::forward, "", R"("\u00e9")"}},
+      {R"({"_meta":{"progress\u0054oken":5}})", {Kind::forward, "", "5"}},
+      {R"({"_m\u0065ta":{"progressToken":5}})", {Kind::forward, "", "5"}},
+      {R"({"\u005fmeta":{"\u0070rogressToken":5}})", {Kind::forward, "", "5"}},
+      {R"({"_meta":{"progressToken":1,"progressToken":1}})", {Kind::forward, "", "", true}},
+      {R"({"_meta":{"progressToken":1,"progress\u0054oken":2}})", {Kind::forward, "", "", true}},
+      {R"({"_meta":{"progressToken":1},"_meta":{}})", {Kind::forward, "", "", true}},
+      {R"({"_meta":{},"_m\u0065ta":{"progressToken":1}})", {Kind::forward, "", "", true}},
+      {R"({"_meta":{"progressToken":null}})", {Kind::forward, "", "", true}},
+      {R"({"_meta":{"progressToken":true}})", {Kind::forward, "", "", true}},
+      {R"({"_meta":{"progressToken":{}}})", {Kind::forward, "", "", true}},
+      {R"({"_meta":{"progressToken":[1]}})", {Kind::forward, "", "", true}},
+      {R"({"progressToken":1})", {}},
+      {R"({"arguments":{"_meta":{"progressToken":1}}})", {}},
+      {R"({"_meta":["progressToken",1]})", {}},
+      {R"({"_meta":"progressToken"})", {}},
+      {R"({"_meta":{}})", {}},
+      {R"(["_meta",{"progressToken":1}])", {}},
+      {R"({"a":"progressToken","b":"\u0041"})", {}},
+  };
+  for (const Case& c : cases) {
+    expect_read(R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":)" + c.params + "}",
+                c.expected);
+  }
+  expect_read(R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})", {});
+}
+
+TEST(McpDialect, KnowsTheMessagesOfTheLifecycle) {
+  const std::string head = R"({"jsonrpc":"2.0","method":)";
+  struct Case {
+    std::string text;
+    Read expected;
+  };
+  const std::vector<Case> cases = {
+      {head + R"("initialize","id":1,"params":{}})", {Kind::handshake}},
+      {head + R"("initiali\u007ae","id":1})", {Kind::handshake}},
+      {head + R"("initialize"})", {Kind::forward}},
+      {head + R"("ping","id":1})", {Kind::forward}},
+      {head + R"("notifications/initialized"})", {Kind::swallow}},
+      {head + R"("notifications/initialized","id":1})", {Kind::forward}},
+      {head + R"("notifications/roots/list_changed"})", {Kind::forward}},
+      {head + R"("notifications/cancelled","params":{"requestId":1,"reason":"r"}})",
+       {Kind::cancel, "1"}},
+      {head + R"("notifications/cancelled","params":{"request\u0049d":"x"}})",
+       {Kind::cancel, "\"x\""}},
+      {head + R"("notifications\/cancelled","params":{"requestId":1.0}})", {Kind::cancel, "1.0"}},
+      {head + R"("notifications/cancelled","params":{"requestId":1,"requestId":2}})",
+       {Kind::forward, "", "", true}},
+      {head + R"("notifications/cancelled","params":{"id":1}})", {Kind::cancel}},
+      {head + R"("notifications/cancelled"})", {Kind::cancel}},
+      {head + R"("notifications/cancelled","id":3,"params":{"requestId":1}})", {Kind::forward}},
+  };
+  for (const Case& c : cases) expect_read(c.text, c.expected);
+}
+
+TEST(McpDialect, GreetsAsAClientWithoutCapabilities) {
+  const Message hello(McpDialect("1.2\"3").handshake(4096));
+  EXPECT_EQ(hello.envelope.kind, MessageKind::request);
+  EXPECT_EQ(hello.envelope.id, "4096");
+  EXPECT_EQ(hello.envelope.method, "initialize");
+  EXPECT_EQ(hello.envelope.params,
+            R"({"protocolVersion":"2025-11-25","capabilities":{},)"
+            R"("clientInfo":{"name":"stdgate","version":"1.2\"3"}})");
+}
+
+TEST(McpDialect, JudgesTheAnswerToTheGreeting) {
+  struct Case {
+    std::string answer;
+    std::string refusal;  // empty: accepted
+  };
+  const auto of_revision = [](const std::string& revision) {
+    return R"("result":{"capabilities":{},"protocolVersion":)" + revision + "}";
+  };
+  const std::string no_version = "the answer to initialize names no protocolVersion";
+  const std::vector<Case> cases = {
+      {of_revision(R"("2024-11-05")"), ""},
+      {of_revision(R"("2025-03-26")"), ""},
+      {of_revision(R"("2025-06-18")"), ""},
+      {of_revision(R"("2025-11-25")"), ""},
+      {of_revision(R"("2026-07-28")"), "it speaks the unknown MCP revision 2026-07-28"},
+      {of_revision(R"("2025-11-2")"), "it speaks the unknown MCP revision 2025-11-2"},
+      {of_revision(R"("")"), "it speaks the unknown MCP revision "},
+      {of_revision("20251125"), no_version},
+      {of_revision("null"), no_version},
+      {of_revision(R"({"a":1})"), no_version},
+      {R"("result":{})", no_version},
+      {R"("result":null)", no_version},
+      {R"("result":{"protocolVersion":"2025-11-25","protocolVersion":"2025-11-25"})", no_version},
+      {R"("error":{"code":1,"message":"no"})",
+       R"(initialize was answered with the error {"code":1,"message":"no"})"},
+  };
+  for (const Case& c : cases) {
+    const Message answer(R"({"jsonrpc":"2.0","id":1,)" + c.answer + "}");
+    const auto verdict = McpDialect("1").finish_handshake(answer.envelope);
+    if (c.refusal.empty()) {
+      ASSERT_TRUE(verdict.has_value()) << c.answer;
+      EXPECT_EQ(*verdict, R"({"jsonrpc":"2.0","method":"notifications/initialized"})");
+    } else {
+      ASSERT_FALSE(verdict.has_value()) << c.answer;
+      EXPECT_EQ(verdict.error(), c.refusal);
+    }
+  }
+}
+
+TEST(McpDialect, WritesCancels) {
+  struct Case {
+    CancelReason reason;
+    std::string text;
+  };
+  const std::vector<Case> cases = {{CancelReason::client_cancelled, "cancelled by the client"},
+                                   {CancelReason::client_left, "the client has left"},
+                                   {CancelReason::deadline, "deadline exceeded"}};
+  for (const Case& c : cases) {
+    const Message cancel(McpDialect("1").cancel(70, c.reason));
+    EXPECT_EQ(cancel.envelope.kind, MessageKind::notification);
+    EXPECT_EQ(cancel.envelope.method, "notifications/cancelled");
+    EXPECT_EQ(cancel.envelope.params, R"({"requestId":70,"reason":")" + c.text + "\"}");
+  }
+}
+
+TEST(McpDialect, ReadsTheTokenOfProgress) {
+  struct Case {
+    std::string method;
+    std::string params;
+    std::string token;
+  };
+  const std::vector<Case> cases = {
+      {"notifications/progress", R"({"progressToken":7,"progress":1})", "7"},
+      {"notifications/progress", R"({"progress\u0054oken":"7"})", "\"7\""},
+      {"notifications/progress", R"({"progress":1})", ""},
+      {"notifications/progress", R"({"progressToken":7,"progressToken":8})", ""},
+      {"notifications/progress", R"([7])", ""},
+      {"notifications/message", R"({"progressToken":7})", ""},
+  };
+  for (const Case& c : cases) {
+    const Message message(R"({"jsonrpc":"2.0","method":")" + c.method + R"(","params":)" +
+                          c.params + "}");
+    EXPECT_EQ(McpDialect("1").progress_token(message.envelope, c.method), c.token) << c.params;
+  }
+}
+
+TEST(McpDialect, TellsToolErrorsFromResults) {
+  struct Case {
+    std::string method;
+    std::string answer;
+    Outcome outcome;
+  };
+  const std::vector<Case> cases = {
+      {"tools/call", R"("result":{"content":[],"isError":true})", Outcome::tool_error()},
+      {"tools/call", R"("result":{"is\u0045rror":true})", Outcome::tool_error()},
+      {"tools/call", R"("result":{"isError":false})", Outcome::ok()},
+      {"tools/call", R"("result":{"isError":"true"})", Outcome::ok()},
+      {"tools/call", R"("result":{"content":[{"isError":true}]})", Outcome::ok()},
+      {"tools/call", R"("result":{"text":"isError"})", Outcome::ok()},
+      {"tools/call", R"("result":[])", Outcome::ok()},
+      {"tools/call", R"("error":{"code":1,"message":"isError"})", Outcome::error()},
+      {"tools/list", R"("result":{"isError":true})", Outcome::ok()},
+      {"tools/list", R"("error":{"code":1,"message":"m"})", Outcome::error()},
+  };
+  for (const Case& c : cases) {
+    const Message answer(R"({"jsonrpc":"2.0","id":1,)" + c.answer + "}");
+    EXPECT_EQ(McpDialect("1").outcome(answer.envelope, c.method), c.outcome) << c.answer;
+  }
+}
+
+TEST(McpDialect, AnswersPingAlone) {
+  EXPECT_EQ(McpDialect("1").answer_child("ping"), "{}");
+  EXPECT_EQ(McpDialect("1").answer_child("roots/list"), "");
+  EXPECT_EQ(McpDialect("1").codes(), CodeSet::mcp);
+}
+
+}  // namespace
+}  // namespace stdgate

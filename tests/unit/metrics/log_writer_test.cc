@@ -1,0 +1,315 @@
+#include "metrics/log_writer.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gateway/rpc/envelope.h"
+
+namespace stdgate {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::MatchesRegex;
+
+constexpr const char* kTime = "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z";
+
+std::vector<std::string> split_lines(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    EXPECT_NE(end, std::string_view::npos) << "the last line has no end";
+    if (end == std::string_view::npos) break;
+    lines.emplace_back(text.substr(0, end));
+    text.remove_prefix(end + 1);
+  }
+  return lines;
+}
+
+// A regular file without a name.
+class LogFile {
+ public:
+  LogFile() : fd_(memfd_create("log", MFD_CLOEXEC)) { EXPECT_GE(fd_, 0); }
+  ~LogFile() { close(fd_); }
+  [[nodiscard]] int fd() const { return fd_; }
+  std::string content() {
+    std::string text(static_cast<size_t>(lseek(fd_, 0, SEEK_END)), '\0');
+    EXPECT_EQ(pread(fd_, text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
+    return text;
+  }
+
+ private:
+  const int fd_;
+};
+
+class LogPipe {
+ public:
+  LogPipe() {
+    EXPECT_EQ(pipe2(fds_, O_CLOEXEC), 0);
+    fcntl(fds_[0], F_SETFL, O_NONBLOCK);
+    fcntl(fds_[1], F_SETPIPE_SZ, 16 << 10);
+  }
+  ~LogPipe() {
+    close_reader();
+    close(fds_[1]);
+  }
+  [[nodiscard]] int fd() const { return fds_[1]; }
+  void close_reader() {
+    if (fds_[0] >= 0) close(fds_[0]);
+    fds_[0] = -1;
+  }
+  void wait_readable() {
+    pollfd entry = {fds_[0], POLLIN, 0};
+    poll(&entry, 1, -1);
+  }
+  // All that stands in the pipe now.
+  std::string read_all() {
+    std::string text;
+    char buffer[4096];
+    for (ssize_t size = 0; (size = read(fds_[0], buffer, sizeof(buffer))) > 0;) {
+      text.append(buffer, static_cast<size_t>(size));
+    }
+    return text;
+  }
+
+ private:
+  int fds_[2] = {-1, -1};
+};
+
+std::string render(LogFormat format, LogLevel level, std::string_view event,
+                   std::initializer_list<LogField> fields) {
+  LogFile file;
+  LogWriter log(file.fd(), LogLevel::debug, format);
+  log.write(level, event, fields);
+  log.flush();
+  const auto lines = split_lines(file.content());
+  EXPECT_EQ(lines.size(), 1U);
+  return lines.empty() ? "" : lines[0];
+}
+
+bool is_valid_json(std::string text) {
+  // The parser of the data path as the judge of valid or not: only a text that is JSON but no
+  // message is an invalid one.
+  EnvelopeParser parser{EnvelopeLimits{}};
+  const auto document = parser.parse({text.data(), text.size()});
+  return document.has_value();
+}
+
+TEST(LogWriter, RendersJson) {
+  const std::string line = render(LogFormat::json, LogLevel::warn, "child exited",
+                                  {{"backend", "calc"},
+                                   {"pid", int64_t{-3}},
+                                   {"count", std::numeric_limits<uint64_t>::max()},
+                                   {"ms", 1.5},
+                                   {"infinite", std::numeric_limits<double>::infinity()},
+                                   {"ok", true}});
+  EXPECT_THAT(line, MatchesRegex(std::string(R"(\{"time":")") + kTime + R"(","level":"warn",.*)"));
+  EXPECT_THAT(line, testing::EndsWith(
+                        R"("event":"child exited","backend":"calc","pid":-3,)"
+                        R"("count":18446744073709551615,"ms":1.5,"infinite":null,"ok":true})"));
+  EXPECT_TRUE(is_valid_json(line));
+}
+
+TEST(LogWriter, RendersText) {
+  EXPECT_THAT(render(LogFormat::text, LogLevel::info, "child exited",
+                     {{"backend", "calc"}, {"code", int64_t{3}}, {"ok", false}}),
+              MatchesRegex(std::string(kTime) + " info child exited backend=calc code=3 ok=false"));
+}
+
+TEST(LogWriter, SpellsLevelsAsTheConfiguration) {
+  const std::pair<LogLevel, const char*> cases[] = {{LogLevel::debug, "debug"},
+                                                    {LogLevel::info, "info"},
+                                                    {LogLevel::warn, "warn"},
+                                                    {LogLevel::error, "error"}};
+  for (const auto& [level, name] : cases) {
+    EXPECT_THAT(render(LogFormat::json, level, "x", {}),
+                HasSubstr(std::string(R"("level":")") + name + "\","));
+    EXPECT_THAT(render(LogFormat::text, level, "x", {}),
+                HasSubstr(std::string("Z ") + name + " x"));
+  }
+}
+
+TEST(LogWriter, KeepsAnEventOnOneLineWhateverItCarries) {
+  struct Case {
+    std::string_view value;
+    const char* text;
+    const char* json;
+  };
+  const Case cases[] = {
+      {"plain", "plain", R"("plain")"},
+      {"", R"("")", R"("")"},
+      {"two words", R"("two words")", R"("two words")"},
+      {"a=b", R"("a=b")", R"("a=b")"},
+      {"x\n2026-01-01T00:00:00.000Z error forged", R"("x\n2026-01-01T00:00:00.000Z error forged")",
+       R"("x\n2026-01-01T00:00:00.000Z error forged")"},
+      {"say \"hi\"", R"("say \"hi\"")", R"("say \"hi\"")"},
+      {"back\\slash", R"("back\\slash")", R"("back\\slash")"},
+      {"\r\x1b[31m", R"("\r\u001b[31m")", R"("\r\u001b[31m")"},
+      {"{%v} {} %s", R"("{%v} {} %s")", R"("{%v} {} %s")"},
+      {"\xff", "\"\xef\xbf\xbd\"", "\"\xef\xbf\xbd\""},
+      {"caf\xc3\xa9", "\"caf\xc3\xa9\"", "\"caf\xc3\xa9\""},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.value);
+    EXPECT_THAT(render(LogFormat::text, LogLevel::info, "x", {{"value", c.value}}),
+                testing::EndsWith(std::string(" info x value=") + c.text));
+    const std::string json = render(LogFormat::json, LogLevel::info, "x", {{"value", c.value}});
+    EXPECT_THAT(json, testing::EndsWith(std::string("\"value\":") + c.json + "}"));
+    EXPECT_TRUE(is_valid_json(json));
+  }
+}
+
+TEST(LogWriter, EveryByteMakesAValidLine) {
+  for (int byte = 0; byte < 256; ++byte) {
+    const std::string value = {'a', static_cast<char>(byte), 'b'};
+    const std::string json = render(LogFormat::json, LogLevel::info, "x", {{"value", value}});
+    EXPECT_TRUE(is_valid_json(json)) << byte;
+    EXPECT_THAT(render(LogFormat::text, LogLevel::info, "x", {{"value", value}}),
+                HasSubstr(" value="));
+  }
+}
+
+TEST(LogWriter, CutsLongTexts) {
+  const std::string at_limit(LogWriter::kTextLimit, 'x');
+  for (const std::string& value : {at_limit, at_limit + "y"}) {
+    EXPECT_THAT(render(LogFormat::text, LogLevel::info, "e", {{"value", value}}),
+                testing::EndsWith(" value=" + at_limit));
+  }
+}
+
+TEST(LogWriter, WritesFromItsLevelOn) {
+  LogFile file;
+  LogWriter log(file.fd(), LogLevel::warn, LogFormat::text);
+  EXPECT_FALSE(log.enabled(LogLevel::info));
+  EXPECT_TRUE(log.enabled(LogLevel::warn));
+  EXPECT_FALSE(log.enabled(LogLevel::off));
+  log.write(LogLevel::info, "quiet", {});
+  log.write(LogLevel::warn, "loud", {});
+  log.write(LogLevel::error, "louder", {});
+  log.flush();
+  EXPECT_THAT(split_lines(file.content()),
+              ElementsAre(testing::EndsWith("loud"), testing::EndsWith("louder")));
+  LogWriter off(file.fd(), LogLevel::off, LogFormat::text);
+  EXPECT_FALSE(off.enabled(LogLevel::error));
+}
+
+TEST(LogWriter, CollectsUntilFlush) {
+  LogFile file;
+  LogWriter log(file.fd(), LogLevel::info, LogFormat::text);
+  log.write(LogLevel::info, "one", {});
+  log.write(LogLevel::info, "two", {});
+  EXPECT_EQ(file.content(), "");
+  EXPECT_GT(log.unsent_bytes(), 0U);
+  log.flush();
+  EXPECT_EQ(log.unsent_bytes(), 0U);
+  EXPECT_EQ(split_lines(file.content()).size(), 2U);
+}
+
+TEST(LogWriter, TakesMoreThanItsLimitBetweenTwoFlushesToAFile) {
+  LogFile file;
+  LogWriter log(file.fd(), LogLevel::info, LogFormat::text);
+  const std::string value(60'000, 'x');
+  for (int i = 0; i < 100; ++i) log.write(LogLevel::info, "x", {{"value", value}});
+  log.flush();
+  EXPECT_EQ(split_lines(file.content()).size(), 100U);
+}
+
+TEST(LogWriter, DropsWholeLinesWhenNobodyReadsAndSaysSo) {
+  LogPipe pipe;
+  LogWriter log(pipe.fd(), LogLevel::info, LogFormat::text);
+  const std::string value(1000, 'x');
+  uint64_t written = 0;
+  const auto write_numbered = [&] {
+    log.write(LogLevel::info, "x", {{"number", ++written}, {"value", value}});
+  };
+  while (written < 2000) write_numbered();
+  log.flush();
+  EXPECT_GT(log.unsent_bytes(), LogWriter::kUnsentLimit - 2000);
+  EXPECT_LE(log.unsent_bytes(), LogWriter::kUnsentLimit);
+  // The next turns take the pipe's content, a little at a time, while events go on.
+  std::string text;
+  while (log.unsent_bytes() > 0) {
+    text += pipe.read_all();
+    log.flush();
+    if (written < 2010) write_numbered();
+  }
+  text += pipe.read_all();
+  // One gap, whose size the line in its place says.
+  const auto lines = split_lines(text);
+  uint64_t expected = 1;
+  size_t gaps = 0;
+  for (const std::string& line : lines) {
+    const size_t number_at = line.find(" number=");
+    if (number_at != std::string::npos) {
+      EXPECT_THAT(line, HasSubstr(" number=" + std::to_string(expected) + " "));
+      EXPECT_THAT(line, testing::EndsWith("=" + value));
+      ++expected;
+    } else {
+      ASSERT_THAT(line, HasSubstr(" error log lines dropped count="));
+      expected += std::stoul(line.substr(line.rfind('=') + 1));
+      ++gaps;
+    }
+  }
+  EXPECT_EQ(gaps, 1U);
+  EXPECT_EQ(expected, written + 1);
+}
+
+TEST(LogWriter, WritesALineLongerThanAPiece) {
+  LogPipe pipe;
+  LogWriter log(pipe.fd(), LogLevel::info, LogFormat::text);
+  const std::string value(60'000, 'x');
+  log.write(LogLevel::info, "before", {});
+  log.write(LogLevel::info, "x", {{"value", value}});
+  log.write(LogLevel::info, "after", {});
+  std::string text;
+  do {
+    log.flush();
+    text += pipe.read_all();
+  } while (log.unsent_bytes() > 0);
+  const auto lines = split_lines(text);
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_THAT(lines[1], testing::EndsWith("value=" + value));
+}
+
+TEST(LogWriter, WaitsForTheLastWordsButNotForEver) {
+  LogPipe pipe;
+  LogWriter log(pipe.fd(), LogLevel::info, LogFormat::text);
+  const std::string value(50'000, 'x');
+  log.write(LogLevel::error, "x", {{"value", value}});
+  log.flush_blocking(std::chrono::milliseconds(20));
+  EXPECT_GT(log.unsent_bytes(), 0U);
+  std::string text;
+  std::thread reader([&] {
+    while (text.empty() || text.back() != '\n') {
+      pipe.wait_readable();
+      text += pipe.read_all();
+    }
+  });
+  log.flush_blocking(std::chrono::seconds(60));
+  reader.join();
+  EXPECT_EQ(log.unsent_bytes(), 0U);
+  EXPECT_THAT(split_lines(text), ElementsAre(testing::EndsWith(value)));
+}
+
+TEST(LogWriter, GivesUpOnAPipeThatNobodyWillRead) {
+  ASSERT_NE(signal(SIGPIPE, SIG_IGN), SIG_ERR);
+  LogPipe pipe;
+  LogWriter log(pipe.fd(), LogLevel::info, LogFormat::text);
+  pipe.close_reader();
+  log.write(LogLevel::info, "x", {});
+  log.flush();
+  EXPECT_EQ(log.unsent_bytes(), 0U);
+  log.flush_blocking(std::chrono::seconds(60));
+}
+
+}  // namespace
+}  // namespace stdgate

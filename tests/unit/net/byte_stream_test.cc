@@ -1,0 +1,244 @@
+#include "transports/net/byte_stream.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/support/loop_runner.h"
+#include "tests/unit/net/stream_pair.h"
+
+namespace stdgate {
+namespace {
+
+using std::chrono::milliseconds;
+using test::pattern;
+using test::read_now;
+using test::run_until;
+using test::StreamOwner;
+
+class ByteStreamOver : public testing::TestWithParam<ByteStream::Kind> {
+ protected:
+  void SetUp() override {
+    test::Ends ends = test::socket_pair(GetParam());
+    owner_.adopt(loop_, std::move(ends[0]), GetParam());
+    peer_ = std::move(ends[1]);
+  }
+  // The peer's descriptor as a stream of the same loop.
+  void adopt_peer() { peer_owner_.adopt(loop_, std::move(peer_), GetParam()); }
+
+  Loop loop_;
+  StreamOwner owner_;
+  FileDescriptor peer_;
+  StreamOwner peer_owner_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Net, ByteStreamOver,
+                         testing::Values(ByteStream::Kind::tcp, ByteStream::Kind::pipe),
+                         [](const auto& test) {
+                           return test.param == ByteStream::Kind::tcp ? "Tcp" : "Unix";
+                         });
+
+TEST_P(ByteStreamOver, Echoes) {
+  adopt_peer();
+  peer_owner_.bytes_hook = [&] { peer_owner_.stream->write("pong"); };
+  peer_owner_.read();
+  owner_.read();
+  owner_.stream->write("ping");
+  ASSERT_TRUE(run_until(loop_, [&] { return owner_.bytes == "pong"; }));
+  EXPECT_EQ(peer_owner_.bytes, "ping");
+  EXPECT_EQ(owner_.stream->bytes_read(), 4U);
+  EXPECT_EQ(owner_.stream->bytes_written(), 4U);
+  EXPECT_EQ(owner_.stream->unsent_bytes(), 0U);
+  EXPECT_EQ(owner_.flushed, 1);
+}
+
+TEST_P(ByteStreamOver, WritesOfATurnGoOutTogether) {
+  std::string expected;
+  for (int i = 0; i < 100; ++i) {
+    const std::string part = std::to_string(i) + ";";
+    owner_.stream->write(part);
+    expected += part;
+  }
+  EXPECT_EQ(read_now(peer_), "");
+  EXPECT_EQ(owner_.stream->unsent_bytes(), expected.size());
+  loop_.run_once();
+  EXPECT_EQ(read_now(peer_), expected);
+  EXPECT_EQ(owner_.flushed, 1);
+}
+
+TEST_P(ByteStreamOver, LargePartsAreOfferedAtOnceWithWhatStandsBeforeThem) {
+  const std::string below(ByteStream::kDirectWrite - 1, 'b');
+  const std::string large(ByteStream::kDirectWrite, 'l');
+  owner_.stream->write(below);
+  EXPECT_EQ(read_now(peer_), "");
+  const std::string_view parts[] = {"head", "", large, "tail"};
+  owner_.stream->write(parts);
+  std::string got = read_now(peer_);
+  EXPECT_FALSE(got.empty());
+  EXPECT_EQ(owner_.flushed, 0);
+  EXPECT_TRUE(run_until(loop_, [&] {
+    got += read_now(peer_);
+    return got.size() == below.size() + large.size() + 8;
+  }));
+  EXPECT_EQ(got, below + "head" + large + "tail");
+  EXPECT_TRUE(run_until(loop_, [&] { return owner_.flushed == 1; }));
+}
+
+TEST_P(ByteStreamOver, MorePartsThanOneGatherTakesKeepTheirOrder) {
+  const std::string bytes = pattern(100 * 1000 + ByteStream::kDirectWrite);
+  std::vector<std::string_view> parts;
+  for (size_t i = 0; i < 100; ++i) parts.push_back(std::string_view(bytes).substr(i * 1000, 1000));
+  parts.push_back(std::string_view(bytes).substr(100 * 1000));
+  owner_.stream->write(parts);
+  std::string got;
+  EXPECT_TRUE(run_until(loop_, [&] {
+    got += read_now(peer_);
+    return got.size() == bytes.size();
+  }));
+  EXPECT_EQ(got, bytes);
+}
+
+// Sizes around what is written at once, what libuv gets at a time, and what the kernel takes.
+TEST_P(ByteStreamOver, CarriesMuchBothWaysToASlowReader) {
+  adopt_peer();
+  const std::string there = pattern(8 << 20);
+  std::string back = there;
+  std::ranges::reverse(back);
+  Timer resume(loop_.timers(), [&] { owner_.stream->resume_read(ByteStream::kBusy); });
+  owner_.bytes_hook = [&] {
+    owner_.stream->pause_read(ByteStream::kBusy);
+    resume.arm(loop_.now() + milliseconds(1));
+  };
+  owner_.read();
+  peer_owner_.read();
+  constexpr size_t kSizes[] = {1, 100, 65535, 65536, 262144, 262145, 3000000, SIZE_MAX};
+  size_t at = 0;
+  for (const size_t size : kSizes) {
+    const std::string_view rest = std::string_view(there).substr(at);
+    owner_.stream->write(rest.substr(0, size));
+    at += std::min(size, rest.size());
+  }
+  peer_owner_.stream->write(back);
+  ASSERT_TRUE(run_until(loop_, [&] {
+    return owner_.bytes.size() == back.size() && peer_owner_.bytes.size() == there.size();
+  }));
+  EXPECT_TRUE(owner_.bytes == back);
+  EXPECT_TRUE(peer_owner_.bytes == there);
+  EXPECT_TRUE(run_until(loop_, [&] { return owner_.flushed > 0 && peer_owner_.flushed > 0; }));
+  EXPECT_EQ(owner_.stream->bytes_written(), there.size());
+  EXPECT_EQ(owner_.stream->bytes_read(), back.size());
+}
+
+TEST_P(ByteStreamOver, CountsWhatTheKernelHasTaken) {
+  const std::string bytes = pattern(8 << 20);
+  owner_.stream->write(bytes);
+  std::string got;
+  while (got.size() < bytes.size()) {
+    loop_.run_once();
+    const size_t written = owner_.stream->bytes_written();
+    EXPECT_EQ(written + owner_.stream->unsent_bytes(), bytes.size());
+    EXPECT_GE(written, got.size());
+    got += read_now(peer_);
+  }
+  EXPECT_TRUE(got == bytes);
+}
+
+TEST_P(ByteStreamOver, TellsWhenHalfOfTheWatermarkIsLeft) {
+  constexpr size_t kWatermark = 4 << 20;
+  owner_.stream->set_watermark(kWatermark);
+  size_t unsent_when_told = SIZE_MAX;
+  owner_.writable_hook = [&] { unsent_when_told = owner_.stream->unsent_bytes(); };
+  size_t taken = 0;
+  while (owner_.stream->unsent_bytes() <= kWatermark) owner_.stream->write(pattern(1 << 20));
+  const size_t total = owner_.stream->unsent_bytes() + owner_.stream->bytes_written();
+  loop_.run_once();
+  EXPECT_EQ(owner_.writable, 0);
+  while (taken < total) {
+    taken += read_now(peer_).size();
+    loop_.run_once();
+  }
+  EXPECT_TRUE(run_until(loop_, [&] { return owner_.flushed == 1; }));
+  EXPECT_EQ(owner_.writable, 1);
+  EXPECT_LE(unsent_when_told, kWatermark / 2);
+  EXPECT_GT(unsent_when_told, 0U);
+}
+
+TEST_P(ByteStreamOver, TheWatermarkItselfIsNotAboveIt) {
+  owner_.stream->set_watermark(1000);
+  owner_.stream->write(pattern(1000));
+  loop_.run_once();
+  EXPECT_EQ(owner_.writable, 0);
+  owner_.stream->write(pattern(1001));
+  loop_.run_once();
+  EXPECT_EQ(owner_.writable, 1);
+}
+
+TEST_P(ByteStreamOver, ReadsNothingUntilStartedAndWhilePaused) {
+  adopt_peer();
+  peer_owner_.stream->write("one");
+  test::run_for(loop_, milliseconds(20));
+  EXPECT_EQ(owner_.bytes, "");
+  owner_.read();
+  ASSERT_TRUE(run_until(loop_, [&] { return owner_.bytes == "one"; }));
+  owner_.stream->pause_read(ByteStream::kBusy);
+  owner_.stream->pause_read(ByteStream::kBackPressure);
+  peer_owner_.stream->write("two");
+  test::run_for(loop_, milliseconds(20));
+  owner_.stream->resume_read(ByteStream::kBusy);
+  test::run_for(loop_, milliseconds(20));
+  EXPECT_EQ(owner_.bytes, "one");
+  owner_.stream->resume_read(ByteStream::kBackPressure);
+  ASSERT_TRUE(run_until(loop_, [&] { return owner_.bytes == "onetwo"; }));
+}
+
+TEST_P(ByteStreamOver, PausingAtEachReadLosesNothing) {
+  const std::string bytes = pattern(4 << 20);
+  adopt_peer();
+  owner_.bytes_hook = [&] {
+    owner_.stream->pause_read(ByteStream::kBackPressure);
+    // Resumed once within the read, once from outside: both ways are used by owners.
+    if (owner_.reads % 2 == 0) owner_.stream->resume_read(ByteStream::kBackPressure);
+  };
+  owner_.read();
+  peer_owner_.stream->write(bytes);
+  peer_owner_.stream->shutdown_write();
+  ASSERT_TRUE(run_until(loop_, [&] {
+    owner_.stream->resume_read(ByteStream::kBackPressure);
+    return owner_.ends == 1;
+  }));
+  EXPECT_TRUE(owner_.bytes == bytes);
+}
+
+TEST_P(ByteStreamOver, ThePeersEndWaitsWhilePaused) {
+  owner_.bytes_hook = [&] { owner_.stream->pause_read(ByteStream::kBusy); };
+  owner_.read();
+  ASSERT_EQ(::send(peer_.get(), "last", 4, 0), 4);
+  peer_.reset();
+  ASSERT_TRUE(run_until(loop_, [&] { return owner_.bytes == "last"; }));
+  test::run_for(loop_, milliseconds(20));
+  EXPECT_EQ(owner_.ends, 0);
+  owner_.stream->resume_read(ByteStream::kBusy);
+  EXPECT_EQ(owner_.ends, 0) << "told from within resume_read()";
+  ASSERT_TRUE(run_until(loop_, [&] { return owner_.ends == 1; }));
+  owner_.stream->pause_read(ByteStream::kBusy);
+  owner_.stream->resume_read(ByteStream::kBusy);
+  test::run_for(loop_, milliseconds(10));
+  EXPECT_EQ(owner_.ends, 1);
+  EXPECT_EQ(owner_.errors, 0);
+}
+
+TEST_P(ByteStreamOver, ManyTurnsOfRequestAndAnswer) {
+  adopt_peer();
+  int answers = 0;
+  peer_owner_.bytes_hook = [&] { peer_owner_.stream->write("answer"); };
+  owner_.bytes_hook = [&] {
+    if (++answers < 1000) owner_.stream->write("request");
+  };
+  peer_owner_.read();
+  owner_.read();
+  owner_.stream->write("request");
+  EXPECT_TRUE(run_until(loop_, [&] { return answers == 1000; }));
+}
+
+}  // namespace
+}  // namespace stdgate

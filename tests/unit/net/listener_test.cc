@@ -1,0 +1,228 @@
+#include "transports/net/listener.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/un.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "tests/support/loop_runner.h"
+#include "tests/unit/net/stream_pair.h"
+
+namespace stdgate {
+namespace {
+
+using std::chrono::milliseconds;
+using test::run_until;
+using test::StreamOwner;
+
+// Takes each connection and echoes what it says; or leaves it.
+struct EchoServer final : ListenerEvents {
+  void on_connection(Listener& listener) override {
+    ++connections;
+    if (!takes) return;
+    auto owner = std::make_unique<StreamOwner>();
+    int error = 0;
+    owner->stream = listener.accept(*owner, &error);
+    ASSERT_EQ(error, 0);
+    owner->bytes_hook = [o = owner.get()] { o->stream->write(std::exchange(o->bytes, {})); };
+    owner->read();
+    // A second one does not wait within the same event.
+    EXPECT_EQ(listener.accept(*owner, &error), nullptr);
+    EXPECT_EQ(error, UV_EAGAIN);
+    owners.push_back(std::move(owner));
+  }
+  void on_accept_error(int error) override {
+    ++errors;
+    last_error = error;
+  }
+  std::vector<std::unique_ptr<StreamOwner>> owners;
+  bool takes = true;
+  int connections = 0;
+  int errors = 0;
+  int last_error = 0;
+};
+
+class ListenerTest : public testing::Test {
+ protected:
+  ListenerTest() {
+    std::string name = testing::TempDir() + "listenerXXXXXX";
+    directory_ = ::mkdtemp(name.data());
+  }
+  ~ListenerTest() override { std::filesystem::remove_all(directory_); }
+
+  [[nodiscard]] std::string socket_path() const { return directory_ + "/s"; }
+  [[nodiscard]] Address unix_address() const { return *Address::parse("unix:" + socket_path()); }
+
+  auto open(const Address& address) { return Listener::open(loop_, address, server_); }
+  auto open(const char* text) { return open(*Address::parse(text)); }
+
+  static FileDescriptor connect_to(const Address& address) {
+    const auto connected = [](int family, const auto& target) {
+      FileDescriptor fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      const auto* generic = reinterpret_cast<const sockaddr*>(&target);
+      return ::connect(fd.get(), generic, sizeof(target)) == 0 ? std::move(fd) : FileDescriptor();
+    };
+    if (address.kind == Address::Kind::unix_socket) {
+      sockaddr_un target{};
+      target.sun_family = AF_UNIX;
+      address.path.copy(target.sun_path, sizeof(target.sun_path) - 1);
+      return connected(AF_UNIX, target);
+    }
+    sockaddr_in target{};
+    EXPECT_EQ(uv_ip4_addr(address.host.c_str(), address.port, &target), 0);
+    return connected(AF_INET, target);
+  }
+
+  void expect_echo(const Address& address) {
+    const FileDescriptor client = connect_to(address);
+    ASSERT_TRUE(client.is_open()) << address.to_string();
+    ASSERT_EQ(::send(client.get(), "hello", 5, 0), 5);
+    std::string got;
+    ASSERT_TRUE(run_until(loop_, [&] {
+      got += test::read_now(client);
+      return got == "hello";
+    }));
+  }
+
+  std::string directory_;
+  Loop loop_;
+  EchoServer server_;
+};
+
+TEST_F(ListenerTest, ServesTcpAtAPortOfTheKernelsChoice) {
+  for (const char* text : {"127.0.0.1:0", ":0", "localhost:0"}) {
+    const auto listener = open(text);
+    ASSERT_TRUE(listener) << listener.error();
+    EXPECT_NE((*listener)->address().port, 0);
+    Address target = (*listener)->address();
+    target.host = "127.0.0.1";
+    expect_echo(target);
+  }
+}
+
+TEST_F(ListenerTest, AnyIpv6AddressServesIpv4Too) {
+  const auto listener = open("[::]:0");
+  if (!listener) {  // a machine without IPv6 says so
+    EXPECT_NE(listener.error().find("[::]:0: "), std::string::npos);
+    return;
+  }
+  Address target = (*listener)->address();
+  EXPECT_EQ(target.to_string(), "[::]:" + std::to_string(target.port));
+  target.host = "127.0.0.1";
+  expect_echo(target);
+}
+
+TEST_F(ListenerTest, ServesAUnixSocketAndRemovesItsFile) {
+  {
+    const auto listener = open(unix_address());
+    ASSERT_TRUE(listener) << listener.error();
+    expect_echo(unix_address());
+    EXPECT_TRUE(std::filesystem::is_socket(socket_path()));
+  }
+  EXPECT_FALSE(std::filesystem::exists(socket_path()));
+}
+
+TEST_F(ListenerTest, ReplacesAStaleSocketFile) {
+  {
+    const FileDescriptor dead(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    socket_path().copy(address.sun_path, sizeof(address.sun_path) - 1);
+    ASSERT_EQ(::bind(dead.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  }
+  ASSERT_TRUE(std::filesystem::exists(socket_path()));
+  const auto listener = open(unix_address());
+  ASSERT_TRUE(listener) << listener.error();
+  expect_echo(unix_address());
+}
+
+TEST_F(ListenerTest, LeavesALiveSocketAlone) {
+  const auto first = open(unix_address());
+  ASSERT_TRUE(first);
+  const auto second = open(unix_address());
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error(), unix_address().to_string() + ": address already in use");
+  expect_echo(unix_address());
+}
+
+TEST_F(ListenerTest, LeavesOtherFilesAlone) {
+  std::ofstream(socket_path()) << "precious";
+  const auto listener = open(unix_address());
+  ASSERT_FALSE(listener);
+  EXPECT_EQ(listener.error(), unix_address().to_string() + ": file already exists");
+  EXPECT_TRUE(std::filesystem::is_regular_file(socket_path()));
+}
+
+TEST_F(ListenerTest, RemovesOnlyItsOwnFile) {
+  {
+    const auto listener = open(unix_address());
+    ASSERT_TRUE(listener);
+    std::filesystem::rename(socket_path(), socket_path() + ".old");
+    std::ofstream(socket_path()) << "somebody else's";
+  }
+  EXPECT_TRUE(std::filesystem::exists(socket_path()));
+}
+
+TEST_F(ListenerTest, SaysWhatIsWrong) {
+  const auto first = open("127.0.0.1:0");
+  ASSERT_TRUE(first);
+  const Address taken = (*first)->address();
+  const auto second = open(taken);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error(), taken.to_string() + ": address already in use");
+  const auto elsewhere = open("203.0.113.1:0");
+  ASSERT_FALSE(elsewhere);
+  EXPECT_EQ(elsewhere.error(), "203.0.113.1:0: address not available");
+  const auto nowhere = open("unix:/nonexistent/s");
+  ASSERT_FALSE(nowhere);
+  EXPECT_EQ(nowhere.error(), "unix:/nonexistent/s: no such file or directory");
+}
+
+TEST_F(ListenerTest, ClosesAConnectionThatNobodyTakes) {
+  const auto listener = open("127.0.0.1:0");
+  ASSERT_TRUE(listener);
+  server_.takes = false;
+  const FileDescriptor client = connect_to((*listener)->address());
+  ASSERT_TRUE(run_until(loop_, [&] { return server_.connections == 1; }));
+  char byte = 0;
+  EXPECT_EQ(::recv(client.get(), &byte, 1, 0), 0);
+}
+
+TEST_F(ListenerTest, AcceptsMoreThanATurnTakes) {
+  const auto listener = open("127.0.0.1:0");
+  ASSERT_TRUE(listener);
+  std::vector<FileDescriptor> clients;
+  for (int i = 0; i < Listener::kAcceptsPerTurn + 1; ++i) {
+    clients.push_back(connect_to((*listener)->address()));
+  }
+  loop_.run_once();
+  EXPECT_EQ(server_.connections, Listener::kAcceptsPerTurn);
+  ASSERT_TRUE(
+      run_until(loop_, [&] { return server_.connections == Listener::kAcceptsPerTurn + 1; }));
+}
+
+TEST_F(ListenerTest, WithoutDescriptorsItPausesAndThenGoesOn) {
+  const auto listener = open("127.0.0.1:0");
+  ASSERT_TRUE(listener);
+  const FileDescriptor client = connect_to((*listener)->address());
+  // As many as are open now: the next descriptor is one too many.
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const FileDescriptor next(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const rlimit none{static_cast<rlim_t>(next.get()), before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  test::run_for(loop_, milliseconds(250));
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_GE(server_.errors, 1);
+  EXPECT_LE(server_.errors, 3);
+  EXPECT_EQ(server_.last_error, UV_EMFILE);
+  EXPECT_TRUE(run_until(loop_, [&] { return server_.connections == 1; }));
+}
+
+}  // namespace
+}  // namespace stdgate

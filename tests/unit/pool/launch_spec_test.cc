@@ -1,0 +1,84 @@
+// make_launch_spec: what of the gateway's surroundings a child gets.
+
+#include "gateway/pool/launch_spec.h"
+
+#include <gtest/gtest.h>
+
+namespace stdgate {
+namespace {
+
+using Environment = std::map<std::string, std::string>;
+
+const Environment kOwn = {{"HOME", "/root"}, {"LC_ALL", "C"},   {"LC_TIME", "de"}, {"L", "l"},
+                          {"PATH", "/bin"},  {"SECRET", "key"}, {"EMPTY", ""}};
+
+BackendConfig config() {
+  BackendConfig config;
+  config.name = "b";
+  config.command = {"server", "--stdio"};
+  return config;
+}
+
+TEST(LaunchSpec, InheritsOnlyWhatIsNamed) {
+  struct Case {
+    std::vector<std::string> patterns;
+    Environment env;
+    Environment expected;
+  };
+  const std::vector<Case> cases = {
+      {{}, {}, {}},
+      {{"PATH"}, {}, {{"PATH", "/bin"}}},
+      {{"PAT"}, {}, {}},
+      {{"PATHS"}, {}, {}},
+      {{"path"}, {}, {}},
+      {{"EMPTY"}, {}, {{"EMPTY", ""}}},
+      {{"LC_*"}, {}, {{"LC_ALL", "C"}, {"LC_TIME", "de"}}},
+      {{"L*"}, {}, {{"L", "l"}, {"LC_ALL", "C"}, {"LC_TIME", "de"}}},
+      {{"*"}, {}, kOwn},
+      {{"ABSENT", "PATH", "PA*"}, {}, {{"PATH", "/bin"}}},
+      {{"PATH"}, {{"PATH", "/mine"}}, {{"PATH", "/mine"}}},
+      {{"*C_ALL"}, {}, {}},
+      {{}, {{"NEW", "1"}}, {{"NEW", "1"}}},
+  };
+  for (const Case& c : cases) {
+    BackendConfig backend = config();
+    backend.env_inherit = c.patterns;
+    backend.env = c.env;
+    EXPECT_EQ(make_launch_spec(backend, kOwn, "/own").environment, c.expected)
+        << testing::PrintToString(c.patterns);
+  }
+}
+
+TEST(LaunchSpec, OwnNameResolvesToTheRunningBinary) {
+  struct Case {
+    std::vector<std::string> command;
+    std::vector<std::string> expected;
+  };
+  const std::vector<Case> cases = {
+      {{"stdgate", "demo-server"}, {"/opt/stdgate", "demo-server"}},
+      {{"/usr/bin/stdgate"}, {"/usr/bin/stdgate"}},
+      {{"stdgate2"}, {"stdgate2"}},
+      {{"sh", "-c", "stdgate"}, {"sh", "-c", "stdgate"}},
+      {{"sh", "stdgate"}, {"sh", "stdgate"}},
+  };
+  for (const Case& c : cases) {
+    BackendConfig backend = config();
+    backend.command = c.command;
+    EXPECT_EQ(make_launch_spec(backend, {}, "/opt/stdgate").command, c.expected);
+  }
+}
+
+TEST(LaunchSpec, TakesTheRestAsItIs) {
+  BackendConfig backend = config();
+  backend.cwd = "/srv";
+  backend.user = "nobody";
+  backend.rlimits.open_files = 64;
+  const LaunchSpec spec = make_launch_spec(backend, kOwn, "/own");
+  EXPECT_EQ(spec.backend, "b");
+  EXPECT_EQ(spec.working_directory, "/srv");
+  EXPECT_EQ(spec.user, "nobody");
+  EXPECT_EQ(spec.limits, backend.rlimits);
+}
+
+}  // namespace
+}  // namespace stdgate

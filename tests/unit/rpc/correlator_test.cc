@@ -1,0 +1,161 @@
+// Correlator and parse_wire_id.
+
+#include "gateway/rpc/correlator.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace stdgate {
+namespace {
+
+template <class Entry>
+std::vector<Entry> in_order(Correlator<Entry>& correlator) {
+  std::vector<Entry> entries;
+  for (auto id = correlator.oldest(); id; id = correlator.next(*id)) {
+    entries.push_back(*correlator.find(*id));
+  }
+  return entries;
+}
+
+TEST(ParseWireId, TakesOnlyWhatTheGatewayWrites) {
+  struct Case {
+    std::string_view raw;
+    std::optional<WireId> id;
+  };
+  const std::vector<Case> cases = {
+      {"0", 0},
+      {"7", 7},
+      {"4096", 4096},
+      {"2147483647", 2147483647},
+      {"2147483648", std::nullopt},
+      {"4294967296", std::nullopt},
+      {"9999999999", std::nullopt},
+      {"12345678901", std::nullopt},
+      {"12345678901234567890", std::nullopt},
+      {"", std::nullopt},
+      {"-0", std::nullopt},
+      {"-1", std::nullopt},
+      {"+1", std::nullopt},
+      {"00", std::nullopt},
+      {"01", std::nullopt},
+      {"1.0", std::nullopt},
+      {"1e0", std::nullopt},
+      {"1 ", std::nullopt},
+      {" 1", std::nullopt},
+      {"\"1\"", std::nullopt},
+      {"null", std::nullopt},
+      {"1x", std::nullopt},
+  };
+  for (const Case& c : cases) EXPECT_EQ(parse_wire_id(c.raw), c.id) << '\'' << c.raw << '\'';
+}
+
+TEST(Correlator, FindsWhatItHolds) {
+  Correlator<std::string> calls(3);
+  const WireId a = *calls.open("a");
+  const WireId b = *calls.open("b");
+  EXPECT_NE(a, b);
+  EXPECT_EQ(*calls.find(a), "a");
+  EXPECT_EQ(*calls.find(b), "b");
+  EXPECT_EQ(calls.close(a), "a");
+  EXPECT_EQ(calls.find(a), nullptr);
+  EXPECT_EQ(*calls.find(b), "b");
+  EXPECT_EQ(calls.size(), 1U);
+}
+
+TEST(Correlator, IsFullAtItsCapacity) {
+  for (const size_t capacity : {size_t{1}, size_t{2}, Correlator<int>::kMaxEntries,
+                                Correlator<int>::kMaxEntries + 1}) {
+    const size_t room = std::min(capacity, Correlator<int>::kMaxEntries);
+    Correlator<int> calls(capacity);
+    std::set<WireId> ids;
+    for (size_t i = 0; i < room; ++i) {
+      EXPECT_FALSE(calls.full());
+      ids.insert(*calls.open(static_cast<int>(i)));
+    }
+    EXPECT_EQ(ids.size(), room);
+    EXPECT_TRUE(calls.full());
+    EXPECT_EQ(calls.open(-1), std::nullopt);
+    EXPECT_EQ(calls.size(), room);
+    calls.close(*ids.begin());
+    EXPECT_FALSE(calls.full());
+    EXPECT_TRUE(calls.open(-2).has_value());
+  }
+}
+
+TEST(Correlator, KeepsTheOrderOfOpening) {
+  // Which of five entries are closed, in order, and what is left.
+  struct Case {
+    std::vector<int> closed;
+    std::vector<int> left;
+  };
+  const std::vector<Case> cases = {
+      {{}, {0, 1, 2, 3, 4}},     {{0}, {1, 2, 3, 4}},       {{4}, {0, 1, 2, 3}},
+      {{2}, {0, 1, 3, 4}},       {{2, 1, 3}, {0, 4}},       {{4, 0}, {1, 2, 3}},
+      {{0, 1, 2, 3, 4}, {}},     {{4, 3, 2, 1, 0}, {}},     {{1, 3}, {0, 2, 4}},
+      {{0, 4, 1, 3}, {2}},       {{3, 4}, {0, 1, 2}},
+  };
+  for (const Case& c : cases) {
+    Correlator<int> calls(5);
+    std::vector<WireId> ids;
+    for (int i = 0; i < 5; ++i) ids.push_back(*calls.open(i));
+    for (const int i : c.closed) EXPECT_EQ(calls.close(ids[static_cast<size_t>(i)]), i);
+    EXPECT_EQ(in_order(calls), c.left);
+    std::vector<int> expected = c.left;
+    while (!calls.full()) {
+      expected.push_back(10);
+      calls.open(10);
+    }
+    EXPECT_EQ(in_order(calls), expected) << "a reused slot is the newest entry";
+  }
+}
+
+TEST(Correlator, EmptyHasNoOldest) {
+  Correlator<int> calls(2);
+  EXPECT_EQ(calls.oldest(), std::nullopt);
+  calls.close(*calls.open(1));
+  EXPECT_EQ(calls.oldest(), std::nullopt);
+}
+
+TEST(Correlator, IdsOfClosedEntriesMiss) {
+  Correlator<int> calls(2);
+  std::vector<WireId> stale;
+  for (int i = 0; i < 1000; ++i) {
+    const WireId id = *calls.open(i);
+    for (const WireId old : stale) ASSERT_EQ(calls.find(old), nullptr);
+    ASSERT_EQ(*calls.find(id), i);
+    ASSERT_LE(id, static_cast<WireId>(INT32_MAX));
+    calls.close(id);
+    stale.push_back(id);
+  }
+}
+
+TEST(Correlator, InventedIdsMiss) {
+  Correlator<int> calls(4);
+  const WireId id = *calls.open(1);
+  constexpr WireId kNextGeneration = 1U << Correlator<int>::kIndexBits;
+  for (const WireId invented : {id + 1, id + 3, id + 4, id + kNextGeneration,
+                                static_cast<WireId>(INT32_MAX)}) {
+    EXPECT_EQ(calls.find(invented), nullptr) << invented;
+  }
+}
+
+TEST(Correlator, GenerationsComeRoundWithinThirtyOneBits) {
+  Correlator<int> calls(1);
+  const WireId first = *calls.open(0);
+  calls.close(first);
+  std::set<WireId> seen = {first};
+  for (uint32_t i = 1; i < 1U << Correlator<int>::kGenerationBits; ++i) {
+    const WireId id = *calls.open(0);
+    ASSERT_LE(id, static_cast<WireId>(INT32_MAX));
+    ASSERT_TRUE(seen.insert(id).second) << "used again after " << i;
+    ASSERT_NE(calls.find(id), nullptr);
+    calls.close(id);
+  }
+  EXPECT_EQ(calls.open(0), first);
+}
+
+}  // namespace
+}  // namespace stdgate

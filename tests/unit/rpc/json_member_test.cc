@@ -1,0 +1,85 @@
+// Finding one member of an object.
+
+#include "gateway/rpc/json_member.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace stdgate {
+namespace {
+
+struct Case {
+  std::string_view object;
+  std::string_view key;
+  std::string_view value;  // empty: absent
+};
+
+TEST(JsonMemberTest, FindMember) {
+  const Case cases[] = {
+      {R"({"a":1})", "a", "1"},
+      {R"({"a":1})", "b", ""},
+      {R"({"a":1})", "A", ""},
+      {R"({"a":1,"b":2,"c":3})", "a", "1"},
+      {R"({"a":1,"b":2,"c":3})", "b", "2"},
+      {R"({"a":1,"b":2,"c":3})", "c", "3"},
+      {R"({})", "a", ""},
+      {R"({ })", "a", ""},
+      {R"({ })", "", ""},
+      {R"({"":null})", "", "null"},
+      {R"([])", "a", ""},
+      {R"(["a",1])", "a", ""},
+      {R"("a")", "a", ""},
+      {R"(1)", "a", ""},
+      {R"(null)", "a", ""},
+      {"", "a", ""},
+      {"{ \"a\" :\t-1.5e3 }", "a", "-1.5e3"},
+      {"{\r\n\"x\" : 1 ,\n \"a\" : true\n}", "a", "true"},
+      {R"({"a":"x,}]\"\\"})", "a", R"("x,}]\"\\")"},
+      {R"({"s":"\\","a":"\\\""})", "a", R"("\\\"")"},
+      {R"({"x":{"a":1,"b":[{"a":2}]},"a":3})", "a", "3"},
+      {R"({"x":{"a":1}})", "a", ""},
+      {R"({"x":["}","]","{"],"a":[1,[2,{"a":3}],"]"],"y":0})", "a", R"([1,[2,{"a":3}],"]"])"},
+      {R"({"a":{},"b":[]})", "a", "{}"},
+      {R"({"a":{},"b":[]})", "b", "[]"},
+      {R"({"\u0061":1})", "a", "1"},
+      {R"({"\u00e9":1})", "\xc3\xa9", "1"},
+      {R"({"a\/b":1})", "a/b", "1"},
+      {R"({"a":"b","b":"a"})", "b", R"("a")"},
+      {R"({"a b":1})", "a", ""},
+  };
+  for (const Case& c : cases) {
+    const auto found = find_member(c.object, c.key);
+    if (c.value.empty()) {
+      ASSERT_FALSE(found) << c.object;
+      EXPECT_EQ(found.error(), MemberError::absent) << c.object;
+    } else {
+      ASSERT_TRUE(found) << c.object;
+      EXPECT_EQ(*found, c.value) << c.object;
+      EXPECT_GE(found->data(), c.object.data());
+      EXPECT_LE(found->data() + found->size(), c.object.data() + c.object.size());
+    }
+  }
+}
+
+TEST(JsonMemberTest, Duplicates) {
+  for (const std::string_view object :
+       {R"({"a":1,"a":1})", R"({"a":1,"b":2,"a":3})", R"({"a":1,"\u0061":2})",
+        R"({"\u0061":1,"a":2})", R"({"\u0061":1,"\u0061":2})"}) {
+    const auto found = find_member(object, "a");
+    ASSERT_FALSE(found) << object;
+    EXPECT_EQ(found.error(), MemberError::duplicate) << object;
+  }
+}
+
+TEST(JsonMemberTest, BehindLongStringsAndDeepNesting) {
+  for (const size_t size : {1u, 7u, 8u, 15u, 16u, 17u, 1000u}) {
+    const std::string object = "{\"x\":\"" + std::string(size, 'y') +
+                               "\\\"\",\"z\":" + std::string(size, '[') + std::string(size, ']') +
+                               ",\"a\":5}";
+    EXPECT_EQ(find_member(object, "a").value_or("none"), "5") << size;
+  }
+}
+
+}  // namespace
+}  // namespace stdgate

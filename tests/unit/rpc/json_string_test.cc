@@ -1,0 +1,140 @@
+// Reading and writing the escapes of a JSON string.
+
+#include "gateway/rpc/json_string.h"
+
+#include <gtest/gtest.h>
+
+#include "gateway/rpc/json_scanner.h"
+
+namespace stdgate {
+namespace {
+
+using std::string_view_literals::operator""sv;
+
+struct DecodeCase {
+  std::string_view raw;
+  std::string_view decoded;
+};
+
+constexpr DecodeCase kDecodeCases[] = {
+    {"", ""},
+    {"plain", "plain"},
+    {"\xc3\xa9 \xf0\x9f\x98\x80", "\xc3\xa9 \xf0\x9f\x98\x80"},
+    {R"(\"\\\/\b\f\n\r\t)", "\"\\/\b\f\n\r\t"},
+    {R"(a\nb)", "a\nb"},
+    {R"(\\n)", "\\n"},
+    {R"(\u0041\u0062)", "Ab"},
+    {R"(\u0000x)", "\0x"sv},
+    {R"(\u007f\u0080\u07ff\u0800\uffff)", "\x7f\xc2\x80\xdf\xbf\xe0\xa0\x80\xef\xbf\xbf"},
+    {R"(\u00e9\u00E9)", "\xc3\xa9\xc3\xa9"},
+    {R"(\ud83d\ude00)", "\xf0\x9f\x98\x80"},
+    {R"(\uD800\uDC00\uDBFF\uDFFF)", "\xf0\x90\x80\x80\xf4\x8f\xbf\xbf"},
+    {R"(\ud800)", "\xef\xbf\xbd"},
+    {R"(\udc00)", "\xef\xbf\xbd"},
+    {R"(\ud800x)", "\xef\xbf\xbdx"},
+    {R"(\ud800\n)", "\xef\xbf\xbd\n"},
+    {R"(\ud800\u0041)", "\xef\xbf\xbd\x41"},
+    {R"(\ud800\ud83d\ude00)", "\xef\xbf\xbd\xf0\x9f\x98\x80"},
+    {R"(\ude00\ud83d)", "\xef\xbf\xbd\xef\xbf\xbd"},
+    {R"(tools\/call)", "tools/call"},
+};
+
+TEST(JsonStringTest, Decode) {
+  std::string scratch;
+  for (const DecodeCase& c : kDecodeCases) EXPECT_EQ(decode_string(c.raw, scratch), c.decoded);
+}
+
+TEST(JsonStringTest, DecodeCopiesOnlyWhatHasEscapes) {
+  std::string scratch;
+  const std::string_view raw = "initialize";
+  EXPECT_EQ(decode_string(raw, scratch).data(), raw.data());
+  EXPECT_EQ(decode_string(R"(a\u0062)", scratch).data(), scratch.data());
+}
+
+TEST(JsonStringTest, Equals) {
+  for (const DecodeCase& c : kDecodeCases) {
+    EXPECT_TRUE(json_string_equals(c.raw, c.decoded)) << c.raw;
+    EXPECT_FALSE(json_string_equals(c.raw, std::string(c.decoded) + "x")) << c.raw;
+    if (c.decoded.empty()) continue;
+    EXPECT_FALSE(json_string_equals(c.raw, c.decoded.substr(1))) << c.raw;
+    EXPECT_FALSE(json_string_equals(c.raw, c.decoded.substr(0, c.decoded.size() - 1))) << c.raw;
+  }
+  EXPECT_FALSE(json_string_equals("id", "ID"));
+}
+
+TEST(JsonStringTest, Append) {
+  struct Case {
+    std::string_view text;
+    std::string_view json;
+  };
+  const Case cases[] = {
+      {"", R"("")"},
+      {"plain \x7f", "\"plain \x7f\""},
+      {"\"\\/", R"("\"\\/")"},
+      {"a\nb\rc\td", R"("a\nb\rc\td")"},
+      {"\0\x01\x1f\b"sv, R"("\u0000\u0001\u001f\u0008")"},
+      {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\""},
+      {"\xc2\x80\xdf\xbf", "\"\xc2\x80\xdf\xbf\""},
+      {"\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80", "\"\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80\""},
+      {"\xf0\x90\x80\x80\xf4\x8f\xbf\xbf", "\"\xf0\x90\x80\x80\xf4\x8f\xbf\xbf\""},
+      {"a\xff z", "\"a\xef\xbf\xbd z\""},
+      {"\x80", "\"\xef\xbf\xbd\""},
+      {"\xc0\xaf", "\"\xef\xbf\xbd\xef\xbf\xbd\""},
+      {"\xc1\xbf", "\"\xef\xbf\xbd\xef\xbf\xbd\""},
+      {"\xc3", "\"\xef\xbf\xbd\""},
+      {"\xc3(", "\"\xef\xbf\xbd(\""},
+      {"\xe2\x82", "\"\xef\xbf\xbd\xef\xbf\xbd\""},
+      {"\xe0\x9f\xbf", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},
+      {"\xed\xa0\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},
+      {"\xf0\x8f\xbf\xbf", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},
+      {"\xf4\x90\x80\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},
+      {"\xf5\x80\x80\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},
+  };
+  for (const Case& c : cases) {
+    std::string out = "x";
+    append_json_string(out, c.text);
+    EXPECT_EQ(out, "x" + std::string(c.json));
+  }
+}
+
+TEST(JsonStringTest, WhatIsAppendedIsDecodedAgain) {
+  std::string text;
+  for (int byte = 0; byte < 128; ++byte) text += static_cast<char>(byte);
+  text += "\xc3\xa9\xf0\x9f\x98\x80";
+  std::string json;
+  append_json_string(json, text);
+  std::string scratch;
+  EXPECT_EQ(decode_string(std::string_view(json).substr(1, json.size() - 2), scratch), text);
+}
+
+// Each special byte at each distance from the start and the end, so that the wide steps, the words
+// and the single bytes are all tried.
+TEST(JsonStringTest, FindSpecialAtEveryPlace) {
+  for (size_t size = 0; size < 70; ++size) {
+    std::string text(size, 'a');
+    const char* end = text.data() + size;
+    uint64_t non_ascii = 0;
+    ASSERT_EQ(find_string_special(text.data(), end, non_ascii), end);
+    for (size_t at = 0; at < size; ++at) {
+      for (const char special : "\"\\\x00\x01\n\x1f"sv) {
+        text[at] = special;
+        ASSERT_EQ(find_string_special(text.data(), end, non_ascii), text.data() + at)
+            << size << " " << at << " " << int{special};
+      }
+      ASSERT_EQ(non_ascii, 0u);
+      for (const char plain : " !#[]\x7f"sv) {
+        text[at] = plain;
+        ASSERT_EQ(find_string_special(text.data(), end, non_ascii), end) << int{plain};
+      }
+      ASSERT_EQ(non_ascii, 0u);
+      text[at] = '\x80';
+      ASSERT_EQ(find_string_special(text.data(), end, non_ascii), end);
+      ASSERT_NE(non_ascii, 0u) << size << " " << at;
+      non_ascii = 0;
+      text[at] = 'a';
+    }
+  }
+}
+
+}  // namespace
+}  // namespace stdgate

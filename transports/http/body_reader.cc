@@ -1,0 +1,137 @@
+#include "transports/http/body_reader.h"
+
+#include <algorithm>
+
+namespace stdgate {
+
+namespace {
+
+constexpr size_t kKeptMemory = 16 << 10;
+// From this size on memory for a body is reserved at once; below, growing costs little.
+constexpr uint64_t kReserveFrom = 64 << 10;
+// What brings llhttp to the beginning of a chunked body.
+constexpr std::string_view kChunkedHead =
+    "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+
+}  // namespace
+
+struct ChunkCallbacks {
+  static BodyReader& reader(llhttp_t* parser) { return *static_cast<BodyReader*>(parser->data); }
+
+  static int on_body(llhttp_t* parser, const char* at, size_t size) {
+    BodyReader& self = reader(parser);
+    self.collected_.append({at, size});
+    return 0;
+  }
+  static int on_chunk_header(llhttp_t* parser) {
+    BodyReader& self = reader(parser);
+    ++self.chunks_;
+    if (parser->content_length == 0) {
+      self.in_trailers_ = true;
+      return HPE_PAUSED;
+    }
+    if (parser->content_length > self.limit_ - self.collected_.size()) {
+      self.state_ = BodyReader::State::too_large;
+      return HPE_PAUSED;
+    }
+    return 0;
+  }
+
+  static llhttp_settings_t settings() {
+    llhttp_settings_t settings;
+    llhttp_settings_init(&settings);
+    settings.on_body = on_body;
+    settings.on_chunk_header = on_chunk_header;
+    return settings;
+  }
+};
+
+void BodyReader::start_length(uint64_t length) {
+  chunked_ = false;
+  remaining_ = length;
+  state_ = State::reading;
+}
+
+void BodyReader::start_chunked(size_t limit) {
+  static const llhttp_settings_t kSettings = ChunkCallbacks::settings();
+  chunked_ = true;
+  in_trailers_ = false;
+  limit_ = limit;
+  framing_ = chunks_ = 0;
+  state_ = State::reading;
+  llhttp_init(&parser_, HTTP_REQUEST, &kSettings);
+  parser_.data = this;
+  llhttp_execute(&parser_, kChunkedHead.data(), kChunkedHead.size());
+}
+
+size_t BodyReader::feed(std::span<char> bytes) {
+  if (!chunked_) return feed_length(bytes);
+  size_t taken = 0;
+  if (!in_trailers_) taken = feed_chunks(bytes);
+  if (in_trailers_ && state_ == State::reading) taken += feed_trailers(bytes.subspan(taken));
+  return taken;
+}
+
+size_t BodyReader::feed_length(std::span<char> bytes) {
+  const size_t size = static_cast<size_t>(std::min<uint64_t>(remaining_, bytes.size()));
+  if (collected_.empty() && size == remaining_) {
+    in_place_ = bytes.first(size);
+  } else {
+    if (collected_.empty() && remaining_ >= kReserveFrom) {
+      collected_.reserve(static_cast<size_t>(remaining_));
+    }
+    collected_.append({bytes.data(), size});
+  }
+  remaining_ -= size;
+  if (remaining_ == 0) state_ = State::complete;
+  return size;
+}
+
+size_t BodyReader::feed_chunks(std::span<char> bytes) {
+  const size_t collected = collected_.size();
+  const llhttp_errno_t error = llhttp_execute(&parser_, bytes.data(), bytes.size());
+  size_t taken = bytes.size();
+  if (error == HPE_PAUSED) {
+    taken = static_cast<size_t>(llhttp_get_error_pos(&parser_) - bytes.data());
+  } else if (error != HPE_OK) {
+    fail("malformed chunk");
+    return bytes.size();
+  }
+  framing_ += taken - (collected_.size() - collected);
+  if (framing_ > kFramingAllowance + kFramingPerChunk * chunks_) fail("too much chunk framing");
+  if (in_trailers_) trailer_scanner_.start(HeadScanner::Kind::trailers, kTrailerLimit);
+  return taken;
+}
+
+size_t BodyReader::feed_trailers(std::span<char> bytes) {
+  const size_t before = trailers_.size();
+  trailers_.append({bytes.data(), bytes.size()});
+  switch (trailer_scanner_.scan(trailers_.view())) {
+    case HeadScanner::Result::incomplete:
+      break;
+    case HeadScanner::Result::failed:
+      fail("malformed trailers");
+      break;
+    case HeadScanner::Result::complete:
+      state_ = State::complete;
+      return trailer_scanner_.block_end() - before;
+  }
+  return bytes.size();
+}
+
+void BodyReader::fail(const char* problem) {
+  problem_ = problem;
+  state_ = State::failed;
+}
+
+std::span<char> BodyReader::body() { return in_place_.empty() ? collected_.bytes() : in_place_; }
+
+void BodyReader::clear() {
+  collected_.clear();
+  collected_.release_memory(kKeptMemory);
+  trailers_.clear();
+  trailers_.release_memory(kKeptMemory);
+  in_place_ = {};
+}
+
+}  // namespace stdgate

@@ -1,0 +1,520 @@
+#include "transports/http/connection.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "transports/http/endpoint.h"
+#include "transports/http/event_stream.h"
+#include "transports/http/server.h"
+#include "transports/http/url.h"
+
+namespace stdgate {
+
+namespace {
+
+constexpr std::string_view kReadMethods = "GET, HEAD, OPTIONS";
+constexpr std::string_view kPostMethods = "POST, OPTIONS";
+constexpr std::string_view kAllMethods = "GET, HEAD, POST, OPTIONS";
+constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+constexpr Duration kRetry = std::chrono::seconds(1);
+
+std::string_view methods_of(Access access) {
+  return access == Access::post ? kPostMethods : kReadMethods;
+}
+
+bool is_allowed(Method method, Access access) {
+  if (access == Access::post) return method == Method::post;
+  return method == Method::get || method == Method::head;
+}
+
+}  // namespace
+
+Connection::Connection(Server& server, uint64_t number, bool loopback_listener)
+    : server_(server),
+      number_(number),
+      timer_(server.services().loop.timers(), [this] { on_timer(); }),
+      loopback_listener_(loopback_listener) {}
+
+void Connection::open(std::unique_ptr<ByteStream> stream) {
+  stream_ = std::move(stream);
+  stream_->set_watermark(kAnswerBacklog);
+  since_ = server_.services().loop.now();
+  stream_->resume_read(ByteStream::kNotStarted);
+  schedule();
+}
+
+// --- Reading -------------------------------------------------------------------------------------
+
+void Connection::on_bytes(std::span<char> bytes) {
+  server_.services().observer.on_bytes(Transport::http, Flow::in, bytes.size());
+  report_written();
+  if (state_ == State::closed || doomed_) return;
+  if (state_ == State::lingering) {
+    discarded_ += bytes.size();
+    if (discarded_ > kLingerBytes) close();
+    return;
+  }
+  if (pending_.empty() && may_read()) {
+    const size_t taken = process(bytes);
+    pending_.append({bytes.data() + taken, bytes.size() - taken});
+  } else {
+    pending_.append({bytes.data(), bytes.size()});
+    process_pending();
+  }
+  settle();
+  // Waiting requests count like bodies, but cannot be refused before their turn.
+  if (state_ == State::busy && !pending_.empty() && server_.holds_too_much()) close();
+}
+
+void Connection::process_pending() {
+  if (!pending_.empty() && may_read()) pending_.consume(process(pending_.bytes()));
+}
+
+bool Connection::may_read() const {
+  return (state_ == State::idle || state_ == State::head || state_ == State::body) &&
+         !resume_asked_ && !is_blocked();
+}
+
+bool Connection::is_blocked() const { return stream_->unsent_bytes() > kAnswerBacklog; }
+
+size_t Connection::process(std::span<char> bytes) {
+  processing_ = true;
+  size_t taken = 0;
+  while (taken < bytes.size() && may_read()) {
+    const auto rest = bytes.subspan(taken);
+    const size_t step = state_ == State::body ? read_body(rest) : read_head(rest);
+    taken += step;
+    if (state_ == State::idle) release_exchange();
+    if (step == 0) break;
+  }
+  processing_ = false;
+  return taken;
+}
+
+size_t Connection::read_head(std::span<char> bytes) {
+  if (exchange_ == nullptr) {
+    exchange_ = server_.take_exchange();
+    exchange_->client = this;
+    exchange_->loopback_listener = loopback_listener_;
+    exchange_->scanner.start(HeadScanner::Kind::request, server_.services().limits.headers);
+    since_ = server_.services().loop.now();
+    state_ = State::head;
+  }
+  const std::string_view text(bytes.data(), bytes.size());
+  HeadScanner& scanner = exchange_->scanner;
+  const HeadScanner::Result result = scanner.scan(text);
+  if (result == HeadScanner::Result::incomplete) return 0;
+  if (result == HeadScanner::Result::failed) {
+    fail_and_close({scanner.error().status, scanner.error().reason});
+    return 0;
+  }
+  const size_t end = scanner.block_end();
+  const auto parsed =
+      exchange_->head.parse(text.substr(scanner.block_begin(), end - scanner.block_begin()));
+  if (parsed) {
+    begin_request(end < bytes.size());
+  } else {
+    fail_and_close({parsed.error().status, parsed.error().reason});
+  }
+  return end;
+}
+
+void Connection::begin_request(bool body_has_begun) {
+  Exchange& exchange = *exchange_;
+  const RequestHead& head = exchange.head;
+  exchange.http_1_0 = head.http_1_0();
+  exchange.head_only = head.method() == Method::head;
+  // An answer before the body has been read has to close: what follows is no request.
+  exchange.keep_alive = head.keep_alive() && head.body_kind() == BodyKind::none;
+  state_ = State::busy;
+  ++sequence_;
+  route(body_has_begun);
+}
+
+void Connection::route(bool body_has_begun) {
+  const RequestHead& head = exchange_->head;
+  const bool asks_options = head.method() == Method::options;
+  if (head.path() == "*") return respond({.status = 204, .allow = kAllMethods});
+  std::string scratch;
+  Endpoint* endpoint = server_.router().find(percent_decode(head.path(), scratch));
+  if (endpoint == nullptr) {
+    return fail_with({404, "nothing is served at this path"}, server_.router().paths_member());
+  }
+  exchange_->endpoint = endpoint;
+  const std::string_view methods = methods_of(endpoint->access());
+  if (asks_options) return respond({.status = 204, .allow = methods});
+  if (!is_allowed(head.method(), endpoint->access())) {
+    return fail({405, "this method is not allowed here", methods});
+  }
+  if (endpoint->access() == Access::read && head.body_kind() != BodyKind::none) {
+    return fail({400, "a body has no meaning here"});
+  }
+  if (const auto error = endpoint->admit(*exchange_)) return fail(*error);
+  if (head.body_kind() == BodyKind::none) return endpoint->serve(*exchange_, {});
+  begin_body(body_has_begun);
+}
+
+void Connection::begin_body(bool body_has_begun) {
+  const RequestHead& head = exchange_->head;
+  const size_t limit = server_.services().limits.message;
+  if (head.body_kind() == BodyKind::chunked) {
+    exchange_->body.start_chunked(limit);
+  } else if (head.content_length() > limit) {
+    return exchange_->endpoint->refuse(*exchange_, Fault::too_large);
+  } else {
+    exchange_->body.start_length(head.content_length());
+  }
+  state_ = State::body;
+  since_ = server_.services().loop.now();
+  if (head.expects_continue() && !body_has_begun) write({&kContinue, 1});
+}
+
+size_t Connection::read_body(std::span<char> bytes) {
+  Exchange& exchange = *exchange_;
+  const size_t taken = exchange.body.feed(bytes);
+  switch (exchange.body.state()) {
+    case BodyReader::State::reading:
+      since_ = server_.services().loop.now();
+      account();
+      if (!server_.holds_too_much()) return taken;
+      state_ = State::busy;
+      exchange.endpoint->refuse(exchange, Fault::overloaded);
+      break;
+    case BodyReader::State::complete:
+      state_ = State::busy;
+      exchange.keep_alive = exchange.head.keep_alive();
+      exchange.endpoint->serve(exchange, exchange.body.body());
+      break;
+    case BodyReader::State::failed:
+      fail_and_close({400, exchange.body.problem()});
+      break;
+    case BodyReader::State::too_large:
+      state_ = State::busy;
+      exchange.endpoint->refuse(exchange, Fault::too_large);
+      break;
+  }
+  exchange.body.clear();  // what serves it has taken what it needs
+  return taken;
+}
+
+// --- The client's end ----------------------------------------------------------------------------
+
+void Connection::on_end() {
+  peer_ended_ = true;
+  switch (state_) {
+    case State::head:
+    case State::body:
+    case State::busy:
+      return close();
+    case State::idle:
+      return settle();
+    case State::lingering:
+      if (stream_->unsent_bytes() == 0) close();
+      return;
+    case State::closed:
+      return;
+  }
+}
+
+void Connection::on_error(int /*error*/) { close(); }
+
+void Connection::on_writable() {
+  if (state_ == State::closed || doomed_) return;
+  process_pending();
+  settle();
+}
+
+void Connection::on_flushed() {
+  if (state_ != State::idle && state_ != State::lingering) return;
+  since_ = server_.services().loop.now();
+  if (state_ == State::lingering && peer_ended_) return close();
+  schedule();
+}
+
+// --- Answers -------------------------------------------------------------------------------------
+
+void Connection::on_reply(Tag tag, const Reply& reply) {
+  if (exchange_ != nullptr && !doomed_) exchange_->rpc.on_reply(tag, reply);
+}
+
+void Connection::on_event(Tag tag, std::string_view notification) {
+  if (exchange_ != nullptr && !doomed_) exchange_->rpc.on_event(tag, notification);
+}
+
+std::optional<CallContext> Connection::call_context() {
+  const HttpServices& services = server_.services();
+  if (origin_.is_none()) {
+    const auto origin = services.origins.add(*this);
+    if (!origin) return std::nullopt;
+    origin_ = *origin;
+  }
+  CallContext context;
+  context.origin = origin_;
+  context.tag = Tag{sequence_} << 32;
+  context.transport = Transport::http;
+  context.connection = number_;
+  context.arrived = services.loop.now();
+  return context;
+}
+
+ResponseFrame Connection::frame() {
+  return {.date = server_.date(),
+          .http_1_0 = exchange_->http_1_0,
+          .close = !exchange_->keep_alive || server_.draining()};
+}
+
+void Connection::respond(const Response& response) {
+  const ResponseFrame frame = this->frame();
+  const ResponseHead head(response, frame);
+  std::array<std::string_view, 5> parts;
+  size_t count = 0;
+  parts[count++] = head.view();
+  if (!exchange_->head_only) {
+    for (const std::string_view part : response.body) parts[count++] = part;
+  }
+  write({parts.data(), count});
+  end_exchange(frame.close);
+}
+
+void Connection::fail(const HttpError& error) { fail_with(error, {}); }
+
+void Connection::fail_with(const HttpError& error, std::string_view more) {
+  const std::string text = http_error_body(error, more);
+  const std::string_view body = text;
+  respond({.status = error.status,
+           .content_type = kJsonType,
+           .allow = error.allow,
+           .retry_after = error.retry_after,
+           .body = {&body, 1}});
+}
+
+void Connection::fail_and_close(const HttpError& error) {
+  state_ = State::busy;
+  exchange_->keep_alive = false;
+  fail(error);
+}
+
+void Connection::begin_stream(BackendId backend) {
+  ResponseFrame frame = this->frame();
+  frame.close = frame.close || frame.http_1_0;  // nothing else tells HTTP/1.0 where it ends
+  exchange_->keep_alive = !frame.close;
+  const ResponseHead head(frame);
+  const std::string_view text = head.view();
+  write({&text, 1});
+  stream_backend_ = backend;
+  streaming_ = true;
+  since_ = server_.services().loop.now();
+  if (!processing_) schedule();
+}
+
+void Connection::write_event(std::span<const std::string_view> parts) {
+  if (doomed_) return;
+  // Judged before the event is added, so that a single large one can be sent.
+  if (stream_->unsent_bytes() > server_.services().limits.outbox) {
+    server_.services().observer.on_dropped(stream_backend_, DropReason::outbox_full);
+    doomed_ = true;
+    if (!std::exchange(resume_asked_, true)) server_.resume_later(*this);
+    return;
+  }
+  write_frame(false, parts);
+}
+
+void Connection::end_stream() {
+  if (doomed_) return;
+  if (!exchange_->head_only) {
+    write_frame(false, {&kDoneEvent, 1});
+    if (!exchange_->http_1_0) write({&kLastChunk, 1});
+  }
+  streaming_ = false;
+  end_exchange(!exchange_->keep_alive || server_.draining());
+}
+
+void Connection::write_frame(bool is_comment, std::span<const std::string_view> parts) {
+  size_t size = 0;
+  for (const std::string_view part : parts) size += part.size();
+  const EventFrame event(is_comment ? EventFrame::Kind::comment : EventFrame::Kind::data, size,
+                         !exchange_->http_1_0);
+  std::array<std::string_view, 5> all;
+  size_t count = 0;
+  all[count++] = event.head();
+  for (const std::string_view part : parts) all[count++] = part;
+  all[count++] = event.tail();
+  write({all.data(), count});
+  since_ = server_.services().loop.now();
+}
+
+void Connection::write(std::span<const std::string_view> parts) {
+  if (stream_->unsent_bytes() == 0) {
+    stall_since_ = server_.services().loop.now();
+    written_mark_ = stream_->bytes_written();
+  }
+  stream_->write(parts);
+}
+
+void Connection::end_exchange(bool close) {
+  state_ = State::idle;
+  since_ = server_.services().loop.now();
+  if (close) begin_close();
+  if (processing_) return;  // process() and its caller do the rest
+  release_exchange();
+  if (!pending_.empty() && !std::exchange(resume_asked_, true)) server_.resume_later(*this);
+  settle();
+}
+
+void Connection::begin_close() {
+  state_ = State::lingering;
+  since_ = server_.services().loop.now();
+  stream_->shutdown_write();
+}
+
+// --- After each step -----------------------------------------------------------------------------
+
+void Connection::settle() {
+  if (state_ == State::closed) return;
+  if (state_ == State::idle && peer_ended_ && pending_.empty()) begin_close();
+  if (state_ == State::lingering) {
+    pending_.clear();
+    if (exchange_ != nullptr) release_exchange();
+    if (peer_ended_ && stream_->unsent_bytes() == 0) return close();
+  }
+  pending_.release_memory();
+  if (state_ == State::busy && pending_.size() > kPendingLimit) {
+    stream_->pause_read(ByteStream::kBusy);
+  } else {
+    stream_->resume_read(ByteStream::kBusy);
+  }
+  if (state_ != State::lingering && is_blocked()) {
+    stream_->pause_read(ByteStream::kBackPressure);
+  } else {
+    stream_->resume_read(ByteStream::kBackPressure);
+  }
+  account();
+  schedule();
+}
+
+void Connection::account() {
+  const size_t held = pending_.size() + (exchange_ == nullptr ? 0 : exchange_->body.held());
+  if (held != held_) server_.change_held(std::exchange(held_, held), held);
+}
+
+void Connection::release_exchange() {
+  if (exchange_ != nullptr) server_.give_back(std::move(exchange_));
+}
+
+void Connection::report_written() {
+  const uint64_t written = stream_->bytes_written();
+  if (written == written_reported_) return;
+  server_.services().observer.on_bytes(Transport::http, Flow::out,
+                                       written - std::exchange(written_reported_, written));
+}
+
+void Connection::resume() {
+  resume_asked_ = false;
+  if (doomed_) return close();
+  process_pending();
+  settle();
+}
+
+void Connection::turn_away() {
+  exchange_ = server_.take_exchange();
+  exchange_->client = this;
+  fail_and_close({503, "too many connections", {}, kRetry});
+}
+
+void Connection::drain() {
+  if (state_ != State::idle || !pending_.empty()) return;
+  if (stream_->unsent_bytes() == 0) return close();
+  begin_close();
+  settle();
+}
+
+void Connection::close() {
+  if (state_ == State::closed) return;
+  state_ = State::closed;
+  timer_.disarm();
+  stream_->pause_read(ByteStream::kBusy);
+  HttpServices& services = server_.services();
+  if (!origin_.is_none()) {
+    if (exchange_ != nullptr && exchange_->rpc.calls_under_way()) {
+      services.backends.cancel_calls_of(origin_);
+    }
+    services.origins.remove(std::exchange(origin_, Origin()));
+  }
+  release_exchange();
+  pending_.clear();
+  account();
+  report_written();
+  server_.remove(*this);
+}
+
+// --- Time ----------------------------------------------------------------------------------------
+
+TimePoint Connection::due() const {
+  const TimeoutsConfig& timeouts = server_.services().timeouts;
+  const bool all_taken = stream_->unsent_bytes() == 0;
+  TimePoint due = all_taken ? TimePoint::max() : stall_since_ + timeouts.body;
+  switch (state_) {
+    case State::idle:
+      if (all_taken) due = since_ + timeouts.idle;
+      break;
+    case State::head:
+      due = std::min(due, since_ + timeouts.header);
+      break;
+    case State::body:
+      due = std::min(due, since_ + timeouts.body);
+      break;
+    case State::busy:
+      if (streaming_) due = std::min(due, since_ + timeouts.keep_alive);
+      break;
+    case State::lingering:
+      if (all_taken) due = since_ + kLingerTime;
+      break;
+    case State::closed:
+      break;
+  }
+  return due;
+}
+
+// The timer is moved only towards the present: it may fire early, then on_timer() sets it anew. So
+// a busy connection touches the timer queue about once in a timeout, not with each request.
+void Connection::schedule() {
+  if (state_ == State::closed) return;
+  const TimePoint when = due();
+  if (when != TimePoint::max() && (!timer_.armed() || when < timer_.due())) timer_.arm(when);
+}
+
+void Connection::on_timer() {
+  const TimePoint now = server_.services().loop.now();
+  report_written();
+  if (stream_->unsent_bytes() != 0) {
+    if (stream_->bytes_written() != written_mark_) {
+      written_mark_ = stream_->bytes_written();
+      stall_since_ = now;
+    } else if (now >= stall_since_ + server_.services().timeouts.body) {
+      return close();
+    }
+  }
+  if (now >= due()) expire();
+  schedule();
+}
+
+void Connection::expire() {
+  switch (state_) {
+    case State::idle:
+    case State::lingering:
+      return close();
+    case State::head:
+      // An empty line that some clients send after a body is no request.
+      if (pending_.size() <= 2) return close();
+      return fail_and_close({408, "the request's header block took too long"});
+    case State::body:
+      return fail_and_close({408, "the request's body took too long"});
+    case State::busy:
+      return write_frame(true, {&kKeepAliveComment, 1});
+    case State::closed:
+      return;
+  }
+}
+
+}  // namespace stdgate

@@ -1,0 +1,31 @@
+// Endpoint: what is served at one path.
+// Owner: the router. One object for all requests; what belongs to one stands in its Exchange.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "gateway/rpc/fault.h"
+#include "transports/http/exchange.h"
+#include "transports/http/response.h"
+
+namespace stdgate {
+
+enum class Access : uint8_t { read, post };  // GET and HEAD, or POST
+
+class Endpoint {
+ public:
+  virtual ~Endpoint() = default;
+  [[nodiscard]] virtual Access access() const { return Access::read; }
+
+  // Judges the head, before any of the body has been read; an error ends the request.
+  virtual std::optional<HttpError> admit(Exchange& exchange) = 0;
+  // Answers an admitted request, now or later, through exchange.client. The body's bytes may be
+  // changed and are valid during the call only.
+  virtual void serve(Exchange& exchange, std::span<char> body) = 0;
+  // Answers a request whose body cannot be taken. Only with Access::post.
+  virtual void refuse(Exchange& exchange, Fault fault);
+};
+
+}  // namespace stdgate

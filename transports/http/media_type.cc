@@ -1,0 +1,110 @@
+#include "transports/http/media_type.h"
+
+#include <algorithm>
+
+#include "transports/http/field_value.h"
+
+namespace stdgate {
+
+namespace {
+
+// One `name=value` behind a media type; `value` without its quotes.
+struct Parameter {
+  std::string_view name;
+  std::string_view value;
+};
+
+std::optional<Parameter> parse_parameter(std::string_view text) {
+  const size_t equals = text.find('=');
+  if (equals == std::string_view::npos || !is_token(text.substr(0, equals))) return std::nullopt;
+  std::string_view value = text.substr(equals + 1);
+  if (value.size() >= 2 && value.front() == '"' && value.back() == '"') {
+    value = value.substr(1, value.size() - 2);
+  } else if (!is_token(value)) {
+    return std::nullopt;
+  }
+  return Parameter{text.substr(0, equals), value};
+}
+
+// RFC 9110 section 12.4.2: 0 to 1 with at most three decimals.
+std::optional<int> parse_weight(std::string_view text) {
+  if (text.empty() || text.size() > 5 || (text[0] != '0' && text[0] != '1')) return std::nullopt;
+  int weight = (text[0] - '0') * 1000;
+  if (text.size() > 1 && text[1] != '.') return std::nullopt;
+  int place = 100;
+  for (const char c : text.substr(std::min<size_t>(2, text.size()))) {
+    if (c < '0' || c > '9') return std::nullopt;
+    weight += (c - '0') * place;
+    place /= 10;
+  }
+  return weight <= 1000 ? std::optional<int>(weight) : std::nullopt;
+}
+
+bool ends_with_json(std::string_view type) {
+  constexpr std::string_view kSuffix = "+json";
+  const size_t slash = type.find('/');
+  return slash != std::string_view::npos && type.size() > slash + 1 + kSuffix.size() &&
+         is_token(type.substr(0, slash)) && is_token(type.substr(slash + 1)) &&
+         equals_ignoring_case(type.substr(type.size() - kSuffix.size()), kSuffix);
+}
+
+void raise(std::optional<int>& weight, int by) { weight = std::max(weight.value_or(0), by); }
+
+}  // namespace
+
+bool is_json_type(std::string_view content_type) {
+  bool first = true;
+  bool is_json = false;
+  for_each_element(content_type, ';', [&](std::string_view part) {
+    if (first) {
+      is_json = equals_ignoring_case(part, "application/json") ||
+                equals_ignoring_case(part, "application/json-rpc") ||
+                equals_ignoring_case(part, "application/jsonrequest") || ends_with_json(part);
+      first = false;
+      return;
+    }
+    if (part.empty()) return;  // a lone ';' is harmless
+    const auto parameter = parse_parameter(part);
+    if (!parameter || (equals_ignoring_case(parameter->name, "charset") &&
+                       !equals_ignoring_case(parameter->value, "utf-8"))) {
+      is_json = false;
+    }
+  });
+  return is_json;
+}
+
+Acceptance Acceptance::of(const RequestHead& head) {
+  Acceptance acceptance;
+  for (const HeaderField& field : head.fields()) {
+    if (equals_ignoring_case(field.name, "accept")) acceptance.take(field.value);
+  }
+  return acceptance;
+}
+
+void Acceptance::take(std::string_view accept) {
+  for_each_element(accept, ',', [this](std::string_view range) {
+    std::string_view type;
+    std::optional<int> weight = 1000;
+    for_each_element(range, ';', [&](std::string_view part) {
+      if (type.empty()) {
+        type = part;
+      } else if (const auto parameter = parse_parameter(part);
+                 parameter && equals_ignoring_case(parameter->name, "q")) {
+        weight = parse_weight(parameter->value);
+      }
+    });
+    if (!weight) return;  // nobody knows what a malformed weight means
+    if (equals_ignoring_case(type, "application/json")) raise(json, *weight);
+    if (equals_ignoring_case(type, "text/event-stream")) raise(event_stream, *weight);
+    if (equals_ignoring_case(type, "application/*")) raise(any_application, *weight);
+    if (type == "*/*") raise(anything, *weight);
+  });
+}
+
+bool Acceptance::prefers_event_stream() const {
+  if (!lists_event_stream()) return false;
+  if (json) return *json < *event_stream;
+  return any_application.value_or(anything.value_or(0)) <= *event_stream;
+}
+
+}  // namespace stdgate

@@ -1,0 +1,33 @@
+// Media types: is a body JSON, and does a client want an event stream (RFC 9110
+// sections 8.3, 12.5). Pure functions over field values.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "transports/http/request_head.h"
+
+namespace stdgate {
+
+// application/json, application/json-rpc, application/jsonrequest or any type ending in +json; a
+// charset, if there is one, is utf-8.
+bool is_json_type(std::string_view content_type);
+
+// What the Accept fields say about the two types that a call can be answered in. Weights are
+// thousandths; absent: not listed by that name.
+struct Acceptance {
+  std::optional<int> json;
+  std::optional<int> event_stream;
+  std::optional<int> any_application;
+  std::optional<int> anything;
+
+  static Acceptance of(const RequestHead& head);
+  void take(std::string_view accept);  // one field value
+
+  [[nodiscard]] bool lists_event_stream() const { return event_stream.value_or(0) > 0; }
+  // Only a client that names event streams gets one, and only when it likes JSON less, or as much
+  // but without naming it.
+  [[nodiscard]] bool prefers_event_stream() const;
+};
+
+}  // namespace stdgate

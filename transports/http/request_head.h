@@ -1,0 +1,119 @@
+// RequestHead: the header block of one HTTP/1.1 request, checked and taken apart.
+//
+// HeadScanner finds where the block ends, as bytes come in, and rejects at once what RFC 9112 lets
+// a recipient repair but what peers repair differently (request smuggling): bare CR or LF,
+// obs-fold, space before the colon, control bytes. RequestHead then gives the whole block to llhttp
+// and judges what the fields mean together: Host, Content-Length against Transfer-Encoding, Expect.
+// Owner: an exchange, reused from request to request; nothing is allocated in the steady state.
+// Views point into the block given to parse(). Errors: an HTTP status and a constant phrase.
+#pragma once
+
+#include <llhttp.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+namespace stdgate {
+
+struct HeadError {
+  int status = 400;
+  const char* reason = "";
+};
+
+// RFC 9112 sections 2.2, 5.1 and 5.2: lines end with CRLF, the empty line ends the block.
+class HeadScanner {
+ public:
+  enum class Kind : uint8_t { request, trailers };
+  enum class Result : uint8_t { incomplete, complete, failed };
+
+  static constexpr size_t kTargetLimit = 8000;  // RFC 9112 section 3 asks for at least this
+  static constexpr size_t kLineSlack = 64;      // method, version and spaces beside the target
+
+  void start(Kind kind, size_t limit);
+
+  // `bytes` begins where it began the last time and has grown; what has been scanned is not scanned
+  // again. An empty line before a request is skipped once (RFC 9112 section 2.2).
+  Result scan(std::string_view bytes);
+
+  // After complete: the block, its last empty line included, without what was skipped before it.
+  [[nodiscard]] size_t block_begin() const { return block_begin_; }
+  [[nodiscard]] size_t block_end() const { return line_begin_; }
+  [[nodiscard]] const HeadError& error() const { return error_; }
+
+ private:
+  Result fail(int status, const char* reason);
+  Result take_line(std::string_view line);
+  Result check_limits(size_t size);
+
+  Kind kind_ = Kind::request;
+  bool first_line_ = true;
+  size_t limit_ = 0;
+  size_t block_begin_ = 0;
+  size_t line_begin_ = 0;
+  size_t scanned_ = 0;
+  HeadError error_;
+};
+
+enum class Method : uint8_t { get, head, post, options, other };
+enum class BodyKind : uint8_t { none, length, chunked };
+
+struct HeaderField {
+  std::string_view name;   // as spelled
+  std::string_view value;  // without surrounding white space
+};
+
+class RequestHead {
+ public:
+  static constexpr size_t kFieldLimit = 100;
+
+  RequestHead() { fields_.reserve(32); }
+
+  // `block` has passed HeadScanner.
+  tl::expected<void, HeadError> parse(std::string_view block);
+
+  [[nodiscard]] Method method() const { return method_; }
+  [[nodiscard]] std::string_view path() const { return path_; }    // raw; "*" for OPTIONS *
+  [[nodiscard]] std::string_view query() const { return query_; }  // raw, without the '?'
+  // Host, or the authority of an absolute target, which wins (RFC 9112 section 3.2.2).
+  [[nodiscard]] std::string_view authority() const { return authority_; }
+  [[nodiscard]] bool http_1_0() const { return minor_ == 0; }
+  [[nodiscard]] bool keep_alive() const { return keep_alive_; }
+  [[nodiscard]] bool expects_continue() const { return expects_continue_; }
+  [[nodiscard]] BodyKind body_kind() const { return body_kind_; }
+  [[nodiscard]] uint64_t content_length() const { return content_length_; }
+
+  [[nodiscard]] std::span<const HeaderField> fields() const { return fields_; }
+  // The first field of that name (lower case); null when there is none.
+  [[nodiscard]] const HeaderField* find(std::string_view name) const;
+
+ private:
+  friend struct HeadCallbacks;  // what llhttp calls
+  struct Framing;               // what the fields say about the body
+
+  HeadError explain(llhttp_errno_t error, std::string_view block) const;
+  tl::expected<void, HeadError> take_fields(Framing& framing);
+  tl::expected<void, HeadError> take_field(const HeaderField& field, Framing& framing);
+  tl::expected<void, HeadError> take_host(const HeaderField& field, Framing& framing);
+  tl::expected<void, HeadError> take_target();
+  tl::expected<void, HeadError> judge_body(const Framing& framing);
+
+  llhttp_t parser_{};
+  std::vector<HeaderField> fields_;
+  std::string_view target_;
+  std::string_view path_;
+  std::string_view query_;
+  std::string_view authority_;
+  uint64_t content_length_ = 0;
+  uint8_t minor_ = 1;
+  Method method_ = Method::other;
+  BodyKind body_kind_ = BodyKind::none;
+  bool keep_alive_ = false;
+  bool expects_continue_ = false;
+  bool too_many_fields_ = false;
+};
+
+}  // namespace stdgate

@@ -1,0 +1,132 @@
+#include "transports/http/response.h"
+
+#include <cassert>
+#include <charconv>
+#include <cstring>
+
+namespace stdgate {
+
+namespace {
+
+struct StatusEntry {
+  int status;
+  std::string_view line_end;
+  std::string_view code;  // of an error, for programs
+};
+
+constexpr StatusEntry kStatuses[] = {
+    {200, "200 OK", ""},
+    {204, "204 No Content", ""},
+    {400, "400 Bad Request", "bad_request"},
+    {401, "401 Unauthorized", "unauthorized"},
+    {403, "403 Forbidden", "forbidden"},
+    {404, "404 Not Found", "not_found"},
+    {405, "405 Method Not Allowed", "method_not_allowed"},
+    {406, "406 Not Acceptable", "not_acceptable"},
+    {408, "408 Request Timeout", "timeout"},
+    {413, "413 Content Too Large", "too_large"},
+    {414, "414 URI Too Long", "uri_too_long"},
+    {415, "415 Unsupported Media Type", "unsupported_media_type"},
+    {417, "417 Expectation Failed", "expectation_failed"},
+    {429, "429 Too Many Requests", "rate_limited"},
+    {431, "431 Request Header Fields Too Large", "headers_too_large"},
+    {500, "500 Internal Server Error", "internal"},
+    {501, "501 Not Implemented", "not_implemented"},
+    {502, "502 Bad Gateway", "bad_gateway"},
+    {503, "503 Service Unavailable", "overloaded"},
+    {504, "504 Gateway Timeout", "timeout"},
+    {505, "505 HTTP Version Not Supported", "version_not_supported"},
+};
+
+const StatusEntry& entry_of(int status) {
+  for (const StatusEntry& entry : kStatuses) {
+    if (entry.status == status) return entry;
+  }
+  assert(false && "a status that nothing here answers with");
+  return kStatuses[0];
+}
+
+}  // namespace
+
+std::string_view status_line_end(int status) { return entry_of(status).line_end; }
+
+ResponseHead::ResponseHead(const Response& response, const ResponseFrame& frame) {
+  begin(response.status, frame);
+  if (!response.allow.empty()) {
+    append("Allow: ");
+    append(response.allow);
+    append("\r\n");
+  }
+  if (response.retry_after > Duration::zero()) {
+    append("Retry-After: ");
+    append(static_cast<uint64_t>(
+        std::chrono::ceil<std::chrono::seconds>(response.retry_after).count()));
+    append("\r\n");
+  }
+  if (!response.content_type.empty()) {
+    append("Content-Type: ");
+    append(response.content_type);
+    append("\r\n");
+  }
+  if (response.status != 204) {  // RFC 9110 section 8.6
+    size_t size = 0;
+    for (const std::string_view part : response.body) size += part.size();
+    append("Content-Length: ");
+    append(size);
+    append("\r\n");
+  }
+  append_connection(frame);
+}
+
+ResponseHead::ResponseHead(const ResponseFrame& stream_frame) {
+  begin(200, stream_frame);
+  append("Content-Type: text/event-stream\r\nCache-Control: no-store\r\nX-Accel-Buffering: no\r\n");
+  if (!stream_frame.http_1_0) append("Transfer-Encoding: chunked\r\n");
+  append_connection(stream_frame);
+}
+
+void ResponseHead::begin(int status, const ResponseFrame& frame) {
+  append("HTTP/1.1 ");
+  append(status_line_end(status));
+  append("\r\nDate: ");
+  append(frame.date);
+  append("\r\n");
+}
+
+// RFC 9112 section 9.3: each version's default need not be said.
+void ResponseHead::append_connection(const ResponseFrame& frame) {
+  if (frame.close) {
+    append("Connection: close\r\n");
+  } else if (frame.http_1_0) {
+    append("Connection: keep-alive\r\n");
+  }
+  append("\r\n");
+}
+
+void ResponseHead::append(std::string_view text) {
+  assert(text.size() <= bytes_.size() - size_);
+  std::memcpy(bytes_.data() + size_, text.data(), text.size());
+  size_ += text.size();
+}
+
+void ResponseHead::append(uint64_t number) {
+  char* const end = bytes_.data() + bytes_.size();
+  size_ =
+      static_cast<size_t>(std::to_chars(bytes_.data() + size_, end, number).ptr - bytes_.data());
+}
+
+std::string http_error_body(const HttpError& error, std::string_view more) {
+  std::string body = R"({"error":{"code":")";
+  body += entry_of(error.status).code;
+  body += R"(","message":")";
+  body += error.message;
+  body += '"';
+  if (!more.empty()) {
+    body += ',';
+    body += more;
+  }
+  body += "}}\n";
+  return body;
+}
+
+}  // namespace stdgate

@@ -1,0 +1,67 @@
+// Response: what is answered, and how its head is written (RFC 9112 section 4).
+//
+// Heads are built by appending constants and numbers to a buffer on the stack; nothing is
+// allocated.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "gateway/base/time.h"
+
+namespace stdgate {
+
+struct Response {
+  int status = 200;
+  std::string_view content_type{};  // a constant; empty: no content
+  std::string_view allow{};         // a constant; empty: no Allow
+  Duration retry_after{0};          // zero: no Retry-After; else rounded up to whole seconds
+  std::span<const std::string_view> body{};
+};
+
+inline constexpr std::string_view kJsonType = "application/json";
+
+// "200 OK"; the phrase is for people only.
+std::string_view status_line_end(int status);
+
+// How the connection goes on, and what else stands in every head.
+struct ResponseFrame {
+  std::string_view date{};  // RFC 9110 section 6.6.1
+  bool http_1_0 = false;    // of the request
+  bool close = false;       // after this response
+};
+
+class ResponseHead {
+ public:
+  ResponseHead(const Response& response, const ResponseFrame& frame);
+  // The head of an event stream: chunked, or ended by closing towards HTTP/1.0.
+  explicit ResponseHead(const ResponseFrame& stream_frame);
+
+  [[nodiscard]] std::string_view view() const { return {bytes_.data(), size_}; }
+
+ private:
+  void append(std::string_view text);
+  void append(uint64_t number);
+  void begin(int status, const ResponseFrame& frame);
+  void append_connection(const ResponseFrame& frame);
+
+  std::array<char, 768> bytes_;
+  size_t size_ = 0;
+};
+
+// A plain HTTP error, where there is no call that a JSON-RPC fault could answer.
+struct HttpError {
+  int status = 400;
+  std::string_view message;  // constant text without characters that JSON escapes
+  std::string_view allow{};
+  Duration retry_after{0};
+};
+
+// {"error":{"code":"not_found","message":"…"[,<more>]}}; `more` is JSON members.
+std::string http_error_body(const HttpError& error, std::string_view more);
+
+}  // namespace stdgate

@@ -1,0 +1,129 @@
+#include "transports/http/rpc_endpoint.h"
+
+#include "gateway/rpc/json_string.h"
+#include "transports/http/field_value.h"
+#include "transports/http/media_type.h"
+#include "transports/http/url.h"
+
+namespace stdgate {
+
+namespace {
+
+constexpr HttpError kBadOrigin{403, "this origin may not call; see allowed_origins"};
+constexpr HttpError kBadHost{403, "this host name may not be used; see allowed_hosts"};
+constexpr HttpError kBadType{
+    415, "send Content-Type: application/json (or application/json-rpc, or any +json) in utf-8"};
+constexpr HttpError kBadEncoding{415, "send the body without a Content-Encoding"};
+constexpr HttpError kNotStream{406, "send Accept: text/event-stream"};
+constexpr HttpError kNoMethod{400, "the query parameter method is missing"};
+constexpr HttpError kBadParams{400, "the query parameter params is not one JSON array or object"};
+
+bool has_content_encoding(const RequestHead& head) {
+  for (const HeaderField& field : head.fields()) {
+    if (equals_ignoring_case(field.name, "content-encoding") &&
+        !equals_ignoring_case(field.value, "identity")) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+RpcEndpoint::RpcEndpoint(Backend& backend, const OriginRules& rules, const LimitsConfig& limits)
+    : backend_(backend), rules_(rules), limits_(limits), parser_(backend.envelope_limits()) {}
+
+std::optional<HttpError> RpcEndpoint::admit(Exchange& exchange) {
+  const RequestHead& head = exchange.head;
+  if (!rules_.allows_origin(head, exchange.loopback_listener)) return kBadOrigin;
+  const HeaderField* type = head.find("content-type");
+  if (type == nullptr || !is_json_type(type->value)) return kBadType;
+  if (has_content_encoding(head)) return kBadEncoding;
+  exchange.wants_events = Acceptance::of(head).prefers_event_stream();
+  return std::nullopt;
+}
+
+void RpcEndpoint::serve(Exchange& exchange, std::span<char> body) {
+  exchange.rpc.start({backend_, parser_, limits_.message}, body, exchange.wants_events,
+                     *exchange.client);
+}
+
+void RpcEndpoint::refuse(Exchange& exchange, Fault fault) {
+  FaultReport report;
+  report.fault = fault;
+  exchange.rpc.refuse(backend_, report, *exchange.client);
+}
+
+StreamEndpoint::StreamEndpoint(Backend& backend, const OriginRules& rules,
+                               const LimitsConfig& limits)
+    : backend_(backend), rules_(rules), limits_(limits), parser_(backend.envelope_limits()) {}
+
+std::optional<HttpError> StreamEndpoint::admit(Exchange& exchange) {
+  const RequestHead& head = exchange.head;
+  if (!rules_.allows_origin(head, exchange.loopback_listener)) return kBadOrigin;
+  if (!rules_.allows_host(head, exchange.loopback_listener)) return kBadHost;
+  if (!Acceptance::of(head).lists_event_stream()) return kNotStream;
+  const auto method = query_parameter(head.query(), "method");
+  if (!method || method->empty()) return kNoMethod;
+  return std::nullopt;
+}
+
+void StreamEndpoint::serve(Exchange& exchange, std::span<char> /*body*/) {
+  if (exchange.head_only) {  // asks what it would get, not for the call
+    exchange.client->begin_stream(backend_.id());
+    return exchange.client->end_stream();
+  }
+  const std::string_view query = exchange.head.query();
+  const auto params = query_parameter(query, "params");
+  const std::string id = id_of(query);
+  request_ = R"({"jsonrpc":"2.0","id":)";
+  request_ += id;
+  request_ += R"(,"method":)";
+  append_json_string(request_, *query_parameter(query, "method"));
+  if (params) {
+    // First alone: text that closes the object early must not add members of its own.
+    const std::string alone = R"({"jsonrpc":"2.0","id":1,"method":"m","params":)" + *params + '}';
+    if (!fits(alone, *params, &Envelope::params)) return exchange.client->fail(kBadParams);
+    request_ += R"(,"params":)";
+    request_ += *params;
+  }
+  request_ += '}';
+  exchange.rpc.start({backend_, parser_, limits_.message}, {request_.data(), request_.size()}, true,
+                     *exchange.client);
+}
+
+bool StreamEndpoint::fits(std::string_view request, std::string_view text,
+                          std::string_view Envelope::*member) {
+  std::string copy(request);
+  const auto document = parser_.parse({copy.data(), copy.size()});
+  if (!document || document->batch || !document->messages[0].ok()) return false;
+  const Envelope& envelope = document->messages[0].envelope;
+  // White space around a value is not part of it, nor is it of another one.
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  const size_t last = text.find_last_not_of(" \t\r\n");
+  return envelope.kind == MessageKind::request && first != std::string_view::npos &&
+         (envelope.*member).size() == last - first + 1;
+}
+
+std::string StreamEndpoint::id_of(std::string_view query) {
+  const auto id = query_parameter(query, "id");
+  if (!id) return "1";
+  if (fits(R"({"jsonrpc":"2.0","id":)" + *id + R"(,"method":"m"})", *id, &Envelope::id)) return *id;
+  std::string quoted;
+  append_json_string(quoted, *id);
+  return quoted;
+}
+
+void add_rpc_routes(Router& router, const BackendSet& backends, const OriginRules& rules,
+                    const LimitsConfig& limits) {
+  const auto add = [&](const std::string& prefix, Backend& backend) {
+    const std::string about = "JSON-RPC 2.0 to " + backend.name();
+    router.add(prefix + "/rpc", about, std::make_unique<RpcEndpoint>(backend, rules, limits));
+    router.add(prefix + "/rpc/stream", about + ", answered as an event stream",
+               std::make_unique<StreamEndpoint>(backend, rules, limits));
+  };
+  for (const auto& backend : backends.all()) add("/" + backend->name(), *backend);
+  if (Backend* backend = backends.default_backend(); backend != nullptr) add("", *backend);
+}
+
+}  // namespace stdgate

@@ -1,0 +1,177 @@
+#include "transports/net/listener.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace stdgate {
+
+namespace {
+
+struct SocketAddress {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof(sockaddr_storage);
+  sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
+};
+
+SocketAddress to_socket_address(const Address& address) {
+  SocketAddress out;
+  if (address.kind == Address::Kind::unix_socket) {
+    auto* un = reinterpret_cast<sockaddr_un*>(&out.storage);
+    un->sun_family = AF_UNIX;
+    std::memcpy(un->sun_path, address.path.data(),
+                std::min(address.path.size(), sizeof(un->sun_path) - 1));
+    out.size = sizeof(sockaddr_un);
+  } else if (address.host.find(':') != std::string::npos) {
+    uv_ip6_addr(address.host.c_str(), address.port, reinterpret_cast<sockaddr_in6*>(&out.storage));
+    out.size = sizeof(sockaddr_in6);
+  } else {
+    uv_ip4_addr(address.host.c_str(), address.port, reinterpret_cast<sockaddr_in*>(&out.storage));
+    out.size = sizeof(sockaddr_in);
+  }
+  return out;
+}
+
+uint16_t bound_port(int fd) {
+  SocketAddress bound;
+  if (getsockname(fd, bound.get(), &bound.size) != 0) return 0;
+  if (bound.storage.ss_family == AF_INET) {
+    return ntohs(reinterpret_cast<sockaddr_in*>(&bound.storage)->sin_port);
+  }
+  return ntohs(reinterpret_cast<sockaddr_in6*>(&bound.storage)->sin6_port);
+}
+
+void set_option(int fd, int level, int name, int value) {
+  ::setsockopt(fd, level, name, &value, sizeof(value));
+}
+
+// Makes way for a socket at the path; 0, or the errno that says why it cannot.
+int remove_stale_socket(const Address& address) {
+  struct stat status {};
+  if (::lstat(address.path.c_str(), &status) != 0) return errno == ENOENT ? 0 : errno;
+  if (!S_ISSOCK(status.st_mode)) return EEXIST;
+  const FileDescriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!probe.is_open()) return errno;
+  SocketAddress target = to_socket_address(address);
+  if (::connect(probe.get(), target.get(), target.size) == 0) return EADDRINUSE;
+  if (errno != ECONNREFUSED) return errno == EACCES ? EACCES : EADDRINUSE;
+  return ::unlink(address.path.c_str()) == 0 ? 0 : errno;
+}
+
+// A socket that listens there, or the errno that says why there is none.
+tl::expected<FileDescriptor, int> listen_at(const Address& address) {
+  if (address.kind == Address::Kind::unix_socket) {
+    if (const int error = remove_stale_socket(address); error != 0) return tl::unexpected(error);
+  }
+  SocketAddress target = to_socket_address(address);
+  const int family = target.storage.ss_family;
+  FileDescriptor fd(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd.is_open()) return tl::unexpected(errno);
+  if (family != AF_UNIX) set_option(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+  if (family == AF_INET6) set_option(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
+  if (::bind(fd.get(), target.get(), target.size) != 0) return tl::unexpected(errno);
+  if (::listen(fd.get(), Listener::kBacklog) != 0) return tl::unexpected(errno);
+  return fd;
+}
+
+}  // namespace
+
+struct Listener::Block {
+  uv_poll_t poll{};
+};
+
+tl::expected<std::unique_ptr<Listener>, std::string> Listener::open(Loop& loop,
+                                                                    const Address& address,
+                                                                    ListenerEvents& events) {
+  const auto failure = [&](int error) {
+    return tl::unexpected(address.to_string() + ": " + uv_strerror(error));
+  };
+  auto socket = listen_at(address);
+  if (!socket) return failure(uv_translate_sys_error(socket.error()));
+  std::unique_ptr<Listener> listener(new Listener(loop, address, events, std::move(*socket)));
+  const int error = listener->watch();
+  if (error != 0) return failure(error);
+  return listener;
+}
+
+Listener::Listener(Loop& loop, Address address, ListenerEvents& events, FileDescriptor socket)
+    : loop_(loop),
+      address_(std::move(address)),
+      events_(events),
+      socket_(std::move(socket)),
+      pause_(loop.timers(), [this] { watch(); }) {
+  if (address_.kind == Address::Kind::tcp) {
+    address_.port = bound_port(socket_.get());
+    return;
+  }
+  struct stat status {};
+  if (::lstat(address_.path.c_str(), &status) != 0) return;
+  file_device_ = status.st_dev;
+  file_inode_ = status.st_ino;
+}
+
+Listener::~Listener() {
+  if (block_ != nullptr) {
+    uv_close(reinterpret_cast<uv_handle_t*>(&block_->poll), [](uv_handle_t* handle) {
+      delete reinterpret_cast<Block*>(reinterpret_cast<uv_poll_t*>(handle));
+    });
+  }
+  struct stat status {};
+  if (address_.kind == Address::Kind::unix_socket && ::lstat(address_.path.c_str(), &status) == 0 &&
+      status.st_dev == file_device_ && status.st_ino == file_inode_) {
+    ::unlink(address_.path.c_str());
+  }
+}
+
+int Listener::watch() {
+  if (block_ == nullptr) {
+    auto block = std::make_unique<Block>();
+    const int error = uv_poll_init(loop_.uv(), &block->poll, socket_.get());
+    if (error != 0) return error;
+    block_ = block.release();
+    block_->poll.data = this;
+  }
+  return uv_poll_start(&block_->poll, UV_READABLE, [](uv_poll_t* poll, int, int) {
+    static_cast<Listener*>(poll->data)->on_readable();
+  });
+}
+
+void Listener::on_readable() {
+  loop_.refresh_now();
+  for (int i = 0; i < kAcceptsPerTurn; ++i) {
+    waiting_.reset(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (waiting_.is_open()) {
+      events_.on_connection(*this);
+      waiting_.reset();
+      continue;
+    }
+    const int error = errno;
+    if (error == EAGAIN) return;
+    // accept(2): errors of a connection that died while it waited.
+    if (error == EINTR || error == ECONNABORTED || error == EPROTO || error == EPERM) continue;
+    uv_poll_stop(&block_->poll);
+    pause_.arm(loop_.now() + kPause);
+    events_.on_accept_error(uv_translate_sys_error(error));
+    return;
+  }
+}
+
+std::unique_ptr<ByteStream> Listener::accept(ByteStreamEvents& events, int* error) {
+  const bool is_tcp = address_.kind == Address::Kind::tcp;
+  if (!waiting_.is_open()) {
+    *error = UV_EAGAIN;
+    return nullptr;
+  }
+  if (is_tcp) set_option(waiting_.get(), IPPROTO_TCP, TCP_NODELAY, 1);
+  return ByteStream::adopt(loop_, waiting_.release(),
+                           is_tcp ? ByteStream::Kind::tcp : ByteStream::Kind::pipe, events, error);
+}
+
+}  // namespace stdgate

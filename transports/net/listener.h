@@ -1,0 +1,73 @@
+// Listener: accepts connections on one address.
+//
+// Owner: the server that serves them. Unix sockets: a stale socket file (nobody accepts there) is
+// replaced, a live one is an error; the file is removed at the end.
+// Limits: a backlog of kBacklog connections; at most kAcceptsPerTurn are taken before others get
+// their turn. Without a free descriptor it stops accepting for kPause, and those who wait keep
+// waiting: trying at once would spin.
+#pragma once
+
+#include <uv.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <tl/expected.hpp>
+
+#include "transports/net/address.h"
+#include "transports/net/byte_stream.h"
+#include "transports/net/file_descriptor.h"
+#include "transports/net/loop.h"
+
+namespace stdgate {
+
+class ListenerEvents {
+ public:
+  virtual ~ListenerEvents() = default;
+  // One connection waits: take it with Listener::accept(), or it is closed.
+  virtual void on_connection(class Listener& listener) = 0;
+  // Accepting failed (libuv's code: UV_EMFILE, UV_ENOMEM, ...) and pauses.
+  virtual void on_accept_error(int /*error*/) {}
+};
+
+class Listener {
+ public:
+  // Binds and listens, or says what is wrong ("127.0.0.1:8080: address already in use").
+  static tl::expected<std::unique_ptr<Listener>, std::string> open(Loop& loop,
+                                                                   const Address& address,
+                                                                   ListenerEvents& events);
+  ~Listener();
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+
+  // The address as bound: with the port that the kernel chose.
+  [[nodiscard]] const Address& address() const { return address_; }
+
+  // Takes the connection that on_connection() announced, within that call. Null, with the libuv
+  // code in `*error`, when it has gone already. TCP connections get TCP_NODELAY.
+  std::unique_ptr<ByteStream> accept(ByteStreamEvents& events, int* error);
+
+  static constexpr int kBacklog = 1024;
+  static constexpr int kAcceptsPerTurn = 64;
+  static constexpr Duration kPause = std::chrono::milliseconds(100);
+
+ private:
+  struct Block;  // the libuv handle; frees itself in the close callback
+  Listener(Loop& loop, Address address, ListenerEvents& events, FileDescriptor socket);
+
+  int watch();  // libuv's code
+  void on_readable();
+
+  Loop& loop_;
+  Address address_;
+  ListenerEvents& events_;
+  FileDescriptor socket_;
+  FileDescriptor waiting_;  // accepted, not taken yet
+  Timer pause_;
+  Block* block_ = nullptr;
+  uint64_t file_device_ = 0;  // which file it bound, so that it removes no other
+  uint64_t file_inode_ = 0;
+};
+
+}  // namespace stdgate

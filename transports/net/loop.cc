@@ -1,0 +1,143 @@
+#include "transports/net/loop.h"
+
+#include <algorithm>
+#include <cassert>
+#include <chrono>
+#include <system_error>
+#include <utility>
+
+namespace stdgate {
+
+namespace {
+
+template <class HandleType>
+uv_handle_t* as_handle(HandleType& handle) {
+  return reinterpret_cast<uv_handle_t*>(&handle);
+}
+
+}  // namespace
+
+Loop::Loop() : read_buffer_(new char[kReadBufferSize]) {
+  const int error = uv_loop_init(&uv_);
+  if (error != 0) throw std::system_error(-error, std::generic_category(), "event loop");
+  uv_.data = this;
+  uv_timer_init(&uv_, &timer_);
+  uv_idle_init(&uv_, &idle_);
+  uv_prepare_init(&uv_, &prepare_);
+  uv_check_init(&uv_, &check_);
+  uv_prepare_start(&prepare_,
+                   [](uv_prepare_t* h) { static_cast<Loop*>(h->loop->data)->end_turn(); });
+  uv_check_start(&check_, [](uv_check_t* h) { static_cast<Loop*>(h->loop->data)->end_turn(); });
+  uv_unref(as_handle(prepare_));
+  uv_unref(as_handle(check_));
+  refresh_now();
+}
+
+Loop::~Loop() {
+  while (!retired_.empty()) destroy_retired();
+  uv_handle_t* const own[] = {as_handle(timer_), as_handle(idle_), as_handle(prepare_),
+                              as_handle(check_)};
+  for (uv_handle_t* handle : own) uv_close(handle, nullptr);
+  uv_walk(
+      &uv_,
+      [](uv_handle_t* handle, void*) {
+        [[maybe_unused]] const bool ends_by_itself =
+            uv_is_closing(handle) != 0 || handle->type == UV_PROCESS;
+        assert(ends_by_itself);
+      },
+      nullptr);
+  uv_run(&uv_, UV_RUN_DEFAULT);
+  [[maybe_unused]] const int error = uv_loop_close(&uv_);
+  assert(error == 0);
+}
+
+void Loop::run() {
+  arm();
+  uv_run(&uv_, UV_RUN_DEFAULT);
+}
+
+void Loop::stop() { uv_stop(&uv_); }
+
+void Loop::run_once() {
+  arm();
+  uv_run(&uv_, UV_RUN_NOWAIT);
+}
+
+void Loop::wait_once() {
+  arm();
+  uv_run(&uv_, UV_RUN_ONCE);
+}
+
+void Loop::refresh_now() { now_ = TimePoint(Duration(uv_hrtime())); }
+
+void Loop::flush_later(Flushable& flushable) {
+  if (flushable.flush_asked_) return;
+  flushable.flush_asked_ = true;
+  to_flush_.push_back(&flushable);
+  stay_awake();
+}
+
+void Loop::forget(Flushable& flushable) {
+  if (!flushable.flush_asked_) return;
+  flushable.flush_asked_ = false;
+  std::replace(to_flush_.begin(), to_flush_.end(), &flushable, static_cast<Flushable*>(nullptr));
+  std::replace(flushing_.begin(), flushing_.end(), &flushable, static_cast<Flushable*>(nullptr));
+}
+
+void Loop::stay_awake() {
+  if (uv_is_active(as_handle(idle_)) == 0) uv_idle_start(&idle_, [](uv_idle_t*) {});
+}
+
+void Loop::end_turn() {
+  flush_asked();
+  destroy_retired();
+  arm();
+  if (to_flush_.empty() && retired_.empty()) uv_idle_stop(&idle_);
+}
+
+void Loop::flush_asked() {
+  flushing_.swap(to_flush_);
+  // By index, each taken out before its call: it may ask again, and forget() reaches the others.
+  for (size_t i = 0; i < flushing_.size(); ++i) {
+    Flushable* const flushable = std::exchange(flushing_[i], nullptr);
+    if (flushable == nullptr) continue;
+    flushable->flush_asked_ = false;
+    flushable->flush();
+  }
+  flushing_.clear();
+}
+
+void Loop::destroy_retired() {
+  if (retired_.empty()) return;
+  auto retired = std::exchange(retired_, {});
+  retired.clear();
+}
+
+void Loop::fire_timers() {
+  refresh_now();
+  if (wake_at_) lag_ = std::max(Duration::zero(), now_ - *wake_at_);
+  wake_at_.reset();
+  timers_.run_due(now_);
+}
+
+// libuv's clock counts whole milliseconds of the same monotonic clock, so waking at the next whole
+// one after `due` finds the timer due: no turn is spent on waking early.
+void Loop::arm() {
+  const std::optional<TimePoint> due = timers_.next_due();
+  if (!due) {
+    if (wake_at_) uv_timer_stop(&timer_);
+    wake_at_.reset();
+    return;
+  }
+  const auto wake = std::chrono::ceil<std::chrono::milliseconds>(*due);
+  if (wake_at_ && *wake_at_ <= wake) return;
+  wake_at_ = wake;
+  uv_update_time(&uv_);
+  const uint64_t now_ms = uv_now(&uv_);
+  const auto wake_ms = static_cast<uint64_t>(std::max<int64_t>(0, wake.time_since_epoch().count()));
+  uv_timer_start(
+      &timer_, [](uv_timer_t* h) { static_cast<Loop*>(h->loop->data)->fire_timers(); },
+      wake_ms > now_ms ? wake_ms - now_ms : 0, 0);
+}
+
+}  // namespace stdgate

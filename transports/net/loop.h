@@ -1,0 +1,107 @@
+// Loop: the one event loop of the process: libuv, the core's timers, and what happens at the end of
+// a turn.
+//
+// A turn is one round of libuv: I/O callbacks, then flush, then retire. What is written during a
+// turn is collected (corked) and goes out in one gather-write per descriptor when the turn ends;
+// what was retired during it is destroyed then, so nothing dies inside its own call stack. Owner:
+// the composition root; outlives everything that has a handle on it.
+#pragma once
+
+#include <uv.h>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "gateway/base/time.h"
+#include "gateway/base/timers.h"
+#include "transports/net/storage_pool.h"
+
+namespace stdgate {
+
+// Something with unsent bytes. Asks once per turn with Loop::flush_later() to be flushed.
+class Flushable {
+ public:
+  virtual void flush() = 0;
+
+ protected:
+  virtual ~Flushable() = default;
+
+ private:
+  friend class Loop;
+  bool flush_asked_ = false;
+};
+
+class Loop final : public Clock {
+ public:
+  Loop();  // throws std::system_error when the system has no descriptors left
+  // All handles must have been closed (asserted). Waits for processes that were told to go.
+  ~Loop() override;
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+
+  // Runs until stop(), or until no handle is active and no timer armed.
+  void run();
+  void stop();
+  // One turn that does not wait, or waits for an event; for tests.
+  void run_once();
+  void wait_once();
+
+  // The time of the current event. Every libuv callback begins with refresh_now().
+  [[nodiscard]] TimePoint now() const override { return now_; }
+  void refresh_now();
+
+  TimerQueue& timers() { return timers_; }
+  uv_loop_t* uv() { return &uv_; }
+
+  // Calls flush() at the end of this turn; when asked during that, in the next turn, which then
+  // does not wait.
+  void flush_later(Flushable& flushable);
+  void forget(Flushable& flushable);  // before it is destroyed
+
+  // Destroys `object` at the end of the turn.
+  template <class T>
+  void retire(std::unique_ptr<T> object) {
+    retired_.emplace_back(object.release(), [](void* p) { delete static_cast<T*>(p); });
+    stay_awake();
+  }
+
+  // Where streams read into: shared, because each read is handled before the next one starts.
+  std::span<char> read_buffer() { return {read_buffer_.get(), kReadBufferSize}; }
+  static constexpr size_t kReadBufferSize = 256 << 10;
+
+  // Memory for unsent bytes, lent to streams while they have some.
+  StoragePool& storages() { return storages_; }
+
+  // How late the loop came back from its last timer, for stdgate_loop_lag_seconds.
+  [[nodiscard]] Duration lag() const { return lag_; }
+
+ private:
+  void end_turn();
+  void flush_asked();
+  void destroy_retired();
+  void fire_timers();
+  void arm();
+  void stay_awake();  // until end_turn() finds nothing left to flush and to retire
+
+  uv_loop_t uv_{};
+  uv_timer_t timer_{};
+  uv_prepare_t prepare_{};  // end of turn for what timers did, before the loop sleeps
+  uv_check_t check_{};      // end of turn for what I/O did
+  uv_idle_t idle_{};        // active while something is left to flush or to retire: no sleep
+  TimerQueue timers_;
+  // What timer_ is set to. Never later than the earliest timer; may be earlier, when that one was
+  // moved: one idle turn is cheaper than moving timer_ with each request.
+  std::optional<TimePoint> wake_at_;
+  TimePoint now_{};
+  Duration lag_{0};
+  std::vector<Flushable*> to_flush_;
+  std::vector<Flushable*> flushing_;
+  std::vector<std::unique_ptr<void, void (*)(void*)>> retired_;
+  StoragePool storages_;
+  std::unique_ptr<char[]> read_buffer_;
+};
+
+}  // namespace stdgate

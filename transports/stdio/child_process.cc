@@ -1,0 +1,319 @@
+#include "transports/stdio/child_process.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "transports/net/byte_stream.h"
+#include "transports/stdio/guard_process.h"
+#include "transports/stdio/stderr_log.h"
+
+namespace stdgate {
+
+namespace {
+
+// How far the end that the core asked for has come.
+enum class Ending : uint8_t { no, input_closed, terminated, killed };
+
+class ChildProcess final : public ChildLink {
+ public:
+  ChildProcess(Loop& loop, Log& log, UsageLedger& ledger, const LaunchSpec& spec,
+               ChildEvents& events)
+      : loop_(loop),
+        ledger_(ledger),
+        backend_(spec.backend),
+        events_(events),
+        stderr_log_(log, spec.backend),
+        grace_timer_(loop.timers(), [this] { next_step(); }),
+        drain_timer_(loop.timers(), [this] { finish(); }) {}
+  ~ChildProcess() override;
+
+  void start(const std::string& guard_binary, const LaunchSpec& spec);
+
+  void write(std::span<const std::string_view> parts) override;
+  [[nodiscard]] size_t unsent_bytes() const override;
+  void end(Duration grace) override;
+
+ private:
+  // The events of one stream, as calls of this object's functions.
+  template <auto OnBytes, auto OnEnd>
+  struct Reader final : ByteStreamEvents {
+    explicit Reader(ChildProcess& owner) : child(owner) {}
+    void on_bytes(std::span<char> bytes) override { (child.*OnBytes)(bytes); }
+    void on_end() override { (child.*OnEnd)(); }
+    void on_error(int /*error*/) override { (child.*OnEnd)(); }
+    ChildProcess& child;
+  };
+  struct Writer final : ByteStreamEvents {
+    explicit Writer(ChildProcess& owner) : child(owner) {}
+    void on_bytes(std::span<char> /*bytes*/) override {}
+    void on_end() override {}
+    void on_error(int /*error*/) override { child.on_input_broken(); }
+    void on_writable() override { child.events_.on_writable(); }
+    ChildProcess& child;
+  };
+
+  bool open_streams(GuardEnds& ends, int* error);
+  void not_started(int error, std::string reason);
+
+  void on_input_broken();
+  void on_output(std::span<char> bytes) { events_.on_output(bytes); }
+  void on_output_end();
+  void on_stderr(std::span<char> bytes);
+  void on_stderr_end();
+  void on_control(std::span<char> bytes);
+  void on_control_end();
+  void on_control_line(std::string_view line);
+  void on_started(int pid);
+  void on_guard_exit(int64_t code, int signal);
+
+  void end_after(Duration grace);
+  void next_step();
+  void kill_everything();
+  void finish_when_drained();
+  void finish();
+  void account(double cpu_seconds);
+
+  Loop& loop_;
+  UsageLedger& ledger_;
+  const std::string backend_;
+  ChildEvents& events_;
+  StderrLog stderr_log_;
+  Timer grace_timer_;
+  Timer drain_timer_;
+
+  Writer input_events_{*this};
+  Reader<&ChildProcess::on_output, &ChildProcess::on_output_end> output_events_{*this};
+  Reader<&ChildProcess::on_stderr, &ChildProcess::on_stderr_end> stderr_events_{*this};
+  Reader<&ChildProcess::on_control, &ChildProcess::on_control_end> control_events_{*this};
+  // All four are there from start() on, unless that failed; a finished one is closed.
+  std::unique_ptr<ByteStream> input_;
+  std::unique_ptr<ByteStream> output_;
+  std::unique_ptr<ByteStream> stderr_;
+  std::unique_ptr<ByteStream> control_;
+  std::unique_ptr<GuardProcess> guard_;
+  int guard_pid_ = 0;
+
+  std::string control_line_;
+  int pid_ = 0;  // of the command; 0 until it runs
+  ExitStatus status_;
+  Duration grace_{0};
+  Ending ending_ = Ending::no;
+  bool start_failed_ = false;
+  bool accounted_ = false;
+  bool output_ended_ = false;
+  bool stderr_ended_ = false;
+  bool control_ended_ = false;
+  bool guard_exited_ = false;
+  bool finished_ = false;
+};
+
+ChildProcess::~ChildProcess() {
+  if (!accounted_ && guard_pid_ != 0) account(process_tree_usage(guard_pid_).cpu_seconds);
+}
+
+void ChildProcess::start(const std::string& guard_binary, const LaunchSpec& spec) {
+  int error = 0;
+  GuardEnds ends;
+  guard_ = GuardProcess::start(
+      loop_, guard_binary, spec, [this](int64_t code, int signal) { on_guard_exit(code, signal); },
+      &ends, &error);
+  if (guard_ == nullptr || !open_streams(ends, &error)) {
+    guard_.reset();  // if it runs, it ends with its control channel
+    not_started(-error, std::string("spawn: ") + uv_strerror(error));
+    drain_timer_.arm(loop_.now());  // tells it, from the loop
+    return;
+  }
+  guard_pid_ = guard_->pid();
+  ledger_.open(backend_, guard_pid_);
+  input_->set_watermark(kHighWatermark);
+  control_->resume_read(ByteStream::kNotStarted);
+}
+
+bool ChildProcess::open_streams(GuardEnds& ends, int* error) {
+  const auto open = [&](std::unique_ptr<ByteStream>& stream, FileDescriptor& fd,
+                        ByteStreamEvents& stream_events) {
+    stream = ByteStream::adopt(loop_, fd.release(), ByteStream::Kind::pipe, stream_events, error);
+    return stream != nullptr;
+  };
+  return open(input_, ends.input, input_events_) && open(output_, ends.output, output_events_) &&
+         open(stderr_, ends.errors, stderr_events_) &&
+         open(control_, ends.control, control_events_);
+}
+
+void ChildProcess::not_started(int error, std::string reason) {
+  start_failed_ = true;
+  status_ = {ExitStatus::Kind::not_started, error, std::move(reason)};
+}
+
+void ChildProcess::write(std::span<const std::string_view> parts) {
+  if (input_ != nullptr) input_->write(parts);
+}
+
+size_t ChildProcess::unsent_bytes() const { return input_ == nullptr ? 0 : input_->unsent_bytes(); }
+
+void ChildProcess::on_input_broken() {
+  input_->close();
+  if (ending_ == Ending::no) end_after(ChildProcesses::kBrokenInputGrace);
+}
+
+void ChildProcess::on_output_end() {
+  output_ended_ = true;
+  output_->close();
+  events_.on_output_end();
+  finish_when_drained();
+}
+
+void ChildProcess::on_stderr(std::span<char> bytes) {
+  stderr_log_.add({bytes.data(), bytes.size()}, loop_.now());
+}
+
+void ChildProcess::on_stderr_end() {
+  stderr_ended_ = true;
+  stderr_->close();
+  stderr_log_.end(loop_.now());
+  finish_when_drained();
+}
+
+void ChildProcess::on_control(std::span<char> bytes) {
+  for (const char byte : bytes) {
+    if (byte != '\n') {
+      control_line_ += byte;
+      continue;
+    }
+    on_control_line(control_line_);
+    control_line_.clear();
+  }
+}
+
+void ChildProcess::on_control_line(std::string_view line) {
+  const size_t space = std::min(line.find(' '), line.size());
+  const std::string_view word = line.substr(0, space);
+  std::string_view rest = line.substr(std::min(space + 1, line.size()));
+  int64_t number = 0;
+  const char* end = rest.data() + rest.size();
+  rest = {std::from_chars(rest.data(), end, number).ptr, end};
+  rest.remove_prefix(std::min<size_t>(1, rest.size()));
+  if (word == "pid") {
+    on_started(static_cast<int>(number));
+  } else if (word == "failed") {
+    not_started(static_cast<int>(number), std::string(rest));
+  } else if (word == "cpu") {
+    account(static_cast<double>(number) / 1e6);
+  }
+}
+
+// Nothing is read from the command before: so on_started() comes first, and each line of stderr has
+// its pid.
+void ChildProcess::on_started(int pid) {
+  pid_ = pid;
+  stderr_log_.set_pid(pid);
+  output_->resume_read(ByteStream::kNotStarted);
+  stderr_->resume_read(ByteStream::kNotStarted);
+  events_.on_started(pid);
+}
+
+void ChildProcess::on_control_end() {
+  control_ended_ = true;
+  control_->close();
+  if (pid_ == 0) {
+    output_ended_ = true;                           // there never was one
+    stderr_->resume_read(ByteStream::kNotStarted);  // the guard's own words, if it could not run
+  } else if (!accounted_) {
+    // The guard did not end as it should: it was killed. Its command was killed with it.
+    ::kill(-pid_, SIGKILL);
+  }
+  finish_when_drained();
+}
+
+void ChildProcess::on_guard_exit(int64_t code, int signal) {
+  loop_.refresh_now();
+  guard_exited_ = true;
+  grace_timer_.disarm();
+  input_->close();
+  if (!start_failed_) {
+    const bool by_signal = signal != 0;
+    status_.kind = by_signal ? ExitStatus::Kind::signaled : ExitStatus::Kind::exited;
+    status_.value = by_signal ? signal : static_cast<int>(code);
+  }
+  drain_timer_.arm(loop_.now() + ChildProcesses::kDrainLimit);
+  finish_when_drained();
+}
+
+void ChildProcess::end(Duration grace) {
+  if (guard_exited_ || start_failed_) return;
+  end_after(grace);
+}
+
+void ChildProcess::end_after(Duration grace) {
+  const TimePoint due = loop_.now() + grace;
+  if (ending_ == Ending::no) {
+    ending_ = Ending::input_closed;
+    grace_ = grace;
+    input_->shutdown_write();
+    grace_timer_.arm(due);
+  } else if (ending_ != Ending::killed && grace < grace_) {
+    grace_ = grace;
+    grace_timer_.arm(std::min(grace_timer_.due(), due));
+  }
+  if (grace_ <= Duration::zero()) kill_everything();
+}
+
+void ChildProcess::next_step() {
+  if (ending_ == Ending::terminated) return kill_everything();
+  ending_ = Ending::terminated;
+  input_->close();
+  control_->write("T");
+  grace_timer_.arm(loop_.now() + grace_);
+}
+
+// The guard does it at the end of its control channel. What it says meanwhile is still read.
+void ChildProcess::kill_everything() {
+  ending_ = Ending::killed;
+  grace_timer_.disarm();
+  input_->close();
+  control_->shutdown_write();
+}
+
+void ChildProcess::finish_when_drained() {
+  if (guard_exited_ && control_ended_ && output_ended_ && stderr_ended_) finish();
+}
+
+void ChildProcess::finish() {
+  if (std::exchange(finished_, true)) return;
+  drain_timer_.disarm();
+  for (const auto* stream : {&input_, &output_, &stderr_, &control_}) {
+    if (*stream != nullptr) (*stream)->close();
+  }
+  if (!accounted_ && guard_pid_ != 0) account(0);
+  if (!stderr_ended_) stderr_log_.end(loop_.now());
+  if (pid_ == 0 && !start_failed_) {
+    const bool by_signal = status_.kind == ExitStatus::Kind::signaled;
+    not_started(0, ending_ != Ending::no ? "ended before it started"
+                                         : std::string("guard: ") +
+                                               (by_signal ? "killed by signal " : "exited with ") +
+                                               std::to_string(status_.value));
+  }
+  if (pid_ != 0 && !output_ended_) events_.on_output_end();
+  events_.on_exit(status_);
+}
+
+void ChildProcess::account(double cpu_seconds) {
+  accounted_ = true;
+  ledger_.close(backend_, guard_pid_, cpu_seconds);
+}
+
+}  // namespace
+
+ChildProcesses::ChildProcesses(Loop& loop, Log& log, std::string guard_binary)
+    : loop_(loop), log_(log), guard_binary_(std::move(guard_binary)) {}
+
+std::unique_ptr<ChildLink> ChildProcesses::launch(const LaunchSpec& spec, ChildEvents& events) {
+  auto child = std::make_unique<ChildProcess>(loop_, log_, ledger_, spec, events);
+  child->start(guard_binary_, spec);
+  return child;
+}
+
+}  // namespace stdgate

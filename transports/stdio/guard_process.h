@@ -1,0 +1,52 @@
+// GuardProcess: a running guard and the gateway's ends of its descriptors.
+//
+// Owner: the child's link. When it goes, the libuv handle stays in a block of its own until the
+// guard has exited, so no zombie is left; the loop waits for that before it ends.
+#pragma once
+
+#include <uv.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "gateway/pool/child_link.h"
+#include "transports/net/file_descriptor.h"
+#include "transports/net/loop.h"
+
+namespace stdgate {
+
+// The gateway's ends.
+struct GuardEnds {
+  FileDescriptor input;    // to the command's stdin
+  FileDescriptor output;   // from its stdout
+  FileDescriptor errors;   // from its stderr
+  FileDescriptor control;  // to and from the guard (guard.h)
+};
+
+class GuardProcess {
+ public:
+  using ExitCallback = std::function<void(int64_t code, int signal)>;
+
+  // Null, with libuv's code in `*error`, when it cannot be started.
+  static std::unique_ptr<GuardProcess> start(Loop& loop, const std::string& binary,
+                                             const LaunchSpec& spec, ExitCallback on_exit,
+                                             GuardEnds* ends, int* error);
+  ~GuardProcess();
+  GuardProcess(const GuardProcess&) = delete;
+  GuardProcess& operator=(const GuardProcess&) = delete;
+
+  [[nodiscard]] int pid() const;
+
+  static constexpr int kPipeSize = 1 << 20;  // asked for; the kernel may give less
+
+ private:
+  struct Block;
+  GuardProcess(Block* block, ExitCallback on_exit);
+
+  Block* block_;
+  ExitCallback on_exit_;
+};
+
+}  // namespace stdgate

@@ -1,0 +1,40 @@
+#include "transports/stdio/stderr_log.h"
+
+#include <algorithm>
+
+namespace stdgate {
+
+void StderrLog::add(std::string_view bytes, TimePoint now) {
+  while (!bytes.empty()) {
+    const size_t end = bytes.find('\n');
+    const std::string_view piece = bytes.substr(0, end);
+    line_.append(piece.substr(0, std::min(piece.size(), kLineLimit - line_.size())));
+    if (end == std::string_view::npos) return;
+    end_line(now);
+    bytes.remove_prefix(end + 1);
+  }
+}
+
+void StderrLog::end(TimePoint now) {
+  end_line(now);
+  tell_suppressed();
+}
+
+void StderrLog::end_line(TimePoint now) {
+  if (line_.ends_with('\r')) line_.pop_back();
+  if (!line_.empty() && rate_.allow(now)) {
+    tell_suppressed();
+    log_.write(LogLevel::info, "child stderr",
+               {{"backend", backend_}, {"pid", pid_}, {"line", std::string_view(line_)}});
+  }
+  line_.clear();
+}
+
+void StderrLog::tell_suppressed() {
+  const uint64_t lines = rate_.take_suppressed();
+  if (lines == 0) return;
+  log_.write(LogLevel::warn, "child stderr suppressed",
+             {{"backend", backend_}, {"pid", pid_}, {"lines", lines}});
+}
+
+}  // namespace stdgate
