@@ -1,0 +1,34 @@
+// JsonValue: a JSON text to look values up in, by JSON pointer (RFC 6901).
+//
+// Throws std::runtime_error at a text that is not valid, and where nothing of the asked type is.
+#pragma once
+
+#include <simdjson.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stdgate::harness {
+
+class JsonValue {
+ public:
+  explicit JsonValue(std::string_view text);
+
+  [[nodiscard]] bool has(std::string_view pointer) const;
+  [[nodiscard]] std::string text(std::string_view pointer) const;
+  [[nodiscard]] std::vector<std::string> texts(std::string_view pointer) const;
+  [[nodiscard]] double number(std::string_view pointer) const;
+  [[nodiscard]] bool flag(std::string_view pointer) const;
+  [[nodiscard]] size_t size(std::string_view pointer) const;  // of an array or object
+
+ private:
+  [[nodiscard]] simdjson::dom::element at(std::string_view pointer) const;
+
+  std::unique_ptr<simdjson::dom::parser> parser_;  // its address is in root_
+  simdjson::dom::element root_;
+};
+
+}  // namespace stdgate::harness

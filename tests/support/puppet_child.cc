@@ -1,0 +1,231 @@
+// puppet_child: a stdio JSON-RPC child that does what each call tells it, for tests of the gateway.
+//
+// puppet_child [mcp | mcp-refusing] [anything: a mark by which a test finds the process]
+//   mcp            an MCP server: answers initialize, and ends with code 3 at any other request
+//                  before notifications/initialized
+//   mcp-refusing   an MCP server that answers initialize with an error
+// Methods; params are named, "_meta" may be among them:
+//   pid, cwd, env          what the process says about itself
+//   history                the lines read so far, an array of texts
+//   hang                   is never answered
+//   exit {code}, signal {number}   ends the process without an answer
+//   say {line, instead}    writes the line, in which @ID@ stands for the call's id; with `instead`
+//                          that was the answer, else true follows
+//   complain {bytes}       writes these bytes to stderr
+//   blob {size}            is answered with a text of so many bytes
+//   deaf                   is answered, then nothing is read any more
+//   meet {notes}           waits for a second such call; then both get their progress in turns, by
+//                          the token that each has, then their answers
+//   tools/list, tools/call   with mcp: one tool, "fail", whose result says isError
+#include <simdjson.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gateway/rpc/json_string.h"
+
+extern char** environ;
+
+namespace {
+
+using simdjson::dom::element;
+
+constexpr int kOutOfOrder = 3;
+constexpr std::string_view kNoProgress = "null";
+
+void write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(fd, bytes.data(), bytes.size());
+    if (count <= 0) std::_Exit(1);
+    bytes.remove_prefix(static_cast<size_t>(count));
+  }
+}
+
+std::string quoted(std::string_view text) {
+  std::string out;
+  stdgate::append_json_string(out, text);
+  return out;
+}
+
+template <class Items>
+std::string array_of_texts(const Items& items) {
+  std::string out = "[";
+  for (const auto& item : items) {
+    if (out.size() > 1) out += ',';
+    out += quoted(item);
+  }
+  return out + "]";
+}
+
+std::string replaced(std::string text, std::string_view what, std::string_view by) {
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size())) {
+    text.replace(at, what.size(), by);
+  }
+  return text;
+}
+
+class Puppet {
+ public:
+  explicit Puppet(std::string_view mode)
+      : is_mcp_(mode.starts_with("mcp")), refuses_(mode == "mcp-refusing") {}
+
+  void serve() {
+    for (std::string line; std::getline(std::cin, line);) {
+      history_.push_back(line);
+      element message;
+      if (parser_.parse(line).get(message) == simdjson::SUCCESS) handle(message);
+    }
+  }
+
+ private:
+  struct Call {
+    std::string id;     // raw
+    std::string token;  // raw
+    element params;
+  };
+  using Act = void (Puppet::*)(const Call&);
+
+  void handle(element message) {
+    std::string_view method;
+    element id;
+    if (message["method"].get(method) != simdjson::SUCCESS) return;
+    if (method == "notifications/initialized") greeted_ = true;
+    if (message["id"].get(id) != simdjson::SUCCESS) return;
+    Call call;
+    call.id = simdjson::minify(id);
+    call.token = kNoProgress;
+    if (message["params"].get(call.params) == simdjson::SUCCESS) {
+      element token;
+      if (call.params.at_pointer("/_meta/progressToken").get(token) == simdjson::SUCCESS) {
+        call.token = simdjson::minify(token);
+      }
+    }
+    if (is_mcp_ && !greeted_ && method != "initialize") std::_Exit(kOutOfOrder);
+    const auto found = kActs.find(method);
+    if (found != kActs.end()) {
+      (this->*found->second)(call);
+    } else {
+      fail(call, R"({"code":-32601,"message":"no such method"})");
+    }
+  }
+
+  static void write_line(const std::string& line) { write_all(STDOUT_FILENO, line + "\n"); }
+  static void answer(const Call& call, std::string_view result) {
+    write_line(R"({"jsonrpc":"2.0","id":)" + call.id + R"(,"result":)" + std::string(result) + "}");
+  }
+  static void fail(const Call& call, std::string_view error) {
+    write_line(R"({"jsonrpc":"2.0","id":)" + call.id + R"(,"error":)" + std::string(error) + "}");
+  }
+  static int64_t number(const Call& call, std::string_view name) {
+    int64_t value = 0;
+    if (call.params[name].get(value) != simdjson::SUCCESS) value = 0;
+    return value;
+  }
+
+  void pid(const Call& call) { answer(call, std::to_string(::getpid())); }
+  void cwd(const Call& call) { answer(call, quoted(std::filesystem::current_path().string())); }
+  void env(const Call& call) {
+    std::vector<std::string_view> entries;
+    for (char** entry = environ; *entry != nullptr; ++entry) entries.emplace_back(*entry);
+    answer(call, array_of_texts(entries));
+  }
+  void history(const Call& call) { answer(call, array_of_texts(history_)); }
+  void hang(const Call& /*call*/) {}
+  void exit(const Call& call) { std::_Exit(static_cast<int>(number(call, "code"))); }
+  void signal(const Call& call) { ::kill(::getpid(), static_cast<int>(number(call, "number"))); }
+  void say(const Call& call) {
+    std::string_view line;
+    bool instead = false;
+    if (call.params["line"].get(line) != simdjson::SUCCESS) line = {};
+    if (call.params["instead"].get(instead) != simdjson::SUCCESS) instead = false;
+    write_line(replaced(std::string(line), "@ID@", call.id));
+    if (!instead) answer(call, "true");
+  }
+  void complain(const Call& call) {
+    std::string bytes;
+    for (const element byte : call.params["bytes"].get_array()) {
+      bytes += static_cast<char>(byte.get_int64().value());
+    }
+    write_all(STDERR_FILENO, bytes);
+    answer(call, "true");
+  }
+  void blob(const Call& call) {
+    answer(call, '"' + std::string(static_cast<size_t>(number(call, "size")), 'x') + '"');
+  }
+  void deaf(const Call& call) {
+    answer(call, "true");
+    for (;;) ::pause();
+  }
+  void meet(const Call& call) {
+    if (waiting_.id.empty()) {
+      waiting_ = call;
+      return;
+    }
+    const Call first = std::exchange(waiting_, Call());
+    for (int64_t note = 1; note <= number(call, "notes"); ++note) {
+      for (const Call* each : {&first, &call}) progress(*each, note);
+    }
+    answer(first, "\"first\"");
+    answer(call, "\"second\"");
+  }
+  static void progress(const Call& call, int64_t note) {
+    write_line(R"({"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":)" +
+               call.token + R"(,"progress":)" + std::to_string(note) + "}}");
+  }
+
+  void initialize(const Call& call) {
+    std::string_view revision;
+    if (refuses_ || call.params["protocolVersion"].get(revision) != simdjson::SUCCESS) {
+      return fail(call, R"({"code":-32602,"message":"the puppet refuses"})");
+    }
+    answer(call,
+           R"({"protocolVersion":)" + quoted(revision) +
+               R"(,"capabilities":{"tools":{}},"serverInfo":{"name":"puppet","version":"1"}})");
+  }
+  void list_tools(const Call& call) {
+    answer(call, R"({"tools":[{"name":"fail","inputSchema":{"type":"object"}}]})");
+  }
+  void call_tool(const Call& call) { answer(call, R"({"content":[],"isError":true})"); }
+
+  static const std::map<std::string_view, Act> kActs;
+
+  const bool is_mcp_;
+  const bool refuses_;
+  bool greeted_ = false;
+  simdjson::dom::parser parser_;
+  std::vector<std::string> history_;
+  Call waiting_;
+};
+
+const std::map<std::string_view, Puppet::Act> Puppet::kActs = {{"pid", &Puppet::pid},
+                                                               {"cwd", &Puppet::cwd},
+                                                               {"env", &Puppet::env},
+                                                               {"history", &Puppet::history},
+                                                               {"hang", &Puppet::hang},
+                                                               {"exit", &Puppet::exit},
+                                                               {"signal", &Puppet::signal},
+                                                               {"say", &Puppet::say},
+                                                               {"complain", &Puppet::complain},
+                                                               {"blob", &Puppet::blob},
+                                                               {"deaf", &Puppet::deaf},
+                                                               {"meet", &Puppet::meet},
+                                                               {"initialize", &Puppet::initialize},
+                                                               {"tools/list", &Puppet::list_tools},
+                                                               {"tools/call", &Puppet::call_tool}};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::ios::sync_with_stdio(false);
+  Puppet(argc > 1 ? argv[1] : "").serve();
+  return 0;
+}

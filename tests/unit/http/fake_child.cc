@@ -1,0 +1,104 @@
+#include "tests/unit/http/fake_child.h"
+
+#include <algorithm>
+
+#include "gateway/rpc/json_member.h"
+
+namespace stdgate::test {
+
+namespace {
+
+size_t number_in(std::string_view params, std::string_view name) {
+  const auto member = find_member(params, name);
+  return member ? std::stoul(std::string(*member)) : 0;
+}
+
+std::string result_line(std::string_view id, std::string_view result) {
+  return R"({"jsonrpc":"2.0","id":)" + std::string(id) + R"(,"result":)" + std::string(result) +
+         '}';
+}
+
+}  // namespace
+
+FakeChild::FakeChild(FakeLauncher& launcher, ChildEvents& events)
+    : launcher_(launcher),
+      events_(events),
+      parser_(EnvelopeLimits()),
+      timer_(launcher.loop().timers(), [this] { on_timer(); }) {
+  launcher_.children.push_back(this);
+  timer_.arm(launcher_.loop().now());
+}
+
+FakeChild::~FakeChild() { std::erase(launcher_.children, this); }
+
+void FakeChild::write(std::span<const std::string_view> parts) {
+  for (const std::string_view part : parts) input_ += part;
+  for (size_t end = input_.find('\n'); end != std::string::npos; end = input_.find('\n')) {
+    std::string line = input_.substr(0, end);
+    input_.erase(0, end + 1);
+    on_line(std::move(line));
+  }
+}
+
+void FakeChild::on_line(std::string line) {
+  const std::string original = line;
+  const auto document = parser_.parse({line.data(), line.size()});
+  const Envelope& message = document->messages[0].envelope;
+  const std::string id(message.id);
+  if (message.kind == MessageKind::notification) {
+    notifications.push_back(original);
+    return;
+  }
+  ++calls;
+  if (message.method == "hold") {
+    held.push_back(id);
+  } else if (message.method == "events") {
+    for (size_t i = 0; i < number_in(message.params, "n"); ++i) {
+      say(R"({"jsonrpc":"2.0","method":"tick","params":[)" + std::to_string(i) + "]}");
+    }
+    say(result_line(id, "\"done\""));
+  } else if (message.method == "fail") {
+    say(R"({"jsonrpc":"2.0","id":)" + id + R"(,"error":{"code":-1,"message":"no"}})");
+  } else if (message.method == "big") {
+    say(result_line(id, '"' + std::string(number_in(message.params, "size"), 'x') + '"'));
+  } else {
+    say(result_line(id, message.params.empty() ? "null" : message.params));
+  }
+}
+
+void FakeChild::say(const std::string& line) {
+  output_ += line + '\n';
+  if (!timer_.armed()) timer_.arm(launcher_.loop().now());
+}
+
+void FakeChild::answer_held(const std::string& result) {
+  say(result_line(held.front(), result));
+  held.erase(held.begin());
+}
+
+void FakeChild::end(Duration /*grace*/) {
+  ending_ = true;
+  timer_.arm(launcher_.loop().now());
+}
+
+void FakeChild::on_timer() {
+  if (!started_) {
+    started_ = true;
+    events_.on_started(1);
+  }
+  if (!output_.empty()) {
+    std::string bytes;
+    bytes.swap(output_);
+    events_.on_output({bytes.data(), bytes.size()});
+  }
+  if (ending_) {
+    ending_ = false;
+    events_.on_exit(ExitStatus{});
+  }
+}
+
+std::unique_ptr<ChildLink> FakeLauncher::launch(const LaunchSpec& /*spec*/, ChildEvents& events) {
+  return std::make_unique<FakeChild>(*this, events);
+}
+
+}  // namespace stdgate::test

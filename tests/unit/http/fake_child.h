@@ -1,0 +1,64 @@
+// FakeChild: a child without a process, whose methods do what a test needs:
+//   echo    answers its params           hold    answers when the test says so
+//   events  {"n":N}: N notifications `tick`, then its result
+//   fail    answers an error             big     {"size":N}: a string of N bytes
+// Notifications are kept. What it says comes from a timer, so never from within a call on it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gateway/base/timers.h"
+#include "gateway/pool/child_link.h"
+#include "gateway/rpc/envelope.h"
+#include "transports/net/loop.h"
+
+namespace stdgate::test {
+
+class FakeLauncher;
+
+class FakeChild final : public ChildLink {
+ public:
+  FakeChild(FakeLauncher& launcher, ChildEvents& events);
+  ~FakeChild() override;
+
+  void write(std::span<const std::string_view> parts) override;
+  [[nodiscard]] size_t unsent_bytes() const override { return 0; }
+  void end(Duration grace) override;
+
+  void say(const std::string& line);
+  void answer_held(const std::string& result);  // the oldest one
+
+  std::vector<std::string> held;           // ids of calls that wait
+  std::vector<std::string> notifications;  // as they came
+  size_t calls = 0;
+
+ private:
+  void on_line(std::string line);
+  void on_timer();
+
+  FakeLauncher& launcher_;
+  ChildEvents& events_;
+  EnvelopeParser parser_;
+  Timer timer_;
+  std::string input_;
+  std::string output_;
+  bool started_ = false;
+  bool ending_ = false;
+};
+
+class FakeLauncher final : public ChildLauncher {
+ public:
+  explicit FakeLauncher(Loop& loop) : loop_(loop) {}
+  std::unique_ptr<ChildLink> launch(const LaunchSpec& spec, ChildEvents& events) override;
+
+  [[nodiscard]] Loop& loop() { return loop_; }
+  std::vector<FakeChild*> children;  // that exist
+
+ private:
+  Loop& loop_;
+};
+
+}  // namespace stdgate::test

@@ -1,0 +1,162 @@
+#include "tests/unit/http/http_world.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cstring>
+
+#include "gateway/pool/jsonrpc_dialect.h"
+
+namespace stdgate::test {
+
+namespace {
+
+int connect_to(const Address& address) {
+  int fd = -1;
+  int status = -1;
+  if (address.kind == Address::Kind::tcp) {
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(address.port);
+    inet_pton(AF_INET, address.host.c_str(), &to.sin_addr);
+    fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    status = ::connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof(to));
+  } else {
+    sockaddr_un to{};
+    to.sun_family = AF_UNIX;
+    std::strncpy(to.sun_path, address.path.c_str(), sizeof(to.sun_path) - 1);
+    fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    status = ::connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof(to));
+  }
+  EXPECT_EQ(status, 0) << std::strerror(errno);
+  return fd;
+}
+
+std::unique_ptr<Backend> make_backend(HttpWorld& world, BackendId id, const char* name) {
+  BackendOptions options;
+  options.config.name = name;
+  options.config.command = {"fake"};
+  options.config.protocol = Protocol::jsonrpc;
+  options.config.is_default = id == 0;
+  options.config.pool = world.options.pool;
+  options.limits = world.options.limits;
+  return std::make_unique<Backend>(id, std::move(options),
+                                   std::make_unique<JsonRpcDialect>("$/cancelRequest"),
+                                   world.origins, world.core);
+}
+
+// Where the body begins, and where it ends if all of it is there.
+std::optional<size_t> end_of_chunks(std::string_view text, size_t at, std::string& body) {
+  for (;;) {
+    const size_t line = text.find("\r\n", at);
+    if (line == std::string_view::npos) return std::nullopt;
+    const size_t size = std::stoul(std::string(text.substr(at, line - at)), nullptr, 16);
+    if (text.size() < line + 2 + size + 2) return std::nullopt;
+    if (size == 0) return line + 4;
+    body += text.substr(line + 2, size);
+    EXPECT_EQ(text.substr(line + 2 + size, 2), "\r\n");
+    at = line + 2 + size + 2;
+  }
+}
+
+}  // namespace
+
+HttpWorld::HttpWorld(const WorldOptions& world_options)
+    : options(world_options), origins(world_options.origins) {
+  backends.add(make_backend(*this, 0, "calc"));
+  backends.add(make_backend(*this, 1, "other"));
+  backends.start();
+  add_rpc_routes(router, backends, options.rules, options.limits);
+  router.add_index("stdgate");
+  server = std::make_unique<Server>(
+      HttpServices{loop, log, observer, origins, backends, options.limits, options.timeouts},
+      router);
+  Address wanted = options.address;
+  if (wanted.host.empty() && wanted.path.empty()) wanted.host = "127.0.0.1";
+  const auto bound = server->listen(wanted);
+  EXPECT_TRUE(bound) << bound.error();
+  address = *bound;
+}
+
+HttpWorld::~HttpWorld() {
+  server.reset();
+  loop.run_once();
+  EXPECT_EQ(observer.opened, observer.closed);
+}
+
+FakeChild& HttpWorld::child() {
+  EXPECT_TRUE(until([this] { return !launcher.children.empty(); }));
+  return *launcher.children.front();
+}
+
+TestClient::TestClient(HttpWorld& world, bool reads) : world_(world) {
+  const bool is_tcp = world.address.kind == Address::Kind::tcp;
+  stream_ =
+      ByteStream::adopt(world.loop, connect_to(world.address),
+                        is_tcp ? ByteStream::Kind::tcp : ByteStream::Kind::pipe, *this, &error);
+  if (reads) read();
+}
+
+std::optional<Answer> TestClient::take(bool is_head) {
+  const size_t head_end = received.find("\r\n\r\n");
+  if (head_end == std::string::npos) return std::nullopt;
+  Answer answer;
+  answer.status = std::stoi(received.substr(9, 3));
+  for (size_t at = received.find("\r\n") + 2; at < head_end + 2;) {
+    const size_t end = received.find("\r\n", at);
+    const size_t colon = received.find(": ", at);
+    answer.fields[received.substr(at, colon - at)] = received.substr(colon + 2, end - colon - 2);
+    at = end + 2;
+  }
+  size_t end = head_end + 4;
+  if (!is_head && answer.field("Transfer-Encoding") == "chunked") {
+    const auto chunks_end = end_of_chunks(received, end, answer.body);
+    if (!chunks_end) return std::nullopt;
+    end = *chunks_end;
+  } else if (!is_head && !answer.field("Content-Length").empty()) {
+    const size_t size = std::stoul(answer.field("Content-Length"));
+    if (received.size() < end + size) return std::nullopt;
+    answer.body = received.substr(end, size);
+    end += size;
+  }
+  received.erase(0, end);
+  return answer;
+}
+
+Answer TestClient::answer(bool is_head) {
+  std::optional<Answer> answer;
+  world_.until([&] {
+    answer = take(is_head);
+    return answer || ended;
+  });
+  return answer.value_or(Answer{});
+}
+
+std::string post(std::string_view body, std::string_view more_fields, std::string_view path) {
+  std::string text = "POST " + std::string(path) +
+                     " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                     "Content-Length: " +
+                     std::to_string(body.size()) + "\r\n";
+  text += more_fields;
+  text += "\r\n";
+  text += body;
+  return text;
+}
+
+std::string get(std::string_view target, std::string_view more_fields) {
+  return "GET " + std::string(target) + " HTTP/1.1\r\nHost: localhost\r\n" +
+         std::string(more_fields) + "\r\n";
+}
+
+std::string call(std::string_view id, std::string_view method, std::string_view params) {
+  return R"({"jsonrpc":"2.0","id":)" + std::string(id) + R"(,"method":")" + std::string(method) +
+         R"(","params":)" + std::string(params) + '}';
+}
+
+std::string result(std::string_view id, std::string_view value) {
+  return R"({"jsonrpc":"2.0","id":)" + std::string(id) + R"(,"result":)" + std::string(value) + '}';
+}
+
+}  // namespace stdgate::test

@@ -1,0 +1,132 @@
+// HttpWorld: a server with two backends of fake children ("calc", the default, and "other") on a
+// loopback port, and clients on real sockets, all on one loop.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gateway/pool/backend_set.h"
+#include "tests/support/loop_runner.h"
+#include "tests/support/recording_log.h"
+#include "tests/unit/http/fake_child.h"
+#include "transports/http/rpc_endpoint.h"
+#include "transports/http/server.h"
+#include "transports/net/loop.h"
+
+namespace stdgate::test {
+
+struct WorldOptions {
+  LimitsConfig limits;
+  TimeoutsConfig timeouts;
+  PoolConfig pool;
+  OriginRules rules;
+  size_t origins = 64;
+  Address address{};  // not set: 127.0.0.1, any port
+};
+
+struct RecordingObserver final : Observer {
+  void on_call_finished(const CallRecord& record) override {
+    outcomes.emplace_back(record.outcome.name());
+  }
+  void on_dropped(BackendId /*backend*/, DropReason reason) override { dropped.push_back(reason); }
+  void on_connection_opened(Transport /*transport*/) override { ++opened; }
+  void on_connection_closed(Transport /*transport*/) override { ++closed; }
+  void on_bytes(Transport /*transport*/, Flow flow, size_t count) override {
+    (flow == Flow::in ? bytes_in : bytes_out) += count;
+  }
+
+  std::vector<std::string> outcomes;
+  std::vector<DropReason> dropped;
+  size_t opened = 0;
+  size_t closed = 0;
+  size_t bytes_in = 0;
+  size_t bytes_out = 0;
+};
+
+class HttpWorld {
+ public:
+  explicit HttpWorld(const WorldOptions& options = {});
+  ~HttpWorld();
+
+  // Turns the loop until `condition` holds; a failure of the test when it never does.
+  template <class Condition>
+  bool until(Condition&& condition) {
+    return run_until(loop, std::forward<Condition>(condition));
+  }
+  // The first child of the default backend, once it exists.
+  FakeChild& child();
+
+  const WorldOptions options;
+  Loop loop;
+  RecordingLog log;
+  RecordingObserver observer;
+  Origins origins;
+  Random random{1};
+  FakeLauncher launcher{loop};
+  CoreServices core{loop, loop.timers(), log, observer, launcher, random};
+  BackendSet backends;
+  Router router;
+  std::unique_ptr<Server> server;
+  Address address;
+};
+
+struct Answer {
+  int status = 0;
+  std::map<std::string, std::string> fields;  // names as sent
+  std::string body;                           // chunks joined
+  [[nodiscard]] std::string field(const std::string& name) const {
+    const auto found = fields.find(name);
+    return found == fields.end() ? "" : found->second;
+  }
+};
+
+class TestClient final : private ByteStreamEvents {
+ public:
+  explicit TestClient(HttpWorld& world, bool reads = true);
+  ~TestClient() override = default;
+
+  void send(std::string_view text) { stream_->write(text); }
+  void half_close() { stream_->shutdown_write(); }
+  void leave() { stream_.reset(); }
+  void read() { stream_->resume_read(ByteStream::kNotStarted); }
+
+  // The next whole answer, taken off what has been received. HEAD: it has no body.
+  std::optional<Answer> take(bool is_head = false);
+  // Waits for it. Status 0 when the connection ends before.
+  Answer answer(bool is_head = false);
+  Answer ask(std::string_view request, bool is_head = false) {
+    send(request);
+    return answer(is_head);
+  }
+  bool wait_closed() {
+    return world_.until([this] { return ended; });
+  }
+
+  std::string received;
+  bool ended = false;  // by end of input or a reset
+  int error = 0;
+
+ private:
+  void on_bytes(std::span<char> bytes) override { received.append(bytes.data(), bytes.size()); }
+  void on_end() override { ended = true; }
+  void on_error(int code) override {
+    error = code;
+    ended = true;
+  }
+
+  HttpWorld& world_;
+  std::unique_ptr<ByteStream> stream_;
+};
+
+// A POST of JSON with the right headers, and more of them.
+std::string post(std::string_view body, std::string_view more_fields = "",
+                 std::string_view path = "/rpc");
+std::string get(std::string_view target, std::string_view more_fields = "");
+// {"jsonrpc":"2.0","id":<id>,"method":"<method>","params":<params>}
+std::string call(std::string_view id, std::string_view method, std::string_view params);
+std::string result(std::string_view id, std::string_view value);
+
+}  // namespace stdgate::test
