@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "gateway/base/time.h"
@@ -104,9 +105,10 @@ struct CallRecord {
   bool reached_child = false;
   std::string_view id;  // raw
   uint64_t connection = 0;
-  size_t bytes_in = 0;      // of the request
-  size_t bytes_out = 0;     // of the answer
-  std::string_view detail;  // of a fault; empty otherwise
+  std::string_view trace_id;  // W3C Trace Context: 32 hex digits; empty: the caller named none
+  size_t bytes_in = 0;        // of the request
+  size_t bytes_out = 0;       // of the answer
+  std::string_view detail;    // of a fault; empty otherwise
 };
 
 class Observer {
@@ -117,6 +119,9 @@ class Observer {
 
   virtual void on_call_started(BackendId) {}
   virtual void on_call_finished(const CallRecord&) {}
+  // Each good message, as its receiver sees it but for a request's wire id: the concatenation of
+  // `parts`.
+  virtual void on_message(BackendId, Direction, std::span<const std::string_view> /*parts*/) {}
   virtual void on_notification(BackendId, MethodId, Direction) {}
   virtual void on_dropped(BackendId, DropReason) {}
 

@@ -18,6 +18,7 @@
 #include "metrics/exposition.h"
 #include "metrics/log_writer.h"
 #include "metrics/observers.h"
+#include "metrics/payload_log.h"
 #include "metrics/prometheus_observer.h"
 #include "transports/http/admin_endpoint.h"
 #include "transports/http/rpc_endpoint.h"
@@ -78,6 +79,7 @@ class Program final : private AdminSource {
         log_(loop_, writer_),
         counts_(config.metrics),
         calls_(log_),
+        payloads_(log_, config_.log),
         exposition_(counts_, STDGATE_VERSION, [this] { return read_usage(); }),
         random_(std::random_device{}()),
         processes_(loop_, log_, kOwnBinary),
@@ -95,6 +97,7 @@ class Program final : private AdminSource {
                   config.timeouts.drain, [this] { stop(); }) {
     observers_.add(counts_);
     if (config.log.calls) observers_.add(calls_);
+    if (config.log.payloads) observers_.add(payloads_);
     add_backends(environment);
     add_rpc_routes(client_routes_, backends_, rules_, config_.limits);
     client_routes_.add_index("stdgate " STDGATE_VERSION);
@@ -214,6 +217,7 @@ class Program final : private AdminSource {
   TurnLog log_;
   PrometheusObserver counts_;
   AccessLog calls_;
+  PayloadLog payloads_;
   Observers observers_;
   Observer unobserved_;
   MetricsExposition exposition_;

@@ -9,6 +9,11 @@ double to_ms(Duration duration) {
   return static_cast<double>(us) / 1000;
 }
 
+LogField if_any(std::string_view key, std::string_view text) {
+  if (text.empty()) return {key, {}};
+  return {key, text};
+}
+
 LogLevel level_of(Outcome outcome) { return outcome.is_fault() ? LogLevel::warn : LogLevel::info; }
 
 }  // namespace
@@ -34,15 +39,9 @@ void AccessLog::on_call_finished(const CallRecord& call) {
   const LogField connection = {"connection", call.connection};
   const LogField bytes_in = {"bytes_in", uint64_t{call.bytes_in}};
   const LogField bytes_out = {"bytes_out", uint64_t{call.bytes_out}};
-  if (call.detail.empty()) {
-    log_.write(level, "call",
-               {backend, method, outcome, transport, total, queued, child, id, connection, bytes_in,
-                bytes_out});
-    return;
-  }
   log_.write(level, "call",
              {backend, method, outcome, transport, total, queued, child, id, connection, bytes_in,
-              bytes_out, LogField{"detail", call.detail}});
+              bytes_out, if_any("trace_id", call.trace_id), if_any("detail", call.detail)});
 }
 
 }  // namespace stdgate

@@ -120,6 +120,7 @@ void append_body(std::string& out, std::string_view event, std::initializer_list
     out += event;
   }
   for (const LogField& field : fields) {
+    if (std::holds_alternative<std::monostate>(field.value)) continue;
     if (format == LogFormat::json) {
       out += ",\"";
       out += field.key;

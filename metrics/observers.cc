@@ -18,6 +18,11 @@ void Observers::on_call_finished(const CallRecord& call) {
   for (Observer* observer : observers_) observer->on_call_finished(call);
 }
 
+void Observers::on_message(BackendId backend, Direction direction,
+                           std::span<const std::string_view> parts) {
+  for (Observer* observer : observers_) observer->on_message(backend, direction, parts);
+}
+
 void Observers::on_notification(BackendId backend, MethodId method, Direction direction) {
   for (Observer* observer : observers_) observer->on_notification(backend, method, direction);
 }

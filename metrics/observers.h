@@ -16,6 +16,8 @@ class Observers final : public Observer {
   void on_method(BackendId backend, MethodId method, std::string_view name) override;
   void on_call_started(BackendId backend) override;
   void on_call_finished(const CallRecord& call) override;
+  void on_message(BackendId backend, Direction direction,
+                  std::span<const std::string_view> parts) override;
   void on_notification(BackendId backend, MethodId method, Direction direction) override;
   void on_dropped(BackendId backend, DropReason reason) override;
   void on_child_state(BackendId backend, ChildState from, ChildState to) override;

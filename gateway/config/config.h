@@ -90,7 +90,7 @@ struct LogConfig {
   LogLevel level = LogLevel::info;
   LogFormat format = LogFormat::text;
   bool calls = true;                // one line per call
-  bool payloads = false;            // bodies, at level debug
+  bool payloads = false;            // the messages themselves
   size_t payload_limit = 2048;      // bytes shown of a body
   std::vector<std::string> redact;  // member names whose values are hidden in logged bodies
 

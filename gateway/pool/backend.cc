@@ -1,5 +1,6 @@
 #include "gateway/pool/backend.h"
 
+#include <array>
 #include <utility>
 
 namespace stdgate {
@@ -53,6 +54,7 @@ Admission Backend::accept(const ParsedMessage& message, const CallContext& conte
     refuse(report, message.envelope.id, context);
     return Admission::answered_by_reply;
   }
+  core_.observer.on_message(id_, Direction::to_child, {&message.envelope.text, 1});
   switch (message.envelope.kind) {
     case MessageKind::request:
       return accept_request(message.envelope, context);
@@ -125,6 +127,7 @@ Call Backend::make_call(std::string_view id, std::string_view method, const Call
   call.transport = context.transport;
   call.wants_events = context.wants_events;
   call.connection = context.connection;
+  call.trace_id = context.trace_id;
   call.arrived = context.arrived;
   return call;
 }
@@ -185,11 +188,14 @@ void Backend::finish(const Call& call, Outcome outcome, const Reply* reply,
   record.child = record.reached_child ? now - call.written : Duration{0};
   record.id = call.id;
   record.connection = call.connection;
+  record.trace_id = call.trace_id;
   record.bytes_in = call.bytes_in;
   record.bytes_out = reply == nullptr ? 0 : reply->size();
   record.detail = detail;
   core_.observer.on_call_finished(record);
   if (reply == nullptr) return;
+  const std::array<std::string_view, 3> parts = {reply->head, reply->id, reply->tail};
+  core_.observer.on_message(id_, Direction::to_client, parts);
   if (ReplySink* sink = origins_.find(call.origin); sink != nullptr) {
     sink->on_reply(call.tag, *reply);
   } else {
@@ -206,6 +212,7 @@ void Backend::on_event(const Call& call, const Envelope& notification,
   }
   const std::string_view method = decode_string(notification.method, method_);
   core_.observer.on_notification(id_, methods_.admit(method), Direction::to_client);
+  core_.observer.on_message(id_, Direction::to_client, {&notification.text, 1});
   if (progress_token.length == 0) {
     sink->on_event(call.tag, notification.text);
     return;

@@ -26,7 +26,8 @@ struct CallContext {
   Origin origin;
   Tag tag = 0;
   Transport transport = Transport::http;
-  uint64_t connection = 0;  // for the log
+  uint64_t connection = 0;    // for the log
+  std::string_view trace_id;  // for the log; needed during the call only
   TimePoint arrived{};
   bool wants_events = false;  // notifications that belong to the call go to ReplySink::on_event()
 };

@@ -4,7 +4,9 @@
 
 namespace stdgate {
 
-void Breaker::on_failure(TimePoint now, bool was_stable) {
+void Breaker::on_failure(TimePoint now, TimePoint started, bool was_stable) {
+  if (failures_ > 0 && started <= last_failure_) return;
+  last_failure_ = now;
   failures_ = was_stable ? 1 : failures_ + 1;
   Duration full = config_.backoff_min;
   for (uint32_t i = 1; i < failures_ && full < config_.backoff_max; ++i) full *= 2;

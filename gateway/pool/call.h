@@ -23,7 +23,9 @@ struct Call {
   Tag tag = 0;
   Transport transport = Transport::http;
   bool wants_events = false;
+  bool cancelled = false;  // the child has been told; once is enough
   uint64_t connection = 0;
+  std::string trace_id;
   TimePoint arrived{};
   TimePoint written{};  // to the child
   TimePoint deadline = TimePoint::max();

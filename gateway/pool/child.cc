@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "gateway/rpc/json_member.h"
+
 namespace stdgate {
 
 namespace {
@@ -14,7 +16,8 @@ namespace {
 constexpr size_t kBytesPerCall = 64 << 10;
 // A child whose stdout has ended gets this long to end as well, so that its exit code is known.
 constexpr Duration kExitAfterOutputEnd = std::chrono::milliseconds(100);
-// Deadlines in a row without a byte of output after which a child counts as hung.
+// Calls in a row that waited up to their deadline without a sign of life after which a child counts
+// as hung.
 constexpr uint32_t kHungAfterTimeouts = 3;
 // Answers to a child's own requests are dropped when it does not read them.
 constexpr size_t kMostUnsentAnswers = 2 * ChildLink::kHighWatermark;
@@ -74,7 +77,7 @@ void Child::start() {
 void Child::end(ExitReason reason, std::string message, Duration grace) {
   if (state_ == ChildState::dead) return;
   if (!end_) {
-    end_ = ChildEnd{reason, std::move(message), {}, ready_since_ != TimePoint::max()};
+    end_ = ChildEnd{reason, std::move(message), {}, was_ready()};
   }
   start_timer_.disarm();
   set_state(ChildState::draining);
@@ -83,6 +86,10 @@ void Child::end(ExitReason reason, std::string message, Duration grace) {
 
 bool Child::has_room() const {
   return state_ == ChildState::ready && link_->unsent_bytes() < ChildLink::kHighWatermark;
+}
+
+bool Child::is_backed_up() const {
+  return state_ == ChildState::ready && link_->unsent_bytes() >= ChildLink::kHighWatermark;
 }
 
 size_t Child::load() const { return calls_.size() * kBytesPerCall + outstanding_bytes_; }
@@ -96,13 +103,16 @@ void Child::send(Call call, const Outgoing& message) {
   write(message, id);
 }
 
+// A parser of its own: the child's may be in the middle of a batch.
 Envelope Child::handshake_answer() {
-  return parser_.parse(handshake_answer_)->messages[0].envelope;
+  EnvelopeParser parser(child_envelope_limits(services_.limits));
+  return parser.parse(handshake_answer_)->messages[0].envelope;
 }
 
 void Child::send_notification(const Outgoing& message) { write(message, std::nullopt); }
 
 void Child::request_cancel(WireId id, CancelReason reason) {
+  if (std::exchange(calls_.find(id)->cancelled, true)) return;
   const std::string text = services_.dialect.cancel(id, reason);
   if (!text.empty()) write_text(text);
 }
@@ -121,7 +131,14 @@ std::vector<Call> Child::take_calls() {
   return taken;
 }
 
-bool Child::note_silent_timeout() { return ++silent_timeouts_ >= kHungAfterTimeouts; }
+bool Child::note_timeout(TimePoint waiting_since) {
+  return last_sign_ <= waiting_since && ++silent_timeouts_ >= kHungAfterTimeouts;
+}
+
+void Child::note_sign_of_life() {
+  last_sign_ = services_.core.clock.now();
+  silent_timeouts_ = 0;
+}
 
 Call Child::close_call(WireId id) {
   Call call = calls_.close(id);
@@ -211,20 +228,24 @@ void Child::become_ready() {
 }
 
 void Child::on_output(std::span<char> bytes) {
-  silent_timeouts_ = 0;
+  note_sign_of_life();
   framer_->feed(bytes, *this);
 }
 
 void Child::on_output_end() {
   framer_->finish(*this);
-  if (state_ == ChildState::dead) return;
+  // One that has been asked to go may take its time.
+  if (state_ == ChildState::dead || end_) return;
   link_->end(services_.config.pool.grace);
   // No more answers can come; but first let its exit say why.
   set_state(ChildState::draining);
   output_end_timer_.arm(services_.core.clock.now() + kExitAfterOutputEnd);
 }
 
-void Child::on_writable() { owner_.on_child_writable(*this); }
+void Child::on_writable() {
+  note_sign_of_life();
+  owner_.on_child_writable(*this);
+}
 
 void Child::on_exit(const ExitStatus& status) {
   start_timer_.disarm();
@@ -250,7 +271,7 @@ ChildEnd Child::describe_end(const ExitStatus& status) const {
     end.detail = end.detail.empty() ? text : end.detail + "; " + text;
     return end;
   }
-  end.was_ready = ready_since_ != TimePoint::max();
+  end.was_ready = was_ready();
   end.message = "the child " + text;
   end.detail = status.reason.empty() ? text : text + ": " + status.reason;
   if (!end.was_ready) {
@@ -310,13 +331,14 @@ void Child::handle_answer(const Envelope& answer) {
   }
 }
 
-// A response that is none still ends the call that it names; it is not passed on as it is.
+// A response that is none still ends the call that it names; it is not passed on as it is. One with
+// neither result nor error is a response as well: nothing else has an id and no method.
 void Child::handle_broken(const ParsedMessage& message) {
   const auto id = parse_wire_id(message.envelope.id);
-  const bool looks_like_answer = message.envelope.kind == MessageKind::result ||
-                                 message.envelope.kind == MessageKind::error;
+  const auto method = find_member(message.envelope.text, "method");
+  const bool names_method = method || method.error() == MemberError::duplicate;
   drop(DropReason::not_rpc, message.rejection, {});
-  if (!id || !looks_like_answer || calls_.find(*id) == nullptr) return;
+  if (!id || names_method || calls_.find(*id) == nullptr) return;
   Call call = close_call(*id);
   FaultReport report{Fault::child_failed, "the child's answer is no JSON-RPC response", {}, {}};
   report.detail = message.rejection;
@@ -417,7 +439,7 @@ ChildStatus Child::status() const {
   status.number = number_;
   status.pid = pid_;
   status.state = state_;
-  status.in_flight = calls_.size();
+  status.in_flight = in_flight();
   status.unsent_bytes = link_ == nullptr ? 0 : link_->unsent_bytes();
   status.calls = calls_sent_;
   status.age = services_.core.clock.now() - started_at_;

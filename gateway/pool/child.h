@@ -66,7 +66,12 @@ class Child final : private ChildEvents, private FrameSink {
   [[nodiscard]] bool has_room() const;
   // Grows with calls in flight and with the bytes of their messages.
   [[nodiscard]] size_t load() const;
-  [[nodiscard]] size_t in_flight() const { return calls_.size(); }
+  // Of clients: the greeting, which is all that a starting child has, is none.
+  [[nodiscard]] size_t in_flight() const { return was_ready() ? calls_.size() : 0; }
+  // Ready, but its stdin is full.
+  [[nodiscard]] bool is_backed_up() const;
+  [[nodiscard]] bool was_ready() const { return ready_since_ != TimePoint::max(); }
+  [[nodiscard]] TimePoint started_at() const { return started_at_; }
   [[nodiscard]] TimePoint idle_since() const { return idle_since_; }
   [[nodiscard]] TimePoint ready_since() const { return ready_since_; }
 
@@ -80,14 +85,14 @@ class Child final : private ChildEvents, private FrameSink {
   Correlator<Call>& calls() { return calls_; }
   // Takes a call back without an answer and tells the process so.
   Call abandon(WireId id, CancelReason reason);
-  // Asks the process to cancel a call whose answer is still due.
+  // Asks the process, once, to cancel a call whose answer is still due.
   void request_cancel(WireId id, CancelReason reason);
   // Takes all calls back without telling the process.
   std::vector<Call> take_calls();
 
-  // A deadline has passed without any output of the process since the last such time. True when
-  // that happened so often that the process has to be given up.
-  bool note_silent_timeout();
+  // A call has waited for the process since then, to its deadline. True when the process was silent
+  // all the time, and that so often in a row that it has to be given up.
+  bool note_timeout(TimePoint waiting_since);
 
   [[nodiscard]] ChildStatus status() const;
 
@@ -108,6 +113,7 @@ class Child final : private ChildEvents, private FrameSink {
   void handle_notification(const Envelope& notification);
   void handle_request(const Envelope& request);
   void handle_broken(const ParsedMessage& message);
+  void note_sign_of_life();
   void drop(DropReason reason, std::string_view why, std::string_view text);
 
   void greet();
@@ -129,6 +135,7 @@ class Child final : private ChildEvents, private FrameSink {
   TimePoint ready_since_ = TimePoint::max();
   TimePoint idle_since_{};
   uint64_t calls_sent_ = 0;
+  TimePoint last_sign_{};  // of life: it has written or read something
   uint32_t silent_timeouts_ = 0;
   size_t outstanding_bytes_ = 0;  // of the requests in flight
   std::optional<ChildEnd> end_;   // set when the gateway itself ends the process

@@ -5,6 +5,14 @@
 
 namespace stdgate {
 
+namespace {
+
+FaultReport shutdown_report() {
+  return {Fault::overloaded, "the gateway is shutting down", {}, std::chrono::seconds(1)};
+}
+
+}  // namespace
+
 Pool::Pool(const PoolServices& services, PoolEvents& events)
     : services_(services),
       events_(events),
@@ -22,10 +30,7 @@ void Pool::start() { start_what_is_needed(); }
 // --- Calls in -------------------------------------------------------------------------------
 
 tl::expected<void, FaultReport> Pool::submit(Call& call, const Outgoing& message) {
-  if (draining_) {
-    return tl::unexpected(FaultReport{
-        Fault::overloaded, "the gateway is shutting down", {}, std::chrono::seconds(1)});
-  }
+  if (draining_) return tl::unexpected(shutdown_report());
   const TimePoint deadline = call.deadline;
   if (queue_.empty()) {
     if (Child* child = least_loaded(); child != nullptr) {
@@ -114,6 +119,10 @@ void Pool::on_child_writable(Child& /*child*/) { dispatch_queue(); }
 
 void Pool::after_call(const Child& child) {
   if (!queue_.empty()) dispatch_queue();
+  watch_idle(child);
+}
+
+void Pool::watch_idle(const Child& child) {
   if (child.in_flight() == 0 && !idle_timer_.armed() && children_.size() > config().min) {
     idle_timer_.arm(now() + config().idle_timeout);
   }
@@ -145,8 +154,9 @@ std::vector<Call> Pool::withdraw(Origin origin) {
       }
       id = next;
     }
-    after_call(*child);
   }
+  dispatch_queue();
+  for (const auto& child : children_) watch_idle(*child);
   return withdrawn;
 }
 
@@ -193,20 +203,26 @@ void Pool::expire_deadlines() {
   while (auto call = queue_.take_if([time](const Call& c) { return c.deadline <= time; })) {
     expired.push_back(std::move(*call));
   }
+  const size_t expired_in_queue = expired.size();
   std::optional<TimePoint> next = queue_.next_deadline();
   for (const auto& child : children_) {
     Correlator<Call>& calls = child->calls();
     bool is_hung = false;
+    for (size_t i = 0; i < expired_in_queue && child->is_backed_up(); ++i) {
+      is_hung = child->note_timeout(expired[i].arrived) || is_hung;
+    }
     for (auto id = calls.oldest(); id;) {
       const auto following = calls.next(*id);
-      const TimePoint deadline = calls.find(*id)->deadline;
+      const Call& call = *calls.find(*id);
+      const TimePoint deadline = call.deadline;
       if (deadline > time && deadline != TimePoint::max()) {
         next = std::min(next.value_or(deadline), deadline);
         break;
       }
       if (deadline <= time) {
+        // A cancelled call need not be answered.
+        is_hung = (!call.cancelled && child->note_timeout(call.written)) || is_hung;
         expired.push_back(child->abandon(*id, CancelReason::deadline));
-        is_hung = child->note_silent_timeout() || is_hung;
       }
       id = following;
     }
@@ -221,6 +237,7 @@ void Pool::expire_deadlines() {
   const FaultReport hung{Fault::child_failed, "the child has stopped answering", {}, {}};
   for (Call& call : stranded) events_.on_fault(std::move(call), hung);
   dispatch_queue();
+  for (const auto& child : children_) watch_idle(*child);
 }
 
 // --- Children -------------------------------------------------------------------------------
@@ -245,13 +262,13 @@ void Pool::start_child(StartReason reason) {
 // Starts children for the minimum and for what waits. After a failure one at a time, and not before
 // the breaker allows it.
 void Pool::start_what_is_needed() {
-  while (children_.size() < config().max) {
+  while (!ending_ && children_.size() < config().max) {
     const Census now_there = census();
     const size_t room_to_come = size_t{now_there.starting} * config().max_in_flight;
     const bool has_work = queue_.size() > room_to_come;
     const bool below_minimum = !draining_ && now_there.alive() < config().min;
-    // A tripped backend is tried again even without calls: nobody sends any while it is not ready.
-    const bool is_trial = !draining_ && breaker_.tripped() && now_there.alive() == 0;
+    // A failed backend is tried again even without calls: nobody sends any while it is not ready.
+    const bool is_trial = !draining_ && breaker_.failures() > 0 && now_there.alive() == 0;
     if (!below_minimum && !has_work && !is_trial) return;
     if (breaker_.failures() > 0) {
       if (now_there.starting > 0) return;
@@ -277,8 +294,10 @@ void Pool::on_child_gone(Child& child, const ChildEnd& end) {
   services_.core.observer.on_child_exited(services_.backend, end.reason);
   if (failed) {
     const bool was_stable = end.was_ready && now() - child.ready_since() >= config().backoff_max;
-    breaker_.on_failure(now(), was_stable);
+    breaker_.on_failure(now(), child.started_at(), was_stable);
     last_failure_ = end.message;
+  } else if (end.was_ready) {
+    breaker_.on_success();
   }
   const auto place = std::find_if(children_.begin(), children_.end(),
                                   [&child](const auto& owned) { return owned.get() == &child; });
@@ -319,10 +338,12 @@ void Pool::end_idle_children() {
 }
 
 void Pool::end_children(Duration grace) {
+  draining_ = ending_ = true;
   restart_timer_.disarm();
   for (const auto& child : children_) {
-    child->end(ExitReason::asked, "the gateway is shutting down", grace);
+    child->end(ExitReason::asked, shutdown_report().message, grace);
   }
+  fail_queue(shutdown_report());
 }
 
 FaultReport Pool::breaker_report() const {

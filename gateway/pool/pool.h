@@ -55,7 +55,7 @@ class Pool final : private ChildOwner {
   // Shutdown, step by step: no new calls; answer what is left with a fault; end the children.
   void drain() { draining_ = true; }
   void fail_calls(const FaultReport& report);
-  void end_children(Duration grace);
+  void end_children(Duration grace);  // none is started any more
   [[nodiscard]] size_t calls() const;
   [[nodiscard]] bool has_children() const { return !children_.empty(); }
 
@@ -82,6 +82,7 @@ class Pool final : private ChildOwner {
   void give(Child& child, Call call, const Outgoing& message);
   void dispatch_queue();
   void after_call(const Child& child);
+  void watch_idle(const Child& child);
   void start_child(StartReason reason);
   void start_what_is_needed();
   void fail_queue(const FaultReport& report);
@@ -100,6 +101,7 @@ class Pool final : private ChildOwner {
   std::vector<std::unique_ptr<Child>> gone_;  // until sweep_timer_: nothing dies in its call stack
   uint64_t children_started_ = 0;
   bool draining_ = false;
+  bool ending_ = false;
   std::string last_failure_;  // of a child, for readiness
   Timer restart_timer_;       // the breaker allows the next start
   Timer deadline_timer_;      // the earliest deadline, or earlier

@@ -1,5 +1,7 @@
 #include "tests/support/fake_child.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cassert>
 #include <utility>
@@ -8,34 +10,54 @@
 
 namespace stdgate::test {
 
-void FakeChild::start() { events_->on_started(pid_); }
+template <class Event>
+void FakeChild::tell(Event event) {
+  const bool was_telling = std::exchange(telling_, true);
+  event(*events_);
+  telling_ = was_telling;
+}
 
-void FakeChild::output(std::string bytes) { events_->on_output(bytes); }
+void FakeChild::start() {
+  tell([this](ChildEvents& events) { events.on_started(pid_); });
+}
+
+void FakeChild::output(std::string bytes) {
+  tell([&bytes](ChildEvents& events) { events.on_output(bytes); });
+}
 
 void FakeChild::answer(const std::string& id, const std::string& result) {
   say(R"({"jsonrpc":"2.0","id":)" + id + R"(,"result":)" + result + "}");
 }
 
-void FakeChild::close_output() { events_->on_output_end(); }
+void FakeChild::close_output() {
+  tell([](ChildEvents& events) { events.on_output_end(); });
+}
 
 void FakeChild::finish(const ExitStatus& status) {
-  std::exchange(events_, nullptr)->on_exit(status);
+  tell([this, &status](ChildEvents& events) {
+    events_ = nullptr;
+    events.on_exit(status);
+  });
 }
 
 void FakeChild::drain_stdin() {
   reads_ = true;
   const bool was_full = unsent_ >= ChildLink::kHighWatermark;
   unsent_ = 0;
-  if (was_full) events_->on_writable();
+  if (was_full) tell([](ChildEvents& events) { events.on_writable(); });
+}
+
+std::string FakeChild::take_line() {
+  const size_t end = stdin_.find('\n');
+  if (end == std::string::npos) return {};
+  std::string line = stdin_.substr(0, end);
+  stdin_.erase(0, end + 1);
+  return line;
 }
 
 std::vector<std::string> FakeChild::take_lines() {
   std::vector<std::string> lines;
-  size_t end = 0;
-  while ((end = stdin_.find('\n')) != std::string::npos) {
-    lines.push_back(stdin_.substr(0, end));
-    stdin_.erase(0, end + 1);
-  }
+  while (stdin_.find('\n') != std::string::npos) lines.push_back(take_line());
   return lines;
 }
 
@@ -52,7 +74,10 @@ std::vector<std::string> FakeChild::take_ids() {
 class FakeLink final : public ChildLink {
  public:
   explicit FakeLink(std::shared_ptr<FakeChild> child) : child_(std::move(child)) {}
-  ~FakeLink() override { child_->events_ = nullptr; }
+  ~FakeLink() override {
+    EXPECT_FALSE(child_->telling_) << "a link is destroyed inside of its own event";
+    child_->events_ = nullptr;
+  }
   void write(std::span<const std::string_view> parts) override {
     for (const std::string_view part : parts) {
       child_->stdin_ += part;

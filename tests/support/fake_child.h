@@ -25,7 +25,7 @@ class FakeChild {
 
   // What the process does. Nothing of it may happen after its end.
   void start();
-  void output(std::string bytes);            // as they are
+  void output(std::string bytes);  // as they are
   void say(const std::string& text) { output(text + "\n"); }
   // Answers the request with the given id as it stands on its stdin.
   void answer(const std::string& id, const std::string& result = "true");
@@ -41,6 +41,8 @@ class FakeChild {
 
   // What it has been sent: lines since the last take, without their ends.
   std::vector<std::string> take_lines();
+  // The first of them alone; empty when there is none.
+  std::string take_line();
   // The ids of the requests among the lines since the last take, in order.
   std::vector<std::string> take_ids();
 
@@ -53,10 +55,13 @@ class FakeChild {
  private:
   friend class FakeLauncher;
   friend class FakeLink;
+  template <class Event>
+  void tell(Event event);
   void finish(const ExitStatus& status);
 
   const int pid_;
-  ChildEvents* events_;  // null: it has ended, or its link is gone
+  ChildEvents* events_;   // null: it has ended, or its link is gone
+  bool telling_ = false;  // an event is being told: the link must not go
   bool reads_ = true;
   size_t unsent_ = 0;
   std::string stdin_;
@@ -143,7 +148,9 @@ class RecordingObserver final : public Observer {
   }
   void on_child_started(BackendId, StartReason reason) override { starts.push_back(reason); }
   void on_child_exited(BackendId, ExitReason reason) override { exits.push_back(reason); }
-  void on_method(BackendId, MethodId, std::string_view name) override { methods.emplace_back(name); }
+  void on_method(BackendId, MethodId, std::string_view name) override {
+    methods.emplace_back(name);
+  }
 
   uint64_t started = 0;
   std::vector<Record> records;

@@ -14,10 +14,13 @@ template <class Condition>
 bool run_until(Loop& loop, Condition&& condition, Duration limit = std::chrono::seconds(20)) {
   loop.refresh_now();
   const TimePoint deadline = loop.now() + limit;
-  Timer tick(loop.timers(), [] {});
+  Timer* self = nullptr;
+  const auto again = [&] { self->arm(loop.now() + std::chrono::milliseconds(1)); };
+  Timer tick(loop.timers(), again);
+  self = &tick;
+  again();
   while (!condition()) {
     if (loop.now() >= deadline) return false;
-    if (!tick.armed()) tick.arm(loop.now() + std::chrono::milliseconds(1));
     loop.wait_once();
   }
   return true;
@@ -25,7 +28,8 @@ bool run_until(Loop& loop, Condition&& condition, Duration limit = std::chrono::
 
 // Lets the loop turn for `time`; for showing that something does not happen.
 inline void run_for(Loop& loop, Duration time) {
-  run_until(loop, [] { return false; }, time);
+  run_until(
+      loop, [] { return false; }, time);
 }
 
 }  // namespace stdgate::test

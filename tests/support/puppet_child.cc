@@ -29,6 +29,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gateway/rpc/json_string.h"
@@ -50,7 +51,7 @@ void write_all(int fd, std::string_view bytes) {
   }
 }
 
-std::string quoted(std::string_view text) {
+std::string as_json(std::string_view text) {
   std::string out;
   stdgate::append_json_string(out, text);
   return out;
@@ -61,7 +62,7 @@ std::string array_of_texts(const Items& items) {
   std::string out = "[";
   for (const auto& item : items) {
     if (out.size() > 1) out += ',';
-    out += quoted(item);
+    out += as_json(item);
   }
   return out + "]";
 }
@@ -132,7 +133,7 @@ class Puppet {
   }
 
   void pid(const Call& call) { answer(call, std::to_string(::getpid())); }
-  void cwd(const Call& call) { answer(call, quoted(std::filesystem::current_path().string())); }
+  void cwd(const Call& call) { answer(call, as_json(std::filesystem::current_path().string())); }
   void env(const Call& call) {
     std::vector<std::string_view> entries;
     for (char** entry = environ; *entry != nullptr; ++entry) entries.emplace_back(*entry);
@@ -188,7 +189,7 @@ class Puppet {
       return fail(call, R"({"code":-32602,"message":"the puppet refuses"})");
     }
     answer(call,
-           R"({"protocolVersion":)" + quoted(revision) +
+           R"({"protocolVersion":)" + as_json(revision) +
                R"(,"capabilities":{"tools":{}},"serverInfo":{"name":"puppet","version":"1"}})");
   }
   void list_tools(const Call& call) {

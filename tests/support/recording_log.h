@@ -16,12 +16,14 @@ struct RecordingLog final : Log {
              std::initializer_list<LogField> fields) override {
     std::string line(event);
     for (const LogField& field : fields) {
+      if (std::holds_alternative<std::monostate>(field.value)) continue;
       line.append(" ").append(field.key).append("=");
       std::visit(
           [&line](const auto& value) {
-            if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string_view>) {
+            using Value = std::decay_t<decltype(value)>;
+            if constexpr (std::is_same_v<Value, std::string_view>) {
               line.append(value);
-            } else {
+            } else if constexpr (!std::is_same_v<Value, std::monostate>) {
               line.append(std::to_string(value));
             }
           },

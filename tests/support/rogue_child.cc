@@ -35,8 +35,6 @@
 #include <string>
 #include <string_view>
 
-extern char** environ;
-
 namespace {
 
 void write_all(int fd, std::string_view bytes) {
@@ -189,10 +187,12 @@ void flood_stderr(long lines) {
   for (long i = 0; i < lines; ++i) write_all(STDERR_FILENO, "line " + std::to_string(i) + "\n");
 }
 
-void abort_quietly() {
+// Also where a sanitizer would handle the signal.
+void die_of(int signal) {
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
-  std::abort();
+  std::signal(signal, SIG_DFL);
+  ::kill(::getpid(), signal);
 }
 
 void describe() {
@@ -251,8 +251,8 @@ int main(int argc, char** argv) {
       {"flood-stderr", [=] { flood_stderr(number); }},
       {"burst", [=] { write_all(STDOUT_FILENO, std::string(static_cast<size_t>(number), 'b')); }},
       {"exit", [=] { std::exit(static_cast<int>(number)); }},
-      {"abort", abort_quietly},
-      {"signal", [=] { ::kill(::getpid(), static_cast<int>(number)); }},
+      {"abort", [] { die_of(SIGABRT); }},
+      {"signal", [=] { die_of(static_cast<int>(number)); }},
       {"describe", describe}};
   const auto found = modes.find(mode);
   if (found == modes.end()) {

@@ -23,6 +23,7 @@
 #include "gateway/base/byte_queue.h"
 #include "gateway/base/timers.h"
 #include "gateway/pool/reply_sink.h"
+#include "transports/http/event_stream.h"
 #include "transports/http/exchange.h"
 #include "transports/http/responder.h"
 #include "transports/net/byte_stream.h"
@@ -89,7 +90,8 @@ class Connection final : public ByteStreamEvents, private ReplySink, private Res
 
   // Writing
   void write(std::span<const std::string_view> parts);
-  void write_frame(bool is_comment, std::span<const std::string_view> parts);
+  void write_keep_alive();
+  void write_frame(EventFrame::Kind kind, std::span<const std::string_view> parts);
   [[nodiscard]] ResponseFrame frame();
   void end_exchange(bool close);
   void begin_close();

@@ -4,6 +4,8 @@
 // its answer, so that an idle connection is small.
 #pragma once
 
+#include <string>
+
 #include "transports/http/body_reader.h"
 #include "transports/http/request_head.h"
 #include "transports/http/responder.h"
@@ -23,6 +25,7 @@ struct Exchange {
   Endpoint* endpoint = nullptr;    // once the request has been routed
   bool loopback_listener = false;  // it came in on a TCP listener of the loopback interface
   bool wants_events = false;       // as negotiated by the endpoint
+  std::string trace_id;            // of the caller's trace; empty: none
   // How to answer.
   bool http_1_0 = false;
   bool head_only = false;
@@ -33,6 +36,7 @@ struct Exchange {
     rpc.clear();
     client = nullptr;
     endpoint = nullptr;
+    trace_id.clear();
     loopback_listener = wants_events = http_1_0 = head_only = keep_alive = false;
   }
 };

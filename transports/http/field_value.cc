@@ -12,7 +12,7 @@ constexpr std::array<bool, 256> token_table() {
   for (size_t c = '0'; c <= '9'; ++c) table[c] = true;
   for (size_t c = 'a'; c <= 'z'; ++c) table[c] = true;
   for (size_t c = 'A'; c <= 'Z'; ++c) table[c] = true;
-  for (const char c : std::string_view("!#$%&'*+-.^_`|~")) table[static_cast<size_t>(c)] = true;
+  for (const char c : std::string_view("!#$%&'*+-.^_`|~")) table[static_cast<uint8_t>(c)] = true;
   return table;
 }
 

@@ -53,6 +53,7 @@ void raise(std::optional<int>& weight, int by) { weight = std::max(weight.value_
 }  // namespace
 
 bool is_json_type(std::string_view content_type) {
+  if (content_type == "application/json") return true;  // nearly everybody
   bool first = true;
   bool is_json = false;
   for_each_element(content_type, ';', [&](std::string_view part) {

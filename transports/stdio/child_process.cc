@@ -19,9 +19,10 @@ enum class Ending : uint8_t { no, input_closed, terminated, killed };
 
 class ChildProcess final : public ChildLink {
  public:
-  ChildProcess(Loop& loop, Log& log, UsageLedger& ledger, const LaunchSpec& spec,
-               ChildEvents& events)
+  ChildProcess(Loop& loop, Log& log, OrphanReaper& orphans, UsageLedger& ledger,
+               const LaunchSpec& spec, ChildEvents& events)
       : loop_(loop),
+        orphans_(orphans),
         ledger_(ledger),
         backend_(spec.backend),
         events_(events),
@@ -77,6 +78,7 @@ class ChildProcess final : public ChildLink {
   void account(double cpu_seconds);
 
   Loop& loop_;
+  OrphanReaper& orphans_;
   UsageLedger& ledger_;
   const std::string backend_;
   ChildEvents& events_;
@@ -118,8 +120,8 @@ void ChildProcess::start(const std::string& guard_binary, const LaunchSpec& spec
   int error = 0;
   GuardEnds ends;
   guard_ = GuardProcess::start(
-      loop_, guard_binary, spec, [this](int64_t code, int signal) { on_guard_exit(code, signal); },
-      &ends, &error);
+      loop_, orphans_.guards(), guard_binary, spec,
+      [this](int64_t code, int signal) { on_guard_exit(code, signal); }, &ends, &error);
   if (guard_ == nullptr || !open_streams(ends, &error)) {
     guard_.reset();  // if it runs, it ends with its control channel
     not_started(-error, std::string("spawn: ") + uv_strerror(error));
@@ -196,7 +198,7 @@ void ChildProcess::on_control_line(std::string_view line) {
   const char* end = rest.data() + rest.size();
   rest = {std::from_chars(rest.data(), end, number).ptr, end};
   rest.remove_prefix(std::min<size_t>(1, rest.size()));
-  if (word == "pid") {
+  if (word == "pid" && number > 1) {
     on_started(static_cast<int>(number));
   } else if (word == "failed") {
     not_started(static_cast<int>(number), std::string(rest));
@@ -222,7 +224,8 @@ void ChildProcess::on_control_end() {
     output_ended_ = true;                           // there never was one
     stderr_->resume_read(ByteStream::kNotStarted);  // the guard's own words, if it could not run
   } else if (!accounted_) {
-    // The guard did not end as it should: it was killed. Its command was killed with it.
+    // The guard did not end as it should: it was killed. Its command was killed with it; for what
+    // has left the group see on_guard_exit().
     ::kill(-pid_, SIGKILL);
   }
   finish_when_drained();
@@ -231,6 +234,7 @@ void ChildProcess::on_control_end() {
 void ChildProcess::on_guard_exit(int64_t code, int signal) {
   loop_.refresh_now();
   guard_exited_ = true;
+  if (!accounted_) orphans_.sweep();
   grace_timer_.disarm();
   input_->close();
   if (!start_failed_) {
@@ -308,10 +312,10 @@ void ChildProcess::account(double cpu_seconds) {
 }  // namespace
 
 ChildProcesses::ChildProcesses(Loop& loop, Log& log, std::string guard_binary)
-    : loop_(loop), log_(log), guard_binary_(std::move(guard_binary)) {}
+    : loop_(loop), log_(log), guard_binary_(std::move(guard_binary)), orphans_(loop) {}
 
 std::unique_ptr<ChildLink> ChildProcesses::launch(const LaunchSpec& spec, ChildEvents& events) {
-  auto child = std::make_unique<ChildProcess>(loop_, log_, ledger_, spec, events);
+  auto child = std::make_unique<ChildProcess>(loop_, log_, orphans_, ledger_, spec, events);
   child->start(guard_binary_, spec);
   return child;
 }

@@ -20,6 +20,7 @@
 #include "gateway/base/log.h"
 #include "gateway/pool/child_link.h"
 #include "transports/net/loop.h"
+#include "transports/stdio/orphan_reaper.h"
 #include "transports/stdio/usage_ledger.h"
 
 namespace stdgate {
@@ -41,6 +42,7 @@ class ChildProcesses final : public ChildLauncher {
   Loop& loop_;
   Log& log_;
   const std::string guard_binary_;
+  OrphanReaper orphans_;
   UsageLedger ledger_;
 };
 

@@ -6,8 +6,8 @@
 // of it with SIGKILL when the command has exited or the control channel closes (the gateway has
 // gone, or wants it so). It exits as the command did, by code or by signal. A signal that asks
 // itself to end (SIGTERM, SIGINT, SIGHUP) it passes on as SIGTERM. Plain POSIX: it loads nothing
-// and starts fast. Limits: if the guard itself is killed by SIGKILL, the kernel kills the command
-// (parent-death signal) and the gateway the rest of its process group; who left the group stays.
+// and starts fast. If the guard itself is killed by SIGKILL, the kernel kills the command
+// (parent-death signal) and the gateway the rest (orphan_reaper.h).
 //
 // Control channel (descriptor 3, a socket pair). Guard to gateway, lines:
 //   "pid 1234"           the command runs

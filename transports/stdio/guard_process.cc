@@ -54,6 +54,7 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
 struct GuardProcess::Block {
   uv_process_t process{};
   GuardProcess* owner = nullptr;
+  std::shared_ptr<GuardPids> guards;
 
   void close() {
     uv_close(reinterpret_cast<uv_handle_t*>(&process),
@@ -61,6 +62,7 @@ struct GuardProcess::Block {
   }
   static void exited(uv_process_t* process, int64_t code, int signal) {
     auto* block = static_cast<Block*>(process->data);
+    block->guards->erase(process->pid);
     GuardProcess* owner = block->owner;
     if (owner != nullptr) owner->block_ = nullptr;
     block->close();
@@ -68,9 +70,10 @@ struct GuardProcess::Block {
   }
 };
 
-std::unique_ptr<GuardProcess> GuardProcess::start(Loop& loop, const std::string& binary,
-                                                  const LaunchSpec& spec, ExitCallback on_exit,
-                                                  GuardEnds* ends, int* error) {
+std::unique_ptr<GuardProcess> GuardProcess::start(Loop& loop, std::shared_ptr<GuardPids> guards,
+                                                  const std::string& binary, const LaunchSpec& spec,
+                                                  ExitCallback on_exit, GuardEnds* ends,
+                                                  int* error) {
   GuardEnds theirs;
   *error = open_ends(*ends, theirs);
   if (*error != 0) return nullptr;
@@ -78,7 +81,9 @@ std::unique_ptr<GuardProcess> GuardProcess::start(Loop& loop, const std::string&
   std::vector<std::string> arguments = guard_arguments(spec);
   std::vector<std::string> environment;
   environment.reserve(spec.environment.size());
-  for (const auto& [name, value] : spec.environment) environment.push_back(name + "=" + value);
+  for (const auto& [name, value] : spec.environment) {
+    environment.emplace_back(name).append("=").append(value);
+  }
   std::vector<char*> argv = pointers(arguments);
   std::vector<char*> envp = pointers(environment);
 
@@ -104,6 +109,8 @@ std::unique_ptr<GuardProcess> GuardProcess::start(Loop& loop, const std::string&
     block.release()->close();
     return nullptr;
   }
+  guards->insert(block->process.pid);
+  block->guards = std::move(guards);
   return std::unique_ptr<GuardProcess>(new GuardProcess(block.release(), std::move(on_exit)));
 }
 

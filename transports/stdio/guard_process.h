@@ -14,6 +14,7 @@
 #include "gateway/pool/child_link.h"
 #include "transports/net/file_descriptor.h"
 #include "transports/net/loop.h"
+#include "transports/stdio/orphan_reaper.h"
 
 namespace stdgate {
 
@@ -30,9 +31,10 @@ class GuardProcess {
   using ExitCallback = std::function<void(int64_t code, int signal)>;
 
   // Null, with libuv's code in `*error`, when it cannot be started.
-  static std::unique_ptr<GuardProcess> start(Loop& loop, const std::string& binary,
-                                             const LaunchSpec& spec, ExitCallback on_exit,
-                                             GuardEnds* ends, int* error);
+  // `guards` names it from now on until it has exited.
+  static std::unique_ptr<GuardProcess> start(Loop& loop, std::shared_ptr<GuardPids> guards,
+                                             const std::string& binary, const LaunchSpec& spec,
+                                             ExitCallback on_exit, GuardEnds* ends, int* error);
   ~GuardProcess();
   GuardProcess(const GuardProcess&) = delete;
   GuardProcess& operator=(const GuardProcess&) = delete;

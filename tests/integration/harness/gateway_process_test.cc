@@ -29,7 +29,7 @@ const char* const kSpeak =
 
 // Ends with code 0 at SIGTERM, and takes its children along.
 const char* const kServe =
-    "echo started >&2; trap 'kill $child; wait; exit 0' TERM; sleep 600 & child=$!;"
+    "trap 'kill $child; wait; exit 0' TERM; sleep 600 & child=$!; echo started >&2;"
     "while :; do wait $child; done";
 
 TEST(GatewayProcess, ReadsWhereItListens) {
@@ -68,12 +68,12 @@ TEST(GatewayProcess, FailsTheTestWhenTheExitIsNotClean) {
 }
 
 TEST(GatewayProcess, FailsTheTestWhenSomethingIsLeft) {
-  // Known by its folder alone: arguments and environment say nothing.
+  // Known by its folder alone: arguments and environment say nothing. The trap stands before the
+  // child starts, so that whoever has seen the child may send the signal.
   EXPECT_NONFATAL_FAILURE(
       {
-        GatewayProcess gateway(script(std::string(kSpeak) +
-                                      "env -i setsid sleep 600 & trap 'exit 0' TERM;" +
-                                      "while :; do wait; done"));
+        GatewayProcess gateway(script("trap 'exit 0' TERM;" + std::string(kSpeak) +
+                                      "env -i setsid sleep 600 & while :; do wait; done"));
         eventually("it runs", [&] { return !gateway.descendants().empty(); });
       },
       "sleep 600");

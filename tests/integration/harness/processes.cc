@@ -1,10 +1,10 @@
 #include "tests/integration/harness/processes.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <sstream>
 
@@ -13,10 +13,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Empty when the process is gone or belongs to somebody else.
+// What could be read: nothing of a process that is gone or belongs to somebody else, and less than
+// all of one that ends meanwhile (read() rather than iterators, which would throw then).
 std::string read_file(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  std::string text;
+  std::array<char, 4096> piece = {};
+  while (in.read(piece.data(), piece.size()) || in.gcount() > 0) {
+    text.append(piece.data(), static_cast<size_t>(in.gcount()));
+  }
+  return text;
 }
 
 std::optional<pid_t> pid_of(const fs::path& folder) {

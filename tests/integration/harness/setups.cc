@@ -91,6 +91,17 @@ size_t children_in(const JsonValue& state, std::string_view child_state) {
   return count;
 }
 
+void await_children(const GatewayProcess& gateway, size_t count) {
+  eventually(std::to_string(count) + " children are ready",
+             [&] { return children_in(state_of(gateway), "ready") == count; });
+}
+
+void await_in_flight(const GatewayProcess& gateway, size_t count) {
+  eventually(std::to_string(count) + " calls are in flight", [&] {
+    return state_of(gateway).number("/backends/0/in_flight") == static_cast<double>(count);
+  });
+}
+
 std::vector<JsonValue> log_of(const GatewayProcess& gateway, std::string_view event) {
   std::vector<JsonValue> found;
   std::istringstream lines(gateway.log());

@@ -44,6 +44,9 @@ const Headers& wants_events();  // Accept: text/event-stream
 JsonValue state_of(const GatewayProcess& gateway);
 // How many children the first backend has in this state; in any when it is empty.
 size_t children_in(const JsonValue& state, std::string_view child_state = "");
+// Waits until as many children of the first backend are ready, or calls in flight there.
+void await_children(const GatewayProcess& gateway, size_t count);
+void await_in_flight(const GatewayProcess& gateway, size_t count);
 // The log's lines of one event ("call"), of all without; throws when one is no JSON.
 std::vector<JsonValue> log_of(const GatewayProcess& gateway, std::string_view event = "");
 

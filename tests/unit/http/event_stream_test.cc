@@ -64,6 +64,7 @@ TEST(EventStream, RefusedAtOnceIsAPlainFault) {
   TestClient client(world);
   EXPECT_EQ(client.ask(post("{", kAccept)).status, 400);
   EXPECT_EQ(client.ask(post(R"({"jsonrpc":"2.0","method":"echo"})", kAccept)).status, 204);
+  ASSERT_TRUE(world.until([&] { return world.child().notifications.size() == 1; }));
   TestClient first(world);
   TestClient second(world);
   first.send(post(call("1", "hold", "[]")));

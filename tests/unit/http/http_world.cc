@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -23,6 +24,8 @@ int connect_to(const Address& address) {
     inet_pton(AF_INET, address.host.c_str(), &to.sin_addr);
     fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     status = ::connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof(to));
+    const int on = 1;  // else a request in pieces waits for acknowledgements
+    ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   } else {
     sockaddr_un to{};
     to.sun_family = AF_UNIX;
@@ -86,7 +89,7 @@ HttpWorld::~HttpWorld() {
   EXPECT_EQ(observer.opened, observer.closed);
 }
 
-FakeChild& HttpWorld::child() {
+ScriptedChild& HttpWorld::child() {
   EXPECT_TRUE(until([this] { return !launcher.children.empty(); }));
   return *launcher.children.front();
 }

@@ -1,5 +1,5 @@
-// HttpWorld: a server with two backends of fake children ("calc", the default, and "other") on a
-// loopback port, and clients on real sockets, all on one loop.
+// HttpWorld: a server with two backends of scripted children ("calc", the default, and "other") on
+// a loopback port, and clients on real sockets, all on one loop.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 #include "gateway/pool/backend_set.h"
 #include "tests/support/loop_runner.h"
 #include "tests/support/recording_log.h"
-#include "tests/unit/http/fake_child.h"
+#include "tests/unit/http/scripted_child.h"
 #include "transports/http/rpc_endpoint.h"
 #include "transports/http/server.h"
 #include "transports/net/loop.h"
@@ -27,7 +27,7 @@ struct WorldOptions {
   Address address{};  // not set: 127.0.0.1, any port
 };
 
-struct RecordingObserver final : Observer {
+struct CountingObserver final : Observer {
   void on_call_finished(const CallRecord& record) override {
     outcomes.emplace_back(record.outcome.name());
   }
@@ -57,15 +57,15 @@ class HttpWorld {
     return run_until(loop, std::forward<Condition>(condition));
   }
   // The first child of the default backend, once it exists.
-  FakeChild& child();
+  ScriptedChild& child();
 
   const WorldOptions options;
   Loop loop;
   RecordingLog log;
-  RecordingObserver observer;
+  CountingObserver observer;
   Origins origins;
   Random random{1};
-  FakeLauncher launcher{loop};
+  ScriptedLauncher launcher{loop};
   CoreServices core{loop, loop.timers(), log, observer, launcher, random};
   BackendSet backends;
   Router router;
@@ -92,6 +92,12 @@ class TestClient final : private ByteStreamEvents {
   void half_close() { stream_->shutdown_write(); }
   void leave() { stream_.reset(); }
   void read() { stream_->resume_read(ByteStream::kNotStarted); }
+  // From now on each call reads once.
+  void read_once() {
+    reads_once_ = true;
+    stream_->resume_read(ByteStream::kBusy);
+    read();
+  }
 
   // The next whole answer, taken off what has been received. HEAD: it has no body.
   std::optional<Answer> take(bool is_head = false);
@@ -110,7 +116,10 @@ class TestClient final : private ByteStreamEvents {
   int error = 0;
 
  private:
-  void on_bytes(std::span<char> bytes) override { received.append(bytes.data(), bytes.size()); }
+  void on_bytes(std::span<char> bytes) override {
+    received.append(bytes.data(), bytes.size());
+    if (reads_once_) stream_->pause_read(ByteStream::kBusy);
+  }
   void on_end() override { ended = true; }
   void on_error(int code) override {
     error = code;
@@ -119,6 +128,7 @@ class TestClient final : private ByteStreamEvents {
 
   HttpWorld& world_;
   std::unique_ptr<ByteStream> stream_;
+  bool reads_once_ = false;
 };
 
 // A POST of JSON with the right headers, and more of them.

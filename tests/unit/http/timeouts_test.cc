@@ -1,5 +1,4 @@
 // Time limits, configured short; each test waits for the event.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/unit/http/http_world.h"
@@ -7,9 +6,9 @@
 namespace stdgate::test {
 namespace {
 
-using testing::HasSubstr;
-
 constexpr Duration kShort = std::chrono::milliseconds(30);
+// For what has to stay within its limit, also on a machine that stops for a while.
+constexpr Duration kAmple = std::chrono::milliseconds(300);
 
 TEST(Timeouts, SlowHeader) {
   WorldOptions options;
@@ -53,31 +52,32 @@ TEST(Timeouts, SilentBody) {
 
 TEST(Timeouts, BodyThatKeepsComingIsInTime) {
   WorldOptions options;
-  options.timeouts.body = kShort;
+  options.timeouts.body = kAmple;
   HttpWorld world(options);
   TestClient client(world);
   const std::string request = post(call("1", "echo", "[" + std::string(30, ' ') + "]"));
-  size_t sent = request.size() - 40;
+  size_t sent = request.size() - 30;
   client.send(request.substr(0, sent));
   const TimePoint start = world.loop.now();
   Timer drip(world.loop.timers(), [&] {
     client.send(request.substr(sent++, 1));
-    if (sent < request.size()) drip.arm(world.loop.now() + std::chrono::milliseconds(3));
+    if (sent < request.size()) drip.arm(world.loop.now() + kAmple / 15);
   });
   drip.arm(world.loop.now());
   EXPECT_EQ(client.answer().status, 200);
-  EXPECT_GT(world.loop.now() - start, 2 * kShort);
+  EXPECT_GT(world.loop.now() - start, kAmple);
 }
 
 TEST(Timeouts, IdleConnectionIsClosedSilently) {
   WorldOptions options;
-  options.timeouts.idle = kShort;
+  options.timeouts.idle = kAmple;
   HttpWorld world(options);
   TestClient silent(world);
   TestClient served(world);
-  EXPECT_EQ(served.ask(get("/") + "\r\n").status, 200);
+  EXPECT_EQ(served.ask(get("/")).status, 200);
   EXPECT_TRUE(silent.wait_closed());
-  EXPECT_EQ(silent.received, "");
+  EXPECT_TRUE(served.wait_closed());
+  EXPECT_EQ(silent.received + served.received, "");
 }
 
 TEST(Timeouts, EmptyLineBetweenRequestsIsNoRequest) {
@@ -114,14 +114,18 @@ TEST(Timeouts, AnswerThatIsNotTaken) {
 
 TEST(Timeouts, AnswerThatIsTakenSlowlyGoesOn) {
   WorldOptions options;
-  options.timeouts.body = options.timeouts.idle = kShort;
+  options.timeouts.body = options.timeouts.idle = kAmple;
   HttpWorld world(options);
   TestClient client(world, false);
   client.send(post(call("1", "big", R"({"size":12000000})")));
-  ASSERT_TRUE(world.until([&] { return world.observer.outcomes.size() == 1; }));
-  run_for(world.loop, kShort / 2);
-  client.read();
+  const TimePoint start = world.loop.now();
+  Timer sip(world.loop.timers(), [&] {
+    client.read_once();
+    sip.arm(world.loop.now() + kAmple / 20);
+  });
+  sip.arm(world.loop.now());
   EXPECT_EQ(client.answer().body.size(), 12000000 + result("1", "\"\"").size());
+  EXPECT_GT(world.loop.now() - start, kAmple);
 }
 
 TEST(Timeouts, ClientThatDoesNotCloseIsClosed) {

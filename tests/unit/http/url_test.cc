@@ -12,8 +12,6 @@
 namespace stdgate {
 namespace {
 
-using std::string_literals::operator""s;
-
 TEST(Url, Authority) {
   const std::vector<std::pair<const char*, bool>> cases = {
       {"localhost", true},
@@ -81,7 +79,7 @@ TEST(Url, PercentDecoding) {
   EXPECT_EQ(percent_decode("/rpc", scratch), "/rpc");
   EXPECT_EQ(percent_decode("/%72pc", scratch), "/rpc");
   EXPECT_EQ(percent_decode("%c3%A9+", scratch), "\xc3\xa9+");
-  EXPECT_EQ(percent_decode("%00", scratch), "\0"s);
+  EXPECT_EQ(percent_decode("%00", scratch), std::string(1, '\0'));
 }
 
 TEST(Url, QueryParameter) {
@@ -103,7 +101,7 @@ TEST(Url, QueryParameter) {
       {"m=a=b", "a=b"},
       {"&&m=1", "1"},
       {"mm=1&am=2", std::nullopt},
-      {"m=%00", "\0"s},
+      {"m=%00", std::string(1, '\0')},
   };
   for (const Case& c : cases) EXPECT_EQ(query_parameter(c.query, "m"), c.value) << c.query;
 }

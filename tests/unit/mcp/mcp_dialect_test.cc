@@ -30,16 +30,16 @@ class Message {
 
 struct Read {
   Kind kind = Kind::forward;
-  std::string cancelled_id;
-  std::string token;
+  std::string cancelled_id{};
+  std::string token{};
   bool refused = false;
 };
 
 Read read(const std::string& text) {
   const Message message(text);
   std::string scratch;
-  const auto intent = McpDialect("1").read_client(
-      message.envelope, decode_string(message.envelope.method, scratch));
+  const auto intent = McpDialect("1").read_client(message.envelope,
+                                                  decode_string(message.envelope.method, scratch));
   if (!intent) return {Kind::forward, {}, {}, true};
   return {intent->kind, std::string(intent->cancelled_id), std::string(intent->progress_token),
           false};
@@ -125,9 +125,8 @@ TEST(McpDialect, GreetsAsAClientWithoutCapabilities) {
   EXPECT_EQ(hello.envelope.kind, MessageKind::request);
   EXPECT_EQ(hello.envelope.id, "4096");
   EXPECT_EQ(hello.envelope.method, "initialize");
-  EXPECT_EQ(hello.envelope.params,
-            R"({"protocolVersion":"2025-11-25","capabilities":{},)"
-            R"("clientInfo":{"name":"stdgate","version":"1.2\"3"}})");
+  EXPECT_EQ(hello.envelope.params, R"({"protocolVersion":"2025-11-25","capabilities":{},)"
+                                   R"("clientInfo":{"name":"stdgate","version":"1.2\"3"}})");
 }
 
 TEST(McpDialect, JudgesTheAnswerToTheGreeting) {

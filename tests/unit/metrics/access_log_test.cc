@@ -24,10 +24,14 @@ class RecordingLog final : public Log {
              std::initializer_list<LogField> fields) override {
     Line line = {level, std::string(event), {}};
     for (const LogField& field : fields) {
+      if (std::holds_alternative<std::monostate>(field.value)) continue;
       line.fields[std::string(field.key)] = std::visit(
           [](const auto& value) {
-            if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string_view>) {
+            using Value = std::decay_t<decltype(value)>;
+            if constexpr (std::is_same_v<Value, std::string_view>) {
               return std::string(value);
+            } else if constexpr (std::is_same_v<Value, std::monostate>) {
+              return std::string();
             } else {
               return std::to_string(value);
             }

@@ -2,24 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <new>
+#include <memory>
+#include <string>
 #include <vector>
 
+#include "tests/support/counted_new.h"
 #include "tests/support/loop_runner.h"
 #include "tests/unit/net/stream_pair.h"
-
-namespace {
-size_t allocation_count = 0;
-}  // namespace
-
-void* operator new(size_t size) {
-  ++allocation_count;
-  if (void* memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t /*size*/) noexcept { std::free(memory); }
 
 namespace stdgate {
 namespace {
@@ -70,16 +59,19 @@ TEST(Allocations, NoneInTheSteadyState) {
       return std::ranges::all_of(conversations, [&](auto& c) { return c->answers >= answers; });
     };
     ASSERT_TRUE(test::run_until(loop, [&] { return all_have(100); }));
-    const size_t before = allocation_count;
+    const size_t before = test::allocation_count();
     while (!all_have(300)) loop.wait_once();
-    EXPECT_EQ(allocation_count - before, 0U) << size << " bytes";
+    EXPECT_EQ(test::allocation_count() - before, 0U) << size << " bytes";
   }
 }
 
 TEST(Allocations, AreCounted) {
-  const size_t before = allocation_count;
-  const auto memory = std::make_unique<std::vector<int>>(100);
-  EXPECT_GT(allocation_count, before);
+  const size_t before = test::allocation_count();
+  const auto object = std::make_unique<std::vector<int>>(100);
+  EXPECT_EQ(test::allocation_count(), before + 2);
+  ByteQueue queue;
+  queue.reserve(1);
+  EXPECT_EQ(test::allocation_count(), before + 3);
 }
 
 }  // namespace

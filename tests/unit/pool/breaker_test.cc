@@ -21,6 +21,11 @@ PoolConfig config() {
   return config;
 }
 
+// The failure at kNow of a child that was started after the last failure.
+void fail(Breaker& breaker, bool was_stable) {
+  breaker.on_failure(kNow, kNow + Duration{1}, was_stable);
+}
+
 TEST(Breaker, WaitsDoubleUpToTheCapWithJitterInTheUpperHalf) {
   const PoolConfig pool = config();
   const std::vector<Duration> full = {milliseconds(100),  milliseconds(200),  milliseconds(400),
@@ -32,7 +37,7 @@ TEST(Breaker, WaitsDoubleUpToTheCapWithJitterInTheUpperHalf) {
     Random random(seed);
     Breaker breaker(pool, random);
     for (size_t i = 0; i < full.size(); ++i) {
-      breaker.on_failure(kNow, false);
+      fail(breaker, false);
       const Duration wait = breaker.next_start() - kNow;
       ASSERT_GE(wait, full[i] / 2);
       ASSERT_LE(wait, full[i]);
@@ -53,8 +58,8 @@ TEST(Breaker, SameSeedSameWaits) {
   Breaker a(pool, random_a);
   Breaker b(pool, random_b);
   for (int i = 0; i < 10; ++i) {
-    a.on_failure(kNow, false);
-    b.on_failure(kNow, false);
+    fail(a, false);
+    fail(b, false);
     EXPECT_EQ(a.next_start(), b.next_start());
   }
 }
@@ -63,7 +68,7 @@ TEST(Breaker, AThousandFailuresStayAtTheCap) {
   const PoolConfig pool = config();
   Random random(1);
   Breaker breaker(pool, random);
-  for (int i = 0; i < 1000; ++i) breaker.on_failure(kNow, false);
+  for (int i = 0; i < 1000; ++i) fail(breaker, false);
   EXPECT_LE(breaker.next_start(), kNow + pool.backoff_max);
   EXPECT_EQ(breaker.failures(), 1000U);
 }
@@ -73,7 +78,7 @@ TEST(Breaker, TripsAtTheConfiguredFailure) {
   Random random(1);
   Breaker breaker(pool, random);
   for (const bool tripped : {false, false, true, true}) {
-    breaker.on_failure(kNow, false);
+    fail(breaker, false);
     EXPECT_EQ(breaker.tripped(), tripped) << breaker.failures();
   }
   breaker.on_success();
@@ -87,11 +92,26 @@ TEST(Breaker, AStableChildsEndIsAFirstFailure) {
   const PoolConfig pool = config();
   Random random(1);
   Breaker breaker(pool, random);
-  for (int i = 0; i < 5; ++i) breaker.on_failure(kNow, false);
-  breaker.on_failure(kNow, true);
+  for (int i = 0; i < 5; ++i) fail(breaker, false);
+  fail(breaker, true);
   EXPECT_EQ(breaker.failures(), 1U);
   EXPECT_FALSE(breaker.tripped());
   EXPECT_LE(breaker.next_start(), kNow + pool.backoff_min);
+}
+
+TEST(Breaker, ChildrenOfOneTimeFailOnce) {
+  const PoolConfig pool = config();
+  Random random(1);
+  Breaker breaker(pool, random);
+  const TimePoint started = kNow - milliseconds(10);
+  breaker.on_failure(kNow, started, false);
+  const TimePoint next = breaker.next_start();
+  for (int i = 0; i < 9; ++i) breaker.on_failure(kNow + Duration{i}, started, i % 2 == 0);
+  breaker.on_failure(kNow + milliseconds(1), kNow, false);
+  EXPECT_EQ(breaker.failures(), 1U);
+  EXPECT_EQ(breaker.next_start(), next);
+  breaker.on_failure(next + Duration{1}, next, false);
+  EXPECT_EQ(breaker.failures(), 2U);
 }
 
 TEST(Breaker, AllowsTheNextStartAfterTheWait) {
@@ -99,7 +119,7 @@ TEST(Breaker, AllowsTheNextStartAfterTheWait) {
   Random random(1);
   Breaker breaker(pool, random);
   EXPECT_TRUE(breaker.may_start(kNow));
-  breaker.on_failure(kNow, false);
+  fail(breaker, false);
   const TimePoint next = breaker.next_start();
   EXPECT_FALSE(breaker.may_start(next - Duration{1}));
   EXPECT_EQ(breaker.retry_after(next - Duration{1}), Duration{1});

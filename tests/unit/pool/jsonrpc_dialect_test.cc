@@ -13,7 +13,7 @@ using Kind = ClientIntent::Kind;
 
 struct Read {
   Kind kind = Kind::forward;
-  std::string cancelled_id;
+  std::string cancelled_id{};
   bool refused = false;
 };
 

@@ -66,8 +66,8 @@ TEST(Correlator, FindsWhatItHolds) {
 }
 
 TEST(Correlator, IsFullAtItsCapacity) {
-  for (const size_t capacity : {size_t{1}, size_t{2}, Correlator<int>::kMaxEntries,
-                                Correlator<int>::kMaxEntries + 1}) {
+  for (const size_t capacity :
+       {size_t{1}, size_t{2}, Correlator<int>::kMaxEntries, Correlator<int>::kMaxEntries + 1}) {
     const size_t room = std::min(capacity, Correlator<int>::kMaxEntries);
     Correlator<int> calls(capacity);
     std::set<WireId> ids;
@@ -92,10 +92,9 @@ TEST(Correlator, KeepsTheOrderOfOpening) {
     std::vector<int> left;
   };
   const std::vector<Case> cases = {
-      {{}, {0, 1, 2, 3, 4}},     {{0}, {1, 2, 3, 4}},       {{4}, {0, 1, 2, 3}},
-      {{2}, {0, 1, 3, 4}},       {{2, 1, 3}, {0, 4}},       {{4, 0}, {1, 2, 3}},
-      {{0, 1, 2, 3, 4}, {}},     {{4, 3, 2, 1, 0}, {}},     {{1, 3}, {0, 2, 4}},
-      {{0, 4, 1, 3}, {2}},       {{3, 4}, {0, 1, 2}},
+      {{}, {0, 1, 2, 3, 4}}, {{0}, {1, 2, 3, 4}}, {{4}, {0, 1, 2, 3}},   {{2}, {0, 1, 3, 4}},
+      {{2, 1, 3}, {0, 4}},   {{4, 0}, {1, 2, 3}}, {{0, 1, 2, 3, 4}, {}}, {{4, 3, 2, 1, 0}, {}},
+      {{1, 3}, {0, 2, 4}},   {{0, 4, 1, 3}, {2}}, {{3, 4}, {0, 1, 2}},
   };
   for (const Case& c : cases) {
     Correlator<int> calls(5);
@@ -136,8 +135,8 @@ TEST(Correlator, InventedIdsMiss) {
   Correlator<int> calls(4);
   const WireId id = *calls.open(1);
   constexpr WireId kNextGeneration = 1U << Correlator<int>::kIndexBits;
-  for (const WireId invented : {id + 1, id + 3, id + 4, id + kNextGeneration,
-                                static_cast<WireId>(INT32_MAX)}) {
+  for (const WireId invented :
+       {id + 1, id + 3, id + 4, id + kNextGeneration, static_cast<WireId>(INT32_MAX)}) {
     EXPECT_EQ(calls.find(invented), nullptr) << invented;
   }
 }

@@ -1,4 +1,4 @@
-#include "tests/unit/http/fake_child.h"
+#include "tests/unit/http/scripted_child.h"
 
 #include <algorithm>
 
@@ -20,7 +20,7 @@ std::string result_line(std::string_view id, std::string_view result) {
 
 }  // namespace
 
-FakeChild::FakeChild(FakeLauncher& launcher, ChildEvents& events)
+ScriptedChild::ScriptedChild(ScriptedLauncher& launcher, ChildEvents& events)
     : launcher_(launcher),
       events_(events),
       parser_(EnvelopeLimits()),
@@ -29,9 +29,9 @@ FakeChild::FakeChild(FakeLauncher& launcher, ChildEvents& events)
   timer_.arm(launcher_.loop().now());
 }
 
-FakeChild::~FakeChild() { std::erase(launcher_.children, this); }
+ScriptedChild::~ScriptedChild() { std::erase(launcher_.children, this); }
 
-void FakeChild::write(std::span<const std::string_view> parts) {
+void ScriptedChild::write(std::span<const std::string_view> parts) {
   for (const std::string_view part : parts) input_ += part;
   for (size_t end = input_.find('\n'); end != std::string::npos; end = input_.find('\n')) {
     std::string line = input_.substr(0, end);
@@ -40,7 +40,7 @@ void FakeChild::write(std::span<const std::string_view> parts) {
   }
 }
 
-void FakeChild::on_line(std::string line) {
+void ScriptedChild::on_line(std::string line) {
   const std::string original = line;
   const auto document = parser_.parse({line.data(), line.size()});
   const Envelope& message = document->messages[0].envelope;
@@ -66,22 +66,22 @@ void FakeChild::on_line(std::string line) {
   }
 }
 
-void FakeChild::say(const std::string& line) {
+void ScriptedChild::say(const std::string& line) {
   output_ += line + '\n';
   if (!timer_.armed()) timer_.arm(launcher_.loop().now());
 }
 
-void FakeChild::answer_held(const std::string& result) {
+void ScriptedChild::answer_held(const std::string& result) {
   say(result_line(held.front(), result));
   held.erase(held.begin());
 }
 
-void FakeChild::end(Duration /*grace*/) {
+void ScriptedChild::end(Duration /*grace*/) {
   ending_ = true;
   timer_.arm(launcher_.loop().now());
 }
 
-void FakeChild::on_timer() {
+void ScriptedChild::on_timer() {
   if (!started_) {
     started_ = true;
     events_.on_started(1);
@@ -97,8 +97,9 @@ void FakeChild::on_timer() {
   }
 }
 
-std::unique_ptr<ChildLink> FakeLauncher::launch(const LaunchSpec& /*spec*/, ChildEvents& events) {
-  return std::make_unique<FakeChild>(*this, events);
+std::unique_ptr<ChildLink> ScriptedLauncher::launch(const LaunchSpec& /*spec*/,
+                                                    ChildEvents& events) {
+  return std::make_unique<ScriptedChild>(*this, events);
 }
 
 }  // namespace stdgate::test

@@ -1,4 +1,4 @@
-// FakeChild: a child without a process, whose methods do what a test needs:
+// ScriptedChild: a child without a process, whose methods do what a test needs:
 //   echo    answers its params           hold    answers when the test says so
 //   events  {"n":N}: N notifications `tick`, then its result
 //   fail    answers an error             big     {"size":N}: a string of N bytes
@@ -17,12 +17,12 @@
 
 namespace stdgate::test {
 
-class FakeLauncher;
+class ScriptedLauncher;
 
-class FakeChild final : public ChildLink {
+class ScriptedChild final : public ChildLink {
  public:
-  FakeChild(FakeLauncher& launcher, ChildEvents& events);
-  ~FakeChild() override;
+  ScriptedChild(ScriptedLauncher& launcher, ChildEvents& events);
+  ~ScriptedChild() override;
 
   void write(std::span<const std::string_view> parts) override;
   [[nodiscard]] size_t unsent_bytes() const override { return 0; }
@@ -39,7 +39,7 @@ class FakeChild final : public ChildLink {
   void on_line(std::string line);
   void on_timer();
 
-  FakeLauncher& launcher_;
+  ScriptedLauncher& launcher_;
   ChildEvents& events_;
   EnvelopeParser parser_;
   Timer timer_;
@@ -49,13 +49,13 @@ class FakeChild final : public ChildLink {
   bool ending_ = false;
 };
 
-class FakeLauncher final : public ChildLauncher {
+class ScriptedLauncher final : public ChildLauncher {
  public:
-  explicit FakeLauncher(Loop& loop) : loop_(loop) {}
+  explicit ScriptedLauncher(Loop& loop) : loop_(loop) {}
   std::unique_ptr<ChildLink> launch(const LaunchSpec& spec, ChildEvents& events) override;
 
   [[nodiscard]] Loop& loop() { return loop_; }
-  std::vector<FakeChild*> children;  // that exist
+  std::vector<ScriptedChild*> children;  // that exist
 
  private:
   Loop& loop_;

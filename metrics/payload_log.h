@@ -1,0 +1,31 @@
+// PayloadLog: the observer that writes the messages themselves, for those who look for a fault.
+//
+// Owner: the composition root, which adds it only with log.payloads. One line a message and
+// direction; members named in log.redact are hidden at any depth, and what is longer than
+// log.payload_limit is cut.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gateway/base/log.h"
+#include "gateway/config/config.h"
+#include "gateway/observer.h"
+
+namespace stdgate {
+
+class PayloadLog final : public Observer {
+ public:
+  PayloadLog(Log& log, const LogConfig& config) : log_(log), config_(config) {}
+
+  void on_backend(BackendId backend, std::string_view name) override;
+  void on_message(BackendId backend, Direction direction,
+                  std::span<const std::string_view> parts) override;
+
+ private:
+  Log& log_;
+  const LogConfig& config_;
+  std::vector<std::string> backends_;  // by BackendId
+};
+
+}  // namespace stdgate

@@ -1,0 +1,139 @@
+// The admin listener: probes and the state of things, as they are at that moment.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/integration/harness/setups.h"
+
+namespace stdgate::harness {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Admin, HealthIsWhetherTheProcessRuns) {
+  GatewayProcess gateway(serve_one({"/nonexistent/program"}, "pool: { min: 1 }"));
+  HttpClient admin(gateway.admin_url());
+  const HttpResponse health = admin.get("/healthz");
+  EXPECT_EQ(health.status, 200);
+  EXPECT_EQ(health.body, "ok\n");
+  admin.send_request("HEAD", "/healthz", "", {});
+  EXPECT_EQ(admin.read_response_to_head().status, 200);
+}
+
+TEST(Admin, ReadyWhenTheMinimumOfChildrenIs) {
+  // Gets ready when the test lets it: by a file in its folder.
+  const std::string script = "until [ -e go ]; do sleep 0.01; done; exec '" + puppet()[0] + "' mcp";
+  GatewayProcess gateway(serve_one(shell(script), "protocol: mcp, pool: { min: 1, max: 1 }"));
+  HttpClient admin(gateway.admin_url());
+  const HttpResponse early = admin.get("/readyz");
+  EXPECT_EQ(early.status, 503);
+  EXPECT_EQ(early.header("content-type"), "application/json");
+  EXPECT_FALSE(JsonValue(early.body).flag("/ready"));
+  EXPECT_EQ(JsonValue(early.body).text("/backends/main/reason"), "no child is ready yet");
+  EXPECT_EQ(children_in(state_of(gateway), "starting"), 1U);
+
+  std::ofstream(gateway.folder() / "go") << "go";
+  EXPECT_TRUE(eventually("it is ready", [&] { return admin.get("/readyz").status == 200; }));
+  const JsonValue ready(admin.get("/readyz").body);
+  EXPECT_TRUE(ready.flag("/ready"));
+  EXPECT_TRUE(ready.flag("/backends/main/ready"));
+  EXPECT_FALSE(ready.has("/backends/main/reason"));
+}
+
+TEST(Admin, NotReadyWhileABackendFailsAndReadyAgainAfterwards) {
+  const std::string script = "[ -e go ] || exit 5; exec '" + puppet()[0] + "'";
+  GatewayProcess gateway(serve({backend("main", shell(script),
+                                        "default: true, pool: { min: 1, max: 1, backoff_min: 1ms, "
+                                        "backoff_max: 5ms, breaker_failures: 2 }"),
+                                backend("other", demo_server())}));
+  HttpClient admin(gateway.admin_url());
+  EXPECT_TRUE(eventually("the breaker is open",
+                         [&] { return state_of(gateway).flag("/backends/0/breaker_open"); }));
+  const HttpResponse failing = admin.get("/readyz");
+  EXPECT_EQ(failing.status, 503);
+  EXPECT_THAT(JsonValue(failing.body).text("/backends/main/reason"),
+              HasSubstr("exited with code 5"));
+  EXPECT_TRUE(JsonValue(failing.body).flag("/backends/other/ready"));
+  EXPECT_GE(state_of(gateway).number("/backends/0/failures_in_a_row"), 2);
+  std::ofstream(gateway.folder() / "go") << "go";
+  EXPECT_TRUE(eventually("it is ready", [&] { return admin.get("/readyz").status == 200; }));
+  HttpClient client = gateway.connect();
+  EXPECT_EQ(call(client, "cwd").status, 200);
+  EXPECT_FALSE(state_of(gateway).flag("/backends/0/breaker_open"));
+}
+
+TEST(Admin, NotReadyWhileDraining) {
+  GatewayProcess gateway(serve_one(demo_server()));
+  HttpClient client = gateway.connect();
+  client.send_request("POST", "/rpc", request("sleep", "[1000]"), {});
+  await_in_flight(gateway, 1);
+  HttpClient admin(gateway.admin_url());
+  gateway.signal(SIGTERM);
+  EXPECT_TRUE(eventually("it is draining", [&] { return admin.get("/readyz").status == 503; }));
+  EXPECT_EQ(JsonValue(admin.get("/readyz").body).text("/reason"), "shutting down");
+  EXPECT_TRUE(state_of(gateway).flag("/draining"));
+  EXPECT_EQ(admin.get("/healthz").status, 200);
+  EXPECT_EQ(admin.get("/metrics").status, 200);
+  EXPECT_EQ(client.read_response().status, 200);
+  client.close();
+  EXPECT_EQ(gateway.wait_for_exit().value().code, 0);
+}
+
+TEST(Admin, StateIsWhatGoesOn) {
+  GatewayProcess gateway(
+      serve({backend("main", puppet(),
+                     "default: true, pool: { min: 1, max: 1, max_in_flight: 2, queue: 10 }"),
+             backend("second", demo_server())}));
+  await_children(gateway, 1);
+  HttpClient first = gateway.connect();
+  const double pid = JsonValue(call(first, "pid").body).number("/result");
+  std::vector<HttpClient> hanging;
+  const std::string question = request("hang", "[\"waits\"]");
+  for (int i = 0; i < 5; ++i) {
+    hanging.push_back(gateway.connect());
+    hanging.back().send_request("POST", "/rpc", question, {});
+  }
+  EXPECT_TRUE(eventually("three calls wait",
+                         [&] { return state_of(gateway).number("/backends/0/queued") == 3; }));
+  const JsonValue state = state_of(gateway);
+  EXPECT_THAT(state.text("/version"), testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
+  EXPECT_GT(state.number("/uptime_seconds"), 0);
+  EXPECT_FALSE(state.flag("/draining"));
+  EXPECT_EQ(state.number("/connections"), 6);
+  ASSERT_EQ(state.size("/backends"), 2U);
+  EXPECT_EQ(state.text("/backends/0/name"), "main");
+  EXPECT_TRUE(state.flag("/backends/0/ready"));
+  EXPECT_EQ(state.number("/backends/0/in_flight"), 2);
+  EXPECT_EQ(state.number("/backends/0/queued_bytes"), 3 * question.size());
+  EXPECT_EQ(state.number("/backends/0/failures_in_a_row"), 0);
+  ASSERT_EQ(state.size("/backends/0/children"), 1U);
+  EXPECT_EQ(state.number("/backends/0/children/0/pid"), pid);
+  EXPECT_EQ(state.text("/backends/0/children/0/state"), "busy");
+  EXPECT_EQ(state.number("/backends/0/children/0/in_flight"), 2);
+  EXPECT_EQ(state.number("/backends/0/children/0/calls"), 3);
+  EXPECT_EQ(state.number("/backends/0/children/0/number"), 1);
+  EXPECT_EQ(state.text("/backends/1/name"), "second");
+  EXPECT_EQ(state.size("/backends/1/children"), 0U);
+  EXPECT_EQ(gateway.metrics().sum("stdgate_requests_in_flight", {{"backend", "main"}}), 5);
+}
+
+TEST(Admin, HasItsOwnPathsOnly) {
+  GatewayProcess gateway(serve_one(demo_server()));
+  HttpClient admin(gateway.admin_url());
+  EXPECT_EQ(admin.get("/rpc").status, 404);
+  EXPECT_THAT(admin.get("/nothing").body, HasSubstr("/debug/state"));
+  EXPECT_THAT(admin.get("/").body, HasSubstr("/readyz"));
+  HttpClient client = gateway.connect();
+  for (const char* path : {"/healthz", "/readyz", "/metrics", "/debug/state"}) {
+    EXPECT_EQ(client.get(path).status, 404) << path;
+  }
+  admin.send_request("POST", "/metrics", "", {});
+  EXPECT_EQ(admin.read_response().status, 405);
+}
+
+}  // namespace
+}  // namespace stdgate::harness

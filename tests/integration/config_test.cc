@@ -1,0 +1,213 @@
+// The command line and the configuration, as a user types them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tests/integration/harness/program_run.h"
+#include "tests/integration/harness/setups.h"
+
+namespace stdgate::harness {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+constexpr int kUsageError = 2;
+constexpr int kCouldNotStart = 1;
+
+TEST(Check, PrintsTheResolvedConfigurationWithoutSecrets) {
+  const TemporaryFolder folder;
+  folder.write("gateway.yaml",
+               "backends:\n"
+               "  one:\n"
+               "    command: [\"stdgate\", \"demo-server\"]\n"
+               "    protocol: jsonrpc\n"
+               "    env: { API_TOKEN: \"hunter2\", MODE: fast }\n"
+               "    timeout: ${UNSET_TIMEOUT:-1500ms}\n");
+  const ProgramRun run = run_stdgate(folder, {"check"});
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_EQ(run.err, "");
+  EXPECT_THAT(run.out, AllOf(HasSubstr("timeout: 1500ms"), HasSubstr("MODE: \"fast\""),
+                             HasSubstr("127.0.0.1:8080"), HasSubstr("max_in_flight: 256"),
+                             Not(HasSubstr("hunter2"))));
+  // What it prints is a configuration again.
+  folder.write("again.yaml", run.out);
+  const ProgramRun again = run_stdgate(folder, {"check", "--config", "again.yaml"});
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(again.out, run.out);
+}
+
+TEST(Check, TellsAllErrorsAtOnceWithPlaceAndSuggestion) {
+  const TemporaryFolder folder;
+  folder.write("bad.yaml",
+               "lisen: [\"127.0.0.1:1\"]\n"
+               "backends:\n"
+               "  one:\n"
+               "    command: \"npx server\"\n"
+               "    pool: { mx: 3, min: many }\n"
+               "    timeout: 5 parsecs\n"
+               "    env: { A: \"${NOT_SET_ANYWHERE}\" }\n");
+  const ProgramRun run = run_stdgate(folder, {"check", "--config", "bad.yaml"});
+  EXPECT_EQ(run.exit_code, kUsageError);
+  EXPECT_EQ(run.out, "");
+  for (const char* line :
+       {"bad.yaml:1:1: lisen: ", "bad.yaml:4:14: backends.one.command: ",
+        "bad.yaml:5:13: backends.one.pool.mx: ", "bad.yaml:5:25: backends.one.pool.min: ",
+        "bad.yaml:6:14: backends.one.timeout: ", "bad.yaml:7:15: backends.one.env.A: "}) {
+    EXPECT_THAT(run.err, HasSubstr(line));
+  }
+  EXPECT_THAT(run.err, AllOf(HasSubstr("listen"), HasSubstr("max"), HasSubstr("NOT_SET_ANYWHERE"),
+                             HasSubstr("[\"npx\", \"server\"]")));
+  EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 6);
+  // Serving says the same.
+  const ProgramRun serving = run_stdgate(folder, {"--config", "bad.yaml"});
+  EXPECT_EQ(serving.exit_code, kUsageError);
+  EXPECT_EQ(serving.err, run.err);
+}
+
+TEST(CommandLine, WhatIsMissingOrMistypedIsSaid) {
+  const TemporaryFolder folder;
+  struct Case {
+    std::vector<std::string> arguments;
+    const char* text;
+  };
+  const Case cases[] = {
+      {{}, "no command, no --config, and no gateway.yaml here"},
+      {{"--config", "nothing.yaml"}, "cannot read nothing.yaml: No such file or directory"},
+      {{"--confg", "x"}, "did you mean --config?"},
+      {{"demo-sever"}, "demo-sever"},
+      {{"npx", "server"}, "did you mean: stdgate -- npx server"},
+      {{"--"}, "a command must follow --"},
+      {{"--max", "none", "--", "cat"}, "--max: "},
+      {{"--max", "3"}, "--max goes with a command"},
+  };
+  for (const Case& given : cases) {
+    const ProgramRun run = run_stdgate(folder, given.arguments);
+    EXPECT_EQ(run.exit_code, kUsageError) << given.text;
+    EXPECT_THAT(run.err, AllOf(StartsWith("stdgate: "), HasSubstr(given.text)));
+    EXPECT_EQ(run.out, "");
+  }
+}
+
+TEST(CommandLine, HelpAndVersionGoToStdout) {
+  const TemporaryFolder folder;
+  for (const char* flag : {"--help", "-h"}) {
+    const ProgramRun help = run_stdgate(folder, {flag});
+    EXPECT_EQ(help.exit_code, 0);
+    EXPECT_EQ(help.err, "");
+    EXPECT_THAT(help.out, AllOf(HasSubstr("Usage:"), HasSubstr("Examples:"), HasSubstr("--listen"),
+                                HasSubstr("demo-server")));
+  }
+  const ProgramRun version = run_stdgate(folder, {"--version"});
+  EXPECT_EQ(version.exit_code, 0);
+  EXPECT_THAT(version.out, testing::MatchesRegex("stdgate [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+}
+
+TEST(CommandLine, AddressInUseIsSaid) {
+  GatewayProcess gateway(serve_one(demo_server()));
+  const std::string address = gateway.url().substr(std::string("http://").size());
+  const TemporaryFolder folder;
+  const ProgramRun run = run_stdgate(folder, {"--listen", address, "--admin", "off", "--", "cat"});
+  EXPECT_EQ(run.exit_code, kCouldNotStart);
+  EXPECT_THAT(run.err,
+              AllOf(HasSubstr("stdgate: cannot listen on " + address), HasSubstr("in use")));
+  EXPECT_EQ(run.out, "");
+}
+
+TEST(CommandLine, OneCommandIsServedAsMcp) {
+  GatewaySetup setup;
+  setup.arguments = {"--listen",     "127.0.0.1:0", "--admin", "127.0.0.1:0",
+                     "--log-format", "json",        "--"};
+  for (const std::string& word : puppet("mcp")) setup.arguments.push_back(word);
+  GatewayProcess gateway(setup);
+  EXPECT_THAT(gateway.output(),
+              AllOf(HasSubstr("POST " + gateway.url() + "/rpc"), HasSubstr("/metrics")));
+  HttpClient client = gateway.connect();
+  const HttpResponse response = call(client, "tools/list");
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(JsonValue(response.body).text("/result/tools/0/name"), "fail");
+  EXPECT_EQ(state_of(gateway).text("/backends/0/name"), "puppet_child");
+}
+
+TEST(CommandLine, FlagsConfigureTheCommand) {
+  GatewaySetup setup;
+  setup.arguments = {"--listen", "127.0.0.1:0", "--listen",      "unix:@DIR@/socket",
+                     "--admin",  "off",         "--protocol",    "jsonrpc",
+                     "--name",   "mine",        "--env",         "A=b=c",
+                     "--cwd",    "/usr",        "--env-inherit", "NOTHING",
+                     "--"};
+  for (const std::string& word : puppet()) setup.arguments.push_back(word);
+  setup.listeners = 2;
+  setup.admin = false;
+  GatewayProcess gateway(setup);
+  HttpClient client = gateway.connect(1);
+  EXPECT_EQ(call(client, "cwd").body, result("1", "\"/usr\""));
+  EXPECT_EQ(call(client, "env").body, result("1", "[\"A=b=c\"]"));
+  EXPECT_EQ(client.post("/mine/rpc", request("cwd")).status, 200);
+}
+
+TEST(Config, TcpAndUnixListenersServeTheSame) {
+  GatewaySetup setup = serve_one(
+      demo_server(), "", "listen: [\"127.0.0.1:0\", \"[::1]:0\", \"unix:@DIR@/gate.sock\"]");
+  setup.listeners = 3;
+  GatewayProcess gateway(setup);
+  for (size_t i = 0; i < 3; ++i) {
+    HttpClient client = gateway.connect(i);
+    EXPECT_EQ(call(client, "math/add", "[1,2]").body, result("1", "3")) << gateway.url(i);
+  }
+  const std::filesystem::path socket = gateway.folder() / "gate.sock";
+  EXPECT_EQ(gateway.url(2), "unix:" + socket.string());
+  EXPECT_TRUE(std::filesystem::is_socket(socket));
+  gateway.signal(SIGTERM);
+  EXPECT_EQ(gateway.wait_for_exit().value().code, 0);
+  EXPECT_FALSE(std::filesystem::exists(socket));
+}
+
+TEST(Config, BackendsHaveTheirNamesAndOneTheRoot) {
+  GatewayProcess gateway(
+      serve({backend("add", demo_server()), backend("puppet", puppet(), "default: true"),
+             backend("echo", rogue({"rpc"}))}));
+  HttpClient client = gateway.connect();
+  EXPECT_EQ(client.post("/add/rpc", request("math/add", "[1,2]")).body, result("1", "3"));
+  EXPECT_EQ(client.post("/echo/rpc", request("any", "[1]")).body, result("1", "[1]"));
+  const std::string folder = '"' + gateway.folder().string() + '"';
+  EXPECT_EQ(client.post("/puppet/rpc", request("cwd")).body, result("1", folder));
+  EXPECT_EQ(client.post("/rpc", request("cwd")).body, result("1", folder));
+  EXPECT_THAT(client.get("/").body, AllOf(HasSubstr("/add/rpc"), HasSubstr("/echo/rpc/stream")));
+  EXPECT_EQ(client.post("/nobody/rpc", request("cwd")).status, 404);
+}
+
+TEST(Config, WithoutADefaultTheRootServesNothing) {
+  GatewayProcess gateway(serve({backend("a", demo_server()), backend("b", demo_server())}));
+  const std::string question = request("math/add", "[1,2]");
+  EXPECT_EQ(gateway.connect().post("/rpc", question).status, 404);
+  EXPECT_EQ(gateway.connect().post("/a/rpc", question).status, 200);
+}
+
+TEST(Config, ConnectionsBeyondTheLimitAreTurnedAway) {
+  GatewayProcess gateway(serve_one(demo_server(), "", "limits: { connections: 3 }"));
+  std::vector<HttpClient> clients;
+  for (int i = 0; i < 3; ++i) {
+    clients.push_back(gateway.connect());
+    EXPECT_EQ(call(clients.back(), "math/add", "[1,2]").status, 200);
+  }
+  HttpClient surplus = gateway.connect();
+  EXPECT_EQ(surplus.read_response().status, 503);
+  EXPECT_TRUE(surplus.closed_within(Millis(1000)));
+  surplus.close();
+  clients.pop_back();
+  EXPECT_TRUE(eventually("there is room again",
+                         [&] { return state_of(gateway).number("/connections") == 2; }));
+  HttpClient next = gateway.connect();
+  EXPECT_EQ(call(next, "math/add", "[1,2]").status, 200);
+}
+
+}  // namespace
+}  // namespace stdgate::harness

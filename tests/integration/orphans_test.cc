@@ -1,0 +1,125 @@
+// Nothing that a gateway has started outlives its reason: every kind of process, every kind of end.
+// Processes are counted by the test's folder, in which, or for which, they all were started.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <ostream>
+#include <string>
+#include <tuple>
+
+#include "tests/integration/harness/setups.h"
+
+namespace stdgate::harness {
+namespace {
+
+constexpr Millis kGrace = Millis(200);
+constexpr Millis kAfterKill = Millis(2000);
+constexpr Millis kAfterAsking = 2 * kGrace + Millis(1000);
+
+// What a backend runs. All of them answer calls.
+struct Family {
+  std::string name;
+  Command command;
+  size_t processes;  // the guard included
+  size_t adopted;    // of them: direct children of the guard, which adopts what detaches itself
+};
+
+// `script` knows rogue_child as "$0".
+Command script(const std::string& text) { return {"/bin/sh", "-c", text, rogue({})[0]}; }
+
+const Family kFamilies[] = {
+    {"plain", rogue({"rpc"}), 2, 1},
+    {"stubborn", rogue({"stubborn"}), 2, 1},
+    {"stubborn_grandchild", script("\"$0\" stubborn </dev/null >/dev/null & exec \"$0\" rpc"), 3,
+     1},
+    {"shell_with_jobs", script("sleep 600 & (sleep 600 &) ; \"$0\" rpc; sleep 600"), 5, 2},
+    {"daemon", rogue({"grandchild"}), 3, 2},
+};
+
+void PrintTo(const Family& family, std::ostream* out) { *out << family.name; }
+
+// How it ends.
+struct End {
+  std::string name;
+  std::string pool;
+  Millis limit;
+  void (*bring)(GatewayProcess& gateway);
+};
+
+void PrintTo(const End& end, std::ostream* out) { *out << end.name; }
+
+// The guard of the only child: the gateway's only child process.
+pid_t guard_of(const GatewayProcess& gateway) {
+  const std::vector<ProcessInfo> guards = children_of(gateway.pid());
+  EXPECT_EQ(guards.size(), 1U) << describe(guards);
+  return guards.at(0).pid;
+}
+
+void end_politely(GatewayProcess& gateway) {
+  gateway.signal(SIGTERM);
+  const auto status = gateway.wait_for_exit(kAfterAsking);
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->code, 0);
+  EXPECT_EQ(describe(gateway.descendants()), "");  // it has waited for them
+}
+
+void kill_gateway(GatewayProcess& gateway) {
+  gateway.signal(SIGKILL);
+  gateway.wait_for_exit();
+}
+
+void kill_guard(GatewayProcess& gateway) { kill(guard_of(gateway), SIGKILL); }
+
+void kill_command(GatewayProcess& gateway) {
+  const JsonValue state = state_of(gateway);
+  kill(static_cast<pid_t>(state.number("/backends/0/children/0/pid")), SIGKILL);
+}
+
+void wait_for_idleness(GatewayProcess& /*gateway*/) {}
+
+const End kEnds[] = {
+    {"gateway_asked", "idle_timeout: 1h", Millis(0), end_politely},
+    {"gateway_killed", "idle_timeout: 1h", kAfterKill, kill_gateway},
+    {"guard_killed", "idle_timeout: 1h", kAfterKill, kill_guard},
+    {"command_killed", "idle_timeout: 1h", kAfterKill, kill_command},
+    {"child_idle", "idle_timeout: 300ms", Millis(300) + kAfterAsking, wait_for_idleness},
+};
+
+class Orphans : public testing::TestWithParam<std::tuple<Family, End>> {};
+
+TEST_P(Orphans, NothingIsLeft) {
+  const auto& [family, end] = GetParam();
+  GatewayProcess gateway(
+      serve_one(family.command, "pool: { max: 1, grace: 200ms, " + end.pool + " }"));
+  HttpClient client = gateway.connect();
+  ASSERT_EQ(call(client, "any").status, 200);
+  ASSERT_TRUE(eventually("all of the family runs",
+                         [&] { return gateway.descendants().size() == family.processes; }));
+  client.close();
+  end.bring(gateway);
+  EXPECT_TRUE(eventually(
+      "all are gone", [&] { return gateway.descendants().empty(); }, end.limit))
+      << describe(gateway.descendants());
+}
+
+std::string name_of(const testing::TestParamInfo<Orphans::ParamType>& info) {
+  return std::get<0>(info.param).name + "_" + std::get<1>(info.param).name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, Orphans,
+                         testing::Combine(testing::ValuesIn(kFamilies), testing::ValuesIn(kEnds)),
+                         name_of);
+
+TEST(OrphansAtStart, CommandThatIsStillStartingIsEndedToo) {
+  // Never answers the handshake, and lets nothing disturb it.
+  GatewayProcess gateway(serve_one(script("trap '' TERM; sleep 600 & sleep 600; sleep 600"),
+                                   "protocol: mcp, pool: { min: 2, max: 2, grace: 200ms }"));
+  ASSERT_TRUE(eventually("both run", [&] { return gateway.descendants().size() == 8; }));
+  kill_gateway(gateway);
+  EXPECT_TRUE(eventually(
+      "all are gone", [&] { return gateway.descendants().empty(); }, kAfterKill));
+}
+
+}  // namespace
+}  // namespace stdgate::harness

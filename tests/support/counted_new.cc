@@ -1,0 +1,29 @@
+#include "tests/support/counted_new.h"
+
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+size_t count = 0;
+
+void* counted_malloc(size_t size) {
+  ++count;
+  if (void* memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+
+}  // namespace
+
+void* operator new(size_t size) { return counted_malloc(size); }
+void* operator new[](size_t size) { return counted_malloc(size); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t /*size*/) noexcept { std::free(memory); }
+void operator delete[](void* memory, size_t /*size*/) noexcept { std::free(memory); }
+
+namespace stdgate::test {
+
+size_t allocation_count() { return count; }
+
+}  // namespace stdgate::test

@@ -1,0 +1,11 @@
+// Counts the allocations of the program that it is linked into. A source of its own: in one with
+// callers the compiler would see through operator new and warn.
+#pragma once
+
+#include <cstddef>
+
+namespace stdgate::test {
+
+size_t allocation_count();
+
+}  // namespace stdgate::test

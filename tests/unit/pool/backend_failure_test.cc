@@ -1,0 +1,343 @@
+// Backend: children that die, do not start, or keep doing so.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/support/fake_child.h"
+
+namespace stdgate {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using test::BackendBench;
+using test::FakeChild;
+using test::FakeClient;
+
+BackendOptions children(uint32_t min, uint32_t max) {
+  BackendOptions options = test::plain_options();
+  options.config.timeout = seconds(600);
+  options.config.pool.min = min;
+  options.config.pool.max = max;
+  options.config.pool.max_in_flight = 4;
+  options.config.pool.start_timeout = seconds(5);
+  options.config.pool.backoff_min = milliseconds(100);
+  options.config.pool.backoff_max = seconds(30);
+  options.config.pool.breaker_failures = 3;
+  return options;
+}
+
+TEST(BackendDeath, EachCallIsAnsweredAtOnceWithTheCause) {
+  struct Case {
+    ExitStatus::Kind kind;
+    int value;
+    std::string text;
+    ExitReason reason;
+  };
+  const std::vector<Case> cases = {
+      {ExitStatus::Kind::exited, 3, "the child exited with code 3", ExitReason::exit_nonzero},
+      {ExitStatus::Kind::exited, 0, "the child exited with code 0", ExitReason::exit_zero},
+      {ExitStatus::Kind::signaled, 9, "the child was killed by signal 9 (SIGKILL)",
+       ExitReason::signal},
+      {ExitStatus::Kind::signaled, 63, "the child was killed by signal 63", ExitReason::signal},
+  };
+  for (const Case& c : cases) {
+    BackendBench bench(children(1, 1));
+    FakeClient client(bench.origins);
+    FakeChild& child = bench.start_child();
+    bench.call(client, "\"x\"", 1);
+    bench.call(client, "null", 2);
+    if (c.kind == ExitStatus::Kind::exited) {
+      child.exit(c.value);
+    } else {
+      child.die(c.value);
+    }
+    const std::string tail = R"(,"error":{"code":-32004,"message":")" + c.text + "\"}}";
+    const std::vector<std::string> expected = {R"({"jsonrpc":"2.0","id":"x")" + tail,
+                                               R"({"jsonrpc":"2.0","id":null)" + tail};
+    EXPECT_EQ(client.texts(), expected);
+    EXPECT_EQ(client.answers[0].fault, Fault::child_failed);
+    EXPECT_EQ(bench.observer.exits, std::vector<ExitReason>{c.reason});
+    EXPECT_EQ(bench.observer.records.at(0).outcome, "child_failed");
+    EXPECT_EQ(bench.status().in_flight, 0U);
+  }
+}
+
+TEST(BackendDeath, TheQueueIsServedByTheNextChild) {
+  BackendBench bench(children(1, 1));
+  FakeClient client(bench.origins);
+  bench.start_child();
+  for (Tag tag = 0; tag < 6; ++tag) bench.call(client, "1", tag);
+  bench.child(0).die(11);
+  EXPECT_EQ(client.answers.size(), 4U);
+  EXPECT_EQ(bench.status().queued, 2U);
+  EXPECT_EQ(bench.launcher.launched(), 1U) << "not before the backoff has passed";
+  bench.advance(milliseconds(49));
+  EXPECT_EQ(bench.launcher.launched(), 1U);
+  bench.advance(milliseconds(51));
+  ASSERT_EQ(bench.launcher.launched(), 2U);
+  FakeChild& next = bench.start_child();
+  for (const std::string& id : next.take_ids()) next.answer(id);
+  ASSERT_EQ(client.answers.size(), 6U);
+  EXPECT_FALSE(client.answers[5].fault.has_value());
+  const std::vector<StartReason> starts = {StartReason::minimum, StartReason::restart};
+  EXPECT_EQ(bench.observer.starts, starts);
+}
+
+TEST(BackendDeath, TouchesNoCallOfAnotherChild) {
+  BackendBench bench(children(2, 2));
+  FakeClient client(bench.origins);
+  bench.child(0).start();
+  bench.child(1).start();
+  for (Tag tag = 0; tag < 4; ++tag) bench.call(client, "1", tag);
+  bench.child(0).die(9);
+  EXPECT_EQ(client.answers.size(), 2U);
+  for (const std::string& id : bench.child(1).take_ids()) bench.child(1).answer(id);
+  ASSERT_EQ(client.answers.size(), 4U);
+  EXPECT_FALSE(client.answers[3].fault.has_value());
+}
+
+TEST(BackendDeath, AnAnswerBeforeTheEndCounts) {
+  BackendBench bench(children(1, 1));
+  FakeClient client(bench.origins);
+  FakeChild& child = bench.start_child();
+  bench.call(client);
+  child.output(R"({"jsonrpc":"2.0","result":1,"id":)" + child.take_ids().at(0) + "}");
+  EXPECT_TRUE(client.answers.empty()) << "the line is not complete";
+  child.close_output();
+  ASSERT_EQ(client.answers.size(), 1U);
+  EXPECT_FALSE(client.answers[0].fault.has_value());
+  child.exit(0);
+  EXPECT_EQ(client.answers.size(), 1U);
+}
+
+TEST(BackendDeath, ClosedOutputIsAnEndThatMayComeLate) {
+  BackendBench bench(children(1, 1));
+  FakeClient client(bench.origins);
+  FakeChild& child = bench.start_child();
+  bench.call(client, "1", 1);
+  child.close_output();
+  bench.call(client, "2", 2);
+  EXPECT_EQ(child.take_ids().size(), 1U) << "nobody would read the answer";
+  EXPECT_EQ(child.ends(), std::vector<Duration>{bench.backend.grace()});
+  bench.advance(milliseconds(100));
+  EXPECT_EQ(child.ends().back(), Duration{0});
+  child.die(9);
+  ASSERT_EQ(client.answers.size(), 1U);
+  EXPECT_NE(client.answers[0].text.find("the child closed its output"), std::string::npos);
+  EXPECT_EQ(bench.observer.exits, std::vector<ExitReason>{ExitReason::broken_output});
+  EXPECT_EQ(bench.status().queued, 1U);
+}
+
+TEST(BackendDeath, ClosedOutputFollowedByItsExitSaysWhy) {
+  BackendBench bench(children(1, 1));
+  FakeClient client(bench.origins);
+  FakeChild& child = bench.start_child();
+  bench.call(client);
+  child.close_output();
+  child.exit(7);
+  EXPECT_NE(client.answers.at(0).text.find("exited with code 7"), std::string::npos);
+  EXPECT_EQ(bench.observer.exits, std::vector<ExitReason>{ExitReason::exit_nonzero});
+}
+
+// --- Starts that fail ------------------------------------------------------------------------
+
+TEST(BackendStart, AFailureFailsWhatWaitsAtOnce) {
+  BackendOptions options = children(0, 1);
+  options.config.expose_fault_details = true;
+  BackendBench bench(options);
+  FakeClient client(bench.origins);
+  bench.call(client, "1");
+  bench.send(client, R"({"jsonrpc":"2.0","method":"note"})");
+  bench.call(client, "2");
+  bench.child(0).fail_to_start("exec: no such file");
+  ASSERT_EQ(client.answers.size(), 2U);
+  EXPECT_EQ(client.answers[0].text,
+            R"({"jsonrpc":"2.0","id":1,"error":{"code":-32004,"message":)"
+            R"("the child could not be started",)"
+            R"("data":{"detail":"could not be started: exec: no such file"}}})");
+  EXPECT_EQ(client.answers[1].fault, Fault::child_failed);
+  EXPECT_EQ(bench.observer.dropped[DropReason::overloaded], 1) << "the notification";
+  EXPECT_EQ(bench.observer.exits, std::vector<ExitReason>{ExitReason::start_failed});
+  EXPECT_EQ(bench.status().queued_bytes, 0U);
+}
+
+TEST(BackendStart, CaughtTextStaysInTheLogUnlessAskedFor) {
+  BackendBench bench(children(0, 1));
+  FakeClient client(bench.origins);
+  bench.call(client);
+  bench.child(0).fail_to_start("exec: /secret/path");
+  EXPECT_EQ(client.answers.at(0).text.find("secret"), std::string::npos);
+  EXPECT_NE(bench.observer.records.at(0).detail.find("/secret/path"), std::string::npos);
+}
+
+TEST(BackendStart, AChildThatTakesTooLongIsEnded) {
+  BackendBench bench(children(0, 1));
+  FakeClient client(bench.origins);
+  bench.call(client);
+  bench.advance(seconds(5) - Duration{1});
+  EXPECT_TRUE(bench.child(0).ends().empty());
+  bench.advance(Duration{1});
+  EXPECT_EQ(bench.child(0).ends(), std::vector<Duration>{Duration{0}});
+  bench.child(0).start();
+  EXPECT_TRUE(bench.child(0).take_lines().empty()) << "too late";
+  bench.child(0).die(9);
+  EXPECT_NE(client.answers.at(0).text.find("did not get ready in time"), std::string::npos);
+  EXPECT_EQ(bench.observer.exits, std::vector<ExitReason>{ExitReason::start_timeout});
+}
+
+TEST(BackendStart, AFailureWhileAnotherChildLivesLeavesTheQueue) {
+  BackendBench bench(children(1, 2));
+  FakeClient client(bench.origins);
+  bench.start_child();
+  for (Tag tag = 0; tag < 5; ++tag) bench.call(client, "1", tag);
+  ASSERT_EQ(bench.launcher.launched(), 2U);
+  bench.child(1).fail_to_start("fork");
+  EXPECT_TRUE(client.answers.empty());
+  EXPECT_EQ(bench.status().queued, 1U);
+  bench.child(0).answer(bench.child(0).take_ids().at(0));
+  EXPECT_EQ(bench.status().queued, 0U);
+}
+
+// --- The breaker -----------------------------------------------------------------------------
+
+// Lets the newest child fail, and time pass until the next one is launched.
+void fail_next_start(BackendBench& bench) {
+  ASSERT_TRUE(bench.child(bench.launcher.launched() - 1).running());
+  bench.child(bench.launcher.launched() - 1).exit(1);
+  const size_t before = bench.launcher.launched();
+  const TimePoint limit = bench.clock.now() + seconds(31);
+  while (bench.launcher.launched() == before && bench.clock.now() < limit) {
+    bench.advance(milliseconds(10));
+  }
+  ASSERT_EQ(bench.launcher.launched(), before + 1) << "no further start";
+}
+
+TEST(BackendBreaker, OpensRefusesTriesAndCloses) {
+  BackendBench bench(children(0, 4));
+  FakeClient client(bench.origins);
+  bench.call(client);
+  bench.child(0).exit(1);
+  EXPECT_EQ(client.answers.at(0).fault, Fault::child_failed);
+  for (int failures = 2; failures <= 3; ++failures) {
+    bench.call(client);
+    bench.advance(seconds(1));
+    bench.child(bench.launcher.launched() - 1).exit(1);
+  }
+  ASSERT_EQ(bench.launcher.launched(), 3U);
+  EXPECT_TRUE(bench.status().breaker_open);
+  EXPECT_FALSE(bench.status().ready);
+  EXPECT_EQ(bench.status().reason, "the child exited with code 1");
+  EXPECT_EQ(bench.status().failures, 3U);
+
+  client.answers.clear();
+  bench.call(client);
+  ASSERT_EQ(client.answers.size(), 1U);
+  EXPECT_EQ(client.answers[0].fault, Fault::overloaded);
+  EXPECT_GE(client.answers[0].retry_after, Duration(seconds(1)));
+  EXPECT_EQ(bench.send(client, R"({"jsonrpc":"2.0","method":"note"})"),
+            Admission::refused_overloaded);
+  EXPECT_EQ(bench.launcher.launched(), 3U) << "a refused call starts nothing";
+
+  bench.advance(milliseconds(400));
+  ASSERT_EQ(bench.launcher.launched(), 4U) << "a trial, without a call";
+  bench.call(client);
+  EXPECT_EQ(client.answers.size(), 2U) << "refused while the trial lasts";
+  FakeChild& child = bench.start_child();
+  EXPECT_TRUE(bench.status().ready);
+  bench.call(client);
+  child.answer(child.take_ids().at(0));
+  ASSERT_EQ(client.answers.size(), 3U);
+  EXPECT_FALSE(client.answers[2].fault.has_value());
+  EXPECT_EQ(bench.status().failures, 0U);
+}
+
+TEST(BackendBreaker, ARefusalGivesTheWaitThatIsLeft) {
+  BackendBench bench(children(1, 1));
+  FakeClient client(bench.origins);
+  for (int i = 0; i < 9; ++i) fail_next_start(bench);
+  bench.child(bench.launcher.launched() - 1).exit(1);  // the tenth: waits 15 s to 30 s
+  const Duration wait = bench.status().retry_after;
+  EXPECT_GE(wait, Duration(seconds(15)));
+  EXPECT_LE(wait, Duration(seconds(30)));
+  bench.call(client);
+  EXPECT_EQ(client.answers.at(0).retry_after, wait);
+  EXPECT_EQ(bench.observer.records.at(0).detail, "the child exited with code 1");
+}
+
+TEST(BackendBreaker, BoundsAStormOfRestarts) {
+  BackendBench bench(children(4, 4));
+  EXPECT_EQ(bench.launcher.launched(), 4U);
+  // Every child dies as soon as it is launched, for ten minutes.
+  size_t dead = 0;
+  for (int tick = 0; tick < 600 * 100; ++tick) {
+    for (; dead < bench.launcher.launched(); ++dead) bench.child(dead).exit(1);
+    bench.advance(milliseconds(10));
+  }
+  EXPECT_LE(bench.launcher.launched(), 4U + 10U + 600U / 15U);
+  EXPECT_GE(bench.launcher.launched(), 600U / 30U);
+}
+
+TEST(BackendBreaker, ManyChildrenThatDieTogetherAreOneFailure) {
+  BackendBench bench(children(4, 4));
+  FakeClient client(bench.origins);
+  for (size_t i = 0; i < 4; ++i) bench.child(i).start();
+  for (size_t i = 0; i < 4; ++i) bench.child(i).die(9);
+  EXPECT_EQ(bench.status().failures, 1U);
+  EXPECT_FALSE(bench.status().breaker_open);
+  bench.call(client);
+  EXPECT_TRUE(client.answers.empty()) << "it waits for the next child";
+  bench.advance(milliseconds(100));
+  EXPECT_EQ(bench.launcher.launched(), 5U);
+}
+
+TEST(BackendBreaker, AFailedBackendWithoutAMinimumRecoversByItself) {
+  BackendBench bench(children(0, 1));
+  FakeClient client(bench.origins);
+  bench.call(client);
+  FakeChild& child = bench.start_child();
+  child.answer(child.take_ids().at(0));
+  child.die(9);
+  EXPECT_FALSE(bench.status().ready);
+  // Nobody sends calls to what is not ready.
+  bench.advance(seconds(1));
+  ASSERT_EQ(bench.launcher.launched(), 2U);
+  bench.start_child();
+  EXPECT_TRUE(bench.status().ready);
+}
+
+TEST(BackendBreaker, ATrialThatIdlesOutWasASuccess) {
+  BackendOptions options = children(0, 1);
+  options.config.pool.idle_timeout = seconds(60);
+  BackendBench bench(options);
+  FakeClient client(bench.origins);
+  bench.call(client);
+  for (int i = 0; i < 5; ++i) fail_next_start(bench);
+  EXPECT_TRUE(bench.status().breaker_open);
+  FakeChild& child = bench.start_child();
+  bench.advance(seconds(60));
+  ASSERT_EQ(child.ends().size(), 1U) << "idle";
+  child.exit(0);
+  const size_t launched = bench.launcher.launched();
+  bench.advance(seconds(100));
+  EXPECT_EQ(bench.launcher.launched(), launched) << "no work, no child";
+  EXPECT_TRUE(bench.status().ready);
+  client.answers.clear();
+  bench.call(client);
+  EXPECT_TRUE(client.answers.empty()) << "the call waits for a child and is not refused";
+}
+
+TEST(BackendBreaker, AStableChildsDeathStartsTheCountAnew) {
+  BackendBench bench(children(1, 1));
+  for (int i = 0; i < 2; ++i) fail_next_start(bench);
+  EXPECT_EQ(bench.status().failures, 2U);
+  bench.start_child();
+  bench.advance(seconds(30));
+  bench.child(bench.launcher.launched() - 1).die(9);
+  EXPECT_EQ(bench.status().failures, 1U);
+}
+
+}  // namespace
+}  // namespace stdgate

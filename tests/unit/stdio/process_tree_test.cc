@@ -1,0 +1,104 @@
+#include "transports/stdio/process_tree.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <ctime>
+#include <thread>
+
+namespace stdgate {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+// A process that waits to be killed, with a name that a careless parser trips over.
+pid_t fork_waiter() {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::prctl(PR_SET_NAME, "a) S 1 (b", 0, 0, 0);
+    for (;;) ::pause();
+  }
+  return pid;
+}
+
+void end(pid_t pid) {
+  EXPECT_EQ(::kill(pid, SIGKILL), 0);
+  EXPECT_EQ(::waitpid(pid, nullptr, 0), pid);
+}
+
+TEST(ProcessTree, BothWaysFindTheChildren) {
+  EXPECT_THAT(children_of(::getpid()), IsEmpty());
+  EXPECT_THAT(children_by_scan(::getpid()), IsEmpty());
+  const pid_t child = fork_waiter();
+  EXPECT_THAT(children_of(::getpid()), ElementsAre(child));
+  EXPECT_THAT(children_by_scan(::getpid()), ElementsAre(child));
+  ASSERT_EQ(::kill(child, SIGKILL), 0);
+  siginfo_t info{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
+  EXPECT_THAT(children_of(::getpid()), ElementsAre(child)) << "a zombie counts";
+  EXPECT_THAT(children_by_scan(::getpid()), ElementsAre(child)) << "a zombie counts";
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  EXPECT_THAT(children_of(::getpid()), IsEmpty());
+}
+
+TEST(ProcessTree, ChildrenOfOtherThreadsCount) {
+  pid_t child = 0;
+  bool may_end = false;
+  std::atomic<bool> forked = false;
+  std::atomic<bool> done = false;
+  std::thread thread([&] {
+    child = fork_waiter();
+    forked = true;
+    forked.notify_one();
+    done.wait(false);
+    may_end = true;
+  });
+  forked.wait(false);
+  EXPECT_THAT(children_of(::getpid()), ElementsAre(child));
+  done = true;
+  done.notify_one();
+  thread.join();
+  EXPECT_TRUE(may_end);
+  end(child);
+}
+
+TEST(ProcessTree, NobodyHasNothing) {
+  EXPECT_THAT(children_of(-1), IsEmpty());
+  EXPECT_THAT(children_by_scan(-1), IsEmpty());
+  const ProcessUsage usage = process_tree_usage(-1);
+  EXPECT_EQ(usage.cpu_seconds, 0);
+  EXPECT_EQ(usage.resident_bytes, 0U);
+}
+
+TEST(ProcessTree, UsageSumsDescendants) {
+  const ProcessUsage alone = process_tree_usage(::getpid());
+  EXPECT_GT(alone.resident_bytes, 100'000U);
+  const pid_t child = fork_waiter();
+  const ProcessUsage both = process_tree_usage(::getpid());
+  const ProcessUsage only_child = process_tree_usage(child);
+  EXPECT_GT(only_child.resident_bytes, 0U);
+  EXPECT_GE(both.resident_bytes, alone.resident_bytes + only_child.resident_bytes / 2);
+  EXPECT_GE(both.cpu_seconds, alone.cpu_seconds);
+  end(child);
+}
+
+TEST(ProcessTree, UsageKeepsTheTimeOfChildrenThatWereWaitedFor) {
+  const double before = process_tree_usage(::getpid()).cpu_seconds;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    while (std::clock() < CLOCKS_PER_SEC / 10) {
+    }
+    ::_exit(0);
+  }
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  EXPECT_GE(process_tree_usage(::getpid()).cpu_seconds, before + 0.08);
+}
+
+}  // namespace
+}  // namespace stdgate
