@@ -15,8 +15,6 @@ namespace stdgate::harness {
 namespace {
 
 using testing::AllOf;
-using testing::Contains;
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 
@@ -239,7 +237,8 @@ TEST(Children, StderrIsInTheLogWithPid) {
 
 TEST(Children, OneThatDoesNotReadStallsOnlyItself) {
   GatewayProcess gateway(
-      serve({backend("main", puppet(), "timeout: 2s, default: true, " + std::string(kOneChild)),
+      serve({backend("main", puppet(),
+                     "timeout: 500ms, default: true, pool: { min: 1, max: 1, grace: 50ms }"),
              backend("other", demo_server())}));
   HttpClient client = gateway.connect();
   ASSERT_EQ(call(client, "deaf").status, 200);

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <map>
-#include <regex>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <string>
@@ -189,9 +189,78 @@ std::string family_of(const std::string& name, const std::map<std::string, std::
 }
 
 // The labels of a bucket without its bound.
-std::string without_bound(const std::string& labels) {
-  return std::regex_replace(labels, std::regex(",?le=\"[^\"]*\""), "");
+std::string without_bound(std::string labels) {
+  const size_t bound = labels.find("le=\"");
+  if (bound == std::string::npos) return labels;
+  labels.erase(bound, labels.find('"', bound + 4) + 1 - bound);
+  while (labels.ends_with(',')) labels.pop_back();
+  return labels;
 }
+
+struct Sample {
+  std::string name;
+  std::string labels;
+  double value = 0;
+};
+
+Sample read_sample(const std::string& line) {
+  const size_t name_end = line.find_first_of("{ ");
+  const size_t value_begin = line.rfind(' ') + 1;
+  Sample sample{line.substr(0, name_end), "", std::stod(line.substr(value_begin))};
+  if (line[name_end] == '{') {
+    sample.labels = line.substr(name_end + 1, line.rfind('}') - name_end - 1);
+  }
+  return sample;
+}
+
+// What has been read so far, with the rules that go beyond one line.
+class Scrape {
+ public:
+  void add_comment(const std::string& line) {
+    std::istringstream words(line);
+    std::string hash;
+    std::string keyword;
+    std::string family;
+    std::string type;
+    words >> hash >> keyword >> family >> type;
+    if (keyword == "HELP") {
+      EXPECT_TRUE(helped_.insert(family).second) << line;
+    } else {
+      EXPECT_TRUE(types_.emplace(family, type).second) << line;
+    }
+  }
+
+  void add_sample(const std::string& line) {
+    const Sample sample = read_sample(line);
+    const std::string family = family_of(sample.name, types_);
+    EXPECT_TRUE(types_.contains(family) && helped_.contains(family)) << line;
+    if (types_[family] == "counter") {
+      EXPECT_TRUE(family.ends_with("_total")) << line;
+    }
+    if (types_[family] != "histogram") return;
+    const std::string series = family + "{" + without_bound(sample.labels);
+    if (sample.name.ends_with("_bucket")) {
+      EXPECT_GE(sample.value, buckets_[series]) << line;
+      buckets_[series] = sample.value;
+      if (line.find("le=\"+Inf\"") != std::string::npos) infinite_[series] = sample.value;
+    } else if (sample.name.ends_with("_count")) {
+      counts_[series] = sample.value;
+    }
+  }
+
+  void expect_complete() const {
+    EXPECT_EQ(infinite_, counts_);
+    EXPECT_GE(counts_.size(), 8U);
+    EXPECT_EQ(helped_.size(), types_.size());
+  }
+
+ private:
+  std::set<std::string> helped_;
+  std::map<std::string, std::string> types_;
+  std::map<std::string, double> buckets_;  // the last one, by family and labels
+  std::map<std::string, double> infinite_;
+  std::map<std::string, double> counts_;
+};
 
 TEST(Metrics, EveryLineIsInTheGrammarAndHistogramsAddUp) {
   GatewayProcess gateway(serve_one(demo_server()));
@@ -200,52 +269,26 @@ TEST(Metrics, EveryLineIsInTheGrammarAndHistogramsAddUp) {
   call(client, "sleep", "[30]");
   call(client, "echo", "[]");
   client.post("/rpc", "{");
-  const HttpResponse scrape = HttpClient(gateway.admin_url()).get("/metrics");
-  EXPECT_EQ(scrape.header("content-type"), "text/plain; version=0.0.4; charset=utf-8");
-
-  const std::regex comment(R"(# (HELP|TYPE) ([a-zA-Z_:][a-zA-Z0-9_:]*) (.+))");
-  const std::regex sample(
-      R"(([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{((?:[a-zA-Z_]\w*="(?:[^"\\]|\\["\\n])*",?)*)\})?)"
-      R"( ([-+]?(?:\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|Inf)|NaN))");
-  std::set<std::string> helped;
-  std::map<std::string, std::string> types;
-  std::map<std::string, double> last_bucket;  // by family and labels
-  std::map<std::string, double> infinite;
-  std::map<std::string, double> counts;
-  std::istringstream lines(scrape.body);
-  ASSERT_TRUE(scrape.body.ends_with('\n'));
+  const HttpResponse response = HttpClient(gateway.admin_url()).get("/metrics");
+  EXPECT_EQ(response.header("content-type"), "text/plain; version=0.0.4; charset=utf-8");
+  EXPECT_TRUE(response.body.ends_with('\n'));
+  Scrape scrape;
+  std::istringstream lines(response.body);
   for (std::string line; std::getline(lines, line);) {
-    std::smatch match;
-    if (std::regex_match(line, match, comment)) {
-      if (match[1] == "HELP") {
-        EXPECT_TRUE(helped.insert(match[2]).second) << line;
-      } else {
-        EXPECT_TRUE(types.emplace(match[2], match[3]).second) << line;
-        EXPECT_THAT(match[3].str(), testing::AnyOf("counter", "gauge", "histogram"));
-      }
-      continue;
-    }
-    ASSERT_TRUE(std::regex_match(line, match, sample)) << line;
-    const std::string name = match[1];
-    const std::string family = family_of(name, types);
-    EXPECT_TRUE(types.contains(family) && helped.contains(family)) << line;
-    if (types[family] == "counter") {
-      EXPECT_TRUE(family.ends_with("_total")) << line;
-    }
-    if (types[family] != "histogram") continue;
-    const std::string series = family + without_bound(match[2]);
-    const double value = std::stod(match[3]);
-    if (name.ends_with("_bucket")) {
-      EXPECT_GE(value, last_bucket[series]) << line;
-      last_bucket[series] = value;
-      if (line.find("le=\"+Inf\"") != std::string::npos) infinite[series] = value;
-    } else if (name.ends_with("_count")) {
-      counts[series] = value;
+    if (line.starts_with('#')) {
+      EXPECT_THAT(line, testing::MatchesRegex("# (HELP [a-zA-Z_:][a-zA-Z0-9_:]* .+|"
+                                              "TYPE [a-zA-Z_:][a-zA-Z0-9_:]* "
+                                              "(counter|gauge|histogram))"));
+      scrape.add_comment(line);
+    } else {
+      ASSERT_THAT(
+          line, testing::MatchesRegex(R"([a-zA-Z_:][a-zA-Z0-9_:]*)"
+                                      R"((\{([a-zA-Z_][a-zA-Z0-9_]*="([^"\]|\\["\n])*",?)*\})?)"
+                                      R"( ([-+]?([0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?|Inf)|NaN))"));
+      scrape.add_sample(line);
     }
   }
-  EXPECT_EQ(infinite, counts);
-  EXPECT_GE(counts.size(), 8U);
-  EXPECT_EQ(helped.size(), types.size());
+  scrape.expect_complete();
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ const Family kFamilies[] = {
     {"daemon", rogue({"grandchild"}), 3, 2},
 };
 
-void PrintTo(const Family& family, std::ostream* out) { *out << family.name; }
+std::ostream& operator<<(std::ostream& out, const Family& family) { return out << family.name; }
 
 // How it ends.
 struct End {
@@ -47,7 +47,7 @@ struct End {
   void (*bring)(GatewayProcess& gateway);
 };
 
-void PrintTo(const End& end, std::ostream* out) { *out << end.name; }
+std::ostream& operator<<(std::ostream& out, const End& end) { return out << end.name; }
 
 // The guard of the only child: the gateway's only child process.
 pid_t guard_of(const GatewayProcess& gateway) {
@@ -89,7 +89,8 @@ const End kEnds[] = {
 class Orphans : public testing::TestWithParam<std::tuple<Family, End>> {};
 
 TEST_P(Orphans, NothingIsLeft) {
-  const auto& [family, end] = GetParam();
+  const Family& family = std::get<0>(GetParam());
+  const End& end = std::get<1>(GetParam());
   GatewayProcess gateway(
       serve_one(family.command, "pool: { max: 1, grace: 200ms, " + end.pool + " }"));
   HttpClient client = gateway.connect();

@@ -34,7 +34,7 @@ TEST_P(Shutdown, FinishesCallsUnderWayAndTakesNoNewOnes) {
   await_in_flight(gateway, 2);
   gateway.signal(GetParam());
   EXPECT_TRUE(idle.closed_within(Millis(400)));
-  EXPECT_THROW(gateway.connect(), std::runtime_error);
+  EXPECT_THROW(HttpClient(gateway.url()), std::runtime_error);
 
   const HttpResponse response = working.read_response();
   EXPECT_EQ(response.status, 200);

@@ -131,13 +131,13 @@ void Loop::arm() {
   }
   const auto wake = std::chrono::ceil<std::chrono::milliseconds>(*due);
   if (wake_at_ && *wake_at_ <= wake) return;
-  wake_at_ = wake;
   uv_update_time(&uv_);
-  const uint64_t now_ms = uv_now(&uv_);
-  const auto wake_ms = static_cast<uint64_t>(std::max<int64_t>(0, wake.time_since_epoch().count()));
+  const auto now = static_cast<int64_t>(uv_now(&uv_));
+  const int64_t wait = std::max<int64_t>(0, wake.time_since_epoch().count() - now);
+  wake_at_ = TimePoint(std::chrono::milliseconds(now + wait));
   uv_timer_start(
       &timer_, [](uv_timer_t* h) { static_cast<Loop*>(h->loop->data)->fire_timers(); },
-      wake_ms > now_ms ? wake_ms - now_ms : 0, 0);
+      static_cast<uint64_t>(wait), 0);
 }
 
 }  // namespace stdgate

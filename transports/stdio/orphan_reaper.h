@@ -3,13 +3,15 @@
 // A guard ends all that its command has started (guard.h), unless somebody kills the guard with
 // SIGKILL. Then its descendants become children of this process, which is a subreaper for that
 // reason, and are killed here. Owner: ChildProcesses. Takes every child of this process for an
-// orphan that is no guard: so nothing else in the program may start processes.
+// orphan that is no guard and was not there before (a shell may have started something and then
+// executed this program): so nothing else in the program may start processes.
 #pragma once
 
 #include <sys/types.h>
 
 #include <memory>
 #include <set>
+#include <vector>
 
 #include "gateway/base/timers.h"
 #include "transports/net/loop.h"
@@ -36,6 +38,7 @@ class OrphanReaper {
   static constexpr Duration kAgain = std::chrono::milliseconds(10);
 
   Loop& loop_;
+  const std::vector<pid_t> inherited_;  // children when the reaper was made
   const std::shared_ptr<GuardPids> guards_ = std::make_shared<GuardPids>();
   Timer again_;
 };

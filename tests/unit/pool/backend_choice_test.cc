@@ -57,7 +57,8 @@ TEST(BackendChoice, SmallCallsDoNotQueueBehindALargeOne) {
   EXPECT_EQ(in_flight(bench, 1), 8U);
   bench.child(0).answer(bench.child(0).take_ids().at(0));
   bench.call(client);
-  EXPECT_EQ(in_flight(bench, 0), 1U) << "answered bytes weigh nothing";
+  bench.call(client);
+  EXPECT_EQ(in_flight(bench, 0), 2U) << "answered bytes weigh nothing";
   EXPECT_EQ(in_flight(bench, 1), 8U);
 }
 

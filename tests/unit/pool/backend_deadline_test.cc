@@ -245,6 +245,20 @@ TEST(BackendHungChild, SlowCallsOfATalkingChildDoNotCount) {
   EXPECT_TRUE(child.ends().empty()) << "it has just spoken";
 }
 
+TEST(BackendHungChild, CancelledCallsNeedNoAnswer) {
+  BackendBench bench(options_for(1, 20));
+  FakeClient client(bench.origins);
+  FakeChild& child = bench.start_child();
+  for (int i = 0; i < 5; ++i) {
+    bench.call(client);
+    bench.send(client, cancel_of("1"));
+    bench.advance(seconds(10));
+  }
+  EXPECT_EQ(client.answers.size(), 5U);
+  EXPECT_EQ(bench.observer.dropped[DropReason::unknown_cancel], 0);
+  EXPECT_TRUE(child.ends().empty());
+}
+
 TEST(BackendHungChild, IsFoundAlsoWhenItHasNoRoomForCalls) {
   BackendBench bench(options_for(1, 10));
   FakeClient client(bench.origins);
