@@ -1,5 +1,7 @@
 // The program's entry: which of its modes to run. Wiring is in program.h.
 
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -13,8 +15,6 @@
 #include "gateway/demo/demo_server.h"
 #include "gateway/program.h"
 #include "transports/stdio/guard.h"
-
-extern char** environ;
 
 namespace stdgate {
 namespace {

@@ -94,7 +94,7 @@ class SlotMap {
  private:
   struct Slot {
     T value{};
-    uint32_t generation = 0;
+    uint32_t generation = 1;  // so that no first handle packs into zero
     uint32_t next_free = Handle::kNone;
     bool live = false;
   };

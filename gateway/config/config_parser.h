@@ -3,8 +3,8 @@
 // Unknown keys (with the nearest known one), wrong types, values out of range, duplicate keys and
 // names without a value in ${NAME} are errors with line, column and path. ${NAME} and
 // ${NAME:-default} expand in every value after the YAML has been parsed, so that a variable cannot
-// inject structure; $$ is a dollar sign, and so is a $ before anything else. Durations: 250ms, 30s, 5m, 1h;
-// sizes: 512, 64KiB, 16MiB, 1GiB.
+// inject structure; $$ is a dollar sign, and so is a $ before anything else. Durations: 250ms, 30s,
+// 5m, 1h; sizes: 512, 64KiB, 16MiB, 1GiB.
 #pragma once
 
 #include <functional>
@@ -20,8 +20,8 @@
 namespace stdgate {
 
 struct ConfigError {
-  int line = 0;    // 1-based; 0 when it has no place in the file (command line)
-  int column = 0;  // 1-based
+  int line = 0;         // 1-based; 0 when it has no place in the file (command line)
+  int column = 0;       // 1-based
   std::string path;     // "backends.everything.pool.max"
   std::string message;  // what is wrong and what to do
   // "gateway.yaml:7:12: backends.everything.pool.maxx: unknown key; did you mean 'max'?"

@@ -50,8 +50,10 @@ Backend::~Backend() = default;
 
 Admission Backend::accept(const ParsedMessage& message, const CallContext& context) {
   if (!message.ok()) {
-    FaultReport report{Fault::invalid_request, {}, message.rejection, {}};
-    refuse(report, message.envelope.id, context);
+    core_.observer.on_call_started(id_);
+    Call call = make_call(message.envelope.id, {}, context);
+    call.bytes_in = message.envelope.text.size();
+    on_fault(std::move(call), FaultReport{Fault::invalid_request, {}, message.rejection, {}});
     return Admission::answered_by_reply;
   }
   core_.observer.on_message(id_, Direction::to_child, {&message.envelope.text, 1});

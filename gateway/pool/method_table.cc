@@ -18,7 +18,8 @@ MethodId MethodTable::find(std::string_view name) const {
 
 MethodId MethodTable::admit(std::string_view name) {
   const MethodId known = find(name);
-  if (known != kOtherMethod || names_.size() > capacity_) return known;
+  const bool is_reserved = name == names_[kOtherMethod];
+  if (known != kOtherMethod || is_reserved || names_.size() > capacity_) return known;
   const auto id = static_cast<MethodId>(names_.size());
   names_.emplace_back(name);
   ids_.emplace(names_.back(), id);

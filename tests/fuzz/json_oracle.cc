@@ -47,7 +47,7 @@ std::string without_surrogates(std::string_view string) {
 }
 
 bool is_number(std::string_view word) {
-  static const std::regex grammar(R"(-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?)");
+  static const std::regex kGrammar(R"(-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?)");
   // A digit more or less changes nothing, and the expression recurses for each.
   std::string shortened;
   for (size_t i = 0; i < word.size(); ++i) {
@@ -55,7 +55,7 @@ bool is_number(std::string_view word) {
                                                     [](char c) { return c >= '0' && c <= '9'; });
     if (!tenth_digit) shortened += word[i];
   }
-  return std::regex_match(shortened, grammar);
+  return std::regex_match(shortened, kGrammar);
 }
 
 }  // namespace

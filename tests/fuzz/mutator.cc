@@ -5,7 +5,7 @@
 namespace stdgate::test {
 namespace {
 
-using std::string_view_literals::operator""sv;
+using namespace std::string_view_literals;
 
 constexpr std::array kWords{"{"sv,
                             "}"sv,

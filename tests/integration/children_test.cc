@@ -109,7 +109,7 @@ TEST(Children, ExitCodesAreTold) {
   for (const Case& given :
        {Case{"exit", R"({"code":42})", "the child exited with code 42", "exit_nonzero"},
         Case{"exit", R"({"code":0})", "the child exited with code 0", "exit_zero"},
-        Case{"signal", R"({"number":11})", "the child was killed by signal 11 (SIGSEGV)",
+        Case{"signal", R"({"number":10})", "the child was killed by signal 10 (SIGUSR1)",
              "signal"}}) {
     const HttpResponse response = call(client, given.method, given.params);
     EXPECT_EQ(response.status, 502);

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ std::string number(size_t value) { return std::to_string(value); }
 
 TEST(Clients, TwoHundredWithTheSameIdsGetTheirOwnAnswers) {
   GatewayProcess gateway(serve_one(demo_server(), "pool: { min: 2, max: 2 }"));
+  await_children(gateway, 2);
   in_parallel(200, [&](size_t client_number) {
     HttpClient client = gateway.connect();
     for (size_t round = 0; round < 10; ++round) {
@@ -33,7 +35,7 @@ TEST(Clients, TwoHundredWithTheSameIdsGetTheirOwnAnswers) {
   const double first = state.number("/backends/0/children/0/calls");
   const double second = state.number("/backends/0/children/1/calls");
   EXPECT_EQ(first + second, 200 * 11);
-  EXPECT_GT(std::min(first, second), 200);
+  EXPECT_GT(std::min(first, second), 90);  // of the slow calls alone: half each
 }
 
 TEST(Clients, TwoThousandConnectionsStayOpenWhileCallsGoOn) {

@@ -24,17 +24,15 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
-#include <functional>
 #include <iostream>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "gateway/rpc/json_string.h"
-
-extern char** environ;
 
 namespace {
 
@@ -91,7 +89,7 @@ class Puppet {
   struct Call {
     std::string id;     // raw
     std::string token;  // raw
-    element params;
+    std::optional<element> params;
   };
   using Act = void (Puppet::*)(const Call&);
 
@@ -104,9 +102,11 @@ class Puppet {
     Call call;
     call.id = simdjson::minify(id);
     call.token = kNoProgress;
-    if (message["params"].get(call.params) == simdjson::SUCCESS) {
+    element params;
+    if (message["params"].get(params) == simdjson::SUCCESS) {
+      call.params = params;
       element token;
-      if (call.params.at_pointer("/_meta/progressToken").get(token) == simdjson::SUCCESS) {
+      if (params.at_pointer("/_meta/progressToken").get(token) == simdjson::SUCCESS) {
         call.token = simdjson::minify(token);
       }
     }
@@ -126,10 +126,15 @@ class Puppet {
   static void fail(const Call& call, std::string_view error) {
     write_line(R"({"jsonrpc":"2.0","id":)" + call.id + R"(,"error":)" + std::string(error) + "}");
   }
-  static int64_t number(const Call& call, std::string_view name) {
-    int64_t value = 0;
-    if (call.params[name].get(value) != simdjson::SUCCESS) value = 0;
+  // The value of a parameter; `fallback` where it is missing or of another type.
+  template <class Value>
+  static Value param(const Call& call, std::string_view name, Value fallback) {
+    Value value = fallback;
+    if (!call.params || (*call.params)[name].get(value) != simdjson::SUCCESS) return fallback;
     return value;
+  }
+  static int64_t number(const Call& call, std::string_view name) {
+    return param<int64_t>(call, name, 0);
   }
 
   void pid(const Call& call) { answer(call, std::to_string(::getpid())); }
@@ -144,17 +149,14 @@ class Puppet {
   void exit(const Call& call) { std::_Exit(static_cast<int>(number(call, "code"))); }
   void signal(const Call& call) { ::kill(::getpid(), static_cast<int>(number(call, "number"))); }
   void say(const Call& call) {
-    std::string_view line;
-    bool instead = false;
-    if (call.params["line"].get(line) != simdjson::SUCCESS) line = {};
-    if (call.params["instead"].get(instead) != simdjson::SUCCESS) instead = false;
-    write_line(replaced(std::string(line), "@ID@", call.id));
-    if (!instead) answer(call, "true");
+    const std::string line(param<std::string_view>(call, "line", ""));
+    write_line(replaced(line, "@ID@", call.id));
+    if (!param(call, "instead", false)) answer(call, "true");
   }
   void complain(const Call& call) {
     std::string bytes;
-    for (const element byte : call.params["bytes"].get_array()) {
-      bytes += static_cast<char>(byte.get_int64().value());
+    for (const element byte : param(call, "bytes", simdjson::dom::array())) {
+      bytes += static_cast<char>(int64_t{byte});
     }
     write_all(STDERR_FILENO, bytes);
     answer(call, "true");
@@ -184,8 +186,8 @@ class Puppet {
   }
 
   void initialize(const Call& call) {
-    std::string_view revision;
-    if (refuses_ || call.params["protocolVersion"].get(revision) != simdjson::SUCCESS) {
+    const auto revision = param<std::string_view>(call, "protocolVersion", "");
+    if (refuses_ || revision.empty()) {
       return fail(call, R"({"code":-32602,"message":"the puppet refuses"})");
     }
     answer(call,

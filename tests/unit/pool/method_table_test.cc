@@ -31,6 +31,13 @@ TEST(MethodTable, TellsOfEachNameOnce) {
   EXPECT_EQ(told.names, expected);
 }
 
+TEST(MethodTable, TheNameOfTheOthersIsTheirs) {
+  Told told;
+  MethodTable table(10, told.listener());
+  EXPECT_EQ(table.admit("_other"), kOtherMethod);
+  EXPECT_EQ(told.names.size(), 1U);
+}
+
 TEST(MethodTable, FindGivesNoPlace) {
   Told told;
   MethodTable table(10, told.listener());

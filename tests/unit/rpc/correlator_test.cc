@@ -131,6 +131,12 @@ TEST(Correlator, IdsOfClosedEntriesMiss) {
   }
 }
 
+// Some servers take a request with id 0 for a notification.
+TEST(Correlator, NoChildIsGreetedWithIdZero) {
+  Correlator<int> calls(4);
+  EXPECT_NE(*calls.open(1), 0U);
+}
+
 TEST(Correlator, InventedIdsMiss) {
   Correlator<int> calls(4);
   const WireId id = *calls.open(1);
