@@ -145,18 +145,28 @@ class Program final : private AdminSource {
       if (!address) return false;
       std::printf("listening on %s\n", address->c_str());
       for (const auto& backend : backends_.all()) {
-        const std::string path = backend->is_default() ? "" : "/" + backend->name();
-        std::printf("  %-12s POST %s%s/rpc\n", backend->name().c_str(), address->c_str(),
-                    path.c_str());
+        const std::string prefix = backend->is_default() ? "" : "/" + backend->name();
+        print_url(backend->name(), "POST", *address, prefix + "/rpc");
       }
     }
     if (!config_.admin.empty()) {
       const auto address = open(admin_, config_.admin);
       if (!address) return false;
-      std::printf("admin on %s\n  /metrics /healthz /readyz /debug/state\n", address->c_str());
+      std::printf("admin on %s\n", address->c_str());
+      for (const char* path : {"metrics", "healthz", "readyz", "debug/state"}) {
+        print_url(path, "GET", *address, std::string("/") + path);
+      }
     }
     std::fflush(stdout);
     return true;
+  }
+
+  // Nothing can be pasted for a Unix socket but the path on it (curl --unix-socket).
+  static void print_url(const std::string& name, const char* method, const std::string& address,
+                        const std::string& path) {
+    const bool is_url = address.starts_with("http");
+    std::printf("  %-12s %s %s%s\n", name.c_str(), method, is_url ? address.c_str() : "",
+                path.c_str());
   }
 
   // The URL (or unix:PATH) that is served now.

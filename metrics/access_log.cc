@@ -18,16 +18,10 @@ LogLevel level_of(Outcome outcome) { return outcome.is_fault() ? LogLevel::warn 
 
 }  // namespace
 
-void AccessLog::on_backend(BackendId backend, std::string_view name) {
-  if (backends_.size() <= backend) backends_.resize(backend + size_t{1});
-  backends_[backend] = name;
-}
-
 void AccessLog::on_call_finished(const CallRecord& call) {
   const LogLevel level = level_of(call.outcome);
   if (!log_.enabled(level)) return;
-  const LogField backend = {
-      "backend", call.backend < backends_.size() ? std::string_view(backends_[call.backend]) : ""};
+  const LogField backend = {"backend", backends_.of(call.backend)};
   const LogField method = {"method", call.method_name};
   const LogField outcome = {"outcome", call.outcome.name()};
   const LogField transport = {"transport", transport_name(call.transport)};

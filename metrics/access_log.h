@@ -5,11 +5,9 @@
 // Limit: an id is shown up to kIdLimit bytes.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "gateway/base/log.h"
 #include "gateway/observer.h"
+#include "metrics/backend_names.h"
 
 namespace stdgate {
 
@@ -17,14 +15,16 @@ class AccessLog final : public Observer {
  public:
   explicit AccessLog(Log& log) : log_(log) {}
 
-  void on_backend(BackendId backend, std::string_view name) override;
+  void on_backend(BackendId backend, std::string_view name) override {
+    backends_.add(backend, name);
+  }
   void on_call_finished(const CallRecord& call) override;
 
   static constexpr size_t kIdLimit = 128;
 
  private:
   Log& log_;
-  std::vector<std::string> backends_;  // by BackendId
+  BackendNames backends_;
 };
 
 }  // namespace stdgate

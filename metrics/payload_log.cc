@@ -1,13 +1,10 @@
 #include "metrics/payload_log.h"
 
+#include <string>
+
 #include "metrics/redaction.h"
 
 namespace stdgate {
-
-void PayloadLog::on_backend(BackendId backend, std::string_view name) {
-  if (backends_.size() <= backend) backends_.resize(backend + size_t{1});
-  backends_[backend] = name;
-}
 
 void PayloadLog::on_message(BackendId backend, Direction direction,
                             std::span<const std::string_view> parts) {
@@ -16,7 +13,7 @@ void PayloadLog::on_message(BackendId backend, Direction direction,
   for (const std::string_view part : parts) text += part;
   const std::string shown = redact(text, config_.redact, config_.payload_limit);
   log_.write(LogLevel::info, "message",
-             {{"backend", std::string_view(backends_[backend])},
+             {{"backend", backends_.of(backend)},
               {"direction", direction_name(direction)},
               {"text", std::string_view(shown)}});
 }

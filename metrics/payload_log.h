@@ -5,12 +5,10 @@
 // log.payload_limit is cut.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "gateway/base/log.h"
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
+#include "metrics/backend_names.h"
 
 namespace stdgate {
 
@@ -18,14 +16,16 @@ class PayloadLog final : public Observer {
  public:
   PayloadLog(Log& log, const LogConfig& config) : log_(log), config_(config) {}
 
-  void on_backend(BackendId backend, std::string_view name) override;
+  void on_backend(BackendId backend, std::string_view name) override {
+    backends_.add(backend, name);
+  }
   void on_message(BackendId backend, Direction direction,
                   std::span<const std::string_view> parts) override;
 
  private:
   Log& log_;
   const LogConfig& config_;
-  std::vector<std::string> backends_;  // by BackendId
+  BackendNames backends_;
 };
 
 }  // namespace stdgate

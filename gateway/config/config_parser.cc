@@ -9,8 +9,8 @@
 #include <set>
 #include <tuple>
 
+#include "gateway/base/address.h"
 #include "gateway/config/backend_section.h"
-#include "gateway/config/listen_address.h"
 #include "gateway/config/section_reader.h"
 #include "gateway/config/value_parser.h"
 #include "gateway/config/variable_expansion.h"
@@ -29,10 +29,10 @@ constexpr std::array kDefaultBuckets{0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.
 
 // Records an error when `value` is no address or one of `used`.
 void check_address(const Value& value, const std::string& text, std::set<std::string>& used) {
-  const auto address = normalize_listen_address(text);
+  const auto address = Address::parse(text);
   if (!address) {
     value.fail(address.error());
-  } else if (!has_any_port(*address) && !used.insert(*address).second) {
+  } else if (!address->has_any_port() && !used.insert(address->to_string()).second) {
     value.fail("'" + text + "' is listened on already");
   }
 }

@@ -15,7 +15,7 @@
 #include <string>
 #include <tl/expected.hpp>
 
-#include "transports/net/address.h"
+#include "gateway/base/address.h"
 #include "transports/net/byte_stream.h"
 #include "transports/net/file_descriptor.h"
 #include "transports/net/loop.h"

@@ -35,9 +35,9 @@ TEST(BackendIdle, ChildrenAboveTheMinimumAreEnded) {
   BackendBench bench(children(1, 3));
   FakeClient client(bench.origins);
   bench.start_child();
-  for (int i = 0; i < 6; ++i) {
+  for (size_t i = 0; i < 6; ++i) {
     bench.call(client);
-    if (bench.launcher.launched() > static_cast<size_t>(i / 2 + 1)) bench.start_child();
+    if (bench.launcher.launched() > i / 2 + 1) bench.start_child();
   }
   ASSERT_EQ(bench.launcher.launched(), 3U);
   bench.child(1).start();

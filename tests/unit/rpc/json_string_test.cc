@@ -9,7 +9,7 @@
 namespace stdgate {
 namespace {
 
-using std::string_view_literals::operator""sv;
+using namespace std::string_view_literals;
 
 struct DecodeCase {
   std::string_view raw;

@@ -14,7 +14,7 @@
 namespace stdgate {
 namespace {
 
-using std::string_view_literals::operator""sv;
+using namespace std::string_view_literals;
 using test::oracle_accepts;
 
 // Deeper than any text here, so that depth never decides.

@@ -1,4 +1,4 @@
-#include "transports/net/address.h"
+#include "gateway/base/address.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -13,10 +13,10 @@ namespace stdgate {
 namespace {
 
 constexpr std::string_view kUnixPrefix = "unix:";
-constexpr size_t kPathLimit = sizeof(sockaddr_un::sun_path) - 1;
+constexpr size_t kMostPathBytes = sizeof(sockaddr_un::sun_path) - 1;
 
-tl::unexpected<std::string> invalid(std::string_view text, std::string_view why) {
-  return tl::unexpected("invalid address \"" + std::string(text) + "\": " + std::string(why));
+tl::unexpected<std::string> refuse(std::string_view text, const std::string& why) {
+  return tl::unexpected("'" + std::string(text) + "' is not a listen address: " + why);
 }
 
 std::optional<uint16_t> parse_port(std::string_view text) {
@@ -27,7 +27,7 @@ std::optional<uint16_t> parse_port(std::string_view text) {
   return port;
 }
 
-// The usual spelling of a numeric address; nothing when it is none.
+// The usual spelling of a numeric address of that family; nothing when it is none.
 std::optional<std::string> canonical_host(int family, const std::string& host) {
   std::array<unsigned char, sizeof(in6_addr)> binary;
   std::array<char, INET6_ADDRSTRLEN> text;
@@ -36,13 +36,30 @@ std::optional<std::string> canonical_host(int family, const std::string& host) {
   return text.data();
 }
 
+tl::expected<std::string, std::string> parse_host(std::string_view text, std::string host) {
+  if (host.size() >= 2 && host.front() == '[' && host.back() == ']') {
+    const auto v6 = canonical_host(AF_INET6, host.substr(1, host.size() - 2));
+    if (!v6) return refuse(text, "no IPv6 address stands between the brackets");
+    return *v6;
+  }
+  if (host.empty()) host = "0.0.0.0";
+  if (host == "localhost") host = "127.0.0.1";
+  if (const auto v4 = canonical_host(AF_INET, host)) return *v4;
+  if (canonical_host(AF_INET6, host)) {
+    return refuse(text, "an IPv6 address stands in brackets, as in [::1]:8080");
+  }
+  return refuse(text, "the host must be an IP address or localhost");
+}
+
 tl::expected<Address, std::string> parse_unix(std::string_view text) {
   Address address;
   address.kind = Address::Kind::unix_socket;
   address.path = text.substr(kUnixPrefix.size());
-  if (address.path.empty()) return invalid(text, "the path is missing");
-  if (address.path.size() > kPathLimit) {
-    return invalid(text, "the path is longer than " + std::to_string(kPathLimit) + " bytes");
+  if (address.path.empty()) {
+    return refuse(text, "the path is missing, as in unix:/run/stdgate.sock");
+  }
+  if (address.path.size() > kMostPathBytes) {
+    return refuse(text, "a socket's path has at most " + std::to_string(kMostPathBytes) + " bytes");
   }
   return address;
 }
@@ -50,28 +67,17 @@ tl::expected<Address, std::string> parse_unix(std::string_view text) {
 }  // namespace
 
 tl::expected<Address, std::string> Address::parse(std::string_view text) {
-  if (text.find('\0') != std::string_view::npos) return invalid(text, "it has a NUL byte");
+  if (text.find('\0') != std::string_view::npos) return refuse(text, "it has a NUL byte");
   if (text.starts_with(kUnixPrefix)) return parse_unix(text);
   const size_t colon = text.rfind(':');
-  if (colon == std::string_view::npos) return invalid(text, "expected host:port or unix:path");
-  Address address;
-  const std::optional<uint16_t> port = parse_port(text.substr(colon + 1));
-  if (!port) return invalid(text, "the port must be a number from 0 to 65535");
-  address.port = *port;
-
-  std::string host(text.substr(0, colon));
-  if (host.empty()) host = "0.0.0.0";
-  if (host == "localhost") host = "127.0.0.1";
-  const bool bracketed = host.size() >= 2 && host.front() == '[' && host.back() == ']';
-  if (!bracketed && host.find(':') != std::string::npos) {
-    return invalid(text, "an IPv6 address needs brackets, as in [::1]:8080");
+  if (colon == std::string_view::npos) {
+    return refuse(text, "write host:port, [v6]:port or unix:/path");
   }
-  const std::optional<std::string> canonical =
-      bracketed ? canonical_host(AF_INET6, host.substr(1, host.size() - 2))
-                : canonical_host(AF_INET, host);
-  if (!canonical) return invalid(text, "the host must be a numeric address or localhost");
-  address.host = *canonical;
-  return address;
+  const std::optional<uint16_t> port = parse_port(text.substr(colon + 1));
+  if (!port) return refuse(text, "the port must be a number from 0 to 65535");
+  const auto host = parse_host(text, std::string(text.substr(0, colon)));
+  if (!host) return tl::unexpected(host.error());
+  return Address{Kind::tcp, *host, *port, {}};
 }
 
 std::string Address::to_string() const {
