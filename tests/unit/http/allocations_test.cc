@@ -2,22 +2,8 @@
 // HTTP is concerned, for a call.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <new>
-
+#include "tests/support/counted_new.h"
 #include "tests/unit/http/http_world.h"
-
-namespace {
-size_t allocation_count = 0;
-}  // namespace
-
-void* operator new(size_t size) {
-  ++allocation_count;
-  if (void* memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t /*size*/) noexcept { std::free(memory); }
 
 namespace stdgate::test {
 namespace {
@@ -51,9 +37,9 @@ TEST(Allocations, NoneForAPageInTheSteadyState) {
   HttpWorld world;
   Repeater repeater(world, get("/", "X-Some: header\r\nAccept: */*\r\n"));
   repeater.repeat(100);
-  const size_t before = allocation_count;
+  const size_t before = allocation_count();
   repeater.repeat(100);
-  EXPECT_EQ(allocation_count - before, 0u);
+  EXPECT_EQ(allocation_count() - before, 0u);
 }
 
 // A refused batch goes through body, envelope parser and rules, but not to a child.
@@ -63,15 +49,15 @@ TEST(Allocations, NoneForMessagesThatNobodyGets) {
   repeater.repeat(100);
   world.observer.dropped.clear();
   world.observer.dropped.reserve(1000);
-  const size_t before = allocation_count;
+  const size_t before = allocation_count();
   repeater.repeat(100);
-  EXPECT_EQ(allocation_count - before, 0u);
+  EXPECT_EQ(allocation_count() - before, 0u);
 }
 
 TEST(Allocations, AreCounted) {
-  const size_t before = allocation_count;
+  const size_t before = allocation_count();
   const auto box = std::make_unique<int>(1);
-  EXPECT_EQ(allocation_count - before, 1u) << *box;
+  EXPECT_EQ(allocation_count() - before, 1u) << *box;
 }
 
 }  // namespace

@@ -209,6 +209,9 @@ TEST_F(ListenerTest, AcceptsMoreThanATurnTakes) {
 TEST_F(ListenerTest, WithoutDescriptorsItPausesAndThenGoesOn) {
   const auto listener = open("127.0.0.1:0");
   ASSERT_TRUE(listener);
+  // While there are descriptors: the sanitizer's first look at an object's type takes some.
+  const FileDescriptor earlier = connect_to((*listener)->address());
+  ASSERT_TRUE(run_until(loop_, [&] { return server_.connections == 1; }));
   const FileDescriptor client = connect_to((*listener)->address());
   // As many as are open now: the next descriptor is one too many.
   rlimit before{};
@@ -221,7 +224,7 @@ TEST_F(ListenerTest, WithoutDescriptorsItPausesAndThenGoesOn) {
   EXPECT_GE(server_.errors, 1);
   EXPECT_LE(server_.errors, 3);
   EXPECT_EQ(server_.last_error, UV_EMFILE);
-  EXPECT_TRUE(run_until(loop_, [&] { return server_.connections == 1; }));
+  EXPECT_TRUE(run_until(loop_, [&] { return server_.connections == 2; }));
 }
 
 }  // namespace
