@@ -3,7 +3,7 @@
 // Each command runs under a guard (guard.h), a small process of this same binary that executes the
 // command, passes on its exit status, and ends everything that the command started as soon as the
 // command or the gateway is gone, kill -9 of the gateway included.
-// stdin and stdout are large pipes: cheaper for small messages than libuv's socket pairs, as
+// stdin and stdout are large pipes: cheaper for small messages than libuv's socket pairs, nearly as
 // good for large ones once enlarged, and a child may reopen /dev/stdin. stderr goes to the log,
 // line by line, tagged with backend and pid. Owner: the composition root; outlives the links that
 // it makes. The process must ignore SIGPIPE. Events of a link: on_started, on_output...,
