@@ -7,7 +7,7 @@ namespace stdgate {
 namespace {
 
 // Indexed by the enum's value; std::array makes a forgotten name an empty one, which the tests see.
-constexpr std::array<std::string_view, kTransportCount> kTransportNames = {"http"};
+constexpr std::array<std::string_view, kTransportCount> kTransportNames = {"http", "websocket"};
 
 constexpr std::array<std::string_view, Outcome::kAnswers> kAnswerNames = {
     "ok", "error", "tool_error", "cancelled"};

@@ -2,12 +2,13 @@
 // empty, so an observer overrides only what it wants; the core names no metrics library.
 //
 // Contract: called on the loop's thread, must not call back, must not block, must not throw. Ids
-// are small and dense, given by on_backend() and on_method() before their first use, so that an
-// observer resolves its own handles once. Views are valid during the call.
+// are small and dense, given by on_backend(), on_method() and on_tool() before their first use, so
+// that an observer resolves its own handles once. Views are valid during the call.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -17,11 +18,16 @@
 namespace stdgate {
 
 using BackendId = uint16_t;
-using MethodId = uint16_t;
-inline constexpr MethodId kOtherMethod = 0;  // "_other": names outside of the bounded table
+// The places of names in the bounded tables of a backend.
+using NameId = uint16_t;
+inline constexpr NameId kOtherName = 0;  // "_other": names without a place
+using MethodId = NameId;
+inline constexpr MethodId kOtherMethod = kOtherName;
+using ToolId = NameId;  // of what a protocol calls tools
+inline constexpr ToolId kOtherTool = kOtherName;
 
-enum class Transport : uint8_t { http };
-inline constexpr size_t kTransportCount = static_cast<size_t>(Transport::http) + 1;
+enum class Transport : uint8_t { http, websocket };
+inline constexpr size_t kTransportCount = static_cast<size_t>(Transport::websocket) + 1;
 std::string_view transport_name(Transport transport);
 
 // How a call ended: by the child's answer, by the caller, or by a fault of the gateway.
@@ -97,6 +103,8 @@ struct CallRecord {
   BackendId backend = 0;
   MethodId method = kOtherMethod;
   std::string_view method_name;  // as called, decoded; may be outside of the table
+  std::optional<ToolId> tool;    // set: the call of a tool
+  std::string_view tool_name;    // as called, decoded; may be outside of the table
   Transport transport = Transport::http;
   Outcome outcome = Outcome::ok();
   Duration total{0};   // arrival to answer
@@ -116,6 +124,7 @@ class Observer {
   virtual ~Observer() = default;
   virtual void on_backend(BackendId, std::string_view /*name*/) {}
   virtual void on_method(BackendId, MethodId, std::string_view /*name*/) {}
+  virtual void on_tool(BackendId, ToolId, std::string_view /*name*/) {}
 
   virtual void on_call_started(BackendId) {}
   virtual void on_call_finished(const CallRecord&) {}
@@ -130,6 +139,9 @@ class Observer {
   virtual void on_child_started(BackendId, StartReason) {}
   virtual void on_child_ready(BackendId, Duration /*since_start*/) {}
   virtual void on_child_exited(BackendId, ExitReason) {}
+
+  virtual void on_session_opened(BackendId) {}
+  virtual void on_session_closed(BackendId) {}
 
   virtual void on_connection_opened(Transport) {}
   virtual void on_connection_closed(Transport) {}

@@ -1,6 +1,7 @@
 #include "gateway/program.h"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
@@ -8,10 +9,13 @@
 #include <random>
 #include <utility>
 
+#include "gateway/lsp/lsp_dialect.h"
 #include "gateway/mcp/mcp_dialect.h"
+#include "gateway/mcp/mcp_sessions.h"
 #include "gateway/pool/backend_set.h"
 #include "gateway/pool/jsonrpc_dialect.h"
 #include "gateway/pool/launch_spec.h"
+#include "gateway/session_id.h"
 #include "gateway/shutdown.h"
 #include "gateway/state_report.h"
 #include "metrics/access_log.h"
@@ -21,10 +25,13 @@
 #include "metrics/payload_log.h"
 #include "metrics/prometheus_observer.h"
 #include "transports/http/admin_endpoint.h"
+#include "transports/http/backend_paths.h"
+#include "transports/http/mcp_endpoint.h"
 #include "transports/http/rpc_endpoint.h"
 #include "transports/http/server.h"
 #include "transports/net/signals.h"
 #include "transports/stdio/child_process.h"
+#include "transports/websocket/websocket_endpoint.h"
 
 namespace stdgate {
 
@@ -32,8 +39,16 @@ namespace {
 
 // Guards run this very binary even when its file has been replaced meanwhile.
 constexpr const char* kOwnBinary = "/proc/self/exe";
-// Each connection has at most one origin.
 constexpr size_t kSpareOrigins = 16;
+
+// Each connection has at most one origin, and so has each MCP session.
+size_t most_origins(const Config& config) {
+  size_t count = config.limits.connections + kSpareOrigins;
+  for (const BackendConfig& backend : config.backends) {
+    if (backend.protocol == Protocol::mcp) count += backend.pool.sessions;
+  }
+  return count;
+}
 
 // The log, written at the end of each turn of the loop.
 class TurnLog final : public Log, private Flushable {
@@ -83,7 +98,7 @@ class Program final : private AdminSource {
         exposition_(counts_, STDGATE_VERSION, [this] { return read_usage(); }),
         random_(std::random_device{}()),
         processes_(loop_, log_, kOwnBinary),
-        origins_(config.limits.connections + kSpareOrigins),
+        origins_(most_origins(config)),
         core_{loop_, loop_.timers(), log_, observers_, processes_, random_},
         rules_{config.allowed_origins, config.allowed_hosts},
         clients_({loop_, log_, observers_, origins_, backends_, config_.limits, config_.timeouts},
@@ -92,7 +107,7 @@ class Program final : private AdminSource {
                admin_routes_),
         signals_(loop_, [this](int signal) { on_signal(signal); }),
         shutdown_(loop_, loop_.timers(), log_, backends_,
-                  {[this] { clients_.drain([] {}); }, [this] { clients_.close_all(); },
+                  {[this] { drain_clients(); }, [this] { clients_.close_all(); },
                    [this] { return clients_.connections() == 0; }},
                   config.timeouts.drain, [this] { stop(); }) {
     observers_.add(counts_);
@@ -100,15 +115,19 @@ class Program final : private AdminSource {
     if (config.log.payloads) observers_.add(payloads_);
     add_backends(environment);
     add_rpc_routes(client_routes_, backends_, rules_, config_.limits);
+    add_websocket_routes(client_routes_, backends_, rules_);
+    add_mcp();
     client_routes_.add_index("stdgate " STDGATE_VERSION);
+    client_routes_.share_with(rules_);
     add_admin_routes(admin_routes_, *this);
     admin_routes_.add_index("stdgate " STDGATE_VERSION " admin");
   }
 
   int run() {
     started_at_ = loop_.now();
-    if (!listen()) return kCouldNotStart;
+    // Before anybody can see that it runs, and stop it.
     for (const int signal : {SIGTERM, SIGINT, SIGHUP}) signals_.watch(signal);
+    if (!listen()) return kCouldNotStart;
     backends_.start();
     loop_.run();
     writer_.flush_blocking();
@@ -129,6 +148,9 @@ class Program final : private AdminSource {
         case Protocol::jsonrpc:
           dialect = std::make_unique<JsonRpcDialect>(backend.cancel_method);
           break;
+        case Protocol::lsp:
+          dialect = std::make_unique<LspDialect>(std::to_string(getpid()));
+          break;
         case Protocol::mcp:
           dialect = std::make_unique<McpDialect>(STDGATE_VERSION);
           break;
@@ -136,6 +158,25 @@ class Program final : private AdminSource {
       backends_.add(
           std::make_unique<Backend>(id++, std::move(options), std::move(dialect), origins_, core_));
     }
+  }
+
+  void add_mcp() {
+    for_each_backend_path(backends_, [this](const std::string& prefix, Backend& backend) {
+      if (backend.protocol() != Protocol::mcp) return;
+      auto& sessions = mcp_sessions_[backend.id()];
+      if (sessions == nullptr) {
+        const McpSessionServices services{backend, origins_,       loop_.timers(),
+                                          loop_,   config_.limits, config_.timeouts.keep_alive};
+        sessions =
+            std::make_unique<McpSessions>(services, backend.idle_timeout(), random_session_id);
+      }
+      add_mcp_routes(client_routes_, prefix, *sessions, rules_);
+    });
+  }
+
+  void drain_clients() {
+    for (const auto& [id, sessions] : mcp_sessions_) sessions->drain();
+    clients_.drain([] {});
   }
 
   // Opens all listeners and says on stdout what is served, as URLs to be pasted.
@@ -146,7 +187,12 @@ class Program final : private AdminSource {
       std::printf("listening on %s\n", address->c_str());
       for (const auto& backend : backends_.all()) {
         const std::string prefix = backend->is_default() ? "" : "/" + backend->name();
-        print_url(backend->name(), "POST", *address, prefix + "/rpc");
+        if (backend->protocol() == Protocol::mcp) {
+          print_url(backend->name(), "MCP", *address, prefix + "/mcp");
+        }
+        const bool has_rpc = backend->protocol() != Protocol::lsp;
+        if (has_rpc) print_url(backend->name(), "POST", *address, prefix + "/rpc");
+        print_url(has_rpc ? "" : backend->name(), "GET", web_socket(*address), prefix + "/ws");
       }
     }
     if (!config_.admin.empty()) {
@@ -161,11 +207,15 @@ class Program final : private AdminSource {
     return true;
   }
 
+  static std::string web_socket(const std::string& address) {
+    return address.starts_with("http") ? "ws" + address.substr(4) : address;
+  }
+
   // Nothing can be pasted for a Unix socket but the path on it (curl --unix-socket).
   static void print_url(const std::string& name, const char* method, const std::string& address,
                         const std::string& path) {
-    const bool is_url = address.starts_with("http");
-    std::printf("  %-12s %s %s%s\n", name.c_str(), method, is_url ? address.c_str() : "",
+    const bool is_url = address.find("://") != std::string::npos;
+    std::printf("  %-12s %-4s %s%s\n", name.c_str(), method, is_url ? address.c_str() : "",
                 path.c_str());
   }
 
@@ -236,6 +286,7 @@ class Program final : private AdminSource {
   Origins origins_;
   CoreServices core_;
   BackendSet backends_;
+  std::map<BackendId, std::unique_ptr<McpSessions>> mcp_sessions_;
   OriginRules rules_;
   Router client_routes_;
   Router admin_routes_;

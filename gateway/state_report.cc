@@ -62,6 +62,7 @@ void write_child(ObjectWriter& object, const ChildStatus& child) {
   object.number("in_flight", child.in_flight);
   object.number("unsent_bytes", child.unsent_bytes);
   object.number("calls", child.calls);
+  if (child.leased) object.boolean("leased", true);
   object.seconds("age_seconds", child.age);
 }
 
@@ -70,6 +71,7 @@ void write_backend(ObjectWriter& object, const BackendStatus& backend) {
   object.boolean("ready", backend.ready);
   if (!backend.ready) object.text("reason", backend.reason);
   object.number("in_flight", backend.in_flight);
+  object.number("sessions", backend.sessions);
   object.number("queued", backend.queued);
   object.number("queued_bytes", backend.queued_bytes);
   object.number("failures_in_a_row", backend.failures);

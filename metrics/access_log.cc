@@ -23,6 +23,7 @@ void AccessLog::on_call_finished(const CallRecord& call) {
   if (!log_.enabled(level)) return;
   const LogField backend = {"backend", backends_.of(call.backend)};
   const LogField method = {"method", call.method_name};
+  const LogField tool = if_any("tool", call.tool_name.substr(0, kToolLimit));
   const LogField outcome = {"outcome", call.outcome.name()};
   const LogField transport = {"transport", transport_name(call.transport)};
   const LogField total = {"duration_ms", to_ms(call.total)};
@@ -33,9 +34,10 @@ void AccessLog::on_call_finished(const CallRecord& call) {
   const LogField connection = {"connection", call.connection};
   const LogField bytes_in = {"bytes_in", uint64_t{call.bytes_in}};
   const LogField bytes_out = {"bytes_out", uint64_t{call.bytes_out}};
-  log_.write(level, "call",
-             {backend, method, outcome, transport, total, queued, child, id, connection, bytes_in,
-              bytes_out, if_any("trace_id", call.trace_id), if_any("detail", call.detail)});
+  log_.write(
+      level, "call",
+      {backend, method, tool, outcome, transport, total, queued, child, id, connection, bytes_in,
+       bytes_out, if_any("trace_id", call.trace_id), if_any("detail", call.detail)});
 }
 
 }  // namespace stdgate

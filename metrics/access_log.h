@@ -2,7 +2,7 @@
 //
 // Owner: the composition root, which adds it only when calls are to be logged. Level info for what
 // the child answered and for cancelled calls, warn for faults of the gateway.
-// Limit: an id is shown up to kIdLimit bytes.
+// Limit: an id is shown up to kIdLimit bytes, the name of a tool up to kToolLimit.
 #pragma once
 
 #include "gateway/base/log.h"
@@ -21,6 +21,7 @@ class AccessLog final : public Observer {
   void on_call_finished(const CallRecord& call) override;
 
   static constexpr size_t kIdLimit = 128;
+  static constexpr size_t kToolLimit = 128;  // MCP 2025-11-25, "Tool Names"
 
  private:
   Log& log_;

@@ -10,6 +10,10 @@ void Observers::on_method(BackendId backend, MethodId method, std::string_view n
   for (Observer* observer : observers_) observer->on_method(backend, method, name);
 }
 
+void Observers::on_tool(BackendId backend, ToolId tool, std::string_view name) {
+  for (Observer* observer : observers_) observer->on_tool(backend, tool, name);
+}
+
 void Observers::on_call_started(BackendId backend) {
   for (Observer* observer : observers_) observer->on_call_started(backend);
 }
@@ -45,6 +49,14 @@ void Observers::on_child_ready(BackendId backend, Duration since_start) {
 
 void Observers::on_child_exited(BackendId backend, ExitReason reason) {
   for (Observer* observer : observers_) observer->on_child_exited(backend, reason);
+}
+
+void Observers::on_session_opened(BackendId backend) {
+  for (Observer* observer : observers_) observer->on_session_opened(backend);
+}
+
+void Observers::on_session_closed(BackendId backend) {
+  for (Observer* observer : observers_) observer->on_session_closed(backend);
 }
 
 void Observers::on_connection_opened(Transport transport) {

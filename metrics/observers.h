@@ -14,6 +14,7 @@ class Observers final : public Observer {
 
   void on_backend(BackendId backend, std::string_view name) override;
   void on_method(BackendId backend, MethodId method, std::string_view name) override;
+  void on_tool(BackendId backend, ToolId tool, std::string_view name) override;
   void on_call_started(BackendId backend) override;
   void on_call_finished(const CallRecord& call) override;
   void on_message(BackendId backend, Direction direction,
@@ -24,6 +25,8 @@ class Observers final : public Observer {
   void on_child_started(BackendId backend, StartReason reason) override;
   void on_child_ready(BackendId backend, Duration since_start) override;
   void on_child_exited(BackendId backend, ExitReason reason) override;
+  void on_session_opened(BackendId backend) override;
+  void on_session_closed(BackendId backend) override;
   void on_connection_opened(Transport transport) override;
   void on_connection_closed(Transport transport) override;
   void on_bytes(Transport transport, Flow flow, size_t count) override;

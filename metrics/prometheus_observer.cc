@@ -38,6 +38,8 @@ PrometheusObserver::PrometheusObserver(const MetricsConfig& config)
       registry_(std::make_unique<Registry>()),
       request_duration_(histogram(*registry_, "stdgate_request_duration_seconds",
                                   "Time from a request's arrival to its answer")),
+      tool_duration_(histogram(*registry_, "stdgate_tool_duration_seconds",
+                               "Time from the arrival of a tool's call to its answer")),
       child_duration_(
           histogram(*registry_, "stdgate_child_duration_seconds",
                     "Time from a request's writing to the child until it was answered")),
@@ -47,13 +49,15 @@ PrometheusObserver::PrometheusObserver(const MetricsConfig& config)
                                       "Time from a child's start until it was ready")),
       requests_in_flight_(gauge(*registry_, "stdgate_requests_in_flight",
                                 "Requests that have arrived and are not answered yet")),
+      sessions_(gauge(*registry_, "stdgate_sessions", "Open sessions")),
       children_(gauge(*registry_, "stdgate_children", "Child processes by state")),
       notifications_(counter(*registry_, "stdgate_notifications_total", "Notifications passed on")),
       messages_dropped_(counter(*registry_, "stdgate_messages_dropped_total",
                                 "Messages that were passed on to nobody")),
       child_starts_(counter(*registry_, "stdgate_child_starts_total", "Child processes started")),
       child_exits_(counter(*registry_, "stdgate_child_exits_total",
-                           "Child processes ended; every reason but asked is a failure")) {
+                           "Child processes ended; asked is no failure, nor is "
+                           "exit_zero when a session ended its own child")) {
   Family<Gauge>& connections = gauge(*registry_, "stdgate_connections", "Open client connections");
   Family<Counter>& bytes = counter(*registry_, "stdgate_bytes_total",
                                    "Bytes received from clients (in) and sent to them (out)");
@@ -77,9 +81,10 @@ void PrometheusObserver::on_backend(BackendId backend, std::string_view name) {
   if (backends_.size() <= backend) backends_.resize(backend + size_t{1});
   BackendSeries& series = backends_[backend];
   series.name = name;
-  series.methods.resize(1);
-  series.methods[kOtherMethod].name = "_other";
+  name_series(series.methods, kOtherMethod, "_other");
+  name_series(series.tools, kOtherTool, "_other");
   series.in_flight = &requests_in_flight_.Add({{"backend", series.name}});
+  series.sessions = &sessions_.Add({{"backend", series.name}});
   series.queue = &make(queue_duration_, {{"backend", series.name}});
   series.child_start = &make(child_start_duration_, {{"backend", series.name}});
 
@@ -105,14 +110,22 @@ void PrometheusObserver::on_backend(BackendId backend, std::string_view name) {
 }
 
 void PrometheusObserver::on_method(BackendId backend, MethodId method, std::string_view name) {
-  auto& methods = backends_[backend].methods;
-  if (methods.size() <= method) methods.resize(method + size_t{1});
-  methods[method].name = name;
+  name_series(backends_[backend].methods, method, name);
 }
 
-PrometheusObserver::MethodSeries& PrometheusObserver::method_in(BackendSeries& series,
-                                                                MethodId method) {
-  return series.methods[method < series.methods.size() ? method : kOtherMethod];
+void PrometheusObserver::on_tool(BackendId backend, ToolId tool, std::string_view name) {
+  name_series(backends_[backend].tools, tool, name);
+}
+
+template <class Series>
+void PrometheusObserver::name_series(std::vector<Series>& all, NameId id, std::string_view name) {
+  if (all.size() <= id) all.resize(id + size_t{1});
+  all[id].name = name;
+}
+
+template <class Series>
+Series& PrometheusObserver::series_in(std::vector<Series>& all, NameId id) {
+  return all[id < all.size() ? id : kOtherName];
 }
 
 Histogram& PrometheusObserver::request_series(const BackendSeries& series, MethodSeries& method,
@@ -127,15 +140,27 @@ Histogram& PrometheusObserver::request_series(const BackendSeries& series, Metho
   return *handle;
 }
 
+Histogram& PrometheusObserver::tool_series(BackendSeries& series, ToolId tool, Outcome outcome) {
+  ToolSeries& of_tool = series_in(series.tools, tool);
+  Histogram*& handle = of_tool.calls[outcome.index()];
+  if (handle == nullptr) {
+    handle = &make(tool_duration_, {{"backend", series.name},
+                                    {"tool", of_tool.name},
+                                    {"outcome", std::string(outcome.name())}});
+  }
+  return *handle;
+}
+
 void PrometheusObserver::on_call_started(BackendId backend) {
   backends_[backend].in_flight->Increment();
 }
 
 void PrometheusObserver::on_call_finished(const CallRecord& call) {
   BackendSeries& series = backends_[call.backend];
-  MethodSeries& method = method_in(series, call.method);
+  MethodSeries& method = series_in(series.methods, call.method);
   series.in_flight->Decrement();
   request_series(series, method, call.transport, call.outcome).Observe(to_seconds(call.total));
+  if (call.tool) tool_series(series, *call.tool, call.outcome).Observe(to_seconds(call.total));
   // A call that was refused at once never stood in a queue.
   if (call.reached_child || call.queued > Duration::zero()) {
     series.queue->Observe(to_seconds(call.queued));
@@ -149,7 +174,7 @@ void PrometheusObserver::on_call_finished(const CallRecord& call) {
 
 void PrometheusObserver::on_notification(BackendId backend, MethodId method, Direction direction) {
   BackendSeries& series = backends_[backend];
-  MethodSeries& of_method = method_in(series, method);
+  MethodSeries& of_method = series_in(series.methods, method);
   Counter*& handle = of_method.notifications[index_of(direction)];
   if (handle == nullptr) {
     handle = &notifications_.Add({{"backend", series.name},
@@ -179,6 +204,14 @@ void PrometheusObserver::on_child_ready(BackendId backend, Duration since_start)
 
 void PrometheusObserver::on_child_exited(BackendId backend, ExitReason reason) {
   backends_[backend].exits[index_of(reason)]->Increment();
+}
+
+void PrometheusObserver::on_session_opened(BackendId backend) {
+  backends_[backend].sessions->Increment();
+}
+
+void PrometheusObserver::on_session_closed(BackendId backend) {
+  backends_[backend].sessions->Decrement();
 }
 
 void PrometheusObserver::on_connection_opened(Transport transport) {

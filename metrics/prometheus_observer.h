@@ -5,7 +5,7 @@
 // A series of a method appears with its first use; what is labelled by backend and a fixed list
 // (states, reasons) appears with the backend, at zero, so that a rate sees the first event.
 // Limit: labels come from ids alone. Their number is bounded by whoever gives the ids: backends by
-// the configuration, methods by metrics.methods, the rest being "_other".
+// the configuration, methods and tools by metrics.methods each, the rest being "_other".
 #pragma once
 
 #include <array>
@@ -39,6 +39,7 @@ class PrometheusObserver final : public Observer {
 
   void on_backend(BackendId backend, std::string_view name) override;
   void on_method(BackendId backend, MethodId method, std::string_view name) override;
+  void on_tool(BackendId backend, ToolId tool, std::string_view name) override;
   void on_call_started(BackendId backend) override;
   void on_call_finished(const CallRecord& call) override;
   void on_notification(BackendId backend, MethodId method, Direction direction) override;
@@ -47,6 +48,8 @@ class PrometheusObserver final : public Observer {
   void on_child_started(BackendId backend, StartReason reason) override;
   void on_child_ready(BackendId backend, Duration since_start) override;
   void on_child_exited(BackendId backend, ExitReason reason) override;
+  void on_session_opened(BackendId backend) override;
+  void on_session_closed(BackendId backend) override;
   void on_connection_opened(Transport transport) override;
   void on_connection_closed(Transport transport) override;
   void on_bytes(Transport transport, Flow flow, size_t count) override;
@@ -61,10 +64,16 @@ class PrometheusObserver final : public Observer {
     prometheus::Histogram* child = nullptr;
     std::array<prometheus::Counter*, kDirectionCount> notifications{};
   };
+  struct ToolSeries {
+    std::string name;
+    std::array<prometheus::Histogram*, Outcome::kCount> calls{};
+  };
   struct BackendSeries {
     std::string name;
     std::vector<MethodSeries> methods;  // by MethodId; the first is kOtherMethod
+    std::vector<ToolSeries> tools;      // by ToolId; the first is kOtherTool
     prometheus::Gauge* in_flight = nullptr;
+    prometheus::Gauge* sessions = nullptr;
     prometheus::Histogram* queue = nullptr;
     prometheus::Histogram* child_start = nullptr;
     std::array<prometheus::Counter*, kDropReasonCount> dropped{};
@@ -77,19 +86,27 @@ class PrometheusObserver final : public Observer {
     std::array<prometheus::Counter*, kFlowCount> bytes{};
   };
 
-  static MethodSeries& method_in(BackendSeries& series, MethodId method);
+  // Gives `id` its place in a list by ids, with its name.
+  template <class Series>
+  static void name_series(std::vector<Series>& all, NameId id, std::string_view name);
+  // The first stands for those that have none.
+  template <class Series>
+  static Series& series_in(std::vector<Series>& all, NameId id);
   prometheus::Histogram& make(prometheus::Family<prometheus::Histogram>& family,
                               const Labels& labels);
   prometheus::Histogram& request_series(const BackendSeries& series, MethodSeries& method,
                                         Transport transport, Outcome outcome);
+  prometheus::Histogram& tool_series(BackendSeries& series, ToolId tool, Outcome outcome);
 
   const std::vector<double> buckets_;
   const std::unique_ptr<prometheus::Registry> registry_;  // above what lives in it
   prometheus::Family<prometheus::Histogram>& request_duration_;
+  prometheus::Family<prometheus::Histogram>& tool_duration_;
   prometheus::Family<prometheus::Histogram>& child_duration_;
   prometheus::Family<prometheus::Histogram>& queue_duration_;
   prometheus::Family<prometheus::Histogram>& child_start_duration_;
   prometheus::Family<prometheus::Gauge>& requests_in_flight_;
+  prometheus::Family<prometheus::Gauge>& sessions_;
   prometheus::Family<prometheus::Gauge>& children_;
   prometheus::Family<prometheus::Counter>& notifications_;
   prometheus::Family<prometheus::Counter>& messages_dropped_;

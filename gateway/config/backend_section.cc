@@ -79,24 +79,51 @@ void read_env_inherit(Section& section, std::vector<std::string>& out) {
   }
 }
 
-void read_protocol(Section& section, BackendConfig& out) {
-  bool known = false;
-  const auto protocol = section.find("protocol");
-  if (protocol && protocol->is_scalar() && protocol->found() == "'lsp'") {
-    protocol->fail("lsp is not supported yet");
-  } else {
-    known = section.take_word("protocol", out.protocol, kProtocols);
+// What a backend has where its section does not say otherwise.
+struct ProtocolDefaults {
+  Framing framing;
+  Isolation isolation;
+  std::string_view cancel_method;
+};
+
+ProtocolDefaults defaults_of(Protocol protocol) {
+  switch (protocol) {
+    case Protocol::jsonrpc:
+      return {Framing::newline, Isolation::shared, kDefaultCancelMethod};
+    case Protocol::mcp:
+      return {Framing::newline, Isolation::session, {}};
+    case Protocol::lsp:
+      return {Framing::content_length, Isolation::session, {}};
   }
+  return {};
+}
+
+void read_cancel_method(Section& section, Protocol protocol, std::string& out) {
+  if (protocol == Protocol::jsonrpc) {
+    section.take("cancel_method", out, &Value::text);
+  } else if (const auto value = section.find("cancel_method")) {
+    const std::string name = protocol == Protocol::mcp ? "MCP" : "LSP";
+    value->fail_at_key("only for protocol jsonrpc; " + name + " has its own cancel notification");
+  }
+}
+
+// Whether protocol and isolation are known, so that the pool can be held against them.
+bool read_protocol(Section& section, BackendConfig& out) {
+  const bool known = section.take_word("protocol", out.protocol, kProtocols);
+  const ProtocolDefaults defaults = defaults_of(out.protocol);
+  out.framing = defaults.framing;
+  out.isolation = defaults.isolation;
+  out.cancel_method = defaults.cancel_method;
   section.take_word("framing", out.framing, kFramings);
-  const auto cancel_method = section.find("cancel_method");
-  if (known && out.protocol == Protocol::mcp) {
-    if (cancel_method) {
-      cancel_method->fail_at_key("only for protocol jsonrpc; MCP has its own cancel notification");
-    }
-    return;
+  const bool isolation_known = section.take_word("isolation", out.isolation, kIsolations);
+  // Without a protocol nothing can be said against a cancel method.
+  read_cancel_method(section, known ? out.protocol : Protocol::jsonrpc, out.cancel_method);
+  if (known && out.protocol == Protocol::lsp && out.isolation == Isolation::shared) {
+    section.fail("isolation",
+                 "a language server serves one client; leave isolation out, or use session");
+    out.isolation = Isolation::session;  // the pool is judged by what it will have to be
   }
-  out.cancel_method = kDefaultCancelMethod;
-  section.take("cancel_method", out.cancel_method, &Value::text);
+  return known && isolation_known;
 }
 
 void read_rlimits(Section& backend, ResourceLimits& out) {
@@ -116,46 +143,96 @@ void read_rlimits(Section& backend, ResourceLimits& out) {
   section.finish();
 }
 
-// Bounds are read without `&&`, so that one error does not hide the other.
-void read_pool(Section& backend, const LimitsConfig& limits, PoolConfig& out) {
-  out.queue_bytes = std::max(out.queue_bytes, limits.message);
+std::string named(const char* key, uint32_t value) {
+  return std::string(key) + " (" + std::to_string(value) + ")";
+}
+
+// Keys for a lane that the backend does not have: a language server has no children that clients
+// share, and with shared children a session has none of its own.
+void check_lanes(const Section& section, const BackendConfig& backend) {
+  const PoolConfig& pool = backend.pool;
+  if (backend.protocol == Protocol::lsp && pool.min > 0) {
+    section.fail("min", named("min", pool.min) +
+                            " is for children that clients share, and a language server serves "
+                            "one client; use warm");
+  }
+  if (backend.isolation == Isolation::shared && pool.warm > 0) {
+    section.fail("warm", named("warm", pool.warm) +
+                             " is for sessions with a child of their own; with isolation shared "
+                             "use min");
+  }
+}
+
+// With isolation session, `min` children are kept for /rpc, and one even when min is 0, so that
+// sessions never take the last place. A pool of one has none to keep warm.
+void check_session_share(const Section& section, const BackendConfig& backend) {
+  const PoolConfig& pool = backend.pool;
+  const std::string max = named("max", pool.max);
+  const std::string warm = named("warm", pool.warm);
+  if (backend.protocol == Protocol::lsp) {
+    if (pool.warm > pool.max) section.fail("warm", warm + " is greater than " + max);
+    return;
+  }
+  if (pool.min == pool.max && pool.max > 1) {
+    return section.fail("min", named("min", pool.min) + " keeps all of " + max +
+                                   " for /rpc and leaves sessions none; lower min, raise max, or "
+                                   "use isolation shared");
+  }
+  const uint32_t kept = std::max(backend.kept_for_calls(), uint32_t{1});
+  if (pool.warm <= pool.max - kept) return;
+  section.fail("warm", warm + " is greater than " + std::to_string(pool.max - kept) +
+                           ", what is left of " + max + " beside " + std::to_string(kept) +
+                           " kept for /rpc");
+}
+
+// Read without `&&`, so that one error does not hide the other. A min or warm that could not be
+// read is 0, which breaks no rule.
+void read_children(Section& section, bool lanes_known, BackendConfig& out) {
+  PoolConfig& pool = out.pool;
+  section.take("min", pool.min, &Value::count, kPoolMin);
+  const bool max_read = section.take("max", pool.max, &Value::count, kPoolMax);
+  section.take("warm", pool.warm, &Value::count, kWarm);
+  section.take("sessions", pool.sessions, &Value::count, kSessions);
+  section.take("max_in_flight", pool.max_in_flight, &Value::count, kMaxInFlight);
+  if (lanes_known) check_lanes(section, out);
+  if (!max_read) return;
+  if (pool.min > pool.max) {
+    section.fail("min", named("min", pool.min) + " is greater than " + named("max", pool.max));
+  } else if (lanes_known && out.isolation == Isolation::session) {
+    check_session_share(section, out);
+  }
+}
+
+void read_pool(Section& backend, const LimitsConfig& limits, bool lanes_known, BackendConfig& out) {
+  PoolConfig& pool = out.pool;
+  pool.queue_bytes = std::max(pool.queue_bytes, limits.message);
   const auto value = backend.find("pool");
   if (!value) return;
   Section section(*value);
-  section.refuse_unsupported("warm");
-  const bool min_read = section.take("min", out.min, &Value::count, kPoolMin);
-  const bool max_read = section.take("max", out.max, &Value::count, kPoolMax);
-  if (min_read && max_read && out.min > out.max) {
-    section.fail("min", "min (" + std::to_string(out.min) + ") is greater than max (" +
-                            std::to_string(out.max) + ")");
-  }
-  section.take("max_in_flight", out.max_in_flight, &Value::count, kMaxInFlight);
-  section.take("queue", out.queue, &Value::count, kQueue);
-  if (section.take("queue_bytes", out.queue_bytes, &Value::size, kQueueBytes) &&
-      out.queue_bytes < limits.message) {
+  read_children(section, lanes_known, out);
+  section.take("queue", pool.queue, &Value::count, kQueue);
+  if (section.take("queue_bytes", pool.queue_bytes, &Value::size, kQueueBytes) &&
+      pool.queue_bytes < limits.message) {
     section.fail("queue_bytes",
                  "must hold the largest message; limits.message is " + print_size(limits.message));
   }
-  section.take("start_timeout", out.start_timeout, &Value::duration, kStartTimeout);
-  section.take("idle_timeout", out.idle_timeout, &Value::duration, kIdleTimeout);
-  section.take("grace", out.grace, &Value::duration, kGrace);
-  const bool least_read = section.take("backoff_min", out.backoff_min, &Value::duration, kBackoff);
-  const bool most_read = section.take("backoff_max", out.backoff_max, &Value::duration, kBackoff);
-  if (least_read && most_read && out.backoff_min > out.backoff_max) {
-    section.fail("backoff_min", "backoff_min (" + print_duration(out.backoff_min) +
+  section.take("start_timeout", pool.start_timeout, &Value::duration, kStartTimeout);
+  section.take("idle_timeout", pool.idle_timeout, &Value::duration, kIdleTimeout);
+  section.take("grace", pool.grace, &Value::duration, kGrace);
+  const bool least_read = section.take("backoff_min", pool.backoff_min, &Value::duration, kBackoff);
+  const bool most_read = section.take("backoff_max", pool.backoff_max, &Value::duration, kBackoff);
+  if (least_read && most_read && pool.backoff_min > pool.backoff_max) {
+    section.fail("backoff_min", "backoff_min (" + print_duration(pool.backoff_min) +
                                     ") is greater than backoff_max (" +
-                                    print_duration(out.backoff_max) + ")");
+                                    print_duration(pool.backoff_max) + ")");
   }
-  section.take("breaker_failures", out.breaker_failures, &Value::count, kBreakerFailures);
+  section.take("breaker_failures", pool.breaker_failures, &Value::count, kBreakerFailures);
   section.finish();
 }
 
 void read_backend(Section& section, const LimitsConfig& limits, BackendConfig& out) {
-  section.refuse_unsupported("isolation");
-  section.refuse_unsupported("warm");
-  section.refuse_unsupported("lsp");
   read_command(section, out.command);
-  read_protocol(section, out);
+  const bool lanes_known = read_protocol(section, out);
   section.take("default", out.is_default, &Value::flag);
   read_env(section, out.env);
   read_env_inherit(section, out.env_inherit);
@@ -164,7 +241,7 @@ void read_backend(Section& section, const LimitsConfig& limits, BackendConfig& o
   read_rlimits(section, out.rlimits);
   section.take("timeout", out.timeout, &Value::duration, kCallTimeout);
   section.take("expose_fault_details", out.expose_fault_details, &Value::flag);
-  read_pool(section, limits, out.pool);
+  read_pool(section, limits, lanes_known, out);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // Made by config_parser.h and checked there, once; afterwards everybody may rely on it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -15,11 +16,16 @@
 
 namespace stdgate {
 
-enum class Protocol : uint8_t { jsonrpc, mcp };
+enum class Protocol : uint8_t { jsonrpc, mcp, lsp };
+
+// What a session gets: the children that all share, or one of its own.
+enum class Isolation : uint8_t { shared, session };
 
 struct PoolConfig {
   uint32_t min = 0;               // children kept running
   uint32_t max = 16;              // children at most, 1 to 1024
+  uint32_t warm = 0;              // children kept ready for sessions to come (Isolation::session)
+  uint32_t sessions = 1000;       // open sessions, at most
   uint32_t max_in_flight = 256;   // calls in flight per child, 1 to 4096; 1: one at a time
   uint32_t queue = 1024;          // calls waiting for a child, at most
   size_t queue_bytes = 64 << 20;  // of their messages; never less than LimitsConfig::message
@@ -48,7 +54,8 @@ struct BackendConfig {
   std::vector<std::string> command;  // argv, not empty
   Protocol protocol = Protocol::mcp;
   Framing framing = Framing::newline;
-  bool is_default = false;  // also served at the root
+  Isolation isolation = Isolation::shared;  // never shared with lsp
+  bool is_default = false;                  // also served at the root
   std::map<std::string, std::string> env;
   std::vector<std::string> env_inherit;  // names, or prefixes ending in '*'
   std::string cwd;
@@ -58,6 +65,13 @@ struct BackendConfig {
   std::string cancel_method;                    // jsonrpc only; empty: the child is not told
   bool expose_fault_details = false;
   PoolConfig pool;
+
+  // Children that sessions with one of their own leave to calls without a session. With one child
+  // in all, whoever comes first has it; a language server takes calls in sessions only.
+  [[nodiscard]] uint32_t kept_for_calls() const {
+    if (protocol == Protocol::lsp || pool.max == 1) return 0;
+    return std::max(pool.min, uint32_t{1});
+  }
 
   friend bool operator==(const BackendConfig&, const BackendConfig&) = default;
 };
@@ -69,7 +83,11 @@ struct LimitsConfig {
   size_t depth = 128;           // nesting
   size_t connections = 10000;   // open client connections
   size_t buffered = 512 << 20;  // request bodies held in memory at once, over all connections
-  size_t outbox = 4 << 20;      // unsent bytes of one event stream before it is ended
+  size_t outbox = 4 << 20;      // unsent bytes of one stream or WebSocket before it is ended
+
+  // What an MCP session keeps of its streams for a client that comes back.
+  size_t replay = 1 << 20;  // bytes
+  size_t replay_events = 1000;
 
   friend bool operator==(const LimitsConfig&, const LimitsConfig&) = default;
 };
@@ -80,6 +98,8 @@ struct TimeoutsConfig {
   Duration idle = std::chrono::seconds(75);    // between requests
   Duration drain = std::chrono::seconds(20);   // at shutdown
   Duration keep_alive = std::chrono::seconds(15);  // a comment on a silent event stream
+  Duration ping = std::chrono::seconds(30);        // without a byte from a WebSocket client
+  Duration pong = std::chrono::seconds(20);        // for its answer, then the connection is closed
 
   friend bool operator==(const TimeoutsConfig&, const TimeoutsConfig&) = default;
 };

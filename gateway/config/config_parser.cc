@@ -115,6 +115,8 @@ void read_limits(Section& root, LimitsConfig& out) {
                  "must hold the largest message; limits.message is " + print_size(out.message));
   }
   section.take("outbox", out.outbox, &Value::size, kOutbox);
+  section.take("replay", out.replay, &Value::size, kReplay);
+  section.take("replay_events", out.replay_events, &Value::count, kReplayEvents);
   section.finish();
 }
 
@@ -127,6 +129,8 @@ void read_timeouts(Section& root, TimeoutsConfig& out) {
   section.take("idle", out.idle, &Value::duration, kConnectionTimeout);
   section.take("drain", out.drain, &Value::duration, kDrain);
   section.take("keep_alive", out.keep_alive, &Value::duration, kConnectionTimeout);
+  section.take("ping", out.ping, &Value::duration, kConnectionTimeout);
+  section.take("pong", out.pong, &Value::duration, kConnectionTimeout);
   section.finish();
 }
 

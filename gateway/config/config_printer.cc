@@ -76,6 +76,8 @@ void print_pool(MapPrinter& map, const PoolConfig& pool) {
   map.begin("pool");
   map.count("min", pool.min);
   map.count("max", pool.max);
+  map.count("warm", pool.warm);
+  map.count("sessions", pool.sessions);
   map.count("max_in_flight", pool.max_in_flight);
   map.count("queue", pool.queue);
   map.size("queue_bytes", pool.queue_bytes);
@@ -95,6 +97,7 @@ void print_backend(MapPrinter& map, const BackendConfig& backend) {
   map.texts("command", command);
   map.plain("protocol", word_of(backend.protocol, kProtocols));
   map.plain("framing", word_of(backend.framing, kFramings));
+  map.plain("isolation", word_of(backend.isolation, kIsolations));
   map.flag("default", backend.is_default);
   if (!backend.env.empty()) print_env(map, backend.env);
   map.texts("env_inherit", backend.env_inherit);
@@ -117,6 +120,8 @@ void print_limits(MapPrinter& map, const LimitsConfig& limits) {
   map.count("connections", limits.connections);
   map.size("buffered", limits.buffered);
   map.size("outbox", limits.outbox);
+  map.size("replay", limits.replay);
+  map.count("replay_events", limits.replay_events);
   map.end();
 }
 
@@ -127,6 +132,8 @@ void print_timeouts(MapPrinter& map, const TimeoutsConfig& timeouts) {
   map.duration("idle", timeouts.idle);
   map.duration("drain", timeouts.drain);
   map.duration("keep_alive", timeouts.keep_alive);
+  map.duration("ping", timeouts.ping);
+  map.duration("pong", timeouts.pong);
   map.end();
 }
 

@@ -42,6 +42,8 @@ inline constexpr CountRange kProcesses{1, 1 << 22};
 // backends.*.pool
 inline constexpr CountRange kPoolMin{0, 1024};
 inline constexpr CountRange kPoolMax{1, 1024};
+inline constexpr CountRange kWarm{0, 1024};
+inline constexpr CountRange kSessions{1, 100000};
 inline constexpr CountRange kMaxInFlight{1, 4096};
 inline constexpr CountRange kQueue{1, 1000000};
 inline constexpr SizeRange kQueueBytes{kKiB, 64 * kGiB};
@@ -59,6 +61,8 @@ inline constexpr CountRange kDepth{2, 1024};  // an envelope with params has two
 inline constexpr CountRange kConnections{1, 1000000};
 inline constexpr SizeRange kBuffered{kKiB, 1024 * kGiB};
 inline constexpr SizeRange kOutbox{kKiB, kGiB};
+inline constexpr SizeRange kReplay{0, kGiB};
+inline constexpr CountRange kReplayEvents{0, 1'000'000};
 
 // timeouts
 inline constexpr DurationRange kConnectionTimeout{std::chrono::milliseconds(1),

@@ -193,14 +193,6 @@ std::optional<Value> Section::find(std::string_view key) {
   return found == nullptr ? std::nullopt : std::optional<Value>(*found);
 }
 
-void Section::refuse_unsupported(std::string_view key) {
-  const auto it = std::find_if(entries_.begin(), entries_.end(),
-                               [&](const Value& entry) { return entry.name() == key; });
-  if (it == entries_.end()) return;
-  it->fail_at_key("not supported yet");
-  entries_.erase(it);
-}
-
 void Section::finish() const {
   for (const Value& entry : entries_) {
     if (std::find(known_.begin(), known_.end(), entry.name()) != known_.end()) continue;

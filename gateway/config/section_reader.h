@@ -80,8 +80,6 @@ class Section {
 
   // The value at `key`, which counts as known from now on.
   [[nodiscard]] std::optional<Value> find(std::string_view key);
-  // A key that belongs to a later version: an error of its own when present.
-  void refuse_unsupported(std::string_view key);
   // Call last: every key that nobody asked for is unknown.
   void finish() const;
 

@@ -15,7 +15,10 @@ struct Named {
 };
 
 inline constexpr std::array kProtocols{Named<Protocol>{"jsonrpc", Protocol::jsonrpc},
-                                       Named<Protocol>{"mcp", Protocol::mcp}};
+                                       Named<Protocol>{"mcp", Protocol::mcp},
+                                       Named<Protocol>{"lsp", Protocol::lsp}};
+inline constexpr std::array kIsolations{Named<Isolation>{"shared", Isolation::shared},
+                                        Named<Isolation>{"session", Isolation::session}};
 inline constexpr std::array kFramings{Named<Framing>{"newline", Framing::newline},
                                       Named<Framing>{"content-length", Framing::content_length}};
 inline constexpr std::array kLogLevels{

@@ -77,12 +77,16 @@ const std::span<const DemoServer::Method> DemoServer::kMethods = [] {
              "Progress notifications, then the result: {\"count\": 3, \"interval_ms\": 100}",
              &DemoServer::stream},
       Method{"sleep", "An answer after a while: {\"ms\": 500} or [500]", &DemoServer::sleep},
+      Method{"ask",
+             "Asks the client back, and answers with its answer: "
+             "{\"method\": \"name\", \"params\": {}}",
+             &DemoServer::ask},
       Method{"fail", "An internal error", &DemoServer::fail},
       Method{"tick/subscribe", "A notification now and then: {\"interval_ms\": 1000}",
              &DemoServer::subscribe},
       Method{"tick/unsubscribe", "Ends a subscription: {\"subscription\": 1} or [1]",
              &DemoServer::unsubscribe},
-      Method{"$/cancelRequest", "Ends a sleep or stream that goes on: {\"id\": 1}",
+      Method{"$/cancelRequest", "Ends a sleep, stream or ask that goes on: {\"id\": 1}",
              &DemoServer::cancel},
       Method{"methods", "This list", &DemoServer::list_methods},
   };
@@ -134,7 +138,9 @@ void DemoServer::handle(const ParsedMessage& message, const std::shared_ptr<Batc
                  message.rejection);
     return;
   }
-  if (envelope.kind == MessageKind::result || envelope.kind == MessageKind::error) return;
+  if (envelope.kind == MessageKind::result || envelope.kind == MessageKind::error) {
+    return take_answer(envelope);
+  }
   const Call call = {envelope.id, envelope.params, batch};
   const std::string_view name =
       envelope.method_has_escapes ? decode_string(envelope.method, scratch_) : envelope.method;
@@ -187,6 +193,46 @@ void DemoServer::stream(const Call& call) {
   schedule(call, Timed::Kind::stream, (*numbers)[1], (*numbers)[0]);
 }
 
+void DemoServer::ask(const Call& call) {
+  const auto method = find_member(call.params, "method");
+  const auto params = find_member(call.params, "params");
+  if (!method || !method->starts_with('"')) {
+    return answer_error(call, kInvalidParams, "method must be the name of what is asked");
+  }
+  if (params && !params->starts_with('{') && !params->starts_with('[')) {
+    return answer_error(call, kInvalidParams, "params must be an object or an array");
+  }
+  if (call.id.empty()) return;  // nobody would get the answer
+  if (asked_.size() == kMaxAsked) {
+    return answer_error(call, kTooMany, "too many questions without an answer");
+  }
+  asked_.emplace(++asks_, Asked{std::string(call.id), call.batch});
+  if (call.batch) ++call.batch->open;
+  output_ += R"({"jsonrpc":"2.0","id":)";
+  output_ += std::to_string(asks_);
+  output_ += ",\"method\":";
+  output_ += *method;
+  if (params) {
+    output_ += ",\"params\":";
+    output_ += *params;
+  }
+  output_ += "}\n";
+}
+
+void DemoServer::take_answer(const Envelope& answer) {
+  const auto number = read_number(answer.id);
+  const auto found = number && number->exact ? asked_.find(number->integer) : asked_.end();
+  if (found == asked_.end()) return;
+  const Asked asked = std::move(found->second);
+  asked_.erase(found);
+  const Call call = {asked.id, {}, asked.batch};
+  std::string& out = begin_answer(call);
+  out += answer.kind == MessageKind::error ? ",\"error\":" : ",\"result\":";
+  out += answer.payload;
+  end_answer(call);
+  close(asked.batch);
+}
+
 void DemoServer::subscribe(const Call& call) {
   const auto ms = read_integer(call.params, {"interval_ms", 1, kMaxIntervalMs, 1000});
   if (!ms) return answer_error(call, kInvalidParams, ms.error());
@@ -210,15 +256,20 @@ void DemoServer::unsubscribe(const Call& call) {
 void DemoServer::cancel(const Call& call) {
   const auto id = find_member(call.params, "id");
   if (!id) return answer_error(call, kInvalidParams, "id must be the id of a call");
-  const auto found = std::find_if(timed_.begin(), timed_.end(),
-                                  [&](const auto& entry) { return entry.second.id == *id; });
-  if (found != timed_.end()) {
-    const Timed timed = std::move(found->second);
-    timed_.erase(found);
-    answer_error(Call{timed.id, {}, timed.batch}, kCancelled, "cancelled");
-    close(timed.batch);
-  }
+  if (!cancel_in(timed_, *id)) cancel_in(asked_, *id);
   answer(call, "null");
+}
+
+template <class Calls>
+bool DemoServer::cancel_in(Calls& waiting, std::string_view id) {
+  const auto found = std::find_if(waiting.begin(), waiting.end(),
+                                  [id](const auto& entry) { return entry.second.id == id; });
+  if (found == waiting.end()) return false;
+  const auto cancelled = std::move(found->second);
+  waiting.erase(found);
+  answer_error(Call{cancelled.id, {}, cancelled.batch}, kCancelled, "cancelled");
+  close(cancelled.batch);
+  return true;
 }
 
 void DemoServer::list_methods(const Call& call) {

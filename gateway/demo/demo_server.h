@@ -4,7 +4,8 @@
 // DemoServer does no I/O and reads no clock: bytes and the time go in, bytes come out. Calls that
 // take time (sleep, stream) do not hold up others. run_demo_server() is the loop around it for a
 // process of its own; it blocks.
-// Limits: kMaxMessage bytes a message, kMaxTimed calls and subscriptions that wait for their time.
+// Limits: kMaxMessage bytes a message, kMaxTimed calls and subscriptions that wait for their time,
+// kMaxAsked calls that wait for an answer of the client.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +27,7 @@ class DemoServer final : private FrameSink {
  public:
   static constexpr size_t kMaxMessage = 64 << 20;
   static constexpr size_t kMaxTimed = 1000;
+  static constexpr size_t kMaxAsked = 1000;
 
   DemoServer();
 
@@ -68,6 +70,11 @@ class DemoServer final : private FrameSink {
     std::shared_ptr<Batch> batch;
   };
   using Schedule = std::multimap<TimePoint, Timed>;
+  // A call that is answered with what the client answers.
+  struct Asked {
+    std::string id;
+    std::shared_ptr<Batch> batch;
+  };
 
   static const std::span<const Method> kMethods;
 
@@ -84,9 +91,13 @@ class DemoServer final : private FrameSink {
   void fail(const Call& call);
   void sleep(const Call& call);
   void stream(const Call& call);
+  void ask(const Call& call);
+  void take_answer(const Envelope& answer);
   void subscribe(const Call& call);
   void unsubscribe(const Call& call);
   void cancel(const Call& call);
+  template <class Calls>
+  bool cancel_in(Calls& waiting, std::string_view id);
   void list_methods(const Call& call);
 
   bool schedule(const Call& call, Timed::Kind kind, int64_t interval_ms, int64_t goal);
@@ -104,6 +115,8 @@ class DemoServer final : private FrameSink {
   std::string output_;
   std::string scratch_;  // a method's name with escapes decoded
   Schedule timed_;
+  std::map<int64_t, Asked> asked_;  // by the id of the request to the client
+  int64_t asks_ = 0;
   TimePoint now_{};  // of the feed() or run_due() that goes on
   int64_t subscriptions_ = 0;
 };

@@ -13,17 +13,19 @@
 #include "gateway/observer.h"
 #include "gateway/pool/backend_status.h"
 #include "gateway/pool/dialect.h"
-#include "gateway/pool/method_table.h"
+#include "gateway/pool/name_table.h"
 #include "gateway/pool/pool.h"
 #include "gateway/pool/pool_services.h"
-#include "gateway/pool/reply_sink.h"
+#include "gateway/pool/session_router.h"
 #include "gateway/rpc/envelope.h"
+#include "gateway/session/session_sink.h"
 
 namespace stdgate {
 
 // Where a message comes from and where its answer goes.
 struct CallContext {
   Origin origin;
+  SessionId session;  // none: the message stands alone
   Tag tag = 0;
   Transport transport = Transport::http;
   uint64_t connection = 0;    // for the log
@@ -44,7 +46,7 @@ struct BackendOptions {
   BackendConfig config;
   LimitsConfig limits;
   LaunchSpec launch;
-  size_t method_names = 500;  // told apart in metrics
+  size_t method_names = 500;  // told apart in metrics; and as many names of tools
 };
 
 class Backend final : private PoolEvents {
@@ -58,6 +60,7 @@ class Backend final : private PoolEvents {
   [[nodiscard]] BackendId id() const { return id_; }
   [[nodiscard]] const std::string& name() const { return options_.config.name; }
   [[nodiscard]] bool is_default() const { return options_.config.is_default; }
+  [[nodiscard]] Protocol protocol() const { return options_.config.protocol; }
   [[nodiscard]] CodeSet codes() const { return dialect_->codes(); }
   [[nodiscard]] const EnvelopeLimits& envelope_limits() const { return envelope_limits_; }
 
@@ -70,6 +73,22 @@ class Backend final : private PoolEvents {
   // Answers, and counts, a request that never became a message: unreadable text, too large a body.
   // `id` is raw JSON, or empty for null.
   void refuse(const FaultReport& report, std::string_view id, const CallContext& context);
+  // As refuse(), for a caller without an origin: it answers by itself, this counts only.
+  void count_refused(const FaultReport& report, std::string_view id, const CallContext& context);
+
+  // Opens a session for the client behind `sink`, which is registered as `origin` and outlives the
+  // session. Refused when there are too many, and while the backend cannot serve any.
+  tl::expected<SessionId, FaultReport> open_session(Origin origin, SessionSink& sink);
+  // Its client has gone: its calls are cancelled at the children and never answered, and its own
+  // child is ended. The sink is not told anything any more.
+  void close_session(SessionId session);
+  // Whether the client takes what its own child says: while held, the child's output is not read.
+  // Without effect on shared children, and on one that has been asked to go.
+  void hold_child(SessionId session, bool held);
+  // Sessions have a child of their own: its output can be held, and does not have to be dropped.
+  [[nodiscard]] bool owns_children() const {
+    return options_.config.isolation == Isolation::session;
+  }
 
   // The origin's client has gone: its calls are cancelled at the children and never answered.
   void cancel_calls_of(Origin origin);
@@ -78,6 +97,7 @@ class Backend final : private PoolEvents {
   void drain() { pool_.drain(); }
   void fail_calls(const FaultReport& report) { pool_.fail_calls(report); }
   void end_children(Duration grace) { pool_.end_children(grace); }
+  [[nodiscard]] Duration idle_timeout() const { return options_.config.pool.idle_timeout; }
   [[nodiscard]] Duration grace() const { return options_.config.pool.grace; }
   [[nodiscard]] size_t calls() const { return pool_.calls(); }
   [[nodiscard]] bool has_children() const { return pool_.has_children(); }
@@ -89,12 +109,27 @@ class Backend final : private PoolEvents {
   void on_fault(Call call, const FaultReport& report) override;
   void on_event(const Call& call, const Envelope& notification,
                 Outgoing::Place progress_token) override;
+  void on_notification(Child& child, const Envelope& notification,
+                       std::string_view method) override;
+  void on_request(Child& child, const Envelope& request, std::string_view method) override;
+  void on_spare_room(Child& child) override;
+  void on_child_gone(uint64_t number) override;
+  [[nodiscard]] bool is_needed(uint64_t child) const override;
+  void on_reading(SessionId session, bool reading) override;
+  void on_session_end(SessionId session, SessionEnd end, std::string_view message) override;
 
   Admission accept_request(const Envelope& request, const CallContext& context);
+  bool accept_subscription(const ClientIntent& intent, Call& call, Outgoing& message);
   Admission accept_notification(const Envelope& notification, const CallContext& context);
+  bool accept_cancel(std::string_view id, const CallContext& context);
+  [[nodiscard]] Isolation lane_of(const CallContext& context) const;
+  void finish_cancelled(const Call& call, CancelReason reason);
   Call make_call(std::string_view id, std::string_view method, const CallContext& context);
   [[nodiscard]] std::string_view method_name(const Call& call) const;
+  [[nodiscard]] std::string_view tool_name(const Call& call) const;
+  void note_tool(Call& call, std::string_view spelled);
   void finish(const Call& call, Outcome outcome, const Reply* reply, std::string_view detail);
+  void answer(const Call& call, std::string_view result);
   Admission drop(DropReason reason);
 
   const BackendId id_;
@@ -103,10 +138,14 @@ class Backend final : private PoolEvents {
   Origins& origins_;
   const CoreServices& core_;
   const EnvelopeLimits envelope_limits_;
-  MethodTable methods_;
+  NameTable methods_;
+  NameTable tools_;
   std::string method_;  // scratch
+  std::string tool_;    // scratch
+  std::string key_;     // scratch
   const PoolServices services_;
   Pool pool_;
+  SessionRouter sessions_;
 };
 
 }  // namespace stdgate

@@ -17,6 +17,7 @@ struct ChildStatus {
   size_t in_flight = 0;
   size_t unsent_bytes = 0;
   uint64_t calls = 0;
+  bool leased = false;  // to a session
   Duration age{0};
 };
 
@@ -30,6 +31,7 @@ struct BackendStatus {
   bool breaker_open = false;
   Duration retry_after{0};
   uint32_t failures = 0;  // in a row
+  size_t sessions = 0;
   std::vector<ChildStatus> children;
 };
 

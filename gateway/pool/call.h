@@ -6,24 +6,29 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "gateway/base/time.h"
 #include "gateway/observer.h"
-#include "gateway/pool/reply_sink.h"
+#include "gateway/session/session_sink.h"
 
 namespace stdgate {
 
 struct Call {
   std::string id;  // raw JSON, as the client sent it
   MethodId method = kOtherMethod;
-  std::string method_name;  // kept only while `method` is kOtherMethod
-  Origin origin;            // none: the gateway's own call (a handshake)
+  std::string method_name;     // kept only while `method` is kOtherMethod
+  std::optional<ToolId> tool;  // set: it calls a tool
+  std::string tool_name;       // kept only while `tool` is kOtherTool
+  Origin origin;               // none: the gateway's own call (a handshake)
+  SessionId session;           // none: the call stands alone
   Tag tag = 0;
   Transport transport = Transport::http;
   bool wants_events = false;
-  bool cancelled = false;  // the child has been told; once is enough
+  bool cancelled = false;       // the child has been told; once is enough
+  bool cancel_on_send = false;  // its client has cancelled it before it was sent
   uint64_t connection = 0;
   std::string trace_id;
   TimePoint arrived{};
@@ -31,6 +36,8 @@ struct Call {
   TimePoint deadline = TimePoint::max();
   size_t bytes_in = 0;
   std::string progress_token;  // raw JSON, as the client sent it; empty: none
+  std::string subscription;    // the key that its session subscribes to with it; empty: none
+  uint64_t child = 0;          // the number of the one that it was written to; 0: of none yet
 };
 
 // A message on its way to a child: its text and the places in it that the child sees differently.
@@ -41,9 +48,12 @@ struct Outgoing {
     size_t length = 0;
   };
   std::string_view text;
-  Place id;
-  Place progress_token;
+  Place id;              // the wire id stands there for the child
+  Place progress_token;  // the same number
+  Place replaced;
+  std::string_view replacement;        // stands there instead; outlives the message
   bool answered_by_handshake = false;  // the child's handshake result answers it, see Dialect
+  uint64_t child = 0;                  // the number of the one that it is for; 0: any
 };
 
 }  // namespace stdgate

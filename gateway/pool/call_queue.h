@@ -6,6 +6,7 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "gateway/config/config.h"
 #include "gateway/pool/call.h"
@@ -56,12 +57,39 @@ class CallQueue {
     return std::nullopt;
   }
 
+  // The first call for which `matches(call)` holds; null when there is none.
+  template <class Predicate>
+  Call* find_if(Predicate&& matches) {
+    for (WaitingMessage& message : waiting_) {
+      if (message.call && matches(*message.call)) return &*message.call;
+    }
+    return nullptr;
+  }
+
   // The deadline of the first call; nothing when no call waits.
   [[nodiscard]] std::optional<TimePoint> next_deadline() const {
     for (const WaitingMessage& message : waiting_) {
       if (message.call) return message.call->deadline;
     }
     return std::nullopt;
+  }
+
+  // Empties the queue; notifications in it are lost.
+  std::vector<Call> take_calls() {
+    std::vector<Call> calls;
+    while (!waiting_.empty()) {
+      WaitingMessage message = pop();
+      if (message.call) calls.push_back(std::move(*message.call));
+    }
+    return calls;
+  }
+
+  // When clients that can wait are told to, and when they may go on.
+  [[nodiscard]] bool is_half_full() const {
+    return !empty() && (2 * waiting_.size() >= config_.queue || 2 * bytes_ >= config_.queue_bytes);
+  }
+  [[nodiscard]] bool is_quarter_full_at_most() const {
+    return 4 * waiting_.size() <= config_.queue && 4 * bytes_ <= config_.queue_bytes;
   }
 
   [[nodiscard]] bool empty() const { return waiting_.empty(); }

@@ -1,11 +1,10 @@
 #include "gateway/pool/child.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
 #include <utility>
-
-#include "gateway/rpc/json_member.h"
 
 namespace stdgate {
 
@@ -22,7 +21,6 @@ constexpr uint32_t kHungAfterTimeouts = 3;
 // Answers to a child's own requests are dropped when it does not read them.
 constexpr size_t kMostUnsentAnswers = 2 * ChildLink::kHighWatermark;
 constexpr uint32_t kBadLinesLoggedPerSecond = 10;
-constexpr size_t kLoggedTextBytes = 256;
 
 EnvelopeLimits child_envelope_limits(const LimitsConfig& limits) {
   EnvelopeLimits envelope;
@@ -31,27 +29,13 @@ EnvelopeLimits child_envelope_limits(const LimitsConfig& limits) {
   return envelope;
 }
 
-std::string exit_text(const ExitStatus& status) {
-  switch (status.kind) {
-    case ExitStatus::Kind::exited:
-      return "exited with code " + std::to_string(status.value);
-    case ExitStatus::Kind::signaled: {
-      const char* name = sigabbrev_np(status.value);
-      return "was killed by signal " + std::to_string(status.value) +
-             (name == nullptr ? "" : std::string(" (SIG") + name + ")");
-    }
-    case ExitStatus::Kind::not_started:
-      break;
-  }
-  return "could not be started";
-}
-
 }  // namespace
 
-Child::Child(const PoolServices& services, ChildOwner& owner, uint64_t number)
+Child::Child(const PoolServices& services, ChildOwner& owner, uint64_t number, Isolation lane)
     : services_(services),
       owner_(owner),
       number_(number),
+      lane_(lane),
       parser_(child_envelope_limits(services.limits)),
       framer_(make_framer(services.config.framing, services.limits.message)),
       calls_(services.config.pool.max_in_flight),
@@ -61,9 +45,10 @@ Child::Child(const PoolServices& services, ChildOwner& owner, uint64_t number)
                      end(ExitReason::start_timeout, "the child did not get ready in time",
                          Duration{0});
                    }),
-      output_end_timer_(services.core.timers, [this] {
-        end(ExitReason::broken_output, "the child closed its output", Duration{0});
-      }) {}
+      output_end_timer_(
+          services.core.timers,
+          [this] { end(ExitReason::broken_output, "the child closed its output", Duration{0}); }),
+      farewell_timer_(services.core.timers, [this] { finish_farewell(); }) {}
 
 Child::~Child() { set_state(ChildState::dead); }
 
@@ -76,16 +61,50 @@ void Child::start() {
 
 void Child::end(ExitReason reason, std::string message, Duration grace) {
   if (state_ == ChildState::dead) return;
-  if (!end_) {
-    end_ = ChildEnd{reason, std::move(message), {}, was_ready()};
-  }
-  start_timer_.disarm();
-  set_state(ChildState::draining);
+  start_draining(reason, std::move(message));
   link_->end(grace);
 }
 
+void Child::start_draining(ExitReason reason, std::string message) {
+  if (!end_) end_ = ChildEnd{reason, std::move(message), {}, was_ready()};
+  start_timer_.disarm();
+  set_state(ChildState::draining);
+  // What it leaves unread would keep back the news of its exit.
+  set_reading(true);
+}
+
+void Child::dismiss(std::string message) {
+  const Duration grace = services_.config.pool.grace;
+  const bool may_talk = state_ == ChildState::ready || state_ == ChildState::busy;
+  const auto id = may_talk ? open_own_call() : std::nullopt;
+  const std::string text = id ? services_.dialect.farewell(*id) : std::string();
+  if (text.empty()) {
+    if (id) close_call(*id);
+    return end(ExitReason::asked, std::move(message), grace / 2);
+  }
+  start_draining(ExitReason::asked, std::move(message));
+  farewell_ = id;
+  write_text(text);
+  farewell_timer_.arm(services_.core.clock.now() + grace / 3);
+}
+
+void Child::finish_farewell() {
+  farewell_.reset();
+  farewell_timer_.disarm();
+  write_text(services_.dialect.last_word());
+  link_->end(services_.config.pool.grace / 3);
+}
+
+void Child::set_reading(bool reading) {
+  if (reading == is_read_ || (end_ && !reading)) return;
+  is_read_ = reading;
+  if (reading) note_sign_of_life();  // it may have spoken all the time
+  link_->set_reading(reading);
+}
+
 bool Child::has_room() const {
-  return state_ == ChildState::ready && link_->unsent_bytes() < ChildLink::kHighWatermark;
+  return state_ == ChildState::ready && !retiring_ &&
+         link_->unsent_bytes() < ChildLink::kHighWatermark;
 }
 
 bool Child::is_backed_up() const {
@@ -96,11 +115,20 @@ size_t Child::load() const { return calls_.size() * kBytesPerCall + outstanding_
 
 void Child::send(Call call, const Outgoing& message) {
   call.written = services_.core.clock.now();
+  call.child = number_;
   ++calls_sent_;
   outstanding_bytes_ += call.bytes_in;
+  const bool is_cancelled = call.cancel_on_send;
   const auto id = calls_.open(std::move(call));
   update_busy();
   write(message, id);
+  if (is_cancelled) request_cancel(*id, CancelReason::client_cancelled);
+}
+
+void Child::ask(const std::function<std::string(WireId)>& text, TimePoint deadline) {
+  const auto id = open_own_call(deadline);
+  update_busy();
+  write_text(text(*id));
 }
 
 // A parser of its own: the child's may be in the middle of a batch.
@@ -109,7 +137,7 @@ Envelope Child::handshake_answer() {
   return parser.parse(handshake_answer_)->messages[0].envelope;
 }
 
-void Child::send_notification(const Outgoing& message) { write(message, std::nullopt); }
+void Child::send_message(const Outgoing& message) { write(message, std::nullopt); }
 
 void Child::request_cancel(WireId id, CancelReason reason) {
   if (std::exchange(calls_.find(id)->cancelled, true)) return;
@@ -132,7 +160,7 @@ std::vector<Call> Child::take_calls() {
 }
 
 bool Child::note_timeout(TimePoint waiting_since) {
-  return last_sign_ <= waiting_since && ++silent_timeouts_ >= kHungAfterTimeouts;
+  return is_read_ && last_sign_ <= waiting_since && ++silent_timeouts_ >= kHungAfterTimeouts;
 }
 
 void Child::note_sign_of_life() {
@@ -140,15 +168,27 @@ void Child::note_sign_of_life() {
   silent_timeouts_ = 0;
 }
 
+// Without an origin: nobody is to hear of its end.
+std::optional<WireId> Child::open_own_call(TimePoint deadline) {
+  Call call;
+  call.written = services_.core.clock.now();
+  call.deadline = deadline;
+  const auto id = calls_.open(std::move(call));
+  own_calls_ += id ? 1 : 0;
+  return id;
+}
+
 Call Child::close_call(WireId id) {
   Call call = calls_.close(id);
+  if (call.origin.is_none()) --own_calls_;
   outstanding_bytes_ -= call.bytes_in;
   if (calls_.size() == 0) idle_since_ = services_.core.clock.now();
   update_busy();
   return call;
 }
 
-// Splices the wire id, and the same number as progress token, into the client's bytes.
+// Splices the wire id, the same number as progress token, and what the protocol replaces into the
+// client's bytes.
 void Child::write(const Outgoing& message, std::optional<WireId> id) {
   std::array<char, 10> digits{};
   std::string_view number;
@@ -156,11 +196,16 @@ void Child::write(const Outgoing& message, std::optional<WireId> id) {
     const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), *id).ptr;
     number = {digits.data(), static_cast<size_t>(end - digits.data())};
   }
-  Outgoing::Place first = message.id;
-  Outgoing::Place second = message.progress_token;
-  if (second.length > 0 && second.offset < first.offset) std::swap(first, second);
+  struct Edit {
+    Outgoing::Place place;
+    std::string_view with;
+  };
+  std::array edits = {Edit{message.id, number}, Edit{message.progress_token, number},
+                      Edit{message.replaced, message.replacement}};
+  std::sort(edits.begin(), edits.end(),
+            [](const Edit& a, const Edit& b) { return a.place.offset < b.place.offset; });
 
-  std::array<std::string_view, 7> parts;
+  std::array<std::string_view, 9> parts;
   size_t count = 1;  // parts[0] is the frame's head
   size_t size = 0;
   size_t at = 0;
@@ -168,10 +213,10 @@ void Child::write(const Outgoing& message, std::optional<WireId> id) {
     parts[count++] = part;
     size += part.size();
   };
-  for (const Outgoing::Place place : {first, second}) {
+  for (const auto& [place, with] : edits) {
     if (place.length == 0) continue;
     add(message.text.substr(at, place.offset - at));
-    add(number);
+    add(with);
     at = place.offset + place.length;
   }
   add(message.text.substr(at));
@@ -182,10 +227,33 @@ void Child::write(const Outgoing& message, std::optional<WireId> id) {
 }
 
 void Child::write_text(std::string_view text) {
-  write(Outgoing{text, {}, {}, false}, std::nullopt);
+  Outgoing message;
+  message.text = text;
+  write(message, std::nullopt);
 }
 
-// --- What the process says ------------------------------------------------------------------
+void Child::answer(std::string_view id, std::string_view result) {
+  write_answer(id, R"("result":)", result);
+}
+
+void Child::refuse(std::string_view id, int code, std::string_view message) {
+  std::string error = R"({"code":)" + std::to_string(code) + R"(,"message":)";
+  append_json_string(error, message);
+  error += '}';
+  write_answer(id, R"("error":)", error);
+}
+
+void Child::write_answer(std::string_view id, std::string_view member, std::string_view value) {
+  if (link_->unsent_bytes() > kMostUnsentAnswers) {
+    services_.core.observer.on_dropped(services_.backend, DropReason::outbox_full);
+    return;
+  }
+  std::string text = R"({"jsonrpc":"2.0","id":)";
+  text.append(id).append(",").append(member).append(value).append("}");
+  write_text(text);
+}
+
+// --- Its life ------------------------------------------------------------------------------
 
 void Child::on_started(int pid) {
   pid_ = pid;
@@ -196,8 +264,9 @@ void Child::on_started(int pid) {
 }
 
 void Child::greet() {
-  const auto id = calls_.open(Call{});
-  const std::string text = services_.dialect.handshake(*id);
+  const auto id = open_own_call();
+  const bool is_shared = lane_ == Isolation::shared;
+  const std::string text = is_shared ? services_.dialect.handshake(*id) : std::string();
   if (text.empty()) {
     close_call(*id);
     become_ready();
@@ -250,7 +319,9 @@ void Child::on_writable() {
 void Child::on_exit(const ExitStatus& status) {
   start_timer_.disarm();
   output_end_timer_.disarm();
-  const ChildEnd end = describe_end(status);
+  farewell_timer_.disarm();
+  ChildEnd end = end_ ? *end_ : end_by_itself(status, was_ready());
+  if (end_) end.detail += (end.detail.empty() ? "" : "; ") + exit_text(status);
   set_state(ChildState::dead);
   services_.core.log.write(end.reason == ExitReason::asked ? LogLevel::info : LogLevel::warn,
                            "child ended",
@@ -261,164 +332,6 @@ void Child::on_exit(const ExitStatus& status) {
                             {"status", end.detail},
                             {"in_flight", static_cast<uint64_t>(calls_.size())}});
   owner_.on_child_gone(*this, end);
-}
-
-ChildEnd Child::describe_end(const ExitStatus& status) const {
-  const std::string text = exit_text(status);
-  ChildEnd end;
-  if (end_) {
-    end = *end_;
-    end.detail = end.detail.empty() ? text : end.detail + "; " + text;
-    return end;
-  }
-  end.was_ready = was_ready();
-  end.message = "the child " + text;
-  end.detail = status.reason.empty() ? text : text + ": " + status.reason;
-  if (!end.was_ready) {
-    end.reason = ExitReason::start_failed;
-  } else if (status.kind == ExitStatus::Kind::signaled) {
-    end.reason = ExitReason::signal;
-  } else {
-    end.reason = status.value == 0 ? ExitReason::exit_zero : ExitReason::exit_nonzero;
-  }
-  return end;
-}
-
-void Child::on_frame(std::span<char> message) {
-  if (state_ == ChildState::dead) return;
-  const std::string_view text(message.data(), message.size());
-  const auto document = parser_.parse(message);
-  if (!document) {
-    const bool is_json = document.error().fault != Fault::parse_error;
-    // A line that is no JSON is somebody's debug output, not a payload: it may be shown.
-    drop(is_json ? DropReason::not_rpc : DropReason::not_json, document.error().reason,
-         is_json ? std::string_view() : text);
-    return;
-  }
-  for (const ParsedMessage& parsed : document->messages) handle(parsed);
-}
-
-void Child::handle(const ParsedMessage& message) {
-  if (!message.ok()) {
-    handle_broken(message);
-    return;
-  }
-  switch (message.envelope.kind) {
-    case MessageKind::result:
-    case MessageKind::error:
-      handle_answer(message.envelope);
-      break;
-    case MessageKind::notification:
-      handle_notification(message.envelope);
-      break;
-    case MessageKind::request:
-      handle_request(message.envelope);
-      break;
-  }
-}
-
-void Child::handle_answer(const Envelope& answer) {
-  const auto id = parse_wire_id(answer.id);
-  if (!id || calls_.find(*id) == nullptr) {
-    drop(DropReason::unknown_id, "answer to nothing in flight", {});
-    return;
-  }
-  Call call = close_call(*id);
-  if (call.origin.is_none()) {
-    finish_greeting(answer);
-  } else {
-    owner_.on_child_answer(*this, std::move(call), answer);
-  }
-}
-
-// A response that is none still ends the call that it names; it is not passed on as it is. One with
-// neither result nor error is a response as well: nothing else has an id and no method.
-void Child::handle_broken(const ParsedMessage& message) {
-  const auto id = parse_wire_id(message.envelope.id);
-  const auto method = find_member(message.envelope.text, "method");
-  const bool names_method = method || method.error() == MemberError::duplicate;
-  drop(DropReason::not_rpc, message.rejection, {});
-  if (!id || names_method || calls_.find(*id) == nullptr) return;
-  Call call = close_call(*id);
-  FaultReport report{Fault::child_failed, "the child's answer is no JSON-RPC response", {}, {}};
-  report.detail = message.rejection;
-  if (call.origin.is_none()) {
-    end(ExitReason::start_failed, report.message, Duration{0});
-  } else {
-    owner_.on_child_broken_answer(*this, std::move(call), report);
-  }
-}
-
-void Child::handle_notification(const Envelope& notification) {
-  const std::string_view method = decode_string(notification.method, method_);
-  const std::string_view token = services_.dialect.progress_token(notification, method);
-  if (!token.empty()) {
-    const auto id = parse_wire_id(token);
-    const Call* call = id ? calls_.find(*id) : nullptr;
-    if (call != nullptr && !call->progress_token.empty()) {
-      const auto offset = static_cast<size_t>(token.data() - notification.text.data());
-      owner_.on_child_event(*call, notification, {offset, token.size()});
-      return;
-    }
-  } else if (calls_.size() == 1) {
-    // Nothing says which call it belongs to, but there is only one.
-    const Call* call = calls_.find(*calls_.oldest());
-    if (call->wants_events) {
-      owner_.on_child_event(*call, notification, {});
-      return;
-    }
-  }
-  services_.core.observer.on_dropped(services_.backend, DropReason::no_listener);
-}
-
-void Child::handle_request(const Envelope& request) {
-  if (link_->unsent_bytes() > kMostUnsentAnswers) {
-    services_.core.observer.on_dropped(services_.backend, DropReason::outbox_full);
-    return;
-  }
-  const std::string_view method = decode_string(request.method, method_);
-  const std::string_view result = services_.dialect.answer_child(method);
-  std::string answer = R"({"jsonrpc":"2.0","id":)";
-  answer += request.id;
-  if (result.empty()) {
-    answer += R"(,"error":{"code":-32601,"message":"no client here takes requests"}})";
-  } else {
-    answer += R"(,"result":)";
-    answer += result;
-    answer += '}';
-  }
-  write_text(answer);
-}
-
-void Child::on_oversized_frame(std::string_view id, size_t size) {
-  drop(DropReason::oversized, "message over limits.message", {});
-  const auto wire_id = parse_wire_id(id);
-  if (!wire_id || calls_.find(*wire_id) == nullptr) return;
-  Call call = close_call(*wire_id);
-  FaultReport report{Fault::too_large, "the child's answer is larger than limits.message", {}, {}};
-  report.detail = std::to_string(size) + " bytes";
-  if (call.origin.is_none()) {
-    end(ExitReason::start_failed, report.message, Duration{0});
-  } else {
-    owner_.on_child_broken_answer(*this, std::move(call), report);
-  }
-}
-
-void Child::on_broken_framing(const char* reason) {
-  end(ExitReason::broken_output, "the child broke the framing of its output", Duration{0});
-  if (end_->detail.empty()) end_->detail = reason;
-}
-
-void Child::drop(DropReason reason, std::string_view why, std::string_view text) {
-  services_.core.observer.on_dropped(services_.backend, reason);
-  if (!bad_lines_.allow(services_.core.clock.now())) return;
-  services_.core.log.write(LogLevel::warn, "child output dropped",
-                           {{"backend", services_.config.name},
-                            {"pid", static_cast<int64_t>(pid_)},
-                            {"reason", drop_reason_name(reason)},
-                            {"why", why},
-                            {"text", text.substr(0, kLoggedTextBytes)},
-                            {"suppressed", bad_lines_.take_suppressed()}});
 }
 
 // --- State ----------------------------------------------------------------------------------
@@ -442,6 +355,7 @@ ChildStatus Child::status() const {
   status.in_flight = in_flight();
   status.unsent_bytes = link_ == nullptr ? 0 : link_->unsent_bytes();
   status.calls = calls_sent_;
+  status.leased = !lease_.is_none();
   status.age = services_.core.clock.now() - started_at_;
   return status;
 }

@@ -7,6 +7,7 @@
 // bytes.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "gateway/base/rate_limit.h"
 #include "gateway/pool/backend_status.h"
 #include "gateway/pool/call.h"
+#include "gateway/pool/child_end.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/rpc/correlator.h"
 #include "gateway/rpc/envelope.h"
@@ -23,14 +25,6 @@
 namespace stdgate {
 
 class Child;
-
-// How a child ended.
-struct ChildEnd {
-  ExitReason reason = ExitReason::asked;
-  std::string message;  // for clients: exit code or signal, no caught text
-  std::string detail;   // for the log
-  bool was_ready = false;
-};
 
 // Told by a child from the outermost level of the loop. The owner must not destroy the child there.
 class ChildOwner {
@@ -41,10 +35,14 @@ class ChildOwner {
   virtual void on_child_answer(Child& child, Call call, const Envelope& answer) = 0;
   // The child's answer to `call` makes no sense.
   virtual void on_child_broken_answer(Child& child, Call call, const FaultReport& report) = 0;
-  // A notification that belongs to `call`; `progress_token` is its place in notification.text, of
-  // length zero when it names none.
+  // A notification that belongs to `call`; `progress_token` is its place in notification.text.
   virtual void on_child_event(const Call& call, const Envelope& notification,
                               Outgoing::Place progress_token) = 0;
+  // A notification that belongs to no call, or a request. `method` is decoded.
+  virtual void on_child_notification(Child& child, const Envelope& notification,
+                                     std::string_view method) = 0;
+  virtual void on_child_request(Child& child, const Envelope& request, std::string_view method) = 0;
+  // It may have room again.
   virtual void on_child_writable(Child& child) = 0;
   // Last word of a child. Its calls are still in its table: take_calls().
   virtual void on_child_gone(Child& child, const ChildEnd& end) = 0;
@@ -52,7 +50,9 @@ class ChildOwner {
 
 class Child final : private ChildEvents, private FrameSink {
  public:
-  Child(const PoolServices& services, ChildOwner& owner, uint64_t number);
+  // `lane`: whether many clients share it, or a session is to have it to itself. The latter is not
+  // greeted: its client does that.
+  Child(const PoolServices& services, ChildOwner& owner, uint64_t number, Isolation lane);
   ~Child() override;
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
@@ -60,14 +60,32 @@ class Child final : private ChildEvents, private FrameSink {
   void start();
   // Asks the process to go. `reason` and `message` are what its end will be put down to.
   void end(ExitReason reason, std::string message, Duration grace);
+  // Lets the process go as its protocol has it: asked first, if it can be, and within config.grace
+  // in all, signals included.
+  void dismiss(std::string message);
+  // Takes no more calls; the owner ends it after the last one.
+  void retire() { retiring_ = true; }
+
+  [[nodiscard]] uint64_t number() const { return number_; }
+  [[nodiscard]] Isolation lane() const { return lane_; }
+  [[nodiscard]] bool is_retiring() const { return retiring_; }
+  // The session that has it to itself; none: it is shared, or waits for one.
+  [[nodiscard]] SessionId lease() const { return lease_; }
+  void set_lease(SessionId session) { lease_ = session; }
+  // While not, what it says is left in its pipe; one that is asked to go is read in any case.
+  void set_reading(bool reading);
 
   [[nodiscard]] ChildState state() const { return state_; }
   // Whether one more call may be given to it now.
   [[nodiscard]] bool has_room() const;
   // Grows with calls in flight and with the bytes of their messages.
   [[nodiscard]] size_t load() const;
-  // Of clients: the greeting, which is all that a starting child has, is none.
-  [[nodiscard]] size_t in_flight() const { return was_ready() ? calls_.size() : 0; }
+  // Of clients: the gateway's own, the greeting and those of ask(), are none. A farewell counts, so
+  // that a drain waits for it.
+  [[nodiscard]] size_t in_flight() const {
+    return calls_.size() - own_calls_ + (farewell_ ? 1 : 0);
+  }
+  [[nodiscard]] size_t own_in_flight() const { return own_calls_; }
   // Ready, but its stdin is full.
   [[nodiscard]] bool is_backed_up() const;
   [[nodiscard]] bool was_ready() const { return ready_since_ != TimePoint::max(); }
@@ -77,7 +95,14 @@ class Child final : private ChildEvents, private FrameSink {
 
   // Only while has_room().
   void send(Call call, const Outgoing& message);
-  void send_notification(const Outgoing& message);
+  // A notification, or an answer to a request of the process.
+  void send_message(const Outgoing& message);
+  // Sends a request of the gateway's own, `text(id)`; what is answered does not matter. Only while
+  // has_room().
+  void ask(const std::function<std::string(WireId)>& text, TimePoint deadline);
+  // Answers a request of the process that nobody else does: with a result (raw JSON), or an error.
+  void answer(std::string_view id, std::string_view result);
+  void refuse(std::string_view id, int code, std::string_view message);
   // What the process answered to the handshake. Only of a child that got ready by one.
   Envelope handshake_answer();
 
@@ -91,7 +116,7 @@ class Child final : private ChildEvents, private FrameSink {
   std::vector<Call> take_calls();
 
   // A call has waited for the process since then, to its deadline. True when the process was silent
-  // all the time, and that so often in a row that it has to be given up.
+  // all the time though it was read, and that so often in a row that it has to be given up.
   bool note_timeout(TimePoint waiting_since);
 
   [[nodiscard]] ChildStatus status() const;
@@ -111,9 +136,13 @@ class Child final : private ChildEvents, private FrameSink {
   void handle(const ParsedMessage& message);
   void handle_answer(const Envelope& answer);
   void handle_notification(const Envelope& notification);
+  const Call* call_with_token(std::string_view token);
   void handle_request(const Envelope& request);
+  void finish_own_call(WireId id);
+  void handle_unreadable_answer(WireId id, const FaultReport& report);
   void handle_broken(const ParsedMessage& message);
   void note_sign_of_life();
+  void start_draining(ExitReason reason, std::string message);
   void drop(DropReason reason, std::string_view why, std::string_view text);
 
   void greet();
@@ -121,14 +150,20 @@ class Child final : private ChildEvents, private FrameSink {
   void become_ready();
   void set_state(ChildState state);
   void update_busy();
+  std::optional<WireId> open_own_call(TimePoint deadline = TimePoint::max());
   Call close_call(WireId id);
   void write(const Outgoing& message, std::optional<WireId> id);
   void write_text(std::string_view text);
-  ChildEnd describe_end(const ExitStatus& status) const;
+  void write_answer(std::string_view id, std::string_view member, std::string_view value);
+  void finish_farewell();
 
   const PoolServices& services_;
   ChildOwner& owner_;
-  const uint64_t number_;  // for the log: the backend's how-manieth child
+  const uint64_t number_;  // the backend's how-manieth child
+  const Isolation lane_;
+  SessionId lease_;
+  bool retiring_ = false;
+  bool is_read_ = true;
   ChildState state_ = ChildState::dead;
   int pid_ = 0;
   TimePoint started_at_{};
@@ -137,6 +172,7 @@ class Child final : private ChildEvents, private FrameSink {
   uint64_t calls_sent_ = 0;
   TimePoint last_sign_{};  // of life: it has written or read something
   uint32_t silent_timeouts_ = 0;
+  size_t own_calls_ = 0;          // of `calls_`, those of the gateway
   size_t outstanding_bytes_ = 0;  // of the requests in flight
   std::optional<ChildEnd> end_;   // set when the gateway itself ends the process
   std::string handshake_answer_;  // the process's response to handshake(), whole
@@ -149,6 +185,8 @@ class Child final : private ChildEvents, private FrameSink {
   RateLimit bad_lines_;
   Timer start_timer_;
   Timer output_end_timer_;
+  std::optional<WireId> farewell_;  // the request to end, until it is answered or given up
+  Timer farewell_timer_;
   std::unique_ptr<ChildLink> link_;
 };
 

@@ -58,6 +58,10 @@ class ChildLink {
   virtual void write(std::span<const std::string_view> parts) = 0;
   [[nodiscard]] virtual size_t unsent_bytes() const = 0;
 
+  // While not reading, no on_output() comes, and the process waits when its pipe is full; nor does
+  // on_exit() as long as something of a process that has ended is unread. Reading is the start.
+  virtual void set_reading(bool reading) = 0;
+
   // Asks the process to go: closes stdin, after `grace` SIGTERM to its group, after `grace` again
   // SIGKILL to everything it started. May be called again with a shorter grace.
   virtual void end(Duration grace) = 0;

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <tl/expected.hpp>
 
+#include "gateway/config/config.h"
 #include "gateway/observer.h"
 #include "gateway/rpc/correlator.h"
 #include "gateway/rpc/envelope.h"
@@ -24,13 +25,34 @@ std::string_view cancel_reason_text(CancelReason reason);
 struct ClientIntent {
   enum class Kind : uint8_t {
     forward,
-    cancel,     // a notification that cancels the call with the raw id `cancelled_id`
-    handshake,  // a request whose answer the child gave to the gateway's own handshake
-    swallow,    // a notification that the gateway has sent to the child itself already
+    cancel,       // a notification that cancels the call with the raw id `cancelled_id`
+    handshake,    // a request whose answer the child gave to the gateway's own handshake
+    swallow,      // a notification that the gateway has sent to the child itself already
+    subscribe,    // a request to be told of `key` by a shared child
+    unsubscribe,  // and not any more
   };
   Kind kind = Kind::forward;
   std::string_view cancelled_id;
   std::string_view progress_token;  // raw value inside of params; empty: none
+  std::string_view tool;  // that a request calls, as spelled between its quotes; empty: none
+  // What is subscribed to, as spelled between its quotes, and the result (raw JSON) where the
+  // gateway answers that itself; it lives as long as the dialect.
+  std::string_view key;
+  std::string_view result;
+  // A value inside of the message that the child is to see otherwise; empty: none.
+  std::string_view replaced;
+  std::string_view replacement;  // lives as long as the dialect
+};
+
+// To whom goes what a child that sessions share says on its own account.
+struct Audience {
+  enum class Kind : uint8_t {
+    everybody,
+    caller,       // the session that all calls in flight at the child belong to
+    subscribers,  // those who subscribed to `key` through this child
+  };
+  Kind kind = Kind::everybody;
+  std::string_view key;  // as spelled between its quotes, inside of the notification
 };
 
 class Dialect {
@@ -49,12 +71,22 @@ class Dialect {
     return {};
   }
 
+  // What a client's request or notification asks of a child that it shares or has to itself.
   // `method` is decoded. An error is a constant phrase: the message is an invalid request.
   [[nodiscard]] virtual tl::expected<ClientIntent, const char*> read_client(
-      const Envelope& message, std::string_view method) const = 0;
+      const Envelope& message, std::string_view method, Isolation isolation) const = 0;
 
   // The notification that cancels `id` at the child; empty: the child is not told.
   [[nodiscard]] virtual std::string cancel(WireId id, CancelReason reason) const = 0;
+  // Whether a call that its client has cancelled is over; else its answer is still due.
+  [[nodiscard]] virtual bool cancel_ends_call() const { return false; }
+
+  // The raw id, inside of `notification.text`, of the child's own request that it cancels with this
+  // notification; empty: it cancels none.
+  [[nodiscard]] virtual std::string_view cancelled_by_child(const Envelope& /*notification*/,
+                                                            std::string_view /*method*/) const {
+    return {};
+  }
 
   // The progress token, raw and inside of `notification.text`, by which a child's notification
   // names the call that it belongs to; empty: it names none.
@@ -63,11 +95,32 @@ class Dialect {
     return {};
   }
 
+  // To whom a notification of a child that sessions share goes, if not to a call by its token.
+  [[nodiscard]] virtual Audience audience(const Envelope& /*notification*/,
+                                          std::string_view /*method*/) const {
+    return {};
+  }
+  // The requests with which the gateway subscribes, or ends that, for sessions. `key` is decoded.
+  [[nodiscard]] virtual std::string subscribe(WireId /*id*/, std::string_view /*key*/) const {
+    return {};
+  }
+  [[nodiscard]] virtual std::string unsubscribe(WireId /*id*/, std::string_view /*key*/) const {
+    return {};
+  }
+  // What a thing may be a part of: who subscribed to that hears of the part as well. Empty: of
+  // nothing.
+  [[nodiscard]] virtual std::string_view enclosing(std::string_view /*key*/) const { return {}; }
+
   // The result (raw JSON) with which the gateway itself answers a child's request; empty: nobody
   // does.
   [[nodiscard]] virtual std::string_view answer_child(std::string_view /*method*/) const {
     return {};
   }
+
+  // The request with which a child is asked to end before its stdin is closed, and the notification
+  // that follows its answer; empty: closing stdin says it all.
+  [[nodiscard]] virtual std::string farewell(WireId /*id*/) const { return {}; }
+  [[nodiscard]] virtual std::string last_word() const { return {}; }
 
   // How a call ended that the child answered.
   [[nodiscard]] virtual Outcome outcome(const Envelope& answer, std::string_view method) const;

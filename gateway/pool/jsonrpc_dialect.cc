@@ -5,7 +5,8 @@
 namespace stdgate {
 
 tl::expected<ClientIntent, const char*> JsonRpcDialect::read_client(const Envelope& message,
-                                                                    std::string_view method) const {
+                                                                    std::string_view method,
+                                                                    Isolation /*isolation*/) const {
   ClientIntent intent;
   if (message.kind != MessageKind::notification || cancel_method_.empty() ||
       method != cancel_method_) {
@@ -18,6 +19,12 @@ tl::expected<ClientIntent, const char*> JsonRpcDialect::read_client(const Envelo
   intent.kind = ClientIntent::Kind::cancel;
   if (id) intent.cancelled_id = *id;
   return intent;
+}
+
+std::string_view JsonRpcDialect::cancelled_by_child(const Envelope& notification,
+                                                    std::string_view method) const {
+  if (cancel_method_.empty() || method != cancel_method_) return {};
+  return find_member(notification.params, "id").value_or(std::string_view());
 }
 
 std::string JsonRpcDialect::cancel(WireId id, CancelReason /*reason*/) const {

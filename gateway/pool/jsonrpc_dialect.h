@@ -15,8 +15,10 @@ class JsonRpcDialect final : public Dialect {
 
   [[nodiscard]] CodeSet codes() const override { return CodeSet::plain; }
   [[nodiscard]] tl::expected<ClientIntent, const char*> read_client(
-      const Envelope& message, std::string_view method) const override;
+      const Envelope& message, std::string_view method, Isolation isolation) const override;
   [[nodiscard]] std::string cancel(WireId id, CancelReason reason) const override;
+  [[nodiscard]] std::string_view cancelled_by_child(const Envelope& notification,
+                                                    std::string_view method) const override;
 
  private:
   const std::string cancel_method_;

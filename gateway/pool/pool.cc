@@ -1,3 +1,4 @@
+// Calls on their way in and out. The children are in pool_children.cc.
 #include "gateway/pool/pool.h"
 
 #include <algorithm>
@@ -7,8 +8,15 @@ namespace stdgate {
 
 namespace {
 
-FaultReport shutdown_report() {
-  return {Fault::overloaded, "the gateway is shutting down", {}, std::chrono::seconds(1)};
+// Requests of the gateway's own in flight at one child: they are to leave room for clients.
+constexpr size_t kMostOwnRequests = 8;
+
+FaultReport overloaded_report(std::string message) {
+  return {Fault::overloaded, std::move(message), {}, std::chrono::seconds(1)};
+}
+
+FaultReport no_place_report() {
+  return overloaded_report("every child of this backend belongs to a session");
 }
 
 }  // namespace
@@ -18,12 +26,15 @@ Pool::Pool(const PoolServices& services, PoolEvents& events)
       events_(events),
       breaker_(services.config.pool, services.core.random),
       queue_(services.config.pool),
+      lane_(services.config.pool, events),
       restart_timer_(services.core.timers, [this] { start_what_is_needed(); }),
       deadline_timer_(services.core.timers, [this] { expire_deadlines(); }),
       idle_timer_(services.core.timers, [this] { end_idle_children(); }),
       sweep_timer_(services.core.timers, [this] { gone_.clear(); }) {}
 
 Pool::~Pool() = default;
+
+FaultReport Pool::shutdown_report() { return overloaded_report("the gateway is shutting down"); }
 
 void Pool::start() { start_what_is_needed(); }
 
@@ -32,44 +43,91 @@ void Pool::start() { start_what_is_needed(); }
 tl::expected<void, FaultReport> Pool::submit(Call& call, const Outgoing& message) {
   if (draining_) return tl::unexpected(shutdown_report());
   const TimePoint deadline = call.deadline;
+  if (Lease* lease = lane_.find(call.session); lease != nullptr) {
+    auto taken = lane_.submit(*lease, call, message);
+    if (taken) arm_deadline(deadline);
+    return taken;
+  }
   if (queue_.empty()) {
-    if (Child* child = least_loaded(); child != nullptr) {
+    Child* child = message.child == 0 ? least_loaded() : find_child(message.child);
+    if (child != nullptr && child->has_room()) {
       give(*child, std::move(call), message);
       arm_deadline(deadline);
       return {};
     }
   }
-  if (breaker_.tripped() && census().ready == 0) return tl::unexpected(breaker_report());
+  if (breaker_.tripped() && census().shared.ready == 0) return tl::unexpected(breaker_report());
+  if (shared_places() == 0) return tl::unexpected(no_place_report());
   if (!queue_.has_room(message.text.size())) {
-    return tl::unexpected(FaultReport{
-        Fault::overloaded, "the queue of this backend is full", {}, std::chrono::seconds(1)});
+    return tl::unexpected(overloaded_report("the queue of this backend is full"));
   }
   queue_.push(std::move(call), message);
   arm_deadline(deadline);
+  watch_queue();
   start_what_is_needed();
   return {};
 }
 
-bool Pool::notify(const Outgoing& message) {
+bool Pool::notify(SessionId session, uint64_t child, const Outgoing& message) {
   if (draining_) return false;
+  if (Lease* lease = lane_.find(session); lease != nullptr) return lane_.notify(*lease, message);
   if (queue_.empty()) {
-    if (Child* child = least_loaded(); child != nullptr) {
-      child->send_notification(message);
+    Child* receiver = child != 0 ? find_child(child) : child_with_call_of(session);
+    if (receiver == nullptr || !receiver->has_room()) receiver = least_loaded();
+    if (receiver != nullptr) {
+      receiver->send_message(message);
       return true;
     }
   }
-  if ((breaker_.tripped() && census().ready == 0) || !queue_.has_room(message.text.size())) {
+  if ((breaker_.tripped() && census().shared.ready == 0) || shared_places() == 0 ||
+      !queue_.has_room(message.text.size())) {
     return false;
   }
   queue_.push(std::nullopt, message);
+  watch_queue();
   start_what_is_needed();
   return true;
+}
+
+bool Pool::can_ask(const Child& child) const {
+  return child.lane() == Isolation::shared && !draining_ && queue_.empty() && child.has_room() &&
+         child.own_in_flight() < kMostOwnRequests;
+}
+
+void Pool::ask(Child& child, const std::function<std::string(WireId)>& text) {
+  const TimePoint deadline = now() + services_.config.timeout;
+  child.ask(text, deadline);
+  arm_deadline(deadline);
+}
+
+void Pool::offer_spare_room() {
+  for (const auto& child : children_) {
+    if (can_ask(*child)) events_.on_spare_room(*child);
+  }
+}
+
+Child* Pool::find_child(uint64_t number) const {
+  const auto found = std::find_if(children_.begin(), children_.end(), [number](const auto& child) {
+    return child->number() == number;
+  });
+  return found == children_.end() ? nullptr : found->get();
+}
+
+Child* Pool::child_with_call_of(SessionId session) const {
+  if (session.is_none()) return nullptr;
+  for (const auto& child : children_) {
+    Correlator<Call>& calls = child->calls();
+    for (auto id = calls.oldest(); id; id = calls.next(*id)) {
+      if (calls.find(*id)->session == session) return child.get();
+    }
+  }
+  return nullptr;
 }
 
 Child* Pool::least_loaded() {
   Child* best = nullptr;
   for (const auto& child : children_) {
-    if (!child->has_room()) continue;
+    if (child->lane() != Isolation::shared || !child->has_room()) continue;
     if (best == nullptr || child->load() < best->load()) best = child.get();
   }
   return best;
@@ -91,10 +149,60 @@ void Pool::dispatch_queue() {
     if (waiting.call) {
       give(*child, std::move(*waiting.call), waiting.outgoing());
     } else {
-      child->send_notification(waiting.outgoing());
+      child->send_message(waiting.outgoing());
     }
   }
+  watch_queue();
   if (!queue_.empty()) start_what_is_needed();
+}
+
+void Pool::watch_queue() {
+  if (!paused_ && queue_.is_half_full()) {
+    paused_ = true;
+    events_.on_reading(SessionId(), false);
+  } else if (paused_ && queue_.is_quarter_full_at_most()) {
+    paused_ = false;
+    events_.on_reading(SessionId(), true);
+  }
+}
+
+// --- Sessions with a child of their own -----------------------------------------------------
+
+tl::expected<void, FaultReport> Pool::open_lease(SessionId session) {
+  if (draining_) return tl::unexpected(shutdown_report());
+  if (breaker_.tripped() && census().ready() == 0) return tl::unexpected(breaker_report());
+  if (lane_.size() >= session_places()) {
+    return tl::unexpected(overloaded_report("every child that sessions may have is taken"));
+  }
+  lane_.open(session);
+  for (const auto& child : children_) {
+    const bool is_warm = child->lane() == Isolation::session && child->lease().is_none() &&
+                         child->state() != ChildState::draining;
+    if (!is_warm) continue;
+    lane_.attach(*child);
+    break;
+  }
+  make_places();
+  start_what_is_needed();
+  if (shared_places() == 0) fail_queue(no_place_report());
+  return {};
+}
+
+std::vector<Call> Pool::close_lease(SessionId session) {
+  const std::unique_ptr<Lease> lease = lane_.close(session);
+  std::vector<Call> calls = lease->queue.take_calls();
+  if (lease->child != nullptr) {
+    Child& child = *lease->child;
+    for (Call& call : child.take_calls()) calls.push_back(std::move(call));
+    child.set_lease(SessionId());
+    child.dismiss("its session has ended");
+  }
+  start_what_is_needed();
+  return calls;
+}
+
+void Pool::hold_child(SessionId session, bool held) {
+  if (Lease* lease = lane_.find(session); lease != nullptr) lane_.hold(*lease, held);
 }
 
 // --- Calls out ------------------------------------------------------------------------------
@@ -115,30 +223,69 @@ void Pool::on_child_event(const Call& call, const Envelope& notification,
   events_.on_event(call, notification, progress_token);
 }
 
-void Pool::on_child_writable(Child& /*child*/) { dispatch_queue(); }
+void Pool::on_child_notification(Child& child, const Envelope& notification,
+                                 std::string_view method) {
+  events_.on_notification(child, notification, method);
+}
 
-void Pool::after_call(const Child& child) {
-  if (!queue_.empty()) dispatch_queue();
+void Pool::on_child_request(Child& child, const Envelope& request, std::string_view method) {
+  events_.on_request(child, request, method);
+}
+
+void Pool::on_child_writable(Child& child) { after_call(child); }
+
+void Pool::after_call(Child& child) {
+  if (child.lane() == Isolation::session) {
+    if (Lease* lease = lane_.find(child.lease()); lease != nullptr) lane_.dispatch(*lease);
+  } else if (child.is_retiring()) {
+    end_retired(child);
+  } else {
+    if (!queue_.empty()) dispatch_queue();
+    if (can_ask(child)) events_.on_spare_room(child);
+  }
   watch_idle(child);
 }
 
 void Pool::watch_idle(const Child& child) {
-  if (child.in_flight() == 0 && !idle_timer_.armed() && children_.size() > config().min) {
+  if (child.in_flight() == 0 && child.lease().is_none() && !idle_timer_.armed() &&
+      children_.size() > config().min) {
     idle_timer_.arm(now() + config().idle_timeout);
   }
 }
 
-bool Pool::request_cancel(Origin origin, std::string_view id) {
+bool Pool::request_cancel(Origin origin, SessionId session, std::string_view id,
+                          std::optional<Call>* ended) {
+  const auto is_it = [origin, id](const Call& call) {
+    return call.origin == origin && call.id == id;
+  };
+  const bool is_over = services_.dialect.cancel_ends_call();
   for (const auto& child : children_) {
     Correlator<Call>& calls = child->calls();
     for (auto wire_id = calls.oldest(); wire_id; wire_id = calls.next(*wire_id)) {
-      const Call& call = *calls.find(*wire_id);
-      if (call.origin != origin || call.id != id) continue;
-      child->request_cancel(*wire_id, CancelReason::client_cancelled);
+      if (!is_it(*calls.find(*wire_id))) continue;
+      if (is_over) {
+        *ended = child->abandon(*wire_id, CancelReason::client_cancelled);
+        after_call(*child);
+      } else {
+        child->request_cancel(*wire_id, CancelReason::client_cancelled);
+      }
       return true;
     }
   }
-  return false;
+  Lease* lease = lane_.find(session);
+  CallQueue& queue = lease == nullptr ? queue_ : lease->queue;
+  if (is_over) {
+    *ended = queue.take_if(is_it);
+    if (lease == nullptr) {
+      watch_queue();
+    } else {
+      lane_.dispatch(*lease);
+    }
+    return ended->has_value();
+  }
+  Call* call = queue.find_if(is_it);
+  if (call != nullptr) call->cancel_on_send = true;
+  return call != nullptr;
 }
 
 std::vector<Call> Pool::withdraw(Origin origin) {
@@ -155,8 +302,7 @@ std::vector<Call> Pool::withdraw(Origin origin) {
       id = next;
     }
   }
-  dispatch_queue();
-  for (const auto& child : children_) watch_idle(*child);
+  dispatch_all();
   return withdrawn;
 }
 
@@ -165,26 +311,26 @@ void Pool::fail_calls(const FaultReport& report) {
   for (const auto& child : children_) {
     for (Call& call : child->take_calls()) calls.push_back(std::move(call));
   }
+  lane_.for_each([&calls](Lease& lease) {
+    for (Call& call : lease.queue.take_calls()) calls.push_back(std::move(call));
+  });
   for (Call& call : calls) events_.on_fault(std::move(call), report);
   fail_queue(report);
 }
 
 void Pool::fail_queue(const FaultReport& report) {
+  const size_t messages = queue_.size();
   // What the told put into the queue meanwhile is not failed.
-  std::vector<Call> calls;
-  while (!queue_.empty()) {
-    WaitingMessage waiting = queue_.pop();
-    if (waiting.call) {
-      calls.push_back(std::move(*waiting.call));
-    } else {
-      services_.core.observer.on_dropped(services_.backend, DropReason::overloaded);
-    }
+  std::vector<Call> calls = queue_.take_calls();
+  for (size_t i = calls.size(); i < messages; ++i) {
+    services_.core.observer.on_dropped(services_.backend, DropReason::overloaded);
   }
+  watch_queue();
   for (Call& call : calls) events_.on_fault(std::move(call), report);
 }
 
 size_t Pool::calls() const {
-  size_t count = queue_.size();
+  size_t count = queue_.size() + lane_.queued();
   for (const auto& child : children_) count += child->in_flight();
   return count;
 }
@@ -196,182 +342,87 @@ void Pool::arm_deadline(TimePoint deadline) {
   if (!deadline_timer_.armed()) deadline_timer_.arm(deadline);
 }
 
-void Pool::expire_deadlines() {
-  const TimePoint time = now();
+// What a deadline has ended: the calls, and those on children that are given up for it.
+struct Pool::Expiry {
+  TimePoint time;
   std::vector<Call> expired;
-  std::vector<Call> stranded;  // on children that are given up
-  while (auto call = queue_.take_if([time](const Call& c) { return c.deadline <= time; })) {
-    expired.push_back(std::move(*call));
-  }
-  const size_t expired_in_queue = expired.size();
-  std::optional<TimePoint> next = queue_.next_deadline();
-  for (const auto& child : children_) {
-    Correlator<Call>& calls = child->calls();
-    bool is_hung = false;
-    for (size_t i = 0; i < expired_in_queue && child->is_backed_up(); ++i) {
-      is_hung = child->note_timeout(expired[i].arrived) || is_hung;
-    }
-    for (auto id = calls.oldest(); id;) {
-      const auto following = calls.next(*id);
-      const Call& call = *calls.find(*id);
-      const TimePoint deadline = call.deadline;
-      if (deadline > time && deadline != TimePoint::max()) {
-        next = std::min(next.value_or(deadline), deadline);
-        break;
-      }
-      if (deadline <= time) {
-        // A cancelled call need not be answered.
-        is_hung = (!call.cancelled && child->note_timeout(call.written)) || is_hung;
-        expired.push_back(child->abandon(*id, CancelReason::deadline));
-      }
-      id = following;
-    }
-    if (is_hung) {
-      for (Call& call : child->take_calls()) stranded.push_back(std::move(call));
-      child->end(ExitReason::hung, "the child has stopped answering", config().grace);
-    }
-  }
-  if (next) deadline_timer_.arm(*next);
-  for (Call& call : expired)
-    events_.on_fault(std::move(call), FaultReport{Fault::timeout, {}, {}, {}});
-  const FaultReport hung{Fault::child_failed, "the child has stopped answering", {}, {}};
-  for (Call& call : stranded) events_.on_fault(std::move(call), hung);
-  dispatch_queue();
-  for (const auto& child : children_) watch_idle(*child);
-}
-
-// --- Children -------------------------------------------------------------------------------
-
-Pool::Census Pool::census() const {
-  Census census;
-  for (const auto& child : children_) {
-    const ChildState state = child->state();
-    if (state == ChildState::starting) ++census.starting;
-    if (state == ChildState::ready || state == ChildState::busy) ++census.ready;
-  }
-  return census;
-}
-
-void Pool::start_child(StartReason reason) {
-  services_.core.observer.on_child_started(services_.backend, reason);
-  ChildOwner& owner = *this;
-  children_.push_back(std::make_unique<Child>(services_, owner, ++children_started_));
-  children_.back()->start();
-}
-
-// Starts children for the minimum and for what waits. After a failure one at a time, and not before
-// the breaker allows it.
-void Pool::start_what_is_needed() {
-  while (!ending_ && children_.size() < config().max) {
-    const Census now_there = census();
-    const size_t room_to_come = size_t{now_there.starting} * config().max_in_flight;
-    const bool has_work = queue_.size() > room_to_come;
-    const bool below_minimum = !draining_ && now_there.alive() < config().min;
-    // A failed backend is tried again even without calls: nobody sends any while it is not ready.
-    const bool is_trial = !draining_ && breaker_.failures() > 0 && now_there.alive() == 0;
-    if (!below_minimum && !has_work && !is_trial) return;
-    if (breaker_.failures() > 0) {
-      if (now_there.starting > 0) return;
-      if (!breaker_.may_start(now())) {
-        restart_timer_.arm(breaker_.next_start());
-        return;
-      }
-    }
-    start_child(breaker_.failures() > 0 ? StartReason::restart
-                : below_minimum         ? StartReason::minimum
-                                        : StartReason::demand);
-  }
-}
-
-void Pool::on_child_ready(Child& child) {
-  dispatch_queue();
-  start_what_is_needed();
-  after_call(child);
-}
-
-void Pool::on_child_gone(Child& child, const ChildEnd& end) {
-  const bool failed = end.reason != ExitReason::asked;
-  services_.core.observer.on_child_exited(services_.backend, end.reason);
-  if (failed) {
-    const bool was_stable = end.was_ready && now() - child.ready_since() >= config().backoff_max;
-    breaker_.on_failure(now(), child.started_at(), was_stable);
-    last_failure_ = end.message;
-  } else if (end.was_ready) {
-    breaker_.on_success();
-  }
-  const auto place = std::find_if(children_.begin(), children_.end(),
-                                  [&child](const auto& owned) { return owned.get() == &child; });
-  std::vector<Call> calls = child.take_calls();
-  gone_.push_back(std::move(*place));
-  children_.erase(place);
-  sweep_timer_.arm(now());
-  start_what_is_needed();
-
-  const FaultReport report{Fault::child_failed, end.message, end.detail, {}};
-  for (Call& call : calls) events_.on_fault(std::move(call), report);
-  if (failed && census().alive() == 0) {
-    // Waiting helps a backend that lost a running child, not one that cannot start.
-    if (breaker_.tripped()) {
-      fail_queue(breaker_report());
-    } else if (!end.was_ready) {
-      fail_queue(report);
-    }
-  }
-}
-
-void Pool::end_idle_children() {
-  const TimePoint time = now();
-  uint32_t alive = census().alive();
+  std::vector<Call> stranded;
   std::optional<TimePoint> next;
+
+  void note_next(std::optional<TimePoint> deadline) {
+    if (deadline) next = std::min(next.value_or(*deadline), *deadline);
+  }
+};
+
+void Pool::expire_deadlines() {
+  Expiry expiry{now(), {}, {}, {}};
+  expire_queue(queue_, expiry);
+  const size_t shared = expiry.expired.size();
+  lane_.for_each([&](Lease& lease) {
+    if (lease.child == nullptr) expire_queue(lease.queue, expiry);
+  });
   for (const auto& child : children_) {
-    if (child->state() != ChildState::ready || child->in_flight() > 0) continue;
-    if (alive <= config().min) return;
-    const TimePoint due = child->idle_since() + config().idle_timeout;
-    if (due <= time) {
-      child->end(ExitReason::asked, "the child was idle", config().grace);
-      --alive;
+    if (Lease* lease = lane_.find(child->lease()); lease != nullptr) {
+      const size_t first = expiry.expired.size();
+      expire_queue(lease->queue, expiry);
+      expire_calls(*child, first, expiry.expired.size(), expiry);
     } else {
-      next = std::min(next.value_or(due), due);
+      expire_calls(*child, 0, child->lane() == Isolation::shared ? shared : 0, expiry);
     }
   }
-  if (next) idle_timer_.arm(*next);
+  if (expiry.next) deadline_timer_.arm(*expiry.next);
+  for (Call& call : expiry.expired) {
+    events_.on_fault(std::move(call), FaultReport{Fault::timeout, {}, {}, {}});
+  }
+  const FaultReport hung{Fault::child_failed, "the child has stopped answering", {}, {}};
+  for (Call& call : expiry.stranded) events_.on_fault(std::move(call), hung);
+  dispatch_all();
 }
 
-void Pool::end_children(Duration grace) {
-  draining_ = ending_ = true;
-  restart_timer_.disarm();
+void Pool::expire_queue(CallQueue& queue, Expiry& expiry) {
+  const auto is_late = [&expiry](const Call& call) { return call.deadline <= expiry.time; };
+  while (auto call = queue.take_if(is_late)) expiry.expired.push_back(std::move(*call));
+  expiry.note_next(queue.next_deadline());
+}
+
+// Those from `first` to `last` have expired while they waited for this child.
+void Pool::expire_calls(Child& child, size_t first, size_t last, Expiry& expiry) {
+  bool is_hung = false;
+  for (size_t i = first; i < last && child.is_backed_up(); ++i) {
+    is_hung = child.note_timeout(expiry.expired[i].arrived) || is_hung;
+  }
+  Correlator<Call>& calls = child.calls();
+  for (auto id = calls.oldest(); id;) {
+    const auto following = calls.next(*id);
+    const Call& call = *calls.find(*id);
+    const TimePoint deadline = call.deadline;
+    if (deadline > expiry.time && deadline != TimePoint::max()) {
+      expiry.note_next(deadline);
+      break;
+    }
+    if (deadline <= expiry.time) {
+      // A cancelled call need not be answered.
+      is_hung = (!call.cancelled && child.note_timeout(call.written)) || is_hung;
+      const bool is_own = call.origin.is_none();
+      Call late = child.abandon(*id, CancelReason::deadline);
+      if (!is_own) expiry.expired.push_back(std::move(late));
+    }
+    id = following;
+  }
+  if (is_hung) {
+    for (Call& call : child.take_calls()) expiry.stranded.push_back(std::move(call));
+    child.end(ExitReason::hung, "the child has stopped answering", config().grace);
+  }
+}
+
+void Pool::dispatch_all() {
+  dispatch_queue();
+  lane_.for_each([this](Lease& lease) { lane_.dispatch(lease); });
   for (const auto& child : children_) {
-    child->end(ExitReason::asked, shutdown_report().message, grace);
+    if (child->is_retiring()) end_retired(*child);
+    watch_idle(*child);
   }
-  fail_queue(shutdown_report());
-}
-
-FaultReport Pool::breaker_report() const {
-  FaultReport report{Fault::overloaded, "the backend keeps failing and is given a pause", {}, {}};
-  report.detail = last_failure_;
-  report.retry_after = std::max<Duration>(breaker_.retry_after(now()), std::chrono::seconds(1));
-  return report;
-}
-
-void Pool::describe(BackendStatus& status) const {
-  const Census there = census();
-  status.queued = queue_.size();
-  status.queued_bytes = queue_.bytes();
-  status.failures = breaker_.failures();
-  status.breaker_open = breaker_.tripped() && there.ready == 0;
-  status.retry_after = breaker_.retry_after(now());
-  for (const auto& child : children_) {
-    status.children.push_back(child->status());
-    status.in_flight += child->in_flight();
-  }
-  if (draining_) {
-    status.reason = "shutting down";
-  } else if (there.ready == 0 && breaker_.failures() > 0) {
-    status.reason = last_failure_;
-  } else if (there.ready == 0 && config().min > 0) {
-    status.reason = "no child is ready yet";
-  }
-  status.ready = status.reason.empty();
+  offer_spare_room();
 }
 
 }  // namespace stdgate

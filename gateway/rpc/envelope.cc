@@ -230,6 +230,18 @@ class DocumentReader {
 
 }  // namespace
 
+FaultReport report_of(const DocumentError& error) {
+  FaultReport report;
+  report.fault = error.fault;
+  report.message = fault_message(error.fault);
+  report.message += ": ";
+  report.message += error.reason;
+  if (error.fault == Fault::parse_error) {
+    report.message += " at byte " + std::to_string(error.offset);
+  }
+  return report;
+}
+
 tl::expected<Document, DocumentError> EnvelopeParser::parse(std::span<char> text) {
   messages_.clear();
   return DocumentReader(text, nesting_, limits_, messages_).read();

@@ -66,6 +66,9 @@ struct DocumentError {
   size_t offset = 0;                 // byte at which the parser stopped
 };
 
+// The fault that answers it.
+FaultReport report_of(const DocumentError& error);
+
 class EnvelopeParser {
  public:
   explicit EnvelopeParser(const EnvelopeLimits& limits) : limits_(limits), nesting_(limits.depth) {}

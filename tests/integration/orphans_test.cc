@@ -115,7 +115,8 @@ INSTANTIATE_TEST_SUITE_P(Each, Orphans,
 TEST(OrphansAtStart, CommandThatIsStillStartingIsEndedToo) {
   // Never answers the handshake, and lets nothing disturb it.
   GatewayProcess gateway(serve_one(script("trap '' TERM; sleep 600 & sleep 600; sleep 600"),
-                                   "protocol: mcp, pool: { min: 2, max: 2, grace: 200ms }"));
+                                   "protocol: mcp, isolation: shared, "
+                                   "pool: { min: 2, max: 2, grace: 200ms }"));
   ASSERT_TRUE(eventually("both run", [&] { return gateway.descendants().size() == 8; }));
   kill_gateway(gateway);
   EXPECT_TRUE(eventually(

@@ -5,15 +5,18 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "gateway/lsp/lsp_dialect.h"
 #include "gateway/mcp/mcp_dialect.h"
 #include "gateway/pool/jsonrpc_dialect.h"
 #include "tests/sim/sim_child.h"
 #include "tests/sim/sim_clients.h"
+#include "tests/sim/sim_sessions.h"
 #include "tests/sim/sim_world.h"
 
 namespace stdgate::sim {
@@ -40,50 +43,80 @@ class Ledger final : public Observer {
   }
   void on_child_started(BackendId, StartReason) override { ++children_started; }
   void on_child_exited(BackendId, ExitReason) override { ++children_exited; }
+  void on_session_opened(BackendId) override { ++sessions; }
+  void on_session_closed(BackendId) override { --sessions; }
 
   uint64_t started = 0;
   uint64_t finished = 0;
   uint64_t children_started = 0;
   uint64_t children_exited = 0;
+  uint64_t sessions = 0;
   std::array<int64_t, kChildStateCount> states{};
 };
 
+// What one seed draws for the backend.
+BackendOptions draw_options(SimWorld& world) {
+  BackendOptions options;
+  BackendConfig& config = options.config;
+  config.name = "sim";
+  config.command = {"sim"};
+  config.is_default = true;
+  config.timeout = std::chrono::seconds(world.pick(1, 20));
+  config.protocol = static_cast<Protocol>(world.pick(0, 2));
+  const bool is_lsp = config.protocol == Protocol::lsp;
+  config.isolation = is_lsp || world.chance(0.5) ? Isolation::session : Isolation::shared;
+  config.framing = world.chance(is_lsp ? 0.8 : 0.2) ? Framing::content_length : Framing::newline;
+  PoolConfig& pool = config.pool;
+  pool.max = static_cast<uint32_t>(world.pick(1, 5));
+  pool.min = is_lsp ? 0 : static_cast<uint32_t>(world.pick(0, pool.max));
+  if (config.isolation == Isolation::session) {
+    if (!is_lsp) pool.min = std::min(pool.min, pool.max - 1);
+    const uint32_t most_warm = pool.max - std::max(config.kept_for_calls(), 1U);
+    pool.warm = static_cast<uint32_t>(world.pick(0, most_warm));
+  }
+  pool.sessions = static_cast<uint32_t>(world.pick(1, 6));
+  pool.max_in_flight = static_cast<uint32_t>(world.pick(1, 8));
+  pool.queue = static_cast<uint32_t>(world.pick(0, 30));
+  pool.queue_bytes = world.chance(0.2) ? 500 : 1 << 20;
+  pool.start_timeout = std::chrono::seconds(1);
+  pool.idle_timeout = std::chrono::seconds(world.pick(1, 10));
+  pool.breaker_failures = static_cast<uint32_t>(world.pick(1, 5));
+  options.limits.message = 64 << 10;
+  return options;
+}
+
+std::unique_ptr<Dialect> make_dialect(Protocol protocol) {
+  switch (protocol) {
+    case Protocol::mcp:
+      return std::make_unique<McpDialect>("0");
+    case Protocol::lsp:
+      return std::make_unique<LspDialect>("77");
+    case Protocol::jsonrpc:
+      break;
+  }
+  return std::make_unique<JsonRpcDialect>("$/cancelRequest");
+}
+
 class Simulation {
  public:
-  explicit Simulation(uint64_t seed) : world_(seed), launcher_(world_, temper_) {
+  explicit Simulation(uint64_t seed)
+      : world_(seed), options_(draw_options(world_)), launcher_(world_, temper_) {
     if (world_.chance(0.3)) make_calm();
-    BackendOptions options;
-    options.config.name = "sim";
-    options.config.command = {"sim"};
-    options.config.is_default = true;
-    options.config.timeout = std::chrono::seconds(world_.pick(1, 20));
-    PoolConfig& pool = options.config.pool;
-    pool.max = static_cast<uint32_t>(world_.pick(1, 4));
-    pool.min = static_cast<uint32_t>(world_.pick(0, pool.max));
-    pool.max_in_flight = static_cast<uint32_t>(world_.pick(1, 8));
-    pool.queue = static_cast<uint32_t>(world_.pick(0, 30));
-    pool.queue_bytes = world_.chance(0.2) ? 500 : 1 << 20;
-    pool.start_timeout = std::chrono::seconds(1);
-    pool.idle_timeout = std::chrono::seconds(world_.pick(1, 10));
-    pool.breaker_failures = static_cast<uint32_t>(world_.pick(1, 5));
-    options.limits.message = 64 << 10;
-    config_ = options.config;
-    std::unique_ptr<Dialect> dialect;
-    is_mcp_ = world_.chance(0.5);
-    if (is_mcp_) {
-      dialect = std::make_unique<McpDialect>("0");
-    } else {
-      dialect = std::make_unique<JsonRpcDialect>("$/cancelRequest");
-    }
-    auto backend =
-        std::make_unique<Backend>(BackendId{0}, options, std::move(dialect), origins_, services_);
+    temper_.protocol = options_.config.protocol;
+    temper_.framing = options_.config.framing;
+    auto backend = std::make_unique<Backend>(
+        BackendId{0}, options_, make_dialect(options_.config.protocol), origins_, services_);
     backend_ = backend.get();
     backends_.add(std::move(backend));
     backends_.start();
   }
 
   void run() {
-    for (int i = 0; i < kClients; ++i) clients_.push_back(make_client());
+    for (size_t i = 0; i < kClients; ++i) clients_.push_back(make_client());
+    for (size_t i = 0; i < kSessions; ++i) {
+      sessions_.push_back(std::make_unique<SimSession>(world_, origins_, owners_, *backend_,
+                                                       options_.config.protocol));
+    }
     for (int i = 0; i < kActions; ++i) {
       world_.after(world_.pick_duration(Duration{0}, std::chrono::seconds(60)),
                    [this] { let_somebody_act(); });
@@ -95,8 +128,9 @@ class Simulation {
   }
 
  private:
-  static constexpr int kClients = 8;
-  static constexpr int kActions = 200;
+  static constexpr size_t kClients = 5;
+  static constexpr size_t kSessions = 6;
+  static constexpr int kActions = 300;
 
   void make_calm() {
     temper_ = Temper{};
@@ -105,12 +139,15 @@ class Simulation {
   }
 
   std::unique_ptr<SimClient> make_client() {
-    return std::make_unique<SimClient>(world_, origins_, backends_, *backend_, is_mcp_);
+    return std::make_unique<SimClient>(world_, origins_, owners_, backends_, *backend_,
+                                       options_.config.protocol);
   }
 
   void let_somebody_act() {
-    const size_t index = world_.pick(0, clients_.size() - 1);
-    if (world_.chance(0.05)) {
+    const size_t index = world_.pick(0, kClients + kSessions - 1);
+    if (index >= kClients) {
+      sessions_[index - kClients]->act();
+    } else if (world_.chance(0.05)) {
       clients_[index]->leave();
       requests_ += clients_[index]->requests();
       clients_[index] = make_client();
@@ -119,31 +156,52 @@ class Simulation {
     }
   }
 
+  // Some sessions are closed when the drain begins, the others outlive their children.
   void shut_down() {
     backends_.drain();
+    for (const auto& session : sessions_) {
+      if (world_.chance(0.5)) session->leave();
+    }
     const TimePoint patience = world_.now() + std::chrono::seconds(30);
     while (backends_.calls() > 0 && world_.now() < patience && world_.step()) check_always();
     EXPECT_EQ(backends_.calls(), 0U) << "calls outlive every deadline";
     backends_.end_children();
     const TimePoint last = world_.now() + std::chrono::seconds(30);
     while (backends_.has_children() && world_.now() < last && world_.step()) check_always();
+    EXPECT_FALSE(backends_.has_children());
+    for (const auto& session : sessions_) {
+      EXPECT_TRUE(!session->is_open() || session->has_ended() || !owners_.are_exclusive())
+          << "a session has lost its child and was not told";
+      EXPECT_EQ(session->open_calls(), 0U) << "a call was never answered";
+      session->leave();
+      requests_ += session->requests();
+    }
   }
 
   void check_always() {
+    const BackendConfig& config = options_.config;
     const BackendStatus status = backend_->status();
-    EXPECT_LE(status.queued, config_.pool.queue);
-    EXPECT_LE(status.queued_bytes, config_.pool.queue_bytes);
-    EXPECT_LE(status.children.size(), config_.pool.max);
+    const size_t queues = 1 + (owners_.are_exclusive() ? status.sessions : 0);
+    EXPECT_LE(status.queued, config.pool.queue * queues);
+    EXPECT_LE(status.queued_bytes, config.pool.queue_bytes * queues);
+    EXPECT_LE(status.children.size(), config.pool.max);
+    size_t leased = 0;
     for (const ChildStatus& child : status.children) {
-      EXPECT_LE(child.in_flight, config_.pool.max_in_flight);
+      EXPECT_LE(child.in_flight, config.pool.max_in_flight);
+      leased += child.leased ? 1 : 0;
     }
+    EXPECT_LE(leased, owners_.are_exclusive() ? config.pool.max - config.kept_for_calls() : 0);
+    EXPECT_LE(leased, status.sessions);
+    EXPECT_LE(status.sessions, config.pool.sessions);
+    EXPECT_EQ(status.sessions, ledger_.sessions);
     EXPECT_EQ(launcher_.running(), status.children.size());
     EXPECT_GE(ledger_.started, ledger_.finished);
   }
 
   void check_at_end() {
-    EXPECT_FALSE(backends_.has_children());
     EXPECT_EQ(launcher_.running(), 0U);
+    EXPECT_EQ(backend_->status().sessions, 0U);
+    EXPECT_EQ(ledger_.sessions, 0U);
     for (const auto& client : clients_) {
       EXPECT_EQ(client->open_calls(), 0U) << "a call was never answered";
       requests_ += client->requests();
@@ -157,17 +215,18 @@ class Simulation {
   }
 
   SimWorld world_;
+  const BackendOptions options_;
   Temper temper_;
   SilentLog log_;
   Ledger ledger_;
   SimLauncher launcher_;
   Origins origins_{1000};
   CoreServices services_{world_, world_.timers(), log_, ledger_, launcher_, world_.random()};
-  BackendConfig config_;
+  SimOwners owners_{options_.config.isolation};
   BackendSet backends_;
   Backend* backend_ = nullptr;
-  bool is_mcp_ = false;
   std::vector<std::unique_ptr<SimClient>> clients_;
+  std::vector<std::unique_ptr<SimSession>> sessions_;
   uint64_t requests_ = 0;
 };
 

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include "gateway/rpc/json_member.h"
@@ -11,7 +14,13 @@ namespace stdgate::sim {
 
 namespace {
 constexpr size_t kOversize = 70'000;  // over the limit that the simulation configures
-}
+
+// Few, so that the requests of several children, and of one, collide.
+constexpr std::array<std::string_view, 6> kAskIds = {"1",    "4096", R"("ask")",
+                                                     "-2.0", "null", R"("\u00e9")"};
+// Stands for the place of a message in all that a child writes.
+constexpr char kSeq = '@';
+}  // namespace
 
 class SimChild final : public std::enable_shared_from_this<SimChild>, private FrameSink {
  public:
@@ -20,7 +29,7 @@ class SimChild final : public std::enable_shared_from_this<SimChild>, private Fr
         temper_(temper),
         events_(&events),
         pid_(pid),
-        framer_(make_framer(Framing::newline, size_t{1} << 20)),
+        framer_(make_framer(temper.framing, size_t{1} << 20)),
         parser_(EnvelopeLimits{}) {}
 
   void launch() {
@@ -40,6 +49,11 @@ class SimChild final : public std::enable_shared_from_this<SimChild>, private Fr
     read_later();
   }
   [[nodiscard]] size_t unsent_bytes() const { return stdin_.size(); }
+
+  void set_reading(bool reading) {
+    held_ = !reading;
+    if (reading) later(Duration{1}, [](SimChild& self) { self.read_backlog(); });
+  }
 
   void end(Duration grace) {
     stdin_closed_ = true;
@@ -65,9 +79,28 @@ class SimChild final : public std::enable_shared_from_this<SimChild>, private Fr
 
   void exit_after(Duration delay, ExitStatus status) {
     later(delay, [status](SimChild& self) {
-      ChildEvents* events = std::exchange(self.events_, nullptr);
-      events->on_exit(status);
+      if (self.is_held()) {
+        self.exit_to_tell_ = status;
+      } else {
+        self.exit(status);
+      }
     });
+  }
+
+  void exit(const ExitStatus& status) {
+    ChildEvents* events = std::exchange(events_, nullptr);
+    events->on_exit(status);
+  }
+
+  // What it has said is still in its pipe, or has to wait behind that.
+  [[nodiscard]] bool is_held() const { return held_ || !backlog_.empty(); }
+
+  void read_backlog() {
+    if (held_) return;
+    std::string backlog;
+    backlog.swap(backlog_);
+    events_->on_output(backlog);
+    if (exit_to_tell_ && !is_held()) exit(*exit_to_tell_);
   }
 
   // Takes a part of what waits in the pipe, as a slow reader would.
@@ -97,7 +130,18 @@ class SimChild final : public std::enable_shared_from_this<SimChild>, private Fr
     }
     misbehave();
     const Envelope& envelope = document->messages[0].envelope;
-    if (envelope.kind == MessageKind::request) answer(envelope);
+    switch (envelope.kind) {
+      case MessageKind::request:
+        answer(envelope);
+        break;
+      case MessageKind::notification:
+        if (envelope.method == "exit") exit_after(Duration{1}, {ExitStatus::Kind::exited, 0, {}});
+        break;
+      case MessageKind::result:
+      case MessageKind::error:
+        check_answer(envelope);
+        break;
+    }
   }
   void on_oversized_frame(std::string_view, size_t) override {}
   void on_broken_framing(const char*) override {}
@@ -107,7 +151,8 @@ class SimChild final : public std::enable_shared_from_this<SimChild>, private Fr
 
   void misbehave() {
     if (world_.chance(temper_.dies)) {
-      exit_after(Duration{1}, world_.chance(0.5) ? ExitStatus{ExitStatus::Kind::exited, 3, {}}
+      const int code = world_.chance(0.5) ? 3 : 0;
+      exit_after(Duration{1}, world_.chance(0.5) ? ExitStatus{ExitStatus::Kind::exited, code, {}}
                                                  : ExitStatus{ExitStatus::Kind::signaled, 9, {}});
     }
     if (world_.chance(temper_.closes_stdout)) {
@@ -119,11 +164,40 @@ class SimChild final : public std::enable_shared_from_this<SimChild>, private Fr
           Duration{1});
     }
     if (world_.chance(temper_.sends_notification)) {
-      say(R"({"jsonrpc":"2.0","method":"note","params":[1]})", Duration{1});
+      say(R"({"jsonrpc":"2.0","method":"note","params":{)" + stamp() + "}}", Duration{1});
     }
-    if (world_.chance(temper_.asks_the_client)) {
-      say(R"({"jsonrpc":"2.0","id":"ask-1","method":"roots/list"})", Duration{1});
+    if (world_.chance(temper_.asks_the_client)) ask();
+  }
+
+  void ask() {
+    const size_t number = asks_.size();
+    asks_.push_back({std::string(kAskIds[world_.pick(0, kAskIds.size() - 1)])});
+    const std::string& id = asks_.back().id;
+    ++unanswered_[id];
+    say(R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":"roots/list","params":{"ask":)" +
+            std::to_string(number) + "," + stamp() + "}}",
+        Duration{1});
+    if (world_.chance(temper_.cancels_its_ask)) {
+      say(cancel_text(temper_.protocol, id),
+          world_.pick_duration(Duration{1}, std::chrono::seconds(2)));
     }
+  }
+
+  // Once to each request, under its own id, and by the one that was asked. The gateway's own
+  // answers do not name the request, so of those there may only be no more than requests.
+  void check_answer(const Envelope& answer) {
+    EXPECT_GE(--unanswered_[std::string(answer.id)], 0) << "answered twice: " << answer.text;
+    const auto data =
+        answer.kind == MessageKind::result ? answer.payload : find_member(answer.payload, "data");
+    if (!data) return;
+    const auto number = find_member(*data, "ask").value_or("none");
+    const auto from = find_member(*data, "from").value_or("none");
+    EXPECT_EQ(from, std::to_string(pid_)) << "another child asked that";
+    const size_t index = std::stoul(std::string(number));
+    ASSERT_LT(index, asks_.size()) << answer.text;
+    EXPECT_EQ(asks_[index].id, answer.id);
+    EXPECT_FALSE(std::exchange(asks_[index].is_answered, true))
+        << "answered twice: " << answer.text;
   }
 
   void answer(const Envelope& request) {
@@ -131,6 +205,7 @@ class SimChild final : public std::enable_shared_from_this<SimChild>, private Fr
     const std::string head = R"({"jsonrpc":"2.0","id":)" + std::string(request.id);
     const Duration delay = world_.pick_duration(Duration{1}, temper_.slowest_answer);
     if (request.method == "initialize") {
+      EXPECT_EQ(find_member(request.params, "processId").value_or("77"), "77");
       say(head + R"(,"result":{"protocolVersion":"2025-11-25","capabilities":{}}})", delay);
       return;
     }
@@ -138,7 +213,8 @@ class SimChild final : public std::enable_shared_from_this<SimChild>, private Fr
     const auto token = meta ? find_member(*meta, "progressToken") : meta;
     if (token && world_.chance(temper_.sends_progress)) {
       say(R"({"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":)" +
-              std::string(*token) + R"(,"progress":1,"for":)" + nonce(request) + "}}",
+              std::string(*token) + R"(,"progress":1,"nonce":)" + nonce(request) + "," + stamp() +
+              "}}",
           delay / 2);
     }
     if (world_.chance(temper_.breaks_answer)) {
@@ -146,7 +222,7 @@ class SimChild final : public std::enable_shared_from_this<SimChild>, private Fr
     } else if (world_.chance(temper_.oversizes_answer)) {
       say(head + R"(,"result":")" + std::string(kOversize, 'x') + "\"}", delay);
     } else {
-      say(head + R"(,"result":)" + nonce(request) + "}", delay);
+      say(head + R"(,"result":{"nonce":)" + nonce(request) + "," + stamp() + "}}", delay);
       if (world_.chance(temper_.answers_twice)) {
         say(head + R"(,"result":"again"})", delay + std::chrono::milliseconds(1));
       }
@@ -157,10 +233,18 @@ class SimChild final : public std::enable_shared_from_this<SimChild>, private Fr
     return std::string(find_member(request.params, "nonce").value_or("null"));
   }
 
-  // One line of output, delivered in pieces but never mixed with another line.
-  void say(std::string line, Duration delay) {
-    line += world_.chance(0.1) ? "\r\n" : "\n";
-    later(delay, [line = std::move(line)](SimChild& self) mutable {
+  [[nodiscard]] std::string stamp() const {
+    return R"("from":)" + std::to_string(pid_) + R"(,"seq":)" + kSeq;
+  }
+
+  // One message of output, delivered in pieces but never mixed with another.
+  void say(std::string text, Duration delay) {
+    later(delay, [text = std::move(text)](SimChild& self) mutable {
+      std::string line = self.framed(std::move(text));
+      if (self.is_held()) {
+        self.backlog_ += line;
+        return;
+      }
       size_t at = 0;
       while (at < line.size() && !self.gone()) {
         const size_t piece = std::min<size_t>(line.size() - at, self.world_.pick(1, line.size()));
@@ -170,12 +254,35 @@ class SimChild final : public std::enable_shared_from_this<SimChild>, private Fr
     });
   }
 
+  std::string framed(std::string text) {
+    if (const size_t seq = text.rfind(kSeq); seq != std::string::npos) {
+      text.replace(seq, 1, std::to_string(++said_));
+    }
+    std::string scratch;
+    const FrameEnds ends = frame_ends(temper_.framing, text.size(), scratch);
+    std::string frame = std::string(ends.head) + text;
+    const bool is_dos = temper_.framing == Framing::newline && world_.chance(0.1);
+    return frame.append(is_dos ? "\r\n" : ends.tail);
+  }
+
+  // A request of its own.
+  struct Ask {
+    std::string id;
+    bool is_answered = false;
+  };
+
   SimWorld& world_;
   const Temper& temper_;
   ChildEvents* events_;
   const int pid_;
+  std::vector<Ask> asks_;
+  std::map<std::string, int> unanswered_;  // by id
+  uint64_t said_ = 0;                      // stamped messages
   bool stdin_closed_ = false;
   bool reading_ = false;
+  bool held_ = false;
+  std::string backlog_;
+  std::optional<ExitStatus> exit_to_tell_;
   std::string stdin_;
   std::unique_ptr<Framer> framer_;
   EnvelopeParser parser_;
@@ -189,6 +296,7 @@ class SimLink final : public ChildLink {
   ~SimLink() override { child_->detach(); }
   void write(std::span<const std::string_view> parts) override { child_->write(parts); }
   [[nodiscard]] size_t unsent_bytes() const override { return child_->unsent_bytes(); }
+  void set_reading(bool reading) override { child_->set_reading(reading); }
   void end(Duration grace) override { child_->end(grace); }
 
  private:

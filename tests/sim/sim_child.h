@@ -1,5 +1,6 @@
 // SimChild: a child process without a process. It reads its stdin in pieces, answers late, out of
-// order, twice or never, talks nonsense in between, and dies when it likes.
+// order, twice or never, asks and takes back what it asked, talks nonsense in between, and dies
+// when it likes. It stamps what it writes, see SimCalls, and checks the answers that it gets.
 //
 // SimLauncher is the ChildLauncher that makes them. A SimChild lives until its link is destroyed or
 // its exit has been told; events that are still under way then find nobody (weak pointers).
@@ -12,6 +13,7 @@
 #include "gateway/pool/child_link.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/rpc/framer.h"
+#include "tests/sim/sim_calls.h"
 #include "tests/sim/sim_world.h"
 
 namespace stdgate::sim {
@@ -26,12 +28,16 @@ struct Temper {
   double invents_answer = 0.02;
   double talks_nonsense = 0.03;
   double sends_notification = 0.05;
-  double asks_the_client = 0.03;
-  double sends_progress = 0.3;  // for calls with a token
+  double asks_the_client = 0.06;
+  double cancels_its_ask = 0.2;  // per request of its own
+  double sends_progress = 0.3;   // for calls with a token
   double breaks_answer = 0.01;
   double oversizes_answer = 0.01;
   double closes_stdout = 0.002;
   Duration slowest_answer = std::chrono::seconds(3);
+  // What it speaks.
+  Protocol protocol = Protocol::jsonrpc;
+  Framing framing = Framing::newline;
 };
 
 class SimChild;

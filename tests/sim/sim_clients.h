@@ -1,14 +1,13 @@
-// SimClients: callers who use the same ids, leave in the middle, and check every answer they get.
+// SimClients: callers without a session who use the same ids, leave in the middle, and check every
+// answer they get.
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "gateway/pool/backend_set.h"
-#include "gateway/pool/reply_sink.h"
+#include "gateway/session/reply_sink.h"
+#include "tests/sim/sim_calls.h"
 #include "tests/sim/sim_world.h"
 
 namespace stdgate::sim {
@@ -16,10 +15,8 @@ namespace stdgate::sim {
 // One connection: at most a few calls at a time.
 class SimClient final : public ReplySink {
  public:
-  // `has_tokens`: the backend's dialect tells by token which call a progress belongs to; else it is
-  // a guess that may be wrong after a call was given up.
-  SimClient(SimWorld& world, Origins& origins, BackendSet& backends, Backend& backend,
-            bool has_tokens);
+  SimClient(SimWorld& world, Origins& origins, SimOwners& owners, BackendSet& backends,
+            Backend& backend, Protocol protocol);
   ~SimClient() override;
 
   // Sends a request, a notification, a cancel, or nonsense.
@@ -27,31 +24,24 @@ class SimClient final : public ReplySink {
   // Closes the connection: calls under way are withdrawn, nothing may arrive afterwards.
   void leave();
 
-  [[nodiscard]] bool has_left() const { return !origin_.has_value(); }
-  [[nodiscard]] size_t open_calls() const { return open_.size(); }
-  [[nodiscard]] uint64_t requests() const { return requests_; }
+  [[nodiscard]] size_t open_calls() const { return calls_.open(); }
+  [[nodiscard]] uint64_t requests() const { return calls_.requests(); }
 
   void on_reply(Tag tag, const Reply& reply) override;
   void on_event(Tag tag, std::string_view notification) override;
+  void on_cancelled(Tag tag) override;
 
  private:
-  struct OpenCall {
-    std::string id;
-    std::string nonce;
-    std::string progress_token;
-  };
-  void send_request();
-  void send(std::string text, bool wants_events, Tag tag);
+  void send(std::string text, bool wants_events = false, Tag tag = 0);
 
   SimWorld& world_;
   Origins& origins_;
   BackendSet& backends_;
   Backend& backend_;
+  // Else which call a progress belongs to is a guess that may be wrong after one was given up.
   const bool has_tokens_;
   std::optional<Origin> origin_;
-  std::map<Tag, OpenCall> open_;
-  Tag next_tag_ = 1;
-  uint64_t requests_ = 0;
+  SimCalls calls_;
   EnvelopeParser parser_;
 };
 

@@ -85,6 +85,7 @@ class FakeLink final : public ChildLink {
     }
   }
   [[nodiscard]] size_t unsent_bytes() const override { return child_->unsent_; }
+  void set_reading(bool reading) override { child_->is_read_ = reading; }
   void end(Duration grace) override { child_->ends_.push_back(grace); }
 
  private:
@@ -119,11 +120,33 @@ std::vector<std::string> FakeClient::texts() const {
   return texts;
 }
 
+void FakeSession::on_reply(Tag /*tag*/, const Reply& reply) {
+  received.push_back(std::string(reply.head).append(reply.id).append(reply.tail));
+}
+
+void FakeSession::on_event(Tag /*tag*/, std::string_view notification) {
+  ADD_FAILURE() << "a session's messages come through on_message(): " << notification;
+}
+
+void FakeSession::on_message(std::optional<Tag> /*call*/, std::span<const std::string_view> parts) {
+  std::string& text = received.emplace_back();
+  for (const std::string_view part : parts) text += part;
+}
+
+void FakeSession::on_session_end(SessionEnd how, std::string_view message) {
+  EXPECT_FALSE(end.has_value()) << "a session ends once";
+  end = how;
+  end_message = message;
+}
+
+std::vector<std::string> FakeSession::take() { return std::exchange(received, {}); }
+
 void RecordingObserver::on_call_finished(const CallRecord& record) {
   records.push_back({std::string(record.method_name), record.method,
                      std::string(record.outcome.name()), record.total, record.queued, record.child,
                      record.reached_child, std::string(record.id), record.bytes_in,
-                     record.bytes_out, std::string(record.detail)});
+                     record.bytes_out, std::string(record.detail), record.tool,
+                     std::string(record.tool_name)});
 }
 
 BackendOptions plain_options() {
@@ -132,6 +155,13 @@ BackendOptions plain_options() {
   options.config.command = {"fake"};
   options.config.protocol = Protocol::jsonrpc;
   options.config.timeout = std::chrono::seconds(10);
+  return options;
+}
+
+BackendOptions session_options(uint32_t max_children) {
+  BackendOptions options = plain_options();
+  options.config.isolation = Isolation::session;
+  options.config.pool.max = max_children;
   return options;
 }
 
@@ -151,6 +181,28 @@ Admission BackendBench::send(FakeClient& client, std::string text, Tag tag, bool
   context.arrived = clock.now();
   context.wants_events = wants_events;
   return backend.accept(parser.parse(text).value().messages[0], context);
+}
+
+std::optional<FaultReport> BackendBench::open(FakeSession& session) {
+  const auto id = backend.open_session(session.origin(), session);
+  if (!id) return id.error();
+  session.id = *id;
+  return std::nullopt;
+}
+
+Admission BackendBench::send(FakeSession& session, std::string text, Tag tag) {
+  EnvelopeParser parser(backend.envelope_limits());
+  CallContext context;
+  context.origin = session.origin();
+  context.session = session.id;
+  context.tag = tag;
+  context.transport = Transport::websocket;
+  context.arrived = clock.now();
+  return backend.accept(parser.parse(text).value().messages[0], context);
+}
+
+void BackendBench::call(FakeSession& session, const std::string& id, Tag tag) {
+  send(session, R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":"m"})", tag);
 }
 
 void BackendBench::call(FakeClient& client, const std::string& id, Tag tag) {

@@ -14,7 +14,7 @@
 
 #include "gateway/pool/backend.h"
 #include "gateway/pool/child_link.h"
-#include "gateway/pool/reply_sink.h"
+#include "gateway/session/reply_sink.h"
 #include "tests/support/recording_log.h"
 
 namespace stdgate::test {
@@ -47,6 +47,8 @@ class FakeChild {
   std::vector<std::string> take_ids();
 
   [[nodiscard]] size_t unsent() const { return unsent_; }
+  // Whether its output is wanted.
+  [[nodiscard]] bool is_read() const { return is_read_; }
   [[nodiscard]] bool running() const { return events_ != nullptr; }
   // The waits with which it was asked to go, in order.
   [[nodiscard]] const std::vector<Duration>& ends() const { return ends_; }
@@ -63,6 +65,7 @@ class FakeChild {
   ChildEvents* events_;   // null: it has ended, or its link is gone
   bool telling_ = false;  // an event is being told: the link must not go
   bool reads_ = true;
+  bool is_read_ = true;
   size_t unsent_ = 0;
   std::string stdin_;
   std::vector<Duration> ends_;
@@ -106,6 +109,7 @@ class FakeClient final : public ReplySink {
 
   void on_reply(Tag tag, const Reply& reply) override;
   void on_event(Tag tag, std::string_view notification) override;
+  void on_cancelled(Tag tag) override { cancelled.push_back(tag); }
 
   [[nodiscard]] Origin origin() const { return origin_; }
   // Texts of the answers so far.
@@ -113,7 +117,39 @@ class FakeClient final : public ReplySink {
 
   std::vector<Answer> answers;
   std::vector<std::pair<Tag, std::string>> events;
+  std::vector<Tag> cancelled;
   std::function<void(const Answer&)> after_reply;
+
+ private:
+  Origins& origins_;
+  const Origin origin_;
+};
+
+// The client of a session; keeps what it gets.
+class FakeSession final : public SessionSink {
+ public:
+  explicit FakeSession(Origins& origins) : origins_(origins), origin_(*origins.add(*this)) {}
+  ~FakeSession() override { origins_.remove(origin_); }
+  FakeSession(const FakeSession&) = delete;
+  FakeSession& operator=(const FakeSession&) = delete;
+
+  void on_reply(Tag tag, const Reply& reply) override;
+  void on_event(Tag tag, std::string_view notification) override;
+  void on_cancelled(Tag tag) override { cancelled.push_back(tag); }
+  void on_message(std::optional<Tag> call, std::span<const std::string_view> parts) override;
+  void set_reading(bool wanted) override { reading = wanted; }
+  void on_session_end(SessionEnd how, std::string_view message) override;
+
+  [[nodiscard]] Origin origin() const { return origin_; }
+  // Answers and messages since the last take, in their order.
+  std::vector<std::string> take();
+
+  SessionId id;  // once it is open
+  std::vector<std::string> received;
+  std::vector<Tag> cancelled;
+  std::optional<SessionEnd> end;
+  std::string end_message;
+  bool reading = true;
 
  private:
   Origins& origins_;
@@ -135,6 +171,8 @@ class RecordingObserver final : public Observer {
     size_t bytes_in = 0;
     size_t bytes_out = 0;
     std::string detail;
+    std::optional<ToolId> tool{};
+    std::string tool_name{};
   };
   void on_call_started(BackendId) override { ++started; }
   void on_call_finished(const CallRecord& record) override;
@@ -151,7 +189,12 @@ class RecordingObserver final : public Observer {
   void on_method(BackendId, MethodId, std::string_view name) override {
     methods.emplace_back(name);
   }
+  void on_tool(BackendId, ToolId, std::string_view name) override { tools.emplace_back(name); }
 
+  void on_session_opened(BackendId) override { ++sessions; }
+  void on_session_closed(BackendId) override { --sessions; }
+
+  int sessions = 0;
   uint64_t started = 0;
   std::vector<Record> records;
   std::map<Direction, int> notifications;
@@ -160,9 +203,12 @@ class RecordingObserver final : public Observer {
   std::vector<StartReason> starts;
   std::vector<ExitReason> exits;
   std::vector<std::string> methods;
+  std::vector<std::string> tools;
 };
 
 BackendOptions plain_options();
+// Sessions get children of their own.
+BackendOptions session_options(uint32_t max_children);
 
 class BackendBench {
  public:
@@ -174,6 +220,12 @@ class BackendBench {
   Admission send(FakeClient& client, std::string text, Tag tag = 0, bool wants_events = false);
   // Sends a request with this id and method "m".
   void call(FakeClient& client, const std::string& id = "1", Tag tag = 0);
+
+  // Opens a session for the client; the fault when it is refused.
+  std::optional<FaultReport> open(FakeSession& session);
+  Admission send(FakeSession& session, std::string text, Tag tag = 0);
+  void call(FakeSession& session, const std::string& id = "1", Tag tag = 0);
+  void close(FakeSession& session) { backend.close_session(session.id); }
   void leave(FakeClient& client) { backend.cancel_calls_of(client.origin()); }
 
   // Time passes; timers fire at their times, in order.

@@ -13,7 +13,11 @@
 //                          that was the answer, else true follows
 //   complain {bytes}       writes these bytes to stderr
 //   blob {size}            is answered with a text of so many bytes
+//   push {count, size}     writes as many notifications "push", numbered "n" from 0, each with a
+//                          "fill" of so many bytes; is answered after them
+//   ask {method, params}   asks the client; is answered with the whole text of the client's answer
 //   deaf                   is answered, then nothing is read any more
+//   doze                   is answered, then nothing is read until SIGUSR1
 //   meet {notes}           waits for a second such call; then both get their progress in turns, by
 //                          the token that each has, then their answers
 //   tools/list, tools/call   with mcp: one tool, "fail", whose result says isError
@@ -96,7 +100,7 @@ class Puppet {
   void handle(element message) {
     std::string_view method;
     element id;
-    if (message["method"].get(method) != simdjson::SUCCESS) return;
+    if (message["method"].get(method) != simdjson::SUCCESS) return take_answer(message);
     if (method == "notifications/initialized") greeted_ = true;
     if (message["id"].get(id) != simdjson::SUCCESS) return;
     Call call;
@@ -168,6 +172,45 @@ class Puppet {
     answer(call, "true");
     for (;;) ::pause();
   }
+  void doze(const Call& call) {
+    sigset_t wanted;
+    sigemptyset(&wanted);
+    sigaddset(&wanted, SIGUSR1);
+    ::sigprocmask(SIG_BLOCK, &wanted, nullptr);
+    answer(call, "true");
+    int received = 0;
+    ::sigwait(&wanted, &received);
+  }
+  void push(const Call& call) {
+    const std::string fill(static_cast<size_t>(number(call, "size")), 'x');
+    const int64_t count = number(call, "count");
+    for (int64_t n = 0; n < count; ++n) {
+      write_line(R"({"jsonrpc":"2.0","method":"push","params":{"n":)" + std::to_string(n) +
+                 R"(,"fill":")" + fill + "\"}}");
+    }
+    answer(call, std::to_string(count));
+  }
+  void ask(const Call& call) {
+    const std::string id = "\"ask-" + std::to_string(++asked_) + '"';
+    std::string params = "[]";
+    element given;
+    if (call.params && (*call.params)["params"].get(given) == simdjson::SUCCESS) {
+      params = simdjson::minify(given);
+    }
+    asks_[id] = call.id;
+    write_line(R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":)" +
+               as_json(param<std::string_view>(call, "method", "")) + R"(,"params":)" + params +
+               "}");
+  }
+  void take_answer(element message) {
+    element id;
+    if (message["id"].get(id) != simdjson::SUCCESS) return;
+    const auto asked = asks_.extract(simdjson::minify(id));
+    if (asked.empty()) return;
+    Call call;
+    call.id = asked.mapped();
+    answer(call, history_.back());
+  }
   void meet(const Call& call) {
     if (waiting_.id.empty()) {
       waiting_ = call;
@@ -207,6 +250,8 @@ class Puppet {
   simdjson::dom::parser parser_;
   std::vector<std::string> history_;
   Call waiting_;
+  int64_t asked_ = 0;
+  std::map<std::string, std::string> asks_;  // id of the request -> raw id of the call
 };
 
 const std::map<std::string_view, Puppet::Act> Puppet::kActs = {{"pid", &Puppet::pid},
@@ -221,6 +266,9 @@ const std::map<std::string_view, Puppet::Act> Puppet::kActs = {{"pid", &Puppet::
                                                                {"blob", &Puppet::blob},
                                                                {"deaf", &Puppet::deaf},
                                                                {"meet", &Puppet::meet},
+                                                               {"push", &Puppet::push},
+                                                               {"ask", &Puppet::ask},
+                                                               {"doze", &Puppet::doze},
                                                                {"initialize", &Puppet::initialize},
                                                                {"tools/list", &Puppet::list_tools},
                                                                {"tools/call", &Puppet::call_tool}};

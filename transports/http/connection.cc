@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "transports/http/cors.h"
 #include "transports/http/endpoint.h"
 #include "transports/http/server.h"
 #include "transports/http/trace_context.h"
@@ -13,20 +14,8 @@ namespace stdgate {
 
 namespace {
 
-constexpr std::string_view kReadMethods = "GET, HEAD, OPTIONS";
-constexpr std::string_view kPostMethods = "POST, OPTIONS";
-constexpr std::string_view kAllMethods = "GET, HEAD, POST, OPTIONS";
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 constexpr Duration kRetry = std::chrono::seconds(1);
-
-std::string_view methods_of(Access access) {
-  return access == Access::post ? kPostMethods : kReadMethods;
-}
-
-bool is_allowed(Method method, Access access) {
-  if (access == Access::post) return method == Method::post;
-  return method == Method::get || method == Method::head;
-}
 
 }  // namespace
 
@@ -135,25 +124,38 @@ void Connection::begin_request(bool body_has_begun) {
 
 void Connection::route(bool body_has_begun) {
   const RequestHead& head = exchange_->head;
-  const bool asks_options = head.method() == Method::options;
-  if (head.path() == "*") return respond({.status = 204, .allow = kAllMethods});
+  if (const OriginRules* rules = server_.router().shared_with()) {
+    append_cors_fields(exchange_->cors_fields, cors_origin(head, *rules, loopback_listener_));
+  }
+  if (head.path() == "*") return respond({.status = 204, .allow = kAllowAll});
   std::string scratch;
   Endpoint* endpoint = server_.router().find(percent_decode(head.path(), scratch));
   if (endpoint == nullptr) {
     return fail_with({404, "nothing is served at this path"}, server_.router().paths_member());
   }
   exchange_->endpoint = endpoint;
-  const std::string_view methods = methods_of(endpoint->access());
-  if (asks_options) return respond({.status = 204, .allow = methods});
-  if (!is_allowed(head.method(), endpoint->access())) {
-    return fail({405, "this method is not allowed here", methods});
+  const Access access = endpoint->access();
+  if (head.method() == Method::options) return answer_options(allow_value(access));
+  if (!is_allowed(head.method(), access)) {
+    return fail({405, "this method is not allowed here", allow_value(access)});
   }
-  if (endpoint->access() == Access::read && head.body_kind() != BodyKind::none) {
+  if (head.method() != Method::post && head.body_kind() != BodyKind::none) {
     return fail({400, "a body has no meaning here"});
   }
   if (const auto error = endpoint->admit(*exchange_)) return fail(*error);
   if (head.body_kind() == BodyKind::none) return endpoint->serve(*exchange_, {});
   begin_body(body_has_begun);
+}
+
+void Connection::answer_options(std::string_view methods) {
+  const RequestHead& head = exchange_->head;
+  const OriginRules* rules = server_.router().shared_with();
+  std::string fields;
+  if (rules != nullptr && is_preflight(head)) {
+    if (!rules->allows_origin(head, loopback_listener_)) return fail(kBadOrigin);
+    if (!exchange_->cors_fields.empty()) append_preflight_fields(fields, methods);
+  }
+  respond({.status = 204, .allow = methods, .more_fields = fields});
 }
 
 void Connection::begin_body(bool body_has_begun) {
@@ -222,6 +224,7 @@ void Connection::on_error(int /*error*/) { close(); }
 
 void Connection::on_writable() {
   if (state_ == State::closed || doomed_) return;
+  if (exchange_ != nullptr && exchange_->owner != nullptr) exchange_->owner->on_writable();
   process_pending();
   settle();
 }
@@ -237,6 +240,7 @@ void Connection::on_flushed() {
 
 void Connection::settle() {
   if (state_ == State::closed) return;
+  if (exchange_ != nullptr && exchange_->successor != nullptr) return hand_over();
   if (state_ == State::idle && peer_ended_ && pending_.empty()) begin_close();
   if (state_ == State::lingering) {
     pending_.clear();
@@ -299,18 +303,24 @@ void Connection::close() {
   state_ = State::closed;
   timer_.disarm();
   stream_->pause_read(ByteStream::kBusy);
-  HttpServices& services = server_.services();
-  if (!origin_.is_none()) {
-    if (exchange_ != nullptr && exchange_->rpc.calls_under_way()) {
-      services.backends.cancel_calls_of(origin_);
-    }
-    services.origins.remove(std::exchange(origin_, Origin()));
+  if (exchange_ != nullptr && exchange_->owner != nullptr) {
+    std::exchange(exchange_->owner, nullptr)->on_gone();
   }
+  leave_core();
   release_exchange();
   pending_.clear();
   account();
   report_written();
   server_.remove(*this);
+}
+
+void Connection::leave_core() {
+  if (origin_.is_none()) return;
+  HttpServices& services = server_.services();
+  if (exchange_ != nullptr && exchange_->rpc.calls_under_way()) {
+    services.backends.cancel_calls_of(origin_);
+  }
+  services.origins.remove(std::exchange(origin_, Origin()));
 }
 
 // --- Time ----------------------------------------------------------------------------------------

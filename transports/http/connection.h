@@ -22,8 +22,8 @@
 
 #include "gateway/base/byte_queue.h"
 #include "gateway/base/timers.h"
-#include "gateway/pool/reply_sink.h"
-#include "transports/http/event_stream.h"
+#include "gateway/session/reply_sink.h"
+#include "transports/http/client_connection.h"
 #include "transports/http/exchange.h"
 #include "transports/http/responder.h"
 #include "transports/net/byte_stream.h"
@@ -32,10 +32,14 @@ namespace stdgate {
 
 class Server;
 
-class Connection final : public ByteStreamEvents, private ReplySink, private Responder {
+class Connection final : public ClientConnection,
+                         public ByteStreamEvents,
+                         private ReplySink,
+                         private Responder {
  public:
   static constexpr size_t kPendingLimit = 16 << 10;
   static constexpr size_t kAnswerBacklog = 256 << 10;
+  static constexpr size_t kMostParts = 8;  // of a body, or of an event's data
   static constexpr size_t kLingerBytes = 1 << 20;
   static constexpr Duration kLingerTime = std::chrono::seconds(2);
 
@@ -44,16 +48,12 @@ class Connection final : public ByteStreamEvents, private ReplySink, private Res
   void open(std::unique_ptr<ByteStream> stream);
   // Answers 503 without waiting for a request, and closes.
   void turn_away();
-  // Closes now if nothing is under way, else with the answer.
-  void drain();
-  // At once; calls under way are cancelled. Not from inside of a callback of the core.
-  void close();
-  // Goes on with what waited for the end of the turn.
-  void resume();
 
-  // Where the server keeps it.
-  void set_place(size_t place) { place_ = place; }
-  [[nodiscard]] size_t place() const { return place_; }
+  // ClientConnection
+  [[nodiscard]] Transport transport() const override { return Transport::http; }
+  void drain() override;  // closes now if nothing is under way, else with the answer
+  void close() override;
+  void resume() override;
 
  private:
   enum class State : uint8_t { idle, head, body, busy, lingering, closed };
@@ -67,13 +67,18 @@ class Connection final : public ByteStreamEvents, private ReplySink, private Res
   // ReplySink
   void on_reply(Tag tag, const Reply& reply) override;
   void on_event(Tag tag, std::string_view notification) override;
+  void on_cancelled(Tag tag) override;
   // Responder
   std::optional<CallContext> call_context() override;
   void respond(const Response& response) override;
   void fail(const HttpError& error) override;
-  void begin_stream(BackendId backend) override;
-  void write_event(std::span<const std::string_view> parts) override;
-  void end_stream() override;
+  void begin_stream(const StreamStart& start) override;
+  void write_event(const StreamEvent& event) override;
+  void end_stream(StreamEnd end) override;
+  [[nodiscard]] bool is_backed_up() const override { return is_blocked(); }
+  void upgrade(std::string_view fields, std::unique_ptr<UpgradedConnection> successor) override;
+  Server& server() override { return server_; }
+  [[nodiscard]] uint64_t connection_number() const override { return number_; }
 
   // Reading: each returns how many bytes it took.
   size_t process(std::span<char> bytes);
@@ -82,6 +87,7 @@ class Connection final : public ByteStreamEvents, private ReplySink, private Res
   void process_pending();
   void begin_request(bool body_has_begun);
   void route(bool body_has_begun);
+  void answer_options(std::string_view methods);
   void begin_body(bool body_has_begun);
   void fail_and_close(const HttpError& error);
   void fail_with(const HttpError& error, std::string_view more);
@@ -91,9 +97,11 @@ class Connection final : public ByteStreamEvents, private ReplySink, private Res
   // Writing
   void write(std::span<const std::string_view> parts);
   void write_keep_alive();
-  void write_frame(EventFrame::Kind kind, std::span<const std::string_view> parts);
+  void write_frame(const StreamEvent& event);
   [[nodiscard]] ResponseFrame frame();
   void end_exchange(bool close);
+  void hand_over();
+  void leave_core();
   void begin_close();
 
   // After each step.
@@ -121,9 +129,9 @@ class Connection final : public ByteStreamEvents, private ReplySink, private Res
   uint64_t written_reported_ = 0;       // to the observer
   size_t held_ = 0;                     // bytes of requests in memory, as told to the server
   size_t discarded_ = 0;                // while lingering
-  size_t place_ = 0;
-  uint32_t sequence_ = 0;  // of the exchange: the upper half of its calls' tags
+  uint32_t sequence_ = 0;               // of the exchange: the upper half of its calls' tags
   BackendId stream_backend_ = 0;
+  SlowClient slow_client_ = SlowClient::dropped;  // of the stream
   State state_ = State::idle;
   const bool loopback_listener_;
   bool processing_ = false;    // process() is on the stack

@@ -1,8 +1,10 @@
 // How a connection answers: the Responder and ReplySink half of Connection.
 #include <array>
+#include <cassert>
 #include <utility>
 
 #include "transports/http/connection.h"
+#include "transports/http/event_stream.h"
 #include "transports/http/server.h"
 
 namespace stdgate {
@@ -13,6 +15,10 @@ void Connection::on_reply(Tag tag, const Reply& reply) {
 
 void Connection::on_event(Tag tag, std::string_view notification) {
   if (exchange_ != nullptr && !doomed_) exchange_->rpc.on_event(tag, notification);
+}
+
+void Connection::on_cancelled(Tag tag) {
+  if (exchange_ != nullptr && !doomed_) exchange_->rpc.on_cancelled(tag);
 }
 
 std::optional<CallContext> Connection::call_context() {
@@ -34,6 +40,7 @@ std::optional<CallContext> Connection::call_context() {
 
 ResponseFrame Connection::frame() {
   return {.date = server_.date(),
+          .more_fields = exchange_->cors_fields,
           .http_1_0 = exchange_->http_1_0,
           .close = !exchange_->keep_alive || server_.draining()};
 }
@@ -41,7 +48,8 @@ ResponseFrame Connection::frame() {
 void Connection::respond(const Response& response) {
   const ResponseFrame frame = this->frame();
   const ResponseHead head(response, frame);
-  std::array<std::string_view, 5> parts;
+  assert(response.body.size() <= kMostParts);
+  std::array<std::string_view, kMostParts + 1> parts;
   size_t count = 0;
   parts[count++] = head.view();
   if (!exchange_->head_only) {
@@ -60,6 +68,7 @@ void Connection::fail_with(const HttpError& error, std::string_view more) {
            .content_type = kJsonType,
            .allow = error.allow,
            .retry_after = error.retry_after,
+           .more_fields = error.more_fields,
            .body = {&body, 1}});
 }
 
@@ -69,55 +78,79 @@ void Connection::fail_and_close(const HttpError& error) {
   fail(error);
 }
 
-void Connection::begin_stream(BackendId backend) {
+void Connection::begin_stream(const StreamStart& start) {
   ResponseFrame frame = this->frame();
   frame.close = frame.close || frame.http_1_0;  // nothing else tells HTTP/1.0 where it ends
   exchange_->keep_alive = !frame.close;
-  const ResponseHead head(frame);
+  const ResponseHead head(start.more_fields, frame);
   const std::string_view text = head.view();
   write({&text, 1});
-  stream_backend_ = backend;
+  stream_backend_ = start.backend;
+  slow_client_ = start.slow_client;
   streaming_ = true;
   since_ = server_.services().loop.now();
   if (!processing_) schedule();
 }
 
-void Connection::write_event(std::span<const std::string_view> parts) {
+void Connection::write_event(const StreamEvent& event) {
   if (doomed_) return;
   // Judged before the event is added, so that a single large one can be sent.
-  if (stream_->unsent_bytes() > server_.services().limits.outbox) {
+  if (slow_client_ == SlowClient::dropped &&
+      stream_->unsent_bytes() > server_.services().limits.outbox) {
     server_.services().observer.on_dropped(stream_backend_, DropReason::outbox_full);
     doomed_ = true;
     if (!std::exchange(resume_asked_, true)) server_.resume_later(*this);
     return;
   }
-  write_frame(EventFrame::Kind::data, parts);
+  write_frame(event);
 }
 
-void Connection::end_stream() {
+void Connection::end_stream(StreamEnd end) {
+  exchange_->owner = nullptr;  // also if the connection is closed instead
   if (doomed_) return;
   if (!exchange_->head_only) {
-    write_frame(EventFrame::Kind::data, {&kDoneEvent, 1});
+    if (end == StreamEnd::done_event) write_frame({.data = {&kDoneEvent, 1}});
     if (!exchange_->http_1_0) write({&kLastChunk, 1});
   }
   streaming_ = false;
   end_exchange(!exchange_->keep_alive || server_.draining());
 }
 
-void Connection::write_keep_alive() {
-  write_frame(EventFrame::Kind::comment, {&kKeepAliveComment, 1});
+void Connection::upgrade(std::string_view fields, std::unique_ptr<UpgradedConnection> successor) {
+  const ResponseHead head({.status = 101, .more_fields = fields}, {.date = server_.date()});
+  const std::string_view text = head.view();
+  write({&text, 1});
+  exchange_->successor = std::move(successor);  // settle() comes
 }
 
-void Connection::write_frame(EventFrame::Kind kind, std::span<const std::string_view> parts) {
-  size_t size = 0;
-  for (const std::string_view part : parts) size += part.size();
-  const EventFrame event(kind, size, !exchange_->http_1_0);
-  std::array<std::string_view, 5> all;
+void Connection::hand_over() {
+  state_ = State::closed;
+  timer_.disarm();
+  leave_core();
+  UpgradedConnection& successor = *exchange_->successor;
+  auto owned = std::move(exchange_->successor);
+  release_exchange();
+  ByteQueue already_read = std::move(pending_);
+  account();
+  report_written();
+  server_.replace(*this, std::move(owned));
+  successor.take_over(std::move(stream_), std::move(already_read));
+}
+
+void Connection::write_keep_alive() {
+  write({exchange_->http_1_0 ? &kKeepAlive : &kKeepAliveChunk, 1});
+  since_ = server_.services().loop.now();
+}
+
+void Connection::write_frame(const StreamEvent& event) {
+  assert(event.data.size() <= kMostParts);
+  const EventFrame frame(event, !exchange_->http_1_0);
+  std::array<std::string_view, kMostParts + 2> parts;
   size_t count = 0;
-  all[count++] = event.head();
-  for (const std::string_view part : parts) all[count++] = part;
-  all[count++] = event.tail();
-  write({all.data(), count});
+  parts[count++] = frame.head();
+  for (const std::string_view part : event.data) parts[count++] = part;
+  parts[count++] = frame.tail();
+  write({parts.data(), count});
   since_ = server_.services().loop.now();
 }
 

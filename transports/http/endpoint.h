@@ -7,12 +7,11 @@
 #include <string_view>
 
 #include "gateway/rpc/fault.h"
+#include "transports/http/access.h"
 #include "transports/http/exchange.h"
 #include "transports/http/response.h"
 
 namespace stdgate {
-
-enum class Access : uint8_t { read, post };  // GET and HEAD, or POST
 
 class Endpoint {
  public:
@@ -24,7 +23,7 @@ class Endpoint {
   // Answers an admitted request, now or later, through exchange.client. The body's bytes may be
   // changed and are valid during the call only.
   virtual void serve(Exchange& exchange, std::span<char> body) = 0;
-  // Answers a request whose body cannot be taken. Only with Access::post.
+  // Answers a request whose body cannot be taken. Only where POST is allowed.
   virtual void refuse(Exchange& exchange, Fault fault);
 };
 

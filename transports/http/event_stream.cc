@@ -1,23 +1,55 @@
 #include "transports/http/event_stream.h"
 
+#include <cassert>
 #include <charconv>
 #include <cstring>
 
 namespace stdgate {
 
-EventFrame::EventFrame(Kind kind, size_t payload_size, bool chunked) {
-  const std::string_view field = kind == Kind::data ? "data: " : ": ";
-  constexpr std::string_view kEventEnd = "\n\n";
-  if (chunked) {
-    const size_t size = field.size() + payload_size + kEventEnd.size();
-    char* end = std::to_chars(head_.data(), head_.data() + head_.size(), size, 16).ptr;
-    *end++ = '\r';
-    *end++ = '\n';
-    head_size_ = static_cast<size_t>(end - head_.data());
+namespace {
+
+constexpr std::string_view kEventEnd = "\n\n";
+
+}  // namespace
+
+EventFrame::EventFrame(const StreamEvent& event, bool chunked) {
+  assert(event.name.size() <= kFieldLimit && event.id.size() <= kFieldLimit);
+  if (!event.name.empty()) append_field("event: ", event.name);
+  if (!event.id.empty()) append_field("id: ", event.id);
+  if (event.retry_ms != 0) {
+    std::array<char, 16> digits;
+    const char* end =
+        std::to_chars(digits.data(), digits.data() + digits.size(), event.retry_ms).ptr;
+    append_field("retry: ", {digits.data(), static_cast<size_t>(end - digits.data())});
   }
-  std::memcpy(head_.data() + head_size_, field.data(), field.size());
-  head_size_ += field.size();
-  tail_ = chunked ? "\n\n\r\n" : "\n\n";
+  append("data: ");
+  tail_ = kEventEnd;
+  if (!chunked) return;
+  size_t size = end_ - begin_ + kEventEnd.size();
+  for (const std::string_view part : event.data) size += part.size();
+  prepend_chunk_size(size);
+  tail_ = "\n\n\r\n";
+}
+
+void EventFrame::append(std::string_view text) {
+  std::memcpy(bytes_.data() + end_, text.data(), text.size());
+  end_ += text.size();
+}
+
+void EventFrame::append_field(std::string_view name, std::string_view value) {
+  append(name);
+  append(value);
+  append("\n");
+}
+
+void EventFrame::prepend_chunk_size(size_t size) {
+  std::array<char, kChunkLineLimit> line;
+  char* end = std::to_chars(line.data(), line.data() + line.size(), size, 16).ptr;
+  *end++ = '\r';
+  *end++ = '\n';
+  const auto line_size = static_cast<size_t>(end - line.data());
+  begin_ -= line_size;
+  std::memcpy(bytes_.data() + begin_, line.data(), line_size);
 }
 
 }  // namespace stdgate

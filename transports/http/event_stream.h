@@ -6,26 +6,41 @@
 #include <cstddef>
 #include <string_view>
 
+#include "gateway/session/event_sink.h"
+
 namespace stdgate {
 
-// What stands before and behind the payload of one piece of the stream.
+// What stands before and behind the data of one event.
 class EventFrame {
  public:
-  enum class Kind : unsigned char { data, comment };
-  // An event's payload must be one line: JSON whose raw newlines have been blanked.
-  EventFrame(Kind kind, size_t payload_size, bool chunked);
+  static constexpr size_t kFieldLimit = 128;  // bytes of an event's name, and of its id
 
-  [[nodiscard]] std::string_view head() const { return {head_.data(), head_size_}; }
+  // Name, id and data are each on one line: JSON has had its raw newlines blanked. There is a data
+  // field even if it is empty, else a browser would not dispatch the event.
+  EventFrame(const StreamEvent& event, bool chunked);
+
+  [[nodiscard]] std::string_view head() const { return {bytes_.data() + begin_, end_ - begin_}; }
   [[nodiscard]] std::string_view tail() const { return tail_; }
 
  private:
-  std::array<char, 32> head_;
-  size_t head_size_ = 0;
+  static constexpr size_t kChunkLineLimit = 18;  // sixteen digits and the line's end
+  static constexpr size_t kFieldNames = 64;      // of all fields, with the digits of "retry"
+
+  void append(std::string_view text);
+  void append_field(std::string_view name, std::string_view value);
+  void prepend_chunk_size(size_t size);
+
+  // The chunk's size is known last, and stands first.
+  std::array<char, kChunkLineLimit + kFieldNames + 2 * kFieldLimit> bytes_;
+  size_t begin_ = kChunkLineLimit;
+  size_t end_ = kChunkLineLimit;
   std::string_view tail_;
 };
 
 inline constexpr std::string_view kDoneEvent = "[DONE]";
-inline constexpr std::string_view kKeepAliveComment = "keep-alive";
 inline constexpr std::string_view kLastChunk = "0\r\n\r\n";
+// A comment, which clients skip.
+inline constexpr std::string_view kKeepAlive = ": keep-alive\n\n";
+inline constexpr std::string_view kKeepAliveChunk = "e\r\n: keep-alive\n\n\r\n";
 
 }  // namespace stdgate

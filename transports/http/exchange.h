@@ -4,9 +4,12 @@
 // its answer, so that an idle connection is small.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "transports/http/body_reader.h"
+#include "transports/http/client_connection.h"
+#include "transports/http/mcp_exchange.h"
 #include "transports/http/request_head.h"
 #include "transports/http/responder.h"
 #include "transports/http/rpc_exchange.h"
@@ -21,11 +24,19 @@ struct Exchange {
   HeadScanner scanner;
   BodyReader body;
   RpcExchange rpc;
+  McpExchange mcp;
   Responder* client = nullptr;
-  Endpoint* endpoint = nullptr;    // once the request has been routed
+  Endpoint* endpoint = nullptr;                   // once the request has been routed
+  ExchangeOwner* owner = nullptr;                 // set by the endpoint, if it wants to be told
+  std::unique_ptr<UpgradedConnection> successor;  // of the connection; null: HTTP goes on
   bool loopback_listener = false;  // it came in on a TCP listener of the loopback interface
   bool wants_events = false;       // as negotiated by the endpoint
   std::string trace_id;            // of the caller's trace; empty: none
+  // What the head says to the endpoints of MCP sessions.
+  std::string session_id;
+  std::string last_event_id;
+  bool version_known = false;
+  std::string cors_fields;  // header lines of every answer; for pages of other origins
   // How to answer.
   bool http_1_0 = false;
   bool head_only = false;
@@ -36,8 +47,14 @@ struct Exchange {
     rpc.clear();
     client = nullptr;
     endpoint = nullptr;
+    owner = nullptr;
+    successor.reset();
+    mcp.forget();
     trace_id.clear();
-    loopback_listener = wants_events = http_1_0 = head_only = keep_alive = false;
+    session_id.clear();
+    last_event_id.clear();
+    cors_fields.clear();
+    loopback_listener = wants_events = version_known = http_1_0 = head_only = keep_alive = false;
   }
 };
 

@@ -83,6 +83,7 @@ Acceptance Acceptance::of(const RequestHead& head) {
 }
 
 void Acceptance::take(std::string_view accept) {
+  stated = true;
   for_each_element(accept, ',', [this](std::string_view range) {
     std::string_view type;
     std::optional<int> weight = 1000;
@@ -100,6 +101,14 @@ void Acceptance::take(std::string_view accept) {
     if (equals_ignoring_case(type, "application/*")) raise(any_application, *weight);
     if (type == "*/*") raise(anything, *weight);
   });
+}
+
+bool Acceptance::takes_json() const {
+  return !stated || json.value_or(any_application.value_or(anything.value_or(0))) > 0;
+}
+
+bool Acceptance::takes_event_stream() const {
+  return !stated || event_stream.value_or(anything.value_or(0)) > 0;
 }
 
 bool Acceptance::prefers_event_stream() const {

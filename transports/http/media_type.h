@@ -20,10 +20,13 @@ struct Acceptance {
   std::optional<int> event_stream;
   std::optional<int> any_application;
   std::optional<int> anything;
+  bool stated = false;  // there was such a field; without one everything is fine
 
   static Acceptance of(const RequestHead& head);
   void take(std::string_view accept);  // one field value
 
+  [[nodiscard]] bool takes_json() const;
+  [[nodiscard]] bool takes_event_stream() const;
   [[nodiscard]] bool lists_event_stream() const { return event_stream.value_or(0) > 0; }
   // Only a client that names event streams gets one, and only when it likes JSON less, or as much
   // but without naming it.

@@ -173,6 +173,9 @@ tl::expected<void, HeadError> RequestHead::parse(std::string_view block) {
     case HTTP_POST:
       method_ = Method::post;
       break;
+    case HTTP_DELETE:
+      method_ = Method::del;
+      break;
     case HTTP_OPTIONS:
       method_ = Method::options;
       break;

@@ -58,7 +58,7 @@ class HeadScanner {
   HeadError error_;
 };
 
-enum class Method : uint8_t { get, head, post, options, other };
+enum class Method : uint8_t { get, head, post, del, options, other };
 enum class BodyKind : uint8_t { none, length, chunked };
 
 struct HeaderField {

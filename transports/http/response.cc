@@ -15,7 +15,9 @@ struct StatusEntry {
 };
 
 constexpr StatusEntry kStatuses[] = {
+    {101, "101 Switching Protocols", ""},
     {200, "200 OK", ""},
+    {202, "202 Accepted", ""},
     {204, "204 No Content", ""},
     {400, "400 Bad Request", "bad_request"},
     {401, "401 Unauthorized", "unauthorized"},
@@ -24,10 +26,12 @@ constexpr StatusEntry kStatuses[] = {
     {405, "405 Method Not Allowed", "method_not_allowed"},
     {406, "406 Not Acceptable", "not_acceptable"},
     {408, "408 Request Timeout", "timeout"},
+    {410, "410 Gone", "gone"},
     {413, "413 Content Too Large", "too_large"},
     {414, "414 URI Too Long", "uri_too_long"},
     {415, "415 Unsupported Media Type", "unsupported_media_type"},
     {417, "417 Expectation Failed", "expectation_failed"},
+    {426, "426 Upgrade Required", "upgrade_required"},
     {429, "429 Too Many Requests", "rate_limited"},
     {431, "431 Request Header Fields Too Large", "headers_too_large"},
     {500, "500 Internal Server Error", "internal"},
@@ -68,7 +72,8 @@ ResponseHead::ResponseHead(const Response& response, const ResponseFrame& frame)
     append(response.content_type);
     append("\r\n");
   }
-  if (response.status != 204) {  // RFC 9110 section 8.6
+  append(response.more_fields);
+  if (response.status != 204 && response.status >= 200) {  // RFC 9110 section 8.6
     size_t size = 0;
     for (const std::string_view part : response.body) size += part.size();
     append("Content-Length: ");
@@ -78,9 +83,10 @@ ResponseHead::ResponseHead(const Response& response, const ResponseFrame& frame)
   append_connection(frame);
 }
 
-ResponseHead::ResponseHead(const ResponseFrame& stream_frame) {
+ResponseHead::ResponseHead(std::string_view more_fields, const ResponseFrame& stream_frame) {
   begin(200, stream_frame);
   append("Content-Type: text/event-stream\r\nCache-Control: no-store\r\nX-Accel-Buffering: no\r\n");
+  append(more_fields);
   if (!stream_frame.http_1_0) append("Transfer-Encoding: chunked\r\n");
   append_connection(stream_frame);
 }
@@ -91,6 +97,7 @@ void ResponseHead::begin(int status, const ResponseFrame& frame) {
   append("\r\nDate: ");
   append(frame.date);
   append("\r\n");
+  append(frame.more_fields);
 }
 
 // RFC 9112 section 9.3: each version's default need not be said.

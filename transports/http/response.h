@@ -20,8 +20,12 @@ struct Response {
   std::string_view content_type{};  // a constant; empty: no content
   std::string_view allow{};         // a constant; empty: no Allow
   Duration retry_after{0};          // zero: no Retry-After; else rounded up to whole seconds
+  std::string_view more_fields{};   // whole lines, each with its end; at most kFieldsLimit
   std::span<const std::string_view> body{};
 };
+
+// Bytes of such lines; the gateway's own, so asserted only.
+inline constexpr size_t kFieldsLimit = 512;
 
 inline constexpr std::string_view kJsonType = "application/json";
 
@@ -30,16 +34,17 @@ std::string_view status_line_end(int status);
 
 // How the connection goes on, and what else stands in every head.
 struct ResponseFrame {
-  std::string_view date{};  // RFC 9110 section 6.6.1
-  bool http_1_0 = false;    // of the request
-  bool close = false;       // after this response
+  std::string_view date{};         // RFC 9110 section 6.6.1
+  std::string_view more_fields{};  // whole lines, as in Response
+  bool http_1_0 = false;           // of the request
+  bool close = false;              // after this response
 };
 
 class ResponseHead {
  public:
   ResponseHead(const Response& response, const ResponseFrame& frame);
   // The head of an event stream: chunked, or ended by closing towards HTTP/1.0.
-  explicit ResponseHead(const ResponseFrame& stream_frame);
+  ResponseHead(std::string_view more_fields, const ResponseFrame& stream_frame);
 
   [[nodiscard]] std::string_view view() const { return {bytes_.data(), size_}; }
 
@@ -49,7 +54,9 @@ class ResponseHead {
   void begin(int status, const ResponseFrame& frame);
   void append_connection(const ResponseFrame& frame);
 
-  std::array<char, 768> bytes_;
+  static constexpr size_t kOwnLimit = 384;  // of the lines that are made here
+
+  std::array<char, kOwnLimit + 2 * kFieldsLimit> bytes_;
   size_t size_ = 0;
 };
 
@@ -59,6 +66,7 @@ struct HttpError {
   std::string_view message;  // constant text without characters that JSON escapes
   std::string_view allow{};
   Duration retry_after{0};
+  std::string_view more_fields{};  // see Response
 };
 
 // {"error":{"code":"not_found","message":"…"[,<more>]}}; `more` is JSON members.

@@ -42,10 +42,16 @@ void Router::add(std::string path, std::string about, std::unique_ptr<Endpoint> 
 }
 
 void Router::add_index(std::string_view title) {
+  size_t width = 0;
+  for (const Entry& entry : entries_) {
+    width = std::max(width, methods_of(entry.endpoint->access()).size());
+  }
   std::string text(title);
   text += "\n\n";
   for (const Entry& entry : entries_) {
-    text += entry.endpoint->access() == Access::post ? "POST " : "GET  ";
+    const std::string_view methods = methods_of(entry.endpoint->access());
+    text += methods;
+    text.append(width + 1 - methods.size(), ' ');
     text += entry.path;
     text += "  ";
     text += entry.about;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "transports/http/endpoint.h"
+#include "transports/http/origin_rules.h"
 
 namespace stdgate {
 
@@ -19,6 +20,12 @@ class Router {
   void add(std::string path, std::string about, std::unique_ptr<Endpoint> endpoint);
   // Serves the index of what has been added, at "/".
   void add_index(std::string_view title);
+
+  // Lets pages that may call read the answers, those to unknown paths included (cors.h). `rules`
+  // outlive the router.
+  void share_with(const OriginRules& rules) { shared_with_ = &rules; }
+  // Null: pages of other origins read nothing.
+  [[nodiscard]] const OriginRules* shared_with() const { return shared_with_; }
 
   // `path` is decoded. Null: nothing there.
   [[nodiscard]] Endpoint* find(std::string_view path) const;
@@ -32,6 +39,7 @@ class Router {
     std::unique_ptr<Endpoint> endpoint;
   };
   std::vector<Entry> entries_;  // by path
+  const OriginRules* shared_with_ = nullptr;
   std::string paths_member_ = R"("paths":[])";
 };
 

@@ -1,7 +1,8 @@
 #include "transports/http/rpc_endpoint.h"
 
 #include "gateway/rpc/json_string.h"
-#include "transports/http/field_value.h"
+#include "transports/http/backend_paths.h"
+#include "transports/http/json_body.h"
 #include "transports/http/media_type.h"
 #include "transports/http/url.h"
 
@@ -9,24 +10,9 @@ namespace stdgate {
 
 namespace {
 
-constexpr HttpError kBadOrigin{403, "this origin may not call; see allowed_origins"};
-constexpr HttpError kBadHost{403, "this host name may not be used; see allowed_hosts"};
-constexpr HttpError kBadType{
-    415, "send Content-Type: application/json (or application/json-rpc, or any +json) in utf-8"};
-constexpr HttpError kBadEncoding{415, "send the body without a Content-Encoding"};
 constexpr HttpError kNotStream{406, "send Accept: text/event-stream"};
 constexpr HttpError kNoMethod{400, "the query parameter method is missing"};
 constexpr HttpError kBadParams{400, "the query parameter params is not one JSON array or object"};
-
-bool has_content_encoding(const RequestHead& head) {
-  for (const HeaderField& field : head.fields()) {
-    if (equals_ignoring_case(field.name, "content-encoding") &&
-        !equals_ignoring_case(field.value, "identity")) {
-      return true;
-    }
-  }
-  return false;
-}
 
 }  // namespace
 
@@ -36,9 +22,7 @@ RpcEndpoint::RpcEndpoint(Backend& backend, const OriginRules& rules, const Limit
 std::optional<HttpError> RpcEndpoint::admit(Exchange& exchange) {
   const RequestHead& head = exchange.head;
   if (!rules_.allows_origin(head, exchange.loopback_listener)) return kBadOrigin;
-  const HeaderField* type = head.find("content-type");
-  if (type == nullptr || !is_json_type(type->value)) return kBadType;
-  if (has_content_encoding(head)) return kBadEncoding;
+  if (const auto error = check_json_body(head)) return error;
   exchange.wants_events = Acceptance::of(head).prefers_event_stream();
   return std::nullopt;
 }
@@ -70,8 +54,8 @@ std::optional<HttpError> StreamEndpoint::admit(Exchange& exchange) {
 
 void StreamEndpoint::serve(Exchange& exchange, std::span<char> /*body*/) {
   if (exchange.head_only) {  // asks what it would get, not for the call
-    exchange.client->begin_stream(backend_.id());
-    return exchange.client->end_stream();
+    exchange.client->begin_stream({.backend = backend_.id()});
+    return exchange.client->end_stream(StreamEnd::done_event);
   }
   const std::string_view query = exchange.head.query();
   const auto params = query_parameter(query, "params");
@@ -116,14 +100,13 @@ std::string StreamEndpoint::id_of(std::string_view query) {
 
 void add_rpc_routes(Router& router, const BackendSet& backends, const OriginRules& rules,
                     const LimitsConfig& limits) {
-  const auto add = [&](const std::string& prefix, Backend& backend) {
+  for_each_backend_path(backends, [&](const std::string& prefix, Backend& backend) {
+    if (backend.protocol() == Protocol::lsp) return;  // its children serve one client each
     const std::string about = "JSON-RPC 2.0 to " + backend.name();
     router.add(prefix + "/rpc", about, std::make_unique<RpcEndpoint>(backend, rules, limits));
     router.add(prefix + "/rpc/stream", about + ", answered as an event stream",
                std::make_unique<StreamEndpoint>(backend, rules, limits));
-  };
-  for (const auto& backend : backends.all()) add("/" + backend->name(), *backend);
-  if (Backend* backend = backends.default_backend(); backend != nullptr) add("", *backend);
+  });
 }
 
 }  // namespace stdgate

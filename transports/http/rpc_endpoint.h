@@ -48,8 +48,8 @@ class StreamEndpoint final : public Endpoint {
   std::string request_;  // scratch
 };
 
-// Adds /<name>/rpc and /<name>/rpc/stream for each backend, and both at the root for the default
-// one. `rules`, `limits` and the backends outlive the router.
+// Adds /<name>/rpc and /<name>/rpc/stream for each backend but language servers, and both at the
+// root for the default one. `rules`, `limits` and the backends outlive the router.
 void add_rpc_routes(Router& router, const BackendSet& backends, const OriginRules& rules,
                     const LimitsConfig& limits);
 

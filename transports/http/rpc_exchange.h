@@ -10,11 +10,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "gateway/pool/backend.h"
 #include "gateway/rpc/envelope.h"
+#include "gateway/session/batch_answer.h"
 #include "transports/http/responder.h"
 
 namespace stdgate {
@@ -35,32 +35,29 @@ class RpcExchange {
   // Of the core, passed on by the connection.
   void on_reply(Tag tag, const Reply& reply);
   void on_event(Tag tag, std::string_view notification);
+  void on_cancelled(Tag tag);
 
-  [[nodiscard]] bool calls_under_way() const { return outstanding_ > 0; }
+  [[nodiscard]] bool calls_under_way() const { return answers_.due() > 0; }
   void clear();
 
  private:
   void dispatch(Backend& backend, const Document& document, CallContext context);
   void finish_dispatch();
   void respond_single(const Reply& reply);
-  void collect(const Reply& reply);
   void begin_stream();
   void write_event(std::span<const std::string_view> parts);
   void finish();
 
   Responder* client_ = nullptr;  // null: nothing under way
   BackendId backend_ = 0;
-  CodeSet codes_ = CodeSet::plain;
   Tag first_tag_ = 0;
-  size_t outstanding_ = 0;  // requests given to the core and not answered
-  size_t answer_limit_ = 0;
-  std::string answers_;  // of a batch, "[…" without its end
+  // Counts the requests given to the core and not answered; holds the answers of a batch.
+  BatchAnswer answers_;
   bool batch_ = false;
   bool events_ = false;
-  bool streaming_ = false;    // the head of the stream has been written
-  bool dispatching_ = false;  // start() is handing messages over
-  bool delivered_ = false;    // some message without an answer was taken
-  bool refused_ = false;      // some notification was not, for lack of room
+  bool streaming_ = false;  // the head of the stream has been written
+  bool delivered_ = false;  // some message without an answer was taken
+  bool refused_ = false;    // some notification was not, for lack of room
 };
 
 }  // namespace stdgate

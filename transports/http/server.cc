@@ -29,11 +29,12 @@ void Server::on_connection(Listener& listener) {
   // Gone already; or one too many to be even told so, then it is closed.
   if (stream == nullptr || connections_.size() >= limit + kTurnedAway) return;
   const bool one_too_many = connections_.size() >= limit;
-  connection->set_place(connections_.size());
+  Connection& opened = *connection;
+  opened.set_place(connections_.size());
   connections_.push_back(std::move(connection));
-  services_.observer.on_connection_opened(Transport::http);
-  connections_.back()->open(std::move(stream));
-  if (one_too_many) connections_.back()->turn_away();
+  services_.observer.on_connection_opened(opened.transport());
+  opened.open(std::move(stream));
+  if (one_too_many) opened.turn_away();
 }
 
 void Server::on_accept_error(int error) {
@@ -55,7 +56,7 @@ void Server::give_back(std::unique_ptr<Exchange> exchange) {
   if (spare_.size() < kSpareExchanges) spare_.push_back(std::move(exchange));
 }
 
-void Server::resume_later(Connection& connection) {
+void Server::resume_later(ClientConnection& connection) {
   to_resume_.push_back(&connection);
   services_.loop.flush_later(*this);
 }
@@ -64,20 +65,32 @@ void Server::flush() {
   resuming_.swap(to_resume_);
   for (size_t i = 0; i < resuming_.size(); ++i) {
     // By index, each taken out before its call: remove() may reach the others.
-    if (Connection* connection = std::exchange(resuming_[i], nullptr)) connection->resume();
+    if (ClientConnection* connection = std::exchange(resuming_[i], nullptr)) connection->resume();
   }
   resuming_.clear();
 }
 
-void Server::remove(Connection& connection) {
+void Server::forget_resume(ClientConnection& connection) {
   for (auto* list : {&to_resume_, &resuming_}) {
-    std::replace(list->begin(), list->end(), &connection, static_cast<Connection*>(nullptr));
+    std::replace(list->begin(), list->end(), &connection, static_cast<ClientConnection*>(nullptr));
   }
+}
+
+void Server::replace(ClientConnection& connection, std::unique_ptr<ClientConnection> successor) {
+  forget_resume(connection);
+  services_.observer.on_connection_closed(connection.transport());
+  services_.observer.on_connection_opened(successor->transport());
+  successor->set_place(connection.place());
+  services_.loop.retire(std::exchange(connections_[connection.place()], std::move(successor)));
+}
+
+void Server::remove(ClientConnection& connection) {
+  forget_resume(connection);
   const size_t place = connection.place();
   services_.loop.retire(std::exchange(connections_[place], std::move(connections_.back())));
   connections_.pop_back();
   if (place < connections_.size()) connections_[place]->set_place(place);
-  services_.observer.on_connection_closed(Transport::http);
+  services_.observer.on_connection_closed(connection.transport());
   if (connections_.empty() && on_gone_) std::exchange(on_gone_, nullptr)();
 }
 

@@ -1,4 +1,5 @@
-// Server: the HTTP/1.1 server of one router: its listeners and connections.
+// Server: the HTTP/1.1 server of one router: its listeners and connections, those that have gone on
+// to another protocol included.
 //
 // Owner: the composition root (one for clients, one for the admin pages). Everything that it is
 // given outlives it; after its end the loop must make one more turn, in which the connections are
@@ -63,8 +64,10 @@ class Server final : private ListenerEvents, private Flushable {
   void give_back(std::unique_ptr<Exchange> exchange);
   void change_held(size_t from, size_t to) { held_ += to - from; }
   [[nodiscard]] bool holds_too_much() const { return held_ > services_.limits.buffered; }
-  void resume_later(Connection& connection);
-  void remove(Connection& connection);
+  void resume_later(ClientConnection& connection);
+  void remove(ClientConnection& connection);
+  // `successor` takes the place of `connection`, which is gone.
+  void replace(ClientConnection& connection, std::unique_ptr<ClientConnection> successor);
 
  private:
   static constexpr size_t kSpareExchanges = 64;
@@ -74,15 +77,16 @@ class Server final : private ListenerEvents, private Flushable {
   void on_connection(Listener& listener) override;
   void on_accept_error(int error) override;
   void flush() override;  // resumes the connections that asked for it
+  void forget_resume(ClientConnection& connection);
 
   HttpServices services_;
   const Router& router_;
   DateHeader date_;
   std::vector<std::unique_ptr<Listener>> listeners_;
-  std::vector<std::unique_ptr<Connection>> connections_;  // each knows its place
+  std::vector<std::unique_ptr<ClientConnection>> connections_;  // each knows its place
   std::vector<std::unique_ptr<Exchange>> spare_;
-  std::vector<Connection*> to_resume_;
-  std::vector<Connection*> resuming_;
+  std::vector<ClientConnection*> to_resume_;
+  std::vector<ClientConnection*> resuming_;
   std::function<void()> on_gone_;
   RateLimit accept_errors_{1};  // log lines
   uint64_t accepted_ = 0;

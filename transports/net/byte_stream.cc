@@ -75,7 +75,7 @@ std::unique_ptr<ByteStream> ByteStream::adopt(Loop& loop, int fd, Kind kind,
 }
 
 ByteStream::ByteStream(Loop& loop, ByteStreamEvents& events, Block* block)
-    : loop_(loop), events_(events), block_(block) {
+    : loop_(loop), events_(&events), block_(block) {
   block_->owner = this;
 }
 
@@ -116,7 +116,8 @@ void ByteStream::on_read(ssize_t count, char* bytes) {
   if (count > 0) {
     loop_.refresh_now();
     bytes_read_ += static_cast<size_t>(count);
-    events_.on_bytes({bytes, static_cast<size_t>(count)});
+    events_->on_bytes({bytes, static_cast<size_t>(count)});
+    yield_after(static_cast<size_t>(count));
   } else if (count == UV_ENOBUFS) {
     stop_reading();
   } else if (count == UV_EOF) {
@@ -130,10 +131,21 @@ void ByteStream::on_read(ssize_t count, char* bytes) {
   }
 }
 
+// libuv reads on as long as its buffer gets full. What the end of the turn decides, a pause above
+// all, and other streams should not have to wait for that.
+void ByteStream::yield_after(size_t count) {
+  burst_ += count;
+  if (burst_ < kReadBurst || block_ == nullptr) return;
+  burst_ = 0;
+  stop_reading();
+  yielded_ = true;
+  loop_.flush_later(*this);
+}
+
 void ByteStream::end_reading() {
   if (!end_to_report_ || pause_reasons_ != 0) return;
   end_to_report_ = false;
-  events_.on_end();
+  events_->on_end();
 }
 
 void ByteStream::write(std::span<const std::string_view> parts) {
@@ -191,6 +203,7 @@ void ByteStream::give_back(ByteQueue& storage) {
 }
 
 void ByteStream::flush() {
+  if (std::exchange(yielded_, false) && pause_reasons_ == 0) start_reading();
   end_reading();
   send_unsent();
   report_progress();
@@ -240,11 +253,11 @@ void ByteStream::report_progress() {
   if (error_ != 0) return;
   if (above_watermark_ && unsent_bytes() <= watermark_ / 2) {
     above_watermark_ = false;
-    events_.on_writable();
+    events_->on_writable();
   }
   if (block_ == nullptr || unsent_bytes() != 0) return;
   finish_shutdown();
-  if (std::exchange(flushed_to_report_, false)) events_.on_flushed();
+  if (std::exchange(flushed_to_report_, false)) events_->on_flushed();
 }
 
 void ByteStream::shutdown_write() {
@@ -270,7 +283,7 @@ void ByteStream::fail(int error) {
   stop_reading();
   give_back(unsent_);
   if (block_->chunk == 0) give_back(block_->in_flight);
-  events_.on_error(error);
+  events_->on_error(error);
 }
 
 size_t ByteStream::unsent_bytes() const {

@@ -46,6 +46,9 @@ class ByteStream final : public Flushable {
   ByteStream(const ByteStream&) = delete;
   ByteStream& operator=(const ByteStream&) = delete;
 
+  // From now on `events` is told. May be called from within a call of the former receiver.
+  void set_events(ByteStreamEvents& events) { events_ = &events; }
+
   // Reading goes on while no reason to pause is set. It starts paused by kNotStarted.
   enum PauseReason : uint8_t { kNotStarted = 1, kBusy = 2, kBackPressure = 4 };
   void pause_read(PauseReason reason);
@@ -57,6 +60,8 @@ class ByteStream final : public Flushable {
   void write(std::string_view bytes) { write({&bytes, 1}); }
   void write(std::span<const std::string_view> parts);
   static constexpr size_t kDirectWrite = 64 << 10;
+  // So much is read before the rest of the turn has its turn: what may pause reading at its end.
+  static constexpr size_t kReadBurst = 512 << 10;
   [[nodiscard]] size_t unsent_bytes() const;
   // on_writable() is told when unsent bytes, once above `bytes`, have fallen to half of it.
   void set_watermark(size_t bytes) { watermark_ = bytes; }
@@ -83,6 +88,7 @@ class ByteStream final : public Flushable {
   void start_reading();
   void stop_reading();
   void end_reading();
+  void yield_after(size_t count);
   size_t offer(std::span<const std::string_view> parts);
   void append(std::string_view bytes);
   void send_unsent();
@@ -94,7 +100,7 @@ class ByteStream final : public Flushable {
   void give_back(ByteQueue& storage);
 
   Loop& loop_;
-  ByteStreamEvents& events_;
+  ByteStreamEvents* events_;
   Block* block_;           // null after close()
   ByteQueue unsent_;       // behind the bytes in flight; without storage while empty
   size_t last_burst_ = 0;  // capacity that unsent_ needed the last time
@@ -106,6 +112,8 @@ class ByteStream final : public Flushable {
   uint8_t pause_reasons_ = kNotStarted;
   // libuv reads. Goes on while paused until bytes come: a pause shorter than that costs no call.
   bool reading_ = false;
+  size_t burst_ = 0;            // bytes read since reading last yielded
+  bool yielded_ = false;        // flush() goes on with reading
   bool read_ended_ = false;     // the end of the stream was read
   bool end_to_report_ = false;  // while paused; told when reading is resumed
   bool above_watermark_ = false;

@@ -35,6 +35,7 @@ class ChildProcess final : public ChildLink {
 
   void write(std::span<const std::string_view> parts) override;
   [[nodiscard]] size_t unsent_bytes() const override;
+  void set_reading(bool reading) override;
   void end(Duration grace) override;
 
  private:
@@ -104,6 +105,7 @@ class ChildProcess final : public ChildLink {
   Duration grace_{0};
   Ending ending_ = Ending::no;
   bool start_failed_ = false;
+  bool held_ = false;  // its output is not wanted at the moment
   bool accounted_ = false;
   bool output_ended_ = false;
   bool stderr_ended_ = false;
@@ -242,8 +244,21 @@ void ChildProcess::on_guard_exit(int64_t code, int signal) {
     status_.kind = by_signal ? ExitStatus::Kind::signaled : ExitStatus::Kind::exited;
     status_.value = by_signal ? signal : static_cast<int>(code);
   }
-  drain_timer_.arm(loop_.now() + ChildProcesses::kDrainLimit);
+  if (!held_ || pid_ == 0) drain_timer_.arm(loop_.now() + ChildProcesses::kDrainLimit);
   finish_when_drained();
+}
+
+// A process that has ended is not told about before the rest of its output has been read.
+void ChildProcess::set_reading(bool reading) {
+  held_ = !reading;
+  if (output_ == nullptr) return;
+  if (held_) {
+    output_->pause_read(ByteStream::kBackPressure);
+    if (pid_ != 0) drain_timer_.disarm();
+  } else {
+    output_->resume_read(ByteStream::kBackPressure);
+    if (guard_exited_ && !finished_) drain_timer_.arm(loop_.now() + ChildProcesses::kDrainLimit);
+  }
 }
 
 void ChildProcess::end(Duration grace) {

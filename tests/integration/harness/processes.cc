@@ -74,6 +74,16 @@ std::vector<ProcessInfo> processes_where(const Predicate& wanted) {
   return found;
 }
 
+// The number behind "NAME:" in a file of /proc/PID.
+size_t number_in(pid_t pid, const char* file, const std::string& name) {
+  std::istringstream words(read_file(fs::path("/proc") / std::to_string(pid) / file));
+  size_t number = 0;
+  for (std::string word; words >> word;) {
+    if (word == name + ":") words >> number;
+  }
+  return number;
+}
+
 }  // namespace
 
 std::vector<ProcessInfo> processes_marked(std::string_view mark) {
@@ -87,6 +97,12 @@ std::vector<ProcessInfo> children_of(pid_t parent) {
     return process.parent == parent;
   });
 }
+
+size_t resident_bytes(pid_t pid) { return number_in(pid, "status", "VmRSS") * 1024; }
+
+size_t peak_resident_bytes(pid_t pid) { return number_in(pid, "status", "VmHWM") * 1024; }
+
+size_t bytes_written_by(pid_t pid) { return number_in(pid, "io", "wchar"); }
 
 std::string describe(const std::vector<ProcessInfo>& processes) {
   std::ostringstream text;

@@ -23,6 +23,12 @@ std::vector<ProcessInfo> processes_marked(std::string_view mark);
 // The direct children of `parent`, zombies included.
 std::vector<ProcessInfo> children_of(pid_t parent);
 
+// Of a living process, in bytes; 0 of one that is gone (proc(5): VmRSS, VmHWM).
+size_t resident_bytes(pid_t pid);
+size_t peak_resident_bytes(pid_t pid);
+// What it has written so far, to files, pipes and sockets (proc(5): wchar).
+size_t bytes_written_by(pid_t pid);
+
 // One line a process, for messages.
 std::string describe(const std::vector<ProcessInfo>& processes);
 

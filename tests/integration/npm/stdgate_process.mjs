@@ -1,15 +1,26 @@
-// A real stdgate for the tests of this folder: started in a folder of its own, asked over HTTP,
-// ended with SIGTERM; and the count of what it leaves behind.
+// A real stdgate for the tests of this folder: started in a folder of its own, asked over HTTP or a
+// WebSocket, ended with SIGTERM; and the count of what it leaves behind.
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import readline from 'node:readline';
 
-const program = process.env.STDGATE;
+export const program = process.env.STDGATE;
 if (!program) throw new Error('STDGATE must name the stdgate to test');
 
 export const server = (name) => new URL(`node_modules/.bin/${name}`, import.meta.url).pathname;
+
+// Waits until `condition()` is truthy, and answers it.
+export async function eventually(condition, what, milliseconds = 20_000) {
+  const deadline = Date.now() + milliseconds;
+  for (;;) {
+    const value = await condition();
+    if (value) return value;
+    if (Date.now() > deadline) throw new Error(`not within ${milliseconds} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
 
 // The processes that were started in `folder` or name it in their arguments.
 function processesIn(folder) {
@@ -21,7 +32,7 @@ function processesIn(folder) {
     }
   };
   return readdirSync('/proc').filter((pid) => /^\d+$/.test(pid)).map((pid) => ({
-    pid,
+    pid: Number(pid),
     cwd: ofProcess(() => readlinkSync(`/proc/${pid}/cwd`)),
     command: ofProcess(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')),
   })).filter(({ cwd, command }) => cwd.includes(folder) || command.includes(folder));
@@ -29,22 +40,41 @@ function processesIn(folder) {
 
 export class Stdgate {
   // Serves `command`, in which '@DIR@' stands for the folder, once it says where it listens.
-  static async start(...command) {
+  static start(...command) {
+    return Stdgate.startWith([], ...command);
+  }
+
+  static startWith(flags, ...command) {
+    const listen = ['--listen', '127.0.0.1:0', '--admin', 'off'];
+    return new Stdgate().#launch([...listen, ...flags, '--', ...command]);
+  }
+
+  // Serves a configuration file with this text, which names one TCP listener.
+  static serve(config) {
     const gate = new Stdgate();
-    gate.folder = mkdtempSync(join(tmpdir(), 'stdgate-npm-'));
-    gate.log = '';
-    const words = command.map((word) => word.replaceAll('@DIR@', gate.folder));
-    gate.process = spawn(program, ['--listen', '127.0.0.1:0', '--admin', 'off', '--', ...words], {
-      cwd: gate.folder,
+    writeFileSync(join(gate.folder, 'gateway.yaml'), gate.#inFolder(config));
+    return gate.#launch(['--config', '@DIR@/gateway.yaml']);
+  }
+
+  folder = mkdtempSync(join(tmpdir(), 'stdgate-npm-'));
+  log = '';
+
+  #inFolder(text) {
+    return text.replaceAll('@DIR@', this.folder);
+  }
+
+  async #launch(words) {
+    this.process = spawn(program, words.map((word) => this.#inFolder(word)), {
+      cwd: this.folder,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    gate.exited = new Promise((resolve, reject) => {
-      gate.process.on('exit', (code, signal) => resolve({ code, signal }));
-      gate.process.on('error', reject);
+    this.exited = new Promise((resolve, reject) => {
+      this.process.on('exit', (code, signal) => resolve({ code, signal }));
+      this.process.on('error', reject);
     });
-    gate.process.stderr.on('data', (bytes) => (gate.log += bytes));
-    gate.url = await gate.#address();
-    return gate;
+    this.process.stderr.on('data', (bytes) => (this.log += bytes));
+    this.url = await this.#address();
+    return this;
   }
 
   async #address() {
@@ -53,6 +83,20 @@ export class Stdgate {
       if (found) return found[1].replace(/\/$/, '');
     }
     throw new Error(`stdgate did not start: ${this.log}`);
+  }
+
+  get socketUrl() {
+    return `${this.url.replace('http', 'ws')}/ws`;
+  }
+
+  // The pids of its children and of all that they started, without those that guard them. What has
+  // been forked and does not run its own program yet has still the command line of its parent.
+  children() {
+    const processes = processesIn(this.folder);
+    const own = processes.find(({ pid }) => pid === this.process.pid)?.command;
+    return processes
+      .filter(({ command }) => command !== own && command.split('\0')[1] !== 'guard')
+      .map(({ pid }) => pid);
   }
 
   post(message, accept = 'application/json') {
@@ -85,12 +129,9 @@ export class Stdgate {
     const overdue = setTimeout(() => this.process.kill('SIGKILL'), 30_000);
     const exit = await this.exited;
     clearTimeout(overdue);
-    const deadline = Date.now() + 2000;
-    let left = processesIn(this.folder);
-    while (left.length > 0 && Date.now() < deadline) {
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      left = processesIn(this.folder);
-    }
+    let left = [];
+    await eventually(() => (left = processesIn(this.folder)).length === 0, 'an end', 2000)
+      .catch(() => {});
     for (const { pid } of left) process.kill(pid, 'SIGKILL');
     rmSync(this.folder, { recursive: true });
     return { ...exit, left };

@@ -102,6 +102,15 @@ TEST(CommandLine, CommandAloneHasTheDefaultsOfAFile) {
   EXPECT_EQ(config_of({"--", "x", "-y"}), *file);
 }
 
+TEST(CommandLine, ProtocolAloneHasTheDefaultsOfAFile) {
+  for (const std::string protocol : {"jsonrpc", "mcp", "lsp"}) {
+    const auto file = parse_config("backends: { x: { command: [x], protocol: " + protocol + " } }",
+                                   empty_environment);
+    ASSERT_TRUE(file);
+    EXPECT_EQ(config_of({"--protocol", protocol, "--", "x"}), *file);
+  }
+}
+
 TEST(CommandLine, EveryFlagHasItsKey) {
   const auto file = parse_config(R"(
 listen: ["127.0.0.1:1", "[::1]:2"]
@@ -111,12 +120,13 @@ backends:
     command: [x]
     protocol: jsonrpc
     framing: content-length
+    isolation: session
     env: { A: "1", B: "b=$${", EMPTY: "" }
     env_inherit: [PATH, LC_*]
     cwd: /srv
     timeout: 1s
-    pool: { min: 2, max: 3, max_in_flight: 4, queue: 5, start_timeout: 6s, idle_timeout: 7s,
-            grace: 8s }
+    pool: { min: 2, max: 12, warm: 9, sessions: 10, max_in_flight: 4, queue: 5,
+            start_timeout: 6s, idle_timeout: 7s, grace: 8s }
     cancel_method: stop
     expose_fault_details: true
 limits: { message: 1MiB }
@@ -136,6 +146,8 @@ log: { level: warn, format: json, calls: false }
                        "jsonrpc",
                        "--framing",
                        "content-length",
+                       "--isolation",
+                       "session",
                        "--env",
                        "A=1",
                        "--env",
@@ -153,7 +165,11 @@ log: { level: warn, format: json, calls: false }
                        "--min",
                        "2",
                        "--max",
-                       "3",
+                       "12",
+                       "--warm",
+                       "9",
+                       "--sessions",
+                       "10",
                        "--max-in-flight",
                        "4",
                        "--queue",
@@ -244,6 +260,28 @@ TEST(CommandLine, SaysWhatIsWrong) {
        "--name: 'mcp' is a path of the gateway itself; choose another name"},
       {{"--cancel-method", "x", "--", "x"},
        "--cancel-method: only for protocol jsonrpc; MCP has its own cancel notification"},
+      {{"--protocol", "http", "--", "x"},
+       "--protocol: expected one of jsonrpc, mcp, lsp; found 'http'"},
+      {{"--isolation", "none", "--", "x"},
+       "--isolation: expected one of shared, session; found 'none'"},
+      {{"--sessions", "0", "--", "x"},
+       "--sessions: expected a whole number from 1 to 100000, found '0'"},
+      {{"--protocol", "lsp", "--isolation", "shared", "--", "x"},
+       "--isolation: a language server serves one client; leave isolation out, or use session"},
+      {{"--protocol", "lsp", "--min", "1", "--", "x"},
+       "--min: min (1) is for children that clients share, and a language server serves one "
+       "client; use warm"},
+      {{"--protocol", "jsonrpc", "--warm", "1", "--", "x"},
+       "--warm: warm (1) is for sessions with a child of their own; with isolation shared use "
+       "min"},
+      {{"--max", "3", "--warm", "3", "--", "x"},
+       "--warm: warm (3) is greater than 2, what is left of max (3) beside 1 kept for /rpc"},
+      {{"--min", "2", "--max", "2", "--", "x"},
+       "--min: min (2) keeps all of max (2) for /rpc and leaves sessions none; lower min, raise "
+       "max, or use isolation shared"},
+      {{"--warm", "1", "--config", "f"},
+       "--warm goes with a command, as in stdgate [options] -- COMMAND; with a file, set it "
+       "there"},
       {{"--listen", ":1", "--listen", ":1", "--", "x"}, "--listen: ':1' is listened on already"},
       {{"--env-inherit", "a*b", "--", "x"},
        "--env-inherit: expected a variable's name, or a prefix that ends in '*'; found 'a*b'"},

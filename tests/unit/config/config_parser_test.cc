@@ -61,6 +61,7 @@ TEST(ConfigParser, FillsInDefaults) {
   BackendConfig expected;
   expected.name = "a";
   expected.command = {"x"};
+  expected.isolation = Isolation::session;
   expected.is_default = true;
   expected.env_inherit = {"PATH", "HOME", "USER",   "LOGNAME", "SHELL",
                           "TERM", "LANG", "LC_ALL", "TZ",      "TMPDIR"};
@@ -78,6 +79,7 @@ backends:
     command: [sleep, 5, true, 1.50, "", "a b"]
     protocol: jsonrpc
     framing: content-length
+    isolation: session
     default: true
     cancel_method: ""
     env: { DEBUG: 1, NAME: "${NONE:-x}", EMPTY: "" }
@@ -87,13 +89,14 @@ backends:
     rlimits: { address_space: 1GiB, cpu: 2m, open_files: 1024, processes: 64 }
     timeout: 10s
     expose_fault_details: true
-    pool: { min: 2, max: 3, max_in_flight: 4, queue: 5, queue_bytes: 32MiB, start_timeout: 1s,
+    pool: { min: 2, max: 9, warm: 7, sessions: 8, max_in_flight: 4, queue: 5,
+            queue_bytes: 32MiB, start_timeout: 1s,
             idle_timeout: 2s, grace: 3s, backoff_min: 4ms, backoff_max: 5ms, breaker_failures: 6 }
   second:
     command: [y]
 limits: { message: 2MiB, headers: 2KiB, batch: 3, depth: 4, connections: 5, buffered: 6MiB,
-          outbox: 7KiB }
-timeouts: { header: 1s, body: 2s, idle: 3m, drain: 0s, keep_alive: 1h }
+          outbox: 7KiB, replay: 3KiB, replay_events: 12 }
+timeouts: { header: 1s, body: 2s, idle: 3m, drain: 0s, keep_alive: 1h, ping: 4s, pong: 5s }
 log: { level: debug, format: json, calls: false, payloads: true, payload_limit: 1KiB,
        redact: [password, token] }
 metrics: { buckets: [0.001, 1, 2.5e1], methods: 7 }
@@ -108,6 +111,7 @@ metrics: { buckets: [0.001, 1, 2.5e1], methods: 7 }
   first.command = {"sleep", "5", "true", "1.50", "", "a b"};
   first.protocol = Protocol::jsonrpc;
   first.framing = Framing::content_length;
+  first.isolation = Isolation::session;
   first.is_default = true;
   first.env = {{"DEBUG", "1"}, {"NAME", "x"}, {"EMPTY", ""}};
   first.env_inherit = {"PATH", "LC_*", "*"};
@@ -117,7 +121,9 @@ metrics: { buckets: [0.001, 1, 2.5e1], methods: 7 }
   first.timeout = seconds(10);
   first.expose_fault_details = true;
   first.pool = {2,
-                3,
+                9,
+                7,
+                8,
                 4,
                 5,
                 size_t{32} << 20,
@@ -130,9 +136,10 @@ metrics: { buckets: [0.001, 1, 2.5e1], methods: 7 }
   EXPECT_EQ(config.backends[0], first);
   EXPECT_EQ(config.backends[1].name, "second");
   EXPECT_FALSE(config.backends[1].is_default);
-  EXPECT_EQ(config.limits, (LimitsConfig{2 << 20, 2 << 10, 3, 4, 5, 6 << 20, 7 << 10}));
-  EXPECT_EQ(config.timeouts,
-            (TimeoutsConfig{seconds(1), seconds(2), minutes(3), seconds(0), hours(1)}));
+  EXPECT_EQ(config.limits,
+            (LimitsConfig{2 << 20, 2 << 10, 3, 4, 5, 6 << 20, 7 << 10, 3 << 10, 12}));
+  EXPECT_EQ(config.timeouts, (TimeoutsConfig{seconds(1), seconds(2), minutes(3), seconds(0),
+                                             hours(1), seconds(4), seconds(5)}));
   EXPECT_EQ(
       config.log,
       (LogConfig{LogLevel::debug, LogFormat::json, false, true, 1024, {"password", "token"}}));
@@ -146,6 +153,7 @@ TEST(ConfigParser, AcceptsWhatIsReasonable) {
       with_root("limits:\ntimeouts:\nlog:\nmetrics:\n"),
       with_backend("    pool:\n    env:\n    rlimits:\n"),
       with_backend("    protocol: mcp\n    framing: content-length\n"),
+      with_backend("    protocol: lsp\n    framing: newline\n    isolation: session\n"),
       with_backend("    default: false\n"),
       with_backend("    pool: { max: \"16\" }\n"),
       "---\nbackends: { a: { command: [x] } }\n...\n",
@@ -166,10 +174,39 @@ TEST(ConfigParser, OneBackendIsTheDefaultUnlessItSaysNo) {
   EXPECT_FALSE(two.backends[1].is_default);
 }
 
-TEST(ConfigParser, CancelMethodFollowsTheProtocol) {
-  EXPECT_EQ(config_of(with_backend("")).backends[0].cancel_method, "");
-  EXPECT_EQ(config_of(with_backend("    protocol: jsonrpc\n")).backends[0].cancel_method,
-            "$/cancelRequest");
+TEST(ConfigParser, DefaultsFollowTheProtocol) {
+  struct Case {
+    const char* lines;
+    Protocol protocol;
+    Framing framing;
+    Isolation isolation;
+    const char* cancel_method;
+  };
+  const Case cases[] = {
+      {"", Protocol::mcp, Framing::newline, Isolation::session, ""},
+      {"    protocol: mcp\n", Protocol::mcp, Framing::newline, Isolation::session, ""},
+      {"    protocol: jsonrpc\n", Protocol::jsonrpc, Framing::newline, Isolation::shared,
+       "$/cancelRequest"},
+      {"    protocol: lsp\n", Protocol::lsp, Framing::content_length, Isolation::session, ""},
+      // And every one of them can be said otherwise.
+      {"    isolation: shared\n    framing: content-length\n", Protocol::mcp,
+       Framing::content_length, Isolation::shared, ""},
+      {"    protocol: jsonrpc\n    isolation: session\n", Protocol::jsonrpc, Framing::newline,
+       Isolation::session, "$/cancelRequest"},
+      {"    protocol: lsp\n    framing: newline\n", Protocol::lsp, Framing::newline,
+       Isolation::session, ""},
+  };
+  for (const Case& c : cases) {
+    const BackendConfig backend = config_of(with_backend(c.lines)).backends.at(0);
+    EXPECT_EQ(backend.protocol, c.protocol) << c.lines;
+    EXPECT_EQ(backend.framing, c.framing) << c.lines;
+    EXPECT_EQ(backend.isolation, c.isolation) << c.lines;
+    EXPECT_EQ(backend.cancel_method, c.cancel_method) << c.lines;
+    EXPECT_EQ(backend.pool, PoolConfig{}) << c.lines;
+  }
+}
+
+TEST(ConfigParser, TheCancelMethodOfJsonRpcCanBeChosen) {
   EXPECT_EQ(config_of(with_backend("    protocol: jsonrpc\n    cancel_method: stop\n"))
                 .backends[0]
                 .cancel_method,
@@ -262,20 +299,23 @@ TEST(ConfigParser, RefusesBadBackends) {
       {"backends: { a: { command: [x, \"${NONE}\"] } }",
        "f:1:31: backends.a.command[1]: the environment has no 'NONE'; set it, or write "
        "${NONE:-default}\n"},
-      {with_backend("    protocol: lsp\n"),
-       "f:4:15: backends.a.protocol: lsp is not supported yet\n"},
       {with_backend("    protocol: http\n"),
-       "f:4:15: backends.a.protocol: expected one of jsonrpc, mcp; found 'http'\n"},
+       "f:4:15: backends.a.protocol: expected one of jsonrpc, mcp, lsp; found 'http'\n"},
       {with_backend("    framing: lines\n"),
        "f:4:14: backends.a.framing: expected one of newline, content-length; found 'lines'\n"},
-      {with_backend("    isolation: session\n    warm: 1\n    lsp: {}\n    pool: { warm: 1 }\n"),
-       "f:4:5: backends.a.isolation: not supported yet\n"
-       "f:5:5: backends.a.warm: not supported yet\n"
-       "f:6:5: backends.a.lsp: not supported yet\n"
-       "f:7:13: backends.a.pool.warm: not supported yet\n"},
+      {with_backend("    isolation: none\n"),
+       "f:4:16: backends.a.isolation: expected one of shared, session; found 'none'\n"},
+      {with_backend("    protocol: lsp\n    isolation: shared\n    pool: { warm: 1 }\n"),
+       "f:5:16: backends.a.isolation: a language server serves one client; leave isolation out, "
+       "or use session\n"},
       {with_backend("    cancel_method: x\n"),
        "f:4:5: backends.a.cancel_method: only for protocol jsonrpc; MCP has its own cancel "
        "notification\n"},
+      {with_backend("    protocol: lsp\n    cancel_method: \"\"\n"),
+       "f:5:5: backends.a.cancel_method: only for protocol jsonrpc; LSP has its own cancel "
+       "notification\n"},
+      {with_backend("    protocol: http\n    cancel_method: x\n"),
+       "f:4:15: backends.a.protocol: expected one of jsonrpc, mcp, lsp; found 'http'\n"},
       {with_backend("    default: yes\n"),
        "f:4:14: backends.a.default: expected true or false, found 'yes'\n"},
       {"backends:\n  a: { command: [x], default: true }\n  b: { command: [x] }\n"

@@ -33,6 +33,7 @@ backends:
     command: ["/bin/sh", "-c", "echo $$$${HOME} $$$$ \"'\\ \t\n ü \x01", "", "~", "true", "1"]
     protocol: jsonrpc
     framing: content-length
+    isolation: session
     default: true
     cancel_method: "$/cancel"
     env: { "y": "#no comment", "A.B": "$$", "null": "null", "~": " x " }
@@ -42,14 +43,20 @@ backends:
     rlimits: { address_space: 1GiB, cpu: 90s, open_files: 1024, processes: 64 }
     timeout: 1500ms
     expose_fault_details: true
-    pool: { min: 2, max: 3, max_in_flight: 4, queue: 5, queue_bytes: 33MiB, start_timeout: 1s,
+    pool: { min: 2, max: 9, warm: 7, sessions: 8, max_in_flight: 4, queue: 5,
+            queue_bytes: 33MiB, start_timeout: 1s,
             idle_timeout: 2s, grace: 3s, backoff_min: 4ms, backoff_max: 5ms, breaker_failures: 6 }
   b:
     command: [y]
+    isolation: shared
     env_inherit: []
+  c:
+    command: [z]
+    protocol: lsp
+    pool: { max: 2, warm: 2 }
 limits: { message: 2MiB, headers: 2KiB, batch: 3, depth: 4, connections: 5, buffered: 6MiB,
-          outbox: 7KiB }
-timeouts: { header: 1s, body: 2s, idle: 3m, drain: 0s, keep_alive: 1h }
+          outbox: 7KiB, replay: 3KiB, replay_events: 12 }
+timeouts: { header: 1s, body: 2s, idle: 3m, drain: 0s, keep_alive: 1h, ping: 4s, pong: 5s }
 log: { level: "off", format: json, calls: false, payloads: true, payload_limit: 1KiB,
        redact: [password] }
 metrics: { buckets: [0.00005, 0.1, 25], methods: 7 }
@@ -72,6 +79,7 @@ backends:
     command: ["x"]
     protocol: mcp
     framing: newline
+    isolation: session
     default: true
     env_inherit: ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_ALL", "TZ", "TMPDIR"]
     timeout: 1m
@@ -79,6 +87,8 @@ backends:
     pool:
       min: 0
       max: 16
+      warm: 0
+      sessions: 1000
       max_in_flight: 256
       queue: 1024
       queue_bytes: 64MiB
@@ -96,12 +106,16 @@ limits:
   connections: 10000
   buffered: 512MiB
   outbox: 4MiB
+  replay: 1MiB
+  replay_events: 1000
 timeouts:
   header: 10s
   body: 30s
   idle: 75s
   drain: 20s
   keep_alive: 15s
+  ping: 30s
+  pong: 20s
 log:
   level: info
   format: text

@@ -31,6 +31,8 @@ std::string error_of(const std::string& path, const std::string& value) {
   std::vector<Setting> settings = {
       {{"backends", "a", "command"}, std::vector<std::string>{"x"}},
       at("limits.message", "1KiB"),
+      // Only a language server has all of `max` for sessions, only shared children all as `min`.
+      at("backends.a.protocol", path.ends_with("warm") ? "lsp" : "jsonrpc"),
       at("backends.a.pool.max", "1024"),
       at("backends.a.pool.backoff_min", path.ends_with("backoff_max") ? "1ms" : "100ms"),
       at("backends.a.pool.backoff_max", "1h"),
@@ -60,6 +62,8 @@ TEST(ConfigRange, OfBackends) {
       {"backends.a.rlimits.processes", "0", "1", "4194304", "4194305"},
       {"backends.a.pool.min", nullptr, "0", "1024", "1025"},
       {"backends.a.pool.max", "0", "1", "1024", "1025"},
+      {"backends.a.pool.warm", nullptr, "0", "1024", "1025"},
+      {"backends.a.pool.sessions", "0", "1", "100000", "100001"},
       {"backends.a.pool.max_in_flight", "0", "1", "4096", "4097"},
       {"backends.a.pool.queue", "0", "1", "1000000", "1000001"},
       {"backends.a.pool.queue_bytes", "1023", "1KiB", "64GiB", "68719476737"},
@@ -82,11 +86,15 @@ TEST(ConfigRange, OfTheGateway) {
       {"limits.connections", "0", "1", "1000000", "1000001"},
       {"limits.buffered", "1023", "1KiB", "1024GiB", "1099511627777"},
       {"limits.outbox", "1023", "1KiB", "1GiB", "1073741825"},
+      {"limits.replay", nullptr, "0", "1GiB", "1073741825"},
+      {"limits.replay_events", nullptr, "0", "1000000", "1000001"},
       {"timeouts.header", "0s", "1ms", "1h", "3600001ms"},
       {"timeouts.body", "0s", "1ms", "1h", "3600001ms"},
       {"timeouts.idle", "0s", "1ms", "1h", "3600001ms"},
       {"timeouts.drain", nullptr, "0s", "1h", "3600001ms"},
       {"timeouts.keep_alive", "0s", "1ms", "1h", "3600001ms"},
+      {"timeouts.ping", "0s", "1ms", "1h", "3600001ms"},
+      {"timeouts.pong", "0s", "1ms", "1h", "3600001ms"},
       {"log.payload_limit", "0", "1", "16MiB", "16777217"},
       {"metrics.methods", "0", "1", "100000", "100001"},
   };

@@ -157,6 +157,10 @@ TEST(DemoServer, RejectsWrongParams) {
       {"tick/unsubscribe", "[7]", "no such subscription"},
       {"tick/unsubscribe", "", "subscription must be"},
       {"$/cancelRequest", "", "id must be"},
+      {"ask", "", "method must be the name"},
+      {"ask", R"({"method":1})", "method must be the name"},
+      {"ask", R"({"method":"a","method":"b"})", "method must be the name"},
+      {"ask", R"({"method":"a","params":1})", "params must be an object or an array"},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(std::string(c.method) + c.params);
@@ -238,7 +242,7 @@ TEST(DemoServer, EveryListedMethodExists) {
       EXPECT_THAT(answer[0], Not(HasSubstr("-32601"))) << name;
     }
   }
-  EXPECT_EQ(count, 11U);
+  EXPECT_EQ(count, 12U);
 }
 
 TEST(DemoServer, SleepsWithoutHoldingUpOthers) {
@@ -301,6 +305,40 @@ TEST(DemoServer, TicksUntilUnsubscribed) {
               ElementsAre(testing::StartsWith(error_start(-32602))));
 }
 
+std::string question(std::string_view method, std::string_view params, int id) {
+  std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id);
+  text.append(R"(,"method":")").append(method).append("\"");
+  if (!params.empty()) text.append(",\"params\":").append(params);
+  return text + '}';
+}
+
+TEST(DemoServer, AnswersWithWhatTheClientAnswers) {
+  Demo demo;
+  EXPECT_THAT(demo.send(request("ask", R"({"method":"name","params":{"polite": true}})", "\"a\"")),
+              ElementsAre(question("name", R"({"polite": true})", 1)));
+  EXPECT_THAT(demo.send(request("ask", R"({"method":"\u00e9"})", "2")),
+              ElementsAre(question(R"(\u00e9)", "", 2)));
+  EXPECT_THAT(demo.send(request("ask", R"({"method":"nobody waits"})", "")), IsEmpty());
+  // Those that are none are passed over.
+  for (const char* id : {"0", "3", "\"1\"", "1.0", "null", "99999999999999999999"}) {
+    EXPECT_THAT(demo.send(result("[]", id)), IsEmpty()) << id;
+  }
+  EXPECT_THAT(demo.send(R"({"jsonrpc":"2.0","id":2,"error":{"code":7,"message":"no"}})"),
+              ElementsAre(R"({"jsonrpc":"2.0","id":2,"error":{"code":7,"message":"no"}})"));
+  EXPECT_THAT(demo.send(result(R"(["\u00e9", 1.0])", "1")),
+              ElementsAre(result(R"(["\u00e9", 1.0])", "\"a\"")));
+  EXPECT_THAT(demo.send(result("[]", "1")), IsEmpty());  // once
+}
+
+TEST(DemoServer, AsksFromWithinABatch) {
+  Demo demo;
+  EXPECT_THAT(demo.send("[" + request("ask", R"({"method":"x"})", "1") + "," +
+                        request("echo", "[]", "2") + "]"),
+              ElementsAre(question("x", "", 1)));
+  EXPECT_THAT(demo.send(result("5", "1")),
+              ElementsAre("[" + result("[]", "2") + "," + result("5", "1") + "]"));
+}
+
 TEST(DemoServer, CancelsByTheSpelledId) {
   Demo demo;
   demo.send(request("sleep", "[500]", "\"a\""));
@@ -314,6 +352,10 @@ TEST(DemoServer, CancelsByTheSpelledId) {
   EXPECT_THAT(demo.send(request("$/cancelRequest", R"({"id":5})", "")), IsEmpty());
   EXPECT_THAT(demo.send(request("$/cancelRequest", R"({"id":4})", "")),
               ElementsAre(error_start(-32800, "4") + cancelled));
+  demo.send(request("ask", R"({"method":"x"})", "6"));
+  EXPECT_THAT(demo.send(request("$/cancelRequest", R"({"id":6})", "")),
+              ElementsAre(error_start(-32800, "6") + cancelled));
+  EXPECT_THAT(demo.send(result("[]", "1")), IsEmpty());
   EXPECT_EQ(demo.until_due(), milliseconds(600));
 }
 
@@ -345,6 +387,11 @@ TEST(DemoServer, LimitsWhatWaits) {
   }
   demo.send(request("$/cancelRequest", R"({"id":7})", ""));
   EXPECT_THAT(demo.send(request("tick/subscribe", "")), ElementsAre(result("1")));
+  for (size_t i = 0; i < DemoServer::kMaxAsked; ++i) {
+    ASSERT_THAT(demo.send(request("ask", R"({"method":"x"})")), testing::SizeIs(1));
+  }
+  EXPECT_THAT(demo.send(request("ask", R"({"method":"x"})")),
+              ElementsAre(testing::StartsWith(error_start(-32000))));
 }
 
 TEST(DemoServer, RefusesAnOversizedMessageAndGoesOn) {

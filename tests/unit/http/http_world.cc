@@ -43,6 +43,7 @@ std::unique_ptr<Backend> make_backend(HttpWorld& world, BackendId id, const char
   options.config.command = {"fake"};
   options.config.protocol = Protocol::jsonrpc;
   options.config.is_default = id == 0;
+  options.config.isolation = world.options.isolation;
   options.config.pool = world.options.pool;
   options.limits = world.options.limits;
   return std::make_unique<Backend>(id, std::move(options),
@@ -73,6 +74,7 @@ HttpWorld::HttpWorld(const WorldOptions& world_options)
   backends.start();
   add_rpc_routes(router, backends, options.rules, options.limits);
   router.add_index("stdgate");
+  router.share_with(options.rules);
   server = std::make_unique<Server>(
       HttpServices{loop, log, observer, origins, backends, options.limits, options.timeouts},
       router);

@@ -2,6 +2,7 @@
 // a loopback port, and clients on real sockets, all on one loop.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,10 +20,11 @@
 namespace stdgate::test {
 
 struct WorldOptions {
-  LimitsConfig limits;
-  TimeoutsConfig timeouts;
-  PoolConfig pool;
-  OriginRules rules;
+  LimitsConfig limits{};
+  TimeoutsConfig timeouts{};
+  PoolConfig pool{};
+  OriginRules rules{};
+  Isolation isolation = Isolation::shared;
   size_t origins = 64;
   Address address{};  // not set: 127.0.0.1, any port
 };
@@ -32,11 +34,20 @@ struct CountingObserver final : Observer {
     outcomes.emplace_back(record.outcome.name());
   }
   void on_dropped(BackendId /*backend*/, DropReason reason) override { dropped.push_back(reason); }
-  void on_connection_opened(Transport /*transport*/) override { ++opened; }
-  void on_connection_closed(Transport /*transport*/) override { ++closed; }
-  void on_bytes(Transport /*transport*/, Flow flow, size_t count) override {
-    (flow == Flow::in ? bytes_in : bytes_out) += count;
+  void on_connection_opened(Transport transport) override {
+    ++opened;
+    ++open[static_cast<size_t>(transport)];
   }
+  void on_connection_closed(Transport transport) override {
+    ++closed;
+    --open[static_cast<size_t>(transport)];
+  }
+  void on_bytes(Transport transport, Flow flow, size_t count) override {
+    (flow == Flow::in ? bytes_in : bytes_out) += count;
+    bytes[static_cast<size_t>(transport)] += count;
+  }
+  void on_session_opened(BackendId /*backend*/) override { ++sessions; }
+  void on_session_closed(BackendId /*backend*/) override { --sessions; }
 
   std::vector<std::string> outcomes;
   std::vector<DropReason> dropped;
@@ -44,6 +55,9 @@ struct CountingObserver final : Observer {
   size_t closed = 0;
   size_t bytes_in = 0;
   size_t bytes_out = 0;
+  std::array<size_t, kTransportCount> open{};   // connections
+  std::array<size_t, kTransportCount> bytes{};  // both ways
+  size_t sessions = 0;
 };
 
 class HttpWorld {

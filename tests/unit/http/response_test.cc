@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <climits>
 #include <string>
 
 #include "transports/http/date_header.h"
@@ -45,14 +46,28 @@ TEST(ResponseHead, RetryAfterIsRoundedUp) {
 }
 
 TEST(ResponseHead, EventStream) {
-  EXPECT_EQ(ResponseHead(ResponseFrame{.date = kDate}).view(),
+  EXPECT_EQ(ResponseHead("Mcp-Session-Id: s\r\n", {.date = kDate}).view(),
             "HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
             "Content-Type: text/event-stream\r\nCache-Control: no-store\r\n"
-            "X-Accel-Buffering: no\r\nTransfer-Encoding: chunked\r\n\r\n");
-  EXPECT_EQ(ResponseHead(ResponseFrame{.date = kDate, .http_1_0 = true, .close = true}).view(),
+            "X-Accel-Buffering: no\r\nMcp-Session-Id: s\r\nTransfer-Encoding: chunked\r\n\r\n");
+  EXPECT_EQ(ResponseHead("", {.date = kDate, .http_1_0 = true, .close = true}).view(),
             "HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
             "Content-Type: text/event-stream\r\nCache-Control: no-store\r\n"
             "X-Accel-Buffering: no\r\nConnection: close\r\n\r\n");
+}
+
+// The longest of each line at once: it must fit the buffer.
+TEST(ResponseHead, HoldsTheLongestLines) {
+  const std::string fields = "X: " + std::string(kFieldsLimit - 5, 'x') + "\r\n";
+  const std::string head = head_of({.status = 431,
+                                    .content_type = "text/plain; version=0.0.4; charset=utf-8",
+                                    .allow = kAllowAll,
+                                    .retry_after = Duration::max(),
+                                    .more_fields = fields},
+                                   {.date = kDate, .http_1_0 = true});
+  EXPECT_TRUE(head.ends_with(fields + "Content-Length: 0\r\nConnection: keep-alive\r\n\r\n"));
+  const std::string stream(ResponseHead(fields, {.date = kDate, .close = true}).view());
+  EXPECT_TRUE(stream.ends_with(fields + "Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"));
 }
 
 TEST(HttpErrorBody, Members) {
@@ -85,26 +100,50 @@ TEST(DateHeader, IsReadAgainAfterASecond) {
   EXPECT_NE(header.at(start + std::chrono::seconds(1))[0], '?');
 }
 
+std::string wire(const StreamEvent& event, bool chunked) {
+  const EventFrame frame(event, chunked);
+  std::string text(frame.head());
+  for (const std::string_view part : event.data) text += part;
+  text += frame.tail();
+  return text;
+}
+
 TEST(EventFrame, ChunkSizesAreExact) {
   for (const size_t size : {0u, 1u, 7u, 8u, 9u, 247u, 248u, 4088u, 1000000u}) {
-    const EventFrame event(EventFrame::Kind::data, size, true);
-    const std::string head(event.head());
-    const size_t line_end = head.find("\r\n");
-    const size_t framed = head.size() - line_end - 2 + size + event.tail().size() - 2;
-    EXPECT_EQ(std::stoul(head.substr(0, line_end), nullptr, 16), framed) << size;
-    EXPECT_EQ(head.substr(line_end + 2), "data: ");
-    EXPECT_EQ(event.tail(), "\n\n\r\n");
+    const std::string data(size, 'x');
+    const std::array<std::string_view, 2> parts{std::string_view(data).substr(0, size / 2),
+                                                std::string_view(data).substr(size / 2)};
+    const std::string text = wire({.data = parts}, true);
+    const size_t line_end = text.find("\r\n");
+    const std::string framed = text.substr(line_end + 2, text.size() - line_end - 4);
+    EXPECT_EQ(std::stoul(text.substr(0, line_end), nullptr, 16), framed.size()) << size;
+    EXPECT_EQ(framed, "data: " + data + "\n\n");
+    EXPECT_TRUE(text.ends_with("\n\n\r\n"));
   }
-  const EventFrame comment(EventFrame::Kind::comment, kKeepAliveComment.size(), true);
-  EXPECT_EQ(comment.head(), "e\r\n: ");
-  const EventFrame bare(EventFrame::Kind::data, 10, false);
-  EXPECT_EQ(bare.head(), "data: ");
-  EXPECT_EQ(bare.tail(), "\n\n");
+  EXPECT_EQ(kKeepAliveChunk, "e\r\n" + std::string(kKeepAlive) + "\r\n");
+  EXPECT_EQ(kKeepAlive.size(), 0xeu);
+}
+
+TEST(EventFrame, Fields) {
+  constexpr std::string_view kData[] = {"{}"};
+  const std::string longest(EventFrame::kFieldLimit, 'i');
+  EXPECT_EQ(wire({.data = kData}, false), "data: {}\n\n");
+  EXPECT_EQ(wire({.id = "7-1"}, false), "id: 7-1\ndata: \n\n");
+  EXPECT_EQ(wire({.id = "7-1", .retry_ms = 500}, true),
+            "1b\r\nid: 7-1\nretry: 500\ndata: \n\n\r\n");
+  EXPECT_EQ(wire({.name = "endpoint", .data = kData}, false), "event: endpoint\ndata: {}\n\n");
+  EXPECT_EQ(wire({.name = longest, .id = longest, .retry_ms = UINT_MAX, .data = kData}, false),
+            "event: " + longest + "\nid: " + longest + "\nretry: 4294967295\ndata: {}\n\n");
 }
 
 struct NamedEndpoint final : Endpoint {
+  explicit NamedEndpoint(Access access = Access::read) : access_(access) {}
+  [[nodiscard]] Access access() const override { return access_; }
   std::optional<HttpError> admit(Exchange& /*exchange*/) override { return std::nullopt; }
   void serve(Exchange& /*exchange*/, std::span<char> /*body*/) override {}
+
+ private:
+  const Access access_;
 };
 
 TEST(Router, FindsExactPathsOnly) {

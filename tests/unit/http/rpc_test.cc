@@ -181,7 +181,7 @@ TEST(Rpc, Routes) {
       {post(body, "", "/rpc/stream"), 405, "method_not_allowed", "GET, HEAD, OPTIONS"},
       {"PUT /rpc HTTP/1.1\r\nHost: a\r\n\r\n", 405, "", "POST, OPTIONS"},
       {"DELETE / HTTP/1.1\r\nHost: a\r\n\r\n", 405, "", "GET, HEAD, OPTIONS"},
-      {"OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", 204, "", "GET, HEAD, POST, OPTIONS"},
+      {"OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", 204, "", "GET, HEAD, POST, DELETE, OPTIONS"},
       {"OPTIONS /rpc HTTP/1.1\r\nHost: a\r\n\r\n", 204, "", "POST, OPTIONS"},
       {"OPTIONS /x HTTP/1.1\r\nHost: a\r\n\r\n", 404, "", ""},
       {get("/", "Content-Length: 1\r\n") + "x", 400, "bad_request", ""},

@@ -1,6 +1,7 @@
 #include "tests/unit/http/scripted_child.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "gateway/rpc/json_member.h"
 
@@ -49,6 +50,10 @@ void ScriptedChild::on_line(std::string line) {
     notifications.push_back(original);
     return;
   }
+  if (message.kind != MessageKind::request) {
+    answers.push_back(original);
+    return;
+  }
   ++calls;
   if (message.method == "hold") {
     held.push_back(id);
@@ -76,6 +81,22 @@ void ScriptedChild::answer_held(const std::string& result) {
   held.erase(held.begin());
 }
 
+void ScriptedChild::set_reading(bool reading) {
+  is_read_ = reading;
+  timer_.arm(launcher_.loop().now());
+}
+
+void ScriptedChild::exit(int code) {
+  exit_.value = code;
+  end({});
+}
+
+void ScriptedChild::set_unsent(size_t bytes) {
+  taken_ = bytes < unsent_;
+  unsent_ = bytes;
+  timer_.arm(launcher_.loop().now());
+}
+
 void ScriptedChild::end(Duration /*grace*/) {
   ending_ = true;
   timer_.arm(launcher_.loop().now());
@@ -86,14 +107,15 @@ void ScriptedChild::on_timer() {
     started_ = true;
     events_.on_started(1);
   }
-  if (!output_.empty()) {
+  if (!output_.empty() && is_read_) {
     std::string bytes;
     bytes.swap(output_);
     events_.on_output({bytes.data(), bytes.size()});
   }
+  if (std::exchange(taken_, false)) events_.on_writable();
   if (ending_) {
     ending_ = false;
-    events_.on_exit(ExitStatus{});
+    events_.on_exit(exit_);
   }
 }
 

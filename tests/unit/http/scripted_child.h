@@ -25,14 +25,20 @@ class ScriptedChild final : public ChildLink {
   ~ScriptedChild() override;
 
   void write(std::span<const std::string_view> parts) override;
-  [[nodiscard]] size_t unsent_bytes() const override { return 0; }
+  [[nodiscard]] size_t unsent_bytes() const override { return unsent_; }
+  void set_reading(bool reading) override;
   void end(Duration grace) override;
 
   void say(const std::string& line);
   void answer_held(const std::string& result);  // the oldest one
+  void exit(int code);                          // on its own account
+  // Pretends that its input has taken all but so many bytes.
+  void set_unsent(size_t bytes);
+  [[nodiscard]] bool is_read() const { return is_read_; }
 
   std::vector<std::string> held;           // ids of calls that wait
   std::vector<std::string> notifications;  // as they came
+  std::vector<std::string> answers;        // to what the test made it ask
   size_t calls = 0;
 
  private:
@@ -45,8 +51,12 @@ class ScriptedChild final : public ChildLink {
   Timer timer_;
   std::string input_;
   std::string output_;
+  size_t unsent_ = 0;
+  ExitStatus exit_;
   bool started_ = false;
+  bool taken_ = false;  // unsent_ has fallen
   bool ending_ = false;
+  bool is_read_ = true;
 };
 
 class ScriptedLauncher final : public ChildLauncher {

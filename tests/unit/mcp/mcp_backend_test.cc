@@ -302,6 +302,65 @@ TEST_F(McpBackend, AToolsErrorHasItsOwnOutcome) {
   EXPECT_FALSE(client_.answers.at(0).fault.has_value());
 }
 
+std::string tool_call(const std::string& name) {
+  return R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":")" + name + R"("}})";
+}
+
+TEST_F(McpBackend, AToolGetsItsNameWhenAChildHasRunIt) {
+  FakeChild& child = get_ready();
+  const std::vector<std::string> other = {"_other"};
+  const auto& records = bench_.observer.records;
+  const auto call = [&](const std::string& spelled, const std::string& answer) {
+    bench_.send(client_, tool_call(spelled));
+    child.say(R"({"jsonrpc":"2.0","id":)" + child.take_ids().at(0) + "," + answer + "}");
+  };
+  call("invented", R"("error":{"code":-32602,"message":"unknown tool"})");
+  EXPECT_EQ(records.back().tool, kOtherTool);
+  EXPECT_EQ(records.back().tool_name, "invented");
+  EXPECT_EQ(bench_.observer.tools, other);
+  call(R"(\u0065cho)", R"("result":{})");
+  EXPECT_EQ(records.back().tool, ToolId{1});
+  EXPECT_EQ(records.back().tool_name, "echo");
+  call("echo", R"("error":{"code":1,"message":"e"})");
+  EXPECT_EQ(records.back().tool, ToolId{1}) << "it has a name whatever becomes of it later";
+  call("fails", R"("result":{"isError":true})");
+  EXPECT_EQ(records.back().tool, ToolId{2});
+  const std::vector<std::string> all = {"_other", "echo", "fails"};
+  EXPECT_EQ(bench_.observer.tools, all);
+  bench_.call(client_);
+  child.answer(child.take_ids().at(0));
+  EXPECT_FALSE(records.back().tool.has_value());
+  EXPECT_EQ(records.back().tool_name, "");
+}
+
+TEST_F(McpBackend, AToolsCallThatNobodyAnswersIsStillItsOwn) {
+  FakeChild& child = get_ready();
+  bench_.send(client_, tool_call("slow"));
+  bench_.advance(seconds(10));
+  const auto& record = bench_.observer.records.at(0);
+  EXPECT_EQ(record.outcome, "timeout");
+  EXPECT_EQ(record.tool, kOtherTool);
+  EXPECT_EQ(record.tool_name, "slow");
+  child.take_lines();
+}
+
+TEST(McpTools, TheirNamesAreBounded) {
+  BackendOptions options = one_child();
+  options.method_names = 2;
+  BackendBench bench(options, std::make_unique<McpDialect>("1"));
+  FakeClient client(bench.origins);
+  FakeChild& child = bench.start_child();
+  child.answer(child.take_ids().at(0), std::string(kServer));
+  const std::string too_long(NameTable::kLongestName + 1, 'x');
+  for (const std::string& name : {too_long, std::string("a"), std::string("b"), std::string("c")}) {
+    bench.send(client, tool_call(name));
+    child.answer(child.take_ids().at(0));
+    EXPECT_EQ(bench.observer.records.back().tool_name, name);
+  }
+  const std::vector<std::string> expected = {"_other", "a", "b"};
+  EXPECT_EQ(bench.observer.tools, expected);
+}
+
 TEST_F(McpBackend, KnownMethodsHaveTheirPlacesFromTheStart) {
   const auto& methods = bench_.observer.methods;
   EXPECT_EQ(methods.at(0), "_other");

@@ -38,8 +38,8 @@ struct Read {
 Read read(const std::string& text) {
   const Message message(text);
   std::string scratch;
-  const auto intent = McpDialect("1").read_client(message.envelope,
-                                                  decode_string(message.envelope.method, scratch));
+  const auto intent = McpDialect("1").read_client(
+      message.envelope, decode_string(message.envelope.method, scratch), Isolation::shared);
   if (!intent) return {Kind::forward, {}, {}, true};
   return {intent->kind, std::string(intent->cancelled_id), std::string(intent->progress_token),
           false};
@@ -90,6 +90,138 @@ TEST(McpDialect, FindsProgressTokens) {
                 c.expected);
   }
   expect_read(R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})", {});
+}
+
+TEST(McpDialect, FindsTheToolOfACall) {
+  struct Case {
+    std::string method;
+    std::string params;
+    std::string tool;
+    bool refused = false;
+  };
+  const std::vector<Case> cases = {
+      {"tools/call", R"({"name":"echo","arguments":{"name":"x"}})", "echo"},
+      {"tools/call", R"({"arguments":{"name":"x"}, "name" : "a b" })", "a b"},
+      {"tools/call", R"({"n\u0061me":"\u0065cho"})", R"(\u0065cho)"},
+      {"tools/call", R"({"name":"echo","_meta":{"progressToken":1}})", "echo"},
+      {"tools/call", R"({"name":""})", ""},
+      {"tools/call", R"({"name":1})", ""},
+      {"tools/call", R"({"name":null})", ""},
+      {"tools/call", R"({"arguments":{"name":"x"}})", ""},
+      {"tools/call", R"(["name","echo"])", ""},
+      {"tools/call", R"({"name":"a","name":"a"})", "", true},
+      {"tools/call", R"({"name":"a","n\u0061me":"b"})", "", true},
+      {R"(tools\/call)", R"({"name":"echo"})", "echo"},
+      {"prompts/get", R"({"name":"echo"})", ""},
+      {"prompts/get", R"({"name":"a","name":"b"})", ""},
+      {"tools/list", R"({"name":"echo"})", ""},
+  };
+  for (const Case& c : cases) {
+    const Message message(R"({"jsonrpc":"2.0","id":1,"method":")" + c.method + R"(","params":)" +
+                          c.params + "}");
+    std::string scratch;
+    const std::string_view method = decode_string(message.envelope.method, scratch);
+    for (const Isolation isolation : {Isolation::shared, Isolation::session}) {
+      const auto intent = McpDialect("1").read_client(message.envelope, method, isolation);
+      EXPECT_EQ(!intent, c.refused) << c.params;
+      EXPECT_EQ(intent ? intent->tool : "", c.tool) << c.params;
+    }
+  }
+}
+
+TEST(McpDialect, FindsWhatIsSubscribedTo) {
+  struct Case {
+    std::string method;
+    std::string params;
+    Kind kind;
+    std::string key;
+    std::string token;
+    bool refused = false;
+  };
+  const std::string meta = R"("_meta":{"progressToken":1})";
+  const std::vector<Case> cases = {
+      {"resources/subscribe", R"({"uri":"a:/b"})", Kind::subscribe, "a:/b", ""},
+      {"resources/unsubscribe", R"({"uri":"a:/b"})", Kind::unsubscribe, "a:/b", ""},
+      {R"(resources\/subscribe)", R"({ "ur\u0069" : "\u0061" })", Kind::subscribe, R"(\u0061)", ""},
+      {"resources/subscribe", R"({"uri":"u",)" + meta + "}", Kind::subscribe, "u", "1"},
+      {"resources/subscribe", R"({"uri":""})", Kind::forward, "", ""},
+      {"resources/subscribe", R"({"uri":null})", Kind::forward, "", ""},
+      {"resources/subscribe", R"({"x":{"uri":"u"}})", Kind::forward, "", ""},
+      {"resources/subscribe", R"(["uri","u"])", Kind::forward, "", ""},
+      {"resources/unsubscribe", R"({"uri":"u","uri":"u"})", Kind::forward, "", "", true},
+      {"resources/read", R"({"uri":"u"})", Kind::forward, "", ""},
+      {"resources/read", R"({"uri":"u","uri":"v"})", Kind::forward, "", ""},
+  };
+  for (const Case& c : cases) {
+    const Message message(R"({"jsonrpc":"2.0","id":1,"method":")" + c.method + R"(","params":)" +
+                          c.params + "}");
+    std::string scratch;
+    const std::string_view method = decode_string(message.envelope.method, scratch);
+    const McpDialect dialect("1");
+    const auto intent = dialect.read_client(message.envelope, method, Isolation::shared);
+    EXPECT_EQ(!intent, c.refused) << c.params;
+    if (!intent) continue;
+    EXPECT_EQ(intent->kind, c.kind) << c.params;
+    EXPECT_EQ(intent->key, c.key) << c.params;
+    EXPECT_EQ(intent->progress_token, c.token) << c.params;
+    const auto own = dialect.read_client(message.envelope, method, Isolation::session);
+    EXPECT_EQ(own->kind, Kind::forward) << "a child of its own: " << c.params;
+    EXPECT_EQ(own->key, "");
+  }
+}
+
+TEST(McpDialect, SubscribesItself) {
+  const McpDialect dialect("1");
+  EXPECT_EQ(dialect.subscribe(7, "a\"\xc3\xa9\n"),
+            "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"resources/subscribe\","
+            "\"params\":{\"uri\":\"a\\\"\xc3\xa9\\n\"}}");
+  EXPECT_EQ(dialect.unsubscribe(8, "u"),
+            R"({"jsonrpc":"2.0","id":8,"method":"resources/unsubscribe","params":{"uri":"u"}})");
+}
+
+TEST(McpDialect, SaysWhoIsToHearOfANotification) {
+  using Audiences = Audience::Kind;
+  struct Case {
+    std::string method;
+    std::string params;
+    Audiences kind;
+    std::string key;
+  };
+  const std::vector<Case> cases = {
+      {"notifications/tools/list_changed", "{}", Audiences::everybody, ""},
+      {"notifications/prompts/list_changed", "{}", Audiences::everybody, ""},
+      {"notifications/resources/list_changed", "{}", Audiences::everybody, ""},
+      {"notifications/resources/updated", R"({"uri":"\u0061"})", Audiences::subscribers,
+       R"(\u0061)"},
+      {"notifications/resources/updated", R"({"uri":1})", Audiences::subscribers, ""},
+      {"notifications/resources/updated", R"({"uri":"a","uri":"b"})", Audiences::subscribers, ""},
+      {"notifications/resources/updated", "{}", Audiences::subscribers, ""},
+      {"notifications/message", R"({"uri":"a"})", Audiences::caller, ""},
+      {"notifications/elicitation/complete", "{}", Audiences::caller, ""},
+      {"notifications/tasks/status", "{}", Audiences::caller, ""},
+      {"notifications/roots/list_changed", "{}", Audiences::caller, ""},
+      {"x", "{}", Audiences::caller, ""},
+  };
+  for (const Case& c : cases) {
+    const Message message(R"({"jsonrpc":"2.0","method":")" + c.method + R"(","params":)" +
+                          c.params + "}");
+    const Audience audience = McpDialect("1").audience(message.envelope, c.method);
+    EXPECT_EQ(audience.kind, c.kind) << c.method;
+    EXPECT_EQ(audience.key, c.key) << c.method;
+  }
+}
+
+TEST(McpDialect, WalksFromAPartToWhatItIsAPartOf) {
+  const McpDialect dialect("1");
+  std::vector<std::string_view> walk;
+  for (std::string_view at = "file:///a/b?q#f"; !at.empty(); at = dialect.enclosing(at)) {
+    walk.push_back(at);
+  }
+  const std::vector<std::string_view> expected = {
+      "file:///a/b?q#f", "file:///a/b?q#", "file:///a/b?q", "file:///a/b?",
+      "file:///a/b",     "file:///a/",     "file:///a",     "file:///",
+      "file://",         "file:/",         "file:"};
+  EXPECT_EQ(walk, expected);
 }
 
 TEST(McpDialect, KnowsTheMessagesOfTheLifecycle) {

@@ -114,6 +114,22 @@ TEST(AccessLog, CutsIdsAndShowsAMissingOneAsNull) {
   EXPECT_EQ(log.lines.at(2).fields["id"], "null");
 }
 
+TEST(AccessLog, NamesTheTool) {
+  RecordingLog log;
+  AccessLog access(log);
+  CallRecord call = sample();
+  access.on_call_finished(call);
+  call.tool = kOtherTool;
+  call.tool_name = "echo";
+  access.on_call_finished(call);
+  const std::string long_name = std::string(AccessLog::kToolLimit, 't') + 'u';
+  call.tool_name = long_name;
+  access.on_call_finished(call);
+  EXPECT_FALSE(log.lines.at(0).fields.contains("tool"));
+  EXPECT_EQ(log.lines.at(1).fields["tool"], "echo");
+  EXPECT_EQ(log.lines.at(2).fields["tool"], std::string(AccessLog::kToolLimit, 't'));
+}
+
 TEST(AccessLog, LeavesQuietLevelsAlone) {
   RecordingLog log;
   log.least = LogLevel::warn;
@@ -126,6 +142,7 @@ class StrictObserver : public Observer {
  public:
   MOCK_METHOD(void, on_backend, (BackendId, std::string_view), (override));
   MOCK_METHOD(void, on_method, (BackendId, MethodId, std::string_view), (override));
+  MOCK_METHOD(void, on_tool, (BackendId, ToolId, std::string_view), (override));
   MOCK_METHOD(void, on_call_started, (BackendId), (override));
   MOCK_METHOD(void, on_call_finished, (const CallRecord&), (override));
   MOCK_METHOD(void, on_notification, (BackendId, MethodId, Direction), (override));
@@ -149,6 +166,7 @@ TEST(Observers, PassEverythingOnToAll) {
   for (auto* observer : {&first, &second}) {
     EXPECT_CALL(*observer, on_backend(1, std::string_view("calc")));
     EXPECT_CALL(*observer, on_method(1, 2, std::string_view("echo")));
+    EXPECT_CALL(*observer, on_tool(1, 3, std::string_view("add")));
     EXPECT_CALL(*observer, on_call_started(1));
     EXPECT_CALL(*observer, on_call_finished(testing::Ref(call)));
     EXPECT_CALL(*observer, on_notification(1, 2, Direction::to_client));
@@ -163,6 +181,7 @@ TEST(Observers, PassEverythingOnToAll) {
   }
   observers.on_backend(1, "calc");
   observers.on_method(1, 2, "echo");
+  observers.on_tool(1, 3, "add");
   observers.on_call_started(1);
   observers.on_call_finished(call);
   observers.on_notification(1, 2, Direction::to_client);

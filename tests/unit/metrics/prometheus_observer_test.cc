@@ -171,6 +171,35 @@ TEST(PrometheusObserver, TakesAnUnannouncedMethodAsOther) {
             1);
 }
 
+TEST(PrometheusObserver, CountsCallsByTool) {
+  Metrics metrics;
+  metrics.observer().on_tool(0, 1, "add");
+  const auto called = [&](ToolId tool, Outcome outcome) {
+    CallRecord record = call(1, milliseconds(2), outcome);
+    record.tool = tool;
+    record.tool_name = "invented";
+    metrics.finish(record);
+  };
+  metrics.finish(call(1, milliseconds(1)));
+  EXPECT_EQ(metrics.count_of("stdgate_tool_duration_seconds"), 0U) << "no tool, no series";
+  called(1, Outcome::ok());
+  called(1, Outcome::ok());
+  called(1, Outcome::tool_error());
+  called(kOtherTool, Outcome::error());
+  called(499, Outcome::error());
+  const auto value = [&](const std::string& of, const std::string& tool,
+                         const std::string& outcome) {
+    return metrics.value("stdgate_tool_duration_seconds_" + of + "{backend=\"calc\",outcome=\"" +
+                         outcome + "\",tool=\"" + tool + "\"}");
+  };
+  EXPECT_EQ(value("count", "add", "ok"), 2);
+  EXPECT_EQ(value("sum", "add", "ok"), 0.004);
+  EXPECT_EQ(value("count", "add", "tool_error"), 1);
+  EXPECT_EQ(value("count", "_other", "error"), 2);
+  EXPECT_EQ(metrics.count_of("stdgate_tool_duration_seconds_count"), 3U);
+  EXPECT_THAT(metrics.text(), Not(testing::HasSubstr("invented")));
+}
+
 TEST(PrometheusObserver, CountsNotificationsByDirection) {
   Metrics metrics;
   metrics.observer().on_method(0, 1, "progress");

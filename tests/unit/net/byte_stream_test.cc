@@ -1,8 +1,11 @@
 #include "transports/net/byte_stream.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 
 #include "tests/support/loop_runner.h"
 #include "tests/unit/net/stream_pair.h"
@@ -189,6 +192,35 @@ TEST_P(ByteStreamOver, ReadsNothingUntilStartedAndWhilePaused) {
   EXPECT_EQ(owner_.bytes, "one");
   owner_.stream->resume_read(ByteStream::kBackPressure);
   ASSERT_TRUE(run_until(loop_, [&] { return owner_.bytes == "onetwo"; }));
+}
+
+// What pauses a stream at the end of the turn does not come too late, however much there is to
+// read.
+TEST(ByteStream, ReadsABoundedAmountInOneTurn) {
+  std::array<int, 2> fds{};
+  ASSERT_EQ(::pipe2(fds.data(), O_CLOEXEC | O_NONBLOCK), 0);
+  const FileDescriptor writer(fds[1]);
+  ASSERT_GE(::fcntl(writer.get(), F_SETPIPE_SZ, 1 << 20), 1 << 20);
+  const std::string bytes = pattern(1 << 20);
+  ASSERT_EQ(::write(writer.get(), bytes.data(), bytes.size()), 1 << 20);
+
+  Loop loop;
+  StreamOwner owner;
+  owner.adopt(loop, FileDescriptor(fds[0]), ByteStream::Kind::pipe);
+  struct Pauser final : Flushable {
+    explicit Pauser(ByteStream& s) : stream(s) {}
+    void flush() override { stream.pause_read(ByteStream::kBackPressure); }
+    ByteStream& stream;
+  } pauser(*owner.stream);
+  owner.bytes_hook = [&] { loop.flush_later(pauser); };
+  owner.read();
+  test::run_for(loop, milliseconds(30));
+  EXPECT_GE(owner.bytes.size(), ByteStream::kReadBurst);
+  EXPECT_LE(owner.bytes.size(), ByteStream::kReadBurst + Loop::kReadBufferSize);
+  owner.bytes_hook = nullptr;
+  owner.stream->resume_read(ByteStream::kBackPressure);
+  ASSERT_TRUE(run_until(loop, [&] { return owner.bytes.size() == bytes.size(); }));
+  EXPECT_TRUE(owner.bytes == bytes);
 }
 
 TEST_P(ByteStreamOver, PausingAtEachReadLosesNothing) {

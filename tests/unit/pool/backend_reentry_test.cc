@@ -160,6 +160,7 @@ TEST(BackendReentry, LeavingFromWithinAnEvent) {
     explicit Leaver(BackendBench& b) : bench(b), origin(*b.origins.add(*this)) {}
     void on_reply(Tag, const Reply&) override { ++replies; }
     void on_event(Tag, std::string_view) override { bench.backend.cancel_calls_of(origin); }
+    void on_cancelled(Tag) override {}
     BackendBench& bench;
     Origin origin;
     int replies = 0;

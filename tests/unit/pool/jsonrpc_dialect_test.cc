@@ -21,7 +21,8 @@ Read read(const Dialect& dialect, std::string text) {
   EnvelopeParser parser{EnvelopeLimits{}};
   const Envelope envelope = parser.parse(text).value().messages[0].envelope;
   std::string scratch;
-  const auto intent = dialect.read_client(envelope, decode_string(envelope.method, scratch));
+  const auto intent =
+      dialect.read_client(envelope, decode_string(envelope.method, scratch), Isolation::shared);
   if (!intent) return {Kind::forward, {}, true};
   EXPECT_TRUE(intent->progress_token.empty());
   return {intent->kind, std::string(intent->cancelled_id), false};

@@ -36,6 +36,9 @@ class ReplySink {
   virtual void on_reply(Tag tag, const Reply& reply) = 0;
   // A notification that belongs to the call, before its reply. Only when the request asked for it.
   virtual void on_event(Tag tag, std::string_view notification) = 0;
+  // In place of a reply: the client itself has cancelled the call, and the protocol has it that a
+  // cancelled call is not answered (MCP).
+  virtual void on_cancelled(Tag tag) = 0;
 };
 
 // The sinks that calls may come from. Owned by the composition root, outlives all sinks and pools.

@@ -1,0 +1,156 @@
+#include "gateway/lsp/lsp_dialect.h"
+
+#include <array>
+
+#include "gateway/rpc/json_member.h"
+
+namespace stdgate {
+
+namespace {
+
+constexpr std::string_view kCancel = "$/cancelRequest";
+
+constexpr auto kMethods = std::to_array<std::string_view>({
+    "initialize",
+    "initialized",
+    "shutdown",
+    "exit",
+    kCancel,
+    "$/progress",
+    "$/setTrace",
+    "$/logTrace",
+    "client/registerCapability",
+    "client/unregisterCapability",
+    "telemetry/event",
+    "window/showMessage",
+    "window/showMessageRequest",
+    "window/showDocument",
+    "window/logMessage",
+    "window/workDoneProgress/create",
+    "window/workDoneProgress/cancel",
+    "workspace/applyEdit",
+    "workspace/configuration",
+    "workspace/workspaceFolders",
+    "workspace/didChangeConfiguration",
+    "workspace/didChangeWorkspaceFolders",
+    "workspace/didChangeWatchedFiles",
+    "workspace/willCreateFiles",
+    "workspace/didCreateFiles",
+    "workspace/willRenameFiles",
+    "workspace/didRenameFiles",
+    "workspace/willDeleteFiles",
+    "workspace/didDeleteFiles",
+    "workspace/executeCommand",
+    "workspace/symbol",
+    "workspaceSymbol/resolve",
+    "workspace/diagnostic",
+    "workspace/diagnostic/refresh",
+    "workspace/codeLens/refresh",
+    "workspace/inlayHint/refresh",
+    "workspace/inlineValue/refresh",
+    "workspace/semanticTokens/refresh",
+    "textDocument/didOpen",
+    "textDocument/didChange",
+    "textDocument/willSave",
+    "textDocument/willSaveWaitUntil",
+    "textDocument/didSave",
+    "textDocument/didClose",
+    "textDocument/publishDiagnostics",
+    "textDocument/diagnostic",
+    "textDocument/completion",
+    "completionItem/resolve",
+    "textDocument/hover",
+    "textDocument/signatureHelp",
+    "textDocument/declaration",
+    "textDocument/definition",
+    "textDocument/typeDefinition",
+    "textDocument/implementation",
+    "textDocument/references",
+    "textDocument/documentHighlight",
+    "textDocument/documentSymbol",
+    "textDocument/codeAction",
+    "codeAction/resolve",
+    "textDocument/codeLens",
+    "codeLens/resolve",
+    "textDocument/documentLink",
+    "documentLink/resolve",
+    "textDocument/documentColor",
+    "textDocument/colorPresentation",
+    "textDocument/formatting",
+    "textDocument/rangeFormatting",
+    "textDocument/onTypeFormatting",
+    "textDocument/prepareRename",
+    "textDocument/rename",
+    "textDocument/foldingRange",
+    "textDocument/selectionRange",
+    "textDocument/linkedEditingRange",
+    "textDocument/moniker",
+    "textDocument/inlineValue",
+    "textDocument/inlayHint",
+    "inlayHint/resolve",
+    "textDocument/semanticTokens/full",
+    "textDocument/semanticTokens/full/delta",
+    "textDocument/semanticTokens/range",
+    "textDocument/prepareCallHierarchy",
+    "callHierarchy/incomingCalls",
+    "callHierarchy/outgoingCalls",
+    "textDocument/prepareTypeHierarchy",
+    "typeHierarchy/supertypes",
+    "typeHierarchy/subtypes",
+    "notebookDocument/didOpen",
+    "notebookDocument/didChange",
+    "notebookDocument/didSave",
+    "notebookDocument/didClose",
+});
+
+bool is_number(std::string_view raw) {
+  return !raw.empty() && (raw[0] == '-' || (raw[0] >= '0' && raw[0] <= '9'));
+}
+
+}  // namespace
+
+std::span<const std::string_view> LspDialect::known_methods() const { return kMethods; }
+
+tl::expected<ClientIntent, const char*> LspDialect::read_client(const Envelope& message,
+                                                                std::string_view method,
+                                                                Isolation /*isolation*/) const {
+  ClientIntent intent;
+  if (message.kind == MessageKind::notification && method == kCancel) {
+    const auto id = find_member(message.params, "id");
+    if (!id && id.error() == MemberError::duplicate) {
+      return tl::unexpected<const char*>("params name id twice");
+    }
+    intent.kind = ClientIntent::Kind::cancel;
+    if (id) intent.cancelled_id = *id;
+  } else if (message.kind == MessageKind::request && method == "initialize") {
+    const auto process = find_member(message.params, "processId");
+    if (!process && process.error() == MemberError::duplicate) {
+      return tl::unexpected<const char*>("params name processId twice");
+    }
+    // null says that there is nobody to watch, and stays.
+    if (process && is_number(*process)) {
+      intent.replaced = *process;
+      intent.replacement = own_pid_;
+    }
+  }
+  return intent;
+}
+
+std::string LspDialect::cancel(WireId id, CancelReason /*reason*/) const {
+  return R"({"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":)" + std::to_string(id) +
+         "}}";
+}
+
+std::string_view LspDialect::cancelled_by_child(const Envelope& notification,
+                                                std::string_view method) const {
+  if (method != kCancel) return {};
+  return find_member(notification.params, "id").value_or(std::string_view());
+}
+
+std::string LspDialect::farewell(WireId id) const {
+  return R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"method":"shutdown"})";
+}
+
+std::string LspDialect::last_word() const { return R"({"jsonrpc":"2.0","method":"exit"})"; }
+
+}  // namespace stdgate

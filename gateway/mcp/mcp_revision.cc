@@ -1,0 +1,29 @@
+#include "gateway/mcp/mcp_revision.h"
+
+#include <algorithm>
+
+#include "gateway/rpc/json_member.h"
+
+namespace stdgate {
+
+namespace {
+constexpr std::string_view kVersionKey = "io.modelcontextprotocol/protocolVersion";
+}
+
+std::optional<McpRevision> parse_mcp_revision(std::string_view text) {
+  const auto found = std::find(kMcpRevisions.begin(), kMcpRevisions.end(), text);
+  if (found == kMcpRevisions.end()) return std::nullopt;
+  return static_cast<McpRevision>(kMcpRevisions.end() - found - 1);
+}
+
+std::string_view modern_version(const Envelope& request) {
+  // Spares the walk through a large payload; some encoders write every slash with an escape.
+  if (request.params.find(kVersionKey) == std::string_view::npos &&
+      request.params.find('\\') == std::string_view::npos) {
+    return {};
+  }
+  const auto meta = find_member(request.params, "_meta");
+  return meta ? find_member(*meta, kVersionKey).value_or(std::string_view()) : std::string_view();
+}
+
+}  // namespace stdgate

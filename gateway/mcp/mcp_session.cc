@@ -1,0 +1,323 @@
+#include "gateway/mcp/mcp_session.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "gateway/rpc/json_member.h"
+
+namespace stdgate {
+
+namespace {
+
+constexpr size_t kPrefixLength = 8;  // of the session's id, in event ids
+
+Tag tag_of(uint32_t stream, uint32_t message) { return Tag{stream} << 32 | message; }
+
+bool is_answered(const ParsedMessage& message) {
+  return !message.ok() || message.envelope.kind == MessageKind::request;
+}
+
+struct EventId {
+  uint32_t stream = 0;
+  uint64_t number = 0;
+};
+
+// Takes "<number>" from the front of `text`, up to `end` or the end of the text.
+template <class Number>
+bool take_number(std::string_view& text, char end, Number& number) {
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || stop == text.data()) return false;
+  text.remove_prefix(static_cast<size_t>(stop - text.data()));
+  if (text.empty()) return true;
+  if (text.front() != end) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+// "<prefix>-<stream>-<number>"
+std::optional<EventId> parse_event_id(std::string_view text, std::string_view prefix) {
+  if (!text.starts_with(prefix) || text.size() == prefix.size() || text[prefix.size()] != '-') {
+    return std::nullopt;
+  }
+  text.remove_prefix(prefix.size() + 1);
+  EventId id;
+  if (!take_number(text, '-', id.stream) || text.empty()) return std::nullopt;
+  if (!take_number(text, '\0', id.number) || !text.empty()) return std::nullopt;
+  return id;
+}
+
+}  // namespace
+
+McpSession::McpSession(const McpSessionServices& services, McpSessionOwner& owner, std::string id,
+                       Kind kind)
+    : services_(services),
+      owner_(owner),
+      id_(std::move(id)),
+      kind_(kind),
+      facts_{id_.substr(0, kPrefixLength),
+             ReplayLog(services.limits.replay_events, services.limits.replay),
+             McpRevision::v2025_03_26, kind == Kind::streamable,
+             kind == Kind::sse ? "message" : ""},
+      listening_(0, facts_),
+      used_(services.clock.now()),
+      silence_timer_(services.timers, [this] { end_silence(); }),
+      pressure_timer_(services.timers, [this] { relieve(); }) {}
+
+tl::expected<void, FaultReport> McpSession::open() {
+  const auto origin = services_.origins.add(*this);
+  if (!origin) return tl::unexpected(FaultReport{Fault::overloaded, "too many clients", {}, {}});
+  const auto session = services_.backend.open_session(*origin, *this);
+  if (!session) {
+    services_.origins.remove(*origin);
+    return tl::unexpected(session.error());
+  }
+  origin_ = *origin;
+  session_ = *session;
+  // Its only stream is over when no more messages come, and all are answered.
+  if (kind_ == Kind::sse) {
+    listening_.begin_messages(used_, false, services_.backend.codes(), services_.limits.message);
+  }
+  return {};
+}
+
+void McpSession::close() {
+  if (origin_.is_none()) return;
+  over_ = true;
+  services_.backend.close_session(session_);
+  services_.origins.remove(std::exchange(origin_, Origin()));
+  listening_.end();
+  for (auto& [number, stream] : streams_) stream.end();
+  streams_.clear();
+}
+
+std::optional<TimePoint> McpSession::idle_since() const {
+  if (!streams_.empty() || listening_.has_sink()) return std::nullopt;
+  return used_;
+}
+
+// --- From the client ------------------------------------------------------------------------
+
+McpSession::Posted McpSession::post(const Document& document, CallContext context,
+                                    EventSink& sink) {
+  used_ = services_.clock.now();
+  context.origin = origin_;
+  context.session = session_;
+  const bool has_answers =
+      std::any_of(document.messages.begin(), document.messages.end(), is_answered);
+  // Answers and cancels are taken even now: the child may be waiting for them.
+  if (has_answers && (!reading_ || streams_.size() >= kMostStreams)) return Posted::overloaded;
+  const uint32_t number = has_answers ? ++last_stream_ : 0;
+  context.tag = tag_of(number, 0);
+  if (!has_answers) {
+    return hand_over(document, context, nullptr) ? Posted::taken : Posted::overloaded;
+  }
+  if (kind_ == Kind::sse) {
+    hand_over(document, context, &listening_);
+    return Posted::taken;
+  }
+  McpStream& stream = streams_.try_emplace(number, number, facts_).first->second;
+  stream.attach(sink);
+  stream.begin_messages(used_, document.batch, services_.backend.codes(), services_.limits.message);
+  hand_over(document, context, &stream);
+  stream.end_messages();
+  settle(stream);
+  if (!silence_timer_.armed()) silence_timer_.arm(used_ + services_.patience);
+  return Posted::under_way;
+}
+
+bool McpSession::hand_over(const Document& document, CallContext& context, McpStream* stream) {
+  bool some_taken = false;
+  for (const ParsedMessage& message : document.messages) {
+    const Envelope& envelope = message.envelope;
+    if (!initialized_ && message.ok() && envelope.kind == MessageKind::request &&
+        json_string_equals(envelope.method, "initialize")) {
+      initialize_ = context.tag;
+    }
+    if (stream != nullptr) stream->expect();  // beforehand: the answer may come at once
+    const Admission admission = services_.backend.accept(message, context);
+    if (stream != nullptr && admission != Admission::answered_by_reply) stream->leave_out();
+    some_taken = some_taken || admission != Admission::refused_overloaded;
+    ++context.tag;
+  }
+  return some_taken;
+}
+
+void McpSession::listen(EventSink& sink) {
+  used_ = services_.clock.now();
+  listening_.attach(sink);
+  listening_.begin();
+  listening_.write_undelivered();
+  settle(listening_);
+}
+
+void McpSession::announce(std::string_view event_name, std::string_view data) {
+  listening_.write(event_name, {&data, 1});
+}
+
+McpSession::Resumed McpSession::resume(EventSink& sink, std::string_view event_id) {
+  const auto id = parse_event_id(event_id, facts_.id_prefix);
+  if (!id || id->number > facts_.log.last() || id->stream > last_stream_) {
+    return Resumed::unknown_event;
+  }
+  const bool is_finished = id->stream != 0 && !streams_.contains(id->stream);
+  if (is_finished && !facts_.log.knows(id->stream)) return Resumed::event_lost;
+  if (!facts_.log.reaches(id->stream, id->number)) return Resumed::event_lost;
+  if (is_finished && !facts_.log.has_after(id->stream, id->number)) return Resumed::over;
+  used_ = services_.clock.now();
+  McpStream& stream = id->stream == 0
+                          ? listening_
+                          : streams_.try_emplace(id->stream, id->stream, facts_).first->second;
+  stream.attach(sink);
+  stream.replay_after(id->number);
+  // A stream that is over is only read again.
+  if (is_finished) {
+    stream.end();
+    streams_.erase(id->stream);
+  } else {
+    settle(stream);
+  }
+  return Resumed::yes;
+}
+
+void McpSession::detach(EventSink& sink) {
+  used_ = services_.clock.now();
+  if (listening_.is_sink(sink)) listening_.detach();
+  for (auto& [number, stream] : streams_) {
+    if (stream.is_sink(sink)) stream.detach();
+  }
+  if (held_) pressure_timer_.arm(used_);
+  // Without its only stream nothing of such a session can be heard any more.
+  if (kind_ == Kind::sse) end_session();
+}
+
+void McpSession::end_listening() {
+  if (kind_ == Kind::sse) {
+    listening_.end_messages();
+  } else {
+    listening_.end();
+  }
+  settle(listening_);
+}
+
+// --- From the core --------------------------------------------------------------------------
+
+McpStream* McpSession::stream_of(Tag tag) {
+  if (kind_ == Kind::sse) return &listening_;
+  const auto found = streams_.find(static_cast<uint32_t>(tag >> 32));
+  return found == streams_.end() ? nullptr : &found->second;
+}
+
+McpStream& McpSession::stream_for(std::optional<Tag> call) {
+  if (call) {
+    if (McpStream* stream = stream_of(*call); stream != nullptr) return *stream;
+  }
+  McpStream* youngest = nullptr;
+  size_t heard = 0;
+  for (auto& [number, stream] : streams_) {
+    if (!stream.has_sink()) continue;
+    youngest = &stream;
+    ++heard;
+  }
+  if (heard == 1 || (heard > 1 && !listening_.has_sink())) return *youngest;
+  return listening_;
+}
+
+bool McpSession::listens() const {
+  if (listening_.has_sink()) return true;
+  for (const auto& [number, stream] : streams_) {
+    if (stream.has_sink()) return true;
+  }
+  return false;
+}
+
+void McpSession::on_reply(Tag tag, const Reply& reply) {
+  if (initialize_ == tag) note_initialized(reply);
+  McpStream* stream = stream_of(tag);
+  if (stream == nullptr) return;
+  stream->answer(reply);
+  settle(*stream);
+}
+
+void McpSession::on_cancelled(Tag tag) {
+  McpStream* stream = stream_of(tag);
+  if (stream == nullptr) return;
+  stream->leave_out();
+  settle(*stream);
+}
+
+void McpSession::on_event(Tag tag, std::string_view notification) {
+  on_message(tag, {&notification, 1});
+}
+
+void McpSession::on_message(std::optional<Tag> call, std::span<const std::string_view> parts) {
+  McpStream& stream = stream_for(call);
+  stream.write(parts);
+  settle(stream);
+}
+
+// After something has happened to a stream: its client may take too little, or no longer matter.
+void McpSession::settle(McpStream& stream) {
+  const TimePoint now = services_.clock.now();
+  if (held_ || stream.is_backed_up()) pressure_timer_.arm(now);
+  if (!stream.finished()) return;
+  used_ = now;
+  if (kind_ == Kind::sse) return end_session();
+  streams_.erase(stream.number());
+}
+
+void McpSession::note_initialized(const Reply& reply) {
+  initialize_.reset();
+  std::string text(reply.head);
+  text.append(reply.id).append(reply.tail);
+  EnvelopeParser parser(services_.backend.envelope_limits());
+  const auto document = parser.parse(text);
+  const Envelope* answer = document ? &document->messages[0].envelope : nullptr;
+  if (answer == nullptr || answer->kind != MessageKind::result) return end_session();
+  initialized_ = true;
+  const auto version = find_member(answer->payload, "protocolVersion");
+  if (!version || version->size() < 2) return;
+  const auto revision = parse_mcp_revision(version->substr(1, version->size() - 2));
+  if (revision) facts_.revision = *revision;
+}
+
+void McpSession::on_session_end(SessionEnd /*end*/, std::string_view /*message*/) { end_session(); }
+
+void McpSession::end_session() {
+  if (std::exchange(over_, true)) return;
+  owner_.on_session_over(*this);
+}
+
+// --- Time and pressure ----------------------------------------------------------------------
+
+// A response that says nothing for long is taken for dead by what is in between; as a stream it is
+// kept alive, and can be resumed.
+void McpSession::end_silence() {
+  const TimePoint now = services_.clock.now();
+  std::optional<TimePoint> next;
+  for (auto& [number, stream] : streams_) {
+    if (!stream.is_quiet()) continue;
+    const TimePoint due = stream.posted() + services_.patience;
+    if (due <= now) {
+      stream.begin();
+    } else {
+      next = std::min(next.value_or(due), due);
+    }
+  }
+  if (next) silence_timer_.arm(*next);
+}
+
+// A client that takes too little holds its own child.
+void McpSession::relieve() {
+  if (origin_.is_none()) return;
+  bool is_backed_up = listening_.is_backed_up();
+  for (const auto& [number, stream] : streams_) {
+    is_backed_up = is_backed_up || stream.is_backed_up();
+  }
+  if (std::exchange(held_, is_backed_up) != is_backed_up) {
+    services_.backend.hold_child(session_, is_backed_up);
+  }
+}
+
+}  // namespace stdgate

@@ -1,0 +1,63 @@
+// McpSessions: the MCP sessions of one backend, by id.
+//
+// Owner: the composition root. Ends sessions that are over, and those that have idled for
+// config.pool.idle_timeout, from timers of its own. Limit: config.pool.sessions, kept by the
+// backend.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "gateway/mcp/mcp_session.h"
+
+namespace stdgate {
+
+class McpSessions final : private McpSessionOwner {
+ public:
+  // 128 random bits as text; what cannot be guessed is all that protects a session.
+  using NewId = std::function<std::string()>;
+
+  McpSessions(const McpSessionServices& services, Duration idle_timeout, NewId new_id);
+  ~McpSessions() override;
+  McpSessions(const McpSessions&) = delete;
+  McpSessions& operator=(const McpSessions&) = delete;
+
+  [[nodiscard]] Backend& backend() const { return services_.backend; }
+  [[nodiscard]] const Clock& clock() const { return services_.clock; }
+
+  tl::expected<McpSession*, FaultReport> open(McpSession::Kind kind);
+  // Null: never opened, ended, or of the other kind.
+  [[nodiscard]] McpSession* find(std::string_view id, McpSession::Kind kind) const;
+  // For responses: their client has gone, or has taken what was unsent. The session may be over.
+  void detach(std::string_view id, EventSink& sink) const;
+  void on_sink_writable(std::string_view id) const;
+  // Not from inside of a call of the core or of the session.
+  void close(McpSession& session);
+
+  // Shutdown: streams that only listen are ended.
+  void drain();
+  void close_all();
+  [[nodiscard]] size_t size() const { return sessions_.size(); }
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+
+  void on_session_over(McpSession& session) override;
+  void close_those_over();
+  void close_idle();
+
+  const McpSessionServices services_;
+  const Duration idle_timeout_;
+  const NewId new_id_;
+  std::unordered_map<std::string, std::unique_ptr<McpSession>, Hash, std::equal_to<>> sessions_;
+  Timer over_timer_;
+  Timer idle_timer_;
+};
+
+}  // namespace stdgate

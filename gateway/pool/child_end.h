@@ -1,0 +1,24 @@
+// ChildEnd: how a child ended, in words for metrics, clients and the log.
+#pragma once
+
+#include <string>
+
+#include "gateway/observer.h"
+#include "gateway/pool/child_link.h"
+
+namespace stdgate {
+
+struct ChildEnd {
+  ExitReason reason = ExitReason::asked;
+  std::string message;  // for clients: exit code or signal, no caught text
+  std::string detail;   // for the log
+  bool was_ready = false;
+};
+
+// "exited with code 1", "was killed by signal 9 (SIGKILL)"
+std::string exit_text(const ExitStatus& status);
+
+// Of a child that the gateway has not asked to go.
+ChildEnd end_by_itself(const ExitStatus& status, bool was_ready);
+
+}  // namespace stdgate

@@ -1,0 +1,41 @@
+#include "gateway/session/batch_answer.h"
+
+namespace stdgate {
+
+namespace {
+constexpr size_t kKeptMemory = 16 << 10;
+}
+
+void BatchAnswer::begin_messages(CodeSet codes, size_t limit) {
+  codes_ = codes;
+  limit_ = limit;
+  handing_over_ = true;
+}
+
+void BatchAnswer::add(const Reply& reply) {
+  --due_;
+  text_ += text_.empty() ? '[' : ',';
+  // A fault of the gateway is small already, and it has its id in its text.
+  if (!reply.fault && reply.size() + text_.size() + 1 > limit_) {
+    FaultReport report;
+    report.fault = Fault::too_large;
+    return append_fault_response(text_, reply.id, report, codes_, false);
+  }
+  text_ += reply.head;
+  text_ += reply.id;
+  text_ += reply.tail;
+}
+
+std::string_view BatchAnswer::close() {
+  text_ += ']';
+  return text_;
+}
+
+void BatchAnswer::clear() {
+  text_.clear();
+  if (text_.capacity() > kKeptMemory) text_ = std::string();
+  due_ = 0;
+  handing_over_ = false;
+}
+
+}  // namespace stdgate

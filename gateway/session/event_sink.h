@@ -1,0 +1,35 @@
+// EventSink: the response to one HTTP request of a session, as the core sees it: one JSON document,
+// or a stream of events. Implemented by transports/http.
+//
+// The sink of a response that is over is never called again: whoever ends it (either side) forgets
+// it first.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace stdgate {
+
+// One event of a stream (WHATWG HTML, section 9.2.6).
+struct StreamEvent {
+  std::string_view name{};                   // of the event; empty: "message", unsaid
+  std::string_view id{};                     // empty: none
+  unsigned retry_ms = 0;                     // zero: unsaid
+  std::span<const std::string_view> data{};  // the concatenation, on one line; may be nothing
+};
+
+class EventSink {
+ public:
+  virtual ~EventSink() = default;
+  // The whole response: a JSON document. Ends it.
+  virtual void respond(std::span<const std::string_view> json) = 0;
+  // From now on the response is a stream; may be said again.
+  virtual void begin_stream() = 0;
+  // These begin it if nobody has.
+  virtual void write_event(const StreamEvent& event) = 0;
+  virtual void end_stream() = 0;
+  // So much is unsent that its source should wait, if it can.
+  [[nodiscard]] virtual bool is_backed_up() const = 0;
+};
+
+}  // namespace stdgate

@@ -1,0 +1,74 @@
+// ReplayLog: the last events of a session's streams, for a client that comes back.
+//
+// Events are numbered through the session, from 1 on, so that a number names one event and its
+// place in its stream. Owner: the session. Limits: `events` and `bytes` over all streams; beyond
+// them the oldest goes, whatever its stream. Streams without events here are remembered up to a
+// limit too, stream 0 for ever.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stdgate {
+
+class ReplayLog {
+ public:
+  ReplayLog(size_t events, size_t bytes) : most_events_(events), most_bytes_(bytes) {}
+
+  // The number of an event that need not be kept.
+  uint64_t skip() { return ++last_; }
+  // Keeps the concatenation of `parts`, and says its number. An event larger than the whole log is
+  // not kept.
+  uint64_t add(uint32_t stream, std::span<const std::string_view> parts);
+
+  // Whether all events of `stream` after `number` are still here. Of a stream that has been
+  // forgotten the answer may be too pessimistic, never too optimistic.
+  [[nodiscard]] bool reaches(uint32_t stream, uint64_t number) const;
+  [[nodiscard]] bool has_after(uint32_t stream, uint64_t number) const;
+  // Whether events of the stream are here, or have been.
+  [[nodiscard]] bool knows(uint32_t stream) const { return streams_.contains(stream); }
+  [[nodiscard]] uint64_t last() const { return last_; }
+  [[nodiscard]] size_t bytes() const { return bytes_; }
+
+  // Takes the events of `stream` after `number` out, in order.
+  std::vector<std::string> take_after(uint32_t stream, uint64_t number);
+
+  // Calls visit(number, text) for the events of `stream` after `number`, in order.
+  template <class Visitor>
+  void replay(uint32_t stream, uint64_t number, Visitor&& visit) const {
+    for (const Event& event : events_) {
+      if (event.stream == stream && event.number > number) visit(event.number, event.text);
+    }
+  }
+
+ private:
+  struct Event {
+    uint32_t stream;
+    uint64_t number;
+    std::string text;
+  };
+  struct Trace {  // of a stream
+    size_t kept = 0;
+    uint64_t lost_through = 0;
+  };
+
+  void keep(uint32_t stream, size_t size, std::span<const std::string_view> parts);
+  void let_go();
+  void forget_streams(size_t count);
+
+  const size_t most_events_;
+  const size_t most_bytes_;
+  std::deque<Event> events_;
+  std::map<uint32_t, Trace> streams_;
+  uint64_t forgotten_through_ = 0;  // the largest lost_through of those that are not in streams_
+  size_t bytes_ = 0;
+  uint64_t last_ = 0;
+};
+
+}  // namespace stdgate

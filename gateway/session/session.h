@@ -1,0 +1,31 @@
+// Session: what ties the messages of one client together, and the requests that it has been asked.
+//
+// Owner: the session router of a backend. Limit: kMostAsks requests of children that its client has
+// not answered yet.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "gateway/rpc/correlator.h"
+#include "gateway/session/session_sink.h"
+
+namespace stdgate {
+
+// A request of a child that the client has been asked. It ends with that child at the latest.
+struct Ask {
+  uint64_t child = 0;  // its number
+  std::string id;      // raw JSON, as the child wrote it
+};
+
+struct Session {
+  static constexpr size_t kMostAsks = 256;
+
+  Origin origin;
+  SessionSink* sink = nullptr;
+  // Under the ids that the client sees. Made with the first one: most sessions are never asked.
+  std::unique_ptr<Correlator<Ask>> asks;
+};
+
+}  // namespace stdgate

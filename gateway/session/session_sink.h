@@ -1,0 +1,41 @@
+// SessionSink: the client of a session, as the core sees it. Implemented by transports (a WebSocket
+// connection).
+//
+// Everything is told on the loop's thread, possibly from inside of a call of the transport on the
+// core. The told may not call the core back from there: what has to follow waits for the turn's
+// end.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "gateway/session/reply_sink.h"
+
+namespace stdgate {
+
+using SessionId = Handle;
+
+// How a session lost the child of its own.
+enum class SessionEnd : uint8_t {
+  finished,  // it exited with code 0 on its own account, nothing in flight
+  failed,    // anything else; the calls in flight have had their faults
+};
+
+class SessionSink : public ReplySink {
+ public:
+  // A notification or a request of a child: one JSON-RPC message on one line, the concatenation of
+  // `parts`, valid during the call, in the order in which the child wrote it. `call`: the call that
+  // a notification belongs to, where the message says so.
+  virtual void on_message(std::optional<Tag> call, std::span<const std::string_view> parts) = 0;
+  // Whether a request of a child would reach somebody now.
+  [[nodiscard]] virtual bool listens() const { return true; }
+  // Whether the core takes messages of this client. While it does not, the transport is to stop
+  // reading; what it still hands over is queued as far as there is room, then refused.
+  virtual void set_reading(bool reading) = 0;
+  // Nothing more comes; the session is to be closed. `message` is for the client.
+  virtual void on_session_end(SessionEnd end, std::string_view message) = 0;
+};
+
+}  // namespace stdgate

@@ -1,0 +1,173 @@
+#include "gateway/session/subscriptions.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stdgate {
+
+// --- What sessions want ---------------------------------------------------------------------
+
+Subscriptions::Request Subscriptions::request(SessionId session, std::string_view key) {
+  if (key.size() > kLongestKey) return Request::too_long;
+  Wish* wish = find_wish(session, key);
+  if (wish == nullptr) {
+    const auto of_session = wishes_.find(session);
+    if (of_session != wishes_.end() && of_session->second.size() >= kMostPerSession) {
+      return Request::too_many_of_session;
+    }
+    if (wish_count_ >= kMost) return Request::too_many;
+    wish = &wishes_[session].try_emplace(std::string(key)).first->second;
+    ++wish_count_;
+  } else if (wish->child) {
+    return Request::held;
+  }
+  wish->wanted = true;
+  ++wish->asked;
+  ++asked_.try_emplace(std::string(key)).first->second;
+  return Request::ask;
+}
+
+void Subscriptions::finish(SessionId session, std::string_view key, uint64_t child, Answer answer) {
+  const auto asked = asked_.find(key);
+  if (--asked->second == 0) asked_.erase(asked);
+
+  Wish* wish = find_wish(session, key);  // null: the session has closed
+  if (wish != nullptr) --wish->asked;
+  const bool is_subscribed = child != kNoChild && answer == Answer::granted;
+  if (is_subscribed && wish != nullptr && wish->wanted && !wish->child) {
+    move({session}, key, child);
+  } else if (child != kNoChild && answer != Answer::refused) {
+    let_go(child, key);
+  }
+  if (wish != nullptr) drop_if_over(session, key);
+}
+
+Subscriptions::Withdrawal Subscriptions::withdraw(SessionId session, std::string_view key) {
+  Wish* wish = find_wish(session, key);
+  if (wish == nullptr) return {};
+  wish->wanted = false;
+  const uint64_t child = std::exchange(wish->child, std::nullopt).value_or(kNoChild);
+  // One that waits for a child is in the list of kNoChild.
+  const bool was_last = leave(session, key, child);
+  drop_if_over(session, key);
+  return {true, was_last ? child : kNoChild};
+}
+
+void Subscriptions::close(SessionId session) {
+  const auto of_session = wishes_.extract(session);
+  if (of_session.empty()) return;
+  wish_count_ -= of_session.mapped().size();
+  for (const auto& [key, wish] : of_session.mapped()) {
+    if (wish.child) leave(session, key, *wish.child);
+  }
+}
+
+Subscriptions::Wish* Subscriptions::find_wish(SessionId session, std::string_view key) {
+  const auto of_session = wishes_.find(session);
+  if (of_session == wishes_.end()) return nullptr;
+  const auto wish = of_session->second.find(key);
+  return wish == of_session->second.end() ? nullptr : &wish->second;
+}
+
+// What is neither held nor under way is forgotten.
+void Subscriptions::drop_if_over(SessionId session, std::string_view key) {
+  const auto of_session = wishes_.find(session);
+  const auto wish = of_session->second.find(key);
+  if (wish->second.asked > 0 || wish->second.child) return;
+  of_session->second.erase(wish);
+  --wish_count_;
+  if (of_session->second.empty()) wishes_.erase(of_session);
+}
+
+// --- What children hold ---------------------------------------------------------------------
+
+bool Subscriptions::leave(SessionId session, std::string_view key, uint64_t child) {
+  const auto of_child = held_.find(child);
+  if (of_child == held_.end()) return false;
+  const auto held = of_child->second.find(key);
+  if (held == of_child->second.end() || std::erase(held->second, session) == 0 ||
+      !held->second.empty()) {
+    return false;
+  }
+  of_child->second.erase(held);
+  if (of_child->second.empty()) held_.erase(of_child);
+  let_go(child, key);
+  return true;
+}
+
+// Beyond the limit the child keeps it: what it says of it goes to nobody.
+void Subscriptions::let_go(uint64_t child, std::string_view key) {
+  if (child == kNoChild || find(child, key) != nullptr || unwanted_count_ >= kMost) return;
+  unwanted_count_ += unwanted_[child].emplace(key).second ? 1 : 0;
+}
+
+bool Subscriptions::forget_unwanted(uint64_t child, std::string_view key) {
+  const auto of_child = unwanted_.find(child);
+  if (of_child == unwanted_.end()) return false;
+  const auto unwanted = of_child->second.find(key);
+  if (unwanted == of_child->second.end()) return false;
+  of_child->second.erase(unwanted);
+  if (of_child->second.empty()) unwanted_.erase(of_child);
+  --unwanted_count_;
+  return true;
+}
+
+void Subscriptions::move(std::vector<SessionId> sessions, std::string_view key, uint64_t to) {
+  for (const SessionId session : sessions) find_wish(session, key)->child = to;
+  forget_unwanted(to, key);
+  auto& there = held_[to].try_emplace(std::string(key)).first->second;
+  there.insert(there.end(), sessions.begin(), sessions.end());
+}
+
+void Subscriptions::lose_child(uint64_t child) {
+  if (auto lost = held_.extract(child); !lost.empty()) {
+    for (auto& [key, sessions] : lost.mapped()) move(std::move(sessions), key, kNoChild);
+  }
+  if (const auto lost = unwanted_.extract(child); !lost.empty()) {
+    unwanted_count_ -= lost.mapped().size();
+  }
+}
+
+const std::vector<SessionId>* Subscriptions::find(uint64_t child, std::string_view key) const {
+  const auto of_child = held_.find(child);
+  if (of_child == held_.end()) return nullptr;
+  const auto held = of_child->second.find(key);
+  return held == of_child->second.end() ? nullptr : &held->second;
+}
+
+bool Subscriptions::is_wanted(std::string_view key) const {
+  return asked_.contains(key) ||
+         std::any_of(held_.begin(), held_.end(),
+                     [key](const auto& of_child) { return of_child.second.contains(key); });
+}
+
+// --- What children are to be asked ----------------------------------------------------------
+
+std::optional<std::string> Subscriptions::take_unwanted(uint64_t child) {
+  const auto of_child = unwanted_.find(child);
+  if (of_child == unwanted_.end()) return std::nullopt;
+  const auto free = std::find_if(of_child->second.begin(), of_child->second.end(),
+                                 [this](const std::string& key) { return !asked_.contains(key); });
+  if (free == of_child->second.end()) return std::nullopt;
+  std::string key = *free;
+  forget_unwanted(child, key);
+  return key;
+}
+
+bool Subscriptions::take_unwanted(uint64_t child, std::string_view key) {
+  return !asked_.contains(key) && forget_unwanted(child, key);
+}
+
+std::optional<std::string> Subscriptions::adopt(uint64_t child) {
+  while (has_any(kNoChild)) {
+    auto& homeless = held_.find(kNoChild)->second;
+    auto first = homeless.extract(homeless.begin());
+    if (homeless.empty()) held_.erase(kNoChild);
+    const bool is_held = find(child, first.key()) != nullptr;
+    move(std::move(first.mapped()), first.key(), child);
+    if (!is_held) return std::move(first.key());
+  }
+  return std::nullopt;
+}
+
+}  // namespace stdgate

@@ -1,0 +1,115 @@
+// Subscriptions: what sessions that share children have subscribed to, and which child tells them.
+//
+// Job: know who is to hear of what, at which child nobody needs a subscription any more, and which
+// subscriptions have lost their child. Bookkeeping alone: whoever owns it does the talking. What is
+// subscribed to is a key, an opaque text; a child is known by its number.
+// A child holds a key for all sessions that subscribed through it, so it is asked to end that only
+// when the last of them is gone, and not while anybody's request for the same key is under way: the
+// child could see the two in either order.
+// Owner: the session router. Limits: kMostPerSession keys of a session, kMost in all, kLongestKey
+// bytes each; and as many that are to be ended.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gateway/session/session_sink.h"
+
+namespace stdgate {
+
+class Subscriptions {
+ public:
+  static constexpr size_t kMostPerSession = 256;
+  static constexpr size_t kMost = 8192;
+  static constexpr size_t kLongestKey = 2048;
+
+  // What a session's request to subscribe comes to.
+  enum class Request : uint8_t {
+    ask,   // a child is to be asked; finish() is to follow, whatever happens
+    held,  // the session has it already
+    too_long,
+    too_many_of_session,
+    too_many,
+  };
+  Request request(SessionId session, std::string_view key);
+
+  enum class Answer : uint8_t {
+    granted,
+    refused,
+    unknown,  // the child may have subscribed or not
+  };
+  // `child`: that was asked; 0: none that still runs.
+  void finish(SessionId session, std::string_view key, uint64_t child, Answer answer);
+
+  struct Withdrawal {
+    bool known = false;  // the session had subscribed, or had asked to
+    uint64_t child = 0;  // not 0: it holds the key for nobody now; see take_unwanted()
+  };
+  Withdrawal withdraw(SessionId session, std::string_view key);
+  void close(SessionId session);
+
+  // The child has gone; its sessions wait for another one.
+  void lose_child(uint64_t child);
+
+  // Null: nobody has subscribed to this key through this child.
+  [[nodiscard]] const std::vector<SessionId>* find(uint64_t child, std::string_view key) const;
+  // Whether the child holds a key for anybody.
+  [[nodiscard]] bool has_any(uint64_t child) const { return held_.contains(child); }
+  // Or did, and has not been asked to end it.
+  [[nodiscard]] bool has_or_had_any(uint64_t child) const {
+    return has_any(child) || unwanted_.contains(child);
+  }
+
+  // Whether any session has subscribed to the key or has asked to: then no child is to end it.
+  [[nodiscard]] bool is_wanted(std::string_view key) const;
+
+  // Whether nothing is to be asked of any child.
+  [[nodiscard]] bool settled() const { return unwanted_.empty() && !has_any(kNoChild); }
+  // A key that the child is to be asked to end; the caller does so. Nothing: there is none now.
+  std::optional<std::string> take_unwanted(uint64_t child);
+  // The same for a certain key. False: it is not to be ended, or not now.
+  bool take_unwanted(uint64_t child, std::string_view key);
+  // A key that has lost its child and from now on belongs to this one, which the caller asks for
+  // it. Nothing: there is none.
+  std::optional<std::string> adopt(uint64_t child);
+
+ private:
+  static constexpr uint64_t kNoChild = 0;
+
+  struct SessionLess {
+    bool operator()(SessionId a, SessionId b) const {
+      return a.index != b.index ? a.index < b.index : a.generation < b.generation;
+    }
+  };
+  struct Wish {
+    size_t asked = 0;               // requests under way
+    bool wanted = true;             // false: withdrawn while they were under way
+    std::optional<uint64_t> child;  // holds it; kNoChild: the one that did has gone
+  };
+  using Wishes = std::map<std::string, Wish, std::less<>>;
+
+  Wish* find_wish(SessionId session, std::string_view key);
+  // Whether nobody is left for whom the child holds it.
+  bool leave(SessionId session, std::string_view key, uint64_t child);
+  void let_go(uint64_t child, std::string_view key);
+  bool forget_unwanted(uint64_t child, std::string_view key);
+  void move(std::vector<SessionId> sessions, std::string_view key, uint64_t to);
+  void drop_if_over(SessionId session, std::string_view key);
+
+  // A wish is at a child if and only if its session is in `held_` there.
+  std::map<SessionId, Wishes, SessionLess> wishes_;
+  size_t wish_count_ = 0;
+  // By child, then by key; neither level has an entry for nothing.
+  std::map<uint64_t, std::map<std::string, std::vector<SessionId>, std::less<>>> held_;
+  std::map<uint64_t, std::set<std::string, std::less<>>> unwanted_;  // none of them is in `held_`
+  size_t unwanted_count_ = 0;
+  std::map<std::string, size_t, std::less<>> asked_;  // requests under way, of all sessions
+};
+
+}  // namespace stdgate

@@ -1,0 +1,24 @@
+#include "gateway/session_id.h"
+
+#include <sys/random.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+
+namespace stdgate {
+
+std::string random_session_id() {
+  std::array<uint8_t, 16> bytes{};
+  // Once the kernel's pool is filled, which is before any service starts, this cannot fail.
+  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) std::abort();
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const uint8_t byte : bytes) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
+}
+
+}  // namespace stdgate

@@ -1,0 +1,170 @@
+// Fuzz target: the message reader takes from a client's bytes what wslay takes, refuses what wslay
+// refuses, with the same close code, and does so however the bytes are cut.
+//
+// The first byte of the input chooses the limit, the second how the bytes are cut.
+
+#include <wslay/wslay.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "tests/fuzz/fuzz_target.h"
+#include "transports/websocket/message_reader.h"
+
+namespace stdgate::test {
+namespace {
+
+constexpr size_t kLongestControlFrame = kLongestFrameHeader + kControlPayloadLimit;
+
+using Lines = std::vector<std::string>;
+
+std::string failed(int code) { return "failed " + std::to_string(code); }
+
+class Transcript final : public MessageSink {
+ public:
+  bool on_message(std::span<char> text) override {
+    lines.push_back("message " + std::string(text.data(), text.size()));
+    std::fill(text.begin(), text.end(), '\n');  // must not show anywhere else
+    return true;
+  }
+  bool on_ping(std::string_view payload) override {
+    lines.push_back("ping " + std::string(payload));
+    return true;
+  }
+  void on_close(CloseCode code, std::string_view reason) override {
+    const bool has_code = code != CloseCode::no_status;
+    lines.push_back("close " + std::to_string(has_code ? static_cast<int>(code) : 0) + " " +
+                    std::string(reason));
+  }
+  Lines lines;
+};
+
+Lines read(std::string bytes, size_t limit, size_t piece) {
+  StoragePool storages;
+  MessageReader reader(storages, limit);
+  Transcript transcript;
+  for (size_t at = 0; at < bytes.size(); at += piece) {
+    const size_t size = std::min(piece, bytes.size() - at);
+    const auto taken = reader.feed({bytes.data() + at, size}, transcript);
+    if (!taken) transcript.lines.push_back(failed(static_cast<int>(taken.error().code)));
+    if (!taken || *taken < size) break;
+    require(reader.held() <= limit + kControlPayloadLimit, "the limit", bytes);
+  }
+  return transcript.lines;
+}
+
+// wslay as the server of the same client.
+class Oracle {
+ public:
+  Oracle(std::string_view bytes, size_t limit) : bytes_(bytes) {
+    wslay_event_callbacks callbacks{};
+    callbacks.recv_callback = &Oracle::receive;
+    callbacks.on_frame_recv_start_callback = &Oracle::on_frame;
+    callbacks.on_msg_recv_callback = &Oracle::on_message;
+    wslay_event_context_server_init(&context_, &callbacks, this);
+    wslay_event_config_set_max_recv_msg_length(context_, limit);
+    const bool broken = wslay_event_recv(context_) != 0;
+    if (ended_ || wslay_event_get_read_enabled(context_) != 0) return;
+    lines.push_back(failed(broken ? WSLAY_CODE_PROTOCOL_ERROR : close_code()));
+  }
+  ~Oracle() { wslay_event_context_free(context_); }
+  Oracle(const Oracle&) = delete;
+  Oracle& operator=(const Oracle&) = delete;
+
+  Lines lines;
+
+ private:
+  static ssize_t receive(wslay_event_context_ptr context, uint8_t* buffer, size_t size,
+                         int /*flags*/, void* self) {
+    std::string_view& bytes = static_cast<Oracle*>(self)->bytes_;
+    const size_t count = std::min(size, bytes.size());
+    if (count == 0) {
+      wslay_event_set_error(context, WSLAY_ERR_WOULDBLOCK);
+      return -1;
+    }
+    std::memcpy(buffer, bytes.data(), count);
+    bytes.remove_prefix(count);
+    return static_cast<ssize_t>(count);
+  }
+
+  // wslay takes binary messages; the reader does not.
+  static void on_frame(wslay_event_context_ptr /*context*/,
+                       const wslay_event_on_frame_recv_start_arg* frame, void* self) {
+    auto& oracle = *static_cast<Oracle*>(self);
+    if (frame->opcode != WSLAY_BINARY_FRAME || oracle.ended_) return;
+    oracle.end(failed(static_cast<int>(CloseCode::unsupported_data)));
+  }
+
+  static void on_message(wslay_event_context_ptr /*context*/,
+                         const wslay_event_on_msg_recv_arg* message, void* self) {
+    auto& oracle = *static_cast<Oracle*>(self);
+    if (oracle.ended_) return;
+    const std::string text(reinterpret_cast<const char*>(message->msg), message->msg_length);
+    if (message->opcode == WSLAY_TEXT_FRAME) oracle.lines.push_back("message " + text);
+    if (message->opcode == WSLAY_PING) oracle.lines.push_back("ping " + text);
+    if (message->opcode != WSLAY_CONNECTION_CLOSE) return;
+    // wslay takes half a close code.
+    if (text.size() == 1) return oracle.end(failed(static_cast<int>(CloseCode::protocol_error)));
+    const std::string reason = text.size() > 2 ? text.substr(2) : "";
+    oracle.end("close " + std::to_string(message->status_code) + " " + reason);
+  }
+
+  void end(std::string line) {
+    lines.push_back(std::move(line));
+    ended_ = true;
+  }
+
+  // Of the close frame that it has queued by itself.
+  int close_code() {
+    wslay_event_callbacks callbacks{};
+    callbacks.send_callback = [](wslay_event_context_ptr, const uint8_t*, size_t size,
+                                 int /*flags*/, void*) { return static_cast<ssize_t>(size); };
+    wslay_event_config_set_callbacks(context_, &callbacks);
+    wslay_event_send(context_);
+    return wslay_event_get_status_code_sent(context_);
+  }
+
+  std::string_view bytes_;
+  wslay_event_context_ptr context_ = nullptr;
+  bool ended_ = false;
+};
+
+// In the last line only: a binary frame with a wrong length too, which wslay sees first; and codes
+// that were registered after wslay was written.
+bool differ_rightly(const Lines& ours, const Lines& theirs) {
+  if (ours.empty() || ours.size() != theirs.size() ||
+      !std::equal(ours.begin(), ours.end() - 1, theirs.begin()) ||
+      !theirs.back().starts_with("failed")) {
+    return false;
+  }
+  const std::string_view last = ours.back();
+  return last == failed(static_cast<int>(CloseCode::unsupported_data)) ||
+         last.starts_with("close 1012") || last.starts_with("close 1013") ||
+         last.starts_with("close 1014");
+}
+
+void check(std::string_view input) {
+  if (input.size() < 2) return;
+  // wslay's limit is one of control frames too.
+  const size_t limit = static_cast<uint8_t>(input[0]) * 4 + kControlPayloadLimit;
+  // Nothing ends within a header, which the reader judges by its beginning and wslay by the whole,
+  // or within a control frame, with which it is the other way round.
+  const std::string bytes = std::string(input.substr(2)) + std::string(kLongestControlFrame, '\0');
+  const Lines whole = read(bytes, limit, bytes.size() + 1);
+  const Lines theirs = Oracle(bytes, limit).lines;
+  require(whole == theirs || differ_rightly(whole, theirs), "the same as wslay", input);
+  const size_t piece = static_cast<uint8_t>(input[1]) % 61 + 2;
+  for (const size_t size : {size_t{1}, piece}) {
+    require(read(bytes, limit, size) == whole, "the same however cut", input);
+  }
+}
+
+}  // namespace
+}  // namespace stdgate::test
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  stdgate::test::check({reinterpret_cast<const char*>(data), size});
+  return 0;
+}

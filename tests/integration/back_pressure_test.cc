@@ -1,0 +1,248 @@
+// Clients and children that do not read: the gateway's memory stays bounded, nothing is lost that
+// may not be, and nobody else notices.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <future>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/integration/harness/setups.h"
+#include "tests/integration/harness/websocket_client.h"
+
+namespace stdgate::harness {
+namespace {
+
+using testing::AnyOf;
+
+constexpr size_t kMiB = 1 << 20;
+constexpr size_t kOutbox = kMiB;  // limits.outbox
+constexpr const char* kRoot = "limits: { outbox: 1MiB, message: 1MiB }\nlog: { level: error }";
+constexpr const char* kSharedChild = "isolation: shared, pool: { min: 1, max: 1 }";
+// What the gateway may need besides: a message of each client, buffers that are kept for reuse.
+constexpr size_t kSpare = 8 * kMiB;
+constexpr int kTooSlow = 1013;
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kMemoryIsKept = true;
+#else
+constexpr bool kMemoryIsKept = false;
+#endif
+
+// Not smaller than a segment of the loopback: reading would take for ever afterwards.
+WebSocketClient slow_reader(const GatewayProcess& gateway) {
+  return WebSocketClient(gateway.url(), {.receive_buffer = 128 << 10, .deadline = Millis(30'000)});
+}
+
+// Prints what the gateway's memory did since the constructor, and fails when that was too much.
+class MemoryWatch {
+ public:
+  explicit MemoryWatch(const GatewayProcess& gateway)
+      : pid_(gateway.pid()), before_(resident_bytes(pid_)) {}
+  void expect_growth_below(size_t limit) const {
+    const size_t peak = peak_resident_bytes(pid_);
+    std::printf("resident: %.1f MiB before, %.1f MiB at its peak\n", mebibytes(before_),
+                mebibytes(peak));
+    ASSERT_GT(before_, 0U);
+    // The address sanitizer keeps what is freed: there the figures are only printed.
+    if (!kMemoryIsKept) EXPECT_LT(peak, before_ + limit);
+  }
+
+ private:
+  static double mebibytes(size_t bytes) { return static_cast<double>(bytes) / kMiB; }
+  const pid_t pid_;
+  const size_t before_;
+};
+
+// The value, once it does not change any more for a while. Too early an answer makes what is
+// expected of it weaker, and never wrong.
+double settled(const std::function<double()>& value) {
+  double last = -1;
+  for (double now = value(); now != last; now = value()) {
+    last = now;
+    std::this_thread::sleep_for(Millis(300));
+  }
+  return last;
+}
+
+double bytes_in(const GatewayProcess& gateway) {
+  return gateway.metrics().sum("stdgate_bytes_total",
+                               {{"transport", "websocket"}, {"direction", "in"}});
+}
+
+double outboxes_full(const GatewayProcess& gateway) {
+  return gateway.metrics().sum("stdgate_messages_dropped_total", {{"reason", "outbox_full"}});
+}
+
+double websockets(const GatewayProcess& gateway) {
+  return gateway.metrics().sum("stdgate_connections", {{"transport", "websocket"}});
+}
+
+int64_t number_of(const std::string& push) {
+  return static_cast<int64_t>(JsonValue(push).number("/params/n"));
+}
+
+// --- Clients that do not read --------------------------------------------------------------------
+
+TEST(SlowReader, ThatAsksALotIsClosedAndOthersGoOn) {
+  GatewayProcess gateway(serve_one(puppet(), kSharedChild, kRoot));
+  constexpr size_t kOthers = 4;
+  std::array<std::atomic<size_t>, kOthers> answered = {};
+  std::atomic<bool> done = false;
+  auto others = std::async(std::launch::async, [&] {
+    in_parallel(kOthers, [&](size_t i) {
+      WebSocketClient client(gateway.url());
+      const std::string expected = result("1", '"' + std::string(1000, 'x') + '"');
+      for (; !done; ++answered[i]) {
+        ASSERT_EQ(client.call("blob", R"({"size":1000})"), expected);
+      }
+    });
+  });
+  const auto await_progress = [&](const char* when) {
+    for (auto& count : answered) {
+      const size_t before = count;
+      eventually(when, [&] { return count > before + 20; });
+    }
+  };
+  await_progress("the others are served");
+  const MemoryWatch memory(gateway);
+  WebSocketClient slow = slow_reader(gateway);
+  for (int i = 0; i < 600; ++i) slow.send(request("blob", R"({"size":100000})"));
+  await_progress("they are while the slow one does not read");
+  EXPECT_TRUE(eventually("it is given up", [&] { return outboxes_full(gateway) >= 1; }));
+  EXPECT_TRUE(eventually("it is gone", [&] { return websockets(gateway) == kOthers; }));
+  await_progress("the others go on");
+  done = true;
+  others.get();
+  EXPECT_THAT(slow.read_closing().code, AnyOf(kTooSlow, Closing::kCutOff));
+  EXPECT_LT(slow.messages(), 600U);
+  memory.expect_growth_below(kOutbox + kSpare);
+}
+
+TEST(SlowReader, ThatIsPushedToIsClosedAndOthersGetAll) {
+  GatewayProcess gateway(serve_one(puppet(), kSharedChild, kRoot));
+  constexpr size_t kOthers = 3;
+  WebSocketClient slow = slow_reader(gateway);
+  std::vector<WebSocketClient> others;
+  for (size_t i = 0; i < kOthers; ++i) others.emplace_back(gateway.url());
+  for (WebSocketClient& client : others) client.call("cwd");
+  const MemoryWatch memory(gateway);
+  // Less than the outbox in each round, as these are to keep up whatever else the machine does.
+  for (int round = 0; round < 60; ++round) {
+    others[0].send(request("push", R"({"count":25,"size":20000})"));
+    for (WebSocketClient& client : others) {
+      for (int n = 0; n < 25; ++n) ASSERT_EQ(number_of(client.message()), n);
+    }
+    ASSERT_EQ(others[0].message(), result("1", "25"));
+  }
+  EXPECT_EQ(outboxes_full(gateway), 1);
+  EXPECT_TRUE(eventually("it is gone", [&] { return websockets(gateway) == kOthers; }));
+  EXPECT_THAT(slow.read_closing().code, AnyOf(kTooSlow, Closing::kCutOff));
+  EXPECT_LT(slow.messages(), 60U * 25);
+  memory.expect_growth_below((kOthers + 1) * kOutbox + kSpare);
+}
+
+TEST(SlowReader, ThatReadsInTimeIsToldWhyItIsClosed) {
+  GatewayProcess gateway(serve_one(puppet(), kSharedChild, kRoot));
+  WebSocketClient slow = slow_reader(gateway);
+  for (int i = 0; i < 200; ++i) slow.send(request("blob", R"({"size":200000})"));
+  EXPECT_TRUE(eventually("it is given up", [&] { return outboxes_full(gateway) == 1; }));
+  const Closing closing = slow.read_closing();
+  EXPECT_EQ(closing.code, kTooSlow);
+  EXPECT_EQ(closing.reason, "the client reads too slowly");
+}
+
+TEST(SlowReader, HoldsUpItsOwnChildAndNothingIsLost) {
+  GatewayProcess gateway(serve_one(puppet(), "isolation: session", kRoot));
+  constexpr int kPushes = 1000;
+  constexpr double kAll = 64.0 * kMiB;
+  WebSocketClient other(gateway.url());
+  WebSocketClient slow = slow_reader(gateway);
+  const auto child = static_cast<pid_t>(JsonValue(slow.call("pid")).number("/result"));
+  EXPECT_EQ(other.call("blob", R"({"size":1})"), result("1", "\"x\""));
+  const MemoryWatch memory(gateway);
+  slow.send(request("push", R"({"count":1000,"size":67109})"));
+  const double written = settled([&] { return static_cast<double>(bytes_written_by(child)); });
+  std::printf("the child was held after %.1f MiB\n", written / kMiB);
+  EXPECT_LT(written, kAll * 3 / 4) << "what lies in sockets and pipes has its limit";
+  EXPECT_EQ(other.call("blob", R"({"size":1})"), result("1", "\"x\""));
+  for (int n = 0; n < kPushes; ++n) ASSERT_EQ(number_of(slow.message()), n);
+  EXPECT_EQ(slow.message(), result("1", "1000"));
+  EXPECT_GT(bytes_written_by(child), kAll);
+  EXPECT_EQ(outboxes_full(gateway), 0);
+  memory.expect_growth_below(kSpare);
+}
+
+// --- Children that do not read -------------------------------------------------------------------
+
+TEST(SlowChild, HoldsUpItsClientOnlyAndNothingIsLost) {
+  GatewayProcess gateway(
+      serve_one(puppet(), "isolation: session, pool: { queue_bytes: 2MiB }", kRoot));
+  constexpr int kCalls = 2000;
+  WebSocketClient other(gateway.url());
+  EXPECT_EQ(other.call("blob", R"({"size":1})"), result("1", "\"x\""));
+  WebSocketClient client(gateway.url(), {.deadline = Millis(30'000)});
+  const auto child = static_cast<pid_t>(JsonValue(client.call("pid")).number("/result"));
+  EXPECT_EQ(client.call("doze"), result("1", "true"));
+  const MemoryWatch memory(gateway);
+  const std::string params = R"({"size":1,"fill":")" + std::string(16'000, 'x') + "\"}";
+  std::atomic<int> sent = 0;
+  auto sender = std::async(std::launch::async, [&] {
+    for (; sent < kCalls; ++sent) client.send(request("blob", params, std::to_string(sent)));
+  });
+  EXPECT_TRUE(eventually("its messages wait", [&] {
+    return state_of(gateway).number("/backends/0/queued_bytes") >= kMiB;
+  }));
+  const double taken = settled([&] { return bytes_in(gateway); });
+  std::printf("the client was held after %.1f MiB\n", taken / kMiB);
+  EXPECT_LT(taken, 8.0 * kMiB);
+  EXPECT_LT(sent, kCalls);
+  EXPECT_EQ(other.call("blob", R"({"size":1})"), result("1", "\"x\""));
+  kill(child, SIGUSR1);
+  for (int i = 0; i < kCalls; ++i) {
+    ASSERT_EQ(client.message(), result(std::to_string(i), "\"x\""));
+  }
+  sender.get();
+  memory.expect_growth_below(2 * kSpare);
+}
+
+TEST(SlowChild, HoldsUpThoseWhoFeedItAndNothingIsLost) {
+  GatewayProcess gateway(serve(
+      {backend("main", puppet(),
+               "default: true, isolation: shared, pool: { min: 1, max: 1, queue_bytes: 2MiB }"),
+       backend("other", puppet(), kSharedChild)},
+      kRoot));
+  constexpr int kCalls = 1000;
+  WebSocketClient other(gateway.url(), {.path = "/other/ws"});
+  std::vector<WebSocketClient> clients;
+  for (int i = 0; i < 2; ++i) {
+    clients.emplace_back(gateway.url(), WebSocketClient::Options{.deadline = Millis(30'000)});
+  }
+  const auto child = static_cast<pid_t>(JsonValue(clients[0].call("pid")).number("/result"));
+  EXPECT_EQ(clients[0].call("doze"), result("1", "true"));
+  const std::string params = R"({"size":1,"fill":")" + std::string(16'000, 'x') + "\"}";
+  std::vector<std::future<void>> senders;
+  for (WebSocketClient& client : clients) {
+    senders.push_back(std::async(std::launch::async, [&] {
+      for (int i = 0; i < kCalls; ++i) client.send(request("blob", params, std::to_string(i)));
+    }));
+  }
+  EXPECT_TRUE(eventually("their messages wait", [&] {
+    return state_of(gateway).number("/backends/0/queued_bytes") >= kMiB;
+  }));
+  EXPECT_EQ(other.call("blob", R"({"size":1})"), result("1", "\"x\""));
+  kill(child, SIGUSR1);
+  for (WebSocketClient& client : clients) {
+    for (int i = 0; i < kCalls; ++i) {
+      ASSERT_EQ(client.message(), result(std::to_string(i), "\"x\""));
+    }
+  }
+  for (std::future<void>& sender : senders) sender.get();
+}
+
+}  // namespace
+}  // namespace stdgate::harness

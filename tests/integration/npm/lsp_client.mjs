@@ -1,0 +1,130 @@
+// An editor, as far as a language server can tell: vscode-ws-jsonrpc over a WebSocket, a folder of
+// its own, and a memory of what the server told and asked.
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import {
+  ApplyWorkspaceEditRequest, ConfigurationRequest, DidOpenTextDocumentNotification,
+  ExitNotification, InitializeRequest, InitializedNotification, PublishDiagnosticsNotification,
+  RegistrationRequest, ShutdownRequest, TextDocument, WorkDoneProgressCreateRequest,
+} from 'vscode-languageserver-protocol';
+import { createWebSocketConnection, toSocket } from 'vscode-ws-jsonrpc';
+import WebSocket from 'ws';
+
+import { eventually } from './stdgate_process.mjs';
+
+const capabilities = {
+  workspace: { applyEdit: true, configuration: true, workspaceFolders: true },
+  window: { workDoneProgress: true },
+  textDocument: {
+    publishDiagnostics: { versionSupport: true },
+    hover: { contentFormat: ['plaintext'] },
+    codeAction: { codeActionLiteralSupport: { codeActionKind: { valueSet: ['refactor'] } } },
+  },
+};
+
+// The text after the edits of one document.
+export function edited(uri, text, workspaceEdit) {
+  return TextDocument.applyEdits(TextDocument.create(uri, '', 1, text), workspaceEdit.changes[uri]);
+}
+
+export class LspClient {
+  // Connects; the server has not been greeted yet. `folder` is where the client's own is made.
+  static async connect(url, folder) {
+    const client = new LspClient();
+    client.folder = mkdtempSync(join(folder, 'workspace-'));
+    client.socket = new WebSocket(url);
+    await new Promise((resolve, reject) => {
+      client.socket.once('open', resolve);
+      client.socket.once('error', reject);
+    });
+    client.closed = new Promise((resolve) => {
+      client.socket.once('close', (code, reason) => resolve({ code, reason: String(reason) }));
+    });
+    client.connection = createWebSocketConnection(toSocket(client.socket), {
+      error: (text) => client.errors.push(text),
+      warn() {}, info() {}, log() {},
+    });
+    client.connection.onError(([error]) => client.errors.push(error));
+    client.#listen();
+    return client;
+  }
+
+  errors = []; // what vscode-jsonrpc complained of
+  diagnostics = new Map(); // by uri, the last ones
+  edits = []; // that were asked for
+  tokens = []; // that the server announced
+  progress = []; // { token, value }
+  editAnswer = { applied: true };
+
+  #listen() {
+    const { connection } = this;
+    connection.onNotification(PublishDiagnosticsNotification.type, ({ uri, diagnostics }) => {
+      this.diagnostics.set(uri, diagnostics);
+    });
+    connection.onUnhandledProgress((progress) => this.progress.push(progress));
+    connection.onNotification(() => {}); // logs and the like
+    connection.onRequest(ApplyWorkspaceEditRequest.type, ({ edit }) => {
+      this.edits.push(edit);
+      return this.editAnswer;
+    });
+    connection.onRequest(ConfigurationRequest.type, ({ items }) =>
+      items.map(({ section }) => ({ asked: section })));
+    connection.onRequest(RegistrationRequest.type, () => {});
+    connection.onRequest(WorkDoneProgressCreateRequest.type, ({ token }) => {
+      this.tokens.push(token);
+    });
+    connection.listen();
+  }
+
+  // `rest`: params, and a token that may cancel the request.
+  send(type, ...rest) {
+    return this.connection.sendRequest(type, ...rest);
+  }
+
+  async initialize(processId = process.pid) {
+    const uri = pathToFileURL(this.folder).href;
+    const answer = await this.send(InitializeRequest.type, {
+      processId, rootUri: uri, workspaceFolders: [{ uri, name: 'test' }], capabilities,
+    });
+    await this.connection.sendNotification(InitializedNotification.type, {});
+    return answer;
+  }
+
+  // Makes a file without opening it; answers its uri.
+  write(name, text) {
+    const path = join(this.folder, name);
+    writeFileSync(path, text);
+    return pathToFileURL(path).href;
+  }
+
+  async open(name, languageId, text) {
+    const uri = this.write(name, text);
+    await this.connection.sendNotification(DidOpenTextDocumentNotification.type, {
+      textDocument: { uri, languageId, version: 1, text },
+    });
+    return uri;
+  }
+
+  // The messages of the diagnostics of a document, as soon as there are any.
+  async complaints(uri) {
+    const list = await eventually(
+      () => this.diagnostics.get(uri)?.length && this.diagnostics.get(uri),
+      `diagnostics of ${uri}`);
+    return list.map(({ message }) => message);
+  }
+
+  // Ends the server as the protocol wants it; answers how the gateway then closed the connection.
+  async shutdown() {
+    const answer = await this.send(ShutdownRequest.type);
+    if (answer !== null) throw new Error(`shutdown: ${JSON.stringify(answer)}`);
+    await this.connection.sendNotification(ExitNotification.type);
+    return this.closed;
+  }
+
+  // Is gone without a word.
+  vanish() {
+    this.socket.terminate();
+    return this.closed;
+  }
+}

@@ -1,0 +1,122 @@
+// Clients of npm's MCP SDKs, the one of the years before 2026 and its successor, under one face: what a
+// test asks of the one it asks of the other. Each remembers whatever has come over its transport.
+import * as successor from '@modelcontextprotocol/client';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { WebSocketClientTransport } from '@modelcontextprotocol/sdk/client/websocket.js';
+import {
+  CreateMessageRequestSchema, ElicitRequestSchema, ListRootsRequestSchema,
+} from '@modelcontextprotocol/sdk/types.js';
+import WebSocket from 'ws';
+
+import { eventually } from './stdgate_process.mjs';
+
+// The SDK takes a browser's, which hands out one message at a time; were a call's answer there
+// together with the last progress, the SDK would forget that.
+globalThis.WebSocket = class extends WebSocket {
+  constructor(url, protocols) {
+    super(url, protocols, { allowSynchronousEvents: false });
+  }
+};
+
+const schemas = {
+  'sampling/createMessage': CreateMessageRequestSchema,
+  'elicitation/create': ElicitRequestSchema,
+  'roots/list': ListRootsRequestSchema,
+};
+
+const reconnectionOptions = {
+  initialReconnectionDelay: 100, maxReconnectionDelay: 1000, reconnectionDelayGrowFactor: 2, maxRetries: 5,
+};
+
+// How to open a transport to the gateway at `url`.
+export const transports = {
+  'sdk 1 at /mcp': (url) =>
+    new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { reconnectionOptions }),
+  'client 2 at /mcp': (url) =>
+    new successor.StreamableHTTPClientTransport(new URL(`${url}/mcp`), { reconnectionOptions }),
+  'sdk 1 at /sse': (url) => new SSEClientTransport(new URL(`${url}/sse`)),
+  'sdk 1 at /ws': (url) => new WebSocketClientTransport(new URL(`${url.replace('http', 'ws')}/ws`)),
+};
+export const streamable = ['sdk 1 at /mcp', 'client 2 at /mcp'];
+
+export class Peer {
+  received = []; // each message, as it came
+  errors = []; // what it complained of, but for progress of calls that are over
+
+  // One that samples by putting its name before the prompt, fills forms with its name, has one root.
+  static async connect(transport, url, name = 'ada') {
+    const peer = new Peer(transport, name);
+    peer.transport = transports[transport](url);
+    peer.transport.onmessage = (message) => peer.received.push(message);
+    peer.client.onerror = (error) => {
+      if (!/unknown token/.test(error.message)) peer.errors.push(error);
+    };
+    await peer.client.connect(peer.transport);
+    return peer;
+  }
+
+  constructor(transport, name) {
+    this.name = name;
+    this.isOld = transport.startsWith('sdk 1');
+    const Kind = this.isOld ? Client : successor.Client;
+    this.client = new Kind({ name, version: '1' },
+      { capabilities: { sampling: {}, elicitation: {}, roots: { listChanged: true } } });
+    this.#answer('sampling/createMessage', ({ params }) => ({
+      role: 'assistant', model: name,
+      content: { type: 'text', text: `${name}: ${params.messages[0].content.text}` },
+    }));
+    this.#answer('elicitation/create', () => ({ action: 'accept', content: { name } }));
+    this.#answer('roots/list', () => ({ roots: [{ uri: `file:///${name}` }] }));
+  }
+
+  #answer(method, handler) {
+    this.client.setRequestHandler(this.isOld ? schemas[method] : method, handler);
+  }
+
+  call(name, args = {}, options = {}) {
+    const parameters = { name, arguments: args };
+    return this.isOld ? this.client.callTool(parameters, undefined, options)
+      : this.client.callTool(parameters, options);
+  }
+
+  // The text of a tool's result.
+  async text(name, args, options) {
+    const { content } = await this.call(name, args, options);
+    return content.map((part) => part.text).join('\n');
+  }
+
+  // Calls for `steps` progress notifications within so many seconds; answers those that came before the
+  // answer. As they came: of what comes together with the answer the SDKs forget whose it is.
+  async steps(duration, steps, options) {
+    const before = this.received.length;
+    await this.call('trigger-long-running-operation', { duration, steps },
+      { ...options, onprogress: () => {} });
+    const since = this.received.slice(before);
+    const answer = since.findIndex(({ result }) => /completed/.test(result?.content?.[0].text));
+    return since.slice(0, answer).map(({ params }) => params ?? {})
+      .filter(({ progressToken }) => progressToken === since[answer].id).map(({ progress }) => progress);
+  }
+
+  // Waits until the server offers a tool: some it offers once it has heard what its client can do.
+  offered(tool) {
+    return eventually(async () =>
+      (await this.client.listTools()).tools.some(({ name }) => name === tool), tool);
+  }
+
+  // The parameters of all notifications of that kind so far.
+  told(notification) {
+    return this.received.filter(({ method }) => method === `notifications/${notification}`)
+      .map(({ params }) => params ?? {});
+  }
+
+  // Waits for one more notification of that kind than `before`.
+  hears(notification, before = 0) {
+    return eventually(() => this.told(notification)[before], `${this.name}: ${notification}`);
+  }
+
+  close() {
+    return this.client.close();
+  }
+}

@@ -1,0 +1,342 @@
+// A soak: hundreds of WebSocket connections that come and go at random before one stdgate, while
+// its children are killed. No part of the test run; by hand, with STDGATE naming the binary:
+//
+//   STDGATE=$PWD/build/release/bin/stdgate node tests/integration/npm/soak.mjs [SECONDS [OPEN]]
+//
+// 600 seconds and 500 connections unless told otherwise: three in five on a backend whose children
+// are shared, the others on one where each has its own, which may have half of all. They call,
+// cancel, subscribe to notifications, ask to be asked, stop reading for a while; they leave by a
+// close frame or by none. Each second a random child is killed. A table shows the gateway's memory
+// and descriptors. At the end it fails (exit code 1) when a call was neither answered nor its
+// connection closed, an answer was wrong, a connection ended for no reason, memory or descriptors
+// of the last third of the time are above those of the first, or a process is left.
+import { readFileSync, readdirSync } from 'node:fs';
+import http from 'node:http';
+import WebSocket from 'ws';
+
+import { Stdgate, eventually, program } from './stdgate_process.mjs';
+
+const seconds = Number(process.argv[2] ?? 600);
+const connections = Number(process.argv[3] ?? 500);
+const owners = Math.floor((connections * 2) / 5);
+const overdue = 45_000; // milliseconds: more than `timeout`
+const faults = [-32003, -32004, -32005];
+
+const config = `
+listen: ["127.0.0.1:0"]
+admin: "unix:@DIR@/admin"
+backends:
+  shared:
+    command: ["${program}", demo-server]
+    protocol: jsonrpc
+    timeout: 30s
+    default: true
+    pool: { min: 2, max: 4, backoff_min: 10ms, backoff_max: 1s }
+  own:
+    command: ["${program}", demo-server]
+    protocol: jsonrpc
+    isolation: session
+    timeout: 30s
+    pool: { max: ${Math.ceil(connections / 2)}, warm: 4, backoff_min: 10ms, backoff_max: 1s }
+limits: { outbox: 1MiB }
+log: { level: error }
+`;
+
+const wait = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+const upTo = (limit) => Math.floor(Math.random() * limit);
+const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+const counts = { opened: 0, refused: 0, calls: 0, answers: 0, faults: 0, cancels: 0, closed: 0 };
+Object.assign(counts, { pushes: 0, questions: 0, killed: 0 });
+const closeCodes = {};
+const failures = new Map(); // what -> how often
+let ending = false;
+
+function fail(what) {
+  failures.set(what, (failures.get(what) ?? 0) + 1);
+}
+
+// --- One connection ------------------------------------------------------------------------------
+
+class Client {
+  // Of all that are open.
+  static all = new Set();
+
+  constructor(url, ownsChild) {
+    this.url = url;
+    this.ownsChild = ownsChild;
+    this.pending = new Map(); // id -> { accepts(answer), since }
+    this.nextId = 0;
+    this.leaving = false; // what the gateway says may be cut off
+    this.slow = false;
+  }
+
+  // From the opening to the end.
+  async live() {
+    if (!(await this.#open())) return;
+    Client.all.add(this);
+    const end = Date.now() + 500 + upTo(this.ownsChild ? 20_000 : 10_000);
+    while (!ending && Date.now() < end && this.socket.readyState === WebSocket.OPEN) {
+      this.#act();
+      await wait(upTo(500));
+    }
+    if (this.slow) await wait(2000);
+    this.#leave();
+    await this.closed;
+  }
+
+  #open() {
+    this.socket = new WebSocket(this.url, { perMessageDeflate: false });
+    this.socket.on('message', (data) => this.#receive(data.toString()));
+    this.closed = new Promise((resolve) => {
+      this.socket.once('close', (code) => resolve(this.#end(code)));
+    });
+    return new Promise((resolve) => {
+      this.socket.once('open', () => {
+        counts.opened += 1;
+        resolve(true);
+      });
+      this.socket.on('unexpected-response', (request, response) => {
+        if (response.statusCode === 503 && response.headers['retry-after']) counts.refused += 1;
+        else fail(`the handshake was answered with ${response.statusCode}`);
+        request.destroy();
+        resolve(false);
+      });
+      this.socket.on('error', (error) => {
+        if (this.socket.readyState === WebSocket.CONNECTING) fail(`error: ${error.message}`);
+        resolve(false);
+      });
+    });
+  }
+
+  #leave() {
+    this.leaving = true;
+    if (this.slow) this.socket.resume();
+    if (upTo(2) === 0) this.socket.close(1000);
+    else this.socket.terminate();
+  }
+
+  #end(code) {
+    if (!Client.all.delete(this)) return; // it never was open
+    counts.closed += this.pending.size;
+    closeCodes[code] = (closeCodes[code] ?? 0) + 1;
+    const expected = this.leaving || ending || (code === 1011 && this.ownsChild) ||
+      (this.slow && [1006, 1013].includes(code));
+    if (!expected) fail(`closed with ${code}`);
+  }
+
+  // --- Calls
+
+  #act() {
+    const dice = upTo(100);
+    if (dice < 50) this.#echo(upTo(10) === 0 ? upTo(20_000) : upTo(200));
+    else if (dice < 65) this.#sleep();
+    else if (dice < 85) this.#cancel();
+    else if (dice < 90) this.#ask();
+    else if (dice < 92) this.#batch();
+    else if (dice === 99) this.#stopReading();
+    else if (this.ownsChild) this.#subscribe();
+    else if (dice < 93) this.#stream(); // each step goes to all sessions of the backend
+  }
+
+  #call(method, params, accepts) {
+    const id = upTo(2) === 0 ? this.nextId : `${this.nextId}`;
+    this.nextId += 1;
+    this.pending.set(id, { method, accepts, since: Date.now() });
+    counts.calls += 1;
+    return { jsonrpc: '2.0', id, method, params };
+  }
+
+  #send(message) {
+    this.socket.send(JSON.stringify(message));
+  }
+
+  #echoCall(size) {
+    const text = `${Math.random()} é ${'x'.repeat(size)}`;
+    return this.#call('echo', [text], ({ result }) => result?.[0] === text);
+  }
+
+  #echo(size) {
+    this.#send(this.#echoCall(size));
+  }
+
+  #batch() {
+    this.#send([this.#echoCall(10), this.#echoCall(1000), this.#echoCall(100)]);
+  }
+
+  #sleep() {
+    const ms = upTo(1000);
+    this.#send(this.#call('sleep', { ms }, ({ result }) => result?.slept_ms === ms));
+  }
+
+  #cancel() {
+    const call = this.#call('sleep', { ms: 60_000 }, ({ error }) => error?.code === -32800);
+    this.#send(call);
+    this.#send({ jsonrpc: '2.0', method: '$/cancelRequest', params: { id: call.id } });
+    counts.cancels += 1;
+  }
+
+  // A shared child has others' calls under way, and may have nobody to ask.
+  #ask() {
+    const params = { number: Math.random() };
+    const accepts = ({ result, error }) =>
+      result?.number === params.number || (!this.ownsChild && error?.code === -32601);
+    this.#send(this.#call('ask', { method: 'soak/question', params }, accepts));
+  }
+
+  #subscribe() {
+    const params = { interval_ms: 100 + upTo(1000) };
+    this.#send(this.#call('tick/subscribe', params, ({ result }) => result > 0));
+  }
+
+  #stream() {
+    const params = { count: 2, interval_ms: 10 };
+    this.#send(this.#call('stream', params, ({ result }) => result?.steps === 2));
+  }
+
+  #stopReading() {
+    this.slow = true;
+    this.socket.pause();
+    for (let i = 0; i < 60; i += 1) this.#echo(100_000);
+    setTimeout(() => this.socket.resume(), upTo(2000));
+  }
+
+  // --- What comes
+
+  #receive(text) {
+    const message = JSON.parse(text);
+    for (const each of Array.isArray(message) ? message : [message]) this.#take(each);
+  }
+
+  #take(message) {
+    if (message.method !== undefined && message.id === undefined) {
+      counts.pushes += 1;
+    } else if (message.method === 'soak/question') {
+      counts.questions += 1;
+      this.#send({ jsonrpc: '2.0', id: message.id, result: message.params });
+    } else {
+      this.#answer(message);
+    }
+  }
+
+  #answer(message) {
+    const call = this.pending.get(message.id);
+    if (!call) return fail('an answer to no call');
+    this.pending.delete(message.id);
+    counts.answers += 1;
+    if (faults.includes(message.error?.code)) counts.faults += 1;
+    else if (!call.accepts(message)) {
+      fail(`${call.method} was answered with ${JSON.stringify(message).slice(0, 200)}`);
+    }
+  }
+}
+
+// --- What is done to all, and what is seen of the gateway ----------------------------------------
+
+function killOneChild(gate) {
+  const children = gate.children();
+  if (children.length === 0) return;
+  try {
+    process.kill(children[upTo(children.length)], 'SIGKILL');
+    counts.killed += 1;
+  } catch {
+    // gone meanwhile
+  }
+}
+
+function failOverdueCalls() {
+  const limit = Date.now() - overdue;
+  for (const { pending } of Client.all) {
+    for (const [id, call] of pending) {
+      if (call.since > limit) continue;
+      fail(`${call.method} was not answered`);
+      pending.delete(id);
+    }
+  }
+}
+
+function sample(gate) {
+  const status = readFileSync(`/proc/${gate.process.pid}/status`, 'utf8');
+  return {
+    rss: Number(/VmRSS:\s+(\d+)/.exec(status)[1]) / 1024,
+    files: readdirSync(`/proc/${gate.process.pid}/fd`).length,
+    children: gate.children().length,
+  };
+}
+
+function stateOf(gate) {
+  return new Promise((resolve, reject) => {
+    http.get({ socketPath: `${gate.folder}/admin`, path: '/debug/state' }, async (response) => {
+      resolve(JSON.parse((await response.toArray()).join('')));
+    }).on('error', reject);
+  });
+}
+
+const columns = ['seconds', 'rss MiB', 'files', 'children', 'open', ...Object.keys(counts)];
+const line = (values) =>
+  values.map((value, i) => `${value}`.padStart(Math.max(columns[i].length, 6) + 2)).join('');
+
+function row(gate, elapsed) {
+  const { rss, files, children } = sample(gate);
+  const open = Client.all.size;
+  console.log(line([elapsed, rss.toFixed(1), files, children, open, ...Object.values(counts)]));
+  return { rss, files };
+}
+
+// Of the last third of the samples against the first, after the connections have come.
+function expectFlat(rows, name, tolerance) {
+  const third = Math.floor(rows.length / 3);
+  const first = mean(rows.slice(0, third).map((each) => each[name]));
+  const last = mean(rows.slice(-third).map((each) => each[name]));
+  console.log(`${name}: ${first.toFixed(1)} in the first third, ${last.toFixed(1)} in the last`);
+  if (!(last <= first * 1.2 + tolerance)) fail(`${name} has grown`);
+}
+
+// --- The soak ------------------------------------------------------------------------------------
+
+const gate = await Stdgate.serve(config);
+const begin = Date.now();
+const elapsed = () => Math.round((Date.now() - begin) / 1000);
+
+async function keepOneOpen(url, ownsChild) {
+  await wait(upTo(5000)); // not all at once
+  while (!ending) {
+    await new Client(url, ownsChild).live();
+    await wait(upTo(300));
+  }
+}
+
+const base = gate.url.replace('http', 'ws');
+const clients = Array.from({ length: connections }, (_, i) =>
+  keepOneOpen(`${base}/${i < owners ? 'own' : 'shared'}/ws`, i < owners));
+const everySecond = setInterval(() => {
+  killOneChild(gate);
+  failOverdueCalls();
+}, 1000);
+
+console.log(line(columns));
+await wait(Math.min(10_000, seconds * 200)); // until all have come
+const rows = [];
+const interval = Math.min(10_000, (seconds * 1000) / 12);
+while (elapsed() < seconds) {
+  rows.push(row(gate, elapsed()));
+  await wait(interval);
+}
+clearInterval(everySecond);
+ending = true;
+await Promise.all(clients);
+await eventually(async () => {
+  const { backends } = await stateOf(gate);
+  return backends.every(({ sessions, in_flight, queued }) => sessions + in_flight + queued === 0);
+}, 'nothing is under way').catch((error) => fail(error.message));
+row(gate, elapsed());
+if (counts.calls !== counts.answers + counts.closed) fail('calls are missing');
+expectFlat(rows, 'rss', 8);
+expectFlat(rows, 'files', 50);
+console.log('close codes:', closeCodes);
+const { code, left } = await gate.stop();
+if (code !== 0) fail(`the gateway ended with ${code}: ${gate.log.slice(-2000)}`);
+if (left.length > 0) fail(`left behind: ${JSON.stringify(left)}`);
+for (const [what, times] of failures) console.error(`FAILED ${times} times: ${what}`);
+console.log(failures.size === 0 ? 'passed' : 'failed');
+process.exit(failures.size === 0 ? 0 : 1);

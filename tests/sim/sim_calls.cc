@@ -1,0 +1,121 @@
+#include "tests/sim/sim_calls.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+
+#include "gateway/rpc/json_member.h"
+
+namespace stdgate::sim {
+
+namespace {
+
+// Few, so that callers collide all the time.
+constexpr std::array<std::string_view, 6> kIds = {
+    "1", R"("1")", "1.0", "12345678901234567890", R"("\u00e9")", "null"};
+constexpr std::array<std::string_view, 3> kTokens = {"1", R"("token")", "7"};
+
+int64_t number_in(std::string_view object, std::string_view key) {
+  const auto member = find_member(object, key);
+  return member ? std::stoll(std::string(*member)) : -1;
+}
+
+}  // namespace
+
+void SimOwners::claim(int64_t pid, uint64_t owner) {
+  if (!are_exclusive()) return;
+  const auto known = owners_.emplace(pid, owner).first;
+  EXPECT_EQ(known->second, owner) << "a child of somebody else is heard";
+}
+
+std::string cancel_text(Protocol protocol, std::string_view id) {
+  const std::string head = protocol == Protocol::mcp
+                               ? R"("notifications/cancelled","params":{"requestId":)"
+                               : R"("$/cancelRequest","params":{"id":)";
+  return R"({"jsonrpc":"2.0","method":)" + head + std::string(id) + "}}";
+}
+
+std::string SimCalls::pick_id() { return std::string(kIds[world_.pick(0, kIds.size() - 1)]); }
+
+SimCalls::Request SimCalls::new_request() {
+  Call call;
+  call.id = pick_id();
+  call.nonce = std::to_string(world_.random()());
+  std::string params = R"({"nonce":)" + call.nonce;
+  if (world_.chance(0.5)) {
+    call.progress_token = kTokens[world_.pick(0, kTokens.size() - 1)];
+    params += R"(,"_meta":{"progressToken":)" + call.progress_token + "}";
+  }
+  const std::string method = world_.chance(0.02) ? "initialize" : "echo";
+  if (method == "initialize" && protocol_ == Protocol::lsp) params += R"(,"processId":12)";
+  params += "}";
+  std::string text = world_.chance(0.5) ? R"({"jsonrpc":"2.0","id":)" + call.id + R"(,"method":")" +
+                                              method + R"(","params":)" + params + "}"
+                                        : R"({"params":)" + params + R"(,"method":")" + method +
+                                              R"(","id":)" + call.id + R"(,"jsonrpc":"2.0"})";
+  if (method == "initialize") call.nonce.clear();
+  const Tag tag = next_tag_++;
+  open_[tag] = std::move(call);
+  ++requests_;
+  return {tag, std::move(text)};
+}
+
+SimCalls::Request SimCalls::new_broken_request() {
+  const Tag tag = next_tag_++;
+  open_[tag] = Call{"5", "", ""};
+  ++requests_;
+  return {tag, R"({"jsonrpc":"1.0","id":5,"method":"wrong"})"};
+}
+
+std::string SimCalls::new_cancel() { return cancel_text(protocol_, pick_id()); }
+
+const SimCalls::Call* SimCalls::find(Tag tag) const {
+  const auto call = open_.find(tag);
+  return call == open_.end() ? nullptr : &call->second;
+}
+
+void SimCalls::check_reply(Tag tag, const Reply& reply) {
+  const std::string text =
+      std::string(reply.head) + std::string(reply.id) + std::string(reply.tail);
+  const auto call = open_.find(tag);
+  ASSERT_NE(call, open_.end()) << "a second answer, or one to another client's call: " << text;
+  const std::string head = R"({"jsonrpc":"2.0","id":)" + call->second.id + ",";
+  EXPECT_EQ(text.substr(0, head.size()), head);
+  if (!reply.fault && !call->second.nonce.empty()) {
+    const auto result = find_member(text, "result");
+    ASSERT_TRUE(result.has_value()) << text;
+    EXPECT_EQ(find_member(*result, "nonce").value_or("none"), call->second.nonce) << text;
+    check_stamp(*result);
+  }
+  open_.erase(call);
+}
+
+void SimCalls::check_cancelled(Tag tag) {
+  EXPECT_EQ(protocol_, Protocol::mcp) << "elsewhere the answer is still due";
+  EXPECT_EQ(open_.erase(tag), 1U) << "a cancelled call was in flight";
+}
+
+void SimCalls::check_stamp(std::string_view object) {
+  const int64_t from = number_in(object, "from");
+  const int64_t seq = number_in(object, "seq");
+  ASSERT_GT(seq, 0) << object;
+  EXPECT_GT(static_cast<uint64_t>(seq), heard_[from]) << "out of order, or twice: " << object;
+  heard_[from] = static_cast<uint64_t>(seq);
+  owners_.claim(from, owner_);
+}
+
+void SimCalls::check_progress(std::string_view notification) const {
+  const auto params = find_member(notification, "params");
+  ASSERT_TRUE(params.has_value());
+  const auto token = find_member(*params, "progressToken").value_or("none");
+  const auto nonce = find_member(*params, "nonce").value_or("none");
+  EXPECT_TRUE(std::any_of(open_.begin(), open_.end(),
+                          [&](const auto& entry) {
+                            return entry.second.progress_token == token &&
+                                   entry.second.nonce == nonce;
+                          }))
+      << "progress of another call: " << notification;
+}
+
+}  // namespace stdgate::sim

@@ -1,0 +1,87 @@
+// SimCalls: the requests of one caller, and what it has to get for them; SimOwners: which child may
+// be heard by whom.
+//
+// Children stamp what they write: "from" is their pid, "seq" its place in their output. Whoever
+// hears them checks the stamps. Owner: a SimClient or a SimSession.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "gateway/config/config.h"
+#include "gateway/session/reply_sink.h"
+#include "tests/sim/sim_world.h"
+
+namespace stdgate::sim {
+
+// In a history where sessions have children of their own, a child is heard by one session only, or
+// by those without a session.
+class SimOwners {
+ public:
+  static constexpr uint64_t kNoSession = 0;
+  explicit SimOwners(Isolation isolation) : isolation_(isolation) {}
+
+  [[nodiscard]] bool are_exclusive() const { return isolation_ == Isolation::session; }
+  // `owner` has heard the child.
+  void claim(int64_t pid, uint64_t owner);
+  uint64_t next() { return next_++; }
+
+ private:
+  const Isolation isolation_;
+  std::map<int64_t, uint64_t> owners_;
+  uint64_t next_ = kNoSession + 1;
+};
+
+class SimCalls {
+ public:
+  struct Call {
+    std::string id;
+    std::string nonce;  // empty: the answer is not the child's own
+    std::string progress_token;
+  };
+  struct Request {
+    Tag tag = 0;
+    std::string text;
+  };
+
+  SimCalls(SimWorld& world, SimOwners& owners, Protocol protocol, uint64_t owner)
+      : world_(world), owners_(owners), protocol_(protocol), owner_(owner) {}
+
+  Request new_request();
+  Request new_broken_request();
+  // Of a call that may or may not be under way, in the protocol's way.
+  std::string new_cancel();
+
+  void check_reply(Tag tag, const Reply& reply);
+  void check_cancelled(Tag tag);
+  // The value holds a child's stamp, which is to be newer than those before.
+  void check_stamp(std::string_view object);
+  // A progress that belongs to an open call.
+  void check_progress(std::string_view notification) const;
+
+  // Nothing of what is under way is answered any more.
+  void forget_all() { open_.clear(); }
+  [[nodiscard]] const Call* find(Tag tag) const;
+  [[nodiscard]] size_t open() const { return open_.size(); }
+  [[nodiscard]] uint64_t requests() const { return requests_; }
+
+ private:
+  std::string pick_id();
+
+  SimWorld& world_;
+  SimOwners& owners_;
+  const Protocol protocol_;
+  const uint64_t owner_;
+  std::map<Tag, Call> open_;
+  std::map<int64_t, uint64_t> heard_;  // by child: the last stamp
+  Tag next_tag_ = 1;
+  uint64_t requests_ = 0;
+};
+
+// The protocol's notification that takes a request back.
+std::string cancel_text(Protocol protocol, std::string_view id);
+
+}  // namespace stdgate::sim

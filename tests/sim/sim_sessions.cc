@@ -1,0 +1,203 @@
+#include "tests/sim/sim_sessions.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "gateway/rpc/json_member.h"
+
+namespace stdgate::sim {
+
+SimSession::SimSession(SimWorld& world, Origins& origins, SimOwners& owners, Backend& backend,
+                       Protocol protocol)
+    : world_(world),
+      origins_(origins),
+      owners_(owners),
+      backend_(backend),
+      protocol_(protocol),
+      sent_(backend.envelope_limits()),
+      told_(EnvelopeLimits{}) {}
+
+SimSession::~SimSession() { leave(); }
+
+uint64_t SimSession::requests() const {
+  return requests_ + (visit_ == nullptr ? 0 : visit_->calls.requests());
+}
+
+void SimSession::open() {
+  ++visits_;
+  visit_ = std::make_unique<Visit>(SimCalls(world_, owners_, protocol_, owners_.next()));
+  visit_->origin = *origins_.add(*this);
+  visit_->waits_when_told = world_.chance(0.7);
+  const auto id = backend_.open_session(visit_->origin, *this);
+  if (id) {
+    visit_->id = *id;
+  } else {
+    EXPECT_EQ(id.error().fault, Fault::overloaded);
+    origins_.remove(visit_->origin);
+    visit_.reset();
+  }
+}
+
+void SimSession::leave() {
+  if (visit_ == nullptr) return;
+  requests_ += visit_->calls.requests();
+  const std::unique_ptr<Visit> visit = std::move(visit_);
+  backend_.close_session(visit->id);
+  origins_.remove(visit->origin);
+}
+
+void SimSession::act() {
+  if (visit_ == nullptr) {
+    open();
+  } else {
+    act_in_session();
+  }
+}
+
+void SimSession::act_in_session() {
+  const uint64_t dice = world_.pick(0, 99);
+  if (dice < 4) return leave();
+  if (dice < 15) return hold(!visit_->is_held);
+  if (visit_->waits_when_told && !visit_->reading) return;
+  if (dice < 75) {
+    SimCalls::Request request = visit_->calls.new_request();
+    send(std::move(request.text), request.tag);
+  } else if (dice < 82) {
+    send(R"({"jsonrpc":"2.0","method":"note","params":{"a":1}})");
+  } else if (dice < 93) {
+    send(visit_->calls.new_cancel());
+  } else if (dice < 97) {
+    send(R"({"jsonrpc":"2.0","id":2147483647,"result":1})");
+  } else {
+    SimCalls::Request request = visit_->calls.new_broken_request();
+    send(std::move(request.text), request.tag);
+  }
+}
+
+void SimSession::hold(bool held) {
+  visit_->is_held = held;
+  backend_.hold_child(visit_->id, held);
+}
+
+Admission SimSession::send(std::string text, Origin origin, SessionId session, Tag tag) {
+  const auto document = sent_.parse(text);
+  EXPECT_TRUE(document.has_value()) << text;
+  CallContext context;
+  context.origin = origin;
+  context.session = session;
+  context.tag = tag;
+  context.transport = Transport::websocket;
+  context.arrived = world_.now();
+  return backend_.accept(document->messages[0], context);
+}
+
+// --- What the core tells --------------------------------------------------------------------
+
+void SimSession::check_heard() const {
+  if (!visit_->is_held || !owners_.are_exclusive()) return;
+  const BackendStatus status = backend_.status();
+  EXPECT_TRUE(std::any_of(status.children.begin(), status.children.end(), [](const auto& child) {
+    return child.leased && child.state == ChildState::draining;
+  })) << "a held child is heard though it has not been asked to go";
+}
+
+void SimSession::on_reply(Tag tag, const Reply& reply) {
+  if (!may_be_told()) return;
+  if (!reply.fault) check_heard();
+  visit_->calls.check_reply(tag, reply);
+}
+
+void SimSession::on_event(Tag /*tag*/, std::string_view notification) {
+  ADD_FAILURE() << "a session's messages come through on_message(): " << notification;
+}
+
+void SimSession::on_cancelled(Tag tag) {
+  if (!may_be_told()) return;
+  visit_->calls.check_cancelled(tag);
+}
+
+void SimSession::on_message(std::optional<Tag> /*call*/, std::span<const std::string_view> parts) {
+  if (!may_be_told()) return;
+  EXPECT_FALSE(visit_->has_ended) << "a message after the end";
+  check_heard();
+  std::string text;
+  for (const std::string_view part : parts) text += part;
+  const auto document = told_.parse(text);
+  ASSERT_TRUE(document.has_value() && !document->batch && document->messages[0].ok()) << text;
+  const Envelope& envelope = document->messages[0].envelope;
+  if (envelope.kind == MessageKind::request) {
+    note_ask(envelope);
+  } else {
+    ASSERT_EQ(envelope.kind, MessageKind::notification) << text;
+    check_notification(envelope);
+  }
+}
+
+void SimSession::check_notification(const Envelope& notification) {
+  if (notification.method.find("cancel") != std::string_view::npos) {
+    const std::string_view key = protocol_ == Protocol::mcp ? "requestId" : "id";
+    const std::string id(find_member(notification.params, key).value_or("none"));
+    EXPECT_EQ(visit_->asks.count(id), 1U) << "what was never asked is cancelled: " << id;
+    return;
+  }
+  visit_->calls.check_stamp(notification.params);
+  if (notification.method.find("/progress") != std::string_view::npos && !owners_.are_exclusive() &&
+      protocol_ == Protocol::mcp) {
+    visit_->calls.check_progress(notification.text);
+  }
+}
+
+void SimSession::note_ask(const Envelope& ask) {
+  visit_->calls.check_stamp(ask.params);
+  EXPECT_TRUE(visit_->asks.insert(std::string(ask.id)).second) << "an id is used twice: " << ask.id;
+  if (!owners_.are_exclusive()) {
+    EXPECT_GT(visit_->calls.open(), 0U) << "asked though no call of it is under way";
+  }
+  const auto number = find_member(ask.params, "ask").value_or("0");
+  const auto from = find_member(ask.params, "from").value_or("0");
+  const std::string body =
+      R"({"ask":)" + std::string(number) + R"(,"from":)" + std::string(from) + "}";
+  const std::string head = R"({"jsonrpc":"2.0","id":)" + std::string(ask.id);
+  if (world_.chance(0.15)) return;
+  const std::string text = world_.chance(0.2)
+                               ? head + R"(,"error":{"code":1,"message":"no","data":)" + body + "}}"
+                               : head + R"(,"result":)" + body + "}";
+  answer_later(text);
+  if (world_.chance(0.15)) answer_later(text);
+}
+
+void SimSession::answer_later(std::string text) {
+  const Duration delay = world_.pick_duration(Duration{1}, std::chrono::seconds(3));
+  world_.after(delay, [this, text = std::move(text), visit = visits_, origin = visit_->origin,
+                       id = visit_->id]() mutable {
+    if (visit == visits_ && visit_ != nullptr) {
+      send(std::move(text), origin, id);
+    } else {
+      EXPECT_EQ(send(std::move(text), origin, id), Admission::dropped)
+          << "an answer of a session that has left";
+    }
+  });
+}
+
+void SimSession::set_reading(bool reading) {
+  if (!may_be_told()) return;
+  EXPECT_NE(reading, visit_->reading) << "told twice";
+  visit_->reading = reading;
+}
+
+void SimSession::on_session_end(SessionEnd /*end*/, std::string_view message) {
+  if (!may_be_told()) return;
+  EXPECT_FALSE(std::exchange(visit_->has_ended, true)) << "a session ends once";
+  EXPECT_FALSE(message.empty());
+  EXPECT_EQ(visit_->calls.open(), 0U) << "the calls have had their faults";
+  // Most transports close at the end of the turn; some take their time, and send meanwhile.
+  const Duration delay =
+      world_.chance(0.7) ? Duration{0} : world_.pick_duration(Duration{1}, std::chrono::seconds(2));
+  world_.after(delay, [this, visit = visits_] {
+    if (visit == visits_) leave();
+  });
+}
+
+}  // namespace stdgate::sim

@@ -1,0 +1,94 @@
+// FakeEventSink: the response to one HTTP request of a session, in memory; keeps what it gets, and
+// fails the test when it is used after its end.
+//
+// It can be backed up, and its client can leave in the middle of any call: `during` runs inside of
+// each.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gateway/session/event_sink.h"
+
+namespace stdgate::test {
+
+class FakeEventSink final : public EventSink {
+ public:
+  struct Event {
+    std::string name;
+    std::string id;
+    std::string data;
+    unsigned retry_ms = 0;
+  };
+  FakeEventSink() = default;
+  FakeEventSink(const FakeEventSink&) = delete;
+  FakeEventSink& operator=(const FakeEventSink&) = delete;
+
+  void respond(std::span<const std::string_view> text) override {
+    expect_open();
+    EXPECT_FALSE(streaming) << "a stream cannot become a document";
+    over = true;
+    json = join(text);
+    act();
+  }
+  void begin_stream() override {
+    expect_open();
+    streaming = true;
+    act();
+  }
+  void write_event(const StreamEvent& event) override {
+    expect_open();
+    streaming = true;
+    events.push_back(
+        {std::string(event.name), std::string(event.id), join(event.data), event.retry_ms});
+    act();
+  }
+  void end_stream() override {
+    expect_open();
+    streaming = true;
+    over = ended = true;
+    act();
+  }
+  [[nodiscard]] bool is_backed_up() const override {
+    expect_open();
+    return backed_up;
+  }
+
+  // The client has gone: nobody may use this any more.
+  void leave() { over = true; }
+
+  // The data of the events since the last take, priming events left out.
+  std::vector<std::string> take() {
+    std::vector<std::string> texts;
+    for (const Event& event : std::exchange(events, {})) {
+      if (event.retry_ms == 0) texts.push_back(event.data);
+    }
+    return texts;
+  }
+
+  std::vector<Event> events;
+  std::optional<std::string> json;
+  bool streaming = false;
+  bool ended = false;  // by end_stream()
+  bool over = false;   // however
+  bool backed_up = false;
+  std::function<void()> during;
+
+ private:
+  static std::string join(std::span<const std::string_view> parts) {
+    std::string text;
+    for (const std::string_view part : parts) text += part;
+    return text;
+  }
+  void expect_open() const { EXPECT_FALSE(over) << "a response that is over is used"; }
+  void act() {
+    if (during) during();
+  }
+};
+
+}  // namespace stdgate::test

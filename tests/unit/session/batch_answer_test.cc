@@ -1,0 +1,91 @@
+#include "gateway/session/batch_answer.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace stdgate::test {
+namespace {
+
+Reply reply_of(std::string_view id, std::string_view tail) {
+  Reply reply;
+  reply.head = R"({"id":)";
+  reply.id = id;
+  reply.tail = tail;
+  return reply;
+}
+
+// Two requests and a notification, handed over.
+BatchAnswer two_due(size_t limit) {
+  BatchAnswer answer;
+  answer.begin_messages(CodeSet::plain, limit);
+  for (int i = 0; i < 3; ++i) answer.expect();
+  answer.leave_out();
+  answer.end_messages();
+  return answer;
+}
+
+TEST(BatchAnswer, IsCompleteWithTheLastAnswer) {
+  BatchAnswer answer = two_due(1000);
+  answer.add(reply_of("2", R"(,"result":2})"));
+  EXPECT_FALSE(answer.complete());
+  answer.add(reply_of("1", R"(,"result":1})"));
+  EXPECT_TRUE(answer.complete());
+  EXPECT_EQ(answer.close(), R"([{"id":2,"result":2},{"id":1,"result":1}])");
+}
+
+TEST(BatchAnswer, IsNotCompleteWhileMessagesAreHandedOver) {
+  BatchAnswer answer;
+  answer.begin_messages(CodeSet::plain, 1000);
+  answer.expect();
+  answer.add(reply_of("1", "}"));
+  EXPECT_FALSE(answer.complete());
+  answer.end_messages();
+  EXPECT_TRUE(answer.complete());
+}
+
+TEST(BatchAnswer, OfNothingButNotificationsIsEmpty) {
+  BatchAnswer answer;
+  answer.begin_messages(CodeSet::plain, 1000);
+  answer.expect();
+  answer.leave_out();
+  answer.end_messages();
+  EXPECT_TRUE(answer.complete());
+  EXPECT_TRUE(answer.empty());
+}
+
+TEST(BatchAnswer, CancelledCallsAreLeftOut) {
+  BatchAnswer answer = two_due(1000);
+  answer.leave_out();
+  answer.add(reply_of("1", "}"));
+  ASSERT_TRUE(answer.complete());
+  EXPECT_EQ(answer.close(), R"([{"id":1}])");
+}
+
+TEST(BatchAnswer, WhatDoesNotFitIsAnsweredByAFault) {
+  const std::string tail = R"(,"result":")" + std::string(50, 'x') + "\"}";
+  const size_t one = reply_of("1", tail).size();
+  const size_t exactly = 1 + one + 1 + one + 1;  // [one,one]
+  for (const size_t limit : {exactly, exactly - 1}) {
+    BatchAnswer answer = two_due(limit);
+    answer.add(reply_of("1", tail));
+    answer.add(reply_of("2", tail));
+    const std::string_view text = answer.close();
+    EXPECT_EQ(text.find(R"({"id":1)"), 1u);
+    EXPECT_EQ(text.find("-32007") != std::string_view::npos, limit < exactly) << limit;
+    EXPECT_NE(text.find("\"id\":2"), std::string_view::npos);
+    EXPECT_EQ(text.size() == exactly, limit == exactly);
+  }
+}
+
+TEST(BatchAnswer, CanBeUsedAgain) {
+  BatchAnswer answer = two_due(1000);
+  answer.add(reply_of("1", "}"));
+  answer.clear();
+  EXPECT_TRUE(answer.complete());
+  EXPECT_TRUE(answer.empty());
+  EXPECT_EQ(answer.due(), 0u);
+}
+
+}  // namespace
+}  // namespace stdgate::test

@@ -1,0 +1,275 @@
+// Subscriptions: who hears of what, and what children are to be asked.
+
+#include "gateway/session/subscriptions.h"
+
+#include <gtest/gtest.h>
+
+namespace stdgate {
+namespace {
+
+using Request = Subscriptions::Request;
+using Answer = Subscriptions::Answer;
+using Sessions = std::vector<SessionId>;
+
+constexpr SessionId kA{0, 1};
+constexpr SessionId kB{1, 1};
+
+// A subscription that the child has granted.
+void subscribe(Subscriptions& all, SessionId session, std::string_view key, uint64_t child) {
+  ASSERT_EQ(all.request(session, key), Request::ask);
+  all.finish(session, key, child, Answer::granted);
+}
+
+Sessions found(const Subscriptions& all, uint64_t child, std::string_view key) {
+  const Sessions* sessions = all.find(child, key);
+  return sessions == nullptr ? Sessions() : *sessions;
+}
+
+TEST(Subscriptions, AreThoseThatAChildHasGranted) {
+  Subscriptions all;
+  ASSERT_EQ(all.request(kA, "k"), Request::ask);
+  EXPECT_EQ(all.find(1, "k"), nullptr) << "not yet";
+  all.finish(kA, "k", 1, Answer::granted);
+  EXPECT_EQ(found(all, 1, "k"), Sessions{kA});
+  EXPECT_EQ(all.find(1, "K"), nullptr);
+  EXPECT_EQ(all.find(2, "k"), nullptr);
+  EXPECT_TRUE(all.has_any(1));
+  EXPECT_FALSE(all.has_any(2));
+  EXPECT_EQ(all.request(kA, "k"), Request::held);
+  EXPECT_TRUE(all.settled());
+}
+
+TEST(Subscriptions, ARefusedOneLeavesNothing) {
+  Subscriptions all;
+  ASSERT_EQ(all.request(kA, "k"), Request::ask);
+  all.finish(kA, "k", 1, Answer::refused);
+  EXPECT_FALSE(all.has_any(1));
+  EXPECT_TRUE(all.settled());
+  EXPECT_FALSE(all.withdraw(kA, "k").known);
+}
+
+TEST(Subscriptions, OneThatMayHaveBeenGrantedIsEnded) {
+  for (const uint64_t child : {uint64_t{1}, uint64_t{0}}) {
+    Subscriptions all;
+    ASSERT_EQ(all.request(kA, "k"), Request::ask);
+    all.finish(kA, "k", child, Answer::unknown);
+    EXPECT_FALSE(all.has_any(1));
+    EXPECT_EQ(all.settled(), child == 0) << "no child, nothing to end";
+    EXPECT_EQ(all.take_unwanted(1).has_value(), child == 1);
+    EXPECT_TRUE(all.settled());
+  }
+}
+
+TEST(Subscriptions, OnlyTheLastOneEndsIt) {
+  Subscriptions all;
+  subscribe(all, kA, "k", 1);
+  subscribe(all, kB, "k", 1);
+  auto withdrawal = all.withdraw(kA, "k");
+  EXPECT_TRUE(withdrawal.known);
+  EXPECT_EQ(withdrawal.child, 0U);
+  EXPECT_TRUE(all.settled());
+  EXPECT_EQ(found(all, 1, "k"), Sessions{kB});
+  EXPECT_FALSE(all.withdraw(kA, "k").known) << "once";
+  withdrawal = all.withdraw(kB, "k");
+  EXPECT_EQ(withdrawal.child, 1U);
+  EXPECT_FALSE(all.has_any(1));
+  EXPECT_FALSE(all.settled());
+  EXPECT_FALSE(all.take_unwanted(2, "k"));
+  EXPECT_TRUE(all.take_unwanted(1, "k"));
+  EXPECT_FALSE(all.take_unwanted(1, "k"));
+  EXPECT_TRUE(all.settled());
+}
+
+TEST(Subscriptions, AreWantedFromTheRequestOn) {
+  Subscriptions all;
+  EXPECT_FALSE(all.is_wanted("k"));
+  ASSERT_EQ(all.request(kA, "k"), Request::ask);
+  EXPECT_TRUE(all.is_wanted("k"));
+  all.finish(kA, "k", 7, Answer::granted);
+  subscribe(all, kA, "a", 2);
+  subscribe(all, kA, "z", 2);
+  EXPECT_TRUE(all.is_wanted("k"));
+  EXPECT_FALSE(all.is_wanted("l"));
+  all.lose_child(7);
+  EXPECT_TRUE(all.is_wanted("k"));
+  all.withdraw(kA, "k");
+  EXPECT_FALSE(all.is_wanted("k"));
+}
+
+TEST(Subscriptions, ChildrenAreCountedApart) {
+  Subscriptions all;
+  subscribe(all, kA, "k", 1);
+  subscribe(all, kB, "k", 2);
+  EXPECT_EQ(found(all, 1, "k"), Sessions{kA});
+  EXPECT_EQ(found(all, 2, "k"), Sessions{kB});
+  EXPECT_EQ(all.withdraw(kA, "k").child, 1U);
+  EXPECT_EQ(all.take_unwanted(2), std::nullopt);
+  EXPECT_EQ(all.take_unwanted(1), "k");
+}
+
+TEST(Subscriptions, NothingIsEndedWhileSomebodyAsksForIt) {
+  for (const Answer answer : {Answer::granted, Answer::refused, Answer::unknown}) {
+    Subscriptions all;
+    subscribe(all, kA, "k", 1);
+    subscribe(all, kA, "other", 1);
+    ASSERT_EQ(all.request(kB, "k"), Request::ask);
+    EXPECT_EQ(all.withdraw(kA, "k").child, 1U);
+    EXPECT_EQ(all.withdraw(kA, "other").child, 1U);
+    EXPECT_FALSE(all.take_unwanted(1, "k"));
+    EXPECT_EQ(all.take_unwanted(1), "other");
+    EXPECT_EQ(all.take_unwanted(1), std::nullopt);
+    all.finish(kB, "k", 1, answer);
+    if (answer == Answer::granted) {
+      EXPECT_TRUE(all.settled());
+      EXPECT_EQ(found(all, 1, "k"), Sessions{kB});
+    } else {
+      EXPECT_EQ(all.take_unwanted(1), "k");
+    }
+  }
+}
+
+TEST(Subscriptions, WithdrawnWhileItIsUnderWay) {
+  Subscriptions all;
+  ASSERT_EQ(all.request(kA, "k"), Request::ask);
+  EXPECT_TRUE(all.withdraw(kA, "k").known);
+  EXPECT_TRUE(all.withdraw(kA, "k").known) << "still under way";
+  all.finish(kA, "k", 1, Answer::granted);
+  EXPECT_FALSE(all.has_any(1));
+  EXPECT_EQ(all.take_unwanted(1), "k");
+  EXPECT_FALSE(all.withdraw(kA, "k").known);
+}
+
+TEST(Subscriptions, WithdrawnAndWantedAgainWhileItIsUnderWay) {
+  for (const uint64_t second : {uint64_t{1}, uint64_t{2}}) {
+    Subscriptions all;
+    ASSERT_EQ(all.request(kA, "k"), Request::ask);
+    all.withdraw(kA, "k");
+    ASSERT_EQ(all.request(kA, "k"), Request::ask);
+    all.finish(kA, "k", 1, Answer::granted);
+    EXPECT_EQ(found(all, 1, "k"), Sessions{kA});
+    all.finish(kA, "k", second, Answer::granted);
+    EXPECT_EQ(found(all, 1, "k"), Sessions{kA}) << "and once only";
+    EXPECT_EQ(all.take_unwanted(2).has_value(), second == 2);
+    EXPECT_TRUE(all.settled());
+  }
+}
+
+TEST(Subscriptions, AClosedSessionLeavesThemAll) {
+  Subscriptions all;
+  subscribe(all, kA, "one", 1);
+  subscribe(all, kA, "both", 1);
+  subscribe(all, kB, "both", 1);
+  subscribe(all, kA, "two", 2);
+  ASSERT_EQ(all.request(kA, "late"), Request::ask);
+  all.close(kA);
+  EXPECT_EQ(all.take_unwanted(1), "one");
+  EXPECT_EQ(all.take_unwanted(1), std::nullopt);
+  EXPECT_EQ(all.take_unwanted(2), "two");
+  EXPECT_EQ(found(all, 1, "both"), Sessions{kB});
+  all.finish(kA, "late", 1, Answer::granted);
+  EXPECT_EQ(all.take_unwanted(1), "late");
+  all.close(kA);
+  const SessionId next{kA.index, kA.generation + 1};
+  EXPECT_EQ(all.request(next, "one"), Request::ask) << "another session in its place";
+}
+
+TEST(Subscriptions, ALostChildIsReplaced) {
+  Subscriptions all;
+  subscribe(all, kA, "k", 1);
+  subscribe(all, kB, "k", 1);
+  subscribe(all, kA, "l", 2);
+  all.withdraw(kB, "nothing");
+  all.lose_child(1);
+  EXPECT_FALSE(all.has_any(1));
+  EXPECT_FALSE(all.settled());
+  EXPECT_EQ(all.request(kA, "k"), Request::held) << "it comes back by itself";
+  EXPECT_EQ(all.adopt(3), "k");
+  EXPECT_EQ(all.adopt(3), std::nullopt);
+  EXPECT_EQ(found(all, 3, "k"), (Sessions{kA, kB}));
+  EXPECT_EQ(found(all, 2, "l"), Sessions{kA});
+  EXPECT_EQ(all.withdraw(kA, "k").child, 0U);
+  EXPECT_EQ(all.withdraw(kB, "k").child, 3U);
+}
+
+TEST(Subscriptions, WithAChildThatIsLostNothingIsToBeEnded) {
+  Subscriptions all;
+  subscribe(all, kA, "k", 1);
+  all.withdraw(kA, "k");
+  all.lose_child(1);
+  EXPECT_TRUE(all.settled());
+  EXPECT_EQ(all.take_unwanted(1), std::nullopt);
+}
+
+TEST(Subscriptions, WhileThereIsNoChildTheyCanBeWithdrawn) {
+  Subscriptions all;
+  subscribe(all, kA, "k", 1);
+  subscribe(all, kB, "k", 1);
+  all.lose_child(1);
+  const auto withdrawal = all.withdraw(kA, "k");
+  EXPECT_TRUE(withdrawal.known);
+  EXPECT_EQ(withdrawal.child, 0U);
+  all.close(kB);
+  EXPECT_TRUE(all.settled());
+  EXPECT_EQ(all.adopt(2), std::nullopt);
+}
+
+TEST(Subscriptions, AChildThatHasTheKeyIsNotAskedAgain) {
+  Subscriptions all;
+  subscribe(all, kA, "k", 1);
+  subscribe(all, kB, "k", 2);
+  all.lose_child(1);
+  EXPECT_EQ(all.adopt(2), std::nullopt);
+  EXPECT_EQ(found(all, 2, "k"), (Sessions{kB, kA}));
+  EXPECT_TRUE(all.settled());
+}
+
+TEST(Subscriptions, AChildThatWasToEndItIsAskedAgain) {
+  Subscriptions all;
+  subscribe(all, kA, "k", 1);
+  ASSERT_EQ(all.request(kB, "k"), Request::ask);
+  all.finish(kB, "k", 2, Answer::unknown);
+  all.lose_child(1);
+  EXPECT_EQ(all.adopt(2), "k") << "it may not have the key";
+  EXPECT_EQ(all.take_unwanted(2), std::nullopt);
+}
+
+TEST(Subscriptions, AreBounded) {
+  Subscriptions all;
+  const std::string longest(Subscriptions::kLongestKey, 'k');
+  EXPECT_EQ(all.request(kA, longest + "k"), Request::too_long);
+  EXPECT_EQ(all.request(kA, longest), Request::ask);
+  for (size_t i = 1; i < Subscriptions::kMostPerSession; ++i) {
+    ASSERT_EQ(all.request(kA, std::to_string(i)), Request::ask);
+  }
+  EXPECT_EQ(all.request(kA, "more"), Request::too_many_of_session);
+  EXPECT_EQ(all.request(kA, longest), Request::ask) << "no new one";
+  EXPECT_EQ(all.request(kB, "more"), Request::ask);
+  all.finish(kA, "1", 1, Answer::refused);
+  EXPECT_EQ(all.request(kA, "more"), Request::ask) << "one was refused";
+  all.close(kA);
+  all.close(kB);
+
+  constexpr size_t kSessions = Subscriptions::kMost / Subscriptions::kMostPerSession;
+  for (uint32_t session = 0; session < kSessions; ++session) {
+    for (size_t i = 0; i < Subscriptions::kMostPerSession; ++i) {
+      subscribe(all, SessionId{session, 2}, std::to_string(i), 1);
+    }
+  }
+  EXPECT_EQ(all.request(SessionId{kSessions, 2}, "k"), Request::too_many);
+  all.withdraw(SessionId{3, 2}, "7");
+  EXPECT_EQ(all.request(SessionId{kSessions, 2}, "k"), Request::ask);
+}
+
+TEST(Subscriptions, WhatIsToBeEndedIsBounded) {
+  Subscriptions all;
+  for (size_t i = 0; i < Subscriptions::kMost + 1; ++i) {
+    ASSERT_EQ(all.request(kA, std::to_string(i)), Request::ask);
+    all.finish(kA, std::to_string(i), 1, Answer::unknown);
+  }
+  size_t count = 0;
+  while (all.take_unwanted(1)) ++count;
+  EXPECT_EQ(count, Subscriptions::kMost);
+}
+
+}  // namespace
+}  // namespace stdgate

@@ -1,0 +1,262 @@
+// Frames put together: every rule of RFC 6455 section 5, each input whole, cut at every place, and
+// byte by byte.
+#include "transports/websocket/message_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tests/unit/websocket/client_frames.h"
+
+namespace stdgate::test {
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr size_t kLimit = 1000;
+
+// What a reader said, as text.
+class Transcript final : public MessageSink {
+ public:
+  bool on_message(std::span<char> text) override {
+    lines.push_back("message " + std::string(text.data(), text.size()));
+    message = text;
+    std::fill(text.begin(), text.end(), '#');  // as a receiver may
+    return goes_on;
+  }
+  bool on_ping(std::string_view payload) override {
+    lines.push_back("ping " + std::string(payload));
+    return goes_on;
+  }
+  void on_close(CloseCode code, std::string_view reason) override {
+    lines.push_back("close " + std::to_string(static_cast<int>(code)) + " " + std::string(reason));
+  }
+  void on_failure(const ReadError& error) {
+    lines.push_back("failed " + std::to_string(static_cast<int>(error.code)));
+  }
+
+  std::vector<std::string> lines;
+  std::span<char> message;
+  bool goes_on = true;
+};
+
+using Cuts = std::function<size_t(size_t at)>;  // the size of the piece at `at`
+
+std::vector<std::string> read(std::string bytes, const Cuts& piece_at) {
+  StoragePool storages;
+  MessageReader reader(storages, kLimit);
+  Transcript transcript;
+  for (size_t at = 0; at < bytes.size();) {
+    const size_t piece = std::min(piece_at(at), bytes.size() - at);
+    const auto taken = reader.feed({bytes.data() + at, piece}, transcript);
+    if (!taken) {
+      transcript.on_failure(taken.error());
+      EXPECT_EQ(reader.feed({bytes.data(), bytes.size()}, transcript), 0u) << "it is done";
+      break;
+    }
+    if (*taken < piece) break;
+    at += piece;
+  }
+  return transcript.lines;
+}
+
+void check(const std::string& what, const std::string& bytes,
+           const std::vector<std::string>& wanted) {
+  EXPECT_EQ(read(bytes, [&](size_t) { return bytes.size(); }), wanted) << what << ", whole";
+  EXPECT_EQ(read(bytes, [](size_t) { return 1; }), wanted) << what << ", byte by byte";
+  for (size_t cut = 1; cut < bytes.size(); ++cut) {
+    EXPECT_EQ(read(bytes, [cut](size_t at) { return at == 0 ? cut : SIZE_MAX; }), wanted)
+        << what << ", cut at " << cut;
+  }
+}
+
+std::string text(std::string_view payload, bool final = true) {
+  return client_frame(Opcode::text, payload, final);
+}
+std::string more(std::string_view payload, bool final = true) {
+  return client_frame(Opcode::continuation, payload, final);
+}
+std::string close_frame(std::string_view payload) { return client_frame(Opcode::close, payload); }
+
+// Section 5.7: the masked ones are a client's.
+TEST(MessageReader, ExamplesOfTheSpecification) {
+  check("text", std::string("\x81\x85\x37\xfa\x21\x3d\x7f\x9f\x4d\x51\x58"), {"message Hello"});
+  check("pong", std::string("\x8a\x85\x37\xfa\x21\x3d\x7f\x9f\x4d\x51\x58"), {});
+  EXPECT_EQ(text("Hello"), "\x81\x85\x37\xfa\x21\x3d\x7f\x9f\x4d\x51\x58");
+}
+
+TEST(MessageReader, Messages) {
+  check("empty", text(""), {"message "});
+  check("two", text("one") + text("two"), {"message one", "message two"});
+  check("fragments", text("a", false) + more("b", false) + more("c"), {"message abc"});
+  check("empty fragments", text("", false) + more("", false) + more(""), {"message "});
+  check("an empty end", text("abc", false) + more(""), {"message abc"});
+  check("after fragments", text("a", false) + more("b") + text("c"), {"message ab", "message c"});
+  check("16-bit length", text(std::string(200, 'x')), {"message " + std::string(200, 'x')});
+}
+
+TEST(MessageReader, ControlFramesStandAnywhere) {
+  const auto ping = [](std::string_view payload) { return client_frame(Opcode::ping, payload); };
+  check("ping", ping("p"), {"ping p"});
+  check("empty ping", ping(""), {"ping "});
+  check("the longest", ping(std::string(125, 'p')), {"ping " + std::string(125, 'p')});
+  check("between fragments",
+        text("a", false) + ping("1") + more("b", false) + client_frame(Opcode::pong, "x") +
+            ping("2") + more("c"),
+        {"ping 1", "ping 2", "message abc"});
+  check("bytes that are no text", ping("\xff\xfe"), {"ping \xff\xfe"});
+}
+
+TEST(MessageReader, CloseFrames) {
+  check("without code", close_frame(""), {"close 1005 "});
+  check("with code", close_frame(close_payload(1000)), {"close 1000 "});
+  check("with a reason", close_frame(close_payload(1001, "b\u00e9")), {"close 1001 b\u00e9"});
+  check("between fragments", text("a", false) + close_frame(""), {"close 1005 "});
+  check("nothing is read after it", close_frame("") + text("x") + "\xff\xff", {"close 1005 "});
+  check("half a code", close_frame("\x03"), {"failed 1002"});
+  check("a reason that is no text", close_frame(close_payload(1000, "\xff")), {"failed 1007"});
+  check("a reason that is cut", close_frame(close_payload(1000, "\xc3")), {"failed 1007"});
+}
+
+TEST(MessageReader, CodesThatMayBeSent) {
+  const auto answer = [](uint16_t code) {
+    return read(close_frame(close_payload(code)), [](size_t) { return SIZE_MAX; }).front();
+  };
+  for (const int good : {1000, 1001, 1002, 1003, 1007, 1011, 1014, 3000, 3999, 4000, 4999}) {
+    EXPECT_EQ(answer(static_cast<uint16_t>(good)), "close " + std::to_string(good) + " ");
+  }
+  for (const int bad : {0, 999, 1004, 1005, 1006, 1015, 1016, 2000, 2999, 5000, 65535}) {
+    EXPECT_EQ(answer(static_cast<uint16_t>(bad)), "failed 1002") << bad;
+  }
+}
+
+TEST(MessageReader, WhatIsNotAllowed) {
+  struct Case {
+    std::string what;
+    std::string bytes;
+    int code;
+  };
+  std::vector<Case> cases = {
+      {"not masked", client_frame("x", {.masked = false}), 1002},
+      {"nothing to continue", more("x"), 1002},
+      {"a continuation after a whole message", text("x") + more("y"), 1002},
+      {"text inside of a message", text("x", false) + text("y"), 1002},
+      {"binary", client_frame(Opcode::binary, "x"), 1003},
+      {"binary inside of a message", text("x", false) + client_frame(Opcode::binary, "x"), 1002},
+      {"a fragmented ping", client_frame(Opcode::ping, "x", false), 1002},
+      {"a fragmented close", client_frame(Opcode::close, "", false), 1002},
+      {"too long a ping", client_frame(Opcode::ping, std::string(126, 'x')), 1002},
+      {"too long a close", client_frame(Opcode::close, std::string(126, 'x')), 1002},
+      {"125 in two bytes", client_frame(std::string(125, 'x'), {.length_bytes = 2}), 1002},
+      {"126 in eight bytes", client_frame(std::string(126, 'x'), {.length_bytes = 8}), 1002},
+      {"a negative length", std::string("\x81\xff\xff\0\0\0\0\0\0\0\1\2\3\4", 14), 1002},
+      {"a huge length", std::string("\x81\xff\x7f\0\0\0\0\0\0\0\1\2\3\4", 14), 1009},
+      {"bad text", text("a\xff"), 1007},
+      {"text that is cut", text("a\xc3"), 1007},
+      {"bad text in a fragment that is not complete", text("a\xed\xa0", false), 1007},
+      {"fragments that do not fit together", text("\xc3", false) + more("x"), 1007},
+      {"fragments that end too early", text("\xe2", false) + more("\x82"), 1007},
+  };
+  for (uint8_t bits = 1; bits < 8; ++bits) {
+    cases.push_back(
+        {"reserved bits " + std::to_string(bits), client_frame("x", {.reserved = bits}), 1002});
+  }
+  for (const uint8_t opcode : std::initializer_list<uint8_t>{3, 4, 5, 6, 7, 11, 12, 13, 14, 15}) {
+    cases.push_back(
+        {"opcode " + std::to_string(opcode), client_frame("x", {.opcode = opcode}), 1002});
+  }
+  for (const Case& c : cases) {
+    std::vector<std::string> wanted = {"failed " + std::to_string(c.code)};
+    if (c.what == "a continuation after a whole message")
+      wanted.insert(wanted.begin(), "message x");
+    check(c.what, c.bytes, wanted);
+  }
+}
+
+TEST(MessageReader, CharactersMayBeCutByFragments) {
+  const std::string all = "\u00e9\u20ac\U0001f600";
+  for (size_t cut = 0; cut <= all.size(); ++cut) {
+    check("cut at " + std::to_string(cut), text(all.substr(0, cut), false) + more(all.substr(cut)),
+          {"message " + all});
+  }
+}
+
+// Bad text is found before the frame, or even the message, is complete.
+TEST(MessageReader, BadTextFailsAtItsFirstByte) {
+  StoragePool storages;
+  MessageReader reader(storages, kLimit);
+  Transcript transcript;
+  std::string bytes = text("a\xed" + std::string(100, 'x')).substr(0, 6 + 2);
+  ASSERT_TRUE(reader.feed({bytes.data(), bytes.size()}, transcript)) << "it could be a character";
+  char next = static_cast<char>(0xa0 ^ 0x21);  // a surrogate
+  const auto taken = reader.feed({&next, 1}, transcript);
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().code, CloseCode::invalid_data);
+  EXPECT_EQ(reader.held(), 0u);
+}
+
+TEST(MessageReader, TheLimit) {
+  const std::string most(kLimit, 'x');
+  check("at the limit", text(most), {"message " + most});
+  check("at the limit, fragments", text(most.substr(1), false) + more("x"), {"message " + most});
+  check("beyond it", text(most + "x"), {"failed 1009"});
+  check("beyond it, fragments", text(most, false) + more("x"), {"failed 1009"});
+  check("beyond it by nothing", text(most, false) + more(""), {"message " + most});
+  check("a long message is no burden for the next", text(most) + text(most),
+        {"message " + most, "message " + most});
+}
+
+// Judged by the header: nothing is kept of what will not be read.
+TEST(MessageReader, TooLongIsKnownBeforeItComes) {
+  StoragePool storages;
+  MessageReader reader(storages, kLimit);
+  Transcript transcript;
+  std::string header = text(std::string(kLimit + 1, 'x')).substr(0, 8);
+  const auto taken = reader.feed({header.data(), header.size()}, transcript);
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().code, CloseCode::too_big);
+}
+
+TEST(MessageReader, AWholeMessageIsNotCopied) {
+  StoragePool storages;
+  MessageReader reader(storages, kLimit);
+  Transcript transcript;
+  std::string bytes = text("first") + text("second");
+  ASSERT_EQ(reader.feed({bytes.data(), bytes.size()}, transcript), bytes.size());
+  EXPECT_EQ(transcript.message.data(), bytes.data() + text("first").size() + 6);
+  EXPECT_EQ(reader.held(), 0u);
+}
+
+TEST(MessageReader, HoldsWhatIsNotComplete) {
+  StoragePool storages;
+  MessageReader reader(storages, kLimit);
+  Transcript transcript;
+  std::string bytes = text("abc", false) + more("defgh").substr(0, 8);
+  ASSERT_EQ(reader.feed({bytes.data(), bytes.size()}, transcript), bytes.size());
+  EXPECT_EQ(reader.held(), 5u);
+  std::string rest = more("defgh").substr(8);
+  ASSERT_EQ(reader.feed({rest.data(), rest.size()}, transcript), rest.size());
+  EXPECT_EQ(reader.held(), 0u);
+  EXPECT_EQ(transcript.lines, std::vector<std::string>{"message abcdefgh"});
+}
+
+TEST(MessageReader, StopsWhereTheSinkWantsIt) {
+  StoragePool storages;
+  MessageReader reader(storages, kLimit);
+  Transcript transcript;
+  transcript.goes_on = false;
+  const std::vector<std::string> frames = {text("a"), client_frame(Opcode::ping, "b"), text("c")};
+  std::string bytes = frames[0] + frames[1] + frames[2];
+  size_t at = 0;
+  for (const std::string& frame : frames) {
+    const auto taken = reader.feed({bytes.data() + at, bytes.size() - at}, transcript);
+    ASSERT_EQ(taken, frame.size());
+    at += *taken;
+  }
+  EXPECT_EQ(transcript.lines, (std::vector<std::string>{"message a", "ping b", "message c"}));
+}
+
+}  // namespace
+}  // namespace stdgate::test

@@ -1,0 +1,80 @@
+// WebSocketWorld: an HttpWorld that serves WebSockets too, and clients that speak it by wslay.
+#pragma once
+
+#include <wslay/wslay.h>
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/unit/http/http_world.h"
+#include "transports/websocket/websocket_connection.h"
+#include "transports/websocket/websocket_endpoint.h"
+
+namespace stdgate::test {
+
+class WebSocketWorld : public HttpWorld {
+ public:
+  explicit WebSocketWorld(const WorldOptions& world_options = {}) : HttpWorld(world_options) {
+    add_websocket_routes(router, backends, options.rules);
+  }
+  [[nodiscard]] size_t websockets() const {
+    return observer.open[static_cast<size_t>(Transport::websocket)];
+  }
+};
+
+// What the core has of the only connection.
+SessionSink& sink_of(WebSocketWorld& world);
+
+// The request of a handshake.
+std::string handshake(std::string_view path = "/ws", std::string_view more_fields = "");
+
+class WebSocketClient {
+ public:
+  // Connects and waits for the answer to the handshake; then reads if it `reads`.
+  explicit WebSocketClient(WebSocketWorld& world, std::string_view path = "/ws", bool reads = true);
+  ~WebSocketClient();
+  WebSocketClient(const WebSocketClient&) = delete;
+  WebSocketClient& operator=(const WebSocketClient&) = delete;
+
+  void send(std::string_view text) { queue(WSLAY_TEXT_FRAME, text); }
+  void ping(std::string_view payload) { queue(WSLAY_PING, payload); }
+  void close(uint16_t code, std::string_view reason = "");
+  // Past wslay.
+  TestClient& wire() { return wire_; }
+  // Takes in what has come, and answers pings and close frames.
+  void pump();
+
+  // The next message; empty when the connection ends before.
+  std::string message();
+  std::string ask(std::string_view text) {
+    send(text);
+    return message();
+  }
+  bool wait_pongs(size_t count);
+  // Waits for the server's close frame; its code, 0 when the connection ends without.
+  int close_code();
+  bool wait_closed();
+
+  Answer answer;  // to the handshake
+  std::deque<std::string> messages;
+  std::vector<std::string> pongs;
+  size_t pings = 0;
+  std::string close_reason;
+
+ private:
+  void take_close();
+  void queue(uint8_t opcode, std::string_view payload);
+  static wslay_event_callbacks callbacks();
+
+  WebSocketWorld& world_;
+  TestClient wire_;
+  wslay_event_context_ptr context_ = nullptr;
+  uint8_t opcode_ = 0;  // of the frame that is being received
+  std::string close_payload_;
+  int close_code_ = -1;
+};
+
+}  // namespace stdgate::test

@@ -1,0 +1,42 @@
+#include "transports/http/cors.h"
+
+#include "transports/http/field_value.h"
+
+namespace stdgate {
+
+std::string_view cors_origin(const RequestHead& head, const OriginRules& rules,
+                             bool loopback_listener) {
+  if (rules.allowed_origins.empty() && !loopback_listener) return {};
+  std::string_view origin;
+  for (const HeaderField& field : head.fields()) {
+    if (!equals_ignoring_case(field.name, "origin")) continue;
+    if (!origin.empty() || !rules.names(field.value)) return {};
+    origin = field.value;
+  }
+  return origin;
+}
+
+bool is_preflight(const RequestHead& head) {
+  return head.method() == Method::options && head.find("origin") != nullptr &&
+         head.find("access-control-request-method") != nullptr;
+}
+
+void append_cors_fields(std::string& out, std::string_view origin) {
+  if (origin.empty()) return;
+  out += "Access-Control-Allow-Origin: ";
+  out += origin;
+  out +=
+      "\r\nVary: Origin\r\n"
+      "Access-Control-Expose-Headers: Mcp-Session-Id, MCP-Protocol-Version, Retry-After\r\n";
+}
+
+void append_preflight_fields(std::string& out, std::string_view methods) {
+  out += "Access-Control-Allow-Methods: ";
+  out += methods;
+  out +=
+      "\r\nAccess-Control-Allow-Headers: Content-Type, Accept, Authorization, Mcp-Session-Id, "
+      "MCP-Protocol-Version, Last-Event-ID, Mcp-Method, Mcp-Name, traceparent\r\n"
+      "Access-Control-Max-Age: 600\r\n";
+}
+
+}  // namespace stdgate

@@ -1,0 +1,29 @@
+// What pages of other origins may read and send: Cross-Origin Resource Sharing (WHATWG Fetch,
+// section 3.2). Pure functions; who may call at all is for OriginRules to say.
+//
+// Credentials are never allowed: a page brings its own token, or none.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "transports/http/origin_rules.h"
+#include "transports/http/request_head.h"
+
+namespace stdgate {
+
+// The origin whose pages may read the answer: the one that the request names, if it is a loopback
+// or a listed one. Else empty; so it is where nothing is listed and the listener is no loopback
+// one.
+std::string_view cors_origin(const RequestHead& head, const OriginRules& rules,
+                             bool loopback_listener);
+
+// A browser asks before a page's request is sent (section 3.2.2).
+bool is_preflight(const RequestHead& head);
+
+// Header lines for every answer to `origin`; none if it is empty.
+void append_cors_fields(std::string& out, std::string_view origin);
+// Beside them, for a preflight; `methods` as Allow has them.
+void append_preflight_fields(std::string& out, std::string_view methods);
+
+}  // namespace stdgate

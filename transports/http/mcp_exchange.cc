@@ -1,0 +1,55 @@
+#include "transports/http/mcp_exchange.h"
+
+#include <utility>
+
+namespace stdgate {
+
+void McpExchange::start(McpSessions& sessions, const McpSession& session, Responder& client,
+                        bool announces) {
+  sessions_ = &sessions;
+  session_id_ = session.id();
+  client_ = &client;
+  streaming_ = false;
+  fields_.clear();
+  if (announces) fields_ = "Mcp-Session-Id: " + session_id_ + "\r\n";
+}
+
+void McpExchange::respond(std::span<const std::string_view> json) {
+  if (client_ == nullptr) return;
+  Response response;
+  response.content_type = kJsonType;
+  response.more_fields = fields_;
+  response.body = json;
+  std::exchange(client_, nullptr)->respond(response);
+}
+
+void McpExchange::begin_stream() {
+  if (client_ == nullptr || std::exchange(streaming_, true)) return;
+  const Backend& backend = sessions_->backend();
+  client_->begin_stream(
+      {.backend = backend.id(),
+       .slow_client = backend.owns_children() ? SlowClient::waited_for : SlowClient::dropped,
+       .more_fields = fields_});
+}
+
+void McpExchange::write_event(const StreamEvent& event) {
+  if (client_ == nullptr) return;
+  begin_stream();
+  client_->write_event(event);
+}
+
+void McpExchange::end_stream() {
+  if (client_ == nullptr) return;
+  begin_stream();
+  std::exchange(client_, nullptr)->end_stream(StreamEnd::bare);
+}
+
+bool McpExchange::is_backed_up() const { return client_ != nullptr && client_->is_backed_up(); }
+
+void McpExchange::on_writable() { sessions_->on_sink_writable(session_id_); }
+
+void McpExchange::on_gone() {
+  if (std::exchange(client_, nullptr) != nullptr) sessions_->detach(session_id_, *this);
+}
+
+}  // namespace stdgate

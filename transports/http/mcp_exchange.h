@@ -1,0 +1,39 @@
+// McpExchange: one HTTP exchange of an MCP session: the response that a stream of the session has.
+//
+// Owner: the exchange. Forgets the session when either of them is over.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "gateway/mcp/mcp_sessions.h"
+#include "transports/http/responder.h"
+
+namespace stdgate {
+
+class McpExchange final : public EventSink, public ExchangeOwner {
+ public:
+  // From here on the session may use the response. `announces`: its head names the session.
+  void start(McpSessions& sessions, const McpSession& session, Responder& client, bool announces);
+  // The session has not taken it after all.
+  void forget() { client_ = nullptr; }
+
+  // EventSink
+  void respond(std::span<const std::string_view> json) override;
+  void begin_stream() override;
+  void write_event(const StreamEvent& event) override;
+  void end_stream() override;
+  [[nodiscard]] bool is_backed_up() const override;
+  // ExchangeOwner
+  void on_writable() override;
+  void on_gone() override;
+
+ private:
+  McpSessions* sessions_ = nullptr;
+  Responder* client_ = nullptr;  // null: over
+  std::string session_id_;
+  std::string fields_;  // header lines of the response
+  bool streaming_ = false;
+};
+
+}  // namespace stdgate

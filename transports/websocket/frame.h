@@ -1,0 +1,62 @@
+// The wire form of one WebSocket frame (RFC 6455 section 5.2): its header read and written, its
+// payload unmasked. Pure functions; what frames mean together is MessageReader's.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace stdgate {
+
+enum class Opcode : uint8_t {
+  continuation = 0,
+  text = 1,
+  binary = 2,
+  close = 8,
+  ping = 9,
+  pong = 10,
+};
+
+// Of control frames (section 5.5).
+inline constexpr size_t kControlPayloadLimit = 125;
+inline constexpr size_t kLongestFrameHeader = 14;
+
+struct FrameHeader {
+  bool final = false;
+  bool masked = false;
+  uint8_t reserved = 0;  // RSV1 to RSV3
+  uint8_t opcode = 0;    // may be none of Opcode
+  // The seven bits in the header: the length, or 126 or 127 for one that follows.
+  uint8_t short_length = 0;
+  uint64_t length = 0;
+  uint32_t mask = 0;  // its four bytes as they stand on the wire
+  [[nodiscard]] bool is_control() const { return (opcode & 8) != 0; }
+  // In the shortest form, and without the top bit (section 5.2).
+  [[nodiscard]] bool has_good_length() const;
+};
+
+// What the two bytes of `begin` say; length and mask are not known yet.
+FrameHeader begin_frame_header(std::string_view begin);
+// Bytes of the whole header, by its second byte.
+size_t frame_header_size(const FrameHeader& header);
+// `bytes` is the whole header.
+FrameHeader parse_frame_header(std::string_view bytes);
+
+// Writes `size` unmasked bytes to `to`, which may be `from`; `mask` is that of the first of them.
+void unmask(char* to, const char* from, size_t size, uint32_t mask);
+// The mask of the byte `distance` further on.
+uint32_t rotate_mask(uint32_t mask, size_t distance);
+
+// The header of an unfragmented frame as a server sends it.
+class FrameHead {
+ public:
+  FrameHead(Opcode opcode, size_t payload_size);
+  [[nodiscard]] std::string_view view() const { return {bytes_.data(), size_}; }
+
+ private:
+  std::array<char, 10> bytes_;
+  size_t size_ = 2;
+};
+
+}  // namespace stdgate

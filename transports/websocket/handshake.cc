@@ -1,0 +1,117 @@
+#include "transports/websocket/handshake.h"
+
+#include <openssl/evp.h>
+#include <openssl/sha.h>
+
+#include <algorithm>
+#include <array>
+
+#include "transports/http/field_value.h"
+
+namespace stdgate {
+
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr std::array kProtocols = {"mcp"sv, "jsonrpc"sv};
+
+constexpr HttpError kNoUpgrade{426,
+                               "open a WebSocket here: GET over HTTP/1.1 with Upgrade: websocket "
+                               "and Connection: Upgrade",
+                               {},
+                               {},
+                               "Upgrade: websocket\r\nConnection: Upgrade\r\n"};
+constexpr HttpError kBadVersion{426,
+                                "send Sec-WebSocket-Version: 13",
+                                {},
+                                {},
+                                "Upgrade: websocket\r\nConnection: Upgrade\r\n"
+                                "Sec-WebSocket-Version: 13\r\n"};
+constexpr HttpError kBadKey{400, "send one Sec-WebSocket-Key: 16 random bytes in base64"};
+
+// Over all fields of that name, as a list (RFC 9110 section 5.3).
+template <class Visitor>
+void for_each_value(const RequestHead& head, std::string_view name, Visitor&& visit) {
+  for (const HeaderField& field : head.fields()) {
+    if (equals_ignoring_case(field.name, name)) for_each_element(field.value, ',', visit);
+  }
+}
+
+bool lists(const RequestHead& head, std::string_view name, std::string_view wanted) {
+  bool found = false;
+  for_each_value(head, name, [&](std::string_view value) {
+    found = found || equals_ignoring_case(value, wanted);
+  });
+  return found;
+}
+
+// The one field of that name; empty when there is none, or several.
+std::string_view only_value(const RequestHead& head, std::string_view name) {
+  std::string_view value;
+  size_t count = 0;
+  for (const HeaderField& field : head.fields()) {
+    if (!equals_ignoring_case(field.name, name)) continue;
+    value = field.value;
+    ++count;
+  }
+  return count == 1 ? value : std::string_view();
+}
+
+bool is_base64_digit(char c) {
+  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' ||
+         c == '/';
+}
+
+// 16 bytes: 22 digits and the padding.
+bool is_key(std::string_view key) {
+  constexpr size_t kDigits = 22;
+  return key.size() == kDigits + 2 && key.ends_with("==") &&
+         std::ranges::all_of(key.substr(0, kDigits), is_base64_digit);
+}
+
+std::string_view choose_protocol(const RequestHead& head) {
+  std::string_view chosen;
+  for_each_value(head, "sec-websocket-protocol", [&](std::string_view offered) {
+    const auto* const known = std::ranges::find(kProtocols, offered);
+    if (chosen.empty() && known != kProtocols.end()) chosen = *known;
+  });
+  return chosen;
+}
+
+}  // namespace
+
+tl::expected<Handshake, HttpError> read_handshake(const RequestHead& head) {
+  if (head.method() != Method::get || head.http_1_0() || !lists(head, "upgrade", "websocket") ||
+      !lists(head, "connection", "upgrade")) {
+    return tl::unexpected(kNoUpgrade);
+  }
+  if (only_value(head, "sec-websocket-version") != "13") return tl::unexpected(kBadVersion);
+  const std::string_view key = only_value(head, "sec-websocket-key");
+  if (!is_key(key)) return tl::unexpected(kBadKey);
+  return Handshake{key, choose_protocol(head)};
+}
+
+std::string accept_value(std::string_view key) {
+  std::string text(key);
+  text += "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+  std::array<unsigned char, SHA_DIGEST_LENGTH> digest;
+  SHA1(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
+  std::array<unsigned char, 4 * ((SHA_DIGEST_LENGTH + 2) / 3) + 1> base64;
+  const int size = EVP_EncodeBlock(base64.data(), digest.data(), static_cast<int>(digest.size()));
+  return {reinterpret_cast<const char*>(base64.data()), static_cast<size_t>(size)};
+}
+
+std::string handshake_fields(const Handshake& handshake) {
+  std::string fields = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ";
+  fields += accept_value(handshake.key);
+  fields += "\r\n";
+  if (!handshake.protocol.empty()) {
+    fields += "Sec-WebSocket-Protocol: ";
+    fields += handshake.protocol;
+    fields += "\r\n";
+  }
+  return fields;
+}
+
+}  // namespace stdgate

@@ -1,0 +1,187 @@
+#include "transports/websocket/message_reader.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace stdgate {
+
+namespace {
+
+tl::unexpected<ReadError> broken(const char* reason) {
+  return tl::unexpected(ReadError{CloseCode::protocol_error, reason});
+}
+
+constexpr ReadError kNotUtf8{CloseCode::invalid_data, "not UTF-8"};
+
+std::string_view view_of(std::span<const char> bytes) { return {bytes.data(), bytes.size()}; }
+
+bool is_known(uint8_t opcode) {
+  return opcode <= static_cast<uint8_t>(Opcode::binary) ||
+         (opcode >= static_cast<uint8_t>(Opcode::close) &&
+          opcode <= static_cast<uint8_t>(Opcode::pong));
+}
+
+}  // namespace
+
+tl::expected<size_t, ReadError> MessageReader::feed(std::span<char> bytes, MessageSink& sink) {
+  size_t taken = 0;
+  bool goes_on = true;
+  while (goes_on && !done_ && taken < bytes.size()) {
+    if (!in_payload_) {
+      const auto header = read_header(view_of(bytes.subspan(taken)));
+      if (!header) {
+        release();
+        return header;
+      }
+      taken += *header;
+      if (!in_payload_) break;
+    }
+    const size_t part = static_cast<size_t>(std::min<uint64_t>(left_, bytes.size() - taken));
+    const auto payload = read_payload(bytes.subspan(taken, part), sink);
+    if (!payload) {
+      release();
+      return tl::unexpected(payload.error());
+    }
+    taken += part;
+    goes_on = *payload;
+  }
+  return taken;
+}
+
+// --- Headers -------------------------------------------------------------------------------------
+
+// Returns how many bytes belong to the header; it is complete when in_payload_ is set.
+tl::expected<size_t, ReadError> MessageReader::read_header(std::string_view bytes) {
+  const size_t before = header_size_;
+  const size_t copied = std::min(header_.size() - before, bytes.size());
+  std::memcpy(header_.data() + before, bytes.data(), copied);
+  const std::string_view all(header_.data(), before + copied);
+  size_t size = 2;
+  if (all.size() >= size) {
+    const FrameHeader begin = begin_frame_header(all);
+    if (const auto checked = check_begin(begin); !checked) return tl::unexpected(checked.error());
+    size = frame_header_size(begin);
+  }
+  if (all.size() < size) {
+    header_size_ = static_cast<uint8_t>(all.size());
+    return copied;
+  }
+  frame_ = parse_frame_header(all.substr(0, size));
+  if (const auto begun = begin_frame(); !begun) return tl::unexpected(begun.error());
+  header_size_ = 0;
+  return size - before;
+}
+
+// What the first two bytes can be judged by.
+MessageReader::Checked MessageReader::check_begin(const FrameHeader& header) const {
+  if (header.reserved != 0) return broken("a reserved bit is set");
+  if (!is_known(header.opcode)) return broken("unknown opcode");
+  if (!header.masked) return broken("a frame is not masked");
+  if (header.is_control()) {
+    if (!header.final) return broken("a fragmented control frame");
+    if (header.short_length > kControlPayloadLimit) return broken("too long a control frame");
+    return {};
+  }
+  const bool continues = header.opcode == static_cast<uint8_t>(Opcode::continuation);
+  if (continues && !in_message_) return broken("nothing to continue");
+  if (!continues && in_message_) return broken("the message before is not complete");
+  if (header.opcode == static_cast<uint8_t>(Opcode::binary)) {
+    return tl::unexpected(ReadError{CloseCode::unsupported_data, "send JSON in text frames"});
+  }
+  return {};
+}
+
+MessageReader::Checked MessageReader::begin_frame() {
+  if (!frame_.has_good_length()) return broken("malformed length");
+  if (!frame_.is_control()) {
+    if (frame_.length > limit_ - message_.size()) {
+      return tl::unexpected(ReadError{CloseCode::too_big, "message too large"});
+    }
+    in_message_ = true;
+  }
+  left_ = frame_.length;
+  in_payload_ = true;
+  return {};
+}
+
+// --- Payloads ------------------------------------------------------------------------------------
+
+tl::expected<bool, ReadError> MessageReader::read_payload(std::span<char> part, MessageSink& sink) {
+  unmask(part.data(), part.data(), part.size(), frame_.mask);
+  if (part.size() < left_) frame_.mask = rotate_mask(frame_.mask, part.size());
+  left_ -= part.size();
+  in_payload_ = left_ > 0;
+  return frame_.is_control() ? read_control(part, sink) : read_text(part, sink);
+}
+
+tl::expected<bool, ReadError> MessageReader::read_text(std::span<char> part, MessageSink& sink) {
+  if (!utf8_.feed(view_of(part))) return tl::unexpected(kNotUtf8);
+  const bool is_last = left_ == 0 && frame_.final;
+  if (is_last && !utf8_.complete()) return tl::unexpected(kNotUtf8);
+  const bool is_whole = is_last && message_.empty();
+  if (!is_whole) append(message_, part);
+  if (!is_last) return true;
+  in_message_ = false;
+  const bool goes_on = sink.on_message(is_whole ? part : message_.bytes());
+  give_back(message_);
+  return goes_on;
+}
+
+tl::expected<bool, ReadError> MessageReader::read_control(std::span<char> part, MessageSink& sink) {
+  const bool is_whole = left_ == 0 && control_.empty();
+  if (is_whole) return end_control(view_of(part), sink);
+  append(control_, part);
+  if (left_ > 0) return true;
+  const auto ended = end_control(control_.view(), sink);
+  give_back(control_);
+  return ended;
+}
+
+tl::expected<bool, ReadError> MessageReader::end_control(std::string_view payload,
+                                                         MessageSink& sink) {
+  if (frame_.opcode == static_cast<uint8_t>(Opcode::ping)) return sink.on_ping(payload);
+  if (frame_.opcode == static_cast<uint8_t>(Opcode::close)) return end_close(payload, sink);
+  return true;
+}
+
+// Section 5.5.1.
+tl::expected<bool, ReadError> MessageReader::end_close(std::string_view payload,
+                                                       MessageSink& sink) {
+  CloseCode code = CloseCode::no_status;
+  if (payload.size() == 1) return broken("half a close code");
+  if (payload.size() >= 2) {
+    const auto number = static_cast<uint16_t>(static_cast<uint8_t>(payload[0]) << 8 |
+                                              static_cast<uint8_t>(payload[1]));
+    payload.remove_prefix(2);
+    Utf8Validator reason;
+    if (!reason.feed(payload) || !reason.complete()) return tl::unexpected(kNotUtf8);
+    if (!is_wire_code(number)) return broken("a close code that may not be sent");
+    code = static_cast<CloseCode>(number);
+  }
+  done_ = true;
+  sink.on_close(code, payload);
+  return false;
+}
+
+// --- Storage -------------------------------------------------------------------------------------
+
+void MessageReader::append(ByteQueue& storage, std::span<const char> part) {
+  if (part.empty()) return;
+  const size_t coming = part.size() + static_cast<size_t>(left_);
+  if (storage.capacity() == 0) storage = storages_.borrow(coming);
+  storage.reserve(coming);
+  storage.append(view_of(part));
+}
+
+void MessageReader::give_back(ByteQueue& storage) {
+  if (storage.capacity() > 0) storages_.give_back(std::exchange(storage, {}));
+}
+
+void MessageReader::release() {
+  done_ = true;
+  give_back(message_);
+  give_back(control_);
+}
+
+}  // namespace stdgate

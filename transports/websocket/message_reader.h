@@ -1,0 +1,88 @@
+// MessageReader: the frames of a client, put together to messages (RFC 6455 sections 5 and 8.1).
+//
+// Job: take bytes cut anywhere, demand what the protocol demands of a client, give whole text
+// messages, pings and the close frame to a sink. A message that lies unfragmented and whole in the
+// bytes given is unmasked in place and handed over without a copy; others are collected in storage
+// borrowed from the pool, so an idle reader holds none and a busy one allocates none.
+// Owner: a WebSocket connection. No I/O. Limit: `limit` bytes of one message, judged by the frame
+// headers before anything of it is kept. Errors: a close code and a constant phrase; after one, and
+// after a close frame, nothing more is taken.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <tl/expected.hpp>
+
+#include "gateway/base/byte_queue.h"
+#include "transports/net/storage_pool.h"
+#include "transports/websocket/close_code.h"
+#include "transports/websocket/frame.h"
+#include "transports/websocket/utf8_validator.h"
+
+namespace stdgate {
+
+// The views are valid during the call. Each says whether the reader is to go on; if not, feed()
+// returns after it. It may not be fed again from within.
+class MessageSink {
+ public:
+  virtual ~MessageSink() = default;
+  virtual bool on_message(std::span<char> text) = 0;  // valid UTF-8; may be changed
+  virtual bool on_ping(std::string_view payload) = 0;
+  // `code` is what the frame says, CloseCode::no_status when it is empty.
+  virtual void on_close(CloseCode code, std::string_view reason) = 0;
+};
+
+struct ReadError {
+  CloseCode code = CloseCode::protocol_error;
+  const char* reason = "";
+};
+
+class MessageReader {
+ public:
+  MessageReader(StoragePool& storages, size_t limit) : storages_(storages), limit_(limit) {}
+  ~MessageReader() { release(); }
+  MessageReader(const MessageReader&) = delete;
+  MessageReader& operator=(const MessageReader&) = delete;
+
+  // The next bytes, which are unmasked where they stand. Returns how many were taken: all, unless
+  // the sink said stop or a close frame came.
+  tl::expected<size_t, ReadError> feed(std::span<char> bytes, MessageSink& sink);
+
+  // Bytes of a message that is not complete.
+  [[nodiscard]] size_t held() const { return message_.size() + control_.size(); }
+  // Gives what is held back; nothing more is taken.
+  void release();
+
+ private:
+  using Checked = tl::expected<void, ReadError>;
+
+  tl::expected<size_t, ReadError> read_header(std::string_view bytes);
+  Checked check_begin(const FrameHeader& header) const;
+  Checked begin_frame();
+  // Each says whether to go on.
+  tl::expected<bool, ReadError> read_payload(std::span<char> part, MessageSink& sink);
+  tl::expected<bool, ReadError> read_text(std::span<char> part, MessageSink& sink);
+  tl::expected<bool, ReadError> read_control(std::span<char> part, MessageSink& sink);
+  tl::expected<bool, ReadError> end_control(std::string_view payload, MessageSink& sink);
+  tl::expected<bool, ReadError> end_close(std::string_view payload, MessageSink& sink);
+  void append(ByteQueue& storage, std::span<const char> part);
+  void give_back(ByteQueue& storage);
+
+  StoragePool& storages_;
+  const size_t limit_;
+  ByteQueue message_;  // what has come of a message, unless it is whole at once
+  ByteQueue control_;  // the same of a control frame
+  FrameHeader frame_;  // the one whose payload is read
+  uint64_t left_ = 0;  // of its payload
+  std::array<char, kLongestFrameHeader> header_;
+  uint8_t header_size_ = 0;  // bytes there, of a header that is not complete
+  Utf8Validator utf8_;
+  bool in_payload_ = false;
+  bool in_message_ = false;  // its last frame has not ended
+  bool done_ = false;
+};
+
+}  // namespace stdgate
