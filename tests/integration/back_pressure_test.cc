@@ -49,7 +49,9 @@ class MemoryWatch {
                 mebibytes(peak));
     ASSERT_GT(before_, 0U);
     // The address sanitizer keeps what is freed: there the figures are only printed.
-    if (!kMemoryIsKept) EXPECT_LT(peak, before_ + limit);
+    if (!kMemoryIsKept) {
+      EXPECT_LT(peak, before_ + limit);
+    }
   }
 
  private:
