@@ -44,7 +44,7 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<Dialect> 
       tools_(
           options_.method_names,
           [this](ToolId tool, std::string_view name) { core_.observer.on_tool(id_, tool, name); }),
-      services_{core_, id_, options_.config, options_.limits, options_.launch, *dialect_},
+      services_{core_, id_, options_.config, options_.limits, options_.launch, *dialect_, calls_},
       pool_(services_, *this),
       sessions_(services_, pool_) {
   for (const std::string_view name : dialect_->known_methods()) methods_.admit(name);
@@ -55,8 +55,8 @@ Backend::~Backend() = default;
 Admission Backend::accept(const ParsedMessage& message, const CallContext& context) {
   if (!message.ok()) {
     core_.observer.on_call_started(id_);
-    Call call = make_call(message.envelope.id, {}, context);
-    call.bytes_in = message.envelope.text.size();
+    CallPtr call = make_call(message.envelope.id, {}, context);
+    call->bytes_in = message.envelope.text.size();
     on_fault(std::move(call), FaultReport{Fault::invalid_request, {}, message.rejection, {}});
     return Admission::answered_by_reply;
   }
@@ -77,8 +77,8 @@ Admission Backend::accept(const ParsedMessage& message, const CallContext& conte
 Admission Backend::accept_request(const Envelope& request, const CallContext& context) {
   const std::string_view method = decode_string(request.method, method_);
   const auto intent = dialect_->read_client(request, method, lane_of(context));
-  Call call = make_call(request.id, method, context);
-  call.bytes_in = request.text.size();
+  CallPtr call = make_call(request.id, method, context);
+  call->bytes_in = request.text.size();
   core_.observer.on_call_started(id_);
   if (!intent) {
     on_fault(std::move(call), FaultReport{Fault::invalid_request, {}, intent.error(), {}});
@@ -94,9 +94,9 @@ Admission Backend::accept_request(const Envelope& request, const CallContext& co
   message.replaced = place_of(intent->replaced, request.text);
   message.replacement = intent->replacement;
   message.answered_by_handshake = intent->kind == ClientIntent::Kind::handshake;
-  call.progress_token = intent->progress_token;
-  note_tool(call, intent->tool);
-  call.deadline = context.arrived + options_.config.timeout;
+  call->progress_token = intent->progress_token;
+  note_tool(*call, intent->tool);
+  call->deadline = context.arrived + options_.config.timeout;
   if (!intent->key.empty() && !accept_subscription(*intent, call, message)) {
     return Admission::answered_by_reply;
   }
@@ -108,25 +108,25 @@ Admission Backend::accept_request(const Envelope& request, const CallContext& co
 
 // Whether a child is to be asked; else the call has been answered. Only sessions are kept account
 // of: what stands alone is the child's business, but it must not end what sessions want.
-bool Backend::accept_subscription(const ClientIntent& intent, Call& call, Outgoing& message) {
+bool Backend::accept_subscription(const ClientIntent& intent, CallPtr& call, Outgoing& message) {
   const std::string_view key = decode_string(intent.key, key_);
   if (intent.kind == ClientIntent::Kind::subscribe) {
-    if (sessions_.find(call.session) == nullptr) return true;
-    const auto is_to_ask = sessions_.subscribe(call.session, key);
+    if (sessions_.find(call->session) == nullptr) return true;
+    const auto is_to_ask = sessions_.subscribe(call->session, key);
     if (!is_to_ask) {
       on_fault(std::move(call), is_to_ask.error());
       return false;
     }
     if (*is_to_ask) {
-      call.subscription = key;
+      call->subscription = key;
       return true;
     }
   } else {
-    const auto child = sessions_.unsubscribe(call.session, key);
+    const auto child = sessions_.unsubscribe(call->session, key);
     message.child = child.value_or(0);
     if (child) return true;
   }
-  answer(call, intent.result);
+  answer(*call, intent.result);
   return false;
 }
 
@@ -158,7 +158,7 @@ Admission Backend::accept_notification(const Envelope& notification, const CallC
 }
 
 bool Backend::accept_cancel(std::string_view id, const CallContext& context) {
-  std::optional<Call> ended;
+  CallPtr ended;
   if (!pool_.request_cancel(context.origin, context.session, id, &ended)) return false;
   if (ended) {
     finish_cancelled(*ended, CancelReason::client_cancelled);
@@ -173,19 +173,20 @@ Isolation Backend::lane_of(const CallContext& context) const {
   return context.session.is_none() ? Isolation::shared : options_.config.isolation;
 }
 
-Call Backend::make_call(std::string_view id, std::string_view method, const CallContext& context) {
-  Call call;
-  call.id = id;
-  call.method = methods_.find(method);
-  if (call.method == kOtherMethod) call.method_name = method;
-  call.origin = context.origin;
-  call.session = context.session;
-  call.tag = context.tag;
-  call.transport = context.transport;
-  call.wants_events = context.wants_events;
-  call.connection = context.connection;
-  call.trace_id = context.trace_id;
-  call.arrived = context.arrived;
+CallPtr Backend::make_call(std::string_view id, std::string_view method,
+                           const CallContext& context) {
+  CallPtr call = calls_.take();
+  call->id = id;
+  call->method = methods_.find(method);
+  if (call->method == kOtherMethod) call->method_name = method;
+  call->origin = context.origin;
+  call->session = context.session;
+  call->tag = context.tag;
+  call->transport = context.transport;
+  call->wants_events = context.wants_events;
+  call->connection = context.connection;
+  call->trace_id = context.trace_id;
+  call->arrived = context.arrived;
   return call;
 }
 
@@ -205,13 +206,13 @@ void Backend::refuse(const FaultReport& report, std::string_view id, const CallC
 void Backend::count_refused(const FaultReport& report, std::string_view id,
                             const CallContext& context) {
   core_.observer.on_call_started(id_);
-  const Call call = make_call(id, {}, context);
-  finish(call, Outcome::of(report.fault), nullptr, report.detail);
+  const CallPtr call = make_call(id, {}, context);
+  finish(*call, Outcome::of(report.fault), nullptr, report.detail);
 }
 
 void Backend::cancel_calls_of(Origin origin) {
-  for (const Call& call : pool_.withdraw(origin)) {
-    finish_cancelled(call, CancelReason::client_left);
+  for (const CallPtr& call : pool_.withdraw(origin)) {
+    finish_cancelled(*call, CancelReason::client_left);
   }
 }
 
@@ -228,30 +229,31 @@ void Backend::close_session(SessionId id) {
   if (session == nullptr) return;
   const Origin origin = session->origin;
   sessions_.close(id);
-  const std::vector<Call> calls = owns_children() ? pool_.close_lease(id) : pool_.withdraw(origin);
-  for (const Call& call : calls) finish_cancelled(call, CancelReason::client_left);
+  const std::vector<CallPtr> calls =
+      owns_children() ? pool_.close_lease(id) : pool_.withdraw(origin);
+  for (const CallPtr& call : calls) finish_cancelled(*call, CancelReason::client_left);
 }
 
 void Backend::hold_child(SessionId session, bool held) { pool_.hold_child(session, held); }
 
 // --- Ends -----------------------------------------------------------------------------------
 
-void Backend::on_answer(Call call, const Envelope& answer) {
-  const Outcome outcome = dialect_->outcome(answer, method_name(call));
+void Backend::on_answer(CallPtr call, const Envelope& answer) {
+  const Outcome outcome = dialect_->outcome(answer, method_name(*call));
   // A child that does not know a method must not fill the table with invented names.
-  if (call.method == kOtherMethod &&
+  if (call->method == kOtherMethod &&
       (outcome != Outcome::error() || error_code(answer) != kMethodNotFound)) {
-    call.method = methods_.admit(call.method_name);
+    call->method = methods_.admit(call->method_name);
   }
-  if (call.tool == kOtherTool && (outcome == Outcome::ok() || outcome == Outcome::tool_error())) {
-    call.tool = tools_.admit(call.tool_name);
+  if (call->tool == kOtherTool && (outcome == Outcome::ok() || outcome == Outcome::tool_error())) {
+    call->tool = tools_.admit(call->tool_name);
   }
   const Outgoing::Place id = place_of(answer.id, answer.text);
   Reply reply;
   reply.head = answer.text.substr(0, id.offset);
-  reply.id = call.id;
+  reply.id = call->id;
   reply.tail = answer.text.substr(id.offset + id.length);
-  finish(call, outcome, &reply, {});
+  finish(*call, outcome, &reply, {});
 }
 
 // The gateway's own answer, where no child is needed for it.
@@ -264,16 +266,16 @@ void Backend::answer(const Call& call, std::string_view result) {
   finish(call, Outcome::ok(), &reply, {});
 }
 
-void Backend::on_fault(Call call, const FaultReport& report) {
+void Backend::on_fault(CallPtr call, const FaultReport& report) {
   std::string text;
-  append_fault_response(text, call.id, report, dialect_->codes(),
+  append_fault_response(text, call->id, report, dialect_->codes(),
                         options_.config.expose_fault_details);
   Reply reply;
   reply.head = text;
   reply.fault = report.fault;
   reply.retry_after = report.retry_after;
   const std::string_view detail = report.detail.empty() ? report.message : report.detail;
-  finish(call, Outcome::of(report.fault), &reply, detail);
+  finish(*call, Outcome::of(report.fault), &reply, detail);
 }
 
 // The one end of every call: its answer, if there is one, and its record.
@@ -342,8 +344,8 @@ void Backend::on_notification(Child& child, const Envelope& notification, std::s
   bool taken = sessions_.pass_notification(child, notification, method, audience);
   // A stream whose call is the only one on its child gets it too: it can be meant for no other, but
   // for those who have subscribed.
-  Correlator<Call>& calls = child.calls();
-  const Call* only = calls.size() == 1 ? calls.find(*calls.oldest()) : nullptr;
+  Correlator<CallPtr>& calls = child.calls();
+  const Call* only = calls.size() == 1 ? calls.find(*calls.oldest())->get() : nullptr;
   const bool is_of_subscribers =
       audience.kind == Audience::Kind::subscribers && sessions_.tells_sessions(child.number());
   if (only != nullptr && only->wants_events && !is_of_subscribers) {

@@ -105,8 +105,8 @@ class Backend final : private PoolEvents {
   [[nodiscard]] BackendStatus status() const;
 
  private:
-  void on_answer(Call call, const Envelope& answer) override;
-  void on_fault(Call call, const FaultReport& report) override;
+  void on_answer(CallPtr call, const Envelope& answer) override;
+  void on_fault(CallPtr call, const FaultReport& report) override;
   void on_event(const Call& call, const Envelope& notification,
                 Outgoing::Place progress_token) override;
   void on_notification(Child& child, const Envelope& notification,
@@ -119,12 +119,12 @@ class Backend final : private PoolEvents {
   void on_session_end(SessionId session, SessionEnd end, std::string_view message) override;
 
   Admission accept_request(const Envelope& request, const CallContext& context);
-  bool accept_subscription(const ClientIntent& intent, Call& call, Outgoing& message);
+  bool accept_subscription(const ClientIntent& intent, CallPtr& call, Outgoing& message);
   Admission accept_notification(const Envelope& notification, const CallContext& context);
   bool accept_cancel(std::string_view id, const CallContext& context);
   [[nodiscard]] Isolation lane_of(const CallContext& context) const;
   void finish_cancelled(const Call& call, CancelReason reason);
-  Call make_call(std::string_view id, std::string_view method, const CallContext& context);
+  CallPtr make_call(std::string_view id, std::string_view method, const CallContext& context);
   [[nodiscard]] std::string_view method_name(const Call& call) const;
   [[nodiscard]] std::string_view tool_name(const Call& call) const;
   void note_tool(Call& call, std::string_view spelled);
@@ -143,6 +143,7 @@ class Backend final : private PoolEvents {
   std::string method_;  // scratch
   std::string tool_;    // scratch
   std::string key_;     // scratch
+  CallStore calls_;
   const PoolServices services_;
   Pool pool_;
   SessionRouter sessions_;

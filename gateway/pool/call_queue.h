@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "gateway/config/config.h"
-#include "gateway/pool/call.h"
+#include "gateway/pool/call_store.h"
 
 namespace stdgate {
 
 // A message with its own copy of the text; a notification has no call.
 struct WaitingMessage {
-  std::optional<Call> call;
+  CallPtr call;
   std::string text;
   Outgoing places;  // its text is unset: see outgoing()
 
@@ -33,7 +33,7 @@ class CallQueue {
   [[nodiscard]] bool has_room(size_t bytes) const {
     return waiting_.size() < config_.queue && bytes_ + bytes <= config_.queue_bytes;
   }
-  void push(std::optional<Call> call, const Outgoing& message) {
+  void push(CallPtr call, const Outgoing& message) {
     waiting_.push_back(WaitingMessage{std::move(call), std::string(message.text), message});
     bytes_ += message.text.size();
   }
@@ -46,22 +46,22 @@ class CallQueue {
 
   // Takes out the first call for which `matches(call)` holds.
   template <class Predicate>
-  std::optional<Call> take_if(Predicate&& matches) {
+  CallPtr take_if(Predicate&& matches) {
     for (auto it = waiting_.begin(); it != waiting_.end(); ++it) {
       if (!it->call || !matches(*it->call)) continue;
-      std::optional<Call> call = std::move(it->call);
+      CallPtr call = std::move(it->call);
       bytes_ -= it->text.size();
       waiting_.erase(it);
       return call;
     }
-    return std::nullopt;
+    return nullptr;
   }
 
   // The first call for which `matches(call)` holds; null when there is none.
   template <class Predicate>
   Call* find_if(Predicate&& matches) {
     for (WaitingMessage& message : waiting_) {
-      if (message.call && matches(*message.call)) return &*message.call;
+      if (message.call && matches(*message.call)) return message.call.get();
     }
     return nullptr;
   }
@@ -75,11 +75,11 @@ class CallQueue {
   }
 
   // Empties the queue; notifications in it are lost.
-  std::vector<Call> take_calls() {
-    std::vector<Call> calls;
+  std::vector<CallPtr> take_calls() {
+    std::vector<CallPtr> calls;
     while (!waiting_.empty()) {
       WaitingMessage message = pop();
-      if (message.call) calls.push_back(std::move(*message.call));
+      if (message.call) calls.push_back(std::move(message.call));
     }
     return calls;
   }

@@ -113,12 +113,12 @@ bool Child::is_backed_up() const {
 
 size_t Child::load() const { return calls_.size() * kBytesPerCall + outstanding_bytes_; }
 
-void Child::send(Call call, const Outgoing& message) {
-  call.written = services_.core.clock.now();
-  call.child = number_;
+void Child::send(CallPtr call, const Outgoing& message) {
+  call->written = services_.core.clock.now();
+  call->child = number_;
   ++calls_sent_;
-  outstanding_bytes_ += call.bytes_in;
-  const bool is_cancelled = call.cancel_on_send;
+  outstanding_bytes_ += call->bytes_in;
+  const bool is_cancelled = call->cancel_on_send;
   const auto id = calls_.open(std::move(call));
   update_busy();
   write(message, id);
@@ -140,21 +140,21 @@ Envelope Child::handshake_answer() {
 void Child::send_message(const Outgoing& message) { write(message, std::nullopt); }
 
 void Child::request_cancel(WireId id, CancelReason reason) {
-  if (std::exchange(calls_.find(id)->cancelled, true)) return;
+  if (std::exchange((*calls_.find(id))->cancelled, true)) return;
   const std::string text = services_.dialect.cancel(id, reason);
   if (!text.empty()) write_text(text);
 }
 
-Call Child::abandon(WireId id, CancelReason reason) {
+CallPtr Child::abandon(WireId id, CancelReason reason) {
   request_cancel(id, reason);
   return close_call(id);
 }
 
-std::vector<Call> Child::take_calls() {
-  std::vector<Call> taken;
+std::vector<CallPtr> Child::take_calls() {
+  std::vector<CallPtr> taken;
   while (const auto id = calls_.oldest()) {
-    Call call = close_call(*id);
-    if (!call.origin.is_none()) taken.push_back(std::move(call));
+    CallPtr call = close_call(*id);
+    if (!call->origin.is_none()) taken.push_back(std::move(call));
   }
   return taken;
 }
@@ -170,18 +170,18 @@ void Child::note_sign_of_life() {
 
 // Without an origin: nobody is to hear of its end.
 std::optional<WireId> Child::open_own_call(TimePoint deadline) {
-  Call call;
-  call.written = services_.core.clock.now();
-  call.deadline = deadline;
+  CallPtr call = services_.calls.take();
+  call->written = services_.core.clock.now();
+  call->deadline = deadline;
   const auto id = calls_.open(std::move(call));
   own_calls_ += id ? 1 : 0;
   return id;
 }
 
-Call Child::close_call(WireId id) {
-  Call call = calls_.close(id);
-  if (call.origin.is_none()) --own_calls_;
-  outstanding_bytes_ -= call.bytes_in;
+CallPtr Child::close_call(WireId id) {
+  CallPtr call = calls_.close(id);
+  if (call->origin.is_none()) --own_calls_;
+  outstanding_bytes_ -= call->bytes_in;
   if (calls_.size() == 0) idle_since_ = services_.core.clock.now();
   update_busy();
   return call;

@@ -15,7 +15,7 @@
 
 #include "gateway/base/rate_limit.h"
 #include "gateway/pool/backend_status.h"
-#include "gateway/pool/call.h"
+#include "gateway/pool/call_store.h"
 #include "gateway/pool/child_end.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/rpc/correlator.h"
@@ -32,9 +32,9 @@ class ChildOwner {
   virtual ~ChildOwner() = default;
   virtual void on_child_ready(Child& child) = 0;
   // The call has left the child's table.
-  virtual void on_child_answer(Child& child, Call call, const Envelope& answer) = 0;
+  virtual void on_child_answer(Child& child, CallPtr call, const Envelope& answer) = 0;
   // The child's answer to `call` makes no sense.
-  virtual void on_child_broken_answer(Child& child, Call call, const FaultReport& report) = 0;
+  virtual void on_child_broken_answer(Child& child, CallPtr call, const FaultReport& report) = 0;
   // A notification that belongs to `call`; `progress_token` is its place in notification.text.
   virtual void on_child_event(const Call& call, const Envelope& notification,
                               Outgoing::Place progress_token) = 0;
@@ -94,7 +94,7 @@ class Child final : private ChildEvents, private FrameSink {
   [[nodiscard]] TimePoint ready_since() const { return ready_since_; }
 
   // Only while has_room().
-  void send(Call call, const Outgoing& message);
+  void send(CallPtr call, const Outgoing& message);
   // A notification, or an answer to a request of the process.
   void send_message(const Outgoing& message);
   // Sends a request of the gateway's own, `text(id)`; what is answered does not matter. Only while
@@ -107,13 +107,13 @@ class Child final : private ChildEvents, private FrameSink {
   Envelope handshake_answer();
 
   // The calls in the order in which they were sent.
-  Correlator<Call>& calls() { return calls_; }
+  Correlator<CallPtr>& calls() { return calls_; }
   // Takes a call back without an answer and tells the process so.
-  Call abandon(WireId id, CancelReason reason);
+  CallPtr abandon(WireId id, CancelReason reason);
   // Asks the process, once, to cancel a call whose answer is still due.
   void request_cancel(WireId id, CancelReason reason);
   // Takes all calls back without telling the process.
-  std::vector<Call> take_calls();
+  std::vector<CallPtr> take_calls();
 
   // A call has waited for the process since then, to its deadline. True when the process was silent
   // all the time though it was read, and that so often in a row that it has to be given up.
@@ -151,7 +151,7 @@ class Child final : private ChildEvents, private FrameSink {
   void set_state(ChildState state);
   void update_busy();
   std::optional<WireId> open_own_call(TimePoint deadline = TimePoint::max());
-  Call close_call(WireId id);
+  CallPtr close_call(WireId id);
   void write(const Outgoing& message, std::optional<WireId> id);
   void write_text(std::string_view text);
   void write_answer(std::string_view id, std::string_view member, std::string_view value);
@@ -181,7 +181,7 @@ class Child final : private ChildEvents, private FrameSink {
   std::unique_ptr<Framer> framer_;
   std::string frame_head_;  // scratch
   std::string method_;      // scratch
-  Correlator<Call> calls_;
+  Correlator<CallPtr> calls_;
   RateLimit bad_lines_;
   Timer start_timer_;
   Timer output_end_timer_;

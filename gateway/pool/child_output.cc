@@ -52,8 +52,8 @@ void Child::handle_answer(const Envelope& answer) {
     drop(DropReason::unknown_id, "answer to nothing in flight", {});
     return;
   }
-  Call call = close_call(*id);
-  if (!call.origin.is_none()) {
+  CallPtr call = close_call(*id);
+  if (!call->origin.is_none()) {
     owner_.on_child_answer(*this, std::move(call), answer);
   } else if (was_ready()) {
     finish_own_call(*id);
@@ -63,8 +63,8 @@ void Child::handle_answer(const Envelope& answer) {
 }
 
 void Child::handle_unreadable_answer(WireId id, const FaultReport& report) {
-  Call call = close_call(id);
-  if (!call.origin.is_none()) {
+  CallPtr call = close_call(id);
+  if (!call->origin.is_none()) {
     owner_.on_child_broken_answer(*this, std::move(call), report);
   } else if (was_ready() && farewell_ != id) {
     finish_own_call(id);
@@ -110,11 +110,11 @@ void Child::handle_notification(const Envelope& notification) {
 const Call* Child::call_with_token(std::string_view token) {
   if (lane_ == Isolation::shared) {
     const auto id = parse_wire_id(token);
-    const Call* call = id ? calls_.find(*id) : nullptr;
-    return call != nullptr && !call->progress_token.empty() ? call : nullptr;
+    const CallPtr* call = id ? calls_.find(*id) : nullptr;
+    return call != nullptr && !(*call)->progress_token.empty() ? call->get() : nullptr;
   }
   for (auto id = calls_.oldest(); id; id = calls_.next(*id)) {
-    const Call* call = calls_.find(*id);
+    const Call* call = calls_.find(*id)->get();
     if (call->progress_token == token) return call;
   }
   return nullptr;

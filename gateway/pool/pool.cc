@@ -40,10 +40,10 @@ void Pool::start() { start_what_is_needed(); }
 
 // --- Calls in -------------------------------------------------------------------------------
 
-tl::expected<void, FaultReport> Pool::submit(Call& call, const Outgoing& message) {
+tl::expected<void, FaultReport> Pool::submit(CallPtr& call, const Outgoing& message) {
   if (draining_) return tl::unexpected(shutdown_report());
-  const TimePoint deadline = call.deadline;
-  if (Lease* lease = lane_.find(call.session); lease != nullptr) {
+  const TimePoint deadline = call->deadline;
+  if (Lease* lease = lane_.find(call->session); lease != nullptr) {
     auto taken = lane_.submit(*lease, call, message);
     if (taken) arm_deadline(deadline);
     return taken;
@@ -83,7 +83,7 @@ bool Pool::notify(SessionId session, uint64_t child, const Outgoing& message) {
       !queue_.has_room(message.text.size())) {
     return false;
   }
-  queue_.push(std::nullopt, message);
+  queue_.push(nullptr, message);
   watch_queue();
   start_what_is_needed();
   return true;
@@ -116,9 +116,9 @@ Child* Pool::find_child(uint64_t number) const {
 Child* Pool::child_with_call_of(SessionId session) const {
   if (session.is_none()) return nullptr;
   for (const auto& child : children_) {
-    Correlator<Call>& calls = child->calls();
+    Correlator<CallPtr>& calls = child->calls();
     for (auto id = calls.oldest(); id; id = calls.next(*id)) {
-      if (calls.find(*id)->session == session) return child.get();
+      if ((*calls.find(*id))->session == session) return child.get();
     }
   }
   return nullptr;
@@ -133,7 +133,7 @@ Child* Pool::least_loaded() {
   return best;
 }
 
-void Pool::give(Child& child, Call call, const Outgoing& message) {
+void Pool::give(Child& child, CallPtr call, const Outgoing& message) {
   if (message.answered_by_handshake) {
     events_.on_answer(std::move(call), child.handshake_answer());
   } else {
@@ -147,7 +147,7 @@ void Pool::dispatch_queue() {
     if (child == nullptr) break;
     WaitingMessage waiting = queue_.pop();
     if (waiting.call) {
-      give(*child, std::move(*waiting.call), waiting.outgoing());
+      give(*child, std::move(waiting.call), waiting.outgoing());
     } else {
       child->send_message(waiting.outgoing());
     }
@@ -188,12 +188,12 @@ tl::expected<void, FaultReport> Pool::open_lease(SessionId session) {
   return {};
 }
 
-std::vector<Call> Pool::close_lease(SessionId session) {
+std::vector<CallPtr> Pool::close_lease(SessionId session) {
   const std::unique_ptr<Lease> lease = lane_.close(session);
-  std::vector<Call> calls = lease->queue.take_calls();
+  std::vector<CallPtr> calls = lease->queue.take_calls();
   if (lease->child != nullptr) {
     Child& child = *lease->child;
-    for (Call& call : child.take_calls()) calls.push_back(std::move(call));
+    for (CallPtr& call : child.take_calls()) calls.push_back(std::move(call));
     child.set_lease(SessionId());
     child.dismiss("its session has ended");
   }
@@ -207,13 +207,13 @@ void Pool::hold_child(SessionId session, bool held) {
 
 // --- Calls out ------------------------------------------------------------------------------
 
-void Pool::on_child_answer(Child& child, Call call, const Envelope& answer) {
+void Pool::on_child_answer(Child& child, CallPtr call, const Envelope& answer) {
   breaker_.on_success();
   events_.on_answer(std::move(call), answer);
   after_call(child);
 }
 
-void Pool::on_child_broken_answer(Child& child, Call call, const FaultReport& report) {
+void Pool::on_child_broken_answer(Child& child, CallPtr call, const FaultReport& report) {
   events_.on_fault(std::move(call), report);
   after_call(child);
 }
@@ -253,16 +253,15 @@ void Pool::watch_idle(const Child& child) {
   }
 }
 
-bool Pool::request_cancel(Origin origin, SessionId session, std::string_view id,
-                          std::optional<Call>* ended) {
+bool Pool::request_cancel(Origin origin, SessionId session, std::string_view id, CallPtr* ended) {
   const auto is_it = [origin, id](const Call& call) {
     return call.origin == origin && call.id == id;
   };
   const bool is_over = services_.dialect.cancel_ends_call();
   for (const auto& child : children_) {
-    Correlator<Call>& calls = child->calls();
+    Correlator<CallPtr>& calls = child->calls();
     for (auto wire_id = calls.oldest(); wire_id; wire_id = calls.next(*wire_id)) {
-      if (!is_it(*calls.find(*wire_id))) continue;
+      if (!is_it(**calls.find(*wire_id))) continue;
       if (is_over) {
         *ended = child->abandon(*wire_id, CancelReason::client_cancelled);
         after_call(*child);
@@ -281,22 +280,22 @@ bool Pool::request_cancel(Origin origin, SessionId session, std::string_view id,
     } else {
       lane_.dispatch(*lease);
     }
-    return ended->has_value();
+    return *ended != nullptr;
   }
   Call* call = queue.find_if(is_it);
   if (call != nullptr) call->cancel_on_send = true;
   return call != nullptr;
 }
 
-std::vector<Call> Pool::withdraw(Origin origin) {
-  std::vector<Call> withdrawn;
+std::vector<CallPtr> Pool::withdraw(Origin origin) {
+  std::vector<CallPtr> withdrawn;
   const auto is_its = [origin](const Call& call) { return call.origin == origin; };
-  while (auto call = queue_.take_if(is_its)) withdrawn.push_back(std::move(*call));
+  while (auto call = queue_.take_if(is_its)) withdrawn.push_back(std::move(call));
   for (const auto& child : children_) {
-    Correlator<Call>& calls = child->calls();
+    Correlator<CallPtr>& calls = child->calls();
     for (auto id = calls.oldest(); id;) {
       const auto next = calls.next(*id);
-      if (is_its(*calls.find(*id))) {
+      if (is_its(**calls.find(*id))) {
         withdrawn.push_back(child->abandon(*id, CancelReason::client_left));
       }
       id = next;
@@ -307,26 +306,26 @@ std::vector<Call> Pool::withdraw(Origin origin) {
 }
 
 void Pool::fail_calls(const FaultReport& report) {
-  std::vector<Call> calls;
+  std::vector<CallPtr> calls;
   for (const auto& child : children_) {
-    for (Call& call : child->take_calls()) calls.push_back(std::move(call));
+    for (CallPtr& call : child->take_calls()) calls.push_back(std::move(call));
   }
   lane_.for_each([&calls](Lease& lease) {
-    for (Call& call : lease.queue.take_calls()) calls.push_back(std::move(call));
+    for (CallPtr& call : lease.queue.take_calls()) calls.push_back(std::move(call));
   });
-  for (Call& call : calls) events_.on_fault(std::move(call), report);
+  for (CallPtr& call : calls) events_.on_fault(std::move(call), report);
   fail_queue(report);
 }
 
 void Pool::fail_queue(const FaultReport& report) {
   const size_t messages = queue_.size();
   // What the told put into the queue meanwhile is not failed.
-  std::vector<Call> calls = queue_.take_calls();
+  std::vector<CallPtr> calls = queue_.take_calls();
   for (size_t i = calls.size(); i < messages; ++i) {
     services_.core.observer.on_dropped(services_.backend, DropReason::overloaded);
   }
   watch_queue();
-  for (Call& call : calls) events_.on_fault(std::move(call), report);
+  for (CallPtr& call : calls) events_.on_fault(std::move(call), report);
 }
 
 size_t Pool::calls() const {
@@ -345,8 +344,8 @@ void Pool::arm_deadline(TimePoint deadline) {
 // What a deadline has ended: the calls, and those on children that are given up for it.
 struct Pool::Expiry {
   TimePoint time;
-  std::vector<Call> expired;
-  std::vector<Call> stranded;
+  std::vector<CallPtr> expired;
+  std::vector<CallPtr> stranded;
   std::optional<TimePoint> next;
 
   void note_next(std::optional<TimePoint> deadline) {
@@ -371,17 +370,17 @@ void Pool::expire_deadlines() {
     }
   }
   if (expiry.next) deadline_timer_.arm(*expiry.next);
-  for (Call& call : expiry.expired) {
+  for (CallPtr& call : expiry.expired) {
     events_.on_fault(std::move(call), FaultReport{Fault::timeout, {}, {}, {}});
   }
   const FaultReport hung{Fault::child_failed, "the child has stopped answering", {}, {}};
-  for (Call& call : expiry.stranded) events_.on_fault(std::move(call), hung);
+  for (CallPtr& call : expiry.stranded) events_.on_fault(std::move(call), hung);
   dispatch_all();
 }
 
 void Pool::expire_queue(CallQueue& queue, Expiry& expiry) {
   const auto is_late = [&expiry](const Call& call) { return call.deadline <= expiry.time; };
-  while (auto call = queue.take_if(is_late)) expiry.expired.push_back(std::move(*call));
+  while (auto call = queue.take_if(is_late)) expiry.expired.push_back(std::move(call));
   expiry.note_next(queue.next_deadline());
 }
 
@@ -389,12 +388,12 @@ void Pool::expire_queue(CallQueue& queue, Expiry& expiry) {
 void Pool::expire_calls(Child& child, size_t first, size_t last, Expiry& expiry) {
   bool is_hung = false;
   for (size_t i = first; i < last && child.is_backed_up(); ++i) {
-    is_hung = child.note_timeout(expiry.expired[i].arrived) || is_hung;
+    is_hung = child.note_timeout(expiry.expired[i]->arrived) || is_hung;
   }
-  Correlator<Call>& calls = child.calls();
+  Correlator<CallPtr>& calls = child.calls();
   for (auto id = calls.oldest(); id;) {
     const auto following = calls.next(*id);
-    const Call& call = *calls.find(*id);
+    const Call& call = **calls.find(*id);
     const TimePoint deadline = call.deadline;
     if (deadline > expiry.time && deadline != TimePoint::max()) {
       expiry.note_next(deadline);
@@ -404,13 +403,13 @@ void Pool::expire_calls(Child& child, size_t first, size_t last, Expiry& expiry)
       // A cancelled call need not be answered.
       is_hung = (!call.cancelled && child.note_timeout(call.written)) || is_hung;
       const bool is_own = call.origin.is_none();
-      Call late = child.abandon(*id, CancelReason::deadline);
+      CallPtr late = child.abandon(*id, CancelReason::deadline);
       if (!is_own) expiry.expired.push_back(std::move(late));
     }
     id = following;
   }
   if (is_hung) {
-    for (Call& call : child.take_calls()) expiry.stranded.push_back(std::move(call));
+    for (CallPtr& call : child.take_calls()) expiry.stranded.push_back(std::move(call));
     child.end(ExitReason::hung, "the child has stopped answering", config().grace);
   }
 }

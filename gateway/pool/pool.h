@@ -42,21 +42,20 @@ class Pool final : private ChildOwner {
   // for one. Refused when every child that sessions may have is promised.
   tl::expected<void, FaultReport> open_lease(SessionId session);
   // Ends the session's child, and gives back the calls that were under way.
-  std::vector<Call> close_lease(SessionId session);
+  std::vector<CallPtr> close_lease(SessionId session);
   // While held, what the session's child says is not read.
   void hold_child(SessionId session, bool held);
 
   // Takes the call, to be answered through PoolEvents (perhaps before this returns), or says why
   // not; then the call is still the caller's.
-  tl::expected<void, FaultReport> submit(Call& call, const Outgoing& message);
+  tl::expected<void, FaultReport> submit(CallPtr& call, const Outgoing& message);
   // Gives a notification to the session's child; else to the child that the session has last asked
   // something or is being asked by (`child`, 0: not), or to some child; or queues it. False when
   // there is no room for it.
   bool notify(SessionId session, uint64_t child, const Outgoing& message);
   // Passes a client's wish to cancel its call on to the child. Usually the answer is still due; a
   // call that is over by this is moved to `*ended`. False when there is no such call.
-  bool request_cancel(Origin origin, SessionId session, std::string_view id,
-                      std::optional<Call>* ended);
+  bool request_cancel(Origin origin, SessionId session, std::string_view id, CallPtr* ended);
   // Sends a shared child a request of the gateway's own, `text(id)`, whose answer does not matter.
   // Clients come first: only while can_ask().
   void ask(Child& child, const std::function<std::string(WireId)>& text);
@@ -66,7 +65,7 @@ class Pool final : private ChildOwner {
   // The child with this number, as long as it runs.
   [[nodiscard]] Child* find_child(uint64_t number) const;
   // Takes back, and cancels at the children, all calls of an origin.
-  std::vector<Call> withdraw(Origin origin);
+  std::vector<CallPtr> withdraw(Origin origin);
 
   static FaultReport shutdown_report();
 
@@ -83,8 +82,8 @@ class Pool final : private ChildOwner {
 
  private:
   void on_child_ready(Child& child) override;
-  void on_child_answer(Child& child, Call call, const Envelope& answer) override;
-  void on_child_broken_answer(Child& child, Call call, const FaultReport& report) override;
+  void on_child_answer(Child& child, CallPtr call, const Envelope& answer) override;
+  void on_child_broken_answer(Child& child, CallPtr call, const FaultReport& report) override;
   void on_child_event(const Call& call, const Envelope& notification,
                       Outgoing::Place progress_token) override;
   void on_child_notification(Child& child, const Envelope& notification,
@@ -114,7 +113,7 @@ class Pool final : private ChildOwner {
   [[nodiscard]] uint32_t shared_places() const;
 
   Child* least_loaded();
-  void give(Child& child, Call call, const Outgoing& message);
+  void give(Child& child, CallPtr call, const Outgoing& message);
   void dispatch_queue();
   void dispatch_all();
   void after_call(Child& child);
@@ -131,7 +130,8 @@ class Pool final : private ChildOwner {
   void end_retired(Child& child);
   void start_what_is_needed();
   void fail_queue(const FaultReport& report);
-  void lose_lease(Lease& lease, SessionEnd end, const FaultReport& report, std::vector<Call> calls);
+  void lose_lease(Lease& lease, SessionEnd end, const FaultReport& report,
+                  std::vector<CallPtr> calls);
   void lose_waiting_leases(const FaultReport& report);
   struct Expiry;
   void expire_deadlines();

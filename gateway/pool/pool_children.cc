@@ -119,7 +119,7 @@ void Pool::end_retired(Child& child) {
 
 void Pool::on_child_gone(Child& child, const ChildEnd& end) {
   services_.core.observer.on_child_exited(services_.backend, end.reason);
-  std::vector<Call> calls = child.take_calls();
+  std::vector<CallPtr> calls = child.take_calls();
   Lease* lease = lane_.find(child.lease());
   // A session may end its child itself, in its protocol's way.
   const bool is_finished = lease != nullptr && end.reason == ExitReason::exit_zero &&
@@ -146,7 +146,7 @@ void Pool::on_child_gone(Child& child, const ChildEnd& end) {
     calls.clear();
   }
   start_what_is_needed();
-  for (Call& call : calls) events_.on_fault(std::move(call), report);
+  for (CallPtr& call : calls) events_.on_fault(std::move(call), report);
   if (!failed) return;
   const Census left = census();
   // Waiting helps a backend that lost a running child, not one that cannot start.
@@ -157,10 +157,10 @@ void Pool::on_child_gone(Child& child, const ChildEnd& end) {
 }
 
 void Pool::lose_lease(Lease& lease, SessionEnd end, const FaultReport& report,
-                      std::vector<Call> calls) {
+                      std::vector<CallPtr> calls) {
   const SessionId session = lease.session;
-  for (Call& call : lane_.lose(lease)) calls.push_back(std::move(call));
-  for (Call& call : calls) events_.on_fault(std::move(call), report);
+  for (CallPtr& call : lane_.lose(lease)) calls.push_back(std::move(call));
+  for (CallPtr& call : calls) events_.on_fault(std::move(call), report);
   events_.on_session_end(session, end, report.message);
 }
 

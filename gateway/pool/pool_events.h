@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "gateway/pool/call.h"
+#include "gateway/pool/call_store.h"
 #include "gateway/rpc/envelope.h"
 
 namespace stdgate {
@@ -15,8 +15,8 @@ class Child;
 class PoolEvents {
  public:
   virtual ~PoolEvents() = default;
-  virtual void on_answer(Call call, const Envelope& answer) = 0;
-  virtual void on_fault(Call call, const FaultReport& report) = 0;
+  virtual void on_answer(CallPtr call, const Envelope& answer) = 0;
+  virtual void on_fault(CallPtr call, const FaultReport& report) = 0;
 
   // What children say on their own account; see ChildOwner. The child is valid during the call.
   virtual void on_event(const Call& call, const Envelope& notification,

@@ -7,6 +7,7 @@
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
 #include "gateway/pool/breaker.h"
+#include "gateway/pool/call_store.h"
 #include "gateway/pool/child_link.h"
 #include "gateway/pool/dialect.h"
 
@@ -28,6 +29,7 @@ struct PoolServices {  // one a backend
   const LimitsConfig& limits;
   const LaunchSpec& launch;
   const Dialect& dialect;
+  CallStore& calls;
 };
 
 }  // namespace stdgate

@@ -66,7 +66,7 @@ bool SessionLane::attach(Child& child) {
   return true;
 }
 
-tl::expected<void, FaultReport> SessionLane::submit(Lease& lease, Call& call,
+tl::expected<void, FaultReport> SessionLane::submit(Lease& lease, CallPtr& call,
                                                     const Outgoing& message) {
   if (lease.lost) {
     return tl::unexpected(FaultReport{Fault::child_failed, "the session's child has gone", {}, {}});
@@ -93,7 +93,7 @@ bool SessionLane::notify(Lease& lease, const Outgoing& message) {
     return true;
   }
   if (!lease.queue.has_room(message.text.size())) return false;
-  lease.queue.push(std::nullopt, message);
+  lease.queue.push(nullptr, message);
   watch_queue(lease);
   return true;
 }
@@ -102,7 +102,7 @@ void SessionLane::dispatch(Lease& lease) {
   while (!lease.queue.empty() && lease.child != nullptr && lease.child->has_room()) {
     WaitingMessage waiting = lease.queue.pop();
     if (waiting.call) {
-      lease.child->send(std::move(*waiting.call), waiting.outgoing());
+      lease.child->send(std::move(waiting.call), waiting.outgoing());
     } else {
       lease.child->send_message(waiting.outgoing());
     }
@@ -125,7 +125,7 @@ void SessionLane::hold(Lease& lease, bool held) {
   if (lease.child != nullptr) lease.child->set_reading(!held);
 }
 
-std::vector<Call> SessionLane::lose(Lease& lease) {
+std::vector<CallPtr> SessionLane::lose(Lease& lease) {
   lease.child = nullptr;
   lease.lost = true;
   return lease.queue.take_calls();

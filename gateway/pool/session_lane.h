@@ -44,7 +44,7 @@ class SessionLane {
   bool attach(Child& child);
 
   // As Pool's, for one lease.
-  tl::expected<void, FaultReport> submit(Lease& lease, Call& call, const Outgoing& message);
+  tl::expected<void, FaultReport> submit(Lease& lease, CallPtr& call, const Outgoing& message);
   bool notify(Lease& lease, const Outgoing& message);
   // Sends what waits, as far as there is a child that takes it, and lets the client go on.
   void dispatch(Lease& lease);
@@ -52,7 +52,7 @@ class SessionLane {
   void hold(Lease& lease, bool held);
 
   // The session has lost its child; hands out the calls that waited for it.
-  std::vector<Call> lose(Lease& lease);
+  std::vector<CallPtr> lose(Lease& lease);
   // Those that still wait for a child.
   [[nodiscard]] std::vector<SessionId> waiting_sessions() const;
 

@@ -119,9 +119,9 @@ void SessionRouter::pass_request(Child& child, const Envelope& request, std::str
 Session* SessionRouter::only_session(Child& child) {
   if (child.lane() == Isolation::session) return sessions_.find(child.lease());
   SessionId only;
-  Correlator<Call>& calls = child.calls();
+  Correlator<CallPtr>& calls = child.calls();
   for (auto id = calls.oldest(); id; id = calls.next(*id)) {
-    const SessionId session = calls.find(*id)->session;
+    const SessionId session = (*calls.find(*id))->session;
     // A call that stands alone may be what the child asks for, and nobody else's business.
     if (session.is_none() || (!only.is_none() && only != session)) return nullptr;
     only = session;
