@@ -91,6 +91,11 @@ size_t Connection::read_head(std::span<char> bytes) {
     state_ = State::head;
   }
   const std::string_view text(bytes.data(), bytes.size());
+  if (exchange_->head.is_repeated_by(text)) {
+    const size_t size = exchange_->head.block().size();
+    begin_request(size < bytes.size());
+    return size;
+  }
   HeadScanner& scanner = exchange_->scanner;
   const HeadScanner::Result result = scanner.scan(text);
   if (result == HeadScanner::Result::incomplete) return 0;

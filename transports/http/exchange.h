@@ -19,7 +19,6 @@ namespace stdgate {
 class Endpoint;
 
 struct Exchange {
-  // Valid while the head is handled: its views point into the bytes read.
   RequestHead head;
   HeadScanner scanner;
   BodyReader body;
@@ -43,6 +42,7 @@ struct Exchange {
   bool keep_alive = false;
 
   void clear() {
+    head.forget_long_block();
     body.clear();
     rpc.clear();
     client = nullptr;

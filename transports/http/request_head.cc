@@ -147,6 +147,17 @@ struct RequestHead::Framing {
 };
 
 tl::expected<void, HeadError> RequestHead::parse(std::string_view block) {
+  block_ = block;
+  auto parsed = parse_block();
+  if (!parsed) block_.clear();
+  return parsed;
+}
+
+void RequestHead::forget_long_block() {
+  if (block_.capacity() > kKeptBlock) std::string().swap(block_);
+}
+
+tl::expected<void, HeadError> RequestHead::parse_block() {
   static const llhttp_settings_t kSettings = HeadCallbacks::settings();
   fields_.clear();
   target_ = path_ = query_ = authority_ = {};
@@ -156,10 +167,10 @@ tl::expected<void, HeadError> RequestHead::parse(std::string_view block) {
 
   llhttp_init(&parser_, HTTP_REQUEST, &kSettings);
   parser_.data = this;
-  const llhttp_errno_t error = llhttp_execute(&parser_, block.data(), block.size());
+  const llhttp_errno_t error = llhttp_execute(&parser_, block_.data(), block_.size());
   // An upgrade is never made: Upgrade may be ignored (RFC 9110 section 7.8), CONNECT fails below.
   if (error != HPE_OK && error != HPE_PAUSED_UPGRADE) {
-    return tl::unexpected<HeadError>(explain(error, block));
+    return tl::unexpected<HeadError>(explain(error));
   }
   if (parser_.http_major != 1) return tl::unexpected<HeadError>(HeadError{505, "not HTTP/1.1"});
   minor_ = parser_.http_minor;
@@ -191,7 +202,8 @@ tl::expected<void, HeadError> RequestHead::parse(std::string_view block) {
 }
 
 // llhttp knows one error; clients want to know whether it is them or their version or method.
-HeadError RequestHead::explain(llhttp_errno_t error, std::string_view block) const {
+HeadError RequestHead::explain(llhttp_errno_t error) const {
+  const std::string_view block = block_;
   if (too_many_fields_) return {431, "too many header fields"};
   const std::string_view line = block.substr(0, block.find('\r'));
   const size_t last = line.rfind(' ');

@@ -5,7 +5,9 @@
 // obs-fold, space before the colon, control bytes. RequestHead then gives the whole block to llhttp
 // and judges what the fields mean together: Host, Content-Length against Transfer-Encoding, Expect.
 // Owner: an exchange, reused from request to request; nothing is allocated in the steady state.
-// Views point into the block given to parse(). Errors: an HTTP status and a constant phrase.
+// Views point into the head's own copy of the block, until the next parse(). As clients repeat
+// themselves, that copy also tells a block that needs no second look. Errors: an HTTP status and a
+// constant phrase.
 #pragma once
 
 #include <llhttp.h>
@@ -13,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <tl/expected.hpp>
 #include <vector>
@@ -75,6 +78,16 @@ class RequestHead {
   // `block` has passed HeadScanner.
   tl::expected<void, HeadError> parse(std::string_view block);
 
+  // Whether `bytes` begin with the block that was parsed last. Then they are the same head: a block
+  // ends with its first empty line, so nothing that follows belongs to it.
+  [[nodiscard]] bool is_repeated_by(std::string_view bytes) const {
+    return !block_.empty() && bytes.starts_with(block_);
+  }
+  // What was parsed last; empty when that failed.
+  [[nodiscard]] std::string_view block() const { return block_; }
+  // Gives the memory of a long block back; what was parsed is gone then.
+  void forget_long_block();
+
   [[nodiscard]] Method method() const { return method_; }
   [[nodiscard]] std::string_view path() const { return path_; }    // raw; "*" for OPTIONS *
   [[nodiscard]] std::string_view query() const { return query_; }  // raw, without the '?'
@@ -94,13 +107,17 @@ class RequestHead {
   friend struct HeadCallbacks;  // what llhttp calls
   struct Framing;               // what the fields say about the body
 
-  HeadError explain(llhttp_errno_t error, std::string_view block) const;
+  static constexpr size_t kKeptBlock = 2048;
+
+  tl::expected<void, HeadError> parse_block();
+  HeadError explain(llhttp_errno_t error) const;
   tl::expected<void, HeadError> take_fields(Framing& framing);
   tl::expected<void, HeadError> take_field(const HeaderField& field, Framing& framing);
   tl::expected<void, HeadError> take_host(const HeaderField& field, Framing& framing);
   tl::expected<void, HeadError> take_target();
   tl::expected<void, HeadError> judge_body(const Framing& framing);
 
+  std::string block_;
   llhttp_t parser_{};
   std::vector<HeaderField> fields_;
   std::string_view target_;

@@ -70,7 +70,7 @@ class Server final : private ListenerEvents, private Flushable {
   void replace(ClientConnection& connection, std::unique_ptr<ClientConnection> successor);
 
  private:
-  static constexpr size_t kSpareExchanges = 64;
+  static constexpr size_t kSpareExchanges = 1024;
   // Connections beyond the limit that may be in the middle of being told so.
   static constexpr size_t kTurnedAway = 64;
 

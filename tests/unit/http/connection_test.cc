@@ -44,6 +44,34 @@ TEST(Connection, SplitAtEveryPosition) {
   }
 }
 
+// A head that was the last one on any connection is not parsed again; what is only like it is.
+TEST(Connection, HeadsThatAreAlikeAreToldApart) {
+  HttpWorld world;
+  TestClient client(world);
+  TestClient other(world);
+  const std::string good = post(call("1", "echo", "[1]"));
+  std::string elsewhere = good;
+  elsewhere.replace(elsewhere.find("/rpc"), 4, "/rpd");
+  std::string bad = good;
+  bad.replace(bad.find("HTTP/1.1"), 8, "HTTP/1.7");
+  bad.replace(bad.find("Host"), 4, "H st");
+  for (int round = 0; round < 3; ++round) {
+    client.send(good + good);
+    EXPECT_EQ(client.answer().status, 200);
+    EXPECT_EQ(client.answer().body, result("1", "[1]"));
+    client.send("\r\n" + good);
+    EXPECT_EQ(client.answer().status, 200);
+    TestClient lost(world);
+    lost.send(elsewhere);
+    EXPECT_EQ(lost.answer().status, 404);
+    TestClient stranger(world);
+    stranger.send(bad);
+    EXPECT_EQ(stranger.answer().status, 400);
+    other.send(good);
+    EXPECT_EQ(other.answer().body, result("1", "[1]"));
+  }
+}
+
 TEST(Connection, PipelinedRequestsAreAnsweredInOrder) {
   HttpWorld world;
   TestClient client(world);

@@ -339,6 +339,40 @@ TEST(RequestHead, AbsoluteTargetWinsOverHost) {
   EXPECT_EQ(head.query(), "x=1");
 }
 
+TEST(RequestHead, KnowsTheBlockThatItHasParsed) {
+  Request request;
+  const std::string text = post("Content-Length: 3\r\n");
+  EXPECT_FALSE(request.head.is_repeated_by(text)) << "before the first one";
+  ASSERT_EQ(request.read(text), 200);
+  EXPECT_EQ(request.head.block(), text);
+  EXPECT_TRUE(request.head.is_repeated_by(text));
+  EXPECT_TRUE(request.head.is_repeated_by(text + "abcGET / HTTP/1.1"));
+  for (size_t size = 0; size < text.size(); ++size) {
+    EXPECT_FALSE(request.head.is_repeated_by(text.substr(0, size))) << size;
+    std::string other = text;
+    other[size] ^= 1;
+    EXPECT_FALSE(request.head.is_repeated_by(other)) << size;
+  }
+  request.block.assign(request.block.size(), '-');
+  EXPECT_EQ(request.head.path(), "/rpc") << "views are into its own copy";
+  EXPECT_EQ(request.head.find("host")->value, "a");
+
+  EXPECT_NE(request.read("GET / HTTP/1.1\r\n\r\n"), 200);
+  EXPECT_FALSE(request.head.is_repeated_by("GET / HTTP/1.1\r\n\r\n")) << "a bad block";
+  EXPECT_FALSE(request.head.is_repeated_by(text)) << "it is not the last one any more";
+}
+
+TEST(RequestHead, ForgetsALongBlock) {
+  Request request;
+  const std::string text = post("X: " + std::string(4000, 'x') + "\r\n");
+  ASSERT_EQ(request.read(text, 8000), 200);
+  request.head.forget_long_block();
+  EXPECT_FALSE(request.head.is_repeated_by(text));
+  ASSERT_EQ(request.read(post("")), 200);
+  request.head.forget_long_block();
+  EXPECT_TRUE(request.head.is_repeated_by(post("")));
+}
+
 TEST(RequestHead, UpgradeIsIgnored) {
   Request request;
   const RequestHead& head = request.head;
