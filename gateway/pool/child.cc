@@ -1,10 +1,8 @@
 #include "gateway/pool/child.h"
 
-#include <algorithm>
-#include <array>
-#include <charconv>
-#include <cstring>
 #include <utility>
+
+#include "gateway/pool/splice.h"
 
 namespace stdgate {
 
@@ -187,43 +185,10 @@ CallPtr Child::close_call(WireId id) {
   return call;
 }
 
-// Splices the wire id, the same number as progress token, and what the protocol replaces into the
-// client's bytes.
 void Child::write(const Outgoing& message, std::optional<WireId> id) {
-  std::array<char, 10> digits{};
-  std::string_view number;
-  if (id) {
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), *id).ptr;
-    number = {digits.data(), static_cast<size_t>(end - digits.data())};
-  }
-  struct Edit {
-    Outgoing::Place place;
-    std::string_view with;
-  };
-  std::array edits = {Edit{message.id, number}, Edit{message.progress_token, number},
-                      Edit{message.replaced, message.replacement}};
-  std::sort(edits.begin(), edits.end(),
-            [](const Edit& a, const Edit& b) { return a.place.offset < b.place.offset; });
-
-  std::array<std::string_view, 9> parts;
-  size_t count = 1;  // parts[0] is the frame's head
-  size_t size = 0;
-  size_t at = 0;
-  const auto add = [&](std::string_view part) {
-    parts[count++] = part;
-    size += part.size();
-  };
-  for (const auto& [place, with] : edits) {
-    if (place.length == 0) continue;
-    add(message.text.substr(at, place.offset - at));
-    add(with);
-    at = place.offset + place.length;
-  }
-  add(message.text.substr(at));
-  const FrameEnds ends = frame_ends(services_.config.framing, size, frame_head_);
-  parts[0] = ends.head;
-  parts[count++] = ends.tail;
-  link_->write(std::span(parts.data(), count));
+  Splice splice(message, id);
+  const FrameEnds ends = frame_ends(services_.config.framing, splice.size(), frame_head_);
+  link_->write(splice.framed(ends.head, ends.tail));
 }
 
 void Child::write_text(std::string_view text) {

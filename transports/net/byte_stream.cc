@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <utility>
 
 namespace stdgate {
@@ -150,20 +151,32 @@ void ByteStream::end_reading() {
 
 void ByteStream::write(std::span<const std::string_view> parts) {
   if (block_ == nullptr || shutdown_asked_ || error_ != 0 || error_to_report_ != 0) return;
-  const bool direct = block_->chunk == 0 && std::ranges::any_of(parts, [](std::string_view p) {
-                        return p.size() >= kDirectWrite;
-                      });
-  size_t taken = direct ? offer(parts) : 0;
+  size_t size = 0;
+  size_t longest = 0;
   for (const std::string_view part : parts) {
-    const size_t skipped = std::min(taken, part.size());
-    taken -= skipped;
-    append(part.substr(skipped));
+    size += part.size();
+    longest = std::max(longest, part.size());
   }
-  // The kernel is full: wait for it, instead of asking again at the end of the turn.
-  if (direct && error_to_report_ == 0 && !unsent_.empty()) send_by_libuv();
+  if (size == 0) return;
+  if (longest >= kDirectWrite && block_->chunk == 0) {
+    write_now(parts);
+  } else {
+    append(parts, size);
+  }
   flushed_to_report_ = true;
   if (unsent_bytes() > watermark_) above_watermark_ = true;
   if (block_->chunk == 0) loop_.flush_later(*this);
+}
+
+void ByteStream::write_now(std::span<const std::string_view> parts) {
+  size_t taken = offer(parts);
+  for (const std::string_view part : parts) {
+    const std::string_view left = part.substr(std::min(taken, part.size()));
+    taken -= part.size() - left.size();
+    append({&left, 1}, left.size());
+  }
+  // The kernel is full: wait for it, instead of asking again at the end of the turn.
+  if (error_to_report_ == 0 && !unsent_.empty()) send_by_libuv();
 }
 
 // Writes what is unsent and as much of `parts` as the kernel takes; returns how much of `parts`.
@@ -190,10 +203,16 @@ size_t ByteStream::offer(std::span<const std::string_view> parts) {
   return total - from_unsent;
 }
 
-void ByteStream::append(std::string_view bytes) {
-  if (bytes.empty()) return;
+void ByteStream::append(std::span<const std::string_view> parts, size_t size) {
+  if (size == 0) return;
   if (unsent_.capacity() == 0) unsent_ = loop_.storages().borrow(last_burst_);
-  unsent_.append(bytes);
+  char* at = unsent_.reserve(size);
+  for (const std::string_view part : parts) {
+    if (part.empty()) continue;  // may have no address
+    std::memcpy(at, part.data(), part.size());
+    at += part.size();
+  }
+  unsent_.commit(size);
 }
 
 void ByteStream::give_back(ByteQueue& storage) {

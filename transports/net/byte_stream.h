@@ -89,8 +89,9 @@ class ByteStream final : public Flushable {
   void stop_reading();
   void end_reading();
   void yield_after(size_t count);
+  void write_now(std::span<const std::string_view> parts);
   size_t offer(std::span<const std::string_view> parts);
-  void append(std::string_view bytes);
+  void append(std::span<const std::string_view> parts, size_t size);  // all of them together
   void send_unsent();
   void send_by_libuv();
   void submit_chunk();

@@ -1,0 +1,49 @@
+// Splice: a client's message as its child sees it: pieces of the client's bytes, and between them
+// what stands there instead (the wire id, the same number as progress token, what the protocol
+// replaces). Nothing is copied but the number's digits. Owner: the stack of whoever writes it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "gateway/pool/call.h"
+#include "gateway/rpc/correlator.h"
+
+namespace stdgate {
+
+class Splice {
+ public:
+  Splice(const Outgoing& message, std::optional<WireId> id);
+  Splice(const Splice&) = delete;
+  Splice& operator=(const Splice&) = delete;
+
+  [[nodiscard]] size_t size() const { return size_; }
+  // The pieces between the head and the tail of a frame.
+  std::span<const std::string_view> framed(std::string_view head, std::string_view tail) {
+    parts_[0] = head;
+    parts_[count_] = tail;
+    return std::span(parts_).first(count_ + 1);
+  }
+
+ private:
+  static constexpr size_t kMostEdits = 3;
+
+  struct Edit {
+    Outgoing::Place place;
+    std::string_view with;
+  };
+  void edit(Outgoing::Place place, std::string_view with);
+  void add(std::string_view part);
+
+  std::array<char, 10> digits_;         // of a 31-bit number
+  std::array<Edit, kMostEdits> edits_;  // by their place; most messages have one
+  size_t edit_count_ = 0;
+  std::array<std::string_view, 2 * kMostEdits + 3> parts_;  // the first is for the frame's head
+  size_t count_ = 1;
+  size_t size_ = 0;
+};
+
+}  // namespace stdgate
