@@ -17,8 +17,9 @@ constexpr size_t kTextSize = 40;  // makes the request one of 100 bytes
 
 std::string echo_params() { return R"({"text":")" + std::string(kTextSize, 'x') + R"("})"; }
 
-std::string echo_request() {
-  return R"({"jsonrpc":"2.0","id":1,"method":"echo","params":)" + echo_params() + '}';
+std::string echo_request(std::string_view id) {
+  return R"({"jsonrpc":"2.0","id":)" + std::string(id) + R"(,"method":"echo","params":)" +
+         echo_params() + '}';
 }
 
 // RFC 6455 section 5.2, with a mask of zeros: a text frame of up to 125 bytes.
@@ -29,20 +30,21 @@ std::string client_frame(std::string_view text) {
 
 }  // namespace
 
-SteadyCall echo_over_http(std::string_view path) {
-  const std::string body = echo_request();
+SteadyCall echo_over_http(std::string_view path, std::string_view id,
+                          std::string_view more_fields) {
+  const std::string body = echo_request(id);
   std::string head = "POST " + std::string(path) +
                      " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                      "Content-Length: " +
-                     std::to_string(body.size()) + "\r\n\r\n";
+                     std::to_string(body.size()) + "\r\n" + std::string(more_fields) + "\r\n";
   return {"", head + body, echo_params() + '}'};
 }
 
-SteadyCall echo_over_websocket(std::string_view path) {
+SteadyCall echo_over_websocket(std::string_view path, std::string_view id) {
   return {"GET " + std::string(path) +
               " HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
               "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n",
-          client_frame(echo_request()), echo_params() + '}'};
+          client_frame(echo_request(id)), echo_params() + '}'};
 }
 
 bool SteadyClient::prepare(const std::string& socket_path) {

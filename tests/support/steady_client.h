@@ -21,10 +21,11 @@ struct SteadyCall {
   std::string answer_end;
 };
 
-// A call of `echo` with some 100 bytes, over POST to `path` and as a message on the WebSocket
-// there.
-SteadyCall echo_over_http(std::string_view path);
-SteadyCall echo_over_websocket(std::string_view path);
+// A call of `echo` with 100 bytes, or so many more as `id` (raw JSON) is longer than one digit: by
+// POST to `path`, with `more_fields` (lines) in the header, or on the WebSocket there.
+SteadyCall echo_over_http(std::string_view path, std::string_view id = "1",
+                          std::string_view more_fields = "");
+SteadyCall echo_over_websocket(std::string_view path, std::string_view id = "1");
 
 class SteadyClient {
  public:
