@@ -37,8 +37,6 @@ namespace stdgate {
 
 namespace {
 
-// Guards run this very binary even when its file has been replaced meanwhile.
-constexpr const char* kOwnBinary = "/proc/self/exe";
 constexpr size_t kSpareOrigins = 16;
 
 // Each connection has at most one origin, and so has each MCP session.
@@ -95,7 +93,8 @@ void raise_descriptor_limit() {
 
 class Program final : private AdminSource {
  public:
-  Program(const Config& config, const std::map<std::string, std::string>& environment)
+  Program(const Config& config, const std::map<std::string, std::string>& environment,
+          const std::string& guard_binary)
       : config_(config),
         writer_(2, config.log.level, config.log.format),
         log_(loop_, writer_),
@@ -104,7 +103,7 @@ class Program final : private AdminSource {
         payloads_(log_, config_.log),
         exposition_(counts_, STDGATE_VERSION, [this] { return read_usage(); }),
         random_(std::random_device{}()),
-        processes_(loop_, log_, kOwnBinary),
+        processes_(loop_, log_, guard_binary),
         origins_(most_origins(config)),
         core_{loop_, loop_.timers(), log_, observers_, processes_, random_},
         rules_{config.allowed_origins, config.allowed_hosts},
@@ -307,9 +306,10 @@ class Program final : private AdminSource {
 
 }  // namespace
 
-int serve(const Config& config, const std::map<std::string, std::string>& environment) {
+int serve(const Config& config, const std::map<std::string, std::string>& environment,
+          const std::string& guard_binary) {
   raise_descriptor_limit();
-  return Program(config, environment).run();
+  return Program(config, environment, guard_binary).run();
 }
 
 }  // namespace stdgate
