@@ -25,7 +25,6 @@ std::unique_ptr<Dialogue> make_dialogue(const LoadOptions& options, size_t clien
     case LoadMode::mcp:
       return std::make_unique<McpDialogue>(options, std::move(book), channel, tally);
     case LoadMode::ws:
-    case LoadMode::lines:
     case LoadMode::idle_ws:
       return std::make_unique<WebSocketDialogue>(options, std::move(book), channel, tally);
     case LoadMode::pipe:

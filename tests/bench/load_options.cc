@@ -17,7 +17,6 @@ modes:
   http       JSON-RPC by POST over kept connections, a call at a time each
   mcp        MCP Streamable HTTP: a session each, then tools/call of the tool "echo"
   ws         JSON-RPC over WebSocket
-  lines      ws for websocketd: messages end in a newline
   pipe       straight into the pipes of the command behind "--": what no gateway can beat
   get, post  status 200 is all that is checked; post sends what http does
   idle-ws, idle-sse   open --clients connections and hold them for --seconds
@@ -32,14 +31,14 @@ example:
 const std::map<std::string, LoadMode>& modes() {
   static const std::map<std::string, LoadMode> kModes = {
       {"http", LoadMode::http},   {"mcp", LoadMode::mcp},         {"ws", LoadMode::ws},
-      {"lines", LoadMode::lines}, {"pipe", LoadMode::pipe},       {"get", LoadMode::get},
+       {"pipe", LoadMode::pipe},       {"get", LoadMode::get},
       {"post", LoadMode::post},   {"idle-ws", LoadMode::idle_ws}, {"idle-sse", LoadMode::idle_sse},
   };
   return kModes;
 }
 
 bool may_have_many_in_flight(LoadMode mode) {
-  return mode == LoadMode::ws || mode == LoadMode::lines || mode == LoadMode::pipe;
+  return mode == LoadMode::ws || mode == LoadMode::pipe;
 }
 
 // scheme://HOST:PORT/PATH, where the scheme is http or ws and HOST an IPv4 address.
@@ -74,7 +73,7 @@ Checked check(const LoadOptions& options, const std::string& url) {
   if (piped != url.empty()) return tl::unexpected(std::string("every mode but pipe needs --url"));
   if (piped && options.clients != 1) return tl::unexpected(std::string("pipe has one client"));
   if (options.in_flight > 1 && !may_have_many_in_flight(options.mode)) {
-    return tl::unexpected(std::string("--in-flight: only ws, lines and pipe take more than 1"));
+    return tl::unexpected(std::string("--in-flight: only ws and pipe take more than 1"));
   }
   return {};
 }

@@ -15,7 +15,6 @@ enum class LoadMode : uint8_t {
   http,      // JSON-RPC by POST
   mcp,       // MCP Streamable HTTP: a session for each client, then tools/call
   ws,        // JSON-RPC over WebSocket
-  lines,     // JSON-RPC, one message a text frame that ends in a newline, as websocketd has it
   pipe,      // JSON-RPC straight into the pipes of a command: the floor
   get,       // GET; only the status is looked at
   post,      // the POST of `http`; only the status is looked at
@@ -31,7 +30,7 @@ struct LoadOptions {
   std::vector<std::string> command;  // of `pipe`
 
   size_t clients = 1;
-  size_t in_flight = 1;  // of each client; more than 1 with `ws`, `lines` and `pipe` only
+  size_t in_flight = 1;  // of each client; more than 1 with `ws` and `pipe` only
   size_t payload_bytes = 100;
   std::string method = "echo";
   unsigned sleep_ms = 0;  // of method "sleep"

@@ -32,8 +32,7 @@ void WebSocketDialogue::begin() {
 }
 
 void WebSocketDialogue::prepare_calls() {
-  std::string payload = book_.request().bytes;
-  if (options_.mode == LoadMode::lines) payload += '\n';
+  const std::string& payload = book_.request().bytes;
   frame_.bytes = masked_head(Opcode::text, payload.size());
   const size_t head_size = frame_.bytes.size();
   frame_.bytes += payload;
@@ -103,12 +102,19 @@ tl::expected<size_t, std::string> WebSocketDialogue::take_handshake(std::span<ch
 
 WebSocketDialogue::Checked WebSocketDialogue::on_frame(const FrameHeader& header,
                                                        std::span<char> payload, Instant now) {
-  if (header.masked || !header.final || header.reserved != 0) {
-    return tl::unexpected(std::string("a frame that is masked, a fragment, or has reserved bits"));
+  if (header.masked || header.reserved != 0) {
+    return tl::unexpected(std::string("a frame that is masked or has reserved bits"));
   }
   switch (static_cast<Opcode>(header.opcode)) {
     case Opcode::text:
+    case Opcode::continuation:
+      if (!header.final || !fragments_.empty()) {
+        fragments_.append(payload.data(), payload.size());
+        if (!header.final) return {};
+        payload = fragments_;
+      }
       if (const auto slot = book_.close(payload, now)) call(*slot, now);
+      fragments_.clear();
       return {};
     case Opcode::ping: {
       std::string pong = masked_head(Opcode::pong, payload.size());

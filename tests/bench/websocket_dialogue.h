@@ -31,6 +31,7 @@ class WebSocketDialogue : public Dialogue {
   Tally& tally_;
   CallBook book_;
   bool open_ = false;
+  std::string fragments_;  // of a message whose last frame has not come
   // A whole frame, masked. What is XORed onto the id in each of its places depends on where it is.
   NumberedText frame_;
   std::array<IdText, 2> masks_ = {};
