@@ -18,7 +18,9 @@ void check(const std::string& text, int status, const std::string& body) {
     ASSERT_TRUE(answer) << answer.error();
     EXPECT_EQ(answer->size, 0U) << "complete with " << size << " bytes";
     EXPECT_EQ(part, text.substr(0, size)) << "changed before it was complete";
-    if (answer->needed > 0) EXPECT_EQ(answer->needed, text.size());
+    if (answer->needed > 0) {
+      EXPECT_EQ(answer->needed, text.size());
+    }
   }
   std::string whole = text + next;
   const auto answer = read_http_answer(whole);
@@ -36,8 +38,8 @@ TEST(HttpAnswer, ByLength) {
 }
 
 TEST(HttpAnswer, InChunks) {
-  check("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2;x=y\r\nlo\r\n0\r\n\r\n", 200,
-        "hello");
+  check("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2;x=y\r\nlo\r\n0\r\n\r\n",
+        200, "hello");
   check("HTTP/1.1 202 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n", 202, "");
 }
 

@@ -30,9 +30,9 @@ example:
 
 const std::map<std::string, LoadMode>& modes() {
   static const std::map<std::string, LoadMode> kModes = {
-      {"http", LoadMode::http},   {"mcp", LoadMode::mcp},         {"ws", LoadMode::ws},
-       {"pipe", LoadMode::pipe},       {"get", LoadMode::get},
-      {"post", LoadMode::post},   {"idle-ws", LoadMode::idle_ws}, {"idle-sse", LoadMode::idle_sse},
+      {"http", LoadMode::http},       {"mcp", LoadMode::mcp},           {"ws", LoadMode::ws},
+      {"pipe", LoadMode::pipe},       {"get", LoadMode::get},           {"post", LoadMode::post},
+      {"idle-ws", LoadMode::idle_ws}, {"idle-sse", LoadMode::idle_sse},
   };
   return kModes;
 }

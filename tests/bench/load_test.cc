@@ -47,7 +47,7 @@ void expect_no_errors(const std::string& arguments, double least_calls) {
 void expect_errors(const std::string& script, const std::string& error) {
   SCOPED_TRACE(script);
   const LoadOutcome outcome =
-      run_load("pipe --in-flight 4 --calls 50 --warm-up 0 --deadline 2 -- sh -c \"" + kEchoChild +
+      run_load("pipe --in-flight 4 --calls 50 --warm-up 0 --deadline 0.5 -- sh -c \"" + kEchoChild +
                " | sed -u '" + script + "'\"");
   EXPECT_EQ(outcome.exit_code, 1);
   const JsonValue report(outcome.line);
@@ -56,10 +56,10 @@ void expect_errors(const std::string& script, const std::string& error) {
 }
 
 TEST(Load, EveryTransportIsServedWithoutErrors) {
-  GatewayProcess gateway(serve(
-      {backend("plain", {kEchoChild}, "default: true"),
-       backend("tools", {kEchoChild}, "protocol: mcp"),
-       backend("shared", {kEchoChild}, "protocol: mcp, isolation: shared")}));
+  GatewayProcess gateway(
+      serve({backend("plain", {kEchoChild}, "default: true"),
+             backend("tools", {kEchoChild}, "protocol: mcp"),
+             backend("shared", {kEchoChild}, "protocol: mcp, isolation: shared")}));
   const std::string url = " --url " + gateway.url();
   const std::string few = " --clients 4 --calls 200 --warm-up 0";
   expect_no_errors("http" + url + "/rpc" + few, 200);
@@ -74,17 +74,17 @@ TEST(Load, EveryTransportIsServedWithoutErrors) {
 
 TEST(Load, LargeMessagesArriveWhole) {
   GatewayProcess gateway(serve_one({kEchoChild}));
-  for (const std::string size : {"70000", "3000000", "16000000"}) {
-    const std::string rest =
-        " --clients 2 --calls 4 --warm-up 0 --payload " + size + " --url " + gateway.url();
+  for (const char* size : {"70000", "3000000", "16000000"}) {
+    const std::string rest = " --clients 2 --calls 4 --warm-up 0 --payload " + std::string(size) +
+                             " --url " + gateway.url();
     expect_no_errors("http" + rest + "/rpc", 4);
     expect_no_errors("ws" + rest + "/ws", 4);
   }
 }
 
 TEST(Load, AWarmUpIsNotCounted) {
-  const LoadOutcome outcome = run_load(
-      "pipe --warm-up 0.3 --seconds 0.1 --method sleep --sleep-ms 1 -- " + kEchoChild);
+  const LoadOutcome outcome =
+      run_load("pipe --warm-up 0.3 --seconds 0.1 --method sleep --sleep-ms 1 -- " + kEchoChild);
   EXPECT_EQ(outcome.exit_code, 0);
   const JsonValue report(outcome.line);
   EXPECT_GE(report.number("/calls"), 1);
@@ -110,8 +110,8 @@ TEST(Load, AWrongPayloadIsAnError) { expect_errors("s/quick/thick/", "not the pa
 
 TEST(Load, AWrongPayloadThroughAGatewayIsAnError) {
   GatewayProcess gateway(serve_one(shell(kEchoChild + " | sed -u s/quick/thick/")));
-  for (const std::string mode : {"http --url " + gateway.url() + "/rpc",
-                                 "ws --in-flight 4 --url " + gateway.url() + "/ws"}) {
+  for (const std::string& mode : {"http --url " + gateway.url() + "/rpc",
+                                  "ws --in-flight 4 --url " + gateway.url() + "/ws"}) {
     const LoadOutcome outcome = run_load(mode + " --clients 2 --calls 20 --warm-up 0");
     EXPECT_EQ(outcome.exit_code, 1);
     const JsonValue report(outcome.line);
