@@ -48,11 +48,11 @@ size_t most_origins(const Config& config) {
   return count;
 }
 
-// The log, written at the end of each turn of the loop.
+// The log of this loop: trouble is written at the end of the turn, the rest soon.
 class TurnLog final : public Log, private Flushable {
  public:
   TurnLog(Loop& loop, LogWriter& writer)
-      : loop_(loop), writer_(writer), retry_(loop.timers(), [this] { flush(); }) {}
+      : loop_(loop), writer_(writer), timer_(loop.timers(), [this] { flush(); }) {}
   ~TurnLog() override { loop_.forget(*this); }
 
   [[nodiscard]] bool enabled(LogLevel level) const override { return writer_.enabled(level); }
@@ -60,20 +60,27 @@ class TurnLog final : public Log, private Flushable {
              std::initializer_list<LogField> fields) override {
     if (!writer_.enabled(level)) return;
     writer_.write(level, event, fields);
-    loop_.flush_later(*this);
+    if (level >= LogLevel::warn || writer_.unsent_bytes() >= kEnough) {
+      loop_.flush_later(*this);
+    } else if (!timer_.armed()) {
+      timer_.arm(loop_.now() + kDelay);
+    }
   }
 
  private:
+  // A line for each call must not cost a system call: lines that report no trouble wait for others.
+  static constexpr Duration kDelay = std::chrono::milliseconds(20);
+  static constexpr size_t kEnough = 32 << 10;
   static constexpr Duration kRetry = std::chrono::milliseconds(50);
 
   void flush() override {
     writer_.flush();
-    if (writer_.unsent_bytes() > 0) retry_.arm(loop_.now() + kRetry);
+    if (writer_.unsent_bytes() > 0) timer_.arm(loop_.now() + kRetry);
   }
 
   Loop& loop_;
   LogWriter& writer_;
-  Timer retry_;
+  Timer timer_;
 };
 
 // Ten thousand connections need as many descriptors; the usual soft limit is a tenth of that.
