@@ -1,7 +1,8 @@
 // stdgate_counted: what tests/bench/counts runs to count instructions.
 //
-//   list                          the cases, one a line: name, and as how many steps to count it
-//   case NAME STEPS               a case, so often
+//   cases [NAME…]                 these, or all of them: prints the name and the number of steps
+//   that
+//                                 count_steps(), which callgrind is told to look at, does of each
 //   gateway SOCKET STDGATE        the whole program in this process, until SIGTERM: the program
 //                                 STDGATE is its guard and its child, the log goes to /dev/null
 //   client SOCKET WORKLOAD ROUNDS says the same to that gateway, so often; /-separated
@@ -45,13 +46,19 @@ size_t steps_to_count(const Case& each) {
   return std::clamp<size_t>(each.bytes == 0 ? SIZE_MAX : kBytes / each.bytes, 4, 1000);
 }
 
-int run_case(std::string_view name, size_t steps) {
-  const std::vector<Case> cases = all_cases();
-  const auto found = std::find_if(cases.begin(), cases.end(),
-                                  [name](const Case& each) { return each.name == name; });
-  if (found == cases.end()) return fail("no such case: " + std::string(name));
-  const Step step = found->prepare();
+[[gnu::noinline]] void count_steps(const Step& step, size_t steps) {
   for (size_t i = 0; i < steps; ++i) step();
+}
+
+int run_cases(const std::vector<std::string_view>& names) {
+  for (const Case& each : all_cases()) {
+    if (!names.empty() && std::ranges::find(names, each.name) == names.end()) continue;
+    const Step step = each.prepare();
+    const size_t steps = steps_to_count(each);
+    for (size_t i = 0; i < steps; ++i) step();  // until memory is as large as it gets
+    count_steps(step, steps);
+    std::printf("%s %zu\n", each.name.c_str(), steps);
+  }
   return 0;
 }
 
@@ -83,17 +90,11 @@ int run_client(const std::string& socket, std::string_view workload, size_t roun
 int run(int argc, char** argv) {
   const std::string_view mode = argc > 1 ? argv[1] : "";
   const auto last = parse_number(argc > 1 ? argv[argc - 1] : "");
-  if (mode == "list" && argc == 2) {
-    for (const Case& each : all_cases()) {
-      std::printf("%s %zu\n", each.name.c_str(), steps_to_count(each));
-    }
-    return 0;
-  }
-  if (mode == "case" && argc == 4 && last) return run_case(argv[2], *last);
+  if (mode == "cases") return run_cases({argv + 2, argv + argc});
   if (mode == "gateway" && argc == 4) return run_gateway(argv[2], argv[3]);
   if (mode == "client" && argc == 5 && last) return run_client(argv[2], argv[3], *last);
   std::fputs(
-      "usage: stdgate_counted list | case NAME STEPS | gateway SOCKET STDGATE |\n"
+      "usage: stdgate_counted cases [NAME…] | gateway SOCKET STDGATE |\n"
       "                       client SOCKET WORKLOAD ROUNDS\n",
       stderr);
   return kUsage;
