@@ -1,11 +1,13 @@
 #include "metrics/exposition.h"
 
 #include <prometheus/metric_family.h>
-#include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include <ostream>
+#include <streambuf>
 #include <utility>
 
+#include "metrics/metrics_collector.h"
 #include "metrics/process_stats.h"
 
 namespace stdgate {
@@ -81,15 +83,36 @@ void add_process(std::vector<MetricFamily>& families) {
                             stats->start_time_seconds));
 }
 
+// The serializer writes a few bytes at a time, most of them one by one.
+class TextSink final : public std::streambuf {
+ public:
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::streamsize xsputn(const char* bytes, std::streamsize count) override {
+    text_.append(bytes, static_cast<size_t>(count));
+    return count;
+  }
+  int_type overflow(int_type byte) override {
+    if (byte != traits_type::eof()) text_ += traits_type::to_char_type(byte);
+    return traits_type::not_eof(byte);
+  }
+
+  std::string text_;
+};
+
 }  // namespace
 
 std::string MetricsExposition::text() const {
-  std::vector<MetricFamily> families = observer_.registry().Collect();
+  std::vector<MetricFamily> families = MetricsCollector(stores_).Collect();
   add_readings(families, read_());
   add_process(families);
   families.push_back(single("stdgate_build_info", "The version that runs; always 1",
                             MetricType::Gauge, 1, {{"version", version_}}));
-  return prometheus::TextSerializer().Serialize(families);
+  TextSink text;
+  std::ostream stream(&text);
+  prometheus::TextSerializer().Serialize(stream, families);
+  return text.take();
 }
 
 }  // namespace stdgate
