@@ -3,8 +3,6 @@
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
 
-#include <ostream>
-#include <streambuf>
 #include <utility>
 
 #include "metrics/metrics_collector.h"
@@ -83,24 +81,6 @@ void add_process(std::vector<MetricFamily>& families) {
                             stats->start_time_seconds));
 }
 
-// The serializer writes a few bytes at a time, most of them one by one.
-class TextSink final : public std::streambuf {
- public:
-  std::string take() { return std::move(text_); }
-
- private:
-  std::streamsize xsputn(const char* bytes, std::streamsize count) override {
-    text_.append(bytes, static_cast<size_t>(count));
-    return count;
-  }
-  int_type overflow(int_type byte) override {
-    if (byte != traits_type::eof()) text_ += traits_type::to_char_type(byte);
-    return traits_type::not_eof(byte);
-  }
-
-  std::string text_;
-};
-
 }  // namespace
 
 std::string MetricsExposition::text() const {
@@ -109,10 +89,7 @@ std::string MetricsExposition::text() const {
   add_process(families);
   families.push_back(single("stdgate_build_info", "The version that runs; always 1",
                             MetricType::Gauge, 1, {{"version", version_}}));
-  TextSink text;
-  std::ostream stream(&text);
-  prometheus::TextSerializer().Serialize(stream, families);
-  return text.take();
+  return prometheus::TextSerializer().Serialize(families);
 }
 
 }  // namespace stdgate
