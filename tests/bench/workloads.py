@@ -71,8 +71,10 @@ class Workload:
         return ["--clients", str(clients), "--in-flight", str(in_flight), "--payload", str(self.payload)]
 
     def measure(self, measuring, program, turn):
+        # A slow program needs a second for one of the largest messages.
+        seconds = max(measuring.seconds, 3) if self.payload > 4000000 else measuring.seconds
         report = measuring.load(program, self.way, self.words(program) + [
-            "--warm-up", str(measuring.warm_up_s(program)), "--seconds", str(measuring.seconds)])
+            "--warm-up", str(measuring.warm_up_s(program)), "--seconds", str(seconds)])
         if turn == 0 and program.name in ("stdgate", "before", "nginx") and "refused" not in report:
             report["system_calls_per_call"] = self.system_calls(measuring, program)
         program.forget_log()
@@ -163,7 +165,7 @@ class Idle(Workload):
         warm = "ws" if "ws" in program.targets else self.way
         measuring.load(program, warm, ["--clients", "16", "--seconds", "0.3", "--warm-up", "0"])
         report = measuring.load(program, self.way, [
-            "--clients", str(self.clients), "--warm-up", "0", "--seconds", "1"], deadline_s=60)
+            "--clients", str(self.clients), "--warm-up", "0", "--seconds", "1" if measuring.quick else "3"], deadline_s=60)
         if "watched" in report:
             gateway, children = report["watched"], report["descendants"]
             report["idle"] = {
