@@ -37,8 +37,6 @@ namespace stdgate {
 
 namespace {
 
-// Guards run this very binary even when its file has been replaced meanwhile.
-constexpr const char* kOwnBinary = "/proc/self/exe";
 constexpr size_t kSpareOrigins = 16;
 
 // Each connection has at most one origin, and so has each MCP session.
@@ -50,11 +48,11 @@ size_t most_origins(const Config& config) {
   return count;
 }
 
-// The log, written at the end of each turn of the loop.
+// The log of this loop: trouble is written at the end of the turn, the rest soon.
 class TurnLog final : public Log, private Flushable {
  public:
   TurnLog(Loop& loop, LogWriter& writer)
-      : loop_(loop), writer_(writer), retry_(loop.timers(), [this] { flush(); }) {}
+      : loop_(loop), writer_(writer), timer_(loop.timers(), [this] { flush(); }) {}
   ~TurnLog() override { loop_.forget(*this); }
 
   [[nodiscard]] bool enabled(LogLevel level) const override { return writer_.enabled(level); }
@@ -62,20 +60,27 @@ class TurnLog final : public Log, private Flushable {
              std::initializer_list<LogField> fields) override {
     if (!writer_.enabled(level)) return;
     writer_.write(level, event, fields);
-    loop_.flush_later(*this);
+    if (level >= LogLevel::warn || writer_.unsent_bytes() >= kEnough) {
+      loop_.flush_later(*this);
+    } else if (!timer_.armed()) {
+      timer_.arm(loop_.now() + kDelay);
+    }
   }
 
  private:
+  // A line for each call must not cost a system call: lines that report no trouble wait for others.
+  static constexpr Duration kDelay = std::chrono::milliseconds(20);
+  static constexpr size_t kEnough = 32 << 10;
   static constexpr Duration kRetry = std::chrono::milliseconds(50);
 
   void flush() override {
     writer_.flush();
-    if (writer_.unsent_bytes() > 0) retry_.arm(loop_.now() + kRetry);
+    if (writer_.unsent_bytes() > 0) timer_.arm(loop_.now() + kRetry);
   }
 
   Loop& loop_;
   LogWriter& writer_;
-  Timer retry_;
+  Timer timer_;
 };
 
 // Ten thousand connections need as many descriptors; the usual soft limit is a tenth of that.
@@ -88,7 +93,8 @@ void raise_descriptor_limit() {
 
 class Program final : private AdminSource {
  public:
-  Program(const Config& config, const std::map<std::string, std::string>& environment)
+  Program(const Config& config, const std::map<std::string, std::string>& environment,
+          const std::string& guard_binary)
       : config_(config),
         writer_(2, config.log.level, config.log.format),
         log_(loop_, writer_),
@@ -97,7 +103,7 @@ class Program final : private AdminSource {
         payloads_(log_, config_.log),
         exposition_({&counts_.store()}, STDGATE_VERSION, [this] { return read_usage(); }),
         random_(std::random_device{}()),
-        processes_(loop_, log_, kOwnBinary),
+        processes_(loop_, log_, guard_binary),
         origins_(most_origins(config)),
         core_{loop_, loop_.timers(), log_, observers_, processes_, random_},
         rules_{config.allowed_origins, config.allowed_hosts},
@@ -300,9 +306,10 @@ class Program final : private AdminSource {
 
 }  // namespace
 
-int serve(const Config& config, const std::map<std::string, std::string>& environment) {
+int serve(const Config& config, const std::map<std::string, std::string>& environment,
+          const std::string& guard_binary) {
   raise_descriptor_limit();
-  return Program(config, environment).run();
+  return Program(config, environment, guard_binary).run();
 }
 
 }  // namespace stdgate

@@ -13,7 +13,12 @@ inline constexpr int kCleanExit = 0;
 inline constexpr int kCouldNotStart = 1;
 inline constexpr int kDrainTimedOut = 3;  // calls were cut off
 
-// Serves until a signal ends it; gives the exit code. `environment` is the gateway's own.
-int serve(const Config& config, const std::map<std::string, std::string>& environment);
+// This very binary, even when its file has been replaced meanwhile.
+inline constexpr const char* kOwnBinary = "/proc/self/exe";
+
+// Serves until a signal ends it; gives the exit code. `environment` is the gateway's own;
+// `guard_binary` is what runs as guard (transports/stdio/guard.h).
+int serve(const Config& config, const std::map<std::string, std::string>& environment,
+          const std::string& guard_binary = kOwnBinary);
 
 }  // namespace stdgate

@@ -3,12 +3,6 @@
 namespace stdgate {
 namespace {
 
-// Whole microseconds are all that means something, and they keep the numbers short.
-double to_ms(Duration duration) {
-  const auto us = std::chrono::round<std::chrono::microseconds>(duration).count();
-  return static_cast<double>(us) / 1000;
-}
-
 LogField if_any(std::string_view key, std::string_view text) {
   if (text.empty()) return {key, {}};
   return {key, text};
@@ -26,9 +20,9 @@ void AccessLog::on_call_finished(const CallRecord& call) {
   const LogField tool = if_any("tool", call.tool_name.substr(0, kToolLimit));
   const LogField outcome = {"outcome", call.outcome.name()};
   const LogField transport = {"transport", transport_name(call.transport)};
-  const LogField total = {"duration_ms", to_ms(call.total)};
-  const LogField queued = {"queue_ms", to_ms(call.queued)};
-  const LogField child = {"child_ms", to_ms(call.child)};
+  const LogField total = {"duration_ms", call.total};
+  const LogField queued = {"queue_ms", call.queued};
+  const LogField child = {"child_ms", call.child};
   // A refused call may have no id that could be read; it was answered with null.
   const LogField id = {"id", call.id.empty() ? "null" : call.id.substr(0, kIdLimit)};
   const LogField connection = {"connection", call.connection};

@@ -15,8 +15,8 @@ enum class LogLevel : uint8_t { debug, info, warn, error, off };
 
 struct LogField {
   std::string_view key;  // a JSON-safe literal
-  // Nothing: the field is left out.
-  std::variant<std::monostate, std::string_view, int64_t, uint64_t, double, bool> value;
+  // Nothing: the field is left out. A duration is written in milliseconds.
+  std::variant<std::monostate, std::string_view, int64_t, uint64_t, double, bool, Duration> value;
 };
 
 class Log {

@@ -1,14 +1,15 @@
 #include "tests/support/counted_new.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <new>
 
 namespace {
 
-size_t count = 0;
+std::atomic<size_t> count = 0;
 
 void* counted_malloc(size_t size) {
-  ++count;
+  stdgate::test::note_allocation();
   if (void* memory = std::malloc(size)) return memory;
   throw std::bad_alloc();
 }
@@ -24,6 +25,7 @@ void operator delete[](void* memory, size_t /*size*/) noexcept { std::free(memor
 
 namespace stdgate::test {
 
-size_t allocation_count() { return count; }
+size_t allocation_count() { return count.load(std::memory_order_relaxed); }
+void note_allocation() { count.fetch_add(1, std::memory_order_relaxed); }
 
 }  // namespace stdgate::test

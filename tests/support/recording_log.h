@@ -23,6 +23,8 @@ struct RecordingLog final : Log {
             using Value = std::decay_t<decltype(value)>;
             if constexpr (std::is_same_v<Value, std::string_view>) {
               line.append(value);
+            } else if constexpr (std::is_same_v<Value, Duration>) {
+              line.append(std::to_string(value.count())).append("ns");
             } else if constexpr (!std::is_same_v<Value, std::monostate>) {
               line.append(std::to_string(value));
             }

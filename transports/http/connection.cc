@@ -46,14 +46,20 @@ void Connection::on_bytes(std::span<char> bytes) {
   }
   if (pending_.empty() && may_read()) {
     const size_t taken = process(bytes);
-    pending_.append({bytes.data() + taken, bytes.size() - taken});
+    keep(bytes.subspan(taken));
   } else {
-    pending_.append({bytes.data(), bytes.size()});
+    keep(bytes);
     process_pending();
   }
   settle();
   // Waiting requests count like bodies, but cannot be refused before their turn.
   if (state_ == State::busy && !pending_.empty() && server_.holds_too_much()) close();
+}
+
+void Connection::keep(std::span<const char> bytes) {
+  if (bytes.empty()) return;
+  if (pending_.capacity() == 0) pending_ = server_.services().loop.storages().borrow(bytes.size());
+  pending_.append({bytes.data(), bytes.size()});
 }
 
 void Connection::process_pending() {
@@ -252,7 +258,9 @@ void Connection::settle() {
     if (exchange_ != nullptr) release_exchange();
     if (peer_ended_ && stream_->unsent_bytes() == 0) return close();
   }
-  pending_.release_memory();
+  if (pending_.empty() && pending_.capacity() > 0) {
+    server_.services().loop.storages().give_back(std::exchange(pending_, {}));
+  }
   if (state_ == State::busy && pending_.size() > kPendingLimit) {
     stream_->pause_read(ByteStream::kBusy);
   } else {

@@ -84,6 +84,7 @@ class Connection final : public ClientConnection,
   size_t process(std::span<char> bytes);
   size_t read_head(std::span<char> bytes);
   size_t read_body(std::span<char> bytes);
+  void keep(std::span<const char> bytes);
   void process_pending();
   void begin_request(bool body_has_begun);
   void route(bool body_has_begun);

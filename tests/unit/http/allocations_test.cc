@@ -2,35 +2,44 @@
 // HTTP is concerned, for a call.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/support/counted_new.h"
 #include "tests/unit/http/http_world.h"
 
 namespace stdgate::test {
 namespace {
 
-// Sends `request` and waits for as many bytes of answers as the first one had.
+// Sends a request, in pieces or several at once, and waits for as many bytes as the first answer,
+// or so many of them, had.
 class Repeater {
  public:
-  Repeater(HttpWorld& world, std::string request)
-      : world_(world), client_(world), request_(std::move(request)) {
+  Repeater(HttpWorld& world, const std::string& request, size_t piece = SIZE_MAX,
+           size_t at_once = 1)
+      : world_(world), client_(world), piece_(piece) {
     client_.received.reserve(1 << 16);
-    client_.send(request_);
+    client_.send(request);
     world_.until([this] { return !client_.received.empty(); });
-    answer_size_ = client_.received.size();
+    answers_size_ = client_.received.size() * at_once;
+    for (size_t i = 0; i < at_once; ++i) round_ += request;
   }
   void repeat(int times) {
     for (int i = 0; i < times; ++i) {
       client_.received.clear();
-      client_.send(request_);
-      while (client_.received.size() < answer_size_) world_.loop.run_once();
+      for (size_t at = 0; at < round_.size(); at += std::min(piece_, round_.size())) {
+        client_.send(std::string_view(round_).substr(at, piece_));
+        world_.loop.run_once();
+      }
+      while (client_.received.size() < answers_size_) world_.loop.run_once();
     }
   }
 
  private:
   HttpWorld& world_;
   TestClient client_;
-  const std::string request_;
-  size_t answer_size_ = 0;
+  std::string round_;
+  const size_t piece_;
+  size_t answers_size_ = 0;
 };
 
 TEST(Allocations, NoneForAPageInTheSteadyState) {
@@ -43,6 +52,18 @@ TEST(Allocations, NoneForAPageInTheSteadyState) {
     repeater.repeat(100);
     EXPECT_EQ(allocation_count() - before, 0u) << fields;
   }
+}
+
+TEST(Allocations, NoneForWhatWaits) {
+  HttpWorld world;
+  const auto allocations = [](Repeater repeater) {
+    repeater.repeat(100);
+    const size_t before = allocation_count();
+    repeater.repeat(100);
+    return allocation_count() - before;
+  };
+  EXPECT_EQ(allocations(Repeater(world, get("/"), 7)), 0u) << "a header block in pieces";
+  EXPECT_EQ(allocations(Repeater(world, get("/"), SIZE_MAX, 20)), 0u) << "pipelined requests";
 }
 
 // A refused batch goes through body, envelope parser and rules, but not to a child.

@@ -32,6 +32,8 @@ class RecordingLog final : public Log {
               return std::string(value);
             } else if constexpr (std::is_same_v<Value, std::monostate>) {
               return std::string();
+            } else if constexpr (std::is_same_v<Value, Duration>) {
+              return std::to_string(value.count()) + "ns";
             } else {
               return std::to_string(value);
             }
@@ -70,7 +72,7 @@ TEST(AccessLog, WritesOneLinePerCall) {
   const std::map<std::string, std::string> expected = {
       {"backend", "calc"},         {"method", "math/add"},   {"outcome", "ok"},
       {"transport", "http"},       {"id", R"("a")"},         {"connection", "7"},
-      {"duration_ms", "1.235000"}, {"queue_ms", "0.004000"}, {"child_ms", "1.000000"},
+      {"duration_ms", "1234567ns"}, {"queue_ms", "4000ns"}, {"child_ms", "1000000ns"},
       {"bytes_in", "60"},          {"bytes_out", "36"}};
   EXPECT_EQ(log.lines[0].fields, expected);
 }

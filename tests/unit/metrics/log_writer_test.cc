@@ -125,6 +125,46 @@ TEST(LogWriter, RendersText) {
               MatchesRegex(std::string(kTime) + " info child exited backend=calc code=3 ok=false"));
 }
 
+TEST(LogWriter, DurationsAreMillisecondsWithTheirMicroseconds) {
+  using std::chrono::nanoseconds;
+  const std::pair<int64_t, const char*> table[] = {
+      {0, "0"},         {499, "0"},          {501, "0.001"},       {50'000, "0.05"},
+      {100'000, "0.1"}, {123'000, "0.123"},  {999'499, "0.999"},   {999'501, "1"},
+      {1'000'000, "1"}, {1'010'000, "1.01"}, {20'500'000, "20.5"}, {100'000'000'000, "100000"},
+      {-1, "0"},        {-5'000'000, "0"},   {1'234'567, "1.235"},
+  };
+  for (const auto& [ns, text] : table) {
+    const std::string line =
+        render(LogFormat::text, LogLevel::info, "e", {{"took_ms", nanoseconds(ns)}});
+    EXPECT_TRUE(line.ends_with(std::string(" took_ms=") + text)) << ns << ": " << line;
+  }
+}
+
+TEST(LogWriter, TimeAndLevelAreOfTheLineAndNotOfTheOneBefore) {
+  using std::chrono::milliseconds;
+  LogLine line(LogFormat::text);
+  const auto at = [](int64_t ms) { return LogLine::Time(milliseconds(ms)); };
+  const auto render_at = [&](int64_t ms, LogLevel level) {
+    return std::string(line.render(at(ms), level, "e", {}));
+  };
+  EXPECT_EQ(render_at(1'700'000'000'000, LogLevel::info), "2023-11-14T22:13:20.000Z info e\n");
+  EXPECT_EQ(render_at(1'700'000'000'000, LogLevel::error), "2023-11-14T22:13:20.000Z error e\n");
+  EXPECT_EQ(render_at(1'700'000'000'001, LogLevel::error), "2023-11-14T22:13:20.001Z error e\n");
+  EXPECT_EQ(render_at(1'699'999'999'999, LogLevel::error), "2023-11-14T22:13:19.999Z error e\n");
+  EXPECT_EQ(render_at(1'709'251'199'999, LogLevel::warn), "2024-02-29T23:59:59.999Z warn e\n");
+}
+
+TEST(LogWriter, DevicesThatNeverBlockTakeAllAtOnce) {
+  const int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  LogWriter log(fd, LogLevel::info, LogFormat::text);
+  for (int i = 0; i < 1000; ++i) log.write(LogLevel::info, "event", {{"i", int64_t{i}}});
+  EXPECT_GT(log.unsent_bytes(), 32'000U);
+  log.flush();
+  EXPECT_EQ(log.unsent_bytes(), 0U);
+  close(fd);
+}
+
 TEST(LogWriter, SpellsLevelsAsTheConfiguration) {
   const std::pair<LogLevel, const char*> cases[] = {{LogLevel::debug, "debug"},
                                                     {LogLevel::info, "info"},
@@ -179,7 +219,7 @@ TEST(LogWriter, EveryByteMakesAValidLine) {
 }
 
 TEST(LogWriter, CutsLongTexts) {
-  const std::string at_limit(LogWriter::kTextLimit, 'x');
+  const std::string at_limit(LogLine::kTextLimit, 'x');
   for (const std::string& value : {at_limit, at_limit + "y"}) {
     EXPECT_THAT(render(LogFormat::text, LogLevel::info, "e", {{"value", value}}),
                 testing::EndsWith(" value=" + at_limit));

@@ -1,0 +1,61 @@
+// LogLine: one event of the log as text: `{"time":…,"level":…,"event":…,…}` or `time level event
+// key=value …`, with its line end.
+//
+// Job: render without allocating, as there may be a line for each call. spdlog makes the time and
+// the level, and only when they differ from the line before: time has milliseconds (RFC 3339, UTC).
+// Owner: a LogWriter. Limit: a field's text is cut at kTextLimit bytes.
+#pragma once
+
+#include <chrono>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "gateway/base/byte_queue.h"
+#include "gateway/base/log.h"
+#include "gateway/config/config.h"
+
+namespace spdlog {
+class formatter;
+}  // namespace spdlog
+
+namespace stdgate {
+
+class LogLine {
+ public:
+  using Time = std::chrono::time_point<std::chrono::system_clock, std::chrono::milliseconds>;
+  static constexpr size_t kTextLimit = 64 << 10;
+
+  explicit LogLine(LogFormat format);
+  ~LogLine();
+  LogLine(const LogLine&) = delete;
+  LogLine& operator=(const LogLine&) = delete;
+
+  // Valid until the next one.
+  std::string_view render(Time time, LogLevel level, std::string_view event,
+                          std::initializer_list<LogField> fields);
+
+ private:
+  void make_prefix(Time time, LogLevel level);
+  void append(const LogField& field);
+  void append_text(std::string_view text);
+  void append_quoted(std::string_view text);
+  // Room for all that follows has been reserved.
+  void append(std::string_view text);
+  template <class Number>
+  void append_number(Number number);
+  void append_double(double number);
+  void append_milliseconds(Duration duration);
+
+  const LogFormat format_;
+  const std::unique_ptr<spdlog::formatter> prefix_formatter_;
+  std::string prefix_;  // of prefix_time_ and prefix_level_
+  Time prefix_time_{};
+  LogLevel prefix_level_ = LogLevel::off;
+  ByteQueue line_;
+  char* end_ = nullptr;  // of what is rendered of the line
+  std::string scratch_;  // a text with escapes
+};
+
+}  // namespace stdgate

@@ -1,0 +1,61 @@
+// CallText: the text of one client's calls and of their answers, built once; a call differs from
+// the next by its id alone, ten digits at places that are known.
+//
+// The payload names client and call too, so an answer that went to another client, or belongs to
+// another call, is noticed even where all clients use the same ids (they do).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace stdgate::bench {
+
+inline constexpr size_t kIdDigits = 10;
+using IdText = std::array<char, kIdDigits>;
+
+// Numbers below 10^10, so a JSON number of JavaScript's too.
+inline constexpr uint64_t kFirstId = 1'000'000'000;
+inline constexpr uint64_t kLastId = 9'999'999'999;
+IdText write_id(uint64_t id);
+
+// A text with the id in two places.
+struct NumberedText {
+  std::string bytes;
+  std::array<size_t, 2> places = {};
+
+  void patch(const IdText& id);
+  // Whether `text` is this one with `id`.
+  [[nodiscard]] bool equals(std::string_view text, const IdText& id) const;
+};
+
+enum class CallForm : uint8_t { plain, sleep, tool };
+
+class CallText {
+ public:
+  static constexpr size_t kLeastPayload = 32;
+  static constexpr size_t kMostPayload = size_t{64} << 20;
+
+  CallText(CallForm form, size_t client, size_t payload_bytes, unsigned sleep_ms);
+
+  [[nodiscard]] const NumberedText& request() const { return request_; }
+  // As servers write it that pass on bytes; others may order the members otherwise.
+  [[nodiscard]] const NumberedText& answer() const { return answer_; }
+  // Where the value of "result" begins in the answer; it ends one byte before the answer does.
+  [[nodiscard]] size_t result_begin() const { return result_begin_; }
+  // The text that the answer must repeat, as a JSON string.
+  [[nodiscard]] std::string_view payload_of(std::string_view answer) const {
+    return answer.substr(payload_begin_, payload_size_);
+  }
+
+ private:
+  NumberedText request_;
+  NumberedText answer_;
+  size_t result_begin_ = 0;
+  size_t payload_begin_ = 0;  // in the answer
+  size_t payload_size_ = 0;   // quotes included
+};
+
+}  // namespace stdgate::bench

@@ -1,0 +1,203 @@
+// echo_child: the stdio JSON-RPC server that the benchmarks put behind gateways.
+//
+// Newline-delimited. Answers each request at once with its params as result, in the order of
+// arrival; one read may bring many requests, and their answers leave in one write.
+//   sleep {"ms": N, …}   is answered with its params after that time; others overtake it
+//   initialize, tools/list, tools/call   an MCP server with one tool, "echo", whose result is the
+//                        text of its argument "text"
+// Notifications and responses are ignored, so is what is no JSON-RPC. Ends with its input.
+#include <poll.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "gateway/rpc/envelope.h"
+#include "gateway/rpc/framer.h"
+#include "gateway/rpc/json_member.h"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kReadBytes = size_t{1} << 20;
+constexpr size_t kMostMessage = size_t{256} << 20;
+// A payload from this size on is written from where it lies.
+constexpr size_t kLargePayload = size_t{16} << 10;
+constexpr std::string_view kTools =
+    R"({"tools":[{"name":"echo","description":"Says it again","inputSchema":{"type":"object",)"
+    R"("properties":{"text":{"type":"string"}},"required":["text"]}}]})";
+
+class EchoServer : stdgate::FrameSink {
+ public:
+  // The exit code.
+  int serve() {
+    for (;;) {
+      const ssize_t count = read_some();
+      if (count == 0) break;
+      if (count < 0) return 1;
+      framer_->feed({buffer_.get(), static_cast<size_t>(count)}, *this);
+      if (!flush({})) return 1;
+    }
+    framer_->finish(*this);
+    return flush({}) ? 0 : 1;
+  }
+
+ private:
+  // Reads; meanwhile sleeping calls are answered when they are due.
+  ssize_t read_some() {
+    for (;;) {
+      if (!sleeping_.empty()) {
+        pollfd input = {STDIN_FILENO, POLLIN, 0};
+        const int ready = ::poll(&input, 1, answer_due());
+        if (broken_) return -1;
+        if (ready <= 0) continue;
+      }
+      const ssize_t count = ::read(STDIN_FILENO, buffer_.get(), kReadBytes);
+      if (count >= 0 || errno != EINTR) return count;
+    }
+  }
+
+  // Answers what is due; returns the milliseconds until the next is, -1 when none sleeps.
+  int answer_due() {
+    const Clock::time_point now = Clock::now();
+    while (!sleeping_.empty() && sleeping_.begin()->first <= now) {
+      out_ += sleeping_.begin()->second;
+      sleeping_.erase(sleeping_.begin());
+    }
+    flush({});
+    if (sleeping_.empty()) return -1;
+    const auto left = sleeping_.begin()->first - now;
+    return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(left).count());
+  }
+
+  void on_frame(std::span<char> message) override {
+    if (echo_plain({message.data(), message.size()})) return;
+    const auto document = parser_.parse(message);
+    if (!document) return;
+    for (const stdgate::ParsedMessage& each : document->messages) {
+      const stdgate::Envelope& envelope = each.envelope;
+      if (each.ok() && envelope.kind == stdgate::MessageKind::request) handle(envelope);
+    }
+  }
+  void on_oversized_frame(std::string_view /*id*/, size_t /*size*/) override {}
+  void on_broken_framing(const char* /*reason*/) override {}
+
+  // The form that nearly all calls of a benchmark have,
+  //   {"jsonrpc":"2.0","id":…,"method":"echo","params":{"text":"…"}}
+  // with a text free of escapes: found without looking at every byte. False: anything else.
+  bool echo_plain(std::string_view message) {
+    constexpr std::string_view kBegin = R"({"jsonrpc":"2.0","id":)";
+    constexpr std::string_view kMiddle = R"(,"method":"echo","params":)";
+    constexpr std::string_view kText = R"({"text":")";
+    if (!message.starts_with(kBegin)) return false;
+    size_t at = kBegin.size();
+    while (at < message.size() && message[at] >= '0' && message[at] <= '9') ++at;
+    const std::string_view id = message.substr(kBegin.size(), at - kBegin.size());
+    message.remove_prefix(at);
+    if (id.empty() || !message.starts_with(kMiddle)) return false;
+    const std::string_view params = message.substr(kMiddle.size(), message.size() - kMiddle.size());
+    if (!params.starts_with(kText)) return false;
+    const size_t quote = params.find('"', kText.size());
+    if (params.substr(std::min(quote, params.size())) != "\"}}" || params[quote - 1] == '\\') {
+      return false;
+    }
+    answer(id, params.substr(0, params.size() - 1));
+    return true;
+  }
+
+  void handle(const stdgate::Envelope& request) {
+    if (request.method == "sleep") return sleep(request);
+    if (request.method == "initialize") return initialize(request);
+    if (request.method == "tools/list") return answer(request.id, kTools);
+    if (request.method == "tools/call") return call_tool(request);
+    answer(request.id, request.params.empty() ? "null" : request.params);
+  }
+
+  void sleep(const stdgate::Envelope& request) {
+    unsigned ms = 0;
+    if (const auto value = stdgate::find_member(request.params, "ms")) {
+      std::from_chars(value->data(), value->data() + value->size(), ms);
+    }
+    std::string line;
+    append_answer(line, request.id, request.params);
+    line += "}\n";
+    sleeping_.emplace(Clock::now() + std::chrono::milliseconds(ms), std::move(line));
+  }
+
+  void initialize(const stdgate::Envelope& request) {
+    const auto revision = stdgate::find_member(request.params, "protocolVersion");
+    std::string result = R"({"protocolVersion":)";
+    result.append(revision ? *revision : R"("2025-06-18")");
+    result += R"(,"capabilities":{"tools":{}},"serverInfo":{"name":"echo","version":"1"}})";
+    answer(request.id, result);
+  }
+
+  void call_tool(const stdgate::Envelope& request) {
+    const auto arguments = stdgate::find_member(request.params, "arguments");
+    const auto text = stdgate::find_member(arguments ? *arguments : "{}", "text");
+    answer(request.id, R"({"content":[{"type":"text","text":)", text ? *text : "\"\"", "}]}");
+  }
+
+  static void append_answer(std::string& out, std::string_view id, std::string_view payload) {
+    out.append(R"({"jsonrpc":"2.0","id":)").append(id).append(R"(,"result":)").append(payload);
+  }
+
+  void answer(std::string_view id, std::string_view payload) { answer(id, "", payload, ""); }
+  void answer(std::string_view id, std::string_view before, std::string_view payload,
+              std::string_view after) {
+    append_answer(out_, id, before);
+    if (payload.size() < kLargePayload) {
+      out_ += payload;
+    } else {
+      flush(payload);
+    }
+    out_.append(after).append("}\n");
+  }
+
+  // Writes what has been collected, then `more`.
+  bool flush(std::string_view more) {
+    std::array<iovec, 2> parts = {iovec{out_.data(), out_.size()},
+                                  iovec{const_cast<char*>(more.data()), more.size()}};
+    while (!broken_ && parts[0].iov_len + parts[1].iov_len > 0) {
+      const ssize_t count = ::writev(STDOUT_FILENO, parts.data(), parts.size());
+      if (count < 0 && errno == EINTR) continue;
+      broken_ = count < 0;
+      auto taken = static_cast<size_t>(std::max<ssize_t>(count, 0));
+      for (iovec& part : parts) {
+        const size_t of_this = std::min(taken, part.iov_len);
+        part.iov_base = static_cast<char*>(part.iov_base) + of_this;
+        part.iov_len -= of_this;
+        taken -= of_this;
+      }
+    }
+    out_.clear();
+    return !broken_;
+  }
+
+  std::unique_ptr<char[]> buffer_ = std::make_unique_for_overwrite<char[]>(kReadBytes);
+  std::unique_ptr<stdgate::Framer> framer_ =
+      stdgate::make_framer(stdgate::Framing::newline, kMostMessage);
+  stdgate::EnvelopeParser parser_{stdgate::EnvelopeLimits()};
+  std::string out_;
+  std::multimap<Clock::time_point, std::string> sleeping_;  // whole answers, by when they are due
+  bool broken_ = false;                                     // nobody reads the output any more
+};
+
+}  // namespace
+
+int main() {
+  std::signal(SIGPIPE, SIG_IGN);
+  return EchoServer().serve();
+}

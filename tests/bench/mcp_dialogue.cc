@@ -1,0 +1,83 @@
+#include "tests/bench/mcp_dialogue.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace stdgate::bench {
+namespace {
+
+constexpr std::string_view kAccept = "Accept: application/json, text/event-stream\r\n";
+constexpr std::string_view kInitialize =
+    R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",)"
+    R"("capabilities":{},"clientInfo":{"name":"load","version":"1"}}})";
+constexpr std::string_view kInitialized =
+    R"({"jsonrpc":"2.0","method":"notifications/initialized"})";
+
+// The data of the last event that has any; a message lies in one line.
+std::span<char> last_event(std::span<char> body) {
+  constexpr std::string_view kData = "\ndata:";
+  const std::string_view text(body.data(), body.size());
+  const size_t found = text.rfind(kData);
+  size_t begin = found == std::string_view::npos ? 0 : found + 1;
+  if (found == std::string_view::npos && !text.starts_with(kData.substr(1))) return {};
+  begin += kData.size() - 1;
+  if (begin < text.size() && text[begin] == ' ') ++begin;
+  const size_t end = std::min(text.find_first_of("\r\n", begin), text.size());
+  return body.subspan(begin, end - begin);
+}
+
+}  // namespace
+
+void McpDialogue::begin() {
+  fields_ = kAccept;
+  channel_.send(request_head("POST", fields_, kInitialize.size()));
+  channel_.send(kInitialize);
+}
+
+HttpDialogue::Checked McpDialogue::on_answer(const HttpAnswer& answer, Instant now) {
+  switch (step_) {
+    case Step::initialize:
+      return end_initialize(answer);
+    case Step::initialized:
+      if (answer.status != 202) {
+        return tl::unexpected("notifications/initialized: status " + std::to_string(answer.status));
+      }
+      step_ = Step::calls;
+      prepare_calls(fields_);
+      ++tally_.ready;
+      return {};
+    case Step::calls:
+      break;
+    case Step::end:
+      --tally_.ready;
+      return {};
+  }
+  if (!book_.is_open(0)) return tl::unexpected(std::string("an answer that nobody asked for"));
+  const bool events = http_field(answer.head, "content-type").starts_with("text/event-stream");
+  close_call(answer, events ? last_event(answer.body) : answer.body, now);
+  call_again(now);
+  return {};
+}
+
+void McpDialogue::end() {
+  step_ = Step::end;
+  channel_.send(request_head("DELETE", fields_, 0));
+}
+
+HttpDialogue::Checked McpDialogue::end_initialize(const HttpAnswer& answer) {
+  const std::string_view body(answer.body.data(), answer.body.size());
+  if (answer.status != 200 || body.find("\"result\"") == std::string_view::npos) {
+    return tl::unexpected("initialize: status " + std::to_string(answer.status) + ": " +
+                          std::string(body.substr(0, 200)));
+  }
+  // Servers without sessions name none.
+  const std::string_view session = http_field(answer.head, "mcp-session-id");
+  if (!session.empty()) fields_.append("Mcp-Session-Id: ").append(session).append("\r\n");
+  fields_ += "MCP-Protocol-Version: 2025-06-18\r\n";
+  channel_.send(request_head("POST", fields_, kInitialized.size()));
+  channel_.send(kInitialized);
+  step_ = Step::initialized;
+  return {};
+}
+
+}  // namespace stdgate::bench

@@ -1,0 +1,71 @@
+// EchoCore: a backend with children in memory that answer each call with its params.
+//
+// Job: take calls through all of the core and nothing else: parser, Backend, Pool, Child, back
+// through the framer to the sink. Time stands still. Owner: a case, which gives the request.
+// Limit: one call under way.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gateway/pool/backend.h"
+
+namespace stdgate::bench {
+
+class EchoLink;
+
+class EchoCore final : private SessionSink, private ChildLauncher, private Clock, private Log {
+ public:
+  enum class Caller : uint8_t { alone, session, session_with_own_child };
+
+  // `request`: begins with kRequestBegin, then an id.
+  EchoCore(Caller caller, std::string request, std::string_view params, Observer& observer);
+  ~EchoCore() override;
+  EchoCore(const EchoCore&) = delete;
+  EchoCore& operator=(const EchoCore&) = delete;
+
+  static constexpr std::string_view kRequestBegin = R"({"jsonrpc":"2.0","id":)";
+
+  // One call, there and back.
+  void call();
+  [[nodiscard]] size_t answers() const { return answers_; }
+
+ private:
+  friend class EchoLink;
+
+  // SessionSink
+  void on_reply(Tag /*tag*/, const Reply& reply) override { answers_ += reply.fault ? 0 : 1; }
+  void on_event(Tag /*tag*/, std::string_view /*notification*/) override {}
+  void on_cancelled(Tag /*tag*/) override {}
+  void on_message(std::optional<Tag> /*call*/,
+                  std::span<const std::string_view> /*parts*/) override {}
+  void set_reading(bool /*wanted*/) override {}
+  void on_session_end(SessionEnd /*end*/, std::string_view /*message*/) override {}
+  // ChildLauncher
+  std::unique_ptr<ChildLink> launch(const LaunchSpec& spec, ChildEvents& events) override;
+  // Clock
+  [[nodiscard]] TimePoint now() const override { return TimePoint(std::chrono::hours(1)); }
+  // Log
+  [[nodiscard]] bool enabled(LogLevel /*level*/) const override { return false; }
+  void write(LogLevel /*level*/, std::string_view /*event*/,
+             std::initializer_list<LogField> /*fields*/) override {}
+
+  void start_children();
+
+  std::string request_;
+  const std::string answer_end_;  // what stands behind the id
+  std::vector<EchoLink*> links_;
+  EchoLink* asked_ = nullptr;  // has a call to answer
+  size_t answers_ = 0;
+  TimerQueue timers_;
+  Random random_{1};
+  Origins origins_{4};
+  CoreServices services_;
+  Backend backend_;
+  EnvelopeParser parser_;
+  CallContext context_;
+};
+
+}  // namespace stdgate::bench

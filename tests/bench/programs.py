@@ -1,0 +1,231 @@
+"""The programs that are measured: how each is started, called, and ended.
+
+Each lives in a session of its own, dies with the benchmark (setpriv --pdeathsig), and is ended with all
+that it has started: SIGTERM to the program, then SIGKILL to its process group.
+"""
+import contextlib
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+TOOLS = f"{ROOT}/build/release/tests/bench"
+ECHO_CHILD = f"{TOOLS}/echo_child"
+NPM = f"{HERE}/npm/node_modules"
+
+
+class Machine:
+    """Where programs run: their folder, and their cores."""
+
+    def __init__(self, folder, cores):
+        self.folder = folder
+        self.prefix = ["taskset", "-c", "0"] if cores == "one" else []
+        self.count = 0
+
+    def new_folder(self):
+        self.count += 1
+        path = f"{self.folder}/{self.count}-{time.monotonic_ns()}"
+        os.mkdir(path)
+        return path
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Program:
+    """`targets` says for each way to call (http, ws, mcp, …) the load generator's mode and the path."""
+    name = ""
+    warm_up_s = 0.5
+    targets = {}
+
+    def __init__(self, machine, setup):
+        self.machine = machine
+        self.setup = setup
+        self.folder = machine.new_folder()
+        self.log = f"{self.folder}/log"
+        self.port = 0
+        self.process = None
+
+    def command(self):
+        raise NotImplementedError
+
+    def start(self):
+        self.port = free_port()
+        with open(self.log, "ab") as log, open(f"{self.folder}/out", "wb") as out:
+            self.process = subprocess.Popen(
+                self.machine.prefix + ["setpriv", "--pdeathsig", "TERM"] + self.command(),
+                stdin=subprocess.DEVNULL, stdout=out, stderr=log, start_new_session=True)
+        deadline = time.monotonic() + 20
+        while not self.answers():
+            if self.process.poll() is not None:
+                raise RuntimeError(f"ended with {self.process.returncode}: {self.tail()}")
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"does not listen: {self.tail()}")
+            time.sleep(0.02)
+
+    def answers(self):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
+            return True
+        return False
+
+    def url(self, way):
+        return f"http://127.0.0.1:{self.port}{self.targets[way][1]}"
+
+    def mode(self, way):
+        return self.targets[way][0]
+
+    def pid(self):
+        return self.process.pid
+
+    def tail(self):
+        with open(self.log, encoding="utf-8", errors="replace") as log:
+            return log.read()[-300:].strip()
+
+    def forget_log(self):
+        # Logs of a line a call would fill the disk.
+        os.truncate(self.log, 0)
+
+    def stop(self):
+        if self.process is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            self.process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(8)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+class Stdgate(Program):
+    """Everything on, at its default; calls of any backend go to children of echo_child."""
+    name = "stdgate"
+    binary = f"{ROOT}/build/release/bin/stdgate"
+    targets = {"http": ("http", "/rpc"), "ws": ("ws", "/ws"), "mcp": ("mcp", "/tools/mcp"),
+               "idle-ws": ("idle-ws", "/ws"), "idle-sse": ("idle-sse", "/shared/sse")}
+
+    def command(self):
+        config = f"{self.folder}/gateway.yaml"
+        # One child, or those that the workload wants.
+        children = self.setup.get("children", 1)
+        limits = self.setup.get("limits", "")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write(f"""listen: ["127.0.0.1:0"]
+admin: "127.0.0.1:0"
+{limits}
+backends:
+  plain:
+    command: ["{ECHO_CHILD}"]
+    protocol: jsonrpc
+    default: true
+    pool: {{ min: {children}, max: {max(children, 1)}, sessions: 20000 }}
+  tools: {{ command: ["{ECHO_CHILD}"], protocol: mcp, pool: {{ max: 100 }} }}
+  shared:
+    command: ["{ECHO_CHILD}"]
+    protocol: mcp
+    isolation: shared
+    pool: {{ sessions: 20000 }}
+""")
+        return [self.binary, "--config", config]
+
+    def answers(self):
+        with open(f"{self.folder}/out", encoding="utf-8") as out:
+            said = out.read()
+        with open(self.log, encoding="utf-8") as log:
+            said += log.read()
+        found = re.search(r"listening on http://127\.0\.0\.1:(\d+)", said)
+        if not found:
+            return False
+        self.port = int(found.group(1))
+        return True
+
+
+class Nginx(Program):
+    name = "nginx"
+    targets = {"http": ("post", "/"), "ws": ("post", "/"), "mcp": ("post", "/")}
+
+    def command(self):
+        config = f"{self.folder}/nginx.conf"
+        with open(config, "w", encoding="utf-8") as file:
+            file.write(f"""daemon off;
+master_process off;
+pid {self.folder}/nginx.pid;
+error_log {self.folder}/error.log;
+events {{ worker_connections 4096; }}
+http {{
+  access_log off;
+  keepalive_requests 1000000000;
+  client_body_temp_path {self.folder}/body;
+  proxy_temp_path {self.folder}/proxy;
+  fastcgi_temp_path {self.folder}/fastcgi;
+  uwsgi_temp_path {self.folder}/uwsgi;
+  scgi_temp_path {self.folder}/scgi;
+  server {{
+    listen 127.0.0.1:{self.port};
+    location / {{ default_type application/json; return 200 "{'x' * 100}"; }}
+  }}
+}}
+""")
+        return ["nginx", "-e", f"{self.folder}/error.log", "-p", self.folder, "-c", config]
+
+
+class Websocketd(Program):
+    name = "websocketd"
+    targets = {"ws": ("ws", "/"), "idle-ws": ("idle-ws", "/")}
+
+    def command(self):
+        return ["websocketd", "--address", "127.0.0.1", "--port", str(self.port),
+                "--loglevel", "error", ECHO_CHILD]
+
+
+class Supergateway(Program):
+    """Its WebSocket mode has one child for all, its HTTP mode one for each session."""
+    name = "supergateway"
+    warm_up_s = 2
+    targets = {"ws": ("ws", "/message"), "mcp": ("mcp", "/mcp"), "idle-ws": ("idle-ws", "/message")}
+
+    def command(self):
+        http = ["--outputTransport", "streamableHttp", "--stateful"]
+        transport = http if self.setup.get("way") == "mcp" else ["--outputTransport", "ws"]
+        return ["node", f"{NPM}/supergateway/dist/index.js", "--stdio", ECHO_CHILD, *transport,
+                "--port", str(self.port), "--logLevel", "none"]
+
+
+class McpProxy(Program):
+    name = "mcp-proxy"
+    warm_up_s = 2
+    targets = {"mcp": ("mcp", "/mcp")}
+
+    def command(self):
+        return ["node", f"{NPM}/mcp-proxy/dist/bin/mcp-proxy.mjs", "--host", "127.0.0.1",
+                "--port", str(self.port), "--", ECHO_CHILD]
+
+
+class Pipe(Program):
+    """No program: the generator starts the child itself."""
+    name = "pipe"
+    targets = {"http": ("pipe", ""), "ws": ("pipe", "")}
+
+    def start(self):
+        open(self.log, "wb").close()
+
+    def pid(self):
+        return 0
+
+
+def program_makers(binary, compare_binary):
+    """Classes by the names that workloads use."""
+    makers = {each.name: each for each in (Stdgate, Nginx, Websocketd, Supergateway, McpProxy, Pipe)}
+    if binary:
+        makers["stdgate"] = type("Measured", (Stdgate,), {"binary": os.path.abspath(binary)})
+    if compare_binary:
+        makers["before"] = type("Before", (Stdgate,), {
+            "name": "before", "binary": os.path.abspath(compare_binary)})
+    return makers

@@ -1,0 +1,146 @@
+// The steady state of the whole gateway allocates nothing per call: real sockets, a real child, and
+// metrics and the log of calls as they are by default. Only the client is in the same process.
+#include <gtest/gtest.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "gateway/config/config_parser.h"
+#include "gateway/program.h"
+#include "tests/support/counted_new.h"
+#include "tests/support/steady_client.h"
+
+namespace stdgate::test {
+namespace {
+
+// libuv is counted too. Before its first use, as it must not free what another one has given.
+[[maybe_unused]] const int kUvAllocatorIsCounted = uv_replace_allocator(
+    [](size_t size) {
+      note_allocation();
+      return std::malloc(size);
+    },
+    [](void* memory, size_t size) {
+      note_allocation();
+      return std::realloc(memory, size);
+    },
+    [](size_t count, size_t size) {
+      note_allocation();
+      return std::calloc(count, size);
+    },
+    [](void* memory) { std::free(memory); });
+
+// stderr goes where nobody reads, as long as this lives: a log line a call.
+class QuietStderr {
+ public:
+  QuietStderr() : kept_(::dup(STDERR_FILENO)) {
+    if (std::freopen("/dev/null", "w", stderr) == nullptr) ADD_FAILURE() << "no /dev/null";
+  }
+  ~QuietStderr() {
+    ::dup2(kept_, STDERR_FILENO);
+    ::close(kept_);
+  }
+  QuietStderr(const QuietStderr&) = delete;
+  QuietStderr& operator=(const QuietStderr&) = delete;
+
+ private:
+  const int kept_;
+};
+
+// Longer than what a string keeps inside.
+constexpr const char* kLongId = R"("4bf92f3577b34da6a3ce")";
+constexpr const char* kTrace =
+    "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\n";
+
+struct Steady {
+  const char* name;
+  const char* isolation;
+  SteadyCall call;
+  size_t at_once = 1;
+};
+
+void PrintTo(const Steady& steady, std::ostream* out) { *out << steady.name; }
+
+class Allocations : public testing::TestWithParam<Steady> {
+ protected:
+  static constexpr size_t kWarmUpRounds = 500;
+  static constexpr size_t kRounds = 500;
+
+  Allocations() {
+    std::string path = testing::TempDir() + "stdgate_XXXXXX";
+    if (::mkdtemp(path.data()) == nullptr) ADD_FAILURE() << "no folder " << path;
+    folder_ = path;
+  }
+  ~Allocations() override { std::filesystem::remove_all(folder_); }
+
+  // Serves here while a client calls in a thread of its own: the children's guards want a parent
+  // thread that outlives them.
+  void serve_client() {
+    const std::string socket = folder_ / "socket";
+    const auto config =
+        parse_config("listen: [\"unix:" + socket + "\"]\nadmin: \"off\"\n" +
+                         "backends: { demo: { command: [\"" STDGATE_PROGRAM "\", demo-server]," +
+                         " protocol: jsonrpc, isolation: " + GetParam().isolation + " } }\n",
+                     [](const std::string&) { return std::nullopt; });
+    ASSERT_TRUE(config) << config.error().front().to_string("");
+    std::thread thread([&] {
+      converse(socket);
+      std::raise(SIGTERM);
+    });
+    const QuietStderr quiet;
+    std::signal(SIGTERM, SIG_IGN);  // should serve() not have come so far as to watch it
+    EXPECT_EQ(serve(*config, {}, STDGATE_PROGRAM), kCleanExit);
+    thread.join();
+  }
+
+  // What grows now and then is no cost of a call; what each call costs is in every part.
+  size_t fewest_ = SIZE_MAX;  // allocations of kRounds
+
+ private:
+  void converse(const std::string& socket) {
+    SteadyClient client(GetParam().call, GetParam().at_once);
+    ASSERT_TRUE(client.prepare(socket));
+    ASSERT_TRUE(client.run(kWarmUpRounds));
+    for (int part = 0; part < 3; ++part) {
+      const size_t before = allocation_count();
+      ASSERT_TRUE(client.run(kRounds));
+      fewest_ = std::min(fewest_, allocation_count() - before);
+    }
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_P(Allocations, NonePerCall) {
+  serve_client();
+  EXPECT_EQ(fewest_, 0U) << "in " << kRounds * GetParam().at_once << " calls";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Calls, Allocations,
+    testing::Values(Steady{"Http", "shared", echo_over_http("/rpc")},
+                    Steady{"PipelinedHttp", "shared", echo_over_http("/rpc"), 16},
+                    Steady{"WebSocket", "shared", echo_over_websocket("/ws")},
+                    Steady{"BusyWebSocket", "shared", echo_over_websocket("/ws"), 16},
+                    Steady{"LongId", "shared", echo_over_http("/rpc", kLongId)},
+                    Steady{"Traced", "shared", echo_over_http("/rpc", "1", kTrace)},
+                    Steady{"WebSocketLongId", "shared", echo_over_websocket("/ws", kLongId)},
+                    Steady{"OwnChild", "session", echo_over_websocket("/ws")}),
+    [](const testing::TestParamInfo<Steady>& each) { return each.param.name; });
+
+TEST(AllocationCount, HearsOfLibuv) {
+  const size_t before = allocation_count();
+  uv_loop_t loop;
+  ASSERT_EQ(uv_loop_init(&loop), 0);
+  uv_loop_close(&loop);
+  EXPECT_GT(allocation_count(), before);
+}
+
+}  // namespace
+}  // namespace stdgate::test

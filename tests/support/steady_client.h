@@ -1,0 +1,60 @@
+// SteadyClient: one connection to a gateway's Unix socket that asks the same over and over.
+//
+// Job: drive the steady state and be no part of what is measured: blocking, with a buffer of its
+// own, and without an allocation after prepare(). Owner: a test, or a measuring program.
+// Errors: false. Limits: kBufferSize bytes for all answers of a round, kPatience for each of them.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include "transports/net/file_descriptor.h"
+
+namespace stdgate::test {
+
+// What is asked: the bytes of one request, and those that only the end of its answer has.
+struct SteadyCall {
+  std::string opening;  // sent once, before; its answer ends with an empty line. Empty: none
+  std::string request;
+  std::string answer_end;
+};
+
+// A call of `echo` with 100 bytes, or so many more as `id` (raw JSON) is longer than one digit: by
+// POST to `path`, with `more_fields` (lines) in the header, or on the WebSocket there.
+SteadyCall echo_over_http(std::string_view path, std::string_view id = "1",
+                          std::string_view more_fields = "");
+SteadyCall echo_over_websocket(std::string_view path, std::string_view id = "1");
+
+class SteadyClient {
+ public:
+  static constexpr size_t kBufferSize = 64 << 10;
+  static constexpr std::chrono::seconds kPatience{30};
+
+  // `at_once` requests are sent with one write; their answers are awaited together.
+  SteadyClient(SteadyCall call, size_t at_once) : call_(std::move(call)), at_once_(at_once) {}
+
+  // Connects, as soon as somebody listens, and has the first call answered.
+  bool prepare(const std::string& socket_path);
+  bool run(size_t rounds);
+
+ private:
+  bool connect(const std::string& socket_path);
+  bool send(std::string_view bytes);
+  // Reads until what has come in this round is of this size, or has this end.
+  bool read_until_size(size_t size);
+  bool read_until_end(std::string_view end);
+  bool read_some();
+  [[nodiscard]] std::string_view received() const { return {buffer_.data(), size_}; }
+
+  const SteadyCall call_;
+  const size_t at_once_;
+  std::string round_;       // all requests of a round
+  size_t answer_size_ = 0;  // of one
+  FileDescriptor socket_;
+  std::array<char, kBufferSize> buffer_{};
+  size_t size_ = 0;
+};
+
+}  // namespace stdgate::test
