@@ -73,7 +73,7 @@ class RequestHead {
  public:
   static constexpr size_t kFieldLimit = 100;
 
-  RequestHead() { fields_.reserve(32); }
+  RequestHead() { fields_.reserve(12); }
 
   // `block` has passed HeadScanner.
   tl::expected<void, HeadError> parse(std::string_view block);
