@@ -43,6 +43,8 @@ class Outcome {
     return Outcome(static_cast<uint8_t>(kAnswers + static_cast<size_t>(fault)));
   }
 
+  static constexpr Outcome at(size_t index) { return Outcome(static_cast<uint8_t>(index)); }
+
   [[nodiscard]] uint8_t index() const { return index_; }  // below kCount
   [[nodiscard]] std::string_view name() const;
   [[nodiscard]] bool is_fault() const { return index_ >= kAnswers; }

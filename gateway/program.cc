@@ -21,9 +21,9 @@
 #include "metrics/access_log.h"
 #include "metrics/exposition.h"
 #include "metrics/log_writer.h"
+#include "metrics/metrics_observer.h"
 #include "metrics/observers.h"
 #include "metrics/payload_log.h"
-#include "metrics/prometheus_observer.h"
 #include "transports/http/admin_endpoint.h"
 #include "transports/http/backend_paths.h"
 #include "transports/http/mcp_endpoint.h"
@@ -101,7 +101,7 @@ class Program final : private AdminSource {
         counts_(config.metrics),
         calls_(log_),
         payloads_(log_, config_.log),
-        exposition_(counts_, STDGATE_VERSION, [this] { return read_usage(); }),
+        exposition_({&counts_.store()}, STDGATE_VERSION, [this] { return read_usage(); }),
         random_(std::random_device{}()),
         processes_(loop_, log_, guard_binary),
         origins_(most_origins(config)),
@@ -281,7 +281,7 @@ class Program final : private AdminSource {
   Loop loop_;
   LogWriter writer_;
   TurnLog log_;
-  PrometheusObserver counts_;
+  MetricsObserver counts_;
   AccessLog calls_;
   PayloadLog payloads_;
   Observers observers_;

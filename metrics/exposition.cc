@@ -1,11 +1,11 @@
 #include "metrics/exposition.h"
 
 #include <prometheus/metric_family.h>
-#include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
 #include <utility>
 
+#include "metrics/metrics_collector.h"
 #include "metrics/process_stats.h"
 
 namespace stdgate {
@@ -84,7 +84,7 @@ void add_process(std::vector<MetricFamily>& families) {
 }  // namespace
 
 std::string MetricsExposition::text() const {
-  std::vector<MetricFamily> families = observer_.registry().Collect();
+  std::vector<MetricFamily> families = MetricsCollector(stores_).Collect();
   add_readings(families, read_());
   add_process(families);
   families.push_back(single("stdgate_build_info", "The version that runs; always 1",

@@ -1,8 +1,9 @@
 // MetricsExposition: everything that is counted, as the text that Prometheus scrapes (text format
-// 0.0.4): what a PrometheusObserver has counted, and what is only read when somebody asks.
+// 0.0.4): what MetricsObservers have counted, and what is only read when somebody asks.
 //
-// Owner: the composition root. Called on the loop's thread; costs some milliseconds when there are
-// thousands of series.
+// Owner: the composition root, which also keeps the stores; see MetricsCollector for what they must
+// have in common. Called on the loop's thread; costs some milliseconds when there are thousands of
+// series.
 #pragma once
 
 #include <functional>
@@ -10,7 +11,7 @@
 #include <vector>
 
 #include "gateway/base/time.h"
-#include "metrics/prometheus_observer.h"
+#include "metrics/metrics_store.h"
 
 namespace stdgate {
 
@@ -29,14 +30,14 @@ class MetricsExposition {
  public:
   static constexpr const char* kContentType = "text/plain; version=0.0.4; charset=utf-8";
 
-  MetricsExposition(const PrometheusObserver& observer, std::string version,
+  MetricsExposition(std::vector<const MetricsStore*> stores, std::string version,
                     std::function<ScrapeReadings()> read)
-      : observer_(observer), version_(std::move(version)), read_(std::move(read)) {}
+      : stores_(std::move(stores)), version_(std::move(version)), read_(std::move(read)) {}
 
   [[nodiscard]] std::string text() const;
 
  private:
-  const PrometheusObserver& observer_;
+  const std::vector<const MetricsStore*> stores_;
   const std::string version_;
   const std::function<ScrapeReadings()> read_;
 };

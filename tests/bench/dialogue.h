@@ -19,6 +19,7 @@ namespace stdgate::bench {
 
 class Dialogue {
  public:
+  explicit Dialogue(Tally& tally) : tally_(tally) {}
   virtual ~Dialogue() = default;
 
   // The connection stands: says what comes first. Tally::ready is raised once calls can be made.
@@ -28,10 +29,15 @@ class Dialogue {
   // Takes the complete units at the front of `bytes`, which it may change; returns their size.
   virtual tl::expected<size_t, std::string> take(std::span<char> bytes, Instant now) = 0;
 
+  // No call is in flight any more: says goodbye where the protocol has a way. Tally::ready is
+  // lowered once that has been heard.
+  virtual void end() { --tally_.ready; }
+
   // Bytes that have to be there before take() gets any further; 0 when that is not known.
   [[nodiscard]] size_t needed() const { return needed_; }
 
  protected:
+  Tally& tally_;
   size_t needed_ = 0;
 };
 

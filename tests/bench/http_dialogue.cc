@@ -6,7 +6,7 @@ namespace stdgate::bench {
 
 HttpDialogue::HttpDialogue(const LoadOptions& options, CallBook book, Channel& channel,
                            Tally& tally)
-    : options_(options), channel_(channel), tally_(tally), book_(std::move(book)) {}
+    : Dialogue(tally), options_(options), channel_(channel), book_(std::move(book)) {}
 
 void HttpDialogue::begin() {
   prepare_calls("");
@@ -15,10 +15,11 @@ void HttpDialogue::begin() {
 
 void HttpDialogue::begin_calls(Instant now) { call_again(now); }
 
-std::string HttpDialogue::request_head(std::string_view fields, size_t body_size) const {
-  std::string head = body_size == 0 ? "GET " : "POST ";
-  head += options_.path + " HTTP/1.1\r\nHost: " + options_.host + ":" +
-          std::to_string(options_.port) + "\r\n";
+std::string HttpDialogue::request_head(std::string_view method, std::string_view fields,
+                                       size_t body_size) const {
+  std::string head = std::string(method) + " " + options_.path +
+                     " HTTP/1.1\r\nHost: " + options_.host + ":" + std::to_string(options_.port) +
+                     "\r\n";
   head += fields;
   if (body_size > 0) {
     head +=
@@ -29,11 +30,11 @@ std::string HttpDialogue::request_head(std::string_view fields, size_t body_size
 
 void HttpDialogue::prepare_calls(std::string_view fields) {
   if (options_.mode == LoadMode::get) {
-    request_.bytes = request_head(fields, 0);
+    request_.bytes = request_head("GET", fields, 0);
     return;
   }
   const NumberedText& body = book_.request();
-  request_.bytes = request_head(fields, body.bytes.size());
+  request_.bytes = request_head("POST", fields, body.bytes.size());
   for (size_t i = 0; i < body.places.size(); ++i) {
     request_.places[i] = request_.bytes.size() + body.places[i];
   }

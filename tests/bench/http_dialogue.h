@@ -21,15 +21,15 @@ class HttpDialogue : public Dialogue {
   using Checked = tl::expected<void, std::string>;
   // What precedes the calls; the base has nothing.
   virtual Checked on_answer(const HttpAnswer& answer, Instant now);
-  // `fields` are whole header lines; "" as body: a GET.
-  [[nodiscard]] std::string request_head(std::string_view fields, size_t body_size) const;
+  // `fields` are whole header lines.
+  [[nodiscard]] std::string request_head(std::string_view method, std::string_view fields,
+                                         size_t body_size) const;
   void prepare_calls(std::string_view fields);
   void close_call(const HttpAnswer& answer, std::span<char> message, Instant now);
   void call_again(Instant now);
 
   const LoadOptions& options_;
   Channel& channel_;
-  Tally& tally_;
   CallBook book_;
 
  private:

@@ -8,7 +8,7 @@ namespace stdgate::bench {
 class IdleStreamDialogue : public Dialogue {
  public:
   IdleStreamDialogue(const LoadOptions& options, Channel& channel, Tally& tally)
-      : options_(options), channel_(channel), tally_(tally) {}
+      : Dialogue(tally), options_(options), channel_(channel) {}
 
   void begin() override;
   void begin_calls(Instant /*now*/) override {}
@@ -17,7 +17,6 @@ class IdleStreamDialogue : public Dialogue {
  private:
   const LoadOptions& options_;
   Channel& channel_;
-  Tally& tally_;
   bool open_ = false;
 };
 

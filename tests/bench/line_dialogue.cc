@@ -6,7 +6,7 @@
 namespace stdgate::bench {
 
 LineDialogue::LineDialogue(CallBook book, Channel& channel, Tally& tally)
-    : channel_(channel), tally_(tally), book_(std::move(book)), line_(book_.request()) {
+    : Dialogue(tally), channel_(channel), book_(std::move(book)), line_(book_.request()) {
   line_.bytes += '\n';
 }
 

@@ -17,7 +17,6 @@ class LineDialogue : public Dialogue {
   void call(size_t slot, Instant now);
 
   Channel& channel_;
-  Tally& tally_;
   CallBook book_;
   NumberedText line_;
   size_t searched_ = 0;  // bytes at the front of the next take() that hold no newline

@@ -59,6 +59,7 @@ class LoadRun {
   void warm_up();
   void measure();
   void drain();
+  void end_dialogues();
   void kill_when_due();
 
   // Handles what happens within `wait_ms`.

@@ -72,6 +72,15 @@ TEST(Load, EveryTransportIsServedWithoutErrors) {
   expect_no_errors("idle-sse --seconds 0.05" + url + "/shared/sse --clients 20", 0);
 }
 
+TEST(Load, ItEndsItsMcpSessions) {
+  GatewayProcess gateway(
+      serve({backend("tools", {kEchoChild}, "protocol: mcp, pool: { max: 5 }")}));
+  for (int run = 0; run < 4; ++run) {
+    expect_no_errors("mcp --clients 4 --calls 8 --warm-up 0 --url " + gateway.url() + "/mcp", 8);
+    await_children(gateway, 0);
+  }
+}
+
 TEST(Load, LargeMessagesArriveWhole) {
   GatewayProcess gateway(serve_one({kEchoChild}));
   for (const char* size : {"70000", "3000000", "16000000"}) {

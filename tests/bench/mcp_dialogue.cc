@@ -30,7 +30,7 @@ std::span<char> last_event(std::span<char> body) {
 
 void McpDialogue::begin() {
   fields_ = kAccept;
-  channel_.send(request_head(fields_, kInitialize.size()));
+  channel_.send(request_head("POST", fields_, kInitialize.size()));
   channel_.send(kInitialize);
 }
 
@@ -48,12 +48,20 @@ HttpDialogue::Checked McpDialogue::on_answer(const HttpAnswer& answer, Instant n
       return {};
     case Step::calls:
       break;
+    case Step::end:
+      --tally_.ready;
+      return {};
   }
   if (!book_.is_open(0)) return tl::unexpected(std::string("an answer that nobody asked for"));
   const bool events = http_field(answer.head, "content-type").starts_with("text/event-stream");
   close_call(answer, events ? last_event(answer.body) : answer.body, now);
   call_again(now);
   return {};
+}
+
+void McpDialogue::end() {
+  step_ = Step::end;
+  channel_.send(request_head("DELETE", fields_, 0));
 }
 
 HttpDialogue::Checked McpDialogue::end_initialize(const HttpAnswer& answer) {
@@ -66,7 +74,7 @@ HttpDialogue::Checked McpDialogue::end_initialize(const HttpAnswer& answer) {
   const std::string_view session = http_field(answer.head, "mcp-session-id");
   if (!session.empty()) fields_.append("Mcp-Session-Id: ").append(session).append("\r\n");
   fields_ += "MCP-Protocol-Version: 2025-06-18\r\n";
-  channel_.send(request_head(fields_, kInitialized.size()));
+  channel_.send(request_head("POST", fields_, kInitialized.size()));
   channel_.send(kInitialized);
   step_ = Step::initialized;
   return {};

@@ -12,12 +12,13 @@ class McpDialogue : public HttpDialogue {
  public:
   using HttpDialogue::HttpDialogue;
   void begin() override;
+  void end() override;
 
  protected:
   Checked on_answer(const HttpAnswer& answer, Instant now) override;
 
  private:
-  enum class Step : uint8_t { initialize, initialized, calls };
+  enum class Step : uint8_t { initialize, initialized, calls, end };
   Checked end_initialize(const HttpAnswer& answer);
 
   Step step_ = Step::initialize;

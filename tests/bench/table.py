@@ -61,7 +61,7 @@ def line_of(row, stdgate_calls):
         row["workload"], row["cores"], row["program"], figure(calls),
         figure(min(rates)) if rates else "", figure(max(rates)) if rates else "",
         figure(stdgate_calls / calls) if calls and stdgate_calls and row["program"] != "stdgate" else "",
-        figure(bytes_per_second / 1e6) if bytes_per_second > 3e7 else "",
+        figure(bytes_per_second / 1e6) if calls and bytes_per_second / calls > 5000 else "",
         figure(runs.median("latency_us", "p50")) if calls else "",
         figure(runs.median("latency_us", "p99")) if calls else "",
         figure(runs.cpu_us("watched")),

@@ -22,7 +22,7 @@ std::string masked_head(Opcode opcode, size_t size) {
 
 WebSocketDialogue::WebSocketDialogue(const LoadOptions& options, CallBook book, Channel& channel,
                                      Tally& tally)
-    : options_(options), channel_(channel), tally_(tally), book_(std::move(book)) {}
+    : Dialogue(tally), options_(options), channel_(channel), book_(std::move(book)) {}
 
 void WebSocketDialogue::begin() {
   channel_.send("GET " + options_.path + " HTTP/1.1\r\nHost: " + options_.host + ":" +

@@ -28,7 +28,6 @@ class WebSocketDialogue : public Dialogue {
 
   const LoadOptions& options_;
   Channel& channel_;
-  Tally& tally_;
   CallBook book_;
   bool open_ = false;
   std::string fragments_;  // of a message whose last frame has not come

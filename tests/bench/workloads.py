@@ -25,8 +25,10 @@ class Measuring:
         self.rounds = rounds
         self.quick = quick
 
-    def warm_up_s(self, program):
-        return program.warm_up_s / 2 if self.quick else program.warm_up_s
+    def warm_up_s(self, program, turn):
+        """Compilers at run time need theirs once."""
+        warm_up_s = program.warm_up_s if turn == 0 else 0.5
+        return warm_up_s / 2 if self.quick else warm_up_s
 
     def command(self, program, way, words):
         target = ["--", ECHO_CHILD] if program.name == "pipe" else ["--url", program.url(way)]
@@ -71,8 +73,10 @@ class Workload:
         return ["--clients", str(clients), "--in-flight", str(in_flight), "--payload", str(self.payload)]
 
     def measure(self, measuring, program, turn):
+        # A slow program needs a second for one of the largest messages.
+        seconds = max(measuring.seconds, 3) if self.payload > 4000000 else measuring.seconds
         report = measuring.load(program, self.way, self.words(program) + [
-            "--warm-up", str(measuring.warm_up_s(program)), "--seconds", str(measuring.seconds)])
+            "--warm-up", str(measuring.warm_up_s(program, turn)), "--seconds", str(seconds)])
         if turn == 0 and program.name in ("stdgate", "before", "nginx") and "refused" not in report:
             report["system_calls_per_call"] = self.system_calls(measuring, program)
         program.forget_log()
@@ -130,7 +134,7 @@ class Beside(Workload):
 
     def measure(self, measuring, program, turn):
         way = self.way_of(program)
-        warm_up_s = measuring.warm_up_s(program)
+        warm_up_s = measuring.warm_up_s(program, turn)
         words = self.words(program) + ["--warm-up", str(warm_up_s), "--seconds", str(measuring.seconds)]
         alone = measuring.load(program, way, words)
         other = measuring.command(program, way, [
@@ -159,11 +163,16 @@ class Idle(Workload):
         self.what = f"{clients} connections, {way}"
 
     def measure(self, measuring, program, turn):
+        # What the last turn's connections had is not given back, and would hide what these cost.
+        if turn > 0:
+            program.stop()
+            program.start()
         # What a first call costs once is not a connection's.
         warm = "ws" if "ws" in program.targets else self.way
         measuring.load(program, warm, ["--clients", "16", "--seconds", "0.3", "--warm-up", "0"])
         report = measuring.load(program, self.way, [
-            "--clients", str(self.clients), "--warm-up", "0", "--seconds", "1"], deadline_s=60)
+            "--clients", str(self.clients), "--warm-up", "0",
+            "--seconds", "1" if measuring.quick else "3"], deadline_s=60)
         if "watched" in report:
             gateway, children = report["watched"], report["descendants"]
             report["idle"] = {

@@ -7,7 +7,7 @@
 #include "gateway/config/config.h"
 #include "metrics/access_log.h"
 #include "metrics/log_writer.h"
-#include "metrics/prometheus_observer.h"
+#include "metrics/metrics_observer.h"
 #include "tests/bench/micro/case.h"
 #include "transports/net/file_descriptor.h"
 
@@ -34,7 +34,7 @@ Case counted_call() {
             MetricsConfig config;
             config.buckets = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
                               0.5,   1,      2.5,   5,    10,    30,   60};
-            auto observer = std::make_shared<PrometheusObserver>(config);
+            auto observer = std::make_shared<MetricsObserver>(config);
             observer->on_backend(0, "demo");
             observer->on_method(0, 1, "echo");
             return [observer] {

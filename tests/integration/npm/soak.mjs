@@ -1,17 +1,20 @@
-// A soak: hundreds of WebSocket connections that come and go at random before one stdgate, while
-// its children are killed. No part of the test run; by hand, with STDGATE naming the binary:
+// A soak: hundreds of clients that come and go at random before one stdgate, while its children are
+// killed. soak.test.mjs runs a minute of it; by hand, with STDGATE naming the binary:
 //
 //   STDGATE=$PWD/build/release/bin/stdgate node tests/integration/npm/soak.mjs [SECONDS [OPEN]]
 //
-// 600 seconds and 500 connections unless told otherwise: three in five on a backend whose children
+// 600 seconds and 500 WebSockets unless told otherwise: three in five on a backend whose children
 // are shared, the others on one where each has its own, which may have half of all. They call,
 // cancel, subscribe to notifications, ask to be asked, stop reading for a while; they leave by a
-// close frame or by none. Each second a random child is killed. A table shows the gateway's memory
-// and descriptors. At the end it fails (exit code 1) when a call was neither answered nor its
+// close frame or by none. Beside them, for each ten of these, an HTTP client that posts to the
+// shared children, and a tenth as many MCP sessions. Each second a random child is killed. A table
+// shows the gateway's memory and descriptors, and how long the calls that are answered at once took
+// since the line before. At the end it fails (exit code 1) when a call was neither answered nor its
 // connection closed, an answer was wrong, a connection ended for no reason, memory or descriptors
 // of the last third of the time are above those of the first, or a process is left.
 import { readFileSync, readdirSync } from 'node:fs';
 import http from 'node:http';
+import { fileURLToPath } from 'node:url';
 import WebSocket from 'ws';
 
 import { Stdgate, eventually, program } from './stdgate_process.mjs';
@@ -21,6 +24,8 @@ const connections = Number(process.argv[3] ?? 500);
 const owners = Math.floor((connections * 2) / 5);
 const overdue = 45_000; // milliseconds: more than `timeout`
 const faults = [-32003, -32004, -32005];
+const mcpFaults = [-31502, -31503, -31504];
+const mcpServer = fileURLToPath(new URL('soak_mcp_server.mjs', import.meta.url));
 
 const config = `
 listen: ["127.0.0.1:0"]
@@ -38,6 +43,12 @@ backends:
     isolation: session
     timeout: 30s
     pool: { max: ${Math.ceil(connections / 2)}, warm: 4, backoff_min: 10ms, backoff_max: 1s }
+  tools:
+    command: ["${process.execPath}", "${mcpServer}"]
+    protocol: mcp
+    isolation: shared
+    timeout: 30s
+    pool: { min: 1, max: 2, backoff_min: 10ms, backoff_max: 1s, idle_timeout: 10s }
 limits: { outbox: 1MiB }
 log: { level: error }
 `;
@@ -47,7 +58,8 @@ const upTo = (limit) => Math.floor(Math.random() * limit);
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 const counts = { opened: 0, refused: 0, calls: 0, answers: 0, faults: 0, cancels: 0, closed: 0 };
-Object.assign(counts, { pushes: 0, questions: 0, killed: 0 });
+Object.assign(counts, { pushes: 0, questions: 0, posts: 0, mcp: 0, killed: 0 });
+let latencies = []; // of calls that are answered at once, in milliseconds
 const closeCodes = {};
 const failures = new Map(); // what -> how often
 let ending = false;
@@ -142,7 +154,7 @@ class Client {
   #call(method, params, accepts) {
     const id = upTo(2) === 0 ? this.nextId : `${this.nextId}`;
     this.nextId += 1;
-    this.pending.set(id, { method, accepts, since: Date.now() });
+    this.pending.set(id, { method, accepts, since: Date.now(), begin: performance.now() });
     counts.calls += 1;
     return { jsonrpc: '2.0', id, method, params };
   }
@@ -224,10 +236,109 @@ class Client {
     if (!call) return fail('an answer to no call');
     this.pending.delete(message.id);
     counts.answers += 1;
+    if (call.method === 'echo' && !this.slow) latencies.push(performance.now() - call.begin);
     if (faults.includes(message.error?.code)) counts.faults += 1;
     else if (!call.accepts(message)) {
       fail(`${call.method} was answered with ${JSON.stringify(message).slice(0, 200)}`);
     }
+  }
+}
+
+// --- HTTP ----------------------------------------------------------------------------------------
+
+// One request; gives the status, the headers and the text.
+function request(agent, method, path, headers, body) {
+  return new Promise((resolve, reject) => {
+    const options = { agent, method, headers: { 'content-type': 'application/json', ...headers } };
+    const outgoing = http.request(`${gate.url}${path}`, options, (response) => {
+      const chunks = [];
+      response.on('data', (chunk) => chunks.push(chunk));
+      response.on('error', reject);
+      response.on('end', () => {
+        const { statusCode: status, headers: fields } = response;
+        resolve({ status, headers: fields, text: Buffer.concat(chunks).toString() });
+      });
+    });
+    outgoing.setTimeout(overdue, () => outgoing.destroy(new Error(`${path} was not answered`)));
+    outgoing.on('error', reject);
+    outgoing.end(body);
+  });
+}
+
+async function postCalls() {
+  await wait(upTo(5000));
+  while (!ending) {
+    const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+    for (let calls = 1 + upTo(20); calls > 0 && !ending; calls -= 1) {
+      const text = `${Math.random()}${'x'.repeat(upTo(2000))}`;
+      const id = `${calls}`;
+      const body = JSON.stringify({ jsonrpc: '2.0', id, method: 'echo', params: [text] });
+      const begin = performance.now();
+      try {
+        const answer = JSON.parse((await request(agent, 'POST', '/shared/rpc', {}, body)).text);
+        counts.posts += 1;
+        latencies.push(performance.now() - begin);
+        const isFault = faults.includes(answer.error?.code);
+        if (answer.id !== id || (!isFault && answer.result?.[0] !== text)) {
+          fail(`a POST was answered with ${JSON.stringify(answer).slice(0, 200)}`);
+        }
+      } catch (error) {
+        fail(`a POST: ${error.message}`);
+      }
+      await wait(upTo(200));
+    }
+    agent.destroy();
+  }
+}
+
+// The response of an answer that is JSON or an event stream.
+function messageOf({ headers, text }) {
+  if (!headers['content-type']?.startsWith('text/event-stream')) return JSON.parse(text);
+  const data = text.split('\n').filter((each) => each.startsWith('data: {'));
+  return JSON.parse(data.at(-1).slice('data: '.length));
+}
+
+async function callTools(agent, session) {
+  for (let calls = upTo(30); calls > 0 && !ending; calls -= 1) {
+    const message = `${Math.random()}`;
+    const params = { name: 'echo', arguments: { message } };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: calls, method: 'tools/call', params });
+    const response = await request(agent, 'POST', '/tools/mcp', session, body);
+    if (response.status === 404) return; // it has ended with its child
+    const answer = messageOf(response);
+    counts.mcp += 1;
+    const isFault = mcpFaults.includes(answer.error?.code);
+    if (answer.id !== calls || (!isFault && answer.result?.content[0].text !== message)) {
+      fail(`a tool was answered with ${response.status} ${response.text.slice(0, 200)}`);
+    }
+    await wait(upTo(200));
+  }
+}
+
+// Sessions of one MCP client, one after the other; half of them are left without a DELETE.
+async function holdMcpSessions() {
+  await wait(upTo(5000));
+  const both = { accept: 'application/json, text/event-stream' };
+  const params = { protocolVersion: '2025-06-18', capabilities: {} };
+  params.clientInfo = { name: 'soak', version: '0' };
+  const hello = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params });
+  while (!ending) {
+    const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+    try {
+      const opened = await request(agent, 'POST', '/tools/mcp', both, hello);
+      if (opened.status === 200) {
+        const session = { ...both, 'mcp-session-id': opened.headers['mcp-session-id'] };
+        session['mcp-protocol-version'] = '2025-06-18';
+        await callTools(agent, session);
+        if (upTo(2) === 0) await request(agent, 'DELETE', '/tools/mcp', session);
+      } else if (![502, 503].includes(opened.status)) {
+        fail(`initialize was answered with ${opened.status} ${opened.text.slice(0, 200)}`);
+      }
+    } catch (error) {
+      fail(`MCP: ${error.message}`);
+    }
+    agent.destroy();
+    await wait(upTo(1000));
   }
 }
 
@@ -272,14 +383,19 @@ function stateOf(gate) {
   });
 }
 
-const columns = ['seconds', 'rss MiB', 'files', 'children', 'open', ...Object.keys(counts)];
+const columns = ['seconds', 'rss MiB', 'files', 'children', 'open', 'p50 ms', 'p99 ms',
+  ...Object.keys(counts)];
 const line = (values) =>
   values.map((value, i) => `${value}`.padStart(Math.max(columns[i].length, 6) + 2)).join('');
 
 function row(gate, elapsed) {
   const { rss, files, children } = sample(gate);
   const open = Client.all.size;
-  console.log(line([elapsed, rss.toFixed(1), files, children, open, ...Object.values(counts)]));
+  latencies.sort((a, b) => a - b);
+  const quantile = (q) => (latencies[Math.floor(latencies.length * q)] ?? 0).toFixed(1);
+  console.log(line([elapsed, rss.toFixed(1), files, children, open, quantile(0.5), quantile(0.99),
+    ...Object.values(counts)]));
+  latencies = [];
   return { rss, files };
 }
 
@@ -309,6 +425,8 @@ async function keepOneOpen(url, ownsChild) {
 const base = gate.url.replace('http', 'ws');
 const clients = Array.from({ length: connections }, (_, i) =>
   keepOneOpen(`${base}/${i < owners ? 'own' : 'shared'}/ws`, i < owners));
+clients.push(...Array.from({ length: Math.ceil(connections / 10) }, postCalls));
+clients.push(...Array.from({ length: Math.ceil(connections / 100) }, holdMcpSessions));
 const everySecond = setInterval(() => {
   killOneChild(gate);
   failOverdueCalls();
@@ -327,6 +445,7 @@ ending = true;
 await Promise.all(clients);
 await eventually(async () => {
   const { backends } = await stateOf(gate);
+  // Of MCP sessions some were only left: they end when they have idled.
   return backends.every(({ sessions, in_flight, queued }) => sessions + in_flight + queued === 0);
 }, 'nothing is under way').catch((error) => fail(error.message));
 row(gate, elapsed());

@@ -1,4 +1,4 @@
-#include "metrics/prometheus_observer.h"
+#include "metrics/metrics_observer.h"
 
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ class Metrics {
  public:
   Metrics() { observer_.on_backend(0, "calc"); }
 
-  PrometheusObserver& observer() { return observer_; }
+  MetricsObserver& observer() { return observer_; }
   ScrapeReadings& readings() { return readings_; }
   std::string text() { return exposition_.text(); }
 
@@ -62,8 +62,8 @@ class Metrics {
   }
 
   ScrapeReadings readings_;
-  PrometheusObserver observer_{config()};
-  MetricsExposition exposition_{observer_, "1.2.3", [this] { return readings_; }};
+  MetricsObserver observer_{config()};
+  MetricsExposition exposition_{{&observer_.store()}, "1.2.3", [this] { return readings_; }};
 };
 
 CallRecord call(MethodId method, Duration total, Outcome outcome = Outcome::ok()) {
@@ -74,7 +74,7 @@ CallRecord call(MethodId method, Duration total, Outcome outcome = Outcome::ok()
   return record;
 }
 
-TEST(PrometheusObserver, CountsCallsByMethodAndOutcome) {
+TEST(MetricsObserver, CountsCallsByMethodAndOutcome) {
   Metrics metrics;
   metrics.observer().on_method(0, 1, "math/add");
   metrics.observer().on_method(0, 2, "echo");
@@ -91,7 +91,7 @@ TEST(PrometheusObserver, CountsCallsByMethodAndOutcome) {
   EXPECT_EQ(metrics.count_of("stdgate_request_duration_seconds_count"), 3U);
 }
 
-TEST(PrometheusObserver, PutsABoundaryIntoItsBucket) {
+TEST(MetricsObserver, PutsABoundaryIntoItsBucket) {
   Metrics metrics;
   const auto bucket = [&](const std::string& bound) {
     return metrics.value(
@@ -114,7 +114,7 @@ TEST(PrometheusObserver, PutsABoundaryIntoItsBucket) {
               121.001101, 1e-9);
 }
 
-TEST(PrometheusObserver, SplitsAPathIntoQueueAndChild) {
+TEST(MetricsObserver, SplitsAPathIntoQueueAndChild) {
   Metrics metrics;
   CallRecord served = call(kOtherMethod, milliseconds(7));
   served.reached_child = true;
@@ -132,7 +132,7 @@ TEST(PrometheusObserver, SplitsAPathIntoQueueAndChild) {
             0.005);
 }
 
-TEST(PrometheusObserver, CountsRequestsInFlight) {
+TEST(MetricsObserver, CountsRequestsInFlight) {
   Metrics metrics;
   const std::string name = "stdgate_requests_in_flight{backend=\"calc\"}";
   EXPECT_EQ(metrics.value(name), 0);
@@ -143,7 +143,7 @@ TEST(PrometheusObserver, CountsRequestsInFlight) {
   EXPECT_EQ(metrics.value(name), 1);
 }
 
-TEST(PrometheusObserver, GrowsByKnownMethodsOnly) {
+TEST(MetricsObserver, GrowsByKnownMethodsOnly) {
   Metrics metrics;
   metrics.observer().on_method(0, 1, "echo");
   const size_t before = metrics.series().size();
@@ -162,7 +162,7 @@ TEST(PrometheusObserver, GrowsByKnownMethodsOnly) {
   EXPECT_THAT(metrics.text(), Not(testing::HasSubstr("invented")));
 }
 
-TEST(PrometheusObserver, TakesAnUnannouncedMethodAsOther) {
+TEST(MetricsObserver, TakesAnUnannouncedMethodAsOther) {
   Metrics metrics;
   metrics.finish(call(499, milliseconds(1)));
   metrics.observer().on_notification(0, 499, Direction::to_child);
@@ -171,7 +171,7 @@ TEST(PrometheusObserver, TakesAnUnannouncedMethodAsOther) {
             1);
 }
 
-TEST(PrometheusObserver, CountsCallsByTool) {
+TEST(MetricsObserver, CountsCallsByTool) {
   Metrics metrics;
   metrics.observer().on_tool(0, 1, "add");
   const auto called = [&](ToolId tool, Outcome outcome) {
@@ -200,7 +200,7 @@ TEST(PrometheusObserver, CountsCallsByTool) {
   EXPECT_THAT(metrics.text(), Not(testing::HasSubstr("invented")));
 }
 
-TEST(PrometheusObserver, CountsNotificationsByDirection) {
+TEST(MetricsObserver, CountsNotificationsByDirection) {
   Metrics metrics;
   metrics.observer().on_method(0, 1, "progress");
   metrics.observer().on_notification(0, 1, Direction::to_client);
@@ -211,9 +211,9 @@ TEST(PrometheusObserver, CountsNotificationsByDirection) {
   EXPECT_EQ(metrics.value(start + "to_child\",method=\"progress\"}"), 1);
 }
 
-TEST(PrometheusObserver, FollowsChildren) {
+TEST(MetricsObserver, FollowsChildren) {
   Metrics metrics;
-  PrometheusObserver& observer = metrics.observer();
+  MetricsObserver& observer = metrics.observer();
   observer.on_child_started(0, StartReason::demand);
   observer.on_child_state(0, ChildState::dead, ChildState::starting);
   observer.on_child_state(0, ChildState::starting, ChildState::ready);
@@ -236,9 +236,9 @@ TEST(PrometheusObserver, FollowsChildren) {
   EXPECT_EQ(metrics.value("stdgate_child_start_duration_seconds_sum{backend=\"calc\"}"), 0.04);
 }
 
-TEST(PrometheusObserver, CountsDropsConnectionsAndBytes) {
+TEST(MetricsObserver, CountsDropsConnectionsAndBytes) {
   Metrics metrics;
-  PrometheusObserver& observer = metrics.observer();
+  MetricsObserver& observer = metrics.observer();
   observer.on_dropped(0, DropReason::not_json);
   observer.on_dropped(0, DropReason::stray_response);
   observer.on_dropped(0, DropReason::stray_response);
@@ -257,7 +257,7 @@ TEST(PrometheusObserver, CountsDropsConnectionsAndBytes) {
   EXPECT_EQ(metrics.value("stdgate_bytes_total{direction=\"out\",transport=\"http\"}"), 3e9);
 }
 
-TEST(PrometheusObserver, KeepsBackendsApart) {
+TEST(MetricsObserver, KeepsBackendsApart) {
   Metrics metrics;
   metrics.observer().on_backend(1, "files");
   metrics.observer().on_method(1, 1, "read");
@@ -270,7 +270,7 @@ TEST(PrometheusObserver, KeepsBackendsApart) {
   EXPECT_EQ(metrics.count_of("stdgate_request_duration_seconds_count"), 1U);
 }
 
-TEST(PrometheusObserver, EscapesMethodNames) {
+TEST(MetricsObserver, EscapesMethodNames) {
   Metrics metrics;
   metrics.observer().on_method(0, 1, "a\"b\\c\nd");
   metrics.finish(call(1, milliseconds(1)));

@@ -1,0 +1,22 @@
+// The smallest MCP server that the soak can kill a thousand times: one tool, echo, and no library
+// that has to be loaded first.
+import { createInterface } from 'node:readline';
+
+const results = {
+  initialize: ({ protocolVersion }) => ({
+    protocolVersion,
+    capabilities: { tools: {} },
+    serverInfo: { name: 'soak', version: '0' },
+  }),
+  'tools/call': ({ arguments: { message } }) => ({ content: [{ type: 'text', text: message }] }),
+  ping: () => ({}),
+};
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const { id, method, params } = JSON.parse(line);
+  if (id === undefined) continue;
+  const answer = results[method]
+    ? { result: results[method](params) }
+    : { error: { code: -32601, message: 'Method not found' } };
+  process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, ...answer })}\n`);
+}

@@ -1,0 +1,208 @@
+// The whole text that is served after a fixed history: names, helps, labels, values and their order
+// are what dashboards and alerts rest upon.
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+
+#include "metrics/exposition.h"
+#include "metrics/metrics_observer.h"
+
+namespace stdgate {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr std::string_view kText = R"text(# HELP stdgate_notifications_total Notifications passed on
+# TYPE stdgate_notifications_total counter
+stdgate_notifications_total{backend="calc",direction="to_child",method="_other"} 1
+stdgate_notifications_total{backend="calc",direction="to_client",method="a\"b\\c\nd"} 1
+# HELP stdgate_messages_dropped_total Messages that were passed on to nobody
+# TYPE stdgate_messages_dropped_total counter
+stdgate_messages_dropped_total{backend="calc",reason="not_json"} 0
+stdgate_messages_dropped_total{backend="calc",reason="not_rpc"} 0
+stdgate_messages_dropped_total{backend="calc",reason="oversized"} 0
+stdgate_messages_dropped_total{backend="calc",reason="unknown_id"} 0
+stdgate_messages_dropped_total{backend="calc",reason="no_listener"} 0
+stdgate_messages_dropped_total{backend="calc",reason="unknown_cancel"} 0
+stdgate_messages_dropped_total{backend="calc",reason="origin_gone"} 0
+stdgate_messages_dropped_total{backend="calc",reason="overloaded"} 0
+stdgate_messages_dropped_total{backend="calc",reason="outbox_full"} 1
+stdgate_messages_dropped_total{backend="calc",reason="stray_response"} 0
+# HELP stdgate_child_starts_total Child processes started
+# TYPE stdgate_child_starts_total counter
+stdgate_child_starts_total{backend="calc",reason="minimum"} 0
+stdgate_child_starts_total{backend="calc",reason="demand"} 1
+stdgate_child_starts_total{backend="calc",reason="restart"} 0
+# HELP stdgate_child_exits_total Child processes ended; asked is no failure, nor is exit_zero when a session ended its own child
+# TYPE stdgate_child_exits_total counter
+stdgate_child_exits_total{backend="calc",reason="asked"} 0
+stdgate_child_exits_total{backend="calc",reason="exit_zero"} 0
+stdgate_child_exits_total{backend="calc",reason="exit_nonzero"} 0
+stdgate_child_exits_total{backend="calc",reason="signal"} 0
+stdgate_child_exits_total{backend="calc",reason="start_failed"} 0
+stdgate_child_exits_total{backend="calc",reason="start_timeout"} 0
+stdgate_child_exits_total{backend="calc",reason="hung"} 1
+stdgate_child_exits_total{backend="calc",reason="broken_output"} 0
+# HELP stdgate_bytes_total Bytes received from clients (in) and sent to them (out)
+# TYPE stdgate_bytes_total counter
+stdgate_bytes_total{direction="in",transport="http"} 123
+stdgate_bytes_total{direction="out",transport="http"} 0
+stdgate_bytes_total{direction="in",transport="websocket"} 0
+stdgate_bytes_total{direction="out",transport="websocket"} 3000000000
+# HELP stdgate_requests_in_flight Requests that have arrived and are not answered yet
+# TYPE stdgate_requests_in_flight gauge
+stdgate_requests_in_flight{backend="calc"} 1
+# HELP stdgate_sessions Open sessions
+# TYPE stdgate_sessions gauge
+stdgate_sessions{backend="calc"} 1
+# HELP stdgate_children Child processes by state
+# TYPE stdgate_children gauge
+stdgate_children{backend="calc",state="starting"} 0
+stdgate_children{backend="calc",state="ready"} 0
+stdgate_children{backend="calc",state="busy"} 1
+stdgate_children{backend="calc",state="draining"} 0
+# HELP stdgate_connections Open client connections
+# TYPE stdgate_connections gauge
+stdgate_connections{transport="http"} 1
+stdgate_connections{transport="websocket"} 0
+# HELP stdgate_request_duration_seconds Time from a request's arrival to its answer
+# TYPE stdgate_request_duration_seconds histogram
+stdgate_request_duration_seconds_count{backend="calc",method="_other",outcome="parse_error",transport="http"} 1
+stdgate_request_duration_seconds_sum{backend="calc",method="_other",outcome="parse_error",transport="http"} 0
+stdgate_request_duration_seconds_bucket{backend="calc",method="_other",outcome="parse_error",transport="http",le="0.001"} 1
+stdgate_request_duration_seconds_bucket{backend="calc",method="_other",outcome="parse_error",transport="http",le="1"} 1
+stdgate_request_duration_seconds_bucket{backend="calc",method="_other",outcome="parse_error",transport="http",le="+Inf"} 1
+stdgate_request_duration_seconds_count{backend="calc",method="_other",outcome="timeout",transport="http"} 2
+stdgate_request_duration_seconds_sum{backend="calc",method="_other",outcome="timeout",transport="http"} 2.501
+stdgate_request_duration_seconds_bucket{backend="calc",method="_other",outcome="timeout",transport="http",le="0.001"} 1
+stdgate_request_duration_seconds_bucket{backend="calc",method="_other",outcome="timeout",transport="http",le="1"} 1
+stdgate_request_duration_seconds_bucket{backend="calc",method="_other",outcome="timeout",transport="http",le="+Inf"} 2
+stdgate_request_duration_seconds_count{backend="calc",method="a\"b\\c\nd",outcome="ok",transport="http"} 2
+stdgate_request_duration_seconds_sum{backend="calc",method="a\"b\\c\nd",outcome="ok",transport="http"} 0.002000001
+stdgate_request_duration_seconds_bucket{backend="calc",method="a\"b\\c\nd",outcome="ok",transport="http",le="0.001"} 1
+stdgate_request_duration_seconds_bucket{backend="calc",method="a\"b\\c\nd",outcome="ok",transport="http",le="1"} 2
+stdgate_request_duration_seconds_bucket{backend="calc",method="a\"b\\c\nd",outcome="ok",transport="http",le="+Inf"} 2
+stdgate_request_duration_seconds_count{backend="calc",method="a\"b\\c\nd",outcome="tool_error",transport="websocket"} 1
+stdgate_request_duration_seconds_sum{backend="calc",method="a\"b\\c\nd",outcome="tool_error",transport="websocket"} 0.02
+stdgate_request_duration_seconds_bucket{backend="calc",method="a\"b\\c\nd",outcome="tool_error",transport="websocket",le="0.001"} 0
+stdgate_request_duration_seconds_bucket{backend="calc",method="a\"b\\c\nd",outcome="tool_error",transport="websocket",le="1"} 1
+stdgate_request_duration_seconds_bucket{backend="calc",method="a\"b\\c\nd",outcome="tool_error",transport="websocket",le="+Inf"} 1
+# HELP stdgate_tool_duration_seconds Time from the arrival of a tool's call to its answer
+# TYPE stdgate_tool_duration_seconds histogram
+stdgate_tool_duration_seconds_count{backend="calc",outcome="tool_error",tool="grep"} 1
+stdgate_tool_duration_seconds_sum{backend="calc",outcome="tool_error",tool="grep"} 0.02
+stdgate_tool_duration_seconds_bucket{backend="calc",outcome="tool_error",tool="grep",le="0.001"} 0
+stdgate_tool_duration_seconds_bucket{backend="calc",outcome="tool_error",tool="grep",le="1"} 1
+stdgate_tool_duration_seconds_bucket{backend="calc",outcome="tool_error",tool="grep",le="+Inf"} 1
+# HELP stdgate_child_duration_seconds Time from a request's writing to the child until it was answered
+# TYPE stdgate_child_duration_seconds histogram
+stdgate_child_duration_seconds_count{backend="calc",method="a\"b\\c\nd"} 3
+stdgate_child_duration_seconds_sum{backend="calc",method="a\"b\\c\nd"} 0.022
+stdgate_child_duration_seconds_bucket{backend="calc",method="a\"b\\c\nd",le="0.001"} 2
+stdgate_child_duration_seconds_bucket{backend="calc",method="a\"b\\c\nd",le="1"} 3
+stdgate_child_duration_seconds_bucket{backend="calc",method="a\"b\\c\nd",le="+Inf"} 3
+# HELP stdgate_queue_duration_seconds Time that requests waited for a child
+# TYPE stdgate_queue_duration_seconds histogram
+stdgate_queue_duration_seconds_count{backend="calc"} 5
+stdgate_queue_duration_seconds_sum{backend="calc"} 2.501000001
+stdgate_queue_duration_seconds_bucket{backend="calc",le="0.001"} 4
+stdgate_queue_duration_seconds_bucket{backend="calc",le="1"} 4
+stdgate_queue_duration_seconds_bucket{backend="calc",le="+Inf"} 5
+# HELP stdgate_child_start_duration_seconds Time from a child's start until it was ready
+# TYPE stdgate_child_start_duration_seconds histogram
+stdgate_child_start_duration_seconds_count{backend="calc"} 1
+stdgate_child_start_duration_seconds_sum{backend="calc"} 0.04
+stdgate_child_start_duration_seconds_bucket{backend="calc",le="0.001"} 0
+stdgate_child_start_duration_seconds_bucket{backend="calc",le="1"} 1
+stdgate_child_start_duration_seconds_bucket{backend="calc",le="+Inf"} 1
+# HELP stdgate_child_cpu_seconds_total CPU time of child processes and what they started
+# TYPE stdgate_child_cpu_seconds_total counter
+stdgate_child_cpu_seconds_total{backend="calc"} 1.5
+# HELP stdgate_child_resident_memory_bytes Resident memory of child processes
+# TYPE stdgate_child_resident_memory_bytes gauge
+stdgate_child_resident_memory_bytes{backend="calc"} 4096
+# HELP stdgate_loop_lag_seconds How late the event loop came back from its last timer
+# TYPE stdgate_loop_lag_seconds gauge
+stdgate_loop_lag_seconds 0.00025
+# HELP stdgate_build_info The version that runs; always 1
+# TYPE stdgate_build_info gauge
+stdgate_build_info{version="1.2.3"} 1
+)text";
+
+CallRecord call(MethodId method, Duration queued, Duration child, Outcome outcome) {
+  CallRecord record;
+  record.method = method;
+  record.outcome = outcome;
+  record.total = queued + child;
+  record.queued = queued;
+  record.child = child;
+  record.reached_child = child > Duration::zero();
+  return record;
+}
+
+void finish(Observer& observer, const CallRecord& call) {
+  observer.on_call_started(call.backend);
+  observer.on_call_finished(call);
+}
+
+// Something of everything.
+void record(Observer& observer) {
+  observer.on_backend(0, "calc");
+  observer.on_method(0, 1, "a\"b\\c\nd");
+  observer.on_method(0, 2, "_other");
+  observer.on_tool(0, 1, "grep");
+  finish(observer, call(1, milliseconds(0), milliseconds(1), Outcome::ok()));
+  finish(observer, call(1, nanoseconds(1), milliseconds(1), Outcome::ok()));
+  finish(observer,
+         call(kOtherMethod, milliseconds(2500), Duration(0), Outcome::of(Fault::timeout)));
+  finish(observer, call(2, milliseconds(1), Duration(0), Outcome::of(Fault::timeout)));
+  finish(observer, call(9, milliseconds(0), Duration(0), Outcome::of(Fault::parse_error)));
+  CallRecord tool = call(1, milliseconds(0), milliseconds(20), Outcome::tool_error());
+  tool.transport = Transport::websocket;
+  tool.tool = 1;
+  finish(observer, tool);
+  observer.on_call_started(0);
+  observer.on_notification(0, 1, Direction::to_client);
+  observer.on_notification(0, 9, Direction::to_child);
+  observer.on_dropped(0, DropReason::outbox_full);
+  observer.on_child_started(0, StartReason::demand);
+  observer.on_child_state(0, ChildState::dead, ChildState::starting);
+  observer.on_child_state(0, ChildState::starting, ChildState::busy);
+  observer.on_child_ready(0, milliseconds(40));
+  observer.on_child_exited(0, ExitReason::hung);
+  observer.on_session_opened(0);
+  observer.on_connection_opened(Transport::http);
+  observer.on_bytes(Transport::http, Flow::in, 123);
+  observer.on_bytes(Transport::websocket, Flow::out, 3'000'000'000);
+}
+
+// Without the lines about this process, which differ from run to run.
+std::string fixed_lines(const std::string& text) {
+  std::istringstream lines(text);
+  std::string fixed;
+  for (std::string line; std::getline(lines, line);) {
+    const size_t name = line.starts_with("# ") ? 7 : 0;
+    if (!line.substr(name).starts_with("process_")) fixed += line + "\n";
+  }
+  return fixed;
+}
+
+TEST(MetricsExposition, IsThisText) {
+  MetricsConfig config;
+  config.buckets = {0.001, 1};
+  MetricsObserver observer(config);
+  record(observer);
+  const MetricsExposition exposition({&observer.store()}, "1.2.3", [] {
+    ScrapeReadings readings;
+    readings.children = {{"calc", 1.5, 4096}};
+    readings.loop_lag = std::chrono::microseconds(250);
+    return readings;
+  });
+  EXPECT_EQ(fixed_lines(exposition.text()), kText);
+}
+
+}  // namespace
+}  // namespace stdgate

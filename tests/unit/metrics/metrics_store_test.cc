@@ -1,0 +1,120 @@
+#include "metrics/metrics_store.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "metrics/metrics_observer.h"
+
+namespace stdgate {
+namespace {
+
+using std::chrono::milliseconds;
+
+MetricsConfig config() {
+  MetricsConfig config;
+  config.buckets = {0.001, 1};
+  return config;
+}
+
+void finish(MetricsObserver& observer, MethodId method, Duration total,
+            std::optional<ToolId> tool = {}) {
+  CallRecord call;
+  call.method = method;
+  call.total = total;
+  call.tool = tool;
+  observer.on_call_started(0);
+  observer.on_call_finished(call);
+}
+
+uint64_t calls(const MetricsStore& store, HistogramSlot slot) {
+  const Histogram* histogram = store.find(slot);
+  return histogram == nullptr ? 0 : histogram->counts()[0] + histogram->counts()[1];
+}
+
+// By the name of a method, over HTTP and with the outcome "ok".
+std::map<std::string, uint64_t> calls_by_method(const MetricsStore& store) {
+  std::map<std::string, uint64_t> found;
+  for (const MethodMetrics& method : store.backends().at(0).methods) {
+    const uint64_t count = calls(store, method.requests[0][Outcome::ok().index()]);
+    EXPECT_TRUE(found.emplace(method.name, count).second) << method.name;
+  }
+  return found;
+}
+
+TEST(MetricsStore, AddsByName) {
+  MetricsObserver one(config());
+  MetricsObserver two(config());
+  for (MetricsObserver* observer : {&one, &two}) observer->on_backend(0, "calc");
+  one.on_method(0, 1, "add");
+  one.on_method(0, 2, "sub");
+  two.on_method(0, 1, "sub");
+  two.on_method(0, 2, "mul");
+  two.on_tool(0, 1, "grep");
+  finish(one, 1, milliseconds(1));
+  finish(one, 2, milliseconds(1));
+  finish(two, 1, milliseconds(2));
+  finish(two, 2, milliseconds(1), ToolId{1});
+  finish(two, kOtherMethod, milliseconds(1));
+
+  MetricsStore sum(config().buckets);
+  sum.add(one.store());
+  sum.add(two.store());
+  EXPECT_EQ(calls_by_method(sum),
+            (std::map<std::string, uint64_t>{{"_other", 1}, {"add", 1}, {"sub", 2}, {"mul", 1}}));
+  const BackendMetrics& backend = sum.backends().at(0);
+  const Histogram* sub = sum.find(backend.methods.at(2).requests[0][Outcome::ok().index()]);
+  ASSERT_NE(sub, nullptr);
+  EXPECT_EQ(sub->sum_seconds(), 0.003);
+  EXPECT_EQ(backend.tools.at(1).name, "grep");
+  EXPECT_EQ(calls(sum, backend.tools.at(1).calls[Outcome::ok().index()]), 1U);
+}
+
+TEST(MetricsStore, AddsWhatHasNoName) {
+  MetricsObserver one(config());
+  one.on_backend(0, "calc");
+  one.on_call_started(0);
+  one.on_session_opened(0);
+  one.on_dropped(0, DropReason::overloaded);
+  one.on_child_state(0, ChildState::dead, ChildState::starting);
+  one.on_child_started(0, StartReason::demand);
+  one.on_child_ready(0, milliseconds(5));
+  one.on_child_exited(0, ExitReason::hung);
+  one.on_notification(0, kOtherMethod, Direction::to_client);
+  one.on_connection_opened(Transport::websocket);
+  one.on_bytes(Transport::websocket, Flow::out, 7);
+
+  MetricsStore sum(config().buckets);
+  for (int i = 0; i < 3; ++i) sum.add(MetricsStore(one.store()));
+  const BackendMetrics& backend = sum.backends().at(0);
+  EXPECT_EQ(sum.backends().size(), 1U);
+  EXPECT_EQ(backend.name, "calc");
+  EXPECT_EQ(backend.in_flight, 3);
+  EXPECT_EQ(backend.sessions, 3);
+  EXPECT_EQ(backend.dropped[static_cast<size_t>(DropReason::overloaded)], 3U);
+  EXPECT_EQ(backend.children[static_cast<size_t>(ChildState::starting)], 3);
+  EXPECT_EQ(backend.starts[static_cast<size_t>(StartReason::demand)], 3U);
+  EXPECT_EQ(backend.exits[static_cast<size_t>(ExitReason::hung)], 3U);
+  EXPECT_EQ(backend.child_start.sum_seconds(), 0.015);
+  EXPECT_EQ(backend.methods.at(0).notifications[static_cast<size_t>(Direction::to_client)], 3U);
+  const TransportMetrics& websocket =
+      sum.transports().at(static_cast<size_t>(Transport::websocket));
+  EXPECT_EQ(websocket.connections, 3);
+  EXPECT_EQ(websocket.bytes[static_cast<size_t>(Flow::out)], 21U);
+}
+
+// A child may answer a method that is named like the collective name, which then has a place.
+TEST(MetricsStore, AddsNamesakes) {
+  MetricsObserver observer(config());
+  observer.on_backend(0, "calc");
+  observer.on_method(0, 1, "_other");
+  finish(observer, kOtherMethod, milliseconds(1));
+  finish(observer, 1, milliseconds(1));
+  MetricsStore sum(config().buckets);
+  sum.add(observer.store());
+  EXPECT_EQ(calls_by_method(sum), (std::map<std::string, uint64_t>{{"_other", 2}}));
+}
+
+}  // namespace
+}  // namespace stdgate
