@@ -4,7 +4,7 @@
 //   that
 //                                 count_steps(), which callgrind is told to look at, does of each
 //   gateway SOCKET STDGATE        the whole program in this process, until SIGTERM: the program
-//                                 STDGATE is its guard and its child, the log goes to /dev/null
+//                                 STDGATE is its guard and its child; calls are not logged
 //   client SOCKET WORKLOAD ROUNDS says the same to that gateway, so often; /-separated
 //                                 http/1, websocket/16…: how many calls are under way at once
 #include <algorithm>
@@ -63,10 +63,11 @@ int run_cases(const std::vector<std::string_view>& names) {
 }
 
 int run_gateway(const std::string& socket, const std::string& stdgate) {
-  const auto config = parse_config("listen: [\"unix:" + socket + "\"]\nadmin: \"off\"\n" +
-                                       "backends: { demo: { command: [\"" + stdgate +
-                                       "\", demo-server], protocol: jsonrpc } }\n",
-                                   [](const std::string&) { return std::nullopt; });
+  const auto config =
+      parse_config("listen: [\"unix:" + socket + "\"]\nadmin: \"off\"\nlog: { calls: false }\n" +
+                       "backends: { demo: { command: [\"" + stdgate +
+                       "\", demo-server], protocol: jsonrpc } }\n",
+                   [](const std::string&) { return std::nullopt; });
   if (!config) return fail(config.error().front().to_string(""));
   if (std::freopen("/dev/null", "w", stderr) == nullptr) return fail("no /dev/null");
   std::signal(SIGPIPE, SIG_IGN);
