@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "gateway/rpc/json_string.h"
 
@@ -83,36 +84,159 @@ constexpr std::array<bool, 256> kWord = [] {
   return table;
 }();
 
-// More than the field can take.
-size_t room_for(const LogField& field) {
-  const auto* text = std::get_if<std::string_view>(&field.value);
-  const size_t value = text == nullptr
-                           ? kLongestNumber
-                           : kLongestEscape * std::min(text->size(), LogLine::kTextLimit);
-  return field.key.size() + value + kPunctuation;
-}
-
-// Most texts of a line are short: a call of memcpy would cost more than they do.
-char* copy(char* to, std::string_view text) {
-  const char* const from = text.data();
-  const size_t size = text.size();
-  if (size > 16) {
-    std::memcpy(to, from, size);
-  } else if (size >= 8) {
-    std::memcpy(to, from, 8);
-    std::memcpy(to + size - 8, from + size - 8, 8);
-  } else if (size >= 4) {
-    std::memcpy(to, from, 4);
-    std::memcpy(to + size - 4, from + size - 4, 4);
-  } else {
-    for (size_t i = 0; i < size; ++i) to[i] = from[i];
-  }
-  return to + size;
-}
-
 bool consists_of(std::string_view text, const std::array<bool, 256>& table) {
   return std::all_of(text.begin(), text.end(),
                      [&table](char c) { return table[static_cast<uint8_t>(c)]; });
+}
+
+// More than the line can take.
+size_t room_for(std::string_view prefix, std::string_view event,
+                std::initializer_list<LogField> fields) {
+  size_t texts = event.size();
+  size_t rest = prefix.size() + (fields.size() + 1) * (kLongestNumber + kPunctuation);
+  for (const LogField& field : fields) {
+    rest += field.key.size();
+    if (const auto* text = std::get_if<std::string_view>(&field.value)) {
+      texts += std::min(text->size(), LogLine::kTextLimit);
+    }
+  }
+  return rest + kLongestEscape * texts;
+}
+
+// What follows writes to where room has been made, and gives the end of what it wrote. The place is
+// handed on and not kept in an object, which would go to memory and back with each character.
+
+template <size_t kSize>
+char* copy_ends(char* to, std::string_view text) {
+  std::memcpy(to, text.data(), kSize);
+  std::memcpy(to + text.size() - kSize, text.data() + text.size() - kSize, kSize);
+  return to + text.size();
+}
+
+// Most texts of a line are short: a call of memcpy would cost more than they do.
+inline char* write_plain(char* to, std::string_view text) {
+  const size_t size = text.size();
+  if (size >= 4) {
+    if (size < 8) return copy_ends<4>(to, text);
+    if (size <= 16) return copy_ends<8>(to, text);
+    if (size <= 32) return copy_ends<16>(to, text);
+    std::memcpy(to, text.data(), size);
+    return to + size;
+  }
+  if (size >= 2) return copy_ends<2>(to, text);
+  if (size == 1) *to = text[0];
+  return to + size;
+}
+
+template <class Number>
+char* write_number(char* to, Number number) {
+  if (number >= 0 && number < 10) {
+    *to = static_cast<char>('0' + static_cast<char>(number));
+    return to + 1;
+  }
+  return std::to_chars(to, to + kLongestNumber, number).ptr;
+}
+
+char* write_double(char* to, double number) {
+  if (!std::isfinite(number)) return write_plain(to, "null");  // JSON has no infinity
+  return std::to_chars(to, to + kLongestNumber, number).ptr;
+}
+
+// To whole microseconds, halves to the even one: std::chrono::round costs three times as much.
+uint64_t round_to_us(Duration duration) {
+  static_assert(std::is_same_v<Duration::period, std::nano>);
+  const auto ns = static_cast<uint64_t>(std::max<int64_t>(0, duration.count()));
+  const uint64_t us = ns / 1000;
+  return us + (ns % 1000 + us % 2 > 500 ? 1 : 0);
+}
+
+// Whole microseconds are all that means something: up to three decimals, none that are zero.
+char* write_milliseconds(char* to, Duration duration) {
+  const uint64_t us = round_to_us(duration);
+  to = write_number(to, us / 1000);
+  const auto rest = static_cast<uint32_t>(us % 1000);
+  if (rest == 0) return to;
+  to[0] = '.';
+  to[1] = static_cast<char>('0' + rest / 100);
+  if (rest % 100 == 0) return to + 2;
+  to[2] = static_cast<char>('0' + rest / 10 % 10);
+  if (rest % 10 == 0) return to + 3;
+  to[3] = static_cast<char>('0' + rest % 10);
+  return to + 4;
+}
+
+char* write_quoted(char* to, std::string_view text, std::string& scratch) {
+  if (!consists_of(text, kJsonPlain)) {
+    scratch.clear();
+    append_json_string(scratch, text);
+    return write_plain(to, scratch);
+  }
+  *to++ = '"';
+  to = write_plain(to, text);
+  *to++ = '"';
+  return to;
+}
+
+struct TextStyle {
+  static constexpr std::string_view kLineEnd = "\n";
+
+  static char* write_event(char* to, std::string_view event, std::string& /*scratch*/) {
+    return write_plain(to, event);
+  }
+  static char* write_key(char* to, std::string_view key) {
+    *to++ = ' ';
+    to = write_plain(to, key);
+    *to++ = '=';
+    return to;
+  }
+  static char* write_text(char* to, std::string_view text, std::string& scratch) {
+    const bool is_word = !text.empty() && consists_of(text, kWord);
+    return is_word ? write_plain(to, text) : write_quoted(to, text, scratch);
+  }
+};
+
+struct JsonStyle {
+  static constexpr std::string_view kLineEnd = "}\n";
+
+  static char* write_event(char* to, std::string_view event, std::string& scratch) {
+    return write_quoted(to, event, scratch);
+  }
+  static char* write_key(char* to, std::string_view key) {
+    to = write_plain(to, ",\"");
+    to = write_plain(to, key);
+    return write_plain(to, "\":");
+  }
+  static char* write_text(char* to, std::string_view text, std::string& scratch) {
+    return write_quoted(to, text, scratch);
+  }
+};
+
+template <class Style>
+struct ValueWriter {
+  char* to;
+  std::string& scratch;
+
+  char* operator()(std::monostate /*nothing*/) const { return to; }
+  char* operator()(std::string_view text) const {
+    return Style::write_text(to, text.substr(0, LogLine::kTextLimit), scratch);
+  }
+  char* operator()(int64_t number) const { return write_number(to, number); }
+  char* operator()(uint64_t number) const { return write_number(to, number); }
+  char* operator()(double number) const { return write_double(to, number); }
+  char* operator()(bool is_so) const { return write_plain(to, is_so ? "true" : "false"); }
+  char* operator()(Duration duration) const { return write_milliseconds(to, duration); }
+};
+
+template <class Style>
+char* write_line(char* to, std::string_view prefix, std::string_view event,
+                 std::initializer_list<LogField> fields, std::string& scratch) {
+  to = Style::write_event(write_plain(to, prefix), event, scratch);
+  for (const LogField& field : fields) {
+    if (std::holds_alternative<std::monostate>(field.value)) continue;
+    to = Style::write_key(to, field.key);
+    to = std::visit(ValueWriter<Style>{to, scratch}, field.value);
+  }
+  return write_plain(to, Style::kLineEnd);
 }
 
 }  // namespace
@@ -125,19 +249,11 @@ LogLine::~LogLine() = default;
 std::string_view LogLine::render(Time time, LogLevel level, std::string_view event,
                                  std::initializer_list<LogField> fields) {
   if (time != prefix_time_ || level != prefix_level_) make_prefix(time, level);
-  size_t room = prefix_.size() + kLongestEscape * event.size() + kPunctuation;
-  for (const LogField& field : fields) room += room_for(field);
   line_.clear();
-  char* const begin = end_ = line_.reserve(room);
-  append(prefix_);
-  if (format_ == LogFormat::json) {
-    append_quoted(event);
-  } else {
-    append(event);
-  }
-  for (const LogField& field : fields) append(field);
-  append(format_ == LogFormat::json ? "}\n" : "\n");
-  return {begin, static_cast<size_t>(end_ - begin)};
+  char* const begin = line_.reserve(room_for(prefix_, event, fields));
+  const auto write = format_ == LogFormat::json ? write_line<JsonStyle> : write_line<TextStyle>;
+  const char* const end = write(begin, prefix_, event, fields, scratch_);
+  return {begin, static_cast<size_t>(end - begin)};
 }
 
 void LogLine::make_prefix(Time time, LogLevel level) {
@@ -147,79 +263,6 @@ void LogLine::make_prefix(Time time, LogLevel level) {
   prefix_.assign(text.data(), text.size());
   prefix_time_ = time;
   prefix_level_ = level;
-}
-
-void LogLine::append(const LogField& field) {
-  if (std::holds_alternative<std::monostate>(field.value)) return;
-  const bool json = format_ == LogFormat::json;
-  append(json ? ",\"" : " ");
-  append(field.key);
-  append(json ? "\":" : "=");
-  if (const auto* text = std::get_if<std::string_view>(&field.value)) {
-    append_text(*text);
-  } else if (const auto* number = std::get_if<int64_t>(&field.value)) {
-    append_number(*number);
-  } else if (const auto* count = std::get_if<uint64_t>(&field.value)) {
-    append_number(*count);
-  } else if (const auto* real = std::get_if<double>(&field.value)) {
-    append_double(*real);
-  } else if (const auto* duration = std::get_if<Duration>(&field.value)) {
-    append_milliseconds(*duration);
-  } else {
-    append(std::get<bool>(field.value) ? "true" : "false");
-  }
-}
-
-void LogLine::append_text(std::string_view text) {
-  text = text.substr(0, kTextLimit);
-  if (format_ == LogFormat::text && !text.empty() && consists_of(text, kWord)) {
-    append(text);
-  } else {
-    append_quoted(text);
-  }
-}
-
-void LogLine::append_quoted(std::string_view text) {
-  if (consists_of(text, kJsonPlain)) {
-    append("\"");
-    append(text);
-    append("\"");
-  } else {
-    scratch_.clear();
-    append_json_string(scratch_, text);
-    append(scratch_);
-  }
-}
-
-void LogLine::append(std::string_view text) { end_ = copy(end_, text); }
-
-template <class Number>
-void LogLine::append_number(Number number) {
-  end_ = std::to_chars(end_, end_ + kLongestNumber, number).ptr;
-}
-
-void LogLine::append_double(double number) {
-  if (std::isfinite(number)) {
-    append_number(number);
-  } else {
-    append("null");  // JSON has no infinity
-  }
-}
-
-// Whole microseconds are all that means something: up to three decimals, none that are zero.
-void LogLine::append_milliseconds(Duration duration) {
-  const auto us =
-      std::max<int64_t>(0, std::chrono::round<std::chrono::microseconds>(duration).count());
-  append_number(us / 1000);
-  auto rest = static_cast<unsigned>(us % 1000);
-  if (rest == 0) return;
-  std::array<char, 4> decimals{'.'};
-  size_t size = 1;
-  for (unsigned place = 100; rest > 0; place /= 10) {
-    decimals[size++] = static_cast<char>('0' + rest / place);
-    rest %= place;
-  }
-  append(std::string_view(decimals.data(), size));
 }
 
 }  // namespace stdgate

@@ -38,15 +38,6 @@ class LogLine {
 
  private:
   void make_prefix(Time time, LogLevel level);
-  void append(const LogField& field);
-  void append_text(std::string_view text);
-  void append_quoted(std::string_view text);
-  // Room for all that follows has been reserved.
-  void append(std::string_view text);
-  template <class Number>
-  void append_number(Number number);
-  void append_double(double number);
-  void append_milliseconds(Duration duration);
 
   const LogFormat format_;
   const std::unique_ptr<spdlog::formatter> prefix_formatter_;
@@ -54,7 +45,6 @@ class LogLine {
   Time prefix_time_{};
   LogLevel prefix_level_ = LogLevel::off;
   ByteQueue line_;
-  char* end_ = nullptr;  // of what is rendered of the line
   std::string scratch_;  // a text with escapes
 };
 

@@ -163,6 +163,10 @@ class Idle(Workload):
         self.what = f"{clients} connections, {way}"
 
     def measure(self, measuring, program, turn):
+        # What the last turn's connections had is not given back, and would hide what these cost.
+        if turn > 0:
+            program.stop()
+            program.start()
         # What a first call costs once is not a connection's.
         warm = "ws" if "ws" in program.targets else self.way
         measuring.load(program, warm, ["--clients", "16", "--seconds", "0.3", "--warm-up", "0"])

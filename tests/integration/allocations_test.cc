@@ -65,7 +65,7 @@ struct Steady {
   size_t at_once = 1;
 };
 
-void PrintTo(const Steady& steady, std::ostream* out) { *out << steady.name; }
+std::ostream& operator<<(std::ostream& out, const Steady& steady) { return out << steady.name; }
 
 class Allocations : public testing::TestWithParam<Steady> {
  protected:

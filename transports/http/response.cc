@@ -1,8 +1,8 @@
 #include "transports/http/response.h"
 
+#include <algorithm>
 #include <cassert>
 #include <charconv>
-#include <cstring>
 
 namespace stdgate {
 
@@ -112,7 +112,8 @@ void ResponseHead::append_connection(const ResponseFrame& frame) {
 
 void ResponseHead::append(std::string_view text) {
   assert(text.size() <= bytes_.size() - size_);
-  std::memcpy(bytes_.data() + size_, text.data(), text.size());
+  // Not memcpy(): an empty text may have no address.
+  std::copy_n(text.data(), text.size(), bytes_.data() + size_);
   size_ += text.size();
 }
 

@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <array>
+#include <charconv>
 #include <limits>
 #include <string>
 #include <thread>
@@ -128,15 +130,60 @@ TEST(LogWriter, RendersText) {
 TEST(LogWriter, DurationsAreMillisecondsWithTheirMicroseconds) {
   using std::chrono::nanoseconds;
   const std::pair<int64_t, const char*> table[] = {
-      {0, "0"},         {499, "0"},          {501, "0.001"},       {50'000, "0.05"},
-      {100'000, "0.1"}, {123'000, "0.123"},  {999'499, "0.999"},   {999'501, "1"},
-      {1'000'000, "1"}, {1'010'000, "1.01"}, {20'500'000, "20.5"}, {100'000'000'000, "100000"},
-      {-1, "0"},        {-5'000'000, "0"},   {1'234'567, "1.235"},
+      {0, "0"},
+      {499, "0"},
+      {501, "0.001"},
+      {50'000, "0.05"},
+      {100'000, "0.1"},
+      {123'000, "0.123"},
+      {999'499, "0.999"},
+      {999'501, "1"},
+      {1'000'000, "1"},
+      {1'010'000, "1.01"},
+      {20'500'000, "20.5"},
+      {100'000'000'000, "100000"},
+      {-1, "0"},
+      {-5'000'000, "0"},
+      {1'234'567, "1.235"},
+      {500, "0"},
+      {1'500, "0.002"},
+      {2'500, "0.002"},
+      {3'501, "0.004"},
+      {999'500, "1"},
+      {10'999'500, "11"},
+      {123'450'000'000, "123450"},
   };
   for (const auto& [ns, text] : table) {
     const std::string line =
         render(LogFormat::text, LogLevel::info, "e", {{"took_ms", nanoseconds(ns)}});
     EXPECT_TRUE(line.ends_with(std::string(" took_ms=") + text)) << ns << ": " << line;
+  }
+}
+
+TEST(LogWriter, DurationsReadAsTheShortestDecimalsOfTheirMilliseconds) {
+  LogLine line(LogFormat::text);
+  for (int64_t us = 0; us <= 5'000'000; ++us) {
+    const std::string_view text =
+        line.render({}, LogLevel::info, "e", {{"ms", std::chrono::microseconds(us)}});
+    std::array<char, 32> expected{};
+    const char* const end = std::to_chars(expected.data(), expected.data() + expected.size(),
+                                          static_cast<double>(us) / 1000)
+                                .ptr;
+    ASSERT_EQ(text.substr(text.rfind('=') + 1, text.size() - text.rfind('=') - 2),
+              std::string_view(expected.data(), static_cast<size_t>(end - expected.data())));
+  }
+}
+
+TEST(LogWriter, CopiesTextsOfEachSizeWhole) {
+  const std::string all = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789abcdefgh";
+  for (size_t size = 1; size <= all.size(); ++size) {
+    const std::string text = all.substr(0, size);
+    const std::string key = all.substr(0, 1 + size / 2);
+    EXPECT_THAT(render(LogFormat::text, LogLevel::info, text, {{key, text}, {"next", true}}),
+                testing::EndsWith(" info " + text + " " + key + "=" + text + " next=true"));
+    EXPECT_THAT(render(LogFormat::json, LogLevel::info, text, {{key, text}, {"next", true}}),
+                testing::EndsWith("\"event\":\"" + text + "\",\"" + key + "\":\"" + text +
+                                  "\",\"next\":true}"));
   }
 }
 
