@@ -117,8 +117,11 @@ class Program final : private AdminSource {
                    [this] { return clients_.connections() == 0; }},
                   config.timeouts.drain, [this] { stop(); }) {
     observers_.add(counts_);
-    if (config.log.calls) observers_.add(calls_);
-    if (config.log.payloads) observers_.add(payloads_);
+    if (config.log.calls && log_.enabled(AccessLog::kHighestLevel))
+      observers_.add_for_calls(calls_);
+    if (config.log.payloads && log_.enabled(PayloadLog::kLevel)) {
+      observers_.add_for_messages(payloads_);
+    }
     add_backends(environment);
     add_rpc_routes(client_routes_, backends_, rules_, config_.limits);
     add_websocket_routes(client_routes_, backends_, rules_);

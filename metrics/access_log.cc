@@ -8,7 +8,9 @@ LogField if_any(std::string_view key, std::string_view text) {
   return {key, text};
 }
 
-LogLevel level_of(Outcome outcome) { return outcome.is_fault() ? LogLevel::warn : LogLevel::info; }
+LogLevel level_of(Outcome outcome) {
+  return outcome.is_fault() ? AccessLog::kHighestLevel : LogLevel::info;
+}
 
 }  // namespace
 

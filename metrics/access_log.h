@@ -20,6 +20,7 @@ class AccessLog final : public Observer {
   }
   void on_call_finished(const CallRecord& call) override;
 
+  static constexpr LogLevel kHighestLevel = LogLevel::warn;  // of its lines
   static constexpr size_t kIdLimit = 128;
   static constexpr size_t kToolLimit = 128;  // MCP 2025-11-25, "Tool Names"
 

@@ -1,5 +1,7 @@
 // Observers: passes on what happened to several observers, in the order in which they were added.
-// Owner: the composition root, which also owns the observers and keeps them as long.
+//
+// Job: who wants only finished calls or messages costs the other events nothing, and a call has
+// more of those. Owner: the composition root, which also owns the observers and keeps them as long.
 #pragma once
 
 #include <vector>
@@ -10,7 +12,11 @@ namespace stdgate {
 
 class Observers final : public Observer {
  public:
-  void add(Observer& observer) { observers_.push_back(&observer); }
+  // Is told everything but messages.
+  void add(Observer& observer);
+  // Are told of backends, and of finished calls or messages.
+  void add_for_calls(Observer& observer);
+  void add_for_messages(Observer& observer);
 
   void on_backend(BackendId backend, std::string_view name) override;
   void on_method(BackendId backend, MethodId method, std::string_view name) override;
@@ -32,7 +38,12 @@ class Observers final : public Observer {
   void on_bytes(Transport transport, Flow flow, size_t count) override;
 
  private:
-  std::vector<Observer*> observers_;
+  using List = std::vector<Observer*>;
+
+  List all_;
+  List for_calls_;
+  List for_messages_;
+  List for_the_rest_;
 };
 
 }  // namespace stdgate

@@ -22,6 +22,8 @@ class PayloadLog final : public Observer {
   void on_message(BackendId backend, Direction direction,
                   std::span<const std::string_view> parts) override;
 
+  static constexpr LogLevel kLevel = LogLevel::info;  // of its lines
+
  private:
   Log& log_;
   const LogConfig& config_;

@@ -70,10 +70,10 @@ TEST(AccessLog, WritesOneLinePerCall) {
   EXPECT_EQ(log.lines[0].level, LogLevel::info);
   EXPECT_EQ(log.lines[0].event, "call");
   const std::map<std::string, std::string> expected = {
-      {"backend", "calc"},         {"method", "math/add"},   {"outcome", "ok"},
-      {"transport", "http"},       {"id", R"("a")"},         {"connection", "7"},
+      {"backend", "calc"},          {"method", "math/add"}, {"outcome", "ok"},
+      {"transport", "http"},        {"id", R"("a")"},       {"connection", "7"},
       {"duration_ms", "1234567ns"}, {"queue_ms", "4000ns"}, {"child_ms", "1000000ns"},
-      {"bytes_in", "60"},          {"bytes_out", "36"}};
+      {"bytes_in", "60"},           {"bytes_out", "36"}};
   EXPECT_EQ(log.lines[0].fields, expected);
 }
 
@@ -147,24 +147,36 @@ class StrictObserver : public Observer {
   MOCK_METHOD(void, on_tool, (BackendId, ToolId, std::string_view), (override));
   MOCK_METHOD(void, on_call_started, (BackendId), (override));
   MOCK_METHOD(void, on_call_finished, (const CallRecord&), (override));
+  MOCK_METHOD(void, on_message, (BackendId, Direction, std::span<const std::string_view>),
+              (override));
   MOCK_METHOD(void, on_notification, (BackendId, MethodId, Direction), (override));
   MOCK_METHOD(void, on_dropped, (BackendId, DropReason), (override));
   MOCK_METHOD(void, on_child_state, (BackendId, ChildState, ChildState), (override));
   MOCK_METHOD(void, on_child_started, (BackendId, StartReason), (override));
   MOCK_METHOD(void, on_child_ready, (BackendId, Duration), (override));
   MOCK_METHOD(void, on_child_exited, (BackendId, ExitReason), (override));
+  MOCK_METHOD(void, on_session_opened, (BackendId), (override));
+  MOCK_METHOD(void, on_session_closed, (BackendId), (override));
   MOCK_METHOD(void, on_connection_opened, (Transport), (override));
   MOCK_METHOD(void, on_connection_closed, (Transport), (override));
   MOCK_METHOD(void, on_bytes, (Transport, Flow, size_t), (override));
 };
 
-TEST(Observers, PassEverythingOnToAll) {
+TEST(Observers, PassOnWhatIsWanted) {
   testing::StrictMock<StrictObserver> first;
   testing::StrictMock<StrictObserver> second;
+  testing::StrictMock<StrictObserver> of_calls;
+  testing::StrictMock<StrictObserver> of_messages;
   Observers observers;
   observers.add(first);
+  observers.add_for_calls(of_calls);
+  observers.add_for_messages(of_messages);
   observers.add(second);
   const CallRecord call = sample();
+  EXPECT_CALL(of_calls, on_backend(1, std::string_view("calc")));
+  EXPECT_CALL(of_calls, on_call_finished(testing::Ref(call)));
+  EXPECT_CALL(of_messages, on_backend(1, std::string_view("calc")));
+  EXPECT_CALL(of_messages, on_message(1, Direction::to_child, testing::SizeIs(1)));
   for (auto* observer : {&first, &second}) {
     EXPECT_CALL(*observer, on_backend(1, std::string_view("calc")));
     EXPECT_CALL(*observer, on_method(1, 2, std::string_view("echo")));
@@ -177,6 +189,8 @@ TEST(Observers, PassEverythingOnToAll) {
     EXPECT_CALL(*observer, on_child_started(1, StartReason::demand));
     EXPECT_CALL(*observer, on_child_ready(1, Duration(3)));
     EXPECT_CALL(*observer, on_child_exited(1, ExitReason::hung));
+    EXPECT_CALL(*observer, on_session_opened(1));
+    EXPECT_CALL(*observer, on_session_closed(1));
     EXPECT_CALL(*observer, on_connection_opened(Transport::http));
     EXPECT_CALL(*observer, on_connection_closed(Transport::http));
     EXPECT_CALL(*observer, on_bytes(Transport::http, Flow::out, 5));
@@ -186,12 +200,16 @@ TEST(Observers, PassEverythingOnToAll) {
   observers.on_tool(1, 3, "add");
   observers.on_call_started(1);
   observers.on_call_finished(call);
+  const std::string_view text = "{}";
+  observers.on_message(1, Direction::to_child, {&text, 1});
   observers.on_notification(1, 2, Direction::to_client);
   observers.on_dropped(1, DropReason::not_rpc);
   observers.on_child_state(1, ChildState::ready, ChildState::busy);
   observers.on_child_started(1, StartReason::demand);
   observers.on_child_ready(1, Duration(3));
   observers.on_child_exited(1, ExitReason::hung);
+  observers.on_session_opened(1);
+  observers.on_session_closed(1);
   observers.on_connection_opened(Transport::http);
   observers.on_connection_closed(Transport::http);
   observers.on_bytes(Transport::http, Flow::out, 5);
