@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -33,7 +34,7 @@ std::string_view first_piece(std::string_view text, size_t limit) {
 }  // namespace
 
 LogWriter::LogWriter(int fd, LogLevel level, LogFormat format)
-    : fd_(fd), never_blocks_(never_blocks(fd)), level_(level), line_(format) {}
+    : fd_(fd), way_(way_of(fd)), level_(level), line_(format) {}
 
 bool LogWriter::enabled(LogLevel level) const { return level != LogLevel::off && level >= level_; }
 
@@ -67,19 +68,36 @@ void LogWriter::report_dropped() {
   write(LogLevel::error, "log lines dropped", {count});
 }
 
+LogWriter::Way LogWriter::way_of(int fd) { return never_blocks(fd) ? Way::whole : Way::nowait; }
+
 LogWriter::Progress LogWriter::write_piece(std::chrono::milliseconds wait) {
-  if (!never_blocks_ && !is_writable(fd_, wait)) return Progress::none;
-  const std::string_view piece =
-      never_blocks_ ? unsent_.view() : first_piece(unsent_.view(), PIPE_BUF);
-  const ssize_t written = ::write(fd_, piece.data(), piece.size());
+  if (way_ == Way::polled && !is_writable(fd_, wait)) return Progress::none;
+  const ssize_t written = write_some();
   if (written > 0) {
     unsent_.consume(static_cast<size_t>(written));
     return Progress::some;
   }
-  if (written < 0 && errno == EINTR) return Progress::some;
-  // Nobody will ever read what waits; keeping it serves nothing.
-  if (written < 0 && (errno == EPIPE || errno == EBADF)) unsent_.clear();
+  if (written == 0 || errno == EAGAIN) {
+    return wait.count() > 0 && is_writable(fd_, wait) ? Progress::some : Progress::none;
+  }
+  if (errno == EINTR) return Progress::some;
+  if (errno == EPIPE || errno == EBADF) {
+    // Nobody will ever read what waits; keeping it serves nothing.
+    unsent_.clear();
+  } else if (way_ == Way::nowait) {
+    way_ = Way::polled;  // the kernel, or what filters its calls, does not know the other one here
+    return Progress::some;
+  }
   return Progress::none;
+}
+
+ssize_t LogWriter::write_some() const {
+  const std::string_view text = unsent_.view();
+  if (way_ == Way::whole) return ::write(fd_, text.data(), text.size());
+  const std::string_view piece = first_piece(text, PIPE_BUF);
+  if (way_ == Way::polled) return ::write(fd_, piece.data(), piece.size());
+  const iovec vector = {const_cast<char*>(piece.data()), piece.size()};
+  return pwritev2(fd_, &vector, 1, -1, RWF_NOWAIT);
 }
 
 void LogWriter::flush() {

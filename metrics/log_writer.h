@@ -2,13 +2,17 @@
 //
 // Job: collect lines until flush(), and write them without ever blocking the loop. A regular file,
 // and what is like /dev/null, takes them at once. A pipe, terminal or socket takes pieces of at
-// most PIPE_BUF bytes, and only while poll(2) says that it has room: the descriptor's flags are
-// shared with other programs, so O_NONBLOCK is not ours to set. Pieces end at line ends where they
-// can, so lines of several writers do not mix. Owner: the composition root; used on the loop's
-// thread only. The descriptor is not owned; the program ignores SIGPIPE. Limits: kUnsentLimit bytes
-// are kept; beyond that whole lines are dropped, and "log lines dropped" says how many as soon as
-// half of it has gone.
+// most PIPE_BUF bytes, and only while it has room: the descriptor's flags are shared with other
+// programs, so O_NONBLOCK is not ours to set. RWF_NOWAIT says the same for one write; what does not
+// know it (terminals, named pipes, Linux before 6.4) is asked by poll(2) before each. Pieces end at
+// line ends where they can, and a pipe takes such a piece whole or not at all: lines up to PIPE_BUF
+// of several writers do not mix, and larger writes, though cheaper, would give that up.
+// Owner: the composition root; used on the loop's thread only. The descriptor is not owned; the
+// program ignores SIGPIPE. Limits: kUnsentLimit bytes are kept; beyond that whole lines are
+// dropped, and "log lines dropped" says how many as soon as half of it has gone.
 #pragma once
+
+#include <sys/types.h>
 
 #include <chrono>
 #include <string_view>
@@ -43,14 +47,18 @@ class LogWriter final : public Log {
 
  private:
   enum class Progress : uint8_t { some, none };
+  // All at once; a piece, if there is room; a piece, when poll(2) says that there is.
+  enum class Way : uint8_t { whole, nowait, polled };
 
   void take_line(std::string_view line);
   [[nodiscard]] bool has_room_for(size_t size);
   void report_dropped();
+  static Way way_of(int fd);
   Progress write_piece(std::chrono::milliseconds wait);
+  [[nodiscard]] ssize_t write_some() const;  // as write(2)
 
   const int fd_;
-  const bool never_blocks_;
+  Way way_;
   const LogLevel level_;
   LogLine line_;
   ByteQueue unsent_;  // whole lines, but for the first one's written part

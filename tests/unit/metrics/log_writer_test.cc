@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -19,7 +20,9 @@
 namespace stdgate {
 namespace {
 
+using testing::AnyOf;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::MatchesRegex;
 
@@ -73,11 +76,17 @@ class LogPipe {
     pollfd entry = {fds_[0], POLLIN, 0};
     poll(&entry, 1, -1);
   }
-  // All that stands in the pipe now.
+  // What stands in the pipe now, at most so much of it.
+  std::string read(size_t limit) {
+    std::string text(limit, '\0');
+    const ssize_t size = ::read(fds_[0], text.data(), limit);
+    text.resize(size > 0 ? static_cast<size_t>(size) : 0);
+    return text;
+  }
   std::string read_all() {
     std::string text;
     char buffer[4096];
-    for (ssize_t size = 0; (size = read(fds_[0], buffer, sizeof(buffer))) > 0;) {
+    for (ssize_t size = 0; (size = ::read(fds_[0], buffer, sizeof(buffer))) > 0;) {
       text.append(buffer, static_cast<size_t>(size));
     }
     return text;
@@ -115,9 +124,9 @@ TEST(LogWriter, RendersJson) {
                                    {"infinite", std::numeric_limits<double>::infinity()},
                                    {"ok", true}});
   EXPECT_THAT(line, MatchesRegex(std::string(R"(\{"time":")") + kTime + R"(","level":"warn",.*)"));
-  EXPECT_THAT(line, testing::EndsWith(
-                        R"("event":"child exited","backend":"calc","pid":-3,)"
-                        R"("count":18446744073709551615,"ms":1.5,"infinite":null,"ok":true})"));
+  EXPECT_THAT(line,
+              EndsWith(R"("event":"child exited","backend":"calc","pid":-3,)"
+                       R"("count":18446744073709551615,"ms":1.5,"infinite":null,"ok":true})"));
   EXPECT_TRUE(is_valid_json(line));
 }
 
@@ -180,10 +189,10 @@ TEST(LogWriter, CopiesTextsOfEachSizeWhole) {
     const std::string text = all.substr(0, size);
     const std::string key = all.substr(0, 1 + size / 2);
     EXPECT_THAT(render(LogFormat::text, LogLevel::info, text, {{key, text}, {"next", true}}),
-                testing::EndsWith(" info " + text + " " + key + "=" + text + " next=true"));
-    EXPECT_THAT(render(LogFormat::json, LogLevel::info, text, {{key, text}, {"next", true}}),
-                testing::EndsWith("\"event\":\"" + text + "\",\"" + key + "\":\"" + text +
-                                  "\",\"next\":true}"));
+                EndsWith(" info " + text + " " + key + "=" + text + " next=true"));
+    EXPECT_THAT(
+        render(LogFormat::json, LogLevel::info, text, {{key, text}, {"next", true}}),
+        EndsWith("\"event\":\"" + text + "\",\"" + key + "\":\"" + text + "\",\"next\":true}"));
   }
 }
 
@@ -248,9 +257,9 @@ TEST(LogWriter, KeepsAnEventOnOneLineWhateverItCarries) {
   for (const Case& c : cases) {
     SCOPED_TRACE(c.value);
     EXPECT_THAT(render(LogFormat::text, LogLevel::info, "x", {{"value", c.value}}),
-                testing::EndsWith(std::string(" info x value=") + c.text));
+                EndsWith(std::string(" info x value=") + c.text));
     const std::string json = render(LogFormat::json, LogLevel::info, "x", {{"value", c.value}});
-    EXPECT_THAT(json, testing::EndsWith(std::string("\"value\":") + c.json + "}"));
+    EXPECT_THAT(json, EndsWith(std::string("\"value\":") + c.json + "}"));
     EXPECT_TRUE(is_valid_json(json));
   }
 }
@@ -269,7 +278,7 @@ TEST(LogWriter, CutsLongTexts) {
   const std::string at_limit(LogLine::kTextLimit, 'x');
   for (const std::string& value : {at_limit, at_limit + "y"}) {
     EXPECT_THAT(render(LogFormat::text, LogLevel::info, "e", {{"value", value}}),
-                testing::EndsWith(" value=" + at_limit));
+                EndsWith(" value=" + at_limit));
   }
 }
 
@@ -283,8 +292,7 @@ TEST(LogWriter, WritesFromItsLevelOn) {
   log.write(LogLevel::warn, "loud", {});
   log.write(LogLevel::error, "louder", {});
   log.flush();
-  EXPECT_THAT(split_lines(file.content()),
-              ElementsAre(testing::EndsWith("loud"), testing::EndsWith("louder")));
+  EXPECT_THAT(split_lines(file.content()), ElementsAre(EndsWith("loud"), EndsWith("louder")));
   LogWriter off(file.fd(), LogLevel::off, LogFormat::text);
   EXPECT_FALSE(off.enabled(LogLevel::error));
 }
@@ -338,7 +346,7 @@ TEST(LogWriter, DropsWholeLinesWhenNobodyReadsAndSaysSo) {
     const size_t number_at = line.find(" number=");
     if (number_at != std::string::npos) {
       EXPECT_THAT(line, HasSubstr(" number=" + std::to_string(expected) + " "));
-      EXPECT_THAT(line, testing::EndsWith("=" + value));
+      EXPECT_THAT(line, EndsWith("=" + value));
       ++expected;
     } else {
       ASSERT_THAT(line, HasSubstr(" error log lines dropped count="));
@@ -364,7 +372,62 @@ TEST(LogWriter, WritesALineLongerThanAPiece) {
   } while (log.unsent_bytes() > 0);
   const auto lines = split_lines(text);
   ASSERT_EQ(lines.size(), 3U);
-  EXPECT_THAT(lines[1], testing::EndsWith("value=" + value));
+  EXPECT_THAT(lines[1], EndsWith("value=" + value));
+}
+
+TEST(LogWriter, LinesOfSeveralWritersToAFullPipeStayWhole) {
+  LogPipe pipe;
+  LogWriter first(pipe.fd(), LogLevel::info, LogFormat::text);
+  LogWriter second(pipe.fd(), LogLevel::info, LogFormat::text);
+  const std::string value(700, 'x');
+  constexpr size_t kLines = 300;
+  for (size_t i = 0; i < kLines; ++i) {
+    first.write(LogLevel::info, "first", {{"value", value}});
+    second.write(LogLevel::info, "second", {{"value", value}});
+  }
+  std::string text;
+  // Who comes first has what room there is.
+  for (size_t turn = 0; first.unsent_bytes() + second.unsent_bytes() > 0; ++turn) {
+    (turn % 2 == 0 ? first : second).flush();
+    text += pipe.read(5000);
+  }
+  text += pipe.read_all();
+  const auto lines = split_lines(text);
+  EXPECT_EQ(lines.size(), 2 * kLines);
+  for (const std::string& line : lines) {
+    EXPECT_EQ(line.find(" info "), std::string_view("2026-01-01T00:00:00.000Z").size());
+    EXPECT_THAT(line, AnyOf(EndsWith(" info first value=" + value),
+                            EndsWith(" info second value=" + value)));
+  }
+}
+
+// One that knows no RWF_NOWAIT, like a named pipe, a terminal, and every pipe of an older kernel.
+TEST(LogWriter, WritesToNamedPipesWithoutWaiting) {
+  const std::string folder = testing::TempDir() + "stdgate_log_XXXXXX";
+  std::vector<char> name(folder.c_str(), folder.c_str() + folder.size() + 1);
+  ASSERT_NE(mkdtemp(name.data()), nullptr);
+  const std::string path = std::string(name.data()) + "/pipe";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  const int reader = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  unlink(path.c_str());
+  rmdir(name.data());
+  ASSERT_GE(fd, 0);
+  ASSERT_GE(reader, 0);
+  LogWriter log(fd, LogLevel::info, LogFormat::text);
+  const std::string value(1000, 'x');
+  for (int i = 0; i < 500; ++i) log.write(LogLevel::info, "x", {{"value", value}});
+  std::string text;
+  char buffer[4096];
+  do {
+    log.flush();
+    for (ssize_t size = 0; (size = read(reader, buffer, sizeof(buffer))) > 0;) {
+      text.append(buffer, static_cast<size_t>(size));
+    }
+  } while (log.unsent_bytes() > 0);
+  EXPECT_EQ(split_lines(text).size(), 500U);
+  close(reader);
+  close(fd);
 }
 
 TEST(LogWriter, WaitsForTheLastWordsButNotForEver) {
@@ -384,7 +447,7 @@ TEST(LogWriter, WaitsForTheLastWordsButNotForEver) {
   log.flush_blocking(std::chrono::seconds(60));
   reader.join();
   EXPECT_EQ(log.unsent_bytes(), 0U);
-  EXPECT_THAT(split_lines(text), ElementsAre(testing::EndsWith(value)));
+  EXPECT_THAT(split_lines(text), ElementsAre(EndsWith(value)));
 }
 
 TEST(LogWriter, GivesUpOnAPipeThatNobodyWillRead) {
