@@ -4,15 +4,10 @@
 
 namespace stdgate {
 
-void Breaker::on_failure(TimePoint now, TimePoint started, std::optional<Duration> served) {
+void Breaker::on_failure(TimePoint now, TimePoint started, bool was_stable) {
   if (failures_ > 0 && started <= last_failure_) return;
-  const bool is_rare = !last_failure_ || now - *last_failure_ >= config_.backoff_max;
   last_failure_ = now;
-  failures_ = served >= config_.backoff_max ? 1 : failures_ + 1;
-  if (served && is_rare && failures_ == 1) {
-    next_start_ = now;
-    return;
-  }
+  failures_ = was_stable ? 1 : failures_ + 1;
   Duration full = config_.backoff_min;
   for (uint32_t i = 1; i < failures_ && full < config_.backoff_max; ++i) full *= 2;
   full = std::min(full, config_.backoff_max);

@@ -1,7 +1,6 @@
 // Breaker: when a backend that fails may start its next child, and when calls stop waiting for it.
 //
-// A child that has served is replaced at once, if no other has failed for backoff_max. Otherwise
-// each failure in a row doubles the wait before the next start, up to a maximum, with jitter so
+// Each failure in a row doubles the wait before the next start, up to a maximum, with jitter so
 // that several gateways do not start in step. Children that fail together, all started before the
 // first of them failed, are one failure. From `breaker_failures` on the breaker is tripped:
 // while no child is ready, calls are refused at once instead of queueing. Pure: time and randomness
@@ -9,7 +8,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <random>
 
 #include "gateway/base/time.h"
@@ -24,9 +22,9 @@ class Breaker {
   Breaker(const PoolConfig& config, Random& random) : config_(config), random_(random) {}
 
   void on_success() { failures_ = 0; }
-  // `started`: when the failed child was. `served`: how long it had been ready; nothing: it never
-  // was. From backoff_max on earlier failures no longer count.
-  void on_failure(TimePoint now, TimePoint started, std::optional<Duration> served);
+  // `started`: when the failed child was. `was_stable`: it had been ready for so long that earlier
+  // failures no longer count.
+  void on_failure(TimePoint now, TimePoint started, bool was_stable);
 
   [[nodiscard]] bool may_start(TimePoint now) const { return failures_ == 0 || now >= next_start_; }
   [[nodiscard]] TimePoint next_start() const { return next_start_; }
@@ -39,7 +37,7 @@ class Breaker {
   const PoolConfig& config_;
   Random& random_;
   uint32_t failures_ = 0;
-  std::optional<TimePoint> last_failure_;
+  TimePoint last_failure_{};
   TimePoint next_start_{};
 };
 

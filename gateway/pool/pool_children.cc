@@ -126,9 +126,8 @@ void Pool::on_child_gone(Child& child, const ChildEnd& end) {
                            calls.empty() && lease->queue.empty();
   const bool failed = end.reason != ExitReason::asked && !is_finished;
   if (failed) {
-    std::optional<Duration> served;
-    if (end.was_ready) served = now() - child.ready_since();
-    breaker_.on_failure(now(), child.started_at(), served);
+    const bool was_stable = end.was_ready && now() - child.ready_since() >= config().backoff_max;
+    breaker_.on_failure(now(), child.started_at(), was_stable);
     last_failure_ = end.message;
   } else if (end.was_ready) {
     breaker_.on_success();

@@ -23,8 +23,7 @@ PoolConfig config() {
 
 // The failure at kNow of a child that was started after the last failure.
 void fail(Breaker& breaker, bool was_stable) {
-  const std::optional<Duration> served = milliseconds(1000);
-  breaker.on_failure(kNow, kNow + Duration{1}, was_stable ? served : std::nullopt);
+  breaker.on_failure(kNow, kNow + Duration{1}, was_stable);
 }
 
 TEST(Breaker, WaitsDoubleUpToTheCapWithJitterInTheUpperHalf) {
@@ -100,42 +99,18 @@ TEST(Breaker, AStableChildsEndIsAFirstFailure) {
   EXPECT_LE(breaker.next_start(), kNow + pool.backoff_min);
 }
 
-TEST(Breaker, AChildThatHasServedIsReplacedAtOnceUnlessThatHappensOften) {
-  const PoolConfig pool = config();
-  Random random(1);
-  Breaker breaker(pool, random);
-  const auto wait_after = [&](TimePoint now, std::optional<Duration> served) {
-    breaker.on_failure(now, now - milliseconds(1), served);
-    const Duration wait = breaker.next_start() - now;
-    EXPECT_EQ(breaker.may_start(now), wait == Duration{0});
-    breaker.on_success();
-    return wait;
-  };
-  TimePoint now = kNow;
-  EXPECT_EQ(wait_after(now, milliseconds(0)), Duration{0}) << "the first failure of all";
-  EXPECT_GE(wait_after(now += milliseconds(999), milliseconds(998)), pool.backoff_min / 2);
-  EXPECT_EQ(wait_after(now += milliseconds(1000), milliseconds(5)), Duration{0});
-  EXPECT_GE(wait_after(now += milliseconds(1000), std::nullopt), pool.backoff_min / 2)
-      << "it never was ready";
-  EXPECT_EQ(wait_after(now += milliseconds(2000), milliseconds(2000)), Duration{0});
-  now += milliseconds(10);
-  breaker.on_failure(now, now, std::nullopt);
-  EXPECT_GE(wait_after(now += milliseconds(5000), milliseconds(1)), pool.backoff_min)
-      << "the second in a row";
-}
-
 TEST(Breaker, ChildrenOfOneTimeFailOnce) {
   const PoolConfig pool = config();
   Random random(1);
   Breaker breaker(pool, random);
   const TimePoint started = kNow - milliseconds(10);
-  breaker.on_failure(kNow, started, std::nullopt);
+  breaker.on_failure(kNow, started, false);
   const TimePoint next = breaker.next_start();
-  for (int i = 0; i < 9; ++i) breaker.on_failure(kNow + Duration{i}, started, milliseconds(i));
-  breaker.on_failure(kNow + milliseconds(1), kNow, std::nullopt);
+  for (int i = 0; i < 9; ++i) breaker.on_failure(kNow + Duration{i}, started, i % 2 == 0);
+  breaker.on_failure(kNow + milliseconds(1), kNow, false);
   EXPECT_EQ(breaker.failures(), 1U);
   EXPECT_EQ(breaker.next_start(), next);
-  breaker.on_failure(next + Duration{1}, next, std::nullopt);
+  breaker.on_failure(next + Duration{1}, next, false);
   EXPECT_EQ(breaker.failures(), 2U);
 }
 
