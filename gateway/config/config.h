@@ -27,7 +27,7 @@ struct PoolConfig {
   uint32_t warm = 0;              // children kept ready for sessions to come (Isolation::session)
   uint32_t sessions = 1000;       // open sessions, at most
   uint32_t max_in_flight = 256;   // calls in flight per child, 1 to 4096; 1: one at a time
-  uint32_t queue = 1024;          // calls waiting for a child, at most
+  uint32_t queue = 2048;          // calls waiting for a child, at most
   size_t queue_bytes = 64 << 20;  // of their messages; never less than LimitsConfig::message
   Duration start_timeout = std::chrono::seconds(30);
   Duration idle_timeout = std::chrono::minutes(5);  // then a child above `min` is ended

@@ -90,7 +90,7 @@ backends:
       warm: 0
       sessions: 1000
       max_in_flight: 256
-      queue: 1024
+      queue: 2048
       queue_bytes: 64MiB
       start_timeout: 30s
       idle_timeout: 5m
