@@ -210,7 +210,8 @@ TEST_P(GatewayEnds, ByForceAndNoChildOfASessionIsLeft) {
     clients.push_back(open(gateway));
     EXPECT_EQ(clients.back().call("any", "[1]"), result("1", "[1]"));
   }
-  EXPECT_GE(gateway.descendants().size(), 3U);
+  ASSERT_TRUE(eventually("guard, command and grandchild run",
+                         [&] { return gateway.descendants().size() >= 3; }));
   gateway.signal(SIGKILL);
   gateway.wait_for_exit();
   EXPECT_TRUE(eventually(
