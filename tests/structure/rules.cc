@@ -238,9 +238,9 @@ std::vector<std::string> violations_of_file(std::string_view path, std::string_v
 
 bool allowed_at_top(std::string_view name) {
   static const Patterns kAllowed = {
-      ".*",      "gateway",      "transports",     "metrics",           "tests",
-      "deploy",  "build",        "gateway.yaml",   "README.md",         "ARCHITECTURE.md",
-      "LICENSE", "CHANGELOG.md", "CMakeLists.txt", "CMakePresets.json",
+      ".*",      "gateway",      "transports",     "metrics",   "tests",
+      "deploy",  "build",        "gateway.yaml",   "README.md", "ARCHITECTURE.md",
+      "LICENSE", "CHANGELOG.md", "CMakeLists.txt",
   };
   return matches_any(name, kAllowed);
 }

@@ -158,6 +158,7 @@ TEST(Rules, TopLevel) {
   EXPECT_TRUE(allowed_at_top(".clang-format"));
   EXPECT_FALSE(allowed_at_top("src"));
   EXPECT_FALSE(allowed_at_top("NOTES.md"));
+  EXPECT_FALSE(allowed_at_top("CMakePresets.json"));
 }
 
 }  // namespace
