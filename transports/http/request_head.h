@@ -73,7 +73,9 @@ class RequestHead {
  public:
   static constexpr size_t kFieldLimit = 100;
 
-  RequestHead() { fields_.reserve(12); }
+  RequestHead() { fields_.reserve(kUsualFields); }
+  RequestHead(const RequestHead&) = delete;  // its views point into itself
+  RequestHead& operator=(const RequestHead&) = delete;
 
   // `block` has passed HeadScanner.
   tl::expected<void, HeadError> parse(std::string_view block);
@@ -108,6 +110,7 @@ class RequestHead {
   struct Framing;               // what the fields say about the body
 
   static constexpr size_t kKeptBlock = 2048;
+  static constexpr size_t kUsualFields = 12;
 
   tl::expected<void, HeadError> parse_block();
   HeadError explain(llhttp_errno_t error) const;

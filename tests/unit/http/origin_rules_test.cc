@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,9 @@ struct Case {
   bool allowed;
 };
 
-RequestHead head_of(const std::string& text) {
-  RequestHead head;
-  EXPECT_TRUE(head.parse(text)) << text;
+std::unique_ptr<RequestHead> head_of(const std::string& text) {
+  auto head = std::make_unique<RequestHead>();
+  EXPECT_TRUE(head->parse(text)) << text;
   return head;
 }
 
@@ -27,7 +28,7 @@ TEST(OriginRules, Origins) {
   const auto check = [](const OriginRules& rules, const std::vector<Case>& cases) {
     for (const Case& c : cases) {
       const std::string text = "GET / HTTP/1.1\r\nHost: a\r\n" + c.fields + "\r\n";
-      EXPECT_EQ(rules.allows_origin(head_of(text), c.loopback_listener), c.allowed)
+      EXPECT_EQ(rules.allows_origin(*head_of(text), c.loopback_listener), c.allowed)
           << c.fields << c.loopback_listener;
     }
   };
@@ -77,7 +78,7 @@ TEST(OriginRules, Hosts) {
   };
   for (const Case& c : cases) {
     const std::string text = "GET / HTTP/1.1\r\n" + c.fields + "\r\n";
-    EXPECT_EQ(rules.allows_host(head_of(text), c.loopback_listener), c.allowed) << c.fields;
+    EXPECT_EQ(rules.allows_host(*head_of(text), c.loopback_listener), c.allowed) << c.fields;
   }
 }
 
