@@ -134,11 +134,13 @@ class DocumentReader {
       : text_(text), scanner_(text, nesting), limits_(limits), messages_(messages) {}
 
   tl::expected<Document, DocumentError> read() {
-    scanner_.skip_space();
-    const bool batch = scanner_.peek() == '[';
-    if (batch ? !read_batch() : !read_message()) return failure();
-    scanner_.skip_space();
-    if (!scanner_.at_end()) return failure();
+    char* at = scanner_.skip_space(scanner_.begin());
+    const bool batch = scanner_.peek(at) == '[';
+    at = batch ? read_batch(at) : read_message(at);
+    if (at == nullptr) return failure();
+    at = scanner_.skip_space(at);
+    scanner_.stop(at);
+    if (at != scanner_.end()) return failure();
     if (scanner_.has_non_ascii() && !valid_utf8({text_.data(), text_.size()})) {
       return refuse(Fault::parse_error, "invalid UTF-8");
     }
@@ -147,69 +149,99 @@ class DocumentReader {
   }
 
  private:
-  bool read_batch() {
-    if (!scanner_.enter()) return false;
-    scanner_.skip_space();
-    if (scanner_.leave()) return true;
-    for (;;) {
-      if (messages_.size() == limits_.batch) {
-        too_many_ = true;
-        return false;
-      }
-      if (!read_message()) return false;
-      scanner_.skip_space();
-      if (scanner_.leave()) return true;
-      if (!scanner_.take(',')) return false;
-      scanner_.skip_space();
-    }
+  char* read_batch(char* at) {
+    return read_container(at, [this](char* entry) {
+      if (messages_.size() < limits_.batch) return read_message(entry);
+      too_many_ = true;
+      return scanner_.stop(entry);
+    });
   }
 
-  bool read_message() {
+  char* read_message(char* at) {
     ParsedMessage& message = messages_.emplace_back();
-    const char* start = scanner_.position();
-    if (scanner_.peek() == '{') {
+    char* const start = at;
+    if (scanner_.peek(at) == '{') {
       Members members;
-      if (!read_members(members)) return false;
+      at = read_container(at, [this, &members](char* key) { return read_member(key, members); });
+      if (at == nullptr) return nullptr;
       fill(message, members, limits_);
     } else {
-      if (!scanner_.scan_value()) return false;
+      at = scanner_.scan_value(at);
+      if (at == nullptr) return nullptr;
       message.rejection = "not an object";
     }
-    message.envelope.text = scanner_.since(start);
-    return true;
+    message.envelope.text = {start, static_cast<size_t>(at - start)};
+    return at;
   }
 
-  bool read_members(Members& members) {
-    if (!scanner_.enter()) return false;
-    scanner_.skip_space();
-    if (scanner_.leave()) return true;
-    for (;;) {
-      if (!read_member(members)) return false;
-      scanner_.skip_space();
-      if (scanner_.leave()) return true;
-      if (!scanner_.take(',')) return false;
-      scanner_.skip_space();
+  // An array or object, `read_entry` reading what stands between the commas.
+  template <class ReadEntry>
+  char* read_container(char* at, ReadEntry&& read_entry) {
+    at = scanner_.enter(at);
+    if (at == nullptr) return nullptr;
+    at = scanner_.skip_space(at);
+    if (scanner_.peek(at) != scanner_.closer()) {
+      for (;;) {
+        at = read_entry(at);
+        if (at == nullptr) return nullptr;
+        at = scanner_.skip_space(at);
+        if (scanner_.peek(at) == scanner_.closer()) break;
+        at = scanner_.take(at, ',');
+        if (at == nullptr) return nullptr;
+        at = scanner_.skip_space(at);
+      }
+    }
+    scanner_.leave();
+    return at + 1;
+  }
+
+  // Whose key stands there as most write it: no space in front of the colon. Most keys do, and need
+  // no search for their end.
+  [[nodiscard]] Member member_at(const char* at) const {
+    const std::string_view rest(at, static_cast<size_t>(scanner_.end() - at));
+    if (rest.size() < 2) return kMemberCount;
+    switch (rest[1]) {
+      case 'j':
+        return rest.starts_with("\"jsonrpc\":") ? kJsonrpc : kMemberCount;
+      case 'i':
+        return rest.starts_with("\"id\":") ? kId : kMemberCount;
+      case 'm':
+        return rest.starts_with("\"method\":") ? kMethod : kMemberCount;
+      case 'p':
+        return rest.starts_with("\"params\":") ? kParams : kMemberCount;
+      case 'r':
+        return rest.starts_with("\"result\":") ? kResult : kMemberCount;
+      case 'e':
+        return rest.starts_with("\"error\":") ? kError : kMemberCount;
+      default:
+        return kMemberCount;
     }
   }
 
-  bool read_member(Members& members) {
+  char* read_member(char* at, Members& members) {
     JsonScanner::String key;
-    if (!scanner_.scan_key(key)) return false;
-    const Member member = key.escapes ? member_of_escaped(key.raw) : member_of(key.raw);
-    const char* start = scanner_.position();
-    if (member == kMethod && scanner_.peek() == '"') {
-      JsonScanner::String method;
-      if (!scanner_.scan_string(method)) return false;
-      members.method_has_escapes = method.escapes;
-    } else if (!scanner_.scan_value()) {
-      return false;
+    Member member = member_at(at);
+    if (member != kMemberCount) {
+      at = scanner_.skip_space(at + kKeys[member].size() + 3);
+    } else {
+      at = scanner_.scan_key(at, key);
+      if (at == nullptr) return nullptr;
+      member = key.escapes ? member_of_escaped(key.raw) : member_of(key.raw);
     }
-    if (member == kMemberCount) return true;
+    char* const start = at;
+    if (scanner_.peek(at) == '"') {
+      JsonScanner::String string;
+      at = scanner_.scan_string(at, string);
+      if (member == kMethod) members.method_has_escapes = string.escapes;
+    } else {
+      at = scanner_.scan_value(at);
+    }
+    if (at == nullptr || member == kMemberCount) return at;
     const auto bit = static_cast<uint8_t>(1 << member);
     if (members.has(member)) members.repeated |= bit;
     if (key.escapes) members.escaped |= bit;
-    members.values[member] = scanner_.since(start);
-    return true;
+    members.values[member] = {start, static_cast<size_t>(at - start)};
+    return at;
   }
 
   [[nodiscard]] tl::unexpected<DocumentError> failure() const {
@@ -218,7 +250,7 @@ class DocumentReader {
     return refuse(Fault::parse_error, "invalid JSON");
   }
   [[nodiscard]] tl::unexpected<DocumentError> refuse(Fault fault, const char* reason) const {
-    return tl::unexpected(DocumentError{fault, reason, scanner_.offset()});
+    return tl::unexpected(DocumentError{fault, reason, scanner_.stopped_at()});
   }
 
   const std::span<char> text_;

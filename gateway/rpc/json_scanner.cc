@@ -26,113 +26,115 @@ constexpr std::array<bool, 256> kSimpleEscapes = [] {
 
 bool valid_utf8(std::string_view text) { return simdjson::validate_utf8(text.data(), text.size()); }
 
-bool JsonScanner::enter() {
+// Only a few bytes of a compact text, or none, are space.
+char* JsonScanner::blank_space(char* at) const {
+  for (; at != end_ && static_cast<uint8_t>(*at) <= ' '; ++at) {
+    if (*at == '\n' || *at == '\r') {
+      *at = ' ';
+    } else if (*at != ' ' && *at != '\t') {
+      break;
+    }
+  }
+  return at;
+}
+
+char* JsonScanner::enter(char* at) {
   if (depth_ == max_depth_) {
     too_deep_ = true;
-    return false;
+    return stop(at);
   }
   // In ASCII the closing bracket of '[' and of '{' comes two after it.
-  closers_[depth_++] = static_cast<char>(*at_++ + 2);
-  return true;
+  closers_[depth_++] = static_cast<char>(*at + 2);
+  return at + 1;
 }
 
-bool JsonScanner::leave() {
-  if (!take(closers_[depth_ - 1])) return false;
-  --depth_;
-  return true;
-}
-
-bool JsonScanner::scan_value() {
+char* JsonScanner::scan_value(char* at) {
   const size_t outer_depth = depth_;
+  String key;
   for (;;) {
-    const char first = peek();
+    const char first = peek(at);
     if (first == '{' || first == '[') {
-      if (!enter()) return false;
-      skip_space();
-      if (peek() != closers_[depth_ - 1]) {
-        String key;
-        if (first == '{' && !scan_key(key)) return false;
+      at = enter(at);
+      if (at == nullptr) return nullptr;
+      at = skip_space(at);
+      if (peek(at) != closer()) {
+        if (first == '{') at = scan_key(at, key);
+        if (at == nullptr) return nullptr;
         continue;
       }
     } else {
-      if (!scan_scalar()) return false;
-      if (depth_ == outer_depth) return true;
-      skip_space();
+      at = scan_scalar(at);
+      if (at == nullptr) return nullptr;
     }
-    bool done = false;
-    if (!to_next_value(outer_depth, done)) return false;
-    if (done) return true;
+    // Behind a value: what ends here is closed, then a comma is passed and, in an object, a key.
+    for (;;) {
+      if (depth_ == outer_depth) return at;
+      at = skip_space(at);
+      if (peek(at) != closer()) break;
+      ++at;
+      leave();
+    }
+    at = take(at, ',');
+    if (at == nullptr) return nullptr;
+    at = skip_space(at);
+    if (closer() == '}') at = scan_key(at, key);
+    if (at == nullptr) return nullptr;
   }
 }
 
-// Behind a value inside of a container: closes what ends here, then passes the comma and, in an
-// object, the key. `done` when everything down to `outer_depth` is closed.
-bool JsonScanner::to_next_value(size_t outer_depth, bool& done) {
-  while (leave()) {
-    done = depth_ == outer_depth;
-    if (done) return true;
-    skip_space();
-  }
-  if (!take(',')) return false;
-  skip_space();
-  String key;
-  return closers_[depth_ - 1] != '}' || scan_key(key);
-}
-
-bool JsonScanner::scan_scalar() {
+inline char* JsonScanner::scan_scalar(char* at) {
   String string;
-  switch (peek()) {
+  switch (peek(at)) {
     case '"':
-      return scan_string(string);
+      return scan_string(at, string);
     case 't':
-      return scan_word("true");
+      return scan_word(at, "true");
     case 'f':
-      return scan_word("false");
+      return scan_word(at, "false");
     case 'n':
-      return scan_word("null");
+      return scan_word(at, "null");
     default:
-      return scan_number();
+      return scan_number(at);
   }
 }
 
-bool JsonScanner::scan_word(std::string_view word) {
-  if (!std::string_view(at_, static_cast<size_t>(end_ - at_)).starts_with(word)) return false;
-  at_ += word.size();
-  return true;
+char* JsonScanner::scan_word(char* at, std::string_view word) {
+  if (!std::string_view(at, static_cast<size_t>(end_ - at)).starts_with(word)) return stop(at);
+  return at + word.size();
 }
 
 // RFC 8259 section 6. Any magnitude: the text is passed on, not computed with.
-bool JsonScanner::scan_number() {
-  take('-');
-  if (!take('0') && !scan_digits()) return false;
-  if (take('.') && !scan_digits()) return false;
-  if (!take('e') && !take('E')) return true;
-  if (!take('+')) take('-');
-  return scan_digits();
+char* JsonScanner::scan_number(char* at) {
+  if (peek(at) == '-') ++at;
+  at = peek(at) == '0' ? at + 1 : scan_digits(at);
+  if (at != nullptr && peek(at) == '.') at = scan_digits(at + 1);
+  if (at == nullptr || (peek(at) | 0x20) != 'e') return at;
+  ++at;
+  if (peek(at) == '+' || peek(at) == '-') ++at;
+  return scan_digits(at);
 }
 
-bool JsonScanner::scan_digits() {
-  const char* start = at_;
-  while (at_ != end_ && is_digit(*at_)) ++at_;
-  return at_ != start;
+inline char* JsonScanner::scan_digits(char* at) {
+  char* const start = at;
+  while (at != end_ && is_digit(*at)) ++at;
+  return at == start ? stop(at) : at;
 }
 
 // From a backslash to the next byte that is neither text nor escape. A lone surrogate is
 // grammatical (RFC 8259 section 8.2), so it is let through.
-bool JsonScanner::pass_escapes() {
+char* JsonScanner::pass_escapes(char* at) {
   do {
-    const auto left = static_cast<size_t>(end_ - at_);
-    if (left < 2) return false;
-    if (kSimpleEscapes[static_cast<uint8_t>(at_[1])]) {
-      at_ += 2;
+    const auto left = static_cast<size_t>(end_ - at);
+    if (left < 2) return stop(at);
+    if (kSimpleEscapes[static_cast<uint8_t>(at[1])]) {
+      at += 2;
     } else {
-      if (left < 6 || at_[1] != 'u') return false;
-      if (!std::all_of(at_ + 2, at_ + 6, is_hex)) return false;
-      at_ += 6;
+      if (left < 6 || at[1] != 'u' || !std::all_of(at + 2, at + 6, is_hex)) return stop(at);
+      at += 6;
     }
-    at_ += find_string_special(at_, end_, non_ascii_) - at_;
-  } while (peek() == '\\');
-  return true;
+    at += find_string_special(at, end_, non_ascii_) - at;
+  } while (peek(at) == '\\');
+  return at;
 }
 
 }  // namespace stdgate

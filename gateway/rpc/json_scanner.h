@@ -1,6 +1,8 @@
 // JsonScanner: checks that bytes are JSON (RFC 8259) and says where each value ends.
 //
 // Job: one pass, no recursion, no allocation, no tree. Raw CR and LF between tokens become spaces.
+// Its functions take the position of their subject's first byte and give the one behind it, null
+// when there is none: so the position stays in a register.
 // Owner: on the stack of whoever parses one text; the text and the memory for the nesting are the
 // caller's and outlive it.
 // Limits: containers nest as deep as the nesting memory has bytes.
@@ -8,6 +10,7 @@
 // about the whole text (outside of strings such bytes are a syntax error anyway).
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -16,8 +19,6 @@
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
-
-#include <bit>
 #endif
 
 namespace stdgate {
@@ -27,35 +28,42 @@ namespace stdgate {
 // seen on the way; it may have been a few bytes behind the answer.
 inline const char* find_string_special(const char* at, const char* end, uint64_t& non_ascii) {
 #if defined(__SSE2__)
-  const __m128i quotes = _mm_set1_epi8('"');
-  const __m128i backslashes = _mm_set1_epi8('\\');
-  const __m128i last_control = _mm_set1_epi8(0x1f);
-  while (end - at >= 16) {
-    const __m128i block = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-    non_ascii |= static_cast<uint32_t>(_mm_movemask_epi8(block));
-    const __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(block, last_control), block);
-    const __m128i special = _mm_or_si128(
-        control, _mm_or_si128(_mm_cmpeq_epi8(block, quotes), _mm_cmpeq_epi8(block, backslashes)));
-    const auto found = static_cast<uint32_t>(_mm_movemask_epi8(special));
-    if (found != 0) return at + std::countr_zero(found);
-    at += 16;
+  if (end - at >= 16) {
+    const __m128i quotes = _mm_set1_epi8('"');
+    const __m128i backslashes = _mm_set1_epi8('\\');
+    const __m128i last_control = _mm_set1_epi8(0x1f);
+    for (;;) {
+      const __m128i block = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+      non_ascii |= static_cast<uint32_t>(_mm_movemask_epi8(block));
+      const __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(block, last_control), block);
+      const __m128i special = _mm_or_si128(
+          control, _mm_or_si128(_mm_cmpeq_epi8(block, quotes), _mm_cmpeq_epi8(block, backslashes)));
+      const auto found = static_cast<uint32_t>(_mm_movemask_epi8(special));
+      if (found != 0) return at + std::countr_zero(found);
+      at += 16;
+      if (at == end) return end;
+      // The last block overlaps the one before it, which has nothing special.
+      if (end - at < 16) at = end - 16;
+    }
   }
 #endif
-  constexpr uint64_t kOnes = 0x0101010101010101;
-  constexpr uint64_t kHighBits = 0x8080808080808080;
-  while (end - at >= 8) {
-    uint64_t word;
-    std::memcpy(&word, at, sizeof word);
-    const uint64_t quote = word ^ (kOnes * '"');
-    const uint64_t backslash = word ^ (kOnes * '\\');
-    // The high bit of each byte that is zero or, for control bytes, below 0x20. A borrow can set
-    // it wrongly, but only above a byte where it is right.
-    const uint64_t special = (((quote - kOnes) & ~quote) | ((backslash - kOnes) & ~backslash) |
-                              ((word - kOnes * 0x20) & ~word)) &
-                             kHighBits;
-    non_ascii |= word & kHighBits;
-    if (special != 0) break;
-    at += 8;
+  if constexpr (std::endian::native == std::endian::little) {
+    constexpr uint64_t kOnes = 0x0101010101010101;
+    constexpr uint64_t kHighBits = 0x8080808080808080;
+    while (end - at >= 8) {
+      uint64_t word;
+      std::memcpy(&word, at, sizeof word);
+      const uint64_t quote = word ^ (kOnes * '"');
+      const uint64_t backslash = word ^ (kOnes * '\\');
+      // The high bit of each byte that is zero or, for control bytes, below 0x20. A borrow can set
+      // it wrongly, but only above a byte where it is right.
+      const uint64_t special = (((quote - kOnes) & ~quote) | ((backslash - kOnes) & ~backslash) |
+                                ((word - kOnes * 0x20) & ~word)) &
+                               kHighBits;
+      non_ascii |= word & kHighBits;
+      if (special != 0) return at + std::countr_zero(special) / 8;
+      at += 8;
+    }
   }
   for (; at != end; ++at) {
     const auto byte = static_cast<uint8_t>(*at);
@@ -83,76 +91,72 @@ class JsonScanner {
 
   JsonScanner(std::span<char> text, std::span<char> nesting)
       : begin_(text.data()),
-        at_(text.data()),
         end_(text.data() + text.size()),
         closers_(nesting.data()),
         max_depth_(nesting.size()) {}
 
-  [[nodiscard]] bool at_end() const { return at_ == end_; }
-  // The next byte, NUL at the end: no JSON token starts with NUL.
-  [[nodiscard]] char peek() const { return at_ == end_ ? '\0' : *at_; }
-  [[nodiscard]] const char* position() const { return at_; }
-  [[nodiscard]] size_t offset() const { return static_cast<size_t>(at_ - begin_); }
-  [[nodiscard]] std::string_view since(const char* start) const {
-    return {start, static_cast<size_t>(at_ - start)};
-  }
-  // Why the last scan failed: nesting over the limit, otherwise syntax.
+  [[nodiscard]] char* begin() const { return begin_; }
+  [[nodiscard]] char* end() const { return end_; }
+  // The byte at a position, NUL at the end: no JSON token starts with NUL.
+  [[nodiscard]] char peek(const char* at) const { return at == end_ ? '\0' : *at; }
+
+  // Why the last scan failed, nesting over the limit or else syntax; and where it stopped.
   [[nodiscard]] bool too_deep() const { return too_deep_; }
+  [[nodiscard]] size_t stopped_at() const { return static_cast<size_t>(stopped_ - begin_); }
+  char* stop(char* at) {
+    stopped_ = at;
+    return nullptr;
+  }
+
   [[nodiscard]] bool has_non_ascii() const { return non_ascii_ != 0; }
 
-  void skip_space() {
-    while (at_ != end_ && static_cast<uint8_t>(*at_) <= ' ') {
-      if (*at_ == '\n' || *at_ == '\r') {
-        *at_ = ' ';
-      } else if (*at_ != ' ' && *at_ != '\t') {
-        return;
-      }
-      ++at_;
-    }
+  // Never null: there may be no space.
+  [[nodiscard]] char* skip_space(char* at) const {
+    return at == end_ || static_cast<uint8_t>(*at) > ' ' ? at : blank_space(at);
   }
-  bool take(char expected) {
-    if (peek() != expected) return false;
-    ++at_;
-    return true;
-  }
+  char* take(char* at, char expected) { return peek(at) == expected ? at + 1 : stop(at); }
 
-  // Each stands at the first byte of its subject, and behind it afterwards; false: not JSON, or
-  // too deep. enter() takes an opening bracket, leave() the closing one that belongs to it.
-  bool enter();
-  bool leave();
-  bool scan_value();
-  bool scan_string(String& string) {
-    if (!take('"')) return false;
-    const char* start = at_;
-    at_ += find_string_special(at_, end_, non_ascii_) - at_;
-    string.escapes = peek() == '\\';
-    if (string.escapes && !pass_escapes()) return false;
-    string.raw = since(start);
-    return take('"');
+  // An opening bracket, whose closing one closer() is then, until leave() has been told that it has
+  // been passed.
+  char* enter(char* at);
+  [[nodiscard]] char closer() const { return closers_[depth_ - 1]; }
+  void leave() { --depth_; }
+
+  char* scan_value(char* at);
+  char* scan_string(char* at, String& string) {
+    if (peek(at) != '"') return stop(at);
+    char* const start = ++at;
+    uint64_t non_ascii = 0;
+    at += find_string_special(at, end_, non_ascii) - at;
+    non_ascii_ |= non_ascii;
+    string.escapes = peek(at) == '\\';
+    if (string.escapes) at = pass_escapes(at);
+    if (at == nullptr) return nullptr;
+    string.raw = {start, static_cast<size_t>(at - start)};
+    return take(at, '"');
   }
   // A member's key, the colon behind it and the space around.
-  bool scan_key(String& key) {
-    if (!scan_string(key)) return false;
-    skip_space();
-    if (!take(':')) return false;
-    skip_space();
-    return true;
+  char* scan_key(char* at, String& key) {
+    at = scan_string(at, key);
+    if (at == nullptr) return nullptr;
+    at = take(skip_space(at), ':');
+    return at == nullptr ? nullptr : skip_space(at);
   }
 
  private:
-  bool scan_scalar();
-  bool scan_number();
-  bool scan_digits();
-  bool scan_word(std::string_view word);
-  bool pass_escapes();
-  bool to_next_value(size_t outer_depth, bool& done);
+  char* blank_space(char* at) const;
+  char* scan_scalar(char* at);
+  char* scan_number(char* at);
+  char* scan_digits(char* at);
+  char* scan_word(char* at, std::string_view word);
+  char* pass_escapes(char* at);
 
   char* const begin_;
-  char* at_;
   char* const end_;
   char* const closers_;  // the closing bracket due at each depth
   const size_t max_depth_;
   size_t depth_ = 0;
+  char* stopped_ = nullptr;
   uint64_t non_ascii_ = 0;
   bool too_deep_ = false;
 };

@@ -21,7 +21,7 @@ std::string_view SkippedMessage::id() const {
   // A string, a number or null, and nothing else: it nests nowhere.
   std::array<char, kMaxId> copy = id_.bytes;
   JsonScanner scanner{std::span<char>(copy).first(id_.size), {}};
-  if (!scanner.scan_value() || !scanner.at_end() || !valid_utf8(id_.view())) return {};
+  if (scanner.scan_value(scanner.begin()) != scanner.end() || !valid_utf8(id_.view())) return {};
   return id_.view();
 }
 
