@@ -9,6 +9,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "gateway/base/copy_text.h"
 #include "gateway/rpc/json_string.h"
 
 namespace stdgate {
@@ -106,28 +107,6 @@ size_t room_for(std::string_view prefix, std::string_view event,
 // What follows writes to where room has been made, and gives the end of what it wrote. The place is
 // handed on and not kept in an object, which would go to memory and back with each character.
 
-template <size_t kSize>
-char* copy_ends(char* to, std::string_view text) {
-  std::memcpy(to, text.data(), kSize);
-  std::memcpy(to + text.size() - kSize, text.data() + text.size() - kSize, kSize);
-  return to + text.size();
-}
-
-// Most texts of a line are short: a call of memcpy would cost more than they do.
-inline char* write_plain(char* to, std::string_view text) {
-  const size_t size = text.size();
-  if (size >= 4) {
-    if (size < 8) return copy_ends<4>(to, text);
-    if (size <= 16) return copy_ends<8>(to, text);
-    if (size <= 32) return copy_ends<16>(to, text);
-    std::memcpy(to, text.data(), size);
-    return to + size;
-  }
-  if (size >= 2) return copy_ends<2>(to, text);
-  if (size == 1) *to = text[0];
-  return to + size;
-}
-
 template <class Number>
 char* write_number(char* to, Number number) {
   if (number >= 0 && number < 10) {
@@ -138,7 +117,7 @@ char* write_number(char* to, Number number) {
 }
 
 char* write_double(char* to, double number) {
-  if (!std::isfinite(number)) return write_plain(to, "null");  // JSON has no infinity
+  if (!std::isfinite(number)) return copy_text(to, "null");  // JSON has no infinity
   return std::to_chars(to, to + kLongestNumber, number).ptr;
 }
 
@@ -169,10 +148,10 @@ char* write_quoted(char* to, std::string_view text, std::string& scratch) {
   if (!consists_of(text, kJsonPlain)) {
     scratch.clear();
     append_json_string(scratch, text);
-    return write_plain(to, scratch);
+    return copy_text(to, scratch);
   }
   *to++ = '"';
-  to = write_plain(to, text);
+  to = copy_text(to, text);
   *to++ = '"';
   return to;
 }
@@ -181,17 +160,17 @@ struct TextStyle {
   static constexpr std::string_view kLineEnd = "\n";
 
   static char* write_event(char* to, std::string_view event, std::string& /*scratch*/) {
-    return write_plain(to, event);
+    return copy_text(to, event);
   }
   static char* write_key(char* to, std::string_view key) {
     *to++ = ' ';
-    to = write_plain(to, key);
+    to = copy_text(to, key);
     *to++ = '=';
     return to;
   }
   static char* write_text(char* to, std::string_view text, std::string& scratch) {
     const bool is_word = !text.empty() && consists_of(text, kWord);
-    return is_word ? write_plain(to, text) : write_quoted(to, text, scratch);
+    return is_word ? copy_text(to, text) : write_quoted(to, text, scratch);
   }
 };
 
@@ -202,9 +181,9 @@ struct JsonStyle {
     return write_quoted(to, event, scratch);
   }
   static char* write_key(char* to, std::string_view key) {
-    to = write_plain(to, ",\"");
-    to = write_plain(to, key);
-    return write_plain(to, "\":");
+    to = copy_text(to, ",\"");
+    to = copy_text(to, key);
+    return copy_text(to, "\":");
   }
   static char* write_text(char* to, std::string_view text, std::string& scratch) {
     return write_quoted(to, text, scratch);
@@ -223,20 +202,20 @@ struct ValueWriter {
   char* operator()(int64_t number) const { return write_number(to, number); }
   char* operator()(uint64_t number) const { return write_number(to, number); }
   char* operator()(double number) const { return write_double(to, number); }
-  char* operator()(bool is_so) const { return write_plain(to, is_so ? "true" : "false"); }
+  char* operator()(bool is_so) const { return copy_text(to, is_so ? "true" : "false"); }
   char* operator()(Duration duration) const { return write_milliseconds(to, duration); }
 };
 
 template <class Style>
 char* write_line(char* to, std::string_view prefix, std::string_view event,
                  std::initializer_list<LogField> fields, std::string& scratch) {
-  to = Style::write_event(write_plain(to, prefix), event, scratch);
+  to = Style::write_event(copy_text(to, prefix), event, scratch);
   for (const LogField& field : fields) {
     if (std::holds_alternative<std::monostate>(field.value)) continue;
     to = Style::write_key(to, field.key);
     to = std::visit(ValueWriter<Style>{to, scratch}, field.value);
   }
-  return write_plain(to, Style::kLineEnd);
+  return copy_text(to, Style::kLineEnd);
 }
 
 }  // namespace

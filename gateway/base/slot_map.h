@@ -4,15 +4,19 @@
 // index plus the generation of its slot; after release() every copy of the handle misses.
 // Entries are neither moved nor destroyed on release: acquire() hands out a used entry as it was
 // left, so strings inside keep their capacity and the steady state allocates nothing.
-// Slots are reused oldest first, so a generation comes round as late as possible.
+// Slots are reused oldest first, so a generation comes round as late as possible. They stand in
+// blocks of a power of two of them: an address never changes, and is found by a shift.
 // Limit: `capacity`, given at construction.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <optional>
+#include <vector>
 
 namespace stdgate {
 
@@ -34,16 +38,15 @@ class SlotMap {
 
   // Nothing when `capacity` entries are in use.
   std::optional<Handle> acquire() {
-    if (free_head_ == Handle::kNone && slots_.size() == capacity_) return std::nullopt;
+    if (free_head_ == Handle::kNone && slots_ == capacity_) return std::nullopt;
     uint32_t index = free_head_;
     if (index == Handle::kNone) {
-      index = static_cast<uint32_t>(slots_.size());
-      slots_.emplace_back();
+      index = add_slot();
     } else {
-      free_head_ = slots_[index].next_free;
+      free_head_ = at(index).next_free;
       if (free_head_ == Handle::kNone) free_tail_ = Handle::kNone;
     }
-    Slot& slot = slots_[index];
+    Slot& slot = at(index);
     slot.live = true;
     ++size_;
     return Handle{index, slot.generation};
@@ -51,29 +54,31 @@ class SlotMap {
 
   // Null when the handle is stale or was never given out.
   T* find(Handle handle) {
-    if (handle.index >= slots_.size()) return nullptr;
-    Slot& slot = slots_[handle.index];
+    if (handle.index >= slots_) return nullptr;
+    Slot& slot = at(handle.index);
     return slot.live && slot.generation == handle.generation ? &slot.value : nullptr;
   }
   const T* find(Handle handle) const { return const_cast<SlotMap*>(this)->find(handle); }
 
   // The live entry at `index` whatever its generation, with its full handle in `*handle`.
   T* find_index(uint32_t index, Handle* handle) {
-    if (index >= slots_.size() || !slots_[index].live) return nullptr;
-    *handle = Handle{index, slots_[index].generation};
-    return &slots_[index].value;
+    if (index >= slots_) return nullptr;
+    Slot& slot = at(index);
+    if (!slot.live) return nullptr;
+    *handle = Handle{index, slot.generation};
+    return &slot.value;
   }
 
   void release(Handle handle) {
     assert(find(handle) != nullptr);
-    Slot& slot = slots_[handle.index];
+    Slot& slot = at(handle.index);
     slot.live = false;
     ++slot.generation;
     slot.next_free = Handle::kNone;
     if (free_tail_ == Handle::kNone) {
       free_head_ = handle.index;
     } else {
-      slots_[free_tail_].next_free = handle.index;
+      at(free_tail_).next_free = handle.index;
     }
     free_tail_ = handle.index;
     --size_;
@@ -82,8 +87,8 @@ class SlotMap {
   // Calls visit(Handle, T&) for each live entry. The visitor may release entries, not acquire.
   template <class Visitor>
   void for_each(Visitor&& visit) {
-    for (uint32_t index = 0; index < slots_.size(); ++index) {
-      Slot& slot = slots_[index];
+    for (uint32_t index = 0; index < slots_; ++index) {
+      Slot& slot = at(index);
       if (slot.live) visit(Handle{index, slot.generation}, slot.value);
     }
   }
@@ -99,8 +104,19 @@ class SlotMap {
     bool live = false;
   };
 
+  static constexpr size_t kBlockBytes = 512;
+  static constexpr size_t kBlock = std::bit_floor(std::max<size_t>(1, kBlockBytes / sizeof(Slot)));
+
+  Slot& at(uint32_t index) { return blocks_[index / kBlock][index % kBlock]; }
+
+  uint32_t add_slot() {
+    if (slots_ == blocks_.size() * kBlock) blocks_.push_back(std::make_unique<Slot[]>(kBlock));
+    return static_cast<uint32_t>(slots_++);
+  }
+
   const size_t capacity_;
-  std::deque<Slot> slots_;
+  std::vector<std::unique_ptr<Slot[]>> blocks_;
+  size_t slots_ = 0;  // in use or free
   size_t size_ = 0;
   // The free slots as a queue: taken at the head, returned at the tail.
   uint32_t free_head_ = Handle::kNone;

@@ -34,7 +34,13 @@ class CallQueue {
     return waiting_.size() < config_.queue && bytes_ + bytes <= config_.queue_bytes;
   }
   void push(CallPtr call, const Outgoing& message) {
-    waiting_.push_back(WaitingMessage{std::move(call), std::string(message.text), message});
+    std::string text;
+    if (!spare_texts_.empty()) {
+      text = std::move(spare_texts_.back());
+      spare_texts_.pop_back();
+    }
+    text = message.text;
+    waiting_.push_back(WaitingMessage{std::move(call), std::move(text), message});
     bytes_ += message.text.size();
   }
   WaitingMessage pop() {
@@ -42,6 +48,11 @@ class CallQueue {
     waiting_.pop_front();
     bytes_ -= message.text.size();
     return message;
+  }
+  // The storage of a message that has been sent serves the next one.
+  void reuse(WaitingMessage message) {
+    if (message.text.capacity() > kLongestKept || spare_texts_.size() == kMostKept) return;
+    spare_texts_.push_back(std::move(message.text));
   }
 
   // Takes out the first call for which `matches(call)` holds.
@@ -97,9 +108,13 @@ class CallQueue {
   [[nodiscard]] size_t bytes() const { return bytes_; }
 
  private:
+  static constexpr size_t kMostKept = 1024;
+  static constexpr size_t kLongestKept = 1024;
+
   const PoolConfig& config_;
   std::deque<WaitingMessage> waiting_;
   size_t bytes_ = 0;
+  std::vector<std::string> spare_texts_;
 };
 
 }  // namespace stdgate

@@ -151,6 +151,7 @@ void Pool::dispatch_queue() {
     } else {
       child->send_message(waiting.outgoing());
     }
+    queue_.reuse(std::move(waiting));
   }
   watch_queue();
   if (!queue_.empty()) start_what_is_needed();

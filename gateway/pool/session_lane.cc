@@ -106,6 +106,7 @@ void SessionLane::dispatch(Lease& lease) {
     } else {
       lease.child->send_message(waiting.outgoing());
     }
+    lease.queue.reuse(std::move(waiting));
   }
   watch_queue(lease);
 }

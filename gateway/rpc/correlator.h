@@ -8,7 +8,6 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -27,10 +26,11 @@ inline std::optional<WireId> parse_wire_id(std::string_view raw) {
     return std::nullopt;
   }
   uint64_t value = 0;
-  const auto [end, error] = std::from_chars(raw.data(), raw.data() + raw.size(), value);
-  if (error != std::errc() || end != raw.data() + raw.size() || value > INT32_MAX) {
-    return std::nullopt;
+  for (const char c : raw) {
+    if (c < '0' || c > '9') return std::nullopt;
+    value = value * 10 + static_cast<uint64_t>(c - '0');
   }
+  if (value > INT32_MAX) return std::nullopt;
   return static_cast<WireId>(value);
 }
 

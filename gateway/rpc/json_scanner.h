@@ -41,9 +41,9 @@ inline const char* find_string_special(const char* at, const char* end, uint64_t
       const auto found = static_cast<uint32_t>(_mm_movemask_epi8(special));
       if (found != 0) return at + std::countr_zero(found);
       at += 16;
+      if (end - at >= 16) continue;
       if (at == end) return end;
-      // The last block overlaps the one before it, which has nothing special.
-      if (end - at < 16) at = end - 16;
+      at = end - 16;  // overlaps the block before, which has nothing special
     }
   }
 #endif

@@ -5,8 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <utility>
+
+#include "gateway/base/copy_text.h"
 
 namespace stdgate {
 
@@ -152,13 +153,12 @@ void ByteStream::end_reading() {
 void ByteStream::write(std::span<const std::string_view> parts) {
   if (block_ == nullptr || shutdown_asked_ || error_ != 0 || error_to_report_ != 0) return;
   size_t size = 0;
-  size_t longest = 0;
-  for (const std::string_view part : parts) {
-    size += part.size();
-    longest = std::max(longest, part.size());
-  }
+  for (const std::string_view part : parts) size += part.size();
   if (size == 0) return;
-  if (longest >= kDirectWrite && block_->chunk == 0) {
+  const bool is_large = size >= kDirectWrite && std::ranges::any_of(parts, [](auto part) {
+                          return part.size() >= kDirectWrite;
+                        });
+  if (is_large && block_->chunk == 0) {
     write_now(parts);
   } else {
     append(parts, size);
@@ -207,11 +207,7 @@ void ByteStream::append(std::span<const std::string_view> parts, size_t size) {
   if (size == 0) return;
   if (unsent_.capacity() == 0) unsent_ = loop_.storages().borrow(last_burst_);
   char* at = unsent_.reserve(size);
-  for (const std::string_view part : parts) {
-    if (part.empty()) continue;  // may have no address
-    std::memcpy(at, part.data(), part.size());
-    at += part.size();
-  }
+  for (const std::string_view part : parts) at = copy_text(at, part);
   unsent_.commit(size);
 }
 
