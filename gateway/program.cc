@@ -96,7 +96,7 @@ class Program final : private AdminSource {
   Program(const Config& config, const std::map<std::string, std::string>& environment,
           const std::string& guard_binary)
       : config_(config),
-        writer_(2, config.log.level, config.log.format),
+        writer_(2, config.log.level, config.log.format, &loop_),
         log_(loop_, writer_),
         counts_(config.metrics),
         calls_(log_),

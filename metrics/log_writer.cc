@@ -33,16 +33,24 @@ std::string_view first_piece(std::string_view text, size_t limit) {
 
 }  // namespace
 
-LogWriter::LogWriter(int fd, LogLevel level, LogFormat format)
-    : fd_(fd), way_(way_of(fd)), level_(level), line_(format) {}
+LogWriter::LogWriter(int fd, LogLevel level, LogFormat format, const Clock* events)
+    : fd_(fd), way_(way_of(fd)), level_(level), events_(events), line_(format) {}
 
 bool LogWriter::enabled(LogLevel level) const { return level != LogLevel::off && level >= level_; }
 
 void LogWriter::write(LogLevel level, std::string_view event,
                       std::initializer_list<LogField> fields) {
   if (!enabled(level)) return;
-  const auto now = std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
-  take_line(line_.render(now, level, event, fields));
+  take_line(line_.render(time(), level, event, fields));
+}
+
+LogLine::Time LogWriter::time() {
+  const TimePoint event = events_ == nullptr ? TimePoint{} : events_->now();
+  if (event == TimePoint{} || event != event_) {
+    event_ = event;
+    event_time_ = std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
+  }
+  return event_time_;
 }
 
 void LogWriter::take_line(std::string_view line) {

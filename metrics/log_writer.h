@@ -19,6 +19,7 @@
 
 #include "gateway/base/byte_queue.h"
 #include "gateway/base/log.h"
+#include "gateway/base/time.h"
 #include "gateway/config/config.h"
 #include "metrics/log_line.h"
 
@@ -29,7 +30,9 @@ class LogWriter final : public Log {
   static constexpr size_t kUnsentLimit = 1 << 20;
   static constexpr std::chrono::milliseconds kLastWordsWait{500};
 
-  LogWriter(int fd, LogLevel level, LogFormat format);
+  // `events` stands still inside of an event, and so may the time of the lines; without it each
+  // line asks for the time.
+  LogWriter(int fd, LogLevel level, LogFormat format, const Clock* events = nullptr);
   LogWriter(const LogWriter&) = delete;
   LogWriter& operator=(const LogWriter&) = delete;
 
@@ -50,6 +53,7 @@ class LogWriter final : public Log {
   // All at once; a piece, if there is room; a piece, when poll(2) says that there is.
   enum class Way : uint8_t { whole, nowait, polled };
 
+  LogLine::Time time();
   void take_line(std::string_view line);
   [[nodiscard]] bool has_room_for(size_t size);
   void report_dropped();
@@ -60,6 +64,9 @@ class LogWriter final : public Log {
   const int fd_;
   Way way_;
   const LogLevel level_;
+  const Clock* const events_;
+  TimePoint event_{};
+  LogLine::Time event_time_{};
   LogLine line_;
   ByteQueue unsent_;  // whole lines, but for the first one's written part
   uint64_t dropped_ = 0;

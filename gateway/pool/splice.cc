@@ -13,13 +13,14 @@ Splice::Splice(const Outgoing& message, std::optional<WireId> id) {
   edit(message.id, number);
   edit(message.progress_token, number);
   edit(message.replaced, message.replacement);
-  size_t at = 0;
+  const char* at = message.text.data();
   for (const auto& [place, with] : std::span(edits_).first(edit_count_)) {
-    add(message.text.substr(at, place.offset - at));
+    const char* const begin = message.text.data() + place.offset;
+    add({at, begin});
     add(with);
-    at = place.offset + place.length;
+    at = begin + place.length;
   }
-  add(message.text.substr(at));
+  add({at, message.text.data() + message.text.size()});
 }
 
 void Splice::edit(Outgoing::Place place, std::string_view with) {

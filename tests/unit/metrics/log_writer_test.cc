@@ -297,6 +297,36 @@ TEST(LogWriter, WritesFromItsLevelOn) {
   EXPECT_FALSE(off.enabled(LogLevel::error));
 }
 
+// Holds still until it is told otherwise.
+class EventClock final : public Clock {
+ public:
+  [[nodiscard]] TimePoint now() const override { return now_; }
+  void advance() { now_ += std::chrono::nanoseconds(1); }
+
+ private:
+  TimePoint now_{std::chrono::seconds(1)};
+};
+
+std::string time_of(const std::string& line) { return line.substr(0, line.find(' ')); }
+
+TEST(LogWriter, LinesOfAnEventHaveItsTime) {
+  LogFile file;
+  EventClock events;
+  LogWriter log(file.fd(), LogLevel::info, LogFormat::text, &events);
+  log.write(LogLevel::info, "first", {});
+  const auto began = std::chrono::system_clock::now();
+  while (std::chrono::system_clock::now() - began < std::chrono::milliseconds(2)) {
+  }
+  log.write(LogLevel::info, "same event", {});
+  events.advance();
+  log.write(LogLevel::info, "next event", {});
+  log.flush();
+  const auto lines = split_lines(file.content());
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_EQ(time_of(lines[0]), time_of(lines[1]));
+  EXPECT_LT(time_of(lines[1]), time_of(lines[2]));
+}
+
 TEST(LogWriter, CollectsUntilFlush) {
   LogFile file;
   LogWriter log(file.fd(), LogLevel::info, LogFormat::text);
