@@ -93,7 +93,8 @@ def notes_of(row):
                 faults[code] = faults.get(code, 0) + count
         yield (f"{name}: {sum(runs.values('kill', 'in_flight'))} calls in flight, answered within "
                f"{figure(max(runs.values('kill', 'in_flight_answered_ms')))} ms; faults {faults}; first result after "
-               f"{figure(max(runs.values('kill', 'first_result_ms')))} ms; "
+               f"{figure(runs.median('kill', 'first_result_ms'))} ms "
+               f"({figure(max(runs.values('kill', 'first_result_ms')))} at most); "
                f"{sum(runs.values('unanswered'))} never answered")
     if runs.values("idle"):
         yield f"{name}: {figure(runs.median('idle', 'child_bytes_each'))} B in children for each connection"

@@ -189,6 +189,10 @@ class Kill(Workload):
     """kill -9 of the child under load."""
 
     def measure(self, measuring, program, turn):
+        # A second loss soon after the first would have to wait.
+        if turn > 0:
+            program.stop()
+            program.start()
         measuring.load(program, self.way, ["--calls", "10", "--warm-up", "0"])
         victims = echo_children(program.pid())
         if not victims:
