@@ -209,7 +209,7 @@ class Kill(Workload):
 
 class Cost(Workload):
     """What features cost: CPU for each call, with them and without."""
-    turns = 3  # of differences of a few per cent
+    turns = 2  # differences of a few per cent
 
     def measure(self, measuring, program, turn):
         report = measuring.load(program, self.way, self.words(program) + [
