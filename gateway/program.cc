@@ -116,7 +116,8 @@ class Program final : private AdminSource {
                   {[this] { drain_clients(); }, [this] { clients_.close_all(); },
                    [this] { return clients_.connections() == 0; }},
                   config.timeouts.drain, [this] { stop(); }) {
-    observers_.add(counts_);
+    // Nobody could read them without the listener.
+    if (!config.admin.empty()) observers_.add(counts_);
     if (config.log.calls && log_.enabled(AccessLog::kHighestLevel))
       observers_.add_for_calls(calls_);
     if (config.log.payloads && log_.enabled(PayloadLog::kLevel)) {

@@ -32,7 +32,7 @@ struct PoolConfig {
   Duration start_timeout = std::chrono::seconds(30);
   Duration idle_timeout = std::chrono::minutes(5);  // then a child above `min` is ended
   Duration grace = std::chrono::seconds(2);  // end of input -> SIGTERM -> SIGKILL, each after this
-  Duration backoff_min = std::chrono::milliseconds(100);  // before a restart, doubled each time
+  Duration backoff_min = std::chrono::milliseconds(100);  // before a second restart, then doubled
   Duration backoff_max = std::chrono::seconds(30);
   uint32_t breaker_failures = 5;  // failures in a row that open the breaker
 

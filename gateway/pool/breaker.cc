@@ -4,17 +4,25 @@
 
 namespace stdgate {
 
-void Breaker::on_failure(TimePoint now, TimePoint started, bool was_stable) {
-  if (failures_ > 0 && started <= last_failure_) return;
+void Breaker::on_failure(TimePoint now, TimePoint started, Loss loss) {
+  if (failures_ > 0 && started <= *last_failure_) return;
+  if (failures_ == 0 || loss == Loss::stable_child) failures_ = waits_ = 0;
+  const bool is_alone = !last_failure_ || now - *last_failure_ >= config_.backoff_max;
+  const bool is_free = failures_ == 0 && loss != Loss::start && is_alone;
+  ++failures_;
   last_failure_ = now;
-  failures_ = was_stable ? 1 : failures_ + 1;
+  next_start_ = now + (is_free ? kAtOnce : draw_wait());
+}
+
+Duration Breaker::draw_wait() {
+  ++waits_;
   Duration full = config_.backoff_min;
-  for (uint32_t i = 1; i < failures_ && full < config_.backoff_max; ++i) full *= 2;
+  for (uint32_t i = 1; i < waits_ && full < config_.backoff_max; ++i) full *= 2;
   full = std::min(full, config_.backoff_max);
   // Half of the wait is fixed, half is random.
   const int64_t half = full.count() / 2;
   std::uniform_int_distribution<int64_t> jitter(0, full.count() - half);
-  next_start_ = now + Duration(half + jitter(random_));
+  return Duration(half + jitter(random_));
 }
 
 Duration Breaker::retry_after(TimePoint now) const {

@@ -127,7 +127,10 @@ void Pool::on_child_gone(Child& child, const ChildEnd& end) {
   const bool failed = end.reason != ExitReason::asked && !is_finished;
   if (failed) {
     const bool was_stable = end.was_ready && now() - child.ready_since() >= config().backoff_max;
-    breaker_.on_failure(now(), child.started_at(), was_stable);
+    breaker_.on_failure(now(), child.started_at(),
+                        was_stable      ? Loss::stable_child
+                        : end.was_ready ? Loss::child
+                                        : Loss::start);
     last_failure_ = end.message;
   } else if (end.was_ready) {
     breaker_.on_success();

@@ -56,11 +56,14 @@ class Program:
     def command(self):
         raise NotImplementedError
 
-    def start(self):
+    def prefix(self):
+        return self.machine.prefix + ["setpriv", "--pdeathsig", "TERM"]
+
+    def start(self, poll_s=0.02):
         self.port = free_port()
         with open(self.log, "ab") as log, open(f"{self.folder}/out", "wb") as out:
             self.process = subprocess.Popen(
-                self.machine.prefix + ["setpriv", "--pdeathsig", "TERM"] + self.command(),
+                self.prefix() + self.command(),
                 stdin=subprocess.DEVNULL, stdout=out, stderr=log, start_new_session=True)
         deadline = time.monotonic() + 20
         while not self.answers():
@@ -68,7 +71,7 @@ class Program:
                 raise RuntimeError(f"ended with {self.process.returncode}: {self.tail()}")
             if time.monotonic() > deadline:
                 raise RuntimeError(f"does not listen: {self.tail()}")
-            time.sleep(0.02)
+            time.sleep(poll_s)
 
     def answers(self):
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
@@ -108,6 +111,7 @@ class Stdgate(Program):
     """Everything on, at its default; calls of any backend go to children of echo_child."""
     name = "stdgate"
     binary = f"{ROOT}/build/release/bin/stdgate"
+    switches = 'admin: "127.0.0.1:0"'
     targets = {"http": ("http", "/rpc"), "ws": ("ws", "/ws"), "mcp": ("mcp", "/tools/mcp"),
                "idle-ws": ("idle-ws", "/ws"), "idle-sse": ("idle-sse", "/shared/sse")}
 
@@ -118,7 +122,7 @@ class Stdgate(Program):
         limits = self.setup.get("limits", "")
         with open(config, "w", encoding="utf-8") as file:
             file.write(f"""listen: ["127.0.0.1:0"]
-admin: "127.0.0.1:0"
+{self.switches}
 {limits}
 backends:
   plain:
@@ -145,6 +149,18 @@ backends:
             return False
         self.port = int(found.group(1))
         return True
+
+
+class WithoutLog(Stdgate):
+    """No line for a call."""
+    name = "no-log"
+    switches = Stdgate.switches + "\nlog: { calls: false }"
+
+
+class Bare(Stdgate):
+    """Without what can be turned off: no line for a call, no metrics. Limits always hold."""
+    name = "bare"
+    switches = 'admin: "off"\nlog: { calls: false }'
 
 
 class Nginx(Program):
@@ -213,7 +229,7 @@ class Pipe(Program):
     name = "pipe"
     targets = {"http": ("pipe", ""), "ws": ("pipe", "")}
 
-    def start(self):
+    def start(self, poll_s=0):
         open(self.log, "wb").close()
 
     def pid(self):
@@ -222,9 +238,11 @@ class Pipe(Program):
 
 def program_makers(binary, compare_binary):
     """Classes by the names that workloads use."""
-    makers = {each.name: each for each in (Stdgate, Nginx, Websocketd, Supergateway, McpProxy, Pipe)}
+    makers = {each.name: each for each in (
+        Stdgate, WithoutLog, Bare, Nginx, Websocketd, Supergateway, McpProxy, Pipe)}
     if binary:
-        makers["stdgate"] = type("Measured", (Stdgate,), {"binary": os.path.abspath(binary)})
+        for each in (Stdgate, WithoutLog, Bare):
+            makers[each.name] = type("Measured", (each,), {"binary": os.path.abspath(binary)})
     if compare_binary:
         makers["before"] = type("Before", (Stdgate,), {
             "name": "before", "binary": os.path.abspath(compare_binary)})

@@ -93,10 +93,26 @@ def notes_of(row):
                 faults[code] = faults.get(code, 0) + count
         yield (f"{name}: {sum(runs.values('kill', 'in_flight'))} calls in flight, answered within "
                f"{figure(max(runs.values('kill', 'in_flight_answered_ms')))} ms; faults {faults}; first result after "
-               f"{figure(max(runs.values('kill', 'first_result_ms')))} ms; "
+               f"{figure(runs.median('kill', 'first_result_ms'))} ms "
+               f"({figure(max(runs.values('kill', 'first_result_ms')))} at most); "
                f"{sum(runs.values('unanswered'))} never answered")
+    if runs.values("start"):
+        took, child = runs.median("start", "ms"), runs.median("start", "child_ms")
+        yield (f"{name}: {figure(took)} ms from start to first answer, "
+               f"{figure(took - child)} ms beyond the child's own {figure(child)} ms")
     if runs.values("idle"):
         yield f"{name}: {figure(runs.median('idle', 'child_bytes_each'))} B in children for each connection"
+
+
+def cost_notes(rows):
+    """What the rows of one workload say together: stdgate beside itself without some features."""
+    cpu_us = {(row["workload"], row["cores"], row["program"]): Runs(row).cpu_us("watched") for row in rows}
+    for (workload, cores, program), without in cpu_us.items():
+        whole = cpu_us.get((workload, cores, "stdgate"))
+        what = {"no-log": "the access log", "bare": "metrics and access log"}.get(program)
+        if what and whole and without:
+            yield (f"{workload}, {cores}: {what}: {figure(whole - without)} of {figure(whole)} us of CPU "
+                   f"a call, {(whole - without) / whole:.1%}")
 
 
 def print_table(rows):
@@ -117,7 +133,7 @@ def print_table(rows):
             print()
         previous = line[:2]
         show(line)
-    notes = [note for row in rows for note in notes_of(row)]
+    notes = [note for row in rows for note in notes_of(row)] + list(cost_notes(rows))
     if notes:
         print()
     for note in notes:

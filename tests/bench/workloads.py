@@ -8,12 +8,15 @@ import shutil
 import signal
 import subprocess
 import time
+from statistics import median
 
+from first_answer import child_answer_ms, first_answer_ms
 from programs import ECHO_CHILD, TOOLS
 
 HTTP = ["stdgate", "before", "nginx"]
 MCP = ["stdgate", "before", "supergateway", "mcp-proxy"]
 WEBSOCKET = ["stdgate", "before", "websocketd", "supergateway"]
+FEATURES = ["stdgate", "no-log", "bare"]
 
 
 class Measuring:
@@ -51,6 +54,7 @@ def report_of(run):
 class Workload:
     """Clients that call as fast as they are answered."""
     pinned = False
+    turns = 1  # for each round
 
     def __init__(self, name, way, clients=1, in_flight=1, payload=100, programs=(), pinned=False,
                  setup=None):
@@ -189,6 +193,10 @@ class Kill(Workload):
     """kill -9 of the child under load."""
 
     def measure(self, measuring, program, turn):
+        # A second loss soon after the first would have to wait.
+        if turn > 0:
+            program.stop()
+            program.start()
         measuring.load(program, self.way, ["--calls", "10", "--warm-up", "0"])
         victims = echo_children(program.pid())
         if not victims:
@@ -197,6 +205,40 @@ class Kill(Workload):
             "--warm-up", "0.3", "--seconds", "1.5", "--kill", str(victims[0]), "--kill-after", "0.5"])
         program.forget_log()
         return report
+
+
+class Cost(Workload):
+    """What features cost: CPU for each call, with them and without."""
+    turns = 2  # differences of a few per cent
+
+    def measure(self, measuring, program, turn):
+        report = measuring.load(program, self.way, self.words(program) + [
+            "--warm-up", "0.2", "--seconds", str(measuring.seconds)])
+        program.forget_log()
+        return report
+
+
+class Start(Workload):
+    """From the start of the program to its first answer, beside the child alone."""
+
+    def __init__(self, name, programs):
+        super().__init__(name, "", programs=programs)
+        self.what = "start to first answer, and the child's own"
+
+    def measure(self, measuring, program, turn):
+        way = next(way for way in ("http", "ws", "mcp") if way in program.targets)
+        child = program.prefix() + [ECHO_CHILD]
+        # Compilers at run time take their second each time.
+        tries = 1 if program.warm_up_s > 1 else 5 if measuring.quick else 10
+        alone, through = [], []
+        try:
+            for _ in range(tries):
+                program.stop()
+                alone.append(child_answer_ms(child))
+                through.append(first_answer_ms(program, way))
+        except (OSError, RuntimeError) as error:
+            return {"refused": str(error)}
+        return {"start": {"ms": median(through), "child_ms": median(alone)}}
 
 
 def echo_children(pid):
@@ -247,4 +289,7 @@ def all_workloads():
         Idle("idle-sse-1k", "idle-sse", 1000, ["stdgate", "before"]),
         Idle("idle-sse-10k", "idle-sse", 10000, ["stdgate", "before"]),
         Kill("kill", "http", 16, programs=["stdgate", "before"]),
+        Start("start", ["stdgate", "before", "websocketd", "supergateway", "mcp-proxy"]),
+        Cost("cost-http-64", "http", 64, programs=FEATURES),
+        Cost("cost-ws-64x16", "ws", 64, 16, programs=FEATURES),
     ]

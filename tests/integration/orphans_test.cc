@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <ostream>
+#include <set>
 #include <string>
 #include <tuple>
 
@@ -45,6 +47,7 @@ struct End {
   std::string pool;
   Millis limit;
   void (*bring)(GatewayProcess& gateway);
+  size_t replacements = 0;  // after each of so many ends the gateway starts the family anew
 };
 
 std::ostream& operator<<(std::ostream& out, const End& end) { return out << end.name; }
@@ -72,19 +75,42 @@ void kill_gateway(GatewayProcess& gateway) {
 void kill_guard(GatewayProcess& gateway) { kill(guard_of(gateway), SIGKILL); }
 
 void kill_command(GatewayProcess& gateway) {
-  const JsonValue state = state_of(gateway);
-  kill(static_cast<pid_t>(state.number("/backends/0/children/0/pid")), SIGKILL);
+  // It may run before the gateway has heard so; and 0 would mean the test itself.
+  pid_t pid = 0;
+  ASSERT_TRUE(eventually("the gateway knows the command", [&] {
+    const JsonValue state = state_of(gateway);
+    if (state.size("/backends/0/children") == 0) return false;
+    pid = static_cast<pid_t>(state.number("/backends/0/children/0/pid"));
+    return pid > 0;
+  }));
+  kill(pid, SIGKILL);
 }
 
 void wait_for_idleness(GatewayProcess& /*gateway*/) {}
 
+constexpr const char* kOneReplacement = "idle_timeout: 1h, backoff_min: 1h, backoff_max: 1h";
+
 const End kEnds[] = {
     {"gateway_asked", "idle_timeout: 1h", Millis(0), end_politely},
     {"gateway_killed", "idle_timeout: 1h", kAfterKill, kill_gateway},
-    {"guard_killed", "idle_timeout: 1h", kAfterKill, kill_guard},
-    {"command_killed", "idle_timeout: 1h", kAfterKill, kill_command},
+    {"guard_killed", kOneReplacement, kAfterKill, kill_guard, 1},
+    {"command_killed", kOneReplacement, kAfterKill, kill_command, 1},
     {"child_idle", "idle_timeout: 300ms", Millis(300) + kAfterAsking, wait_for_idleness},
 };
+
+std::set<pid_t> pids_of(const std::vector<ProcessInfo>& processes) {
+  std::set<pid_t> pids;
+  for (const ProcessInfo& process : processes) pids.insert(process.pid);
+  return pids;
+}
+
+// As many as before, and none of them.
+bool are_others(const std::vector<ProcessInfo>& processes, const std::set<pid_t>& before) {
+  return processes.size() == before.size() &&
+         std::ranges::none_of(processes, [&before](const ProcessInfo& process) {
+           return before.contains(process.pid);
+         });
+}
 
 class Orphans : public testing::TestWithParam<std::tuple<Family, End>> {};
 
@@ -98,6 +124,13 @@ TEST_P(Orphans, NothingIsLeft) {
   ASSERT_TRUE(eventually("all of the family runs",
                          [&] { return gateway.descendants().size() == family.processes; }));
   client.close();
+  for (size_t i = 0; i < end.replacements; ++i) {
+    const std::set<pid_t> before = pids_of(gateway.descendants());
+    end.bring(gateway);
+    ASSERT_TRUE(eventually(
+        "all are others", [&] { return are_others(gateway.descendants(), before); }, end.limit))
+        << describe(gateway.descendants());
+  }
   end.bring(gateway);
   EXPECT_TRUE(eventually(
       "all are gone", [&] { return gateway.descendants().empty(); }, end.limit))

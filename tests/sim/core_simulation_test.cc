@@ -16,6 +16,7 @@
 #include "gateway/pool/jsonrpc_dialect.h"
 #include "tests/sim/sim_child.h"
 #include "tests/sim/sim_clients.h"
+#include "tests/sim/sim_restarts.h"
 #include "tests/sim/sim_sessions.h"
 #include "tests/sim/sim_world.h"
 
@@ -30,6 +31,8 @@ class SilentLog final : public Log {
 
 class Ledger final : public Observer {
  public:
+  explicit Ledger(const PoolConfig& pool) : restarts(pool) {}
+
   void on_call_started(BackendId) override { ++started; }
   void on_call_finished(const CallRecord& record) override {
     ++finished;
@@ -42,7 +45,10 @@ class Ledger final : public Observer {
     ++states[static_cast<size_t>(to)];
   }
   void on_child_started(BackendId, StartReason) override { ++children_started; }
-  void on_child_exited(BackendId, ExitReason) override { ++children_exited; }
+  void on_child_exited(BackendId, ExitReason reason) override {
+    ++children_exited;
+    restarts.on_child_exited(reason);
+  }
   void on_session_opened(BackendId) override { ++sessions; }
   void on_session_closed(BackendId) override { --sessions; }
 
@@ -52,6 +58,7 @@ class Ledger final : public Observer {
   uint64_t children_exited = 0;
   uint64_t sessions = 0;
   std::array<int64_t, kChildStateCount> states{};
+  SimRestarts restarts;
 };
 
 // What one seed draws for the backend.
@@ -81,6 +88,10 @@ BackendOptions draw_options(SimWorld& world) {
   pool.start_timeout = std::chrono::seconds(1);
   pool.idle_timeout = std::chrono::seconds(world.pick(1, 10));
   pool.breaker_failures = static_cast<uint32_t>(world.pick(1, 5));
+  if (world.chance(0.5)) {
+    pool.backoff_min = std::chrono::milliseconds(world.pick(1, 1000));
+    pool.backoff_max = pool.backoff_min * world.pick(1, 10);
+  }
   options.limits.message = 64 << 10;
   return options;
 }
@@ -159,6 +170,7 @@ class Simulation {
   // Some sessions are closed when the drain begins, the others outlive their children.
   void shut_down() {
     backends_.drain();
+    ledger_.restarts.on_drain();
     for (const auto& session : sessions_) {
       if (world_.chance(0.5)) session->leave();
     }
@@ -196,6 +208,7 @@ class Simulation {
     EXPECT_EQ(status.sessions, ledger_.sessions);
     EXPECT_EQ(launcher_.running(), status.children.size());
     EXPECT_GE(ledger_.started, ledger_.finished);
+    ledger_.restarts.check(world_.now(), status);
   }
 
   void check_at_end() {
@@ -218,7 +231,7 @@ class Simulation {
   const BackendOptions options_;
   Temper temper_;
   SilentLog log_;
-  Ledger ledger_;
+  Ledger ledger_{options_.config.pool};
   SimLauncher launcher_;
   Origins origins_{1000};
   CoreServices services_{world_, world_.timers(), log_, ledger_, launcher_, world_.random()};

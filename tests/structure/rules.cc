@@ -67,7 +67,7 @@ const std::vector<Library>& libraries() {
       {"uv.h", {"transports/net/*", "transports/stdio/*", "gateway/main.cc"}},
       {"llhttp.h", {"transports/http/*"}},
       {"wslay/*", {}},  // the peer in tests
-      {"openssl/*", {"transports/*"}},
+      {"nettle/*", {"transports/*"}},
       {"prometheus/*", {"metrics/*"}},
       {"spdlog/*", {"metrics/*"}},
       {"yaml-cpp/*", {"gateway/config/*.cc", "gateway/config/section_reader.h"}},

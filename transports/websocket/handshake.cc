@@ -1,7 +1,7 @@
 #include "transports/websocket/handshake.h"
 
-#include <openssl/evp.h>
-#include <openssl/sha.h>
+#include <nettle/base64.h>
+#include <nettle/sha1.h>
 
 #include <algorithm>
 #include <array>
@@ -95,11 +95,14 @@ tl::expected<Handshake, HttpError> read_handshake(const RequestHead& head) {
 std::string accept_value(std::string_view key) {
   std::string text(key);
   text += "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
-  std::array<unsigned char, SHA_DIGEST_LENGTH> digest;
-  SHA1(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
-  std::array<unsigned char, 4 * ((SHA_DIGEST_LENGTH + 2) / 3) + 1> base64;
-  const int size = EVP_EncodeBlock(base64.data(), digest.data(), static_cast<int>(digest.size()));
-  return {reinterpret_cast<const char*>(base64.data()), static_cast<size_t>(size)};
+  sha1_ctx context;
+  sha1_init(&context);
+  sha1_update(&context, text.size(), reinterpret_cast<const uint8_t*>(text.data()));
+  std::array<uint8_t, SHA1_DIGEST_SIZE> digest;
+  sha1_digest(&context, digest.size(), digest.data());
+  std::string base64(BASE64_ENCODE_RAW_LENGTH(digest.size()), '\0');
+  base64_encode_raw(base64.data(), digest.size(), digest.data());
+  return base64;
 }
 
 std::string handshake_fields(const Handshake& handshake) {

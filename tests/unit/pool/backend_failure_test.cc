@@ -69,21 +69,76 @@ TEST(BackendDeath, TheQueueIsServedByTheNextChild) {
   BackendBench bench(children(1, 1));
   FakeClient client(bench.origins);
   bench.start_child();
-  for (Tag tag = 0; tag < 6; ++tag) bench.call(client, "1", tag);
+  for (Tag tag = 0; tag < 10; ++tag) bench.call(client, "1", tag);
   bench.child(0).die(11);
   EXPECT_EQ(client.answers.size(), 4U);
+  EXPECT_EQ(bench.status().queued, 6U);
+  EXPECT_EQ(bench.launcher.launched(), 1U) << "not before everybody has been told";
+  bench.advance(Breaker::kAtOnce);
+  ASSERT_EQ(bench.launcher.launched(), 2U) << "the first to be lost is replaced without a wait";
+  bench.start_child().die(11);
+  EXPECT_EQ(client.answers.size(), 8U);
   EXPECT_EQ(bench.status().queued, 2U);
-  EXPECT_EQ(bench.launcher.launched(), 1U) << "not before the backoff has passed";
   bench.advance(milliseconds(49));
-  EXPECT_EQ(bench.launcher.launched(), 1U);
+  EXPECT_EQ(bench.launcher.launched(), 2U) << "not before the backoff has passed";
   bench.advance(milliseconds(51));
-  ASSERT_EQ(bench.launcher.launched(), 2U);
+  ASSERT_EQ(bench.launcher.launched(), 3U);
   FakeChild& next = bench.start_child();
   for (const std::string& id : next.take_ids()) next.answer(id);
-  ASSERT_EQ(client.answers.size(), 6U);
-  EXPECT_FALSE(client.answers[5].fault.has_value());
-  const std::vector<StartReason> starts = {StartReason::minimum, StartReason::restart};
+  ASSERT_EQ(client.answers.size(), 10U);
+  EXPECT_FALSE(client.answers[9].fault.has_value());
+  const std::vector<StartReason> starts = {StartReason::minimum, StartReason::restart,
+                                           StartReason::restart};
   EXPECT_EQ(bench.observer.starts, starts);
+}
+
+TEST(BackendDeath, APoisonCallGetsOneStartWithoutAWaitInBackoffMax) {
+  BackendBench bench(children(1, 1));
+  FakeClient client(bench.origins);
+  bench.start_child();
+  const TimePoint begin = bench.clock.now();
+  // Each child answers one call, so that no failures are in a row, and dies of the next.
+  while (bench.clock.now() - begin < seconds(29)) {
+    FakeChild& child = bench.child(bench.launcher.launched() - 1);
+    bench.call(client, "1");
+    child.answer(child.take_ids().at(0));
+    bench.call(client, "2");
+    child.die(11);
+    ASSERT_EQ(bench.status().failures, 1U);
+    const size_t before = bench.launcher.launched();
+    const Duration wait = bench.status().retry_after;
+    EXPECT_EQ(wait == Breaker::kAtOnce, before == 1);
+    EXPECT_GE(wait, before == 1 ? Breaker::kAtOnce : Duration(milliseconds(50)));
+    bench.advance(wait);
+    ASSERT_EQ(bench.launcher.launched(), before + 1);
+    bench.start_child();
+  }
+}
+
+TEST(BackendDeath, ADrainingBackendReplacesAtOnceForWhatItHasTaken) {
+  BackendBench bench(children(1, 1));
+  FakeClient client(bench.origins);
+  bench.start_child();
+  for (Tag tag = 0; tag < 5; ++tag) bench.call(client, "1", tag);
+  bench.backend.drain();
+  bench.child(0).die(9);
+  bench.advance(Breaker::kAtOnce);
+  ASSERT_EQ(bench.launcher.launched(), 2U);
+  FakeChild& next = bench.start_child();
+  next.answer(next.take_ids().at(0));
+  next.die(9);
+  bench.advance(seconds(31));
+  EXPECT_EQ(bench.launcher.launched(), 2U) << "nothing is left to do";
+}
+
+TEST(BackendDeath, AnEndingBackendReplacesNobody) {
+  BackendBench bench(children(1, 1));
+  FakeClient client(bench.origins);
+  bench.start_child();
+  bench.child(0).die(9);
+  bench.backend.end_children(seconds(1));
+  bench.advance(seconds(31));
+  EXPECT_EQ(bench.launcher.launched(), 1U);
 }
 
 TEST(BackendDeath, TouchesNoCallOfAnotherChild) {
@@ -289,6 +344,8 @@ TEST(BackendBreaker, ManyChildrenThatDieTogetherAreOneFailure) {
   EXPECT_FALSE(bench.status().breaker_open);
   bench.call(client);
   EXPECT_TRUE(client.answers.empty()) << "it waits for the next child";
+  bench.advance(Breaker::kAtOnce);
+  ASSERT_EQ(bench.launcher.launched(), 5U) << "one at a time, and at once";
   bench.advance(milliseconds(100));
   EXPECT_EQ(bench.launcher.launched(), 5U);
 }

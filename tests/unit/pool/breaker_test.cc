@@ -1,9 +1,10 @@
-// Breaker: waits, jitter, tripping.
+// Breaker: replacements at once, waits, jitter, tripping.
 
 #include "gateway/pool/breaker.h"
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <vector>
 
 namespace stdgate {
@@ -22,8 +23,98 @@ PoolConfig config() {
 }
 
 // The failure at kNow of a child that was started after the last failure.
-void fail(Breaker& breaker, bool was_stable) {
-  breaker.on_failure(kNow, kNow + Duration{1}, was_stable);
+void fail(Breaker& breaker, Loss loss = Loss::start) {
+  breaker.on_failure(kNow, kNow + Duration{1}, loss);
+}
+
+// The waits after what happens one after another, each at its time; none: a child is replaced at
+// once. `full` is the wait without jitter.
+struct Event {
+  enum class What : uint8_t { lost_start, lost_child, lost_stable_child, success };
+  What what;
+  Duration at;
+  std::optional<Duration> full{};
+};
+
+void check(const char* name, const std::vector<Event>& events) {
+  SCOPED_TRACE(name);
+  const PoolConfig pool = config();
+  Random random(1);
+  Breaker breaker(pool, random);
+  for (size_t i = 0; i < events.size(); ++i) {
+    SCOPED_TRACE(i);
+    const Event& event = events[i];
+    const TimePoint now = kNow + event.at;
+    if (event.what == Event::What::success) {
+      breaker.on_success();
+      EXPECT_TRUE(breaker.may_start(now));
+      continue;
+    }
+    const Loss loss = event.what == Event::What::lost_start   ? Loss::start
+                      : event.what == Event::What::lost_child ? Loss::child
+                                                              : Loss::stable_child;
+    breaker.on_failure(now, now, loss);
+    EXPECT_FALSE(breaker.may_start(now)) << "inside of the lost child's last word";
+    const Duration wait = breaker.next_start() - now;
+    if (event.full) {
+      EXPECT_GE(wait, *event.full / 2);
+      EXPECT_LE(wait, *event.full);
+    } else {
+      EXPECT_EQ(wait, Breaker::kAtOnce);
+    }
+  }
+}
+
+TEST(Breaker, AReadyChildThatIsLostIsReplacedAtOnceIfNoneFailedForLong) {
+  using enum Event::What;
+  constexpr milliseconds kMost{1000};
+  const auto ms = [](int64_t count) { return milliseconds(count); };
+  check("the first", {{lost_child, ms(0)}});
+  check("a stable one", {{lost_stable_child, ms(0)}});
+  check("those that follow wait", {{lost_child, ms(0)},
+                                   {lost_child, ms(1), ms(100)},
+                                   {lost_start, ms(2), ms(200)},
+                                   {lost_child, ms(3), ms(400)}});
+  check("one that never was ready", {{lost_start, ms(0), ms(100)}, {lost_child, ms(1), ms(200)}});
+  check("late, but in a row",
+        {{lost_child, ms(0)}, {lost_child, kMost * 2, ms(100)}, {lost_child, kMost * 4, ms(200)}});
+  check("an answer between is not enough", {{lost_child, ms(0)},
+                                            {success, ms(1)},
+                                            {lost_child, kMost - Duration{1}, ms(100)},
+                                            {success, kMost},
+                                            {lost_child, kMost * 2 - Duration{2}, ms(100)}});
+  check("an answer, and long after", {{lost_child, ms(0)}, {success, ms(1)}, {lost_child, kMost}});
+  check("a stable one, soon after another",
+        {{lost_child, ms(0)}, {lost_stable_child, ms(1), ms(100)}, {lost_child, ms(2), ms(200)}});
+  check("a stable one, long after failures", {{lost_start, ms(0), ms(100)},
+                                              {lost_start, ms(1), ms(200)},
+                                              {lost_stable_child, ms(1) + kMost},
+                                              {lost_start, ms(2) + kMost, ms(100)}});
+}
+
+TEST(Breaker, OfReplacementsAtOnceThereIsOneInBackoffMax) {
+  const PoolConfig pool = config();
+  Random random(1);
+  Breaker breaker(pool, random);
+  int at_once = 0;
+  constexpr int kSeconds = 20;
+  // Each child answers and dies, as soon as it can be started.
+  for (TimePoint now = kNow; now < kNow + std::chrono::seconds(kSeconds);) {
+    breaker.on_failure(now, now, Loss::child);
+    at_once += breaker.retry_after(now) == Breaker::kAtOnce ? 1 : 0;
+    now = breaker.next_start();
+    breaker.on_success();
+  }
+  EXPECT_EQ(at_once, 1) << "there is never a pause as long as backoff_max";
+}
+
+TEST(Breaker, AReplacementStartedAtOnceFailsAnew) {
+  const PoolConfig pool = config();
+  Random random(1);
+  Breaker breaker(pool, random);
+  fail(breaker, Loss::child);
+  breaker.on_failure(breaker.next_start(), breaker.next_start(), Loss::child);
+  EXPECT_EQ(breaker.failures(), 2U);
 }
 
 TEST(Breaker, WaitsDoubleUpToTheCapWithJitterInTheUpperHalf) {
@@ -37,7 +128,7 @@ TEST(Breaker, WaitsDoubleUpToTheCapWithJitterInTheUpperHalf) {
     Random random(seed);
     Breaker breaker(pool, random);
     for (size_t i = 0; i < full.size(); ++i) {
-      fail(breaker, false);
+      fail(breaker);
       const Duration wait = breaker.next_start() - kNow;
       ASSERT_GE(wait, full[i] / 2);
       ASSERT_LE(wait, full[i]);
@@ -58,8 +149,8 @@ TEST(Breaker, SameSeedSameWaits) {
   Breaker a(pool, random_a);
   Breaker b(pool, random_b);
   for (int i = 0; i < 10; ++i) {
-    fail(a, false);
-    fail(b, false);
+    fail(a);
+    fail(b);
     EXPECT_EQ(a.next_start(), b.next_start());
   }
 }
@@ -68,7 +159,7 @@ TEST(Breaker, AThousandFailuresStayAtTheCap) {
   const PoolConfig pool = config();
   Random random(1);
   Breaker breaker(pool, random);
-  for (int i = 0; i < 1000; ++i) fail(breaker, false);
+  for (int i = 0; i < 1000; ++i) fail(breaker);
   EXPECT_LE(breaker.next_start(), kNow + pool.backoff_max);
   EXPECT_EQ(breaker.failures(), 1000U);
 }
@@ -78,7 +169,7 @@ TEST(Breaker, TripsAtTheConfiguredFailure) {
   Random random(1);
   Breaker breaker(pool, random);
   for (const bool tripped : {false, false, true, true}) {
-    fail(breaker, false);
+    fail(breaker);
     EXPECT_EQ(breaker.tripped(), tripped) << breaker.failures();
   }
   breaker.on_success();
@@ -92,8 +183,8 @@ TEST(Breaker, AStableChildsEndIsAFirstFailure) {
   const PoolConfig pool = config();
   Random random(1);
   Breaker breaker(pool, random);
-  for (int i = 0; i < 5; ++i) fail(breaker, false);
-  fail(breaker, true);
+  for (int i = 0; i < 5; ++i) fail(breaker);
+  fail(breaker, Loss::stable_child);
   EXPECT_EQ(breaker.failures(), 1U);
   EXPECT_FALSE(breaker.tripped());
   EXPECT_LE(breaker.next_start(), kNow + pool.backoff_min);
@@ -102,16 +193,21 @@ TEST(Breaker, AStableChildsEndIsAFirstFailure) {
 TEST(Breaker, ChildrenOfOneTimeFailOnce) {
   const PoolConfig pool = config();
   Random random(1);
-  Breaker breaker(pool, random);
   const TimePoint started = kNow - milliseconds(10);
-  breaker.on_failure(kNow, started, false);
-  const TimePoint next = breaker.next_start();
-  for (int i = 0; i < 9; ++i) breaker.on_failure(kNow + Duration{i}, started, i % 2 == 0);
-  breaker.on_failure(kNow + milliseconds(1), kNow, false);
-  EXPECT_EQ(breaker.failures(), 1U);
-  EXPECT_EQ(breaker.next_start(), next);
-  breaker.on_failure(next + Duration{1}, next, false);
-  EXPECT_EQ(breaker.failures(), 2U);
+  for (const Loss first : {Loss::start, Loss::child}) {
+    Breaker breaker(pool, random);
+    breaker.on_failure(kNow, started, first);
+    const TimePoint next = breaker.next_start();
+    for (const Loss loss : {Loss::start, Loss::child, Loss::stable_child}) {
+      breaker.on_failure(kNow, started, loss);
+      breaker.on_failure(kNow + Duration{9}, started, loss);
+    }
+    breaker.on_failure(kNow + milliseconds(1), kNow, Loss::start);
+    EXPECT_EQ(breaker.failures(), 1U);
+    EXPECT_EQ(breaker.next_start(), next);
+    breaker.on_failure(next + Duration{1}, next, Loss::start);
+    EXPECT_EQ(breaker.failures(), 2U);
+  }
 }
 
 TEST(Breaker, AllowsTheNextStartAfterTheWait) {
@@ -119,7 +215,7 @@ TEST(Breaker, AllowsTheNextStartAfterTheWait) {
   Random random(1);
   Breaker breaker(pool, random);
   EXPECT_TRUE(breaker.may_start(kNow));
-  fail(breaker, false);
+  fail(breaker);
   const TimePoint next = breaker.next_start();
   EXPECT_FALSE(breaker.may_start(next - Duration{1}));
   EXPECT_EQ(breaker.retry_after(next - Duration{1}), Duration{1});
