@@ -49,7 +49,7 @@ size_t most_origins(const Config& config) {
 }
 
 // The log of this loop: trouble is written at the end of the turn, the rest soon.
-class TurnLog final : public Log, private Flushable {
+class TurnLog final : public Log, public LineSink, private Flushable {
  public:
   TurnLog(Loop& loop, LogWriter& writer)
       : loop_(loop), writer_(writer), timer_(loop.timers(), [this] { flush(); }) {}
@@ -60,11 +60,12 @@ class TurnLog final : public Log, private Flushable {
              std::initializer_list<LogField> fields) override {
     if (!writer_.enabled(level)) return;
     writer_.write(level, event, fields);
-    if (level >= LogLevel::warn || writer_.unsent_bytes() >= kEnough) {
-      loop_.flush_later(*this);
-    } else if (!timer_.armed()) {
-      timer_.arm(loop_.now() + kDelay);
-    }
+    schedule(level);
+  }
+  [[nodiscard]] LogFormat format() const override { return writer_.format(); }
+  void write_rendered(LogLevel level, std::string_view event, std::string_view fields) override {
+    writer_.write_rendered(level, event, fields);
+    schedule(level);
   }
 
  private:
@@ -72,6 +73,14 @@ class TurnLog final : public Log, private Flushable {
   static constexpr Duration kDelay = std::chrono::milliseconds(20);
   static constexpr size_t kEnough = 32 << 10;
   static constexpr Duration kRetry = std::chrono::milliseconds(50);
+
+  void schedule(LogLevel level) {
+    if (level >= LogLevel::warn || writer_.unsent_bytes() >= kEnough) {
+      loop_.flush_later(*this);
+    } else if (!timer_.armed()) {
+      timer_.arm(loop_.now() + kDelay);
+    }
+  }
 
   void flush() override {
     writer_.flush();

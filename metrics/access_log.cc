@@ -1,15 +1,57 @@
 #include "metrics/access_log.h"
 
+#include "metrics/log_style.h"
+
 namespace stdgate {
 namespace {
 
-LogField if_any(std::string_view key, std::string_view text) {
-  if (text.empty()) return {key, {}};
-  return {key, text};
-}
+constexpr std::string_view kEvent = "call";
+// Of all keys and numbers: more than they take.
+constexpr size_t kRoomForTheRest = 1024;
 
 LogLevel level_of(Outcome outcome) {
   return outcome.is_fault() ? AccessLog::kHighestLevel : LogLevel::info;
+}
+
+// What may be long is cut here; the rest is cut as any text of the log is.
+struct Texts {
+  std::string_view backend;
+  std::string_view method;
+  std::string_view tool;
+  std::string_view outcome;
+  std::string_view transport;
+  std::string_view id;
+  std::string_view trace_id;
+  std::string_view detail;
+
+  [[nodiscard]] size_t room() const {
+    size_t room = kRoomForTheRest;
+    for (const std::string_view text :
+         {backend, method, tool, outcome, transport, id, trace_id, detail}) {
+      room += log_style::room_for({}, text);
+    }
+    return room;
+  }
+};
+
+template <class Style>
+char* write_fields(char* to, const Texts& texts, const CallRecord& call, std::string& scratch) {
+  using log_style::write_field;
+  to = write_field<Style>(to, "backend", texts.backend, scratch);
+  to = write_field<Style>(to, "method", texts.method, scratch);
+  if (!texts.tool.empty()) to = write_field<Style>(to, "tool", texts.tool, scratch);
+  to = write_field<Style>(to, "outcome", texts.outcome, scratch);
+  to = write_field<Style>(to, "transport", texts.transport, scratch);
+  to = write_field<Style>(to, "duration_ms", call.total);
+  to = write_field<Style>(to, "queue_ms", call.queued);
+  to = write_field<Style>(to, "child_ms", call.child);
+  to = write_field<Style>(to, "id", texts.id, scratch);
+  to = write_field<Style>(to, "connection", call.connection);
+  to = write_field<Style>(to, "bytes_in", uint64_t{call.bytes_in});
+  to = write_field<Style>(to, "bytes_out", uint64_t{call.bytes_out});
+  if (!texts.trace_id.empty()) to = write_field<Style>(to, "trace_id", texts.trace_id, scratch);
+  if (!texts.detail.empty()) to = write_field<Style>(to, "detail", texts.detail, scratch);
+  return to;
 }
 
 }  // namespace
@@ -17,23 +59,23 @@ LogLevel level_of(Outcome outcome) {
 void AccessLog::on_call_finished(const CallRecord& call) {
   const LogLevel level = level_of(call.outcome);
   if (!log_.enabled(level)) return;
-  // A refused call may have no id that could be read; it was answered with null.
-  const std::string_view id = call.id.empty() ? "null" : call.id.substr(0, kIdLimit);
-  log_.write(level, "call",
-             {{"backend", backends_.of(call.backend)},
-              {"method", call.method_name},
-              if_any("tool", call.tool_name.substr(0, kToolLimit)),
-              {"outcome", call.outcome.name()},
-              {"transport", transport_name(call.transport)},
-              {"duration_ms", call.total},
-              {"queue_ms", call.queued},
-              {"child_ms", call.child},
-              {"id", id},
-              {"connection", call.connection},
-              {"bytes_in", uint64_t{call.bytes_in}},
-              {"bytes_out", uint64_t{call.bytes_out}},
-              if_any("trace_id", call.trace_id),
-              if_any("detail", call.detail)});
+  const Texts texts = {
+      .backend = backends_.of(call.backend),
+      .method = call.method_name,
+      .tool = call.tool_name.substr(0, kToolLimit),
+      .outcome = call.outcome.name(),
+      .transport = transport_name(call.transport),
+      // A refused call may have no id that could be read; it was answered with null.
+      .id = call.id.empty() ? "null" : call.id.substr(0, kIdLimit),
+      .trace_id = call.trace_id,
+      .detail = call.detail,
+  };
+  fields_.clear();
+  char* const begin = fields_.reserve(texts.room());
+  const char* const end = log_.format() == LogFormat::json
+                              ? write_fields<log_style::Json>(begin, texts, call, scratch_)
+                              : write_fields<log_style::Text>(begin, texts, call, scratch_);
+  log_.write_rendered(level, kEvent, {begin, end});
 }
 
 }  // namespace stdgate

@@ -5,15 +5,18 @@
 // Limit: an id is shown up to kIdLimit bytes, the name of a tool up to kToolLimit.
 #pragma once
 
-#include "gateway/base/log.h"
+#include <string>
+
+#include "gateway/base/byte_queue.h"
 #include "gateway/observer.h"
 #include "metrics/backend_names.h"
+#include "metrics/line_sink.h"
 
 namespace stdgate {
 
 class AccessLog final : public Observer {
  public:
-  explicit AccessLog(Log& log) : log_(log) {}
+  explicit AccessLog(LineSink& log) : log_(log) {}
 
   void on_backend(BackendId backend, std::string_view name) override {
     backends_.add(backend, name);
@@ -25,8 +28,10 @@ class AccessLog final : public Observer {
   static constexpr size_t kToolLimit = 128;  // MCP 2025-11-25, "Tool Names"
 
  private:
-  Log& log_;
+  LineSink& log_;
   BackendNames backends_;
+  ByteQueue fields_;     // of the line at hand
+  std::string scratch_;  // a text with escapes
 };
 
 }  // namespace stdgate

@@ -3,7 +3,7 @@
 //
 // Job: render without allocating, as there may be a line for each call. spdlog makes the time and
 // the level, and only when they differ from the line before: time has milliseconds (RFC 3339, UTC).
-// Owner: a LogWriter. Limit: a field's text is cut at kTextLimit bytes.
+// Owner: a LogWriter. Limits: those of log_style.h.
 #pragma once
 
 #include <chrono>
@@ -25,18 +25,23 @@ namespace stdgate {
 class LogLine {
  public:
   using Time = std::chrono::time_point<std::chrono::system_clock, std::chrono::milliseconds>;
-  static constexpr size_t kTextLimit = 64 << 10;
 
   explicit LogLine(LogFormat format);
   ~LogLine();
   LogLine(const LogLine&) = delete;
   LogLine& operator=(const LogLine&) = delete;
 
-  // Valid until the next one.
+  [[nodiscard]] LogFormat format() const { return format_; }
+
+  // Both are valid until the next one.
   std::string_view render(Time time, LogLevel level, std::string_view event,
                           std::initializer_list<LogField> fields);
+  // With fields that log_style.h has rendered in this line's format.
+  std::string_view render(Time time, LogLevel level, std::string_view event,
+                          std::string_view fields);
 
  private:
+  std::string_view prefix(Time time, LogLevel level);
   void make_prefix(Time time, LogLevel level);
 
   const LogFormat format_;

@@ -44,6 +44,10 @@ void LogWriter::write(LogLevel level, std::string_view event,
   take_line(line_.render(time(), level, event, fields));
 }
 
+void LogWriter::write_rendered(LogLevel level, std::string_view event, std::string_view fields) {
+  if (enabled(level)) take_line(line_.render(time(), level, event, fields));
+}
+
 LogLine::Time LogWriter::time() {
   const TimePoint event = events_ == nullptr ? TimePoint{} : events_->now();
   if (event == TimePoint{} || event != event_) {

@@ -21,11 +21,12 @@
 #include "gateway/base/log.h"
 #include "gateway/base/time.h"
 #include "gateway/config/config.h"
+#include "metrics/line_sink.h"
 #include "metrics/log_line.h"
 
 namespace stdgate {
 
-class LogWriter final : public Log {
+class LogWriter final : public Log, public LineSink {
  public:
   static constexpr size_t kUnsentLimit = 1 << 20;
   static constexpr std::chrono::milliseconds kLastWordsWait{500};
@@ -39,6 +40,8 @@ class LogWriter final : public Log {
   [[nodiscard]] bool enabled(LogLevel level) const override;
   void write(LogLevel level, std::string_view event,
              std::initializer_list<LogField> fields) override;
+  [[nodiscard]] LogFormat format() const override { return line_.format(); }
+  void write_rendered(LogLevel level, std::string_view event, std::string_view fields) override;
 
   // Writes what the descriptor takes now. What is left goes with a later flush().
   void flush();

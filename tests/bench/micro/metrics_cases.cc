@@ -45,13 +45,13 @@ Case counted_call() {
 }
 
 // Written to nobody, some hundred lines at once.
-class LogToNobody final : public Log {
+class LogToNobody final : public LineSink {
  public:
   explicit LogToNobody(LogFormat format) : writer_(nobody_.get(), LogLevel::info, format) {}
   [[nodiscard]] bool enabled(LogLevel level) const override { return writer_.enabled(level); }
-  void write(LogLevel level, std::string_view event,
-             std::initializer_list<LogField> fields) override {
-    writer_.write(level, event, fields);
+  [[nodiscard]] LogFormat format() const override { return writer_.format(); }
+  void write_rendered(LogLevel level, std::string_view event, std::string_view fields) override {
+    writer_.write_rendered(level, event, fields);
     if (writer_.unsent_bytes() > kBatch) writer_.flush();
   }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "gateway/rpc/envelope.h"
+#include "metrics/log_style.h"
 
 namespace stdgate {
 namespace {
@@ -275,7 +276,7 @@ TEST(LogWriter, EveryByteMakesAValidLine) {
 }
 
 TEST(LogWriter, CutsLongTexts) {
-  const std::string at_limit(LogLine::kTextLimit, 'x');
+  const std::string at_limit(log_style::kLongestText, 'x');
   for (const std::string& value : {at_limit, at_limit + "y"}) {
     EXPECT_THAT(render(LogFormat::text, LogLevel::info, "e", {{"value", value}}),
                 EndsWith(" value=" + at_limit));
@@ -325,6 +326,27 @@ TEST(LogWriter, LinesOfAnEventHaveItsTime) {
   ASSERT_EQ(lines.size(), 3U);
   EXPECT_EQ(time_of(lines[0]), time_of(lines[1]));
   EXPECT_LT(time_of(lines[1]), time_of(lines[2]));
+}
+
+TEST(LogWriter, TakesRenderedFieldsAsTheyAre) {
+  LogFile file;
+  LogWriter text(file.fd(), LogLevel::info, LogFormat::text);
+  text.write_rendered(LogLevel::debug, "quiet", " key=value");
+  text.write_rendered(LogLevel::warn, "call", " key=value");
+  text.flush();
+  EXPECT_THAT(split_lines(file.content()), ElementsAre(EndsWith(" warn call key=value")));
+  EXPECT_TRUE(file.content().ends_with('\n'));
+}
+
+TEST(LogWriter, TakesRenderedFieldsInJson) {
+  LogFile file;
+  LogWriter json(file.fd(), LogLevel::info, LogFormat::json);
+  json.write_rendered(LogLevel::info, "call", R"(,"key":"value")");
+  json.flush();
+  const auto lines = split_lines(file.content());
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_THAT(lines[0], EndsWith(R"("event":"call","key":"value"})"));
+  EXPECT_TRUE(is_valid_json(lines[0]));
 }
 
 TEST(LogWriter, CollectsUntilFlush) {
