@@ -216,7 +216,7 @@ McpStream& McpSession::add_stream(uint32_t number) {
 
 void McpSession::remove_stream(uint32_t number) {
   Streams::node_type node = streams_.extract(number);
-  if (spare_.size() == kSpareStreams) return;
+  if (node.empty() || spare_.size() == kSpareStreams) return;
   node.mapped().forget_answers();
   spare_.push_back(std::move(node));
 }
