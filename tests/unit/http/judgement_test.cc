@@ -23,6 +23,20 @@ TEST(Judgement, IsTheSameForTheSameHead) {
   }
 }
 
+TEST(Judgement, OfWhatIsRefusedIsMadeAnew) {
+  HttpWorld world;
+  TestClient client(world);
+  client.send(get("/nowhere", kPage) + get("/nowhere", kPage));
+  client.half_close();
+  client.wait_closed();
+  size_t count = 0;
+  for (size_t at = client.received.find(kAllowOrigin); at != std::string::npos;
+       at = client.received.find(kAllowOrigin, at + 1)) {
+    ++count;
+  }
+  EXPECT_EQ(count, 2U) << client.received;
+}
+
 // A page that a Unix socket serves is refused on the loopback interface.
 TEST(Judgement, IsAnothersOnAnotherListener) {
   HttpWorld world;
