@@ -13,6 +13,8 @@ namespace {
 constexpr std::string_view kSubscribe = "resources/subscribe";
 constexpr std::string_view kUnsubscribe = "resources/unsubscribe";
 constexpr std::string_view kEmptyResult = "{}";
+// Of "isError": a search stops at every first letter, and this one is rare.
+constexpr std::string_view kErrorEnd = "Error";
 
 constexpr std::array<std::string_view, 29> kMethods = {"initialize",
                                                        "ping",
@@ -80,7 +82,10 @@ tl::expected<std::string_view, MemberError> only_member(std::string_view object,
 
 // The intent of a request, with the token by which it asks for progress.
 tl::expected<ClientIntent, const char*> with_token(const Envelope& request, ClientIntent intent) {
-  if (!may_hold(request.params, "progressToken")) return intent;
+  // What most requests do not have, and begins with a rare letter, first.
+  if (!may_hold(request.params, "_meta") || !may_hold(request.params, "progressToken")) {
+    return intent;
+  }
   const auto token = find_path(request.params, {"_meta", "progressToken"});
   if (token) {
     if (!is_string_or_number(*token)) {
@@ -227,7 +232,7 @@ std::string_view McpDialect::answer_child(std::string_view method) const {
 
 Outcome McpDialect::outcome(const Envelope& answer, std::string_view method) const {
   if (answer.kind == MessageKind::error) return Outcome::error();
-  if (method != "tools/call" || !may_hold(answer.payload, "isError")) return Outcome::ok();
+  if (method != "tools/call" || !may_hold(answer.payload, kErrorEnd)) return Outcome::ok();
   const auto is_error = find_member(answer.payload, "isError");
   return is_error && *is_error == "true" ? Outcome::tool_error() : Outcome::ok();
 }

@@ -7,8 +7,9 @@
 namespace stdgate {
 
 namespace {
+constexpr std::string_view kMetaKey = "_meta";
 constexpr std::string_view kVersionKey = "io.modelcontextprotocol/protocolVersion";
-}
+}  // namespace
 
 std::optional<McpRevision> parse_mcp_revision(std::string_view text) {
   const auto found = std::find(kMcpRevisions.begin(), kMcpRevisions.end(), text);
@@ -18,11 +19,13 @@ std::optional<McpRevision> parse_mcp_revision(std::string_view text) {
 
 std::string_view modern_version(const Envelope& request) {
   // Spares the walk through a large payload; some encoders write every slash with an escape.
-  if (request.params.find(kVersionKey) == std::string_view::npos &&
-      request.params.find('\\') == std::string_view::npos) {
+  const std::string_view params = request.params;
+  const bool may_be_escaped = params.find('\\') != std::string_view::npos;
+  if (!may_be_escaped && (params.find(kMetaKey) == std::string_view::npos ||
+                          params.find(kVersionKey) == std::string_view::npos)) {
     return {};
   }
-  const auto meta = find_member(request.params, "_meta");
+  const auto meta = find_member(params, kMetaKey);
   return meta ? find_member(*meta, kVersionKey).value_or(std::string_view()) : std::string_view();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <memory>
 #include <utility>
 
 #include "gateway/rpc/json_member.h"
@@ -117,7 +118,7 @@ McpSession::Posted McpSession::post(const Document& document, CallContext contex
     hand_over(document, context, &listening_);
     return Posted::taken;
   }
-  McpStream& stream = streams_.try_emplace(number, number, facts_).first->second;
+  McpStream& stream = add_stream(number);
   stream.attach(sink);
   stream.begin_messages(used_, document.batch, services_.backend.codes(), services_.limits.message);
   hand_over(document, context, &stream);
@@ -166,15 +167,15 @@ McpSession::Resumed McpSession::resume(EventSink& sink, std::string_view event_i
   if (!facts_.log.reaches(id->stream, id->number)) return Resumed::event_lost;
   if (is_finished && !facts_.log.has_after(id->stream, id->number)) return Resumed::over;
   used_ = services_.clock.now();
-  McpStream& stream = id->stream == 0
-                          ? listening_
-                          : streams_.try_emplace(id->stream, id->stream, facts_).first->second;
+  McpStream& stream = id->stream == 0 ? listening_
+                      : is_finished   ? add_stream(id->stream)
+                                      : streams_.at(id->stream);
   stream.attach(sink);
   stream.replay_after(id->number);
   // A stream that is over is only read again.
   if (is_finished) {
     stream.end();
-    streams_.erase(id->stream);
+    remove_stream(id->stream);
   } else {
     settle(stream);
   }
@@ -202,6 +203,23 @@ void McpSession::end_listening() {
 }
 
 // --- From the core --------------------------------------------------------------------------
+
+McpStream& McpSession::add_stream(uint32_t number) {
+  if (spare_.empty()) return streams_.try_emplace(number, number, facts_).first->second;
+  Streams::node_type node = std::move(spare_.back());
+  spare_.pop_back();
+  node.key() = number;
+  std::destroy_at(&node.mapped());
+  std::construct_at(&node.mapped(), number, facts_);
+  return streams_.insert(std::move(node)).position->second;
+}
+
+void McpSession::remove_stream(uint32_t number) {
+  Streams::node_type node = streams_.extract(number);
+  if (node.empty() || spare_.size() == kSpareStreams) return;
+  node.mapped().forget_answers();
+  spare_.push_back(std::move(node));
+}
 
 McpStream* McpSession::stream_of(Tag tag) {
   if (kind_ == Kind::sse) return &listening_;
@@ -264,7 +282,7 @@ void McpSession::settle(McpStream& stream) {
   if (!stream.finished()) return;
   used_ = now;
   if (kind_ == Kind::sse) return end_session();
-  streams_.erase(stream.number());
+  remove_stream(stream.number());
 }
 
 void McpSession::note_initialized(const Reply& reply) {

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gateway/base/timers.h"
 #include "gateway/mcp/mcp_stream.h"
@@ -89,6 +90,7 @@ class McpSession final : public SessionSink {
 
  private:
   using Streams = std::map<uint32_t, McpStream>;  // POSTs under way, by number
+  static constexpr size_t kSpareStreams = 4;
 
   // SessionSink
   void on_reply(Tag tag, const Reply& reply) override;
@@ -101,6 +103,8 @@ class McpSession final : public SessionSink {
 
   // False: nothing has been taken.
   bool hand_over(const Document& document, CallContext& context, McpStream* stream);
+  McpStream& add_stream(uint32_t number);
+  void remove_stream(uint32_t number);
   McpStream* stream_of(Tag tag);
   McpStream& stream_for(std::optional<Tag> call);
   void settle(McpStream& stream);
@@ -118,6 +122,7 @@ class McpSession final : public SessionSink {
   McpStreamFacts facts_;
   McpStream listening_;  // stream 0
   Streams streams_;
+  std::vector<Streams::node_type> spare_;  // memory of those that are over, for the next ones
   uint32_t last_stream_ = 0;
   std::optional<Tag> initialize_;  // the call under way
   bool initialized_ = false;

@@ -61,6 +61,8 @@ class McpStream {
   // Everything has been answered and handed out: the stream is over.
   [[nodiscard]] bool finished() const { return finished_; }
   [[nodiscard]] bool is_quiet() const { return !begun_; }
+  // Once it is over: gives back what they took.
+  void forget_answers() { batch_.reset(); }
 
   void answer(const Reply& reply);
   // A notification or a request, or an event of the transport's own.

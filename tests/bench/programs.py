@@ -113,6 +113,7 @@ class Stdgate(Program):
     binary = f"{ROOT}/build/release/bin/stdgate"
     switches = 'admin: "127.0.0.1:0"'
     targets = {"http": ("http", "/rpc"), "ws": ("ws", "/ws"), "mcp": ("mcp", "/tools/mcp"),
+               "mcp-shared": ("mcp", "/shared/mcp"),
                "idle-ws": ("idle-ws", "/ws"), "idle-sse": ("idle-sse", "/shared/sse")}
 
     def command(self):
@@ -217,7 +218,7 @@ class Supergateway(Program):
 class McpProxy(Program):
     name = "mcp-proxy"
     warm_up_s = 2
-    targets = {"mcp": ("mcp", "/mcp")}
+    targets = {"mcp": ("mcp", "/mcp"), "mcp-shared": ("mcp", "/mcp")}
 
     def command(self):
         return ["node", f"{NPM}/mcp-proxy/dist/bin/mcp-proxy.mjs", "--host", "127.0.0.1",

@@ -15,6 +15,7 @@ from programs import ECHO_CHILD, TOOLS
 
 HTTP = ["stdgate", "before", "nginx"]
 MCP = ["stdgate", "before", "supergateway", "mcp-proxy"]
+MCP_SHARED = ["stdgate", "before", "mcp-proxy"]
 WEBSOCKET = ["stdgate", "before", "websocketd", "supergateway"]
 FEATURES = ["stdgate", "no-log", "bare"]
 
@@ -101,7 +102,8 @@ class counter_of:
     """Counts the system calls of a process: by perf, which disturbs less, else by strace."""
 
     def __init__(self, pid, path):
-        perf = ["perf", "stat", "-x,", "-e", "raw_syscalls:sys_enter", "-o", path]
+        # A child that is started meanwhile has calls of its own.
+        perf = ["perf", "stat", "--no-inherit", "-x,", "-e", "raw_syscalls:sys_enter", "-o", path]
         self.perf = bool(shutil.which("perf")) and subprocess.run(
             [*perf, "true"], capture_output=True, check=False).returncode == 0
         command = [*perf, "-p", str(pid)] if self.perf else ["strace", "-qq", "-c", "-o", path, "-p", str(pid)]
@@ -268,6 +270,9 @@ def all_workloads():
         Workload("http-64", "http", 64, programs=HTTP, pinned=True),
         Workload("mcp-16", "mcp", 16, programs=MCP),
         Workload("mcp-64", "mcp", 64, programs=MCP),
+        # All sessions with one child, as mcp-proxy has it; above, stdgate and supergateway have one each.
+        Workload("mcp-shared-16", "mcp-shared", 16, programs=MCP_SHARED),
+        Workload("mcp-shared-64", "mcp-shared", 64, programs=MCP_SHARED),
         Workload("ws-1x16", "ws", 1, 16, programs=WEBSOCKET + ["pipe"], pinned=True),
         Workload("ws-16x16", "ws", 16, 16, programs=WEBSOCKET + ["pipe"]),
         Workload("ws-64x1", "ws", 64, 1, programs=WEBSOCKET),

@@ -58,8 +58,13 @@ constexpr const char* kLongId = R"("4bf92f3577b34da6a3ce")";
 constexpr const char* kTrace =
     "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\n";
 
+// What is behind the gateway.
+constexpr const char* kDemo = "command: [\"" STDGATE_PROGRAM "\", demo-server], protocol: jsonrpc";
+constexpr const char* kTools = "command: [\"" STDGATE_ECHO_CHILD "\"], protocol: mcp";
+
 struct Steady {
   const char* name;
+  const char* backend;
   const char* isolation;
   SteadyCall call;
   size_t at_once = 1;
@@ -83,11 +88,10 @@ class Allocations : public testing::TestWithParam<Steady> {
   // thread that outlives them.
   void serve_client() {
     const std::string socket = folder_ / "socket";
-    const auto config =
-        parse_config("listen: [\"unix:" + socket + "\"]\nadmin: \"off\"\n" +
-                         "backends: { demo: { command: [\"" STDGATE_PROGRAM "\", demo-server]," +
-                         " protocol: jsonrpc, isolation: " + GetParam().isolation + " } }\n",
-                     [](const std::string&) { return std::nullopt; });
+    const auto config = parse_config("listen: [\"unix:" + socket + "\"]\nadmin: \"off\"\n" +
+                                         "backends: { demo: { " + GetParam().backend +
+                                         ", isolation: " + GetParam().isolation + " } }\n",
+                                     [](const std::string&) { return std::nullopt; });
     ASSERT_TRUE(config) << config.error().front().to_string("");
     std::thread thread([&] {
       converse(socket);
@@ -124,14 +128,17 @@ TEST_P(Allocations, NonePerCall) {
 
 INSTANTIATE_TEST_SUITE_P(
     Calls, Allocations,
-    testing::Values(Steady{"Http", "shared", echo_over_http("/rpc")},
-                    Steady{"PipelinedHttp", "shared", echo_over_http("/rpc"), 16},
-                    Steady{"WebSocket", "shared", echo_over_websocket("/ws")},
-                    Steady{"BusyWebSocket", "shared", echo_over_websocket("/ws"), 16},
-                    Steady{"LongId", "shared", echo_over_http("/rpc", kLongId)},
-                    Steady{"Traced", "shared", echo_over_http("/rpc", "1", kTrace)},
-                    Steady{"WebSocketLongId", "shared", echo_over_websocket("/ws", kLongId)},
-                    Steady{"OwnChild", "session", echo_over_websocket("/ws")}),
+    testing::Values(Steady{"Http", kDemo, "shared", echo_over_http("/rpc")},
+                    Steady{"PipelinedHttp", kDemo, "shared", echo_over_http("/rpc"), 16},
+                    Steady{"WebSocket", kDemo, "shared", echo_over_websocket("/ws")},
+                    Steady{"BusyWebSocket", kDemo, "shared", echo_over_websocket("/ws"), 16},
+                    Steady{"LongId", kDemo, "shared", echo_over_http("/rpc", kLongId)},
+                    Steady{"Traced", kDemo, "shared", echo_over_http("/rpc", "1", kTrace)},
+                    Steady{"WebSocketLongId", kDemo, "shared", echo_over_websocket("/ws", kLongId)},
+                    Steady{"OwnChild", kDemo, "session", echo_over_websocket("/ws")},
+                    Steady{"Mcp", kTools, "shared", echo_over_mcp("/mcp")},
+                    Steady{"PipelinedMcp", kTools, "shared", echo_over_mcp("/mcp"), 16},
+                    Steady{"McpOwnChild", kTools, "session", echo_over_mcp("/mcp")}),
     [](const testing::TestParamInfo<Steady>& each) { return each.param.name; });
 
 TEST(AllocationCount, HearsOfLibuv) {

@@ -22,6 +22,13 @@ std::string echo_request(std::string_view id) {
          echo_params() + '}';
 }
 
+std::string post(std::string_view path, std::string_view more_fields, std::string_view body) {
+  return "POST " + std::string(path) +
+         " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: " +
+         std::to_string(body.size()) + "\r\n" + std::string(more_fields) + "\r\n" +
+         std::string(body);
+}
+
 // RFC 6455 section 5.2, with a mask of zeros: a text frame of up to 125 bytes.
 std::string client_frame(std::string_view text) {
   std::string frame = {'\x81', static_cast<char>(0x80 | text.size())};
@@ -32,12 +39,26 @@ std::string client_frame(std::string_view text) {
 
 SteadyCall echo_over_http(std::string_view path, std::string_view id,
                           std::string_view more_fields) {
-  const std::string body = echo_request(id);
-  std::string head = "POST " + std::string(path) +
-                     " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-                     "Content-Length: " +
-                     std::to_string(body.size()) + "\r\n" + std::string(more_fields) + "\r\n";
-  return {"", head + body, echo_params() + '}'};
+  return {"", post(path, more_fields, echo_request(id)), echo_params() + '}'};
+}
+
+SteadyCall echo_over_mcp(std::string_view path) {
+  constexpr std::string_view kAccept = "Accept: application/json, text/event-stream\r\n";
+  constexpr std::string_view kVersion = "MCP-Protocol-Version: 2025-11-25\r\n";
+  const std::string text = '"' + std::string(kTextSize, 'x') + '"';
+  SteadyCall call;
+  call.opening =
+      post(path, kAccept,
+           R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":)"
+           R"("2025-11-25","capabilities":{},"clientInfo":{"name":"steady","version":"1"}}})");
+  call.opening_end = "}}";
+  call.request = post(path, std::string(kAccept) + std::string(kVersion),
+                      R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo",)"
+                      R"("arguments":{"text":)" +
+                          text + "}}}");
+  call.session_place = call.request.find(kVersion);
+  call.answer_end = text + "}]}}";
+  return call;
 }
 
 SteadyCall echo_over_websocket(std::string_view path, std::string_view id) {
@@ -48,9 +69,8 @@ SteadyCall echo_over_websocket(std::string_view path, std::string_view id) {
 }
 
 bool SteadyClient::prepare(const std::string& socket_path) {
+  if (!connect(socket_path) || !open()) return false;
   for (size_t i = 0; i < at_once_; ++i) round_ += call_.request;
-  if (!connect(socket_path)) return false;
-  if (!call_.opening.empty() && !(send(call_.opening) && read_until_end("\r\n\r\n"))) return false;
   if (!send(call_.request) || !read_until_end(call_.answer_end)) return false;
   answer_size_ = size_;
   return at_once_ * answer_size_ <= kBufferSize;
@@ -78,6 +98,17 @@ bool SteadyClient::connect(const std::string& socket_path) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   } while (std::chrono::steady_clock::now() < deadline);
   return false;
+}
+
+bool SteadyClient::open() {
+  if (call_.opening.empty()) return true;
+  if (!send(call_.opening) || !read_until_end(call_.opening_end)) return false;
+  if (call_.session_place == 0) return true;
+  const size_t begin = received().find("Mcp-Session-Id: ");
+  if (begin == std::string_view::npos) return false;
+  const size_t end = received().find("\r\n", begin) + 2;
+  call_.request.insert(call_.session_place, received().substr(begin, end - begin));
+  return true;
 }
 
 bool SteadyClient::send(std::string_view bytes) {

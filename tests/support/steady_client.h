@@ -16,9 +16,12 @@ namespace stdgate::test {
 
 // What is asked: the bytes of one request, and those that only the end of its answer has.
 struct SteadyCall {
-  std::string opening;  // sent once, before; its answer ends with an empty line. Empty: none
+  std::string opening;  // sent once, before. Empty: none
   std::string request;
   std::string answer_end;
+  std::string opening_end = "\r\n\r\n";  // of the answer to `opening`
+  // Where the line goes by which that answer named a session; zero: nowhere.
+  size_t session_place = 0;
 };
 
 // A call of `echo` with 100 bytes, or so many more as `id` (raw JSON) is longer than one digit: by
@@ -26,6 +29,8 @@ struct SteadyCall {
 SteadyCall echo_over_http(std::string_view path, std::string_view id = "1",
                           std::string_view more_fields = "");
 SteadyCall echo_over_websocket(std::string_view path, std::string_view id = "1");
+// A call of the MCP tool "echo" with the same text, in a session that is opened at `path`.
+SteadyCall echo_over_mcp(std::string_view path);
 
 class SteadyClient {
  public:
@@ -41,6 +46,7 @@ class SteadyClient {
 
  private:
   bool connect(const std::string& socket_path);
+  bool open();
   bool send(std::string_view bytes);
   // Reads until what has come in this round is of this size, or has this end.
   bool read_until_size(size_t size);
@@ -48,7 +54,7 @@ class SteadyClient {
   bool read_some();
   [[nodiscard]] std::string_view received() const { return {buffer_.data(), size_}; }
 
-  const SteadyCall call_;
+  SteadyCall call_;
   const size_t at_once_;
   std::string round_;       // all requests of a round
   size_t answer_size_ = 0;  // of one

@@ -89,9 +89,7 @@ size_t Connection::process(std::span<char> bytes) {
 
 size_t Connection::read_head(std::span<char> bytes) {
   if (exchange_ == nullptr) {
-    exchange_ = server_.take_exchange();
-    exchange_->client = this;
-    exchange_->loopback_listener = loopback_listener_;
+    take_exchange();
     exchange_->scanner.start(HeadScanner::Kind::request, server_.services().limits.headers);
     since_ = server_.services().loop.now();
     state_ = State::head;
@@ -102,6 +100,7 @@ size_t Connection::read_head(std::span<char> bytes) {
     begin_request(size < bytes.size());
     return size;
   }
+  exchange_->forget_judgement();
   HeadScanner& scanner = exchange_->scanner;
   const HeadScanner::Result result = scanner.scan(text);
   if (result == HeadScanner::Result::incomplete) return 0;
@@ -120,42 +119,72 @@ size_t Connection::read_head(std::span<char> bytes) {
   return end;
 }
 
+void Connection::take_exchange() {
+  exchange_ = server_.spare_exchanges().take(last_exchange_);
+  exchange_->client = this;
+  last_exchange_ = exchange_->number;
+}
+
 void Connection::begin_request(bool body_has_begun) {
   Exchange& exchange = *exchange_;
   const RequestHead& head = exchange.head;
-  exchange.http_1_0 = head.http_1_0();
-  exchange.head_only = head.method() == Method::head;
-  if (const auto* trace = head.find("traceparent")) exchange.trace_id = trace_id_of(trace->value);
   // An answer before the body has been read has to close: what follows is no request.
   exchange.keep_alive = head.keep_alive() && head.body_kind() == BodyKind::none;
   state_ = State::busy;
   ++sequence_;
-  route(body_has_begun);
+  const bool is_known = exchange.admitted && exchange.loopback_listener == loopback_listener_;
+  if (!is_known && !admit()) return;
+  if (head.body_kind() == BodyKind::none) return exchange.endpoint->serve(exchange, {});
+  begin_body(body_has_begun);
 }
 
-void Connection::route(bool body_has_begun) {
-  const RequestHead& head = exchange_->head;
+// Whether an endpoint takes the request; else it has been answered. Nothing but the head and the
+// listener counts here, so this holds for the same head again.
+bool Connection::admit() {
+  Exchange& exchange = *exchange_;
+  exchange.forget_judgement();
+  exchange.loopback_listener = loopback_listener_;
+  const RequestHead& head = exchange.head;
+  exchange.http_1_0 = head.http_1_0();
+  exchange.head_only = head.method() == Method::head;
+  if (const auto* trace = head.find("traceparent")) exchange.trace_id = trace_id_of(trace->value);
   if (const OriginRules* rules = server_.router().shared_with()) {
-    append_cors_fields(exchange_->cors_fields, cors_origin(head, *rules, loopback_listener_));
+    append_cors_fields(exchange.cors_fields, cors_origin(head, *rules, loopback_listener_));
   }
-  if (head.path() == "*") return respond({.status = 204, .allow = kAllowAll});
+  exchange.admitted = route();
+  return exchange.admitted;
+}
+
+bool Connection::route() {
+  const auto refuse = [this](const HttpError& error) {
+    fail(error);
+    return false;
+  };
+  const RequestHead& head = exchange_->head;
+  if (head.path() == "*") {
+    respond({.status = 204, .allow = kAllowAll});
+    return false;
+  }
   std::string scratch;
   Endpoint* endpoint = server_.router().find(percent_decode(head.path(), scratch));
   if (endpoint == nullptr) {
-    return fail_with({404, "nothing is served at this path"}, server_.router().paths_member());
+    fail_with({404, "nothing is served at this path"}, server_.router().paths_member());
+    return false;
   }
   exchange_->endpoint = endpoint;
   const Access access = endpoint->access();
-  if (head.method() == Method::options) return answer_options(allow_value(access));
+  if (head.method() == Method::options) {
+    answer_options(allow_value(access));
+    return false;
+  }
   if (!is_allowed(head.method(), access)) {
-    return fail({405, "this method is not allowed here", allow_value(access)});
+    return refuse({405, "this method is not allowed here", allow_value(access)});
   }
   if (head.method() != Method::post && head.body_kind() != BodyKind::none) {
-    return fail({400, "a body has no meaning here"});
+    return refuse({400, "a body has no meaning here"});
   }
-  if (const auto error = endpoint->admit(*exchange_)) return fail(*error);
-  if (head.body_kind() == BodyKind::none) return endpoint->serve(*exchange_, {});
-  begin_body(body_has_begun);
+  const auto error = endpoint->admit(*exchange_);
+  return error ? refuse(*error) : true;
 }
 
 void Connection::answer_options(std::string_view methods) {
@@ -281,7 +310,7 @@ void Connection::account() {
 }
 
 void Connection::release_exchange() {
-  if (exchange_ != nullptr) server_.give_back(std::move(exchange_));
+  if (exchange_ != nullptr) server_.spare_exchanges().give_back(std::move(exchange_));
 }
 
 void Connection::report_written() {
@@ -299,8 +328,8 @@ void Connection::resume() {
 }
 
 void Connection::turn_away() {
-  exchange_ = server_.take_exchange();
-  exchange_->client = this;
+  take_exchange();
+  exchange_->forget_judgement();
   fail_and_close({503, "too many connections", {}, kRetry});
 }
 

@@ -86,8 +86,10 @@ class Connection final : public ClientConnection,
   size_t read_body(std::span<char> bytes);
   void keep(std::span<const char> bytes);
   void process_pending();
+  void take_exchange();
   void begin_request(bool body_has_begun);
-  void route(bool body_has_begun);
+  bool admit();
+  bool route();
   void answer_options(std::string_view methods);
   void begin_body(bool body_has_begun);
   void fail_and_close(const HttpError& error);
@@ -130,6 +132,7 @@ class Connection final : public ClientConnection,
   uint64_t written_reported_ = 0;       // to the observer
   size_t held_ = 0;                     // bytes of requests in memory, as told to the server
   size_t discarded_ = 0;                // while lingering
+  uint32_t last_exchange_ = 0;          // its number
   uint32_t sequence_ = 0;               // of the exchange: the upper half of its calls' tags
   BackendId stream_backend_ = 0;
   SlowClient slow_client_ = SlowClient::dropped;  // of the stream

@@ -44,18 +44,6 @@ void Server::on_accept_error(int error) {
                        {"connections", static_cast<uint64_t>(connections_.size())}});
 }
 
-std::unique_ptr<Exchange> Server::take_exchange() {
-  if (spare_.empty()) return std::make_unique<Exchange>();
-  auto exchange = std::move(spare_.back());
-  spare_.pop_back();
-  return exchange;
-}
-
-void Server::give_back(std::unique_ptr<Exchange> exchange) {
-  exchange->clear();
-  if (spare_.size() < kSpareExchanges) spare_.push_back(std::move(exchange));
-}
-
 void Server::resume_later(ClientConnection& connection) {
   to_resume_.push_back(&connection);
   services_.loop.flush_later(*this);

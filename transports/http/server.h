@@ -24,6 +24,7 @@
 #include "transports/http/connection.h"
 #include "transports/http/date_header.h"
 #include "transports/http/router.h"
+#include "transports/http/spare_exchanges.h"
 #include "transports/net/listener.h"
 
 namespace stdgate {
@@ -60,8 +61,7 @@ class Server final : private ListenerEvents, private Flushable {
   [[nodiscard]] const Router& router() const { return router_; }
   [[nodiscard]] bool draining() const { return draining_; }
   [[nodiscard]] std::string_view date() { return date_.at(services_.loop.now()); }
-  std::unique_ptr<Exchange> take_exchange();
-  void give_back(std::unique_ptr<Exchange> exchange);
+  SpareExchanges& spare_exchanges() { return spare_; }
   void change_held(size_t from, size_t to) { held_ += to - from; }
   [[nodiscard]] bool holds_too_much() const { return held_ > services_.limits.buffered; }
   void resume_later(ClientConnection& connection);
@@ -70,7 +70,6 @@ class Server final : private ListenerEvents, private Flushable {
   void replace(ClientConnection& connection, std::unique_ptr<ClientConnection> successor);
 
  private:
-  static constexpr size_t kSpareExchanges = 1024;
   // Connections beyond the limit that may be in the middle of being told so.
   static constexpr size_t kTurnedAway = 64;
 
@@ -84,7 +83,7 @@ class Server final : private ListenerEvents, private Flushable {
   DateHeader date_;
   std::vector<std::unique_ptr<Listener>> listeners_;
   std::vector<std::unique_ptr<ClientConnection>> connections_;  // each knows its place
-  std::vector<std::unique_ptr<Exchange>> spare_;
+  SpareExchanges spare_;
   std::vector<ClientConnection*> to_resume_;
   std::vector<ClientConnection*> resuming_;
   std::function<void()> on_gone_;

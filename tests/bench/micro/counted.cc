@@ -3,8 +3,9 @@
 //   cases [NAME…]                 these, or all of them: prints the name and the number of steps
 //   that
 //                                 count_steps(), which callgrind is told to look at, does of each
-//   gateway SOCKET STDGATE        the whole program in this process, until SIGTERM: the program
-//                                 STDGATE is its guard and its child; calls are not logged
+//   gateway SOCKET STDGATE TOOLS  the whole program in this process, until SIGTERM: the program
+//                                 STDGATE is its guard and its child, TOOLS an MCP server for all
+//                                 sessions; calls are not logged
 //   client SOCKET WORKLOAD ROUNDS says the same to that gateway, so often; /-separated
 //                                 http/1, websocket/16…: how many calls are under way at once
 #include <algorithm>
@@ -62,28 +63,34 @@ int run_cases(const std::vector<std::string_view>& names) {
   return 0;
 }
 
-int run_gateway(const std::string& socket, const std::string& stdgate) {
-  const auto config =
-      parse_config("listen: [\"unix:" + socket + "\"]\nadmin: \"off\"\nlog: { calls: false }\n" +
-                       "backends: { demo: { command: [\"" + stdgate +
-                       "\", demo-server], protocol: jsonrpc } }\n",
-                   [](const std::string&) { return std::nullopt; });
+int run_gateway(const std::string& socket, const std::string& stdgate, const std::string& tools) {
+  const auto config = parse_config(
+      "listen: [\"unix:" + socket + "\"]\nadmin: \"off\"\nlog: { calls: false }\n" +
+          "backends:\n  demo: { command: [\"" + stdgate +
+          "\", demo-server], protocol: jsonrpc, default: true }\n" + "  tools: { command: [\"" +
+          tools + "\"], protocol: mcp, isolation: shared }\n",
+      [](const std::string&) { return std::nullopt; });
   if (!config) return fail(config.error().front().to_string(""));
   if (std::freopen("/dev/null", "w", stderr) == nullptr) return fail("no /dev/null");
   std::signal(SIGPIPE, SIG_IGN);
   return serve(*config, {}, stdgate);
 }
 
+std::optional<test::SteadyCall> call_by(std::string_view transport) {
+  if (transport == "http") return test::echo_over_http("/rpc");
+  if (transport == "websocket") return test::echo_over_websocket("/ws");
+  if (transport == "mcp") return test::echo_over_mcp("/tools/mcp");
+  return std::nullopt;
+}
+
 int run_client(const std::string& socket, std::string_view workload, size_t rounds) {
   const size_t slash = workload.find('/');
   const auto at_once = parse_number(workload.substr(std::min(slash + 1, workload.size())));
-  const std::string_view transport = workload.substr(0, slash);
-  if (!at_once || *at_once == 0 || (transport != "http" && transport != "websocket")) {
+  const auto call = call_by(workload.substr(0, slash));
+  if (!call || !at_once || *at_once == 0) {
     return fail("no such workload: " + std::string(workload));
   }
-  test::SteadyClient client(
-      transport == "http" ? test::echo_over_http("/rpc") : test::echo_over_websocket("/ws"),
-      *at_once);
+  test::SteadyClient client(*call, *at_once);
   if (!client.prepare(socket)) return fail("the gateway does not answer");
   return client.run(rounds) ? 0 : fail("a wrong answer, or none");
 }
@@ -92,10 +99,10 @@ int run(int argc, char** argv) {
   const std::string_view mode = argc > 1 ? argv[1] : "";
   const auto last = parse_number(argc > 1 ? argv[argc - 1] : "");
   if (mode == "cases") return run_cases({argv + 2, argv + argc});
-  if (mode == "gateway" && argc == 4) return run_gateway(argv[2], argv[3]);
+  if (mode == "gateway" && argc == 5) return run_gateway(argv[2], argv[3], argv[4]);
   if (mode == "client" && argc == 5 && last) return run_client(argv[2], argv[3], *last);
   std::fputs(
-      "usage: stdgate_counted cases [NAME…] | gateway SOCKET STDGATE |\n"
+      "usage: stdgate_counted cases [NAME…] | gateway SOCKET STDGATE TOOLS |\n"
       "                       client SOCKET WORKLOAD ROUNDS\n",
       stderr);
   return kUsage;

@@ -61,6 +61,7 @@ TEST(McpRevision, TheOtherEraNamesItsVersionInEachMessage) {
       {R"({"_meta":{"io.modelcontextprotocol\/protocolVersion":"2026-07-28"}})", R"("2026-07-28")"},
       {R"({"_meta":{"io.modelcontextprotocol/protocol\u0056ersion":"2026-07-28"}})",
        R"("2026-07-28")"},
+      {R"({"\u005fmeta":{")" + key + R"(":"2026-07-28"}})", R"("2026-07-28")"},
       {R"({"_meta":{"protocolVersion":"2026-07-28"}})", ""},
       {R"({"protocolVersion":"2025-11-25","capabilities":{}})", ""},
       {R"({")" + key + R"(":"2026-07-28"})", ""},

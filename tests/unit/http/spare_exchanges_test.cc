@@ -1,0 +1,71 @@
+// Which exchange a connection gets: its own again, else a new one or the one that nobody wants.
+#include "transports/http/spare_exchanges.h"
+
+#include <gtest/gtest.h>
+
+namespace stdgate::test {
+namespace {
+
+using ExchangePtr = std::unique_ptr<Exchange>;
+
+std::vector<ExchangePtr> take_many(SpareExchanges& spare, size_t count) {
+  std::vector<ExchangePtr> taken;
+  for (size_t i = 0; i < count; ++i) taken.push_back(spare.take(0));
+  return taken;
+}
+
+void give_back(SpareExchanges& spare, std::vector<ExchangePtr> exchanges) {
+  for (ExchangePtr& exchange : exchanges) spare.give_back(std::move(exchange));
+}
+
+TEST(SpareExchanges, ComeBackToWhoHadThem) {
+  SpareExchanges spare;
+  std::vector<ExchangePtr> taken = take_many(spare, 5);
+  std::vector<Exchange*> had;
+  for (const ExchangePtr& exchange : taken) had.push_back(exchange.get());
+  give_back(spare, std::move(taken));
+  for (const uint32_t number : {3U, 1U, 5U, 4U, 2U}) {
+    const ExchangePtr again = spare.take(number);
+    ASSERT_EQ(again.get(), had[number - 1]);
+    EXPECT_EQ(again->number, number);
+  }
+}
+
+TEST(SpareExchanges, StrangersGetTheOldest) {
+  SpareExchanges spare;
+  give_back(spare, take_many(spare, 3));
+  spare.give_back(spare.take(1));
+  EXPECT_EQ(spare.take(0)->number, 2U);
+  EXPECT_EQ(spare.take(0)->number, 3U);
+  EXPECT_EQ(spare.take(0)->number, 1U);
+}
+
+TEST(SpareExchanges, WhoFindsItsOwnTakenLeavesThoseOfOthers) {
+  SpareExchanges spare;
+  give_back(spare, take_many(spare, 2));
+  const ExchangePtr first = spare.take(1);
+  const ExchangePtr another = spare.take(1);
+  EXPECT_EQ(another->number, 3U);
+  EXPECT_EQ(spare.take(2)->number, 2U);
+}
+
+TEST(SpareExchanges, OwnOnesAreLimited) {
+  SpareExchanges spare;
+  give_back(spare, take_many(spare, SpareExchanges::kMostOwn - 1));
+  const ExchangePtr first = spare.take(1);
+  const ExchangePtr last_own = spare.take(1);
+  EXPECT_EQ(last_own->number, SpareExchanges::kMostOwn);
+  EXPECT_EQ(spare.take(1)->number, 2U) << "the oldest";
+}
+
+TEST(SpareExchanges, SoManyAreKept) {
+  SpareExchanges spare;
+  std::vector<ExchangePtr> taken = take_many(spare, SpareExchanges::kMost + 1);
+  EXPECT_EQ(taken[SpareExchanges::kMost - 1]->number, SpareExchanges::kMost);
+  EXPECT_EQ(taken.back()->number, 0U);
+  give_back(spare, std::move(taken));
+  EXPECT_EQ(take_many(spare, SpareExchanges::kMost).back()->number, SpareExchanges::kMost);
+}
+
+}  // namespace
+}  // namespace stdgate::test

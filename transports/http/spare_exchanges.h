@@ -1,0 +1,43 @@
+// SpareExchanges: the exchanges that no connection has at the moment.
+//
+// Each knows the header block that it parsed last, and what follows from it. So a connection gets
+// the one that it had before, if nobody else has taken it meanwhile, and others get the one that
+// has been here for the longest. Owner: the server. Limits: kMost are kept; kMostOwn may be there
+// because connections want one of their own again, the others because so many were in use at once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "transports/http/exchange.h"
+
+namespace stdgate {
+
+class SpareExchanges {
+ public:
+  static constexpr size_t kMost = 1024;
+  static constexpr size_t kMostOwn = 256;
+
+  SpareExchanges() : slots_(1) {}
+
+  // `number`: of the exchange that the caller had last; 0: it had none.
+  std::unique_ptr<Exchange> take(uint32_t number);
+  void give_back(std::unique_ptr<Exchange> exchange);
+
+ private:
+  // A ring from the oldest to the youngest that are here, through slot 0, which has none.
+  struct Slot {
+    std::unique_ptr<Exchange> exchange;
+    uint32_t older = 0;
+    uint32_t younger = 0;
+  };
+
+  std::unique_ptr<Exchange> take_out(uint32_t number);
+  std::unique_ptr<Exchange> make();
+
+  std::vector<Slot> slots_;  // by number
+};
+
+}  // namespace stdgate
