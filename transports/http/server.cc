@@ -45,7 +45,7 @@ void Server::on_accept_error(int error) {
 }
 
 std::unique_ptr<Exchange> Server::take_exchange() {
-  if (spare_.empty()) return std::make_unique<Exchange>();
+  if (spare_.empty()) return std::make_unique<Exchange>(services_.loop.storages());
   auto exchange = std::move(spare_.back());
   spare_.pop_back();
   return exchange;

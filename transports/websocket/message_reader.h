@@ -17,7 +17,7 @@
 #include <tl/expected.hpp>
 
 #include "gateway/base/byte_queue.h"
-#include "transports/net/storage_pool.h"
+#include "gateway/base/storage_pool.h"
 #include "transports/websocket/close_code.h"
 #include "transports/websocket/frame.h"
 #include "transports/websocket/utf8_validator.h"
