@@ -171,6 +171,30 @@ TEST(NewlineFramerTest, BigLinesInSmallPieces) {
             "oversized " + std::to_string(2 * kLimit + head.size() + tail.size() - 1) + " id=9");
 }
 
+TEST(FramerTest, OffersTheStorageOfAMessageInParts) {
+  struct Taker final : FrameSink {
+    void on_frame(std::span<char> message) override {
+      taken = storages.take_over({message.data(), message.size()});
+    }
+    void on_oversized_frame(std::string_view, size_t) override {}
+    void on_broken_framing(const char*) override {}
+    StoragePool storages;
+    ByteQueue taken;
+  };
+  for (const Framing framing : {Framing::newline, Framing::content_length}) {
+    Taker taker;
+    const auto framer = make_framer(framing, 100, taker.storages);
+    for (const std::string message : {"first", "second"}) {
+      std::string scratch;
+      const FrameEnds ends = frame_ends(framing, message.size(), scratch);
+      std::string bytes = std::string(ends.head) + message + std::string(ends.tail);
+      for (char& byte : bytes) framer->feed({&byte, 1}, taker);
+      EXPECT_EQ(taker.taken.view(), message);
+      EXPECT_EQ(framer->buffered(), 0U);
+    }
+  }
+}
+
 TEST(NewlineFramerTest, FinishTwiceTellsOnce) {
   RecordingSink sink;
   StoragePool storages;
