@@ -61,9 +61,11 @@ class ByteStream final : public Flushable {
   void write(std::string_view bytes) { write({&bytes, 1}); }
   void write(std::span<const std::string_view> parts);
   static constexpr size_t kDirectWrite = 64 << 10;
-  // So much is read, and so much written, in one turn of the loop; then it is the others' turn, and
-  // the turn's end may pause reading.
-  static constexpr size_t kTurnShare = 128 << 10;
+  // So much is read and written in one turn of the loop; then it is the others' turn, and the
+  // turn's end may pause reading. Smaller writes cost large messages more: the reader wakes for
+  // each.
+  static constexpr size_t kReadShare = 128 << 10;
+  static constexpr size_t kWriteShare = 256 << 10;
   [[nodiscard]] size_t unsent_bytes() const;
   // on_writable() is told when unsent bytes, once above `bytes`, have fallen to half of it.
   void set_watermark(size_t bytes) { watermark_ = bytes; }
@@ -81,17 +83,20 @@ class ByteStream final : public Flushable {
   struct Block;  // the libuv handle and the write in flight; frees itself in the close callback
   static constexpr size_t kGather = 16;  // pieces of one direct write
 
-  // What has been used of kTurnShare.
-  struct Share {
-    uint64_t turn = 0;
-    size_t used = 0;
-    [[nodiscard]] size_t left(uint64_t now) const {
-      return now == turn ? kTurnShare - std::min(used, kTurnShare) : kTurnShare;
+  // What is left of a turn's bytes.
+  class Share {
+   public:
+    explicit Share(size_t whole) : whole_(whole) {}
+    [[nodiscard]] size_t left(uint64_t turn) const { return turn == turn_ ? left_ : whole_; }
+    void use(uint64_t turn, size_t count) {
+      left_ = left(turn) - std::min(count, left(turn));
+      turn_ = turn;
     }
-    void use(uint64_t now, size_t count) {
-      used = (now == turn ? used : 0) + count;
-      turn = now;
-    }
+
+   private:
+    const size_t whole_;
+    size_t left_ = 0;
+    uint64_t turn_ = UINT64_MAX;  // that left_ is about
   };
 
   ByteStream(Loop& loop, ByteStreamEvents& events, Block* block);
@@ -123,8 +128,8 @@ class ByteStream final : public Flushable {
   uint64_t bytes_written_ = 0;  // without the chunk in flight
   int error_ = 0;               // on_error() was told it
   int error_to_report_ = 0;     // found within a call of the owner; flush() tells it
-  Share read_share_;
-  Share write_share_;
+  Share read_share_{kReadShare};
+  Share write_share_{kWriteShare};
   uint8_t pause_reasons_ = kNotStarted;
   // libuv reads. Goes on while paused until bytes come: a pause shorter than that costs no call.
   bool reading_ = false;

@@ -215,7 +215,7 @@ TEST(ByteStream, ReadsABoundedAmountInOneTurn) {
   owner.bytes_hook = [&] { loop.flush_later(pauser); };
   owner.read();
   test::run_for(loop, milliseconds(30));
-  EXPECT_EQ(owner.bytes.size(), ByteStream::kTurnShare);
+  EXPECT_EQ(owner.bytes.size(), ByteStream::kReadShare);
   owner.bytes_hook = nullptr;
   owner.stream->resume_read(ByteStream::kBackPressure);
   ASSERT_TRUE(run_until(loop, [&] { return owner.bytes.size() == bytes.size(); }));
@@ -237,14 +237,14 @@ TEST(ByteStream, ReadsItsShareOnceATurn) {
     const ssize_t count = ::send(ends[1].get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
     if (count > 0) sent += static_cast<size_t>(count);
     const size_t before = owner.bytes.size();
-    ASSERT_GT(sent - before, ByteStream::kTurnShare);
+    ASSERT_GT(sent - before, ByteStream::kReadShare);
     loop.run_once();
-    EXPECT_EQ(owner.bytes.size() - before, ByteStream::kTurnShare);
+    EXPECT_EQ(owner.bytes.size() - before, ByteStream::kReadShare);
   }
 }
 
 TEST_P(ByteStreamOver, WritesItsShareOnceATurn) {
-  const std::string bytes = pattern(8 * ByteStream::kTurnShare);
+  const std::string bytes = pattern(8 * ByteStream::kWriteShare);
   // Copied at the turn's end, or offered at once: at most a share leaves in each turn, and one that
   // the kernel had no room for before.
   uint64_t written = 0;
@@ -254,7 +254,7 @@ TEST_P(ByteStreamOver, WritesItsShareOnceATurn) {
     }
     std::string got;
     ASSERT_TRUE(run_until(loop_, [&] {
-      EXPECT_LE(owner_.stream->bytes_written() - written, 2 * ByteStream::kTurnShare);
+      EXPECT_LE(owner_.stream->bytes_written() - written, 2 * ByteStream::kWriteShare);
       written = owner_.stream->bytes_written();
       got += read_now(peer_);
       return got.size() == bytes.size();
