@@ -54,7 +54,7 @@ void StoragePool::release_unused() {
 }
 
 ByteQueue StoragePool::take_over(std::string_view bytes) {
-  if (offered_ == nullptr || bytes.empty()) return {};
+  if (offered_ == nullptr || bytes.empty() || bytes.size() < offered_->capacity() / 4) return {};
   const std::string_view all = offered_->view();
   // Pointers of different objects compare only this way.
   const std::less<> before;

@@ -39,8 +39,9 @@ class StoragePool {
   void release_unused();
   [[nodiscard]] bool keeps_large() const { return !large_.empty(); }
 
-  // The offered storage, cut down to `bytes`, if they lie in it; else empty. It has to be kept as
-  // it is until what runs now has returned to the loop: others may still look at it.
+  // The offered storage, cut down to `bytes`, if they lie in it and are at least a quarter of it,
+  // so that nobody holds much more than he has to send; else empty. It has to be kept as it is
+  // until what runs now has returned to the loop: others may still look at it.
   ByteQueue take_over(std::string_view bytes);
 
  private:

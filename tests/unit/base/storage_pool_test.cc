@@ -108,29 +108,31 @@ TEST(StoragePool, ReleasesWhatNobodyBorrowed) {
 
 TEST(StoragePool, HandsOverWhatIsOfferedAndNothingElse) {
   StoragePool pool;
-  ByteQueue storage;
+  ByteQueue storage = storage_of(1000);
+  const std::string body(250, 'b');
   storage.append("consumed");
-  storage.append("head body tail");
+  storage.append("head " + body + " tail");
   storage.consume(8);
   const std::string_view all = storage.view();
-  const std::string other = "body";
+  const std::string& other = body;
   EXPECT_EQ(pool.take_over(all).capacity(), 0U);  // not offered
   {
     const StorageOffer offer(pool, storage);
     EXPECT_EQ(pool.take_over(other).capacity(), 0U);
-    EXPECT_EQ(pool.take_over({all.data() - 1, 4}).capacity(), 0U);
-    EXPECT_EQ(pool.take_over({all.data() + all.size() - 3, 4}).capacity(), 0U);
+    EXPECT_EQ(pool.take_over({all.data() - 1, 250}).capacity(), 0U);
+    EXPECT_EQ(pool.take_over({all.data() + all.size() - 249, 250}).capacity(), 0U);
     EXPECT_EQ(pool.take_over({}).capacity(), 0U);
+    EXPECT_EQ(pool.take_over(all.substr(5, 249)).capacity(), 0U);  // too little of it
     {
       ByteQueue inner;
       const StorageOffer inner_offer(pool, inner);
       EXPECT_EQ(pool.take_over(all).capacity(), 0U);
     }
-    const ByteQueue taken = pool.take_over(all.substr(5, 4));
-    EXPECT_EQ(taken.view(), "body");
+    const ByteQueue taken = pool.take_over(all.substr(5, 250));
+    EXPECT_EQ(taken.view(), body);
     EXPECT_EQ(taken.view().data(), all.data() + 5);
     EXPECT_EQ(storage.capacity(), 0U);
-    EXPECT_EQ(pool.take_over(all.substr(5, 4)).capacity(), 0U);  // once
+    EXPECT_EQ(pool.take_over(all.substr(5, 250)).capacity(), 0U);  // once
   }
   EXPECT_EQ(pool.take_over(all).capacity(), 0U);
 }

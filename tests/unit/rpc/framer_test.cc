@@ -183,8 +183,9 @@ TEST(FramerTest, OffersTheStorageOfAMessageInParts) {
   };
   for (const Framing framing : {Framing::newline, Framing::content_length}) {
     Taker taker;
-    const auto framer = make_framer(framing, 100, taker.storages);
-    for (const std::string message : {"first", "second"}) {
+    const auto framer = make_framer(framing, 1000, taker.storages);
+    for (const char letter : {'a', 'b'}) {
+      const std::string message(600, letter);
       std::string scratch;
       const FrameEnds ends = frame_ends(framing, message.size(), scratch);
       std::string bytes = std::string(ends.head) + message + std::string(ends.tail);

@@ -241,11 +241,12 @@ TEST(MessageReader, OffersTheStorageOfAMessageInParts) {
     ByteQueue taken;
   } taker;
   MessageReader reader(taker.storages, kLimit);
-  std::string bytes = text("abc", false) + more("defgh") + text("next");
+  const std::string half(kLimit / 2, 'x');
+  std::string bytes = text(half, false) + more(half) + text(half + "next");
   ASSERT_EQ(reader.feed({bytes.data(), bytes.size() - 1}, taker), bytes.size() - 1);
-  EXPECT_EQ(taker.taken.view(), "abcdefgh");
+  EXPECT_EQ(taker.taken.view(), half + half);
   ASSERT_EQ(reader.feed({bytes.data() + bytes.size() - 1, 1}, taker), 1U);
-  EXPECT_EQ(taker.taken.view(), "next");
+  EXPECT_EQ(taker.taken.view(), half + "next");
 }
 
 TEST(MessageReader, HoldsWhatIsNotComplete) {
