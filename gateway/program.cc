@@ -114,7 +114,7 @@ class Program final : private AdminSource {
         random_(std::random_device{}()),
         processes_(loop_, log_, guard_binary),
         origins_(most_origins(config)),
-        core_{loop_, loop_.timers(), log_, observers_, processes_, random_},
+        core_{loop_, loop_.timers(), log_, observers_, processes_, random_, loop_.storages()},
         rules_{config.allowed_origins, config.allowed_hosts},
         clients_({loop_, log_, observers_, origins_, backends_, config_.limits, config_.timeouts},
                  client_routes_),

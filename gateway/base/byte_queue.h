@@ -54,6 +54,11 @@ class ByteQueue {
     begin_ += count;
     if (begin_ == end_) begin_ = end_ = 0;
   }
+  // Consumes what stands before and drops what stands behind.
+  void keep_only(size_t offset, size_t count) {
+    begin_ += offset;
+    end_ = begin_ + count;
+  }
   void clear() { begin_ = end_ = 0; }
 
   // Frees the storage of an empty queue when it holds more than `keep` bytes.

@@ -94,7 +94,7 @@ const std::span<const DemoServer::Method> DemoServer::kMethods = [] {
 }();
 
 DemoServer::DemoServer()
-    : framer_(make_framer(Framing::newline, kMaxMessage)), parser_(EnvelopeLimits{}) {}
+    : framer_(make_framer(Framing::newline, kMaxMessage, storages_)), parser_(EnvelopeLimits{}) {}
 
 void DemoServer::feed(std::span<char> bytes, TimePoint now) {
   now_ = now;

@@ -110,6 +110,7 @@ class DemoServer final : private FrameSink {
   void end_answer(const Call& call);
   void close(const std::shared_ptr<Batch>& batch);
 
+  StoragePool storages_;
   const std::unique_ptr<Framer> framer_;
   EnvelopeParser parser_;
   std::string output_;

@@ -35,7 +35,8 @@ Child::Child(const PoolServices& services, ChildOwner& owner, uint64_t number, I
       number_(number),
       lane_(lane),
       parser_(child_envelope_limits(services.limits)),
-      framer_(make_framer(services.config.framing, services.limits.message)),
+      framer_(
+          make_framer(services.config.framing, services.limits.message, services.core.storages)),
       calls_(services.config.pool.max_in_flight),
       bad_lines_(kBadLinesLoggedPerSecond),
       start_timer_(services.core.timers,

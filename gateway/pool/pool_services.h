@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gateway/base/log.h"
+#include "gateway/base/storage_pool.h"
 #include "gateway/base/time.h"
 #include "gateway/base/timers.h"
 #include "gateway/config/config.h"
@@ -20,6 +21,7 @@ struct CoreServices {  // one for the whole gateway
   Observer& observer;
   ChildLauncher& launcher;
   Random& random;
+  StoragePool& storages;
 };
 
 struct PoolServices {  // one a backend

@@ -4,28 +4,57 @@
 #include <charconv>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "gateway/rpc/skipped_message.h"
 
 namespace stdgate {
 namespace {
 
-// Storage above this is given back as soon as it is empty.
-constexpr size_t kKeptStorage = size_t{1} << 20;
 constexpr size_t kMaxHeaderBlock = 4096;  // bytes, line ends included
 
 std::string_view view_of(std::span<const char> bytes) { return {bytes.data(), bytes.size()}; }
 
-void drain(ByteQueue& buffer) {
-  buffer.clear();
-  buffer.release_memory(kKeptStorage);
-}
+// What has come of a message, in storage that it has only meanwhile.
+class Parts {
+ public:
+  explicit Parts(StoragePool& storages) : storages_(storages) {}
+  ~Parts() { drain(); }
+  Parts(const Parts&) = delete;
+  Parts& operator=(const Parts&) = delete;
+
+  [[nodiscard]] size_t size() const { return queue_.size(); }
+  [[nodiscard]] bool empty() const { return queue_.empty(); }
+  [[nodiscard]] std::string_view view() const { return queue_.view(); }
+  ByteQueue& queue() { return queue_; }
+
+  // `expected`: bytes with these and those to come, as far as it is known.
+  void append(std::string_view bytes, size_t expected) {
+    if (bytes.empty()) return;
+    if (queue_.capacity() == 0) queue_ = storages_.borrow(expected);
+    queue_.reserve(expected);
+    queue_.append(bytes);
+  }
+  void drain() {
+    if (queue_.capacity() > 0) storages_.give_back(std::exchange(queue_, {}));
+  }
+
+  void hand_over(std::span<char> message, FrameSink& sink) {
+    const StorageOffer offer(storages_, queue_);
+    sink.on_frame(message);
+  }
+
+ private:
+  StoragePool& storages_;
+  ByteQueue queue_;
+};
 
 // Invariant: buffer_ holds the beginning of a line, without its LF, or skipped_ has taken it over
 // and buffer_ is empty. Every byte is searched for LF once.
 class NewlineFramer final : public Framer {
  public:
-  explicit NewlineFramer(size_t max_message) : max_message_(max_message) {}
+  NewlineFramer(size_t max_message, StoragePool& storages)
+      : max_message_(max_message), buffer_(storages) {}
 
   void feed(std::span<char> bytes, FrameSink& sink) override {
     while (!bytes.empty()) {
@@ -58,11 +87,12 @@ class NewlineFramer final : public Framer {
       const std::string_view end = piece.empty() ? buffer_.view() : view_of(piece);
       const bool ends_in_cr = end.ends_with('\r');
       if (size <= max_message_ + (ends_in_cr ? 1 : 0)) {
-        buffer_.append(view_of(piece));
+        buffer_.append(view_of(piece),
+                       buffer_.empty() ? std::max(piece.size(), usual_) : piece.size());
         return;
       }
       skipped_.emplace().feed(buffer_.view());
-      drain(buffer_);
+      buffer_.drain();
     }
     skipped_->feed(view_of(piece));
   }
@@ -74,17 +104,19 @@ class NewlineFramer final : public Framer {
       sink.on_oversized_frame(skipped.id(), skipped.size() - (skipped.last() == '\r' ? 1 : 0));
       return;
     }
-    deliver(buffer_.bytes(), sink);
-    drain(buffer_);
+    usual_ = std::max(buffer_.size(), usual_ - usual_ / 8);
+    deliver(buffer_.queue().bytes(), sink);
+    buffer_.drain();
   }
 
-  static void deliver(std::span<char> line, FrameSink& sink) {
+  void deliver(std::span<char> line, FrameSink& sink) {
     if (!line.empty() && line.back() == '\r') line = line.first(line.size() - 1);
-    if (!line.empty()) sink.on_frame(line);
+    if (!line.empty()) buffer_.hand_over(line, sink);
   }
 
   const size_t max_message_;
-  ByteQueue buffer_;
+  Parts buffer_;
+  size_t usual_ = 0;  // what lines in parts have needed of late: room that saves growing
   std::optional<SkippedMessage> skipped_;
 };
 
@@ -103,7 +135,8 @@ std::string_view trim(std::string_view text) {
 // is zero while a header block is read.
 class ContentLengthFramer final : public Framer {
  public:
-  explicit ContentLengthFramer(size_t max_message) : max_message_(max_message) {}
+  ContentLengthFramer(size_t max_message, StoragePool& storages)
+      : max_message_(max_message), buffer_(storages) {}
 
   void feed(std::span<char> bytes, FrameSink& sink) override {
     while (!bytes.empty() && !broken_) {
@@ -112,7 +145,7 @@ class ContentLengthFramer final : public Framer {
   }
 
   void finish(FrameSink&) override {
-    drain(buffer_);
+    buffer_.drain();
     skipped_.reset();
     missing_ = 0;
     start_header();
@@ -129,8 +162,7 @@ class ContentLengthFramer final : public Framer {
     if (skipped_) {
       skipped_->feed(view_of(piece));
     } else if (missing_ > 0 || !buffer_.empty()) {
-      if (buffer_.empty()) buffer_.reserve(size + missing_);
-      buffer_.append(view_of(piece));
+      buffer_.append(view_of(piece), size + missing_);
     }
     if (missing_ > 0) return size;
     if (skipped_) {
@@ -138,8 +170,8 @@ class ContentLengthFramer final : public Framer {
       skipped_.reset();
       sink.on_oversized_frame(skipped.id(), skipped.size());
     } else {
-      sink.on_frame(buffer_.empty() ? piece : buffer_.bytes());
-      drain(buffer_);
+      buffer_.hand_over(buffer_.empty() ? piece : buffer_.queue().bytes(), sink);
+      buffer_.drain();
     }
     return size;
   }
@@ -154,12 +186,12 @@ class ContentLengthFramer final : public Framer {
       return size;
     }
     header_size_ += size;
-    buffer_.append(view_of(bytes.first(size)));
+    buffer_.append(view_of(bytes.first(size)), size);
     if (found == nullptr) return size;
     std::string_view line = buffer_.view();
     line.remove_suffix(line.ends_with("\r\n") ? 2 : 1);
     const char* fault = line.empty() ? end_header() : take_header_line(line);
-    drain(buffer_);
+    buffer_.drain();
     if (fault != nullptr) lose_framing(fault, sink);
     return size;
   }
@@ -197,12 +229,12 @@ class ContentLengthFramer final : public Framer {
 
   void lose_framing(const char* reason, FrameSink& sink) {
     broken_ = true;
-    drain(buffer_);
+    buffer_.drain();
     sink.on_broken_framing(reason);
   }
 
   const size_t max_message_;
-  ByteQueue buffer_;  // the header line, or the body, that is not complete yet
+  Parts buffer_;  // the header line, or the body, that is not complete yet
   std::optional<SkippedMessage> skipped_;
   size_t missing_ = 0;
   size_t header_size_ = 0;
@@ -213,9 +245,10 @@ class ContentLengthFramer final : public Framer {
 
 }  // namespace
 
-std::unique_ptr<Framer> make_framer(Framing framing, size_t max_message) {
-  if (framing == Framing::content_length) return std::make_unique<ContentLengthFramer>(max_message);
-  return std::make_unique<NewlineFramer>(max_message);
+std::unique_ptr<Framer> make_framer(Framing framing, size_t max_message, StoragePool& storages) {
+  if (framing == Framing::content_length)
+    return std::make_unique<ContentLengthFramer>(max_message, storages);
+  return std::make_unique<NewlineFramer>(max_message, storages);
 }
 
 FrameEnds frame_ends(Framing framing, size_t size, std::string& scratch) {

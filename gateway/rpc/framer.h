@@ -4,7 +4,9 @@
 //   the last line counts without LF (finish()).
 // content_length: a header block as in the LSP base protocol, then so many bytes. Headers are read
 //   leniently (any order and case, LF alone tolerated) and written strictly.
-// Owner: the stream's reader. Limit: `max_message` bytes a message. A longer one is skipped to its
+// A message that does not lie within what was read once is put together in storage of the pool,
+// which is on offer (StorageOffer) while it is handed over. Owner: the stream's reader. Limit:
+// `max_message` bytes a message. A longer one is skipped to its
 //   end without being stored and reported with the id that it carried, so that one call fails and
 //   the stream goes on.
 #pragma once
@@ -16,7 +18,7 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/base/byte_queue.h"
+#include "gateway/base/storage_pool.h"
 
 namespace stdgate {
 
@@ -48,7 +50,7 @@ class Framer {
   [[nodiscard]] virtual size_t buffered() const = 0;
 };
 
-std::unique_ptr<Framer> make_framer(Framing framing, size_t max_message);
+std::unique_ptr<Framer> make_framer(Framing framing, size_t max_message, StoragePool& storages);
 
 // What stands before and behind a message of `size` bytes on the wire. `scratch` holds the head and
 // must outlive the views.

@@ -187,8 +187,9 @@ class EchoServer : stdgate::FrameSink {
   }
 
   std::unique_ptr<char[]> buffer_ = std::make_unique_for_overwrite<char[]>(kReadBytes);
+  stdgate::StoragePool storages_;
   std::unique_ptr<stdgate::Framer> framer_ =
-      stdgate::make_framer(stdgate::Framing::newline, kMostMessage);
+      stdgate::make_framer(stdgate::Framing::newline, kMostMessage, storages_);
   stdgate::EnvelopeParser parser_{stdgate::EnvelopeLimits()};
   std::string out_;
   std::multimap<Clock::time_point, std::string> sleeping_;  // whole answers, by when they are due

@@ -42,7 +42,8 @@ class Transcript final : public FrameSink {
 Transcript transcript(Framing framing, size_t limit, std::string_view stream, size_t piece) {
   Transcript sink;
   std::vector<char> bytes(stream.begin(), stream.end());
-  const auto framer = make_framer(framing, limit);
+  StoragePool storages;
+  const auto framer = make_framer(framing, limit, storages);
   for (size_t at = 0; at < bytes.size(); at += piece) {
     framer->feed(std::span<char>(bytes).subspan(at, std::min(piece, bytes.size() - at)), sink);
   }

@@ -234,7 +234,8 @@ class Simulation {
   Ledger ledger_{options_.config.pool};
   SimLauncher launcher_;
   Origins origins_{1000};
-  CoreServices services_{world_, world_.timers(), log_, ledger_, launcher_, world_.random()};
+  CoreServices services_{world_,          world_.timers(),  log_, ledger_, launcher_,
+                         world_.random(), world_.storages()};
   SimOwners owners_{options_.config.isolation};
   BackendSet backends_;
   Backend* backend_ = nullptr;

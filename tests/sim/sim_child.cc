@@ -29,7 +29,7 @@ class SimChild final : public std::enable_shared_from_this<SimChild>, private Fr
         temper_(temper),
         events_(&events),
         pid_(pid),
-        framer_(make_framer(temper.framing, size_t{1} << 20)),
+        framer_(make_framer(temper.framing, size_t{1} << 20, world.storages())),
         parser_(EnvelopeLimits{}) {}
 
   void launch() {

@@ -9,6 +9,7 @@
 #include <map>
 #include <random>
 
+#include "gateway/base/storage_pool.h"
 #include "gateway/base/time.h"
 #include "gateway/base/timers.h"
 
@@ -21,6 +22,7 @@ class SimWorld final : public Clock {
   [[nodiscard]] TimePoint now() const override { return now_; }
   TimerQueue& timers() { return timers_; }
   std::mt19937_64& random() { return random_; }
+  StoragePool& storages() { return storages_; }
 
   // From `low` to `high`, both included.
   uint64_t pick(uint64_t low, uint64_t high) {
@@ -56,6 +58,7 @@ class SimWorld final : public Clock {
   std::mt19937_64 random_;
   TimePoint now_{std::chrono::hours(1)};
   TimerQueue timers_;
+  StoragePool storages_;
   std::multimap<TimePoint, std::function<void()>> events_;
 };
 

@@ -244,8 +244,9 @@ class BackendBench {
   RecordingObserver observer;
   FakeLauncher launcher;
   Random random{7};
+  StoragePool storages;
   Origins origins{1000};
-  CoreServices services{clock, timers, log, observer, launcher, random};
+  CoreServices services{clock, timers, log, observer, launcher, random, storages};
   Backend backend;
 };
 

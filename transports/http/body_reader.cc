@@ -1,14 +1,13 @@
 #include "transports/http/body_reader.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace stdgate {
 
 namespace {
 
-constexpr size_t kKeptMemory = 16 << 10;
-// From this size on memory for a body is reserved at once; below, growing costs little.
-constexpr uint64_t kReserveFrom = 64 << 10;
+constexpr size_t kKeptTrailers = 16 << 10;
 // What brings llhttp to the beginning of a chunked body.
 constexpr std::string_view kChunkedHead =
     "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -20,7 +19,7 @@ struct ChunkCallbacks {
 
   static int on_body(llhttp_t* parser, const char* at, size_t size) {
     BodyReader& self = reader(parser);
-    self.collected_.append({at, size});
+    self.collect({at, size}, size);
     return 0;
   }
   static int on_chunk_header(llhttp_t* parser) {
@@ -77,10 +76,7 @@ size_t BodyReader::feed_length(std::span<char> bytes) {
   if (collected_.empty() && size == remaining_) {
     in_place_ = bytes.first(size);
   } else {
-    if (collected_.empty() && remaining_ >= kReserveFrom) {
-      collected_.reserve(static_cast<size_t>(remaining_));
-    }
-    collected_.append({bytes.data(), size});
+    collect({bytes.data(), size}, static_cast<size_t>(remaining_));
   }
   remaining_ -= size;
   if (remaining_ == 0) state_ = State::complete;
@@ -119,6 +115,13 @@ size_t BodyReader::feed_trailers(std::span<char> bytes) {
   return bytes.size();
 }
 
+void BodyReader::collect(std::string_view bytes, size_t expected) {
+  if (bytes.empty()) return;
+  if (collected_.capacity() == 0) collected_ = storages_.borrow(expected);
+  collected_.reserve(expected);
+  collected_.append(bytes);
+}
+
 void BodyReader::fail(const char* problem) {
   problem_ = problem;
   state_ = State::failed;
@@ -127,10 +130,9 @@ void BodyReader::fail(const char* problem) {
 std::span<char> BodyReader::body() { return in_place_.empty() ? collected_.bytes() : in_place_; }
 
 void BodyReader::clear() {
-  collected_.clear();
-  collected_.release_memory(kKeptMemory);
+  if (collected_.capacity() > 0) storages_.give_back(std::exchange(collected_, {}));
   trailers_.clear();
-  trailers_.release_memory(kKeptMemory);
+  trailers_.release_memory(kKeptTrailers);
   in_place_ = {};
 }
 

@@ -1,6 +1,7 @@
 // BodyReader: the body of one request, by Content-Length or chunked (RFC 9112 sections 6 and 7).
 //
-// Job: collect it into one contiguous piece, which it already is when it lies within one read.
+// Job: collect it into one contiguous piece, which it already is when it lies within one read; else
+// in storage of the pool, as large as announced, so that nothing of it moves.
 // Chunks are cut by llhttp; the trailer section, where llhttp is lenient, is scanned as strictly as
 // a header block and dropped.
 // Owner: an exchange, reused. Limits: `limit` bytes of body; kFramingAllowance bytes of sizes and
@@ -15,6 +16,7 @@
 #include <string_view>
 
 #include "gateway/base/byte_queue.h"
+#include "gateway/base/storage_pool.h"
 #include "transports/http/request_head.h"
 
 namespace stdgate {
@@ -27,6 +29,8 @@ class BodyReader {
 
   enum class State : uint8_t { reading, complete, failed, too_large };
 
+  explicit BodyReader(StoragePool& storages) : storages_(storages) {}
+
   void start_length(uint64_t length);  // within the limit: the caller has looked
   void start_chunked(size_t limit);
 
@@ -38,9 +42,11 @@ class BodyReader {
 
   // Complete: the body; a view of the last fed bytes or of this reader's own memory.
   [[nodiscard]] std::span<char> body();
+  // Where the body lies, unless it is a view: may be offered to who serves it.
+  ByteQueue& storage() { return collected_; }
   [[nodiscard]] size_t held() const { return collected_.size() + trailers_.size(); }
 
-  // Forgets the body, keeps a little memory for the next one.
+  // Forgets the body and gives its storage back.
   void clear();
 
  private:
@@ -51,6 +57,9 @@ class BodyReader {
   size_t feed_trailers(std::span<char> bytes);
   void fail(const char* problem);
 
+  void collect(std::string_view bytes, size_t expected);
+
+  StoragePool& storages_;
   llhttp_t parser_{};
   ByteQueue collected_;
   ByteQueue trailers_;

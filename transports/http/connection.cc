@@ -224,11 +224,13 @@ size_t Connection::read_body(std::span<char> bytes) {
       state_ = State::busy;
       exchange.endpoint->refuse(exchange, Fault::overloaded);
       break;
-    case BodyReader::State::complete:
+    case BodyReader::State::complete: {
       state_ = State::busy;
       exchange.keep_alive = exchange.head.keep_alive();
+      const StorageOffer offer(server_.services().loop.storages(), exchange.body.storage());
       exchange.endpoint->serve(exchange, exchange.body.body());
       break;
+    }
     case BodyReader::State::failed:
       fail_and_close({400, exchange.body.problem()});
       break;

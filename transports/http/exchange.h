@@ -21,6 +21,8 @@ namespace stdgate {
 class Endpoint;
 
 struct Exchange {
+  explicit Exchange(StoragePool& storages) : body(storages) {}
+
   RequestHead head;
   HeadScanner scanner;
   BodyReader body;

@@ -6,7 +6,7 @@
 namespace stdgate {
 
 Server::Server(const HttpServices& services, const Router& router)
-    : services_(services), router_(router) {}
+    : services_(services), router_(router), spare_(services_.loop.storages()) {}
 
 Server::~Server() {
   close_all();

@@ -19,7 +19,7 @@ std::unique_ptr<Exchange> SpareExchanges::take_out(uint32_t number) {
 }
 
 std::unique_ptr<Exchange> SpareExchanges::make() {
-  auto exchange = std::make_unique<Exchange>();
+  auto exchange = std::make_unique<Exchange>(storages_);
   if (slots_.size() <= kMost) {
     exchange->number = static_cast<uint32_t>(slots_.size());
     slots_.emplace_back();

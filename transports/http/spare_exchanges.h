@@ -20,7 +20,8 @@ class SpareExchanges {
   static constexpr size_t kMost = 1024;
   static constexpr size_t kMostOwn = 256;
 
-  SpareExchanges() : slots_(1) {}
+  // `storages` is for the bodies, and outlives this.
+  explicit SpareExchanges(StoragePool& storages) : storages_(storages), slots_(1) {}
 
   // `number`: of the exchange that the caller had last; 0: it had none.
   std::unique_ptr<Exchange> take(uint32_t number);
@@ -37,6 +38,7 @@ class SpareExchanges {
   std::unique_ptr<Exchange> take_out(uint32_t number);
   std::unique_ptr<Exchange> make();
 
+  StoragePool& storages_;
   std::vector<Slot> slots_;  // by number
 };
 

@@ -19,7 +19,7 @@ struct ByteStream::Block {
     uv_pipe_t pipe;
   };
   uv_write_t request;
-  ByteQueue in_flight;  // does not move while a chunk of it is with libuv
+  ByteQueue in_flight;  // does not move while a chunk of it is with libuv; before unsent_
   size_t chunk = 0;     // bytes at its front that libuv is writing; 0: it writes nothing
   ByteStream* owner = nullptr;
 
@@ -43,7 +43,8 @@ struct ByteStream::Block {
     *buffer = uv_buf_init(nullptr, 0);
     if (owner->pause_reasons_ != 0) return;
     const std::span<char> room = owner->loop_.read_buffer();
-    *buffer = uv_buf_init(room.data(), static_cast<unsigned>(room.size()));
+    const size_t size = std::min(room.size(), owner->read_share_.left(owner->loop_.turn()));
+    if (size > 0) *buffer = uv_buf_init(room.data(), static_cast<unsigned>(size));
   }
 
   static void read(uv_stream_t* s, ssize_t count, const uv_buf_t* buffer) {
@@ -87,7 +88,7 @@ void ByteStream::close() {
   if (block_ == nullptr) return;
   loop_.forget(*this);
   give_back(unsent_);
-  if (block_->chunk == 0) give_back(block_->in_flight);
+  // What is in flight ends with the block: the caller may still look at what was taken over.
   std::exchange(block_, nullptr)->close_handle();
 }
 
@@ -118,10 +119,13 @@ void ByteStream::on_read(ssize_t count, char* bytes) {
   if (count > 0) {
     loop_.refresh_now();
     bytes_read_ += static_cast<size_t>(count);
+    // libuv reads on as long as its buffer gets full. What the end of the turn decides, a pause
+    // above all, and other streams should not have to wait for that.
+    read_share_.use(loop_.turn(), static_cast<size_t>(count));
     events_->on_bytes({bytes, static_cast<size_t>(count)});
-    yield_after(static_cast<size_t>(count));
   } else if (count == UV_ENOBUFS) {
-    stop_reading();
+    // Else its share is used up, and the next turn finds it readable still.
+    if (pause_reasons_ != 0) stop_reading();
   } else if (count == UV_EOF) {
     loop_.refresh_now();
     reading_ = false;
@@ -131,17 +135,6 @@ void ByteStream::on_read(ssize_t count, char* bytes) {
     loop_.refresh_now();
     fail(static_cast<int>(count));
   }
-}
-
-// libuv reads on as long as its buffer gets full. What the end of the turn decides, a pause above
-// all, and other streams should not have to wait for that.
-void ByteStream::yield_after(size_t count) {
-  burst_ += count;
-  if (burst_ < kReadBurst || block_ == nullptr) return;
-  burst_ = 0;
-  stop_reading();
-  yielded_ = true;
-  loop_.flush_later(*this);
 }
 
 void ByteStream::end_reading() {
@@ -158,7 +151,7 @@ void ByteStream::write(std::span<const std::string_view> parts) {
   const bool is_large = size >= kDirectWrite && std::ranges::any_of(parts, [](auto part) {
                           return part.size() >= kDirectWrite;
                         });
-  if (is_large && block_->chunk == 0) {
+  if (is_large && block_->in_flight.empty()) {
     write_now(parts);
   } else {
     append(parts, size);
@@ -173,23 +166,33 @@ void ByteStream::write_now(std::span<const std::string_view> parts) {
   for (const std::string_view part : parts) {
     const std::string_view left = part.substr(std::min(taken, part.size()));
     taken -= part.size() - left.size();
-    append({&left, 1}, left.size());
+    if (!take_over(left)) append({&left, 1}, left.size());
   }
-  // The kernel is full: wait for it, instead of asking again at the end of the turn.
-  if (error_to_report_ == 0 && !unsent_.empty()) send_by_libuv();
 }
 
-// Writes what is unsent and as much of `parts` as the kernel takes; returns how much of `parts`.
+// Nothing may stand before it: in flight is what goes first.
+bool ByteStream::take_over(std::string_view part) {
+  if (part.size() < kDirectWrite || !unsent_.empty() || !block_->in_flight.empty()) return false;
+  block_->in_flight = loop_.storages().take_over(part);
+  return !block_->in_flight.empty();
+}
+
+// Writes what is unsent and as much of `parts` as the kernel and the turn's share take; returns how
+// much of `parts`.
 size_t ByteStream::offer(std::span<const std::string_view> parts) {
   std::array<uv_buf_t, kGather> pieces;
   unsigned count = 0;
+  size_t room = write_share_.left(loop_.turn());
   const auto add = [&](std::string_view bytes) {
+    bytes = bytes.substr(0, room);
+    room -= bytes.size();
     // libuv's buffers are not const, but it only reads what it writes.
     if (!bytes.empty()) pieces[count++] = {const_cast<char*>(bytes.data()), bytes.size()};
   };
   add(unsent_.view());
   for (size_t i = 0; i < parts.size() && count < pieces.size(); ++i) add(parts[i]);
 
+  if (count == 0) return 0;
   const int written = uv_try_write(&block_->stream, pieces.data(), count);
   if (written == UV_EAGAIN) return 0;
   if (written < 0) {
@@ -199,6 +202,7 @@ size_t ByteStream::offer(std::span<const std::string_view> parts) {
   const auto total = static_cast<size_t>(written);
   const size_t from_unsent = std::min(total, unsent_.size());
   bytes_written_ += total;
+  write_share_.use(loop_.turn(), total);
   unsent_.consume(from_unsent);
   return total - from_unsent;
 }
@@ -209,16 +213,15 @@ void ByteStream::append(std::span<const std::string_view> parts, size_t size) {
   char* at = unsent_.reserve(size);
   for (const std::string_view part : parts) at = copy_text(at, part);
   unsent_.commit(size);
+  last_burst_ = unsent_.size();
 }
 
 void ByteStream::give_back(ByteQueue& storage) {
   if (storage.capacity() == 0) return;
-  last_burst_ = storage.capacity();
   loop_.storages().give_back(std::exchange(storage, {}));
 }
 
 void ByteStream::flush() {
-  if (std::exchange(yielded_, false) && pause_reasons_ == 0) start_reading();
   end_reading();
   send_unsent();
   report_progress();
@@ -226,19 +229,21 @@ void ByteStream::flush() {
 
 void ByteStream::send_unsent() {
   if (block_ == nullptr || block_->chunk != 0 || error_ != 0 || error_to_report_ != 0) return;
-  if (!unsent_.empty()) offer({});
-  if (unsent_.empty()) return give_back(unsent_);
-  if (error_to_report_ == 0) send_by_libuv();
-}
-
-void ByteStream::send_by_libuv() {
-  block_->in_flight.swap(unsent_);
+  if (block_->in_flight.empty()) {
+    if (!unsent_.empty()) offer({});
+    if (unsent_.empty()) return give_back(unsent_);
+    if (error_to_report_ != 0) return;
+    block_->in_flight.swap(unsent_);
+  }
   submit_chunk();
 }
 
 void ByteStream::submit_chunk() {
   Block& block = *block_;
-  block.chunk = std::min(block.in_flight.size(), kWriteChunk);
+  const size_t share = write_share_.left(loop_.turn());
+  if (share == 0) return loop_.flush_later(*this);
+  block.chunk = std::min(block.in_flight.size(), share);
+  write_share_.use(loop_.turn(), block.chunk);
   const uv_buf_t buffer{block.in_flight.bytes().data(), block.chunk};
   const int error = uv_write(&block.request, &block.stream, &buffer, 1, &Block::written);
   if (error == 0) return;
@@ -254,12 +259,8 @@ void ByteStream::on_written(int status) {
   if (status < 0) return fail(status);
   bytes_written_ += chunk;
   block.in_flight.consume(chunk);
-  if (!block.in_flight.empty()) {
-    submit_chunk();
-  } else {
-    give_back(block.in_flight);
-    send_unsent();
-  }
+  if (block.in_flight.empty()) give_back(block.in_flight);
+  send_unsent();
   report_progress();
 }
 

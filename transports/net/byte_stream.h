@@ -12,6 +12,7 @@
 
 #include <uv.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -55,13 +56,16 @@ class ByteStream final : public Flushable {
   void resume_read(PauseReason reason);
 
   // Copies `bytes` behind what is unsent. Parts of kDirectWrite and more are offered to the kernel
-  // at once, with what stands around them, and only the rest is copied. Dropped after
-  // shutdown_write(), close() and an error.
+  // at once, with what stands around them, and only the rest is copied, or taken over with the
+  // storage it lies in (StorageOffer). Dropped after shutdown_write(), close() and an error.
   void write(std::string_view bytes) { write({&bytes, 1}); }
   void write(std::span<const std::string_view> parts);
   static constexpr size_t kDirectWrite = 64 << 10;
-  // So much is read before the rest of the turn has its turn: what may pause reading at its end.
-  static constexpr size_t kReadBurst = 512 << 10;
+  // So much is read and written in one turn of the loop; then it is the others' turn, and the
+  // turn's end may pause reading. Smaller writes cost large messages more: the reader wakes for
+  // each.
+  static constexpr size_t kReadShare = 128 << 10;
+  static constexpr size_t kWriteShare = 256 << 10;
   [[nodiscard]] size_t unsent_bytes() const;
   // on_writable() is told when unsent bytes, once above `bytes`, have fallen to half of it.
   void set_watermark(size_t bytes) { watermark_ = bytes; }
@@ -77,8 +81,23 @@ class ByteStream final : public Flushable {
 
  private:
   struct Block;  // the libuv handle and the write in flight; frees itself in the close callback
-  static constexpr size_t kWriteChunk = 256 << 10;  // of bytes in flight, so that progress is seen
-  static constexpr size_t kGather = 16;             // pieces of one direct write
+  static constexpr size_t kGather = 16;  // pieces of one direct write
+
+  // What is left of a turn's bytes.
+  class Share {
+   public:
+    explicit Share(size_t whole) : whole_(whole) {}
+    [[nodiscard]] size_t left(uint64_t turn) const { return turn == turn_ ? left_ : whole_; }
+    void use(uint64_t turn, size_t count) {
+      left_ = left(turn) - std::min(count, left(turn));
+      turn_ = turn;
+    }
+
+   private:
+    const size_t whole_;
+    size_t left_ = 0;
+    uint64_t turn_ = UINT64_MAX;  // that left_ is about
+  };
 
   ByteStream(Loop& loop, ByteStreamEvents& events, Block* block);
 
@@ -88,12 +107,11 @@ class ByteStream final : public Flushable {
   void start_reading();
   void stop_reading();
   void end_reading();
-  void yield_after(size_t count);
   void write_now(std::span<const std::string_view> parts);
   size_t offer(std::span<const std::string_view> parts);
   void append(std::span<const std::string_view> parts, size_t size);  // all of them together
+  bool take_over(std::string_view part);
   void send_unsent();
-  void send_by_libuv();
   void submit_chunk();
   void finish_shutdown();
   void report_progress();
@@ -104,17 +122,17 @@ class ByteStream final : public Flushable {
   ByteStreamEvents* events_;
   Block* block_;           // null after close()
   ByteQueue unsent_;       // behind the bytes in flight; without storage while empty
-  size_t last_burst_ = 0;  // capacity that unsent_ needed the last time
+  size_t last_burst_ = 0;  // what unsent_ had to hold the last time
   size_t watermark_ = SIZE_MAX;
   uint64_t bytes_read_ = 0;
   uint64_t bytes_written_ = 0;  // without the chunk in flight
   int error_ = 0;               // on_error() was told it
   int error_to_report_ = 0;     // found within a call of the owner; flush() tells it
+  Share read_share_{kReadShare};
+  Share write_share_{kWriteShare};
   uint8_t pause_reasons_ = kNotStarted;
   // libuv reads. Goes on while paused until bytes come: a pause shorter than that costs no call.
   bool reading_ = false;
-  size_t burst_ = 0;            // bytes read since reading last yielded
-  bool yielded_ = false;        // flush() goes on with reading
   bool read_ended_ = false;     // the end of the stream was read
   bool end_to_report_ = false;  // while paused; told when reading is resumed
   bool above_watermark_ = false;

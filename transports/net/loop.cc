@@ -10,6 +10,9 @@ namespace stdgate {
 
 namespace {
 
+// Large storage is freed when it has been of no use for one to two of these.
+constexpr Duration kStorageRest = std::chrono::milliseconds(500);
+
 template <class HandleType>
 uv_handle_t* as_handle(HandleType& handle) {
   return reinterpret_cast<uv_handle_t*>(&handle);
@@ -17,7 +20,9 @@ uv_handle_t* as_handle(HandleType& handle) {
 
 }  // namespace
 
-Loop::Loop() : read_buffer_(new char[kReadBufferSize]) {
+Loop::Loop()
+    : release_timer_(timers_, [this] { storages_.release_unused(); }),
+      read_buffer_(new char[kReadBufferSize]) {
   const int error = uv_loop_init(&uv_);
   if (error != 0) throw std::system_error(-error, std::generic_category(), "event loop");
   uv_.data = this;
@@ -27,7 +32,11 @@ Loop::Loop() : read_buffer_(new char[kReadBufferSize]) {
   uv_check_init(&uv_, &check_);
   uv_prepare_start(&prepare_,
                    [](uv_prepare_t* h) { static_cast<Loop*>(h->loop->data)->end_turn(); });
-  uv_check_start(&check_, [](uv_check_t* h) { static_cast<Loop*>(h->loop->data)->end_turn(); });
+  uv_check_start(&check_, [](uv_check_t* h) {
+    auto* const loop = static_cast<Loop*>(h->loop->data);
+    loop->end_turn();
+    ++loop->turn_;
+  });
   uv_unref(as_handle(prepare_));
   uv_unref(as_handle(check_));
   refresh_now();
@@ -91,6 +100,7 @@ void Loop::stay_awake() {
 void Loop::end_turn() {
   flush_asked();
   destroy_retired();
+  release_storages();
   arm();
   if (to_flush_.empty() && retired_.empty()) uv_idle_stop(&idle_);
 }
@@ -111,6 +121,12 @@ void Loop::destroy_retired() {
   if (retired_.empty()) return;
   auto retired = std::exchange(retired_, {});
   retired.clear();
+}
+
+void Loop::release_storages() {
+  if (!storages_.keeps_large() || release_timer_.armed()) return;
+  refresh_now();
+  release_timer_.arm(now_ + kStorageRest);
 }
 
 void Loop::fire_timers() {

@@ -10,14 +10,15 @@
 #include <uv.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "gateway/base/storage_pool.h"
 #include "gateway/base/time.h"
 #include "gateway/base/timers.h"
-#include "transports/net/storage_pool.h"
 
 namespace stdgate {
 
@@ -70,16 +71,20 @@ class Loop final : public Clock {
 
   // Where streams read into: shared, because each read is handled before the next one starts.
   std::span<char> read_buffer() { return {read_buffer_.get(), kReadBufferSize}; }
-  static constexpr size_t kReadBufferSize = 256 << 10;
+  static constexpr size_t kReadBufferSize = 128 << 10;
 
-  // Memory for unsent bytes, lent to streams while they have some.
+  // Memory for bytes that come and that wait, lent to who has some.
   StoragePool& storages() { return storages_; }
+
+  // The number of the current turn: a stream has its share of each.
+  [[nodiscard]] uint64_t turn() const { return turn_; }
 
   // How late the loop came back from its last timer, for stdgate_loop_lag_seconds.
   [[nodiscard]] Duration lag() const { return lag_; }
 
  private:
   void end_turn();
+  void release_storages();
   void flush_asked();
   void destroy_retired();
   void fire_timers();
@@ -100,7 +105,9 @@ class Loop final : public Clock {
   std::vector<Flushable*> to_flush_;
   std::vector<Flushable*> flushing_;
   std::vector<std::unique_ptr<void, void (*)(void*)>> retired_;
+  uint64_t turn_ = 0;
   StoragePool storages_;
+  Timer release_timer_;  // armed while storages_ keeps large ones
   std::unique_ptr<char[]> read_buffer_;
 };
 

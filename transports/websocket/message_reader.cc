@@ -123,6 +123,7 @@ tl::expected<bool, ReadError> MessageReader::read_text(std::span<char> part, Mes
   if (!is_whole) append(message_, part);
   if (!is_last) return true;
   in_message_ = false;
+  const StorageOffer offer(storages_, message_);
   const bool goes_on = sink.on_message(is_whole ? part : message_.bytes());
   give_back(message_);
   return goes_on;

@@ -3,10 +3,10 @@
 // Job: take bytes cut anywhere, demand what the protocol demands of a client, give whole text
 // messages, pings and the close frame to a sink. A message that lies unfragmented and whole in the
 // bytes given is unmasked in place and handed over without a copy; others are collected in storage
-// borrowed from the pool, so an idle reader holds none and a busy one allocates none.
-// Owner: a WebSocket connection. No I/O. Limit: `limit` bytes of one message, judged by the frame
-// headers before anything of it is kept. Errors: a close code and a constant phrase; after one, and
-// after a close frame, nothing more is taken.
+// borrowed from the pool, so an idle reader holds none and a busy one allocates none, and offered
+// with it (StorageOffer). Owner: a WebSocket connection. No I/O. Limit: `limit` bytes of one
+// message, judged by the frame headers before anything of it is kept. Errors: a close code and a
+// constant phrase; after one, and after a close frame, nothing more is taken.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 #include <tl/expected.hpp>
 
 #include "gateway/base/byte_queue.h"
-#include "transports/net/storage_pool.h"
+#include "gateway/base/storage_pool.h"
 #include "transports/websocket/close_code.h"
 #include "transports/websocket/frame.h"
 #include "transports/websocket/utf8_validator.h"

@@ -59,7 +59,7 @@ BackendOptions options_for(EchoCore::Caller caller) {
 EchoCore::EchoCore(Caller caller, std::string request, std::string_view params, Observer& observer)
     : request_(std::move(request)),
       answer_end_(R"(,"result":)" + std::string(params) + "}\n"),
-      services_{*this, timers_, *this, observer, *this, random_},
+      services_{*this, timers_, *this, observer, *this, random_, storages_},
       backend_(BackendId{0}, options_for(caller), std::make_unique<JsonRpcDialect>(""), origins_,
                services_),
       parser_(backend_.envelope_limits()) {

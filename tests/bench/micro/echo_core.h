@@ -61,6 +61,7 @@ class EchoCore final : private SessionSink, private ChildLauncher, private Clock
   size_t answers_ = 0;
   TimerQueue timers_;
   Random random_{1};
+  StoragePool storages_;
   Origins origins_{4};
   CoreServices services_;
   Backend backend_;

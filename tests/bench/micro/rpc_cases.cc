@@ -41,16 +41,17 @@ struct FrameCounter final : FrameSink {
 
 // `stream` is fed in pieces of kChunk, over and over; it consists of whole messages.
 Case framer(const std::string& name, Framing framing, const std::string& stream) {
-  return {
-      "framer/" + name, stream.size(), [framing, stream]() -> Step {
-        return [text = std::string(stream), sink = FrameCounter(),
-                framer = std::shared_ptr<Framer>(make_framer(framing, kMessageLimit))]() mutable {
-          for (size_t at = 0; at < text.size(); at += kChunk) {
-            framer->feed(std::span(text).subspan(at, std::min(kChunk, text.size() - at)), sink);
-          }
-          keep(sink);
-        };
-      }};
+  return {"framer/" + name, stream.size(), [framing, stream]() -> Step {
+            auto storages = std::make_shared<StoragePool>();
+            return [text = std::string(stream), sink = FrameCounter(), storages,
+                    framer = std::shared_ptr<Framer>(
+                        make_framer(framing, kMessageLimit, *storages))]() mutable {
+              for (size_t at = 0; at < text.size(); at += kChunk) {
+                framer->feed(std::span(text).subspan(at, std::min(kChunk, text.size() - at)), sink);
+              }
+              keep(sink);
+            };
+          }};
 }
 
 std::string many_small(Framing framing) {

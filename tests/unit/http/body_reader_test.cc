@@ -37,7 +37,8 @@ Outcome feed(BodyReader& reader, const std::string& text, std::vector<size_t> cu
 }
 
 Outcome chunked(const std::string& text, const std::vector<size_t>& cuts, size_t limit = kLimit) {
-  BodyReader reader;
+  StoragePool storages;
+  BodyReader reader(storages);
   reader.start_chunked(limit);
   return feed(reader, text, cuts);
 }
@@ -50,7 +51,8 @@ std::vector<size_t> every_byte(const std::string& text) {
 
 TEST(BodyReader, LengthHoweverItIsCut) {
   const std::string text = "0123456789NEXT";
-  BodyReader reader;
+  StoragePool storages;
+  BodyReader reader(storages);
   for (size_t cut = 1; cut < text.size(); ++cut) {
     reader.start_length(10);
     const Outcome outcome = feed(reader, text, {cut});
@@ -63,7 +65,8 @@ TEST(BodyReader, LengthHoweverItIsCut) {
 }
 
 TEST(BodyReader, BodyWithinOneReadStaysInPlace) {
-  BodyReader reader;
+  StoragePool storages;
+  BodyReader reader(storages);
   std::string text = "0123456789";
   reader.start_length(text.size());
   reader.feed({text.data(), text.size()});
@@ -74,7 +77,8 @@ TEST(BodyReader, BodyWithinOneReadStaysInPlace) {
 TEST(BodyReader, LargeBodyInPieces) {
   std::string text(300000, 'x');
   for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>('a' + i % 26);
-  BodyReader reader;
+  StoragePool storages;
+  BodyReader reader(storages);
   reader.start_length(text.size());
   const Outcome outcome = feed(reader, text, {1, 65536, 65537, 299999});
   EXPECT_EQ(outcome.body, text);

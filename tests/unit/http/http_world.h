@@ -80,7 +80,7 @@ class HttpWorld {
   Origins origins;
   Random random{1};
   ScriptedLauncher launcher{loop};
-  CoreServices core{loop, loop.timers(), log, observer, launcher, random};
+  CoreServices core{loop, loop.timers(), log, observer, launcher, random, loop.storages()};
   BackendSet backends;
   Router router;
   std::unique_ptr<Server> server;

@@ -19,7 +19,8 @@ void give_back(SpareExchanges& spare, std::vector<ExchangePtr> exchanges) {
 }
 
 TEST(SpareExchanges, ComeBackToWhoHadThem) {
-  SpareExchanges spare;
+  StoragePool storages;
+  SpareExchanges spare(storages);
   std::vector<ExchangePtr> taken = take_many(spare, 5);
   std::vector<Exchange*> had;
   for (const ExchangePtr& exchange : taken) had.push_back(exchange.get());
@@ -32,7 +33,8 @@ TEST(SpareExchanges, ComeBackToWhoHadThem) {
 }
 
 TEST(SpareExchanges, StrangersGetTheOldest) {
-  SpareExchanges spare;
+  StoragePool storages;
+  SpareExchanges spare(storages);
   give_back(spare, take_many(spare, 3));
   spare.give_back(spare.take(1));
   EXPECT_EQ(spare.take(0)->number, 2U);
@@ -41,7 +43,8 @@ TEST(SpareExchanges, StrangersGetTheOldest) {
 }
 
 TEST(SpareExchanges, WhoFindsItsOwnTakenLeavesThoseOfOthers) {
-  SpareExchanges spare;
+  StoragePool storages;
+  SpareExchanges spare(storages);
   give_back(spare, take_many(spare, 2));
   const ExchangePtr first = spare.take(1);
   const ExchangePtr another = spare.take(1);
@@ -50,7 +53,8 @@ TEST(SpareExchanges, WhoFindsItsOwnTakenLeavesThoseOfOthers) {
 }
 
 TEST(SpareExchanges, OwnOnesAreLimited) {
-  SpareExchanges spare;
+  StoragePool storages;
+  SpareExchanges spare(storages);
   give_back(spare, take_many(spare, SpareExchanges::kMostOwn - 1));
   const ExchangePtr first = spare.take(1);
   const ExchangePtr last_own = spare.take(1);
@@ -59,7 +63,8 @@ TEST(SpareExchanges, OwnOnesAreLimited) {
 }
 
 TEST(SpareExchanges, SoManyAreKept) {
-  SpareExchanges spare;
+  StoragePool storages;
+  SpareExchanges spare(storages);
   std::vector<ExchangePtr> taken = take_many(spare, SpareExchanges::kMost + 1);
   EXPECT_EQ(taken[SpareExchanges::kMost - 1]->number, SpareExchanges::kMost);
   EXPECT_EQ(taken.back()->number, 0U);

@@ -53,8 +53,9 @@ class QuietBackend {
   Observer observer_;
   FakeLauncher launcher_;
   Random random_{7};
+  StoragePool storages_;
   Origins origins_{10};
-  CoreServices services_{clock_, timers_, log_, observer_, launcher_, random_};
+  CoreServices services_{clock_, timers_, log_, observer_, launcher_, random_, storages_};
   Backend backend_{BackendId{0}, options(), std::make_unique<McpDialect>("1"), origins_, services_};
   FakeClient client_{origins_};
   EnvelopeParser parser_{EnvelopeLimits{}};

@@ -215,12 +215,92 @@ TEST(ByteStream, ReadsABoundedAmountInOneTurn) {
   owner.bytes_hook = [&] { loop.flush_later(pauser); };
   owner.read();
   test::run_for(loop, milliseconds(30));
-  EXPECT_GE(owner.bytes.size(), ByteStream::kReadBurst);
-  EXPECT_LE(owner.bytes.size(), ByteStream::kReadBurst + Loop::kReadBufferSize);
+  EXPECT_EQ(owner.bytes.size(), ByteStream::kReadShare);
   owner.bytes_hook = nullptr;
   owner.stream->resume_read(ByteStream::kBackPressure);
   ASSERT_TRUE(run_until(loop, [&] { return owner.bytes.size() == bytes.size(); }));
   EXPECT_TRUE(owner.bytes == bytes);
+}
+
+// A stream that always has more keeps nobody waiting longer than its share takes.
+TEST(ByteStream, ReadsItsShareOnceATurn) {
+  Loop loop;
+  test::Ends ends = test::unix_pair();
+  const int size = 1 << 20;
+  ASSERT_EQ(::setsockopt(ends[1].get(), SOL_SOCKET, SO_SNDBUF, &size, sizeof(size)), 0);
+  StreamOwner owner;
+  owner.adopt(loop, std::move(ends[0]), ByteStream::Kind::pipe);
+  owner.read();
+  const std::string bytes = pattern(1 << 20);
+  size_t sent = 0;
+  for (int turn = 0; turn < 20; ++turn) {
+    const ssize_t count = ::send(ends[1].get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+    if (count > 0) sent += static_cast<size_t>(count);
+    const size_t before = owner.bytes.size();
+    ASSERT_GT(sent - before, ByteStream::kReadShare);
+    loop.run_once();
+    EXPECT_EQ(owner.bytes.size() - before, ByteStream::kReadShare);
+  }
+}
+
+TEST_P(ByteStreamOver, WritesItsShareOnceATurn) {
+  const std::string bytes = pattern(8 * ByteStream::kWriteShare);
+  // Copied at the turn's end, or offered at once: at most a share leaves in each turn, and one that
+  // the kernel had no room for before.
+  uint64_t written = 0;
+  for (const size_t piece : {ByteStream::kDirectWrite - 1, bytes.size()}) {
+    for (size_t at = 0; at < bytes.size(); at += piece) {
+      owner_.stream->write(std::string_view(bytes).substr(at, piece));
+    }
+    std::string got;
+    ASSERT_TRUE(run_until(loop_, [&] {
+      EXPECT_LE(owner_.stream->bytes_written() - written, 2 * ByteStream::kWriteShare);
+      written = owner_.stream->bytes_written();
+      got += read_now(peer_);
+      return got.size() == bytes.size();
+    }));
+    EXPECT_TRUE(got == bytes);
+  }
+}
+
+TEST_P(ByteStreamOver, TakesStorageOverInsteadOfCopying) {
+  const std::string bytes = pattern(4 << 20);
+  ByteQueue storage;
+  storage.append(bytes);
+  const std::string_view parts[] = {"head", storage.view().substr(100), "tail"};
+  {
+    const StorageOffer offer(loop_.storages(), storage);
+    owner_.stream->write("before");
+    owner_.stream->write(parts);
+    owner_.stream->write("behind");
+  }
+  EXPECT_EQ(storage.capacity(), 0U);
+  EXPECT_EQ(parts[1], std::string_view(bytes).substr(100));  // as long as this turn runs
+  std::string got;
+  const std::string expected = "beforehead" + bytes.substr(100) + "tailbehind";
+  EXPECT_TRUE(run_until(loop_, [&] {
+    got += read_now(peer_);
+    return got.size() == expected.size();
+  }));
+  EXPECT_TRUE(got == expected);
+  EXPECT_TRUE(run_until(loop_, [&] { return owner_.flushed == 1; }));
+  EXPECT_TRUE(loop_.storages().keeps_large());
+}
+
+// Who offered it, or others who were given the same bytes, may still look at them.
+TEST_P(ByteStreamOver, WhatWasTakenOverOutlivesAClose) {
+  ByteQueue storage;
+  storage.append(pattern(4 << 20));
+  const std::string_view view = storage.view();
+  {
+    const StorageOffer offer(loop_.storages(), storage);
+    owner_.stream->write(view);
+    ASSERT_EQ(storage.capacity(), 0U);
+    owner_.stream->close();
+  }
+  EXPECT_TRUE(view == pattern(4 << 20));
+  EXPECT_FALSE(loop_.storages().keeps_large());
+  loop_.run_once();
 }
 
 TEST_P(ByteStreamOver, PausingAtEachReadLosesNothing) {

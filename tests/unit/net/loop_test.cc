@@ -259,5 +259,17 @@ TEST(Loop, NowStandsStillUntilRefreshed) {
   EXPECT_GE(loop.now() - before, milliseconds(1));
 }
 
+TEST(Loop, FreesLargeStorageThatRests) {
+  Loop loop;
+  Timer begin(loop.timers(), [] {});  // without anything to do no turn is run
+  begin.arm(loop.now());
+  ByteQueue storage;
+  storage.reserve(StoragePool::kSmall + 1);
+  loop.storages().give_back(std::move(storage));
+  ASSERT_TRUE(loop.storages().keeps_large());
+  loop.run();  // which ends when no timer is left
+  EXPECT_FALSE(loop.storages().keeps_large());
+}
+
 }  // namespace
 }  // namespace stdgate

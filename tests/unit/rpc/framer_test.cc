@@ -32,7 +32,8 @@ class RecordingSink final : public FrameSink {
 
 Strings frames(Framing framing, size_t limit, std::string stream, const std::vector<size_t>& cuts) {
   RecordingSink sink;
-  const auto framer = make_framer(framing, limit);
+  StoragePool storages;
+  const auto framer = make_framer(framing, limit, storages);
   size_t begin = 0;
   for (const size_t end : cuts) {
     framer->feed(std::span<char>(stream).subspan(begin, end - begin), sink);
@@ -112,7 +113,8 @@ TEST(NewlineFramerTest, LimitAndTheIdOfWhatIsSkipped) {
 
 TEST(NewlineFramerTest, ALineWithinAFeedIsNotCopied) {
   RecordingSink sink;
-  const auto framer = make_framer(Framing::newline, 100);
+  StoragePool storages;
+  const auto framer = make_framer(Framing::newline, 100, storages);
   std::string stream = "one\ntwo\r\nthr";
   framer->feed(stream, sink);
   ASSERT_EQ(sink.events, (Strings{"one", "two"}));
@@ -135,7 +137,8 @@ class ScribblingSink final : public FrameSink {
 
 TEST(NewlineFramerTest, TheSinkMayChangeTheBytes) {
   ScribblingSink sink;
-  const auto framer = make_framer(Framing::newline, 100);
+  StoragePool storages;
+  const auto framer = make_framer(Framing::newline, 100, storages);
   for (std::string piece : {"a\nbc\nd", "e\nf", "\ng\n"}) framer->feed(piece, sink);
   EXPECT_EQ(sink.events, (Strings{"a", "bc", "de", "f", "g"}));
 }
@@ -145,7 +148,8 @@ TEST(NewlineFramerTest, TheSinkMayChangeTheBytes) {
 TEST(NewlineFramerTest, BigLinesInSmallPieces) {
   constexpr size_t kLimit = 16 << 20;
   RecordingSink sink;
-  const auto framer = make_framer(Framing::newline, kLimit);
+  StoragePool storages;
+  const auto framer = make_framer(Framing::newline, kLimit, storages);
   std::string piece(512, 'x');
   for (size_t sent = 0; sent < kLimit; sent += piece.size()) framer->feed(piece, sink);
   EXPECT_EQ(framer->buffered(), kLimit);
@@ -167,9 +171,35 @@ TEST(NewlineFramerTest, BigLinesInSmallPieces) {
             "oversized " + std::to_string(2 * kLimit + head.size() + tail.size() - 1) + " id=9");
 }
 
+TEST(FramerTest, OffersTheStorageOfAMessageInParts) {
+  struct Taker final : FrameSink {
+    void on_frame(std::span<char> message) override {
+      taken = storages.take_over({message.data(), message.size()});
+    }
+    void on_oversized_frame(std::string_view, size_t) override {}
+    void on_broken_framing(const char*) override {}
+    StoragePool storages;
+    ByteQueue taken;
+  };
+  for (const Framing framing : {Framing::newline, Framing::content_length}) {
+    Taker taker;
+    const auto framer = make_framer(framing, 1000, taker.storages);
+    for (const char letter : {'a', 'b'}) {
+      const std::string message(600, letter);
+      std::string scratch;
+      const FrameEnds ends = frame_ends(framing, message.size(), scratch);
+      std::string bytes = std::string(ends.head) + message + std::string(ends.tail);
+      for (char& byte : bytes) framer->feed({&byte, 1}, taker);
+      EXPECT_EQ(taker.taken.view(), message);
+      EXPECT_EQ(framer->buffered(), 0U);
+    }
+  }
+}
+
 TEST(NewlineFramerTest, FinishTwiceTellsOnce) {
   RecordingSink sink;
-  const auto framer = make_framer(Framing::newline, 4);
+  StoragePool storages;
+  const auto framer = make_framer(Framing::newline, 4, storages);
   std::string piece = "ab";
   framer->feed(piece, sink);
   framer->finish(sink);
@@ -281,7 +311,8 @@ TEST(ContentLengthFramerTest, LimitAndTheIdOfWhatIsSkipped) {
 
 TEST(ContentLengthFramerTest, AMessageWithinAFeedIsNotCopied) {
   RecordingSink sink;
-  const auto framer = make_framer(Framing::content_length, 100);
+  StoragePool storages;
+  const auto framer = make_framer(Framing::content_length, 100, storages);
   const std::string head = "Content-Length: 3\r\n\r\n";
   std::string stream = head + "one" + head + "two" + head + "th";
   framer->feed(stream, sink);
@@ -296,7 +327,8 @@ TEST(ContentLengthFramerTest, NothingIsLeftAfterFinish) {
        {"Content-Len", "Content-Length: 1\r\n", "Content-Length: 9\r\n\r\n{",
         "Content-Length: 999\r\n\r\n{\"id\":1}"}) {
     RecordingSink sink;
-    const auto framer = make_framer(Framing::content_length, 100);
+    StoragePool storages;
+    const auto framer = make_framer(Framing::content_length, 100, storages);
     std::string stream = cut_off;
     framer->feed(stream, sink);
     framer->finish(sink);
@@ -309,7 +341,8 @@ TEST(ContentLengthFramerTest, NothingIsLeftAfterFinish) {
 
 TEST(ContentLengthFramerTest, ABrokenStreamStaysBroken) {
   RecordingSink sink;
-  const auto framer = make_framer(Framing::content_length, 100);
+  StoragePool storages;
+  const auto framer = make_framer(Framing::content_length, 100, storages);
   std::string garbage = "garbage\n";
   std::string good = with_length("1");
   framer->feed(garbage, sink);

@@ -229,6 +229,26 @@ TEST(MessageReader, AWholeMessageIsNotCopied) {
   EXPECT_EQ(reader.held(), 0u);
 }
 
+TEST(MessageReader, OffersTheStorageOfAMessageInParts) {
+  struct Taker final : MessageSink {
+    bool on_message(std::span<char> text) override {
+      taken = storages.take_over({text.data(), text.size()});
+      return true;
+    }
+    bool on_ping(std::string_view /*payload*/) override { return true; }
+    void on_close(CloseCode /*code*/, std::string_view /*reason*/) override {}
+    StoragePool storages;
+    ByteQueue taken;
+  } taker;
+  MessageReader reader(taker.storages, kLimit);
+  const std::string half(kLimit / 2, 'x');
+  std::string bytes = text(half, false) + more(half) + text(half + "next");
+  ASSERT_EQ(reader.feed({bytes.data(), bytes.size() - 1}, taker), bytes.size() - 1);
+  EXPECT_EQ(taker.taken.view(), half + half);
+  ASSERT_EQ(reader.feed({bytes.data() + bytes.size() - 1, 1}, taker), 1U);
+  EXPECT_EQ(taker.taken.view(), half + "next");
+}
+
 TEST(MessageReader, HoldsWhatIsNotComplete) {
   StoragePool storages;
   MessageReader reader(storages, kLimit);

@@ -1,0 +1,141 @@
+#include "gateway/base/storage_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+namespace stdgate {
+namespace {
+
+ByteQueue storage_of(size_t capacity) {
+  ByteQueue queue;
+  queue.reserve(capacity);
+  EXPECT_EQ(queue.capacity(), capacity);
+  return queue;
+}
+
+TEST(StoragePool, LendsWhatSuits) {
+  constexpr size_t kSmall = StoragePool::kSmall;
+  constexpr size_t kForAny = StoragePool::kLentForAny;
+  struct Case {
+    size_t capacity;
+    size_t expected;
+    bool lent;
+  };
+  const Case cases[] = {
+      {kSmall, 0, true},
+      {kSmall, kSmall, true},
+      {kSmall, kSmall + 1, true},  // better than none
+      {kSmall + 1, kSmall + 1, true},
+      {kSmall + 1, kSmall, false},
+      {kSmall + 1, kSmall + 2, false},
+      {kForAny, kSmall + 1, true},
+      {kForAny, kForAny, true},
+      {kForAny, kForAny + 1, false},
+      {kForAny + 4, kForAny / 4 + 1, true},
+      {kForAny + 4, kForAny / 4, false},
+      {StoragePool::kLargeBytes, StoragePool::kLargeBytes, true},
+      {StoragePool::kLargeBytes + 1, StoragePool::kLargeBytes + 1, false},
+  };
+  for (const Case& c : cases) {
+    StoragePool pool;
+    ByteQueue used = storage_of(c.capacity);
+    used.append("leftover");
+    pool.give_back(std::move(used));
+    ByteQueue lent = pool.borrow(c.expected);
+    EXPECT_EQ(lent.capacity(), c.lent ? c.capacity : 0) << c.capacity << " for " << c.expected;
+    EXPECT_TRUE(lent.empty());
+    if (!c.lent) continue;
+    EXPECT_EQ(pool.borrow(c.expected).capacity(), 0U);
+  }
+}
+
+TEST(StoragePool, LendsTheSmallestThatSuffices) {
+  StoragePool pool;
+  for (const size_t capacity : {300'000, 100'000, 400'000, 200'000}) {
+    pool.give_back(storage_of(capacity));
+  }
+  EXPECT_EQ(pool.borrow(150'000).capacity(), 200'000U);
+  EXPECT_EQ(pool.borrow(150'000).capacity(), 300'000U);
+  EXPECT_EQ(pool.borrow(100'000).capacity(), 100'000U);
+  EXPECT_EQ(pool.borrow(100'000).capacity(), 400'000U);
+  EXPECT_FALSE(pool.keeps_large());
+}
+
+TEST(StoragePool, KeepsNoMoreThanItsLimits) {
+  struct Case {
+    size_t capacity;
+    size_t limit;
+  };
+  const Case cases[] = {{512, StoragePool::kSmallCount},
+                        {StoragePool::kSmall + 1, StoragePool::kLargeCount},
+                        {StoragePool::kLargeBytes / 4, 4},
+                        {StoragePool::kLargeBytes / 2 + 1, 1}};
+  for (const Case& c : cases) {
+    StoragePool pool;
+    // Twice: what is lent and released makes room again.
+    for (int round = 0; round < 2; ++round) {
+      for (size_t i = 0; i < c.limit + 1; ++i) pool.give_back(storage_of(c.capacity));
+      size_t lent = 0;
+      while (pool.borrow(c.capacity).capacity() > 0) ++lent;
+      EXPECT_EQ(lent, c.limit) << c.capacity;
+    }
+    for (size_t i = 0; i < c.limit; ++i) pool.give_back(storage_of(c.capacity));
+    pool.release_unused();
+    pool.release_unused();
+    EXPECT_FALSE(pool.keeps_large());
+    for (size_t i = 0; i < c.limit; ++i) pool.give_back(storage_of(c.capacity));
+    size_t lent = 0;
+    while (pool.borrow(c.capacity).capacity() > 0) ++lent;
+    EXPECT_EQ(lent, c.limit) << c.capacity;
+  }
+}
+
+TEST(StoragePool, ReleasesWhatNobodyBorrowed) {
+  StoragePool pool;
+  pool.give_back(storage_of(100'000));
+  pool.give_back(storage_of(200'000));
+  pool.give_back(storage_of(512));
+  pool.release_unused();
+  EXPECT_TRUE(pool.keeps_large());
+  pool.give_back(pool.borrow(200'000));
+  pool.release_unused();
+  EXPECT_EQ(pool.borrow(50'000).capacity(), 200'000U);
+  EXPECT_FALSE(pool.keeps_large());
+  EXPECT_EQ(pool.borrow(1).capacity(), 512U);
+}
+
+TEST(StoragePool, HandsOverWhatIsOfferedAndNothingElse) {
+  StoragePool pool;
+  ByteQueue storage = storage_of(1000);
+  const std::string body(250, 'b');
+  storage.append("consumed");
+  storage.append("head " + body + " tail");
+  storage.consume(8);
+  const std::string_view all = storage.view();
+  const std::string& other = body;
+  EXPECT_EQ(pool.take_over(all).capacity(), 0U);  // not offered
+  {
+    const StorageOffer offer(pool, storage);
+    EXPECT_EQ(pool.take_over(other).capacity(), 0U);
+    EXPECT_EQ(pool.take_over({all.data() - 1, 250}).capacity(), 0U);
+    EXPECT_EQ(pool.take_over({all.data() + all.size() - 249, 250}).capacity(), 0U);
+    EXPECT_EQ(pool.take_over({}).capacity(), 0U);
+    EXPECT_EQ(pool.take_over(all.substr(5, 249)).capacity(), 0U);  // too little of it
+    {
+      ByteQueue inner;
+      const StorageOffer inner_offer(pool, inner);
+      EXPECT_EQ(pool.take_over(all).capacity(), 0U);
+    }
+    const ByteQueue taken = pool.take_over(all.substr(5, 250));
+    EXPECT_EQ(taken.view(), body);
+    EXPECT_EQ(taken.view().data(), all.data() + 5);
+    EXPECT_EQ(storage.capacity(), 0U);
+    EXPECT_EQ(pool.take_over(all.substr(5, 250)).capacity(), 0U);  // once
+  }
+  EXPECT_EQ(pool.take_over(all).capacity(), 0U);
+}
+
+}  // namespace
+}  // namespace stdgate
