@@ -6,7 +6,7 @@ namespace stdgate {
 namespace {
 
 constexpr std::string_view kEvent = "call";
-// Of all keys and numbers: more than they take.
+// For all keys, words and numbers: more than they take.
 constexpr size_t kRoomForTheRest = 1024;
 
 LogLevel level_of(Outcome outcome) {
@@ -18,16 +18,13 @@ struct Texts {
   std::string_view backend;
   std::string_view method;
   std::string_view tool;
-  std::string_view outcome;
-  std::string_view transport;
   std::string_view id;
   std::string_view trace_id;
   std::string_view detail;
 
   [[nodiscard]] size_t room() const {
     size_t room = kRoomForTheRest;
-    for (const std::string_view text :
-         {backend, method, tool, outcome, transport, id, trace_id, detail}) {
+    for (const std::string_view text : {backend, method, tool, id, trace_id, detail}) {
       room += log_style::room_for({}, text);
     }
     return room;
@@ -40,8 +37,8 @@ char* write_fields(char* to, const Texts& texts, const CallRecord& call, std::st
   to = write_field<Style>(to, "backend", texts.backend, scratch);
   to = write_field<Style>(to, "method", texts.method, scratch);
   if (!texts.tool.empty()) to = write_field<Style>(to, "tool", texts.tool, scratch);
-  to = write_field<Style>(to, "outcome", texts.outcome, scratch);
-  to = write_field<Style>(to, "transport", texts.transport, scratch);
+  to = log_style::write_word_field<Style>(to, "outcome", call.outcome.name());
+  to = log_style::write_word_field<Style>(to, "transport", transport_name(call.transport));
   to = write_field<Style>(to, "duration_ms", call.total);
   to = write_field<Style>(to, "queue_ms", call.queued);
   to = write_field<Style>(to, "child_ms", call.child);
@@ -63,8 +60,6 @@ void AccessLog::on_call_finished(const CallRecord& call) {
       .backend = backends_.of(call.backend),
       .method = call.method_name,
       .tool = call.tool_name.substr(0, kToolLimit),
-      .outcome = call.outcome.name(),
-      .transport = transport_name(call.transport),
       // A refused call may have no id that could be read; it was answered with null.
       .id = call.id.empty() ? "null" : call.id.substr(0, kIdLimit),
       .trace_id = call.trace_id,

@@ -122,14 +122,13 @@ std::string_view LogLine::render(Time time, LogLevel level, std::string_view eve
   return {begin, write(begin, begun, event, fields, scratch_)};
 }
 
-std::string_view LogLine::render(Time time, LogLevel level, std::string_view event,
-                                 std::string_view fields) {
+void LogLine::append(ByteQueue& to, Time time, LogLevel level, std::string_view event,
+                     std::string_view fields) {
   const std::string_view begun = prefix(time, level);
-  line_.clear();
-  char* const begin = line_.reserve(room_for(begun, event, {}) + fields.size());
+  char* const begin = to.reserve(room_for(begun, event, {}) + fields.size());
   const auto write = format_ == LogFormat::json ? write_rendered<log_style::Json>
                                                 : write_rendered<log_style::Text>;
-  return {begin, write(begin, begun, event, fields, scratch_)};
+  to.commit(static_cast<size_t>(write(begin, begun, event, fields, scratch_) - begin));
 }
 
 std::string_view LogLine::prefix(Time time, LogLevel level) {

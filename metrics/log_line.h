@@ -33,12 +33,12 @@ class LogLine {
 
   [[nodiscard]] LogFormat format() const { return format_; }
 
-  // Both are valid until the next one.
+  // Valid until the next one.
   std::string_view render(Time time, LogLevel level, std::string_view event,
                           std::initializer_list<LogField> fields);
-  // With fields that log_style.h has rendered in this line's format.
-  std::string_view render(Time time, LogLevel level, std::string_view event,
-                          std::string_view fields);
+  // Appends a line to `to`, with fields that log_style.h has rendered in this line's format.
+  void append(ByteQueue& to, Time time, LogLevel level, std::string_view event,
+              std::string_view fields);
 
  private:
   std::string_view prefix(Time time, LogLevel level);

@@ -84,11 +84,9 @@ inline char* write_milliseconds(char* to, Duration duration) {
   if (rest == 0) return to;
   to[0] = '.';
   to[1] = static_cast<char>('0' + rest / 100);
-  if (rest % 100 == 0) return to + 2;
   to[2] = static_cast<char>('0' + rest / 10 % 10);
-  if (rest % 10 == 0) return to + 3;
   to[3] = static_cast<char>('0' + rest % 10);
-  return to + 4;
+  return to + (to[3] != '0' ? 4 : to[2] != '0' ? 3 : 2);
 }
 
 // `scratch` is for a text with escapes.
@@ -110,12 +108,14 @@ struct Text {
   static char* write_event(char* to, std::string_view event, std::string& /*scratch*/) {
     return copy_text(to, event);
   }
-  static char* write_key(char* to, std::string_view key) {
+  [[gnu::always_inline]] static char* write_key(char* to, std::string_view key) {
     *to++ = ' ';
     to = copy_text(to, key);
     *to++ = '=';
     return to;
   }
+  // Of letters and underscores.
+  static char* write_word(char* to, std::string_view word) { return copy_text(to, word); }
   static char* write_text(char* to, std::string_view text, std::string& scratch) {
     text = text.substr(0, kLongestText);
     const bool is_word = !text.empty() && consists_of(text, kWord);
@@ -129,26 +129,39 @@ struct Json {
   static char* write_event(char* to, std::string_view event, std::string& scratch) {
     return write_quoted(to, event, scratch);
   }
-  static char* write_key(char* to, std::string_view key) {
+  [[gnu::always_inline]] static char* write_key(char* to, std::string_view key) {
     to = copy_text(to, ",\"");
     to = copy_text(to, key);
     return copy_text(to, "\":");
+  }
+  static char* write_word(char* to, std::string_view word) {
+    *to++ = '"';
+    to = copy_text(to, word);
+    *to++ = '"';
+    return to;
   }
   static char* write_text(char* to, std::string_view text, std::string& scratch) {
     return write_quoted(to, text.substr(0, kLongestText), scratch);
   }
 };
 
+// Inline, so that of a constant key there are only moves left.
 template <class Style>
-char* write_field(char* to, std::string_view key, std::string_view text, std::string& scratch) {
+[[gnu::always_inline]] inline char* write_field(char* to, std::string_view key,
+                                                std::string_view text, std::string& scratch) {
   return Style::write_text(Style::write_key(to, key), text, scratch);
 }
 template <class Style>
-char* write_field(char* to, std::string_view key, uint64_t number) {
+[[gnu::always_inline]] inline char* write_word_field(char* to, std::string_view key,
+                                                     std::string_view word) {
+  return Style::write_word(Style::write_key(to, key), word);
+}
+template <class Style>
+[[gnu::always_inline]] inline char* write_field(char* to, std::string_view key, uint64_t number) {
   return write_number(Style::write_key(to, key), number);
 }
 template <class Style>
-char* write_field(char* to, std::string_view key, Duration duration) {
+[[gnu::always_inline]] inline char* write_field(char* to, std::string_view key, Duration duration) {
   return write_milliseconds(Style::write_key(to, key), duration);
 }
 

@@ -45,7 +45,12 @@ void LogWriter::write(LogLevel level, std::string_view event,
 }
 
 void LogWriter::write_rendered(LogLevel level, std::string_view event, std::string_view fields) {
-  if (enabled(level)) take_line(line_.render(time(), level, event, fields));
+  if (!enabled(level)) return;
+  if (has_room_for(event.size() + fields.size())) {
+    line_.append(unsent_, time(), level, event, fields);
+  } else {
+    ++dropped_;
+  }
 }
 
 LogLine::Time LogWriter::time() {
