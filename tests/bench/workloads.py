@@ -271,7 +271,6 @@ def all_workloads():
         Workload("mcp-16", "mcp", 16, programs=MCP),
         Workload("mcp-64", "mcp", 64, programs=MCP),
         # All sessions with one child, as mcp-proxy has it; above, stdgate and supergateway have one each.
-        Workload("mcp-shared-16", "mcp-shared", 16, programs=MCP_SHARED),
         Workload("mcp-shared-64", "mcp-shared", 64, programs=MCP_SHARED),
         Workload("ws-1x16", "ws", 1, 16, programs=WEBSOCKET + ["pipe"], pinned=True),
         Workload("ws-16x16", "ws", 16, 16, programs=WEBSOCKET + ["pipe"]),
