@@ -40,6 +40,7 @@ class Parts {
   }
 
   void hand_over(std::span<char> message, FrameSink& sink) {
+    if (queue_.empty()) return sink.on_frame(message);  // it lies in what was read
     const StorageOffer offer(storages_, queue_);
     sink.on_frame(message);
   }
@@ -186,9 +187,12 @@ class ContentLengthFramer final : public Framer {
       return size;
     }
     header_size_ += size;
-    buffer_.append(view_of(bytes.first(size)), size);
-    if (found == nullptr) return size;
-    std::string_view line = buffer_.view();
+    std::string_view line = view_of(bytes.first(size));
+    if (found == nullptr || !buffer_.empty()) {
+      buffer_.append(line, size);
+      if (found == nullptr) return size;
+      line = buffer_.view();
+    }
     line.remove_suffix(line.ends_with("\r\n") ? 2 : 1);
     const char* fault = line.empty() ? end_header() : take_header_line(line);
     buffer_.drain();

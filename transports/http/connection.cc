@@ -372,7 +372,7 @@ void Connection::leave_core() {
 TimePoint Connection::due() const {
   const TimeoutsConfig& timeouts = server_.services().timeouts;
   const bool all_taken = stream_->unsent_bytes() == 0;
-  TimePoint due = all_taken ? TimePoint::max() : stall_since_ + timeouts.body;
+  TimePoint due = stall_.due(*stream_, timeouts.body);
   switch (state_) {
     case State::idle:
       if (all_taken) due = since_ + timeouts.idle;
@@ -406,14 +406,7 @@ void Connection::schedule() {
 void Connection::on_timer() {
   const TimePoint now = server_.services().loop.now();
   report_written();
-  if (stream_->unsent_bytes() != 0) {
-    if (stream_->bytes_written() != written_mark_) {
-      written_mark_ = stream_->bytes_written();
-      stall_since_ = now;
-    } else if (now >= stall_since_ + server_.services().timeouts.body) {
-      return close();
-    }
-  }
+  if (stall_.has_stalled(*stream_, now, server_.services().timeouts.body)) return close();
   if (now >= due()) expire();
   schedule();
 }

@@ -27,6 +27,7 @@
 #include "transports/http/exchange.h"
 #include "transports/http/responder.h"
 #include "transports/net/byte_stream.h"
+#include "transports/net/stall_watch.h"
 
 namespace stdgate {
 
@@ -127,13 +128,12 @@ class Connection final : public ClientConnection,
   Origin origin_;                       // none before the first call
   Timer timer_;                         // not later than due(); moved only when it is
   TimePoint since_{};                   // the present state, or its last progress
-  TimePoint stall_since_{};             // the client took nothing of what is unsent
-  uint64_t written_mark_ = 0;           // bytes written at stall_since_
-  uint64_t written_reported_ = 0;       // to the observer
-  size_t held_ = 0;                     // bytes of requests in memory, as told to the server
-  size_t discarded_ = 0;                // while lingering
-  uint32_t last_exchange_ = 0;          // its number
-  uint32_t sequence_ = 0;               // of the exchange: the upper half of its calls' tags
+  StallWatch stall_;
+  uint64_t written_reported_ = 0;  // to the observer
+  size_t held_ = 0;                // bytes of requests in memory, as told to the server
+  size_t discarded_ = 0;           // while lingering
+  uint32_t last_exchange_ = 0;     // its number
+  uint32_t sequence_ = 0;          // of the exchange: the upper half of its calls' tags
   BackendId stream_backend_ = 0;
   SlowClient slow_client_ = SlowClient::dropped;  // of the stream
   State state_ = State::idle;

@@ -156,8 +156,7 @@ void Connection::write_frame(const StreamEvent& event) {
 
 void Connection::write(std::span<const std::string_view> parts) {
   if (stream_->unsent_bytes() == 0) {
-    stall_since_ = server_.services().loop.now();
-    written_mark_ = stream_->bytes_written();
+    stall_.start(*stream_, server_.services().loop.now());
   }
   stream_->write(parts);
 }

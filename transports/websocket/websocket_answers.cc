@@ -117,10 +117,7 @@ void WebSocketConnection::write_message(std::span<const std::string_view> parts)
 }
 
 void WebSocketConnection::write_frame(Opcode opcode, std::span<const std::string_view> parts) {
-  if (stream_->unsent_bytes() == 0) {
-    stall_since_ = now();
-    written_mark_ = stream_->bytes_written();
-  }
+  if (stream_->unsent_bytes() == 0) stall_.start(*stream_, now());
   size_t size = 0;
   for (const std::string_view part : parts) size += part.size();
   const FrameHead head(opcode, size);

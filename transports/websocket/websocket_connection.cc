@@ -37,8 +37,9 @@ void WebSocketConnection::take_over(std::unique_ptr<ByteStream> stream, ByteQueu
   stream_ = std::move(stream);
   stream_->set_events(*this);
   stream_->set_watermark(kBacklog);
-  written_reported_ = written_mark_ = stream_->bytes_written();
-  heard_ = stall_since_ = now();
+  written_reported_ = stream_->bytes_written();
+  heard_ = now();
+  stall_.start(*stream_, heard_);
   stream_->resume_read(ByteStream::kBackPressure);
   stream_->resume_read(ByteStream::kBusy);
   pending_ = std::move(already_read);
@@ -271,7 +272,7 @@ Duration WebSocketConnection::patience() const {
 TimePoint WebSocketConnection::due() const {
   const TimeoutsConfig& timeouts = server_.services().timeouts;
   const bool all_taken = stream_->unsent_bytes() == 0;
-  const TimePoint stall = all_taken ? TimePoint::max() : stall_since_ + patience();
+  const TimePoint stall = stall_.due(*stream_, patience());
   if (state_ != State::open) return all_taken || hasty_ ? since_ + kCloseTime : stall;
   if (!reads_) return stall;
   return std::min(stall, awaiting_pong_ ? since_ + timeouts.pong : heard_ + timeouts.ping);
@@ -286,14 +287,7 @@ void WebSocketConnection::schedule() {
 
 void WebSocketConnection::on_timer() {
   report_written();
-  if (stream_->unsent_bytes() != 0) {
-    if (stream_->bytes_written() != written_mark_) {
-      written_mark_ = stream_->bytes_written();
-      stall_since_ = now();
-    } else if (now() >= stall_since_ + patience()) {
-      return close();
-    }
-  }
+  if (stall_.has_stalled(*stream_, now(), patience())) return close();
   if (now() >= due()) return expire();
   schedule();
 }

@@ -30,6 +30,7 @@
 #include "gateway/session/session_sink.h"
 #include "transports/http/client_connection.h"
 #include "transports/net/byte_stream.h"
+#include "transports/net/stall_watch.h"
 #include "transports/websocket/close_code.h"
 #include "transports/websocket/frame.h"
 #include "transports/websocket/message_reader.h"
@@ -138,11 +139,10 @@ class WebSocketConnection final : public UpgradedConnection,
   std::unique_ptr<Batches> batches_;
   Origin origin_;  // none when the core is not connected
   SessionId session_;
-  Timer timer_;                    // not later than due(); moved only when it is
-  TimePoint heard_{};              // the last byte of the client, or when reading went on
-  TimePoint since_{};              // the ping without a pong; the state, or its last progress
-  TimePoint stall_since_{};        // the client took nothing of what is unsent
-  uint64_t written_mark_ = 0;      // bytes written at stall_since_
+  Timer timer_;        // not later than due(); moved only when it is
+  TimePoint heard_{};  // the last byte of the client, or when reading went on
+  TimePoint since_{};  // the ping without a pong; the state, or its last progress
+  StallWatch stall_;
   uint64_t written_reported_ = 0;  // to the observer
   size_t calls_ = 0;               // not answered
   size_t answers_held_ = 0;        // bytes of batches that are not complete
