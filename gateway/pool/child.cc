@@ -101,13 +101,16 @@ void Child::set_reading(bool reading) {
   link_->set_reading(reading);
 }
 
+bool Child::takes_calls() const {
+  return (state_ == ChildState::ready || state_ == ChildState::busy) && !calls_.full();
+}
+
 bool Child::has_room() const {
-  return state_ == ChildState::ready && !retiring_ &&
-         link_->unsent_bytes() < ChildLink::kHighWatermark;
+  return takes_calls() && !retiring_ && link_->unsent_bytes() < ChildLink::kHighWatermark;
 }
 
 bool Child::is_backed_up() const {
-  return state_ == ChildState::ready && link_->unsent_bytes() >= ChildLink::kHighWatermark;
+  return takes_calls() && link_->unsent_bytes() >= ChildLink::kHighWatermark;
 }
 
 size_t Child::load() const { return calls_.size() * kBytesPerCall + outstanding_bytes_; }
@@ -119,14 +122,14 @@ void Child::send(CallPtr call, const Outgoing& message) {
   outstanding_bytes_ += call->bytes_in;
   const bool is_cancelled = call->cancel_on_send;
   const auto id = calls_.open(std::move(call));
-  update_busy();
+  settle_state();
   write(message, id);
   if (is_cancelled) request_cancel(*id, CancelReason::client_cancelled);
 }
 
 void Child::ask(const std::function<std::string(WireId)>& text, TimePoint deadline) {
   const auto id = open_own_call(deadline);
-  update_busy();
+  settle_state();
   write_text(text(*id));
 }
 
@@ -182,7 +185,6 @@ CallPtr Child::close_call(WireId id) {
   if (call->origin.is_none()) --own_calls_;
   outstanding_bytes_ -= call->bytes_in;
   if (calls_.size() == 0) idle_since_ = services_.core.clock.now();
-  update_busy();
   return call;
 }
 
@@ -308,7 +310,7 @@ void Child::set_state(ChildState state) {
   state_ = state;
 }
 
-void Child::update_busy() {
+void Child::settle_state() {
   if (state_ == ChildState::ready && calls_.full()) set_state(ChildState::busy);
   if (state_ == ChildState::busy && !calls_.full()) set_state(ChildState::ready);
 }

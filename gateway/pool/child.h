@@ -114,6 +114,9 @@ class Child final : private ChildEvents, private FrameSink {
   void request_cancel(WireId id, CancelReason reason);
   // Takes all calls back without telling the process.
   std::vector<CallPtr> take_calls();
+  // Whether it is busy or ready, after calls have ended and others have been given to it: a place
+  // that is taken again at once is no news.
+  void settle_state();
 
   // A call has waited for the process since then, to its deadline. True when the process was silent
   // all the time though it was read, and that so often in a row that it has to be given up.
@@ -148,8 +151,8 @@ class Child final : private ChildEvents, private FrameSink {
   void greet();
   void finish_greeting(const Envelope& answer);
   void become_ready();
+  [[nodiscard]] bool takes_calls() const;
   void set_state(ChildState state);
-  void update_busy();
   std::optional<WireId> open_own_call(TimePoint deadline = TimePoint::max());
   CallPtr close_call(WireId id);
   void write(const Outgoing& message, std::optional<WireId> id);

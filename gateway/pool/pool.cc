@@ -244,6 +244,7 @@ void Pool::after_call(Child& child) {
     if (!queue_.empty()) dispatch_queue();
     if (can_ask(child)) events_.on_spare_room(child);
   }
+  child.settle_state();
   watch_idle(child);
 }
 
@@ -310,6 +311,7 @@ void Pool::fail_calls(const FaultReport& report) {
   std::vector<CallPtr> calls;
   for (const auto& child : children_) {
     for (CallPtr& call : child->take_calls()) calls.push_back(std::move(call));
+    child->settle_state();
   }
   lane_.for_each([&calls](Lease& lease) {
     for (CallPtr& call : lease.queue.take_calls()) calls.push_back(std::move(call));
@@ -420,6 +422,7 @@ void Pool::dispatch_all() {
   lane_.for_each([this](Lease& lease) { lane_.dispatch(lease); });
   for (const auto& child : children_) {
     if (child->is_retiring()) end_retired(*child);
+    child->settle_state();
     watch_idle(*child);
   }
   offer_spare_room();

@@ -183,6 +183,7 @@ class RecordingObserver final : public Observer {
   void on_child_state(BackendId, ChildState from, ChildState to) override {
     --states[from];
     ++states[to];
+    ++state_changes;
   }
   void on_child_started(BackendId, StartReason reason) override { starts.push_back(reason); }
   void on_child_exited(BackendId, ExitReason reason) override { exits.push_back(reason); }
@@ -200,6 +201,7 @@ class RecordingObserver final : public Observer {
   std::map<Direction, int> notifications;
   std::map<DropReason, int> dropped;
   std::map<ChildState, int> states;
+  size_t state_changes = 0;
   std::vector<StartReason> starts;
   std::vector<ExitReason> exits;
   std::vector<std::string> methods;

@@ -281,5 +281,27 @@ TEST(BackendRecord, ChildStatesAddUp) {
   EXPECT_EQ(bench.observer.states[ChildState::busy], 0);
 }
 
+// With a waiting call for each answer, a place that gets free is taken before anybody looks.
+TEST(BackendRecord, AChildThatIsFilledAgainAtOnceStaysBusy) {
+  BackendBench bench(children(1, 1));
+  FakeClient client(bench.origins);
+  FakeChild& child = bench.start_child();
+  for (int i = 0; i < 5; ++i) bench.call(client);
+  EXPECT_EQ(bench.observer.states[ChildState::busy], 1);
+  const size_t changes = bench.observer.state_changes;
+  std::vector<std::string> ids;
+  const auto answer_oldest = [&] {
+    for (const std::string& id : child.take_ids()) ids.push_back(id);
+    child.answer(ids.at(0));
+    ids.erase(ids.begin());
+  };
+  for (int i = 0; i < 3; ++i) answer_oldest();
+  EXPECT_EQ(bench.observer.state_changes, changes);
+  while (client.answers.size() < 5) answer_oldest();
+  EXPECT_EQ(bench.observer.states[ChildState::busy], 0);
+  EXPECT_EQ(bench.observer.states[ChildState::ready], 1);
+  EXPECT_EQ(bench.observer.state_changes, changes + 1);
+}
+
 }  // namespace
 }  // namespace stdgate
