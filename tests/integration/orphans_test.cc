@@ -106,9 +106,10 @@ std::set<pid_t> pids_of(const std::vector<ProcessInfo>& processes) {
   return pids;
 }
 
-// As many as before, and none of them.
-bool are_others(const std::vector<ProcessInfo>& processes, const std::set<pid_t>& before) {
-  return processes.size() == before.size() &&
+// A whole family, and none of those before. (One that is starting has others for a moment.)
+bool are_others(const std::vector<ProcessInfo>& processes, const Family& family,
+                const std::set<pid_t>& before) {
+  return processes.size() == family.processes &&
          std::ranges::none_of(processes, [&before](const ProcessInfo& process) {
            return before.contains(process.pid);
          });
@@ -130,7 +131,8 @@ TEST_P(Orphans, NothingIsLeft) {
     const std::set<pid_t> before = pids_of(gateway.descendants());
     end.bring(gateway);
     ASSERT_TRUE(eventually(
-        "all are others", [&] { return are_others(gateway.descendants(), before); }, end.limit))
+        "all are others", [&] { return are_others(gateway.descendants(), family, before); },
+        end.limit))
         << describe(gateway.descendants());
   }
   end.bring(gateway);
