@@ -1,20 +1,26 @@
-// The program's entry: which of its modes to run. Wiring is in program.h.
+// The program's entry: which of its modes to run. What serves is in app/process.h.
 
+#include <sys/prctl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 
-#include "gateway/command_line.h"
+#include "gateway/app/command_line.h"
+#include "gateway/app/process.h"
+#include "gateway/base/visible_text.h"
 #include "gateway/demo/demo_server.h"
-#include "gateway/program.h"
-#include "transports/stdio/guard.h"
+#include "metrics/logs/start_error.h"
+#include "transports/net/standard_descriptors.h"
 
 namespace stdgate {
 namespace {
@@ -36,43 +42,70 @@ class SteadyClock final : public Clock {
   [[nodiscard]] TimePoint now() const override { return std::chrono::steady_clock::now(); }
 };
 
+// No error: the file may be checked elsewhere than where it is to serve.
+void warn_of_missing_programs(const app::CommandLine& command_line,
+                              const config::Environment& environment,
+                              const std::map<std::string, std::string>& variables) {
+  const auto config = app::load_config(command_line, environment);
+  if (!config) return;
+  for (const std::string& line : app::missing_programs(*config, variables)) {
+    std::fprintf(stderr, "stdgate: warning: %s\n", visible(line, VisibleText::lines).c_str());
+  }
+}
+
+// What was asked for has to arrive: a full disk behind a pipe is no success.
+int print(const std::string& text) {
+  if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return app::kCleanExit;
+  std::fprintf(stderr, "stdgate: cannot write to stdout: %s\n", std::strerror(errno));
+  return app::kCouldNotStart;
+}
+
 int run(int argc, char** argv) {
-  const CommandLine command_line = parse_command_line(argc, argv);
+  std::error_code gone;  // the working directory may not exist any more
+  const std::string working_directory = std::filesystem::current_path(gone).string();
+  const app::CommandLine command_line = app::parse_command_line(argc, argv, working_directory);
   const std::map<std::string, std::string> variables = read_environment();
-  const Environment environment = [&variables](const std::string& name) {
+  const config::Environment environment = [&variables](const std::string& name) {
     const auto found = variables.find(name);
     return found == variables.end() ? std::nullopt : std::optional(found->second);
   };
   switch (command_line.action) {
-    case CommandLine::Action::exit:
-      std::fputs(command_line.output.c_str(), command_line.exit_code == 0 ? stdout : stderr);
+    case app::CommandLine::Action::exit:
+      if (command_line.exit_code == 0) return print(command_line.output);
+      logs::write_start_error(command_line.error_format, "bad command line", command_line.output);
       return command_line.exit_code;
-    case CommandLine::Action::check: {
-      const CheckReport report = check_config(command_line, environment);
-      std::fputs(report.output.c_str(), report.exit_code == 0 ? stdout : stderr);
-      return report.exit_code;
+    case app::CommandLine::Action::check: {
+      const app::CheckReport report = app::check_config(command_line, environment);
+      if (report.exit_code != 0) {
+        std::fputs(report.output.c_str(), stderr);
+        return report.exit_code;
+      }
+      warn_of_missing_programs(command_line, environment, variables);
+      return print(report.output);
     }
-    case CommandLine::Action::demo_server:
-      return run_demo_server(0, 1, SteadyClock());
-    case CommandLine::Action::serve:
+    case app::CommandLine::Action::demo_server:
+      return demo::run_demo_server(0, 1, SteadyClock());
+    case app::CommandLine::Action::serve:
       break;
   }
-  const auto config = load_config(command_line, environment);
+  const auto config = app::load_config(command_line, environment);
   if (!config) {
-    std::fputs(config.error().c_str(), stderr);
-    return kUsageError;
+    logs::write_start_error(app::wanted_log_format(command_line), "bad configuration",
+                            config.error());
+    return app::kUsageError;
   }
-  return serve(*config, variables);
+  return app::serve(*config, variables);
 }
 
 }  // namespace
 }  // namespace stdgate
 
 int main(int argc, char** argv) {
-  // First of all: guards are started often and have nothing to do with the rest.
-  if (argc > 1 && std::strcmp(argv[1], stdgate::kGuardArgument) == 0) {
-    return stdgate::run_guard(argc, argv);
-  }
+  // First of all: children of the same user may not read the environment and memory of this
+  // process, nor take its descriptors.
+  prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  // Whatever is opened later must not get their numbers.
+  if (!stdgate::net::open_standard_descriptors()) return stdgate::app::kCouldNotStart;
   // Peers that go away are errors of their write, not the end of the program.
   std::signal(SIGPIPE, SIG_IGN);
   return stdgate::run(argc, argv);

@@ -7,7 +7,38 @@ namespace stdgate {
 namespace {
 
 // Indexed by the enum's value; std::array makes a forgotten name an empty one, which the tests see.
-constexpr std::array<std::string_view, kTransportCount> kTransportNames = {"http", "websocket"};
+constexpr std::array<std::string_view, kTransportCount> kTransportNames = {"rpc", "sse", "mcp",
+                                                                           "websocket"};
+
+constexpr std::array<std::string_view, kConnectionKindCount> kConnectionKindNames = {"http",
+                                                                                     "websocket"};
+
+constexpr std::array<std::string_view, kRefusalCount> kRefusalNames = {"bad_head",
+                                                                       "tls_on_plain_port",
+                                                                       "bad_body",
+                                                                       "bad_request",
+                                                                       "unauthorized",
+                                                                       "bad_origin",
+                                                                       "bad_host",
+                                                                       "cross_site",
+                                                                       "forbidden",
+                                                                       "not_found",
+                                                                       "unknown_session",
+                                                                       "method_not_allowed",
+                                                                       "not_acceptable",
+                                                                       "timeout",
+                                                                       "gone",
+                                                                       "too_large",
+                                                                       "uri_too_long",
+                                                                       "headers_too_large",
+                                                                       "unsupported_media_type",
+                                                                       "expectation_failed",
+                                                                       "upgrade_required",
+                                                                       "rate_limited",
+                                                                       "not_implemented",
+                                                                       "version_not_supported",
+                                                                       "overloaded",
+                                                                       "other"};
 
 constexpr std::array<std::string_view, Outcome::kAnswers> kAnswerNames = {
     "ok", "error", "tool_error", "cancelled"};
@@ -18,7 +49,7 @@ constexpr std::array<std::string_view, kFlowCount> kFlowNames = {"in", "out"};
 
 constexpr std::array<std::string_view, kDropReasonCount> kDropReasonNames = {
     "not_json",       "not_rpc",     "oversized",  "unknown_id",  "no_listener",
-    "unknown_cancel", "origin_gone", "overloaded", "outbox_full", "stray_response"};
+    "unknown_cancel", "caller_gone", "overloaded", "outbox_full", "stray_response"};
 
 constexpr std::array<std::string_view, kChildStateCount> kChildStateNames = {
     "starting", "ready", "busy", "draining", "dead"};
@@ -39,6 +70,12 @@ std::string_view name_in(const std::array<std::string_view, N>& names, Enum valu
 
 std::string_view transport_name(Transport transport) { return name_in(kTransportNames, transport); }
 
+std::string_view connection_kind_name(ConnectionKind kind) {
+  return name_in(kConnectionKindNames, kind);
+}
+
+std::string_view refusal_name(Refusal refusal) { return name_in(kRefusalNames, refusal); }
+
 std::string_view direction_name(Direction direction) { return name_in(kDirectionNames, direction); }
 
 std::string_view flow_name(Flow flow) { return name_in(kFlowNames, flow); }
@@ -55,7 +92,7 @@ std::string_view exit_reason_name(ExitReason reason) { return name_in(kExitReaso
 
 std::string_view Outcome::name() const {
   if (index_ < kAnswerNames.size()) return kAnswerNames.at(index_);
-  return fault_name(static_cast<Fault>(index_ - kAnswerNames.size()));
+  return rpc::fault_name(static_cast<rpc::Fault>(index_ - kAnswerNames.size()));
 }
 
 }  // namespace stdgate

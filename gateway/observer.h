@@ -1,5 +1,6 @@
 // Observer: what happened, told by core and transports to whoever counts or logs it. The bodies are
-// empty, so an observer overrides only what it wants; the core names no metrics library.
+// empty, so an observer overrides only what it wants, which is what it is told
+// (metrics/observers.h); the core names no metrics library.
 //
 // Contract: called on the loop's thread, must not call back, must not block, must not throw. Ids
 // are small and dense, given by on_backend(), on_method() and on_tool() before their first use, so
@@ -13,6 +14,8 @@
 #include <string_view>
 
 #include "gateway/base/time.h"
+#include "gateway/base/trace_context.h"
+#include "gateway/base/wall_clock.h"
 #include "gateway/rpc/fault.h"
 
 namespace stdgate {
@@ -26,20 +29,59 @@ inline constexpr MethodId kOtherMethod = kOtherName;
 using ToolId = NameId;  // of what a protocol calls tools
 inline constexpr ToolId kOtherTool = kOtherName;
 
-enum class Transport : uint8_t { http, websocket };
+// How a call came in: by /rpc (its event streams included), MCP's transport of 2024-11-05 at /sse,
+// /mcp, or a WebSocket.
+enum class Transport : uint8_t { rpc, sse, mcp, websocket };
 inline constexpr size_t kTransportCount = static_cast<size_t>(Transport::websocket) + 1;
 std::string_view transport_name(Transport transport);
+
+// What a client's connection speaks. One HTTP connection may serve several transports.
+enum class ConnectionKind : uint8_t { http, websocket };
+inline constexpr size_t kConnectionKindCount = static_cast<size_t>(ConnectionKind::websocket) + 1;
+std::string_view connection_kind_name(ConnectionKind kind);
+
+// Why an HTTP request was answered by an error before it became a call.
+enum class Refusal : uint8_t {
+  bad_head,                // no HTTP request, or one that peers could read differently
+  tls_on_plain_port,       // the first bytes are those of a TLS handshake
+  bad_body,                // malformed chunks or trailers
+  bad_request,             // the endpoint misses something, or cannot use it
+  unauthorized,            // no credential, or a wrong one
+  bad_origin,              // see OriginRules
+  bad_host,                // see OriginRules
+  cross_site,              // a browser's request for another site, or one that may be
+  forbidden,               // any other 403
+  not_found,               // nothing at this path
+  unknown_session,         // a session that is over, or never was
+  method_not_allowed,      // the path takes other methods
+  not_acceptable,          // the client does not take what the path answers with
+  timeout,                 // head or body took too long
+  gone,                    // what a stream is to be resumed with is no longer kept
+  too_large,               // the body
+  uri_too_long,            // see HeadScanner
+  headers_too_large,       // limits.headers, or too many fields
+  unsupported_media_type,  // the body is no JSON
+  expectation_failed,      // Expect is not 100-continue
+  upgrade_required,        // no WebSocket handshake, or another version of it
+  rate_limited,            // too many requests
+  not_implemented,         // an unknown method or transfer coding
+  version_not_supported,   // neither HTTP/1.0 nor HTTP/1.1
+  overloaded,              // too many connections or clients, or shutting down
+  other,                   // a status that has no reason of its own
+};
+inline constexpr size_t kRefusalCount = static_cast<size_t>(Refusal::other) + 1;
+std::string_view refusal_name(Refusal refusal);
 
 // How a call ended: by the child's answer, by the caller, or by a fault of the gateway.
 class Outcome {
  public:
   static constexpr size_t kAnswers = 4;  // outcomes that are no fault; they come first
-  static constexpr size_t kCount = kAnswers + kFaultCount;
+  static constexpr size_t kCount = kAnswers + rpc::kFaultCount;
   static constexpr Outcome ok() { return Outcome(0); }
   static constexpr Outcome error() { return Outcome(1); }       // the child's error answer
   static constexpr Outcome tool_error() { return Outcome(2); }  // MCP: result with isError
   static constexpr Outcome cancelled() { return Outcome(3); }   // by the caller, or it left
-  static constexpr Outcome of(Fault fault) {
+  static constexpr Outcome of(rpc::Fault fault) {
     return Outcome(static_cast<uint8_t>(kAnswers + static_cast<size_t>(fault)));
   }
 
@@ -64,13 +106,13 @@ inline constexpr size_t kFlowCount = static_cast<size_t>(Flow::out) + 1;
 std::string_view flow_name(Flow flow);
 
 enum class DropReason : uint8_t {
-  not_json,        // a child's line that is no JSON
+  not_json,        // a child's line that is not JSON
   not_rpc,         // JSON, but no JSON-RPC message
   oversized,       // longer than limits.message
   unknown_id,      // an answer to nothing in flight: late, repeated or invented
-  no_listener,     // a notification that nobody is to get
-  unknown_cancel,  // a cancel for no call of its origin
-  origin_gone,     // the answer's caller has left
+  no_listener,     // a notification without a receiver
+  unknown_cancel,  // a cancel for no call of its caller
+  caller_gone,     // the answer's caller has left
   overloaded,      // a notification that no child had room for
   outbox_full,     // a client that reads too slowly
   stray_response,  // a client's response to no request
@@ -107,18 +149,19 @@ struct CallRecord {
   std::string_view method_name;  // as called, decoded; may be outside of the table
   std::optional<ToolId> tool;    // set: the call of a tool
   std::string_view tool_name;    // as called, decoded; may be outside of the table
-  Transport transport = Transport::http;
+  Transport transport = Transport::rpc;
   Outcome outcome = Outcome::ok();
-  Duration total{0};   // arrival to answer
-  Duration queued{0};  // waiting for a child
-  Duration child{0};   // written to the child until answered; zero if it never was written
+  WallTime arrived_at{};  // by the wall clock; the epoch where nobody knows it
+  Duration total{0};      // arrival to answer
+  Duration queued{0};     // waiting for a child
+  Duration child{0};      // written to the child until answered; zero if it never was written
   bool reached_child = false;
   std::string_view id;  // raw
   uint64_t connection = 0;
-  std::string_view trace_id;  // W3C Trace Context: 32 hex digits; empty: the caller named none
-  size_t bytes_in = 0;        // of the request
-  size_t bytes_out = 0;       // of the answer
-  std::string_view detail;    // of a fault; empty otherwise
+  const TraceContext* trace = nullptr;  // the caller's; null: it named none
+  size_t bytes_in = 0;                  // of the request
+  size_t bytes_out = 0;                 // of the answer
+  std::string_view detail;              // of a fault; empty otherwise
 };
 
 class Observer {
@@ -145,9 +188,10 @@ class Observer {
   virtual void on_session_opened(BackendId) {}
   virtual void on_session_closed(BackendId) {}
 
-  virtual void on_connection_opened(Transport) {}
-  virtual void on_connection_closed(Transport) {}
-  virtual void on_bytes(Transport, Flow, size_t /*count*/) {}
+  virtual void on_connection_opened(ConnectionKind) {}
+  virtual void on_connection_closed(ConnectionKind) {}
+  virtual void on_bytes(ConnectionKind, Flow, size_t /*count*/) {}
+  virtual void on_refused(Refusal) {}
 };
 
 }  // namespace stdgate

@@ -1,22 +1,50 @@
 // Observers: passes on what happened to several observers, in the order in which they were added.
 //
-// Job: who wants only finished calls or messages costs the other events nothing, and a call has
-// more of those. Owner: the composition root, which also owns the observers and keeps them as long.
+// Job: each is told what it overrides, so none misses in silence what it wants, and events that an
+// observer does not override cost nothing. Owner: the worker, which also owns the observers; they
+// live as long.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <typeinfo>
 #include <vector>
 
+#include "gateway/base/check.h"
 #include "gateway/observer.h"
 
 namespace stdgate {
 
 class Observers final : public Observer {
  public:
-  // Is told everything but messages.
-  void add(Observer& observer);
-  // Are told of backends, and of finished calls or messages.
-  void add_for_calls(Observer& observer);
-  void add_for_messages(Observer& observer);
+  // `Some` is the observer's own class, by which it is seen what is overridden.
+  template <class Some>
+  void add(Some& observer) {
+    static_assert(std::is_base_of_v<Observer, Some> && !std::is_same_v<Observer, Some>);
+    STDGATE_CHECK(typeid(observer) == typeid(Some));
+    enlist(Event::backend, observer, &Some::on_backend, &Observer::on_backend);
+    enlist(Event::method, observer, &Some::on_method, &Observer::on_method);
+    enlist(Event::tool, observer, &Some::on_tool, &Observer::on_tool);
+    enlist(Event::call_started, observer, &Some::on_call_started, &Observer::on_call_started);
+    enlist(Event::call_finished, observer, &Some::on_call_finished, &Observer::on_call_finished);
+    enlist(Event::message, observer, &Some::on_message, &Observer::on_message);
+    enlist(Event::notification, observer, &Some::on_notification, &Observer::on_notification);
+    enlist(Event::dropped, observer, &Some::on_dropped, &Observer::on_dropped);
+    enlist(Event::child_state, observer, &Some::on_child_state, &Observer::on_child_state);
+    enlist(Event::child_started, observer, &Some::on_child_started, &Observer::on_child_started);
+    enlist(Event::child_ready, observer, &Some::on_child_ready, &Observer::on_child_ready);
+    enlist(Event::child_exited, observer, &Some::on_child_exited, &Observer::on_child_exited);
+    enlist(Event::session_opened, observer, &Some::on_session_opened, &Observer::on_session_opened);
+    enlist(Event::session_closed, observer, &Some::on_session_closed, &Observer::on_session_closed);
+    enlist(Event::connection_opened, observer, &Some::on_connection_opened,
+           &Observer::on_connection_opened);
+    enlist(Event::connection_closed, observer, &Some::on_connection_closed,
+           &Observer::on_connection_closed);
+    enlist(Event::bytes, observer, &Some::on_bytes, &Observer::on_bytes);
+    enlist(Event::refused, observer, &Some::on_refused, &Observer::on_refused);
+  }
 
   void on_backend(BackendId backend, std::string_view name) override;
   void on_method(BackendId backend, MethodId method, std::string_view name) override;
@@ -33,17 +61,44 @@ class Observers final : public Observer {
   void on_child_exited(BackendId backend, ExitReason reason) override;
   void on_session_opened(BackendId backend) override;
   void on_session_closed(BackendId backend) override;
-  void on_connection_opened(Transport transport) override;
-  void on_connection_closed(Transport transport) override;
-  void on_bytes(Transport transport, Flow flow, size_t count) override;
+  void on_connection_opened(ConnectionKind kind) override;
+  void on_connection_closed(ConnectionKind kind) override;
+  void on_bytes(ConnectionKind kind, Flow flow, size_t count) override;
+  void on_refused(Refusal refusal) override;
 
  private:
+  enum class Event : uint8_t {
+    backend,
+    method,
+    tool,
+    call_started,
+    call_finished,
+    message,
+    notification,
+    dropped,
+    child_state,
+    child_started,
+    child_ready,
+    child_exited,
+    session_opened,
+    session_closed,
+    connection_opened,
+    connection_closed,
+    bytes,
+    refused
+  };
+  static constexpr size_t kEvents = static_cast<size_t>(Event::refused) + 1;
   using List = std::vector<Observer*>;
 
-  List all_;
-  List for_calls_;
-  List for_messages_;
-  List for_the_rest_;
+  // What is not overridden is a member of Observer.
+  template <class Theirs, class Empty>
+  void enlist(Event event, Observer& observer, Theirs /*function*/, Empty /*function*/) {
+    if (!std::is_same_v<Theirs, Empty>) lists_[static_cast<size_t>(event)].push_back(&observer);
+  }
+
+  [[nodiscard]] const List& of(Event event) const { return lists_[static_cast<size_t>(event)]; }
+
+  std::array<List, kEvents> lists_;
 };
 
 }  // namespace stdgate

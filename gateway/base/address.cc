@@ -13,7 +13,7 @@ namespace stdgate {
 namespace {
 
 constexpr std::string_view kUnixPrefix = "unix:";
-constexpr size_t kMostPathBytes = sizeof(sockaddr_un::sun_path) - 1;
+constexpr size_t kMaxPathBytes = sizeof(sockaddr_un::sun_path) - 1;
 
 tl::unexpected<std::string> refuse(std::string_view text, const std::string& why) {
   return tl::unexpected("'" + std::string(text) + "' is not a listen address: " + why);
@@ -58,8 +58,8 @@ tl::expected<Address, std::string> parse_unix(std::string_view text) {
   if (address.path.empty()) {
     return refuse(text, "the path is missing, as in unix:/run/stdgate.sock");
   }
-  if (address.path.size() > kMostPathBytes) {
-    return refuse(text, "a socket's path has at most " + std::to_string(kMostPathBytes) + " bytes");
+  if (address.path.size() > kMaxPathBytes) {
+    return refuse(text, "a socket's path has at most " + std::to_string(kMaxPathBytes) + " bytes");
   }
   return address;
 }

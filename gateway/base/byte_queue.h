@@ -13,6 +13,8 @@
 #include <string_view>
 #include <utility>
 
+#include "gateway/base/check.h"
+
 namespace stdgate {
 
 class ByteQueue {
@@ -43,19 +45,26 @@ class ByteQueue {
     ++end_;
   }
 
-  // Room for `count` more bytes behind the last one; commit() says how many were written there.
+  // Makes room for `count` bytes after the last one. commit() says how many of them were written.
   char* reserve(size_t count) {
     if (capacity_ - end_ < count) make_room(count);
     return storage_.get() + end_;
   }
-  void commit(size_t count) { end_ += count; }
+  void commit(size_t count) {
+    STDGATE_CHECK(count <= capacity_ - end_);
+    end_ += count;
+  }
+  // Storage of `capacity` bytes and no more, if there is less.
+  void grow_to(size_t capacity);
 
   void consume(size_t count) {
+    STDGATE_CHECK(count <= size());
     begin_ += count;
     if (begin_ == end_) begin_ = end_ = 0;
   }
-  // Consumes what stands before and drops what stands behind.
+  // Keeps `count` bytes from `offset` on and drops all others.
   void keep_only(size_t offset, size_t count) {
+    STDGATE_CHECK(offset <= size() && count <= size() - offset);
     begin_ += offset;
     end_ = begin_ + count;
   }
@@ -77,6 +86,7 @@ class ByteQueue {
 
  private:
   void make_room(size_t count);
+  void move_to(size_t capacity);
 
   std::unique_ptr<char[]> storage_;
   size_t begin_ = 0;

@@ -1,7 +1,7 @@
 // copy_text: appends a text where there is room for it, and gives the end of what was written.
 //
-// Most pieces of messages and of log lines are short: a call of memcpy would cost more than they
-// do.
+// Most pieces of messages and of log lines are so short that a call of memcpy would cost more than
+// the copy.
 #pragma once
 
 #include <cstddef>

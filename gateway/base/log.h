@@ -1,5 +1,5 @@
-// The log as the core sees it: one event a line, named fields, no formatting before the level says
-// that somebody reads it. The edge (metrics/log_writer) renders JSON or text.
+// The log as the core sees it: one event a line, named fields, nothing formatted below the level.
+// The edge (metrics/logs) renders JSON or text.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// RateLimit: so many events a second, the rest only counted; for log lines that a child or a client
-// can cause at will.
+// RateLimit: lets a number of events pass each second and counts the others. For log lines that
+// children and clients can cause.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class RateLimit {
     return false;
   }
 
-  // Events refused since the last call.
+  // Events that did not pass since the last call.
   uint64_t take_suppressed() {
     const uint64_t count = suppressed_;
     suppressed_ = 0;

@@ -11,12 +11,13 @@
 
 #include <algorithm>
 #include <bit>
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
+
+#include "gateway/base/check.h"
 
 namespace stdgate {
 
@@ -70,8 +71,9 @@ class SlotMap {
   }
 
   void release(Handle handle) {
-    assert(find(handle) != nullptr);
+    STDGATE_CHECK(handle.index < slots_);
     Slot& slot = at(handle.index);
+    STDGATE_CHECK(slot.live && slot.generation == handle.generation);
     slot.live = false;
     ++slot.generation;
     slot.next_free = Handle::kNone;

@@ -4,7 +4,20 @@
 #include <functional>
 #include <utility>
 
+#include "gateway/base/text_place.h"
+
 namespace stdgate {
+
+namespace {
+
+bool lies_in(std::string_view bytes, std::string_view all) {
+  // Pointers of different objects compare only this way.
+  const std::less<> before;
+  return !before(bytes.data(), all.data()) &&
+         !before(all.data() + all.size(), bytes.data() + bytes.size());
+}
+
+}  // namespace
 
 StoragePool::StoragePool() {
   small_.reserve(kSmallCount);
@@ -56,13 +69,32 @@ void StoragePool::release_unused() {
 ByteQueue StoragePool::take_over(std::string_view bytes) {
   if (offered_ == nullptr || bytes.empty() || bytes.size() < offered_->capacity() / 4) return {};
   const std::string_view all = offered_->view();
-  // Pointers of different objects compare only this way.
-  const std::less<> before;
-  const char* const end = bytes.data() + bytes.size();
-  if (before(bytes.data(), all.data()) || before(all.data() + all.size(), end)) return {};
+  if (!lies_in(bytes, all)) return {};
   ByteQueue taken = std::exchange(*offered_, {});
-  taken.keep_only(static_cast<size_t>(bytes.data() - all.data()), bytes.size());
+  taken.keep_only(place_of(bytes, all).offset, bytes.size());
   return taken;
+}
+
+void StoragePool::make_room(ByteQueue& storage, size_t count, uint64_t announced) {
+  if (storage.capacity() == 0) storage = borrow(std::max<size_t>(count, announced));
+  const size_t used = storage.size();
+  const size_t needed = used + count;
+  if (storage.capacity() >= needed) {
+    storage.reserve(count);
+    return;
+  }
+  size_t grown = 2 * needed;
+  if (announced > 0) grown = static_cast<size_t>(std::min<uint64_t>(grown, used + announced));
+  ByteQueue larger = borrow(grown);
+  larger.grow_to(std::max(grown, needed));
+  larger.append(storage.view());
+  give_back(std::exchange(storage, std::move(larger)));
+}
+
+SharedBytes StoragePool::share(std::string_view bytes) {
+  if (shared_ == nullptr || bytes.size() < kShared || !lies_in(bytes, shared_->text_)) return {};
+  if (shared_->copy_.empty()) shared_->copy_ = SharedBytes(shared_->text_);
+  return shared_->copy_.part(place_of(bytes, shared_->text_).offset, bytes.size());
 }
 
 }  // namespace stdgate

@@ -1,19 +1,22 @@
-// StoragePool: memory for bytes that come or wait, shared by all who have some now and then.
+// StoragePool: buffers for bytes that are being received or that wait to be sent, lent on demand.
 //
 // Job: an idle stream holds no memory and a busy one allocates none: storage is borrowed when bytes
 // have to wait and given back when they are gone, last in, first out, so it is warm in the cache.
 // For large messages that matters most: the first touch of fresh memory costs several times its
 // copying. What holds a message can also be handed on as it is (StorageOffer) instead of copied.
+// A message to many receivers is copied at most once for all of them (SharedOffer).
 // Owner: the Loop. Used on its thread only.
 // Limit: keeps kSmallCount storages up to kSmall bytes, and kLargeCount larger ones that are
-// kLargeBytes together; frees others, and with release_unused() larger ones that nobody needs.
+// kLargeBytes together; frees others, and with release_unused() larger ones that are unused.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
 #include "gateway/base/byte_queue.h"
+#include "gateway/base/shared_bytes.h"
 
 namespace stdgate {
 
@@ -34,18 +37,31 @@ class StoragePool {
   ByteQueue borrow(size_t expected);
   void give_back(ByteQueue storage);
 
-  // Frees the large storages that have been lent to nobody since the last call. Called from time to
+  // Makes room in `storage` for `count` more bytes of a message, of which `announced` are to come,
+  // these included; 0: unknown. It grows with what has come, by doubling, and not to more than
+  // the message needs: what a peer announces costs nothing until it sends it.
+  void make_room(ByteQueue& storage, size_t count, uint64_t announced);
+
+  // Frees the large storages that have not been lent since the last call. Called from time to
   // time while keeps_large().
   void release_unused();
   [[nodiscard]] bool keeps_large() const { return !large_.empty(); }
 
-  // The offered storage, cut down to `bytes`, if they lie in it and are at least a quarter of it,
-  // so that nobody holds much more than he has to send; else empty. It has to be kept as it is
-  // until what runs now has returned to the loop: others may still look at it.
+  // The offered storage, reduced to `bytes`, if they lie in it and fill at least a quarter of it: a
+  // slow reader must not hold much more memory than it has to be sent. Otherwise an empty queue.
+  // The storage must stay unchanged until control returns to the loop, as callers up the stack may
+  // still read it.
   ByteQueue take_over(std::string_view bytes);
+
+  // Below this, a copy costs less than what sharing needs.
+  static constexpr size_t kShared = 16 << 10;
+  // `bytes` as a part of the one copy that all callers during a SharedOffer share; empty if they do
+  // not lie in the offered text, or are fewer than kShared.
+  SharedBytes share(std::string_view bytes);
 
  private:
   friend class StorageOffer;
+  friend class SharedOffer;
   struct Kept {
     ByteQueue storage;
     bool is_new = true;  // since release_unused()
@@ -55,10 +71,12 @@ class StoragePool {
   std::vector<Kept> large_;
   size_t large_bytes_ = 0;
   ByteQueue* offered_ = nullptr;
+  class SharedOffer* shared_ = nullptr;
 };
 
-// While it lives, who writes bytes of `storage` may take it over. Its owner has no further use for
-// it; he finds it without storage then. Offers nest; the innermost one counts.
+// As long as a StorageOffer exists, a stream that is given bytes of `storage` may take the storage
+// over instead of copying them. The offering side finds its queue empty then. Offers nest; the
+// innermost one is in force.
 class StorageOffer {
  public:
   StorageOffer(StoragePool& pool, ByteQueue& storage) : pool_(pool), outer_(pool.offered_) {
@@ -71,6 +89,30 @@ class StorageOffer {
  private:
   StoragePool& pool_;
   ByteQueue* const outer_;
+};
+
+// While it exists, all receivers that have to keep bytes of `text` can share one copy of it, which
+// the first of them makes. Offers nest; the innermost one counts.
+class SharedOffer {
+ public:
+  SharedOffer(StoragePool& pool, std::string_view text)
+      : pool_(pool), outer_(pool.shared_), text_(text) {
+    pool_.shared_ = this;
+  }
+  // Of what is shared already.
+  SharedOffer(StoragePool& pool, const SharedBytes& bytes) : SharedOffer(pool, bytes.view()) {
+    copy_ = bytes;
+  }
+  ~SharedOffer() { pool_.shared_ = outer_; }
+  SharedOffer(const SharedOffer&) = delete;
+  SharedOffer& operator=(const SharedOffer&) = delete;
+
+ private:
+  friend class StoragePool;
+  StoragePool& pool_;
+  SharedOffer* const outer_;
+  const std::string_view text_;
+  SharedBytes copy_;
 };
 
 }  // namespace stdgate

@@ -1,5 +1,5 @@
-// The core's notion of time. Nothing under gateway/ reads a clock: whoever needs the time is given
-// a Clock, so a test holds time in its hand.
+// The core's time. Nothing under gateway/ reads a clock: code that needs the time is given a Clock,
+// so tests control it.
 #pragma once
 
 #include <chrono>

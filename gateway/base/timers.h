@@ -1,7 +1,7 @@
 // Timers: one-shot alarms kept in a queue that the edge drives.
 //
 // Job: give the core deadlines without a clock or a loop. The edge asks next_due() how long it may
-// sleep and calls run_due(now) after it; a simulation does the same with invented time.
+// sleep and calls run_due(now) after it; a simulation does the same with simulated time.
 // Owner: a Timer belongs to the object whose callback it calls and disarms itself when that object
 // goes. The queue outlives all its timers. Callbacks run from run_due() only, never from arm().
 // Limit: none of its own; there is one timer per child, pool and connection, not per call.

@@ -6,14 +6,15 @@
 
 #include "gateway/config/config_ranges.h"
 
-namespace stdgate {
+namespace stdgate::config {
 namespace {
 
-// First words of paths that the gateway serves itself.
 constexpr std::array<std::string_view, 9> kReservedNames{
     "rpc", "ws", "mcp", "sse", "messages", "healthz", "readyz", "metrics", "debug"};
 
 }  // namespace
+
+std::span<const std::string_view> reserved_backend_names() { return kReservedNames; }
 
 tl::expected<void, std::string> check_backend_name(std::string_view name) {
   if (std::find(kReservedNames.begin(), kReservedNames.end(), name) != kReservedNames.end()) {
@@ -28,4 +29,4 @@ tl::expected<void, std::string> check_backend_name(std::string_view name) {
   return {};
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::config

@@ -1,5 +1,7 @@
 // Config: the resolved configuration, a plain value without a trace of YAML or command line.
-// Made by config_parser.h and checked there, once; afterwards everybody may rely on it.
+// Made by config_parser.h and checked there, once; afterwards all code may rely on it. The keys
+// of the members are in options/: a member without a row there has no key. Initialisers here are
+// the defaults, unless a row's default_words says that they depend on the protocol.
 #pragma once
 
 #include <algorithm>
@@ -7,14 +9,16 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "gateway/base/client_address.h"
 #include "gateway/base/log.h"
 #include "gateway/base/time.h"
 #include "gateway/rpc/framer.h"
 
-namespace stdgate {
+namespace stdgate::config {
 
 enum class Protocol : uint8_t { jsonrpc, mcp, lsp };
 
@@ -53,11 +57,16 @@ struct BackendConfig {
   std::string name;                  // [a-z0-9_-]+, at most 64 bytes; unique
   std::vector<std::string> command;  // argv, not empty
   Protocol protocol = Protocol::mcp;
-  Framing framing = Framing::newline;
+  rpc::Framing framing = rpc::Framing::newline;
   Isolation isolation = Isolation::shared;  // never shared with lsp
   bool is_default = false;                  // also served at the root
   std::map<std::string, std::string> env;
-  std::vector<std::string> env_inherit;  // names, or prefixes ending in '*'
+  std::vector<std::string> env_files;                 // paths, as given
+  std::map<std::string, std::string> env_from_files;  // what they set; env takes precedence
+  // Names, or prefixes ending in '*': what a stdio server usually needs to start, and nothing that
+  // holds a secret.
+  std::vector<std::string> env_inherit{"PATH", "HOME", "USER",   "LOGNAME", "SHELL",
+                                       "TERM", "LANG", "LC_ALL", "TZ",      "TMPDIR"};
   std::string cwd;
   std::string user;
   ResourceLimits rlimits;
@@ -82,24 +91,33 @@ struct LimitsConfig {
   size_t batch = 1000;          // messages in a batch
   size_t depth = 128;           // nesting
   size_t connections = 10000;   // open client connections
-  size_t buffered = 512 << 20;  // request bodies held in memory at once, over all connections
+  size_t buffered = 512 << 20;  // requests being received and unsent bytes, over all connections
   size_t outbox = 4 << 20;      // unsent bytes of one stream or WebSocket before it is ended
 
   // What an MCP session keeps of its streams for a client that comes back.
   size_t replay = 1 << 20;  // bytes
   size_t replay_events = 1000;
 
+  // What one client may take. IPv6 addresses count by their /64 network.
+  size_t connections_per_address = 1000;
+  std::vector<AddressBlock> unlimited_addresses = loopback_blocks();  // of connections only
+  size_t session_starts = 20;  // children taken by new sessions, a second; 0: no limit
+  size_t session_burst = 256;  // of them at once, after a rest
+  size_t min_rate = 1 << 10;   // bytes a second of a body, or of an answer taken; 0: no limit
+
   friend bool operator==(const LimitsConfig&, const LimitsConfig&) = default;
 };
 
 struct TimeoutsConfig {
   Duration header = std::chrono::seconds(10);  // first byte of a request to the end of its headers
-  Duration body = std::chrono::seconds(30);    // without a byte of the body, or of the answer taken
-  Duration idle = std::chrono::seconds(75);    // between requests
-  Duration drain = std::chrono::seconds(20);   // at shutdown
+  // Without a byte of the body, or of the answer taken; LimitsConfig::min_rate is judged over it.
+  Duration body = std::chrono::seconds(30);
+  Duration idle = std::chrono::seconds(75);        // between requests
+  Duration drain = std::chrono::seconds(20);       // at shutdown
   Duration keep_alive = std::chrono::seconds(15);  // a comment on a silent event stream
   Duration ping = std::chrono::seconds(30);        // without a byte from a WebSocket client
   Duration pong = std::chrono::seconds(20);        // for its answer, then the connection is closed
+  Duration request = std::chrono::minutes(10);     // end of the headers to the end of the body
 
   friend bool operator==(const TimeoutsConfig&, const TimeoutsConfig&) = default;
 };
@@ -118,24 +136,34 @@ struct LogConfig {
 };
 
 struct MetricsConfig {
-  std::vector<double> buckets;  // seconds, ascending; never empty
-  size_t methods = 500;         // names per backend, the rest is "_other"
+  // Seconds, ascending; never empty. From the gateway's own time to a tool that runs for a minute.
+  std::vector<double> buckets{0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005,
+                              0.01,    0.025,  0.05,    0.1,    0.25,  0.5,    1.0,
+                              2.5,     5.0,    10.0,    15.0,   30.0,  60.0};
+  size_t methods = 500;  // names per backend, the rest is "_other"
+  // Names that have their places from the start, at every backend.
+  std::vector<std::string> method_names;
+  std::vector<std::string> tool_names;
 
   friend bool operator==(const MetricsConfig&, const MetricsConfig&) = default;
 };
 
 struct Config {
-  std::vector<std::string> listen;           // "127.0.0.1:8080", "[::]:8080", "unix:/path"
-  std::string admin;                         // same form; empty: no admin listener
-  std::vector<std::string> allowed_origins;  // beside loopback ones; "*" for any
-  std::vector<std::string> allowed_hosts;
+  std::vector<std::string> listen{"127.0.0.1:8080"};  // also "[::]:8080", "unix:/path"
+  std::string admin = "127.0.0.1:9464";               // same form; empty: no admin listener
+  std::vector<std::string> allowed_origins;           // beside loopback ones; "*" for any
+  std::vector<std::string> allowed_hosts;             // beside the listener's own; "*" for any
+  bool rpc_stream = false;  // off loopback, GET /rpc/stream and GET /sse need no special header
   std::vector<BackendConfig> backends;  // at least one
   LimitsConfig limits;
   TimeoutsConfig timeouts;
   LogConfig log;
   MetricsConfig metrics;
+  // Texts of the file with a ${NAME} that looks secret (secret.h), expanded, and what it stood for
+  // in each; print_config() hides that.
+  std::map<std::string, std::set<std::string>> secrets;
 
   friend bool operator==(const Config&, const Config&) = default;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::config

@@ -17,7 +17,7 @@
 
 #include "gateway/config/config.h"
 
-namespace stdgate {
+namespace stdgate::config {
 
 struct ConfigError {
   int line = 0;         // 1-based; 0 when it has no place in the file (command line)
@@ -32,6 +32,11 @@ struct ConfigError {
 // environment.
 using Environment = std::function<std::optional<std::string>(const std::string&)>;
 
+// The content of a file that the configuration names, at most `limit` bytes; the error says what is
+// wrong with it, its name included. Passed in as the environment is; text_file.h has the real one.
+using FileReader =
+    std::function<tl::expected<std::string, std::string>(const std::string& file, size_t limit)>;
+
 // A value from outside the file (a flag). It replaces what the file says at `path`, is held to the
 // same rules, and is taken literally: nothing in it expands. Its errors have line 0.
 struct Setting {
@@ -42,7 +47,7 @@ struct Setting {
 // With settings alone (`yaml` empty) this reads a command line. Errors are sorted by place.
 tl::expected<Config, std::vector<ConfigError>> parse_config(
     const std::string& yaml, const Environment& environment,
-    const std::vector<Setting>& settings = {});
+    const std::vector<Setting>& settings = {}, const FileReader& read_file = nullptr);
 
 // The resolved configuration as YAML that parse_config() reads back to the same Config, except that
 // secrets are hidden: values of `env` whose name or value looks like one (…KEY, …TOKEN, …SECRET,
@@ -53,4 +58,4 @@ std::string print_config(const Config& config);
 tl::expected<Duration, std::string> parse_duration(std::string_view text);
 tl::expected<size_t, std::string> parse_size(std::string_view text);
 
-}  // namespace stdgate
+}  // namespace stdgate::config

@@ -1,12 +1,12 @@
-// What somebody probably meant who mistyped a word.
+// The known word that a mistyped one probably stands for.
 #include "gateway/config/nearest_word.h"
 
 #include <algorithm>
 
-namespace stdgate {
+namespace stdgate::config {
 namespace {
 
-// A longer word is nobody's typing error, and the table below is quadratic.
+// A longer word is hardly a typing error, and the table below is quadratic.
 constexpr size_t kMaxWord = 64;
 
 // Optimal string alignment distance, row by row.
@@ -47,4 +47,4 @@ std::optional<std::string_view> nearest_word(std::string_view word,
   return nearest;
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::config

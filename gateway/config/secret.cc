@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-namespace stdgate {
+namespace stdgate::config {
 namespace {
 
 using namespace std::string_view_literals;
@@ -27,9 +27,68 @@ bool is_secret_name(std::string_view name) {
                      [&](std::string_view part) { return upper.find(part) != std::string::npos; });
 }
 
-bool is_secret_value(std::string_view value) {
-  return std::any_of(kSecretValueStarts.begin(), kSecretValueStarts.end(),
-                     [&](std::string_view start) { return value.starts_with(start); });
+// Size of what `value` begins with as well-known secrets do, 0 when it does not.
+size_t secret_start(std::string_view value) {
+  const auto start =
+      std::find_if(kSecretValueStarts.begin(), kSecretValueStarts.end(),
+                   [&](std::string_view candidate) { return value.starts_with(candidate); });
+  return start == kSecretValueStarts.end() ? 0 : start->size();
+}
+
+bool is_secret_value(std::string_view value) { return secret_start(value) > 0; }
+
+bool is_name_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '-' || c == '.';
+}
+
+// The name that ends in front of `at`; it may stand in quotes.
+std::string_view name_before(std::string_view text, size_t at) {
+  if (at > 0 && (text[at - 1] == '"' || text[at - 1] == '\'')) --at;
+  size_t begin = at;
+  while (begin > 0 && is_name_character(text[begin - 1])) --begin;
+  return text.substr(begin, at - begin);
+}
+
+// Where a word or a parameter ends that goes on at `at`.
+size_t end_of_word(std::string_view text, size_t at) {
+  return std::min(text.find_first_of(" \t\r\n&;,\"'", at), text.size());
+}
+
+struct Stretch {
+  size_t begin = 0;
+  size_t end = 0;  // == begin: none
+};
+
+// The secret that begins at `at`, or behind the name that ends there. A header's value, a quoted
+// one and a private key go on to the end.
+Stretch secret_at(std::string_view text, size_t at) {
+  const std::string_view rest = text.substr(at);
+  const bool is_word = at == 0 || !is_name_character(text[at - 1]);
+  if (const size_t start = is_word ? secret_start(rest) : 0; start > 0) {
+    return {at, rest.starts_with('-') ? text.size() : end_of_word(text, at + start)};
+  }
+  const bool separates = rest.front() == '=' || (rest.front() == ':' && !rest.starts_with("://"));
+  if (!separates || !is_secret_name(name_before(text, at))) return {};
+  const size_t begin = std::min(text.find_first_not_of(' ', at + 1), text.size());
+  if (text.substr(begin).starts_with(kHidden)) return {};
+  const bool is_quoted = text.substr(begin, 1) == "\"" || text.substr(begin, 1) == "'";
+  return {begin, rest.front() == ':' || is_quoted ? text.size() : end_of_word(text, begin)};
+}
+
+std::string hide_in_argument(std::string_view text) {
+  std::string shown;
+  for (size_t at = 0; at < text.size();) {
+    const Stretch secret = secret_at(text, at);
+    if (secret.end == secret.begin) {
+      shown += text[at++];
+      continue;
+    }
+    shown += text.substr(at, secret.begin - at);
+    shown += kHidden;
+    at = secret.end;
+  }
+  return hide_passwords(shown);
 }
 
 // One stretch without blanks and slashes, as in "user:password@host:80".
@@ -47,10 +106,42 @@ void append_without_password(std::string& out, std::string_view token) {
 
 }  // namespace
 
+bool looks_secret(std::string_view name, std::string_view value) {
+  return !value.empty() && (is_secret_name(name) || is_secret_value(value));
+}
+
 std::string hide_secret_variable(std::string_view name, std::string_view value) {
-  if (value.empty()) return {};
-  if (is_secret_name(name) || is_secret_value(value)) return std::string(kHidden);
-  return hide_passwords(value);
+  return looks_secret(name, value) ? std::string(kHidden) : hide_passwords(value);
+}
+
+std::string hide_parts(std::string_view text, const std::set<std::string>& parts) {
+  std::string shown;
+  while (!text.empty()) {
+    size_t longest = 0;
+    for (const std::string& part : parts) {
+      if (text.starts_with(part)) longest = std::max(longest, part.size());
+    }
+    if (longest > 0) {
+      shown += kHidden;
+    } else {
+      shown += text.front();
+    }
+    text.remove_prefix(std::max<size_t>(longest, 1));
+  }
+  return shown;
+}
+
+std::vector<std::string> hide_secret_arguments(const std::vector<std::string>& command) {
+  std::vector<std::string> shown;
+  bool is_secret_next = false;
+  for (const std::string& argument : command) {
+    const bool is_option = argument.starts_with('-');
+    shown.push_back(is_secret_next && !is_option && !argument.empty() ? std::string(kHidden)
+                                                                      : hide_in_argument(argument));
+    is_secret_next =
+        is_option && argument.find_first_of("=: ") == std::string::npos && is_secret_name(argument);
+  }
+  return shown;
 }
 
 std::string hide_passwords(std::string_view text) {
@@ -65,4 +156,4 @@ std::string hide_passwords(std::string_view text) {
   return shown;
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::config

@@ -1,21 +1,24 @@
-// Reading a YAML tree by its schema.
+// Reading a YAML tree.
 #include "gateway/config/section_reader.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
+#include "gateway/base/utf8.h"
 #include "gateway/config/nearest_word.h"
+#include "gateway/config/secret.h"
 #include "gateway/config/value_parser.h"
 #include "gateway/config/variable_expansion.h"
 
-namespace stdgate {
+namespace stdgate::config {
 namespace {
 
 constexpr size_t kMaxQuoted = 60;  // bytes of a value that a message repeats
 
 std::string quoted(const std::string& text) {
   if (text.size() <= kMaxQuoted) return "'" + text + "'";
-  return "'" + text.substr(0, kMaxQuoted) + "…'";
+  return "'" + std::string(cut_utf8(text, kMaxQuoted)) + "…'";
 }
 
 std::string from_to(const std::string& min, const std::string& max) {
@@ -25,7 +28,7 @@ std::string from_to(const std::string& min, const std::string& max) {
 }  // namespace
 
 void Value::fail(const std::string& message) const {
-  // Nothing has no place: yaml-cpp names the next token's.
+  // An empty value has no place of its own: yaml-cpp gives that of the next token.
   fail_at(node_.IsNull() ? key_mark_ : node_.Mark(), path_, message);
 }
 
@@ -64,7 +67,14 @@ std::optional<std::string> Value::text() const {
     fail("expected a text, found " + found() + hint);
     return std::nullopt;
   }
-  auto expanded = expand_variables(node_.Scalar(), reading_.get().environment);
+  Reading& reading = reading_.get();
+  std::set<std::string> secrets;
+  const Environment environment = [&](const std::string& name) {
+    auto value = reading.environment(name);
+    if (value && looks_secret(name, *value)) secrets.insert(*value);
+    return value;
+  };
+  auto expanded = expand_variables(node_.Scalar(), environment);
   if (!expanded) {
     fail(expanded.error());
     return std::nullopt;
@@ -73,7 +83,16 @@ std::optional<std::string> Value::text() const {
     fail("must not hold a NUL byte");
     return std::nullopt;
   }
+  if (!secrets.empty()) reading.secrets[*expanded].merge(secrets);
   return *std::move(expanded);
+}
+
+std::optional<std::string> Value::read_file(const std::string& file, size_t limit) const {
+  const FileReader& read = reading_.get().read_file;
+  auto content = read ? read(file, limit) : tl::unexpected("cannot read " + file + " here");
+  if (content) return *std::move(content);
+  fail(content.error());
+  return std::nullopt;
 }
 
 std::optional<bool> Value::flag() const {
@@ -162,13 +181,16 @@ std::optional<std::vector<Value>> Value::entries() const {
     fail("expected a map, found " + found());
     return std::nullopt;
   }
-  std::set<std::string> seen;
+  std::map<std::string, int> seen;  // with their lines
   for (const auto& entry : node_) {
     const YAML::Node& key = entry.first;
     if (!key.IsScalar()) {
       fail_at(key.Mark(), path_, "a key must be a text");
-    } else if (!seen.insert(key.Scalar()).second) {
-      fail_at(key.Mark(), child_path(key.Scalar()), "the key occurs twice");
+    } else if (const auto [first, is_new] = seen.emplace(key.Scalar(), key.Mark().line + 1);
+               !is_new) {
+      fail_at(
+          key.Mark(), child_path(key.Scalar()),
+          "the key occurs twice; it stands in line " + std::to_string(first->second) + " already");
     } else {
       entries.emplace_back(entry.second, key.Mark(), key.Scalar(), child_path(key.Scalar()),
                            reading_.get());
@@ -177,24 +199,24 @@ std::optional<std::vector<Value>> Value::entries() const {
   return entries;
 }
 
-Section::Section(const Value& value) : self_(value) {
-  if (auto entries = value.entries()) entries_ = *std::move(entries);
-}
+Section::Section(const Value& value) : self_(value), entries_(value.entries()) {}
 
 const Value* Section::entry(std::string_view key) const {
-  const auto it = std::find_if(entries_.begin(), entries_.end(),
+  if (!entries_) return nullptr;
+  const auto it = std::find_if(entries_->begin(), entries_->end(),
                                [&](const Value& entry) { return entry.name() == key; });
-  return it == entries_.end() ? nullptr : &*it;
+  return it == entries_->end() ? nullptr : &*it;
 }
 
 std::optional<Value> Section::find(std::string_view key) {
-  if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.push_back(key);
+  known_.push_back(key);
   const Value* found = entry(key);
   return found == nullptr ? std::nullopt : std::optional<Value>(*found);
 }
 
 void Section::finish() const {
-  for (const Value& entry : entries_) {
+  if (!entries_) return;
+  for (const Value& entry : *entries_) {
     if (std::find(known_.begin(), known_.end(), entry.name()) != known_.end()) continue;
     if (const auto nearest = nearest_word(entry.name(), known_)) {
       entry.fail_at_key("unknown key; did you mean '" + std::string(*nearest) + "'?");
@@ -206,9 +228,24 @@ void Section::finish() const {
   }
 }
 
+bool Section::failed(std::string_view key) const {
+  return std::find(failed_.begin(), failed_.end(), key) != failed_.end();
+}
+
+const Section* Section::part(std::string_view key) const {
+  const auto it = std::find_if(parts_.begin(), parts_.end(),
+                               [&](const Section& part) { return part.name() == key; });
+  return it == parts_.end() ? nullptr : &*it;
+}
+
 void Section::fail(std::string_view key, const std::string& message) const {
   if (const Value* value = entry(key)) return value->fail(message);
   self_.fail_at_key(key, message);
 }
 
-}  // namespace stdgate
+void Section::fail_at_key(std::string_view key, const std::string& message) const {
+  if (const Value* value = entry(key)) return value->fail_at_key(message);
+  self_.fail_at_key(key, message);
+}
+
+}  // namespace stdgate::config

@@ -1,5 +1,5 @@
-// Reading a YAML tree by its schema: a Value is one node that knows its path and place, a Section
-// is a map with fixed keys.
+// Reading a YAML tree: a Value is one node that knows its path and place, a Section is a map with
+// fixed keys.
 //
 // Job: turn nodes into checked values, and whatever is wrong into errors with place and path; the
 // reader goes on after each error, so that one run finds them all.
@@ -9,9 +9,10 @@
 
 #include <yaml-cpp/yaml.h>
 
-#include <array>
 #include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,13 +20,14 @@
 
 #include "gateway/config/config_parser.h"
 #include "gateway/config/config_ranges.h"
-#include "gateway/config/value_names.h"
 
-namespace stdgate {
+namespace stdgate::config {
 
 struct Reading {
   const Environment& environment;
+  const FileReader& read_file;  // may be empty
   std::vector<ConfigError> errors;
+  std::map<std::string, std::set<std::string>> secrets;  // as in Config
 };
 
 class Value {
@@ -59,6 +61,9 @@ class Value {
   // recorded and left out.
   [[nodiscard]] std::optional<std::vector<Value>> entries() const;
 
+  // The content of `file`, which the value names.
+  [[nodiscard]] std::optional<std::string> read_file(const std::string& file, size_t limit) const;
+
   [[nodiscard]] bool is_scalar() const { return node_.IsScalar(); }
   // For messages: "'text'", "a list", "a map", "nothing".
   [[nodiscard]] std::string found() const;
@@ -76,53 +81,40 @@ class Value {
 
 class Section {
  public:
+  // Records an error when `value` is no map; then the section is empty.
   explicit Section(const Value& value);
+
+  [[nodiscard]] const std::string& name() const { return self_.name(); }
+  // In the order of the file; nothing after that error.
+  [[nodiscard]] const std::optional<std::vector<Value>>& entries() const { return entries_; }
 
   // The value at `key`, which counts as known from now on.
   [[nodiscard]] std::optional<Value> find(std::string_view key);
-  // Call last: every key that nobody asked for is unknown.
+  // Call last: every key that was not asked for is unknown.
   void finish() const;
+
+  // For rules across keys, once all have been read.
+  [[nodiscard]] bool has(std::string_view key) const { return entry(key) != nullptr; }
+  // Whether the value at `key` could not be read, so that no rule should judge what stands for it.
+  [[nodiscard]] bool failed(std::string_view key) const;
+  void mark_failed(std::string_view key) { failed_.push_back(key); }
+  // The section that was read at `key`; null when there is none.
+  [[nodiscard]] const Section* part(std::string_view key) const;
+  void add_part(Section part) { parts_.push_back(std::move(part)); }
 
   // Records an error at `key` where it is present, else at the section.
   void fail(std::string_view key, const std::string& message) const;
-
-  // Reads `key` into `out`, which keeps its default when the key is absent. False after an error.
-  //   section.take("max", pool.max, &Value::count, kPoolMax)
-  template <class T, class Read, class... Ranges>
-  bool take(std::string_view key, T& out, Read read, const Ranges&... ranges) {
-    const std::optional<Value> value = find(key);
-    if (!value) return true;
-    auto parsed = std::invoke(read, *value, ranges...);
-    if (!parsed) return false;
-    out = static_cast<T>(*std::move(parsed));
-    return true;
-  }
-
-  // The same for a word out of a table.
-  template <class T, size_t N>
-  bool take_word(std::string_view key, T& out, const std::array<Named<T>, N>& words) {
-    const std::optional<Value> value = find(key);
-    if (!value) return true;
-    const std::optional<std::string> text = value->text();
-    if (!text) return false;
-    std::string expected;
-    for (const Named<T>& word : words) {
-      if (word.name == *text) {
-        out = word.value;
-        return true;
-      }
-      expected += (expected.empty() ? "" : ", ") + std::string(word.name);
-    }
-    value->fail("expected one of " + expected + "; found '" + *text + "'");
-    return false;
-  }
+  // The same at the key itself, not at its value.
+  void fail_at_key(std::string_view key, const std::string& message) const;
 
  private:
   [[nodiscard]] const Value* entry(std::string_view key) const;
 
   Value self_;
-  std::vector<Value> entries_;
-  std::vector<std::string_view> known_;  // asked for so far; literals
+  std::optional<std::vector<Value>> entries_;
+  std::vector<std::string_view> known_;   // asked for so far; literals
+  std::vector<std::string_view> failed_;  // literals
+  std::vector<Section> parts_;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::config

@@ -1,12 +1,14 @@
 // The words that stand for enum values in the configuration.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <span>
 #include <string_view>
 
 #include "gateway/config/config.h"
 
-namespace stdgate {
+namespace stdgate::config {
 
 template <class T>
 struct Named {
@@ -19,8 +21,9 @@ inline constexpr std::array kProtocols{Named<Protocol>{"jsonrpc", Protocol::json
                                        Named<Protocol>{"lsp", Protocol::lsp}};
 inline constexpr std::array kIsolations{Named<Isolation>{"shared", Isolation::shared},
                                         Named<Isolation>{"session", Isolation::session}};
-inline constexpr std::array kFramings{Named<Framing>{"newline", Framing::newline},
-                                      Named<Framing>{"content-length", Framing::content_length}};
+inline constexpr std::array kFramings{
+    Named<rpc::Framing>{"newline", rpc::Framing::newline},
+    Named<rpc::Framing>{"content-length", rpc::Framing::content_length}};
 inline constexpr std::array kLogLevels{
     Named<LogLevel>{"debug", LogLevel::debug}, Named<LogLevel>{"info", LogLevel::info},
     Named<LogLevel>{"warn", LogLevel::warn}, Named<LogLevel>{"error", LogLevel::error},
@@ -28,4 +31,18 @@ inline constexpr std::array kLogLevels{
 inline constexpr std::array kLogFormats{Named<LogFormat>{"json", LogFormat::json},
                                         Named<LogFormat>{"text", LogFormat::text}};
 
-}  // namespace stdgate
+// The table of each enum.
+inline std::span<const Named<Protocol>> names_of(Protocol) { return kProtocols; }
+inline std::span<const Named<Isolation>> names_of(Isolation) { return kIsolations; }
+inline std::span<const Named<rpc::Framing>> names_of(rpc::Framing) { return kFramings; }
+inline std::span<const Named<LogLevel>> names_of(LogLevel) { return kLogLevels; }
+inline std::span<const Named<LogFormat>> names_of(LogFormat) { return kLogFormats; }
+
+template <class T>
+std::string_view name_of(T value) {
+  const std::span<const Named<T>> names = names_of(value);
+  const auto found = std::ranges::find(names, value, &Named<T>::value);
+  return found == names.end() ? std::string_view() : found->name;
+}
+
+}  // namespace stdgate::config

@@ -9,7 +9,7 @@
 #include "gateway/config/config_parser.h"
 #include "gateway/config/config_ranges.h"
 
-namespace stdgate {
+namespace stdgate::config {
 namespace {
 
 struct Unit {
@@ -105,4 +105,4 @@ std::string print_decimal(double number) {
   return error == std::errc() ? std::string(text.data(), end) : std::string();
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::config

@@ -9,7 +9,7 @@
 
 #include "gateway/base/time.h"
 
-namespace stdgate {
+namespace stdgate::config {
 
 // Digits only.
 std::optional<uint64_t> parse_count(std::string_view text);
@@ -22,4 +22,4 @@ std::string print_duration(Duration duration);
 std::string print_size(uint64_t bytes);
 std::string print_decimal(double number);
 
-}  // namespace stdgate
+}  // namespace stdgate::config

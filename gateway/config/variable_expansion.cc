@@ -1,7 +1,7 @@
 // ${NAME} and ${NAME:-default} in a configuration value.
 #include "gateway/config/variable_expansion.h"
 
-namespace stdgate {
+namespace stdgate::config {
 namespace {
 
 bool is_variable_name(std::string_view name) {
@@ -72,4 +72,4 @@ std::string escape_variables(std::string_view text) {
   return escaped;
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::config

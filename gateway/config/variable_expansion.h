@@ -7,7 +7,7 @@
 
 #include "gateway/config/config_parser.h"
 
-namespace stdgate {
+namespace stdgate::config {
 
 // The default counts when the variable is unset or empty, as in a shell; it ends at the first '}'
 // and is not expanded itself. $$ is a dollar sign; a $ before anything but '{' and '$' stays.
@@ -17,4 +17,4 @@ tl::expected<std::string, std::string> expand_variables(std::string_view text,
 // The text that expands to `text`.
 std::string escape_variables(std::string_view text);
 
-}  // namespace stdgate
+}  // namespace stdgate::config

@@ -7,7 +7,7 @@
 #include "gateway/demo/demo_params.h"
 #include "gateway/rpc/json_member.h"
 
-namespace stdgate {
+namespace stdgate::demo {
 namespace {
 
 bool overflows(Arithmetic operation, int64_t a, int64_t b, int64_t* result) {
@@ -58,7 +58,7 @@ std::optional<Number> fold_array(Arithmetic operation, std::string_view params) 
 }
 
 std::optional<Number> number_member(std::string_view params, std::string_view name) {
-  const auto member = find_member(params, name);
+  const auto member = rpc::find_member(params, name);
   return member ? read_number(*member) : std::nullopt;
 }
 
@@ -79,6 +79,16 @@ const char* usage(Arithmetic operation) {
              : R"(params must be two or more numbers: [a, b] or {"a": a, "b": b})";
 }
 
+std::string to_json(const Number& number) {
+  char text[32];
+  const auto end = number.exact ? std::to_chars(text, text + sizeof(text), number.integer).ptr
+                                : std::to_chars(text, text + sizeof(text), number.real).ptr;
+  return {text, end};
+}
+
+constexpr const char* kSumUsage =
+    R"(params must be two or more numbers: [a, b], {"a": a, "b": b} or {"numbers": [a, b]})";
+
 }  // namespace
 
 tl::expected<std::string, const char*> calculate(Arithmetic operation, std::string_view params) {
@@ -93,10 +103,30 @@ tl::expected<std::string, const char*> calculate(Arithmetic operation, std::stri
   }
   if (!result) return tl::unexpected(usage(operation));
   if (!std::isfinite(result->real)) return tl::unexpected(kTooLarge);
-  char text[32];
-  const auto end = result->exact ? std::to_chars(text, text + sizeof(text), result->integer).ptr
-                                 : std::to_chars(text, text + sizeof(text), result->real).ptr;
-  return std::string(text, end);
+  return to_json(*result);
 }
 
-}  // namespace stdgate
+tl::expected<std::vector<std::string>, const char*> partial_sums(std::string_view params) {
+  std::string_view list = params;
+  std::string pair;
+  if (!params.starts_with('[')) {
+    const auto numbers = rpc::find_member(params, "numbers");
+    const auto a = rpc::find_member(params, "a");
+    const auto b = rpc::find_member(params, "b");
+    if (a && b) pair = "[" + std::string(*a) + "," + std::string(*b) + "]";
+    list = numbers ? *numbers : std::string_view(pair);
+  }
+  std::vector<std::string> sums;
+  std::optional<Number> sum;
+  NumberArray operands(list);
+  while (const auto operand = operands.next()) {
+    if (sums.size() == kMaxSummands) return tl::unexpected<const char*>("too many numbers");
+    sum = sum ? apply(Arithmetic::add, *sum, *operand) : *operand;
+    if (!std::isfinite(sum->real)) return tl::unexpected(kTooLarge);
+    sums.push_back(to_json(*sum));
+  }
+  if (operands.failed() || sums.size() < 2) return tl::unexpected(kSumUsage);
+  return sums;
+}
+
+}  // namespace stdgate::demo

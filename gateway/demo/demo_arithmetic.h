@@ -6,8 +6,9 @@
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
+#include <vector>
 
-namespace stdgate {
+namespace stdgate::demo {
 
 enum class Arithmetic : uint8_t { add, subtract, multiply };
 
@@ -17,4 +18,10 @@ enum class Arithmetic : uint8_t { add, subtract, multiply };
 // Otherwise a sentence that says what the params should be.
 tl::expected<std::string, const char*> calculate(Arithmetic operation, std::string_view params);
 
-}  // namespace stdgate
+inline constexpr size_t kMaxSummands = 1000;
+
+// The sum of the first number, of the first two, and so on, as JSON; the last one is what adding
+// them gives. `params` as above, or {"numbers": [a, b, …]}, of at most kMaxSummands.
+tl::expected<std::vector<std::string>, const char*> partial_sums(std::string_view params);
+
+}  // namespace stdgate::demo

@@ -3,18 +3,13 @@
 #include <charconv>
 #include <span>
 
+#include "gateway/base/ascii.h"
 #include "gateway/rpc/json_member.h"
 
-namespace stdgate {
+namespace stdgate::demo {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r\n";
-
-std::string_view trim(std::string_view text) {
-  const size_t first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
 
 std::string explain(const IntegerParam& spec) {
   return std::string(spec.name) + " must be an integer from " + std::to_string(spec.low) + " to " +
@@ -44,8 +39,8 @@ std::optional<std::string> read_array(std::string_view params, std::span<const I
 std::optional<std::string> read_object(std::string_view params, std::span<const IntegerParam> specs,
                                        std::span<std::optional<int64_t>> values) {
   for (size_t i = 0; i < specs.size(); ++i) {
-    const auto member = find_member(params, specs[i].name);
-    if (!member && member.error() == MemberError::absent) continue;
+    const auto member = rpc::find_member(params, specs[i].name);
+    if (!member && member.error() == rpc::MemberError::absent) continue;
     values[i] = member ? in_range(read_number(*member), specs[i]) : std::nullopt;
     if (!values[i]) return explain(specs[i]);
   }
@@ -89,7 +84,7 @@ NumberArray::NumberArray(std::string_view params) {
     failed_ = true;
     return;
   }
-  rest_ = trim(params.substr(1, params.size() - 2));
+  rest_ = trim(params.substr(1, params.size() - 2), kBlanks);
   at_end_ = rest_.empty();
 }
 
@@ -98,11 +93,26 @@ NumberArray::NumberArray(std::string_view params) {
 std::optional<Number> NumberArray::next() {
   if (at_end_ || failed_) return std::nullopt;
   const size_t comma = rest_.find(',');
-  const auto number = read_number(trim(rest_.substr(0, comma)));
+  const auto number = read_number(trim(rest_.substr(0, comma), kBlanks));
   failed_ = !number;
   at_end_ = comma == std::string_view::npos;
   if (!at_end_) rest_.remove_prefix(comma + 1);
   return number;
+}
+
+tl::expected<std::string, const char*> read_progress_token(std::string_view params) {
+  constexpr std::string_view kName = "progressToken";
+  if (!params.starts_with('{')) return std::string();
+  auto token = rpc::find_member(params, kName);
+  if (!token) {
+    const auto meta = rpc::find_member(params, "_meta");
+    if (meta && meta->starts_with('{')) token = rpc::find_member(*meta, kName);
+  }
+  if (!token) return std::string();
+  if (!token->starts_with('"') && !read_number(*token)) {
+    return tl::unexpected<const char*>("progressToken must be a string or a number");
+  }
+  return std::string(*token);
 }
 
 tl::expected<int64_t, std::string> read_integer(std::string_view params, const IntegerParam& spec) {
@@ -120,4 +130,4 @@ tl::expected<std::array<int64_t, 2>, std::string> read_integers(
   return std::array<int64_t, 2>{*values[0], *values[1]};
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::demo

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <tl/expected.hpp>
 
-namespace stdgate {
+namespace stdgate::demo {
 
 // A JSON number: an exact integer where it is written as one and fits, else a double.
 struct Number {
@@ -36,6 +36,10 @@ class NumberArray {
   bool failed_ = false;
 };
 
+// The raw progress token of a call: a string or number, "progressToken" of the params or of their
+// "_meta"; empty when there is none, or a sentence that says what is wrong.
+tl::expected<std::string, const char*> read_progress_token(std::string_view params);
+
 struct IntegerParam {
   const char* name;
   int64_t low;
@@ -49,4 +53,4 @@ tl::expected<int64_t, std::string> read_integer(std::string_view params, const I
 tl::expected<std::array<int64_t, 2>, std::string> read_integers(
     std::string_view params, const std::array<IntegerParam, 2>& specs);
 
-}  // namespace stdgate
+}  // namespace stdgate::demo

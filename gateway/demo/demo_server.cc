@@ -10,10 +10,14 @@
 #include <utility>
 
 #include "gateway/demo/demo_params.h"
+#include "gateway/rpc/fault.h"
 #include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_writer.h"
 
-namespace stdgate {
+namespace stdgate::demo {
 namespace {
+
+using std::chrono::milliseconds;
 
 // JSON-RPC 2.0 section 5.1, and two beside it.
 constexpr int kParseError = -32700;
@@ -27,6 +31,7 @@ constexpr int kCancelled = -32800;  // as in the Language Server Protocol
 constexpr int64_t kMaxSteps = 10'000;
 constexpr int64_t kMaxIntervalMs = 60'000;
 constexpr int64_t kMaxSleepMs = 600'000;
+constexpr int64_t kUsualIntervalMs = 100;
 
 constexpr size_t kReadSize = 256 << 10;
 constexpr size_t kKeptOutput = 4 << 20;  // memory that is kept from one turn to the next
@@ -76,6 +81,10 @@ const std::span<const DemoServer::Method> DemoServer::kMethods = [] {
       Method{"stream",
              "Progress notifications, then the result: {\"count\": 3, \"interval_ms\": 100}",
              &DemoServer::stream},
+      Method{"math/add_stream",
+             "Partial sums as progress notifications, then the sum: [1, 2, 3] or "
+             "{\"numbers\": [1, 2, 3], \"interval_ms\": 100}",
+             &DemoServer::add_stream},
       Method{"sleep", "An answer after a while: {\"ms\": 500} or [500]", &DemoServer::sleep},
       Method{"ask",
              "Asks the client back, and answers with its answer: "
@@ -94,7 +103,8 @@ const std::span<const DemoServer::Method> DemoServer::kMethods = [] {
 }();
 
 DemoServer::DemoServer()
-    : framer_(make_framer(Framing::newline, kMaxMessage, storages_)), parser_(EnvelopeLimits{}) {}
+    : framer_(rpc::make_framer(rpc::Framing::newline, kMaxMessage, storages_)),
+      parser_(rpc::EnvelopeLimits{}) {}
 
 void DemoServer::feed(std::span<char> bytes, TimePoint now) {
   now_ = now;
@@ -114,13 +124,13 @@ void DemoServer::clear_output() {
 void DemoServer::on_frame(std::span<char> message) {
   const auto document = parser_.parse(message);
   if (!document) {
-    const bool unreadable = document.error().fault == Fault::parse_error;
+    const bool unreadable = document.error().fault == rpc::Fault::parse_error;
     answer_error(Call{"null", {}, nullptr}, unreadable ? kParseError : kInvalidRequest,
                  document.error().reason);
     return;
   }
   const auto batch = document->batch ? std::make_shared<Batch>() : nullptr;
-  for (const ParsedMessage& entry : document->messages) handle(entry, batch);
+  for (const rpc::ParsedMessage& entry : document->messages) handle(entry, batch);
   close(batch);
 }
 
@@ -131,19 +141,19 @@ void DemoServer::on_oversized_frame(std::string_view id, size_t /*size*/) {
 
 void DemoServer::on_broken_framing(const char* /*reason*/) {}  // lines cannot be broken
 
-void DemoServer::handle(const ParsedMessage& message, const std::shared_ptr<Batch>& batch) {
-  const Envelope& envelope = message.envelope;
+void DemoServer::handle(const rpc::ParsedMessage& message, const std::shared_ptr<Batch>& batch) {
+  const rpc::Envelope& envelope = message.envelope;
   if (!message.ok()) {
     answer_error(Call{envelope.id.empty() ? "null" : envelope.id, {}, batch}, kInvalidRequest,
                  message.rejection);
     return;
   }
-  if (envelope.kind == MessageKind::result || envelope.kind == MessageKind::error) {
+  if (envelope.kind == rpc::MessageKind::result || envelope.kind == rpc::MessageKind::error) {
     return take_answer(envelope);
   }
   const Call call = {envelope.id, envelope.params, batch};
   const std::string_view name =
-      envelope.method_has_escapes ? decode_string(envelope.method, scratch_) : envelope.method;
+      envelope.method_has_escapes ? rpc::decode_string(envelope.method, scratch_) : envelope.method;
   const auto method = std::find_if(kMethods.begin(), kMethods.end(),
                                    [&](const Method& known) { return known.name == name; });
   if (method == kMethods.end()) {
@@ -183,19 +193,45 @@ void DemoServer::fail(const Call& call) {
 void DemoServer::sleep(const Call& call) {
   const auto ms = read_integer(call.params, {"ms", 0, kMaxSleepMs, std::nullopt});
   if (!ms) return answer_error(call, kInvalidParams, ms.error());
-  schedule(call, Timed::Kind::sleep, *ms, *ms);
+  schedule(call, {.kind = Timed::Kind::sleep, .interval = milliseconds(*ms), .goal = *ms});
 }
 
 void DemoServer::stream(const Call& call) {
   const auto numbers = read_integers(
-      call.params, {{{"count", 1, kMaxSteps, 3}, {"interval_ms", 0, kMaxIntervalMs, 100}}});
+      call.params,
+      {{{"count", 1, kMaxSteps, 3}, {"interval_ms", 0, kMaxIntervalMs, kUsualIntervalMs}}});
   if (!numbers) return answer_error(call, kInvalidParams, numbers.error());
-  schedule(call, Timed::Kind::stream, (*numbers)[1], (*numbers)[0]);
+  auto token = read_progress_token(call.params);
+  if (!token) return answer_error(call, kInvalidParams, token.error());
+  schedule(call, {.kind = Timed::Kind::stream,
+                  .interval = milliseconds((*numbers)[1]),
+                  .goal = (*numbers)[0],
+                  .token = std::move(*token)});
+}
+
+void DemoServer::add_stream(const Call& call) {
+  auto sums = partial_sums(call.params);
+  if (!sums) return answer_error(call, kInvalidParams, sums.error());
+  int64_t interval_ms = kUsualIntervalMs;
+  if (call.params.starts_with('{')) {
+    const auto given =
+        read_integer(call.params, {"interval_ms", 0, kMaxIntervalMs, kUsualIntervalMs});
+    if (!given) return answer_error(call, kInvalidParams, given.error());
+    interval_ms = *given;
+  }
+  auto token = read_progress_token(call.params);
+  if (!token) return answer_error(call, kInvalidParams, token.error());
+  const auto steps = static_cast<int64_t>(sums->size());
+  schedule(call, {.kind = Timed::Kind::add_stream,
+                  .interval = milliseconds(interval_ms),
+                  .goal = steps,
+                  .token = std::move(*token),
+                  .sums = std::move(*sums)});
 }
 
 void DemoServer::ask(const Call& call) {
-  const auto method = find_member(call.params, "method");
-  const auto params = find_member(call.params, "params");
+  const auto method = rpc::find_member(call.params, "method");
+  const auto params = rpc::find_member(call.params, "params");
   if (!method || !method->starts_with('"')) {
     return answer_error(call, kInvalidParams, "method must be the name of what is asked");
   }
@@ -219,7 +255,7 @@ void DemoServer::ask(const Call& call) {
   output_ += "}\n";
 }
 
-void DemoServer::take_answer(const Envelope& answer) {
+void DemoServer::take_answer(const rpc::Envelope& answer) {
   const auto number = read_number(answer.id);
   const auto found = number && number->exact ? asked_.find(number->integer) : asked_.end();
   if (found == asked_.end()) return;
@@ -227,7 +263,7 @@ void DemoServer::take_answer(const Envelope& answer) {
   asked_.erase(found);
   const Call call = {asked.id, {}, asked.batch};
   std::string& out = begin_answer(call);
-  out += answer.kind == MessageKind::error ? ",\"error\":" : ",\"result\":";
+  out += answer.kind == rpc::MessageKind::error ? ",\"error\":" : ",\"result\":";
   out += answer.payload;
   end_answer(call);
   close(asked.batch);
@@ -237,7 +273,8 @@ void DemoServer::subscribe(const Call& call) {
   const auto ms = read_integer(call.params, {"interval_ms", 1, kMaxIntervalMs, 1000});
   if (!ms) return answer_error(call, kInvalidParams, ms.error());
   const int64_t subscription = subscriptions_ + 1;
-  if (!schedule(call, Timed::Kind::tick, *ms, subscription)) return;
+  Timed timed{.kind = Timed::Kind::tick, .interval = milliseconds(*ms), .goal = subscription};
+  if (!schedule(call, std::move(timed))) return;
   subscriptions_ = subscription;
   answer(call, std::to_string(subscription));
 }
@@ -254,7 +291,7 @@ void DemoServer::unsubscribe(const Call& call) {
 }
 
 void DemoServer::cancel(const Call& call) {
-  const auto id = find_member(call.params, "id");
+  const auto id = rpc::find_member(call.params, "id");
   if (!id) return answer_error(call, kInvalidParams, "id must be the id of a call");
   if (!cancel_in(timed_, *id)) cancel_in(asked_, *id);
   answer(call, "null");
@@ -273,34 +310,31 @@ bool DemoServer::cancel_in(Calls& waiting, std::string_view id) {
 }
 
 void DemoServer::list_methods(const Call& call) {
-  std::string list = "[";
+  rpc::JsonWriter list(rpc::JsonWriter::Layout::compact);
+  list.begin_array();
   for (const Method& method : kMethods) {
-    list += list.size() > 1 ? ",{\"name\":" : "{\"name\":";
-    append_json_string(list, method.name);
-    list += ",\"description\":";
-    append_json_string(list, method.description);
-    list += '}';
+    list.begin_object();
+    list.text("name", method.name);
+    list.text("description", method.description);
+    list.end_object();
   }
-  list += ']';
-  answer(call, list);
+  list.end_array();
+  answer(call, list.take());
 }
 
-bool DemoServer::schedule(const Call& call, Timed::Kind kind, int64_t interval_ms, int64_t goal) {
+bool DemoServer::schedule(const Call& call, Timed timed) {
   if (timed_.size() == kMaxTimed) {
     answer_error(call, kTooMany, "too many calls and subscriptions at once");
     return false;
   }
-  Timed timed;
-  timed.kind = kind;
-  timed.interval = std::chrono::milliseconds(interval_ms);
-  timed.goal = goal;
   // A subscription is answered at once and a notification never: no batch waits for them.
-  if (kind != Timed::Kind::tick && !call.id.empty()) {
+  if (timed.kind != Timed::Kind::tick && !call.id.empty()) {
     timed.id = call.id;
     timed.batch = call.batch;
     if (timed.batch) ++timed.batch->open;
   }
-  timed_.emplace(now_ + timed.interval, std::move(timed));
+  const TimePoint due = now_ + timed.interval;
+  timed_.emplace(due, std::move(timed));
   return true;
 }
 
@@ -335,10 +369,14 @@ bool DemoServer::advance(Timed& timed) {
       answer(call, "{\"slept_ms\":" + std::to_string(timed.goal) + "}");
       break;
     case Timed::Kind::stream:
-      append(R"({"jsonrpc":"2.0","method":"progress","params":{"step":)", timed.step, ",\"of\":");
-      append({}, timed.goal, "}}\n");
+      report_progress(timed);
       if (timed.step < timed.goal) return true;
       answer(call, "{\"steps\":" + std::to_string(timed.goal) + "}");
+      break;
+    case Timed::Kind::add_stream:
+      report_progress(timed);
+      if (timed.step < timed.goal) return true;
+      answer(call, timed.sums.back());
       break;
     case Timed::Kind::tick:
       append(R"({"jsonrpc":"2.0","method":"tick","params":{"subscription":)", timed.goal,
@@ -348,6 +386,17 @@ bool DemoServer::advance(Timed& timed) {
   }
   close(timed.batch);
   return false;
+}
+
+void DemoServer::report_progress(const Timed& timed) {
+  output_ += R"({"jsonrpc":"2.0","method":"progress","params":{)";
+  if (!timed.token.empty()) output_.append("\"progressToken\":").append(timed.token) += ',';
+  output_ += "\"step\":" + std::to_string(timed.step);
+  output_ += ",\"of\":" + std::to_string(timed.goal);
+  if (!timed.sums.empty()) {
+    output_ += ",\"sum\":" + timed.sums[static_cast<size_t>(timed.step) - 1];
+  }
+  output_ += "}}\n";
 }
 
 void DemoServer::answer(const Call& call, std::string_view result) {
@@ -362,15 +411,8 @@ void DemoServer::answer_error(const Call& call, int code, std::string_view messa
                               std::string_view data) {
   if (call.id.empty()) return;
   std::string& out = begin_answer(call);
-  out += ",\"error\":{\"code\":";
-  out += std::to_string(code);
-  out += ",\"message\":";
-  append_json_string(out, message);
-  if (!data.empty()) {
-    out += ",\"data\":";
-    out += data;
-  }
-  out += '}';
+  out += ",\"error\":";
+  rpc::append_error(out, code, message, data);
   end_answer(call);
 }
 
@@ -426,4 +468,4 @@ int run_demo_server(int in, int out, const Clock& clock) {
   return 0;
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::demo

@@ -15,15 +15,16 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gateway/base/time.h"
 #include "gateway/demo/demo_arithmetic.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/rpc/framer.h"
 
-namespace stdgate {
+namespace stdgate::demo {
 
-class DemoServer final : private FrameSink {
+class DemoServer final : private rpc::FrameSink {
  public:
   static constexpr size_t kMaxMessage = 64 << 20;
   static constexpr size_t kMaxTimed = 1000;
@@ -61,13 +62,15 @@ class DemoServer final : private FrameSink {
   };
   // A call or subscription that waits for its time.
   struct Timed {
-    enum class Kind : uint8_t { sleep, stream, tick };
+    enum class Kind : uint8_t { sleep, stream, add_stream, tick };
     Kind kind = Kind::sleep;
     Duration interval{0};
-    int64_t goal = 0;  // sleep: milliseconds; stream: steps; tick: the subscription's number
+    int64_t goal = 0;  // sleep: milliseconds; streams: steps; tick: the subscription's number
     int64_t step = 0;
-    std::string id;  // empty for ticks and notifications
-    std::shared_ptr<Batch> batch;
+    std::string token{};              // of the progress; raw, empty: none
+    std::vector<std::string> sums{};  // add_stream: as JSON, one for each step
+    std::string id{};                 // empty for ticks and notifications
+    std::shared_ptr<Batch> batch{};
   };
   using Schedule = std::multimap<TimePoint, Timed>;
   // A call that is answered with what the client answers.
@@ -81,7 +84,7 @@ class DemoServer final : private FrameSink {
   void on_frame(std::span<char> message) override;
   void on_oversized_frame(std::string_view id, size_t size) override;
   void on_broken_framing(const char* reason) override;
-  void handle(const ParsedMessage& message, const std::shared_ptr<Batch>& batch);
+  void handle(const rpc::ParsedMessage& message, const std::shared_ptr<Batch>& batch);
 
   void calculate_for(const Call& call, Arithmetic operation);
   void add(const Call& call);
@@ -91,8 +94,9 @@ class DemoServer final : private FrameSink {
   void fail(const Call& call);
   void sleep(const Call& call);
   void stream(const Call& call);
+  void add_stream(const Call& call);
   void ask(const Call& call);
-  void take_answer(const Envelope& answer);
+  void take_answer(const rpc::Envelope& answer);
   void subscribe(const Call& call);
   void unsubscribe(const Call& call);
   void cancel(const Call& call);
@@ -100,8 +104,10 @@ class DemoServer final : private FrameSink {
   bool cancel_in(Calls& waiting, std::string_view id);
   void list_methods(const Call& call);
 
-  bool schedule(const Call& call, Timed::Kind kind, int64_t interval_ms, int64_t goal);
+  // Its first step comes after its interval. False: refused.
+  bool schedule(const Call& call, Timed timed);
   bool advance(Timed& timed);
+  void report_progress(const Timed& timed);
 
   void answer(const Call& call, std::string_view result);
   void answer_error(const Call& call, int code, std::string_view message,
@@ -111,8 +117,8 @@ class DemoServer final : private FrameSink {
   void close(const std::shared_ptr<Batch>& batch);
 
   StoragePool storages_;
-  const std::unique_ptr<Framer> framer_;
-  EnvelopeParser parser_;
+  const std::unique_ptr<rpc::Framer> framer_;
+  rpc::EnvelopeParser parser_;
   std::string output_;
   std::string scratch_;  // a method's name with escapes decoded
   Schedule timed_;
@@ -127,4 +133,4 @@ class DemoServer final : private FrameSink {
 // SIGPIPE.
 int run_demo_server(int in, int out, const Clock& clock);
 
-}  // namespace stdgate
+}  // namespace stdgate::demo

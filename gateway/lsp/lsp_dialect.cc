@@ -2,9 +2,10 @@
 
 #include <array>
 
+#include "gateway/pool/greeting_facts.h"
 #include "gateway/rpc/json_member.h"
 
-namespace stdgate {
+namespace stdgate::lsp {
 
 namespace {
 
@@ -111,46 +112,51 @@ bool is_number(std::string_view raw) {
 
 std::span<const std::string_view> LspDialect::known_methods() const { return kMethods; }
 
-tl::expected<ClientIntent, const char*> LspDialect::read_client(const Envelope& message,
-                                                                std::string_view method,
-                                                                Isolation /*isolation*/) const {
-  ClientIntent intent;
-  if (message.kind == MessageKind::notification && method == kCancel) {
-    const auto id = find_member(message.params, "id");
-    if (!id && id.error() == MemberError::duplicate) {
+// InitializeResult names no version of the protocol.
+pool::ChildFacts LspDialect::facts(const rpc::Envelope& answer) const {
+  return pool::greeting_facts(answer.payload);
+}
+
+tl::expected<pool::ClientIntent, const char*> LspDialect::read_client(
+    const rpc::Envelope& message, std::string_view method, config::Isolation /*isolation*/) const {
+  pool::ClientIntent intent;
+  if (message.kind == rpc::MessageKind::notification && method == kCancel) {
+    const auto id = rpc::find_member(message.params, "id");
+    if (!id && id.error() == rpc::MemberError::duplicate) {
       return tl::unexpected<const char*>("params name id twice");
     }
-    intent.kind = ClientIntent::Kind::cancel;
+    intent.kind = pool::ClientIntent::Kind::cancel;
     if (id) intent.cancelled_id = *id;
-  } else if (message.kind == MessageKind::request && method == "initialize") {
-    const auto process = find_member(message.params, "processId");
-    if (!process && process.error() == MemberError::duplicate) {
+  } else if (message.kind == rpc::MessageKind::request && method == "initialize") {
+    intent.introduces = true;
+    const auto process = rpc::find_member(message.params, "processId");
+    if (!process && process.error() == rpc::MemberError::duplicate) {
       return tl::unexpected<const char*>("params name processId twice");
     }
-    // null says that there is nobody to watch, and stays.
+    // A null stays: it says that there is no process to watch.
     if (process && is_number(*process)) {
       intent.replaced = *process;
-      intent.replacement = own_pid_;
+      intent.replacement = "null";
     }
   }
   return intent;
 }
 
-std::string LspDialect::cancel(WireId id, CancelReason /*reason*/) const {
+std::string LspDialect::cancel(rpc::WireId id, pool::CancelReason /*reason*/) const {
   return R"({"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":)" + std::to_string(id) +
          "}}";
 }
 
-std::string_view LspDialect::cancelled_by_child(const Envelope& notification,
+std::string_view LspDialect::cancelled_by_child(const rpc::Envelope& notification,
                                                 std::string_view method) const {
   if (method != kCancel) return {};
-  return find_member(notification.params, "id").value_or(std::string_view());
+  return rpc::find_member(notification.params, "id").value_or(std::string_view());
 }
 
-std::string LspDialect::farewell(WireId id) const {
+std::string LspDialect::shutdown_request(rpc::WireId id) const {
   return R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"method":"shutdown"})";
 }
 
-std::string LspDialect::last_word() const { return R"({"jsonrpc":"2.0","method":"exit"})"; }
+std::string LspDialect::exit_notification() const { return R"({"jsonrpc":"2.0","method":"exit"})"; }
 
-}  // namespace stdgate
+}  // namespace stdgate::lsp

@@ -4,16 +4,18 @@
 #include <array>
 
 #include "gateway/mcp/mcp_revision.h"
+#include "gateway/pool/greeting_facts.h"
 #include "gateway/rpc/json_member.h"
 
-namespace stdgate {
+namespace stdgate::mcp {
 
 namespace {
 
 constexpr std::string_view kSubscribe = "resources/subscribe";
 constexpr std::string_view kUnsubscribe = "resources/unsubscribe";
+constexpr std::string_view kSetLevel = "logging/setLevel";
 constexpr std::string_view kEmptyResult = "{}";
-// Of "isError": a search stops at every first letter, and this one is rare.
+// The end of "isError": a search stops at every occurrence of the first letter, and E is rare.
 constexpr std::string_view kErrorEnd = "Error";
 
 constexpr std::array<std::string_view, 29> kMethods = {"initialize",
@@ -28,7 +30,7 @@ constexpr std::array<std::string_view, 29> kMethods = {"initialize",
                                                        "prompts/list",
                                                        "prompts/get",
                                                        "completion/complete",
-                                                       "logging/setLevel",
+                                                       kSetLevel,
                                                        "tasks/get",
                                                        "tasks/result",
                                                        "tasks/list",
@@ -47,10 +49,10 @@ constexpr std::array<std::string_view, 29> kMethods = {"initialize",
                                                        "server/discover"};
 
 // The member at the end of a path of members; empty when there is none.
-tl::expected<std::string_view, MemberError> find_path(
+tl::expected<std::string_view, rpc::MemberError> find_path(
     std::string_view object, std::initializer_list<std::string_view> path) {
   for (const std::string_view key : path) {
-    const auto member = find_member(object, key);
+    const auto member = rpc::find_member(object, key);
     if (!member) return member;
     object = *member;
   }
@@ -73,16 +75,17 @@ bool may_hold(std::string_view raw, std::string_view key) {
 }
 
 // The value of a member that there may be once; empty when there is none.
-tl::expected<std::string_view, MemberError> only_member(std::string_view object,
-                                                        std::string_view key) {
-  const auto member = find_member(object, key);
-  if (!member && member.error() == MemberError::absent) return std::string_view();
+tl::expected<std::string_view, rpc::MemberError> only_member(std::string_view object,
+                                                             std::string_view key) {
+  const auto member = rpc::find_member(object, key);
+  if (!member && member.error() == rpc::MemberError::absent) return std::string_view();
   return member;
 }
 
 // The intent of a request, with the token by which it asks for progress.
-tl::expected<ClientIntent, const char*> with_token(const Envelope& request, ClientIntent intent) {
-  // What most requests do not have, and begins with a rare letter, first.
+tl::expected<pool::ClientIntent, const char*> with_token(const rpc::Envelope& request,
+                                                         pool::ClientIntent intent) {
+  // _meta first: most requests lack it, and searching for its rare first letter is fast.
   if (!may_hold(request.params, "_meta") || !may_hold(request.params, "progressToken")) {
     return intent;
   }
@@ -92,17 +95,17 @@ tl::expected<ClientIntent, const char*> with_token(const Envelope& request, Clie
       return tl::unexpected<const char*>("progressToken is neither a string nor a number");
     }
     intent.progress_token = *token;
-  } else if (token.error() == MemberError::duplicate) {
+  } else if (token.error() == rpc::MemberError::duplicate) {
     return tl::unexpected<const char*>("params name _meta or progressToken twice");
   }
   return intent;
 }
 
-std::string uri_request(WireId id, std::string_view method, std::string_view uri) {
+std::string uri_request(rpc::WireId id, std::string_view method, std::string_view uri) {
   std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"method":)";
-  append_json_string(text, method);
+  rpc::append_json_string(text, method);
   text += R"(,"params":{"uri":)";
-  append_json_string(text, uri);
+  rpc::append_json_string(text, uri);
   text += "}}";
   return text;
 }
@@ -111,22 +114,23 @@ std::string uri_request(WireId id, std::string_view method, std::string_view uri
 
 std::span<const std::string_view> McpDialect::known_methods() const { return kMethods; }
 
-std::string McpDialect::handshake(WireId id) const {
+std::string McpDialect::handshake(rpc::WireId id) const {
   std::string text = R"({"jsonrpc":"2.0","id":)";
   text += std::to_string(id);
   text += R"(,"method":"initialize","params":{"protocolVersion":")";
   text += kMcpRevisions.front();
   text += R"(","capabilities":{},"clientInfo":{"name":"stdgate","version":)";
-  append_json_string(text, version_);
+  rpc::append_json_string(text, version_);
   text += "}}}";
   return text;
 }
 
-tl::expected<std::string, std::string> McpDialect::finish_handshake(const Envelope& answer) const {
-  if (answer.kind == MessageKind::error) {
+tl::expected<std::string, std::string> McpDialect::finish_handshake(
+    const rpc::Envelope& answer) const {
+  if (answer.kind == rpc::MessageKind::error) {
     return tl::unexpected("initialize was answered with the error " + std::string(answer.payload));
   }
-  const auto raw = find_member(answer.payload, "protocolVersion");
+  const auto raw = rpc::find_member(answer.payload, "protocolVersion");
   if (!raw || raw->size() < 2 || raw->front() != '"') {
     return tl::unexpected(std::string("the answer to initialize names no protocolVersion"));
   }
@@ -137,17 +141,23 @@ tl::expected<std::string, std::string> McpDialect::finish_handshake(const Envelo
   return R"({"jsonrpc":"2.0","method":"notifications/initialized"})";
 }
 
-tl::expected<ClientIntent, const char*> McpDialect::read_client(const Envelope& message,
-                                                                std::string_view method,
-                                                                Isolation isolation) const {
-  const bool is_shared = isolation == Isolation::shared;
-  ClientIntent intent;
-  if (message.kind == MessageKind::notification) {
+pool::ChildFacts McpDialect::facts(const rpc::Envelope& answer) const {
+  pool::ChildFacts facts = pool::greeting_facts(answer.payload);
+  facts.protocol_version =
+      pool::fact_text(rpc::find_member(answer.payload, "protocolVersion").value_or(""));
+  return facts;
+}
+
+tl::expected<pool::ClientIntent, const char*> McpDialect::read_client(
+    const rpc::Envelope& message, std::string_view method, config::Isolation isolation) const {
+  const bool is_shared = isolation == config::Isolation::shared;
+  pool::ClientIntent intent;
+  if (message.kind == rpc::MessageKind::notification) {
     if (method == "notifications/initialized" && is_shared) {
-      intent.kind = ClientIntent::Kind::swallow;
+      intent.kind = pool::ClientIntent::Kind::swallow;
     }
     if (method == "notifications/cancelled") {
-      intent.kind = ClientIntent::Kind::cancel;
+      intent.kind = pool::ClientIntent::Kind::cancel;
       const auto id = only_member(message.params, "requestId");
       if (!id) return tl::unexpected<const char*>("params name requestId twice");
       intent.cancelled_id = *id;
@@ -156,13 +166,21 @@ tl::expected<ClientIntent, const char*> McpDialect::read_client(const Envelope& 
   }
   // A session's own child is greeted by its client.
   if (method == "initialize" && is_shared) {
-    intent.kind = ClientIntent::Kind::handshake;
+    intent.kind = pool::ClientIntent::Kind::handshake;
     return intent;
   }
+  intent.greets = intent.introduces = method == "initialize";
   if (method == "tools/call") {
     const auto name = only_member(message.params, "name");
     if (!name) return tl::unexpected<const char*>("params name the tool twice");
     intent.tool = string_content(*name);
+  }
+  if (is_shared && method == kSetLevel) {
+    const auto level = only_member(message.params, "level");
+    if (!level) return tl::unexpected<const char*>("params name the level twice");
+    intent.kind = pool::ClientIntent::Kind::set_severity;
+    intent.severity = session::parse_severity(string_content(*level));
+    intent.result = kEmptyResult;
   }
   if (is_shared && (method == kSubscribe || method == kUnsubscribe)) {
     const auto uri = only_member(message.params, "uri");
@@ -171,52 +189,70 @@ tl::expected<ClientIntent, const char*> McpDialect::read_client(const Envelope& 
     intent.result = kEmptyResult;
   }
   if (!intent.key.empty()) {
-    intent.kind =
-        method == kSubscribe ? ClientIntent::Kind::subscribe : ClientIntent::Kind::unsubscribe;
+    intent.kind = method == kSubscribe ? pool::ClientIntent::Kind::subscribe
+                                       : pool::ClientIntent::Kind::unsubscribe;
   }
   return with_token(message, intent);
 }
 
-std::string McpDialect::cancel(WireId id, CancelReason reason) const {
+std::string McpDialect::cancel(rpc::WireId id, pool::CancelReason reason) const {
   std::string text =
       R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":)";
   text += std::to_string(id);
   text += R"(,"reason":")";
-  text += cancel_reason_text(reason);
+  text += pool::cancel_reason_text(reason);
   text += "\"}}";
   return text;
 }
 
-std::string_view McpDialect::cancelled_by_child(const Envelope& notification,
+std::string_view McpDialect::cancelled_by_child(const rpc::Envelope& notification,
                                                 std::string_view method) const {
   if (method != "notifications/cancelled") return {};
-  return find_member(notification.params, "requestId").value_or(std::string_view());
+  return rpc::find_member(notification.params, "requestId").value_or(std::string_view());
 }
 
-std::string_view McpDialect::progress_token(const Envelope& notification,
+std::string_view McpDialect::progress_token(const rpc::Envelope& notification,
                                             std::string_view method) const {
   if (method != "notifications/progress") return {};
-  return find_member(notification.params, "progressToken").value_or(std::string_view());
+  return rpc::find_member(notification.params, "progressToken").value_or(std::string_view());
 }
 
 // What the schema does not define is taken to be caused by a call, as log messages are.
-Audience McpDialect::audience(const Envelope& notification, std::string_view method) const {
+pool::Audience McpDialect::audience(const rpc::Envelope& notification,
+                                    std::string_view method) const {
   if (method == "notifications/resources/updated") {
-    const auto uri = find_member(notification.params, "uri");
-    return {Audience::Kind::subscribers, string_content(uri.value_or(std::string_view()))};
+    const auto uri = rpc::find_member(notification.params, "uri");
+    return {
+        pool::Audience::Kind::subscribers, string_content(uri.value_or(std::string_view())), {}};
+  }
+  if (method == "notifications/message") {
+    const auto level = rpc::find_member(notification.params, "level");
+    return {pool::Audience::Kind::caller,
+            {},
+            session::parse_severity(string_content(level.value_or("")))};
   }
   const bool is_change_of_a_list = method == "notifications/tools/list_changed" ||
                                    method == "notifications/prompts/list_changed" ||
                                    method == "notifications/resources/list_changed";
-  return {is_change_of_a_list ? Audience::Kind::everybody : Audience::Kind::caller, {}};
+  return {
+      is_change_of_a_list ? pool::Audience::Kind::everybody : pool::Audience::Kind::caller, {}, {}};
 }
 
-std::string McpDialect::subscribe(WireId id, std::string_view key) const {
+std::string McpDialect::subscribe(rpc::WireId id, std::string_view key) const {
   return uri_request(id, kSubscribe, key);
 }
 
-std::string McpDialect::unsubscribe(WireId id, std::string_view key) const {
+std::string McpDialect::unsubscribe(rpc::WireId id, std::string_view key) const {
   return uri_request(id, kUnsubscribe, key);
+}
+
+std::string McpDialect::set_severity(rpc::WireId id, session::Severity severity) const {
+  std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"method":)";
+  rpc::append_json_string(text, kSetLevel);
+  text += R"(,"params":{"level":)";
+  rpc::append_json_string(text, session::severity_name(severity));
+  text += "}}";
+  return text;
 }
 
 // "a/b", then "a/", then "a": whoever subscribed may have written either.
@@ -230,11 +266,11 @@ std::string_view McpDialect::answer_child(std::string_view method) const {
   return method == "ping" ? kEmptyResult : "";
 }
 
-Outcome McpDialect::outcome(const Envelope& answer, std::string_view method) const {
-  if (answer.kind == MessageKind::error) return Outcome::error();
+Outcome McpDialect::outcome(const rpc::Envelope& answer, std::string_view method) const {
+  if (answer.kind == rpc::MessageKind::error) return Outcome::error();
   if (method != "tools/call" || !may_hold(answer.payload, kErrorEnd)) return Outcome::ok();
-  const auto is_error = find_member(answer.payload, "isError");
+  const auto is_error = rpc::find_member(answer.payload, "isError");
   return is_error && *is_error == "true" ? Outcome::tool_error() : Outcome::ok();
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::mcp

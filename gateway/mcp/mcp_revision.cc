@@ -4,7 +4,7 @@
 
 #include "gateway/rpc/json_member.h"
 
-namespace stdgate {
+namespace stdgate::mcp {
 
 namespace {
 constexpr std::string_view kMetaKey = "_meta";
@@ -17,7 +17,7 @@ std::optional<McpRevision> parse_mcp_revision(std::string_view text) {
   return static_cast<McpRevision>(kMcpRevisions.end() - found - 1);
 }
 
-std::string_view modern_version(const Envelope& request) {
+std::string_view modern_version(const rpc::Envelope& request) {
   // Spares the walk through a large payload; some encoders write every slash with an escape.
   const std::string_view params = request.params;
   const bool may_be_escaped = params.find('\\') != std::string_view::npos;
@@ -25,8 +25,9 @@ std::string_view modern_version(const Envelope& request) {
                           params.find(kVersionKey) == std::string_view::npos)) {
     return {};
   }
-  const auto meta = find_member(params, kMetaKey);
-  return meta ? find_member(*meta, kVersionKey).value_or(std::string_view()) : std::string_view();
+  const auto meta = rpc::find_member(params, kMetaKey);
+  return meta ? rpc::find_member(*meta, kVersionKey).value_or(std::string_view())
+              : std::string_view();
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::mcp

@@ -1,5 +1,5 @@
-// The revisions of the Model Context Protocol with a handshake, and what each has. The only place
-// that decides which era a message is of; revisions from 2026-07-28 on have no sessions.
+// The revisions of the Model Context Protocol that have a handshake, and what each offers. The only
+// place that tells them from the revisions without sessions, from 2026-07-28 on.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 #include "gateway/rpc/envelope.h"
 
-namespace stdgate {
+namespace stdgate::mcp {
 
 enum class McpRevision : uint8_t { v2024_11_05, v2025_03_26, v2025_06_18, v2025_11_25 };
 
@@ -27,8 +27,8 @@ constexpr bool has_priming_events(McpRevision revision) {
   return revision >= McpRevision::v2025_11_25;
 }
 
-// A message of the era without sessions: the version that it names, raw; empty: it is none. Such a
-// message says so in params._meta.
-std::string_view modern_version(const Envelope& request);
+// The version, raw, that a message of the revisions without sessions names in params._meta; empty
+// for any other message.
+std::string_view modern_version(const rpc::Envelope& request);
 
-}  // namespace stdgate
+}  // namespace stdgate::mcp

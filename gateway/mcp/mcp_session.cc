@@ -6,18 +6,22 @@
 #include <memory>
 #include <utility>
 
+#include "gateway/backend/dispatch.h"
+#include "gateway/base/check.h"
 #include "gateway/rpc/json_member.h"
 
-namespace stdgate {
+namespace stdgate::mcp {
 
 namespace {
 
 constexpr size_t kPrefixLength = 8;  // of the session's id, in event ids
 
-Tag tag_of(uint32_t stream, uint32_t message) { return Tag{stream} << 32 | message; }
+session::Tag tag_of(uint32_t stream, uint32_t message) {
+  return session::Tag{stream} << 32 | message;
+}
 
-bool is_answered(const ParsedMessage& message) {
-  return !message.ok() || message.envelope.kind == MessageKind::request;
+bool is_answered(const rpc::ParsedMessage& message) {
+  return !message.ok() || message.envelope.kind == rpc::MessageKind::request;
 }
 
 struct EventId {
@@ -57,26 +61,26 @@ McpSession::McpSession(const McpSessionServices& services, McpSessionOwner& owne
       owner_(owner),
       id_(std::move(id)),
       kind_(kind),
-      facts_{id_.substr(0, kPrefixLength),
-             ReplayLog(services.limits.replay_events, services.limits.replay),
-             McpRevision::v2025_03_26, kind == Kind::streamable,
-             kind == Kind::sse ? "message" : ""},
-      listening_(0, facts_),
+      events_{id_.substr(0, kPrefixLength),
+              session::ReplayLog(services.limits.replay_events, services.limits.replay,
+                                 services.storages),
+              services.storages},
+      listening_(0, *this),
       used_(services.clock.now()),
       silence_timer_(services.timers, [this] { end_silence(); }),
-      pressure_timer_(services.timers, [this] { relieve(); }) {}
+      pressure_timer_(services.timers, [this] { hold_or_release_child(); }) {}
 
-tl::expected<void, FaultReport> McpSession::open() {
-  const auto origin = services_.origins.add(*this);
-  if (!origin) return tl::unexpected(FaultReport{Fault::overloaded, "too many clients", {}, {}});
-  const auto session = services_.backend.open_session(*origin, *this);
+tl::expected<void, rpc::FaultReport> McpSession::open(const ClientAddress& client) {
+  const auto caller = services_.callers.add(*this);
+  if (!caller) return tl::unexpected(rpc::faults::too_many_clients());
+  const auto session = services_.backend.open_session(*caller, *this, client);
   if (!session) {
-    services_.origins.remove(*origin);
+    services_.callers.remove(*caller);
     return tl::unexpected(session.error());
   }
-  origin_ = *origin;
+  caller_ = *caller;
   session_ = *session;
-  // Its only stream is over when no more messages come, and all are answered.
+  // Its only stream ends when no more messages come and all have been answered.
   if (kind_ == Kind::sse) {
     listening_.begin_messages(used_, false, services_.backend.codes(), services_.limits.message);
   }
@@ -84,10 +88,10 @@ tl::expected<void, FaultReport> McpSession::open() {
 }
 
 void McpSession::close() {
-  if (origin_.is_none()) return;
+  if (caller_.is_none()) return;
   over_ = true;
-  services_.backend.close_session(session_);
-  services_.origins.remove(std::exchange(origin_, Origin()));
+  services_.backend.close_session(session_, "the session has ended");
+  services_.callers.remove(std::exchange(caller_, session::Caller()));
   listening_.end();
   for (auto& [number, stream] : streams_) stream.end();
   streams_.clear();
@@ -100,15 +104,15 @@ std::optional<TimePoint> McpSession::idle_since() const {
 
 // --- From the client ------------------------------------------------------------------------
 
-McpSession::Posted McpSession::post(const Document& document, CallContext context,
-                                    EventSink& sink) {
+McpSession::Posted McpSession::post(const rpc::Document& document, backend::CallContext context,
+                                    session::EventSink& sink) {
   used_ = services_.clock.now();
-  context.origin = origin_;
+  context.caller = caller_;
   context.session = session_;
   const bool has_answers =
       std::any_of(document.messages.begin(), document.messages.end(), is_answered);
   // Answers and cancels are taken even now: the child may be waiting for them.
-  if (has_answers && (!reading_ || streams_.size() >= kMostStreams)) return Posted::overloaded;
+  if (has_answers && (!reading_ || streams_.size() >= kMaxStreams)) return Posted::overloaded;
   const uint32_t number = has_answers ? ++last_stream_ : 0;
   context.tag = tag_of(number, 0);
   if (!has_answers) {
@@ -128,24 +132,24 @@ McpSession::Posted McpSession::post(const Document& document, CallContext contex
   return Posted::under_way;
 }
 
-bool McpSession::hand_over(const Document& document, CallContext& context, McpStream* stream) {
-  bool some_taken = false;
-  for (const ParsedMessage& message : document.messages) {
-    const Envelope& envelope = message.envelope;
-    if (!initialized_ && message.ok() && envelope.kind == MessageKind::request &&
-        json_string_equals(envelope.method, "initialize")) {
-      initialize_ = context.tag;
+bool McpSession::hand_over(const rpc::Document& document, const backend::CallContext& context,
+                           McpStream* stream) {
+  const auto expect = [&](const rpc::ParsedMessage& message, const backend::CallContext& call) {
+    const rpc::Envelope& envelope = message.envelope;
+    if (!initialized_ && message.ok() && envelope.kind == rpc::MessageKind::request &&
+        rpc::json_string_equals(envelope.method, "initialize")) {
+      initialize_ = call.tag;
     }
-    if (stream != nullptr) stream->expect();  // beforehand: the answer may come at once
-    const Admission admission = services_.backend.accept(message, context);
-    if (stream != nullptr && admission != Admission::answered_by_reply) stream->leave_out();
-    some_taken = some_taken || admission != Admission::refused_overloaded;
-    ++context.tag;
-  }
-  return some_taken;
+    if (stream != nullptr) stream->expect();
+  };
+  const auto leave_out = [stream] {
+    if (stream != nullptr) stream->leave_out();
+  };
+  return backend::dispatch(services_.backend, document, context, backend::Tags::one_each, expect,
+                           leave_out);
 }
 
-void McpSession::listen(EventSink& sink) {
+void McpSession::listen(session::EventSink& sink) {
   used_ = services_.clock.now();
   listening_.attach(sink);
   listening_.begin();
@@ -157,15 +161,15 @@ void McpSession::announce(std::string_view event_name, std::string_view data) {
   listening_.write(event_name, {&data, 1});
 }
 
-McpSession::Resumed McpSession::resume(EventSink& sink, std::string_view event_id) {
-  const auto id = parse_event_id(event_id, facts_.id_prefix);
-  if (!id || id->number > facts_.log.last() || id->stream > last_stream_) {
+McpSession::Resumed McpSession::resume(session::EventSink& sink, std::string_view event_id) {
+  const auto id = parse_event_id(event_id, events_.id_prefix);
+  if (!id || id->number > events_.log.last() || id->stream > last_stream_) {
     return Resumed::unknown_event;
   }
   const bool is_finished = id->stream != 0 && !streams_.contains(id->stream);
-  if (is_finished && !facts_.log.knows(id->stream)) return Resumed::event_lost;
-  if (!facts_.log.reaches(id->stream, id->number)) return Resumed::event_lost;
-  if (is_finished && !facts_.log.has_after(id->stream, id->number)) return Resumed::over;
+  if (is_finished && !events_.log.knows(id->stream)) return Resumed::event_lost;
+  if (!events_.log.reaches(id->stream, id->number)) return Resumed::event_lost;
+  if (is_finished && !events_.log.has_after(id->stream, id->number)) return Resumed::over;
   used_ = services_.clock.now();
   McpStream& stream = id->stream == 0 ? listening_
                       : is_finished   ? add_stream(id->stream)
@@ -182,14 +186,14 @@ McpSession::Resumed McpSession::resume(EventSink& sink, std::string_view event_i
   return Resumed::yes;
 }
 
-void McpSession::detach(EventSink& sink) {
+void McpSession::detach(session::EventSink& sink) {
   used_ = services_.clock.now();
   if (listening_.is_sink(sink)) listening_.detach();
   for (auto& [number, stream] : streams_) {
     if (stream.is_sink(sink)) stream.detach();
   }
   if (held_) pressure_timer_.arm(used_);
-  // Without its only stream nothing of such a session can be heard any more.
+  // Without its only stream the client of such a session can receive nothing.
   if (kind_ == Kind::sse) end_session();
 }
 
@@ -205,12 +209,13 @@ void McpSession::end_listening() {
 // --- From the core --------------------------------------------------------------------------
 
 McpStream& McpSession::add_stream(uint32_t number) {
-  if (spare_.empty()) return streams_.try_emplace(number, number, facts_).first->second;
+  McpStreamOwner& owner = *this;
+  if (spare_.empty()) return streams_.try_emplace(number, number, owner).first->second;
   Streams::node_type node = std::move(spare_.back());
   spare_.pop_back();
   node.key() = number;
   std::destroy_at(&node.mapped());
-  std::construct_at(&node.mapped(), number, facts_);
+  std::construct_at(&node.mapped(), number, owner);
   return streams_.insert(std::move(node)).position->second;
 }
 
@@ -221,13 +226,13 @@ void McpSession::remove_stream(uint32_t number) {
   spare_.push_back(std::move(node));
 }
 
-McpStream* McpSession::stream_of(Tag tag) {
+McpStream* McpSession::stream_of(session::Tag tag) {
   if (kind_ == Kind::sse) return &listening_;
   const auto found = streams_.find(static_cast<uint32_t>(tag >> 32));
   return found == streams_.end() ? nullptr : &found->second;
 }
 
-McpStream& McpSession::stream_for(std::optional<Tag> call) {
+McpStream& McpSession::stream_for(std::optional<session::Tag> call) {
   if (call) {
     if (McpStream* stream = stream_of(*call); stream != nullptr) return *stream;
   }
@@ -250,7 +255,7 @@ bool McpSession::listens() const {
   return false;
 }
 
-void McpSession::on_reply(Tag tag, const Reply& reply) {
+void McpSession::on_reply(session::Tag tag, const session::Reply& reply) {
   if (initialize_ == tag) note_initialized(reply);
   McpStream* stream = stream_of(tag);
   if (stream == nullptr) return;
@@ -258,24 +263,26 @@ void McpSession::on_reply(Tag tag, const Reply& reply) {
   settle(*stream);
 }
 
-void McpSession::on_cancelled(Tag tag) {
+void McpSession::on_cancelled(session::Tag tag) {
   McpStream* stream = stream_of(tag);
   if (stream == nullptr) return;
   stream->leave_out();
   settle(*stream);
 }
 
-void McpSession::on_event(Tag tag, std::string_view notification) {
+void McpSession::on_event(session::Tag tag, std::string_view notification) {
   on_message(tag, {&notification, 1});
 }
 
-void McpSession::on_message(std::optional<Tag> call, std::span<const std::string_view> parts) {
+void McpSession::on_message(std::optional<session::Tag> call,
+                            std::span<const std::string_view> parts) {
   McpStream& stream = stream_for(call);
   stream.write(parts);
   settle(stream);
 }
 
-// After something has happened to a stream: its client may take too little, or no longer matter.
+// After each change of a stream: holds the child if the client takes too little; removes a finished
+// stream.
 void McpSession::settle(McpStream& stream) {
   const TimePoint now = services_.clock.now();
   if (held_ || stream.is_backed_up()) pressure_timer_.arm(now);
@@ -285,32 +292,44 @@ void McpSession::settle(McpStream& stream) {
   remove_stream(stream.number());
 }
 
-void McpSession::note_initialized(const Reply& reply) {
+void McpSession::note_initialized(const session::Reply& reply) {
   initialize_.reset();
   std::string text(reply.head);
   text.append(reply.id).append(reply.tail);
-  EnvelopeParser parser(services_.backend.envelope_limits());
+  rpc::EnvelopeParser parser(services_.backend.envelope_limits());
   const auto document = parser.parse(text);
-  const Envelope* answer = document ? &document->messages[0].envelope : nullptr;
-  if (answer == nullptr || answer->kind != MessageKind::result) return end_session();
+  const rpc::Envelope* answer = document ? &document->messages[0].envelope : nullptr;
+  if (answer == nullptr || answer->kind != rpc::MessageKind::result) return end_session();
   initialized_ = true;
-  const auto version = find_member(answer->payload, "protocolVersion");
+  const auto version = rpc::find_member(answer->payload, "protocolVersion");
   if (!version || version->size() < 2) return;
   const auto revision = parse_mcp_revision(version->substr(1, version->size() - 2));
-  if (revision) facts_.revision = *revision;
+  if (revision) revision_ = *revision;
 }
 
-void McpSession::on_session_end(SessionEnd /*end*/, std::string_view /*message*/) { end_session(); }
+void McpSession::on_session_end(session::SessionEnd /*end*/, std::string_view /*message*/) {
+  end_session();
+}
 
 void McpSession::end_session() {
   if (std::exchange(over_, true)) return;
   owner_.on_session_over(*this);
 }
 
+void McpSession::check_invariants() const {
+  STDGATE_CHECK(streams_.size() <= kMaxStreams + 1);  // one that is over may be read again
+  STDGATE_CHECK(spare_.size() <= kSpareStreams);
+  STDGATE_CHECK(!caller_.is_none() || over_);
+  for (const auto& [number, stream] : streams_) {
+    STDGATE_CHECK(number == stream.number() && number > 0 && number <= last_stream_);
+    STDGATE_CHECK(!stream.finished() && stream.due() > 0);
+  }
+}
+
 // --- Time and pressure ----------------------------------------------------------------------
 
-// A response that says nothing for long is taken for dead by what is in between; as a stream it is
-// kept alive, and can be resumed.
+// Proxies close a response that is silent for long. As a stream it gets keep-alive comments, and
+// can be resumed.
 void McpSession::end_silence() {
   const TimePoint now = services_.clock.now();
   std::optional<TimePoint> next;
@@ -327,8 +346,8 @@ void McpSession::end_silence() {
 }
 
 // A client that takes too little holds its own child.
-void McpSession::relieve() {
-  if (origin_.is_none()) return;
+void McpSession::hold_or_release_child() {
+  if (caller_.is_none()) return;
   bool is_backed_up = listening_.is_backed_up();
   for (const auto& [number, stream] : streams_) {
     is_backed_up = is_backed_up || stream.is_backed_up();
@@ -338,4 +357,4 @@ void McpSession::relieve() {
   }
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::mcp

@@ -1,12 +1,12 @@
 // McpSession: one session of an MCP client over HTTP: the client of a backend's session, and the
 // streams on which it hears (2025-11-25, transports: Streamable HTTP).
 //
-// Job: hand over what the client posts, and bring each message of the child onto one stream:
-// answers and what belongs to a call to the stream of its POST; the rest to the only POST under
-// way, else to the stream of a GET, else to the youngest POST, else to the log, for the GET to
-// come. Owner: McpSessions. Ends by close(); what ends it from inside (its child has gone, its
-// initialization failed) is only told to the owner, who closes it later. Limits: kMostStreams posts
-// under way; the log's.
+// Job: hand over what the client posts, and write each message of the child to one stream. Answers,
+// and what belongs to a call, go to the stream of its POST; the rest to the only POST under way,
+// else to the stream of a GET, else to the youngest POST, else to the log, for the next GET. Owner:
+// McpSessions. Ends by close(). When it ends from inside (its child has gone, its initialization
+// failed), it tells the owner, who closes it later. Limits: kMaxStreams POSTs under way; those of
+// ReplayLog.
 #pragma once
 
 #include <map>
@@ -15,11 +15,11 @@
 #include <string_view>
 #include <vector>
 
+#include "gateway/backend/upstream.h"
 #include "gateway/base/timers.h"
 #include "gateway/mcp/mcp_stream.h"
-#include "gateway/pool/backend.h"
 
-namespace stdgate {
+namespace stdgate::mcp {
 
 class McpSession;
 
@@ -32,17 +32,18 @@ class McpSessionOwner {
 
 // What all sessions of a backend have in common.
 struct McpSessionServices {
-  Backend& backend;
-  Origins& origins;
+  backend::Upstream& backend;
+  session::Callers& callers;
   TimerQueue& timers;
   const Clock& clock;
-  const LimitsConfig& limits;
+  const config::LimitsConfig& limits;
+  StoragePool& storages;
   Duration patience{0};  // after which a silent POST becomes a stream, so that it is kept alive
 };
 
-class McpSession final : public SessionSink {
+class McpSession final : public session::SessionSink, private McpStreamOwner {
  public:
-  static constexpr size_t kMostStreams = 256;
+  static constexpr size_t kMaxStreams = 256;
 
   // Streamable HTTP, or the transport of 2024-11-05: one stream for everything, no resumption.
   enum class Kind : uint8_t { streamable, sse };
@@ -50,15 +51,15 @@ class McpSession final : public SessionSink {
   McpSession(const McpSessionServices& services, McpSessionOwner& owner, std::string id, Kind kind);
 
   // To be called first.
-  tl::expected<void, FaultReport> open();
+  tl::expected<void, rpc::FaultReport> open(const ClientAddress& client);
   // Cancels the calls, ends the streams and the child. Not from inside of a call of the core.
   void close();
 
   [[nodiscard]] const std::string& id() const { return id_; }
   [[nodiscard]] Kind kind() const { return kind_; }
-  [[nodiscard]] McpRevision revision() const { return facts_.revision; }
+  [[nodiscard]] McpRevision revision() const override { return revision_; }
   [[nodiscard]] bool is_over() const { return over_; }
-  // Since when nothing has come and nobody has listened; nothing while somebody does.
+  // Since when there has been no request and no open stream; nothing while there is one.
   [[nodiscard]] std::optional<TimePoint> idle_since() const;
 
   enum class Posted : uint8_t {
@@ -66,11 +67,12 @@ class McpSession final : public SessionSink {
     taken,       // nothing to answer
     overloaded,  // nothing was taken
   };
-  // `context` needs neither origin nor session nor tag.
-  Posted post(const Document& document, CallContext context, EventSink& sink);
+  // `context` needs neither caller nor session nor tag.
+  Posted post(const rpc::Document& document, backend::CallContext context,
+              session::EventSink& sink);
 
   // The stream of a GET; it ends the one of an earlier GET.
-  void listen(EventSink& sink);
+  void listen(session::EventSink& sink);
   // Writes an event of the transport's own to that stream.
   void announce(std::string_view event_name, std::string_view data);
   enum class Resumed : uint8_t {
@@ -80,51 +82,61 @@ class McpSession final : public SessionSink {
     event_lost,
   };
   // Goes on with the stream of that event, after it. Only if `yes` is the sink used.
-  Resumed resume(EventSink& sink, std::string_view event_id);
-  // The client of this response has gone. That is no cancel; a stream may be resumed.
-  void detach(EventSink& sink);
+  Resumed resume(session::EventSink& sink, std::string_view event_id);
+  // The client of this response has gone. That cancels nothing, as a stream may be resumed.
+  void detach(session::EventSink& sink);
   // The client has taken what was unsent.
-  void on_sink_writable() { relieve(); }
-  // The gateway is shutting down: nothing is waited for but answers.
+  void on_sink_writable() { hold_or_release_child(); }
+  // Ends the process if an invariant is broken. Not from inside of a call of the core.
+  void check_invariants() const;
+  // The gateway is shutting down: streams end as soon as their calls have been answered.
   void end_listening();
 
  private:
   using Streams = std::map<uint32_t, McpStream>;  // POSTs under way, by number
   static constexpr size_t kSpareStreams = 4;
 
+  // McpStreamOwner. The transport of 2024-11-05 knows no resumption.
+  [[nodiscard]] std::string_view event_name() const override {
+    return kind_ == Kind::sse ? "message" : "";
+  }
+  [[nodiscard]] McpEventLog* events() override { return kind_ == Kind::sse ? nullptr : &events_; }
   // SessionSink
-  void on_reply(Tag tag, const Reply& reply) override;
-  void on_event(Tag tag, std::string_view notification) override;
-  void on_cancelled(Tag tag) override;
-  void on_message(std::optional<Tag> call, std::span<const std::string_view> parts) override;
+  void on_reply(session::Tag tag, const session::Reply& reply) override;
+  void on_event(session::Tag tag, std::string_view notification) override;
+  void on_cancelled(session::Tag tag) override;
+  void on_message(std::optional<session::Tag> call,
+                  std::span<const std::string_view> parts) override;
   [[nodiscard]] bool listens() const override;
   void set_reading(bool reading) override { reading_ = reading; }
-  void on_session_end(SessionEnd end, std::string_view message) override;
+  void on_session_end(session::SessionEnd end, std::string_view message) override;
 
   // False: nothing has been taken.
-  bool hand_over(const Document& document, CallContext& context, McpStream* stream);
+  bool hand_over(const rpc::Document& document, const backend::CallContext& context,
+                 McpStream* stream);
   McpStream& add_stream(uint32_t number);
   void remove_stream(uint32_t number);
-  McpStream* stream_of(Tag tag);
-  McpStream& stream_for(std::optional<Tag> call);
+  McpStream* stream_of(session::Tag tag);
+  McpStream& stream_for(std::optional<session::Tag> call);
   void settle(McpStream& stream);
-  void note_initialized(const Reply& reply);
+  void note_initialized(const session::Reply& reply);
   void end_session();
   void end_silence();
-  void relieve();
+  void hold_or_release_child();
 
   const McpSessionServices& services_;
   McpSessionOwner& owner_;
   const std::string id_;
   const Kind kind_;
-  Origin origin_;
-  SessionId session_;
-  McpStreamFacts facts_;
+  session::Caller caller_;
+  session::SessionId session_;
+  McpEventLog events_;
+  McpRevision revision_ = McpRevision::v2025_03_26;
   McpStream listening_;  // stream 0
   Streams streams_;
   std::vector<Streams::node_type> spare_;  // memory of those that are over, for the next ones
   uint32_t last_stream_ = 0;
-  std::optional<Tag> initialize_;  // the call under way
+  std::optional<session::Tag> initialize_;  // the call under way
   bool initialized_ = false;
   TimePoint used_{};
   Timer silence_timer_;   // some POST may have been silent for long enough
@@ -134,4 +146,4 @@ class McpSession final : public SessionSink {
   bool over_ = false;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::mcp

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-namespace stdgate {
+namespace stdgate::mcp {
 
 McpSessions::McpSessions(const McpSessionServices& services, Duration idle_timeout, NewId new_id)
     : services_(services),
@@ -15,10 +15,11 @@ McpSessions::McpSessions(const McpSessionServices& services, Duration idle_timeo
 
 McpSessions::~McpSessions() { close_all(); }
 
-tl::expected<McpSession*, FaultReport> McpSessions::open(McpSession::Kind kind) {
+tl::expected<McpSession*, rpc::FaultReport> McpSessions::open(McpSession::Kind kind,
+                                                              const ClientAddress& client) {
   McpSessionOwner& owner = *this;
   auto session = std::make_unique<McpSession>(services_, owner, new_id_(), kind);
-  if (const auto opened = session->open(); !opened) return tl::unexpected(opened.error());
+  if (const auto opened = session->open(client); !opened) return tl::unexpected(opened.error());
   McpSession* opened = session.get();
   sessions_.emplace(opened->id(), std::move(session));
   if (!idle_timer_.armed()) idle_timer_.arm(services_.clock.now() + idle_timeout_);
@@ -32,7 +33,7 @@ McpSession* McpSessions::find(std::string_view id, McpSession::Kind kind) const 
   return session->is_over() || session->kind() != kind ? nullptr : session;
 }
 
-void McpSessions::detach(std::string_view id, EventSink& sink) const {
+void McpSessions::detach(std::string_view id, session::EventSink& sink) const {
   const auto found = sessions_.find(id);
   if (found != sessions_.end()) found->second->detach(sink);
 }
@@ -84,4 +85,4 @@ void McpSessions::close_all() {
   while (!sessions_.empty()) close(*sessions_.begin()->second);
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::mcp

@@ -1,6 +1,6 @@
 // McpSessions: the MCP sessions of one backend, by id.
 //
-// Owner: the composition root. Ends sessions that are over, and those that have idled for
+// Owner: the generation. Ends sessions that are over, and those that have idled for
 // config.pool.idle_timeout, from timers of its own. Limit: config.pool.sessions, kept by the
 // backend.
 #pragma once
@@ -13,7 +13,7 @@
 
 #include "gateway/mcp/mcp_session.h"
 
-namespace stdgate {
+namespace stdgate::mcp {
 
 class McpSessions final : private McpSessionOwner {
  public:
@@ -25,14 +25,16 @@ class McpSessions final : private McpSessionOwner {
   McpSessions(const McpSessions&) = delete;
   McpSessions& operator=(const McpSessions&) = delete;
 
-  [[nodiscard]] Backend& backend() const { return services_.backend; }
+  [[nodiscard]] backend::Upstream& backend() const { return services_.backend; }
   [[nodiscard]] const Clock& clock() const { return services_.clock; }
 
-  tl::expected<McpSession*, FaultReport> open(McpSession::Kind kind);
+  tl::expected<McpSession*, rpc::FaultReport> open(McpSession::Kind kind,
+                                                   const ClientAddress& client = {});
   // Null: never opened, ended, or of the other kind.
   [[nodiscard]] McpSession* find(std::string_view id, McpSession::Kind kind) const;
-  // For responses: their client has gone, or has taken what was unsent. The session may be over.
-  void detach(std::string_view id, EventSink& sink) const;
+  // A response's client has gone, or has taken what was unsent. Without effect if the session is
+  // over.
+  void detach(std::string_view id, session::EventSink& sink) const;
   void on_sink_writable(std::string_view id) const;
   // Not from inside of a call of the core or of the session.
   void close(McpSession& session);
@@ -60,4 +62,4 @@ class McpSessions final : private McpSessionOwner {
   Timer idle_timer_;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::mcp

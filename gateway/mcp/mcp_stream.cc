@@ -3,18 +3,20 @@
 #include <array>
 #include <utility>
 
-namespace stdgate {
+#include "gateway/base/check.h"
+
+namespace stdgate::mcp {
 
 namespace {
 // When a client whose stream has broken off should come back.
 constexpr unsigned kRetryMs = 1000;
 }  // namespace
 
-std::string McpStream::event_id(uint64_t number) const {
-  return facts_.id_prefix + "-" + std::to_string(number_) + "-" + std::to_string(number);
+std::string McpStream::event_id(const McpEventLog& events, uint64_t number) const {
+  return events.id_prefix + "-" + std::to_string(number_) + "-" + std::to_string(number);
 }
 
-void McpStream::attach(EventSink& sink) {
+void McpStream::attach(session::EventSink& sink) {
   if (sink_ != nullptr) std::exchange(sink_, nullptr)->end_stream();
   sink_ = &sink;
 }
@@ -22,26 +24,35 @@ void McpStream::attach(EventSink& sink) {
 void McpStream::begin() {
   begun_ = true;
   if (sink_ != nullptr) sink_->begin_stream();
-  if (sink_ == nullptr || !facts_.has_ids || !has_priming_events(facts_.revision)) return;
-  const std::string id = event_id(facts_.log.skip());
+  McpEventLog* const events = owner_.events();
+  if (sink_ == nullptr || events == nullptr || !has_priming_events(owner_.revision())) return;
+  const std::string id = event_id(*events, events->log.skip());
   sink_->write_event({.name = {}, .id = id, .retry_ms = kRetryMs, .data = {}});
 }
 
 void McpStream::replay_after(uint64_t number) {
   begun_ = true;
   sink_->begin_stream();
-  facts_.log.replay(number_, number, [this](uint64_t kept, std::string_view text) {
-    if (sink_ == nullptr) return;  // its client has left in the middle
-    const std::string id = event_id(kept);
-    sink_->write_event({.name = {}, .id = id, .retry_ms = 0, .data = {&text, 1}});
-    delivered_ = kept;
-  });
+  McpEventLog* const events = owner_.events();
+  STDGATE_CHECK(events != nullptr);
+  events->log.replay(
+      number_, number, [&](uint64_t kept, const session::ReplayLog::Text& kept_text) {
+        if (sink_ == nullptr) return;  // its client has left in the middle
+        const SharedOffer offer(events->storages, kept_text.shared());
+        const std::string_view text = kept_text.view();
+        const std::string id = event_id(*events, kept);
+        sink_->write_event({.name = {}, .id = id, .retry_ms = 0, .data = {&text, 1}});
+        delivered_ = kept;
+      });
 }
 
 // Under numbers of their own, as the response has begun with one that is higher than theirs.
 void McpStream::write_undelivered() {
-  for (const std::string& message : facts_.log.take_after(number_, delivered_)) {
-    const std::string_view text = message;
+  McpEventLog* const events = owner_.events();
+  if (events == nullptr) return;
+  for (const session::ReplayLog::Text& message : events->log.take_after(number_, delivered_)) {
+    const SharedOffer offer(events->storages, message.shared());
+    const std::string_view text = message.view();
     write({&text, 1});
   }
 }
@@ -50,11 +61,11 @@ void McpStream::end() {
   if (sink_ != nullptr) std::exchange(sink_, nullptr)->end_stream();
 }
 
-void McpStream::begin_messages(TimePoint now, bool batch, CodeSet codes, size_t limit) {
+void McpStream::begin_messages(TimePoint now, bool batch, rpc::CodeSet codes, size_t limit) {
   posted_ = now;
   handing_over_ = true;
   if (!batch) return;
-  batch_ = std::make_unique<BatchAnswer>();
+  batch_ = std::make_unique<session::BatchAnswer>();
   batch_->begin_messages(codes, limit);
 }
 
@@ -64,6 +75,7 @@ void McpStream::expect() {
 }
 
 void McpStream::leave_out() {
+  STDGATE_CHECK(due_ > 0);
   --due_;
   if (batch_ != nullptr) batch_->leave_out();
   finish_if_complete();
@@ -75,7 +87,8 @@ void McpStream::end_messages() {
   finish_if_complete();
 }
 
-void McpStream::answer(const Reply& reply) {
+void McpStream::answer(const session::Reply& reply) {
+  STDGATE_CHECK(due_ > 0);
   --due_;
   const std::array parts{reply.head, reply.id, reply.tail};
   if (begun_) {
@@ -92,14 +105,15 @@ void McpStream::answer(const Reply& reply) {
 void McpStream::write(std::string_view event_name, std::span<const std::string_view> data) {
   if (!begun_) begin();
   write_waiting_answers();
-  const uint64_t number = facts_.has_ids ? facts_.log.add(number_, data) : 0;
+  McpEventLog* const events = owner_.events();
+  const uint64_t number = events != nullptr ? events->log.add(number_, data) : 0;
   if (sink_ == nullptr) return;
-  const std::string id = facts_.has_ids ? event_id(number) : std::string();
+  const std::string id = events != nullptr ? event_id(*events, number) : std::string();
   delivered_ = number;
   sink_->write_event({.name = event_name, .id = id, .retry_ms = 0, .data = data});
 }
 
-// Answers that have waited for the others go first, as the batch that they are.
+// Collected answers of the batch go first, as an array of their own.
 void McpStream::write_waiting_answers() {
   if (batch_ == nullptr || batch_->empty()) return;
   const auto answers = std::move(batch_);
@@ -117,4 +131,4 @@ void McpStream::finish_if_complete() {
   std::exchange(sink_, nullptr)->respond({&text, 1});
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::mcp

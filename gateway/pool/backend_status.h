@@ -7,11 +7,12 @@
 
 #include "gateway/base/time.h"
 #include "gateway/observer.h"
+#include "gateway/pool/child_facts.h"
 
-namespace stdgate {
+namespace stdgate::pool {
 
 struct ChildStatus {
-  uint64_t number = 0;  // the backend's how-manieth child
+  uint64_t number = 0;  // ordinal within the backend, from 1
   int pid = 0;
   ChildState state = ChildState::starting;
   size_t in_flight = 0;
@@ -19,6 +20,7 @@ struct ChildStatus {
   uint64_t calls = 0;
   bool leased = false;  // to a session
   Duration age{0};
+  ChildFacts facts;
 };
 
 struct BackendStatus {
@@ -35,4 +37,4 @@ struct BackendStatus {
   std::vector<ChildStatus> children;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::pool

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace stdgate {
+namespace stdgate::pool {
 
 void Breaker::on_failure(TimePoint now, TimePoint started, Loss loss) {
   if (failures_ > 0 && started <= *last_failure_) return;
@@ -29,4 +29,4 @@ Duration Breaker::retry_after(TimePoint now) const {
   return failures_ == 0 ? Duration{0} : std::max(Duration{0}, next_start_ - now);
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::pool

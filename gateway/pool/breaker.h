@@ -16,11 +16,11 @@
 #include "gateway/base/time.h"
 #include "gateway/config/config.h"
 
-namespace stdgate {
+namespace stdgate::pool {
 
 using Random = std::mt19937_64;
 
-// What a failure has cost.
+// What kind of child has failed.
 enum class Loss : uint8_t {
   start,         // the child had never been ready
   child,         // it had been
@@ -29,11 +29,11 @@ enum class Loss : uint8_t {
 
 class Breaker {
  public:
-  // A replacement "at once" comes that much later: a start after the failure that it answers, and
-  // never from inside of the lost child's last word.
+  // Delay of a replacement "at once": it starts later than the failure that it answers, and never
+  // inside the call that reports the lost child.
   static constexpr Duration kAtOnce{1};
 
-  Breaker(const PoolConfig& config, Random& random) : config_(config), random_(random) {}
+  Breaker(const config::PoolConfig& config, Random& random) : config_(config), random_(random) {}
 
   void on_success() { failures_ = 0; }
   // `started`: when the failed child was.
@@ -49,7 +49,7 @@ class Breaker {
  private:
   [[nodiscard]] Duration draw_wait();
 
-  const PoolConfig& config_;
+  const config::PoolConfig& config_;
   Random& random_;
   uint32_t failures_ = 0;  // in a row
   uint32_t waits_ = 0;     // of them, those that were waited for
@@ -57,4 +57,4 @@ class Breaker {
   TimePoint next_start_{};
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::pool

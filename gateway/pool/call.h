@@ -1,63 +1,98 @@
 // Call: one request of a client, from its arrival to its answer; and the message that carries it.
 //
-// Owner: the queue of a pool, then the correlator of a child. Moves between them as a CallPtr (see
-// CallStore); the client is known by its origin only, a handle that goes stale when the client
+// Owner: a CallQueue while it waits, then the CallTable of a child. Moves between them as a CallPtr
+// (see CallStore); the client is known as a Caller only, a handle that goes stale when the client
 // leaves.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "gateway/base/text_place.h"
 #include "gateway/base/time.h"
+#include "gateway/base/trace_context.h"
 #include "gateway/observer.h"
+#include "gateway/pool/insertion.h"
+#include "gateway/rpc/correlator.h"
 #include "gateway/session/session_sink.h"
 
-namespace stdgate {
+namespace stdgate::pool {
+
+// Where a call is: it waits in a queue, is in the table of a child, or neither, and then it is
+// about to be answered.
+enum class CallPlace : uint8_t { nowhere, waiting, in_flight };
 
 struct CallFacts {
   MethodId method = kOtherMethod;
   std::optional<ToolId> tool;  // set: it calls a tool
-  Origin origin;               // none: the gateway's own call (a handshake)
-  SessionId session;           // none: the call stands alone
-  Tag tag = 0;
-  Transport transport = Transport::http;
+  session::Caller caller;      // none: the gateway's own call (a handshake)
+  session::SessionId session;  // none: the call stands alone
+  session::Tag tag = 0;
+  Transport transport = Transport::rpc;
   bool wants_events = false;
   bool cancelled = false;       // the child has been told; once is enough
+  bool greets = false;          // see ClientIntent
+  bool introduces = false;      // see ClientIntent
   bool cancel_on_send = false;  // its client has cancelled it before it was sent
   uint64_t connection = 0;
   TimePoint arrived{};
-  TimePoint written{};  // to the child
-  TimePoint deadline = TimePoint::max();
+  TimePoint written{};                    // to the child
+  TimePoint deadline = TimePoint::max();  // max(): none
   size_t bytes_in = 0;
-  uint64_t child = 0;  // the number of the one that it was written to; 0: of none yet
+  uint64_t child = 0;  // number of the child that it was written to; 0: none yet
+  CallPlace place = CallPlace::nowhere;
+  rpc::WireId wire_id = 0;  // in flight: its id at that child
+  uint64_t ticket = 0;      // waiting: its place in the queue, see CallQueue
 };
 
 struct Call : CallFacts {
   std::string id;              // raw JSON, as the client sent it
   std::string method_name;     // kept only while `method` is kOtherMethod
   std::string tool_name;       // kept only while `tool` is kOtherTool
-  std::string trace_id;        // empty: none
+  TraceContext trace;          // of the caller
   std::string progress_token;  // raw JSON, as the client sent it; empty: none
   std::string subscription;    // the key that its session subscribes to with it; empty: none
+
+  // The CallIndex's own.
+  Call* next = nullptr;
+  Call** link = nullptr;  // that points to this; null: in no index
+  uint64_t hash = 0;
+
+  // The CallDeadlines' own.
+  static constexpr uint32_t kNoPlace = UINT32_MAX;
+  uint32_t heap_place = kNoPlace;  // kNoPlace: it is not in the heap
+  uint64_t admitted = 0;           // grows from call to call
+
+  // Whether its deadline, if it has one, is in the heap. Else it would never expire.
+  [[nodiscard]] bool is_watched() const {
+    return deadline == TimePoint::max() || heap_place != kNoPlace;
+  }
 };
 
-// A message on its way to a child: its text and the places in it that the child sees differently.
-// A place that does not exist has length zero.
+// A message on its way to a child: its text, the places in it that are rewritten for the child, and
+// the members that are inserted.
 struct Outgoing {
-  struct Place {
-    size_t offset = 0;
-    size_t length = 0;
-  };
+  static constexpr size_t kMaxInsertions = 2;
+
   std::string_view text;
-  Place id;              // the wire id stands there for the child
-  Place progress_token;  // the same number
-  Place replaced;
-  std::string_view replacement;        // stands there instead; outlives the message
-  bool answered_by_handshake = false;  // the child's handshake result answers it, see Dialect
-  uint64_t child = 0;                  // the number of the one that it is for; 0: any
+  TextPlace id;              // replaced by the wire id
+  TextPlace progress_token;  // replaced by the same number
+  TextPlace replaced;
+  std::string_view replacement;         // of `replaced`; outlives the message
+  std::span<const Insertion> inserted;  // kMaxInsertions at most; they outlive the message
+  bool answered_by_handshake = false;   // the child's handshake result answers it, see Dialect
+  uint64_t child = 0;                   // the number of the one that it is for; 0: any
+
+  // What has to be kept of it while it waits.
+  [[nodiscard]] size_t bytes() const {
+    size_t bytes = text.size();
+    for (const Insertion& insertion : inserted) bytes += insertion.members.size();
+    return bytes;
+  }
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::pool

@@ -1,120 +1,96 @@
 // CallQueue: messages that wait for a child, in the order of their arrival.
 //
-// Owner: the pool. Limits: config.pool.queue messages and config.pool.queue_bytes of text.
+// A call that waits knows its place (Call::ticket), so it can be taken out at once, wherever it
+// stands. What is taken out leaves a gap, which is skipped; gaps are closed when they are more than
+// the messages. Owner: the pool. Limits: config.pool.queue messages and config.pool.queue_bytes of
+// text.
 #pragma once
 
+#include <array>
 #include <deque>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "gateway/base/check.h"
 #include "gateway/config/config.h"
 #include "gateway/pool/call_store.h"
 
-namespace stdgate {
+namespace stdgate::pool {
 
-// A message with its own copy of the text; a notification has no call.
+// A message with its own copy of the text, and of what is inserted into it; a notification has no
+// call.
 struct WaitingMessage {
   CallPtr call;
-  std::string text;
-  Outgoing places;  // its text is unset: see outgoing()
+  std::string bytes;  // the text, and after it the inserted members
+  Outgoing places;    // its text and insertions are unset: see outgoing()
+  std::array<Insertion, Outgoing::kMaxInsertions> insertions;
+  size_t insertion_count = 0;
+  bool is_gone = false;
 
-  [[nodiscard]] Outgoing outgoing() const {
-    Outgoing message = places;
-    message.text = text;
-    return message;
-  }
+  // Has views of this.
+  [[nodiscard]] Outgoing outgoing();
 };
 
 class CallQueue {
  public:
-  explicit CallQueue(const PoolConfig& config) : config_(config) {}
+  explicit CallQueue(const config::PoolConfig& config) : config_(config) {}
 
   [[nodiscard]] bool has_room(size_t bytes) const {
-    return waiting_.size() < config_.queue && bytes_ + bytes <= config_.queue_bytes;
+    return size_ < config_.queue && bytes_ + bytes <= config_.queue_bytes;
   }
-  void push(CallPtr call, const Outgoing& message) {
-    std::string text;
-    if (!spare_texts_.empty()) {
-      text = std::move(spare_texts_.back());
-      spare_texts_.pop_back();
-    }
-    text = message.text;
-    waiting_.push_back(WaitingMessage{std::move(call), std::move(text), message});
-    bytes_ += message.text.size();
-  }
-  WaitingMessage pop() {
-    WaitingMessage message = std::move(waiting_.front());
-    waiting_.pop_front();
-    bytes_ -= message.text.size();
-    return message;
-  }
+  void push(CallPtr call, const Outgoing& message);
+  // Only while not empty().
+  WaitingMessage pop();
   // The storage of a message that has been sent serves the next one.
-  void reuse(WaitingMessage message) {
-    if (message.text.capacity() > kLongestKept || spare_texts_.size() == kMostKept) return;
-    spare_texts_.push_back(std::move(message.text));
-  }
+  void reuse(WaitingMessage message);
 
-  // Takes out the first call for which `matches(call)` holds.
+  // Takes out a call that waits here.
+  CallPtr take(const Call& call);
+  // Takes out all calls for which `matches(call)` holds.
   template <class Predicate>
-  CallPtr take_if(Predicate&& matches) {
-    for (auto it = waiting_.begin(); it != waiting_.end(); ++it) {
-      if (!it->call || !matches(*it->call)) continue;
-      CallPtr call = std::move(it->call);
-      bytes_ -= it->text.size();
-      waiting_.erase(it);
-      return call;
+  std::vector<CallPtr> take_all(Predicate&& matches) {
+    std::vector<CallPtr> taken;
+    for (size_t at = 0; at < waiting_.size(); ++at) {
+      const Call* const call = waiting_[at].call.get();
+      if (call != nullptr && matches(*call)) taken.push_back(take_at(at));
     }
-    return nullptr;
-  }
-
-  // The first call for which `matches(call)` holds; null when there is none.
-  template <class Predicate>
-  Call* find_if(Predicate&& matches) {
-    for (WaitingMessage& message : waiting_) {
-      if (message.call && matches(*message.call)) return message.call.get();
-    }
-    return nullptr;
-  }
-
-  // The deadline of the first call; nothing when no call waits.
-  [[nodiscard]] std::optional<TimePoint> next_deadline() const {
-    for (const WaitingMessage& message : waiting_) {
-      if (message.call) return message.call->deadline;
-    }
-    return std::nullopt;
+    drop_gone();
+    return taken;
   }
 
   // Empties the queue; notifications in it are lost.
-  std::vector<CallPtr> take_calls() {
-    std::vector<CallPtr> calls;
-    while (!waiting_.empty()) {
-      WaitingMessage message = pop();
-      if (message.call) calls.push_back(std::move(message.call));
-    }
-    return calls;
-  }
+  std::vector<CallPtr> take_calls();
 
-  // When clients that can wait are told to, and when they may go on.
+  // Thresholds at which clients that can wait are paused, and resumed.
   [[nodiscard]] bool is_half_full() const {
-    return !empty() && (2 * waiting_.size() >= config_.queue || 2 * bytes_ >= config_.queue_bytes);
+    return !empty() && (2 * size_ >= config_.queue || 2 * bytes_ >= config_.queue_bytes);
   }
   [[nodiscard]] bool is_quarter_full_at_most() const {
-    return 4 * waiting_.size() <= config_.queue && 4 * bytes_ <= config_.queue_bytes;
+    return 4 * size_ <= config_.queue && 4 * bytes_ <= config_.queue_bytes;
   }
 
-  [[nodiscard]] bool empty() const { return waiting_.empty(); }
-  [[nodiscard]] size_t size() const { return waiting_.size(); }
+  // Ends the process if an invariant is broken.
+  void check_invariants() const;
+
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+  [[nodiscard]] size_t size() const { return size_; }
   [[nodiscard]] size_t bytes() const { return bytes_; }
 
  private:
-  static constexpr size_t kMostKept = 1024;
-  static constexpr size_t kLongestKept = 1024;
+  static constexpr size_t kMaxKept = 1024;
+  static constexpr size_t kMaxKeptLength = 1024;
+  static constexpr size_t kMaxGaps = 64;  // beside as many as there are messages
 
-  const PoolConfig& config_;
+  CallPtr take_at(size_t at);
+  void drop_gone();
+
+  const config::PoolConfig& config_;
+  // With gaps, but not at its beginning. A call's place in it is its ticket minus `first_ticket_`.
   std::deque<WaitingMessage> waiting_;
-  size_t bytes_ = 0;
+  uint64_t first_ticket_ = 0;
+  size_t size_ = 0;   // messages
+  size_t bytes_ = 0;  // of these
   std::vector<std::string> spare_texts_;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::pool

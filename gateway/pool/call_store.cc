@@ -2,15 +2,15 @@
 
 #include <utility>
 
-namespace stdgate {
+namespace stdgate::pool {
 
 namespace {
 
-// The storage of a longer text is freed: one client's must not stay with all who come after it.
-constexpr size_t kLongestKept = 256;
+// The storage of a longer text is freed, so that one client's long texts do not stay in memory.
+constexpr size_t kMaxKeptLength = 256;
 
 void clear(std::string& text) {
-  if (text.capacity() > kLongestKept) {
+  if (text.capacity() > kMaxKeptLength) {
     std::string().swap(text);  // an assignment would keep it
   } else {
     text.clear();
@@ -29,13 +29,16 @@ CallPtr CallStore::take() {
 }
 
 void CallStore::give_back(std::unique_ptr<Call> call) {
-  if (kept_.size() == kMostKept) return;
+  index_.remove(*call);
+  deadlines_.remove(*call);
+  if (kept_.size() == kMaxKept) return;
   static_cast<CallFacts&>(*call) = {};
-  for (std::string* text : {&call->id, &call->method_name, &call->tool_name, &call->trace_id,
+  for (std::string* text : {&call->id, &call->method_name, &call->tool_name, &call->trace.state,
                             &call->progress_token, &call->subscription}) {
     clear(*text);
   }
+  call->trace.clear();
   kept_.push_back(std::move(call));
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::pool

@@ -1,17 +1,18 @@
 // CallStore: where calls come from and go back to.
 //
-// Job: a call that has ended leaves its storage to the next one, strings included, so the steady
-// state allocates nothing; and a call moves between queue and child as a pointer. Owner: the
-// backend; outlives its calls. Limit: keeps kMostKept calls, and frees one whose texts are long.
+// Job: reuse the storage of ended calls, strings included, so the steady state allocates nothing
+// and a call moves between queue and child as a pointer. Owner: the backend; outlives its calls.
+// Limit: keeps kMaxKept calls, and frees one whose texts are long.
 #pragma once
 
 #include <cstddef>
 #include <memory>
 #include <vector>
 
-#include "gateway/pool/call.h"
+#include "gateway/pool/call_deadlines.h"
+#include "gateway/pool/call_index.h"
 
-namespace stdgate {
+namespace stdgate::pool {
 
 class CallStore;
 
@@ -24,19 +25,26 @@ using CallPtr = std::unique_ptr<Call, ReturnCall>;
 
 class CallStore {
  public:
-  static constexpr size_t kMostKept = 4096;
+  static constexpr size_t kMaxKept = 4096;
 
-  CallStore() = default;
+  // The keys are those of the CallIndex.
+  explicit CallStore(uint64_t key = 0, uint64_t more_key = 0) : index_(key, more_key) {}
   CallStore(const CallStore&) = delete;
   CallStore& operator=(const CallStore&) = delete;
 
   CallPtr take();
+  // The calls of clients, until they are given back.
+  CallIndex& index() { return index_; }
+  // Those that have a deadline, until they expire or are given back.
+  CallDeadlines& deadlines() { return deadlines_; }
 
  private:
   friend ReturnCall;
   void give_back(std::unique_ptr<Call> call);
 
+  CallIndex index_;
+  CallDeadlines deadlines_;
   std::vector<std::unique_ptr<Call>> kept_;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::pool

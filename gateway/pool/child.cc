@@ -2,48 +2,46 @@
 
 #include <utility>
 
+#include "gateway/base/check.h"
+#include "gateway/pool/call_trace.h"
 #include "gateway/pool/splice.h"
 
-namespace stdgate {
+namespace stdgate::pool {
 
 namespace {
 
-// A message of this size weighs as much as one more call in flight, so that small calls do not
-// queue behind a large one when another child has room.
-constexpr size_t kBytesPerCall = 64 << 10;
 // A child whose stdout has ended gets this long to end as well, so that its exit code is known.
 constexpr Duration kExitAfterOutputEnd = std::chrono::milliseconds(100);
 // Calls in a row that waited up to their deadline without a sign of life after which a child counts
 // as hung.
 constexpr uint32_t kHungAfterTimeouts = 3;
 // Answers to a child's own requests are dropped when it does not read them.
-constexpr size_t kMostUnsentAnswers = 2 * ChildLink::kHighWatermark;
-constexpr uint32_t kBadLinesLoggedPerSecond = 10;
+constexpr size_t kMaxUnsentAnswers = 2 * ChildLink::kHighWatermark;
 
-EnvelopeLimits child_envelope_limits(const LimitsConfig& limits) {
-  EnvelopeLimits envelope;
-  envelope.depth = limits.depth;
-  envelope.batch = limits.batch;
-  return envelope;
+// Left out where it is empty.
+decltype(LogField::value) field(std::string_view text) {
+  if (text.empty()) return std::monostate();
+  return text;
+}
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += (text.empty() ? "" : " | ") + line;
+  return text;
 }
 
 }  // namespace
 
-Child::Child(const PoolServices& services, ChildOwner& owner, uint64_t number, Isolation lane)
+Child::Child(const PoolServices& services, ChildOwner& owner, ChildListener& listener,
+             uint64_t number, config::Isolation isolation)
     : services_(services),
       owner_(owner),
-      number_(number),
-      lane_(lane),
-      parser_(child_envelope_limits(services.limits)),
-      framer_(
-          make_framer(services.config.framing, services.limits.message, services.core.storages)),
-      calls_(services.config.pool.max_in_flight),
-      bad_lines_(kBadLinesLoggedPerSecond),
-      start_timer_(services.core.timers,
-                   [this] {
-                     end(ExitReason::start_timeout, "the child did not get ready in time",
-                         Duration{0});
-                   }),
+      listener_(listener),
+      name_{number, 0},
+      isolation_(isolation),
+      calls_(services, number),
+      output_(services, name_, *this),
+      handshake_(services, [this] { give_up_start(); }),
       output_end_timer_(
           services.core.timers,
           [this] { end(ExitReason::broken_output, "the child closed its output", Duration{0}); }),
@@ -54,7 +52,7 @@ Child::~Child() { set_state(ChildState::dead); }
 void Child::start() {
   started_at_ = services_.core.clock.now();
   set_state(ChildState::starting);
-  start_timer_.arm(started_at_ + services_.config.pool.start_timeout);
+  handshake_.start_timer();
   link_ = services_.core.launcher.launch(services_.launch, *this);
 }
 
@@ -66,7 +64,8 @@ void Child::end(ExitReason reason, std::string message, Duration grace) {
 
 void Child::start_draining(ExitReason reason, std::string message) {
   if (!end_) end_ = ChildEnd{reason, std::move(message), {}, was_ready()};
-  start_timer_.disarm();
+  output_.mute();
+  handshake_.stop_timer();
   set_state(ChildState::draining);
   // What it leaves unread would keep back the news of its exit.
   set_reading(true);
@@ -75,14 +74,15 @@ void Child::start_draining(ExitReason reason, std::string message) {
 void Child::dismiss(std::string message) {
   const Duration grace = services_.config.pool.grace;
   const bool may_talk = state_ == ChildState::ready || state_ == ChildState::busy;
-  const auto id = may_talk ? open_own_call() : std::nullopt;
-  const std::string text = id ? services_.dialect.farewell(*id) : std::string();
+  const Call* const request = may_talk ? calls_.open_own() : nullptr;
+  const std::string text =
+      request != nullptr ? services_.dialect.shutdown_request(request->wire_id) : std::string();
   if (text.empty()) {
-    if (id) close_call(*id);
+    if (request != nullptr) calls_.close(request->wire_id);
     return end(ExitReason::asked, std::move(message), grace / 2);
   }
   start_draining(ExitReason::asked, std::move(message));
-  farewell_ = id;
+  farewell_ = request->wire_id;
   write_text(text);
   farewell_timer_.arm(services_.core.clock.now() + grace / 3);
 }
@@ -90,7 +90,7 @@ void Child::dismiss(std::string message) {
 void Child::finish_farewell() {
   farewell_.reset();
   farewell_timer_.disarm();
-  write_text(services_.dialect.last_word());
+  write_text(services_.dialect.exit_notification());
   link_->end(services_.config.pool.grace / 3);
 }
 
@@ -113,52 +113,67 @@ bool Child::is_backed_up() const {
   return takes_calls() && link_->unsent_bytes() >= ChildLink::kHighWatermark;
 }
 
-size_t Child::load() const { return calls_.size() * kBytesPerCall + outstanding_bytes_; }
-
 void Child::send(CallPtr call, const Outgoing& message) {
-  call->written = services_.core.clock.now();
-  call->child = number_;
-  ++calls_sent_;
-  outstanding_bytes_ += call->bytes_in;
   const bool is_cancelled = call->cancel_on_send;
-  const auto id = calls_.open(std::move(call));
+  const Call& sent = calls_.open(std::move(call));
+  const rpc::WireId id = sent.wire_id;
+  if (sent.greets) handshake_.note_request(id);
   settle_state();
+  if (services_.traces) trace_sent(services_, sent, name_, id);
   write(message, id);
-  if (is_cancelled) request_cancel(*id, CancelReason::client_cancelled);
+  if (is_cancelled) request_cancel(id, CancelReason::client_cancelled);
 }
 
-void Child::ask(const std::function<std::string(WireId)>& text, TimePoint deadline) {
-  const auto id = open_own_call(deadline);
+void Child::ask(const std::function<std::string(rpc::WireId)>& text, TimePoint deadline) {
+  const Call* const call = calls_.open_own(deadline);
+  STDGATE_CHECK(call != nullptr);
   settle_state();
-  write_text(text(*id));
+  write_text(text(call->wire_id));
 }
 
-// A parser of its own: the child's may be in the middle of a batch.
-Envelope Child::handshake_answer() {
-  EnvelopeParser parser(child_envelope_limits(services_.limits));
-  return parser.parse(handshake_answer_)->messages[0].envelope;
+void Child::send_message(const Outgoing& message) {
+  if (services_.traces) {
+    trace_message(services_, name_, "message sent", {}, message.text.size());
+  }
+  write(message, std::nullopt);
 }
 
-void Child::send_message(const Outgoing& message) { write(message, std::nullopt); }
+void Child::send_answer(const Outgoing& message) {
+  if (takes_answers()) write(message, std::nullopt);
+}
 
-void Child::request_cancel(WireId id, CancelReason reason) {
-  if (std::exchange((*calls_.find(id))->cancelled, true)) return;
+bool Child::takes_answers() const {
+  if (link_->unsent_bytes() <= kMaxUnsentAnswers) return true;
+  services_.core.observer.on_dropped(services_.backend, DropReason::outbox_full);
+  return false;
+}
+
+void Child::request_cancel(rpc::WireId id, CancelReason reason) {
+  if (std::exchange(calls_.find(id)->cancelled, true)) return;
   const std::string text = services_.dialect.cancel(id, reason);
   if (!text.empty()) write_text(text);
 }
 
-CallPtr Child::abandon(WireId id, CancelReason reason) {
+CallPtr Child::abandon(rpc::WireId id, CancelReason reason) {
   request_cancel(id, reason);
-  return close_call(id);
+  if (services_.traces) {
+    trace_ended(services_, *calls_.find(id), name_, id, "call abandoned", 0);
+  }
+  CallPtr call = calls_.close(id);
+  // Calls of the gateway itself reveal nothing about a client.
+  if (isolation_ == config::Isolation::shared && !call->caller.is_none())
+    abandoned_.add(id, call->session);
+  return call;
 }
 
-std::vector<CallPtr> Child::take_calls() {
-  std::vector<CallPtr> taken;
-  while (const auto id = calls_.oldest()) {
-    CallPtr call = close_call(*id);
-    if (!call->origin.is_none()) taken.push_back(std::move(call));
-  }
-  return taken;
+void Child::note_withheld() {
+  if (std::exchange(has_withheld_, true)) return;
+  services_.core.log.write(
+      LogLevel::info, "child output withheld",
+      {{"backend", services_.config.name},
+       {"child", name_.number},
+       {"why", "it may belong to a call that was given up and not answered yet"},
+       {"abandoned", static_cast<uint64_t>(abandoned_.size())}});
 }
 
 bool Child::note_timeout(TimePoint waiting_since) {
@@ -170,111 +185,178 @@ void Child::note_sign_of_life() {
   silent_timeouts_ = 0;
 }
 
-// Without an origin: nobody is to hear of its end.
-std::optional<WireId> Child::open_own_call(TimePoint deadline) {
-  CallPtr call = services_.calls.take();
-  call->written = services_.core.clock.now();
-  call->deadline = deadline;
-  const auto id = calls_.open(std::move(call));
-  own_calls_ += id ? 1 : 0;
-  return id;
-}
-
-CallPtr Child::close_call(WireId id) {
-  CallPtr call = calls_.close(id);
-  if (call->origin.is_none()) --own_calls_;
-  outstanding_bytes_ -= call->bytes_in;
-  if (calls_.size() == 0) idle_since_ = services_.core.clock.now();
-  return call;
-}
-
-void Child::write(const Outgoing& message, std::optional<WireId> id) {
+void Child::write(const Outgoing& message, std::optional<rpc::WireId> id) {
   Splice splice(message, id);
-  const FrameEnds ends = frame_ends(services_.config.framing, splice.size(), frame_head_);
+  const rpc::FrameEnds ends = rpc::frame_ends(services_.config.framing, splice.size(), frame_head_);
   link_->write(splice.framed(ends.head, ends.tail));
 }
 
 void Child::write_text(std::string_view text) {
   Outgoing message;
   message.text = text;
-  write(message, std::nullopt);
+  send_message(message);
 }
 
 void Child::answer(std::string_view id, std::string_view result) {
   write_answer(id, R"("result":)", result);
 }
 
-void Child::refuse(std::string_view id, int code, std::string_view message) {
-  std::string error = R"({"code":)" + std::to_string(code) + R"(,"message":)";
-  append_json_string(error, message);
-  error += '}';
-  write_answer(id, R"("error":)", error);
+void Child::refuse(std::string_view id, rpc::RpcError error, std::string_view message) {
+  std::string object;
+  rpc::append_error(object, rpc::rpc_error_code(error), message);
+  write_answer(id, R"("error":)", object);
 }
 
 void Child::write_answer(std::string_view id, std::string_view member, std::string_view value) {
-  if (link_->unsent_bytes() > kMostUnsentAnswers) {
-    services_.core.observer.on_dropped(services_.backend, DropReason::outbox_full);
-    return;
-  }
+  if (!takes_answers()) return;
   std::string text = R"({"jsonrpc":"2.0","id":)";
   text.append(id).append(",").append(member).append(value).append("}");
   write_text(text);
 }
 
+// --- What it says ---------------------------------------------------------------------------
+
+// An answer to this id has come, be it unusable or too late.
+void Child::note_answered(rpc::WireId id) {
+  if (!abandoned_.empty()) abandoned_.finish(id);
+  handshake_.note_answered(id);
+}
+
+bool Child::on_answer(const rpc::Envelope& answer) {
+  const auto id = rpc::parse_wire_id(answer.id);
+  if (id) note_answered(*id);
+  if (!id || calls_.find(*id) == nullptr) return false;
+  CallPtr call = calls_.close(*id);
+  if (services_.traces) {
+    trace_ended(services_, *call, name_, *id, "call answered", answer.text.size());
+  }
+  if (call->introduces) handshake_.learn(answer);
+  if (!call->caller.is_none()) {
+    owner_.on_child_answer(*this, std::move(call), answer);
+  } else if (was_ready()) {
+    finish_own_call(*id);
+  } else {
+    finish_greeting(answer);
+  }
+  return true;
+}
+
+void Child::on_unreadable_answer(rpc::WireId id, const rpc::FaultReport& report) {
+  note_answered(id);
+  if (calls_.find(id) == nullptr) return;
+  CallPtr call = calls_.close(id);
+  if (!call->caller.is_none()) {
+    owner_.on_child_broken_answer(*this, std::move(call), report);
+  } else if (was_ready() && farewell_ != id) {
+    finish_own_call(id);
+  } else {
+    end(ExitReason::start_failed, report.message, Duration{0});
+  }
+}
+
+void Child::finish_own_call(rpc::WireId id) {
+  if (farewell_ == id) return finish_farewell();
+  owner_.on_child_writable(*this);
+}
+
+void Child::on_notification(const rpc::Envelope& notification, std::string_view method) {
+  const std::string_view token = services_.dialect.progress_token(notification, method);
+  if (token.empty()) return listener_.on_notification(*this, notification, method);
+  if (const Call* call = call_with_token(token); call != nullptr) {
+    listener_.on_event(*call, notification, place_of(token, notification.text));
+  } else if (isolation_ == config::Isolation::session) {
+    // Progress of a call that has ended still belongs to the session.
+    listener_.on_notification(*this, notification, method);
+  } else {
+    services_.core.observer.on_dropped(services_.backend, DropReason::no_listener);
+  }
+}
+
+// A child that belongs to a session got its client's own tokens, others got wire ids.
+const Call* Child::call_with_token(std::string_view token) {
+  if (isolation_ == config::Isolation::shared) {
+    const auto id = rpc::parse_wire_id(token);
+    const Call* const call = id ? calls_.find(*id) : nullptr;
+    return call != nullptr && !call->progress_token.empty() ? call : nullptr;
+  }
+  const Call* found = nullptr;
+  calls_.for_each([&](const Call& call) {
+    if (found == nullptr && call.progress_token == token) found = &call;
+  });
+  return found;
+}
+
+void Child::on_request(const rpc::Envelope& request, std::string_view method) {
+  listener_.on_request(*this, request, method);
+}
+
+void Child::on_broken_framing(const char* reason) {
+  end(ExitReason::broken_output, "the child broke the framing of its output", Duration{0});
+  if (end_ && end_->detail.empty()) end_->detail = reason;
+}
+
 // --- Its life ------------------------------------------------------------------------------
 
 void Child::on_started(int pid) {
-  pid_ = pid;
-  services_.core.log.write(
-      LogLevel::info, "child started",
-      {{"backend", services_.config.name}, {"child", number_}, {"pid", static_cast<int64_t>(pid)}});
+  name_.pid = pid;
+  services_.core.log.write(LogLevel::info, "child started",
+                           {{"backend", services_.config.name},
+                            {"child", name_.number},
+                            {"pid", static_cast<int64_t>(pid)}});
   if (state_ == ChildState::starting) greet();
 }
 
 void Child::greet() {
-  const auto id = open_own_call();
-  const bool is_shared = lane_ == Isolation::shared;
-  const std::string text = is_shared ? services_.dialect.handshake(*id) : std::string();
+  if (isolation_ == config::Isolation::session) return become_ready();
+  const Call* const request = calls_.open_own();
+  STDGATE_CHECK(request != nullptr);
+  const std::string text = handshake_.request(request->wire_id);
   if (text.empty()) {
-    close_call(*id);
+    calls_.close(request->wire_id);
     become_ready();
   } else {
     write_text(text);
   }
 }
 
-void Child::finish_greeting(const Envelope& answer) {
+void Child::finish_greeting(const rpc::Envelope& answer) {
   if (state_ != ChildState::starting) return;
-  const auto completion = services_.dialect.finish_handshake(answer);
+  const auto completion = handshake_.finish(answer);
   if (!completion) {
     end(ExitReason::start_failed, "the child refused the handshake", Duration{0});
     end_->detail = completion.error();
     return;
   }
-  handshake_answer_ = answer.text;
   if (!completion->empty()) write_text(*completion);
   become_ready();
 }
 
 void Child::become_ready() {
-  start_timer_.disarm();
-  ready_since_ = idle_since_ = services_.core.clock.now();
+  handshake_.stop_timer();
+  ready_since_ = services_.core.clock.now();
   set_state(ChildState::ready);
   services_.core.observer.on_child_ready(services_.backend, ready_since_ - started_at_);
   owner_.on_child_ready(*this);
 }
 
+void Child::give_up_start() {
+  // The answer may be in the pipe, which is not read now.
+  if (!is_read_) return handshake_.start_timer();
+  end(was_ready() ? ExitReason::hung : ExitReason::start_timeout,
+      handshake_.give_up(name_.pid != 0), Duration{0});
+}
+
 void Child::on_output(std::span<char> bytes) {
   note_sign_of_life();
-  framer_->feed(bytes, *this);
+  output_.feed(bytes);
 }
 
 void Child::on_output_end() {
-  framer_->finish(*this);
+  output_.finish();
   // One that has been asked to go may take its time.
   if (state_ == ChildState::dead || end_) return;
   link_->end(services_.config.pool.grace);
-  // No more answers can come; but first let its exit say why.
+  // No more answers can come. Its exit code, which says why, may follow soon.
   set_state(ChildState::draining);
   output_end_timer_.arm(services_.core.clock.now() + kExitAfterOutputEnd);
 }
@@ -285,21 +367,41 @@ void Child::on_writable() {
 }
 
 void Child::on_exit(const ExitStatus& status) {
-  start_timer_.disarm();
+  output_.stop();
+  handshake_.stop_timer();
   output_end_timer_.disarm();
   farewell_timer_.disarm();
   ChildEnd end = end_ ? *end_ : end_by_itself(status, was_ready());
-  if (end_) end.detail += (end.detail.empty() ? "" : "; ") + exit_text(status);
+  if (handshake_.was_given_up()) {
+    end.detail = end.message;  // how it was killed says nothing
+  } else if (end_) {
+    end.detail += (end.detail.empty() ? "" : "; ") + exit_text(status);
+  }
   set_state(ChildState::dead);
-  services_.core.log.write(end.reason == ExitReason::asked ? LogLevel::info : LogLevel::warn,
-                           "child ended",
+  log_end(end);
+  owner_.on_child_gone(*this, end);
+}
+
+void Child::log_end(const ChildEnd& end) {
+  // A session's child that has nothing to do may go: so ends a language server after `exit`.
+  const bool is_finished =
+      end.reason == ExitReason::exit_zero && !lease_.is_none() && in_flight() == 0;
+  const bool is_fine = end.reason == ExitReason::asked || is_finished;
+  const bool is_silent = handshake_.was_given_up() && name_.pid != 0;
+  const bool never_served = is_silent || end.reason == ExitReason::start_failed;
+  const std::string_view misfit = output_.misfit();
+  const std::string_view hint =
+      is_silent && misfit.empty() ? services_.dialect.greeting_hint() : misfit;
+  const std::string last_words = never_served ? joined(link_->last_words()) : std::string();
+  services_.core.log.write(is_fine ? LogLevel::info : LogLevel::warn, "child ended",
                            {{"backend", services_.config.name},
-                            {"child", number_},
-                            {"pid", static_cast<int64_t>(pid_)},
+                            {"child", name_.number},
+                            {"pid", static_cast<int64_t>(name_.pid)},
                             {"reason", exit_reason_name(end.reason)},
                             {"status", end.detail},
+                            {"hint", field(is_fine ? std::string_view() : hint)},
+                            {"stderr", field(last_words)},
                             {"in_flight", static_cast<uint64_t>(calls_.size())}});
-  owner_.on_child_gone(*this, end);
 }
 
 // --- State ----------------------------------------------------------------------------------
@@ -315,17 +417,25 @@ void Child::settle_state() {
   if (state_ == ChildState::busy && !calls_.full()) set_state(ChildState::ready);
 }
 
+void Child::check_invariants() {
+  calls_.check_invariants();
+  STDGATE_CHECK(state_ != ChildState::dead || calls_.size() == 0);
+  STDGATE_CHECK(state_ != ChildState::ready || !calls_.full());
+  STDGATE_CHECK(state_ != ChildState::busy || calls_.full());
+}
+
 ChildStatus Child::status() const {
   ChildStatus status;
-  status.number = number_;
-  status.pid = pid_;
+  status.number = name_.number;
+  status.pid = name_.pid;
   status.state = state_;
   status.in_flight = in_flight();
   status.unsent_bytes = link_ == nullptr ? 0 : link_->unsent_bytes();
-  status.calls = calls_sent_;
+  status.calls = calls_.sent();
   status.leased = !lease_.is_none();
+  status.facts = facts();
   status.age = services_.core.clock.now() - started_at_;
   return status;
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::pool

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace stdgate {
+namespace stdgate::pool {
 
 std::string exit_text(const ExitStatus& status) {
   switch (status.kind) {
@@ -35,4 +35,4 @@ ChildEnd end_by_itself(const ExitStatus& status, bool was_ready) {
   return end;
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::pool

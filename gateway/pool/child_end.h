@@ -6,7 +6,7 @@
 #include "gateway/observer.h"
 #include "gateway/pool/child_link.h"
 
-namespace stdgate {
+namespace stdgate::pool {
 
 struct ChildEnd {
   ExitReason reason = ExitReason::asked;
@@ -21,4 +21,4 @@ std::string exit_text(const ExitStatus& status);
 // Of a child that the gateway has not asked to go.
 ChildEnd end_by_itself(const ExitStatus& status, bool was_ready);
 
-}  // namespace stdgate
+}  // namespace stdgate::pool

@@ -8,12 +8,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tl/expected.hpp>
 #include <vector>
 
 #include "gateway/base/time.h"
 #include "gateway/config/config.h"
 
-namespace stdgate {
+namespace stdgate::pool {
 
 struct LaunchSpec {
   std::string backend;               // for logs
@@ -21,7 +22,7 @@ struct LaunchSpec {
   std::map<std::string, std::string> environment;  // all of it, nothing else is inherited
   std::string working_directory;                   // empty: the gateway's
   std::string user;                                // empty: the gateway's
-  ResourceLimits limits;
+  config::ResourceLimits limits;
 };
 
 struct ExitStatus {
@@ -31,8 +32,8 @@ struct ExitStatus {
   std::string reason;  // not_started: what failed ("exec: No such file or directory")
 };
 
-// Told by the link, always from the outermost level of the loop, never from within a call on the
-// link. The receiver may destroy neither itself nor the link inside of these calls.
+// Called by the link, always from the outermost level of the loop, never from within a call on the
+// link. The receiver must destroy neither itself nor the link inside of these calls.
 class ChildEvents {
  public:
   virtual ~ChildEvents() = default;
@@ -62,6 +63,9 @@ class ChildLink {
   // on_exit() as long as something of a process that has ended is unread. Reading is the start.
   virtual void set_reading(bool reading) = 0;
 
+  // The last lines that it has written to stderr, oldest first, for a log line about its end.
+  [[nodiscard]] virtual std::vector<std::string> last_words() const { return {}; }
+
   // Asks the process to go: closes stdin, after `grace` SIGTERM to its group, after `grace` again
   // SIGKILL to everything it started. May be called again with a shorter grace.
   virtual void end(Duration grace) = 0;
@@ -70,8 +74,13 @@ class ChildLink {
 class ChildLauncher {
  public:
   virtual ~ChildLauncher() = default;
-  // Never fails: what goes wrong is told by on_exit(). `events` outlives the link.
+  // Never fails: errors are reported by on_exit(). `events` outlives the link.
   virtual std::unique_ptr<ChildLink> launch(const LaunchSpec& spec, ChildEvents& events) = 0;
+  // Whether `spec` could be launched: the program can be found and executed, its user and its
+  // working directory exist. Else what is wrong, for people.
+  [[nodiscard]] virtual tl::expected<void, std::string> look_for(const LaunchSpec& /*spec*/) const {
+    return {};
+  }
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::pool

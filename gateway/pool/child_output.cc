@@ -1,156 +1,150 @@
-// What a child says: its answers, its notifications and requests, and what is none of these.
-#include <string>
-#include <utility>
+#include "gateway/pool/child_output.h"
 
-#include "gateway/pool/child.h"
+#include "gateway/base/ascii.h"
+#include "gateway/base/utf8.h"
 #include "gateway/rpc/json_member.h"
 
-namespace stdgate {
+namespace stdgate::pool {
 
 namespace {
 
+constexpr uint32_t kBadLinesLoggedPerSecond = 10;
 constexpr size_t kLoggedTextBytes = 256;
+
+constexpr std::string_view kHasHeaders =
+    "it writes Content-Length headers: set framing: content-length, or for a language server "
+    "protocol: lsp (--protocol lsp)";
+constexpr std::string_view kHasNoHeaders =
+    "it writes no Content-Length headers: set framing: newline; is it no language server, set "
+    "protocol: mcp or jsonrpc (--protocol)";
+
+bool is_length_header(std::string_view line) {
+  constexpr std::string_view kName = "content-length:";
+  return equals_ignoring_case(line.substr(0, kName.size()), kName);
+}
 
 }  // namespace
 
-void Child::on_frame(std::span<char> message) {
-  if (state_ == ChildState::dead) return;
+ChildOutput::ChildOutput(const PoolServices& services, const TracedChild& child,
+                         ChildMessages& receiver)
+    : services_(services),
+      child_(child),
+      receiver_(receiver),
+      parser_(envelope_limits(services.limits)),
+      framer_(rpc::make_framer(services.config.framing, services.limits.message,
+                               services.core.storages)),
+      bad_lines_(kBadLinesLoggedPerSecond) {}
+
+rpc::EnvelopeLimits ChildOutput::envelope_limits(const config::LimitsConfig& limits) {
+  rpc::EnvelopeLimits envelope;
+  envelope.depth = limits.depth;
+  envelope.batch = limits.batch;
+  return envelope;
+}
+
+void ChildOutput::feed(std::span<char> bytes) {
+  if (!has_spoken_ && !bytes.empty()) note_first_output(bytes);
+  framer_->feed(bytes, *this);
+}
+
+void ChildOutput::on_frame(std::span<char> message) {
+  if (stopped_) return;
   const std::string_view text(message.data(), message.size());
   const auto document = parser_.parse(message);
   if (!document) {
-    const bool is_json = document.error().fault != Fault::parse_error;
+    const bool is_json = document.error().fault != rpc::Fault::parse_error;
+    if (services_.config.framing == rpc::Framing::newline && is_length_header(text)) {
+      note_misfit(kHasHeaders);
+    }
     // A line that is no JSON is somebody's debug output, not a payload: it may be shown.
     drop(is_json ? DropReason::not_rpc : DropReason::not_json, document.error().reason,
          is_json ? std::string_view() : text);
     return;
   }
-  for (const ParsedMessage& parsed : document->messages) handle(parsed);
+  for (const rpc::ParsedMessage& parsed : document->messages) handle(parsed);
 }
 
-void Child::handle(const ParsedMessage& message) {
-  if (!message.ok()) {
-    handle_broken(message);
-    return;
-  }
-  switch (message.envelope.kind) {
-    case MessageKind::result:
-    case MessageKind::error:
-      handle_answer(message.envelope);
+void ChildOutput::handle(const rpc::ParsedMessage& message) {
+  if (!message.ok()) return handle_broken(message);
+  const rpc::Envelope& envelope = message.envelope;
+  switch (envelope.kind) {
+    case rpc::MessageKind::result:
+    case rpc::MessageKind::error:
+      if (!receiver_.on_answer(envelope)) {
+        drop(DropReason::unknown_id, "answer to nothing in flight", {});
+      }
       break;
-    case MessageKind::notification:
-      handle_notification(message.envelope);
+    case rpc::MessageKind::notification: {
+      const std::string_view method = rpc::decode_string(envelope.method, method_);
+      if (services_.traces) {
+        trace_message(services_, child_, "child notifies", method, envelope.text.size());
+      }
+      receiver_.on_notification(envelope, method);
       break;
-    case MessageKind::request:
-      handle_request(message.envelope);
+    }
+    case rpc::MessageKind::request: {
+      const std::string_view method = rpc::decode_string(envelope.method, method_);
+      if (services_.traces) {
+        trace_message(services_, child_, "child asks", method, envelope.text.size());
+      }
+      receiver_.on_request(envelope, method);
       break;
+    }
   }
 }
 
-void Child::handle_answer(const Envelope& answer) {
-  const auto id = parse_wire_id(answer.id);
-  if (!id || calls_.find(*id) == nullptr) {
-    drop(DropReason::unknown_id, "answer to nothing in flight", {});
-    return;
-  }
-  CallPtr call = close_call(*id);
-  if (!call->origin.is_none()) {
-    owner_.on_child_answer(*this, std::move(call), answer);
-  } else if (was_ready()) {
-    finish_own_call(*id);
-  } else {
-    finish_greeting(answer);
-  }
-}
-
-void Child::handle_unreadable_answer(WireId id, const FaultReport& report) {
-  CallPtr call = close_call(id);
-  if (!call->origin.is_none()) {
-    owner_.on_child_broken_answer(*this, std::move(call), report);
-  } else if (was_ready() && farewell_ != id) {
-    finish_own_call(id);
-  } else {
-    end(ExitReason::start_failed, report.message, Duration{0});
-  }
-}
-
-void Child::finish_own_call(WireId id) {
-  if (farewell_ == id) return finish_farewell();
-  owner_.on_child_writable(*this);
-}
-
-// A response that is none still ends the call that it names; it is not passed on as it is. One with
-// neither result nor error is a response as well: nothing else has an id and no method.
-void Child::handle_broken(const ParsedMessage& message) {
-  const auto id = parse_wire_id(message.envelope.id);
-  const auto method = find_member(message.envelope.text, "method");
-  const bool names_method = method || method.error() == MemberError::duplicate;
+// An invalid response still ends the call that it names, but is not passed on. A message with an id
+// and no method is taken for a response even without result and error.
+void ChildOutput::handle_broken(const rpc::ParsedMessage& message) {
+  const auto id = rpc::parse_wire_id(message.envelope.id);
+  const auto method = rpc::find_member(message.envelope.text, "method");
+  const bool names_method = method || method.error() == rpc::MemberError::duplicate;
   drop(DropReason::not_rpc, message.rejection, {});
-  if (!id || names_method || calls_.find(*id) == nullptr) return;
-  handle_unreadable_answer(
+  if (!id || names_method) return;
+  receiver_.on_unreadable_answer(
       *id,
-      {Fault::child_failed, "the child's answer is no JSON-RPC response", message.rejection, {}});
+      rpc::faults::child_failed("the child's answer is no JSON-RPC response", message.rejection));
 }
 
-void Child::handle_notification(const Envelope& notification) {
-  const std::string_view method = decode_string(notification.method, method_);
-  const std::string_view token = services_.dialect.progress_token(notification, method);
-  if (token.empty()) return owner_.on_child_notification(*this, notification, method);
-  if (const Call* call = call_with_token(token); call != nullptr) {
-    const auto offset = static_cast<size_t>(token.data() - notification.text.data());
-    owner_.on_child_event(*call, notification, {offset, token.size()});
-  } else if (lane_ == Isolation::session) {
-    // What goes on after its call belongs to the client all the same.
-    owner_.on_child_notification(*this, notification, method);
-  } else {
-    services_.core.observer.on_dropped(services_.backend, DropReason::no_listener);
-  }
-}
-
-// A child that belongs to a session got its client's own tokens, others got wire ids.
-const Call* Child::call_with_token(std::string_view token) {
-  if (lane_ == Isolation::shared) {
-    const auto id = parse_wire_id(token);
-    const CallPtr* call = id ? calls_.find(*id) : nullptr;
-    return call != nullptr && !(*call)->progress_token.empty() ? call->get() : nullptr;
-  }
-  for (auto id = calls_.oldest(); id; id = calls_.next(*id)) {
-    const Call* call = calls_.find(*id)->get();
-    if (call->progress_token == token) return call;
-  }
-  return nullptr;
-}
-
-void Child::handle_request(const Envelope& request) {
-  owner_.on_child_request(*this, request, decode_string(request.method, method_));
-}
-
-void Child::on_oversized_frame(std::string_view id, size_t size) {
+void ChildOutput::on_oversized_frame(std::string_view id, size_t size) {
   drop(DropReason::oversized, "message over limits.message", {});
-  const auto wire_id = parse_wire_id(id);
-  if (!wire_id || calls_.find(*wire_id) == nullptr) return;
-  handle_unreadable_answer(*wire_id, {Fault::too_large,
-                                      "the child's answer is larger than limits.message",
-                                      std::to_string(size) + " bytes",
-                                      {}});
+  const auto wire_id = rpc::parse_wire_id(id);
+  if (!wire_id) return;
+  receiver_.on_unreadable_answer(
+      *wire_id, rpc::faults::too_large("the child's answer is larger than limits.message",
+                                       std::to_string(size) + " bytes"));
 }
 
-void Child::on_broken_framing(const char* reason) {
-  end(ExitReason::broken_output, "the child broke the framing of its output", Duration{0});
-  if (end_->detail.empty()) end_->detail = reason;
+// Logged once, and at once: with the wrong framing every message is lost.
+void ChildOutput::note_misfit(std::string_view hint) {
+  if (!misfit_.empty() || muted_) return;
+  misfit_ = hint;
+  services_.core.log.write(LogLevel::warn, "child output does not fit",
+                           {{"backend", services_.config.name},
+                            {"child", child_.number},
+                            {"pid", static_cast<int64_t>(child_.pid)},
+                            {"hint", hint}});
 }
 
-void Child::drop(DropReason reason, std::string_view why, std::string_view text) {
+// Of a child that is to write headers.
+void ChildOutput::note_first_output(std::span<const char> bytes) {
+  has_spoken_ = true;
+  if (services_.config.framing == rpc::Framing::content_length && bytes.front() == '{') {
+    note_misfit(kHasNoHeaders);
+  }
+}
+
+void ChildOutput::drop(DropReason reason, std::string_view why, std::string_view text) {
   services_.core.observer.on_dropped(services_.backend, reason);
-  // One that has been asked to go may say what it likes.
-  if (end_) return;
+  if (muted_) return;
   if (!bad_lines_.allow(services_.core.clock.now())) return;
   services_.core.log.write(LogLevel::warn, "child output dropped",
                            {{"backend", services_.config.name},
-                            {"pid", static_cast<int64_t>(pid_)},
+                            {"pid", static_cast<int64_t>(child_.pid)},
                             {"reason", drop_reason_name(reason)},
                             {"why", why},
-                            {"text", text.substr(0, kLoggedTextBytes)},
+                            {"text", cut_utf8(text, kLoggedTextBytes)},
                             {"suppressed", bad_lines_.take_suppressed()}});
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::pool

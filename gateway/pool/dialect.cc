@@ -1,6 +1,6 @@
 #include "gateway/pool/dialect.h"
 
-namespace stdgate {
+namespace stdgate::pool {
 
 std::string_view cancel_reason_text(CancelReason reason) {
   switch (reason) {
@@ -14,8 +14,8 @@ std::string_view cancel_reason_text(CancelReason reason) {
   return "";
 }
 
-Outcome Dialect::outcome(const Envelope& answer, std::string_view /*method*/) const {
-  return answer.kind == MessageKind::error ? Outcome::error() : Outcome::ok();
+Outcome Dialect::outcome(const rpc::Envelope& answer, std::string_view /*method*/) const {
+  return answer.kind == rpc::MessageKind::error ? Outcome::error() : Outcome::ok();
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::pool

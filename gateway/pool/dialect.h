@@ -12,24 +12,27 @@
 
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
+#include "gateway/pool/child_facts.h"
 #include "gateway/rpc/correlator.h"
 #include "gateway/rpc/envelope.h"
+#include "gateway/session/log_verbosity.h"
 
-namespace stdgate {
+namespace stdgate::pool {
 
 // Why the gateway gives up a call that a child is working on.
 enum class CancelReason : uint8_t { client_cancelled, client_left, deadline };
 std::string_view cancel_reason_text(CancelReason reason);
 
-// What a client's message asks for, as far as the protocol has an opinion.
+// What a client's message asks for, as far as the protocol defines it.
 struct ClientIntent {
   enum class Kind : uint8_t {
     forward,
-    cancel,       // a notification that cancels the call with the raw id `cancelled_id`
-    handshake,    // a request whose answer the child gave to the gateway's own handshake
-    swallow,      // a notification that the gateway has sent to the child itself already
-    subscribe,    // a request to be told of `key` by a shared child
-    unsubscribe,  // and not any more
+    cancel,        // a notification that cancels the call with the raw id `cancelled_id`
+    handshake,     // a request whose answer the child gave to the gateway's own handshake
+    swallow,       // a notification that the gateway has sent to the child itself already
+    subscribe,     // a request to be told of `key` by a shared child
+    unsubscribe,   // and not any more
+    set_severity,  // a request for log messages of a shared child from `severity` on
   };
   Kind kind = Kind::forward;
   std::string_view cancelled_id;
@@ -39,12 +42,17 @@ struct ClientIntent {
   // gateway answers that itself; it lives as long as the dialect.
   std::string_view key;
   std::string_view result;
-  // A value inside of the message that the child is to see otherwise; empty: none.
+  std::optional<session::Severity> severity;  // nothing: an unknown one was asked for
+  // This request is the first that a session's own child has to answer: see Dialect::greeting().
+  bool greets = false;
+  // The answer to this request says what the session's own child is: see Dialect::facts().
+  bool introduces = false;
+  // A value inside of the message that is replaced for the child; empty: none.
   std::string_view replaced;
   std::string_view replacement;  // lives as long as the dialect
 };
 
-// To whom goes what a child that sessions share says on its own account.
+// Who receives a notification of a shared child that belongs to no call.
 struct Audience {
   enum class Kind : uint8_t {
     everybody,
@@ -53,77 +61,93 @@ struct Audience {
   };
   Kind kind = Kind::everybody;
   std::string_view key;  // as spelled between its quotes, inside of the notification
+  std::optional<session::Severity> severity{};  // of a log message
 };
 
 class Dialect {
  public:
   virtual ~Dialect() = default;
 
-  [[nodiscard]] virtual CodeSet codes() const = 0;
+  [[nodiscard]] virtual rpc::CodeSet codes() const = 0;
+  // Whether a child may serve several clients; else each child is some session's, or waits for one.
+  [[nodiscard]] virtual bool shares_children() const { return true; }
   // Method names that the protocol defines; they get metric labels from the start.
   [[nodiscard]] virtual std::span<const std::string_view> known_methods() const { return {}; }
 
   // The request that greets a new child before it gets calls; empty: it is ready when it runs.
-  [[nodiscard]] virtual std::string handshake(WireId /*id*/) const { return {}; }
+  [[nodiscard]] virtual std::string handshake(rpc::WireId /*id*/) const { return {}; }
+  // The method of that request, and what to set when a child does not answer it, for the log. A
+  // session's own child is greeted by its client, with the same.
+  [[nodiscard]] virtual std::string_view greeting() const { return {}; }
+  [[nodiscard]] virtual std::string_view greeting_hint() const { return {}; }
   // Judges the child's answer: the notification that completes the handshake, or why it failed.
   [[nodiscard]] virtual tl::expected<std::string, std::string> finish_handshake(
-      const Envelope& /*answer*/) const {
+      const rpc::Envelope& /*answer*/) const {
     return {};
   }
+
+  // What a child has said of itself by its answer (a result) to a greeting.
+  [[nodiscard]] virtual ChildFacts facts(const rpc::Envelope& /*answer*/) const { return {}; }
 
   // What a client's request or notification asks of a child that it shares or has to itself.
   // `method` is decoded. An error is a constant phrase: the message is an invalid request.
   [[nodiscard]] virtual tl::expected<ClientIntent, const char*> read_client(
-      const Envelope& message, std::string_view method, Isolation isolation) const = 0;
+      const rpc::Envelope& message, std::string_view method, config::Isolation isolation) const = 0;
 
   // The notification that cancels `id` at the child; empty: the child is not told.
-  [[nodiscard]] virtual std::string cancel(WireId id, CancelReason reason) const = 0;
+  [[nodiscard]] virtual std::string cancel(rpc::WireId id, CancelReason reason) const = 0;
   // Whether a call that its client has cancelled is over; else its answer is still due.
   [[nodiscard]] virtual bool cancel_ends_call() const { return false; }
 
   // The raw id, inside of `notification.text`, of the child's own request that it cancels with this
   // notification; empty: it cancels none.
-  [[nodiscard]] virtual std::string_view cancelled_by_child(const Envelope& /*notification*/,
+  [[nodiscard]] virtual std::string_view cancelled_by_child(const rpc::Envelope& /*notification*/,
                                                             std::string_view /*method*/) const {
     return {};
   }
 
   // The progress token, raw and inside of `notification.text`, by which a child's notification
   // names the call that it belongs to; empty: it names none.
-  [[nodiscard]] virtual std::string_view progress_token(const Envelope& /*notification*/,
+  [[nodiscard]] virtual std::string_view progress_token(const rpc::Envelope& /*notification*/,
                                                         std::string_view /*method*/) const {
     return {};
   }
 
-  // To whom a notification of a child that sessions share goes, if not to a call by its token.
-  [[nodiscard]] virtual Audience audience(const Envelope& /*notification*/,
+  // Who receives a notification of a shared child that names no call by a token.
+  [[nodiscard]] virtual Audience audience(const rpc::Envelope& /*notification*/,
                                           std::string_view /*method*/) const {
     return {};
   }
   // The requests with which the gateway subscribes, or ends that, for sessions. `key` is decoded.
-  [[nodiscard]] virtual std::string subscribe(WireId /*id*/, std::string_view /*key*/) const {
+  [[nodiscard]] virtual std::string subscribe(rpc::WireId /*id*/, std::string_view /*key*/) const {
     return {};
   }
-  [[nodiscard]] virtual std::string unsubscribe(WireId /*id*/, std::string_view /*key*/) const {
+  [[nodiscard]] virtual std::string unsubscribe(rpc::WireId /*id*/,
+                                                std::string_view /*key*/) const {
     return {};
   }
-  // What a thing may be a part of: who subscribed to that hears of the part as well. Empty: of
-  // nothing.
+  // The request with which the gateway sets what a shared child logs.
+  [[nodiscard]] virtual std::string set_severity(rpc::WireId /*id*/,
+                                                 session::Severity /*severity*/) const {
+    return {};
+  }
+  // The key that encloses this one; its subscribers receive updates of the enclosed key too. Empty:
+  // none.
   [[nodiscard]] virtual std::string_view enclosing(std::string_view /*key*/) const { return {}; }
 
-  // The result (raw JSON) with which the gateway itself answers a child's request; empty: nobody
-  // does.
+  // The result (raw JSON) with which the gateway itself answers a child's request; empty: it does
+  // not.
   [[nodiscard]] virtual std::string_view answer_child(std::string_view /*method*/) const {
     return {};
   }
 
   // The request with which a child is asked to end before its stdin is closed, and the notification
-  // that follows its answer; empty: closing stdin says it all.
-  [[nodiscard]] virtual std::string farewell(WireId /*id*/) const { return {}; }
-  [[nodiscard]] virtual std::string last_word() const { return {}; }
+  // that follows its answer; empty: closing stdin suffices.
+  [[nodiscard]] virtual std::string shutdown_request(rpc::WireId /*id*/) const { return {}; }
+  [[nodiscard]] virtual std::string exit_notification() const { return {}; }
 
   // How a call ended that the child answered.
-  [[nodiscard]] virtual Outcome outcome(const Envelope& answer, std::string_view method) const;
+  [[nodiscard]] virtual Outcome outcome(const rpc::Envelope& answer, std::string_view method) const;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::pool

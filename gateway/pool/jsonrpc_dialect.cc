@@ -2,18 +2,17 @@
 
 #include "gateway/rpc/json_member.h"
 
-namespace stdgate {
+namespace stdgate::pool {
 
-tl::expected<ClientIntent, const char*> JsonRpcDialect::read_client(const Envelope& message,
-                                                                    std::string_view method,
-                                                                    Isolation /*isolation*/) const {
+tl::expected<ClientIntent, const char*> JsonRpcDialect::read_client(
+    const rpc::Envelope& message, std::string_view method, config::Isolation /*isolation*/) const {
   ClientIntent intent;
-  if (message.kind != MessageKind::notification || cancel_method_.empty() ||
+  if (message.kind != rpc::MessageKind::notification || cancel_method_.empty() ||
       method != cancel_method_) {
     return intent;
   }
-  const auto id = find_member(message.params, "id");
-  if (!id && id.error() == MemberError::duplicate) {
+  const auto id = rpc::find_member(message.params, "id");
+  if (!id && id.error() == rpc::MemberError::duplicate) {
     return tl::unexpected<const char*>("the cancel's params name the id twice");
   }
   intent.kind = ClientIntent::Kind::cancel;
@@ -21,20 +20,20 @@ tl::expected<ClientIntent, const char*> JsonRpcDialect::read_client(const Envelo
   return intent;
 }
 
-std::string_view JsonRpcDialect::cancelled_by_child(const Envelope& notification,
+std::string_view JsonRpcDialect::cancelled_by_child(const rpc::Envelope& notification,
                                                     std::string_view method) const {
   if (cancel_method_.empty() || method != cancel_method_) return {};
-  return find_member(notification.params, "id").value_or(std::string_view());
+  return rpc::find_member(notification.params, "id").value_or(std::string_view());
 }
 
-std::string JsonRpcDialect::cancel(WireId id, CancelReason /*reason*/) const {
+std::string JsonRpcDialect::cancel(rpc::WireId id, CancelReason /*reason*/) const {
   if (cancel_method_.empty()) return {};
   std::string text = R"({"jsonrpc":"2.0","method":)";
-  append_json_string(text, cancel_method_);
+  rpc::append_json_string(text, cancel_method_);
   text += R"(,"params":{"id":)";
   text += std::to_string(id);
   text += "}}";
   return text;
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::pool

@@ -5,7 +5,7 @@
 
 #include "gateway/pool/dialect.h"
 
-namespace stdgate {
+namespace stdgate::pool {
 
 class JsonRpcDialect final : public Dialect {
  public:
@@ -13,15 +13,16 @@ class JsonRpcDialect final : public Dialect {
   // calls are not cancelled at the child.
   explicit JsonRpcDialect(std::string cancel_method) : cancel_method_(std::move(cancel_method)) {}
 
-  [[nodiscard]] CodeSet codes() const override { return CodeSet::plain; }
+  [[nodiscard]] rpc::CodeSet codes() const override { return rpc::CodeSet::plain; }
   [[nodiscard]] tl::expected<ClientIntent, const char*> read_client(
-      const Envelope& message, std::string_view method, Isolation isolation) const override;
-  [[nodiscard]] std::string cancel(WireId id, CancelReason reason) const override;
-  [[nodiscard]] std::string_view cancelled_by_child(const Envelope& notification,
+      const rpc::Envelope& message, std::string_view method,
+      config::Isolation isolation) const override;
+  [[nodiscard]] std::string cancel(rpc::WireId id, CancelReason reason) const override;
+  [[nodiscard]] std::string_view cancelled_by_child(const rpc::Envelope& notification,
                                                     std::string_view method) const override;
 
  private:
   const std::string cancel_method_;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::pool

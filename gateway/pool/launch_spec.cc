@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-namespace stdgate {
+namespace stdgate::pool {
 
 namespace {
 
@@ -15,7 +15,7 @@ bool matches(std::string_view pattern, std::string_view name) {
 
 }  // namespace
 
-LaunchSpec make_launch_spec(const BackendConfig& config,
+LaunchSpec make_launch_spec(const config::BackendConfig& config,
                             const std::map<std::string, std::string>& environment,
                             const std::string& own_binary) {
   LaunchSpec spec;
@@ -23,6 +23,7 @@ LaunchSpec make_launch_spec(const BackendConfig& config,
   spec.command = config.command;
   if (spec.command.front() == "stdgate") spec.command.front() = own_binary;
   spec.environment = config.env;
+  spec.environment.insert(config.env_from_files.begin(), config.env_from_files.end());
   for (const auto& [name, value] : environment) {
     const bool inherited =
         std::any_of(config.env_inherit.begin(), config.env_inherit.end(),
@@ -35,4 +36,4 @@ LaunchSpec make_launch_spec(const BackendConfig& config,
   return spec;
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::pool

@@ -1,136 +1,129 @@
-// Calls on their way in and out. The children are in pool_children.cc.
 #include "gateway/pool/pool.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace stdgate {
+#include "gateway/base/check.h"
+#include "gateway/pool/call_trace.h"
+
+namespace stdgate::pool {
 
 namespace {
 
 // Requests of the gateway's own in flight at one child: they are to leave room for clients.
-constexpr size_t kMostOwnRequests = 8;
+constexpr size_t kMaxOwnRequests = 8;
 
-FaultReport overloaded_report(std::string message) {
-  return {Fault::overloaded, std::move(message), {}, std::chrono::seconds(1)};
-}
-
-FaultReport no_place_report() {
-  return overloaded_report("every child of this backend belongs to a session");
+rpc::FaultReport no_place() {
+  return rpc::faults::overloaded("every child of this backend belongs to a session");
 }
 
 }  // namespace
 
-Pool::Pool(const PoolServices& services, PoolEvents& events)
+Pool::Pool(const PoolServices& services, PoolEvents& events, ChildListener& listener)
     : services_(services),
       events_(events),
-      breaker_(services.config.pool, services.core.random),
+      listener_(listener),
       queue_(services.config.pool),
-      lane_(services.config.pool, events),
-      restart_timer_(services.core.timers, [this] { start_what_is_needed(); }),
-      deadline_timer_(services.core.timers, [this] { expire_deadlines(); }),
-      idle_timer_(services.core.timers, [this] { end_idle_children(); }),
-      sweep_timer_(services.core.timers, [this] { gone_.clear(); }) {}
+      leases_(services.config.pool, events),
+      children_(services, *this, listener, queue_, leases_),
+      expiry_(services, events, queue_, leases_, children_, [this] { dispatch_all(); }),
+      sweep_timer_(services.core.timers, [this] { sweep(); }) {}
 
 Pool::~Pool() = default;
 
-FaultReport Pool::shutdown_report() { return overloaded_report("the gateway is shutting down"); }
-
-void Pool::start() { start_what_is_needed(); }
+void Pool::start() {
+  if (const auto found = services_.core.launcher.look_for(services_.launch); !found) {
+    services_.core.log.write(LogLevel::warn, "program not found",
+                             {{"backend", services_.config.name}, {"why", found.error()}});
+  }
+  children_.start_needed();
+}
 
 // --- Calls in -------------------------------------------------------------------------------
 
-tl::expected<void, FaultReport> Pool::submit(CallPtr& call, const Outgoing& message) {
-  if (draining_) return tl::unexpected(shutdown_report());
-  const TimePoint deadline = call->deadline;
-  if (Lease* lease = lane_.find(call->session); lease != nullptr) {
-    auto taken = lane_.submit(*lease, call, message);
-    if (taken) arm_deadline(deadline);
+tl::expected<void, rpc::FaultReport> Pool::submit(CallPtr& call, const Outgoing& message) {
+  if (is_draining()) return tl::unexpected(rpc::faults::shutting_down());
+  expiry_.watch(*call);
+  const Call& waiting = *call;  // stays where it is while it waits
+  if (Lease* lease = leases_.find(call->session); lease != nullptr) {
+    auto taken = leases_.submit(*lease, call, message);
+    if (services_.traces && taken && !lease->queue.empty()) {
+      trace_queued(services_, waiting, lease->queue.size());
+    }
     return taken;
   }
   if (queue_.empty()) {
-    Child* child = message.child == 0 ? least_loaded() : find_child(message.child);
+    Child* child = message.child == 0 ? children_.least_loaded() : find_child(message.child);
     if (child != nullptr && child->has_room()) {
       give(*child, std::move(call), message);
-      arm_deadline(deadline);
       return {};
     }
   }
-  if (breaker_.tripped() && census().shared.ready == 0) return tl::unexpected(breaker_report());
-  if (shared_places() == 0) return tl::unexpected(no_place_report());
-  if (!queue_.has_room(message.text.size())) {
-    return tl::unexpected(overloaded_report("the queue of this backend is full"));
+  if (!serves_shared_calls()) return tl::unexpected(children_.breaker_report());
+  if (children_.shared_places() == 0) return tl::unexpected(no_place());
+  if (!queue_.has_room(message.bytes())) {
+    return tl::unexpected(rpc::faults::overloaded("the queue of this backend is full"));
   }
   queue_.push(std::move(call), message);
-  arm_deadline(deadline);
+  if (services_.traces) trace_queued(services_, waiting, queue_.size());
   watch_queue();
-  start_what_is_needed();
+  children_.start_needed();
   return {};
 }
 
-bool Pool::notify(SessionId session, uint64_t child, const Outgoing& message) {
-  if (draining_) return false;
-  if (Lease* lease = lane_.find(session); lease != nullptr) return lane_.notify(*lease, message);
+bool Pool::notify(session::SessionId session, uint64_t child, const Outgoing& message) {
+  if (is_draining()) return false;
+  if (Lease* lease = leases_.find(session); lease != nullptr)
+    return leases_.notify(*lease, message);
   if (queue_.empty()) {
     Child* receiver = child != 0 ? find_child(child) : child_with_call_of(session);
-    if (receiver == nullptr || !receiver->has_room()) receiver = least_loaded();
+    if (receiver == nullptr || !receiver->has_room()) receiver = children_.least_loaded();
     if (receiver != nullptr) {
       receiver->send_message(message);
       return true;
     }
   }
-  if ((breaker_.tripped() && census().shared.ready == 0) || shared_places() == 0 ||
-      !queue_.has_room(message.text.size())) {
+  if (!serves_shared_calls() || children_.shared_places() == 0 ||
+      !queue_.has_room(message.bytes())) {
     return false;
   }
   queue_.push(nullptr, message);
   watch_queue();
-  start_what_is_needed();
+  children_.start_needed();
   return true;
 }
 
 bool Pool::can_ask(const Child& child) const {
-  return child.lane() == Isolation::shared && !draining_ && queue_.empty() && child.has_room() &&
-         child.own_in_flight() < kMostOwnRequests;
+  return child.isolation() == config::Isolation::shared && !is_draining() && queue_.empty() &&
+         child.has_room() && child.own_in_flight() < kMaxOwnRequests;
 }
 
-void Pool::ask(Child& child, const std::function<std::string(WireId)>& text) {
+void Pool::ask(Child& child, const std::function<std::string(rpc::WireId)>& text) {
   const TimePoint deadline = now() + services_.config.timeout;
   child.ask(text, deadline);
-  arm_deadline(deadline);
+  expiry_.arm(deadline);
 }
 
 void Pool::offer_spare_room() {
-  for (const auto& child : children_) {
-    if (can_ask(*child)) events_.on_spare_room(*child);
+  for (const auto& child : children_.all()) {
+    if (can_ask(*child)) listener_.on_spare_room(*child);
   }
 }
 
-Child* Pool::find_child(uint64_t number) const {
-  const auto found = std::find_if(children_.begin(), children_.end(), [number](const auto& child) {
-    return child->number() == number;
-  });
-  return found == children_.end() ? nullptr : found->get();
+// Whether calls may wait for the shared lane: not while its children keep failing.
+bool Pool::serves_shared_calls() const {
+  return !children_.is_tripped() || children_.census().shared.ready > 0;
 }
 
-Child* Pool::child_with_call_of(SessionId session) const {
+Child* Pool::child_with_call_of(session::SessionId session) const {
   if (session.is_none()) return nullptr;
-  for (const auto& child : children_) {
-    Correlator<CallPtr>& calls = child->calls();
-    for (auto id = calls.oldest(); id; id = calls.next(*id)) {
-      if ((*calls.find(*id))->session == session) return child.get();
-    }
+  for (const auto& child : children_.all()) {
+    bool has_call = false;
+    child->calls().for_each(
+        [&](const Call& call) { has_call = has_call || call.session == session; });
+    if (has_call) return child.get();
   }
   return nullptr;
-}
-
-Child* Pool::least_loaded() {
-  Child* best = nullptr;
-  for (const auto& child : children_) {
-    if (child->lane() != Isolation::shared || !child->has_room()) continue;
-    if (best == nullptr || child->load() < best->load()) best = child.get();
-  }
-  return best;
 }
 
 void Pool::give(Child& child, CallPtr call, const Outgoing& message) {
@@ -143,7 +136,7 @@ void Pool::give(Child& child, CallPtr call, const Outgoing& message) {
 
 void Pool::dispatch_queue() {
   while (!queue_.empty()) {
-    Child* child = least_loaded();
+    Child* child = children_.least_loaded();
     if (child == nullptr) break;
     WaitingMessage waiting = queue_.pop();
     if (waiting.call) {
@@ -154,175 +147,156 @@ void Pool::dispatch_queue() {
     queue_.reuse(std::move(waiting));
   }
   watch_queue();
-  if (!queue_.empty()) start_what_is_needed();
+  if (!queue_.empty()) children_.start_needed();
 }
 
 void Pool::watch_queue() {
   if (!paused_ && queue_.is_half_full()) {
     paused_ = true;
-    events_.on_reading(SessionId(), false);
+    events_.on_reading(session::SessionId(), false);
   } else if (paused_ && queue_.is_quarter_full_at_most()) {
     paused_ = false;
-    events_.on_reading(SessionId(), true);
+    events_.on_reading(session::SessionId(), true);
   }
 }
 
 // --- Sessions with a child of their own -----------------------------------------------------
 
-tl::expected<void, FaultReport> Pool::open_lease(SessionId session) {
-  if (draining_) return tl::unexpected(shutdown_report());
-  if (breaker_.tripped() && census().ready() == 0) return tl::unexpected(breaker_report());
-  if (lane_.size() >= session_places()) {
-    return tl::unexpected(overloaded_report("every child that sessions may have is taken"));
+tl::expected<void, rpc::FaultReport> Pool::open_lease(session::SessionId session) {
+  if (is_draining()) return tl::unexpected(rpc::faults::shutting_down());
+  if (children_.is_tripped() && children_.census().ready() == 0) {
+    return tl::unexpected(children_.breaker_report());
   }
-  lane_.open(session);
-  for (const auto& child : children_) {
-    const bool is_warm = child->lane() == Isolation::session && child->lease().is_none() &&
-                         child->state() != ChildState::draining;
-    if (!is_warm) continue;
-    lane_.attach(*child);
-    break;
+  if (leases_.size() >= children_.session_places()) {
+    return tl::unexpected(rpc::faults::overloaded("every child that sessions may have is taken"));
   }
-  make_places();
-  start_what_is_needed();
-  if (shared_places() == 0) fail_queue(no_place_report());
+  leases_.open(session);
+  if (Child* const warm = children_.warm(); warm != nullptr) leases_.attach(*warm);
+  children_.make_places();
+  children_.start_needed();
+  if (children_.shared_places() == 0) fail_queue(no_place());
   return {};
 }
 
-std::vector<CallPtr> Pool::close_lease(SessionId session) {
-  const std::unique_ptr<Lease> lease = lane_.close(session);
+std::vector<CallPtr> Pool::close_lease(session::SessionId session) {
+  const std::unique_ptr<Lease> lease = leases_.close(session);
   std::vector<CallPtr> calls = lease->queue.take_calls();
   if (lease->child != nullptr) {
     Child& child = *lease->child;
     for (CallPtr& call : child.take_calls()) calls.push_back(std::move(call));
-    child.set_lease(SessionId());
+    child.set_lease(session::SessionId());
     child.dismiss("its session has ended");
   }
-  start_what_is_needed();
+  children_.start_needed();
   return calls;
 }
 
-void Pool::hold_child(SessionId session, bool held) {
-  if (Lease* lease = lane_.find(session); lease != nullptr) lane_.hold(*lease, held);
+void Pool::hold_child(session::SessionId session, bool held) {
+  if (Lease* lease = leases_.find(session); lease != nullptr) leases_.hold(*lease, held);
 }
 
 // --- Calls out ------------------------------------------------------------------------------
 
-void Pool::on_child_answer(Child& child, CallPtr call, const Envelope& answer) {
-  breaker_.on_success();
+void Pool::on_child_ready(Child& child) {
+  children_.note_ready(child);
+  if (child.isolation() == config::Isolation::shared) dispatch_queue();
+  children_.start_needed();
+  after_call(child);
+}
+
+void Pool::on_child_answer(Child& child, CallPtr call, const rpc::Envelope& answer) {
+  children_.note_success();
   events_.on_answer(std::move(call), answer);
   after_call(child);
 }
 
-void Pool::on_child_broken_answer(Child& child, CallPtr call, const FaultReport& report) {
+void Pool::on_child_broken_answer(Child& child, CallPtr call, const rpc::FaultReport& report) {
   events_.on_fault(std::move(call), report);
   after_call(child);
-}
-
-void Pool::on_child_event(const Call& call, const Envelope& notification,
-                          Outgoing::Place progress_token) {
-  events_.on_event(call, notification, progress_token);
-}
-
-void Pool::on_child_notification(Child& child, const Envelope& notification,
-                                 std::string_view method) {
-  events_.on_notification(child, notification, method);
-}
-
-void Pool::on_child_request(Child& child, const Envelope& request, std::string_view method) {
-  events_.on_request(child, request, method);
 }
 
 void Pool::on_child_writable(Child& child) { after_call(child); }
 
 void Pool::after_call(Child& child) {
-  if (child.lane() == Isolation::session) {
-    if (Lease* lease = lane_.find(child.lease()); lease != nullptr) lane_.dispatch(*lease);
+  if (child.isolation() == config::Isolation::session) {
+    if (Lease* lease = leases_.find(child.lease()); lease != nullptr) leases_.dispatch(*lease);
   } else if (child.is_retiring()) {
-    end_retired(child);
+    children_.end_retired(child);
   } else {
     if (!queue_.empty()) dispatch_queue();
-    if (can_ask(child)) events_.on_spare_room(child);
+    if (can_ask(child)) listener_.on_spare_room(child);
   }
   child.settle_state();
-  watch_idle(child);
+  children_.watch_idle(child);
 }
 
-void Pool::watch_idle(const Child& child) {
-  if (child.in_flight() == 0 && child.lease().is_none() && !idle_timer_.armed() &&
-      children_.size() > config().min) {
-    idle_timer_.arm(now() + config().idle_timeout);
+bool Pool::request_cancel(session::Caller caller, std::string_view id, CallPtr* ended) {
+  Call* call = services_.calls.index().find(caller, id);
+  if (call == nullptr) return false;
+  if (call->place == CallPlace::in_flight) {
+    cancel_in_flight(*call, ended);
+  } else {
+    cancel_waiting(*call, ended);
+  }
+  return true;
+}
+
+void Pool::cancel_in_flight(Call& call, CallPtr* ended) {
+  Child* const child = find_child(call.child);
+  STDGATE_CHECK(child != nullptr);
+  if (!services_.dialect.cancel_ends_call()) {
+    child->request_cancel(call.wire_id, CancelReason::client_cancelled);
+    return;
+  }
+  *ended = child->abandon(call.wire_id, CancelReason::client_cancelled);
+  after_call(*child);
+}
+
+void Pool::cancel_waiting(Call& call, CallPtr* ended) {
+  if (!services_.dialect.cancel_ends_call()) {
+    call.cancel_on_send = true;
+    return;
+  }
+  Lease* const lease = leases_.find(call.session);
+  if (lease == nullptr) {
+    *ended = queue_.take(call);
+    watch_queue();
+  } else {
+    *ended = lease->queue.take(call);
+    leases_.dispatch(*lease);
   }
 }
 
-bool Pool::request_cancel(Origin origin, SessionId session, std::string_view id, CallPtr* ended) {
-  const auto is_it = [origin, id](const Call& call) {
-    return call.origin == origin && call.id == id;
-  };
-  const bool is_over = services_.dialect.cancel_ends_call();
-  for (const auto& child : children_) {
-    Correlator<CallPtr>& calls = child->calls();
-    for (auto wire_id = calls.oldest(); wire_id; wire_id = calls.next(*wire_id)) {
-      if (!is_it(**calls.find(*wire_id))) continue;
-      if (is_over) {
-        *ended = child->abandon(*wire_id, CancelReason::client_cancelled);
-        after_call(*child);
-      } else {
-        child->request_cancel(*wire_id, CancelReason::client_cancelled);
+std::vector<CallPtr> Pool::withdraw(session::Caller caller) {
+  const auto is_its = [caller](const Call& call) { return call.caller == caller; };
+  std::vector<CallPtr> withdrawn = queue_.take_all(is_its);
+  for (const auto& child : children_.all()) {
+    child->calls().for_each([&](const Call& call) {
+      if (is_its(call)) {
+        withdrawn.push_back(child->abandon(call.wire_id, CancelReason::client_left));
       }
-      return true;
-    }
-  }
-  Lease* lease = lane_.find(session);
-  CallQueue& queue = lease == nullptr ? queue_ : lease->queue;
-  if (is_over) {
-    *ended = queue.take_if(is_it);
-    if (lease == nullptr) {
-      watch_queue();
-    } else {
-      lane_.dispatch(*lease);
-    }
-    return *ended != nullptr;
-  }
-  Call* call = queue.find_if(is_it);
-  if (call != nullptr) call->cancel_on_send = true;
-  return call != nullptr;
-}
-
-std::vector<CallPtr> Pool::withdraw(Origin origin) {
-  std::vector<CallPtr> withdrawn;
-  const auto is_its = [origin](const Call& call) { return call.origin == origin; };
-  while (auto call = queue_.take_if(is_its)) withdrawn.push_back(std::move(call));
-  for (const auto& child : children_) {
-    Correlator<CallPtr>& calls = child->calls();
-    for (auto id = calls.oldest(); id;) {
-      const auto next = calls.next(*id);
-      if (is_its(**calls.find(*id))) {
-        withdrawn.push_back(child->abandon(*id, CancelReason::client_left));
-      }
-      id = next;
-    }
+    });
   }
   dispatch_all();
   return withdrawn;
 }
 
-void Pool::fail_calls(const FaultReport& report) {
+void Pool::fail_calls(const rpc::FaultReport& report) {
   std::vector<CallPtr> calls;
-  for (const auto& child : children_) {
+  for (const auto& child : children_.all()) {
     for (CallPtr& call : child->take_calls()) calls.push_back(std::move(call));
     child->settle_state();
   }
-  lane_.for_each([&calls](Lease& lease) {
+  leases_.for_each([&calls](Lease& lease) {
     for (CallPtr& call : lease.queue.take_calls()) calls.push_back(std::move(call));
   });
   for (CallPtr& call : calls) events_.on_fault(std::move(call), report);
   fail_queue(report);
 }
 
-void Pool::fail_queue(const FaultReport& report) {
+void Pool::fail_queue(const rpc::FaultReport& report) {
   const size_t messages = queue_.size();
-  // What the told put into the queue meanwhile is not failed.
+  // Taken out first: calls that on_fault() adds to the queue are not failed.
   std::vector<CallPtr> calls = queue_.take_calls();
   for (size_t i = calls.size(); i < messages; ++i) {
     services_.core.observer.on_dropped(services_.backend, DropReason::overloaded);
@@ -332,100 +306,98 @@ void Pool::fail_queue(const FaultReport& report) {
 }
 
 size_t Pool::calls() const {
-  size_t count = queue_.size() + lane_.queued();
-  for (const auto& child : children_) count += child->in_flight();
+  size_t count = queue_.size() + leases_.queued();
+  for (const auto& child : children_.all()) count += child->in_flight();
   return count;
-}
-
-// --- Deadlines ------------------------------------------------------------------------------
-
-void Pool::arm_deadline(TimePoint deadline) {
-  // All calls of a backend have the same time, so a later call never is due before an earlier one.
-  if (!deadline_timer_.armed()) deadline_timer_.arm(deadline);
-}
-
-// What a deadline has ended: the calls, and those on children that are given up for it.
-struct Pool::Expiry {
-  TimePoint time;
-  std::vector<CallPtr> expired;
-  std::vector<CallPtr> stranded;
-  std::optional<TimePoint> next;
-
-  void note_next(std::optional<TimePoint> deadline) {
-    if (deadline) next = std::min(next.value_or(*deadline), *deadline);
-  }
-};
-
-void Pool::expire_deadlines() {
-  Expiry expiry{now(), {}, {}, {}};
-  expire_queue(queue_, expiry);
-  const size_t shared = expiry.expired.size();
-  lane_.for_each([&](Lease& lease) {
-    if (lease.child == nullptr) expire_queue(lease.queue, expiry);
-  });
-  for (const auto& child : children_) {
-    if (Lease* lease = lane_.find(child->lease()); lease != nullptr) {
-      const size_t first = expiry.expired.size();
-      expire_queue(lease->queue, expiry);
-      expire_calls(*child, first, expiry.expired.size(), expiry);
-    } else {
-      expire_calls(*child, 0, child->lane() == Isolation::shared ? shared : 0, expiry);
-    }
-  }
-  if (expiry.next) deadline_timer_.arm(*expiry.next);
-  for (CallPtr& call : expiry.expired) {
-    events_.on_fault(std::move(call), FaultReport{Fault::timeout, {}, {}, {}});
-  }
-  const FaultReport hung{Fault::child_failed, "the child has stopped answering", {}, {}};
-  for (CallPtr& call : expiry.stranded) events_.on_fault(std::move(call), hung);
-  dispatch_all();
-}
-
-void Pool::expire_queue(CallQueue& queue, Expiry& expiry) {
-  const auto is_late = [&expiry](const Call& call) { return call.deadline <= expiry.time; };
-  while (auto call = queue.take_if(is_late)) expiry.expired.push_back(std::move(call));
-  expiry.note_next(queue.next_deadline());
-}
-
-// Those from `first` to `last` have expired while they waited for this child.
-void Pool::expire_calls(Child& child, size_t first, size_t last, Expiry& expiry) {
-  bool is_hung = false;
-  for (size_t i = first; i < last && child.is_backed_up(); ++i) {
-    is_hung = child.note_timeout(expiry.expired[i]->arrived) || is_hung;
-  }
-  Correlator<CallPtr>& calls = child.calls();
-  for (auto id = calls.oldest(); id;) {
-    const auto following = calls.next(*id);
-    const Call& call = **calls.find(*id);
-    const TimePoint deadline = call.deadline;
-    if (deadline > expiry.time && deadline != TimePoint::max()) {
-      expiry.note_next(deadline);
-      break;
-    }
-    if (deadline <= expiry.time) {
-      // A cancelled call need not be answered.
-      is_hung = (!call.cancelled && child.note_timeout(call.written)) || is_hung;
-      const bool is_own = call.origin.is_none();
-      CallPtr late = child.abandon(*id, CancelReason::deadline);
-      if (!is_own) expiry.expired.push_back(std::move(late));
-    }
-    id = following;
-  }
-  if (is_hung) {
-    for (CallPtr& call : child.take_calls()) expiry.stranded.push_back(std::move(call));
-    child.end(ExitReason::hung, "the child has stopped answering", config().grace);
-  }
 }
 
 void Pool::dispatch_all() {
   dispatch_queue();
-  lane_.for_each([this](Lease& lease) { lane_.dispatch(lease); });
-  for (const auto& child : children_) {
-    if (child->is_retiring()) end_retired(*child);
+  leases_.for_each([this](Lease& lease) { leases_.dispatch(lease); });
+  for (const auto& child : children_.all()) {
+    if (child->is_retiring()) children_.end_retired(*child);
     child->settle_state();
-    watch_idle(*child);
+    children_.watch_idle(*child);
   }
   offer_spare_room();
 }
 
-}  // namespace stdgate
+// --- Children that have gone ----------------------------------------------------------------
+
+void Pool::on_child_gone(Child& child, const ChildEnd& end) {
+  services_.core.observer.on_child_exited(services_.backend, end.reason);
+  std::vector<CallPtr> calls = child.take_calls();
+  Lease* lease = leases_.find(child.lease());
+  // A session may end its child itself, by its protocol.
+  const bool is_finished = lease != nullptr && end.reason == ExitReason::exit_zero &&
+                           calls.empty() && lease->queue.empty();
+  const bool failed = end.reason != ExitReason::asked && !is_finished;
+  children_.remove(child, end, !failed, lease != nullptr);
+  sweep_timer_.arm(now());
+  listener_.on_child_gone(child.number());
+
+  const rpc::FaultReport report = rpc::faults::child_failed(end.message, end.detail);
+  if (lease != nullptr) {
+    lose_lease(*lease, is_finished ? session::SessionEnd::finished : session::SessionEnd::failed,
+               report, std::move(calls));
+    calls.clear();
+  }
+  children_.start_needed();
+  for (CallPtr& call : calls) events_.on_fault(std::move(call), report);
+  if (!failed) return;
+  const Children::Census left = children_.census();
+  const bool is_tripped = children_.is_tripped();
+  // Waiting helps a backend that lost a running child, not one that cannot start.
+  if ((is_tripped || !end.was_ready) && left.shared.alive() == 0) {
+    fail_queue(is_tripped ? children_.breaker_report() : report);
+  }
+  if (children_.is_tripped() && left.alive() == 0) {
+    lose_waiting_leases(children_.breaker_report());
+  }
+}
+
+void Pool::lose_lease(Lease& lease, session::SessionEnd end, const rpc::FaultReport& report,
+                      std::vector<CallPtr> calls) {
+  const session::SessionId session = lease.session;
+  for (CallPtr& call : leases_.lose(lease)) calls.push_back(std::move(call));
+  for (CallPtr& call : calls) events_.on_fault(std::move(call), report);
+  events_.on_session_end(session, end, report.message);
+}
+
+void Pool::lose_waiting_leases(const rpc::FaultReport& report) {
+  for (const session::SessionId session : leases_.waiting_sessions()) {
+    // An earlier on_session_end() may have closed it.
+    Lease* lease = leases_.find(session);
+    if (lease != nullptr) lose_lease(*lease, session::SessionEnd::failed, report, {});
+  }
+}
+
+void Pool::end_children(Duration grace) {
+  const rpc::FaultReport report = rpc::faults::shutting_down();
+  children_.end_all(report.message, grace);
+  fail_queue(report);
+  lose_waiting_leases(report);
+}
+
+void Pool::sweep() {
+  children_.sweep();
+#ifndef NDEBUG
+  check_invariants();
+#endif
+}
+
+// --- State ----------------------------------------------------------------------------------
+
+void Pool::describe(BackendStatus& status) const {
+  status.queued = queue_.size() + leases_.queued();
+  status.queued_bytes = queue_.bytes() + leases_.queued_bytes();
+  children_.describe(status);
+}
+
+void Pool::check_invariants() const {
+  children_.check_invariants();
+  queue_.check_invariants();
+  expiry_.check_invariants();
+}
+
+}  // namespace stdgate::pool

@@ -5,14 +5,16 @@
 #include "gateway/base/storage_pool.h"
 #include "gateway/base/time.h"
 #include "gateway/base/timers.h"
+#include "gateway/base/wall_clock.h"
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
+#include "gateway/policy/client_rates.h"
 #include "gateway/pool/breaker.h"
 #include "gateway/pool/call_store.h"
 #include "gateway/pool/child_link.h"
 #include "gateway/pool/dialect.h"
 
-namespace stdgate {
+namespace stdgate::pool {
 
 struct CoreServices {  // one for the whole gateway
   const Clock& clock;
@@ -22,16 +24,20 @@ struct CoreServices {  // one for the whole gateway
   ChildLauncher& launcher;
   Random& random;
   StoragePool& storages;
+  policy::ClientRates* session_starts =
+      nullptr;                            // of sessions with a child of their own; null: no limit
+  const WallClock* wall_clock = nullptr;  // for CallRecord::arrived_at; null: it is not said
 };
 
 struct PoolServices {  // one a backend
   const CoreServices& core;
   BackendId backend;
-  const BackendConfig& config;
-  const LimitsConfig& limits;
+  const config::BackendConfig& config;
+  const config::LimitsConfig& limits;
   const LaunchSpec& launch;
   const Dialect& dialect;
   CallStore& calls;
+  bool traces = false;  // each message's way is logged (call_trace.h)
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::pool

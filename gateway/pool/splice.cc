@@ -2,32 +2,48 @@
 
 #include <charconv>
 
-namespace stdgate {
+#include "gateway/base/check.h"
 
-Splice::Splice(const Outgoing& message, std::optional<WireId> id) {
+namespace stdgate::pool {
+
+Splice::Splice(const Outgoing& message, std::optional<rpc::WireId> id) {
   std::string_view number;
   if (id) {
     const auto end = std::to_chars(digits_.data(), digits_.data() + digits_.size(), *id).ptr;
     number = {digits_.data(), static_cast<size_t>(end - digits_.data())};
   }
-  edit(message.id, number);
-  edit(message.progress_token, number);
-  edit(message.replaced, message.replacement);
+  // Before the others, as what is inserted where a place begins comes first.
+  STDGATE_CHECK(message.inserted.size() <= Outgoing::kMaxInsertions);
+  for (const Insertion& insertion : message.inserted) {
+    put({insertion.offset, 0, nullptr, 0, &insertion});
+  }
+  replace(message.id, number);
+  replace(message.progress_token, number);
+  replace(message.replaced, message.replacement);
   const char* at = message.text.data();
-  for (const auto& [place, with] : std::span(edits_).first(edit_count_)) {
-    const char* const begin = message.text.data() + place.offset;
+  for (const Edit& edit : std::span(edits_).first(edit_count_)) {
+    const char* const begin = message.text.data() + edit.offset;
     add({at, begin});
-    add(with);
-    at = begin + place.length;
+    if (edit.insertion == nullptr) {
+      add({edit.with, edit.with_length});
+    } else {
+      add(edit.insertion->head);
+      add(edit.insertion->members);
+      add(edit.insertion->tail);
+    }
+    at = begin + edit.length;
   }
   add({at, message.text.data() + message.text.size()});
 }
 
-void Splice::edit(Outgoing::Place place, std::string_view with) {
-  if (place.length == 0) return;
+void Splice::replace(TextPlace place, std::string_view with) {
+  if (place.length > 0) put({place.offset, place.length, with.data(), with.size(), nullptr});
+}
+
+void Splice::put(const Edit& edit) {
   size_t i = edit_count_++;
-  for (; i > 0 && edits_[i - 1].place.offset > place.offset; --i) edits_[i] = edits_[i - 1];
-  edits_[i] = {place, with};
+  for (; i > 0 && edits_[i - 1].offset > edit.offset; --i) edits_[i] = edits_[i - 1];
+  edits_[i] = edit;
 }
 
 void Splice::add(std::string_view part) {
@@ -35,4 +51,4 @@ void Splice::add(std::string_view part) {
   size_ += part.size();
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::pool

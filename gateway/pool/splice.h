@@ -1,6 +1,7 @@
 // Splice: a client's message as its child sees it: pieces of the client's bytes, and between them
-// what stands there instead (the wire id, the same number as progress token, what the protocol
-// replaces). Nothing is copied but the number's digits. Owner: the stack of whoever writes it.
+// replacements (the wire id, the same number as progress token, what the protocol replaces) and
+// insertions. Nothing is copied but the number's digits. Owner: the
+// stack of whoever writes it.
 #pragma once
 
 #include <array>
@@ -12,11 +13,11 @@
 #include "gateway/pool/call.h"
 #include "gateway/rpc/correlator.h"
 
-namespace stdgate {
+namespace stdgate::pool {
 
 class Splice {
  public:
-  Splice(const Outgoing& message, std::optional<WireId> id);
+  Splice(const Outgoing& message, std::optional<rpc::WireId> id);
   Splice(const Splice&) = delete;
   Splice& operator=(const Splice&) = delete;
 
@@ -29,21 +30,31 @@ class Splice {
   }
 
  private:
-  static constexpr size_t kMostEdits = 3;
+  static constexpr size_t kMaxReplaced = 3;
+  static constexpr size_t kMaxEdits = kMaxReplaced + Outgoing::kMaxInsertions;
+  // The text between the edits, what they put there (in three pieces, what is inserted), and the
+  // head and the tail of the frame.
+  static constexpr size_t kMaxParts =
+      (kMaxEdits + 1) + kMaxReplaced + 3 * Outgoing::kMaxInsertions + 2;
 
+  // Without default values, as most edits of most messages are never used.
   struct Edit {
-    Outgoing::Place place;
-    std::string_view with;
+    size_t offset;
+    size_t length;
+    const char* with;
+    size_t with_length;
+    const Insertion* insertion;  // not null: it is what stands there, and not `with`
   };
-  void edit(Outgoing::Place place, std::string_view with);
+  void replace(TextPlace place, std::string_view with);
+  void put(const Edit& edit);
   void add(std::string_view part);
 
-  std::array<char, 10> digits_;         // of a 31-bit number
-  std::array<Edit, kMostEdits> edits_;  // by their place; most messages have one
+  std::array<char, 10> digits_;        // of a 31-bit number
+  std::array<Edit, kMaxEdits> edits_;  // by their place; most messages have one
   size_t edit_count_ = 0;
-  std::array<std::string_view, 2 * kMostEdits + 3> parts_;  // the first is for the frame's head
+  std::array<std::string_view, kMaxParts> parts_;  // the first is for the frame's head
   size_t count_ = 1;
   size_t size_ = 0;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::pool

@@ -1,10 +1,9 @@
-// Correlator: the ids that one child sees, and what stands behind each of them.
+// Correlator: the ids that the gateway gives to requests, and what stands behind each of them.
 //
-// Job: give every call to a child a wire id, a 31-bit integer made of a slot and a generation, and
-// find the call again when the answer comes. A late, repeated or invented answer misses.
-// Entries are kept in the order in which they were opened, so the oldest deadline is at the head.
-// Owner: the child (pool -> child -> correlator -> calls). Limit: kMaxEntries, or the capacity
-// given.
+// Job: give each request to one receiver (a child, or the client of a session) a wire id, a 31-bit
+// integer made of a slot and a generation, and find the request when its answer comes. A late,
+// repeated or invented answer misses. Entries are kept in the order in which they were opened.
+// Owner: a CallTable, or a Session for its asks. Limit: kMaxEntries, or the capacity given.
 #pragma once
 
 #include <algorithm>
@@ -12,17 +11,18 @@
 #include <optional>
 #include <string_view>
 
+#include "gateway/base/check.h"
 #include "gateway/base/slot_map.h"
 
-namespace stdgate {
+namespace stdgate::rpc {
 
 using WireId = uint32_t;
 
 // A raw JSON id as a wire id; nothing when it cannot be one. Written as the gateway writes it only:
 // digits without sign, fraction, exponent or leading zero.
 inline std::optional<WireId> parse_wire_id(std::string_view raw) {
-  constexpr size_t kMostDigits = 10;
-  if (raw.empty() || raw.size() > kMostDigits || (raw[0] == '0' && raw.size() > 1)) {
+  constexpr size_t kMaxDigits = 10;
+  if (raw.empty() || raw.size() > kMaxDigits || (raw[0] == '0' && raw.size() > 1)) {
     return std::nullopt;
   }
   uint64_t value = 0;
@@ -56,7 +56,7 @@ class Correlator {
     return wire_id(*handle);
   }
 
-  // Null for an id that stands for nothing in flight.
+  // Null for an id without a live entry.
   Entry* find(WireId id) {
     Node* node = find_node(id);
     return node == nullptr ? nullptr : &node->entry;
@@ -65,8 +65,9 @@ class Correlator {
   // Ends the entry and hands it out. `id` must be live.
   Entry close(WireId id) {
     Handle handle;
-    Node& node = *slots_.find_index(id & kIndexMask, &handle);
-    assert(wire_id(handle) == id);
+    Node* const found = slots_.find_index(id & kIndexMask, &handle);
+    STDGATE_CHECK(found != nullptr && wire_id(handle) == id);
+    Node& node = *found;
     (node.older == Handle::kNone ? oldest_ : at(node.older).newer) = node.newer;
     (node.newer == Handle::kNone ? newest_ : at(node.newer).older) = node.older;
     Entry entry = std::move(node.entry);
@@ -114,4 +115,4 @@ class Correlator {
   uint32_t newest_ = Handle::kNone;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::rpc

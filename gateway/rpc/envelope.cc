@@ -7,7 +7,7 @@
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_scanner.h"
 
-namespace stdgate {
+namespace stdgate::rpc {
 namespace {
 
 enum Member : uint8_t { kJsonrpc, kId, kMethod, kParams, kResult, kError, kMemberCount };
@@ -69,17 +69,23 @@ bool is_error_object(std::string_view error) {
 
 const char* judge_id(const Members& members, const EnvelopeLimits& limits) {
   if (!members.has(kId)) return nullptr;
-  if (!is_id_value(members.values[kId])) return "id is no string, number or null";
+  if (!is_id_value(members.values[kId])) return "id must be a string, a number or null";
   if (members.values[kId].size() > limits.id) return "id is too long";
   return nullptr;
 }
 
+// Against section 4.2, but what editors and servers send where there are none: taken as left out,
+// and passed on as received.
+bool has_null_params(const Members& members) { return members.values[kParams] == "null"; }
+
 const char* judge_call(const Members& members, const EnvelopeLimits& limits) {
   if (members.has(kResult) || members.has(kError)) return "method beside result or error";
-  if (members.first(kMethod) != '"') return "method is no string";
+  if (members.first(kMethod) != '"') return "method must be a string";
   if (members.values[kMethod].size() - 2 > limits.method) return "method is too long";
   const char params = members.first(kParams);
-  if (params != '\0' && params != '{' && params != '[') return "params is no array or object";
+  if (params != '\0' && params != '{' && params != '[' && !has_null_params(members)) {
+    return "params must be an array or an object";
+  }
   return nullptr;
 }
 
@@ -96,7 +102,7 @@ const char* judge_response(const Members& members) {
 const char* judge(const Members& members, const EnvelopeLimits& limits) {
   if (members.escaped != 0) return "escapes in the key of an envelope member";
   if (members.repeated != 0) return "envelope member occurs twice";
-  if (members.values[kJsonrpc] != "\"2.0\"") return "jsonrpc is not \"2.0\"";
+  if (members.values[kJsonrpc] != "\"2.0\"") return "jsonrpc must be the string 2.0";
   if (const char* rejection = judge_id(members, limits)) return rejection;
   if (members.has(kMethod)) return judge_call(members, limits);
   if (members.has(kResult) || members.has(kError)) return judge_response(members);
@@ -120,13 +126,14 @@ void fill(ParsedMessage& message, const Members& members, const EnvelopeLimits& 
   if (members.has(kMethod)) {
     envelope.method = members.values[kMethod].substr(1, members.values[kMethod].size() - 2);
     envelope.method_has_escapes = members.method_has_escapes;
-    envelope.params = members.values[kParams];
+    if (!has_null_params(members)) envelope.params = members.values[kParams];
   } else {
     envelope.payload = members.values[members.has(kError) ? kError : kResult];
   }
 }
 
-// Reads documents off a scanner; every function says false when the text is no JSON or too deep.
+// Reads a document with a scanner. Each function returns false if the text is not JSON or is nested
+// too deeply.
 class DocumentReader {
  public:
   DocumentReader(std::span<char> text, std::span<char> nesting, const EnvelopeLimits& limits,
@@ -195,8 +202,8 @@ class DocumentReader {
     return at + 1;
   }
 
-  // Whose key stands there as most write it: no space in front of the colon. Most keys do, and need
-  // no search for their end.
+  // The envelope member whose key starts at `at`, if no space precedes its colon. Most keys are
+  // written so and need no search for their end.
   [[nodiscard]] Member member_at(const char* at) const {
     const std::string_view rest(at, static_cast<size_t>(scanner_.end() - at));
     if (rest.size() < 2) return kMemberCount;
@@ -263,11 +270,7 @@ class DocumentReader {
 }  // namespace
 
 FaultReport report_of(const DocumentError& error) {
-  FaultReport report;
-  report.fault = error.fault;
-  report.message = fault_message(error.fault);
-  report.message += ": ";
-  report.message += error.reason;
+  FaultReport report = faults::because(error.fault, error.reason);
   if (error.fault == Fault::parse_error) {
     report.message += " at byte " + std::to_string(error.offset);
   }
@@ -289,4 +292,4 @@ std::optional<int64_t> error_code(const Envelope& envelope) {
   return code;
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::rpc

@@ -20,7 +20,7 @@
 #include "gateway/rpc/fault.h"
 #include "gateway/rpc/json_string.h"
 
-namespace stdgate {
+namespace stdgate::rpc {
 
 enum class MessageKind : uint8_t { request, notification, result, error };
 
@@ -35,7 +35,7 @@ struct Envelope {
   bool method_has_escapes = false;  // then decode_string() gives the name that the child reads
 };
 
-// One message of a document: a good envelope, or why it is none.
+// One message of a document: an envelope, or why the message was rejected.
 struct ParsedMessage {
   // Of a rejected message only text, id where it is readable, and the kind that it looks like:
   // with "result" or "error" and no "method" a response, else by its id request or notification.
@@ -58,7 +58,7 @@ struct Document {
   std::span<const ParsedMessage> messages;  // one, or the batch's (at least one)
 };
 
-// Why a text as a whole is refused; one error response with id null answers it.
+// Why a whole text is refused. It is answered by one error response with id null.
 struct DocumentError {
   Fault fault = Fault::parse_error;  // parse_error, invalid_request (empty batch, nested too
                                      // deeply) or too_large (more messages than a batch may have)
@@ -89,4 +89,4 @@ class EnvelopeParser {
 // integer beyond 64 bits.
 std::optional<int64_t> error_code(const Envelope& envelope);
 
-}  // namespace stdgate
+}  // namespace stdgate::rpc

@@ -2,10 +2,11 @@
 
 #include <array>
 #include <cassert>
+#include <utility>
 
 #include "gateway/rpc/json_string.h"
 
-namespace stdgate {
+namespace stdgate::rpc {
 namespace {
 
 struct FaultEntry {
@@ -32,9 +33,25 @@ constexpr std::array<FaultEntry, kFaultCount> kFaults{{
     {Fault::internal, "internal", -32603, -32603, 500, "Internal error"},
 }};
 
+// JSON-RPC 2.0 section 5.1, and MCP's own.
+struct RpcErrorEntry {
+  RpcError error;
+  int code;
+};
+
+constexpr std::array kRpcErrors{
+    RpcErrorEntry{RpcError::method_not_found, -32601},
+    RpcErrorEntry{RpcError::invalid_params, -32602},
+    RpcErrorEntry{RpcError::internal_error, -32603},
+    RpcErrorEntry{RpcError::unsupported_version, -32022},
+};
+
 constexpr bool in_order_of_enum() {
   for (size_t i = 0; i < kFaultCount; ++i) {
     if (kFaults[i].fault != static_cast<Fault>(i)) return false;
+  }
+  for (size_t i = 0; i < kRpcErrors.size(); ++i) {
+    if (kRpcErrors[i].error != static_cast<RpcError>(i)) return false;
   }
   return true;
 }
@@ -58,21 +75,68 @@ std::string_view fault_name(Fault fault) { return entry_of(fault).name; }
 
 std::string_view fault_message(Fault fault) { return entry_of(fault).message; }
 
+int rpc_error_code(RpcError error) {
+  assert(static_cast<size_t>(error) < kRpcErrors.size());
+  return kRpcErrors[static_cast<size_t>(error)].code;
+}
+
+namespace faults {
+
+FaultReport plain(Fault fault) { return {fault, {}, {}, {}}; }
+
+FaultReport because(Fault fault, std::string_view reason) {
+  FaultReport report = plain(fault);
+  report.message.append(fault_message(fault)).append(": ").append(reason);
+  return report;
+}
+
+FaultReport child_failed(std::string message, std::string detail) {
+  return {Fault::child_failed, std::move(message), std::move(detail), {}};
+}
+
+FaultReport overloaded(std::string message) {
+  return {Fault::overloaded, std::move(message), {}, kRetryHint};
+}
+
+FaultReport rate_limited(std::string message, Duration retry_after) {
+  return {Fault::rate_limited, std::move(message), {}, retry_after};
+}
+
+FaultReport too_large(std::string message, std::string detail) {
+  return {Fault::too_large, std::move(message), std::move(detail), {}};
+}
+
+FaultReport shutting_down() { return overloaded("the gateway is shutting down"); }
+
+FaultReport too_many_clients() { return overloaded("too many clients"); }
+
+}  // namespace faults
+
+void append_error(std::string& out, int code, std::string_view message, std::string_view data) {
+  out += R"({"code":)";
+  out += std::to_string(code);
+  out += R"(,"message":)";
+  append_json_string(out, message);
+  if (!data.empty()) out.append(R"(,"data":)").append(data);
+  out += '}';
+}
+
 void append_fault_response(std::string& out, std::string_view id, const FaultReport& report,
                            CodeSet codes, bool with_detail) {
   out += R"({"jsonrpc":"2.0","id":)";
   out += id.empty() ? std::string_view("null") : id;
-  out += R"(,"error":{"code":)";
-  out += std::to_string(fault_code(report.fault, codes));
-  out += R"(,"message":)";
-  append_json_string(
-      out, report.message.empty() ? fault_message(report.fault) : std::string_view(report.message));
+  out += R"(,"error":)";
+  std::string data;
   if (with_detail && !report.detail.empty()) {
-    out += R"(,"data":{"detail":)";
-    append_json_string(out, report.detail);
-    out += '}';
+    data = R"({"detail":)";
+    append_json_string(data, report.detail);
+    data += '}';
   }
-  out += "}}";
+  append_error(
+      out, fault_code(report.fault, codes),
+      report.message.empty() ? fault_message(report.fault) : std::string_view(report.message),
+      data);
+  out += '}';
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::rpc

@@ -1,6 +1,6 @@
 // Faults: what the gateway itself answers, as opposed to a child's own errors.
 //
-// The only place that knows JSON-RPC error codes, HTTP statuses and the words of a fault.
+// The only place that knows JSON-RPC error codes, and the HTTP statuses and words of a fault.
 // MCP reserves -32000…-32099 for itself, so towards MCP clients our codes are -31000 minus the
 // HTTP status (CodeSet::mcp).
 #pragma once
@@ -11,7 +11,7 @@
 
 #include "gateway/base/time.h"
 
-namespace stdgate {
+namespace stdgate::rpc {
 
 enum class Fault : uint8_t {
   parse_error,
@@ -36,11 +36,24 @@ int fault_code(Fault fault, CodeSet codes);
 int fault_http_status(Fault fault);
 // Snake case, constant: metric label and log value.
 std::string_view fault_name(Fault fault);
-// What a client reads when there is nothing more exact to say. Never holds caught text.
+// The message for clients if the fault has none of its own. Constant: never holds caught text.
 std::string_view fault_message(Fault fault);
 
-// One fault as it happened. `message` may go to the client; `detail` (paths, stderr, parser
-// positions) goes to the log, and to the client only with expose_fault_details.
+// Errors of a protocol that are no faults: what the gateway answers in the place of a peer.
+enum class RpcError : uint8_t {
+  method_not_found,
+  invalid_params,
+  internal_error,
+  unsupported_version,  // MCP 2026-07-28
+};
+int rpc_error_code(RpcError error);
+
+// When to try again, where no better estimate is known.
+inline constexpr Duration kRetryHint = std::chrono::seconds(1);
+
+// One fault as it happened, made by one of `faults`. `message` may go to the client; `detail`
+// (paths, stderr, parser positions) goes to the log, and to the client only with
+// expose_fault_details.
 struct FaultReport {
   Fault fault = Fault::internal;
   std::string message;      // empty: fault_message(fault)
@@ -48,10 +61,31 @@ struct FaultReport {
   Duration retry_after{0};  // zero: no hint
 };
 
+namespace faults {
+
+// With the fault's own message.
+FaultReport plain(Fault fault);
+// With `reason` behind the fault's own message. It is a constant: nothing of what a client sent is
+// given back.
+FaultReport because(Fault fault, std::string_view reason);
+
+FaultReport child_failed(std::string message, std::string detail = {});
+FaultReport overloaded(std::string message);
+FaultReport rate_limited(std::string message, Duration retry_after);
+FaultReport too_large(std::string message, std::string detail = {});
+
+FaultReport shutting_down();
+FaultReport too_many_clients();
+
+}  // namespace faults
+
+// An error object, appended to `out`: {"code":…,"message":"…"[,"data":<data>]}. `data` is JSON.
+void append_error(std::string& out, int code, std::string_view message, std::string_view data = {});
+
 // The error response, appended to `out`:
 //   {"jsonrpc":"2.0","id":<id>,"error":{"code":…,"message":"…"[,"data":{"detail":"…"}]}}
 // `id` is raw JSON; empty means null (JSON-RPC 2.0 section 5: the id could not be read).
 void append_fault_response(std::string& out, std::string_view id, const FaultReport& report,
                            CodeSet codes, bool with_detail);
 
-}  // namespace stdgate
+}  // namespace stdgate::rpc

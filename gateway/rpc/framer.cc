@@ -6,49 +6,23 @@
 #include <optional>
 #include <utility>
 
+#include "gateway/base/ascii.h"
+#include "gateway/base/pooled_buffer.h"
 #include "gateway/rpc/skipped_message.h"
 
-namespace stdgate {
+namespace stdgate::rpc {
 namespace {
 
 constexpr size_t kMaxHeaderBlock = 4096;  // bytes, line ends included
 
 std::string_view view_of(std::span<const char> bytes) { return {bytes.data(), bytes.size()}; }
 
-// What has come of a message, in storage that it has only meanwhile.
-class Parts {
- public:
-  explicit Parts(StoragePool& storages) : storages_(storages) {}
-  ~Parts() { drain(); }
-  Parts(const Parts&) = delete;
-  Parts& operator=(const Parts&) = delete;
-
-  [[nodiscard]] size_t size() const { return queue_.size(); }
-  [[nodiscard]] bool empty() const { return queue_.empty(); }
-  [[nodiscard]] std::string_view view() const { return queue_.view(); }
-  ByteQueue& queue() { return queue_; }
-
-  // `expected`: bytes with these and those to come, as far as it is known.
-  void append(std::string_view bytes, size_t expected) {
-    if (bytes.empty()) return;
-    if (queue_.capacity() == 0) queue_ = storages_.borrow(expected);
-    queue_.reserve(expected);
-    queue_.append(bytes);
-  }
-  void drain() {
-    if (queue_.capacity() > 0) storages_.give_back(std::exchange(queue_, {}));
-  }
-
-  void hand_over(std::span<char> message, FrameSink& sink) {
-    if (queue_.empty()) return sink.on_frame(message);  // it lies in what was read
-    const StorageOffer offer(storages_, queue_);
-    sink.on_frame(message);
-  }
-
- private:
-  StoragePool& storages_;
-  ByteQueue queue_;
-};
+// `message` lies in `buffer` if that is not empty, else in what was read.
+void hand_over(std::span<char> message, PooledBuffer& buffer, FrameSink& sink) {
+  if (buffer.empty()) return sink.on_frame(message);
+  const StorageOffer offer = buffer.offer();
+  sink.on_frame(message);
+}
 
 // Invariant: buffer_ holds the beginning of a line, without its LF, or skipped_ has taken it over
 // and buffer_ is empty. Every byte is searched for LF once.
@@ -93,7 +67,7 @@ class NewlineFramer final : public Framer {
         return;
       }
       skipped_.emplace().feed(buffer_.view());
-      buffer_.drain();
+      buffer_.release();
     }
     skipped_->feed(view_of(piece));
   }
@@ -106,31 +80,20 @@ class NewlineFramer final : public Framer {
       return;
     }
     usual_ = std::max(buffer_.size(), usual_ - usual_ / 8);
-    deliver(buffer_.queue().bytes(), sink);
-    buffer_.drain();
+    deliver(buffer_.bytes(), sink);
+    buffer_.release();
   }
 
   void deliver(std::span<char> line, FrameSink& sink) {
     if (!line.empty() && line.back() == '\r') line = line.first(line.size() - 1);
-    if (!line.empty()) buffer_.hand_over(line, sink);
+    if (!line.empty()) hand_over(line, buffer_, sink);
   }
 
   const size_t max_message_;
-  Parts buffer_;
-  size_t usual_ = 0;  // what lines in parts have needed of late: room that saves growing
+  PooledBuffer buffer_;  // the received part of a line
+  size_t usual_ = 0;     // what lines in parts have needed of late: room that saves growing
   std::optional<SkippedMessage> skipped_;
 };
-
-bool equals_ignoring_case(std::string_view text, std::string_view lower_case) {
-  return std::equal(text.begin(), text.end(), lower_case.begin(), lower_case.end(),
-                    [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + 32 : a) == b; });
-}
-
-std::string_view trim(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 // The LSP base protocol. Invariant: missing_ is the part of the body that has not arrived yet; it
 // is zero while a header block is read.
@@ -146,7 +109,7 @@ class ContentLengthFramer final : public Framer {
   }
 
   void finish(FrameSink&) override {
-    buffer_.drain();
+    buffer_.release();
     skipped_.reset();
     missing_ = 0;
     start_header();
@@ -155,7 +118,7 @@ class ContentLengthFramer final : public Framer {
   [[nodiscard]] size_t buffered() const override { return buffer_.size(); }
 
  private:
-  // Each takes bytes from the front and says how many.
+  // Each consumes bytes from the front and returns their number.
   size_t take_body(std::span<char> bytes, FrameSink& sink) {
     const size_t size = std::min(missing_, bytes.size());
     const std::span<char> piece = bytes.first(size);
@@ -163,7 +126,7 @@ class ContentLengthFramer final : public Framer {
     if (skipped_) {
       skipped_->feed(view_of(piece));
     } else if (missing_ > 0 || !buffer_.empty()) {
-      buffer_.append(view_of(piece), size + missing_);
+      buffer_.append_announced(view_of(piece), size + missing_);
     }
     if (missing_ > 0) return size;
     if (skipped_) {
@@ -171,8 +134,8 @@ class ContentLengthFramer final : public Framer {
       skipped_.reset();
       sink.on_oversized_frame(skipped.id(), skipped.size());
     } else {
-      buffer_.hand_over(buffer_.empty() ? piece : buffer_.queue().bytes(), sink);
-      buffer_.drain();
+      hand_over(buffer_.empty() ? piece : buffer_.bytes(), buffer_, sink);
+      buffer_.release();
     }
     return size;
   }
@@ -195,12 +158,12 @@ class ContentLengthFramer final : public Framer {
     }
     line.remove_suffix(line.ends_with("\r\n") ? 2 : 1);
     const char* fault = line.empty() ? end_header() : take_header_line(line);
-    buffer_.drain();
+    buffer_.release();
     if (fault != nullptr) lose_framing(fault, sink);
     return size;
   }
 
-  // Both say what is wrong, null when nothing is.
+  // This and the next return what is wrong, or null.
   const char* take_header_line(std::string_view line) {
     has_header_ = true;
     const size_t colon = line.find(':');
@@ -233,12 +196,12 @@ class ContentLengthFramer final : public Framer {
 
   void lose_framing(const char* reason, FrameSink& sink) {
     broken_ = true;
-    buffer_.drain();
+    buffer_.release();
     sink.on_broken_framing(reason);
   }
 
   const size_t max_message_;
-  Parts buffer_;  // the header line, or the body, that is not complete yet
+  PooledBuffer buffer_;  // the header line, or the body, that is not complete yet
   std::optional<SkippedMessage> skipped_;
   size_t missing_ = 0;
   size_t header_size_ = 0;
@@ -263,4 +226,4 @@ FrameEnds frame_ends(Framing framing, size_t size, std::string& scratch) {
   return {scratch, ""};
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::rpc

@@ -4,11 +4,10 @@
 //   the last line counts without LF (finish()).
 // content_length: a header block as in the LSP base protocol, then so many bytes. Headers are read
 //   leniently (any order and case, LF alone tolerated) and written strictly.
-// A message that does not lie within what was read once is put together in storage of the pool,
-// which is on offer (StorageOffer) while it is handed over. Owner: the stream's reader. Limit:
-// `max_message` bytes a message. A longer one is skipped to its
-//   end without being stored and reported with the id that it carried, so that one call fails and
-//   the stream goes on.
+// A message that arrives in several reads is assembled in pooled storage, which is offered
+// (StorageOffer) to the receiver. Owner: the stream's reader. Limit: `max_message` bytes a message.
+// A longer one is skipped to its end without being stored, and reported with its id, so that one
+// call fails and the stream goes on.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +19,7 @@
 
 #include "gateway/base/storage_pool.h"
 
-namespace stdgate {
+namespace stdgate::rpc {
 
 enum class Framing : uint8_t { newline, content_length };
 
@@ -60,4 +59,4 @@ struct FrameEnds {
 };
 FrameEnds frame_ends(Framing framing, size_t size, std::string& scratch);
 
-}  // namespace stdgate
+}  // namespace stdgate::rpc

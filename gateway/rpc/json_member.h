@@ -8,7 +8,7 @@
 #include <string_view>
 #include <tl/expected.hpp>
 
-namespace stdgate {
+namespace stdgate::rpc {
 
 enum class MemberError : uint8_t {
   absent,     // no such member, or `object` is no object
@@ -20,4 +20,4 @@ enum class MemberError : uint8_t {
 tl::expected<std::string_view, MemberError> find_member(std::string_view object,
                                                         std::string_view key);
 
-}  // namespace stdgate
+}  // namespace stdgate::rpc

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-namespace stdgate {
+namespace stdgate::rpc {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -137,4 +137,4 @@ char* JsonScanner::pass_escapes(char* at) {
   return at;
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::rpc

@@ -1,10 +1,10 @@
 // JsonScanner: checks that bytes are JSON (RFC 8259) and says where each value ends.
 //
 // Job: one pass, no recursion, no allocation, no tree. Raw CR and LF between tokens become spaces.
-// Its functions take the position of their subject's first byte and give the one behind it, null
-// when there is none: so the position stays in a register.
-// Owner: on the stack of whoever parses one text; the text and the memory for the nesting are the
-// caller's and outlive it.
+// Its functions take the position of a value's first byte and return the position after its last
+// byte, or null if there is no such value, so that the position stays in a register.
+// Owner: the function that parses one text. The text and the memory for the nesting belong to the
+// caller and outlive the scanner.
 // Limits: containers nest as deep as the nesting memory has bytes.
 // UTF-8 is not checked here byte by byte: has_non_ascii() says whether valid_utf8() is to be asked
 // about the whole text (outside of strings such bytes are a syntax error anyway).
@@ -21,7 +21,7 @@
 #include <emmintrin.h>
 #endif
 
-namespace stdgate {
+namespace stdgate::rpc {
 
 // The first byte of [at, end) that a JSON string cannot hold as it is: a quote, a backslash or a
 // control byte; `end` when there is none. `non_ascii` becomes nonzero when a byte above 0x7f was
@@ -116,8 +116,7 @@ class JsonScanner {
   }
   char* take(char* at, char expected) { return peek(at) == expected ? at + 1 : stop(at); }
 
-  // An opening bracket, whose closing one closer() is then, until leave() has been told that it has
-  // been passed.
+  // Consumes an opening bracket; closer() is its match until leave().
   char* enter(char* at);
   [[nodiscard]] char closer() const { return closers_[depth_ - 1]; }
   void leave() { --depth_; }
@@ -161,4 +160,4 @@ class JsonScanner {
   bool too_deep_ = false;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::rpc

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <cstring>
 
-namespace stdgate {
-namespace {
+#include "gateway/base/visible_text.h"
 
-constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD in UTF-8
+namespace stdgate::rpc {
+namespace {
 
 // A few bytes of UTF-8: one code point.
 struct Utf8 {
@@ -74,44 +74,6 @@ Utf8 take_escape(std::string_view& raw) {
   }
 }
 
-// Bytes of the well-formed UTF-8 sequence at the front of `text`, 0 when there is none (Unicode
-// standard, table 3-7). `text` is not empty and starts with a byte above 0x7f.
-size_t utf8_sequence_size(std::string_view text) {
-  const auto byte = [text](size_t i) { return static_cast<uint8_t>(text[i]); };
-  const uint8_t lead = byte(0);
-  const size_t size = lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
-  if (size == 0 || text.size() < size) return 0;
-  for (size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  const bool overlong = (lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xf0 && byte(1) < 0x90);
-  const bool surrogate = lead == 0xed && byte(1) >= 0xa0;
-  const bool beyond = lead == 0xf4 && byte(1) >= 0x90;
-  return overlong || surrogate || beyond ? 0 : size;
-}
-
-// Appends the escape of a quote, a backslash or a control byte.
-void append_escape(std::string& out, char c) {
-  constexpr char kHex[] = "0123456789abcdef";
-  switch (c) {
-    case '"':
-    case '\\':
-      out += {'\\', c};
-      return;
-    case '\n':
-      out += "\\n";
-      return;
-    case '\r':
-      out += "\\r";
-      return;
-    case '\t':
-      out += "\\t";
-      return;
-    default:
-      out += {'\\', 'u', '0', '0', kHex[c >> 4], kHex[c & 15]};
-  }
-}
-
 }  // namespace
 
 std::string_view decode_string(std::string_view raw, std::string& scratch) {
@@ -145,29 +107,8 @@ bool json_string_equals(std::string_view raw, std::string_view decoded) {
 
 void append_json_string(std::string& out, std::string_view text) {
   out += '"';
-  size_t copied = 0;  // everything before it stands in `out`
-  size_t at = 0;
-  while (at < text.size()) {
-    const auto byte = static_cast<uint8_t>(text[at]);
-    if (byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\') {
-      ++at;
-      continue;
-    }
-    const size_t sequence = byte < 0x80 ? 0 : utf8_sequence_size(text.substr(at));
-    if (sequence > 0) {
-      at += sequence;
-      continue;
-    }
-    out += text.substr(copied, at - copied);
-    if (byte < 0x80) {
-      append_escape(out, text[at]);
-    } else {
-      out += kReplacement;
-    }
-    copied = ++at;
-  }
-  out += text.substr(copied);
+  append_visible(out, text, VisibleText::json);
   out += '"';
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::rpc

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace stdgate {
+namespace stdgate::rpc {
 
 // The string that `raw` stands for, with escapes decoded to UTF-8; a lone surrogate becomes U+FFFD.
 // Gives `raw` itself when it has no escapes, else a view of `scratch`.
@@ -15,7 +15,8 @@ std::string_view decode_string(std::string_view raw, std::string& scratch);
 // Whether `raw` stands for `decoded`. Allocates nothing.
 bool json_string_equals(std::string_view raw, std::string_view decoded);
 
-// Appends `text` as a JSON string, quotes included. Each byte that is no UTF-8 becomes U+FFFD.
+// Appends `text` as a JSON string, quotes included, that a terminal may show: see VisibleText. Each
+// byte that is no UTF-8 becomes U+FFFD.
 void append_json_string(std::string& out, std::string_view text);
 
-}  // namespace stdgate
+}  // namespace stdgate::rpc

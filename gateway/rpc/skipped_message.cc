@@ -5,7 +5,7 @@
 
 #include "gateway/rpc/json_scanner.h"
 
-namespace stdgate {
+namespace stdgate::rpc {
 
 void SkippedMessage::Capture::append(std::string_view more) {
   if (more.size() > bytes.size() - size) {
@@ -129,4 +129,4 @@ void SkippedMessage::end_id() {
   capturing_ = Capturing::nothing;
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::rpc

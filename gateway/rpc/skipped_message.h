@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace stdgate {
+namespace stdgate::rpc {
 
 class SkippedMessage {
  public:
@@ -26,7 +26,7 @@ class SkippedMessage {
   [[nodiscard]] char last() const { return last_; }
 
  private:
-  // A few bytes; what does not fit only leaves the mark that it was there.
+  // Up to kMaxId bytes; `overflow` is set if there were more.
   struct Capture {
     std::array<char, kMaxId> bytes{};
     size_t size = 0;
@@ -35,7 +35,7 @@ class SkippedMessage {
     void append(std::string_view more);
     [[nodiscard]] std::string_view view() const { return {bytes.data(), size}; }
   };
-  // What stands next at depth 1, and what is being captured there.
+  // What comes next at depth 1, and what is being captured.
   enum class Stage : uint8_t { key, value };
   enum class Capturing : uint8_t { nothing, key, id };
 
@@ -48,7 +48,7 @@ class SkippedMessage {
   size_t size_ = 0;
   char last_ = '\0';
   size_t depth_ = 0;
-  bool over_ = false;  // behind the object, or there is none
+  bool over_ = false;  // the object has ended, or the text is not an object
   bool in_string_ = false;
   bool escaped_ = false;  // the next byte belongs to a backslash
   Stage stage_ = Stage::key;
@@ -59,4 +59,4 @@ class SkippedMessage {
   size_t ids_ = 0;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::rpc

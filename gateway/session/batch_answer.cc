@@ -1,25 +1,25 @@
 #include "gateway/session/batch_answer.h"
 
-namespace stdgate {
+namespace stdgate::session {
 
 namespace {
 constexpr size_t kKeptMemory = 16 << 10;
 }
 
-void BatchAnswer::begin_messages(CodeSet codes, size_t limit) {
+void BatchAnswer::begin_messages(rpc::CodeSet codes, size_t limit) {
   codes_ = codes;
   limit_ = limit;
   handing_over_ = true;
 }
 
 void BatchAnswer::add(const Reply& reply) {
+  STDGATE_CHECK(due_ > 0);
   --due_;
   text_ += text_.empty() ? '[' : ',';
   // A fault of the gateway is small already, and it has its id in its text.
   if (!reply.fault && reply.size() + text_.size() + 1 > limit_) {
-    FaultReport report;
-    report.fault = Fault::too_large;
-    return append_fault_response(text_, reply.id, report, codes_, false);
+    return rpc::append_fault_response(text_, reply.id, rpc::faults::plain(rpc::Fault::too_large),
+                                      codes_, false);
   }
   text_ += reply.head;
   text_ += reply.id;
@@ -38,4 +38,4 @@ void BatchAnswer::clear() {
   handing_over_ = false;
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::session

@@ -1,29 +1,33 @@
 // BatchAnswer: the answers of one batch, collected to one array in the order in which they come
 // (JSON-RPC 2.0 section 6).
 //
-// Job: know how many answers are due, hold those that came, say when none is missing. Owner: what
-// handed the batch over (an HTTP exchange, a connection), reused. Limit: `limit` bytes of answers,
-// plus one fault for each that does not fit.
+// Job: know how many answers are due, hold those that came, say when none is missing. Owner: the
+// object that handed the batch over (RpcExchange, ClientMessages, McpStream), reused. Limit:
+// `limit` bytes of answers, plus one fault for each that does not fit.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <string_view>
 
+#include "gateway/base/check.h"
 #include "gateway/rpc/fault.h"
 #include "gateway/session/reply_sink.h"
 
-namespace stdgate {
+namespace stdgate::session {
 
 class BatchAnswer {
  public:
   // The messages of a batch are handed over from here to end_messages().
-  void begin_messages(CodeSet codes, size_t limit);
+  void begin_messages(rpc::CodeSet codes, size_t limit);
   // Before a message is handed over: its answer may come at once.
   void expect() { ++due_; }
   // It needs no answer after all: it is no request, its client has cancelled it, or the answer has
   // been given elsewhere.
-  void leave_out() { --due_; }
+  void leave_out() {
+    STDGATE_CHECK(due_ > 0);
+    --due_;
+  }
   void end_messages() { handing_over_ = false; }
 
   void add(const Reply& reply);
@@ -31,7 +35,7 @@ class BatchAnswer {
   [[nodiscard]] bool handing_over() const { return handing_over_; }
   [[nodiscard]] bool complete() const { return due_ == 0 && !handing_over_; }
   [[nodiscard]] size_t due() const { return due_; }
-  // Nothing is to be answered, if complete.
+  // While complete: there is nothing to answer.
   [[nodiscard]] bool empty() const { return text_.empty(); }
   [[nodiscard]] size_t size() const { return text_.size(); }
   // The array, once it is complete and not empty. To be called once.
@@ -44,8 +48,8 @@ class BatchAnswer {
   std::string text_;  // "[…" without its end
   size_t due_ = 0;
   size_t limit_ = 0;
-  CodeSet codes_ = CodeSet::plain;
+  rpc::CodeSet codes_ = rpc::CodeSet::plain;
   bool handing_over_ = false;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::session

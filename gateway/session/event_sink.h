@@ -8,13 +8,13 @@
 #include <span>
 #include <string_view>
 
-namespace stdgate {
+namespace stdgate::session {
 
 // One event of a stream (WHATWG HTML, section 9.2.6).
 struct StreamEvent {
-  std::string_view name{};                   // of the event; empty: "message", unsaid
+  std::string_view name{};                   // of the event; empty: omitted, which means "message"
   std::string_view id{};                     // empty: none
-  unsigned retry_ms = 0;                     // zero: unsaid
+  unsigned retry_ms = 0;                     // zero: omitted
   std::span<const std::string_view> data{};  // the concatenation, on one line; may be nothing
 };
 
@@ -23,13 +23,13 @@ class EventSink {
   virtual ~EventSink() = default;
   // The whole response: a JSON document. Ends it.
   virtual void respond(std::span<const std::string_view> json) = 0;
-  // From now on the response is a stream; may be said again.
+  // From now on the response is a stream; may be called again.
   virtual void begin_stream() = 0;
-  // These begin it if nobody has.
+  // These begin the stream if begin_stream() has not.
   virtual void write_event(const StreamEvent& event) = 0;
   virtual void end_stream() = 0;
   // So much is unsent that its source should wait, if it can.
   [[nodiscard]] virtual bool is_backed_up() const = 0;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::session

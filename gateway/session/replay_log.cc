@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-namespace stdgate {
+namespace stdgate::session {
 
 namespace {
-// Streams of which everything is gone are remembered only so far.
-constexpr size_t kMostStreams = 1024;
+// Streams without a kept event that are remembered.
+constexpr size_t kMaxStreams = 1024;
 }  // namespace
 
 uint64_t ReplayLog::add(uint32_t stream, std::span<const std::string_view> parts) {
@@ -22,16 +22,22 @@ uint64_t ReplayLog::add(uint32_t stream, std::span<const std::string_view> parts
     ++trace.kept;
   }
   while (events_.size() > most_events_ || bytes_ > most_bytes_) let_go();
-  // At least kMostStreams of so many have no event here.
-  if (streams_.size() > most_events_ + kMostStreams) forget_streams(kMostStreams / 2);
+  // Each kept event is of one stream, so more than kMaxStreams of these have none.
+  if (streams_.size() > most_events_ + kMaxStreams) forget_streams(kMaxStreams / 2);
   return last_;
 }
 
 void ReplayLog::keep(uint32_t stream, size_t size, std::span<const std::string_view> parts) {
-  Event& event = events_.emplace_back(Event{stream, last_, {}});
-  event.text.reserve(size);
-  for (const std::string_view part : parts) event.text += part;
   bytes_ += size;
+  SharedBytes shared = parts.size() == 1 ? storages_.share(parts[0]) : SharedBytes();
+  if (!shared.empty()) {
+    events_.push_back(Event{stream, last_, Text(std::move(shared))});
+    return;
+  }
+  std::string text;
+  text.reserve(size);
+  for (const std::string_view part : parts) text += part;
+  events_.push_back(Event{stream, last_, Text(std::move(text))});
 }
 
 void ReplayLog::let_go() {
@@ -39,15 +45,15 @@ void ReplayLog::let_go() {
   Trace& trace = streams_[oldest.stream];
   trace.lost_through = oldest.number;
   --trace.kept;
-  bytes_ -= oldest.text.size();
+  bytes_ -= oldest.text.view().size();
   events_.pop_front();
 }
 
-std::vector<std::string> ReplayLog::take_after(uint32_t stream, uint64_t number) {
-  std::vector<std::string> texts;
+std::vector<ReplayLog::Text> ReplayLog::take_after(uint32_t stream, uint64_t number) {
+  std::vector<Text> texts;
   for (Event& event : events_) {
     if (event.stream != stream || event.number <= number) continue;
-    bytes_ -= event.text.size();
+    bytes_ -= event.text.view().size();
     --streams_[stream].kept;
     texts.push_back(std::move(event.text));
   }
@@ -72,7 +78,7 @@ void ReplayLog::forget_streams(size_t count) {
 
 bool ReplayLog::has_after(uint32_t stream, uint64_t number) const {
   bool found = false;
-  replay(stream, number, [&found](uint64_t, std::string_view) { found = true; });
+  replay(stream, number, [&found](uint64_t, const Text&) { found = true; });
   return found;
 }
 
@@ -82,4 +88,4 @@ bool ReplayLog::reaches(uint32_t stream, uint64_t number) const {
   return lost <= number;
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::session

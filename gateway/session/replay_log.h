@@ -13,17 +13,37 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-namespace stdgate {
+#include "gateway/base/storage_pool.h"
+
+namespace stdgate::session {
 
 class ReplayLog {
  public:
-  ReplayLog(size_t events, size_t bytes) : most_events_(events), most_bytes_(bytes) {}
+  // Of one event: in the log alone, or shared.
+  class Text {
+   public:
+    explicit Text(std::string own) : own_(std::move(own)) {}
+    explicit Text(SharedBytes shared) : shared_(std::move(shared)) {}
+    [[nodiscard]] std::string_view view() const {
+      return shared_.empty() ? std::string_view(own_) : shared_.view();
+    }
+    [[nodiscard]] const SharedBytes& shared() const { return shared_; }
 
-  // The number of an event that need not be kept.
+   private:
+    std::string own_;
+    SharedBytes shared_;
+  };
+
+  // What is offered to all sessions of a backend is shared with their logs (SharedOffer).
+  ReplayLog(size_t events, size_t bytes, StoragePool& storages)
+      : most_events_(events), most_bytes_(bytes), storages_(storages) {}
+
+  // A number for an event that is not kept.
   uint64_t skip() { return ++last_; }
-  // Keeps the concatenation of `parts`, and says its number. An event larger than the whole log is
+  // Keeps the concatenation of `parts`; returns its number. An event larger than the whole log is
   // not kept.
   uint64_t add(uint32_t stream, std::span<const std::string_view> parts);
 
@@ -37,9 +57,9 @@ class ReplayLog {
   [[nodiscard]] size_t bytes() const { return bytes_; }
 
   // Takes the events of `stream` after `number` out, in order.
-  std::vector<std::string> take_after(uint32_t stream, uint64_t number);
+  std::vector<Text> take_after(uint32_t stream, uint64_t number);
 
-  // Calls visit(number, text) for the events of `stream` after `number`, in order.
+  // Calls visit(number, Text) for the events of `stream` after `number`, in order.
   template <class Visitor>
   void replay(uint32_t stream, uint64_t number, Visitor&& visit) const {
     for (const Event& event : events_) {
@@ -51,7 +71,7 @@ class ReplayLog {
   struct Event {
     uint32_t stream;
     uint64_t number;
-    std::string text;
+    Text text;
   };
   struct Trace {  // of a stream
     size_t kept = 0;
@@ -64,6 +84,7 @@ class ReplayLog {
 
   const size_t most_events_;
   const size_t most_bytes_;
+  StoragePool& storages_;
   std::deque<Event> events_;
   std::map<uint32_t, Trace> streams_;
   uint64_t forgotten_through_ = 0;  // the largest lost_through of those that are not in streams_
@@ -71,4 +92,4 @@ class ReplayLog {
   uint64_t last_ = 0;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::session

@@ -1,17 +1,19 @@
 // Session: what ties the messages of one client together, and the requests that it has been asked.
 //
-// Owner: the session router of a backend. Limit: kMostAsks requests of children that its client has
+// Owner: the session router of a backend. Limit: kMaxAsks requests of children that its client has
 // not answered yet.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "gateway/rpc/correlator.h"
+#include "gateway/session/log_verbosity.h"
 #include "gateway/session/session_sink.h"
 
-namespace stdgate {
+namespace stdgate::session {
 
 // A request of a child that the client has been asked. It ends with that child at the latest.
 struct Ask {
@@ -20,12 +22,13 @@ struct Ask {
 };
 
 struct Session {
-  static constexpr size_t kMostAsks = 256;
+  static constexpr size_t kMaxAsks = 256;
 
-  Origin origin;
+  Caller caller;
+  std::optional<Severity> severity;  // of log messages that it wants of shared children
   SessionSink* sink = nullptr;
   // Under the ids that the client sees. Made with the first one: most sessions are never asked.
-  std::unique_ptr<Correlator<Ask>> asks;
+  std::unique_ptr<rpc::Correlator<Ask>> asks;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::session

@@ -1,9 +1,8 @@
-// SessionSink: the client of a session, as the core sees it. Implemented by transports (a WebSocket
-// connection).
+// SessionSink: the client of a session, as the core sees it. Implemented by WebSocketConnection and
+// McpSession.
 //
-// Everything is told on the loop's thread, possibly from inside of a call of the transport on the
-// core. The told may not call the core back from there: what has to follow waits for the turn's
-// end.
+// All calls come on the loop's thread, possibly from inside a call of the transport into the core.
+// Implementations must not call back into the core; they defer such work to the end of the turn.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +12,11 @@
 
 #include "gateway/session/reply_sink.h"
 
-namespace stdgate {
+namespace stdgate::session {
 
 using SessionId = Handle;
 
-// How a session lost the child of its own.
+// Why a session has lost its own child.
 enum class SessionEnd : uint8_t {
   finished,  // it exited with code 0 on its own account, nothing in flight
   failed,    // anything else; the calls in flight have had their faults
@@ -29,7 +28,7 @@ class SessionSink : public ReplySink {
   // `parts`, valid during the call, in the order in which the child wrote it. `call`: the call that
   // a notification belongs to, where the message says so.
   virtual void on_message(std::optional<Tag> call, std::span<const std::string_view> parts) = 0;
-  // Whether a request of a child would reach somebody now.
+  // Whether a request of a child would reach the client now.
   [[nodiscard]] virtual bool listens() const { return true; }
   // Whether the core takes messages of this client. While it does not, the transport is to stop
   // reading; what it still hands over is queued as far as there is room, then refused.
@@ -38,4 +37,4 @@ class SessionSink : public ReplySink {
   virtual void on_session_end(SessionEnd end, std::string_view message) = 0;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::session

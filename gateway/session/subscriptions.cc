@@ -3,21 +3,25 @@
 #include <algorithm>
 #include <utility>
 
-namespace stdgate {
+#include "gateway/base/check.h"
+
+namespace stdgate::session {
 
 // --- What sessions want ---------------------------------------------------------------------
 
 Subscriptions::Request Subscriptions::request(SessionId session, std::string_view key) {
-  if (key.size() > kLongestKey) return Request::too_long;
+  if (key.size() > kMaxKey) return Request::too_long;
   Wish* wish = find_wish(session, key);
   if (wish == nullptr) {
     const auto of_session = wishes_.find(session);
-    if (of_session != wishes_.end() && of_session->second.size() >= kMostPerSession) {
-      return Request::too_many_of_session;
+    if (of_session != wishes_.end() &&
+        (of_session->second.by_key.size() >= kMaxPerSession ||
+         of_session->second.bytes + key.size() > kMaxBytesPerSession)) {
+      return Request::too_many;
     }
-    if (wish_count_ >= kMost) return Request::too_many;
-    wish = &wishes_[session].try_emplace(std::string(key)).first->second;
-    ++wish_count_;
+    Wishes& wishes = wishes_[session];
+    wish = &wishes.by_key.try_emplace(std::string(key)).first->second;
+    wishes.bytes += key.size();
   } else if (wish->child) {
     return Request::held;
   }
@@ -56,8 +60,7 @@ Subscriptions::Withdrawal Subscriptions::withdraw(SessionId session, std::string
 void Subscriptions::close(SessionId session) {
   const auto of_session = wishes_.extract(session);
   if (of_session.empty()) return;
-  wish_count_ -= of_session.mapped().size();
-  for (const auto& [key, wish] : of_session.mapped()) {
+  for (const auto& [key, wish] : of_session.mapped().by_key) {
     if (wish.child) leave(session, key, *wish.child);
   }
 }
@@ -65,18 +68,20 @@ void Subscriptions::close(SessionId session) {
 Subscriptions::Wish* Subscriptions::find_wish(SessionId session, std::string_view key) {
   const auto of_session = wishes_.find(session);
   if (of_session == wishes_.end()) return nullptr;
-  const auto wish = of_session->second.find(key);
-  return wish == of_session->second.end() ? nullptr : &wish->second;
+  const auto wish = of_session->second.by_key.find(key);
+  return wish == of_session->second.by_key.end() ? nullptr : &wish->second;
 }
 
 // What is neither held nor under way is forgotten.
 void Subscriptions::drop_if_over(SessionId session, std::string_view key) {
   const auto of_session = wishes_.find(session);
-  const auto wish = of_session->second.find(key);
+  Wishes& wishes = of_session->second;
+  const auto wish = wishes.by_key.find(key);
   if (wish->second.asked > 0 || wish->second.child) return;
-  of_session->second.erase(wish);
-  --wish_count_;
-  if (of_session->second.empty()) wishes_.erase(of_session);
+  STDGATE_CHECK(wishes.bytes >= key.size());
+  wishes.bytes -= key.size();
+  wishes.by_key.erase(wish);
+  if (wishes.by_key.empty()) wishes_.erase(of_session);
 }
 
 // --- What children hold ---------------------------------------------------------------------
@@ -95,9 +100,9 @@ bool Subscriptions::leave(SessionId session, std::string_view key, uint64_t chil
   return true;
 }
 
-// Beyond the limit the child keeps it: what it says of it goes to nobody.
+// Beyond the limit the child keeps the subscription, and its updates are dropped.
 void Subscriptions::let_go(uint64_t child, std::string_view key) {
-  if (child == kNoChild || find(child, key) != nullptr || unwanted_count_ >= kMost) return;
+  if (child == kNoChild || find(child, key) != nullptr || unwanted_count_ >= kMaxUnwanted) return;
   unwanted_count_ += unwanted_[child].emplace(key).second ? 1 : 0;
 }
 
@@ -141,6 +146,39 @@ bool Subscriptions::is_wanted(std::string_view key) const {
                      [key](const auto& of_child) { return of_child.second.contains(key); });
 }
 
+void Subscriptions::check_invariants(const std::function<bool(SessionId)>& is_open,
+                                     const std::function<bool(uint64_t)>& is_running) const {
+  size_t places = 0;
+  for (const auto& [session, wishes] : wishes_) {
+    STDGATE_CHECK(is_open(session) && !wishes.by_key.empty());
+    size_t bytes = 0;
+    for (const auto& [key, wish] : wishes.by_key) {
+      bytes += key.size();
+      STDGATE_CHECK(wish.asked > 0 || wish.child);
+      if (!wish.child) continue;
+      ++places;
+      const std::vector<SessionId>* const there = find(*wish.child, key);
+      STDGATE_CHECK(there != nullptr && std::count(there->begin(), there->end(), session) == 1);
+    }
+    STDGATE_CHECK(bytes == wishes.bytes);
+  }
+  for (const auto& [child, keys] : held_) {
+    STDGATE_CHECK(!keys.empty() && (child == kNoChild || is_running(child)));
+    for (const auto& [key, sessions] : keys) {
+      STDGATE_CHECK(!sessions.empty() && sessions.size() <= places);
+      places -= sessions.size();
+    }
+  }
+  STDGATE_CHECK(places == 0);
+  size_t unwanted = 0;
+  for (const auto& [child, keys] : unwanted_) {
+    STDGATE_CHECK(!keys.empty() && is_running(child));
+    unwanted += keys.size();
+    for (const std::string& key : keys) STDGATE_CHECK(find(child, key) == nullptr);
+  }
+  STDGATE_CHECK(unwanted == unwanted_count_);
+}
+
 // --- What children are to be asked ----------------------------------------------------------
 
 std::optional<std::string> Subscriptions::take_unwanted(uint64_t child) {
@@ -170,4 +208,4 @@ std::optional<std::string> Subscriptions::adopt(uint64_t child) {
   return std::nullopt;
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::session

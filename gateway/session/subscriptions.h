@@ -1,17 +1,19 @@
 // Subscriptions: what sessions that share children have subscribed to, and which child tells them.
 //
-// Job: know who is to hear of what, at which child nobody needs a subscription any more, and which
-// subscriptions have lost their child. Bookkeeping alone: whoever owns it does the talking. What is
-// subscribed to is a key, an opaque text; a child is known by its number.
+// Job: know which sessions receive which updates, which subscriptions a child can end, and which
+// have lost their child. Bookkeeping only: the owner sends the messages. What is subscribed to is a
+// key, an opaque text; a child is known by its number.
 // A child holds a key for all sessions that subscribed through it, so it is asked to end that only
-// when the last of them is gone, and not while anybody's request for the same key is under way: the
+// when the last of them is gone, and not while a request for the same key is under way: the
 // child could see the two in either order.
-// Owner: the session router. Limits: kMostPerSession keys of a session, kMost in all, kLongestKey
-// bytes each; and as many that are to be ended.
+// Owner: the session router. Limits: kMaxPerSession keys of a session, kMaxKey bytes each and
+// kMaxBytesPerSession together, so no session can use up what others need; kMaxUnwanted that are
+// to be ended.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -21,21 +23,21 @@
 
 #include "gateway/session/session_sink.h"
 
-namespace stdgate {
+namespace stdgate::session {
 
 class Subscriptions {
  public:
-  static constexpr size_t kMostPerSession = 256;
-  static constexpr size_t kMost = 8192;
-  static constexpr size_t kLongestKey = 2048;
+  static constexpr size_t kMaxPerSession = 256;
+  static constexpr size_t kMaxBytesPerSession = 64 << 10;
+  static constexpr size_t kMaxUnwanted = 8192;
+  static constexpr size_t kMaxKey = 2048;
 
   // What a session's request to subscribe comes to.
   enum class Request : uint8_t {
     ask,   // a child is to be asked; finish() is to follow, whatever happens
     held,  // the session has it already
     too_long,
-    too_many_of_session,
-    too_many,
+    too_many,  // of this session, or too many bytes
   };
   Request request(SessionId session, std::string_view key);
 
@@ -61,7 +63,7 @@ class Subscriptions {
   [[nodiscard]] const std::vector<SessionId>* find(uint64_t child, std::string_view key) const;
   // Whether the child holds a key for anybody.
   [[nodiscard]] bool has_any(uint64_t child) const { return held_.contains(child); }
-  // Or did, and has not been asked to end it.
+  // The same, or it holds keys for nobody that it has not been asked to end yet.
   [[nodiscard]] bool has_or_had_any(uint64_t child) const {
     return has_any(child) || unwanted_.contains(child);
   }
@@ -71,13 +73,17 @@ class Subscriptions {
 
   // Whether nothing is to be asked of any child.
   [[nodiscard]] bool settled() const { return unwanted_.empty() && !has_any(kNoChild); }
-  // A key that the child is to be asked to end; the caller does so. Nothing: there is none now.
+  // A key that the caller is to ask the child to end. Nothing: no such key now.
   std::optional<std::string> take_unwanted(uint64_t child);
   // The same for a certain key. False: it is not to be ended, or not now.
   bool take_unwanted(uint64_t child, std::string_view key);
-  // A key that has lost its child and from now on belongs to this one, which the caller asks for
-  // it. Nothing: there is none.
+  // A key that has lost its child: from now on it belongs to this one, which the caller asks for
+  // it. Nothing: no such key.
   std::optional<std::string> adopt(uint64_t child);
+
+  // Ends the process if an invariant is broken.
+  void check_invariants(const std::function<bool(SessionId)>& is_open,
+                        const std::function<bool(uint64_t)>& is_running) const;
 
  private:
   static constexpr uint64_t kNoChild = 0;
@@ -92,10 +98,13 @@ class Subscriptions {
     bool wanted = true;             // false: withdrawn while they were under way
     std::optional<uint64_t> child;  // holds it; kNoChild: the one that did has gone
   };
-  using Wishes = std::map<std::string, Wish, std::less<>>;
+  struct Wishes {
+    std::map<std::string, Wish, std::less<>> by_key;
+    size_t bytes = 0;  // of the keys
+  };
 
   Wish* find_wish(SessionId session, std::string_view key);
-  // Whether nobody is left for whom the child holds it.
+  // Whether the child holds it for no session any more.
   bool leave(SessionId session, std::string_view key, uint64_t child);
   void let_go(uint64_t child, std::string_view key);
   bool forget_unwanted(uint64_t child, std::string_view key);
@@ -104,12 +113,11 @@ class Subscriptions {
 
   // A wish is at a child if and only if its session is in `held_` there.
   std::map<SessionId, Wishes, SessionLess> wishes_;
-  size_t wish_count_ = 0;
-  // By child, then by key; neither level has an entry for nothing.
+  // By child, then by key; neither level has empty entries.
   std::map<uint64_t, std::map<std::string, std::vector<SessionId>, std::less<>>> held_;
   std::map<uint64_t, std::set<std::string, std::less<>>> unwanted_;  // none of them is in `held_`
   size_t unwanted_count_ = 0;
   std::map<std::string, size_t, std::less<>> asked_;  // requests under way, of all sessions
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::session

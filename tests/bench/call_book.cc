@@ -60,9 +60,9 @@ std::optional<size_t> CallBook::close_parsed(std::span<char> message, Instant no
     tally_.add_error("no JSON-RPC message: " + shown(text));
     return {};
   }
-  const Envelope& envelope = document->messages[0].envelope;
+  const rpc::Envelope& envelope = document->messages[0].envelope;
   // What the server says on its own account is no answer.
-  if (envelope.kind == MessageKind::notification) return {};
+  if (envelope.kind == rpc::MessageKind::notification) return {};
   const auto slot = slot_of(envelope.id);
   if (!slot) {
     tally_.add_error("not the id of a call in flight: " + shown(text));
@@ -70,8 +70,8 @@ std::optional<size_t> CallBook::close_parsed(std::span<char> message, Instant no
   }
   Slot& call = slots_[*slot];
   call.open = false;
-  if (envelope.kind == MessageKind::error) {
-    tally_.add_fault(call.sent, now, error_code(envelope).value_or(0));
+  if (envelope.kind == rpc::MessageKind::error) {
+    tally_.add_fault(call.sent, now, rpc::error_code(envelope).value_or(0));
   } else if (is_result(envelope.payload, write_id(call.id))) {
     tally_.add_result(call.sent, now, text.size());
   } else {

@@ -50,7 +50,7 @@ class CallBook {
   CallText text_;
   NumberedText answer_;  // patched where members come in another order
   std::vector<Slot> slots_;
-  EnvelopeParser parser_{EnvelopeLimits()};
+  rpc::EnvelopeParser parser_{rpc::EnvelopeLimits()};
   Tally& tally_;
 };
 

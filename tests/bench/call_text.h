@@ -36,7 +36,7 @@ enum class CallForm : uint8_t { plain, sleep, tool };
 class CallText {
  public:
   static constexpr size_t kLeastPayload = 32;
-  static constexpr size_t kMostPayload = size_t{64} << 20;
+  static constexpr size_t kMaxPayload = size_t{64} << 20;
 
   CallText(CallForm form, size_t client, size_t payload_bytes, unsigned sleep_ms);
 

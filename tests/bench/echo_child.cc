@@ -32,14 +32,14 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kReadBytes = size_t{1} << 20;
-constexpr size_t kMostMessage = size_t{256} << 20;
+constexpr size_t kMaxMessage = size_t{256} << 20;
 // A payload from this size on is written from where it lies.
 constexpr size_t kLargePayload = size_t{16} << 10;
 constexpr std::string_view kTools =
     R"({"tools":[{"name":"echo","description":"Says it again","inputSchema":{"type":"object",)"
     R"("properties":{"text":{"type":"string"}},"required":["text"]}}]})";
 
-class EchoServer : stdgate::FrameSink {
+class EchoServer : stdgate::rpc::FrameSink {
  public:
   // The exit code.
   int serve() {
@@ -86,9 +86,9 @@ class EchoServer : stdgate::FrameSink {
     if (echo_plain({message.data(), message.size()})) return;
     const auto document = parser_.parse(message);
     if (!document) return;
-    for (const stdgate::ParsedMessage& each : document->messages) {
-      const stdgate::Envelope& envelope = each.envelope;
-      if (each.ok() && envelope.kind == stdgate::MessageKind::request) handle(envelope);
+    for (const stdgate::rpc::ParsedMessage& each : document->messages) {
+      const stdgate::rpc::Envelope& envelope = each.envelope;
+      if (each.ok() && envelope.kind == stdgate::rpc::MessageKind::request) handle(envelope);
     }
   }
   void on_oversized_frame(std::string_view /*id*/, size_t /*size*/) override {}
@@ -117,7 +117,7 @@ class EchoServer : stdgate::FrameSink {
     return true;
   }
 
-  void handle(const stdgate::Envelope& request) {
+  void handle(const stdgate::rpc::Envelope& request) {
     if (request.method == "sleep") return sleep(request);
     if (request.method == "initialize") return initialize(request);
     if (request.method == "tools/list") return answer(request.id, kTools);
@@ -125,9 +125,9 @@ class EchoServer : stdgate::FrameSink {
     answer(request.id, request.params.empty() ? "null" : request.params);
   }
 
-  void sleep(const stdgate::Envelope& request) {
+  void sleep(const stdgate::rpc::Envelope& request) {
     unsigned ms = 0;
-    if (const auto value = stdgate::find_member(request.params, "ms")) {
+    if (const auto value = stdgate::rpc::find_member(request.params, "ms")) {
       std::from_chars(value->data(), value->data() + value->size(), ms);
     }
     std::string line;
@@ -136,17 +136,17 @@ class EchoServer : stdgate::FrameSink {
     sleeping_.emplace(Clock::now() + std::chrono::milliseconds(ms), std::move(line));
   }
 
-  void initialize(const stdgate::Envelope& request) {
-    const auto revision = stdgate::find_member(request.params, "protocolVersion");
+  void initialize(const stdgate::rpc::Envelope& request) {
+    const auto revision = stdgate::rpc::find_member(request.params, "protocolVersion");
     std::string result = R"({"protocolVersion":)";
     result.append(revision ? *revision : R"("2025-06-18")");
     result += R"(,"capabilities":{"tools":{}},"serverInfo":{"name":"echo","version":"1"}})";
     answer(request.id, result);
   }
 
-  void call_tool(const stdgate::Envelope& request) {
-    const auto arguments = stdgate::find_member(request.params, "arguments");
-    const auto text = stdgate::find_member(arguments ? *arguments : "{}", "text");
+  void call_tool(const stdgate::rpc::Envelope& request) {
+    const auto arguments = stdgate::rpc::find_member(request.params, "arguments");
+    const auto text = stdgate::rpc::find_member(arguments ? *arguments : "{}", "text");
     answer(request.id, R"({"content":[{"type":"text","text":)", text ? *text : "\"\"", "}]}");
   }
 
@@ -188,9 +188,9 @@ class EchoServer : stdgate::FrameSink {
 
   std::unique_ptr<char[]> buffer_ = std::make_unique_for_overwrite<char[]>(kReadBytes);
   stdgate::StoragePool storages_;
-  std::unique_ptr<stdgate::Framer> framer_ =
-      stdgate::make_framer(stdgate::Framing::newline, kMostMessage, storages_);
-  stdgate::EnvelopeParser parser_{stdgate::EnvelopeLimits()};
+  std::unique_ptr<stdgate::rpc::Framer> framer_ =
+      stdgate::rpc::make_framer(stdgate::rpc::Framing::newline, kMaxMessage, storages_);
+  stdgate::rpc::EnvelopeParser parser_{stdgate::rpc::EnvelopeLimits()};
   std::string out_;
   std::multimap<Clock::time_point, std::string> sleeping_;  // whole answers, by when they are due
   bool broken_ = false;                                     // nobody reads the output any more

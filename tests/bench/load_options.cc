@@ -95,7 +95,7 @@ tl::expected<LoadArguments, std::string> parse_load_arguments(int argc, char** a
       ->check(CLI::Range(1, 4096));
   app.add_option("--payload", options.payload_bytes, "bytes of text in each call")
       ->capture_default_str()
-      ->check(CLI::Range(CallText::kLeastPayload, CallText::kMostPayload));
+      ->check(CLI::Range(CallText::kLeastPayload, CallText::kMaxPayload));
   app.add_option("--method", options.method, "echo, or sleep")
       ->capture_default_str()
       ->check(CLI::IsMember({"echo", "sleep"}));

@@ -11,8 +11,8 @@ namespace {
 constexpr uint32_t kMask = 0x5ac396e1;
 constexpr uint8_t kMaskedBit = 0x80;
 
-std::string masked_head(Opcode opcode, size_t size) {
-  std::string head(FrameHead(opcode, size).view());
+std::string masked_head(websocket::Opcode opcode, size_t size) {
+  std::string head(websocket::FrameHead(opcode, size).view());
   head[1] = static_cast<char>(head[1] | kMaskedBit);
   head.append(reinterpret_cast<const char*>(&kMask), sizeof(kMask));
   return head;
@@ -33,15 +33,16 @@ void WebSocketDialogue::begin() {
 
 void WebSocketDialogue::prepare_calls() {
   const std::string& payload = book_.request().bytes;
-  frame_.bytes = masked_head(Opcode::text, payload.size());
+  frame_.bytes = masked_head(websocket::Opcode::text, payload.size());
   const size_t head_size = frame_.bytes.size();
   frame_.bytes += payload;
-  unmask(frame_.bytes.data() + head_size, payload.data(), payload.size(), kMask);
+  websocket::unmask(frame_.bytes.data() + head_size, payload.data(), payload.size(), kMask);
   for (size_t i = 0; i < frame_.places.size(); ++i) {
     const size_t place = book_.request().places[i];
     frame_.places[i] = head_size + place;
     const IdText zeros = {};
-    unmask(masks_[i].data(), zeros.data(), zeros.size(), rotate_mask(kMask, place));
+    websocket::unmask(masks_[i].data(), zeros.data(), zeros.size(),
+                      websocket::rotate_mask(kMask, place));
   }
 }
 
@@ -73,9 +74,9 @@ tl::expected<size_t, std::string> WebSocketDialogue::take(std::span<char> bytes,
   while (bytes.size() - taken >= 2) {
     const std::span<char> rest = bytes.subspan(taken);
     const std::string_view text(rest.data(), rest.size());
-    const size_t head_size = frame_header_size(begin_frame_header(text));
+    const size_t head_size = websocket::frame_header_size(websocket::begin_frame_header(text));
     if (rest.size() < head_size) break;
-    const FrameHeader header = parse_frame_header(text);
+    const websocket::FrameHeader header = websocket::parse_frame_header(text);
     if (rest.size() - head_size < header.length) {
       needed_ = head_size + header.length;
       break;
@@ -100,14 +101,14 @@ tl::expected<size_t, std::string> WebSocketDialogue::take_handshake(std::span<ch
   return answer->size;
 }
 
-WebSocketDialogue::Checked WebSocketDialogue::on_frame(const FrameHeader& header,
+WebSocketDialogue::Checked WebSocketDialogue::on_frame(const websocket::FrameHeader& header,
                                                        std::span<char> payload, Instant now) {
   if (header.masked || header.reserved != 0) {
     return tl::unexpected(std::string("a frame that is masked or has reserved bits"));
   }
-  switch (static_cast<Opcode>(header.opcode)) {
-    case Opcode::text:
-    case Opcode::continuation:
+  switch (static_cast<websocket::Opcode>(header.opcode)) {
+    case websocket::Opcode::text:
+    case websocket::Opcode::continuation:
       if (!header.final || !fragments_.empty()) {
         fragments_.append(payload.data(), payload.size());
         if (!header.final) return {};
@@ -116,18 +117,18 @@ WebSocketDialogue::Checked WebSocketDialogue::on_frame(const FrameHeader& header
       if (const auto slot = book_.close(payload, now)) call(*slot, now);
       fragments_.clear();
       return {};
-    case Opcode::ping: {
-      std::string pong = masked_head(Opcode::pong, payload.size());
+    case websocket::Opcode::ping: {
+      std::string pong = masked_head(websocket::Opcode::pong, payload.size());
       const size_t head_size = pong.size();
       pong.append(payload.data(), payload.size());
-      unmask(pong.data() + head_size, payload.data(), payload.size(), kMask);
+      websocket::unmask(pong.data() + head_size, payload.data(), payload.size(), kMask);
       // Between two parts of a kept frame it would break it; a silent server does not mind.
       if (!channel_.has_unsent()) channel_.send(pong);
       return {};
     }
-    case Opcode::pong:
+    case websocket::Opcode::pong:
       return {};
-    case Opcode::close: {
+    case websocket::Opcode::close: {
       std::string why = "closed";
       if (payload.size() >= 2) {
         why += " with " + std::to_string(static_cast<uint8_t>(payload[0]) * 256 +

@@ -22,7 +22,7 @@ class WebSocketDialogue : public Dialogue {
  private:
   using Checked = tl::expected<void, std::string>;
   tl::expected<size_t, std::string> take_handshake(std::span<char> bytes);
-  Checked on_frame(const FrameHeader& header, std::span<char> payload, Instant now);
+  Checked on_frame(const websocket::FrameHeader& header, std::span<char> payload, Instant now);
   void prepare_calls();
   void call(size_t slot, Instant now);
 

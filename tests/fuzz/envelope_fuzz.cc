@@ -12,33 +12,33 @@
 namespace stdgate::test {
 namespace {
 
-constexpr EnvelopeLimits kLimits{.depth = 24, .batch = 6, .id = 32, .method = 32};
+constexpr rpc::EnvelopeLimits kLimits{.depth = 24, .batch = 6, .id = 32, .method = 32};
 
 bool lies_within(std::string_view part, std::string_view whole) {
   return part.empty() ||
          (part.data() >= whole.data() && part.data() + part.size() <= whole.data() + whole.size());
 }
 
-void check_refusal(const DocumentError& error, std::string_view text) {
+void check_refusal(const rpc::DocumentError& error, std::string_view text) {
   require(error.offset <= text.size(), "the offset lies in the text", text);
   const bool json = oracle_accepts(text);
   switch (error.fault) {
-    case Fault::parse_error:
+    case rpc::Fault::parse_error:
       require(!json, "a parse error is no JSON", text);
       break;
-    case Fault::too_large:
+    case rpc::Fault::too_large:
       require(std::count(text.begin(), text.end(), ',') >= static_cast<long>(kLimits.batch),
               "so many messages", text);
       break;
     default:
-      require(error.fault == Fault::invalid_request, "no other fault", text);
+      require(error.fault == rpc::Fault::invalid_request, "no other fault", text);
       require(deepest_nesting(text) > kLimits.depth || (json && deepest_nesting(text) == 1),
               "too deep, or an empty batch", text);
   }
 }
 
-void check_message(const ParsedMessage& message, std::string_view text) {
-  const Envelope& envelope = message.envelope;
+void check_message(const rpc::ParsedMessage& message, std::string_view text) {
+  const rpc::Envelope& envelope = message.envelope;
   require(lies_within(envelope.text, text) && !envelope.text.empty(), "text is in place", text);
   require(oracle_accepts(envelope.text), "the message is JSON", text);
   require(lies_within(envelope.id, envelope.text), "id is in place", text);
@@ -48,30 +48,32 @@ void check_message(const ParsedMessage& message, std::string_view text) {
   require(lies_within(envelope.method, envelope.text), "method is in place", text);
   require(lies_within(envelope.params, envelope.text), "params is in place", text);
   require(lies_within(envelope.payload, envelope.text), "payload is in place", text);
-  require(find_member(envelope.text, "jsonrpc").value_or("") == "\"2.0\"", "jsonrpc", text);
-  require(find_member(envelope.text, "id").value_or("") == envelope.id, "id is found again", text);
-  require(find_member(envelope.text, "method").has_value() == envelope.payload.empty(),
+  require(rpc::find_member(envelope.text, "jsonrpc").value_or("") == "\"2.0\"", "jsonrpc", text);
+  require(rpc::find_member(envelope.text, "id").value_or("") == envelope.id, "id is found again",
+          text);
+  require(rpc::find_member(envelope.text, "method").has_value() == envelope.payload.empty(),
           "a call or a response", text);
-  require(find_member(envelope.text, "error").has_value() == (envelope.kind == MessageKind::error),
+  require(rpc::find_member(envelope.text, "error").has_value() ==
+              (envelope.kind == rpc::MessageKind::error),
           "an error", text);
   std::string scratch;
   std::string written;
-  append_json_string(written, decode_string(envelope.method, scratch));
+  rpc::append_json_string(written, rpc::decode_string(envelope.method, scratch));
   require(oracle_accepts(written), "the decoded method can be written", text);
 }
 
 // A text with its newlines blanked means the same, and needs no more blanking.
 void check_again(std::string once, std::string_view original) {
-  EnvelopeParser first(kLimits);
-  EnvelopeParser second(kLimits);
+  rpc::EnvelopeParser first(kLimits);
+  rpc::EnvelopeParser second(kLimits);
   std::string again = once;
   const auto a = first.parse(once);
   const auto b = second.parse(again);
   require(once == again && once.find_first_of("\r\n") == std::string::npos, "one line", original);
   require(a && b && a->messages.size() == b->messages.size(), "parsed again", original);
   for (size_t i = 0; i < a->messages.size(); ++i) {
-    const ParsedMessage& x = a->messages[i];
-    const ParsedMessage& y = b->messages[i];
+    const rpc::ParsedMessage& x = a->messages[i];
+    const rpc::ParsedMessage& y = b->messages[i];
     require(x.rejection == y.rejection && x.envelope.id == y.envelope.id &&
                 x.envelope.kind == y.envelope.kind && x.envelope.method == y.envelope.method,
             "the same messages", original);
@@ -81,7 +83,7 @@ void check_again(std::string once, std::string_view original) {
 void check(std::string_view original) {
   // Without a byte behind it: a read past the end shows under the address sanitizer.
   std::vector<char> bytes(original.begin(), original.end());
-  EnvelopeParser parser(kLimits);
+  rpc::EnvelopeParser parser(kLimits);
   const auto document = parser.parse(bytes);
   const std::string_view text(bytes.data(), bytes.size());
   for (size_t i = 0; i < text.size(); ++i) {
@@ -94,7 +96,7 @@ void check(std::string_view original) {
   }
   require(oracle_accepts(original), "a document is JSON", original);
   require(!document->messages.empty(), "a document has messages", original);
-  for (const ParsedMessage& message : document->messages) check_message(message, text);
+  for (const rpc::ParsedMessage& message : document->messages) check_message(message, text);
   check_again(std::string(text), original);
 }
 

@@ -12,7 +12,7 @@
 namespace stdgate::test {
 namespace {
 
-class Transcript final : public FrameSink {
+class Transcript final : public rpc::FrameSink {
  public:
   void on_frame(std::span<char> message) override {
     lines_.push_back("frame " + std::string(message.data(), message.size()));
@@ -39,11 +39,11 @@ class Transcript final : public FrameSink {
   size_t smallest_oversized_ = SIZE_MAX;
 };
 
-Transcript transcript(Framing framing, size_t limit, std::string_view stream, size_t piece) {
+Transcript transcript(rpc::Framing framing, size_t limit, std::string_view stream, size_t piece) {
   Transcript sink;
   std::vector<char> bytes(stream.begin(), stream.end());
   StoragePool storages;
-  const auto framer = make_framer(framing, limit, storages);
+  const auto framer = rpc::make_framer(framing, limit, storages);
   for (size_t at = 0; at < bytes.size(); at += piece) {
     framer->feed(std::span<char>(bytes).subspan(at, std::min(piece, bytes.size() - at)), sink);
   }
@@ -55,7 +55,8 @@ Transcript transcript(Framing framing, size_t limit, std::string_view stream, si
 void check(std::string_view input) {
   if (input.size() < 2) return;
   const auto choice = static_cast<uint8_t>(input[0]);
-  const Framing framing = (choice & 1) != 0 ? Framing::newline : Framing::content_length;
+  const rpc::Framing framing =
+      (choice & 1) != 0 ? rpc::Framing::newline : rpc::Framing::content_length;
   const size_t limit = (choice >> 1) + 1;
   const std::string stream(input.substr(2));
   const Transcript whole = transcript(framing, limit, stream, stream.size() + 1);

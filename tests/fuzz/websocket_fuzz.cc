@@ -16,13 +16,13 @@
 namespace stdgate::test {
 namespace {
 
-constexpr size_t kLongestControlFrame = kLongestFrameHeader + kControlPayloadLimit;
+constexpr size_t kMaxControlFrame = websocket::kMaxFrameHeader + websocket::kMaxControlPayload;
 
 using Lines = std::vector<std::string>;
 
 std::string failed(int code) { return "failed " + std::to_string(code); }
 
-class Transcript final : public MessageSink {
+class Transcript final : public websocket::MessageSink {
  public:
   bool on_message(std::span<char> text) override {
     lines.push_back("message " + std::string(text.data(), text.size()));
@@ -33,8 +33,8 @@ class Transcript final : public MessageSink {
     lines.push_back("ping " + std::string(payload));
     return true;
   }
-  void on_close(CloseCode code, std::string_view reason) override {
-    const bool has_code = code != CloseCode::no_status;
+  void on_close(websocket::CloseCode code, std::string_view reason) override {
+    const bool has_code = code != websocket::CloseCode::no_status;
     lines.push_back("close " + std::to_string(has_code ? static_cast<int>(code) : 0) + " " +
                     std::string(reason));
   }
@@ -43,14 +43,14 @@ class Transcript final : public MessageSink {
 
 Lines read(std::string bytes, size_t limit, size_t piece) {
   StoragePool storages;
-  MessageReader reader(storages, limit);
+  websocket::MessageReader reader(storages, limit);
   Transcript transcript;
   for (size_t at = 0; at < bytes.size(); at += piece) {
     const size_t size = std::min(piece, bytes.size() - at);
     const auto taken = reader.feed({bytes.data() + at, size}, transcript);
     if (!taken) transcript.lines.push_back(failed(static_cast<int>(taken.error().code)));
     if (!taken || *taken < size) break;
-    require(reader.held() <= limit + kControlPayloadLimit, "the limit", bytes);
+    require(reader.held() <= limit + websocket::kMaxControlPayload, "the limit", bytes);
   }
   return transcript.lines;
 }
@@ -94,7 +94,7 @@ class Oracle {
                        const wslay_event_on_frame_recv_start_arg* frame, void* self) {
     auto& oracle = *static_cast<Oracle*>(self);
     if (frame->opcode != WSLAY_BINARY_FRAME || oracle.ended_) return;
-    oracle.end(failed(static_cast<int>(CloseCode::unsupported_data)));
+    oracle.end(failed(static_cast<int>(websocket::CloseCode::unsupported_data)));
   }
 
   static void on_message(wslay_event_context_ptr /*context*/,
@@ -106,7 +106,8 @@ class Oracle {
     if (message->opcode == WSLAY_PING) oracle.lines.push_back("ping " + text);
     if (message->opcode != WSLAY_CONNECTION_CLOSE) return;
     // wslay takes half a close code.
-    if (text.size() == 1) return oracle.end(failed(static_cast<int>(CloseCode::protocol_error)));
+    if (text.size() == 1)
+      return oracle.end(failed(static_cast<int>(websocket::CloseCode::protocol_error)));
     const std::string reason = text.size() > 2 ? text.substr(2) : "";
     oracle.end("close " + std::to_string(message->status_code) + " " + reason);
   }
@@ -140,7 +141,7 @@ bool differ_rightly(const Lines& ours, const Lines& theirs) {
     return false;
   }
   const std::string_view last = ours.back();
-  return last == failed(static_cast<int>(CloseCode::unsupported_data)) ||
+  return last == failed(static_cast<int>(websocket::CloseCode::unsupported_data)) ||
          last.starts_with("close 1012") || last.starts_with("close 1013") ||
          last.starts_with("close 1014");
 }
@@ -148,10 +149,10 @@ bool differ_rightly(const Lines& ours, const Lines& theirs) {
 void check(std::string_view input) {
   if (input.size() < 2) return;
   // wslay's limit is one of control frames too.
-  const size_t limit = static_cast<uint8_t>(input[0]) * 4 + kControlPayloadLimit;
+  const size_t limit = static_cast<uint8_t>(input[0]) * 4 + websocket::kMaxControlPayload;
   // Nothing ends within a header, which the reader judges by its beginning and wslay by the whole,
   // or within a control frame, with which it is the other way round.
-  const std::string bytes = std::string(input.substr(2)) + std::string(kLongestControlFrame, '\0');
+  const std::string bytes = std::string(input.substr(2)) + std::string(kMaxControlFrame, '\0');
   const Lines whole = read(bytes, limit, bytes.size() + 1);
   const Lines theirs = Oracle(bytes, limit).lines;
   require(whole == theirs || differ_rightly(whole, theirs), "the same as wslay", input);

@@ -12,8 +12,8 @@
 #include <filesystem>
 #include <thread>
 
+#include "gateway/app/process.h"
 #include "gateway/config/config_parser.h"
-#include "gateway/program.h"
 #include "tests/support/counted_new.h"
 #include "tests/support/steady_client.h"
 
@@ -88,18 +88,18 @@ class Allocations : public testing::TestWithParam<Steady> {
   // thread that outlives them.
   void serve_client() {
     const std::string socket = folder_ / "socket";
-    const auto config = parse_config("listen: [\"unix:" + socket + "\"]\nadmin: \"off\"\n" +
-                                         "backends: { demo: { " + GetParam().backend +
-                                         ", isolation: " + GetParam().isolation + " } }\n",
-                                     [](const std::string&) { return std::nullopt; });
+    const auto config = config::parse_config("listen: [\"unix:" + socket + "\"]\nadmin: \"off\"\n" +
+                                                 "backends: { demo: { " + GetParam().backend +
+                                                 ", isolation: " + GetParam().isolation + " } }\n",
+                                             [](const std::string&) { return std::nullopt; });
     ASSERT_TRUE(config) << config.error().front().to_string("");
     std::thread thread([&] {
       converse(socket);
       std::raise(SIGTERM);
     });
     const QuietStderr quiet;
-    std::signal(SIGTERM, SIG_IGN);  // should serve() not have come so far as to watch it
-    EXPECT_EQ(serve(*config, {}, STDGATE_PROGRAM), kCleanExit);
+    std::signal(SIGTERM, SIG_IGN);  // should app::serve() not have come so far as to watch it
+    EXPECT_EQ(app::serve(*config, {}, STDGATE_GUARD), app::kCleanExit);
     thread.join();
   }
 

@@ -250,5 +250,42 @@ TEST(SlowChild, HoldsUpThoseWhoFeedItAndNothingIsLost) {
   for (std::future<void>& sender : senders) sender.get();
 }
 
+// --- A queue that is half full -------------------------------------------------------------------
+
+constexpr const char* kOneCallAtATime =
+    "isolation: shared, pool: { min: 1, max: 1, max_in_flight: 1, queue: 4 }";
+
+// Fills the queue up to its half, so that WebSockets are not read for requests any more.
+void fill_half(const GatewayProcess& gateway, WebSocketClient& client) {
+  client.send(request("blob", R"({"size":1})", "2"));
+  client.send(request("blob", R"({"size":1})", "3"));
+  ASSERT_TRUE(
+      eventually("they wait", [&] { return state_of(gateway).number("/backends/0/queued") == 2; }));
+}
+
+TEST(HalfFullQueue, AClientThatIsAskedIsHeard) {
+  GatewayProcess gateway(serve_one(puppet(), kOneCallAtATime));
+  WebSocketClient client(gateway.url());
+  client.send(request("ask", R"({"method":"x"})"));
+  const auto id = std::to_string(static_cast<int64_t>(JsonValue(client.message()).number("/id")));
+  fill_half(gateway, client);
+  client.send(request("blob", R"({"size":1})", "4"));
+  client.send(result(id, "7"));
+  EXPECT_EQ(client.message(), result("1", result("\"ask-1\"", "7")));
+  for (const char* later : {"2", "3", "4"}) EXPECT_EQ(client.message(), result(later, "\"x\""));
+}
+
+TEST(HalfFullQueue, AClientThatLeavesIsNoticed) {
+  GatewayProcess gateway(serve_one(puppet(), kOneCallAtATime));
+  WebSocketClient client(gateway.url());
+  client.send(request("ask", R"({"method":"x"})"));
+  client.message();
+  fill_half(gateway, client);
+  client.close();
+  // The child is told that nobody answers, and serves others.
+  WebSocketClient other(gateway.url());
+  EXPECT_EQ(other.call("blob", R"({"size":1})"), result("1", "\"x\""));
+}
+
 }  // namespace
 }  // namespace stdgate::harness

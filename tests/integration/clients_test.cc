@@ -110,7 +110,7 @@ TEST(Clients, OneThatDoesNotReadStallsNobody) {
   constexpr size_t kAnswers = 30;
   const std::string question = request("blob", R"({"size":1000000})");
   const std::string one =
-      "POST /rpc HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
+      "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
       "Content-Length: " +
       number(question.size()) + "\r\n\r\n" + question;
   HttpClient slow = gateway.connect();
@@ -131,12 +131,13 @@ TEST(Clients, PipelinedRequestsAreAnsweredInOrder) {
   GatewayProcess gateway(serve_one(demo_server()));
   HttpClient client = gateway.connect();
   const auto send = [&](const std::string& body) {
-    return "POST /rpc HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: " +
+    return "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+           "application/json\r\nContent-Length: " +
            number(body.size()) + "\r\n\r\n" + body;
   };
   std::string bytes = send(request("sleep", "[100]", "\"slow\""));
   bytes += send(request("echo", "[]", ""));
-  bytes += "GET /nothing HTTP/1.1\r\nHost: h\r\n\r\n";
+  bytes += "GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n";
   for (size_t i = 0; i < 200; ++i) bytes += send(request("math/add", "[1,2]", number(i)));
   client.send(bytes);
   EXPECT_EQ(client.read_response().body, result("\"slow\"", "{\"slept_ms\":100}"));
@@ -152,7 +153,8 @@ TEST(Clients, OneThatSendsByteByByteIsServed) {
   HttpClient client = gateway.connect();
   const std::string body = request("math/add", "[1,2]");
   const std::string bytes =
-      "POST /rpc HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: " +
+      "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+      "application/json\r\nContent-Length: " +
       number(body.size()) + "\r\n\r\n" + body;
   for (const char byte : bytes) client.send({&byte, 1});
   EXPECT_EQ(client.read_response().body, result("1", "3"));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -82,8 +83,11 @@ TEST(CommandLine, WhatIsMissingOrMistypedIsSaid) {
       {{}, "no command, no --config, and no gateway.yaml here"},
       {{"--config", "nothing.yaml"}, "cannot read nothing.yaml: No such file or directory"},
       {{"--confg", "x"}, "did you mean --config?"},
-      {{"demo-sever"}, "demo-sever"},
-      {{"npx", "server"}, "did you mean: stdgate -- npx server"},
+      {{"demo-sever"}, "did you mean 'demo-server'?"},
+      {{"\xc2\x9b"}, "unknown command '\\u009b'"},
+      {{"--config", "no\xe2\x80\xae.yaml"}, "cannot read no\\u202e.yaml: "},
+      {{"--env", "NOT_SET_ANYWHERE", "--", "cat"}, "the environment has no 'NOT_SET_ANYWHERE'"},
+      {{"npx", "server"}, "put -- in front: stdgate -- npx server"},
       {{"--"}, "a command must follow --"},
       {{"--max", "none", "--", "cat"}, "--max: "},
       {{"--max", "3"}, "--max goes with a command"},
@@ -105,9 +109,44 @@ TEST(CommandLine, HelpAndVersionGoToStdout) {
     EXPECT_THAT(help.out, AllOf(HasSubstr("Usage:"), HasSubstr("Examples:"), HasSubstr("--listen"),
                                 HasSubstr("demo-server")));
   }
-  const ProgramRun version = run_stdgate(folder, {"--version"});
-  EXPECT_EQ(version.exit_code, 0);
-  EXPECT_THAT(version.out, testing::MatchesRegex("stdgate [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+  for (const char* word : {"--version", "-V", "version"}) {
+    const ProgramRun version = run_stdgate(folder, {word});
+    EXPECT_EQ(version.exit_code, 0);
+    EXPECT_THAT(version.out, testing::MatchesRegex("stdgate [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+  }
+}
+
+TEST(Output, ThatCannotBeWrittenIsAFailure) {
+  const TemporaryFolder folder;
+  for (const char* words : {"config schema", "version", "check -- cat", "--help"}) {
+    SCOPED_TRACE(words);
+    const ProgramRun run = run_stdgate(
+        folder, {"-c", std::string("exec " STDGATE_PROGRAM " ") + words + " > /dev/full"},
+        Millis(10'000), "/bin/sh");
+    EXPECT_EQ(run.exit_code, 1);
+    EXPECT_THAT(run.err, HasSubstr("cannot write to stdout: No space left on device"));
+  }
+}
+
+// A terminal obeys what stands in a file's name.
+TEST(Output, WarningsOfACheckHoldNoControlCharacters) {
+  const TemporaryFolder folder;
+  folder.write("gateway.yaml", "backends: { a: { command: [cat], cwd: \"a\\e[31m\" } }\n");
+  const ProgramRun run = run_stdgate(folder, {"check"});
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_THAT(run.err, HasSubstr("warning"));
+  EXPECT_THAT(run.err, Not(HasSubstr("\x1b")));
+}
+
+TEST(CommandLine, SchemaAndReferenceGoToStdout) {
+  const TemporaryFolder folder;
+  const ProgramRun schema = run_stdgate(folder, {"config", "schema"});
+  EXPECT_EQ(schema.exit_code, 0);
+  EXPECT_EQ(schema.err, "");
+  EXPECT_TRUE(JsonValue(schema.out).has("/properties/backends")) << schema.out;
+  const ProgramRun reference = run_stdgate(folder, {"config", "reference"});
+  EXPECT_EQ(reference.exit_code, 0);
+  EXPECT_THAT(reference.out, HasSubstr("\n| `max_in_flight` | "));
 }
 
 TEST(CommandLine, AddressInUseIsSaid) {
@@ -121,14 +160,71 @@ TEST(CommandLine, AddressInUseIsSaid) {
   EXPECT_EQ(run.out, "");
 }
 
+// No line says that anything listens before everything does.
+TEST(CommandLine, NothingListensUntilAllDo) {
+  GatewayProcess gateway(serve_one(demo_server()));
+  const std::string taken = gateway.url().substr(std::string("http://").size());
+  const TemporaryFolder folder;
+  folder.write("gateway.yaml", "listen: [\"127.0.0.1:0\", \"" + taken +
+                                   "\"]\nadmin: \"off\"\n"
+                                   "backends: { a: { command: [\"cat\"] } }\n");
+  const ProgramRun text = run_stdgate(folder, {});
+  EXPECT_EQ(text.exit_code, kCouldNotStart);
+  EXPECT_EQ(text.out, "");
+  const ProgramRun json = run_stdgate(folder, {"--log-format", "json", "--log-level", "off"});
+  EXPECT_EQ(json.exit_code, kCouldNotStart);
+  EXPECT_EQ(json.out, "");
+  const JsonValue line(json.err);
+  EXPECT_EQ(line.text("/level"), "error");
+  EXPECT_EQ(line.text("/event"), "cannot listen");
+  EXPECT_EQ(line.text("/error"), taken + ": address already in use");
+}
+
+TEST(CommandLine, ErrorsOfAConfigurationWithAJsonLogAreJson) {
+  const TemporaryFolder folder;
+  const auto errors_of = [&folder](const std::string& yaml, const std::vector<std::string>& flags) {
+    folder.write("gateway.yaml", yaml);
+    const ProgramRun run = run_stdgate(folder, flags);
+    EXPECT_EQ(run.exit_code, kUsageError);
+    EXPECT_EQ(run.out, "");
+    std::vector<std::string> errors;
+    std::istringstream lines(run.err);
+    for (std::string line; std::getline(lines, line);) {
+      errors.push_back(line.starts_with('{') ? JsonValue(line).text("/error") : "text");
+    }
+    return errors;
+  };
+  EXPECT_THAT(errors_of("log: { format: json }\nlisen: 1\n", {}),
+              testing::UnorderedElementsAre(HasSubstr("backends"), HasSubstr("lisen")));
+  EXPECT_THAT(errors_of("{", {"--log-format", "json"}),
+              testing::Contains(HasSubstr("gateway.yaml")));
+  EXPECT_THAT(errors_of("lisen: 1\nlog: { format: json }\n", {"--log-format", "text"}),
+              testing::Each("text"));
+}
+
+TEST(CommandLine, UsageErrorsWithAJsonLogAreJson) {
+  const TemporaryFolder folder;
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"--log-format", "json", "--nonsense"},
+        {"--min", "--log-format=json", "--"},
+        {"--log-format=json", "unknown"}}) {
+    const ProgramRun run = run_stdgate(folder, arguments);
+    EXPECT_EQ(run.exit_code, kUsageError);
+    ASSERT_TRUE(run.err.starts_with('{')) << run.err;
+    const JsonValue line(run.err);
+    EXPECT_EQ(line.text("/event"), "bad command line");
+    EXPECT_THAT(line.text("/error"), testing::StartsWith("stdgate: "));
+  }
+  EXPECT_THAT(run_stdgate(folder, {"--nonsense"}).err, testing::StartsWith("stdgate: "));
+}
+
 TEST(CommandLine, OneCommandIsServedAsMcp) {
   GatewaySetup setup;
   setup.arguments = {"--listen",     "127.0.0.1:0", "--admin", "127.0.0.1:0",
                      "--log-format", "json",        "--"};
   for (const std::string& word : puppet("mcp")) setup.arguments.push_back(word);
   GatewayProcess gateway(setup);
-  EXPECT_THAT(gateway.output(),
-              AllOf(HasSubstr("POST " + gateway.url() + "/rpc"), HasSubstr("/metrics")));
+  EXPECT_EQ(log_of(gateway, "listening").at(0).text("/rpc"), gateway.url() + "/rpc");
   HttpClient client = gateway.connect();
   const HttpResponse response = call(client, "tools/list");
   EXPECT_EQ(response.status, 200);
@@ -141,7 +237,7 @@ TEST(CommandLine, FlagsConfigureTheCommand) {
   setup.arguments = {"--listen", "127.0.0.1:0", "--listen",      "unix:@DIR@/socket",
                      "--admin",  "off",         "--protocol",    "jsonrpc",
                      "--name",   "mine",        "--env",         "A=b=c",
-                     "--cwd",    "/usr",        "--env-inherit", "NOTHING",
+                     "--cwd",    "/usr",        "--env-inherit", "!",
                      "--"};
   for (const std::string& word : puppet()) setup.arguments.push_back(word);
   setup.listeners = 2;
@@ -151,6 +247,26 @@ TEST(CommandLine, FlagsConfigureTheCommand) {
   EXPECT_EQ(call(client, "cwd").body, result("1", "\"/usr\""));
   EXPECT_EQ(call(client, "env").body, result("1", "[\"A=b=c\"]"));
   EXPECT_EQ(client.post("/mine/rpc", request("cwd")).status, 200);
+}
+
+TEST(CommandLine, ChildrenGetVariablesOfTheirFilesAndOfTheGateway) {
+  GatewaySetup setup;
+  setup.environment = {{"GIVEN", "given"}, {"PASSED", "passed"}, {"SECRET", "s"}};
+  const TemporaryFolder folder;
+  folder.write("one.env", "# of the file\nFROM_FILE='a b'\nGIVEN=file\n");
+  setup.arguments = {
+      "--listen",      "127.0.0.1:0", "--admin", "off",        "--protocol",
+      "jsonrpc",       "--env",       "GIVEN",   "--env-file", folder.path() / "one.env",
+      "--env-inherit", "PASSED",      "--"};
+  for (const std::string& word : puppet()) setup.arguments.push_back(word);
+  setup.admin = false;
+  GatewayProcess gateway(setup);
+  HttpClient client = gateway.connect();
+  const std::vector<std::string> environment = JsonValue(call(client, "env").body).texts("/result");
+  EXPECT_THAT(environment,
+              testing::IsSupersetOf({"GIVEN=given", "FROM_FILE=a b", "PASSED=passed"}));
+  EXPECT_THAT(environment, testing::Contains(StartsWith("PATH=")));
+  EXPECT_THAT(environment, Not(testing::Contains(StartsWith("SECRET="))));
 }
 
 TEST(Config, TcpAndUnixListenersServeTheSame) {

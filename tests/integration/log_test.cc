@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 
+#include <fstream>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -42,7 +45,7 @@ TEST(Log, EachCallIsOneLineWithItsFacts) {
   EXPECT_EQ(lines[0].text("/backend"), "main");
   EXPECT_EQ(lines[0].text("/method"), "sleep");
   EXPECT_EQ(lines[0].text("/outcome"), "ok");
-  EXPECT_EQ(lines[0].text("/transport"), "http");
+  EXPECT_EQ(lines[0].text("/transport"), "rpc");
   EXPECT_EQ(lines[0].text("/id"), "\"a\\u00e9\"");
   EXPECT_EQ(lines[0].number("/connection"), 1);
   EXPECT_EQ(lines[0].number("/bytes_in"), question.size());
@@ -94,16 +97,136 @@ TEST(Log, LevelSaysWhatIsWritten) {
         Case{"level: error", 0, false}, Case{"level: off", 0, false},
         Case{"level: info, calls: false", 0, true}}) {
     SCOPED_TRACE(given.settings);
-    GatewayProcess gateway(
-        serve_one(puppet(), "", "log: { format: json, " + std::string(given.settings) + " }"));
-    HttpClient client = gateway.connect();
-    EXPECT_EQ(call(client, "cwd").status, 200);
-    EXPECT_EQ(client.post("/rpc", "{").status, 400);
+    GatewaySetup setup = serve_one(
+        puppet(), "",
+        "listen: \"unix:@DIR@/s\"\nlog: { format: json, " + std::string(given.settings) + " }");
+    setup.listeners = 0;  // no line says where
+    setup.admin = false;
+    GatewayProcess gateway(setup);
+    const std::string socket = gateway.folder() / "s";
+    std::optional<HttpClient> client;
+    ASSERT_TRUE(eventually("it listens", [&] {
+      try {
+        client.emplace("unix:" + socket);
+      } catch (const std::exception&) {  // not bound, or not listening yet
+      }
+      return client.has_value();
+    }));
+    EXPECT_EQ(call(*client, "cwd").status, 200);
+    EXPECT_EQ(client->post("/rpc", "{").status, 400);
     gateway.signal(SIGTERM);
     ASSERT_TRUE(gateway.wait_for_exit());
     EXPECT_THAT(log_of(gateway, "call"), SizeIs(given.calls));
     EXPECT_THAT(log_of(gateway, "child started"), SizeIs(given.starting ? 1 : 0));
   }
+}
+
+TEST(Log, AsJsonIsAllThatIsWritten) {
+  GatewayProcess gateway(serve({backend("main", demo_server(), "default: true"),
+                                backend("tools", puppet("mcp"), "protocol: mcp")}));
+  EXPECT_EQ(gateway.output(), "");
+  const std::vector<JsonValue> lines = log_of(gateway, "listening");
+  ASSERT_THAT(lines, SizeIs(3));
+  EXPECT_EQ(lines[0].text("/backend"), "main");
+  EXPECT_EQ(lines[0].text("/rpc"), gateway.url() + "/rpc");
+  EXPECT_EQ(lines[0].text("/websocket"), "ws" + gateway.url().substr(4) + "/ws");
+  EXPECT_FALSE(lines[0].has("/mcp"));
+  EXPECT_EQ(lines[1].text("/mcp"), gateway.url() + "/tools/mcp");
+  EXPECT_EQ(lines[1].text("/sse"), gateway.url() + "/tools/sse");
+  EXPECT_TRUE(lines[2].flag("/admin"));
+  EXPECT_EQ(lines[2].text("/metrics"), gateway.admin_url() + "/metrics");
+  gateway.signal(SIGTERM);
+  ASSERT_TRUE(gateway.wait_for_exit());
+  EXPECT_EQ(gateway.output(), "");
+  log_of(gateway);  // throws at a line that is no JSON
+}
+
+TEST(Log, RefusalsAreLinesAndCounts) {
+  GatewayProcess gateway(serve_one(demo_server()));
+  gateway.connect().get("/nowhere?token=hunter2");
+  gateway.connect().get(
+      "/\x7f"
+      "x");
+  gateway.connect().post("/rpc", "{}", {{"origin", "https://evil.example"}});
+  HttpClient tls = gateway.connect();
+  tls.send(std::string("\x16\x03\x01\x00\xf4\x01\x00\x00\xf0\x03\x03", 11));
+  EXPECT_THAT(tls.read_to_end(), HasSubstr("plain HTTP, not TLS"));
+  HttpClient(gateway.admin_url()).get("/nothing");
+  ASSERT_TRUE(
+      eventually("all are logged", [&] { return log_of(gateway, "request refused").size() == 5; }));
+  const std::vector<JsonValue> lines = log_of(gateway, "request refused");
+  EXPECT_EQ(lines[0].text("/level"), "info");
+  EXPECT_THAT(lines[0].text("/peer"), MatchesRegex("127\\.0\\.0\\.1:[0-9]+"));
+  EXPECT_EQ(lines[0].text("/method"), "GET");
+  EXPECT_EQ(lines[0].text("/path"), "/nowhere");
+  EXPECT_EQ(lines[0].number("/status"), 404);
+  EXPECT_EQ(lines[0].text("/reason"), "not_found");
+  EXPECT_THAT(lines[0].text("/detail"), HasSubstr("nothing is served"));
+  EXPECT_EQ(lines[1].text("/reason"), "bad_head");
+  EXPECT_EQ(lines[2].text("/reason"), "bad_origin");
+  EXPECT_EQ(lines[3].text("/reason"), "tls_on_plain_port");
+  EXPECT_EQ(lines[4].text("/path"), "/nothing");
+  EXPECT_THAT(gateway.log(), testing::Not(HasSubstr("hunter2")));
+  const MetricsText metrics = gateway.metrics();
+  const auto count = [&metrics](const char* reason) {
+    return metrics.sum("stdgate_http_refusals_total", {{"reason", reason}});
+  };
+  EXPECT_EQ(count("not_found"), 2) << "those of the admin pages included";
+  EXPECT_EQ(count("bad_head"), 1);
+  EXPECT_EQ(count("bad_origin"), 1);
+  EXPECT_EQ(count("tls_on_plain_port"), 1);
+  EXPECT_EQ(count("gone"), 0);
+}
+
+TEST(Log, DebugShowsTheWayOfACall) {
+  for (const char* level : {"debug", "info"}) {
+    GatewayProcess gateway(serve_one(demo_server(), "pool: { min: 1 }",
+                                     "log: { format: json, level: " + std::string(level) + " }"));
+    HttpClient client = gateway.connect();
+    await_children(gateway, 1);
+    const std::string pid =
+        std::to_string(static_cast<int>(state_of(gateway).number("/backends/0/children/0/pid")));
+    EXPECT_EQ(call(client, "echo", R"(["confidential"])", "\"a\"").status, 200);
+    gateway.signal(SIGTERM);
+    ASSERT_TRUE(gateway.wait_for_exit());
+    EXPECT_THAT(gateway.log(), testing::Not(HasSubstr("confidential")));
+    const auto with_id = [&gateway](const char* event) {
+      std::vector<JsonValue> found;
+      for (JsonValue& line : log_of(gateway, event)) {
+        if (line.text("/id") == "\"a\"") found.push_back(std::move(line));
+      }
+      return found;
+    };
+    const size_t wanted = std::string(level) == "debug" ? 1 : 0;
+    EXPECT_THAT(with_id("call arrived"), SizeIs(wanted));
+    EXPECT_THAT(with_id("call sent"), SizeIs(wanted));
+    EXPECT_THAT(with_id("call answered"), SizeIs(wanted));
+    EXPECT_THAT(with_id("call"), SizeIs(1));
+    for (const JsonValue& line : with_id("call sent")) {
+      EXPECT_EQ(std::to_string(static_cast<int>(line.number("/pid"))), pid);
+      EXPECT_GT(line.number("/wire_id"), 0);
+    }
+  }
+}
+
+TEST(Log, TellsWhatHappensToABackend) {
+  const std::string script = "[ -e go ] || exit 5; exec '" + puppet()[0] + "'";
+  GatewayProcess gateway(serve_one(
+      shell(script),
+      "pool: { min: 1, max: 1, backoff_min: 1ms, backoff_max: 5ms, breaker_failures: 2 }"));
+  ASSERT_TRUE(
+      eventually("the breaker opens", [&] { return !log_of(gateway, "breaker opened").empty(); }));
+  const JsonValue opened = std::move(log_of(gateway, "breaker opened").at(0));
+  EXPECT_EQ(opened.text("/level"), "warn");
+  EXPECT_EQ(opened.text("/cause"), "the child exited with code 5");
+  const JsonValue ended = std::move(log_of(gateway, "child ended").at(0));
+  EXPECT_EQ(ended.text("/reason"), "exit_nonzero");
+  std::ofstream(gateway.folder() / "go") << "go";
+  HttpClient client = gateway.connect();
+  ASSERT_TRUE(eventually("a call is answered", [&] { return call(client, "cwd").status == 200; }));
+  ASSERT_TRUE(
+      eventually("the breaker closes", [&] { return !log_of(gateway, "breaker closed").empty(); }));
+  EXPECT_THAT(log_of(gateway, "backend ready"), SizeIs(1));
 }
 
 TEST(Log, TextFormatIsForPeople) {
@@ -123,6 +246,28 @@ TEST(Log, TextFormatIsForPeople) {
   }
   EXPECT_EQ(calls, 2U);
   EXPECT_THAT(gateway.log(), AllOf(HasSubstr(R"(id="\"two words\"")"), HasSubstr("method=cwd")));
+}
+
+// A terminal that shows the log obeys nothing that callers and children say, in either format.
+TEST(Log, HasNoCharacterThatATerminalObeys) {
+  const std::string hidden[] = {"\xc2\x9b",     "\xc2\x85",     "\xe2\x80\xa8", "\xe2\x80\xae",
+                                "\xe2\x81\xa6", "\xef\xbb\xbf", "\x7f",         "\x9b"};
+  std::string all;  // without the last one, which is no UTF-8
+  for (size_t i = 0; i + 1 < std::size(hidden); ++i) all += hidden[i];
+  for (const char* format : {"text", "json"}) {
+    GatewayProcess gateway(
+        serve_one(puppet(), "", std::string("log: { payloads: true, format: ") + format + " }"));
+    HttpClient client = gateway.connect();
+    EXPECT_EQ(call(client, all, "[\"" + all + "\"]", "\"" + all + "\"").status, 200);
+    call(client, "complain", R"({"bytes":[194,155,226,128,174,155,10]})");
+    call(client, "say", R"({"line":")" + all + R"("})");
+    gateway.signal(SIGTERM);
+    ASSERT_TRUE(gateway.wait_for_exit());
+    const std::string log = gateway.log();
+    EXPECT_THAT(log, AllOf(HasSubstr("child stderr"), HasSubstr("child output dropped"),
+                           HasSubstr(R"(\u009b\u0085\u2028\u202e\u2066\ufeff\u007f)")));
+    for (const std::string& bytes : hidden) EXPECT_EQ(log.find(bytes), std::string::npos) << log;
+  }
 }
 
 TEST(Log, FaultsHaveTheirCauseThereAndNotInTheAnswer) {
@@ -148,20 +293,28 @@ TEST(Log, FaultsHaveTheirCauseThereAndNotInTheAnswer) {
 }
 
 TEST(Log, EveryFaultSaysWhy) {
-  GatewayProcess gateway(serve_one(puppet(), "timeout: 50ms, pool: { max: 1 }"));
+  GatewayProcess gateway(serve_one(puppet(), "pool: { max: 1 }"));
   HttpClient client = gateway.connect();
   client.post("/rpc", "{");
   client.post("/rpc", R"({"jsonrpc":"1.0","id":1,"method":"a"})");
-  call(client, "hang");
   call(client, "exit", R"({"code":7})");
-  const std::vector<JsonValue> lines = calls_of(gateway, 4);
-  ASSERT_THAT(lines, SizeIs(4));
+  const std::vector<JsonValue> lines = calls_of(gateway, 3);
+  ASSERT_THAT(lines, SizeIs(3));
   EXPECT_THAT(lines[0].text("/detail"), HasSubstr("byte 1"));
   EXPECT_THAT(lines[1].text("/detail"), HasSubstr("jsonrpc"));
-  EXPECT_EQ(lines[2].text("/outcome"), "timeout");
-  EXPECT_EQ(lines[2].text("/method"), "hang");
-  EXPECT_GE(lines[2].number("/duration_ms"), 50);
-  EXPECT_THAT(lines[3].text("/detail"), HasSubstr("exited with code 7"));
+  EXPECT_THAT(lines[2].text("/detail"), HasSubstr("exited with code 7"));
+}
+
+// A gateway of its own, as with this time any other call may time out too.
+TEST(Log, ATimeoutSaysHowLongItTook) {
+  GatewayProcess gateway(serve_one(puppet(), "timeout: 50ms"));
+  HttpClient client = gateway.connect();
+  call(client, "hang");
+  const std::vector<JsonValue> lines = calls_of(gateway, 1);
+  ASSERT_THAT(lines, SizeIs(1));
+  EXPECT_EQ(lines[0].text("/outcome"), "timeout");
+  EXPECT_EQ(lines[0].text("/method"), "hang");
+  EXPECT_GE(lines[0].number("/duration_ms"), 50);
 }
 
 TEST(Log, SaysHowChildrenComeAndGo) {

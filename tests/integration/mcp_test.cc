@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,60 @@ TEST(Mcp, CallsNeedNoHandshake) {
   EXPECT_EQ(initialize.text("/params/clientInfo/name"), "stdgate");
   EXPECT_EQ(lines[1], R"({"jsonrpc":"2.0","method":"notifications/initialized"})");
   EXPECT_THAT(lines[2], HasSubstr("tools/list"));
+}
+
+// Whoever reads metrics or log sees by which of its doors a call came in.
+TEST(Mcp, TransportsAreToldApart) {
+  GatewayProcess gateway(serve_one(puppet("mcp"), "protocol: mcp, pool: { max: 4 }"));
+  const Headers both = {{"accept", "application/json, text/event-stream"}};
+  const std::string initialize = request(
+      "initialize",
+      R"({"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}})");
+  EXPECT_EQ(gateway.connect().post("/mcp", initialize, both).status, 200);
+  HttpClient stream = gateway.connect();
+  stream.send_request("GET", "/sse", "", wants_events());
+  EXPECT_EQ(stream.read_head().status, 200);
+  const auto endpoint = stream.read_event();
+  ASSERT_TRUE(endpoint);
+  EXPECT_EQ(gateway.connect().post(endpoint->data, initialize).status, 202);
+  EXPECT_TRUE(stream.read_event());
+  HttpClient client = gateway.connect();
+  EXPECT_EQ(call(client, "tools/list").status, 200);
+  for (const char* transport : {"mcp", "sse", "rpc"}) {
+    EXPECT_EQ(gateway.metrics().sum("stdgate_request_duration_seconds_count",
+                                    {{"transport", transport}, {"outcome", "ok"}}),
+              1)
+        << transport;
+  }
+  EXPECT_TRUE(
+      eventually("three calls are logged", [&] { return log_of(gateway, "call").size() == 3; }));
+  std::vector<std::string> logged;
+  for (const JsonValue& line : log_of(gateway, "call")) logged.push_back(line.text("/transport"));
+  EXPECT_THAT(logged, ElementsAre("mcp", "sse", "rpc"));
+}
+
+// Whatever the landing page names is served.
+TEST(Mcp, TheLandingPageNamesWhatIsThere) {
+  GatewayProcess gateway(
+      serve({backend("tools", puppet("mcp"), "protocol: mcp, default: true, pool: { max: 4 }"),
+             backend("calc", demo_server())}));
+  const std::string host = gateway.url().substr(std::string("http://").size());
+  const std::string page = gateway.connect().get("/", {{"host", host}}).body;
+  size_t urls = 0;
+  std::istringstream lines(page);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t scheme = line.find("://");
+    if (scheme == std::string::npos || line.find("  GET") == std::string::npos) continue;
+    const size_t path = line.find('/', scheme + 3);
+    EXPECT_EQ(line.substr(scheme + 3, path - scheme - 3), host);
+    const std::string target = line.substr(path, line.find(' ', path) - path);
+    const int status = gateway.connect().get(target, {{"accept", "text/html"}}).status;
+    EXPECT_THAT(status, testing::AnyOf(406, 426)) << line;
+    ++urls;
+  }
+  EXPECT_EQ(urls, 5U) << page;
+  EXPECT_THAT(page, AllOf(HasSubstr("\"url\": \"" + gateway.url() + "/mcp\""),
+                          HasSubstr(gateway.url() + "/calc/rpc")));
 }
 
 TEST(Mcp, ClientsThatDoTheHandshakeAreAnsweredWithoutASecondOne) {

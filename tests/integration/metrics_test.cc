@@ -23,7 +23,7 @@ std::optional<double> requests(const MetricsText& metrics, const std::string& me
                                const std::string& outcome) {
   return metrics.value(
       kRequests,
-      {{"backend", "main"}, {"method", method}, {"transport", "http"}, {"outcome", outcome}});
+      {{"backend", "main"}, {"method", method}, {"transport", "rpc"}, {"outcome", outcome}});
 }
 
 TEST(Metrics, CountEachCallByMethodAndOutcome) {
@@ -64,10 +64,10 @@ TEST(Metrics, CountEachCallByMethodAndOutcome) {
   EXPECT_EQ(requests(metrics, "_other", "parse_error"), 1);
   EXPECT_EQ(requests(metrics, "_other", "invalid_request"), 2);
   EXPECT_EQ(requests(metrics, "_other", "too_large"), 2);
-  EXPECT_EQ(requests(metrics, "_other", "timeout"), 1);
-  EXPECT_EQ(requests(metrics, "_other", "cancelled"), 2);
+  EXPECT_EQ(requests(metrics, "hang", "timeout"), 1);
+  EXPECT_EQ(requests(metrics, "hang", "cancelled"), 2);
   EXPECT_EQ(requests(metrics, "cwd", "overloaded"), 1);
-  EXPECT_EQ(requests(metrics, "_other", "child_failed"), 1);
+  EXPECT_EQ(requests(metrics, "exit", "child_failed"), 1);
   EXPECT_EQ(metrics.sum(kRequests), 17);
   EXPECT_EQ(metrics.sum("stdgate_requests_in_flight"), 0);
   // Written to the child: all but the refused ones and the one that left the queue.
@@ -162,7 +162,8 @@ TEST(Metrics, CountConnectionsAndEveryByte) {
   HttpClient client = gateway.connect();
   const std::string body = request("math/add", "[1,2]");
   const std::string sent =
-      "POST /rpc HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nConnection: close\r\n"
+      "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: "
+      "close\r\n"
       "Content-Length: " +
       std::to_string(body.size()) + "\r\n\r\n" + body;
   client.send(sent);

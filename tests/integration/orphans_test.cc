@@ -17,7 +17,7 @@ namespace {
 
 constexpr Millis kGrace = Millis(200);
 constexpr Millis kAfterKill = Millis(2000);
-constexpr Millis kAfterAsking = 2 * kGrace + Millis(1000);
+constexpr Millis kAfterAsking = 2 * kGrace + Millis(1500);
 
 // What a backend runs. All of them answer calls.
 struct Family {
@@ -90,6 +90,18 @@ void kill_command(GatewayProcess& gateway) {
 
 void wait_for_idleness(GatewayProcess& /*gateway*/) {}
 
+// It hears nothing any more, neither of the gateway nor of its command.
+void stop_guard(GatewayProcess& gateway) {
+  const pid_t guard = guard_of(gateway);
+  kill(guard, SIGSTOP);
+  EXPECT_TRUE(eventually("the guard is stopped", [&] {
+    const std::vector<ProcessInfo> guards = children_of(gateway.pid());
+    return std::ranges::any_of(guards, [guard](const ProcessInfo& process) {
+      return process.pid == guard && process.state == 'T';
+    });
+  }));
+}
+
 constexpr const char* kOneReplacement = "idle_timeout: 1h, backoff_min: 1h, backoff_max: 1h";
 
 const End kEnds[] = {
@@ -98,6 +110,21 @@ const End kEnds[] = {
     {"guard_killed", kOneReplacement, kAfterKill, kill_guard, 1},
     {"command_killed", kOneReplacement, kAfterKill, kill_command, 1},
     {"child_idle", "idle_timeout: 300ms", Millis(300) + kAfterAsking, wait_for_idleness},
+};
+
+// The same with a guard that somebody has stopped.
+const End kStoppedEnds[] = {
+    {"gateway_asked_guard_stopped", "idle_timeout: 1h", Millis(0),
+     [](GatewayProcess& gateway) {
+       stop_guard(gateway);
+       end_politely(gateway);
+     }},
+    {"gateway_killed_guard_stopped", "idle_timeout: 1h", kAfterKill,
+     [](GatewayProcess& gateway) {
+       stop_guard(gateway);
+       kill_gateway(gateway);
+     }},
+    {"child_idle_guard_stopped", "idle_timeout: 1s", Millis(1000) + kAfterAsking, stop_guard},
 };
 
 std::set<pid_t> pids_of(const std::vector<ProcessInfo>& processes) {
@@ -147,6 +174,10 @@ std::string name_of(const testing::TestParamInfo<Orphans::ParamType>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Each, Orphans,
                          testing::Combine(testing::ValuesIn(kFamilies), testing::ValuesIn(kEnds)),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(WithTheGuardStopped, Orphans,
+                         testing::Combine(testing::Values(kFamilies[0], kFamilies[4]),
+                                          testing::ValuesIn(kStoppedEnds)),
                          name_of);
 
 TEST(OrphansAtStart, CommandThatIsStillStartingIsEndedToo) {

@@ -196,7 +196,7 @@ TEST(Rpc, BodiesUpToTheLimitAreTakenAndOneByteMoreRefused) {
 
   HttpClient other = gateway.connect();
   other.send(
-      "POST /rpc HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
+      "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
       "Transfer-Encoding: chunked\r\n\r\n10001\r\n" +
       body_of(64 * kKiB + 1) + "\r\n");
   EXPECT_EQ(other.read_response().status, 413);

@@ -93,6 +93,18 @@ INSTANTIATE_TEST_SUITE_P(Each, ClientLeaves,
                                   std::get<1>(given.param).name;
                          });
 
+TEST(ClientLeavesWithTheGuardStopped, AndAllOfItsChildIsGoneAllTheSame) {
+  GatewayProcess gateway(serve_one(rogue({"grandchild"}), kOwnChild));
+  WebSocketClient client = open(gateway);
+  ASSERT_EQ(client.call("any", "[1]"), result("1", "[1]"));
+  ASSERT_TRUE(eventually("all run", [&] { return gateway.descendants().size() == 3; }));
+  for (const ProcessInfo& guard : children_of(gateway.pid())) kill(guard.pid, SIGSTOP);
+  client.close();
+  EXPECT_TRUE(eventually(
+      "nothing is left", [&] { return gateway.descendants().empty(); }, 2 * kGrace + Millis(1500)))
+      << describe(gateway.descendants());
+}
+
 TEST(ClientLeavesSharedChild, CallsAreCancelledThere) {
   for (const Leaving& leaving : kLeavings) {
     SCOPED_TRACE(leaving.name);

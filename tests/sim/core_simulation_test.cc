@@ -11,9 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "gateway/lsp/lsp_dialect.h"
-#include "gateway/mcp/mcp_dialect.h"
-#include "gateway/pool/jsonrpc_dialect.h"
+#include "gateway/app/dialects.h"
 #include "tests/sim/sim_child.h"
 #include "tests/sim/sim_clients.h"
 #include "tests/sim/sim_restarts.h"
@@ -31,7 +29,7 @@ class SilentLog final : public Log {
 
 class Ledger final : public Observer {
  public:
-  explicit Ledger(const PoolConfig& pool) : restarts(pool) {}
+  explicit Ledger(const config::PoolConfig& pool) : restarts(pool) {}
 
   void on_call_started(BackendId) override { ++started; }
   void on_call_finished(const CallRecord& record) override {
@@ -62,26 +60,29 @@ class Ledger final : public Observer {
 };
 
 // What one seed draws for the backend.
-BackendOptions draw_options(SimWorld& world) {
-  BackendOptions options;
-  BackendConfig& config = options.config;
+backend::BackendOptions draw_options(SimWorld& world) {
+  backend::BackendOptions options;
+  config::BackendConfig& config = options.config;
   config.name = "sim";
   config.command = {"sim"};
   config.is_default = true;
   config.timeout = std::chrono::seconds(world.pick(1, 20));
-  config.protocol = static_cast<Protocol>(world.pick(0, 2));
-  const bool is_lsp = config.protocol == Protocol::lsp;
-  config.isolation = is_lsp || world.chance(0.5) ? Isolation::session : Isolation::shared;
-  config.framing = world.chance(is_lsp ? 0.8 : 0.2) ? Framing::content_length : Framing::newline;
-  PoolConfig& pool = config.pool;
+  config.protocol = static_cast<config::Protocol>(world.pick(0, 2));
+  const bool is_lsp = config.protocol == config::Protocol::lsp;
+  config.isolation =
+      is_lsp || world.chance(0.5) ? config::Isolation::session : config::Isolation::shared;
+  config.framing =
+      world.chance(is_lsp ? 0.8 : 0.2) ? rpc::Framing::content_length : rpc::Framing::newline;
+  config::PoolConfig& pool = config.pool;
   pool.max = static_cast<uint32_t>(world.pick(1, 5));
   pool.min = is_lsp ? 0 : static_cast<uint32_t>(world.pick(0, pool.max));
-  if (config.isolation == Isolation::session) {
+  if (config.isolation == config::Isolation::session) {
     if (!is_lsp) pool.min = std::min(pool.min, pool.max - 1);
     const uint32_t most_warm = pool.max - std::max(config.kept_for_calls(), 1U);
     pool.warm = static_cast<uint32_t>(world.pick(0, most_warm));
   }
   pool.sessions = static_cast<uint32_t>(world.pick(1, 6));
+  options.config.cancel_method = "$/cancelRequest";
   pool.max_in_flight = static_cast<uint32_t>(world.pick(1, 8));
   pool.queue = static_cast<uint32_t>(world.pick(0, 30));
   pool.queue_bytes = world.chance(0.2) ? 500 : 1 << 20;
@@ -96,27 +97,18 @@ BackendOptions draw_options(SimWorld& world) {
   return options;
 }
 
-std::unique_ptr<Dialect> make_dialect(Protocol protocol) {
-  switch (protocol) {
-    case Protocol::mcp:
-      return std::make_unique<McpDialect>("0");
-    case Protocol::lsp:
-      return std::make_unique<LspDialect>("77");
-    case Protocol::jsonrpc:
-      break;
-  }
-  return std::make_unique<JsonRpcDialect>("$/cancelRequest");
-}
-
 class Simulation {
  public:
   explicit Simulation(uint64_t seed)
-      : world_(seed), options_(draw_options(world_)), launcher_(world_, temper_) {
+      : world_(seed),
+        options_(draw_options(world_)),
+        launcher_(world_, temper_),
+        starts_per_second_(seed % 3 == 0 ? 0.5 : 0) {
     if (world_.chance(0.3)) make_calm();
     temper_.protocol = options_.config.protocol;
     temper_.framing = options_.config.framing;
-    auto backend = std::make_unique<Backend>(
-        BackendId{0}, options_, make_dialect(options_.config.protocol), origins_, services_);
+    auto backend = std::make_unique<backend::Backend>(
+        BackendId{0}, options_, app::make_dialect(options_.config, {"0", ""}), callers_, services_);
     backend_ = backend.get();
     backends_.add(std::move(backend));
     backends_.start();
@@ -125,8 +117,9 @@ class Simulation {
   void run() {
     for (size_t i = 0; i < kClients; ++i) clients_.push_back(make_client());
     for (size_t i = 0; i < kSessions; ++i) {
-      sessions_.push_back(std::make_unique<SimSession>(world_, origins_, owners_, *backend_,
-                                                       options_.config.protocol));
+      sessions_.push_back(std::make_unique<SimSession>(world_, callers_, owners_, *backend_,
+                                                       options_.config, starts_,
+                                                       ClientAddress::unix_user(i % 2)));
     }
     for (int i = 0; i < kActions; ++i) {
       world_.after(world_.pick_duration(Duration{0}, std::chrono::seconds(60)),
@@ -150,8 +143,8 @@ class Simulation {
   }
 
   std::unique_ptr<SimClient> make_client() {
-    return std::make_unique<SimClient>(world_, origins_, owners_, backends_, *backend_,
-                                       options_.config.protocol);
+    return std::make_unique<SimClient>(world_, callers_, owners_, backends_, *backend_,
+                                       options_.config);
   }
 
   void let_somebody_act() {
@@ -191,14 +184,15 @@ class Simulation {
   }
 
   void check_always() {
-    const BackendConfig& config = options_.config;
-    const BackendStatus status = backend_->status();
+    backend_->check_invariants();
+    const config::BackendConfig& config = options_.config;
+    const pool::BackendStatus status = backend_->status();
     const size_t queues = 1 + (owners_.are_exclusive() ? status.sessions : 0);
     EXPECT_LE(status.queued, config.pool.queue * queues);
     EXPECT_LE(status.queued_bytes, config.pool.queue_bytes * queues);
     EXPECT_LE(status.children.size(), config.pool.max);
     size_t leased = 0;
-    for (const ChildStatus& child : status.children) {
+    for (const pool::ChildStatus& child : status.children) {
       EXPECT_LE(child.in_flight, config.pool.max_in_flight);
       leased += child.leased ? 1 : 0;
     }
@@ -228,17 +222,27 @@ class Simulation {
   }
 
   SimWorld world_;
-  const BackendOptions options_;
+  const backend::BackendOptions options_;
   Temper temper_;
   SilentLog log_;
   Ledger ledger_{options_.config.pool};
   SimLauncher launcher_;
-  Origins origins_{1000};
-  CoreServices services_{world_,          world_.timers(),  log_, ledger_, launcher_,
-                         world_.random(), world_.storages()};
+  session::Callers callers_{1000};
+  const double starts_per_second_;  // of a client; 0: no limit
+  static constexpr double kStartBurst = 2;
+  policy::ClientRates session_starts_{starts_per_second_, kStartBurst};
+  SimStarts starts_{starts_per_second_, kStartBurst};
+  pool::CoreServices services_{world_,
+                               world_.timers(),
+                               log_,
+                               ledger_,
+                               launcher_,
+                               world_.random(),
+                               world_.storages(),
+                               &session_starts_};
   SimOwners owners_{options_.config.isolation};
-  BackendSet backends_;
-  Backend* backend_ = nullptr;
+  backend::Upstreams backends_;
+  backend::Backend* backend_ = nullptr;
   std::vector<std::unique_ptr<SimClient>> clients_;
   std::vector<std::unique_ptr<SimSession>> sessions_;
   uint64_t requests_ = 0;

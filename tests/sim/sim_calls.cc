@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 6> kIds = {
 constexpr std::array<std::string_view, 3> kTokens = {"1", R"("token")", "7"};
 
 int64_t number_in(std::string_view object, std::string_view key) {
-  const auto member = find_member(object, key);
+  const auto member = rpc::find_member(object, key);
   return member ? std::stoll(std::string(*member)) : -1;
 }
 
@@ -29,8 +29,8 @@ void SimOwners::claim(int64_t pid, uint64_t owner) {
   EXPECT_EQ(known->second, owner) << "a child of somebody else is heard";
 }
 
-std::string cancel_text(Protocol protocol, std::string_view id) {
-  const std::string head = protocol == Protocol::mcp
+std::string cancel_text(config::Protocol protocol, std::string_view id) {
+  const std::string head = protocol == config::Protocol::mcp
                                ? R"("notifications/cancelled","params":{"requestId":)"
                                : R"("$/cancelRequest","params":{"id":)";
   return R"({"jsonrpc":"2.0","method":)" + head + std::string(id) + "}}";
@@ -42,40 +42,45 @@ SimCalls::Request SimCalls::new_request() {
   Call call;
   call.id = pick_id();
   call.nonce = std::to_string(world_.random()());
-  std::string params = R"({"nonce":)" + call.nonce;
+  std::string params = R"({"by":)" + std::to_string(caller_) + R"(,"nonce":)" + call.nonce;
   if (world_.chance(0.5)) {
     call.progress_token = kTokens[world_.pick(0, kTokens.size() - 1)];
     params += R"(,"_meta":{"progressToken":)" + call.progress_token + "}";
   }
   const std::string method = world_.chance(0.02) ? "initialize" : "echo";
-  if (method == "initialize" && protocol_ == Protocol::lsp) params += R"(,"processId":12)";
+  if (method == "initialize" && protocol_ == config::Protocol::lsp) params += R"(,"processId":12)";
   params += "}";
   std::string text = world_.chance(0.5) ? R"({"jsonrpc":"2.0","id":)" + call.id + R"(,"method":")" +
                                               method + R"(","params":)" + params + "}"
                                         : R"({"params":)" + params + R"(,"method":")" + method +
                                               R"(","id":)" + call.id + R"(,"jsonrpc":"2.0"})";
   if (method == "initialize") call.nonce.clear();
-  const Tag tag = next_tag_++;
+  std::optional<TimePoint> deadline;
+  if (world_.chance(0.5)) {
+    deadline = world_.now() + world_.pick_duration(Duration{1}, 2 * timeout_);
+  }
+  call.deadline = deadline.value_or(world_.now() + timeout_);
+  const session::Tag tag = next_tag_++;
   open_[tag] = std::move(call);
   ++requests_;
-  return {tag, std::move(text)};
+  return {tag, std::move(text), deadline};
 }
 
 SimCalls::Request SimCalls::new_broken_request() {
-  const Tag tag = next_tag_++;
-  open_[tag] = Call{"5", "", ""};
+  const session::Tag tag = next_tag_++;
+  open_[tag] = Call{"5", "", "", TimePoint::max()};
   ++requests_;
   return {tag, R"({"jsonrpc":"1.0","id":5,"method":"wrong"})"};
 }
 
 std::string SimCalls::new_cancel() { return cancel_text(protocol_, pick_id()); }
 
-const SimCalls::Call* SimCalls::find(Tag tag) const {
+const SimCalls::Call* SimCalls::find(session::Tag tag) const {
   const auto call = open_.find(tag);
   return call == open_.end() ? nullptr : &call->second;
 }
 
-void SimCalls::check_reply(Tag tag, const Reply& reply) {
+void SimCalls::check_reply(session::Tag tag, const session::Reply& reply) {
   const std::string text =
       std::string(reply.head) + std::string(reply.id) + std::string(reply.tail);
   const auto call = open_.find(tag);
@@ -83,16 +88,34 @@ void SimCalls::check_reply(Tag tag, const Reply& reply) {
   const std::string head = R"({"jsonrpc":"2.0","id":)" + call->second.id + ",";
   EXPECT_EQ(text.substr(0, head.size()), head);
   if (!reply.fault && !call->second.nonce.empty()) {
-    const auto result = find_member(text, "result");
+    const auto result = rpc::find_member(text, "result");
     ASSERT_TRUE(result.has_value()) << text;
-    EXPECT_EQ(find_member(*result, "nonce").value_or("none"), call->second.nonce) << text;
+    EXPECT_EQ(rpc::find_member(*result, "nonce").value_or("none"), call->second.nonce) << text;
     check_stamp(*result);
   }
+  check_time(call->second, reply);
+  has_abandoned_ = has_abandoned_ || reply.fault == rpc::Fault::timeout;
   open_.erase(call);
 }
 
-void SimCalls::check_cancelled(Tag tag) {
-  EXPECT_EQ(protocol_, Protocol::mcp) << "elsewhere the answer is still due";
+// Each call expires at its own deadline, whatever those of the others are.
+void SimCalls::check_time(const Call& call, const session::Reply& reply) const {
+  EXPECT_LE(world_.now(), call.deadline) << "a call outlives its deadline";
+  if (reply.fault == rpc::Fault::timeout) {
+    EXPECT_EQ(world_.now(), call.deadline);
+  }
+}
+
+void SimCalls::check_cause(std::string_view params) const {
+  const int64_t by = number_in(params, "by");
+  if (by >= 0) {
+    EXPECT_EQ(static_cast<uint64_t>(by), caller_) << "caused by another's call: " << params;
+  }
+}
+
+void SimCalls::check_cancelled(session::Tag tag) {
+  has_abandoned_ = true;
+  EXPECT_EQ(protocol_, config::Protocol::mcp) << "elsewhere the answer is still due";
   EXPECT_EQ(open_.erase(tag), 1U) << "a cancelled call was in flight";
 }
 
@@ -106,10 +129,10 @@ void SimCalls::check_stamp(std::string_view object) {
 }
 
 void SimCalls::check_progress(std::string_view notification) const {
-  const auto params = find_member(notification, "params");
+  const auto params = rpc::find_member(notification, "params");
   ASSERT_TRUE(params.has_value());
-  const auto token = find_member(*params, "progressToken").value_or("none");
-  const auto nonce = find_member(*params, "nonce").value_or("none");
+  const auto token = rpc::find_member(*params, "progressToken").value_or("none");
+  const auto nonce = rpc::find_member(*params, "nonce").value_or("none");
   EXPECT_TRUE(std::any_of(open_.begin(), open_.end(),
                           [&](const auto& entry) {
                             return entry.second.progress_token == token &&

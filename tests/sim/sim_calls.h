@@ -1,8 +1,9 @@
 // SimCalls: the requests of one caller, and what it has to get for them; SimOwners: which child may
 // be heard by whom.
 //
-// Children stamp what they write: "from" is their pid, "seq" its place in their output. Whoever
-// hears them checks the stamps. Owner: a SimClient or a SimSession.
+// A request says who made it, and children repeat that in what they say because of it. They stamp
+// what they write: "from" is their pid, "seq" its place in their output. Whoever hears them checks
+// the stamps. Owner: a SimClient or a SimSession.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +23,20 @@ namespace stdgate::sim {
 class SimOwners {
  public:
   static constexpr uint64_t kNoSession = 0;
-  explicit SimOwners(Isolation isolation) : isolation_(isolation) {}
+  explicit SimOwners(config::Isolation isolation) : isolation_(isolation) {}
 
-  [[nodiscard]] bool are_exclusive() const { return isolation_ == Isolation::session; }
+  [[nodiscard]] bool are_exclusive() const { return isolation_ == config::Isolation::session; }
   // `owner` has heard the child.
   void claim(int64_t pid, uint64_t owner);
   uint64_t next() { return next_++; }
+  // Tells callers apart, those without a session included.
+  uint64_t next_caller() { return next_caller_++; }
 
  private:
-  const Isolation isolation_;
+  const config::Isolation isolation_;
   std::map<int64_t, uint64_t> owners_;
   uint64_t next_ = kNoSession + 1;
+  uint64_t next_caller_ = 1;
 };
 
 class SimCalls {
@@ -41,47 +45,62 @@ class SimCalls {
     std::string id;
     std::string nonce;  // empty: the answer is not the child's own
     std::string progress_token;
+    TimePoint deadline = TimePoint::max();
   };
   struct Request {
-    Tag tag = 0;
+    session::Tag tag = 0;
     std::string text;
+    std::optional<TimePoint> deadline{};  // nothing: after the backend's timeout
   };
 
-  SimCalls(SimWorld& world, SimOwners& owners, Protocol protocol, uint64_t owner)
-      : world_(world), owners_(owners), protocol_(protocol), owner_(owner) {}
+  SimCalls(SimWorld& world, SimOwners& owners, const config::BackendConfig& backend, uint64_t owner)
+      : world_(world),
+        owners_(owners),
+        protocol_(backend.protocol),
+        timeout_(backend.timeout),
+        owner_(owner),
+        caller_(owners.next_caller()) {}
 
   Request new_request();
   Request new_broken_request();
   // Of a call that may or may not be under way, in the protocol's way.
   std::string new_cancel();
 
-  void check_reply(Tag tag, const Reply& reply);
-  void check_cancelled(Tag tag);
+  void check_reply(session::Tag tag, const session::Reply& reply);
+  void check_cancelled(session::Tag tag);
   // The value holds a child's stamp, which is to be newer than those before.
   void check_stamp(std::string_view object);
+  // What a child says because of a call names its caller: that is to be this one.
+  void check_cause(std::string_view params) const;
   // A progress that belongs to an open call.
   void check_progress(std::string_view notification) const;
 
   // Nothing of what is under way is answered any more.
   void forget_all() { open_.clear(); }
-  [[nodiscard]] const Call* find(Tag tag) const;
+  [[nodiscard]] const Call* find(session::Tag tag) const;
   [[nodiscard]] size_t open() const { return open_.size(); }
+  // Some call has ended without the child's answer, and the child may still be at it.
+  [[nodiscard]] bool has_abandoned() const { return has_abandoned_; }
   [[nodiscard]] uint64_t requests() const { return requests_; }
 
  private:
   std::string pick_id();
+  void check_time(const Call& call, const session::Reply& reply) const;
 
   SimWorld& world_;
   SimOwners& owners_;
-  const Protocol protocol_;
+  const config::Protocol protocol_;
+  const Duration timeout_;  // of the backend
   const uint64_t owner_;
-  std::map<Tag, Call> open_;
+  const uint64_t caller_;
+  bool has_abandoned_ = false;
+  std::map<session::Tag, Call> open_;
   std::map<int64_t, uint64_t> heard_;  // by child: the last stamp
-  Tag next_tag_ = 1;
+  session::Tag next_tag_ = 1;
   uint64_t requests_ = 0;
 };
 
 // The protocol's notification that takes a request back.
-std::string cancel_text(Protocol protocol, std::string_view id);
+std::string cancel_text(config::Protocol protocol, std::string_view id);
 
 }  // namespace stdgate::sim

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "gateway/rpc/json_member.h"
+#include "tests/support/memory_child.h"
 
 namespace stdgate::sim {
 
@@ -22,85 +23,78 @@ constexpr std::array<std::string_view, 6> kAskIds = {"1",    "4096", R"("ask")",
 constexpr char kSeq = '@';
 }  // namespace
 
-class SimChild final : public std::enable_shared_from_this<SimChild>, private FrameSink {
+class SimChild final : public test::MemoryChild,
+                       public std::enable_shared_from_this<SimChild>,
+                       private rpc::FrameSink {
  public:
-  SimChild(SimWorld& world, const Temper& temper, ChildEvents& events, int pid)
-      : world_(world),
+  SimChild(SimWorld& world, const Temper& temper, pool::ChildEvents& events, int pid)
+      : MemoryChild(events),
+        world_(world),
         temper_(temper),
-        events_(&events),
         pid_(pid),
-        framer_(make_framer(temper.framing, size_t{1} << 20, world.storages())),
-        parser_(EnvelopeLimits{}) {}
+        framer_(rpc::make_framer(temper.framing, size_t{1} << 20, world.storages())),
+        parser_(rpc::EnvelopeLimits{}) {}
 
   void launch() {
     if (world_.chance(temper_.never_starts)) return;
     if (world_.chance(temper_.fails_to_start)) {
       exit_after(world_.pick_duration(Duration{1}, std::chrono::milliseconds(50)),
-                 {ExitStatus::Kind::not_started, 2, "exec: no such file"});
+                 {pool::ExitStatus::Kind::not_started, 2, "exec: no such file"});
       return;
     }
     later(world_.pick_duration(Duration{1}, std::chrono::milliseconds(200)),
-          [](SimChild& self) { self.events_->on_started(self.pid_); });
+          [](SimChild& self) { self.tell_started(self.pid_); });
   }
 
-  void write(std::span<const std::string_view> parts) {
+ private:
+  void write(std::span<const std::string_view> parts) override {
     if (stdin_closed_) return;
-    for (const std::string_view part : parts) stdin_ += part;
+    MemoryChild::write(parts);
     read_later();
   }
-  [[nodiscard]] size_t unsent_bytes() const { return stdin_.size(); }
+  [[nodiscard]] size_t unsent_bytes() const override { return input_.size(); }
 
-  void set_reading(bool reading) {
-    held_ = !reading;
+  void set_reading(bool reading) override {
+    MemoryChild::set_reading(reading);
     if (reading) later(Duration{1}, [](SimChild& self) { self.read_backlog(); });
   }
 
-  void end(Duration grace) {
+  void end(Duration grace) override {
     stdin_closed_ = true;
     if (grace == Duration{0}) {
-      exit_after(Duration{1}, {ExitStatus::Kind::signaled, 9, {}});
+      exit_after(Duration{1}, {pool::ExitStatus::Kind::signaled, 9, {}});
     } else {
-      exit_after(world_.pick_duration(Duration{1}, 2 * grace), {ExitStatus::Kind::exited, 0, {}});
+      exit_after(world_.pick_duration(Duration{1}, 2 * grace),
+                 {pool::ExitStatus::Kind::exited, 0, {}});
     }
   }
 
-  // The link is gone: nobody is told anything any more.
-  void detach() { events_ = nullptr; }
-  [[nodiscard]] bool gone() const { return events_ == nullptr; }
-
- private:
   template <class Action>
   void later(Duration delay, Action action) {
     world_.after(delay, [weak = weak_from_this(), action]() mutable {
       const auto self = weak.lock();
-      if (self && !self->gone()) action(*self);
+      if (self && self->running()) action(*self);
     });
   }
 
-  void exit_after(Duration delay, ExitStatus status) {
+  void exit_after(Duration delay, pool::ExitStatus status) {
     later(delay, [status](SimChild& self) {
       if (self.is_held()) {
         self.exit_to_tell_ = status;
       } else {
-        self.exit(status);
+        self.tell_exit(status);
       }
     });
   }
 
-  void exit(const ExitStatus& status) {
-    ChildEvents* events = std::exchange(events_, nullptr);
-    events->on_exit(status);
-  }
-
   // What it has said is still in its pipe, or has to wait behind that.
-  [[nodiscard]] bool is_held() const { return held_ || !backlog_.empty(); }
+  [[nodiscard]] bool is_held() const { return !is_read() || !backlog_.empty(); }
 
   void read_backlog() {
-    if (held_) return;
-    std::string backlog;
-    backlog.swap(backlog_);
-    events_->on_output(backlog);
-    if (exit_to_tell_ && !is_held()) exit(*exit_to_tell_);
+    if (!is_read()) return;
+    std::string backlog = std::exchange(backlog_, {});
+    tell_output(backlog);
+    if (exit_to_tell_ && !is_held()) tell_exit(*exit_to_tell_);
   }
 
   // Takes a part of what waits in the pipe, as a slow reader would.
@@ -109,14 +103,14 @@ class SimChild final : public std::enable_shared_from_this<SimChild>, private Fr
     reading_ = true;
     later(world_.pick_duration(Duration{1}, std::chrono::milliseconds(5)), [](SimChild& self) {
       self.reading_ = false;
-      const bool was_full = self.stdin_.size() >= ChildLink::kHighWatermark;
-      std::string piece = self.stdin_.substr(0, self.world_.pick(1, 400));
-      self.stdin_.erase(0, piece.size());
+      const bool was_full = self.input_.size() >= pool::ChildLink::kHighWatermark;
+      std::string piece = self.input_.substr(0, self.world_.pick(1, 400));
+      self.input_.erase(0, piece.size());
       self.framer_->feed(piece, self);
-      if (self.gone()) return;
-      if (!self.stdin_.empty()) self.read_later();
-      if (was_full && self.stdin_.size() < ChildLink::kHighWatermark / 2) {
-        self.events_->on_writable();
+      if (!self.running()) return;
+      if (!self.input_.empty()) self.read_later();
+      if (was_full && self.input_.size() < pool::ChildLink::kHighWatermark / 2) {
+        self.tell_writable();
       }
     });
   }
@@ -129,16 +123,17 @@ class SimChild final : public std::enable_shared_from_this<SimChild>, private Fr
       return;
     }
     misbehave();
-    const Envelope& envelope = document->messages[0].envelope;
+    const rpc::Envelope& envelope = document->messages[0].envelope;
     switch (envelope.kind) {
-      case MessageKind::request:
+      case rpc::MessageKind::request:
         answer(envelope);
         break;
-      case MessageKind::notification:
-        if (envelope.method == "exit") exit_after(Duration{1}, {ExitStatus::Kind::exited, 0, {}});
+      case rpc::MessageKind::notification:
+        if (envelope.method == "exit")
+          exit_after(Duration{1}, {pool::ExitStatus::Kind::exited, 0, {}});
         break;
-      case MessageKind::result:
-      case MessageKind::error:
+      case rpc::MessageKind::result:
+      case rpc::MessageKind::error:
         check_answer(envelope);
         break;
     }
@@ -152,11 +147,12 @@ class SimChild final : public std::enable_shared_from_this<SimChild>, private Fr
   void misbehave() {
     if (world_.chance(temper_.dies)) {
       const int code = world_.chance(0.5) ? 3 : 0;
-      exit_after(Duration{1}, world_.chance(0.5) ? ExitStatus{ExitStatus::Kind::exited, code, {}}
-                                                 : ExitStatus{ExitStatus::Kind::signaled, 9, {}});
+      exit_after(Duration{1}, world_.chance(0.5)
+                                  ? pool::ExitStatus{pool::ExitStatus::Kind::exited, code, {}}
+                                  : pool::ExitStatus{pool::ExitStatus::Kind::signaled, 9, {}});
     }
     if (world_.chance(temper_.closes_stdout)) {
-      later(Duration{1}, [](SimChild& self) { self.events_->on_output_end(); });
+      later(Duration{1}, [](SimChild& self) { self.tell_output_end(); });
     }
     if (world_.chance(temper_.talks_nonsense)) say("listening on \"stdio\"", Duration{1});
     if (world_.chance(temper_.invents_answer)) {
@@ -166,32 +162,50 @@ class SimChild final : public std::enable_shared_from_this<SimChild>, private Fr
     if (world_.chance(temper_.sends_notification)) {
       say(R"({"jsonrpc":"2.0","method":"note","params":{)" + stamp() + "}}", Duration{1});
     }
-    if (world_.chance(temper_.asks_the_client)) ask();
+    if (world_.chance(temper_.asks_the_client)) ask("", Duration{1});
   }
 
-  void ask() {
+  // `cause`: empty, or members of params that say whose call is behind it.
+  void ask(const std::string& cause, Duration delay) {
     const size_t number = asks_.size();
     asks_.push_back({std::string(kAskIds[world_.pick(0, kAskIds.size() - 1)])});
     const std::string& id = asks_.back().id;
     ++unanswered_[id];
     say(R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":"roots/list","params":{"ask":)" +
-            std::to_string(number) + "," + stamp() + "}}",
-        Duration{1});
+            std::to_string(number) + cause + "," + stamp() + "}}",
+        delay);
     if (world_.chance(temper_.cancels_its_ask)) {
       say(cancel_text(temper_.protocol, id),
-          world_.pick_duration(Duration{1}, std::chrono::seconds(2)));
+          delay + world_.pick_duration(Duration{1}, std::chrono::seconds(2)));
+    }
+  }
+
+  // Speaks because of a request until the work is done, cancelled or not.
+  void talk(const rpc::Envelope& request, Duration work) {
+    if (!world_.chance(temper_.talks)) return;
+    const auto by = rpc::find_member(request.params, "by");
+    if (!by) return;
+    const std::string cause = R"(,"by":)" + std::string(*by);
+    for (uint64_t i = world_.pick(1, 5); i > 0; --i) {
+      const Duration delay = world_.pick_duration(Duration{0}, work);
+      if (world_.chance(0.4)) {
+        ask(cause, delay);
+      } else {
+        say(R"({"jsonrpc":"2.0","method":"note","params":{)" + stamp() + cause + "}}", delay);
+      }
     }
   }
 
   // Once to each request, under its own id, and by the one that was asked. The gateway's own
   // answers do not name the request, so of those there may only be no more than requests.
-  void check_answer(const Envelope& answer) {
+  void check_answer(const rpc::Envelope& answer) {
     EXPECT_GE(--unanswered_[std::string(answer.id)], 0) << "answered twice: " << answer.text;
-    const auto data =
-        answer.kind == MessageKind::result ? answer.payload : find_member(answer.payload, "data");
+    const auto data = answer.kind == rpc::MessageKind::result
+                          ? answer.payload
+                          : rpc::find_member(answer.payload, "data");
     if (!data) return;
-    const auto number = find_member(*data, "ask").value_or("none");
-    const auto from = find_member(*data, "from").value_or("none");
+    const auto number = rpc::find_member(*data, "ask").value_or("none");
+    const auto from = rpc::find_member(*data, "from").value_or("none");
     EXPECT_EQ(from, std::to_string(pid_)) << "another child asked that";
     const size_t index = std::stoul(std::string(number));
     ASSERT_LT(index, asks_.size()) << answer.text;
@@ -200,17 +214,20 @@ class SimChild final : public std::enable_shared_from_this<SimChild>, private Fr
         << "answered twice: " << answer.text;
   }
 
-  void answer(const Envelope& request) {
-    if (world_.chance(temper_.ignores)) return;
+  void answer(const rpc::Envelope& request) {
+    if (world_.chance(temper_.ignores)) return talk(request, temper_.longest_work);
     const std::string head = R"({"jsonrpc":"2.0","id":)" + std::string(request.id);
-    const Duration delay = world_.pick_duration(Duration{1}, temper_.slowest_answer);
+    const Duration delay = world_.pick_duration(Duration{1}, world_.chance(temper_.takes_long)
+                                                                 ? temper_.longest_work
+                                                                 : temper_.slowest_answer);
+    talk(request, delay);
     if (request.method == "initialize") {
-      EXPECT_EQ(find_member(request.params, "processId").value_or("77"), "77");
+      EXPECT_EQ(rpc::find_member(request.params, "processId").value_or("null"), "null");
       say(head + R"(,"result":{"protocolVersion":"2025-11-25","capabilities":{}}})", delay);
       return;
     }
-    const auto meta = find_member(request.params, "_meta");
-    const auto token = meta ? find_member(*meta, "progressToken") : meta;
+    const auto meta = rpc::find_member(request.params, "_meta");
+    const auto token = meta ? rpc::find_member(*meta, "progressToken") : meta;
     if (token && world_.chance(temper_.sends_progress)) {
       say(R"({"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":)" +
               std::string(*token) + R"(,"progress":1,"nonce":)" + nonce(request) + "," + stamp() +
@@ -229,8 +246,8 @@ class SimChild final : public std::enable_shared_from_this<SimChild>, private Fr
     }
   }
 
-  static std::string nonce(const Envelope& request) {
-    return std::string(find_member(request.params, "nonce").value_or("null"));
+  static std::string nonce(const rpc::Envelope& request) {
+    return std::string(rpc::find_member(request.params, "nonce").value_or("null"));
   }
 
   [[nodiscard]] std::string stamp() const {
@@ -246,9 +263,9 @@ class SimChild final : public std::enable_shared_from_this<SimChild>, private Fr
         return;
       }
       size_t at = 0;
-      while (at < line.size() && !self.gone()) {
+      while (at < line.size() && self.running()) {
         const size_t piece = std::min<size_t>(line.size() - at, self.world_.pick(1, line.size()));
-        self.events_->on_output(std::span(line).subspan(at, piece));
+        self.tell_output(std::span(line).subspan(at, piece));
         at += piece;
       }
     });
@@ -259,9 +276,9 @@ class SimChild final : public std::enable_shared_from_this<SimChild>, private Fr
       text.replace(seq, 1, std::to_string(++said_));
     }
     std::string scratch;
-    const FrameEnds ends = frame_ends(temper_.framing, text.size(), scratch);
+    const rpc::FrameEnds ends = rpc::frame_ends(temper_.framing, text.size(), scratch);
     std::string frame = std::string(ends.head) + text;
-    const bool is_dos = temper_.framing == Framing::newline && world_.chance(0.1);
+    const bool is_dos = temper_.framing == rpc::Framing::newline && world_.chance(0.1);
     return frame.append(is_dos ? "\r\n" : ends.tail);
   }
 
@@ -273,50 +290,31 @@ class SimChild final : public std::enable_shared_from_this<SimChild>, private Fr
 
   SimWorld& world_;
   const Temper& temper_;
-  ChildEvents* events_;
   const int pid_;
   std::vector<Ask> asks_;
   std::map<std::string, int> unanswered_;  // by id
   uint64_t said_ = 0;                      // stamped messages
   bool stdin_closed_ = false;
   bool reading_ = false;
-  bool held_ = false;
   std::string backlog_;
-  std::optional<ExitStatus> exit_to_tell_;
-  std::string stdin_;
-  std::unique_ptr<Framer> framer_;
-  EnvelopeParser parser_;
+  std::optional<pool::ExitStatus> exit_to_tell_;
+  std::unique_ptr<rpc::Framer> framer_;
+  rpc::EnvelopeParser parser_;
 };
 
-namespace {
-
-class SimLink final : public ChildLink {
- public:
-  explicit SimLink(std::shared_ptr<SimChild> child) : child_(std::move(child)) {}
-  ~SimLink() override { child_->detach(); }
-  void write(std::span<const std::string_view> parts) override { child_->write(parts); }
-  [[nodiscard]] size_t unsent_bytes() const override { return child_->unsent_bytes(); }
-  void set_reading(bool reading) override { child_->set_reading(reading); }
-  void end(Duration grace) override { child_->end(grace); }
-
- private:
-  std::shared_ptr<SimChild> child_;
-};
-
-}  // namespace
-
-std::unique_ptr<ChildLink> SimLauncher::launch(const LaunchSpec& /*spec*/, ChildEvents& events) {
+std::unique_ptr<pool::ChildLink> SimLauncher::launch(const pool::LaunchSpec& /*spec*/,
+                                                     pool::ChildEvents& events) {
   auto child = std::make_shared<SimChild>(world_, temper_, events, next_pid_++);
   children_.push_back(child);
   child->launch();
-  return std::make_unique<SimLink>(std::move(child));
+  return test::MemoryChild::link_to(std::move(child));
 }
 
 size_t SimLauncher::running() const {
   return static_cast<size_t>(
       std::count_if(children_.begin(), children_.end(), [](const std::weak_ptr<SimChild>& weak) {
         const auto child = weak.lock();
-        return child && !child->gone();
+        return child && child->running();
       }));
 }
 

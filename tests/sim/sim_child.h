@@ -31,21 +31,25 @@ struct Temper {
   double asks_the_client = 0.06;
   double cancels_its_ask = 0.2;  // per request of its own
   double sends_progress = 0.3;   // for calls with a token
+  double talks = 0.2;            // while it works on a call, whether that is wanted or not
+  double takes_long = 0.05;      // for an answer
   double breaks_answer = 0.01;
   double oversizes_answer = 0.01;
   double closes_stdout = 0.002;
   Duration slowest_answer = std::chrono::seconds(3);
+  Duration longest_work = std::chrono::seconds(40);
   // What it speaks.
-  Protocol protocol = Protocol::jsonrpc;
-  Framing framing = Framing::newline;
+  config::Protocol protocol = config::Protocol::jsonrpc;
+  rpc::Framing framing = rpc::Framing::newline;
 };
 
 class SimChild;
 
-class SimLauncher final : public ChildLauncher {
+class SimLauncher final : public pool::ChildLauncher {
  public:
   SimLauncher(SimWorld& world, const Temper& temper) : world_(world), temper_(temper) {}
-  std::unique_ptr<ChildLink> launch(const LaunchSpec& spec, ChildEvents& events) override;
+  std::unique_ptr<pool::ChildLink> launch(const pool::LaunchSpec& spec,
+                                          pool::ChildEvents& events) override;
 
   // Processes that have been launched and have not ended.
   [[nodiscard]] size_t running() const;

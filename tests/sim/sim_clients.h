@@ -5,7 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "gateway/pool/backend_set.h"
+#include "gateway/backend/backend.h"
+#include "gateway/backend/upstreams.h"
 #include "gateway/session/reply_sink.h"
 #include "tests/sim/sim_calls.h"
 #include "tests/sim/sim_world.h"
@@ -13,10 +14,11 @@
 namespace stdgate::sim {
 
 // One connection: at most a few calls at a time.
-class SimClient final : public ReplySink {
+class SimClient final : public session::ReplySink {
  public:
-  SimClient(SimWorld& world, Origins& origins, SimOwners& owners, BackendSet& backends,
-            Backend& backend, Protocol protocol);
+  SimClient(SimWorld& world, session::Callers& callers, SimOwners& owners,
+            backend::Upstreams& backends, backend::Backend& backend,
+            const config::BackendConfig& config);
   ~SimClient() override;
 
   // Sends a request, a notification, a cancel, or nonsense.
@@ -27,22 +29,23 @@ class SimClient final : public ReplySink {
   [[nodiscard]] size_t open_calls() const { return calls_.open(); }
   [[nodiscard]] uint64_t requests() const { return calls_.requests(); }
 
-  void on_reply(Tag tag, const Reply& reply) override;
-  void on_event(Tag tag, std::string_view notification) override;
-  void on_cancelled(Tag tag) override;
+  void on_reply(session::Tag tag, const session::Reply& reply) override;
+  void on_event(session::Tag tag, std::string_view notification) override;
+  void on_cancelled(session::Tag tag) override;
 
  private:
-  void send(std::string text, bool wants_events = false, Tag tag = 0);
+  void send(SimCalls::Request request, bool wants_events = false);
+  void send(std::string text) { send({0, std::move(text)}); }
 
   SimWorld& world_;
-  Origins& origins_;
-  BackendSet& backends_;
-  Backend& backend_;
+  session::Callers& callers_;
+  backend::Upstreams& backends_;
+  backend::Backend& backend_;
   // Else which call a progress belongs to is a guess that may be wrong after one was given up.
   const bool has_tokens_;
-  std::optional<Origin> origin_;
+  std::optional<session::Caller> caller_;
   SimCalls calls_;
-  EnvelopeParser parser_;
+  rpc::EnvelopeParser parser_;
 };
 
 }  // namespace stdgate::sim

@@ -16,13 +16,13 @@ namespace stdgate::sim {
 
 class SimRestarts {
  public:
-  explicit SimRestarts(const PoolConfig& config) : config_(config) {}
+  explicit SimRestarts(const config::PoolConfig& config) : config_(config) {}
 
   void on_child_exited(ExitReason reason) { last_exit_ = reason; }
 
-  void check(TimePoint now, const BackendStatus& status) {
+  void check(TimePoint now, const pool::BackendStatus& status) {
     if (due_ && now >= *due_) {
-      EXPECT_TRUE(!status.children.empty() || status.failures == 0 || is_draining_)
+      EXPECT_TRUE(!status.children.empty() || status.ready || is_draining_)
           << "service does not come back";
       due_.reset();
     }
@@ -31,7 +31,7 @@ class SimRestarts {
     if (!exit || status.retry_after == Duration{0} || next_start == next_start_) return;
     next_start_ = next_start;
     const bool is_alone = !last_failure_ || now - *last_failure_ >= config_.backoff_max;
-    if (status.retry_after <= Breaker::kAtOnce) {
+    if (status.retry_after <= pool::Breaker::kAtOnce) {
       EXPECT_TRUE(is_alone) << "more than one start without a wait in backoff_max";
       EXPECT_EQ(status.failures, 1U);
       EXPECT_NE(*exit, ExitReason::start_failed);
@@ -55,7 +55,7 @@ class SimRestarts {
            reason == ExitReason::exit_nonzero;
   }
 
-  const PoolConfig& config_;
+  const config::PoolConfig& config_;
   std::optional<ExitReason> last_exit_;    // since the last look
   std::optional<TimePoint> last_failure_;  // that counted
   std::optional<TimePoint> due_;           // by then there is a child again

@@ -9,15 +9,29 @@
 
 namespace stdgate::sim {
 
-SimSession::SimSession(SimWorld& world, Origins& origins, SimOwners& owners, Backend& backend,
-                       Protocol protocol)
+void SimStarts::note(const ClientAddress& client, TimePoint now) {
+  if (per_second_ == 0) return;
+  std::vector<TimePoint>& starts = starts_[client.to_string()];
+  starts.push_back(now);
+  for (size_t i = 0; i < starts.size(); ++i) {
+    const std::chrono::duration<double> passed = now - starts[i];
+    const auto count = static_cast<double>(starts.size() - i);
+    EXPECT_LE(count, burst_ + passed.count() * per_second_ + 1e-6);
+  }
+}
+
+SimSession::SimSession(SimWorld& world, session::Callers& callers, SimOwners& owners,
+                       backend::Backend& backend, const config::BackendConfig& config,
+                       SimStarts& starts, const ClientAddress& client)
     : world_(world),
-      origins_(origins),
+      callers_(callers),
       owners_(owners),
       backend_(backend),
-      protocol_(protocol),
+      config_(config),
+      starts_(starts),
+      client_(client),
       sent_(backend.envelope_limits()),
-      told_(EnvelopeLimits{}) {}
+      told_(rpc::EnvelopeLimits{}) {}
 
 SimSession::~SimSession() { leave(); }
 
@@ -27,15 +41,18 @@ uint64_t SimSession::requests() const {
 
 void SimSession::open() {
   ++visits_;
-  visit_ = std::make_unique<Visit>(SimCalls(world_, owners_, protocol_, owners_.next()));
-  visit_->origin = *origins_.add(*this);
+  visit_ = std::make_unique<Visit>(SimCalls(world_, owners_, config_, owners_.next()));
+  visit_->caller = *callers_.add(*this);
   visit_->waits_when_told = world_.chance(0.7);
-  const auto id = backend_.open_session(visit_->origin, *this);
+  const auto id = backend_.open_session(visit_->caller, *this, client_);
   if (id) {
     visit_->id = *id;
+    if (owners_.are_exclusive()) starts_.note(client_, world_.now());
   } else {
-    EXPECT_EQ(id.error().fault, Fault::overloaded);
-    origins_.remove(visit_->origin);
+    const bool is_limited = id.error().fault == rpc::Fault::rate_limited && owners_.are_exclusive();
+    EXPECT_TRUE(is_limited || id.error().fault == rpc::Fault::overloaded);
+    EXPECT_EQ(is_limited, is_limited && id.error().retry_after > Duration{0});
+    callers_.remove(visit_->caller);
     visit_.reset();
   }
 }
@@ -44,8 +61,8 @@ void SimSession::leave() {
   if (visit_ == nullptr) return;
   requests_ += visit_->calls.requests();
   const std::unique_ptr<Visit> visit = std::move(visit_);
-  backend_.close_session(visit->id);
-  origins_.remove(visit->origin);
+  backend_.close_session(visit->id, {});
+  callers_.remove(visit->caller);
 }
 
 void SimSession::act() {
@@ -62,8 +79,7 @@ void SimSession::act_in_session() {
   if (dice < 15) return hold(!visit_->is_held);
   if (visit_->waits_when_told && !visit_->reading) return;
   if (dice < 75) {
-    SimCalls::Request request = visit_->calls.new_request();
-    send(std::move(request.text), request.tag);
+    send(visit_->calls.new_request());
   } else if (dice < 82) {
     send(R"({"jsonrpc":"2.0","method":"note","params":{"a":1}})");
   } else if (dice < 93) {
@@ -71,8 +87,7 @@ void SimSession::act_in_session() {
   } else if (dice < 97) {
     send(R"({"jsonrpc":"2.0","id":2147483647,"result":1})");
   } else {
-    SimCalls::Request request = visit_->calls.new_broken_request();
-    send(std::move(request.text), request.tag);
+    send(visit_->calls.new_broken_request());
   }
 }
 
@@ -81,15 +96,17 @@ void SimSession::hold(bool held) {
   backend_.hold_child(visit_->id, held);
 }
 
-Admission SimSession::send(std::string text, Origin origin, SessionId session, Tag tag) {
-  const auto document = sent_.parse(text);
-  EXPECT_TRUE(document.has_value()) << text;
-  CallContext context;
-  context.origin = origin;
+backend::Admission SimSession::send(SimCalls::Request request, session::Caller caller,
+                                    session::SessionId session) {
+  const auto document = sent_.parse(request.text);
+  EXPECT_TRUE(document.has_value()) << request.text;
+  backend::CallContext context;
+  context.caller = caller;
   context.session = session;
-  context.tag = tag;
+  context.tag = request.tag;
   context.transport = Transport::websocket;
   context.arrived = world_.now();
+  context.deadline = request.deadline;
   return backend_.accept(document->messages[0], context);
 }
 
@@ -97,28 +114,29 @@ Admission SimSession::send(std::string text, Origin origin, SessionId session, T
 
 void SimSession::check_heard() const {
   if (!visit_->is_held || !owners_.are_exclusive()) return;
-  const BackendStatus status = backend_.status();
+  const pool::BackendStatus status = backend_.status();
   EXPECT_TRUE(std::any_of(status.children.begin(), status.children.end(), [](const auto& child) {
     return child.leased && child.state == ChildState::draining;
   })) << "a held child is heard though it has not been asked to go";
 }
 
-void SimSession::on_reply(Tag tag, const Reply& reply) {
+void SimSession::on_reply(session::Tag tag, const session::Reply& reply) {
   if (!may_be_told()) return;
   if (!reply.fault) check_heard();
   visit_->calls.check_reply(tag, reply);
 }
 
-void SimSession::on_event(Tag /*tag*/, std::string_view notification) {
+void SimSession::on_event(session::Tag /*tag*/, std::string_view notification) {
   ADD_FAILURE() << "a session's messages come through on_message(): " << notification;
 }
 
-void SimSession::on_cancelled(Tag tag) {
+void SimSession::on_cancelled(session::Tag tag) {
   if (!may_be_told()) return;
   visit_->calls.check_cancelled(tag);
 }
 
-void SimSession::on_message(std::optional<Tag> /*call*/, std::span<const std::string_view> parts) {
+void SimSession::on_message(std::optional<session::Tag> /*call*/,
+                            std::span<const std::string_view> parts) {
   if (!may_be_told()) return;
   EXPECT_FALSE(visit_->has_ended) << "a message after the end";
   check_heard();
@@ -126,37 +144,43 @@ void SimSession::on_message(std::optional<Tag> /*call*/, std::span<const std::st
   for (const std::string_view part : parts) text += part;
   const auto document = told_.parse(text);
   ASSERT_TRUE(document.has_value() && !document->batch && document->messages[0].ok()) << text;
-  const Envelope& envelope = document->messages[0].envelope;
-  if (envelope.kind == MessageKind::request) {
+  const rpc::Envelope& envelope = document->messages[0].envelope;
+  if (envelope.kind == rpc::MessageKind::request) {
     note_ask(envelope);
   } else {
-    ASSERT_EQ(envelope.kind, MessageKind::notification) << text;
+    ASSERT_EQ(envelope.kind, rpc::MessageKind::notification) << text;
     check_notification(envelope);
   }
 }
 
-void SimSession::check_notification(const Envelope& notification) {
+void SimSession::check_notification(const rpc::Envelope& notification) {
   if (notification.method.find("cancel") != std::string_view::npos) {
-    const std::string_view key = protocol_ == Protocol::mcp ? "requestId" : "id";
-    const std::string id(find_member(notification.params, key).value_or("none"));
+    const std::string_view key = config_.protocol == config::Protocol::mcp ? "requestId" : "id";
+    const std::string id(rpc::find_member(notification.params, key).value_or("none"));
     EXPECT_EQ(visit_->asks.count(id), 1U) << "what was never asked is cancelled: " << id;
     return;
   }
   visit_->calls.check_stamp(notification.params);
+  // Where a child is shared, a protocol without an audience of one tells everybody.
+  if (owners_.are_exclusive() || config_.protocol == config::Protocol::mcp) {
+    visit_->calls.check_cause(notification.params);
+  }
   if (notification.method.find("/progress") != std::string_view::npos && !owners_.are_exclusive() &&
-      protocol_ == Protocol::mcp) {
+      config_.protocol == config::Protocol::mcp) {
     visit_->calls.check_progress(notification.text);
   }
 }
 
-void SimSession::note_ask(const Envelope& ask) {
+void SimSession::note_ask(const rpc::Envelope& ask) {
   visit_->calls.check_stamp(ask.params);
   EXPECT_TRUE(visit_->asks.insert(std::string(ask.id)).second) << "an id is used twice: " << ask.id;
   if (!owners_.are_exclusive()) {
-    EXPECT_GT(visit_->calls.open(), 0U) << "asked though no call of it is under way";
+    EXPECT_TRUE(visit_->calls.open() > 0 || visit_->calls.has_abandoned())
+        << "asked though no call of it is under way";
   }
-  const auto number = find_member(ask.params, "ask").value_or("0");
-  const auto from = find_member(ask.params, "from").value_or("0");
+  visit_->calls.check_cause(ask.params);
+  const auto number = rpc::find_member(ask.params, "ask").value_or("0");
+  const auto from = rpc::find_member(ask.params, "from").value_or("0");
   const std::string body =
       R"({"ask":)" + std::string(number) + R"(,"from":)" + std::string(from) + "}";
   const std::string head = R"({"jsonrpc":"2.0","id":)" + std::string(ask.id);
@@ -170,12 +194,12 @@ void SimSession::note_ask(const Envelope& ask) {
 
 void SimSession::answer_later(std::string text) {
   const Duration delay = world_.pick_duration(Duration{1}, std::chrono::seconds(3));
-  world_.after(delay, [this, text = std::move(text), visit = visits_, origin = visit_->origin,
+  world_.after(delay, [this, text = std::move(text), visit = visits_, caller = visit_->caller,
                        id = visit_->id]() mutable {
     if (visit == visits_ && visit_ != nullptr) {
-      send(std::move(text), origin, id);
+      send({0, std::move(text)}, caller, id);
     } else {
-      EXPECT_EQ(send(std::move(text), origin, id), Admission::dropped)
+      EXPECT_EQ(send({0, std::move(text)}, caller, id), backend::Admission::dropped)
           << "an answer of a session that has left";
     }
   });
@@ -187,7 +211,7 @@ void SimSession::set_reading(bool reading) {
   visit_->reading = reading;
 }
 
-void SimSession::on_session_end(SessionEnd /*end*/, std::string_view message) {
+void SimSession::on_session_end(session::SessionEnd /*end*/, std::string_view message) {
   if (!may_be_told()) return;
   EXPECT_FALSE(std::exchange(visit_->has_ended, true)) << "a session ends once";
   EXPECT_FALSE(message.empty());

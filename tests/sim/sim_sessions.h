@@ -5,22 +5,37 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
-#include "gateway/pool/backend.h"
+#include "gateway/backend/backend.h"
 #include "gateway/session/session_sink.h"
 #include "tests/sim/sim_calls.h"
 #include "tests/sim/sim_world.h"
 
 namespace stdgate::sim {
 
-class SimSession final : public SessionSink {
+// How often clients have opened a session with a child of its own: no oftener than they may.
+class SimStarts {
  public:
-  SimSession(SimWorld& world, Origins& origins, SimOwners& owners, Backend& backend,
-             Protocol protocol);
+  SimStarts(double per_second, double burst) : per_second_(per_second), burst_(burst) {}
+  void note(const ClientAddress& client, TimePoint now);
+
+ private:
+  const double per_second_;
+  const double burst_;
+  std::map<std::string, std::vector<TimePoint>> starts_;  // by the client's text
+};
+
+class SimSession final : public session::SessionSink {
+ public:
+  SimSession(SimWorld& world, session::Callers& callers, SimOwners& owners,
+             backend::Backend& backend, const config::BackendConfig& config, SimStarts& starts,
+             const ClientAddress& client);
   ~SimSession() override;
 
   // Opens a session when there is none; else sends something, holds its child, or leaves.
@@ -33,19 +48,20 @@ class SimSession final : public SessionSink {
   // Since the beginning.
   [[nodiscard]] uint64_t requests() const;
 
-  void on_reply(Tag tag, const Reply& reply) override;
-  void on_event(Tag tag, std::string_view notification) override;
-  void on_cancelled(Tag tag) override;
-  void on_message(std::optional<Tag> call, std::span<const std::string_view> parts) override;
+  void on_reply(session::Tag tag, const session::Reply& reply) override;
+  void on_event(session::Tag tag, std::string_view notification) override;
+  void on_cancelled(session::Tag tag) override;
+  void on_message(std::optional<session::Tag> call,
+                  std::span<const std::string_view> parts) override;
   void set_reading(bool reading) override;
-  void on_session_end(SessionEnd end, std::string_view message) override;
+  void on_session_end(session::SessionEnd end, std::string_view message) override;
 
  private:
   // One session, from its opening to its end.
   struct Visit {
     explicit Visit(SimCalls its_calls) : calls(std::move(its_calls)) {}
-    Origin origin;
-    SessionId id;
+    session::Caller caller;
+    session::SessionId id;
     SimCalls calls;
     std::set<std::string> asks;  // the ids of what it has been asked
     bool reading = true;
@@ -58,13 +74,13 @@ class SimSession final : public SessionSink {
   void open();
   void act_in_session();
   void hold(bool held);
-  void note_ask(const Envelope& ask);
-  void check_notification(const Envelope& notification);
+  void note_ask(const rpc::Envelope& ask);
+  void check_notification(const rpc::Envelope& notification);
   void answer_later(std::string text);
-  Admission send(std::string text, Origin origin, SessionId session, Tag tag = 0);
-  void send(std::string text, Tag tag = 0) {
-    send(std::move(text), visit_->origin, visit_->id, tag);
-  }
+  backend::Admission send(SimCalls::Request request, session::Caller caller,
+                          session::SessionId session);
+  void send(SimCalls::Request request) { send(std::move(request), visit_->caller, visit_->id); }
+  void send(std::string text) { send({0, std::move(text)}); }
   // Whether there is a session that may be told anything.
   [[nodiscard]] bool may_be_told() const {
     EXPECT_NE(visit_, nullptr) << "a session that is closed is told something";
@@ -72,15 +88,17 @@ class SimSession final : public SessionSink {
   }
 
   SimWorld& world_;
-  Origins& origins_;
+  session::Callers& callers_;
   SimOwners& owners_;
-  Backend& backend_;
-  const Protocol protocol_;
+  backend::Backend& backend_;
+  const config::BackendConfig& config_;
+  SimStarts& starts_;
+  const ClientAddress client_;
   std::unique_ptr<Visit> visit_;
   uint64_t visits_ = 0;
   uint64_t requests_ = 0;  // of earlier visits
-  EnvelopeParser sent_;
-  EnvelopeParser told_;
+  rpc::EnvelopeParser sent_;
+  rpc::EnvelopeParser told_;
 };
 
 }  // namespace stdgate::sim

@@ -3,7 +3,10 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <cctype>
 #include <regex>
+
+#include "tests/structure/lines.h"
 
 namespace stdgate {
 namespace {
@@ -26,32 +29,81 @@ Patterns operator+(Patterns some, const Patterns& more) {
 const std::vector<Layer>& layers() {
   static const Patterns kRpc = {"gateway/base/*", "gateway/rpc/*"};
   static const Patterns kConfig = kRpc + Patterns{"gateway/config/*"};
+  static const Patterns kPolicy = kConfig + Patterns{"gateway/policy/*"};
   static const Patterns kSession = kConfig + Patterns{"gateway/session/*"};
-  static const Patterns kPool = kSession + Patterns{"gateway/observer.h", "gateway/pool/*"};
+  static const Patterns kPool =
+      kSession + Patterns{"gateway/policy/*", "gateway/observer.h", "gateway/pool/*"};
+  static const Patterns kBackend = kPool + Patterns{"gateway/backend/*"};
+  // What is in front of the core knows what answers it by an interface.
+  static const Patterns kUpstream =
+      kPool + Patterns{"gateway/backend/call_context.h", "gateway/backend/dispatch.h",
+                       "gateway/backend/upstream.h", "gateway/backend/upstreams.h"};
   static const Patterns kAll = {"gateway/*", "transports/*", "metrics/*"};
   static const std::vector<Layer> kTable = {
       {"gateway/base/*", {}},
       {"gateway/rpc/*", kRpc},
       {"gateway/observer.*", kRpc},
       {"gateway/config/*", kConfig},
+      {"gateway/policy/*", kPolicy},
       {"gateway/session/*", kSession},
       {"gateway/pool/*", kPool},
-      {"gateway/mcp/*", kPool},
+      {"gateway/backend/*", kBackend},
+      {"gateway/mcp/*", kUpstream},
       {"gateway/lsp/*", kPool},
-      {"gateway/command_*", kConfig},
+      {"gateway/app/command_*", kConfig},
       {"gateway/demo/*", kRpc},
       // Used by the composition root alone, and yet they see no edge.
-      {"gateway/shutdown.*", kPool},
-      {"gateway/state_report.*", kPool},
-      {"gateway/session_id.*", {}},
+      {"gateway/app/shutdown.*", kUpstream},
+      {"gateway/app/state_report.*", kUpstream},
+      {"gateway/app/session_id.*", {}},
+      {"gateway/app/dialects.*", kBackend + Patterns{"gateway/mcp/*", "gateway/lsp/*"}},
       // The composition root.
       {"gateway/main.cc", kAll},
-      {"gateway/program.*", kAll},
+      {"gateway/app/*", kAll},
       {"transports/net/*", {"gateway/base/*"}},
+      // A program of its own on libc alone.
+      {"transports/stdio/guard/*",
+       {"transports/net/file_descriptor.h", "transports/net/standard_descriptors.h"}},
       {"transports/stdio/*", kPool + Patterns{"transports/net/*"}},
-      {"transports/http/*", kPool + Patterns{"gateway/mcp/*", "transports/net/*"}},
-      {"transports/websocket/*", kPool + Patterns{"transports/net/*", "transports/http/*"}},
+      {"transports/http/*", kUpstream + Patterns{"gateway/mcp/*", "transports/net/*"}},
+      {"transports/websocket/*", kUpstream + Patterns{"transports/net/*", "transports/http/*"}},
+      {"metrics/logs/*", kPool + Patterns{"metrics/backend_names.h"}},
+      {"metrics/prometheus/*", kPool + Patterns{"metrics/backend_names.h"}},
       {"metrics/*", kPool},
+  };
+  return kTable;
+}
+
+// A part's code lies in the namespace of its part; gateway/base and what tells observers in the one
+// that holds them all.
+struct Part {
+  std::string_view files;
+  std::string_view name;
+};
+
+const std::vector<Part>& parts() {
+  static const std::vector<Part> kTable = {
+      {"gateway/main.cc", "stdgate"},
+      {"gateway/observer.*", "stdgate"},
+      {"gateway/base/*", "stdgate"},
+      {"gateway/rpc/*", "stdgate::rpc"},
+      {"gateway/config/*", "stdgate::config"},
+      {"gateway/policy/*", "stdgate::policy"},
+      {"gateway/session/*", "stdgate::session"},
+      {"gateway/pool/*", "stdgate::pool"},
+      {"gateway/backend/*", "stdgate::backend"},
+      {"gateway/mcp/*", "stdgate::mcp"},
+      {"gateway/lsp/*", "stdgate::lsp"},
+      {"gateway/demo/*", "stdgate::demo"},
+      {"gateway/app/*", "stdgate::app"},
+      {"transports/net/*", "stdgate::net"},
+      {"transports/stdio/guard/*", "stdgate::guard"},
+      {"transports/stdio/*", "stdgate::stdio"},
+      {"transports/http/*", "stdgate::http"},
+      {"transports/websocket/*", "stdgate::websocket"},
+      {"metrics/logs/*", "stdgate::logs"},
+      {"metrics/prometheus/*", "stdgate::metrics"},
+      {"metrics/*", "stdgate"},
   };
   return kTable;
 }
@@ -68,10 +120,10 @@ const std::vector<Library>& libraries() {
       {"llhttp.h", {"transports/http/*"}},
       {"wslay/*", {}},  // the peer in tests
       {"nettle/*", {"transports/*"}},
-      {"prometheus/*", {"metrics/*"}},
-      {"spdlog/*", {"metrics/*"}},
+      {"prometheus/*", {"metrics/prometheus/*"}},
+      {"spdlog/*", {"metrics/logs/*"}},
       {"yaml-cpp/*", {"gateway/config/*.cc", "gateway/config/section_reader.h"}},
-      {"CLI/*", {"gateway/command_line.cc"}},
+      {"CLI/*", {"gateway/app/command_line.cc"}},
       {"simdjson.h", {"gateway/rpc/*.cc", "gateway/demo/*.cc", "transports/websocket/*.cc"}},
       {"sys/socket.h", {"transports/*"}},
       {"spawn.h", {"transports/*"}},
@@ -79,7 +131,8 @@ const std::vector<Library>& libraries() {
   return kTable;
 }
 
-// The core is given time, chance and its environment; it takes none itself.
+// The core is given time, chance and its environment; it takes none itself. Error codes are known
+// to one file.
 struct BannedCall {
   const char* expression;
   Patterns files;
@@ -91,13 +144,17 @@ const std::vector<BannedCall>& banned_calls() {
       // The demo server is a process of its own and has nobody to give it the time.
       {R"((steady|system|high_resolution)_clock::now)",
        {"gateway/*"},
-       {"gateway/main.cc", "gateway/program.cc", "gateway/demo/*"}},
+       {"gateway/main.cc", "gateway/app/*", "gateway/demo/*"}},
       {R"(\bclock_gettime\b)",
        {"gateway/*"},
-       {"gateway/main.cc", "gateway/program.cc", "gateway/demo/*"}},
-      {R"(\bgetenv\b)", {"gateway/*"}, {"gateway/main.cc", "gateway/program.cc"}},
-      {R"(\brand\s*\()", {"gateway/*"}, {"gateway/main.cc", "gateway/program.cc"}},
-      {R"(\brandom_device\b)", {"gateway/*"}, {"gateway/main.cc", "gateway/program.cc"}},
+       {"gateway/main.cc", "gateway/app/*", "gateway/demo/*"}},
+      {R"(\bgetenv\b)", {"gateway/*"}, {"gateway/main.cc", "gateway/app/*"}},
+      {R"(\brand\s*\()", {"gateway/*"}, {"gateway/main.cc", "gateway/app/*"}},
+      // Codes of JSON-RPC errors.
+      {R"(-32\d{3}\b)",
+       {"gateway/*", "transports/*", "metrics/*"},
+       {"gateway/rpc/fault.cc", "gateway/demo/*"}},
+      {R"(\brandom_device\b)", {"gateway/*"}, {"gateway/main.cc", "gateway/app/*"}},
   };
   return kTable;
 }
@@ -115,16 +172,6 @@ bool matches_any(std::string_view text, const Patterns& patterns) {
 
 bool is_source(std::string_view path) {
   return matches_any(path, {"gateway/*", "transports/*", "metrics/*"});
-}
-
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
 }
 
 struct Include {
@@ -205,6 +252,30 @@ void check_name(std::string_view path, Report& report) {
   }
 }
 
+// The namespace of another part may be opened for declarations only.
+void check_namespace(std::string_view path, std::string_view text, Report& report) {
+  const auto part = std::find_if(parts().begin(), parts().end(),
+                                 [&](const Part& some) { return matches(path, some.files); });
+  if (part == parts().end()) return;
+  static const std::regex kOpening(R"(^namespace (stdgate[a-z_:]*) \{$)");
+  const std::vector<std::string_view> lines = lines_of(text);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    std::cmatch opening;
+    if (!std::regex_match(lines[i].begin(), lines[i].end(), opening, kOpening)) continue;
+    const std::string name = opening[1];
+    if (name == part->name || name.starts_with(std::string(part->name) + "::")) continue;
+    size_t next = i + 1;
+    while (next < lines.size() && lines[next].ends_with(';') &&
+           lines[next].find('{') == std::string_view::npos &&
+           (lines[next].starts_with("class ") || lines[next].starts_with("struct "))) {
+      ++next;
+    }
+    if (next == i + 1 || next == lines.size() || !lines[next].starts_with('}')) {
+      report.add("defines something in " + name + ", not in " + std::string(part->name));
+    }
+  }
+}
+
 void check_header(std::string_view path, std::string_view text, Report& report) {
   if (!path.ends_with(".h")) {
     return;
@@ -218,7 +289,64 @@ void check_header(std::string_view path, std::string_view text, Report& report) 
   }
 }
 
+bool is_path_character(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.' ||
+         c == '/';
+}
+
+// Whether `text` names the absolute path `folder`, or what lies in it.
+bool names_folder(std::string_view text, std::string_view folder) {
+  for (size_t at = text.find(folder); at != text.npos; at = text.find(folder, at + 1)) {
+    const size_t end = at + folder.size();
+    const bool begins = at == 0 || !(is_path_character(text[at - 1]) || text[at - 1] == '}');
+    if (begins && (end == text.size() || text[end] == '/' || !is_path_character(text[end]))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// The first folder of an absolute path ("/a" of "/a/project"), unless every system has it.
+std::string_view own_top_folder(std::string_view checkout) {
+  static const Patterns kEverywhere = {"/",    "/bin", "/build", "/dev", "/etc", "/home", "/mnt",
+                                       "/opt", "/run", "/srv",   "/tmp", "/usr", "/var"};
+  const std::string_view top = checkout.substr(0, checkout.find('/', 1));
+  return matches_any(top, kEverywhere) ? std::string_view() : top;
+}
+
+// The hosts of all URLs in `text`.
+std::vector<std::string_view> hosts_in(std::string_view text) {
+  std::vector<std::string_view> hosts;
+  for (size_t at = text.find("://"); at != text.npos; at = text.find("://", at)) {
+    at += 3;
+    size_t end = at;
+    while (end < text.size() && is_path_character(text[end]) && text[end] != '/') {
+      ++end;
+    }
+    hosts.push_back(text.substr(at, end - at));
+  }
+  return hosts;
+}
+
 }  // namespace
+
+std::vector<std::string> machine_names_in_file(std::string_view path, std::string_view text,
+                                               std::string_view checkout) {
+  Report report(path);
+  for (const std::string_view folder : {checkout, own_top_folder(checkout)}) {
+    if (folder.size() > 1 && names_folder(text, folder)) {
+      report.add("names a folder of this machine: " + std::string(folder));
+      break;
+    }
+  }
+  for (const std::string_view host : hosts_in(text)) {
+    if (matches_any(host, {"*registry*", "*mirror*", "*artifactory*", "*nexus*", "deb.debian.org",
+                           "*.ubuntu.com"})) {
+      report.add("names a package registry: " + std::string(host));
+    }
+  }
+  return report.take();
+}
 
 std::vector<std::string> violations_of_file(std::string_view path, std::string_view text) {
   Report report(path);
@@ -229,6 +357,7 @@ std::vector<std::string> violations_of_file(std::string_view path, std::string_v
     check_layer(path, includes, report);
     check_libraries(path, includes, report);
     check_calls(path, text, report);
+    check_namespace(path, text, report);
     if (lines_of(text).size() > kMaxLines) {
       report.add("is longer than " + std::to_string(kMaxLines) + " lines");
     }
@@ -238,9 +367,11 @@ std::vector<std::string> violations_of_file(std::string_view path, std::string_v
 
 bool allowed_at_top(std::string_view name) {
   static const Patterns kAllowed = {
-      ".*",      "gateway",      "transports",     "metrics",   "tests",
-      "deploy",  "build",        "gateway.yaml",   "README.md", "ARCHITECTURE.md",
-      "LICENSE", "CHANGELOG.md", "CMakeLists.txt",
+      ".*",           "gateway",         "transports",
+      "metrics",      "tests",           "deploy",
+      "docs",         "build",           "gateway.yaml",
+      "README.md",    "ARCHITECTURE.md", "LICENSE",
+      "CHANGELOG.md", "CMakeLists.txt",  "CMakePresets.json",
   };
   return matches_any(name, kAllowed);
 }

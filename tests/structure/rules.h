@@ -14,6 +14,12 @@ namespace stdgate {
 // line of text that begins with the path.
 std::vector<std::string> violations_of_file(std::string_view path, std::string_view text);
 
+// The same for what belongs to one machine: `checkout`, where the project lies there (absolute); a
+// folder at the top of its file system that other systems do not have; and the host of a package
+// registry or mirror. For files of any kind.
+std::vector<std::string> machine_names_in_file(std::string_view path, std::string_view text,
+                                               std::string_view checkout);
+
 // Whether the top folder may hold an entry of this name.
 bool allowed_at_top(std::string_view name);
 

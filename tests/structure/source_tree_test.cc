@@ -1,12 +1,15 @@
 // The project's own tree keeps its rules.
 #include <gmock/gmock.h>
+#include <stdio.h>
 
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "tests/structure/pages.h"
 #include "tests/structure/rules.h"
 
 namespace stdgate {
@@ -41,6 +44,75 @@ TEST(SourceTree, FilesKeepTheRules) {
   for (const fs::path& file : files) {
     for (const std::string& violation :
          violations_of_file(fs::relative(file, root).string(), read_file(file))) {
+      ADD_FAILURE() << violation;
+    }
+  }
+}
+
+// What git has, or would have: all but what is ignored. Empty where this is no checkout (a
+// release's archive), which then holds only what git had.
+std::vector<fs::path> committed_files(const fs::path& root) {
+  const std::string command = "git -c safe.directory='*' -C '" + root.string() +
+                              "' ls-files -z --cached --others --exclude-standard 2>/dev/null";
+  std::string names;
+  FILE* git = popen(command.c_str(), "r");
+  char piece[4096];
+  for (size_t size = 1; git != nullptr && size > 0;) {
+    size = fread(piece, 1, sizeof piece, git);
+    names.append(piece, size);
+  }
+  if (git != nullptr) {
+    pclose(git);
+  }
+  std::vector<fs::path> files;
+  std::istringstream list(names);
+  for (std::string name; std::getline(list, name, '\0');) {
+    if (fs::is_regular_file(root / name)) {
+      files.push_back(root / name);
+    }
+  }
+  return files;
+}
+
+TEST(SourceTree, FilesNameNothingOfThisMachine) {
+  const fs::path root = STDGATE_SOURCE_DIR;
+  std::vector<fs::path> files = committed_files(root);
+  if (files.empty()) {
+    files = source_files(root);
+  }
+  ASSERT_GE(files.size(), 40U) << "the tree was not found under " << root;
+  for (const fs::path& file : files) {
+    for (const std::string& violation :
+         machine_names_in_file(fs::relative(file, root).string(), read_file(file), root.string())) {
+      ADD_FAILURE() << violation;
+    }
+  }
+}
+
+// All files but what a build, npm or git keep here.
+Pages pages_under(const fs::path& root) {
+  Pages pages;
+  for (auto entry = fs::recursive_directory_iterator(root);
+       entry != fs::recursive_directory_iterator(); ++entry) {
+    const fs::path name = entry->path().filename();
+    const fs::path path = fs::relative(entry->path(), root);
+    if (name == "node_modules" || path == "build" || path == ".git") {
+      entry.disable_recursion_pending();
+    } else if (entry->is_regular_file()) {
+      pages.files.insert(path.string());
+      if (name.extension() == ".md") {
+        pages.texts[path.string()] = read_file(entry->path());
+      }
+    }
+  }
+  return pages;
+}
+
+TEST(SourceTree, PagesKeepTheRules) {
+  const Pages pages = pages_under(STDGATE_SOURCE_DIR);
+  ASSERT_GE(pages.texts.size(), 10U);
+  for (const auto& rule : {broken_links, missing_files, unknown_keys, decision_faults}) {
+    for (const std::string& violation : rule(pages)) {
       ADD_FAILURE() << violation;
     }
   }

@@ -10,7 +10,7 @@
 
 namespace stdgate::test {
 
-struct ChildRecorder final : ChildEvents {
+struct ChildRecorder final : pool::ChildEvents {
   void on_started(int started_pid) override {
     pid = started_pid;
     order.emplace_back("started");
@@ -21,7 +21,7 @@ struct ChildRecorder final : ChildEvents {
   }
   void on_output_end() override { order.emplace_back("output_end"); }
   void on_writable() override { ++writable; }
-  void on_exit(const ExitStatus& status) override {
+  void on_exit(const pool::ExitStatus& status) override {
     order.emplace_back("exit");
     exit = status;
   }
@@ -29,7 +29,7 @@ struct ChildRecorder final : ChildEvents {
   int pid = 0;
   std::string output;
   int writable = 0;
-  std::optional<ExitStatus> exit;
+  std::optional<pool::ExitStatus> exit;
   std::vector<std::string> order;  // each kind of event at its first time
 };
 

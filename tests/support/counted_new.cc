@@ -18,6 +18,11 @@ void* counted_malloc(size_t size) {
 
 void* operator new(size_t size) { return counted_malloc(size); }
 void* operator new[](size_t size) { return counted_malloc(size); }
+// std::stable_sort takes its buffer so.
+void* operator new(size_t size, const std::nothrow_t& /*tag*/) noexcept {
+  stdgate::test::note_allocation();
+  return std::malloc(size);
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t /*size*/) noexcept { std::free(memory); }

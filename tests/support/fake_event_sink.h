@@ -17,7 +17,7 @@
 
 namespace stdgate::test {
 
-class FakeEventSink final : public EventSink {
+class FakeEventSink final : public session::EventSink {
  public:
   struct Event {
     std::string name;
@@ -41,7 +41,7 @@ class FakeEventSink final : public EventSink {
     streaming = true;
     act();
   }
-  void write_event(const StreamEvent& event) override {
+  void write_event(const session::StreamEvent& event) override {
     expect_open();
     streaming = true;
     events.push_back(

@@ -11,7 +11,7 @@ namespace stdgate::test {
 // Turns until `condition` holds after one. It is asked after each event, and every millisecond for
 // what the loop does not see. False when `limit` has passed.
 template <class Condition>
-bool run_until(Loop& loop, Condition&& condition, Duration limit = std::chrono::seconds(20)) {
+bool run_until(net::Loop& loop, Condition&& condition, Duration limit = std::chrono::seconds(20)) {
   loop.refresh_now();
   const TimePoint deadline = loop.now() + limit;
   Timer* self = nullptr;
@@ -27,7 +27,7 @@ bool run_until(Loop& loop, Condition&& condition, Duration limit = std::chrono::
 }
 
 // Lets the loop turn for `time`; for showing that something does not happen.
-inline void run_for(Loop& loop, Duration time) {
+inline void run_for(net::Loop& loop, Duration time) {
   run_until(
       loop, [] { return false; }, time);
 }

@@ -55,7 +55,7 @@ void write_all(int fd, std::string_view bytes) {
 
 std::string as_json(std::string_view text) {
   std::string out;
-  stdgate::append_json_string(out, text);
+  stdgate::rpc::append_json_string(out, text);
   return out;
 }
 

@@ -1,6 +1,7 @@
 // RecordingLog: log events as lines "event key=value ...", kept for a test to look at.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <type_traits>
 #include <variant>
@@ -11,8 +12,9 @@
 namespace stdgate::test {
 
 struct RecordingLog final : Log {
-  [[nodiscard]] bool enabled(LogLevel /*level*/) const override { return true; }
-  void write(LogLevel /*level*/, std::string_view event,
+  explicit RecordingLog(LogLevel lowest_level = LogLevel::info) : lowest(lowest_level) {}
+  [[nodiscard]] bool enabled(LogLevel level) const override { return level >= lowest; }
+  void write(LogLevel level, std::string_view event,
              std::initializer_list<LogField> fields) override {
     std::string line(event);
     for (const LogField& field : fields) {
@@ -32,9 +34,24 @@ struct RecordingLog final : Log {
           field.value);
     }
     lines.push_back(line);
+    levels.push_back(level);
   }
 
+  // The first line of this event; null: there is none.
+  [[nodiscard]] const std::string* find(std::string_view event) const {
+    for (const std::string& line : lines) {
+      if (line.starts_with(event)) return &line;
+    }
+    return nullptr;
+  }
+  [[nodiscard]] bool has_trouble() const {
+    return std::any_of(levels.begin(), levels.end(),
+                       [](LogLevel level) { return level >= LogLevel::warn; });
+  }
+
+  const LogLevel lowest;
   std::vector<std::string> lines;
+  std::vector<LogLevel> levels;  // of these
 };
 
 }  // namespace stdgate::test

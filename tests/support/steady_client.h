@@ -58,7 +58,7 @@ class SteadyClient {
   const size_t at_once_;
   std::string round_;       // all requests of a round
   size_t answer_size_ = 0;  // of one
-  FileDescriptor socket_;
+  net::FileDescriptor socket_;
   std::array<char, kBufferSize> buffer_{};
   size_t size_ = 0;
 };

@@ -2,9 +2,9 @@
 
 #include <functional>
 
-#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/json_writer.h"
 
-namespace stdgate {
+namespace stdgate::http {
 
 namespace {
 
@@ -30,33 +30,31 @@ class PageEndpoint final : public Endpoint {
   const std::function<Page()> render_;
 };
 
-void append_verdict(std::string& out, bool ready, const std::string& reason) {
-  out += ready ? R"("ready":true)" : R"("ready":false)";
-  if (reason.empty()) return;
-  out += R"(,"reason":)";
-  append_json_string(out, reason);
+void write_verdict(rpc::JsonWriter& json, bool ready, const std::string& reason) {
+  json.boolean("ready", ready);
+  if (!reason.empty()) json.text("reason", reason);
 }
 
 }  // namespace
 
 std::string readiness_json(const Readiness& readiness) {
-  std::string out = "{";
-  append_verdict(out, readiness.ready, readiness.reason);
-  out += R"(,"backends":{)";
+  rpc::JsonWriter json(rpc::JsonWriter::Layout::compact);
+  json.begin_object();
+  write_verdict(json, readiness.ready, readiness.reason);
+  json.begin_object("backends");
   for (const BackendReadiness& backend : readiness.backends) {
-    if (out.back() != '{') out += ',';
-    append_json_string(out, backend.name);
-    out += ":{";
-    append_verdict(out, backend.ready, backend.reason);
-    out += '}';
+    json.begin_object(backend.name);
+    write_verdict(json, backend.ready, backend.reason);
+    json.end_object();
   }
-  out += "}}\n";
-  return out;
+  json.end_object();
+  json.end_object();
+  return json.take() + "\n";
 }
 
 void add_admin_routes(Router& router, AdminSource& source) {
   const auto add = [&router](const char* path, const char* about, std::function<Page()> render) {
-    router.add(path, about, std::make_unique<PageEndpoint>(std::move(render)));
+    router.add(path, about, std::make_unique<PageEndpoint>(std::move(render)), Guards::reading());
   };
   add("/healthz", "whether the process runs", [] {
     return Page{200, "text/plain; charset=utf-8", "ok\n"};
@@ -73,4 +71,4 @@ void add_admin_routes(Router& router, AdminSource& source) {
   });
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::http

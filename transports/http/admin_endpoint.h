@@ -6,7 +6,7 @@
 
 #include "transports/http/router.h"
 
-namespace stdgate {
+namespace stdgate::http {
 
 struct BackendReadiness {
   std::string name;
@@ -20,7 +20,7 @@ struct Readiness {
   std::vector<BackendReadiness> backends;
 };
 
-// What the admin endpoints show. Implemented by the composition root; outlives the router.
+// What the admin endpoints show. Implemented by the process; outlives the router.
 class AdminSource {
  public:
   virtual ~AdminSource() = default;
@@ -34,4 +34,4 @@ void add_admin_routes(Router& router, AdminSource& source);
 // {"ready":false,"backends":{"name":{"ready":false,"reason":"…"}}}
 std::string readiness_json(const Readiness& readiness);
 
-}  // namespace stdgate
+}  // namespace stdgate::http

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace stdgate {
+namespace stdgate::http {
 
 namespace {
 
@@ -19,7 +19,7 @@ struct ChunkCallbacks {
 
   static int on_body(llhttp_t* parser, const char* at, size_t size) {
     BodyReader& self = reader(parser);
-    self.collect({at, size}, size);
+    self.collected_.append_announced({at, size}, 0);
     return 0;
   }
   static int on_chunk_header(llhttp_t* parser) {
@@ -76,7 +76,7 @@ size_t BodyReader::feed_length(std::span<char> bytes) {
   if (collected_.empty() && size == remaining_) {
     in_place_ = bytes.first(size);
   } else {
-    collect({bytes.data(), size}, static_cast<size_t>(remaining_));
+    collected_.append_announced({bytes.data(), size}, remaining_);
   }
   remaining_ -= size;
   if (remaining_ == 0) state_ = State::complete;
@@ -95,7 +95,7 @@ size_t BodyReader::feed_chunks(std::span<char> bytes) {
   }
   framing_ += taken - (collected_.size() - collected);
   if (framing_ > kFramingAllowance + kFramingPerChunk * chunks_) fail("too much chunk framing");
-  if (in_trailers_) trailer_scanner_.start(HeadScanner::Kind::trailers, kTrailerLimit);
+  if (in_trailers_) trailer_scanner_.start(HeadScanner::Kind::trailers, kMaxTrailer);
   return taken;
 }
 
@@ -115,13 +115,6 @@ size_t BodyReader::feed_trailers(std::span<char> bytes) {
   return bytes.size();
 }
 
-void BodyReader::collect(std::string_view bytes, size_t expected) {
-  if (bytes.empty()) return;
-  if (collected_.capacity() == 0) collected_ = storages_.borrow(expected);
-  collected_.reserve(expected);
-  collected_.append(bytes);
-}
-
 void BodyReader::fail(const char* problem) {
   problem_ = problem;
   state_ = State::failed;
@@ -130,10 +123,10 @@ void BodyReader::fail(const char* problem) {
 std::span<char> BodyReader::body() { return in_place_.empty() ? collected_.bytes() : in_place_; }
 
 void BodyReader::clear() {
-  if (collected_.capacity() > 0) storages_.give_back(std::exchange(collected_, {}));
+  collected_.release();
   trailers_.clear();
   trailers_.release_memory(kKeptTrailers);
   in_place_ = {};
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::http

@@ -1,11 +1,11 @@
 // BodyReader: the body of one request, by Content-Length or chunked (RFC 9112 sections 6 and 7).
 //
 // Job: collect it into one contiguous piece, which it already is when it lies within one read; else
-// in storage of the pool, as large as announced, so that nothing of it moves.
+// in storage of the pool, which grows with what has come.
 // Chunks are cut by llhttp; the trailer section, where llhttp is lenient, is scanned as strictly as
 // a header block and dropped.
 // Owner: an exchange, reused. Limits: `limit` bytes of body; kFramingAllowance bytes of sizes and
-// extensions beyond kFramingPerChunk a chunk; kTrailerLimit bytes of trailers.
+// extensions beyond kFramingPerChunk a chunk; kMaxTrailer bytes of trailers.
 #pragma once
 
 #include <llhttp.h>
@@ -16,34 +16,34 @@
 #include <string_view>
 
 #include "gateway/base/byte_queue.h"
-#include "gateway/base/storage_pool.h"
+#include "gateway/base/pooled_buffer.h"
 #include "transports/http/request_head.h"
 
-namespace stdgate {
+namespace stdgate::http {
 
 class BodyReader {
  public:
   static constexpr size_t kFramingAllowance = 4096;
   static constexpr size_t kFramingPerChunk = 32;
-  static constexpr size_t kTrailerLimit = 4096;
+  static constexpr size_t kMaxTrailer = 4096;
 
   enum class State : uint8_t { reading, complete, failed, too_large };
 
-  explicit BodyReader(StoragePool& storages) : storages_(storages) {}
+  explicit BodyReader(StoragePool& storages) : collected_(storages) {}
 
   void start_length(uint64_t length);  // within the limit: the caller has looked
   void start_chunked(size_t limit);
 
-  // Takes bytes from the front of `bytes`, changes them perhaps, and says how many it took. Stops
-  // behind the body.
+  // Takes bytes from the front of `bytes`, which it may change, and returns how many. Stops at the
+  // end of the body.
   size_t feed(std::span<char> bytes);
   [[nodiscard]] State state() const { return state_; }
   [[nodiscard]] const char* problem() const { return problem_; }  // when failed
 
   // Complete: the body; a view of the last fed bytes or of this reader's own memory.
   [[nodiscard]] std::span<char> body();
-  // Where the body lies, unless it is a view: may be offered to who serves it.
-  ByteQueue& storage() { return collected_; }
+  // Offers the body's storage to whoever serves the request; nothing if the body is a view.
+  [[nodiscard]] StorageOffer offer() { return collected_.offer(); }
   [[nodiscard]] size_t held() const { return collected_.size() + trailers_.size(); }
 
   // Forgets the body and gives its storage back.
@@ -57,11 +57,8 @@ class BodyReader {
   size_t feed_trailers(std::span<char> bytes);
   void fail(const char* problem);
 
-  void collect(std::string_view bytes, size_t expected);
-
-  StoragePool& storages_;
   llhttp_t parser_{};
-  ByteQueue collected_;
+  PooledBuffer collected_;
   ByteQueue trailers_;
   HeadScanner trailer_scanner_;
   std::span<char> in_place_;
@@ -75,4 +72,4 @@ class BodyReader {
   bool in_trailers_ = false;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::http

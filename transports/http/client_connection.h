@@ -1,24 +1,37 @@
-// ClientConnection: what a Server owns: one client on one stream, whatever protocol it speaks by
-// now.
+// ClientConnection: what a Server owns: one client on one stream, in whatever protocol it has
+// switched to. Implemented by Connection and WebSocketConnection.
 #pragma once
 
 #include <cstddef>
 #include <memory>
 
 #include "gateway/base/byte_queue.h"
+#include "gateway/base/client_address.h"
+#include "gateway/base/time.h"
 #include "gateway/observer.h"
-#include "transports/net/byte_stream.h"
+#include "transports/net/stream.h"
 
-namespace stdgate {
+namespace stdgate::http {
+
+// What a connection holds of the server's MemoryAccount.
+struct HeldMemory {
+  size_t bytes = 0;
+  TimePoint still_since{};  // since when the client has neither sent nor read anything
+};
 
 class ClientConnection {
  public:
   virtual ~ClientConnection() = default;
-  [[nodiscard]] virtual Transport transport() const = 0;
+  [[nodiscard]] virtual ConnectionKind kind() const = 0;
   // Ends it as soon as nothing is under way.
   virtual void drain() = 0;
   // At once; calls are cancelled.
   virtual void close() = 0;
+  // At once, dropping unsent bytes: the memory is released when this returns.
+  virtual void cut() = 0;
+  [[nodiscard]] virtual HeldMemory held_memory() const = 0;
+  // Reports the bytes written since the last report to the observer.
+  virtual void report_written() = 0;
   // What it asked for with Server::resume_later(), at the end of the turn.
   virtual void resume() = 0;
 
@@ -26,16 +39,26 @@ class ClientConnection {
   void set_place(size_t place) { place_ = place; }
   [[nodiscard]] size_t place() const { return place_; }
 
+  // The client, and whether the server has refused it.
+  void set_client(const ClientAddress& client, bool turned_away) {
+    client_ = client;
+    turned_away_ = turned_away;
+  }
+  [[nodiscard]] const ClientAddress& client() const { return client_; }
+  [[nodiscard]] bool is_turned_away() const { return turned_away_; }
+
  private:
   size_t place_ = 0;
+  ClientAddress client_;
+  bool turned_away_ = false;
 };
 
-// One that goes on where HTTP has ended.
+// A connection that takes over after an HTTP upgrade.
 class UpgradedConnection : public ClientConnection {
  public:
   // Called once, by the server's side, never from within a call of the core. `already_read` is what
   // the client sent behind its request.
-  virtual void take_over(std::unique_ptr<ByteStream> stream, ByteQueue already_read) = 0;
+  virtual void take_over(std::unique_ptr<net::Stream> stream, ByteQueue already_read) = 0;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::http

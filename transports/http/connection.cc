@@ -1,43 +1,43 @@
-// Reading requests, the client's end, and time. The answers are in connection_answers.cc.
 #include "transports/http/connection.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "transports/http/cors.h"
 #include "transports/http/endpoint.h"
+#include "transports/http/fault_response.h"
 #include "transports/http/server.h"
-#include "transports/http/trace_context.h"
-#include "transports/http/url.h"
 
-namespace stdgate {
+namespace stdgate::http {
 
-namespace {
-
-constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
-constexpr Duration kRetry = std::chrono::seconds(1);
-
-}  // namespace
-
-Connection::Connection(Server& server, uint64_t number, bool loopback_listener)
+Connection::Connection(Server& server, uint64_t number, const ConnectionTraits& traits)
     : server_(server),
       number_(number),
-      timer_(server.services().loop.timers(), [this] { on_timer(); }),
-      loopback_listener_(loopback_listener) {}
+      traits_(traits),
+      meter_(server, ConnectionKind::http, [this] { on_timer(); }),
+      reader_(server.services().limits, server.services().timeouts),
+      writer_(server, meter_),
+      pending_(server.services().loop.storages()) {}
 
-void Connection::open(std::unique_ptr<ByteStream> stream) {
+void Connection::open(std::unique_ptr<net::Stream> stream) {
   stream_ = std::move(stream);
+  stream_->set_events(*this);
   stream_->set_watermark(kAnswerBacklog);
-  since_ = server_.services().loop.now();
-  stream_->resume_read(ByteStream::kNotStarted);
+  meter_.open(*stream_);
+  writer_.open(*stream_);
+  enter(State::idle);
+  stream_->resume_read(net::Stream::kNotStarted);
   schedule();
 }
 
-// --- Reading -------------------------------------------------------------------------------------
+void Connection::enter(State state) {
+  state_ = state;
+  since_ = meter_.now();
+}
+
+// --- Requests ------------------------------------------------------------------------------------
 
 void Connection::on_bytes(std::span<char> bytes) {
-  server_.services().observer.on_bytes(Transport::http, Flow::in, bytes.size());
-  report_written();
+  meter_.note_read(bytes.size());
   if (state_ == State::closed || doomed_) return;
   if (state_ == State::lingering) {
     discarded_ += bytes.size();
@@ -58,65 +58,51 @@ void Connection::on_bytes(std::span<char> bytes) {
 
 void Connection::keep(std::span<const char> bytes) {
   if (bytes.empty()) return;
-  if (pending_.capacity() == 0) pending_ = server_.services().loop.storages().borrow(bytes.size());
   pending_.append({bytes.data(), bytes.size()});
 }
 
 void Connection::process_pending() {
-  if (!pending_.empty() && may_read()) pending_.consume(process(pending_.bytes()));
+  if (pending_.empty() || !may_read()) return;
+  const size_t taken = process(pending_.bytes());
+  if (!pending_.empty()) pending_.consume(taken);  // it is cleared by close()
 }
 
 bool Connection::may_read() const {
-  return (state_ == State::idle || state_ == State::head || state_ == State::body) &&
+  return state_ != State::busy && state_ != State::lingering && state_ != State::closed &&
          !resume_asked_ && !is_blocked();
 }
-
-bool Connection::is_blocked() const { return stream_->unsent_bytes() > kAnswerBacklog; }
 
 size_t Connection::process(std::span<char> bytes) {
   processing_ = true;
   size_t taken = 0;
   while (taken < bytes.size() && may_read()) {
-    const auto rest = bytes.subspan(taken);
-    const size_t step = state_ == State::body ? read_body(rest) : read_head(rest);
-    taken += step;
-    if (state_ == State::idle) release_exchange();
-    if (step == 0) break;
+    const size_t count = step(bytes.subspan(taken));
+    taken += count;
+    if (state_ == State::idle || state_ == State::discarding) release_exchange();
+    if (count == 0) break;
   }
   processing_ = false;
   return taken;
 }
 
-size_t Connection::read_head(std::span<char> bytes) {
+size_t Connection::step(std::span<char> bytes) {
+  if (state_ == State::body) return step_body(bytes);
+  return state_ == State::discarding ? step_discard(bytes) : step_head(bytes);
+}
+
+size_t Connection::step_head(std::span<char> bytes) {
   if (exchange_ == nullptr) {
     take_exchange();
-    exchange_->scanner.start(HeadScanner::Kind::request, server_.services().limits.headers);
-    since_ = server_.services().loop.now();
-    state_ = State::head;
+    reader_.start_head(*exchange_);
+    enter(State::head);
   }
-  const std::string_view text(bytes.data(), bytes.size());
-  if (exchange_->head.is_repeated_by(text)) {
-    const size_t size = exchange_->head.block().size();
-    begin_request(size < bytes.size());
-    return size;
+  const RequestReader::Step step = RequestReader::read_head(*exchange_, bytes);
+  if (step.outcome == RequestReader::Outcome::failed) {
+    fail_and_close(to_http_error(step.error));
+  } else if (step.outcome == RequestReader::Outcome::complete) {
+    begin_request(step.taken < bytes.size());
   }
-  exchange_->forget_judgement();
-  HeadScanner& scanner = exchange_->scanner;
-  const HeadScanner::Result result = scanner.scan(text);
-  if (result == HeadScanner::Result::incomplete) return 0;
-  if (result == HeadScanner::Result::failed) {
-    fail_and_close({scanner.error().status, scanner.error().reason});
-    return 0;
-  }
-  const size_t end = scanner.block_end();
-  const auto parsed =
-      exchange_->head.parse(text.substr(scanner.block_begin(), end - scanner.block_begin()));
-  if (parsed) {
-    begin_request(end < bytes.size());
-  } else {
-    fail_and_close({parsed.error().status, parsed.error().reason});
-  }
-  return end;
+  return step.taken;
 }
 
 void Connection::take_exchange() {
@@ -127,120 +113,163 @@ void Connection::take_exchange() {
 
 void Connection::begin_request(bool body_has_begun) {
   Exchange& exchange = *exchange_;
-  const RequestHead& head = exchange.head;
-  // An answer before the body has been read has to close: what follows is no request.
-  exchange.keep_alive = head.keep_alive() && head.body_kind() == BodyKind::none;
+  reader_.take_head(exchange, body_has_begun);
   state_ = State::busy;
   ++sequence_;
-  const bool is_known = exchange.admitted && exchange.loopback_listener == loopback_listener_;
-  if (!is_known && !admit()) return;
-  if (head.body_kind() == BodyKind::none) return exchange.endpoint->serve(exchange, {});
+  server_.request_log().note_request(exchange, client(), number_);
+  if (!server_.routing().admit(exchange, traits_)) return;
+  if (exchange.head.body_kind() == BodyKind::none) return exchange.endpoint->serve(exchange, {});
   begin_body(body_has_begun);
 }
 
-// Whether an endpoint takes the request; else it has been answered. Nothing but the head and the
-// listener counts here, so this holds for the same head again.
-bool Connection::admit() {
-  Exchange& exchange = *exchange_;
-  exchange.forget_judgement();
-  exchange.loopback_listener = loopback_listener_;
-  const RequestHead& head = exchange.head;
-  exchange.http_1_0 = head.http_1_0();
-  exchange.head_only = head.method() == Method::head;
-  if (const auto* trace = head.find("traceparent")) exchange.trace_id = trace_id_of(trace->value);
-  if (const OriginRules* rules = server_.router().shared_with()) {
-    append_cors_fields(exchange.cors_fields, cors_origin(head, *rules, loopback_listener_));
-  }
-  exchange.admitted = route();
-  return exchange.admitted;
-}
-
-bool Connection::route() {
-  const auto refuse = [this](const HttpError& error) {
-    fail(error);
-    return false;
-  };
-  const RequestHead& head = exchange_->head;
-  if (head.path() == "*") {
-    respond({.status = 204, .allow = kAllowAll});
-    return false;
-  }
-  std::string scratch;
-  Endpoint* endpoint = server_.router().find(percent_decode(head.path(), scratch));
-  if (endpoint == nullptr) {
-    fail_with({404, "nothing is served at this path"}, server_.router().paths_member());
-    return false;
-  }
-  exchange_->endpoint = endpoint;
-  const Access access = endpoint->access();
-  if (head.method() == Method::options) {
-    answer_options(allow_value(access));
-    return false;
-  }
-  if (!is_allowed(head.method(), access)) {
-    return refuse({405, "this method is not allowed here", allow_value(access)});
-  }
-  if (head.method() != Method::post && head.body_kind() != BodyKind::none) {
-    return refuse({400, "a body has no meaning here"});
-  }
-  const auto error = endpoint->admit(*exchange_);
-  return error ? refuse(*error) : true;
-}
-
-void Connection::answer_options(std::string_view methods) {
-  const RequestHead& head = exchange_->head;
-  const OriginRules* rules = server_.router().shared_with();
-  std::string fields;
-  if (rules != nullptr && is_preflight(head)) {
-    if (!rules->allows_origin(head, loopback_listener_)) return fail(kBadOrigin);
-    if (!exchange_->cors_fields.empty()) append_preflight_fields(fields, methods);
-  }
-  respond({.status = 204, .allow = methods, .more_fields = fields});
-}
-
 void Connection::begin_body(bool body_has_begun) {
-  const RequestHead& head = exchange_->head;
-  const size_t limit = server_.services().limits.message;
-  if (head.body_kind() == BodyKind::chunked) {
-    exchange_->body.start_chunked(limit);
-  } else if (head.content_length() > limit) {
-    return exchange_->endpoint->refuse(*exchange_, Fault::too_large);
-  } else {
-    exchange_->body.start_length(head.content_length());
+  Exchange& exchange = *exchange_;
+  const auto outcome = reader_.start_body(exchange, meter_.now(), stream_->bytes_read());
+  if (outcome == RequestReader::Outcome::too_large) {
+    return exchange.endpoint->refuse(exchange, rpc::Fault::too_large);
   }
-  state_ = State::body;
-  since_ = server_.services().loop.now();
-  if (head.expects_continue() && !body_has_begun) write({&kContinue, 1});
+  enter(State::body);
+  if (exchange.head.expects_continue() && !body_has_begun) writer_.write_continue();
 }
 
-size_t Connection::read_body(std::span<char> bytes) {
+size_t Connection::step_body(std::span<char> bytes) {
   Exchange& exchange = *exchange_;
-  const size_t taken = exchange.body.feed(bytes);
-  switch (exchange.body.state()) {
-    case BodyReader::State::reading:
-      since_ = server_.services().loop.now();
+  const RequestReader::Step step = RequestReader::read_body(exchange, bytes);
+  switch (step.outcome) {
+    case RequestReader::Outcome::incomplete:
+      since_ = meter_.now();
       account();
-      if (!server_.holds_too_much()) return taken;
+      if (!server_.holds_too_much()) return step.taken;
       state_ = State::busy;
-      exchange.endpoint->refuse(exchange, Fault::overloaded);
+      exchange.endpoint->refuse(exchange, rpc::Fault::overloaded);
       break;
-    case BodyReader::State::complete: {
+    case RequestReader::Outcome::complete: {
       state_ = State::busy;
-      exchange.keep_alive = exchange.head.keep_alive();
-      const StorageOffer offer(server_.services().loop.storages(), exchange.body.storage());
+      const StorageOffer offer = exchange.body.offer();
       exchange.endpoint->serve(exchange, exchange.body.body());
       break;
     }
-    case BodyReader::State::failed:
-      fail_and_close({400, exchange.body.problem()});
+    case RequestReader::Outcome::failed:
+      fail_and_close(to_http_error(step.error));
       break;
-    case BodyReader::State::too_large:
+    case RequestReader::Outcome::too_large:
       state_ = State::busy;
-      exchange.endpoint->refuse(exchange, Fault::too_large);
+      exchange.endpoint->refuse(exchange, rpc::Fault::too_large);
       break;
   }
   exchange.body.clear();  // what serves it has taken what it needs
-  return taken;
+  return step.taken;
+}
+
+size_t Connection::step_discard(std::span<char> bytes) {
+  const RequestReader::Step step = reader_.discard(bytes);
+  if (step.outcome == RequestReader::Outcome::incomplete) return step.taken;
+  enter(State::idle);
+  if (server_.draining()) begin_close();
+  return step.taken;
+}
+
+// --- From the core -------------------------------------------------------------------------------
+
+void Connection::on_reply(session::Tag tag, const session::Reply& reply) {
+  if (exchange_ == nullptr || doomed_) return;
+  exchange_->rpc.on_reply(tag, reply);
+  // What a batch has collected waits for calls that may take long: it cannot be refused either.
+  if (exchange_ == nullptr || state_ != State::busy || exchange_->rpc.held() == 0) return;
+  account();
+  if (server_.holds_too_much()) doom();
+}
+
+void Connection::on_event(session::Tag tag, std::string_view notification) {
+  if (exchange_ != nullptr && !doomed_) exchange_->rpc.on_event(tag, notification);
+}
+
+void Connection::on_cancelled(session::Tag tag) {
+  if (exchange_ != nullptr && !doomed_) exchange_->rpc.on_cancelled(tag);
+}
+
+void Connection::doom() {
+  doomed_ = true;
+  if (!std::exchange(resume_asked_, true)) server_.resume_later(*this);
+}
+
+// --- From the endpoint ---------------------------------------------------------------------------
+
+std::optional<backend::CallContext> Connection::call_context() {
+  const HttpServices& services = server_.services();
+  if (caller_.is_none()) {
+    const auto caller = services.callers.add(*this);
+    if (!caller) return std::nullopt;
+    caller_ = *caller;
+  }
+  backend::CallContext context;
+  context.caller = caller_;
+  context.tag = session::Tag{sequence_} << 32;
+  context.transport = Transport::rpc;
+  context.connection = number_;
+  context.trace = &exchange_->trace;
+  context.arrived = services.loop.now();
+  return context;
+}
+
+// The one place that every refused request passes.
+void Connection::respond(const Response& response) {
+  if (response.refusal) {
+    server_.request_log().note_refusal(*exchange_, response, client(), number_);
+  }
+  end_exchange(writer_.respond(*exchange_, response));
+}
+
+void Connection::fail(const HttpError& error) {
+  const Endpoint* endpoint = exchange_->endpoint;
+  const auto codes = endpoint != nullptr ? endpoint->refusal_codes() : std::nullopt;
+  const std::string text =
+      codes ? json_rpc_error_body(error, *codes) : http_error_body(error, error.more_members);
+  const std::string_view body = text;
+  respond({.status = error.status,
+           .content_type = kJsonType,
+           .allow = error.allow,
+           .retry_after = error.retry_after,
+           .more_fields = error.more_fields,
+           .body = {&body, 1},
+           .refusal = RefusalNote{refusal_of(error), error.message}});
+}
+
+void Connection::fail_and_close(const HttpError& error) {
+  state_ = State::busy;
+  exchange_->keep_alive = false;
+  fail(error);
+}
+
+void Connection::begin_stream(const StreamStart& start) {
+  writer_.begin_stream(*exchange_, start);
+  since_ = meter_.now();
+  if (!processing_) schedule();
+}
+
+void Connection::write_event(const session::StreamEvent& event) {
+  if (doomed_) return;
+  if (!writer_.write_event(*exchange_, event)) return doom();
+  since_ = meter_.now();
+}
+
+void Connection::end_stream(StreamEnd end) {
+  exchange_->owner = nullptr;  // also if the connection is closed instead
+  if (!doomed_) end_exchange(writer_.end_stream(*exchange_, end));
+}
+
+void Connection::upgrade(std::string_view fields, std::unique_ptr<UpgradedConnection> successor) {
+  writer_.write_switch(fields);
+  exchange_->successor = std::move(successor);  // settle() comes
+}
+
+void Connection::end_exchange(bool close) {
+  enter(reader_.has_to_discard() ? State::discarding : State::idle);
+  if (close) begin_close();
+  if (processing_) return;  // process() and its caller do the rest
+  release_exchange();
+  if (!pending_.empty() && !std::exchange(resume_asked_, true)) server_.resume_later(*this);
+  settle();
 }
 
 // --- The client's end ----------------------------------------------------------------------------
@@ -252,6 +281,9 @@ void Connection::on_end() {
     case State::body:
     case State::busy:
       return close();
+    case State::discarding:
+      begin_close();
+      return settle();
     case State::idle:
       return settle();
     case State::lingering:
@@ -273,7 +305,7 @@ void Connection::on_writable() {
 
 void Connection::on_flushed() {
   if (state_ != State::idle && state_ != State::lingering) return;
-  since_ = server_.services().loop.now();
+  since_ = meter_.now();
   if (state_ == State::lingering && peer_ended_) return close();
   schedule();
 }
@@ -283,43 +315,40 @@ void Connection::on_flushed() {
 void Connection::settle() {
   if (state_ == State::closed) return;
   if (exchange_ != nullptr && exchange_->successor != nullptr) return hand_over();
-  if (state_ == State::idle && peer_ended_ && pending_.empty()) begin_close();
+  const bool awaits_more = state_ == State::idle || state_ == State::discarding;
+  if (awaits_more && peer_ended_ && pending_.empty()) begin_close();
   if (state_ == State::lingering) {
     pending_.clear();
     if (exchange_ != nullptr) release_exchange();
     if (peer_ended_ && stream_->unsent_bytes() == 0) return close();
   }
-  if (pending_.empty() && pending_.capacity() > 0) {
-    server_.services().loop.storages().give_back(std::exchange(pending_, {}));
-  }
-  if (state_ == State::busy && pending_.size() > kPendingLimit) {
-    stream_->pause_read(ByteStream::kBusy);
-  } else {
-    stream_->resume_read(ByteStream::kBusy);
-  }
-  if (state_ != State::lingering && is_blocked()) {
-    stream_->pause_read(ByteStream::kBackPressure);
-  } else {
-    stream_->resume_read(ByteStream::kBackPressure);
-  }
+  pending_.release_if_empty();
+  apply_pressure();
   account();
   schedule();
 }
 
+void Connection::apply_pressure() {
+  if (state_ == State::busy && pending_.size() > kMaxPending) {
+    stream_->pause_read(net::Stream::kBusy);
+  } else {
+    stream_->resume_read(net::Stream::kBusy);
+  }
+  if (state_ != State::lingering && is_blocked()) {
+    stream_->pause_read(net::Stream::kBackPressure);
+  } else {
+    stream_->resume_read(net::Stream::kBackPressure);
+  }
+}
+
 void Connection::account() {
-  const size_t held = pending_.size() + (exchange_ == nullptr ? 0 : exchange_->body.held());
-  if (held != held_) server_.change_held(std::exchange(held_, held), held);
+  size_t held = pending_.size();
+  if (exchange_ != nullptr) held += exchange_->body.held() + exchange_->rpc.held();
+  meter_.hold(held);
 }
 
 void Connection::release_exchange() {
   if (exchange_ != nullptr) server_.spare_exchanges().give_back(std::move(exchange_));
-}
-
-void Connection::report_written() {
-  const uint64_t written = stream_->bytes_written();
-  if (written == written_reported_) return;
-  server_.services().observer.on_bytes(Transport::http, Flow::out,
-                                       written - std::exchange(written_reported_, written));
 }
 
 void Connection::resume() {
@@ -329,104 +358,134 @@ void Connection::resume() {
   settle();
 }
 
-void Connection::turn_away() {
+HeldMemory Connection::held_memory() const {
+  return meter_.held_memory(state_ == State::body ? std::optional(since_) : std::nullopt);
+}
+
+// --- Ending --------------------------------------------------------------------------------------
+
+void Connection::turn_away(const HttpError& error) {
   take_exchange();
   exchange_->forget_judgement();
-  fail_and_close({503, "too many connections", {}, kRetry});
+  fail_and_close(error);
 }
 
 void Connection::drain() {
+  if (state_ == State::discarding) {
+    begin_close();
+    return settle();
+  }
   if (state_ != State::idle || !pending_.empty()) return;
   if (stream_->unsent_bytes() == 0) return close();
   begin_close();
   settle();
 }
 
+void Connection::begin_close() {
+  enter(State::lingering);
+  stream_->shutdown_write();
+}
+
 void Connection::close() {
   if (state_ == State::closed) return;
   state_ = State::closed;
-  timer_.disarm();
-  stream_->pause_read(ByteStream::kBusy);
+  stream_->pause_read(net::Stream::kBusy);
   if (exchange_ != nullptr && exchange_->owner != nullptr) {
     std::exchange(exchange_->owner, nullptr)->on_gone();
   }
   leave_core();
   release_exchange();
   pending_.clear();
-  account();
-  report_written();
+  meter_.close();
+  stream_->leave_account();  // the server may go before the stream does
   server_.remove(*this);
 }
 
+void Connection::cut() {
+  stream_->close();
+  close();
+}
+
+void Connection::hand_over() {
+  state_ = State::closed;
+  leave_core();
+  UpgradedConnection& successor = *exchange_->successor;
+  auto owned = std::move(exchange_->successor);
+  release_exchange();
+  ByteQueue already_read = pending_.take();
+  meter_.close();
+  server_.replace(*this, std::move(owned));
+  successor.take_over(std::move(stream_), std::move(already_read));
+}
+
 void Connection::leave_core() {
-  if (origin_.is_none()) return;
+  if (caller_.is_none()) return;
   HttpServices& services = server_.services();
   if (exchange_ != nullptr && exchange_->rpc.calls_under_way()) {
-    services.backends.cancel_calls_of(origin_);
+    services.backends.cancel_calls_of(caller_);
   }
-  services.origins.remove(std::exchange(origin_, Origin()));
+  services.callers.remove(std::exchange(caller_, session::Caller()));
 }
 
 // --- Time ----------------------------------------------------------------------------------------
 
 TimePoint Connection::due() const {
-  const TimeoutsConfig& timeouts = server_.services().timeouts;
-  const bool all_taken = stream_->unsent_bytes() == 0;
-  TimePoint due = stall_.due(*stream_, timeouts.body);
+  const config::TimeoutsConfig& timeouts = server_.services().timeouts;
+  const TimePoint taking = meter_.taking_due(timeouts.body);
+  const bool all_taken = taking == TimePoint::max();
   switch (state_) {
     case State::idle:
-      if (all_taken) due = since_ + timeouts.idle;
-      break;
+      return all_taken ? since_ + timeouts.idle : taking;
     case State::head:
-      due = std::min(due, since_ + timeouts.header);
-      break;
+      return std::min(taking, since_ + timeouts.header);
     case State::body:
-      due = std::min(due, since_ + timeouts.body);
-      break;
+      return std::min(taking, reader_.body_due(*exchange_, since_));
+    case State::discarding:
+      return std::min(taking, since_ + timeouts.body);
     case State::busy:
-      if (streaming_) due = std::min(due, since_ + timeouts.keep_alive);
-      break;
+      return writer_.is_streaming() ? std::min(taking, since_ + timeouts.keep_alive) : taking;
     case State::lingering:
-      if (all_taken) due = since_ + kLingerTime;
-      break;
+      return all_taken ? since_ + kLingerTime : taking;
     case State::closed:
       break;
   }
-  return due;
+  return TimePoint::max();
 }
 
-// The timer is moved only towards the present: it may fire early, then on_timer() sets it anew. So
-// a busy connection touches the timer queue about once in a timeout, not with each request.
 void Connection::schedule() {
-  if (state_ == State::closed) return;
-  const TimePoint when = due();
-  if (when != TimePoint::max() && (!timer_.armed() || when < timer_.due())) timer_.arm(when);
+  if (state_ != State::closed) meter_.schedule(due());
 }
 
 void Connection::on_timer() {
-  const TimePoint now = server_.services().loop.now();
-  report_written();
-  if (stall_.has_stalled(*stream_, now, server_.services().timeouts.body)) return close();
-  if (now >= due()) expire();
+  meter_.report_written();
+  if (meter_.takes_too_little(server_.services().timeouts.body)) {
+    server_.log_slow(*this, stream_->unsent_bytes());
+    return close();
+  }
+  if (meter_.now() >= due()) expire();
   schedule();
 }
 
 void Connection::expire() {
   switch (state_) {
     case State::idle:
+    case State::discarding:
     case State::lingering:
       return close();
     case State::head:
-      // An empty line that some clients send after a body is no request.
+      // Some clients send an empty line after a body: that is no request, so it gets no 408.
       if (pending_.size() <= 2) return close();
       return fail_and_close({408, "the request's header block took too long"});
     case State::body:
+      if (!reader_.is_body_late(*exchange_, since_, meter_.now(), stream_->bytes_read())) return;
       return fail_and_close({408, "the request's body took too long"});
     case State::busy:
-      return write_keep_alive();
+      writer_.write_keep_alive(*exchange_);
+      since_ = meter_.now();
+      return;
     case State::closed:
       return;
   }
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::http

@@ -2,11 +2,12 @@
 
 #include "transports/http/field_value.h"
 
-namespace stdgate {
+namespace stdgate::http {
 
 std::string_view cors_origin(const RequestHead& head, const OriginRules& rules,
-                             bool loopback_listener) {
-  if (rules.allowed_origins.empty() && !loopback_listener) return {};
+                             const ConnectionTraits& traits) {
+  const bool is_loopback = traits.reach == ConnectionTraits::Reach::loopback;
+  if (rules.allowed_origins.empty() && !is_loopback) return {};
   std::string_view origin;
   for (const HeaderField& field : head.fields()) {
     if (!equals_ignoring_case(field.name, "origin")) continue;
@@ -39,4 +40,4 @@ void append_preflight_fields(std::string& out, std::string_view methods) {
       "Access-Control-Max-Age: 600\r\n";
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::http

@@ -1,5 +1,5 @@
 // What pages of other origins may read and send: Cross-Origin Resource Sharing (WHATWG Fetch,
-// section 3.2). Pure functions; who may call at all is for OriginRules to say.
+// section 3.2). Pure functions; OriginRules decides who may call.
 //
 // Credentials are never allowed: a page brings its own token, or none.
 #pragma once
@@ -10,13 +10,12 @@
 #include "transports/http/origin_rules.h"
 #include "transports/http/request_head.h"
 
-namespace stdgate {
+namespace stdgate::http {
 
-// The origin whose pages may read the answer: the one that the request names, if it is a loopback
-// or a listed one. Else empty; so it is where nothing is listed and the listener is no loopback
-// one.
+// The origin whose pages may read the answer: the request's, if it is a loopback or a listed one.
+// Empty otherwise, and always where nothing is listed and the connection is not over loopback.
 std::string_view cors_origin(const RequestHead& head, const OriginRules& rules,
-                             bool loopback_listener);
+                             const ConnectionTraits& traits);
 
 // A browser asks before a page's request is sent (section 3.2.2).
 bool is_preflight(const RequestHead& head);
@@ -26,4 +25,4 @@ void append_cors_fields(std::string& out, std::string_view origin);
 // Beside them, for a preflight; `methods` as Allow has them.
 void append_preflight_fields(std::string& out, std::string_view methods);
 
-}  // namespace stdgate
+}  // namespace stdgate::http

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <ctime>
 
-namespace stdgate {
+namespace stdgate::http {
 
 namespace {
 
@@ -51,4 +51,4 @@ std::string_view DateHeader::at(TimePoint now) {
   return {text_.data(), text_.size()};
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::http

@@ -6,7 +6,7 @@
 
 #include "gateway/base/time.h"
 
-namespace stdgate {
+namespace stdgate::http {
 
 class DateHeader {
  public:
@@ -23,4 +23,4 @@ class DateHeader {
 // Writes the date of `seconds` since the epoch into `out`, 29 bytes.
 void write_http_date(int64_t seconds, char* out);
 
-}  // namespace stdgate
+}  // namespace stdgate::http

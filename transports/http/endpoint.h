@@ -7,24 +7,30 @@
 #include <string_view>
 
 #include "gateway/rpc/fault.h"
-#include "transports/http/access.h"
+#include "transports/http/allowed_methods.h"
 #include "transports/http/exchange.h"
 #include "transports/http/response.h"
 
-namespace stdgate {
+namespace stdgate::http {
 
 class Endpoint {
  public:
   virtual ~Endpoint() = default;
-  [[nodiscard]] virtual Access access() const { return Access::read; }
+  [[nodiscard]] virtual AllowedMethods allowed_methods() const { return AllowedMethods::read; }
+  // How calls come in here, if they do.
+  [[nodiscard]] virtual Transport transport() const { return Transport::rpc; }
 
-  // Judges the head, before any of the body has been read; an error ends the request.
+  // Error codes of refusals, which are JSON-RPC errors then; nothing: they are HTTP errors.
+  [[nodiscard]] virtual std::optional<rpc::CodeSet> refusal_codes() const { return std::nullopt; }
+
+  // Judges the head, before any of the body has been read; an error ends the request. Who may call
+  // has been judged before (AdmissionPolicy).
   virtual std::optional<HttpError> admit(Exchange& exchange) = 0;
   // Answers an admitted request, now or later, through exchange.client. The body's bytes may be
   // changed and are valid during the call only.
   virtual void serve(Exchange& exchange, std::span<char> body) = 0;
   // Answers a request whose body cannot be taken. Only where POST is allowed.
-  virtual void refuse(Exchange& exchange, Fault fault);
+  virtual void refuse(Exchange& exchange, rpc::Fault fault);
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::http

@@ -1,10 +1,11 @@
 #include "transports/http/event_stream.h"
 
-#include <cassert>
 #include <charconv>
 #include <cstring>
 
-namespace stdgate {
+#include "gateway/base/check.h"
+
+namespace stdgate::http {
 
 namespace {
 
@@ -12,8 +13,8 @@ constexpr std::string_view kEventEnd = "\n\n";
 
 }  // namespace
 
-EventFrame::EventFrame(const StreamEvent& event, bool chunked) {
-  assert(event.name.size() <= kFieldLimit && event.id.size() <= kFieldLimit);
+EventFrame::EventFrame(const session::StreamEvent& event, bool chunked) {
+  STDGATE_CHECK(event.name.size() <= kMaxField && event.id.size() <= kMaxField);
   if (!event.name.empty()) append_field("event: ", event.name);
   if (!event.id.empty()) append_field("id: ", event.id);
   if (event.retry_ms != 0) {
@@ -43,7 +44,7 @@ void EventFrame::append_field(std::string_view name, std::string_view value) {
 }
 
 void EventFrame::prepend_chunk_size(size_t size) {
-  std::array<char, kChunkLineLimit> line;
+  std::array<char, kMaxChunkLine> line;
   char* end = std::to_chars(line.data(), line.data() + line.size(), size, 16).ptr;
   *end++ = '\r';
   *end++ = '\n';
@@ -52,4 +53,4 @@ void EventFrame::prepend_chunk_size(size_t size) {
   std::memcpy(bytes_.data() + begin_, line.data(), line_size);
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::http

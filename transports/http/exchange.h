@@ -1,14 +1,19 @@
-// Exchange: everything that exists per request only: head, body, calls.
+// Exchange: one HTTP request and its answer: head, body, calls.
 //
 // Taken from the server's free list with the first byte of a request, given back with the last of
-// its answer, so that an idle connection is small. What follows from the head and the listener
-// alone is kept with the head: who repeats its header block is not judged again.
+// its answer, so that an idle connection is small. What follows from the head and the AdmissionKey
+// alone is kept with the head: a repeated header block is not judged again. Nothing else may be
+// kept there: not the caller's identity, the expiry of its credentials, or how often it has called.
+// A head with credentials is not kept at all.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
 
+#include "gateway/base/trace_context.h"
+#include "gateway/policy/rate_window.h"
+#include "transports/http/admission.h"
 #include "transports/http/body_reader.h"
 #include "transports/http/client_connection.h"
 #include "transports/http/mcp_exchange.h"
@@ -16,7 +21,7 @@
 #include "transports/http/responder.h"
 #include "transports/http/rpc_exchange.h"
 
-namespace stdgate {
+namespace stdgate::http {
 
 class Endpoint;
 
@@ -29,18 +34,21 @@ struct Exchange {
   RpcExchange rpc;
   McpExchange mcp;
   Responder* client = nullptr;
-  ExchangeOwner* owner = nullptr;                 // set by the endpoint, if it wants to be told
+  ExchangeOwner* owner = nullptr;                 // set by whoever answers later
   std::unique_ptr<UpgradedConnection> successor;  // of the connection; null: HTTP goes on
   bool keep_alive = false;                        // after the answer
+  TimePoint body_since{};                         // the end of the head
+  policy::RateWindow body_rate;
+  bool has_head = false;  // `head` is this request's
 
-  // --- What follows from the head and the listener; see forget_judgement() ---
-  bool admitted = false;           // by `endpoint`: all of this is known
-  Endpoint* endpoint = nullptr;    // once the request has been routed
-  bool loopback_listener = false;  // it came in on a TCP listener of the loopback interface
+  // --- What follows from the head and `key`; see forget_judgement() ---
+  AdmissionKey key;              // that `admitted` was found for
+  bool admitted = false;         // by `endpoint`: all of this is known
+  Endpoint* endpoint = nullptr;  // once the request has been routed
   bool http_1_0 = false;
   bool head_only = false;
   bool wants_events = false;  // as negotiated by the endpoint
-  std::string trace_id;       // of the caller's trace; empty: none
+  TraceContext trace;         // of the caller
   std::string cors_fields;    // header lines of every answer; for pages of other origins
   // What the head says to the endpoints of MCP sessions.
   std::string session_id;
@@ -49,17 +57,21 @@ struct Exchange {
 
   uint32_t number = 0;  // see SpareExchanges; 0: one that is not kept
 
-  // Before another head, or another listener, is answered.
+  // Called before a different head, or the same under another key, is answered.
   void forget_judgement() {
-    admitted = loopback_listener = http_1_0 = head_only = wants_events = version_known = false;
+    admitted = http_1_0 = head_only = wants_events = version_known = false;
     endpoint = nullptr;
-    trace_id.clear();
+    trace.clear();
     cors_fields.clear();
     session_id.clear();
     last_event_id.clear();
   }
 
   void clear() {
+    if (head.has_credentials()) {
+      head.wipe();
+      forget_judgement();
+    }
     head.forget_long_block();
     body.clear();
     rpc.clear();
@@ -67,8 +79,8 @@ struct Exchange {
     client = nullptr;
     owner = nullptr;
     successor.reset();
-    keep_alive = false;
+    keep_alive = has_head = false;
   }
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::http

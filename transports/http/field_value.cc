@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-namespace stdgate {
+namespace stdgate::http {
 
 namespace {
 
@@ -33,24 +33,7 @@ bool all_in(std::string_view text, const std::array<bool, 256>& table) {
   return true;
 }
 
-bool is_space(char c) { return c == ' ' || c == '\t'; }
-
 }  // namespace
-
-bool equals_ignoring_case(std::string_view text, std::string_view lower) {
-  if (text.size() != lower.size()) return false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if ((c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c) != lower[i]) return false;
-  }
-  return true;
-}
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-  return text;
-}
 
 bool is_token(std::string_view text) { return !text.empty() && all_in(text, kToken); }
 
@@ -64,4 +47,4 @@ std::optional<uint64_t> parse_digits(std::string_view text) {
   return value;
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::http

@@ -7,13 +7,9 @@
 #include <optional>
 #include <string_view>
 
-namespace stdgate {
+#include "gateway/base/ascii.h"
 
-// ASCII, without regard to case; `lower` is in lower case.
-bool equals_ignoring_case(std::string_view text, std::string_view lower);
-
-// Without spaces and tabs on both ends.
-std::string_view trim(std::string_view text);
+namespace stdgate::http {
 
 bool is_token(std::string_view text);
 // Visible characters, obs-text, space and tab (section 5.5).
@@ -38,4 +34,4 @@ void for_each_element(std::string_view list, char separator, Visitor&& visit) {
   }
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::http

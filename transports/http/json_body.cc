@@ -3,7 +3,7 @@
 #include "transports/http/field_value.h"
 #include "transports/http/media_type.h"
 
-namespace stdgate {
+namespace stdgate::http {
 
 namespace {
 
@@ -30,4 +30,4 @@ std::optional<HttpError> check_json_body(const RequestHead& head) {
   return std::nullopt;
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::http

@@ -6,9 +6,9 @@
 #include "transports/http/request_head.h"
 #include "transports/http/response.h"
 
-namespace stdgate {
+namespace stdgate::http {
 
 // 415 for a Content-Type that is not JSON, or none, and for a body that is encoded.
 std::optional<HttpError> check_json_body(const RequestHead& head);
 
-}  // namespace stdgate
+}  // namespace stdgate::http

@@ -2,25 +2,25 @@
 
 #include <string>
 
+#include "transports/http/endpoint.h"
 #include "transports/http/fault_response.h"
 
-namespace stdgate {
+namespace stdgate::http {
 
-CallContext context_of(const Exchange& exchange, const McpSessions& sessions) {
-  CallContext context;
-  context.transport = Transport::http;
+backend::CallContext context_of(const Exchange& exchange, const mcp::McpSessions& sessions) {
+  backend::CallContext context;
+  context.transport = exchange.endpoint->transport();
   context.connection = exchange.client->connection_number();
-  context.trace_id = exchange.trace_id;
+  context.trace = &exchange.trace;
   context.arrived = sessions.clock().now();
   return context;
 }
 
-void refuse_call(Exchange& exchange, McpSessions& sessions, const FaultReport& report,
+void refuse_call(Exchange& exchange, mcp::McpSessions& sessions, const rpc::FaultReport& report,
                  std::string_view id) {
-  Backend& backend = sessions.backend();
+  backend::Upstream& backend = sessions.backend();
   backend.count_refused(report, id, context_of(exchange, sessions));
-  std::string text;
-  append_fault_response(text, id, report, backend.codes(), false);
+  const std::string text = fault_body(id, report, backend.codes());
   const std::string_view body = text;
   Response response = fault_response(report.fault, report.retry_after);
   response.content_type = kJsonType;
@@ -28,4 +28,4 @@ void refuse_call(Exchange& exchange, McpSessions& sessions, const FaultReport& r
   exchange.client->respond(response);
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::http

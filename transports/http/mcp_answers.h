@@ -1,4 +1,4 @@
-// What the endpoints of MCP sessions answer where no session does.
+// Answers of the MCP endpoints that need no session: refusals, and the context of a message.
 #pragma once
 
 #include <string_view>
@@ -6,13 +6,13 @@
 #include "gateway/mcp/mcp_sessions.h"
 #include "transports/http/exchange.h"
 
-namespace stdgate {
+namespace stdgate::http {
 
-// Of a message in this exchange; without origin, session and tag.
-CallContext context_of(const Exchange& exchange, const McpSessions& sessions);
+// The context of a message in this exchange, without caller, session and tag.
+backend::CallContext context_of(const Exchange& exchange, const mcp::McpSessions& sessions);
 
 // A fault as JSON-RPC, with the HTTP status of the fault. `id` is raw JSON, or empty for null.
-void refuse_call(Exchange& exchange, McpSessions& sessions, const FaultReport& report,
+void refuse_call(Exchange& exchange, mcp::McpSessions& sessions, const rpc::FaultReport& report,
                  std::string_view id);
 
-}  // namespace stdgate
+}  // namespace stdgate::http

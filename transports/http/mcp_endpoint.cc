@@ -12,7 +12,7 @@
 #include "transports/http/server.h"
 #include "transports/http/sse_endpoint.h"
 
-namespace stdgate {
+namespace stdgate::http {
 
 namespace {
 
@@ -23,32 +23,65 @@ constexpr HttpError kBadVersion{400,
                                 "this MCP-Protocol-Version is not served; 2025-11-25, 2025-06-18, "
                                 "2025-03-26 and 2024-11-05 are"};
 constexpr HttpError kNoSession{400, "send the Mcp-Session-Id that initialize was answered with"};
-constexpr HttpError kUnknownSession{404, "no such session, or it has ended; initialize again"};
+constexpr HttpError kUnknownSession{.status = 404,
+                                    .message = "no such session, or it has ended; initialize again",
+                                    .refusal = Refusal::unknown_session};
 constexpr HttpError kInitializedTwice{400, "this session has been initialized"};
+constexpr HttpError kNullId{400, "the id of a request must not be null"};
 constexpr HttpError kNoBatch{400, "this revision of MCP has no batches"};
 constexpr HttpError kBatchedInitialize{400, "initialize cannot be part of a batch"};
-// Some clients take an error for no answer, and come back for it again and again until they hear
-// this.
+// 405, as some clients try again and again after any other error.
 constexpr HttpError kStreamOver{405, "this stream is over, and nothing followed this event",
                                 "GET, POST, DELETE, OPTIONS"};
 constexpr HttpError kUnknownEvent{400, "Last-Event-ID names no event of this session"};
 constexpr HttpError kLostEvent{410, "what followed this event is no longer kept"};
-constexpr HttpError kBusy{503, "too much waits for this session", {}, kDefaultRetry};
-constexpr HttpError kDraining{503, "the gateway is shutting down", {}, kDefaultRetry};
+// GET wants the id of a session, which no page can send unasked.
+constexpr Guards kGuards{.deliberate_get = false};
+constexpr HttpError kBusy{503, "too much waits for this session", {}, rpc::kRetryHint};
+constexpr HttpError kDraining{503, "the gateway is shutting down", {}, rpc::kRetryHint};
 
-bool is_initialize(const ParsedMessage& message) {
-  return message.ok() && message.envelope.kind == MessageKind::request &&
-         json_string_equals(message.envelope.method, "initialize");
+bool is_initialize(const rpc::ParsedMessage& message) {
+  return message.ok() && message.envelope.kind == rpc::MessageKind::request &&
+         rpc::json_string_equals(message.envelope.method, "initialize");
 }
 
-bool has_initialize(const Document& document) {
+bool has_initialize(const rpc::Document& document) {
   return std::any_of(document.messages.begin(), document.messages.end(), is_initialize);
 }
 
-// A request of the era without sessions, which says its version in its own text (MCP 2026-07-28).
-const Envelope* modern_request(const Document& document) {
-  for (const ParsedMessage& message : document.messages) {
-    if (message.ok() && !modern_version(message.envelope).empty()) return &message.envelope;
+bool has_null_id(const rpc::ParsedMessage& message) {
+  return message.ok() && message.envelope.kind == rpc::MessageKind::request &&
+         message.envelope.id == "null";
+}
+
+// What is wrong with the messages, whatever session they are for; nothing: go on. Of a batch the
+// good ones are taken, if there are any, and the others have an error each as their answer
+// (JSON-RPC 2.0 section 6). None may have the id null: two of them could not be told apart (MCP
+// 2025-11-25, basic, requests).
+std::optional<HttpError> problem_of(const rpc::Document& document) {
+  const auto& messages = document.messages;
+  if (std::ranges::any_of(messages, has_null_id)) return kNullId;
+  if (std::ranges::any_of(messages, &rpc::ParsedMessage::ok)) return std::nullopt;
+  return HttpError{400, messages[0].rejection};
+}
+
+// The id that an answer to the whole document has: that of a single request, else none. The id of a
+// response was not chosen by the client.
+std::string_view request_id_of(const rpc::Document& document) {
+  const rpc::Envelope& envelope = document.messages[0].envelope;
+  return !document.batch && envelope.kind == rpc::MessageKind::request ? envelope.id
+                                                                       : std::string_view();
+}
+
+void fail(Exchange& exchange, HttpError error, std::string_view request_id) {
+  error.request_id = request_id;
+  exchange.client->fail(error);
+}
+
+// A request of a revision without sessions, which names its version in its body (MCP 2026-07-28).
+const rpc::Envelope* modern_request(const rpc::Document& document) {
+  for (const rpc::ParsedMessage& message : document.messages) {
+    if (message.ok() && !mcp::modern_version(message.envelope).empty()) return &message.envelope;
   }
   return nullptr;
 }
@@ -56,18 +89,21 @@ const Envelope* modern_request(const Document& document) {
 // Whether the client names a revision that this endpoint knows, or none.
 bool is_known_version(const RequestHead& head) {
   const HeaderField* version = head.find("mcp-protocol-version");
-  return version == nullptr || parse_mcp_revision(version->value).has_value();
+  return version == nullptr || mcp::parse_mcp_revision(version->value).has_value();
 }
 
-std::string unsupported_version(const Envelope& request) {
+std::string unsupported_version(const rpc::Envelope& request) {
   std::string text = R"({"jsonrpc":"2.0","id":)";
   text += request.id.empty() ? std::string_view("null") : request.id;
-  text +=
-      R"(,"error":{"code":-32022,"message":"unsupported protocol version","data":{"supported":[)";
-  for (const std::string_view revision : kMcpRevisions) {
-    text.append(text.back() == '[' ? "\"" : ",\"").append(revision).append("\"");
+  text += R"(,"error":)";
+  std::string data = R"({"supported":[)";
+  for (const std::string_view revision : mcp::kMcpRevisions) {
+    data.append(data.back() == '[' ? "\"" : ",\"").append(revision).append("\"");
   }
-  text.append(R"(],"requested":)").append(modern_version(request)).append("}}}");
+  data.append(R"(],"requested":)").append(mcp::modern_version(request)).append("}");
+  rpc::append_error(text, rpc::rpc_error_code(rpc::RpcError::unsupported_version),
+                    "unsupported protocol version", data);
+  text += "}\n";
   return text;
 }
 
@@ -79,13 +115,15 @@ void respond_json(Responder& client, Response response, std::string_view text) {
 
 }  // namespace
 
-McpEndpoint::McpEndpoint(McpSessions& sessions, const OriginRules& rules)
-    : sessions_(sessions), rules_(rules), parser_(sessions.backend().envelope_limits()) {}
+McpEndpoint::McpEndpoint(mcp::McpSessions& sessions)
+    : sessions_(sessions), parser_(sessions.backend().envelope_limits()) {}
+
+std::optional<rpc::CodeSet> McpEndpoint::refusal_codes() const {
+  return sessions_.backend().codes();
+}
 
 std::optional<HttpError> McpEndpoint::admit(Exchange& exchange) {
   const RequestHead& head = exchange.head;
-  if (!rules_.allows_origin(head, exchange.loopback_listener)) return kBadOrigin;
-  if (!rules_.allows_host(head, exchange.loopback_listener)) return kBadHost;
   const Acceptance acceptance = Acceptance::of(head);
   if (head.method() == Method::post) {
     if (const auto error = check_json_body(head)) return error;
@@ -93,7 +131,7 @@ std::optional<HttpError> McpEndpoint::admit(Exchange& exchange) {
   } else if (head.method() == Method::get && !acceptance.takes_event_stream()) {
     return kNotStream;
   }
-  // A request of the other era says its version in its body too, and is judged there.
+  // A POST of a revision without sessions names its version in its body too, and is judged there.
   if (head.method() != Method::post && !is_known_version(head)) return kBadVersion;
   exchange.version_known = is_known_version(head);
   if (const HeaderField* session = head.find("mcp-session-id"))
@@ -113,29 +151,32 @@ void McpEndpoint::serve(Exchange& exchange, std::span<char> body) {
   }
 }
 
-void McpEndpoint::refuse(Exchange& exchange, Fault fault) {
-  FaultReport report;
-  report.fault = fault;
-  refuse_call(exchange, sessions_, report, {});
+void McpEndpoint::refuse(Exchange& exchange, rpc::Fault fault) {
+  refuse_call(exchange, sessions_, rpc::faults::plain(fault), {});
 }
 
 // --- POST -----------------------------------------------------------------------------------
 
 void McpEndpoint::post(Exchange& exchange, std::span<char> body) {
   const auto document = parser_.parse(body);
-  if (!document) return refuse_call(exchange, sessions_, report_of(document.error()), {});
-  if (const Envelope* modern = modern_request(*document)) {
-    return respond_json(*exchange.client, {.status = 400}, unsupported_version(*modern));
+  if (!document) return refuse_call(exchange, sessions_, rpc::report_of(document.error()), {});
+  if (const rpc::Envelope* modern = modern_request(*document)) {
+    const RefusalNote note{Refusal::bad_request, "unsupported protocol version"};
+    return respond_json(*exchange.client, {.status = 400, .refusal = note},
+                        unsupported_version(*modern));
   }
-  if (!exchange.version_known) return exchange.client->fail(kBadVersion);
+  const std::string_view id = request_id_of(*document);
+  if (!exchange.version_known) return fail(exchange, kBadVersion, id);
+  if (const auto problem = problem_of(*document)) return fail(exchange, *problem, id);
   if (!has_initialize(*document)) return post_in_session(exchange, *document);
-  if (document->batch) return exchange.client->fail(kBatchedInitialize);
-  if (!exchange.session_id.empty()) return exchange.client->fail(kInitializedTwice);
+  if (document->batch) return fail(exchange, kBatchedInitialize, id);
+  if (!exchange.session_id.empty()) return fail(exchange, kInitializedTwice, id);
   initialize(exchange, *document);
 }
 
-void McpEndpoint::initialize(Exchange& exchange, const Document& document) {
-  const auto session = sessions_.open(McpSession::Kind::streamable);
+void McpEndpoint::initialize(Exchange& exchange, const rpc::Document& document) {
+  const auto session =
+      sessions_.open(mcp::McpSession::Kind::streamable, exchange.client->client_address());
   if (!session) {
     const std::string_view id = document.messages[0].envelope.id;
     return refuse_call(exchange, sessions_, session.error(), id);
@@ -143,44 +184,45 @@ void McpEndpoint::initialize(Exchange& exchange, const Document& document) {
   hand_over(exchange, **session, document, true);
 }
 
-void McpEndpoint::post_in_session(Exchange& exchange, const Document& document) {
-  McpSession* session = session_of(exchange);
+void McpEndpoint::post_in_session(Exchange& exchange, const rpc::Document& document) {
+  const std::string_view id = request_id_of(document);
+  mcp::McpSession* session = session_of(exchange, id);
   if (session == nullptr) return;
-  if (document.batch && !has_batches(session->revision())) return exchange.client->fail(kNoBatch);
+  if (document.batch && !mcp::has_batches(session->revision())) return fail(exchange, kNoBatch, id);
   hand_over(exchange, *session, document, false);
 }
 
-void McpEndpoint::hand_over(Exchange& exchange, McpSession& session, const Document& document,
-                            bool announces) {
+void McpEndpoint::hand_over(Exchange& exchange, mcp::McpSession& session,
+                            const rpc::Document& document, bool announces) {
   Responder& client = *exchange.client;
   exchange.mcp.start(sessions_, session, client, announces);
   exchange.owner = &exchange.mcp;
   switch (session.post(document, context_of(exchange, sessions_), exchange.mcp)) {
-    case McpSession::Posted::under_way:
+    case mcp::McpSession::Posted::under_way:
       return;
-    case McpSession::Posted::taken:
+    case mcp::McpSession::Posted::taken:
       exchange.mcp.forget();
       return client.respond({.status = 202});
-    case McpSession::Posted::overloaded:
+    case mcp::McpSession::Posted::overloaded:
       exchange.mcp.forget();
-      return client.fail(kBusy);
+      return fail(exchange, kBusy, request_id_of(document));
   }
 }
 
-McpSession* McpEndpoint::session_of(Exchange& exchange) {
+mcp::McpSession* McpEndpoint::session_of(Exchange& exchange, std::string_view request_id) {
   if (exchange.session_id.empty()) {
-    exchange.client->fail(kNoSession);
+    fail(exchange, kNoSession, request_id);
     return nullptr;
   }
-  McpSession* session = sessions_.find(exchange.session_id, McpSession::Kind::streamable);
-  if (session == nullptr) exchange.client->fail(kUnknownSession);
+  mcp::McpSession* session = sessions_.find(exchange.session_id, mcp::McpSession::Kind::streamable);
+  if (session == nullptr) fail(exchange, kUnknownSession, request_id);
   return session;
 }
 
 // --- GET and DELETE -------------------------------------------------------------------------
 
 void McpEndpoint::listen(Exchange& exchange) {
-  McpSession* session = session_of(exchange);
+  mcp::McpSession* session = session_of(exchange, {});
   if (session == nullptr) return;
   Responder& client = *exchange.client;
   if (client.server().draining()) return client.fail(kDraining);
@@ -188,22 +230,22 @@ void McpEndpoint::listen(Exchange& exchange) {
   exchange.owner = &exchange.mcp;
   if (exchange.last_event_id.empty()) return session->listen(exchange.mcp);
   switch (session->resume(exchange.mcp, exchange.last_event_id)) {
-    case McpSession::Resumed::yes:
+    case mcp::McpSession::Resumed::yes:
       return;
-    case McpSession::Resumed::over:
+    case mcp::McpSession::Resumed::over:
       exchange.mcp.forget();
       return client.fail(kStreamOver);
-    case McpSession::Resumed::unknown_event:
+    case mcp::McpSession::Resumed::unknown_event:
       exchange.mcp.forget();
       return client.fail(kUnknownEvent);
-    case McpSession::Resumed::event_lost:
+    case mcp::McpSession::Resumed::event_lost:
       exchange.mcp.forget();
       return client.fail(kLostEvent);
   }
 }
 
 void McpEndpoint::end(Exchange& exchange) {
-  McpSession* session = session_of(exchange);
+  mcp::McpSession* session = session_of(exchange, {});
   if (session == nullptr) return;
   sessions_.close(*session);
   exchange.client->respond({.status = 204});
@@ -211,16 +253,15 @@ void McpEndpoint::end(Exchange& exchange) {
 
 // --- Routes ---------------------------------------------------------------------------------
 
-void add_mcp_routes(Router& router, const std::string& prefix, McpSessions& sessions,
-                    const OriginRules& rules) {
+void add_mcp_routes(Router& router, const std::string& prefix, mcp::McpSessions& sessions) {
   const std::string to = " to " + sessions.backend().name();
-  router.add(prefix + "/mcp", "MCP Streamable HTTP" + to,
-             std::make_unique<McpEndpoint>(sessions, rules));
+  router.add(prefix + "/mcp", "MCP Streamable HTTP" + to, std::make_unique<McpEndpoint>(sessions),
+             kGuards);
   const std::string messages = prefix + "/messages";
   router.add(prefix + "/sse", "MCP over HTTP and SSE (2024-11-05)" + to,
-             std::make_unique<SseEndpoint>(sessions, rules, messages));
+             std::make_unique<SseEndpoint>(sessions, messages));
   router.add(messages, "messages of a session opened at " + prefix + "/sse",
-             std::make_unique<MessagesEndpoint>(sessions, rules));
+             std::make_unique<MessagesEndpoint>(sessions));
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::http

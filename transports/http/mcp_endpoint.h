@@ -2,46 +2,48 @@
 // 2024-11-05). POST takes messages, GET listens or resumes, DELETE ends a session.
 //
 // Faults of calls are JSON-RPC errors with status 200, as clients lose the id of a call that is
-// answered otherwise; a status of its own has what concerns the request as HTTP, or no session.
+// answered otherwise. Errors of the request as HTTP, and of a missing session, have their own
+// status; their body is a JSON-RPC error too. Owner: the router.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "gateway/config/config.h"
 #include "gateway/mcp/mcp_sessions.h"
 #include "transports/http/endpoint.h"
-#include "transports/http/origin_rules.h"
 #include "transports/http/router.h"
 
-namespace stdgate {
+namespace stdgate::http {
 
 class McpEndpoint final : public Endpoint {
  public:
-  McpEndpoint(McpSessions& sessions, const OriginRules& rules);
+  explicit McpEndpoint(mcp::McpSessions& sessions);
 
-  [[nodiscard]] Access access() const override { return Access::session; }
+  [[nodiscard]] AllowedMethods allowed_methods() const override { return AllowedMethods::session; }
+  [[nodiscard]] std::optional<rpc::CodeSet> refusal_codes() const override;
+  [[nodiscard]] Transport transport() const override { return Transport::mcp; }
   std::optional<HttpError> admit(Exchange& exchange) override;
   void serve(Exchange& exchange, std::span<char> body) override;
-  void refuse(Exchange& exchange, Fault fault) override;
+  void refuse(Exchange& exchange, rpc::Fault fault) override;
 
  private:
   void post(Exchange& exchange, std::span<char> body);
-  void initialize(Exchange& exchange, const Document& document);
-  void post_in_session(Exchange& exchange, const Document& document);
+  void initialize(Exchange& exchange, const rpc::Document& document);
+  void post_in_session(Exchange& exchange, const rpc::Document& document);
   void listen(Exchange& exchange);
   void end(Exchange& exchange);
   // Null: the exchange has been answered with what is wrong.
-  McpSession* session_of(Exchange& exchange);
-  void hand_over(Exchange& exchange, McpSession& session, const Document& document, bool announces);
+  mcp::McpSession* session_of(Exchange& exchange, std::string_view request_id);
+  void hand_over(Exchange& exchange, mcp::McpSession& session, const rpc::Document& document,
+                 bool announces);
 
-  McpSessions& sessions_;
-  const OriginRules& rules_;
-  EnvelopeParser parser_;
+  mcp::McpSessions& sessions_;
+  rpc::EnvelopeParser parser_;
 };
 
-// Adds <prefix>/mcp, and <prefix>/sse with <prefix>/messages. `sessions` and `rules` outlive the
-// router.
-void add_mcp_routes(Router& router, const std::string& prefix, McpSessions& sessions,
-                    const OriginRules& rules);
+// Adds <prefix>/mcp, and <prefix>/sse with <prefix>/messages. `sessions` outlives the router.
+void add_mcp_routes(Router& router, const std::string& prefix, mcp::McpSessions& sessions);
 
-}  // namespace stdgate
+}  // namespace stdgate::http

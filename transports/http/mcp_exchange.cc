@@ -2,10 +2,10 @@
 
 #include <utility>
 
-namespace stdgate {
+namespace stdgate::http {
 
-void McpExchange::start(McpSessions& sessions, const McpSession& session, Responder& client,
-                        bool announces) {
+void McpExchange::start(mcp::McpSessions& sessions, const mcp::McpSession& session,
+                        Responder& client, bool announces) {
   sessions_ = &sessions;
   session_id_ = session.id();
   client_ = &client;
@@ -25,14 +25,14 @@ void McpExchange::respond(std::span<const std::string_view> json) {
 
 void McpExchange::begin_stream() {
   if (client_ == nullptr || std::exchange(streaming_, true)) return;
-  const Backend& backend = sessions_->backend();
+  const backend::Upstream& backend = sessions_->backend();
   client_->begin_stream(
       {.backend = backend.id(),
        .slow_client = backend.owns_children() ? SlowClient::waited_for : SlowClient::dropped,
        .more_fields = fields_});
 }
 
-void McpExchange::write_event(const StreamEvent& event) {
+void McpExchange::write_event(const session::StreamEvent& event) {
   if (client_ == nullptr) return;
   begin_stream();
   client_->write_event(event);
@@ -52,4 +52,4 @@ void McpExchange::on_gone() {
   if (std::exchange(client_, nullptr) != nullptr) sessions_->detach(session_id_, *this);
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::http

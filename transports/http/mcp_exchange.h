@@ -1,6 +1,6 @@
 // McpExchange: one HTTP exchange of an MCP session: the response that a stream of the session has.
 //
-// Owner: the exchange. Forgets the session when either of them is over.
+// Owner: the Exchange. Knows the session by its id; detaches from it when the client goes.
 #pragma once
 
 #include <string>
@@ -9,19 +9,20 @@
 #include "gateway/mcp/mcp_sessions.h"
 #include "transports/http/responder.h"
 
-namespace stdgate {
+namespace stdgate::http {
 
-class McpExchange final : public EventSink, public ExchangeOwner {
+class McpExchange final : public session::EventSink, public ExchangeOwner {
  public:
   // From here on the session may use the response. `announces`: its head names the session.
-  void start(McpSessions& sessions, const McpSession& session, Responder& client, bool announces);
+  void start(mcp::McpSessions& sessions, const mcp::McpSession& session, Responder& client,
+             bool announces);
   // The session has not taken it after all.
   void forget() { client_ = nullptr; }
 
   // EventSink
   void respond(std::span<const std::string_view> json) override;
   void begin_stream() override;
-  void write_event(const StreamEvent& event) override;
+  void write_event(const session::StreamEvent& event) override;
   void end_stream() override;
   [[nodiscard]] bool is_backed_up() const override;
   // ExchangeOwner
@@ -29,11 +30,11 @@ class McpExchange final : public EventSink, public ExchangeOwner {
   void on_gone() override;
 
  private:
-  McpSessions* sessions_ = nullptr;
+  mcp::McpSessions* sessions_ = nullptr;
   Responder* client_ = nullptr;  // null: over
   std::string session_id_;
   std::string fields_;  // header lines of the response
   bool streaming_ = false;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::http

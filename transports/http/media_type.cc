@@ -4,7 +4,7 @@
 
 #include "transports/http/field_value.h"
 
-namespace stdgate {
+namespace stdgate::http {
 
 namespace {
 
@@ -117,4 +117,4 @@ bool Acceptance::prefers_event_stream() const {
   return any_application.value_or(anything.value_or(0)) <= *event_stream;
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::http

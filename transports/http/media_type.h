@@ -7,7 +7,7 @@
 
 #include "transports/http/request_head.h"
 
-namespace stdgate {
+namespace stdgate::http {
 
 // application/json, application/json-rpc, application/jsonrequest or any type ending in +json; a
 // charset, if there is one, is utf-8.
@@ -33,4 +33,4 @@ struct Acceptance {
   [[nodiscard]] bool prefers_event_stream() const;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::http

@@ -1,37 +1,50 @@
 // OriginRules: which pages of which sites may call, against DNS rebinding and cross-site requests.
 //
-// A browser can be made to send requests to a gateway on the loopback interface; what it cannot
-// forge is the Origin of its page and, for a GET without Origin, the Host.
-// Owner: the composition root; a value made from the configuration.
+// A browser can be made to send requests to a gateway that only it can reach. What a page cannot
+// forge is its Origin, the Host that it was loaded from, and Sec-Fetch-Site (Fetch Metadata), which
+// browsers add to requests to https, localhost and loopback addresses. Pure functions over a head;
+// AdmissionPolicy decides which of them guard a route.
+// Owner: the AdmissionPolicy; a value made from the configuration.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "transports/http/connection_traits.h"
 #include "transports/http/request_head.h"
-#include "transports/http/response.h"
 
-namespace stdgate {
-
-inline constexpr HttpError kBadOrigin{403, "this origin may not call; see allowed_origins"};
-inline constexpr HttpError kBadHost{403, "this host name may not be used; see allowed_hosts"};
+namespace stdgate::http {
 
 // Bytes: more than any scheme with the longest host name and a port has.
-inline constexpr size_t kOriginLimit = 300;
+inline constexpr size_t kMaxOrigin = 300;
 
 struct OriginRules {
   std::vector<std::string> allowed_origins;  // "https://app.example"; "*": any
-  std::vector<std::string> allowed_hosts;    // names, with or without port
+  std::vector<std::string> allowed_hosts;    // names, with or without port; "*": any
+  bool rpc_stream = false;                   // see is_deliberate()
 
-  // A request without Origin is not a page's. Loopback origins are always allowed; others on a
-  // loopback listener only if listed, elsewhere too as soon as anything is listed. None may be
-  // longer than kOriginLimit.
-  [[nodiscard]] bool allows_origin(const RequestHead& head, bool loopback_listener) const;
+  // Host has to be the address that was connected to, a loopback name on a loopback connection, or
+  // listed. Any on a Unix socket, and none in HTTP/1.0: no browser sends such a request.
+  [[nodiscard]] bool allows_host(const RequestHead& head, const ConnectionTraits& traits) const;
+
+  // Every Origin has to be a loopback one, a listed one, or that of the gateway's own pages: the
+  // Host that the request names, where that is not allowed by "*" alone. On a Unix socket any, as
+  // long as none is listed. None may be longer than kMaxOrigin.
+  [[nodiscard]] bool allows_origin(const RequestHead& head, const ConnectionTraits& traits) const;
+
+  // A request that a browser marks as same-site or cross-site needs an Origin that names() knows.
+  [[nodiscard]] bool allows_site(const RequestHead& head) const;
+
+  // Whether a request without a body cannot be one that a page makes a browser send without a
+  // preflight and without a mark: an <img>, a link, a fetch with mode no-cors. True with
+  // `rpc_stream`; on a loopback connection by a loopback name, as browsers add Sec-Fetch-Site
+  // there; with Sec-Fetch-Site or Origin, which the other rules judge; and with a header that needs
+  // a CORS preflight and that browsers never add themselves.
+  [[nodiscard]] bool is_deliberate(const RequestHead& head, const ConnectionTraits& traits) const;
+
   // Whether it is a loopback origin or a listed one.
   [[nodiscard]] bool names(std::string_view origin) const;
-  // On a loopback listener the Host has to be a loopback name or a listed one.
-  [[nodiscard]] bool allows_host(const RequestHead& head, bool loopback_listener) const;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::http

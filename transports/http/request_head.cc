@@ -1,12 +1,12 @@
 #include "transports/http/request_head.h"
 
 #include <algorithm>
-#include <cstring>
+#include <cstring>  // explicit_bzero()
 
 #include "transports/http/field_value.h"
 #include "transports/http/url.h"
 
-namespace stdgate {
+namespace stdgate::http {
 
 namespace {
 
@@ -56,12 +56,21 @@ void HeadScanner::start(Kind kind, size_t limit) {
   limit_ = limit;
 }
 
-HeadScanner::Result HeadScanner::fail(int status, const char* reason) {
-  error_ = HeadError{status, reason};
+HeadScanner::Result HeadScanner::fail(int status, const char* reason, Refusal refusal) {
+  error_ = HeadError{status, reason, refusal};
   return Result::failed;
 }
 
+// A record of type handshake, of any version of TLS (RFC 8446 section 5.1).
+bool HeadScanner::is_tls(std::string_view bytes) const {
+  return first_line_ && line_begin_ == 0 && bytes.starts_with("\x16\x03");
+}
+
 HeadScanner::Result HeadScanner::scan(std::string_view bytes) {
+  if (is_tls(bytes)) {
+    return fail(400, "this port speaks plain HTTP, not TLS; use http:// or ws://",
+                Refusal::tls_on_plain_port);
+  }
   while (scanned_ < bytes.size()) {
     const char* from = bytes.data() + scanned_;
     const void* found = std::memchr(from, '\n', bytes.size() - scanned_);
@@ -91,7 +100,7 @@ HeadScanner::Result HeadScanner::take_line(std::string_view line) {
 }
 
 HeadScanner::Result HeadScanner::check_limits(size_t size) {
-  if (first_line_ && size - block_begin_ > kTargetLimit + kLineSlack) {
+  if (first_line_ && size - block_begin_ > kMaxTarget + kLineSlack) {
     return fail(414, "request target too long");
   }
   if (size - block_begin_ > limit_) return fail(431, "header block too large");
@@ -117,7 +126,7 @@ struct HeadCallbacks {
     auto& fields = head(parser).fields_;
     if (fields.empty() || fields.back().value.data() != nullptr) fields.emplace_back();
     extend(fields.back().name, at, size);
-    head(parser).too_many_fields_ = fields.size() > RequestHead::kFieldLimit;
+    head(parser).too_many_fields_ = fields.size() > RequestHead::kMaxField;
     return head(parser).too_many_fields_ ? -1 : 0;
   }
   static int on_value(llhttp_t* parser, const char* at, size_t size) {
@@ -149,8 +158,15 @@ struct RequestHead::Framing {
 tl::expected<void, HeadError> RequestHead::parse(std::string_view block) {
   block_ = block;
   auto parsed = parse_block();
-  if (!parsed) block_.clear();
+  if (!parsed) wipe();  // how far it was read is not known
   return parsed;
+}
+
+void RequestHead::wipe() {
+  fields_.clear();
+  target_ = path_ = query_ = authority_ = {};
+  explicit_bzero(block_.data(), block_.size());
+  block_.clear();
 }
 
 void RequestHead::forget_long_block() {
@@ -163,7 +179,7 @@ tl::expected<void, HeadError> RequestHead::parse_block() {
   target_ = path_ = query_ = authority_ = {};
   body_kind_ = BodyKind::none;
   content_length_ = 0;
-  expects_continue_ = too_many_fields_ = false;
+  expects_continue_ = has_credentials_ = too_many_fields_ = false;
 
   llhttp_init(&parser_, HTTP_REQUEST, &kSettings);
   parser_.data = this;
@@ -201,7 +217,8 @@ tl::expected<void, HeadError> RequestHead::parse_block() {
   return judge_body(framing);
 }
 
-// llhttp knows one error; clients want to know whether it is them or their version or method.
+// llhttp has one error for all of these; the client is told whether the version, the method or the
+// syntax is wrong.
 HeadError RequestHead::explain(llhttp_errno_t error) const {
   const std::string_view block = block_;
   if (too_many_fields_) return {431, "too many header fields"};
@@ -242,11 +259,15 @@ tl::expected<void, HeadError> RequestHead::take_field(const HeaderField& field, 
       if (equals_ignoring_case(field.name, "host")) return take_host(field, framing);
       break;
     case 6:
+      has_credentials_ = has_credentials_ || equals_ignoring_case(field.name, "cookie");
       if (!equals_ignoring_case(field.name, "expect") || minor_ == 0) break;
       if (!equals_ignoring_case(field.value, "100-continue")) {
         return tl::unexpected<HeadError>(HeadError{417, "unknown expectation"});
       }
       expects_continue_ = true;
+      break;
+    case 9:
+      has_credentials_ = has_credentials_ || equals_ignoring_case(field.name, "x-api-key");
       break;
     case 10:
       if (!equals_ignoring_case(field.name, "connection")) break;
@@ -254,6 +275,9 @@ tl::expected<void, HeadError> RequestHead::take_field(const HeaderField& field, 
         if (equals_ignoring_case(option, "close")) framing.close = true;
         if (equals_ignoring_case(option, "keep-alive")) framing.keep_alive = true;
       });
+      break;
+    case 13:
+      has_credentials_ = has_credentials_ || equals_ignoring_case(field.name, "authorization");
       break;
     case 14:
       if (!equals_ignoring_case(field.name, "content-length")) break;
@@ -273,6 +297,10 @@ tl::expected<void, HeadError> RequestHead::take_field(const HeaderField& field, 
         framing.chunked += framing.last_is_chunked ? 1 : 0;
         ++framing.codings;
       });
+      break;
+    case 19:
+      has_credentials_ =
+          has_credentials_ || equals_ignoring_case(field.name, "proxy-authorization");
       break;
     default:
       break;
@@ -294,7 +322,7 @@ tl::expected<void, HeadError> RequestHead::take_target() {
   if (parser_.method == HTTP_CONNECT) {
     return tl::unexpected<HeadError>(HeadError{501, "this is no proxy"});
   }
-  if (target_.size() > HeadScanner::kTargetLimit) {
+  if (target_.size() > HeadScanner::kMaxTarget) {
     return tl::unexpected<HeadError>(HeadError{414, "request target too long"});
   }
   if (target_ == "*") {
@@ -350,4 +378,4 @@ const HeaderField* RequestHead::find(std::string_view name) const {
   return nullptr;
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::http

@@ -2,12 +2,13 @@
 //
 // HeadScanner finds where the block ends, as bytes come in, and rejects at once what RFC 9112 lets
 // a recipient repair but what peers repair differently (request smuggling): bare CR or LF,
-// obs-fold, space before the colon, control bytes. RequestHead then gives the whole block to llhttp
-// and judges what the fields mean together: Host, Content-Length against Transfer-Encoding, Expect.
-// Owner: an exchange, reused from request to request; nothing is allocated in the steady state.
-// Views point into the head's own copy of the block, until the next parse(). As clients repeat
-// themselves, that copy also tells a block that needs no second look. Errors: an HTTP status and a
-// constant phrase.
+// obs-fold, space before the colon, control bytes. A TLS handshake, which need not contain
+// a line end, is recognised by its first two bytes. RequestHead then gives the whole block to
+// llhttp and judges what the fields mean together: Host, Content-Length against Transfer-Encoding,
+// Expect. Owner: an exchange, reused from request to request; nothing is allocated in the steady
+// state. Views point into the head's own copy of the block, until the next parse(). As clients
+// repeat themselves, that copy also tells a block that needs no second look; the owner wipes one
+// that has credentials. Errors: an HTTP status and a constant phrase.
 #pragma once
 
 #include <llhttp.h>
@@ -20,11 +21,14 @@
 #include <tl/expected.hpp>
 #include <vector>
 
-namespace stdgate {
+#include "gateway/observer.h"
+
+namespace stdgate::http {
 
 struct HeadError {
   int status = 400;
   const char* reason = "";
+  Refusal refusal = Refusal::other;  // other: bad_head for 400, else what the status says
 };
 
 // RFC 9112 sections 2.2, 5.1 and 5.2: lines end with CRLF, the empty line ends the block.
@@ -33,8 +37,8 @@ class HeadScanner {
   enum class Kind : uint8_t { request, trailers };
   enum class Result : uint8_t { incomplete, complete, failed };
 
-  static constexpr size_t kTargetLimit = 8000;  // RFC 9112 section 3 asks for at least this
-  static constexpr size_t kLineSlack = 64;      // method, version and spaces beside the target
+  static constexpr size_t kMaxTarget = 8000;  // RFC 9112 section 3 asks for at least this
+  static constexpr size_t kLineSlack = 64;    // method, version and spaces beside the target
 
   void start(Kind kind, size_t limit);
 
@@ -48,7 +52,8 @@ class HeadScanner {
   [[nodiscard]] const HeadError& error() const { return error_; }
 
  private:
-  Result fail(int status, const char* reason);
+  Result fail(int status, const char* reason, Refusal refusal = Refusal::other);
+  [[nodiscard]] bool is_tls(std::string_view bytes) const;
   Result take_line(std::string_view line);
   Result check_limits(size_t size);
 
@@ -71,7 +76,7 @@ struct HeaderField {
 
 class RequestHead {
  public:
-  static constexpr size_t kFieldLimit = 100;
+  static constexpr size_t kMaxField = 100;
 
   RequestHead() { fields_.reserve(kUsualFields); }
   RequestHead(const RequestHead&) = delete;  // its views point into itself
@@ -87,10 +92,15 @@ class RequestHead {
   }
   // What was parsed last; empty when that failed.
   [[nodiscard]] std::string_view block() const { return block_; }
+  // Overwrites the block; what was parsed is gone then.
+  void wipe();
   // Gives the memory of a long block back; what was parsed is gone then.
   void forget_long_block();
 
   [[nodiscard]] Method method() const { return method_; }
+  [[nodiscard]] std::string_view method_text() const {
+    return block().substr(0, block().find(' '));
+  }
   [[nodiscard]] std::string_view path() const { return path_; }    // raw; "*" for OPTIONS *
   [[nodiscard]] std::string_view query() const { return query_; }  // raw, without the '?'
   // Host, or the authority of an absolute target, which wins (RFC 9112 section 3.2.2).
@@ -98,11 +108,13 @@ class RequestHead {
   [[nodiscard]] bool http_1_0() const { return minor_ == 0; }
   [[nodiscard]] bool keep_alive() const { return keep_alive_; }
   [[nodiscard]] bool expects_continue() const { return expects_continue_; }
+  // A field that tells who calls: Authorization, Proxy-Authorization, Cookie, X-API-Key.
+  [[nodiscard]] bool has_credentials() const { return has_credentials_; }
   [[nodiscard]] BodyKind body_kind() const { return body_kind_; }
   [[nodiscard]] uint64_t content_length() const { return content_length_; }
 
   [[nodiscard]] std::span<const HeaderField> fields() const { return fields_; }
-  // The first field of that name (lower case); null when there is none.
+  // The first field with this name (in lower case); null: no such field.
   [[nodiscard]] const HeaderField* find(std::string_view name) const;
 
  private:
@@ -133,7 +145,8 @@ class RequestHead {
   BodyKind body_kind_ = BodyKind::none;
   bool keep_alive_ = false;
   bool expects_continue_ = false;
+  bool has_credentials_ = false;
   bool too_many_fields_ = false;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::http

@@ -7,12 +7,12 @@
 #include <span>
 #include <string_view>
 
-#include "gateway/pool/backend.h"
+#include "gateway/backend/call_context.h"
 #include "gateway/session/event_sink.h"
 #include "transports/http/client_connection.h"
 #include "transports/http/response.h"
 
-namespace stdgate {
+namespace stdgate::http {
 
 class Server;
 
@@ -33,9 +33,9 @@ enum class StreamEnd : uint8_t {
   bare,
 };
 
-// Who answers an exchange in its own time, if it wants to be told of the client.
-// See Exchange::owner. Told from the outermost level of the loop, never from within a call of the
-// core or on the Responder.
+// Answers an exchange later, and is told meanwhile what becomes of the client (Exchange::owner).
+// Called from the outermost level of the loop, never from within a call of the core or on the
+// Responder.
 class ExchangeOwner {
  public:
   virtual ~ExchangeOwner() = default;
@@ -51,8 +51,8 @@ class Responder {
  public:
   virtual ~Responder() = default;
 
-  // The context of a call of this exchange; nothing when no more origins can be registered.
-  virtual std::optional<CallContext> call_context() = 0;
+  // The context of a call of this exchange; nothing when no more callers can be registered.
+  virtual std::optional<backend::CallContext> call_context() = 0;
 
   // The whole answer, or an error in its place. Ends the exchange: nothing may follow.
   virtual void respond(const Response& response) = 0;
@@ -61,7 +61,7 @@ class Responder {
   // An event stream of a backend: its head, then events, then its end, which ends the exchange.
   // While it is silent, comments are written (timeouts.keep_alive).
   virtual void begin_stream(const StreamStart& start) = 0;
-  virtual void write_event(const StreamEvent& event) = 0;
+  virtual void write_event(const session::StreamEvent& event) = 0;
   virtual void end_stream(StreamEnd end) = 0;
   // So much is unsent that its source should wait, if it can; ExchangeOwner::on_writable() follows.
   [[nodiscard]] virtual bool is_backed_up() const = 0;
@@ -72,6 +72,7 @@ class Responder {
   virtual void upgrade(std::string_view fields, std::unique_ptr<UpgradedConnection> successor) = 0;
   virtual Server& server() = 0;
   [[nodiscard]] virtual uint64_t connection_number() const = 0;  // for the log
+  [[nodiscard]] virtual const ClientAddress& client_address() const = 0;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::http

@@ -4,7 +4,10 @@
 #include <cassert>
 #include <charconv>
 
-namespace stdgate {
+#include "gateway/base/check.h"
+#include "gateway/rpc/json_string.h"
+
+namespace stdgate::http {
 
 namespace {
 
@@ -12,34 +15,36 @@ struct StatusEntry {
   int status;
   std::string_view line_end;
   std::string_view code;  // of an error, for programs
+  Refusal refusal;        // that it usually is
 };
 
 constexpr StatusEntry kStatuses[] = {
-    {101, "101 Switching Protocols", ""},
-    {200, "200 OK", ""},
-    {202, "202 Accepted", ""},
-    {204, "204 No Content", ""},
-    {400, "400 Bad Request", "bad_request"},
-    {401, "401 Unauthorized", "unauthorized"},
-    {403, "403 Forbidden", "forbidden"},
-    {404, "404 Not Found", "not_found"},
-    {405, "405 Method Not Allowed", "method_not_allowed"},
-    {406, "406 Not Acceptable", "not_acceptable"},
-    {408, "408 Request Timeout", "timeout"},
-    {410, "410 Gone", "gone"},
-    {413, "413 Content Too Large", "too_large"},
-    {414, "414 URI Too Long", "uri_too_long"},
-    {415, "415 Unsupported Media Type", "unsupported_media_type"},
-    {417, "417 Expectation Failed", "expectation_failed"},
-    {426, "426 Upgrade Required", "upgrade_required"},
-    {429, "429 Too Many Requests", "rate_limited"},
-    {431, "431 Request Header Fields Too Large", "headers_too_large"},
-    {500, "500 Internal Server Error", "internal"},
-    {501, "501 Not Implemented", "not_implemented"},
-    {502, "502 Bad Gateway", "bad_gateway"},
-    {503, "503 Service Unavailable", "overloaded"},
-    {504, "504 Gateway Timeout", "timeout"},
-    {505, "505 HTTP Version Not Supported", "version_not_supported"},
+    {101, "101 Switching Protocols", "", Refusal::other},
+    {200, "200 OK", "", Refusal::other},
+    {202, "202 Accepted", "", Refusal::other},
+    {204, "204 No Content", "", Refusal::other},
+    {400, "400 Bad Request", "bad_request", Refusal::bad_request},
+    {401, "401 Unauthorized", "unauthorized", Refusal::unauthorized},
+    {403, "403 Forbidden", "forbidden", Refusal::forbidden},
+    {404, "404 Not Found", "not_found", Refusal::not_found},
+    {405, "405 Method Not Allowed", "method_not_allowed", Refusal::method_not_allowed},
+    {406, "406 Not Acceptable", "not_acceptable", Refusal::not_acceptable},
+    {408, "408 Request Timeout", "timeout", Refusal::timeout},
+    {410, "410 Gone", "gone", Refusal::gone},
+    {413, "413 Content Too Large", "too_large", Refusal::too_large},
+    {414, "414 URI Too Long", "uri_too_long", Refusal::uri_too_long},
+    {415, "415 Unsupported Media Type", "unsupported_media_type", Refusal::unsupported_media_type},
+    {417, "417 Expectation Failed", "expectation_failed", Refusal::expectation_failed},
+    {426, "426 Upgrade Required", "upgrade_required", Refusal::upgrade_required},
+    {429, "429 Too Many Requests", "rate_limited", Refusal::rate_limited},
+    {431, "431 Request Header Fields Too Large", "headers_too_large", Refusal::headers_too_large},
+    {500, "500 Internal Server Error", "internal", Refusal::other},
+    {501, "501 Not Implemented", "not_implemented", Refusal::not_implemented},
+    {502, "502 Bad Gateway", "bad_gateway", Refusal::other},
+    {503, "503 Service Unavailable", "overloaded", Refusal::overloaded},
+    {504, "504 Gateway Timeout", "timeout", Refusal::other},
+    {505, "505 HTTP Version Not Supported", "version_not_supported",
+     Refusal::version_not_supported},
 };
 
 const StatusEntry& entry_of(int status) {
@@ -96,7 +101,8 @@ void ResponseHead::begin(int status, const ResponseFrame& frame) {
   append(status_line_end(status));
   append("\r\nDate: ");
   append(frame.date);
-  append("\r\n");
+  // Browsers must not guess the content's type (WHATWG Fetch, section 3.7).
+  append("\r\nX-Content-Type-Options: nosniff\r\n");
   append(frame.more_fields);
 }
 
@@ -111,24 +117,27 @@ void ResponseHead::append_connection(const ResponseFrame& frame) {
 }
 
 void ResponseHead::append(std::string_view text) {
-  assert(text.size() <= bytes_.size() - size_);
+  STDGATE_CHECK(text.size() <= bytes_.size() - size_);
   // Not memcpy(): an empty text may have no address.
   std::copy_n(text.data(), text.size(), bytes_.data() + size_);
   size_ += text.size();
 }
 
 void ResponseHead::append(uint64_t number) {
-  char* const end = bytes_.data() + bytes_.size();
-  size_ =
-      static_cast<size_t>(std::to_chars(bytes_.data() + size_, end, number).ptr - bytes_.data());
+  const auto written = std::to_chars(bytes_.data() + size_, bytes_.data() + bytes_.size(), number);
+  STDGATE_CHECK(written.ec == std::errc());
+  size_ = static_cast<size_t>(written.ptr - bytes_.data());
+}
+
+Refusal refusal_of(const HttpError& error) {
+  return error.refusal == Refusal::other ? entry_of(error.status).refusal : error.refusal;
 }
 
 std::string http_error_body(const HttpError& error, std::string_view more) {
   std::string body = R"({"error":{"code":")";
   body += entry_of(error.status).code;
-  body += R"(","message":")";
-  body += error.message;
-  body += '"';
+  body += R"(","message":)";
+  rpc::append_json_string(body, error.message);
   if (!more.empty()) {
     body += ',';
     body += more;
@@ -137,4 +146,4 @@ std::string http_error_body(const HttpError& error, std::string_view more) {
   return body;
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::http

@@ -7,25 +7,35 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "gateway/base/time.h"
+#include "gateway/observer.h"
 
-namespace stdgate {
+namespace stdgate::http {
+
+// An answer that refuses a request before it became a call. It is logged and counted; a fault of a
+// call is not, as the call is.
+struct RefusalNote {
+  Refusal reason = Refusal::other;
+  std::string_view detail{};  // for the log: a sentence; outlives the call
+};
 
 struct Response {
   int status = 200;
   std::string_view content_type{};  // a constant; empty: no content
   std::string_view allow{};         // a constant; empty: no Allow
   Duration retry_after{0};          // zero: no Retry-After; else rounded up to whole seconds
-  std::string_view more_fields{};   // whole lines, each with its end; at most kFieldsLimit
+  std::string_view more_fields{};   // whole lines, each with its end; at most kMaxFieldBytes
   std::span<const std::string_view> body{};
+  std::optional<RefusalNote> refusal{};  // none: it is no refusal
 };
 
 // Bytes of such lines; the gateway's own, so asserted only.
-inline constexpr size_t kFieldsLimit = 512;
+inline constexpr size_t kMaxFieldBytes = 512;
 
 inline constexpr std::string_view kJsonType = "application/json";
 
@@ -54,22 +64,29 @@ class ResponseHead {
   void begin(int status, const ResponseFrame& frame);
   void append_connection(const ResponseFrame& frame);
 
-  static constexpr size_t kOwnLimit = 384;  // of the lines that are made here
+  static constexpr size_t kMaxOwn = 384;  // of the lines that are made here
 
-  std::array<char, kOwnLimit + 2 * kFieldsLimit> bytes_;
+  std::array<char, kMaxOwn + 2 * kMaxFieldBytes> bytes_;
   size_t size_ = 0;
 };
 
 // A plain HTTP error, where there is no call that a JSON-RPC fault could answer.
 struct HttpError {
   int status = 400;
-  std::string_view message;  // constant text without characters that JSON escapes
+  std::string_view message;  // for people; a constant, or outlives the call of Responder::fail()
   std::string_view allow{};
   Duration retry_after{0};
   std::string_view more_fields{};  // see Response
+  // Id of the refused JSON-RPC request, raw JSON; empty: not known. For Endpoint::refusal_codes().
+  std::string_view request_id{};
+  Refusal refusal = Refusal::other;  // other: what the status says
+  std::string_view more_members{};   // JSON, for a plain HTTP error's body
 };
+
+// What a refusal by `error` is counted as.
+Refusal refusal_of(const HttpError& error);
 
 // {"error":{"code":"not_found","message":"…"[,<more>]}}; `more` is JSON members.
 std::string http_error_body(const HttpError& error, std::string_view more);
 
-}  // namespace stdgate
+}  // namespace stdgate::http

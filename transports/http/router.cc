@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace stdgate {
+namespace stdgate::http {
 
 namespace {
 
@@ -22,49 +22,79 @@ class IndexEndpoint final : public Endpoint {
 
 }  // namespace
 
-void Endpoint::refuse(Exchange& exchange, Fault /*fault*/) {
+void Endpoint::refuse(Exchange& exchange, rpc::Fault /*fault*/) {
   exchange.client->fail({400, "no body is expected here"});
 }
 
-void Router::add(std::string path, std::string about, std::unique_ptr<Endpoint> endpoint) {
+void Router::add(std::string path, std::string about, std::unique_ptr<Endpoint> endpoint,
+                 const Guards& guards) {
   const auto place = std::lower_bound(
-      entries_.begin(), entries_.end(), path,
-      [](const Entry& entry, const std::string& wanted) { return entry.path < wanted; });
-  entries_.insert(place, Entry{std::move(path), std::move(about), std::move(endpoint)});
+      routes_.begin(), routes_.end(), path,
+      [](const Route& route, const std::string& wanted) { return route.path < wanted; });
+  routes_.insert(place, Route{std::move(path), std::move(about), std::move(endpoint), guards});
   paths_member_ = R"("paths":[)";
-  for (const Entry& entry : entries_) {
+  for (const Route& route : routes_) {
     if (paths_member_.back() != '[') paths_member_ += ',';
     paths_member_ += '"';
-    paths_member_ += entry.path;
+    paths_member_ += route.path;
     paths_member_ += '"';
   }
   paths_member_ += ']';
+  make_post_hint();
+}
+
+void Router::make_post_hint() {
+  std::vector<std::string_view> paths;
+  for (const Route& route : routes_) {
+    const Endpoint& endpoint = *route.endpoint;
+    // POSTs of the /sse transport need a session in their path.
+    if (is_allowed(Method::post, endpoint.allowed_methods()) &&
+        endpoint.transport() != Transport::sse) {
+      paths.push_back(route.path);
+    }
+  }
+  const auto depth = [](std::string_view path) {
+    return std::count(path.begin(), path.end(), '/');
+  };
+  std::stable_sort(paths.begin(), paths.end(), [&depth](std::string_view a, std::string_view b) {
+    return depth(a) < depth(b);
+  });
+  const bool is_cut = paths.size() > kHintPaths;
+  if (is_cut) paths.resize(kHintPaths);
+  post_hint_.clear();
+  for (size_t i = 0; i < paths.size(); ++i) {
+    const bool is_last = i + 1 == paths.size() && !is_cut;
+    post_hint_ += i == 0 ? "; POST JSON-RPC to " : is_last ? " or " : ", ";
+    post_hint_ += paths[i];
+  }
+  if (is_cut) post_hint_ += ", ...";
 }
 
 void Router::add_index(std::string_view title) {
   size_t width = 0;
-  for (const Entry& entry : entries_) {
-    width = std::max(width, methods_of(entry.endpoint->access()).size());
+  for (const Route& route : routes_) {
+    width = std::max(width, methods_of(route.endpoint->allowed_methods()).size());
   }
   std::string text(title);
   text += "\n\n";
-  for (const Entry& entry : entries_) {
-    const std::string_view methods = methods_of(entry.endpoint->access());
+  for (const Route& route : routes_) {
+    const std::string_view methods = methods_of(route.endpoint->allowed_methods());
     text += methods;
     text.append(width + 1 - methods.size(), ' ');
-    text += entry.path;
+    text += route.path;
     text += "  ";
-    text += entry.about;
+    text += route.about;
     text += '\n';
   }
-  add("/", "this list", std::make_unique<IndexEndpoint>(std::move(text)));
+  add("/", "this list", std::make_unique<IndexEndpoint>(std::move(text)), Guards::reading());
 }
 
-Endpoint* Router::find(std::string_view path) const {
+const Route* Router::find(std::string_view path) const {
+  if (path.size() > 2 && path.ends_with('/')) path.remove_suffix(1);
   const auto place = std::lower_bound(
-      entries_.begin(), entries_.end(), path,
-      [](const Entry& entry, std::string_view wanted) { return entry.path < wanted; });
-  return place != entries_.end() && place->path == path ? place->endpoint.get() : nullptr;
+      routes_.begin(), routes_.end(), path,
+      [](const Route& route, std::string_view wanted) { return route.path < wanted; });
+  return place != routes_.end() && place->path == path ? &*place : nullptr;
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::http

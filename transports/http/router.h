@@ -1,6 +1,6 @@
-// Router: which endpoint serves a path.
-// Owner: the composition root; complete before the first request. Paths are few and found by
-// binary search, without an allocation.
+// Router: which endpoint serves a path, and what guards it.
+// Owner: the generation, and for the admin pages the process. Complete before the first request.
+// Paths are few and found by binary search, without an allocation.
 #pragma once
 
 #include <memory>
@@ -9,38 +9,52 @@
 #include <utility>
 #include <vector>
 
+#include "transports/http/admission.h"
 #include "transports/http/endpoint.h"
-#include "transports/http/origin_rules.h"
 
-namespace stdgate {
+namespace stdgate::http {
+
+struct Route {
+  std::string path;
+  std::string about;
+  std::unique_ptr<Endpoint> endpoint;
+  Guards guards;
+};
 
 class Router {
  public:
+  // `policy` outlives the router.
+  explicit Router(const AdmissionPolicy& policy) : policy_(policy) {}
+
   // `about` is a line for the index of GET /.
-  void add(std::string path, std::string about, std::unique_ptr<Endpoint> endpoint);
+  void add(std::string path, std::string about, std::unique_ptr<Endpoint> endpoint,
+           const Guards& guards = {});
   // Serves the index of what has been added, at "/".
   void add_index(std::string_view title);
 
-  // Lets pages that may call read the answers, those to unknown paths included (cors.h). `rules`
-  // outlive the router.
-  void share_with(const OriginRules& rules) { shared_with_ = &rules; }
-  // Null: pages of other origins read nothing.
-  [[nodiscard]] const OriginRules* shared_with() const { return shared_with_; }
+  // Lets pages that may call read the answers, those to unknown paths included (cors.h). Else pages
+  // of other origins read nothing.
+  void share_answers() { shares_answers_ = true; }
+  [[nodiscard]] bool shares_answers() const { return shares_answers_; }
+  [[nodiscard]] const AdmissionPolicy& policy() const { return policy_; }
 
-  // `path` is decoded. Null: nothing there.
-  [[nodiscard]] Endpoint* find(std::string_view path) const;
+  // `path` is decoded; with one slash at its end it means the same. Null: nothing there.
+  [[nodiscard]] const Route* find(std::string_view path) const;
   // "paths":["/rpc",…], for the answer to an unknown path.
   [[nodiscard]] std::string_view paths_member() const { return paths_member_; }
+  // "; POST JSON-RPC to /mcp or /rpc", for a POST to another path: at most kHintPaths of them,
+  // those at the root first. Empty where nothing takes calls.
+  [[nodiscard]] std::string_view post_hint() const { return post_hint_; }
+  static constexpr size_t kHintPaths = 8;
 
  private:
-  struct Entry {
-    std::string path;
-    std::string about;
-    std::unique_ptr<Endpoint> endpoint;
-  };
-  std::vector<Entry> entries_;  // by path
-  const OriginRules* shared_with_ = nullptr;
+  void make_post_hint();
+
+  const AdmissionPolicy& policy_;
+  std::vector<Route> routes_;  // by path
+  bool shares_answers_ = false;
   std::string paths_member_ = R"("paths":[])";
+  std::string post_hint_;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::http

@@ -6,7 +6,7 @@
 #include "transports/http/media_type.h"
 #include "transports/http/url.h"
 
-namespace stdgate {
+namespace stdgate::http {
 
 namespace {
 
@@ -16,36 +16,30 @@ constexpr HttpError kBadParams{400, "the query parameter params is not one JSON 
 
 }  // namespace
 
-RpcEndpoint::RpcEndpoint(Backend& backend, const OriginRules& rules, const LimitsConfig& limits)
-    : backend_(backend), rules_(rules), limits_(limits), parser_(backend.envelope_limits()) {}
+RpcEndpoint::RpcEndpoint(backend::Upstream& upstream, const config::LimitsConfig& limits)
+    : upstream_(upstream), limits_(limits), parser_(upstream.envelope_limits()) {}
 
 std::optional<HttpError> RpcEndpoint::admit(Exchange& exchange) {
   const RequestHead& head = exchange.head;
-  if (!rules_.allows_origin(head, exchange.loopback_listener)) return kBadOrigin;
   if (const auto error = check_json_body(head)) return error;
   exchange.wants_events = Acceptance::of(head).prefers_event_stream();
   return std::nullopt;
 }
 
 void RpcEndpoint::serve(Exchange& exchange, std::span<char> body) {
-  exchange.rpc.start({backend_, parser_, limits_.message}, body, exchange.wants_events,
+  exchange.rpc.start({upstream_, parser_, limits_.message}, body, exchange.wants_events,
                      *exchange.client);
 }
 
-void RpcEndpoint::refuse(Exchange& exchange, Fault fault) {
-  FaultReport report;
-  report.fault = fault;
-  exchange.rpc.refuse(backend_, report, *exchange.client);
+void RpcEndpoint::refuse(Exchange& exchange, rpc::Fault fault) {
+  exchange.rpc.refuse(upstream_, rpc::faults::plain(fault), *exchange.client);
 }
 
-StreamEndpoint::StreamEndpoint(Backend& backend, const OriginRules& rules,
-                               const LimitsConfig& limits)
-    : backend_(backend), rules_(rules), limits_(limits), parser_(backend.envelope_limits()) {}
+StreamEndpoint::StreamEndpoint(backend::Upstream& upstream, const config::LimitsConfig& limits)
+    : upstream_(upstream), limits_(limits), parser_(upstream.envelope_limits()) {}
 
 std::optional<HttpError> StreamEndpoint::admit(Exchange& exchange) {
   const RequestHead& head = exchange.head;
-  if (!rules_.allows_origin(head, exchange.loopback_listener)) return kBadOrigin;
-  if (!rules_.allows_host(head, exchange.loopback_listener)) return kBadHost;
   if (!Acceptance::of(head).lists_event_stream()) return kNotStream;
   const auto method = query_parameter(head.query(), "method");
   if (!method || method->empty()) return kNoMethod;
@@ -54,7 +48,7 @@ std::optional<HttpError> StreamEndpoint::admit(Exchange& exchange) {
 
 void StreamEndpoint::serve(Exchange& exchange, std::span<char> /*body*/) {
   if (exchange.head_only) {  // asks what it would get, not for the call
-    exchange.client->begin_stream({.backend = backend_.id()});
+    exchange.client->begin_stream({.backend = upstream_.id()});
     return exchange.client->end_stream(StreamEnd::done_event);
   }
   const std::string_view query = exchange.head.query();
@@ -63,50 +57,51 @@ void StreamEndpoint::serve(Exchange& exchange, std::span<char> /*body*/) {
   request_ = R"({"jsonrpc":"2.0","id":)";
   request_ += id;
   request_ += R"(,"method":)";
-  append_json_string(request_, *query_parameter(query, "method"));
+  rpc::append_json_string(request_, *query_parameter(query, "method"));
   if (params) {
-    // First alone: text that closes the object early must not add members of its own.
+    // Checked alone first: params that close the object early could add members to the request.
     const std::string alone = R"({"jsonrpc":"2.0","id":1,"method":"m","params":)" + *params + '}';
-    if (!fits(alone, *params, &Envelope::params)) return exchange.client->fail(kBadParams);
+    if (!fits(alone, *params, &rpc::Envelope::params)) return exchange.client->fail(kBadParams);
     request_ += R"(,"params":)";
     request_ += *params;
   }
   request_ += '}';
-  exchange.rpc.start({backend_, parser_, limits_.message}, {request_.data(), request_.size()}, true,
-                     *exchange.client);
+  exchange.rpc.start({upstream_, parser_, limits_.message}, {request_.data(), request_.size()},
+                     true, *exchange.client);
 }
 
 bool StreamEndpoint::fits(std::string_view request, std::string_view text,
-                          std::string_view Envelope::*member) {
+                          std::string_view rpc::Envelope::*member) {
   std::string copy(request);
   const auto document = parser_.parse({copy.data(), copy.size()});
   if (!document || document->batch || !document->messages[0].ok()) return false;
-  const Envelope& envelope = document->messages[0].envelope;
+  const rpc::Envelope& envelope = document->messages[0].envelope;
   // White space around a value is not part of it, nor is it of another one.
   const size_t first = text.find_first_not_of(" \t\r\n");
   const size_t last = text.find_last_not_of(" \t\r\n");
-  return envelope.kind == MessageKind::request && first != std::string_view::npos &&
+  return envelope.kind == rpc::MessageKind::request && first != std::string_view::npos &&
          (envelope.*member).size() == last - first + 1;
 }
 
 std::string StreamEndpoint::id_of(std::string_view query) {
   const auto id = query_parameter(query, "id");
   if (!id) return "1";
-  if (fits(R"({"jsonrpc":"2.0","id":)" + *id + R"(,"method":"m"})", *id, &Envelope::id)) return *id;
+  if (fits(R"({"jsonrpc":"2.0","id":)" + *id + R"(,"method":"m"})", *id, &rpc::Envelope::id))
+    return *id;
   std::string quoted;
-  append_json_string(quoted, *id);
+  rpc::append_json_string(quoted, *id);
   return quoted;
 }
 
-void add_rpc_routes(Router& router, const BackendSet& backends, const OriginRules& rules,
-                    const LimitsConfig& limits) {
-  for_each_backend_path(backends, [&](const std::string& prefix, Backend& backend) {
-    if (backend.protocol() == Protocol::lsp) return;  // its children serve one client each
-    const std::string about = "JSON-RPC 2.0 to " + backend.name();
-    router.add(prefix + "/rpc", about, std::make_unique<RpcEndpoint>(backend, rules, limits));
+void add_rpc_routes(Router& router, const backend::Upstreams& backends,
+                    const config::LimitsConfig& limits) {
+  for_each_backend_path(backends, [&](const std::string& prefix, backend::Upstream& upstream) {
+    if (upstream.protocol() == config::Protocol::lsp) return;  // its children serve one client each
+    const std::string about = "JSON-RPC 2.0 to " + upstream.name();
+    router.add(prefix + "/rpc", about, std::make_unique<RpcEndpoint>(upstream, limits));
     router.add(prefix + "/rpc/stream", about + ", answered as an event stream",
-               std::make_unique<StreamEndpoint>(backend, rules, limits));
+               std::make_unique<StreamEndpoint>(upstream, limits));
   });
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::http

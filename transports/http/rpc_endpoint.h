@@ -3,54 +3,52 @@
 
 #include <string>
 
+#include "gateway/backend/upstreams.h"
 #include "gateway/config/config.h"
-#include "gateway/pool/backend_set.h"
 #include "transports/http/endpoint.h"
-#include "transports/http/origin_rules.h"
 #include "transports/http/router.h"
 
-namespace stdgate {
+namespace stdgate::http {
 
 class RpcEndpoint final : public Endpoint {
  public:
-  RpcEndpoint(Backend& backend, const OriginRules& rules, const LimitsConfig& limits);
+  RpcEndpoint(backend::Upstream& upstream, const config::LimitsConfig& limits);
 
-  [[nodiscard]] Access access() const override { return Access::post; }
+  [[nodiscard]] AllowedMethods allowed_methods() const override { return AllowedMethods::post; }
   std::optional<HttpError> admit(Exchange& exchange) override;
   void serve(Exchange& exchange, std::span<char> body) override;
-  void refuse(Exchange& exchange, Fault fault) override;
+  void refuse(Exchange& exchange, rpc::Fault fault) override;
 
  private:
-  Backend& backend_;
-  const OriginRules& rules_;
-  const LimitsConfig& limits_;
-  EnvelopeParser parser_;
+  backend::Upstream& upstream_;
+  const config::LimitsConfig& limits_;
+  rpc::EnvelopeParser parser_;
 };
 
 // ?method=…&params=…&id=… becomes the request that POST /rpc would take as JSON: `params` is JSON
 // text, `id` (1 when absent) too, or else a string.
 class StreamEndpoint final : public Endpoint {
  public:
-  StreamEndpoint(Backend& backend, const OriginRules& rules, const LimitsConfig& limits);
+  StreamEndpoint(backend::Upstream& upstream, const config::LimitsConfig& limits);
 
   std::optional<HttpError> admit(Exchange& exchange) override;
   void serve(Exchange& exchange, std::span<char> body) override;
 
  private:
   // Whether `text` is one JSON value that may stand where `request` has it.
-  bool fits(std::string_view request, std::string_view text, std::string_view Envelope::*member);
+  bool fits(std::string_view request, std::string_view text,
+            std::string_view rpc::Envelope::*member);
   std::string id_of(std::string_view query);
 
-  Backend& backend_;
-  const OriginRules& rules_;
-  const LimitsConfig& limits_;
-  EnvelopeParser parser_;
+  backend::Upstream& upstream_;
+  const config::LimitsConfig& limits_;
+  rpc::EnvelopeParser parser_;
   std::string request_;  // scratch
 };
 
 // Adds /<name>/rpc and /<name>/rpc/stream for each backend but language servers, and both at the
-// root for the default one. `rules`, `limits` and the backends outlive the router.
-void add_rpc_routes(Router& router, const BackendSet& backends, const OriginRules& rules,
-                    const LimitsConfig& limits);
+// root for the default one. `limits` and the backends outlive the router.
+void add_rpc_routes(Router& router, const backend::Upstreams& backends,
+                    const config::LimitsConfig& limits);
 
-}  // namespace stdgate
+}  // namespace stdgate::http

@@ -3,53 +3,50 @@
 #include <array>
 #include <utility>
 
+#include "gateway/backend/dispatch.h"
 #include "transports/http/fault_response.h"
 
-namespace stdgate {
+namespace stdgate::http {
 
 namespace {
 
-constexpr HttpError kNoOrigin{503, "too many clients", {}, kDefaultRetry};
+constexpr HttpError kTooManyClients{503, "too many clients", {}, rpc::kRetryHint};
 
 }  // namespace
 
 void RpcExchange::start(const Route& route, std::span<char> text, bool wants_events,
                         Responder& client) {
   const auto document = route.parser.parse(text);
-  if (!document) return refuse(route.backend, report_of(document.error()), client);
+  if (!document) return refuse(route.upstream, rpc::report_of(document.error()), client);
   auto context = client.call_context();
-  if (!context) return client.fail(kNoOrigin);
+  if (!context) return client.fail(kTooManyClients);
   client_ = &client;
   events_ = context->wants_events = wants_events;
-  answers_.begin_messages(route.backend.codes(), route.answer_limit);
-  dispatch(route.backend, *document, *context);
+  answers_.begin_messages(route.upstream.codes(), route.answer_limit);
+  hand_over(route.upstream, *document, *context);
 }
 
-void RpcExchange::refuse(Backend& backend, const FaultReport& report, Responder& client) {
+void RpcExchange::refuse(backend::Upstream& upstream, const rpc::FaultReport& report,
+                         Responder& client) {
   const auto context = client.call_context();
-  if (!context) return client.fail(kNoOrigin);
+  if (!context) return client.fail(kTooManyClients);
   client_ = &client;
   first_tag_ = context->tag;
   answers_.expect();
-  backend.refuse(report, {}, *context);
+  upstream.refuse(report, {}, *context);
 }
 
-void RpcExchange::dispatch(Backend& backend, const Document& document, CallContext context) {
+void RpcExchange::hand_over(backend::Upstream& upstream, const rpc::Document& document,
+                            const backend::CallContext& context) {
   first_tag_ = context.tag;
-  backend_ = backend.id();
+  backend_ = upstream.id();
   batch_ = document.batch;
-  for (const ParsedMessage& message : document.messages) {
+  const auto expect = [this](const rpc::ParsedMessage&, const backend::CallContext&) {
     answers_.expect();
-    const Admission admission = backend.accept(message, context);
-    ++context.tag;
-    if (admission == Admission::answered_by_reply) continue;
-    answers_.leave_out();
-    if (admission == Admission::refused_overloaded) {
-      refused_ = true;
-    } else {
-      delivered_ = true;
-    }
-  }
+  };
+  const auto leave_out = [this] { answers_.leave_out(); };
+  refused_ =
+      !backend::dispatch(upstream, document, context, backend::Tags::one_each, expect, leave_out);
   answers_.end_messages();
   finish_dispatch();
 }
@@ -60,7 +57,7 @@ void RpcExchange::finish_dispatch() {
   if (events_) begin_stream();
 }
 
-void RpcExchange::on_reply(Tag tag, const Reply& reply) {
+void RpcExchange::on_reply(session::Tag tag, const session::Reply& reply) {
   if (client_ == nullptr || tag >> 32 != first_tag_ >> 32) return;
   // Until the stream has begun a refusal can still have its own HTTP status.
   const bool refused_at_once = answers_.handing_over() && reply.fault.has_value();
@@ -78,13 +75,13 @@ void RpcExchange::on_reply(Tag tag, const Reply& reply) {
   if (answers_.complete()) finish();
 }
 
-void RpcExchange::on_event(Tag tag, std::string_view notification) {
+void RpcExchange::on_event(session::Tag tag, std::string_view notification) {
   if (client_ == nullptr || !events_ || tag >> 32 != first_tag_ >> 32) return;
   write_event({&notification, 1});
 }
 
 // By another message of the batch: nothing else is of the same exchange.
-void RpcExchange::on_cancelled(Tag tag) {
+void RpcExchange::on_cancelled(session::Tag tag) {
   if (client_ == nullptr || tag >> 32 != first_tag_ >> 32) return;
   answers_.leave_out();
   if (answers_.complete()) finish();
@@ -101,8 +98,10 @@ void RpcExchange::write_event(std::span<const std::string_view> parts) {
   client_->write_event({.data = parts});
 }
 
-void RpcExchange::respond_single(const Reply& reply) {
-  const std::array body{reply.head, reply.id, reply.tail};
+void RpcExchange::respond_single(const session::Reply& reply) {
+  // What a child has answered stays as it is; our own words end like any text for a terminal.
+  const std::string_view line_end = reply.fault ? "\n" : "";
+  const std::array body{reply.head, reply.id, reply.tail, line_end};
   Response response;
   if (reply.fault) response = fault_response(*reply.fault, reply.retry_after);
   response.content_type = kJsonType;
@@ -117,7 +116,7 @@ void RpcExchange::finish() {
   Response response;
   if (answers_.empty()) {
     response.status = 204;
-    if (refused_ && !delivered_) response = fault_response(Fault::overloaded, Duration::zero());
+    if (refused_) response = fault_response(rpc::Fault::overloaded, Duration::zero());
     return client.respond(response);
   }
   const std::string_view body = answers_.close();
@@ -127,10 +126,10 @@ void RpcExchange::finish() {
 }
 
 void RpcExchange::clear() {
-  BatchAnswer answers = std::move(answers_);
+  session::BatchAnswer answers = std::move(answers_);
   answers.clear();
   *this = RpcExchange();
   answers_ = std::move(answers);
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::http

@@ -3,38 +3,134 @@
 #include <algorithm>
 #include <utility>
 
-namespace stdgate {
+#include "gateway/rpc/fault.h"
+
+namespace stdgate::http {
+
+namespace {
+
+constexpr HttpError kTooMany{503, "too many connections", {}, rpc::kRetryHint};
+constexpr HttpError kTooManyOfClient{
+    429, "too many connections from this address", {}, rpc::kRetryHint};
+
+// Frees more than one message needs, so that it is not repeated at once.
+size_t after_making_room(size_t limit) { return limit - limit / 8; }
+
+struct Candidate {
+  ClientConnection* connection;
+  HeldMemory held;
+};
+
+// The one that has been still for longest comes first, in whole seconds; of equals the one that
+// holds most; and of these, who has taken something later stays.
+bool goes_before(const Candidate& a, const Candidate& b, TimePoint now) {
+  const auto still = [now](const Candidate& candidate) {
+    return std::chrono::floor<std::chrono::seconds>(now - candidate.held.still_since);
+  };
+  if (still(a) != still(b)) return still(a) > still(b);
+  if (a.held.bytes != b.held.bytes) return a.held.bytes > b.held.bytes;
+  return a.held.still_since < b.held.still_since;
+}
+
+}  // namespace
 
 Server::Server(const HttpServices& services, const Router& router)
-    : services_(services), router_(router), spare_(services_.loop.storages()) {}
+    : services_(services),
+      router_(router),
+      routing_(router),
+      spare_(services_.loop.storages()),
+      request_log_(services_.log, services_.observer, services_.loop, services_.loop.timers()),
+      memory_(services_.limits.buffered, *this),
+      trim_(services_.loop, memory_),
+      room_timer_(services_.loop.timers(), [this] { make_room(); }),
+      clients_(services_.limits.connections_per_address, services_.limits.unlimited_addresses) {}
 
 Server::~Server() {
-  close_all();
+  listeners_.clear();
+  // Their streams too: they are destroyed later, and must not use memory_ then.
+  while (!connections_.empty()) connections_.back()->cut();
   services_.loop.forget(*this);
 }
 
+namespace {
+
+ConnectionTraits traits_of(const net::Listener& listener, size_t ordinal) {
+  ConnectionTraits traits;
+  traits.listener = static_cast<uint32_t>(ordinal);
+  traits.local = listener.local_address();
+  if (listener.address().kind == Address::Kind::unix_socket) {
+    traits.reach = ConnectionTraits::Reach::unix_socket;
+  } else if (!traits.local.is_loopback()) {
+    traits.reach = ConnectionTraits::Reach::network;
+  }
+  return traits;
+}
+
+}  // namespace
+
 tl::expected<Address, std::string> Server::listen(const Address& address) {
-  auto listener = Listener::open(services_.loop, address, *this);
+  auto listener = net::Listener::open(services_.loop, address, *this);
   if (!listener) return tl::unexpected(std::move(listener.error()));
   listeners_.push_back(std::move(*listener));
   return listeners_.back()->address();
 }
 
-void Server::on_connection(Listener& listener) {
-  const size_t limit = services_.limits.connections;
-  auto connection =
-      std::make_unique<Connection>(*this, ++accepted_, listener.address().is_loopback());
+void Server::on_connection(net::Listener& listener) {
+  const auto place =
+      std::find_if(listeners_.begin(), listeners_.end(),
+                   [&listener](const auto& owned) { return owned.get() == &listener; });
+  const auto ordinal = static_cast<size_t>(place - listeners_.begin());
+  auto connection = make_connection({traits_of(listener, ordinal), listener.peer()});
   int error = 0;
   auto stream = listener.accept(*connection, &error);
-  // Gone already; or one too many to be even told so, then it is closed.
-  if (stream == nullptr || connections_.size() >= limit + kTurnedAway) return;
-  const bool one_too_many = connections_.size() >= limit;
+  if (stream == nullptr) return;  // gone already
+  admit(std::move(connection), std::move(stream));
+}
+
+void Server::serve(std::unique_ptr<net::Stream> stream, const AcceptedClient& client) {
+  admit(make_connection(client), std::move(stream));
+}
+
+std::unique_ptr<Connection> Server::make_connection(const AcceptedClient& client) {
+  auto connection = std::make_unique<Connection>(*this, ++accepted_, client.traits);
+  connection->set_client(client.address, false);
+  return connection;
+}
+
+void Server::admit(std::unique_ptr<Connection> connection, std::unique_ptr<net::Stream> stream) {
+  if (connections_.size() - turned_away_ >= services_.limits.connections) {
+    turn_away(std::move(connection), std::move(stream), kTooMany);
+  } else if (!clients_.add(connection->client())) {
+    turn_away(std::move(connection), std::move(stream), kTooManyOfClient);
+  } else {
+    open(std::move(connection), std::move(stream));
+  }
+}
+
+void Server::open(std::unique_ptr<Connection> connection, std::unique_ptr<net::Stream> stream) {
   Connection& opened = *connection;
   opened.set_place(connections_.size());
   connections_.push_back(std::move(connection));
-  services_.observer.on_connection_opened(opened.transport());
+  services_.observer.on_connection_opened(opened.kind());
+  stream->set_account(memory_);
   opened.open(std::move(stream));
-  if (one_too_many) opened.turn_away();
+}
+
+void Server::turn_away(std::unique_ptr<Connection> connection, std::unique_ptr<net::Stream> stream,
+                       const HttpError& error) {
+  if (turned_away_lines_.allow(services_.loop.now())) {
+    services_.log.write(LogLevel::warn, "connection refused",
+                        {{"reason", std::string_view(error.message)},
+                         {"client", connection->client().to_string()},
+                         {"connections", static_cast<uint64_t>(connections_.size())},
+                         {"suppressed", turned_away_lines_.take_suppressed()}});
+  }
+  if (turned_away_ >= kMaxTurnedAway) return;  // closed without an answer
+  ++turned_away_;
+  Connection& opened = *connection;
+  opened.set_client(opened.client(), true);
+  open(std::move(connection), std::move(stream));
+  opened.turn_away(error);
 }
 
 void Server::on_accept_error(int error) {
@@ -66,21 +162,76 @@ void Server::forget_resume(ClientConnection& connection) {
 
 void Server::replace(ClientConnection& connection, std::unique_ptr<ClientConnection> successor) {
   forget_resume(connection);
-  services_.observer.on_connection_closed(connection.transport());
-  services_.observer.on_connection_opened(successor->transport());
+  services_.observer.on_connection_closed(connection.kind());
+  services_.observer.on_connection_opened(successor->kind());
   successor->set_place(connection.place());
+  successor->set_client(connection.client(), connection.is_turned_away());
   services_.loop.retire(std::exchange(connections_[connection.place()], std::move(successor)));
 }
 
 void Server::remove(ClientConnection& connection) {
   forget_resume(connection);
+  if (connection.is_turned_away()) {
+    --turned_away_;
+  } else {
+    clients_.remove(connection.client());
+  }
   const size_t place = connection.place();
   services_.loop.retire(std::exchange(connections_[place], std::move(connections_.back())));
   connections_.pop_back();
   if (place < connections_.size()) connections_[place]->set_place(place);
-  services_.observer.on_connection_closed(connection.transport());
+  services_.observer.on_connection_closed(connection.kind());
   if (connections_.empty() && on_gone_) std::exchange(on_gone_, nullptr)();
 }
+
+// --- Memory --------------------------------------------------------------------------------------
+
+void Server::on_memory_over_limit() {
+  // In the next turn: what was written in this one has not been offered to its clients yet.
+  if (!room_timer_.armed()) room_timer_.arm(std::max(services_.loop.now(), room_after_));
+}
+
+void Server::make_room() {
+  if (!memory_.is_over()) return;
+  const TimePoint now = services_.loop.now();
+  std::vector<Candidate> candidates;
+  for (const auto& connection : connections_) {
+    const HeldMemory held = connection->held_memory();
+    if (held.still_since != TimePoint{}) candidates.push_back({connection.get(), held});
+  }
+  // Few of many are cut: a heap costs less than sorting them all.
+  const auto comes_later = [now](const auto& a, const auto& b) { return goes_before(b, a, now); };
+  std::make_heap(candidates.begin(), candidates.end(), comes_later);
+  const size_t before = memory_.used();
+  size_t cut = 0;
+  while (!candidates.empty() && memory_.used() > after_making_room(memory_.limit())) {
+    std::pop_heap(candidates.begin(), candidates.end(), comes_later);
+    candidates.back().connection->cut();
+    candidates.pop_back();
+    ++cut;
+  }
+  if (cut == 0) room_after_ = now + kRoomPause;
+  if (!cuts_.allow(now)) return;
+  services_.log.write(LogLevel::warn, "limits.buffered is used up: slow connections closed",
+                      {{"closed", static_cast<uint64_t>(cut)},
+                       {"bytes", static_cast<uint64_t>(before - memory_.used())},
+                       {"suppressed", cuts_.take_suppressed()}});
+}
+
+void Server::log_slow(const ClientConnection& connection, size_t unsent) {
+  if (!slow_.allow(services_.loop.now())) return;
+  services_.log.write(LogLevel::info, "connection closed: its client takes too little",
+                      {{"transport", connection_kind_name(connection.kind())},
+                       {"client", connection.client().to_string()},
+                       {"unsent", static_cast<uint64_t>(unsent)},
+                       {"suppressed", slow_.take_suppressed()}});
+}
+
+void Server::report_written() {
+  for (const auto& connection : connections_) connection->report_written();
+}
+
+// --- The end -------------------------------------------------------------------------------------
 
 void Server::drain(std::function<void()> on_gone) {
   draining_ = true;
@@ -96,4 +247,4 @@ void Server::close_all() {
   while (!connections_.empty()) connections_.back()->close();
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::http

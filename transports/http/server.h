@@ -1,10 +1,12 @@
 // Server: the HTTP/1.1 server of one router: its listeners and connections, those that have gone on
 // to another protocol included.
 //
-// Owner: the composition root (one for clients, one for the admin pages). Everything that it is
-// given outlives it; after its end the loop must make one more turn, in which the connections are
-// destroyed. Limits: limits.connections (one more is answered 503), limits.buffered over all of
-// them.
+// Owner: the worker (the server of clients) and the process (that of the admin pages). Everything
+// that it is given outlives it; after its end the loop must make one more turn, in which the
+// connections are destroyed. Limits: limits.connections (one more is answered 503),
+// connections_per_address of one client (one more is answered 429), limits.buffered over all of
+// them: beyond it new bodies are refused, and connections whose clients have neither sent nor taken
+// anything for longest are cut.
 #pragma once
 
 #include <cstddef>
@@ -16,30 +18,44 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "gateway/backend/upstreams.h"
 #include "gateway/base/log.h"
+#include "gateway/base/memory_account.h"
 #include "gateway/base/rate_limit.h"
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
-#include "gateway/pool/backend_set.h"
+#include "gateway/policy/client_counts.h"
 #include "transports/http/connection.h"
 #include "transports/http/date_header.h"
+#include "transports/http/request_log.h"
+#include "transports/http/request_routing.h"
 #include "transports/http/router.h"
 #include "transports/http/spare_exchanges.h"
 #include "transports/net/listener.h"
+#include "transports/net/memory_trim.h"
+#include "transports/net/stream.h"
 
-namespace stdgate {
+namespace stdgate::http {
 
 struct HttpServices {
-  Loop& loop;
+  net::Loop& loop;
   Log& log;
   Observer& observer;  // of connections and bytes
-  Origins& origins;
-  BackendSet& backends;
-  const LimitsConfig& limits;
-  const TimeoutsConfig& timeouts;
+  session::Callers& callers;
+  backend::Upstreams& backends;
+  const config::LimitsConfig& limits;
+  const config::TimeoutsConfig& timeouts;
 };
 
-class Server final : private ListenerEvents, private Flushable {
+// What is known of a client when it has connected.
+struct AcceptedClient {
+  ConnectionTraits traits;
+  ClientAddress address;
+};
+
+class Server final : private net::ListenerEvents,
+                     private MemoryAccountEvents,
+                     private net::Flushable {
  public:
   Server(const HttpServices& services, const Router& router);
   ~Server() override;
@@ -54,43 +70,73 @@ class Server final : private ListenerEvents, private Flushable {
   void drain(std::function<void()> on_gone);
   // Closes all connections at once; their calls are cancelled.
   void close_all();
+  // Serves a client on `stream`, of which nothing has been read, as one that a listener accepted.
+  void serve(std::unique_ptr<net::Stream> stream, const AcceptedClient& client);
   [[nodiscard]] size_t connections() const { return connections_.size(); }
+  // Reports all bytes written so far to the observer; otherwise long answers are reported late.
+  void report_written();
+  // Bytes of limits.buffered in use.
+  [[nodiscard]] size_t buffered() const { return memory_.used(); }
 
   // For connections.
   HttpServices& services() { return services_; }
   [[nodiscard]] const Router& router() const { return router_; }
+  [[nodiscard]] const RequestRouting& routing() const { return routing_; }
   [[nodiscard]] bool draining() const { return draining_; }
   [[nodiscard]] std::string_view date() { return date_.at(services_.loop.now()); }
+  RequestLog& request_log() { return request_log_; }
   SpareExchanges& spare_exchanges() { return spare_; }
-  void change_held(size_t from, size_t to) { held_ += to - from; }
-  [[nodiscard]] bool holds_too_much() const { return held_ > services_.limits.buffered; }
+  void change_held(size_t from, size_t to) { memory_.change_received(from, to); }
+  [[nodiscard]] bool holds_too_much() const { return memory_.is_over(); }
+  // Logs that `connection` is closed, as its client reads less than limits.min_rate.
+  void log_slow(const ClientConnection& connection, size_t unsent);
   void resume_later(ClientConnection& connection);
   void remove(ClientConnection& connection);
   // `successor` takes the place of `connection`, which is gone.
   void replace(ClientConnection& connection, std::unique_ptr<ClientConnection> successor);
 
  private:
-  // Connections beyond the limit that may be in the middle of being told so.
-  static constexpr size_t kTurnedAway = 64;
+  // Connections beyond the limit that are answered with a refusal at a time.
+  static constexpr size_t kMaxTurnedAway = 64;
+  // Pause before the next attempt to make room, after one that found nothing to cut.
+  static constexpr Duration kRoomPause = std::chrono::milliseconds(10);
 
-  void on_connection(Listener& listener) override;
+  void on_connection(net::Listener& listener) override;
   void on_accept_error(int error) override;
+  void on_memory_over_limit() override;
+  void on_much_memory() override { trim_.watch(); }
   void flush() override;  // resumes the connections that asked for it
+  std::unique_ptr<Connection> make_connection(const AcceptedClient& client);
+  void admit(std::unique_ptr<Connection> connection, std::unique_ptr<net::Stream> stream);
+  void open(std::unique_ptr<Connection> connection, std::unique_ptr<net::Stream> stream);
+  void turn_away(std::unique_ptr<Connection> connection, std::unique_ptr<net::Stream> stream,
+                 const HttpError& error);
+  void make_room();
   void forget_resume(ClientConnection& connection);
 
   HttpServices services_;
   const Router& router_;
+  const RequestRouting routing_;
   DateHeader date_;
-  std::vector<std::unique_ptr<Listener>> listeners_;
+  std::vector<std::unique_ptr<net::Listener>> listeners_;
   std::vector<std::unique_ptr<ClientConnection>> connections_;  // each knows its place
   SpareExchanges spare_;
   std::vector<ClientConnection*> to_resume_;
   std::vector<ClientConnection*> resuming_;
   std::function<void()> on_gone_;
   RateLimit accept_errors_{1};  // log lines
+  RequestLog request_log_;
+  RateLimit turned_away_lines_{1};
+  RateLimit cuts_{1};
+  RateLimit slow_{1};
+  MemoryAccount memory_;
+  net::MemoryTrim trim_;
+  Timer room_timer_;
+  TimePoint room_after_{};
+  policy::ClientCounts clients_;
   uint64_t accepted_ = 0;
-  size_t held_ = 0;  // bytes of requests in memory
+  size_t turned_away_ = 0;  // of connections_
   bool draining_ = false;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::http

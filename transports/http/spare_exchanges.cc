@@ -2,12 +2,12 @@
 
 #include <utility>
 
-namespace stdgate {
+namespace stdgate::http {
 
 std::unique_ptr<Exchange> SpareExchanges::take(uint32_t number) {
   if (slots_[number].exchange != nullptr) return take_out(number);
   const uint32_t oldest = slots_[0].younger;
-  const bool may_have_own = number != 0 && slots_.size() <= kMostOwn;
+  const bool may_have_own = number != 0 && slots_.size() <= kMaxOwn;
   return oldest == 0 || may_have_own ? make() : take_out(oldest);
 }
 
@@ -20,7 +20,7 @@ std::unique_ptr<Exchange> SpareExchanges::take_out(uint32_t number) {
 
 std::unique_ptr<Exchange> SpareExchanges::make() {
   auto exchange = std::make_unique<Exchange>(storages_);
-  if (slots_.size() <= kMost) {
+  if (slots_.size() <= kMaxEntries) {
     exchange->number = static_cast<uint32_t>(slots_.size());
     slots_.emplace_back();
   }
@@ -28,9 +28,9 @@ std::unique_ptr<Exchange> SpareExchanges::make() {
 }
 
 void SpareExchanges::give_back(std::unique_ptr<Exchange> exchange) {
+  exchange->clear();
   const uint32_t number = exchange->number;
   if (number == 0) return;
-  exchange->clear();
   Slot& slot = slots_[number];
   slot.older = slots_[0].older;
   slot.younger = 0;
@@ -39,4 +39,4 @@ void SpareExchanges::give_back(std::unique_ptr<Exchange> exchange) {
   slot.exchange = std::move(exchange);
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::http

@@ -1,9 +1,10 @@
-// SpareExchanges: the exchanges that no connection has at the moment.
+// SpareExchanges: the exchanges that no connection is using.
 //
-// Each knows the header block that it parsed last, and what follows from it. So a connection gets
-// the one that it had before, if nobody else has taken it meanwhile, and others get the one that
-// has been here for the longest. Owner: the server. Limits: kMost are kept; kMostOwn may be there
-// because connections want one of their own again, the others because so many were in use at once.
+// Each keeps the header block that it parsed last, and what follows from it, unless it had
+// credentials. So a connection gets the exchange that it had before, if no other connection has
+// taken it, and otherwise the one that has been here for longest. Owner: the server. Limits:
+// kMaxEntries are kept; kMaxOwn may be there because connections want one of their own again, the
+// others because so many were in use at once.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +14,12 @@
 
 #include "transports/http/exchange.h"
 
-namespace stdgate {
+namespace stdgate::http {
 
 class SpareExchanges {
  public:
-  static constexpr size_t kMost = 1024;
-  static constexpr size_t kMostOwn = 256;
+  static constexpr size_t kMaxEntries = 1024;
+  static constexpr size_t kMaxOwn = 256;
 
   // `storages` is for the bodies, and outlives this.
   explicit SpareExchanges(StoragePool& storages) : storages_(storages), slots_(1) {}
@@ -42,4 +43,4 @@ class SpareExchanges {
   std::vector<Slot> slots_;  // by number
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::http

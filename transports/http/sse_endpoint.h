@@ -6,38 +6,37 @@
 
 #include "gateway/mcp/mcp_sessions.h"
 #include "transports/http/endpoint.h"
-#include "transports/http/origin_rules.h"
 
-namespace stdgate {
+namespace stdgate::http {
 
 class SseEndpoint final : public Endpoint {
  public:
   // `messages_path`: where MessagesEndpoint is served.
-  SseEndpoint(McpSessions& sessions, const OriginRules& rules, std::string messages_path);
+  SseEndpoint(mcp::McpSessions& sessions, std::string messages_path);
 
+  [[nodiscard]] Transport transport() const override { return Transport::sse; }
   std::optional<HttpError> admit(Exchange& exchange) override;
   void serve(Exchange& exchange, std::span<char> body) override;
 
  private:
-  McpSessions& sessions_;
-  const OriginRules& rules_;
+  mcp::McpSessions& sessions_;
   const std::string messages_path_;
 };
 
 // POST ?session=…: 202 for a message that has been taken; its answer is an event of the stream.
 class MessagesEndpoint final : public Endpoint {
  public:
-  MessagesEndpoint(McpSessions& sessions, const OriginRules& rules);
+  explicit MessagesEndpoint(mcp::McpSessions& sessions);
 
-  [[nodiscard]] Access access() const override { return Access::post; }
+  [[nodiscard]] AllowedMethods allowed_methods() const override { return AllowedMethods::post; }
+  [[nodiscard]] Transport transport() const override { return Transport::sse; }
   std::optional<HttpError> admit(Exchange& exchange) override;
   void serve(Exchange& exchange, std::span<char> body) override;
-  void refuse(Exchange& exchange, Fault fault) override;
+  void refuse(Exchange& exchange, rpc::Fault fault) override;
 
  private:
-  McpSessions& sessions_;
-  const OriginRules& rules_;
-  EnvelopeParser parser_;
+  mcp::McpSessions& sessions_;
+  rpc::EnvelopeParser parser_;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::http

@@ -6,7 +6,7 @@
 
 #include "transports/http/field_value.h"
 
-namespace stdgate {
+namespace stdgate::http {
 
 namespace {
 
@@ -110,4 +110,4 @@ std::optional<std::string> query_parameter(std::string_view query, std::string_v
   return std::nullopt;
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::http

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace stdgate {
+namespace stdgate::http {
 
 // Every '%' is followed by two hexadecimal digits.
 bool is_percent_encoded(std::string_view text);
@@ -28,4 +28,4 @@ std::string_view percent_decode(std::string_view text, std::string& scratch);
 // ('+' is a space). Nothing when it is absent.
 std::optional<std::string> query_parameter(std::string_view query, std::string_view name);
 
-}  // namespace stdgate
+}  // namespace stdgate::http

@@ -1,5 +1,8 @@
 #include "transports/net/byte_stream.h"
 
+#include <linux/sockios.h>
+#include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -7,9 +10,9 @@
 #include <array>
 #include <utility>
 
-#include "gateway/base/copy_text.h"
+#include "gateway/base/check.h"
 
-namespace stdgate {
+namespace stdgate::net {
 
 struct ByteStream::Block {
   union {
@@ -19,8 +22,8 @@ struct ByteStream::Block {
     uv_pipe_t pipe;
   };
   uv_write_t request;
-  ByteQueue in_flight;  // does not move while a chunk of it is with libuv; before unsent_
-  size_t chunk = 0;     // bytes at its front that libuv is writing; 0: it writes nothing
+  OutPiece in_flight;  // does not move while a chunk of it is with libuv; before unsent_
+  size_t chunk = 0;    // bytes at its front that libuv is writing; 0: it writes nothing
   ByteStream* owner = nullptr;
 
   Block() : stream{}, request{} {}
@@ -57,8 +60,8 @@ struct ByteStream::Block {
   }
 };
 
-std::unique_ptr<ByteStream> ByteStream::adopt(Loop& loop, int fd, Kind kind,
-                                              ByteStreamEvents& events, int* error) {
+std::unique_ptr<ByteStream> ByteStream::adopt(Loop& loop, int fd, Kind kind, StreamEvents& events,
+                                              int* error) {
   auto block = std::make_unique<Block>();
   *error = kind == Kind::tcp ? uv_tcp_init(loop.uv(), &block->tcp)
                              : uv_pipe_init(loop.uv(), &block->pipe, 0);
@@ -77,8 +80,8 @@ std::unique_ptr<ByteStream> ByteStream::adopt(Loop& loop, int fd, Kind kind,
   return std::unique_ptr<ByteStream>(new ByteStream(loop, events, block.release()));
 }
 
-ByteStream::ByteStream(Loop& loop, ByteStreamEvents& events, Block* block)
-    : loop_(loop), events_(&events), block_(block) {
+ByteStream::ByteStream(Loop& loop, StreamEvents& events, Block* block)
+    : loop_(loop), events_(&events), block_(block), unsent_(loop.storages()) {
   block_->owner = this;
 }
 
@@ -87,9 +90,11 @@ ByteStream::~ByteStream() { close(); }
 void ByteStream::close() {
   if (block_ == nullptr) return;
   loop_.forget(*this);
-  give_back(unsent_);
+  unsent_.clear();
   // What is in flight ends with the block: the caller may still look at what was taken over.
+  block_->in_flight.release_account();
   std::exchange(block_, nullptr)->close_handle();
+  account_unsent();
 }
 
 void ByteStream::pause_read(PauseReason reason) { pause_reasons_ |= reason; }
@@ -148,17 +153,19 @@ void ByteStream::write(std::span<const std::string_view> parts) {
   size_t size = 0;
   for (const std::string_view part : parts) size += part.size();
   if (size == 0) return;
-  const bool is_large = size >= kDirectWrite && std::ranges::any_of(parts, [](auto part) {
-                          return part.size() >= kDirectWrite;
-                        });
-  if (is_large && block_->in_flight.empty()) {
+  if (unsent_bytes() == 0) waiting_since_ = loop_.now();
+  if (size < StoragePool::kShared) {
+    unsent_.append(parts, size);
+  } else if (size >= kDirectWrite && block_->in_flight.empty() && !unsent_.has_pieces() &&
+             std::ranges::any_of(parts, [](auto part) { return part.size() >= kDirectWrite; })) {
     write_now(parts);
   } else {
-    append(parts, size);
+    keep(parts, size);
   }
   flushed_to_report_ = true;
   if (unsent_bytes() > watermark_) above_watermark_ = true;
   if (block_->chunk == 0) loop_.flush_later(*this);
+  if (unsent_.size() >= kDirectWrite) account_unsent();
 }
 
 void ByteStream::write_now(std::span<const std::string_view> parts) {
@@ -166,30 +173,50 @@ void ByteStream::write_now(std::span<const std::string_view> parts) {
   for (const std::string_view part : parts) {
     const std::string_view left = part.substr(std::min(taken, part.size()));
     taken -= part.size() - left.size();
-    if (!take_over(left)) append({&left, 1}, left.size());
+    keep({&left, 1}, left.size());
   }
 }
 
-// Nothing may stand before it: in flight is what goes first.
-bool ByteStream::take_over(std::string_view part) {
-  if (part.size() < kDirectWrite || !unsent_.empty() || !block_->in_flight.empty()) return false;
-  block_->in_flight = loop_.storages().take_over(part);
-  return !block_->in_flight.empty();
+void ByteStream::keep(std::span<const std::string_view> parts, size_t size) {
+  const auto is_large = [](auto part) { return part.size() >= StoragePool::kShared; };
+  if (std::ranges::none_of(parts, is_large)) return unsent_.append(parts, size);
+  for (const std::string_view part : parts) {
+    if (is_large(part)) {
+      keep_large(part);
+    } else {
+      unsent_.append({&part, 1}, part.size());
+    }
+  }
+}
+
+void ByteStream::keep_large(std::string_view part) {
+  StoragePool& storages = loop_.storages();
+  if (SharedBytes shared = storages.share(part); !shared.empty()) {
+    return unsent_.push(OutPiece(UnsentShare(std::move(shared), account_)));
+  }
+  // What is taken over goes where it outlives a close(), so nothing may stand before it.
+  const bool is_first = unsent_.empty() && block_->in_flight.empty();
+  if (is_first && part.size() >= kDirectWrite) {
+    block_->in_flight = OutPiece(storages.take_over(part));
+  }
+  if (block_->in_flight.empty() || !is_first) unsent_.append({&part, 1}, part.size());
 }
 
 // Writes what is unsent and as much of `parts` as the kernel and the turn's share take; returns how
 // much of `parts`.
 size_t ByteStream::offer(std::span<const std::string_view> parts) {
+  std::array<std::string_view, kGather> views;
   std::array<uv_buf_t, kGather> pieces;
   unsigned count = 0;
-  size_t room = write_share_.left(loop_.turn());
+  size_t room = write_room();
   const auto add = [&](std::string_view bytes) {
     bytes = bytes.substr(0, room);
     room -= bytes.size();
     // libuv's buffers are not const, but it only reads what it writes.
     if (!bytes.empty()) pieces[count++] = {const_cast<char*>(bytes.data()), bytes.size()};
   };
-  add(unsent_.view());
+  const size_t waiting = unsent_.gather(views);
+  for (size_t i = 0; i < waiting; ++i) add(views[i]);
   for (size_t i = 0; i < parts.size() && count < pieces.size(); ++i) add(parts[i]);
 
   if (count == 0) return 0;
@@ -202,49 +229,66 @@ size_t ByteStream::offer(std::span<const std::string_view> parts) {
   const auto total = static_cast<size_t>(written);
   const size_t from_unsent = std::min(total, unsent_.size());
   bytes_written_ += total;
-  write_share_.use(loop_.turn(), total);
+  use_write_room(total);
   unsent_.consume(from_unsent);
+  note_taken(total);
   return total - from_unsent;
 }
 
-void ByteStream::append(std::span<const std::string_view> parts, size_t size) {
-  if (size == 0) return;
-  if (unsent_.capacity() == 0) unsent_ = loop_.storages().borrow(last_burst_);
-  char* at = unsent_.reserve(size);
-  for (const std::string_view part : parts) at = copy_text(at, part);
-  unsent_.commit(size);
-  last_burst_ = unsent_.size();
+// Left of this turn.
+size_t ByteStream::write_room() const {
+  const uint64_t turn = loop_.turn();
+  return std::min(write_share_.left(turn), loop_.write_share().left(turn));
 }
 
-void ByteStream::give_back(ByteQueue& storage) {
-  if (storage.capacity() == 0) return;
-  loop_.storages().give_back(std::exchange(storage, {}));
+void ByteStream::use_write_room(size_t count) {
+  write_share_.use(loop_.turn(), count);
+  loop_.write_share().use(loop_.turn(), count);
+}
+
+void ByteStream::note_taken(size_t count) {
+  if (count > 0) waiting_since_ = loop_.now();
+}
+
+void ByteStream::account_unsent() {
+  if (account_ == nullptr) return;
+  const size_t held = unsent_memory();
+  if (held != accounted_) account_->change_unsent(std::exchange(accounted_, held), held);
+}
+
+void ByteStream::leave_account() {
+  if (account_ == nullptr) return;
+  account_->change_unsent(std::exchange(accounted_, 0), 0);
+  unsent_.release_account();
+  if (block_ != nullptr) block_->in_flight.release_account();
+  account_ = nullptr;
 }
 
 void ByteStream::flush() {
   end_reading();
   send_unsent();
+  account_unsent();
   report_progress();
+  check_in_debug();
 }
 
 void ByteStream::send_unsent() {
   if (block_ == nullptr || block_->chunk != 0 || error_ != 0 || error_to_report_ != 0) return;
   if (block_->in_flight.empty()) {
     if (!unsent_.empty()) offer({});
-    if (unsent_.empty()) return give_back(unsent_);
-    if (error_to_report_ != 0) return;
-    block_->in_flight.swap(unsent_);
+    if (unsent_.empty() || error_to_report_ != 0) return;
+    block_->in_flight = unsent_.pop();
   }
   submit_chunk();
 }
 
 void ByteStream::submit_chunk() {
   Block& block = *block_;
-  const size_t share = write_share_.left(loop_.turn());
+  const size_t share = write_room();
   if (share == 0) return loop_.flush_later(*this);
   block.chunk = std::min(block.in_flight.size(), share);
-  write_share_.use(loop_.turn(), block.chunk);
-  const uv_buf_t buffer{block.in_flight.bytes().data(), block.chunk};
+  use_write_room(block.chunk);
+  const uv_buf_t buffer{const_cast<char*>(block.in_flight.view().data()), block.chunk};
   const int error = uv_write(&block.request, &block.stream, &buffer, 1, &Block::written);
   if (error == 0) return;
   block.chunk = 0;
@@ -255,13 +299,16 @@ void ByteStream::on_written(int status) {
   loop_.refresh_now();
   Block& block = *block_;
   const size_t chunk = std::exchange(block.chunk, 0);
-  if (error_ != 0) return give_back(block.in_flight);
+  if (error_ != 0) return block.in_flight.give_back(loop_.storages());
   if (status < 0) return fail(status);
   bytes_written_ += chunk;
+  note_taken(chunk);
   block.in_flight.consume(chunk);
-  if (block.in_flight.empty()) give_back(block.in_flight);
+  if (block.in_flight.empty()) block.in_flight.give_back(loop_.storages());
   send_unsent();
+  account_unsent();
   report_progress();
+  check_in_debug();
 }
 
 void ByteStream::report_progress() {
@@ -297,8 +344,10 @@ void ByteStream::fail(int error) {
   if (error_ != 0 || block_ == nullptr) return;
   error_ = error;
   stop_reading();
-  give_back(unsent_);
-  if (block_->chunk == 0) give_back(block_->in_flight);
+  unsent_.clear();
+  block_->in_flight.release_account();
+  if (block_->chunk == 0) block_->in_flight.give_back(loop_.storages());
+  account_unsent();
   events_->on_error(error);
 }
 
@@ -307,9 +356,52 @@ size_t ByteStream::unsent_bytes() const {
   return unsent_.size() + block_->in_flight.size() - block_->chunk + block_->chunk_left();
 }
 
+size_t ByteStream::unsent_memory() const {
+  if (block_ == nullptr || error_ != 0) return 0;
+  return unsent_.held() + block_->in_flight.held();
+}
+
+uint64_t ByteStream::bytes_taken() const {
+  const uint64_t written = bytes_written();
+  uv_os_fd_t fd = -1;
+  int waiting = 0;  // in the kernel, not acknowledged
+  if (block_ == nullptr || block_->handle.type != UV_TCP || uv_fileno(&block_->handle, &fd) != 0 ||
+      ::ioctl(fd, SIOCOUTQ, &waiting) != 0) {
+    return written;
+  }
+  return written - std::min<uint64_t>(written, static_cast<uint64_t>(waiting));
+}
+
+void ByteStream::check_invariants() const {
+  unsent_.check_invariants();
+  STDGATE_CHECK(!end_to_report_ || read_ended_);
+  STDGATE_CHECK(!shutdown_done_ || shutdown_asked_);
+  STDGATE_CHECK(account_ != nullptr || accounted_ == 0);
+  if (block_ == nullptr) return STDGATE_CHECK(unsent_.empty() && accounted_ == 0);
+  STDGATE_CHECK(block_->owner == this);
+  STDGATE_CHECK(block_->chunk <= block_->in_flight.size());
+  STDGATE_CHECK(block_->chunk_left() <= block_->chunk);
+  STDGATE_CHECK(!reading_ || (!read_ended_ && error_ == 0));
+  if (error_ != 0) return STDGATE_CHECK(unsent_.empty() && accounted_ == 0);
+  STDGATE_CHECK(!shutdown_done_ || unsent_bytes() == 0);
+}
+
+void ByteStream::check_in_debug() const {
+#ifndef NDEBUG
+  check_invariants();
+#endif
+}
+
+bool ByteStream::has_peer_left() const {
+  uv_os_fd_t fd = -1;
+  if (block_ == nullptr || uv_fileno(&block_->handle, &fd) != 0) return true;
+  pollfd state{fd, POLLRDHUP, 0};
+  return ::poll(&state, 1, 0) > 0;  // POLLERR and POLLHUP are always reported
+}
+
 uint64_t ByteStream::bytes_written() const {
   if (block_ == nullptr) return bytes_written_;
   return bytes_written_ + block_->chunk - block_->chunk_left();
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::net

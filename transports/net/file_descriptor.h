@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace stdgate {
+namespace stdgate::net {
 
 class FileDescriptor {
  public:
@@ -30,4 +30,4 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::net

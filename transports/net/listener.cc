@@ -11,7 +11,9 @@
 #include <cstring>
 #include <utility>
 
-namespace stdgate {
+#include "transports/net/socket_address.h"
+
+namespace stdgate::net {
 
 namespace {
 
@@ -39,13 +41,20 @@ SocketAddress to_socket_address(const Address& address) {
   return out;
 }
 
-uint16_t bound_port(int fd) {
-  SocketAddress bound;
-  if (getsockname(fd, bound.get(), &bound.size) != 0) return 0;
-  if (bound.storage.ss_family == AF_INET) {
-    return ntohs(reinterpret_cast<sockaddr_in*>(&bound.storage)->sin_port);
-  }
-  return ntohs(reinterpret_cast<sockaddr_in6*>(&bound.storage)->sin6_port);
+// All zero when there is none.
+SocketAddress name_of(int fd) {
+  SocketAddress name;
+  if (getsockname(fd, name.get(), &name.size) != 0) return {};
+  return name;
+}
+
+// Of a connection on a listener's socket.
+ClientAddress peer_of(const sockaddr_storage& storage, int fd) {
+  if (storage.ss_family != AF_UNIX) return to_client_address(storage);
+  ucred peer{};
+  socklen_t size = sizeof(peer);
+  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return {};
+  return ClientAddress::unix_user(peer.uid);
 }
 
 void set_option(int fd, int level, int name, int value) {
@@ -108,7 +117,9 @@ Listener::Listener(Loop& loop, Address address, ListenerEvents& events, FileDesc
       socket_(std::move(socket)),
       pause_(loop.timers(), [this] { watch(); }) {
   if (address_.kind == Address::Kind::tcp) {
-    address_.port = bound_port(socket_.get());
+    const ClientAddress bound = to_client_address(name_of(socket_.get()).storage);
+    address_.port = bound.port;
+    bound_ = bound.without_port();
     return;
   }
   struct stat status {};
@@ -145,9 +156,11 @@ int Listener::watch() {
 
 void Listener::on_readable() {
   loop_.refresh_now();
-  for (int i = 0; i < kAcceptsPerTurn; ++i) {
-    waiting_.reset(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  for (int i = 0; i < kMaxAcceptsPerTurn; ++i) {
+    SocketAddress peer;
+    waiting_.reset(::accept4(socket_.get(), peer.get(), &peer.size, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (waiting_.is_open()) {
+      peer_ = peer_of(peer.storage, waiting_.get());
       events_.on_connection(*this);
       waiting_.reset();
       continue;
@@ -163,7 +176,13 @@ void Listener::on_readable() {
   }
 }
 
-std::unique_ptr<ByteStream> Listener::accept(ByteStreamEvents& events, int* error) {
+// Asks the kernel only where the listener's own address does not tell.
+ClientAddress Listener::local_address() const {
+  if (address_.kind != Address::Kind::tcp || !bound_.is_any()) return bound_;
+  return to_client_address(name_of(waiting_.get()).storage).without_port();
+}
+
+std::unique_ptr<ByteStream> Listener::accept(StreamEvents& events, int* error) {
   const bool is_tcp = address_.kind == Address::Kind::tcp;
   if (!waiting_.is_open()) {
     *error = UV_EAGAIN;
@@ -174,4 +193,4 @@ std::unique_ptr<ByteStream> Listener::accept(ByteStreamEvents& events, int* erro
                            is_tcp ? ByteStream::Kind::tcp : ByteStream::Kind::pipe, events, error);
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::net

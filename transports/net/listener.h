@@ -2,9 +2,9 @@
 //
 // Owner: the server that serves them. Unix sockets: a stale socket file (nobody accepts there) is
 // replaced, a live one is an error; the file is removed at the end.
-// Limits: a backlog of kBacklog connections; at most kAcceptsPerTurn are taken before others get
-// their turn. Without a free descriptor it stops accepting for kPause, and those who wait keep
-// waiting: trying at once would spin.
+// Limits: a backlog of kBacklog connections; at most kMaxAcceptsPerTurn are taken before others get
+// their turn. Without a free descriptor it stops accepting for kPause, as trying again at
+// once would spin; waiting connections stay in the backlog.
 #pragma once
 
 #include <uv.h>
@@ -16,11 +16,12 @@
 #include <tl/expected.hpp>
 
 #include "gateway/base/address.h"
+#include "gateway/base/client_address.h"
 #include "transports/net/byte_stream.h"
 #include "transports/net/file_descriptor.h"
 #include "transports/net/loop.h"
 
-namespace stdgate {
+namespace stdgate::net {
 
 class ListenerEvents {
  public:
@@ -46,10 +47,16 @@ class Listener {
 
   // Takes the connection that on_connection() announced, within that call. Null, with the libuv
   // code in `*error`, when it has gone already. TCP connections get TCP_NODELAY.
-  std::unique_ptr<ByteStream> accept(ByteStreamEvents& events, int* error);
+  std::unique_ptr<ByteStream> accept(StreamEvents& events, int* error);
+
+  // Local address of the connection that on_connection() announced, without its port; none on a
+  // Unix socket.
+  [[nodiscard]] ClientAddress local_address() const;
+  // The client, within on_connection(), known even when it has gone; over a Unix socket its user.
+  [[nodiscard]] const ClientAddress& peer() const { return peer_; }
 
   static constexpr int kBacklog = 1024;
-  static constexpr int kAcceptsPerTurn = 64;
+  static constexpr int kMaxAcceptsPerTurn = 64;
   static constexpr Duration kPause = std::chrono::milliseconds(100);
 
  private:
@@ -61,13 +68,15 @@ class Listener {
 
   Loop& loop_;
   Address address_;
+  ClientAddress bound_;  // TCP, without the port
   ListenerEvents& events_;
   FileDescriptor socket_;
   FileDescriptor waiting_;  // accepted, not taken yet
+  ClientAddress peer_;      // of waiting_
   Timer pause_;
   Block* block_ = nullptr;
   uint64_t file_device_ = 0;  // which file it bound, so that it removes no other
   uint64_t file_inode_ = 0;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::net

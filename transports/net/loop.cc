@@ -6,7 +6,7 @@
 #include <system_error>
 #include <utility>
 
-namespace stdgate {
+namespace stdgate::net {
 
 namespace {
 
@@ -156,4 +156,4 @@ void Loop::arm() {
       static_cast<uint64_t>(wait), 0);
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::net

@@ -1,14 +1,15 @@
-// Loop: the one event loop of the process: libuv, the core's timers, and what happens at the end of
-// a turn.
+// Loop: the event loop of a worker: libuv, the core's timers, and what happens at the end of a
+// turn.
 //
 // A turn is one round of libuv: I/O callbacks, then flush, then retire. What is written during a
 // turn is collected (corked) and goes out in one gather-write per descriptor when the turn ends;
 // what was retired during it is destroyed then, so nothing dies inside its own call stack. Owner:
-// the composition root; outlives everything that has a handle on it.
+// the worker; the loop outlives everything that has a handle on it.
 #pragma once
 
 #include <uv.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -20,7 +21,7 @@
 #include "gateway/base/time.h"
 #include "gateway/base/timers.h"
 
-namespace stdgate {
+namespace stdgate::net {
 
 // Something with unsent bytes. Asks once per turn with Loop::flush_later() to be flushed.
 class Flushable {
@@ -33,6 +34,22 @@ class Flushable {
  private:
   friend class Loop;
   bool flush_asked_ = false;
+};
+
+// A budget of bytes that is full again with each turn.
+class TurnShare {
+ public:
+  explicit TurnShare(size_t whole) : whole_(whole) {}
+  [[nodiscard]] size_t left(uint64_t turn) const { return turn == turn_ ? left_ : whole_; }
+  void use(uint64_t turn, size_t count) {
+    left_ = left(turn) - std::min(count, left(turn));
+    turn_ = turn;
+  }
+
+ private:
+  const size_t whole_;
+  size_t left_ = 0;
+  uint64_t turn_ = UINT64_MAX;  // that left_ is about
 };
 
 class Loop final : public Clock {
@@ -73,11 +90,15 @@ class Loop final : public Clock {
   std::span<char> read_buffer() { return {read_buffer_.get(), kReadBufferSize}; }
   static constexpr size_t kReadBufferSize = 128 << 10;
 
-  // Memory for bytes that come and that wait, lent to who has some.
+  // Memory lent for bytes that are received or wait to be sent.
   StoragePool& storages() { return storages_; }
 
   // The number of the current turn: a stream has its share of each.
   [[nodiscard]] uint64_t turn() const { return turn_; }
+  // What all streams together may still write in this turn: one broadcast to many of them must not
+  // hold up everybody else.
+  TurnShare& write_share() { return write_share_; }
+  static constexpr size_t kWriteShare = 4 << 20;
 
   // How late the loop came back from its last timer, for stdgate_loop_lag_seconds.
   [[nodiscard]] Duration lag() const { return lag_; }
@@ -97,6 +118,7 @@ class Loop final : public Clock {
   uv_check_t check_{};      // end of turn for what I/O did
   uv_idle_t idle_{};        // active while something is left to flush or to retire: no sleep
   TimerQueue timers_;
+  TurnShare write_share_{kWriteShare};
   // What timer_ is set to. Never later than the earliest timer; may be earlier, when that one was
   // moved: one idle turn is cheaper than moving timer_ with each request.
   std::optional<TimePoint> wake_at_;
@@ -111,4 +133,4 @@ class Loop final : public Clock {
   std::unique_ptr<char[]> read_buffer_;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::net

@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-namespace stdgate {
+namespace stdgate::net {
 
 struct Signals::Watch {
   uv_signal_t handle{};
@@ -39,4 +39,4 @@ void Signals::watch(int signal) {
   watches_.push_back(watch.release());
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::net

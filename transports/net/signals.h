@@ -1,5 +1,5 @@
 // Signals: signals of the process as events of the loop.
-// Owner: the composition root. Does not keep the loop running.
+// Owner: the process, or its StrangerWatch. Does not keep the loop running.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 
 #include "transports/net/loop.h"
 
-namespace stdgate {
+namespace stdgate::net {
 
 class Signals {
  public:
@@ -26,4 +26,4 @@ class Signals {
   std::vector<Watch*> watches_;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::net

@@ -4,26 +4,34 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <utility>
 
 #include "transports/net/byte_stream.h"
+#include "transports/stdio/confinement_probe.h"
+#include "transports/stdio/guard/protocol.h"
+#include "transports/stdio/guard_arguments.h"
 #include "transports/stdio/guard_process.h"
+#include "transports/stdio/program_search.h"
 #include "transports/stdio/stderr_log.h"
 
-namespace stdgate {
+namespace stdgate::stdio {
 
 namespace {
 
 // How far the end that the core asked for has come.
 enum class Ending : uint8_t { no, input_closed, terminated, killed };
 
-class ChildProcess final : public ChildLink {
+class ChildProcess final : public pool::ChildLink {
  public:
-  ChildProcess(Loop& loop, Log& log, OrphanReaper& orphans, UsageLedger& ledger,
-               const LaunchSpec& spec, ChildEvents& events)
+  ChildProcess(net::Loop& loop, Log& log, GuardWatch& guards, UsageLedger& ledger,
+               pool::Confinement& confinement, const pool::LaunchSpec& spec,
+               pool::ChildEvents& events)
       : loop_(loop),
-        orphans_(orphans),
+        log_(log),
+        guards_(guards),
         ledger_(ledger),
+        confinement_(confinement),
         backend_(spec.backend),
         events_(events),
         stderr_log_(log, spec.backend),
@@ -31,24 +39,29 @@ class ChildProcess final : public ChildLink {
         drain_timer_(loop.timers(), [this] { finish(); }) {}
   ~ChildProcess() override;
 
-  void start(const std::string& guard_binary, const LaunchSpec& spec);
+  // `identity` as for guard_arguments(), or errno of its look-up.
+  void start(const std::string& guard_binary, const pool::LaunchSpec& spec,
+             const tl::expected<std::string, int>& identity);
 
   void write(std::span<const std::string_view> parts) override;
   [[nodiscard]] size_t unsent_bytes() const override;
   void set_reading(bool reading) override;
+  [[nodiscard]] std::vector<std::string> last_words() const override {
+    return stderr_log_.last_lines();
+  }
   void end(Duration grace) override;
 
  private:
   // The events of one stream, as calls of this object's functions.
   template <auto OnBytes, auto OnEnd>
-  struct Reader final : ByteStreamEvents {
+  struct Reader final : net::StreamEvents {
     explicit Reader(ChildProcess& owner) : child(owner) {}
     void on_bytes(std::span<char> bytes) override { (child.*OnBytes)(bytes); }
     void on_end() override { (child.*OnEnd)(); }
     void on_error(int /*error*/) override { (child.*OnEnd)(); }
     ChildProcess& child;
   };
-  struct Writer final : ByteStreamEvents {
+  struct Writer final : net::StreamEvents {
     explicit Writer(ChildProcess& owner) : child(owner) {}
     void on_bytes(std::span<char> /*bytes*/) override {}
     void on_end() override {}
@@ -78,11 +91,13 @@ class ChildProcess final : public ChildLink {
   void finish();
   void account(double cpu_seconds);
 
-  Loop& loop_;
-  OrphanReaper& orphans_;
+  net::Loop& loop_;
+  Log& log_;
+  GuardWatch& guards_;
   UsageLedger& ledger_;
+  pool::Confinement& confinement_;
   const std::string backend_;
-  ChildEvents& events_;
+  pool::ChildEvents& events_;
   StderrLog stderr_log_;
   Timer grace_timer_;
   Timer drain_timer_;
@@ -92,16 +107,16 @@ class ChildProcess final : public ChildLink {
   Reader<&ChildProcess::on_stderr, &ChildProcess::on_stderr_end> stderr_events_{*this};
   Reader<&ChildProcess::on_control, &ChildProcess::on_control_end> control_events_{*this};
   // All four are there from start() on, unless that failed; a finished one is closed.
-  std::unique_ptr<ByteStream> input_;
-  std::unique_ptr<ByteStream> output_;
-  std::unique_ptr<ByteStream> stderr_;
-  std::unique_ptr<ByteStream> control_;
+  std::unique_ptr<net::ByteStream> input_;
+  std::unique_ptr<net::ByteStream> output_;
+  std::unique_ptr<net::ByteStream> stderr_;
+  std::unique_ptr<net::ByteStream> control_;
   std::unique_ptr<GuardProcess> guard_;
   int guard_pid_ = 0;
 
   std::string control_line_;
   int pid_ = 0;  // of the command; 0 until it runs
-  ExitStatus status_;
+  pool::ExitStatus status_;
   Duration grace_{0};
   Ending ending_ = Ending::no;
   bool start_failed_ = false;
@@ -116,30 +131,41 @@ class ChildProcess final : public ChildLink {
 
 ChildProcess::~ChildProcess() {
   if (!accounted_ && guard_pid_ != 0) account(process_tree_usage(guard_pid_).cpu_seconds);
+  // Its channel closes with this object.
+  if (!guard_exited_ && guard_pid_ != 0) guards_.expect_end(guard_pid_);
 }
 
-void ChildProcess::start(const std::string& guard_binary, const LaunchSpec& spec) {
+void ChildProcess::start(const std::string& guard_binary, const pool::LaunchSpec& spec,
+                         const tl::expected<std::string, int>& identity) {
+  if (!identity) {
+    not_started(identity.error(), std::string("find user: ") + std::strerror(identity.error()));
+    drain_timer_.arm(loop_.now());  // tells it, from the loop
+    return;
+  }
+  guards_.know_strangers();
   int error = 0;
   GuardEnds ends;
   guard_ = GuardProcess::start(
-      loop_, orphans_.guards(), guard_binary, spec,
+      loop_, guards_.table(), guard_binary, guard_arguments(spec, *identity), spec.environment,
       [this](int64_t code, int signal) { on_guard_exit(code, signal); }, &ends, &error);
   if (guard_ == nullptr || !open_streams(ends, &error)) {
+    if (guard_ != nullptr) guards_.expect_end(guard_->pid());
     guard_.reset();  // if it runs, it ends with its control channel
     not_started(-error, std::string("spawn: ") + uv_strerror(error));
-    drain_timer_.arm(loop_.now());  // tells it, from the loop
+    drain_timer_.arm(loop_.now());
     return;
   }
   guard_pid_ = guard_->pid();
   ledger_.open(backend_, guard_pid_);
   input_->set_watermark(kHighWatermark);
-  control_->resume_read(ByteStream::kNotStarted);
+  control_->resume_read(net::ByteStream::kNotStarted);
 }
 
 bool ChildProcess::open_streams(GuardEnds& ends, int* error) {
-  const auto open = [&](std::unique_ptr<ByteStream>& stream, FileDescriptor& fd,
-                        ByteStreamEvents& stream_events) {
-    stream = ByteStream::adopt(loop_, fd.release(), ByteStream::Kind::pipe, stream_events, error);
+  const auto open = [&](std::unique_ptr<net::ByteStream>& stream, net::FileDescriptor& fd,
+                        net::StreamEvents& stream_events) {
+    stream = net::ByteStream::adopt(loop_, fd.release(), net::ByteStream::Kind::pipe, stream_events,
+                                    error);
     return stream != nullptr;
   };
   return open(input_, ends.input, input_events_) && open(output_, ends.output, output_events_) &&
@@ -149,7 +175,7 @@ bool ChildProcess::open_streams(GuardEnds& ends, int* error) {
 
 void ChildProcess::not_started(int error, std::string reason) {
   start_failed_ = true;
-  status_ = {ExitStatus::Kind::not_started, error, std::move(reason)};
+  status_ = {pool::ExitStatus::Kind::not_started, error, std::move(reason)};
 }
 
 void ChildProcess::write(std::span<const std::string_view> parts) {
@@ -200,11 +226,14 @@ void ChildProcess::on_control_line(std::string_view line) {
   const char* end = rest.data() + rest.size();
   rest = {std::from_chars(rest.data(), end, number).ptr, end};
   rest.remove_prefix(std::min<size_t>(1, rest.size()));
-  if (word == "pid" && number > 1) {
+  if (word == guard::kPidLine && number > 1) {
     on_started(static_cast<int>(number));
-  } else if (word == "failed") {
+  } else if (word == guard::kFailedLine) {
     not_started(static_cast<int>(number), std::string(rest));
-  } else if (word == "cpu") {
+  } else if (word == guard::kUnconfinedLine) {
+    ++confinement_.unconfined_starts;
+    log_.write(LogLevel::warn, "child is not confined", {{"backend", backend_}, {"reason", rest}});
+  } else if (word == guard::kCpuLine) {
     account(static_cast<double>(number) / 1e6);
   }
 }
@@ -214,8 +243,8 @@ void ChildProcess::on_control_line(std::string_view line) {
 void ChildProcess::on_started(int pid) {
   pid_ = pid;
   stderr_log_.set_pid(pid);
-  output_->resume_read(ByteStream::kNotStarted);
-  stderr_->resume_read(ByteStream::kNotStarted);
+  output_->resume_read(net::ByteStream::kNotStarted);
+  stderr_->resume_read(net::ByteStream::kNotStarted);
   events_.on_started(pid);
 }
 
@@ -223,8 +252,9 @@ void ChildProcess::on_control_end() {
   control_ended_ = true;
   control_->close();
   if (pid_ == 0) {
-    output_ended_ = true;                           // there never was one
-    stderr_->resume_read(ByteStream::kNotStarted);  // the guard's own words, if it could not run
+    output_ended_ = true;  // there never was one
+    stderr_->resume_read(
+        net::ByteStream::kNotStarted);  // the guard's own words, if it could not run
   } else if (!accounted_) {
     // The guard did not end as it should: it was killed. Its command was killed with it; for what
     // has left the group see on_guard_exit().
@@ -236,28 +266,28 @@ void ChildProcess::on_control_end() {
 void ChildProcess::on_guard_exit(int64_t code, int signal) {
   loop_.refresh_now();
   guard_exited_ = true;
-  if (!accounted_) orphans_.sweep();
+  if (!accounted_) guards_.sweep();
   grace_timer_.disarm();
   input_->close();
   if (!start_failed_) {
     const bool by_signal = signal != 0;
-    status_.kind = by_signal ? ExitStatus::Kind::signaled : ExitStatus::Kind::exited;
+    status_.kind = by_signal ? pool::ExitStatus::Kind::signaled : pool::ExitStatus::Kind::exited;
     status_.value = by_signal ? signal : static_cast<int>(code);
   }
-  if (!held_ || pid_ == 0) drain_timer_.arm(loop_.now() + ChildProcesses::kDrainLimit);
+  if (!held_ || pid_ == 0) drain_timer_.arm(loop_.now() + ChildProcesses::kMaxDrainTime);
   finish_when_drained();
 }
 
-// A process that has ended is not told about before the rest of its output has been read.
+// on_exit() waits until the rest of the output has been read.
 void ChildProcess::set_reading(bool reading) {
   held_ = !reading;
   if (output_ == nullptr) return;
   if (held_) {
-    output_->pause_read(ByteStream::kBackPressure);
+    output_->pause_read(net::ByteStream::kBackPressure);
     if (pid_ != 0) drain_timer_.disarm();
   } else {
-    output_->resume_read(ByteStream::kBackPressure);
-    if (guard_exited_ && !finished_) drain_timer_.arm(loop_.now() + ChildProcesses::kDrainLimit);
+    output_->resume_read(net::ByteStream::kBackPressure);
+    if (guard_exited_ && !finished_) drain_timer_.arm(loop_.now() + ChildProcesses::kMaxDrainTime);
   }
 }
 
@@ -284,7 +314,7 @@ void ChildProcess::next_step() {
   if (ending_ == Ending::terminated) return kill_everything();
   ending_ = Ending::terminated;
   input_->close();
-  control_->write("T");
+  control_->write({&guard::kTerminateByte, 1});
   grace_timer_.arm(loop_.now() + grace_);
 }
 
@@ -294,6 +324,7 @@ void ChildProcess::kill_everything() {
   grace_timer_.disarm();
   input_->close();
   control_->shutdown_write();
+  guards_.expect_end(guard_pid_);
 }
 
 void ChildProcess::finish_when_drained() {
@@ -309,7 +340,7 @@ void ChildProcess::finish() {
   if (!accounted_ && guard_pid_ != 0) account(0);
   if (!stderr_ended_) stderr_log_.end(loop_.now());
   if (pid_ == 0 && !start_failed_) {
-    const bool by_signal = status_.kind == ExitStatus::Kind::signaled;
+    const bool by_signal = status_.kind == pool::ExitStatus::Kind::signaled;
     not_started(0, ending_ != Ending::no ? "ended before it started"
                                          : std::string("guard: ") +
                                                (by_signal ? "killed by signal " : "exited with ") +
@@ -326,13 +357,32 @@ void ChildProcess::account(double cpu_seconds) {
 
 }  // namespace
 
-ChildProcesses::ChildProcesses(Loop& loop, Log& log, std::string guard_binary)
-    : loop_(loop), log_(log), guard_binary_(std::move(guard_binary)), orphans_(loop) {}
+ChildProcesses::ChildProcesses(net::Loop& loop, Log& log, OrphanReaper& orphans,
+                               std::string guard_binary)
+    : loop_(loop),
+      log_(log),
+      guard_binary_(std::move(guard_binary)),
+      guards_(loop, orphans),
+      confinement_(probe_confinement()) {}
 
-std::unique_ptr<ChildLink> ChildProcesses::launch(const LaunchSpec& spec, ChildEvents& events) {
-  auto child = std::make_unique<ChildProcess>(loop_, log_, orphans_, ledger_, spec, events);
-  child->start(guard_binary_, spec);
+std::unique_ptr<pool::ChildLink> ChildProcesses::launch(const pool::LaunchSpec& spec,
+                                                        pool::ChildEvents& events) {
+  auto child =
+      std::make_unique<ChildProcess>(loop_, log_, guards_, ledger_, confinement_, spec, events);
+  child->start(guard_binary_, spec, identity_of(spec.user));
   return child;
 }
 
-}  // namespace stdgate
+tl::expected<std::string, int> ChildProcesses::identity_of(const std::string& user) {
+  if (user.empty()) return std::string();
+  if (const auto known = identities_.find(user); known != identities_.end()) return known->second;
+  auto identity = look_identity_up(user);
+  if (identity) identities_.emplace(user, *identity);
+  return identity;
+}
+
+tl::expected<void, std::string> ChildProcesses::look_for(const pool::LaunchSpec& spec) const {
+  return find_program(spec);
+}
+
+}  // namespace stdgate::stdio

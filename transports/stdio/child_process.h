@@ -1,49 +1,66 @@
 // ChildProcesses: the ChildLauncher over real processes.
 //
-// Each command runs under a guard (guard.h), a small process of this same binary that executes the
-// command, passes on its exit status, and ends everything that the command started as soon as the
-// command or the gateway is gone, kill -9 of the gateway included.
-// stdin and stdout are large pipes: cheaper for small messages than libuv's socket pairs, nearly as
-// good for large ones once enlarged, and a child may reopen /dev/stdin. stderr goes to the log,
-// line by line, tagged with backend and pid. Owner: the composition root; outlives the links that
-// it makes. The process must ignore SIGPIPE. Events of a link: on_started, on_output...,
-// on_output_end, on_exit; of a command that could not be started only on_exit. on_exit comes when
-// stdout has been read to its end, or kDrainLimit after the process has gone. A child that closes
-// its stdin serves nobody: it is ended with kBrokenInputGrace.
+// Each command runs under a guard (guard/guard.h), a small process that executes the command,
+// passes on its exit status, and ends everything that the command started as soon as the command or
+// the gateway is gone, kill -9 of the gateway included. stdin and stdout are large pipes: cheaper
+// for small messages than libuv's socket pairs, nearly as good for large ones once enlarged, and a
+// child may reopen /dev/stdin. stderr goes to the log, line by line, tagged with backend and pid.
+// Owner: the worker; outlives the links that it makes. The process must ignore SIGPIPE.
+// Events of a link: on_started, on_output..., on_output_end, on_exit; of a command that could not
+// be started only on_exit. on_exit comes when stdout has been read to its end, or kMaxDrainTime
+// after the process has gone. A child that closes its stdin can serve no calls: it is ended with
+// kBrokenInputGrace.
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <tl/expected.hpp>
 
 #include "gateway/base/log.h"
 #include "gateway/pool/child_link.h"
+#include "gateway/pool/confinement.h"
 #include "transports/net/loop.h"
+#include "transports/stdio/guard_watch.h"
 #include "transports/stdio/orphan_reaper.h"
 #include "transports/stdio/usage_ledger.h"
 
-namespace stdgate {
+namespace stdgate::stdio {
 
-class ChildProcesses final : public ChildLauncher {
+class ChildProcesses final : public pool::ChildLauncher {
  public:
-  // `guard_binary`: the program to run as guard, /proc/self/exe in production.
-  ChildProcesses(Loop& loop, Log& log, std::string guard_binary);
+  // `guard_binary`: the program to run as guard (guard_binary.h).
+  // `orphans`: the one of this process; outlives this.
+  ChildProcesses(net::Loop& loop, Log& log, OrphanReaper& orphans, std::string guard_binary);
 
-  std::unique_ptr<ChildLink> launch(const LaunchSpec& spec, ChildEvents& events) override;
+  std::unique_ptr<pool::ChildLink> launch(const pool::LaunchSpec& spec,
+                                          pool::ChildEvents& events) override;
+  [[nodiscard]] tl::expected<void, std::string> look_for(
+      const pool::LaunchSpec& spec) const override;
 
   // CPU time of all children that `backend` has and had, memory of those that it has. Reads /proc.
   ProcessUsage usage(std::string_view backend) { return ledger_.usage(backend); }
 
-  static constexpr Duration kDrainLimit = std::chrono::seconds(1);
+  // What holds for the children.
+  [[nodiscard]] const pool::Confinement& confinement() const { return confinement_; }
+
+  static constexpr Duration kMaxDrainTime = std::chrono::seconds(1);
   static constexpr Duration kBrokenInputGrace = std::chrono::seconds(1);
 
  private:
-  Loop& loop_;
+  // Of a user (guard_arguments.h). Asked for once, as the loop waits for the user database;
+  // failures are not kept.
+  tl::expected<std::string, int> identity_of(const std::string& user);
+
+  net::Loop& loop_;
   Log& log_;
   const std::string guard_binary_;
-  OrphanReaper orphans_;
+  std::map<std::string, std::string> identities_;  // by the names of users
+  GuardWatch guards_;
   UsageLedger ledger_;
+  pool::Confinement confinement_;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::stdio

@@ -6,18 +6,19 @@
 
 #include <array>
 #include <cerrno>
+#include <mutex>
 #include <utility>
 #include <vector>
 
-#include "transports/stdio/guard.h"
+#include "transports/stdio/guard/protocol.h"
 
-namespace stdgate {
+namespace stdgate::stdio {
 
 namespace {
 
 // One descriptor each for gateway and guard; 0 or libuv's code. All are close-on-exec: libuv hands
 // the guard's on.
-int open_pipe(FileDescriptor& read_end, FileDescriptor& write_end) {
+int open_pipe(net::FileDescriptor& read_end, net::FileDescriptor& write_end) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return uv_translate_sys_error(errno);
   read_end.reset(ends[0]);
@@ -54,7 +55,8 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
 struct GuardProcess::Block {
   uv_process_t process{};
   GuardProcess* owner = nullptr;
-  std::shared_ptr<GuardPids> guards;
+  const net::Loop* loop = nullptr;
+  std::shared_ptr<GuardTable> table;
 
   void close() {
     uv_close(reinterpret_cast<uv_handle_t*>(&process),
@@ -62,33 +64,41 @@ struct GuardProcess::Block {
   }
   static void exited(uv_process_t* process, int64_t code, int signal) {
     auto* block = static_cast<Block*>(process->data);
-    block->guards->erase(process->pid);
     GuardProcess* owner = block->owner;
-    if (owner != nullptr) owner->block_ = nullptr;
+    if (owner != nullptr) {
+      owner->block_ = nullptr;
+      owner->on_exit_(code, signal);
+    }
+    // Not before its owner has had what it left behind swept: that must not pass for strangers.
+    block->leave_table();
     block->close();
-    if (owner != nullptr) owner->on_exit_(code, signal);
+  }
+  // Its pid may be that of another loop's guard by now.
+  void leave_table() const {
+    const std::scoped_lock lock(table->mutex);
+    const auto found = table->guards.find(process.pid);
+    if (found != table->guards.end() && found->second.loop == loop) table->guards.erase(found);
   }
 };
 
-std::unique_ptr<GuardProcess> GuardProcess::start(Loop& loop, std::shared_ptr<GuardPids> guards,
-                                                  const std::string& binary, const LaunchSpec& spec,
-                                                  ExitCallback on_exit, GuardEnds* ends,
-                                                  int* error) {
+std::unique_ptr<GuardProcess> GuardProcess::start(
+    net::Loop& loop, std::shared_ptr<GuardTable> table, const std::string& binary,
+    std::vector<std::string> arguments, const std::map<std::string, std::string>& environment,
+    ExitCallback on_exit, GuardEnds* ends, int* error) {
   GuardEnds theirs;
   *error = open_ends(*ends, theirs);
   if (*error != 0) return nullptr;
 
-  std::vector<std::string> arguments = guard_arguments(spec);
-  std::vector<std::string> environment;
-  environment.reserve(spec.environment.size());
-  for (const auto& [name, value] : spec.environment) {
-    environment.emplace_back(name).append("=").append(value);
+  std::vector<std::string> variables;
+  variables.reserve(environment.size());
+  for (const auto& [name, value] : environment) {
+    variables.emplace_back(name).append("=").append(value);
   }
   std::vector<char*> argv = pointers(arguments);
-  std::vector<char*> envp = pointers(environment);
+  std::vector<char*> envp = pointers(variables);
 
-  std::array<uv_stdio_container_t, kGuardControlFd + 1> stdio{};
-  const std::array<const FileDescriptor*, stdio.size()> descriptors{
+  std::array<uv_stdio_container_t, guard::kControlFd + 1> stdio{};
+  const std::array<const net::FileDescriptor*, stdio.size()> descriptors{
       &theirs.input, &theirs.output, &theirs.errors, &theirs.control};
   for (size_t i = 0; i < stdio.size(); ++i) {
     stdio[i].flags = UV_INHERIT_FD;
@@ -104,13 +114,17 @@ std::unique_ptr<GuardProcess> GuardProcess::start(Loop& loop, std::shared_ptr<Gu
 
   auto block = std::make_unique<Block>();
   block->process.data = block.get();
-  *error = uv_spawn(loop.uv(), &block->process, &options);
+  {
+    const std::scoped_lock lock(table->mutex);
+    *error = uv_spawn(loop.uv(), &block->process, &options);
+    if (*error == 0) table->guards[block->process.pid] = {&loop, {}};
+  }
   if (*error != 0) {
     block.release()->close();
     return nullptr;
   }
-  guards->insert(block->process.pid);
-  block->guards = std::move(guards);
+  block->loop = &loop;
+  block->table = std::move(table);
   return std::unique_ptr<GuardProcess>(new GuardProcess(block.release(), std::move(on_exit)));
 }
 
@@ -125,4 +139,4 @@ GuardProcess::~GuardProcess() {
 
 int GuardProcess::pid() const { return block_ == nullptr ? 0 : block_->process.pid; }
 
-}  // namespace stdgate
+}  // namespace stdgate::stdio

@@ -8,22 +8,23 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
-#include "gateway/pool/child_link.h"
 #include "transports/net/file_descriptor.h"
 #include "transports/net/loop.h"
 #include "transports/stdio/orphan_reaper.h"
 
-namespace stdgate {
+namespace stdgate::stdio {
 
 // The gateway's ends.
 struct GuardEnds {
-  FileDescriptor input;    // to the command's stdin
-  FileDescriptor output;   // from its stdout
-  FileDescriptor errors;   // from its stderr
-  FileDescriptor control;  // to and from the guard (guard.h)
+  net::FileDescriptor input;    // to the command's stdin
+  net::FileDescriptor output;   // from its stdout
+  net::FileDescriptor errors;   // from its stderr
+  net::FileDescriptor control;  // to and from the guard (guard/protocol.h)
 };
 
 class GuardProcess {
@@ -31,9 +32,12 @@ class GuardProcess {
   using ExitCallback = std::function<void(int64_t code, int signal)>;
 
   // Null, with libuv's code in `*error`, when it cannot be started.
-  // `guards` names it from now on until it has exited.
-  static std::unique_ptr<GuardProcess> start(Loop& loop, std::shared_ptr<GuardPids> guards,
-                                             const std::string& binary, const LaunchSpec& spec,
+  // `arguments` is its argv (guard_arguments.h), `environment` the command's.
+  // `table` names it from now on until it has exited.
+  static std::unique_ptr<GuardProcess> start(net::Loop& loop, std::shared_ptr<GuardTable> table,
+                                             const std::string& binary,
+                                             std::vector<std::string> arguments,
+                                             const std::map<std::string, std::string>& environment,
                                              ExitCallback on_exit, GuardEnds* ends, int* error);
   ~GuardProcess();
   GuardProcess(const GuardProcess&) = delete;
@@ -51,4 +55,4 @@ class GuardProcess {
   ExitCallback on_exit_;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::stdio

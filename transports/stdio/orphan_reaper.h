@@ -1,46 +1,75 @@
-// OrphanReaper: what a guard leaves behind when it is killed itself.
+// OrphanReaper: what becomes of the children of this process: what a guard leaves behind when it
+// is killed, and strangers.
 //
-// A guard ends all that its command has started (guard.h), unless somebody kills the guard with
-// SIGKILL. Then its descendants become children of this process, which is a subreaper for that
-// reason, and are killed here. Owner: ChildProcesses. Takes every child of this process for an
-// orphan that is no guard and was not there before (a shell may have started something and then
-// executed this program): so nothing else in the program may start processes.
+// A guard ends all that its command has started (guard/guard.h), unless somebody stops or kills the
+// guard itself (see GuardWatch). The descendants of a killed guard become children of this process,
+// which is a subreaper for that reason, and are killed here. Strangers become its children too, if
+// it is the first process of a container, or if a shell had started something and then executed
+// this program: those are only waited for when they have died. Takes every child for an orphan that
+// is no guard and was not there when all guards were last seen alive: so nothing else in the
+// program may start processes, and all loops share one reaper.
+// Owner: the process; goes after all links. Thread-safe: several loops in threads of their own may
+// use it, and whoever starts a guard holds the table's mutex until the guard is in it.
 #pragma once
 
 #include <sys/types.h>
 
+#include <cstddef>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <set>
-#include <vector>
 
-#include "gateway/base/timers.h"
-#include "transports/net/loop.h"
+#include "gateway/base/time.h"
 
-namespace stdgate {
+namespace stdgate::net {
+class Loop;
+}  // namespace stdgate::net
 
-// Guards that run, or that have exited and are not waited for yet.
-using GuardPids = std::set<pid_t>;
+namespace stdgate::stdio {
+
+// A guard that runs, or that has exited and is not waited for yet.
+struct GuardState {
+  const net::Loop* loop = nullptr;   // that has started it, and waits for it
+  std::optional<TimePoint> kill_at;  // set when it was asked to end
+};
+
+// The guards of all loops.
+struct GuardTable {
+  std::mutex mutex;  // of what follows
+  std::map<pid_t, GuardState> guards;
+};
 
 class OrphanReaper {
  public:
   // Makes this process a subreaper.
-  explicit OrphanReaper(Loop& loop);
+  OrphanReaper();
   OrphanReaper(const OrphanReaper&) = delete;
   OrphanReaper& operator=(const OrphanReaper&) = delete;
 
-  // Shared, because a guard may exit when its owners have gone.
-  [[nodiscard]] const std::shared_ptr<GuardPids>& guards() const { return guards_; }
+  // Shared, because a guard may exit when all others have gone.
+  [[nodiscard]] const std::shared_ptr<GuardTable>& guards() const { return table_; }
 
-  // A guard has been killed: kills all orphans, and those that come of it, until none is left.
-  void sweep();
+  // Kills all orphans, and what becomes one by that. True: some are left; sweep again, soon.
+  bool sweep();
+  // Of one loop, in turns with false: a guard of it is being killed, or a sweep has left some.
+  // Until then no child is taken for a stranger.
+  void expect_orphans(bool expects);
+
+  // Updates the set of strangers. Before a guard starts: children that exist then are not its own.
+  void know_strangers();
+  // Waits for those that have died.
+  void reap_strangers();
 
  private:
-  static constexpr Duration kAgain = std::chrono::milliseconds(10);
+  void look_for_strangers();  // with the mutex
 
-  Loop& loop_;
-  const std::vector<pid_t> inherited_;  // children when the reaper was made
-  const std::shared_ptr<GuardPids> guards_ = std::make_shared<GuardPids>();
-  Timer again_;
+  const std::shared_ptr<GuardTable> table_ = std::make_shared<GuardTable>();
+  // Children that are neither guards nor orphans. Under the table's mutex, as what follows.
+  std::set<pid_t> strangers_;
+  const bool gets_strangers_;
+  size_t expecting_ = 0;  // loops that expect orphans
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::stdio

@@ -14,12 +14,12 @@
 
 #include "transports/net/file_descriptor.h"
 
-namespace stdgate {
+namespace stdgate::stdio {
 
 namespace {
 
 std::optional<std::string> read_whole(const std::string& path) {
-  const FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const net::FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.is_open()) return std::nullopt;
   std::string text;
   std::array<char, 4096> chunk;
@@ -133,4 +133,4 @@ ProcessUsage process_tree_usage(pid_t root) {
   return usage;
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::stdio

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace stdgate {
+namespace stdgate::stdio {
 
 // The direct children of `pid`, zombies included. Takes the kernel's own list, or, where that is
 // not built in, looks at every process.
@@ -21,7 +21,7 @@ struct ProcessUsage {
   uint64_t resident_bytes = 0;  // pages that processes share count once for each
 };
 
-// Of `root` and all its descendants.
+// What `root` and all its descendants use.
 ProcessUsage process_tree_usage(pid_t root);
 
-}  // namespace stdgate
+}  // namespace stdgate::stdio

@@ -2,13 +2,15 @@
 
 #include <algorithm>
 
-namespace stdgate {
+#include "gateway/base/utf8.h"
+
+namespace stdgate::stdio {
 
 void StderrLog::add(std::string_view bytes, TimePoint now) {
   while (!bytes.empty()) {
     const size_t end = bytes.find('\n');
     const std::string_view piece = bytes.substr(0, end);
-    line_.append(piece.substr(0, std::min(piece.size(), kLineLimit - line_.size())));
+    line_.append(piece.substr(0, std::min(piece.size(), kMaxLine - line_.size())));
     if (end == std::string_view::npos) return;
     end_line(now);
     bytes.remove_prefix(end + 1);
@@ -21,13 +23,22 @@ void StderrLog::end(TimePoint now) {
 }
 
 void StderrLog::end_line(TimePoint now) {
+  // Not in the middle of a character, when the limit has cut the line.
+  if (line_.size() == kMaxLine) line_.resize(line_.size() - incomplete_utf8_tail(line_));
   if (line_.ends_with('\r')) line_.pop_back();
+  keep_line();
   if (!line_.empty() && rate_.allow(now)) {
     tell_suppressed();
     log_.write(LogLevel::info, "child stderr",
                {{"backend", backend_}, {"pid", pid_}, {"line", std::string_view(line_)}});
   }
   line_.clear();
+}
+
+void StderrLog::keep_line() {
+  if (line_.empty()) return;
+  if (last_lines_.size() == kLastLines) last_lines_.pop_front();
+  last_lines_.emplace_back(cut_utf8(line_, kLastLineBytes));
 }
 
 void StderrLog::tell_suppressed() {
@@ -37,4 +48,4 @@ void StderrLog::tell_suppressed() {
              {{"backend", backend_}, {"pid", pid_}, {"lines", lines}});
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::stdio

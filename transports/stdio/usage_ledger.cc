@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace stdgate {
+namespace stdgate::stdio {
 
 void UsageLedger::open(std::string_view backend, pid_t guard) {
   accounts_.try_emplace(std::string(backend)).first->second.trees.push_back({guard, 0});
@@ -32,4 +32,4 @@ ProcessUsage UsageLedger::usage(std::string_view backend) {
   return sum;
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::stdio

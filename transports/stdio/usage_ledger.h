@@ -1,7 +1,7 @@
 // UsageLedger: what each backend's children use and have used, for the metrics.
 //
 // Job: CPU time never falls when a child ends: it is moved from the living to the ended.
-// Owner: ChildProcesses. Reads /proc when asked, so it is asked when somebody scrapes.
+// Owner: ChildProcesses. Reads /proc when asked, which is with each scrape.
 #pragma once
 
 #include <sys/types.h>
@@ -13,7 +13,7 @@
 
 #include "transports/stdio/process_tree.h"
 
-namespace stdgate {
+namespace stdgate::stdio {
 
 class UsageLedger {
  public:
@@ -36,4 +36,4 @@ class UsageLedger {
   std::map<std::string, Account, std::less<>> accounts_;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::stdio

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace stdgate {
+namespace stdgate::websocket {
 
 enum class CloseCode : uint16_t {
   normal = 1000,
@@ -12,6 +12,7 @@ enum class CloseCode : uint16_t {
   unsupported_data = 1003,  // not text
   no_status = 1005,         // never on the wire: the close frame had none
   invalid_data = 1007,      // not UTF-8
+  policy_violation = 1008,
   too_big = 1009,
   internal_error = 1011,
   try_again_later = 1013,
@@ -24,4 +25,4 @@ constexpr bool is_wire_code(uint16_t code) {
          (code >= 3000 && code <= 4999);
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::websocket

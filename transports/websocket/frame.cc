@@ -3,7 +3,7 @@
 #include <bit>
 #include <cstring>
 
-namespace stdgate {
+namespace stdgate::websocket {
 
 namespace {
 
@@ -92,4 +92,4 @@ FrameHead::FrameHead(Opcode opcode, size_t payload_size) {
   size_ += length_bytes;
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::websocket

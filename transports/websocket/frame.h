@@ -1,5 +1,5 @@
 // The wire form of one WebSocket frame (RFC 6455 section 5.2): its header read and written, its
-// payload unmasked. Pure functions; what frames mean together is MessageReader's.
+// payload unmasked. Pure functions; MessageReader knows what a sequence of frames means.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace stdgate {
+namespace stdgate::websocket {
 
 enum class Opcode : uint8_t {
   continuation = 0,
@@ -19,8 +19,8 @@ enum class Opcode : uint8_t {
 };
 
 // Of control frames (section 5.5).
-inline constexpr size_t kControlPayloadLimit = 125;
-inline constexpr size_t kLongestFrameHeader = 14;
+inline constexpr size_t kMaxControlPayload = 125;
+inline constexpr size_t kMaxFrameHeader = 14;
 
 struct FrameHeader {
   bool final = false;
@@ -36,7 +36,7 @@ struct FrameHeader {
   [[nodiscard]] bool has_good_length() const;
 };
 
-// What the two bytes of `begin` say; length and mask are not known yet.
+// From the first two bytes; length and mask are not known yet.
 FrameHeader begin_frame_header(std::string_view begin);
 // Bytes of the whole header, by its second byte.
 size_t frame_header_size(const FrameHeader& header);
@@ -59,4 +59,4 @@ class FrameHead {
   size_t size_ = 2;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::websocket

@@ -8,7 +8,7 @@
 
 #include "transports/http/field_value.h"
 
-namespace stdgate {
+namespace stdgate::websocket {
 
 namespace {
 
@@ -16,29 +16,30 @@ using namespace std::string_view_literals;
 
 constexpr std::array kProtocols = {"mcp"sv, "jsonrpc"sv};
 
-constexpr HttpError kNoUpgrade{426,
-                               "open a WebSocket here: GET over HTTP/1.1 with Upgrade: websocket "
-                               "and Connection: Upgrade",
-                               {},
-                               {},
-                               "Upgrade: websocket\r\nConnection: Upgrade\r\n"};
-constexpr HttpError kBadVersion{426,
-                                "send Sec-WebSocket-Version: 13",
-                                {},
-                                {},
-                                "Upgrade: websocket\r\nConnection: Upgrade\r\n"
-                                "Sec-WebSocket-Version: 13\r\n"};
-constexpr HttpError kBadKey{400, "send one Sec-WebSocket-Key: 16 random bytes in base64"};
+constexpr http::HttpError kNoUpgrade{
+    426,
+    "open a WebSocket here: GET over HTTP/1.1 with Upgrade: websocket "
+    "and Connection: Upgrade",
+    {},
+    {},
+    "Upgrade: websocket\r\nConnection: Upgrade\r\n"};
+constexpr http::HttpError kBadVersion{426,
+                                      "send Sec-WebSocket-Version: 13",
+                                      {},
+                                      {},
+                                      "Upgrade: websocket\r\nConnection: Upgrade\r\n"
+                                      "Sec-WebSocket-Version: 13\r\n"};
+constexpr http::HttpError kBadKey{400, "send one Sec-WebSocket-Key: 16 random bytes in base64"};
 
 // Over all fields of that name, as a list (RFC 9110 section 5.3).
 template <class Visitor>
-void for_each_value(const RequestHead& head, std::string_view name, Visitor&& visit) {
-  for (const HeaderField& field : head.fields()) {
-    if (equals_ignoring_case(field.name, name)) for_each_element(field.value, ',', visit);
+void for_each_value(const http::RequestHead& head, std::string_view name, Visitor&& visit) {
+  for (const http::HeaderField& field : head.fields()) {
+    if (equals_ignoring_case(field.name, name)) http::for_each_element(field.value, ',', visit);
   }
 }
 
-bool lists(const RequestHead& head, std::string_view name, std::string_view wanted) {
+bool lists(const http::RequestHead& head, std::string_view name, std::string_view wanted) {
   bool found = false;
   for_each_value(head, name, [&](std::string_view value) {
     found = found || equals_ignoring_case(value, wanted);
@@ -47,10 +48,10 @@ bool lists(const RequestHead& head, std::string_view name, std::string_view want
 }
 
 // The one field of that name; empty when there is none, or several.
-std::string_view only_value(const RequestHead& head, std::string_view name) {
+std::string_view only_value(const http::RequestHead& head, std::string_view name) {
   std::string_view value;
   size_t count = 0;
-  for (const HeaderField& field : head.fields()) {
+  for (const http::HeaderField& field : head.fields()) {
     if (!equals_ignoring_case(field.name, name)) continue;
     value = field.value;
     ++count;
@@ -70,7 +71,7 @@ bool is_key(std::string_view key) {
          std::ranges::all_of(key.substr(0, kDigits), is_base64_digit);
 }
 
-std::string_view choose_protocol(const RequestHead& head) {
+std::string_view choose_protocol(const http::RequestHead& head) {
   std::string_view chosen;
   for_each_value(head, "sec-websocket-protocol", [&](std::string_view offered) {
     const auto* const known = std::ranges::find(kProtocols, offered);
@@ -81,9 +82,9 @@ std::string_view choose_protocol(const RequestHead& head) {
 
 }  // namespace
 
-tl::expected<Handshake, HttpError> read_handshake(const RequestHead& head) {
-  if (head.method() != Method::get || head.http_1_0() || !lists(head, "upgrade", "websocket") ||
-      !lists(head, "connection", "upgrade")) {
+tl::expected<Handshake, http::HttpError> read_handshake(const http::RequestHead& head) {
+  if (head.method() != http::Method::get || head.http_1_0() ||
+      !lists(head, "upgrade", "websocket") || !lists(head, "connection", "upgrade")) {
     return tl::unexpected(kNoUpgrade);
   }
   if (only_value(head, "sec-websocket-version") != "13") return tl::unexpected(kBadVersion);
@@ -117,4 +118,4 @@ std::string handshake_fields(const Handshake& handshake) {
   return fields;
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::websocket

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-namespace stdgate {
+namespace stdgate::websocket {
 
 namespace {
 
@@ -25,24 +25,28 @@ bool is_known(uint8_t opcode) {
 }  // namespace
 
 tl::expected<size_t, ReadError> MessageReader::feed(std::span<char> bytes, MessageSink& sink) {
+  feeding_ = true;
+  auto taken = read_frames(bytes, sink);
+  feeding_ = false;
+  if (!taken) release();
+  if (discards_) message_.release();
+  return taken;
+}
+
+tl::expected<size_t, ReadError> MessageReader::read_frames(std::span<char> bytes,
+                                                           MessageSink& sink) {
   size_t taken = 0;
   bool goes_on = true;
   while (goes_on && !done_ && taken < bytes.size()) {
     if (!in_payload_) {
       const auto header = read_header(view_of(bytes.subspan(taken)));
-      if (!header) {
-        release();
-        return header;
-      }
+      if (!header) return header;
       taken += *header;
       if (!in_payload_) break;
     }
     const size_t part = static_cast<size_t>(std::min<uint64_t>(left_, bytes.size() - taken));
     const auto payload = read_payload(bytes.subspan(taken, part), sink);
-    if (!payload) {
-      release();
-      return tl::unexpected(payload.error());
-    }
+    if (!payload) return tl::unexpected(payload.error());
     taken += part;
     goes_on = *payload;
   }
@@ -80,7 +84,7 @@ MessageReader::Checked MessageReader::check_begin(const FrameHeader& header) con
   if (!header.masked) return broken("a frame is not masked");
   if (header.is_control()) {
     if (!header.final) return broken("a fragmented control frame");
-    if (header.short_length > kControlPayloadLimit) return broken("too long a control frame");
+    if (header.short_length > kMaxControlPayload) return broken("too long a control frame");
     return {};
   }
   const bool continues = header.opcode == static_cast<uint8_t>(Opcode::continuation);
@@ -116,6 +120,10 @@ tl::expected<bool, ReadError> MessageReader::read_payload(std::span<char> part, 
 }
 
 tl::expected<bool, ReadError> MessageReader::read_text(std::span<char> part, MessageSink& sink) {
+  if (discards_) {
+    in_message_ = left_ > 0 || !frame_.final;
+    return true;
+  }
   if (!utf8_.feed(view_of(part))) return tl::unexpected(kNotUtf8);
   const bool is_last = left_ == 0 && frame_.final;
   if (is_last && !utf8_.complete()) return tl::unexpected(kNotUtf8);
@@ -123,9 +131,9 @@ tl::expected<bool, ReadError> MessageReader::read_text(std::span<char> part, Mes
   if (!is_whole) append(message_, part);
   if (!is_last) return true;
   in_message_ = false;
-  const StorageOffer offer(storages_, message_);
+  const StorageOffer offer = message_.offer();
   const bool goes_on = sink.on_message(is_whole ? part : message_.bytes());
-  give_back(message_);
+  message_.release();
   return goes_on;
 }
 
@@ -135,7 +143,7 @@ tl::expected<bool, ReadError> MessageReader::read_control(std::span<char> part, 
   append(control_, part);
   if (left_ > 0) return true;
   const auto ended = end_control(control_.view(), sink);
-  give_back(control_);
+  control_.release();
   return ended;
 }
 
@@ -167,22 +175,19 @@ tl::expected<bool, ReadError> MessageReader::end_close(std::string_view payload,
 
 // --- Storage -------------------------------------------------------------------------------------
 
-void MessageReader::append(ByteQueue& storage, std::span<const char> part) {
-  if (part.empty()) return;
-  const size_t coming = part.size() + static_cast<size_t>(left_);
-  if (storage.capacity() == 0) storage = storages_.borrow(coming);
-  storage.reserve(coming);
-  storage.append(view_of(part));
+void MessageReader::append(PooledBuffer& buffer, std::span<const char> part) {
+  buffer.append_announced(view_of(part), part.size() + left_);
 }
 
-void MessageReader::give_back(ByteQueue& storage) {
-  if (storage.capacity() > 0) storages_.give_back(std::exchange(storage, {}));
+void MessageReader::discard_messages() {
+  discards_ = true;
+  if (!feeding_) message_.release();
 }
 
 void MessageReader::release() {
   done_ = true;
-  give_back(message_);
-  give_back(control_);
+  message_.release();
+  control_.release();
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::websocket

@@ -1,6 +1,6 @@
 // MessageReader: the frames of a client, put together to messages (RFC 6455 sections 5 and 8.1).
 //
-// Job: take bytes cut anywhere, demand what the protocol demands of a client, give whole text
+// Job: take bytes cut anywhere, check what the protocol demands of a client, and give whole text
 // messages, pings and the close frame to a sink. A message that lies unfragmented and whole in the
 // bytes given is unmasked in place and handed over without a copy; others are collected in storage
 // borrowed from the pool, so an idle reader holds none and a busy one allocates none, and offered
@@ -16,13 +16,12 @@
 #include <string_view>
 #include <tl/expected.hpp>
 
-#include "gateway/base/byte_queue.h"
-#include "gateway/base/storage_pool.h"
+#include "gateway/base/pooled_buffer.h"
 #include "transports/websocket/close_code.h"
 #include "transports/websocket/frame.h"
 #include "transports/websocket/utf8_validator.h"
 
-namespace stdgate {
+namespace stdgate::websocket {
 
 // The views are valid during the call. Each says whether the reader is to go on; if not, feed()
 // returns after it. It may not be fed again from within.
@@ -42,8 +41,8 @@ struct ReadError {
 
 class MessageReader {
  public:
-  MessageReader(StoragePool& storages, size_t limit) : storages_(storages), limit_(limit) {}
-  ~MessageReader() { release(); }
+  MessageReader(StoragePool& storages, size_t limit)
+      : limit_(limit), message_(storages), control_(storages) {}
   MessageReader(const MessageReader&) = delete;
   MessageReader& operator=(const MessageReader&) = delete;
 
@@ -51,14 +50,20 @@ class MessageReader {
   // the sink said stop or a close frame came.
   tl::expected<size_t, ReadError> feed(std::span<char> bytes, MessageSink& sink);
 
+  // Whether a message has begun and is not complete.
+  [[nodiscard]] bool is_in_message() const { return in_message_; }
   // Bytes of a message that is not complete.
   [[nodiscard]] size_t held() const { return message_.size() + control_.size(); }
+  // From now on messages are read and dropped, what has come of one included; control frames are
+  // told as before. For the time from our close frame to the client's.
+  void discard_messages();
   // Gives what is held back; nothing more is taken.
   void release();
 
  private:
   using Checked = tl::expected<void, ReadError>;
 
+  tl::expected<size_t, ReadError> read_frames(std::span<char> bytes, MessageSink& sink);
   tl::expected<size_t, ReadError> read_header(std::string_view bytes);
   Checked check_begin(const FrameHeader& header) const;
   Checked begin_frame();
@@ -68,21 +73,21 @@ class MessageReader {
   tl::expected<bool, ReadError> read_control(std::span<char> part, MessageSink& sink);
   tl::expected<bool, ReadError> end_control(std::string_view payload, MessageSink& sink);
   tl::expected<bool, ReadError> end_close(std::string_view payload, MessageSink& sink);
-  void append(ByteQueue& storage, std::span<const char> part);
-  void give_back(ByteQueue& storage);
+  void append(PooledBuffer& buffer, std::span<const char> part);
 
-  StoragePool& storages_;
   const size_t limit_;
-  ByteQueue message_;  // what has come of a message, unless it is whole at once
-  ByteQueue control_;  // the same of a control frame
-  FrameHeader frame_;  // the one whose payload is read
-  uint64_t left_ = 0;  // of its payload
-  std::array<char, kLongestFrameHeader> header_;
+  PooledBuffer message_;  // what has come of a message, unless it is whole at once
+  PooledBuffer control_;  // the same of a control frame
+  FrameHeader frame_;     // the one whose payload is read
+  uint64_t left_ = 0;     // of its payload
+  std::array<char, kMaxFrameHeader> header_;
   uint8_t header_size_ = 0;  // bytes there, of a header that is not complete
   Utf8Validator utf8_;
   bool in_payload_ = false;
   bool in_message_ = false;  // its last frame has not ended
+  bool discards_ = false;
+  bool feeding_ = false;  // feed() is on the stack
   bool done_ = false;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::websocket

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace stdgate {
+namespace stdgate::websocket {
 
 namespace {
 
@@ -61,4 +61,4 @@ bool Utf8Validator::feed_byte(uint8_t byte) {
   return true;
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::websocket

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace stdgate {
+namespace stdgate::websocket {
 
 class Utf8Validator {
  public:
@@ -25,4 +25,4 @@ class Utf8Validator {
   uint8_t high_ = 0xbf;
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::websocket

@@ -1,59 +1,47 @@
-// Reading, ending and time. What the core says is in websocket_answers.cc.
 #include "transports/websocket/websocket_connection.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
+#include "gateway/base/utf8.h"
 #include "transports/http/server.h"
 
-namespace stdgate {
+namespace stdgate::websocket {
 
-WebSocketConnection::WebSocketConnection(Server& server, const Route& route, uint64_t number,
-                                         std::string trace_id)
+WebSocketConnection::WebSocketConnection(http::Server& server, const Route& route, uint64_t number,
+                                         TraceContext trace)
     : server_(server),
       backend_(route.backend),
-      parser_(route.parser),
-      number_(number),
-      trace_id_(std::move(trace_id)),
+      meter_(server, ConnectionKind::websocket, [this] { on_timer(); }),
       reader_(server.services().loop.storages(), server.services().limits.message),
-      timer_(server.services().loop.timers(), [this] { on_timer(); }) {}
+      writer_(meter_),
+      messages_(server, route, {number, std::move(trace)}, *this),
+      pending_(server.services().loop.storages()) {}
 
-tl::expected<void, FaultReport> WebSocketConnection::open_session() {
-  Origins& origins = server_.services().origins;
-  const auto origin = origins.add(*this);
-  if (!origin) return tl::unexpected(FaultReport{Fault::overloaded, "too many clients", {}, {}});
-  const auto session = backend_.open_session(*origin, *this);
-  if (!session) {
-    origins.remove(*origin);
-    return tl::unexpected(session.error());
-  }
-  origin_ = *origin;
-  session_ = *session;
-  return {};
-}
-
-void WebSocketConnection::take_over(std::unique_ptr<ByteStream> stream, ByteQueue already_read) {
+void WebSocketConnection::take_over(std::unique_ptr<net::Stream> stream, ByteQueue already_read) {
   stream_ = std::move(stream);
   stream_->set_events(*this);
   stream_->set_watermark(kBacklog);
-  written_reported_ = stream_->bytes_written();
-  heard_ = now();
-  stall_.start(*stream_, heard_);
-  stream_->resume_read(ByteStream::kBackPressure);
-  stream_->resume_read(ByteStream::kBusy);
-  pending_ = std::move(already_read);
+  meter_.open(*stream_);
+  writer_.open(*stream_);
+  pulse_.note_heard(meter_.now());
+  stream_->resume_read(net::Stream::kBackPressure);
+  stream_->resume_read(net::Stream::kBusy);
+  pending_.adopt(std::move(already_read));
   resume();
+}
+
+void WebSocketConnection::enter(State state) {
+  state_ = state;
+  since_ = meter_.now();
 }
 
 // --- Reading -------------------------------------------------------------------------------------
 
 void WebSocketConnection::on_bytes(std::span<char> bytes) {
-  server_.services().observer.on_bytes(Transport::websocket, Flow::in, bytes.size());
-  report_written();
+  meter_.note_read(bytes.size());
   if (state_ == State::closed || state_ == State::lingering) return;
-  heard_ = now();
-  awaiting_pong_ = false;
+  pulse_.note_heard(meter_.now());
   if (pending_.empty() && may_read()) {
     const size_t taken = read(bytes);
     pending_.append({bytes.data() + taken, bytes.size() - taken});
@@ -61,13 +49,20 @@ void WebSocketConnection::on_bytes(std::span<char> bytes) {
     pending_.append({bytes.data(), bytes.size()});
   }
   settle();
-  if (state_ != State::open || held_ == 0 || !server_.holds_too_much()) return;
+  if (state_ != State::open || meter_.held() == 0 || !server_.holds_too_much()) return;
+  if (messages_.waits() && !reader_.is_in_message()) return;  // it is not read on instead
   start_close(CloseCode::try_again_later, "too much in memory");
   settle();
 }
 
+bool WebSocketConnection::may_hand_over() const {
+  return state_ == State::open && messages_.core_reads() && !choked_ && !ending_;
+}
+
 bool WebSocketConnection::may_read() const {
-  return state_ == State::closing || (state_ == State::open && core_reads_ && !choked_ && !ending_);
+  if (state_ != State::open) return state_ == State::closing;
+  if (choked_ || ending_) return false;
+  return messages_.core_reads() || (messages_.kept() < kMaxKept && !server_.holds_too_much());
 }
 
 size_t WebSocketConnection::read(std::span<char> bytes) {
@@ -79,15 +74,9 @@ size_t WebSocketConnection::read(std::span<char> bytes) {
 }
 
 bool WebSocketConnection::on_message(std::span<char> text) {
+  pulse_.note_message();
   if (state_ != State::open) return true;  // sent before the client saw our close frame
-  const auto document = parser_.parse(text);
-  if (!document) {
-    refuse(report_of(document.error()), context());
-  } else if (document->batch) {
-    accept_batch(*document, context());
-  } else {
-    accept(document->messages[0], context());
-  }
+  messages_.take(text);
   return may_read();
 }
 
@@ -97,105 +86,80 @@ bool WebSocketConnection::on_ping(std::string_view payload) {
 }
 
 void WebSocketConnection::on_close(CloseCode code, std::string_view /*reason*/) {
+  hand_over_rest();
   if (state_ == State::open) start_close(code, {});
   linger();
 }
 
-// --- Messages of the client ----------------------------------------------------------------------
-
-CallContext WebSocketConnection::context() const {
-  CallContext context;
-  context.origin = origin_;
-  context.session = session_;
-  context.transport = Transport::websocket;
-  context.connection = number_;
-  context.trace_id = trace_id_;
-  context.arrived = now();
-  return context;
-}
-
-// Whether it is answered, by on_reply() or on_cancelled().
-bool WebSocketConnection::accept(const ParsedMessage& message, const CallContext& context) {
-  ++calls_;  // beforehand: the answer may come inside of accept()
-  if (backend_.accept(message, context) == Admission::answered_by_reply) return true;
-  --calls_;
-  return false;
-}
-
-void WebSocketConnection::refuse(const FaultReport& report, const CallContext& context) {
-  ++calls_;
-  backend_.refuse(report, {}, context);
-}
-
-void WebSocketConnection::accept_batch(const Document& batch, CallContext context) {
-  if (batches_ == nullptr) batches_ = std::make_unique<Batches>(kOpenBatches);
-  const auto handle = batches_->acquire();
-  if (!handle) {
-    return refuse({Fault::overloaded, "too many batches at once", {}, {}}, context);
+void WebSocketConnection::hand_over_kept() {
+  const auto is_overdue = [this] {
+    return state_ == State::open && !ending_ && meter_.now() >= messages_.kept_due();
+  };
+  while ((may_hand_over() || is_overdue()) && messages_.hand_over_next()) {
   }
-  context.tag = Tag{handle->generation} << 32 | handle->index;
-  BatchAnswer& answer = *batches_->find(*handle);
-  answer.begin_messages(backend_.codes(), server_.services().limits.message);
-  for (const ParsedMessage& message : batch.messages) {
-    answer.expect();
-    if (!accept(message, context)) answer.leave_out();
+}
+
+// The client has gone: the core queues what it has room for and refuses the rest, as if the client
+// had sent it before the pause; then its calls are cancelled.
+void WebSocketConnection::hand_over_rest() {
+  while (state_ == State::open && !ending_ && messages_.hand_over_next()) {
   }
-  answer.end_messages();
-  if (answer.complete()) finish_batch(*handle);
 }
 
-// --- Ending --------------------------------------------------------------------------------------
+// --- From the core -------------------------------------------------------------------------------
 
-void WebSocketConnection::start_close(CloseCode code, std::string_view reason) {
-  const auto number = static_cast<uint16_t>(code);
-  const std::array bytes{static_cast<char>(number >> 8), static_cast<char>(number & 0xff)};
-  const std::array parts{std::string_view(bytes.data(), bytes.size()), reason};
-  const bool has_code = code != CloseCode::no_status;
-  if (state_ == State::open) {
-    write_frame(Opcode::close, std::span(parts).first(has_code ? parts.size() : 0));
-    state_ = State::closing;
-    since_ = now();
+void WebSocketConnection::on_reply(session::Tag tag, const session::Reply& reply) {
+  const size_t before = messages_.answers_held();
+  messages_.finish(tag, reply);
+  if (messages_.answers_held() != before) {
+    account();
+    const bool is_too_much = messages_.answers_held() > 0 && server_.holds_too_much();
+    if (is_too_much) end_later(CloseCode::try_again_later, "too much in memory");
   }
-  leave_core();
+  note_call_end();
 }
 
-void WebSocketConnection::linger() {
-  state_ = State::lingering;
-  since_ = now();
-  stream_->shutdown_write();
+void WebSocketConnection::on_cancelled(session::Tag tag) {
+  messages_.finish_cancelled(tag);
+  note_call_end();
 }
 
-void WebSocketConnection::on_end() {
-  peer_ended_ = true;
-  if (state_ != State::lingering || stream_->unsent_bytes() == 0) close();
+void WebSocketConnection::note_call_end() {
+  if (server_.draining() && !messages_.has_calls()) ask_resume();
 }
 
-void WebSocketConnection::on_error(int /*error*/) { close(); }
-
-void WebSocketConnection::drain() {
-  if (state_ == State::open && calls_ == 0) start_close(CloseCode::going_away, "going away");
-  settle();
+void WebSocketConnection::on_event(session::Tag /*tag*/, std::string_view notification) {
+  write_message({&notification, 1});
 }
 
-void WebSocketConnection::close() {
-  if (state_ == State::closed) return;
-  state_ = State::closed;
-  timer_.disarm();
-  stream_->pause_read(ByteStream::kBusy);
-  leave_core();
-  reader_.release();
-  pending_.clear();
-  account();
-  report_written();
-  server_.remove(*this);
+void WebSocketConnection::on_message(std::optional<session::Tag> /*call*/,
+                                     std::span<const std::string_view> parts) {
+  write_message(parts);
 }
 
-void WebSocketConnection::leave_core() {
-  if (origin_.is_none()) return;
-  backend_.close_session(session_);
-  server_.services().origins.remove(std::exchange(origin_, Origin()));
-  batches_.reset();
-  calls_ = answers_held_ = 0;
+void WebSocketConnection::set_reading(bool reading) {
+  messages_.set_core_reads(reading);
+  pulse_.note_heard(meter_.now());  // it was not pinged meanwhile
+  ask_resume();
+}
+
+void WebSocketConnection::on_session_end(session::SessionEnd end, std::string_view message) {
+  end_later(end == session::SessionEnd::finished ? CloseCode::normal : CloseCode::internal_error,
+            message);
+}
+
+void WebSocketConnection::end_later(CloseCode code, std::string_view reason) {
+  if (ending_) return;
+  ending_ = true;
+  end_code_ = code;
+  end_reason_ = cut_utf8(reason, kMaxReason);
+  ask_resume();
+}
+
+void WebSocketConnection::ask_resume() {
+  // Before it, take_over() resumes anyway, and the server does not know of us.
+  if (stream_ == nullptr) return;
+  if (!std::exchange(resume_asked_, true)) server_.resume_later(*this);
 }
 
 void WebSocketConnection::resume() {
@@ -205,34 +169,22 @@ void WebSocketConnection::resume() {
   settle();
 }
 
-// --- After each step -----------------------------------------------------------------------------
+// --- Writing -------------------------------------------------------------------------------------
 
-void WebSocketConnection::settle() {
-  if (state_ == State::closed) return;
-  if (!pending_.empty() && may_read()) pending_.consume(read(pending_.bytes()));
-  if (state_ == State::lingering) {
-    pending_.clear();
-    reader_.release();
-    if (peer_ended_ && stream_->unsent_bytes() == 0) return close();
+void WebSocketConnection::write_message(std::span<const std::string_view> parts) {
+  if (state_ != State::open || hasty_) return;
+  // Judged before the message is added, so that a single large one can be sent.
+  if (!backend_.owns_children() && stream_->unsent_bytes() > server_.services().limits.outbox) {
+    server_.services().observer.on_dropped(backend_.id(), DropReason::outbox_full);
+    hasty_ = true;
+    return end_later(CloseCode::try_again_later, "the client reads too slowly");
   }
-  pending_.release_memory();
-  apply_pressure();
-  account();
-  schedule();
+  write_frame(Opcode::text, parts);
 }
 
-void WebSocketConnection::apply_pressure() {
-  const bool reads = may_read() || state_ == State::lingering;
-  if (reads && !std::exchange(reads_, true)) {
-    stream_->resume_read(ByteStream::kBusy);
-    heard_ = now();  // its silence was ours
-    awaiting_pong_ = false;
-  } else if (!reads && std::exchange(reads_, false)) {
-    stream_->pause_read(ByteStream::kBusy);
-  }
-  if (state_ != State::open || !backend_.owns_children() || choked_ == child_held_) return;
-  child_held_ = choked_;
-  backend_.hold_child(session_, choked_);
+void WebSocketConnection::write_frame(Opcode opcode, std::span<const std::string_view> parts) {
+  writer_.write(opcode, parts);
+  if (stream_->unsent_bytes() > kBacklog && !std::exchange(choked_, true)) ask_resume();
 }
 
 void WebSocketConnection::on_writable() {
@@ -243,66 +195,178 @@ void WebSocketConnection::on_writable() {
 
 void WebSocketConnection::on_flushed() {
   if (state_ == State::open || state_ == State::closed) return;
-  since_ = now();
+  since_ = meter_.now();
   settle();
 }
 
-void WebSocketConnection::account() {
-  const size_t held = pending_.size() + reader_.held() + answers_held_;
-  if (held != held_) server_.change_held(std::exchange(held_, held), held);
+// --- Ending --------------------------------------------------------------------------------------
+
+void WebSocketConnection::start_close(CloseCode code, std::string_view reason) {
+  if (state_ == State::open) {
+    writer_.write_close(code, reason);
+    enter(State::closing);
+    reader_.discard_messages();
+  }
+  messages_.close_session();
 }
 
-void WebSocketConnection::report_written() {
-  const uint64_t written = stream_->bytes_written();
-  if (written == written_reported_) return;
-  server_.services().observer.on_bytes(Transport::websocket, Flow::out,
-                                       written - std::exchange(written_reported_, written));
+void WebSocketConnection::linger() {
+  enter(State::lingering);
+  stream_->shutdown_write();
+}
+
+void WebSocketConnection::on_end() {
+  peer_ended_ = true;
+  hand_over_rest();
+  if (state_ != State::lingering || stream_->unsent_bytes() == 0) close();
+}
+
+void WebSocketConnection::on_error(int /*error*/) {
+  hand_over_rest();
+  close();
+}
+
+void WebSocketConnection::drain() {
+  hand_over_kept();
+  if (state_ == State::open && messages_.is_idle()) {
+    start_close(CloseCode::going_away, "going away");
+  }
+  settle();
+}
+
+void WebSocketConnection::close() {
+  if (state_ == State::closed) return;
+  state_ = State::closed;
+  stream_->pause_read(net::Stream::kBusy);
+  messages_.close_session();
+  reader_.release();
+  pending_.clear();
+  meter_.close();
+  stream_->leave_account();  // the server may go before the stream does
+  server_.remove(*this);
+}
+
+void WebSocketConnection::cut() {
+  stream_->close();
+  close();
+}
+
+// --- After each step -----------------------------------------------------------------------------
+
+void WebSocketConnection::settle() {
+  if (state_ == State::closed) return;
+  hand_over_kept();
+  if (!pending_.empty() && may_read()) {
+    const size_t taken = read(pending_.bytes());
+    if (!pending_.empty()) pending_.consume(taken);  // it is cleared by close()
+  }
+  if (state_ == State::lingering) {
+    pending_.clear();
+    reader_.release();
+    if (peer_ended_ && stream_->unsent_bytes() == 0) return close();
+  }
+  pending_.release_if_empty();
+  apply_pressure();
+  hold_child();
+  const bool is_receiving = state_ == State::open && reads_ && reader_.is_in_message();
+  if (is_receiving) {
+    pulse_.note_part(meter_.now(), stream_->bytes_read());
+  } else {
+    pulse_.note_message();
+  }
+  account();
+  schedule();
+}
+
+void WebSocketConnection::apply_pressure() {
+  const bool reads = may_read() || state_ == State::lingering;
+  if (reads && !std::exchange(reads_, true)) {
+    stream_->resume_read(net::Stream::kBusy);
+    pulse_.note_heard(meter_.now());  // nothing was read meanwhile
+  } else if (!reads && std::exchange(reads_, false)) {
+    stream_->pause_read(net::Stream::kBusy);
+    looked_ = meter_.now();
+  }
+}
+
+void WebSocketConnection::hold_child() {
+  if (state_ != State::open || !backend_.owns_children() || choked_ == child_held_) return;
+  child_held_ = choked_;
+  backend_.hold_child(messages_.session(), choked_);
+}
+
+void WebSocketConnection::account() {
+  meter_.hold(pending_.size() + reader_.held() + messages_.held());
+}
+
+http::HeldMemory WebSocketConnection::held_memory() const {
+  return meter_.held_memory(reads_ ? pulse_.receiving_since() : std::nullopt);
 }
 
 // --- Time ----------------------------------------------------------------------------------------
 
-TimePoint WebSocketConnection::now() const { return server_.services().loop.now(); }
-
 // With a client that takes nothing of what is unsent.
 Duration WebSocketConnection::patience() const {
-  const TimeoutsConfig& timeouts = server_.services().timeouts;
+  const config::TimeoutsConfig& timeouts = server_.services().timeouts;
   return timeouts.ping + timeouts.pong;
 }
 
 TimePoint WebSocketConnection::due() const {
-  const TimeoutsConfig& timeouts = server_.services().timeouts;
-  const bool all_taken = stream_->unsent_bytes() == 0;
-  const TimePoint stall = stall_.due(*stream_, patience());
-  if (state_ != State::open) return all_taken || hasty_ ? since_ + kCloseTime : stall;
-  if (!reads_) return stall;
-  return std::min(stall, awaiting_pong_ ? since_ + timeouts.pong : heard_ + timeouts.ping);
+  const config::TimeoutsConfig& timeouts = server_.services().timeouts;
+  const TimePoint taking = meter_.taking_due(patience());
+  const bool all_taken = taking == TimePoint::max();
+  if (state_ != State::open) return all_taken || hasty_ ? since_ + kCloseTime : taking;
+  const TimePoint kept = std::min(taking, messages_.kept_due());
+  if (!reads_) return std::min(kept, looked_ + kLookTime);
+  const TimePoint message = std::min(kept, pulse_.message_due(timeouts));
+  return messages_.core_reads() ? std::min(message, pulse_.silence_due(timeouts)) : message;
 }
 
-// As Connection's: the timer is moved only towards the present, and may fire early.
 void WebSocketConnection::schedule() {
-  if (state_ == State::closed) return;
-  const TimePoint when = due();
-  if (when != TimePoint::max() && (!timer_.armed() || when < timer_.due())) timer_.arm(when);
+  if (state_ != State::closed) meter_.schedule(due());
 }
 
 void WebSocketConnection::on_timer() {
-  report_written();
-  if (stall_.has_stalled(*stream_, now(), patience())) return close();
-  if (now() >= due()) return expire();
+  meter_.report_written();
+  if (meter_.takes_too_little(patience())) {
+    server_.log_slow(*this, stream_->unsent_bytes());
+    return close();
+  }
+  if (meter_.now() >= due()) return expire();
   schedule();
 }
 
 void WebSocketConnection::expire() {
   if (state_ != State::open) return close();
-  if (awaiting_pong_) {
-    start_close(CloseCode::going_away, "no pong");
+  if (meter_.now() >= messages_.kept_due()) return settle();
+  if (!reads_) return look();
+  const http::HttpServices& services = server_.services();
+  if (pulse_.is_message_late(meter_.now(), services.timeouts, services.limits.min_rate,
+                             stream_->bytes_read())) {
+    start_close(CloseCode::policy_violation, "a message came too slowly");
     return settle();
   }
-  if (batches_ != nullptr && batches_->size() == 0) batches_.reset();
-  write_frame(Opcode::ping, {});
-  awaiting_pong_ = true;
-  since_ = now();
+  if (messages_.core_reads() && meter_.now() >= pulse_.silence_due(services.timeouts)) {
+    judge_silence();
+  }
   schedule();
 }
 
-}  // namespace stdgate
+void WebSocketConnection::judge_silence() {
+  if (pulse_.awaits_pong()) {
+    start_close(CloseCode::going_away, "no pong");
+    return settle();
+  }
+  messages_.release_memory();
+  write_frame(Opcode::ping, {});
+  pulse_.note_ping(meter_.now());
+}
+
+// While nothing is read, the end of the client's input stands behind what it has sent.
+void WebSocketConnection::look() {
+  if (stream_->has_peer_left()) return on_end();
+  looked_ = meter_.now();
+  settle();  // there may be memory again
+}
+
+}  // namespace stdgate::websocket

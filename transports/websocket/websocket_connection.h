@@ -6,12 +6,15 @@
 // bytes from it); closed (retired; the loop destroys it at the end of the turn). The end of a
 // client's input without a close frame is its leaving; its calls are cancelled then.
 //
-// Owner: the server, in whose place of an HTTP connection it stands. Owns its ByteStream. The core
-// is never called from inside of its own callbacks: what would lead there waits for resume() at the
-// end of the turn. Reading pauses while the core takes nothing, and while the client takes too
-// little: kBacklog unsent bytes; then a child of its own is held too. Limits: config limits and
-// timeouts; kOpenBatches; limits.outbox of unsent bytes where children are shared, as these cannot
-// be held.
+// Owner: the server, where it has the place of the HTTP connection that it followed. Owns its
+// Stream; reads with a MessageReader, hands over with ClientMessages, writes with a FrameWriter,
+// and decides itself what is read, when and how it ends. The core is never called from inside of
+// its own callbacks: what would lead there waits for resume() at the end of the turn. While the
+// core takes nothing, reading goes on for what needs no room there: answers to children, cancels,
+// control frames and the client's leaving; other messages are kept, and reading pauses when they
+// are kMaxKept bytes. It pauses too while the client takes too little: kBacklog unsent bytes; then
+// a child of its own is held as well. Limits: config limits and timeouts; limits.outbox of unsent
+// bytes where children are shared, as these cannot be held.
 #pragma once
 
 #include <cstddef>
@@ -21,59 +24,64 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/base/byte_queue.h"
-#include "gateway/base/slot_map.h"
-#include "gateway/base/timers.h"
-#include "gateway/pool/backend.h"
-#include "gateway/rpc/envelope.h"
-#include "gateway/session/batch_answer.h"
+#include "gateway/base/pooled_buffer.h"
+#include "gateway/base/trace_context.h"
 #include "gateway/session/session_sink.h"
 #include "transports/http/client_connection.h"
-#include "transports/net/byte_stream.h"
-#include "transports/net/stall_watch.h"
+#include "transports/http/connection_meter.h"
+#include "transports/net/stream.h"
+#include "transports/websocket/client_messages.h"
+#include "transports/websocket/client_pulse.h"
 #include "transports/websocket/close_code.h"
-#include "transports/websocket/frame.h"
+#include "transports/websocket/frame_writer.h"
 #include "transports/websocket/message_reader.h"
 
-namespace stdgate {
-
+namespace stdgate::http {
 class Server;
+}  // namespace stdgate::http
 
-class WebSocketConnection final : public UpgradedConnection,
-                                  private SessionSink,
-                                  private ByteStreamEvents,
-                                  private MessageSink {
+namespace stdgate::websocket {
+
+class WebSocketConnection final : public http::UpgradedConnection,
+                                  private session::SessionSink,
+                                  private net::StreamEvents,
+                                  private MessageSink,
+                                  private AnswerSink {
  public:
+  using Route = ClientMessages::Route;
   static constexpr size_t kBacklog = 256 << 10;  // unsent bytes
-  static constexpr size_t kOpenBatches = 64;
-  static constexpr size_t kReasonLimit = kControlPayloadLimit - 2;
-  // For the client's close frame, and for the end of its input, each.
+  static constexpr size_t kMaxKept = 64 << 10;   // and one message
+  static constexpr size_t kMaxOpenBatches = ClientMessages::kMaxOpenBatches;
+  static constexpr size_t kMaxReason = kMaxControlPayload - 2;
+  // Time for the client's close frame, and again for the end of its input.
   static constexpr Duration kCloseTime = std::chrono::seconds(2);
+  // While nothing is read: interval of the checks whether the client has gone.
+  static constexpr Duration kLookTime = std::chrono::seconds(1);
 
-  struct Route {
-    Backend& backend;
-    EnvelopeParser& parser;  // of all connections; used within a call only
-  };
+  WebSocketConnection(http::Server& server, const Route& route, uint64_t number,
+                      TraceContext trace);
 
-  WebSocketConnection(Server& server, const Route& route, uint64_t number, std::string trace_id);
-
-  // To be called first. If the core refuses, the connection cannot be used; if not, it says no
-  // message before take_over().
-  tl::expected<void, FaultReport> open_session();
+  // To be called first. If the core refuses, the connection cannot be used; else it sends nothing
+  // before take_over().
+  tl::expected<void, rpc::FaultReport> open_session(const ClientAddress& client) {
+    return messages_.open_session(*this, client);
+  }
   // Follows from within the same event.
-  void take_over(std::unique_ptr<ByteStream> stream, ByteQueue already_read) override;
+  void take_over(std::unique_ptr<net::Stream> stream, ByteQueue already_read) override;
 
   // ClientConnection
-  [[nodiscard]] Transport transport() const override { return Transport::websocket; }
+  [[nodiscard]] ConnectionKind kind() const override { return ConnectionKind::websocket; }
   void drain() override;
   void close() override;
+  void cut() override;
+  [[nodiscard]] http::HeldMemory held_memory() const override;
+  void report_written() override { meter_.report_written(); }
   void resume() override;
 
  private:
   enum class State : uint8_t { open, closing, lingering, closed };
-  using Batches = SlotMap<BatchAnswer>;
 
-  // ByteStreamEvents
+  // StreamEvents
   void on_bytes(std::span<char> bytes) override;
   void on_end() override;
   void on_error(int error) override;
@@ -83,82 +91,71 @@ class WebSocketConnection final : public UpgradedConnection,
   bool on_message(std::span<char> text) override;
   bool on_ping(std::string_view payload) override;
   void on_close(CloseCode code, std::string_view reason) override;
-  // SessionSink
-  void on_reply(Tag tag, const Reply& reply) override;
-  void on_event(Tag tag, std::string_view notification) override;
-  void on_cancelled(Tag tag) override;
-  void on_message(std::optional<Tag> call, std::span<const std::string_view> parts) override;
+  // SessionSink: nothing here calls the core
+  void on_reply(session::Tag tag, const session::Reply& reply) override;
+  void on_event(session::Tag tag, std::string_view notification) override;
+  void on_cancelled(session::Tag tag) override;
+  void on_message(std::optional<session::Tag> call,
+                  std::span<const std::string_view> parts) override;
   void set_reading(bool reading) override;
-  void on_session_end(SessionEnd end, std::string_view message) override;
+  void on_session_end(session::SessionEnd end, std::string_view message) override;
+  // AnswerSink
+  void write_message(std::span<const std::string_view> parts) override;
 
   // Reading
+  [[nodiscard]] bool may_hand_over() const;
   [[nodiscard]] bool may_read() const;
   size_t read(std::span<char> bytes);
+  void hand_over_kept();
+  void hand_over_rest();
 
-  // Messages of the client
-  CallContext context() const;
-  bool accept(const ParsedMessage& message, const CallContext& context);
-  void accept_batch(const Document& batch, CallContext context);
-  void refuse(const FaultReport& report, const CallContext& context);
-  void end_call();
-
-  // Messages to the client
-  void write_message(std::span<const std::string_view> parts);
+  // Writing
   void write_frame(Opcode opcode, std::span<const std::string_view> parts);
-  void finish_batch(Handle handle);
 
   // Ending
   void end_later(CloseCode code, std::string_view reason);
   void start_close(CloseCode code, std::string_view reason);
   void linger();
-  void leave_core();
   void ask_resume();
+  void note_call_end();
 
   // After each step.
   void settle();
   void apply_pressure();
+  void hold_child();
   void account();
-  void report_written();
 
   // Time
-  [[nodiscard]] TimePoint now() const;
+  void enter(State state);  // now
   [[nodiscard]] Duration patience() const;
   [[nodiscard]] TimePoint due() const;
   void schedule();
   void on_timer();
   void expire();
+  void judge_silence();
+  void look();
 
-  Server& server_;
-  Backend& backend_;
-  EnvelopeParser& parser_;
-  const uint64_t number_;  // for the log
-  const std::string trace_id_;
-  std::unique_ptr<ByteStream> stream_;
+  http::Server& server_;
+  backend::Upstream& backend_;
+  std::unique_ptr<net::Stream> stream_;
+  http::ConnectionMeter meter_;
   MessageReader reader_;
-  ByteQueue pending_;  // read, and waiting until reading may go on
-  std::unique_ptr<Batches> batches_;
-  Origin origin_;  // none when the core is not connected
-  SessionId session_;
-  Timer timer_;        // not later than due(); moved only when it is
-  TimePoint heard_{};  // the last byte of the client, or when reading went on
-  TimePoint since_{};  // the ping without a pong; the state, or its last progress
-  StallWatch stall_;
-  uint64_t written_reported_ = 0;  // to the observer
-  size_t calls_ = 0;               // not answered
-  size_t answers_held_ = 0;        // bytes of batches that are not complete
-  size_t held_ = 0;                // bytes in memory, as told to the server
+  FrameWriter writer_;
+  ClientMessages messages_;
+  ClientPulse pulse_;
+  PooledBuffer pending_;  // read, and waiting until reading may go on
+  TimePoint since_{};     // the state, or its last progress
+  TimePoint looked_{};    // while !reads_: whether the client has left
   std::string end_reason_;
   CloseCode end_code_ = CloseCode::normal;  // with ending_
   State state_ = State::open;
-  bool ending_ = false;         // resume() closes
-  bool hasty_ = false;          // closing does not wait for what is unsent
-  bool core_reads_ = true;      // the core takes messages
-  bool choked_ = false;         // the client takes too little
-  bool child_held_ = false;     // as told to the core
-  bool reads_ = true;           // as told to the stream
-  bool awaiting_pong_ = false;  // since since_
+  bool ending_ = false;      // resume() closes
+  bool hasty_ = false;       // closing does not wait for what is unsent
+  bool choked_ = false;      // the client takes too little
+  bool child_held_ = false;  // as told to the core
+  bool reads_ = true;        // as told to the stream
   bool resume_asked_ = false;
   bool peer_ended_ = false;  // the client has finished writing
 };
 
-}  // namespace stdgate
+}  // namespace stdgate::websocket

@@ -9,45 +9,57 @@
 #include "transports/websocket/handshake.h"
 #include "transports/websocket/websocket_connection.h"
 
-namespace stdgate {
+namespace stdgate::websocket {
 
-WebSocketEndpoint::WebSocketEndpoint(Backend& backend, const OriginRules& rules)
-    : backend_(backend), rules_(rules), parser_(backend.envelope_limits()) {}
+namespace {
 
-std::optional<HttpError> WebSocketEndpoint::admit(Exchange& exchange) {
-  const RequestHead& head = exchange.head;
-  if (!rules_.allows_origin(head, exchange.loopback_listener)) return kBadOrigin;
-  if (!rules_.allows_host(head, exchange.loopback_listener)) return kBadHost;
+// A page can send a handshake only with new WebSocket(), which adds an Origin (RFC 6455 section
+// 4.1).
+constexpr http::Guards kGuards{.deliberate_get = false};
+
+}  // namespace
+
+WebSocketEndpoint::WebSocketEndpoint(backend::Upstream& upstream)
+    : upstream_(upstream), parser_(upstream.envelope_limits()) {}
+
+std::optional<http::HttpError> WebSocketEndpoint::admit(http::Exchange& exchange) {
+  const http::RequestHead& head = exchange.head;
   if (const auto handshake = read_handshake(head); !handshake) return handshake.error();
   return std::nullopt;
 }
 
-void WebSocketEndpoint::serve(Exchange& exchange, std::span<char> /*body*/) {
-  Responder& client = *exchange.client;
+void WebSocketEndpoint::serve(http::Exchange& exchange, std::span<char> /*body*/) {
+  http::Responder& client = *exchange.client;
   auto connection = std::make_unique<WebSocketConnection>(
-      client.server(), WebSocketConnection::Route{backend_, parser_}, client.connection_number(),
-      exchange.trace_id);
-  if (const auto opened = connection->open_session(); !opened) {
+      client.server(), WebSocketConnection::Route{upstream_, parser_}, client.connection_number(),
+      exchange.trace);
+  if (const auto opened = connection->open_session(client.client_address()); !opened) {
     return refuse_session(client, opened.error());
   }
   client.upgrade(handshake_fields(*read_handshake(exchange.head)), std::move(connection));
 }
 
-void WebSocketEndpoint::refuse_session(Responder& client, const FaultReport& report) {
-  std::string text;
-  append_fault_response(text, {}, report, backend_.codes(), false);
+void WebSocketEndpoint::refuse_session(http::Responder& client, const rpc::FaultReport& report) {
+  const std::string text = http::fault_body({}, report, upstream_.codes());
   const std::string_view body = text;
-  Response response = fault_response(report.fault, report.retry_after);
-  response.content_type = kJsonType;
+  http::Response response = http::fault_response(report.fault, report.retry_after);
+  response.content_type = http::kJsonType;
   response.body = {&body, 1};
+  const bool is_rate_limited = report.fault == rpc::Fault::rate_limited;
+  response.refusal = {is_rate_limited ? Refusal::rate_limited : Refusal::overloaded,
+                      "no session can be opened"};
   client.respond(response);
 }
 
-void add_websocket_routes(Router& router, const BackendSet& backends, const OriginRules& rules) {
-  for_each_backend_path(backends, [&](const std::string& prefix, Backend& backend) {
-    router.add(prefix + "/ws", "JSON-RPC 2.0 over WebSocket to " + backend.name(),
-               std::make_unique<WebSocketEndpoint>(backend, rules));
-  });
+void add_websocket_routes(http::Router& router, const backend::Upstreams& backends) {
+  http::for_each_backend_path(
+      backends, [&](const std::string& prefix, backend::Upstream& upstream) {
+        // Some clients expect it next to the path of the POST.
+        for (const char* path : {"/ws", "/rpc/ws"}) {
+          router.add(prefix + path, "JSON-RPC 2.0 over WebSocket to " + upstream.name(),
+                     std::make_unique<WebSocketEndpoint>(upstream), kGuards);
+        }
+      });
 }
 
-}  // namespace stdgate
+}  // namespace stdgate::websocket

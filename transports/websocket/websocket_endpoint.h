@@ -1,32 +1,31 @@
-// WebSocketEndpoint: GET /ws of one backend: checks the handshake, opens a session, and lets a
-// WebSocketConnection go on.
+// WebSocketEndpoint: GET /ws of one backend: checks the handshake, opens a session, and hands over
+// to a WebSocketConnection. Owner: the router.
 #pragma once
 
-#include "gateway/pool/backend_set.h"
+#include "gateway/backend/upstreams.h"
 #include "gateway/rpc/envelope.h"
 #include "transports/http/endpoint.h"
-#include "transports/http/origin_rules.h"
 #include "transports/http/router.h"
 
-namespace stdgate {
+namespace stdgate::websocket {
 
-class WebSocketEndpoint final : public Endpoint {
+class WebSocketEndpoint final : public http::Endpoint {
  public:
-  WebSocketEndpoint(Backend& backend, const OriginRules& rules);
+  explicit WebSocketEndpoint(backend::Upstream& upstream);
 
-  std::optional<HttpError> admit(Exchange& exchange) override;
-  void serve(Exchange& exchange, std::span<char> body) override;
+  [[nodiscard]] Transport transport() const override { return Transport::websocket; }
+  std::optional<http::HttpError> admit(http::Exchange& exchange) override;
+  void serve(http::Exchange& exchange, std::span<char> body) override;
 
  private:
-  void refuse_session(Responder& client, const FaultReport& report);
+  void refuse_session(http::Responder& client, const rpc::FaultReport& report);
 
-  Backend& backend_;
-  const OriginRules& rules_;
-  EnvelopeParser parser_;  // of all connections
+  backend::Upstream& upstream_;
+  rpc::EnvelopeParser parser_;  // of all connections
 };
 
-// Adds /<name>/ws for each backend, and /ws for the default one. `rules` and the backends outlive
-// the router, which outlives the server.
-void add_websocket_routes(Router& router, const BackendSet& backends, const OriginRules& rules);
+// Adds /<name>/ws for each backend, and /ws for the default one; /rpc/ws is the same. The backends
+// outlive the router, which outlives the server.
+void add_websocket_routes(http::Router& router, const backend::Upstreams& backends);
 
-}  // namespace stdgate
+}  // namespace stdgate::websocket

@@ -4,8 +4,8 @@
 //   that
 //                                 count_steps(), which callgrind is told to look at, does of each
 //   gateway SOCKET STDGATE TOOLS  the whole program in this process, until SIGTERM: the program
-//                                 STDGATE is its guard and its child, TOOLS an MCP server for all
-//                                 sessions; calls are not logged
+//                                 STDGATE is its child, the guard beside it its guard, TOOLS an MCP
+//                                 server for all sessions; calls are not logged
 //   client SOCKET WORKLOAD ROUNDS says the same to that gateway, so often; /-separated
 //                                 http/1, websocket/16…: how many calls are under way at once
 #include <algorithm>
@@ -13,12 +13,13 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <iterator>
 #include <optional>
 #include <string_view>
 
+#include "gateway/app/process.h"
 #include "gateway/config/config_parser.h"
-#include "gateway/program.h"
 #include "tests/bench/micro/case.h"
 #include "tests/support/steady_client.h"
 
@@ -64,7 +65,7 @@ int run_cases(const std::vector<std::string_view>& names) {
 }
 
 int run_gateway(const std::string& socket, const std::string& stdgate, const std::string& tools) {
-  const auto config = parse_config(
+  const auto config = config::parse_config(
       "listen: [\"unix:" + socket + "\"]\nadmin: \"off\"\nlog: { calls: false }\n" +
           "backends:\n  demo: { command: [\"" + stdgate +
           "\", demo-server], protocol: jsonrpc, default: true }\n" + "  tools: { command: [\"" +
@@ -73,7 +74,7 @@ int run_gateway(const std::string& socket, const std::string& stdgate, const std
   if (!config) return fail(config.error().front().to_string(""));
   if (std::freopen("/dev/null", "w", stderr) == nullptr) return fail("no /dev/null");
   std::signal(SIGPIPE, SIG_IGN);
-  return serve(*config, {}, stdgate);
+  return app::serve(*config, {}, std::filesystem::path(stdgate).replace_filename("stdgate-guard"));
 }
 
 std::optional<test::SteadyCall> call_by(std::string_view transport) {

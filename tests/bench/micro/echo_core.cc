@@ -8,9 +8,9 @@
 namespace stdgate::bench {
 
 // The process behind a child: keeps the last line's id until the core has returned.
-class EchoLink final : public ChildLink {
+class EchoLink final : public pool::ChildLink {
  public:
-  EchoLink(EchoCore& core, ChildEvents& events) : core_(core), events_(events) {}
+  EchoLink(EchoCore& core, pool::ChildEvents& events) : core_(core), events_(events) {}
   ~EchoLink() override { std::erase(core_.links_, this); }
 
   void start() {
@@ -34,7 +34,7 @@ class EchoLink final : public ChildLink {
 
  private:
   EchoCore& core_;
-  ChildEvents& events_;
+  pool::ChildEvents& events_;
   bool started_ = false;
   std::string input_;
   std::string output_;
@@ -42,14 +42,14 @@ class EchoLink final : public ChildLink {
 
 namespace {
 
-BackendOptions options_for(EchoCore::Caller caller) {
-  BackendOptions options;
+backend::BackendOptions options_for(EchoCore::Caller caller) {
+  backend::BackendOptions options;
   options.config.name = "echo";
   options.config.command = {"echo"};
-  options.config.protocol = Protocol::jsonrpc;
+  options.config.protocol = config::Protocol::jsonrpc;
   options.config.pool.min = 1;
   if (caller == EchoCore::Caller::session_with_own_child) {
-    options.config.isolation = Isolation::session;
+    options.config.isolation = config::Isolation::session;
   }
   return options;
 }
@@ -60,22 +60,22 @@ EchoCore::EchoCore(Caller caller, std::string request, std::string_view params, 
     : request_(std::move(request)),
       answer_end_(R"(,"result":)" + std::string(params) + "}\n"),
       services_{*this, timers_, *this, observer, *this, random_, storages_},
-      backend_(BackendId{0}, options_for(caller), std::make_unique<JsonRpcDialect>(""), origins_,
-               services_),
+      backend_(BackendId{0}, options_for(caller), std::make_unique<pool::JsonRpcDialect>(""),
+               callers_, services_),
       parser_(backend_.envelope_limits()) {
   backend_.start();
   start_children();
-  context_.origin = *origins_.add(*this);
+  context_.caller = *callers_.add(*this);
   context_.arrived = now();
   if (caller == Caller::alone) return;
-  context_.session = *backend_.open_session(context_.origin, *this);
+  context_.session = *backend_.open_session(context_.caller, *this, {});
   context_.transport = Transport::websocket;
   start_children();
 }
 
 EchoCore::~EchoCore() {
-  if (!context_.session.is_none()) backend_.close_session(context_.session);
-  origins_.remove(context_.origin);
+  if (!context_.session.is_none()) backend_.close_session(context_.session, {});
+  callers_.remove(context_.caller);
 }
 
 void EchoCore::call() {
@@ -85,7 +85,8 @@ void EchoCore::call() {
   std::exchange(asked_, nullptr)->answer();
 }
 
-std::unique_ptr<ChildLink> EchoCore::launch(const LaunchSpec& /*spec*/, ChildEvents& events) {
+std::unique_ptr<pool::ChildLink> EchoCore::launch(const pool::LaunchSpec& /*spec*/,
+                                                  pool::ChildEvents& events) {
   auto link = std::make_unique<EchoLink>(*this, events);
   links_.push_back(link.get());
   return link;

@@ -10,13 +10,16 @@
 #include <string_view>
 #include <vector>
 
-#include "gateway/pool/backend.h"
+#include "gateway/backend/backend.h"
 
 namespace stdgate::bench {
 
 class EchoLink;
 
-class EchoCore final : private SessionSink, private ChildLauncher, private Clock, private Log {
+class EchoCore final : private session::SessionSink,
+                       private pool::ChildLauncher,
+                       private Clock,
+                       private Log {
  public:
   enum class Caller : uint8_t { alone, session, session_with_own_child };
 
@@ -36,15 +39,18 @@ class EchoCore final : private SessionSink, private ChildLauncher, private Clock
   friend class EchoLink;
 
   // SessionSink
-  void on_reply(Tag /*tag*/, const Reply& reply) override { answers_ += reply.fault ? 0 : 1; }
-  void on_event(Tag /*tag*/, std::string_view /*notification*/) override {}
-  void on_cancelled(Tag /*tag*/) override {}
-  void on_message(std::optional<Tag> /*call*/,
+  void on_reply(session::Tag /*tag*/, const session::Reply& reply) override {
+    answers_ += reply.fault ? 0 : 1;
+  }
+  void on_event(session::Tag /*tag*/, std::string_view /*notification*/) override {}
+  void on_cancelled(session::Tag /*tag*/) override {}
+  void on_message(std::optional<session::Tag> /*call*/,
                   std::span<const std::string_view> /*parts*/) override {}
   void set_reading(bool /*wanted*/) override {}
-  void on_session_end(SessionEnd /*end*/, std::string_view /*message*/) override {}
+  void on_session_end(session::SessionEnd /*end*/, std::string_view /*message*/) override {}
   // ChildLauncher
-  std::unique_ptr<ChildLink> launch(const LaunchSpec& spec, ChildEvents& events) override;
+  std::unique_ptr<pool::ChildLink> launch(const pool::LaunchSpec& spec,
+                                          pool::ChildEvents& events) override;
   // Clock
   [[nodiscard]] TimePoint now() const override { return TimePoint(std::chrono::hours(1)); }
   // Log
@@ -60,13 +66,13 @@ class EchoCore final : private SessionSink, private ChildLauncher, private Clock
   EchoLink* asked_ = nullptr;  // has a call to answer
   size_t answers_ = 0;
   TimerQueue timers_;
-  Random random_{1};
+  pool::Random random_{1};
   StoragePool storages_;
-  Origins origins_{4};
-  CoreServices services_;
-  Backend backend_;
-  EnvelopeParser parser_;
-  CallContext context_;
+  session::Callers callers_{4};
+  pool::CoreServices services_;
+  backend::Backend backend_;
+  rpc::EnvelopeParser parser_;
+  backend::CallContext context_;
 };
 
 }  // namespace stdgate::bench

@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "gateway/config/config.h"
-#include "metrics/access_log.h"
-#include "metrics/log_writer.h"
-#include "metrics/metrics_observer.h"
+#include "metrics/logs/access_log.h"
+#include "metrics/logs/log_writer.h"
+#include "metrics/prometheus/metrics_observer.h"
 #include "tests/bench/micro/case.h"
 #include "transports/net/file_descriptor.h"
 
@@ -31,10 +31,10 @@ CallRecord finished_call() {
 
 Case counted_call() {
   return {"metrics/call", 0, []() -> Step {
-            MetricsConfig config;
+            config::MetricsConfig config;
             config.buckets = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
                               0.5,   1,      2.5,   5,    10,    30,   60};
-            auto observer = std::make_shared<MetricsObserver>(config);
+            auto observer = std::make_shared<metrics::MetricsObserver>(config);
             observer->on_backend(0, "demo");
             observer->on_method(0, 1, "echo");
             return [observer] {
@@ -45,11 +45,11 @@ Case counted_call() {
 }
 
 // Written to nobody, some hundred lines at once.
-class LogToNobody final : public LineSink {
+class LogToNobody final : public logs::LineSink {
  public:
-  explicit LogToNobody(LogFormat format) : writer_(nobody_.get(), LogLevel::info, format) {}
+  explicit LogToNobody(config::LogFormat format) : writer_(nobody_.get(), LogLevel::info, format) {}
   [[nodiscard]] bool enabled(LogLevel level) const override { return writer_.enabled(level); }
-  [[nodiscard]] LogFormat format() const override { return writer_.format(); }
+  [[nodiscard]] config::LogFormat format() const override { return writer_.format(); }
   void write_rendered(LogLevel level, std::string_view event, std::string_view fields) override {
     writer_.write_rendered(level, event, fields);
     if (writer_.unsent_bytes() > kBatch) writer_.flush();
@@ -57,14 +57,14 @@ class LogToNobody final : public LineSink {
 
  private:
   static constexpr size_t kBatch = 64 << 10;
-  FileDescriptor nobody_{::open("/dev/null", O_WRONLY | O_CLOEXEC)};
-  LogWriter writer_;
+  net::FileDescriptor nobody_{::open("/dev/null", O_WRONLY | O_CLOEXEC)};
+  logs::LogWriter writer_;
 };
 
-Case logged_call(const std::string& name, LogFormat format) {
+Case logged_call(const std::string& name, config::LogFormat format) {
   return {"log/call-" + name, 0, [format]() -> Step {
             auto log = std::make_shared<LogToNobody>(format);
-            auto observer = std::make_shared<AccessLog>(*log);
+            auto observer = std::make_shared<logs::AccessLog>(*log);
             observer->on_backend(0, "demo");
             return [log, observer] { observer->on_call_finished(finished_call()); };
           }};
@@ -73,8 +73,8 @@ Case logged_call(const std::string& name, LogFormat format) {
 }  // namespace
 
 std::vector<Case> metrics_cases() {
-  return {counted_call(), logged_call("text", LogFormat::text),
-          logged_call("json", LogFormat::json)};
+  return {counted_call(), logged_call("text", config::LogFormat::text),
+          logged_call("json", config::LogFormat::json)};
 }
 
 }  // namespace stdgate::bench

@@ -10,19 +10,19 @@ namespace stdgate::bench {
 
 namespace {
 
-struct MessageCounter final : MessageSink {
+struct MessageCounter final : websocket::MessageSink {
   bool on_message(std::span<char> /*text*/) override {
     ++messages;
     return true;
   }
   bool on_ping(std::string_view /*payload*/) override { return true; }
-  void on_close(CloseCode /*code*/, std::string_view /*reason*/) override {}
+  void on_close(websocket::CloseCode /*code*/, std::string_view /*reason*/) override {}
   size_t messages = 0;
 };
 
 // A mask of zeros: what is read is unmasked in place, and is to be read again.
 std::string client_frame(std::string_view payload) {
-  std::string frame(FrameHead(Opcode::text, payload.size()).view());
+  std::string frame(websocket::FrameHead(websocket::Opcode::text, payload.size()).view());
   frame[1] = static_cast<char>(frame[1] | 0x80);
   return frame.append(4, '\0').append(payload);
 }
@@ -30,7 +30,7 @@ std::string client_frame(std::string_view payload) {
 Case read_message(const std::string& name, size_t size, size_t piece) {
   return {"websocket/read-" + name, size, [size, piece]() -> Step {
             auto storages = std::make_shared<StoragePool>();
-            auto reader = std::make_shared<MessageReader>(*storages, size);
+            auto reader = std::make_shared<websocket::MessageReader>(*storages, size);
             return [frame = client_frame(echo_request_of(size)), sink = MessageCounter(), storages,
                     reader, piece]() mutable {
               for (size_t at = 0; at < frame.size(); at += piece) {
@@ -47,7 +47,7 @@ Case write_head(const std::string& name, size_t size) {
             return [size] {
               size_t length = size;
               asm volatile("" : "+r"(length));
-              keep(FrameHead(Opcode::text, length));
+              keep(websocket::FrameHead(websocket::Opcode::text, length));
             };
           }};
 }
@@ -56,7 +56,7 @@ Case judge_utf8(const std::string& name, std::string_view filling) {
   const std::string text = echo_params(10'000, filling);
   return {"utf8/" + name, text.size(), [text]() -> Step {
             return [text] {
-              Utf8Validator validator;
+              websocket::Utf8Validator validator;
               if (!validator.feed(text) || !validator.complete()) std::abort();
             };
           }};

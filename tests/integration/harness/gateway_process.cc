@@ -17,6 +17,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "tests/integration/harness/json_value.h"
+
 namespace stdgate::harness {
 namespace {
 
@@ -39,8 +41,10 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 }
 
 // Between fork() and execve(): system calls only.
-[[noreturn]] void become(const char* folder, char** arguments, char** environment, pid_t parent) {
+[[noreturn]] void become(const char* folder, char** arguments, char** environment, pid_t parent,
+                         bool ignores_hangup) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  signal(SIGHUP, ignores_hangup ? SIG_IGN : SIG_DFL);  // whatever the tests were started with
   if (getppid() == parent && chdir(folder) == 0) {
     const int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
     const int out = open("stdout.txt", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -161,10 +165,11 @@ void GatewayProcess::launch() {
   }
   if (pid_ == 0) {
     become(folder_.c_str(), const_cast<char**>(argument_pointers.data()),
-           const_cast<char**>(environment_pointers.data()), parent);
+           const_cast<char**>(environment_pointers.data()), parent, setup_.ignores_hangup);
   }
 }
 
+// As the gateway says them: as text on stdout, or as lines of a JSON log, one for each backend.
 bool GatewayProcess::read_addresses() {
   listeners_.clear();
   std::istringstream lines(output());
@@ -173,6 +178,17 @@ bool GatewayProcess::read_addresses() {
       listeners_.push_back(*address);
     } else if (auto admin = address_after(line, "admin on ")) {
       admin_ = *admin;
+    }
+  }
+  std::istringstream log_lines(log());
+  for (std::string line; std::getline(log_lines, line) && !log_lines.eof();) {
+    if (line.find(R"("event":"listening")") == std::string::npos) continue;
+    const JsonValue said(line);
+    const std::string address = said.text("/address");
+    if (said.has("/admin")) {
+      admin_ = address;
+    } else if (std::find(listeners_.begin(), listeners_.end(), address) == listeners_.end()) {
+      listeners_.push_back(address);
     }
   }
   return listeners_.size() >= setup_.listeners && (!setup_.admin || !admin_.empty());

@@ -28,10 +28,11 @@ struct GatewaySetup {
   // Instead of the file: flags and command.
   std::vector<std::string> arguments;
   std::map<std::string, std::string> environment;  // beside the test's own
-  size_t listeners = 1;                            // lines "listening on …" to wait for
-  bool admin = true;                               // whether to wait for "admin on …" too
+  size_t listeners = 1;                            // addresses of clients to wait for
+  bool admin = true;                               // whether to wait for the admin address too
   Millis start_deadline = Millis(20'000);
-  std::string program;  // empty: the stdgate of this build
+  std::string program;          // empty: the stdgate of this build
+  bool ignores_hangup = false;  // is started as nohup does it
 };
 
 // How a process ended: one of the two.

@@ -44,6 +44,14 @@ std::vector<std::string> JsonValue::texts(std::string_view pointer) const {
   return items;
 }
 
+std::vector<std::string> JsonValue::names(std::string_view pointer) const {
+  std::vector<std::string> names;
+  for (const auto& member : of_type(at(pointer).get_object(), pointer)) {
+    names.emplace_back(member.key);
+  }
+  return names;
+}
+
 double JsonValue::number(std::string_view pointer) const {
   return of_type(at(pointer).get_double(), pointer);
 }

@@ -20,6 +20,7 @@ class JsonValue {
   [[nodiscard]] bool has(std::string_view pointer) const;
   [[nodiscard]] std::string text(std::string_view pointer) const;
   [[nodiscard]] std::vector<std::string> texts(std::string_view pointer) const;
+  [[nodiscard]] std::vector<std::string> names(std::string_view pointer) const;  // of an object
   [[nodiscard]] double number(std::string_view pointer) const;
   [[nodiscard]] bool flag(std::string_view pointer) const;
   [[nodiscard]] size_t size(std::string_view pointer) const;  // of an array or object

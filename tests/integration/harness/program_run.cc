@@ -24,7 +24,6 @@ std::string read_file(const fs::path& path) {
 }
 
 pid_t spawn(const fs::path& folder, std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), STDGATE_PROGRAM);
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
@@ -65,8 +64,10 @@ void TemporaryFolder::write(const std::string& name, const std::string& text) co
 }
 
 ProgramRun run_stdgate(const TemporaryFolder& folder, const std::vector<std::string>& arguments,
-                       Millis deadline) {
-  const pid_t pid = spawn(folder.path(), arguments);
+                       Millis deadline, const std::string& program) {
+  std::vector<std::string> command = {program.empty() ? STDGATE_PROGRAM : program};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  const pid_t pid = spawn(folder.path(), std::move(command));
   int status = 0;
   if (!holds_within(deadline, [&] { return waitpid(pid, &status, WNOHANG) == pid; })) {
     kill(pid, SIGKILL);

@@ -31,8 +31,9 @@ struct ProgramRun {
   std::string err;
 };
 
-// Runs `stdgate ARGUMENTS` in `folder`; kills it when it still runs at the deadline.
+// Runs `stdgate ARGUMENTS` in `folder`; kills it when it still runs at the deadline. `program` is
+// another file of it, empty for that of this build.
 ProgramRun run_stdgate(const TemporaryFolder& folder, const std::vector<std::string>& arguments,
-                       Millis deadline = Millis(10'000));
+                       Millis deadline = Millis(10'000), const std::string& program = "");
 
 }  // namespace stdgate::harness

@@ -58,7 +58,7 @@ std::string request(std::string_view method, std::string_view params, std::strin
   std::string text = R"({"jsonrpc":"2.0")";
   if (!id.empty()) text.append(R"(,"id":)").append(id);
   text += R"(,"method":)";
-  append_json_string(text, method);
+  rpc::append_json_string(text, method);
   if (!params.empty()) text.append(R"(,"params":)").append(params);
   return text + "}";
 }

@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kTwoByteLength = 126;
 constexpr size_t kEightByteLength = 127;
-constexpr size_t kControlLimit = 125;
+constexpr size_t kMaxControl = 125;
 
 [[noreturn]] void fail(const std::string& what) {
   throw std::runtime_error("websocket client: " + what);
@@ -169,7 +169,7 @@ std::optional<Frame> WebSocketClient::read_frame() {
   }
   const bool is_control =
       frame.opcode == Frame::kClose || frame.opcode == Frame::kPing || frame.opcode == Frame::kPong;
-  if ((is_control && length > kControlLimit) || (!is_control && frame.opcode != Frame::kText)) {
+  if ((is_control && length > kMaxControl) || (!is_control && frame.opcode != Frame::kText)) {
     fail("a frame that a server of JSON must not send: opcode " + std::to_string(frame.opcode));
   }
   if (!fill(length)) return std::nullopt;

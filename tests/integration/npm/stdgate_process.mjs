@@ -95,7 +95,7 @@ export class Stdgate {
     const processes = processesIn(this.folder);
     const own = processes.find(({ pid }) => pid === this.process.pid)?.command;
     return processes
-      .filter(({ command }) => command !== own && command.split('\0')[1] !== 'guard')
+      .filter(({ command }) => command !== own && command.split('\0')[0] !== 'child-guard')
       .map(({ pid }) => pid);
   }
 

@@ -21,7 +21,7 @@ export class TcpProxy {
     this.#pairs.add(pair);
     client.on('data', (bytes) => {
       const text = bytes.toString('latin1');
-      const line = /^(GET|POST|DELETE) \S+/.exec(text);
+      const line = /^(GET|POST|DELETE|OPTIONS) \S+/.exec(text);
       if (line) this.requests.push(line[0]);
       pair.last = line ? text : pair.last + text;
     });

@@ -158,6 +158,9 @@ describe('clients of one child', { timeout: 60_000 }, () => {
     const first = JSON.parse(await one.next());
     assert.equal(first.id, 1);
     for (const client of [one, other]) assert.equal(JSON.parse(await client.next()).method, 'tick');
+    // Its child is shared: clients of the tests to come would hear it too.
+    one.send(`{"jsonrpc":"2.0","id":2,"method":"tick/unsubscribe","params":[${first.result}]}`);
+    while (JSON.parse(await one.next()).id !== 2);
     await Promise.all(clients.map((client) => client.close()));
   });
 

@@ -137,5 +137,65 @@ TEST(StoragePool, HandsOverWhatIsOfferedAndNothingElse) {
   EXPECT_EQ(pool.take_over(all).capacity(), 0U);
 }
 
+TEST(StoragePool, RoomGrowsWithWhatHasComeAndNotWithWhatIsAnnounced) {
+  constexpr size_t kAnnounced = 16 << 20;
+  constexpr size_t kPiece = 1000;
+  StoragePool pool;
+  ByteQueue storage;
+  size_t moves = 0;
+  const std::string piece(kPiece, 'x');
+  for (size_t come = kPiece; come <= kAnnounced; come += kPiece) {
+    const char* const before = storage.view().data();
+    pool.make_room(storage, kPiece, kAnnounced - come + kPiece);
+    EXPECT_LE(storage.capacity(), 2 * come);
+    storage.append(piece);
+    EXPECT_EQ(storage.size(), come);
+    moves += storage.view().data() != before ? 1 : 0;
+  }
+  EXPECT_LE(moves, 15U);  // it doubles
+  EXPECT_LE(storage.capacity(), kAnnounced);
+}
+
+TEST(StoragePool, RoomThatNobodyHasAnnouncedDoubles) {
+  StoragePool pool;
+  ByteQueue storage;
+  size_t moves = 0;
+  for (size_t i = 0; i < (1 << 20); i += 16) {
+    const size_t capacity = storage.capacity();
+    pool.make_room(storage, 16, 0);
+    storage.append("0123456789abcdef");
+    moves += storage.capacity() != capacity ? 1 : 0;
+  }
+  EXPECT_LE(moves, 18U);
+}
+
+TEST(StoragePool, AMessageThatComesAtOnceHasExactlyItsRoom) {
+  StoragePool pool;
+  ByteQueue storage;
+  pool.make_room(storage, 100'000, 100'000);
+  EXPECT_EQ(storage.capacity(), 100'000U);
+}
+
+TEST(StoragePool, SharesOneCopyOfWhatIsOfferedToAll) {
+  StoragePool pool;
+  const std::string text(StoragePool::kShared + 10, 's');
+  const std::string other = text;
+  EXPECT_TRUE(pool.share(text).empty());  // not offered
+  SharedBytes kept;
+  {
+    const SharedOffer offer(pool, text);
+    EXPECT_TRUE(pool.share(other).empty());
+    EXPECT_TRUE(pool.share(std::string_view(text).substr(0, StoragePool::kShared - 1)).empty());
+    kept = pool.share(text);
+    EXPECT_EQ(kept.view(), text);
+    EXPECT_NE(kept.view().data(), text.data());
+    const SharedBytes part = pool.share(std::string_view(text).substr(10));
+    EXPECT_EQ(part.view().data(), kept.view().data() + 10);
+  }
+  EXPECT_TRUE(pool.share(text).empty());
+  const SharedOffer again(pool, kept);
+  EXPECT_EQ(pool.share(kept.view()).view().data(), kept.view().data());
+}
+
 }  // namespace
 }  // namespace stdgate

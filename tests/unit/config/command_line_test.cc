@@ -1,11 +1,15 @@
 // Arguments: what they mean, what they resolve to, and what is said when they mean nothing.
-#include "gateway/command_line.h"
+#include "gateway/app/command_line.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+
+#include "gateway/config/config_reference.h"
+#include "gateway/config/config_schema.h"
 
 namespace stdgate {
 namespace {
@@ -13,22 +17,22 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
-using Action = CommandLine::Action;
+using Action = app::CommandLine::Action;
 using Arguments = std::vector<std::string>;
 
 std::optional<std::string> empty_environment(const std::string&) { return std::nullopt; }
 
-CommandLine parse(Arguments arguments) {
+app::CommandLine parse(Arguments arguments) {
   arguments.insert(arguments.begin(), "stdgate");
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
-  return parse_command_line(static_cast<int>(argv.size()), argv.data());
+  return app::parse_command_line(static_cast<int>(argv.size()), argv.data());
 }
 
-Config config_of(const Arguments& arguments) {
-  const CommandLine command_line = parse(arguments);
+config::Config config_of(const Arguments& arguments) {
+  const app::CommandLine command_line = parse(arguments);
   EXPECT_EQ(command_line.output, "");
-  auto config = load_config(command_line, empty_environment);
+  auto config = app::load_config(command_line, empty_environment);
   if (config) return *std::move(config);
   ADD_FAILURE() << config.error();
   return {};
@@ -36,12 +40,12 @@ Config config_of(const Arguments& arguments) {
 
 // What the program would print before it ends, whether parsing or loading ends it.
 std::string error_of(const Arguments& arguments) {
-  const CommandLine command_line = parse(arguments);
+  const app::CommandLine command_line = parse(arguments);
   if (command_line.action == Action::exit) {
     EXPECT_EQ(command_line.exit_code, 2);
     return command_line.output;
   }
-  const CheckReport report = check_config(command_line, empty_environment);
+  const app::CheckReport report = app::check_config(command_line, empty_environment);
   EXPECT_EQ(report.exit_code, 2);
   return report.output;
 }
@@ -68,6 +72,21 @@ class CommandLineFiles : public testing::Test {
   std::filesystem::path before_;
 };
 
+// Root may read everything: while this lives, nobody does.
+class Unprivileged {
+ public:
+  Unprivileged() {
+    if (geteuid() == 0) {
+      EXPECT_EQ(seteuid(65534), 0);
+    }
+  }
+  ~Unprivileged() {
+    if (getuid() == 0) {
+      EXPECT_EQ(seteuid(0), 0);
+    }
+  }
+};
+
 TEST(CommandLine, KnowsItsActions) {
   EXPECT_EQ(parse({"demo-server"}).action, Action::demo_server);
   EXPECT_EQ(parse({"check"}).action, Action::check);
@@ -82,39 +101,80 @@ TEST(CommandLine, KnowsItsActions) {
 }
 
 TEST(CommandLine, PrintsHelpAndVersion) {
-  for (const Arguments& arguments : {Arguments{"--help"}, {"-h"}, {"check", "--help"}}) {
-    const CommandLine help = parse(arguments);
+  for (const Arguments& arguments : {Arguments{"--help"}, {"-h"}, {"help"}, {"--min", "2", "-h"}}) {
+    const app::CommandLine help = parse(arguments);
     EXPECT_EQ(help.action, Action::exit);
     EXPECT_EQ(help.exit_code, 0);
     EXPECT_THAT(help.output, HasSubstr("\nUsage:\n"));
     EXPECT_THAT(help.output, HasSubstr("\n  --max-in-flight N "));
     EXPECT_THAT(help.output, HasSubstr("\nExamples:\n"));
   }
-  const CommandLine version = parse({"--version"});
-  EXPECT_EQ(version.action, Action::exit);
-  EXPECT_EQ(version.exit_code, 0);
-  EXPECT_THAT(version.output, testing::MatchesRegex("stdgate [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+  for (const Arguments& arguments : {Arguments{"--version"},
+                                     {"-V"},
+                                     {"version"},
+                                     {"check", "--version"},
+                                     {"--min", "2", "-V"}}) {
+    const app::CommandLine version = parse(arguments);
+    EXPECT_EQ(version.action, Action::exit);
+    EXPECT_EQ(version.exit_code, 0);
+    EXPECT_THAT(version.output, testing::MatchesRegex("stdgate [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+  }
+}
+
+TEST(CommandLine, PrintsTheHelpOfAWord) {
+  for (const auto& [word, text] : {std::pair("check", "Validates a configuration"),
+                                   std::pair("demo-server", "A JSON-RPC server on stdin")}) {
+    for (const char* flag : {"--help", "-h"}) {
+      const app::CommandLine help = parse({word, flag});
+      EXPECT_EQ(help.action, Action::exit);
+      EXPECT_EQ(help.exit_code, 0);
+      EXPECT_THAT(help.output, StartsWith(text));
+      EXPECT_THAT(help.output, HasSubstr(std::string("stdgate ") + word));
+    }
+  }
+}
+
+TEST(CommandLine, PrintsSchemaAndReference) {
+  EXPECT_EQ(parse({"config", "schema"}).output, config::config_schema());
+  EXPECT_EQ(parse({"config", "reference"}).output, config::config_reference());
+  for (const char* what : {"schema", "reference"}) {
+    const app::CommandLine printed = parse({"config", what});
+    EXPECT_EQ(printed.action, Action::exit);
+    EXPECT_EQ(printed.exit_code, 0);
+  }
+  for (const Arguments& arguments : {Arguments{"config"},
+                                     {"config", "shema"},
+                                     {"config", "schema", "x"},
+                                     {"config", "schema", "--", "x"},
+                                     {"--min", "1", "config", "schema"}}) {
+    EXPECT_EQ(error_of(arguments),
+              "stdgate: expected stdgate config schema or stdgate config reference\n");
+  }
 }
 
 TEST(CommandLine, CommandAloneHasTheDefaultsOfAFile) {
-  const auto file = parse_config("backends: { x: { command: [x, -y] } }", empty_environment);
+  const auto file =
+      config::parse_config("backends: { x: { command: [x, -y] } }", empty_environment);
   ASSERT_TRUE(file);
   EXPECT_EQ(config_of({"--", "x", "-y"}), *file);
 }
 
 TEST(CommandLine, ProtocolAloneHasTheDefaultsOfAFile) {
   for (const std::string protocol : {"jsonrpc", "mcp", "lsp"}) {
-    const auto file = parse_config("backends: { x: { command: [x], protocol: " + protocol + " } }",
-                                   empty_environment);
+    const auto file = config::parse_config(
+        "backends: { x: { command: [x], protocol: " + protocol + " } }", empty_environment);
     ASSERT_TRUE(file);
     EXPECT_EQ(config_of({"--protocol", protocol, "--", "x"}), *file);
   }
 }
 
 TEST(CommandLine, EveryFlagHasItsKey) {
-  const auto file = parse_config(R"(
+  const auto file = config::parse_config(R"(
 listen: ["127.0.0.1:1", "[::1]:2"]
 admin: "off"
+allowed_hosts: ["my-service", "*"]
+allowed_origins: ["https://app.example"]
+rpc_stream: true
 backends:
   n:
     command: [x]
@@ -122,7 +182,7 @@ backends:
     framing: content-length
     isolation: session
     env: { A: "1", B: "b=$${", EMPTY: "" }
-    env_inherit: [PATH, LC_*]
+    env_inherit: ["!", PATH, LC_*]
     cwd: /srv
     timeout: 1s
     pool: { min: 2, max: 12, warm: 9, sessions: 10, max_in_flight: 4, queue: 5,
@@ -132,7 +192,7 @@ backends:
 limits: { message: 1MiB }
 log: { level: warn, format: json, calls: false }
 )",
-                                 empty_environment);
+                                         empty_environment);
   ASSERT_TRUE(file);
   EXPECT_EQ(config_of({"--listen",
                        "127.0.0.1:1",
@@ -140,6 +200,13 @@ log: { level: warn, format: json, calls: false }
                        "[::1]:2",
                        "--admin",
                        "off",
+                       "--allowed-hosts",
+                       "my-service",
+                       "--allowed-hosts",
+                       "*",
+                       "--allowed-origins",
+                       "https://app.example",
+                       "--rpc-stream",
                        "--name",
                        "n",
                        "--protocol",
@@ -154,6 +221,8 @@ log: { level: warn, format: json, calls: false }
                        "B=b=${",
                        "--env",
                        "EMPTY=",
+                       "--env-inherit",
+                       "!",
                        "--env-inherit",
                        "PATH",
                        "--env-inherit",
@@ -201,24 +270,92 @@ TEST(CommandLine, AnEmptyValueIsAValue) {
       {"--protocol=jsonrpc", "--cancel-method=", "--no-call-log", "--", "x"},
   };
   for (const Arguments& arguments : spellings) {
-    const Config config = config_of(arguments);
+    const config::Config config = config_of(arguments);
     ASSERT_EQ(config.backends.size(), 1u);
     EXPECT_EQ(config.backends[0].cancel_method, "");
     EXPECT_FALSE(config.log.calls);
   }
 }
 
-TEST(CommandLine, NamesTheBackendAfterTheProgram) {
-  const std::pair<const char*, const char*> cases[] = {
-      {"npx", "npx"},          {"/usr/bin/python3", "python3"}, {"./My Server.py", "my-server-py"},
-      {"/opt/mcp", "default"},  // a path of the gateway itself
-      {"/opt/...", "default"}, {"/opt/ü", "default"},           {"x/", "default"},
+TEST(CommandLine, NamesTheBackendAfterTheServer) {
+  EXPECT_EQ(config_of({"--", "npx", "-y", "@scope/name"}).backends.at(0).name, "name");
+  EXPECT_EQ(config_of({"--name", "mine", "--", "npx", "-y", "@scope/name"}).backends.at(0).name,
+            "mine");
+}
+
+// A FOO of the gateway's own, and one that is empty.
+std::optional<std::string> sample_environment(const std::string& name) {
+  if (name == "FOO") return "of foo";
+  if (name == "EMPTY") return "";
+  return std::nullopt;
+}
+
+TEST(CommandLine, EnvTakesAValueFromTheEnvironment) {
+  const auto config =
+      app::load_config(parse({"--env", "FOO", "--env", "EMPTY", "--env", "BAR=${FOO}", "--", "x"}),
+                       sample_environment);
+  ASSERT_TRUE(config) << config.error();
+  const std::map<std::string, std::string> expected = {
+      {"FOO", "of foo"}, {"EMPTY", ""}, {"BAR", "${FOO}"}};
+  EXPECT_EQ(config->backends.at(0).env, expected);
+  const auto missing = app::load_config(
+      parse({"--env", "ONE", "--env", "FOO", "--env", "TWO", "--", "x"}), sample_environment);
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error(),
+            "stdgate: --env ONE: the environment has no 'ONE'; set it, or write --env ONE=VALUE\n"
+            "stdgate: --env TWO: the environment has no 'TWO'; set it, or write --env TWO=VALUE\n");
+}
+
+TEST_F(CommandLineFiles, EnvFileSetsVariables) {
+  write("one.env", "A=1\nB=1\n");
+  write("two.env", "export B='2'\n");
+  const config::Config config =
+      config_of({"--env-file", "one.env", "--env-file", "two.env", "--env", "C=3", "--", "x"});
+  const config::BackendConfig& backend = config.backends.at(0);
+  EXPECT_THAT(backend.env_files, ElementsAre("one.env", "two.env"));
+  EXPECT_EQ(backend.env_from_files, (std::map<std::string, std::string>{{"A", "1"}, {"B", "2"}}));
+  EXPECT_EQ(backend.env, (std::map<std::string, std::string>{{"C", "3"}}));
+}
+
+TEST_F(CommandLineFiles, SaysWhatIsWrongWithAnEnvFile) {
+  write("bad.env", "A=1\nsecret words\n");
+  write("open.env", "A='secret");
+  const std::pair<std::string, std::string> cases[] = {
+      {"bad.env", "bad.env:2: expected NAME=VALUE"},
+      {"open.env",
+       "open.env:1: A: the value's quote is not closed on its line; \"\\n\" between double quotes "
+       "is a line feed"},
+      {"none.env", "cannot read none.env: No such file or directory"},
+      {".", ". is a directory; a file is needed"},
+      {"", "expected the path of a file"},
   };
-  for (const auto& [program, name] : cases) {
-    EXPECT_EQ(config_of({"--", program}).backends.at(0).name, name) << program;
+  for (const auto& [file, message] : cases) {
+    EXPECT_EQ(error_of({"--env-file", file, "--", "x"}), "stdgate: --env-file: " + message + "\n");
   }
-  EXPECT_EQ(config_of({"--", std::string(64, 'a')}).backends.at(0).name, std::string(64, 'a'));
-  EXPECT_EQ(config_of({"--", std::string(65, 'a')}).backends.at(0).name, "default");
+  write("worse.env", "A\nB=1\nC\n");
+  EXPECT_EQ(error_of({"--env-file", "worse.env", "--", "x"}),
+            "stdgate: --env-file: worse.env:1: expected NAME=VALUE\n"
+            "stdgate: --env-file: worse.env:3: expected NAME=VALUE\n");
+  write("f.yaml", "backends:\n  a: { command: [x], env_file: [bad.env] }\n");
+  EXPECT_EQ(error_of({"--config", "f.yaml"}),
+            "f.yaml:2:33: backends.a.env_file[0]: bad.env:2: expected NAME=VALUE\n");
+}
+
+TEST_F(CommandLineFiles, EnvFilesHaveLimits) {
+  const std::string line = "A=";
+  write("limit.env", line + std::string((128 << 10) - line.size(), 'x'));
+  EXPECT_EQ(config_of({"--env-file", "limit.env", "--", "x"}).backends.at(0).env_from_files.size(),
+            1U);
+  write("large.env", line + std::string((128 << 10) - line.size() + 1, 'x'));
+  EXPECT_EQ(error_of({"--env-file", "large.env", "--", "x"}),
+            "stdgate: --env-file: large.env is larger than 128KiB, the limit for such a file\n");
+  write("a.env", "A=1\n");
+  Arguments arguments;
+  for (int i = 0; i < 16; ++i) arguments.insert(arguments.end(), {"--env-file", "a.env"});
+  arguments.insert(arguments.end(), {"--", "x"});
+  EXPECT_EQ(config_of(arguments).backends.at(0).env_files.size(), 16U);
+  arguments.insert(arguments.begin(), {"--env-file", "a.env"});
+  EXPECT_EQ(error_of(arguments), "stdgate: --env-file: expected at most 16 files\n");
 }
 
 TEST(CommandLine, TakesTheCommandLiterally) {
@@ -229,10 +366,31 @@ TEST(CommandLine, TakesTheCommandLiterally) {
 TEST(CommandLine, SaysWhatIsWrong) {
   const std::pair<Arguments, std::string> cases[] = {
       {{"npx", "-y", "foo", "--version"},
-       "unknown word 'npx'; did you mean: stdgate -- npx -y foo --version"},
+       "unknown command 'npx'; to serve it, put -- in front: stdgate -- npx -y foo --version"},
       {{"--min", "2", "npx", "a b", "it's"},
-       "unknown word 'npx'; did you mean: stdgate --min 2 -- npx 'a b' 'it'\\''s'"},
-      {{"check", "npx"}, "unknown word 'npx'; did you mean: stdgate check -- npx"},
+       "unknown command 'npx'; to serve it, put -- in front: stdgate --min 2 -- npx 'a b' "
+       "'it'\\''s'"},
+      {{"check", "npx"},
+       "unknown command 'npx'; to serve it, put -- in front: stdgate check -- npx"},
+      {{"chek"}, "unknown command 'chek'; did you mean 'check'?"},
+      {{"chek", "--config", "f"}, "unknown command 'chek'; did you mean 'check'?"},
+      {{"demo-sever"}, "unknown command 'demo-sever'; did you mean 'demo-server'?"},
+      {{"versoin"}, "unknown command 'versoin'; did you mean 'version'?"},
+      {{"gateway.yaml"},
+       "unknown command 'gateway.yaml'; a file needs its option: stdgate --config gateway.yaml"},
+      {{"check", "my.yml"},
+       "unknown command 'my.yml'; a file needs its option: stdgate check --config my.yml"},
+      {{"a\x1b[31m\n"},
+       "unknown command 'a\\u001b[31m\\n'; to serve it, put -- in front: stdgate -- "
+       "'a\\u001b[31m\\n'"},
+      {{"-min", "2", "--", "x"}, "unknown option -min; did you mean --min?"},
+      {{"-config", "f"}, "unknown option -config; did you mean --config?"},
+      {{"-config=f"}, "unknown option -config=f; did you mean --config?"},
+      {{"check", "--confg", "f"}, "unknown option --confg; did you mean --config?"},
+      {{"--env_inherit", "A", "--", "x"},
+       "unknown option --env_inherit; did you mean --env-inherit?"},
+      {{"version", "--min", "1"}, "version takes no options and no command"},
+      {{"help", "x"}, "help takes no options and no command"},
       {{"--mx", "3"}, "unknown option --mx; did you mean --max?"},
       {{"--mx=3"}, "unknown option --mx=3; did you mean --max?"},
       {{"-x"}, "unknown option -x; stdgate --help lists the options"},
@@ -252,8 +410,12 @@ TEST(CommandLine, SaysWhatIsWrong) {
        "--min goes with a command, as in stdgate [options] -- COMMAND; with a file, set it there"},
       {{"--min", "1"},
        "--min goes with a command, as in stdgate [options] -- COMMAND; with a file, set it there"},
-      {{"--env", "A", "--", "x"}, "--env: expected NAME=VALUE"},
-      {{"--env", "=A", "--", "x"}, "--env: expected NAME=VALUE"},
+      {{"--env", "=A", "--", "x"}, "--env: expected NAME[=VALUE]"},
+      {{"--env", "", "--", "x"}, "--env: expected NAME[=VALUE]"},
+      {{"--env-inherit", "A", "--env-inherit", "!", "--", "x"},
+       "--env-inherit: \"!\" must be the first entry: it stands for \"not the default list\"; "
+       "found "
+       "'!'"},
       {{"--min", "x", "--", "x"}, "--min: expected a whole number from 0 to 1024, found 'x'"},
       {{"--max", "2", "--min", "3", "--", "x"}, "--min: min (3) is greater than max (2)"},
       {{"--name", "mcp", "--", "x"},
@@ -309,13 +471,13 @@ TEST_F(CommandLineFiles, FlagsOverrideTheFile) {
   write("f.yaml",
         "listen: [\":1\", \":2\"]\nadmin: \":3\"\nlog: { level: debug, format: json }\n"
         "limits: { message: 2MiB, batch: 3 }\nbackends: { a: { command: [x] } }\n");
-  const Config config =
+  const config::Config config =
       config_of({"--config", "f.yaml", "--listen", ":4", "--admin", "off", "--log-level", "error",
                  "--no-call-log", "--max-message", "1MiB"});
   EXPECT_THAT(config.listen, ElementsAre(":4"));
   EXPECT_EQ(config.admin, "");
   EXPECT_EQ(config.log.level, LogLevel::error);
-  EXPECT_EQ(config.log.format, LogFormat::json);
+  EXPECT_EQ(config.log.format, config::LogFormat::json);
   EXPECT_FALSE(config.log.calls);
   EXPECT_EQ(config.limits.message, size_t{1} << 20);
   EXPECT_EQ(config.limits.batch, 3u);
@@ -333,25 +495,39 @@ TEST_F(CommandLineFiles, ErrorsOfFileAndFlagsStandTogether) {
 TEST_F(CommandLineFiles, SaysWhyAFileCannotBeRead) {
   EXPECT_EQ(error_of({"--config", "none.yaml"}),
             "stdgate: cannot read none.yaml: No such file or directory\n");
-  EXPECT_EQ(error_of({"--config", "."}), "stdgate: . is a directory\n");
+  EXPECT_EQ(error_of({"--config", "."}), "stdgate: . is a directory; a file is needed\n");
+  // Opens, but cannot be read.
+  EXPECT_EQ(error_of({"--config", "/proc/self/mem"}),
+            "stdgate: cannot read /proc/self/mem: Input/output error\n");
+  write("closed.yaml", "");
+  std::filesystem::permissions("closed.yaml", std::filesystem::perms::none);
+  std::filesystem::permissions(".", std::filesystem::perms::all);
+  {
+    const Unprivileged unprivileged;
+    EXPECT_EQ(error_of({"--config", "closed.yaml"}),
+              "stdgate: cannot read closed.yaml: Permission denied\n");
+  }
+  write("empty.yaml", "");
+  EXPECT_THAT(error_of({"--config", "empty.yaml"}), StartsWith("empty.yaml: the file is empty; "));
   const std::string good = "backends: { a: { command: [x] } }\n#";
   write("limit.yaml", good + std::string((1 << 20) - good.size(), 'x'));
   EXPECT_EQ(config_of({"--config", "limit.yaml"}).backends.size(), 1u);
   write("large.yaml", good + std::string((1 << 20) - good.size() + 1, 'x'));
-  EXPECT_EQ(error_of({"--config", "large.yaml"}), "stdgate: large.yaml is larger than 1MiB\n");
+  EXPECT_EQ(error_of({"--config", "large.yaml"}),
+            "stdgate: large.yaml is larger than 1MiB, the limit for such a file\n");
 }
 
 TEST_F(CommandLineFiles, CheckPrintsWhatIsServed) {
   write("gateway.yaml", "backends: { a: { command: [x] }, b: { command: [y] } }");
-  const CheckReport two = check_config(parse({"check"}), empty_environment);
+  const app::CheckReport two = app::check_config(parse({"check"}), empty_environment);
   EXPECT_EQ(two.exit_code, 0);
   EXPECT_THAT(two.output, StartsWith("listen: [\"127.0.0.1:8080\"]\n"));
   EXPECT_THAT(two.output, testing::EndsWith("\n# ok: 2 backends\n"));
-  const CheckReport one = check_config(parse({"check", "--", "x"}), empty_environment);
+  const app::CheckReport one = app::check_config(parse({"check", "--", "x"}), empty_environment);
   EXPECT_EQ(one.exit_code, 0);
   EXPECT_THAT(one.output, testing::EndsWith("\n# ok: 1 backend\n"));
   // What check prints is a configuration.
-  EXPECT_TRUE(parse_config(two.output, empty_environment));
+  EXPECT_TRUE(config::parse_config(two.output, empty_environment));
 }
 
 }  // namespace

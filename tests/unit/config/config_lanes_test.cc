@@ -8,10 +8,10 @@ namespace stdgate {
 namespace {
 
 std::string errors_of(const std::string& yaml) {
-  const auto config = parse_config(yaml, {});
+  const auto config = config::parse_config(yaml, {});
   if (config) return "";
   std::string lines;
-  for (const ConfigError& error : config.error()) lines += error.to_string("f") + "\n";
+  for (const config::ConfigError& error : config.error()) lines += error.to_string("f") + "\n";
   return lines;
 }
 

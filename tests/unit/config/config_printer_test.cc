@@ -10,24 +10,35 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-std::optional<std::string> empty_environment(const std::string&) { return std::nullopt; }
+std::optional<std::string> sample_environment(const std::string& name) {
+  if (name == "API_TOKEN") return "hush";
+  if (name == "AUTH") return "1";
+  if (name == "SIGNED") return "sk-hush";
+  if (name == "PLAIN") return "shown";
+  return std::nullopt;
+}
 
-Config parse(const std::string& yaml) {
-  const auto config = parse_config(yaml, empty_environment);
+tl::expected<std::string, std::string> read_sample(const std::string& /*file*/, size_t /*limit*/) {
+  return "FROM_FILE=whisper\nSECOND=whisper\n";
+}
+
+config::Config parse(const std::string& yaml) {
+  const auto config = config::parse_config(yaml, sample_environment, {}, read_sample);
   if (config) return *config;
-  for (const ConfigError& error : config.error()) ADD_FAILURE() << error.to_string("yaml");
+  for (const config::ConfigError& error : config.error()) ADD_FAILURE() << error.to_string("yaml");
   return {};
 }
 
-Config minimal() { return parse("backends: { a: { command: [x] } }"); }
+config::Config minimal() { return parse("backends: { a: { command: [x] } }"); }
 
 // Every member with a value that is not its default.
-Config full() {
+config::Config full() {
   return parse(R"(
 listen: ["127.0.0.1:1", "unix:/run/x y"]
 admin: "off"
 allowed_origins: ["*"]
 allowed_hosts: [a.example]
+rpc_stream: true
 backends:
   "null":
     command: ["/bin/sh", "-c", "echo $$$${HOME} $$$$ \"'\\ \t\n ü \x01", "", "~", "true", "1"]
@@ -36,8 +47,9 @@ backends:
     isolation: session
     default: true
     cancel_method: "$/cancel"
+    env_file: [one.env]
     env: { "y": "#no comment", "A.B": "$$", "null": "null", "~": " x " }
-    env_inherit: ["LC_*"]
+    env_inherit: ["!", "LC_*"]
     cwd: /srv
     user: nobody
     rlimits: { address_space: 1GiB, cpu: 90s, open_files: 1024, processes: 64 }
@@ -49,31 +61,34 @@ backends:
   b:
     command: [y]
     isolation: shared
-    env_inherit: []
+    env_inherit: ["!"]
   c:
+    env_inherit: ["LC_*"]
     command: [z]
     protocol: lsp
     pool: { max: 2, warm: 2 }
 limits: { message: 2MiB, headers: 2KiB, batch: 3, depth: 4, connections: 5, buffered: 6MiB,
-          outbox: 7KiB, replay: 3KiB, replay_events: 12 }
-timeouts: { header: 1s, body: 2s, idle: 3m, drain: 0s, keep_alive: 1h, ping: 4s, pong: 5s }
+          outbox: 7KiB, connections_per_address: 6, unlimited_addresses: [10.0.0.0/8, "fd00::/8"],
+          session_starts: 0, session_burst: 9, min_rate: 0, replay: 3KiB, replay_events: 12 }
+timeouts: { header: 1s, body: 2s, request: 2m, idle: 3m, drain: 0s, keep_alive: 1h, ping: 4s, pong: 5s }
 log: { level: "off", format: json, calls: false, payloads: true, payload_limit: 1KiB,
        redact: [password] }
-metrics: { buckets: [0.00005, 0.1, 25], methods: 7 }
+metrics: { buckets: [0.00005, 0.1, 25], methods: 7, method_names: [a/b], tool_names: [t] }
 )");
 }
 
 TEST(ConfigPrinter, ReadsBack) {
-  EXPECT_EQ(parse(print_config(minimal())), minimal());
-  EXPECT_EQ(parse(print_config(full())), full());
+  EXPECT_EQ(parse(config::print_config(minimal())), minimal());
+  EXPECT_EQ(parse(config::print_config(full())), full());
   EXPECT_NE(minimal(), full());
 }
 
 TEST(ConfigPrinter, ShowsDefaults) {
-  EXPECT_EQ(print_config(minimal()), R"(listen: ["127.0.0.1:8080"]
+  EXPECT_EQ(config::print_config(minimal()), R"(listen: ["127.0.0.1:8080"]
 admin: "127.0.0.1:9464"
 allowed_origins: []
 allowed_hosts: []
+rpc_stream: false
 backends:
   a:
     command: ["x"]
@@ -106,11 +121,17 @@ limits:
   connections: 10000
   buffered: 512MiB
   outbox: 4MiB
+  connections_per_address: 1000
+  unlimited_addresses: ["127.0.0.0/8", "::1"]
+  session_starts: 20
+  session_burst: 256
+  min_rate: 1KiB
   replay: 1MiB
   replay_events: 1000
 timeouts:
   header: 10s
   body: 30s
+  request: 10m
   idle: 75s
   drain: 20s
   keep_alive: 15s
@@ -126,11 +147,69 @@ log:
 metrics:
   buckets: [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60]
   methods: 500
+  method_names: []
+  tool_names: []
 )");
 }
 
+TEST(ConfigPrinter, ShowsWhatIsInherited) {
+  const auto printed_of = [](const std::string& names) {
+    const std::string printed = config::print_config(
+        parse("backends: { a: { command: [x], env_inherit: [" + names + "] } }"));
+    const size_t begin = printed.find("env_inherit");
+    return printed.substr(begin, printed.find('\n', begin) - begin);
+  };
+  const std::string defaults =
+      R"("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_ALL", "TZ", "TMPDIR")";
+  EXPECT_EQ(printed_of(""), "env_inherit: [" + defaults + "]");
+  EXPECT_EQ(printed_of("X, PATH"), "env_inherit: [" + defaults + ", \"X\"]");
+  EXPECT_EQ(printed_of(R"("!")"), R"(env_inherit: ["!"])");
+  EXPECT_EQ(printed_of(R"("!", PATH)"), R"(env_inherit: ["!", "PATH"])");
+}
+
+TEST(ConfigPrinter, HidesWhatFilesOfVariablesSay) {
+  const std::string printed =
+      config::print_config(parse("backends: { a: { command: [x], env_file: one.env } }"));
+  EXPECT_THAT(printed, Not(HasSubstr("whisper")));
+  EXPECT_THAT(printed, HasSubstr("env_file: [\"one.env\"]  # sets FROM_FILE, SECOND (values are "
+                                 "not shown)\n"));
+}
+
+TEST(ConfigPrinter, HidesWhatSecretVariablesExpandTo) {
+  const std::string printed = config::print_config(parse(R"(
+allowed_hosts: ["${API_TOKEN}.example"]
+backends:
+  a:
+    command: [x, "${API_TOKEN}", "pre-${API_TOKEN}-post", "${PLAIN}", "1${AUTH}", "1", "${SIGNED}"]
+    env: { A: "${API_TOKEN}", B: "${PLAIN}", C: "${API_TOKEN:-x}" }
+    cwd: "/srv/${API_TOKEN}"
+)"));
+  EXPECT_THAT(printed, Not(HasSubstr("hush")));
+  EXPECT_THAT(printed, HasSubstr(R"(["***hidden***.example"])"));
+  EXPECT_THAT(printed, HasSubstr(R"(["x", "***hidden***", "pre-***hidden***-post", "shown", )"
+                                 R"("***hidden******hidden***", "1", "***hidden***"])"));
+  EXPECT_THAT(printed, HasSubstr(R"(A: "***hidden***")"));
+  EXPECT_THAT(printed, HasSubstr(R"(B: "shown")"));
+  EXPECT_THAT(printed, HasSubstr(R"(C: "***hidden***")"));
+  EXPECT_THAT(printed, HasSubstr(R"(cwd: "/srv/***hidden***")"));
+}
+
+TEST(ConfigPrinter, EscapesWhatATerminalObeys) {
+  const std::string yaml =
+      "backends: { a: { command: [\"x\xc2\x9b\xe2\x80\xae\xe2\x80\xa8\xef\xbb\xbf"
+      "é\"], "
+      "env: { \"N\xe2\x80\xae\": \"\xc2\x85\" } } }";
+  const std::string printed = config::print_config(parse(yaml));
+  for (const char* hidden :
+       {"\xc2\x9b", "\xc2\x85", "\xe2\x80\xae", "\xe2\x80\xa8", "\xef\xbb\xbf"}) {
+    EXPECT_THAT(printed, Not(HasSubstr(hidden)));
+  }
+  EXPECT_THAT(printed, HasSubstr("é"));
+  EXPECT_EQ(parse(printed), parse(yaml));
+}
+
 TEST(ConfigPrinter, HidesSecrets) {
-  const std::string printed = print_config(parse(R"(
+  const std::string printed = config::print_config(parse(R"(
 backends:
   a:
     command: [x, "--db=postgres://ada:love@db/x"]

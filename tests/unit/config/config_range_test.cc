@@ -14,8 +14,8 @@ struct Range {
   const char* above;
 };
 
-Setting at(const std::string& path, const std::string& value) {
-  Setting setting;
+config::Setting at(const std::string& path, const std::string& value) {
+  config::Setting setting;
   size_t begin = 0;
   while (begin <= path.size()) {
     const size_t end = std::min(path.find('.', begin), path.size());
@@ -28,7 +28,7 @@ Setting at(const std::string& path, const std::string& value) {
 
 // `value` at `path`, with the settings around it that keep the cross checks quiet.
 std::string error_of(const std::string& path, const std::string& value) {
-  std::vector<Setting> settings = {
+  std::vector<config::Setting> settings = {
       {{"backends", "a", "command"}, std::vector<std::string>{"x"}},
       at("limits.message", "1KiB"),
       // Only a language server has all of `max` for sessions, only shared children all as `min`.
@@ -38,7 +38,7 @@ std::string error_of(const std::string& path, const std::string& value) {
       at("backends.a.pool.backoff_max", "1h"),
   };
   settings.push_back(at(path, value));
-  const auto config = parse_config("", {}, settings);
+  const auto config = config::parse_config("", {}, settings);
   if (config) return "";
   return config.error().size() == 1 ? config.error()[0].path : "several errors";
 }
@@ -86,10 +86,15 @@ TEST(ConfigRange, OfTheGateway) {
       {"limits.connections", "0", "1", "1000000", "1000001"},
       {"limits.buffered", "1023", "1KiB", "1024GiB", "1099511627777"},
       {"limits.outbox", "1023", "1KiB", "1GiB", "1073741825"},
+      {"limits.connections_per_address", "0", "1", "1000000", "1000001"},
+      {"limits.session_starts", nullptr, "0", "1000000", "1000001"},
+      {"limits.session_burst", "0", "1", "1000000", "1000001"},
+      {"limits.min_rate", nullptr, "0", "1GiB", "1073741825"},
       {"limits.replay", nullptr, "0", "1GiB", "1073741825"},
       {"limits.replay_events", nullptr, "0", "1000000", "1000001"},
       {"timeouts.header", "0s", "1ms", "1h", "3600001ms"},
       {"timeouts.body", "0s", "1ms", "1h", "3600001ms"},
+      {"timeouts.request", "0s", "1ms", "24h", "86400001ms"},
       {"timeouts.idle", "0s", "1ms", "1h", "3600001ms"},
       {"timeouts.drain", nullptr, "0s", "1h", "3600001ms"},
       {"timeouts.keep_alive", "0s", "1ms", "1h", "3600001ms"},

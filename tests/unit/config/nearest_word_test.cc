@@ -21,8 +21,9 @@ TEST(NearestWord, Table) {
       {"isolation", std::nullopt},
       {std::string(65, 'm'), std::nullopt},
   };
-  for (const auto& [word, expected] : cases) EXPECT_EQ(nearest_word(word, words), expected) << word;
-  EXPECT_EQ(nearest_word("max", {}), std::nullopt);
+  for (const auto& [word, expected] : cases)
+    EXPECT_EQ(config::nearest_word(word, words), expected) << word;
+  EXPECT_EQ(config::nearest_word("max", {}), std::nullopt);
 }
 
 }  // namespace

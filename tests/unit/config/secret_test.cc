@@ -30,7 +30,7 @@ TEST(HideSecretVariable, Table) {
       {"LOG_LEVEL", "debug", "debug"},
   };
   for (const auto& [name, value, shown] : cases) {
-    EXPECT_EQ(hide_secret_variable(name, value), shown) << name;
+    EXPECT_EQ(config::hide_secret_variable(name, value), shown) << name;
   }
 }
 
@@ -49,7 +49,42 @@ TEST(HidePasswords, Table) {
       {"http://localhost:4873/@scope/x", "http://localhost:4873/@scope/x"},
       {"@modelcontextprotocol/server-everything", "@modelcontextprotocol/server-everything"},
   };
-  for (const auto& [text, shown] : cases) EXPECT_EQ(hide_passwords(text), shown);
+  for (const auto& [text, shown] : cases) EXPECT_EQ(config::hide_passwords(text), shown);
+}
+
+TEST(Secret, ArgumentsOfACommand) {
+  const std::pair<std::vector<std::string>, std::vector<std::string>> cases[] = {
+      {{"npx", "-y", "server", "/srv/data"}, {"npx", "-y", "server", "/srv/data"}},
+      {{"x", "--token", "abc"}, {"x", "--token", "***hidden***"}},
+      {{"x", "--token", "--verbose"}, {"x", "--token", "--verbose"}},
+      {{"x", "--api-key=abc", "y"}, {"x", "--api-key=***hidden***", "y"}},
+      {{"x", "--token=abc", "y"}, {"x", "--token=***hidden***", "y"}},
+      {{"docker", "run", "-e", "API_TOKEN=abc", "image"},
+       {"docker", "run", "-e", "API_TOKEN=***hidden***", "image"}},
+      {{"docker", "run", "-e", "API_TOKEN", "image"},
+       {"docker", "run", "-e", "API_TOKEN", "image"}},
+      {{"mcp-remote", "--header", "Authorization: Bearer a b"},
+       {"mcp-remote", "--header", "Authorization: ***hidden***"}},
+      {{"x", "https://a.example/mcp?apiKey=abc&x=1"},
+       {"x", "https://a.example/mcp?apiKey=***hidden***&x=1"}},
+      {{"x", "say sk-abc now", "risk-free"}, {"x", "say ***hidden*** now", "risk-free"}},
+      {{"x", R"({"authKey":"abc"})"}, {"x", R"({"authKey":***hidden***)"}},
+      {{"sh", "-c", "PASSWORD='a b' run"}, {"sh", "-c", "PASSWORD=***hidden***"}},
+      {{"x", "postgres://ada:love@db/x"}, {"x", "postgres://ada:***hidden***@db/x"}},
+      {{"x", "--key="}, {"x", "--key="}},
+      {{"x", "--key=***hidden***"}, {"x", "--key=***hidden***"}},
+      {{"x", "-----BEGIN PRIVATE KEY----- abc"}, {"x", "***hidden***"}},
+      {{"x", "--auth"}, {"x", "--auth"}},
+      {{"x", "a:b", "auth://x", ""}, {"x", "a:b", "auth://x", ""}},
+  };
+  for (const auto& [command, shown] : cases)
+    EXPECT_EQ(config::hide_secret_arguments(command), shown);
+}
+
+TEST(Secret, PartsOfAText) {
+  EXPECT_EQ(config::hide_parts("a=abc, b=ab", {"ab", "abc"}), "a=***hidden***, b=***hidden***");
+  EXPECT_EQ(config::hide_parts("nothing", {"x"}), "nothing");
+  EXPECT_EQ(config::hide_parts("", {"x"}), "");
 }
 
 }  // namespace

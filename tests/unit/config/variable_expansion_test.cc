@@ -14,7 +14,7 @@ std::optional<std::string> sample_environment(const std::string& name) {
 }
 
 std::string expand(std::string_view text) {
-  const auto expanded = expand_variables(text, sample_environment);
+  const auto expanded = config::expand_variables(text, sample_environment);
   return expanded ? *expanded : "error: " + expanded.error();
 }
 
@@ -63,7 +63,7 @@ TEST(EscapeVariables, ComesBack) {
       for (size_t i = 0, rest = number; i < length; ++i, rest /= alphabet.size()) {
         text += alphabet[rest % alphabet.size()];
       }
-      ASSERT_EQ(expand(escape_variables(text)), text);
+      ASSERT_EQ(expand(config::escape_variables(text)), text);
     }
   }
 }

@@ -62,7 +62,7 @@ class Demo {
     return lines;
   }
 
-  DemoServer server_;
+  demo::DemoServer server_;
   TimePoint now_{std::chrono::hours(1)};
 };
 
@@ -153,6 +153,14 @@ TEST(DemoServer, RejectsWrongParams) {
       {"stream", "[10001]", "count must be"},
       {"stream", "[1,60001]", "interval_ms must be an integer from 0 to 60000"},
       {"stream", "[1,1,1]", "too many"},
+      {"stream", R"({"progressToken":[]})", "progressToken must be a string or a number"},
+      {"math/add_stream", "", "two or more numbers"},
+      {"math/add_stream", "[1]", "two or more numbers"},
+      {"math/add_stream", R"([1,"2"])", "two or more numbers"},
+      {"math/add_stream", R"({"numbers":3})", "two or more numbers"},
+      {"math/add_stream", R"({"numbers":[1,2],"interval_ms":60001})", "interval_ms must be"},
+      {"math/add_stream", R"({"a":1,"b":2,"progressToken":{}})", "progressToken must be"},
+      {"math/add_stream", "[1e308,1e308]", "too large"},
       {"tick/subscribe", "[0]", "interval_ms must be"},
       {"tick/unsubscribe", "[7]", "no such subscription"},
       {"tick/unsubscribe", "", "subscription must be"},
@@ -242,7 +250,7 @@ TEST(DemoServer, EveryListedMethodExists) {
       EXPECT_THAT(answer[0], Not(HasSubstr("-32601"))) << name;
     }
   }
-  EXPECT_EQ(count, 12U);
+  EXPECT_EQ(count, 13U);
 }
 
 TEST(DemoServer, SleepsWithoutHoldingUpOthers) {
@@ -282,6 +290,58 @@ TEST(DemoServer, StreamsProgressThenTheResult) {
   EXPECT_THAT(fast.advance(milliseconds(0)), ElementsAre(progress(1, 2)));
   EXPECT_EQ(fast.until_due(), milliseconds(0));
   EXPECT_THAT(fast.advance(milliseconds(0)), testing::SizeIs(2));
+}
+
+TEST(DemoServer, StreamsPartialSumsThenTheSum) {
+  const auto progress = [](int step, int of, const char* sum) {
+    return R"({"jsonrpc":"2.0","method":"progress","params":{"step":)" + std::to_string(step) +
+           ",\"of\":" + std::to_string(of) + ",\"sum\":" + sum + "}}";
+  };
+  Demo demo;
+  EXPECT_THAT(demo.send(request("math/add_stream", "[1,2,3.5]")), IsEmpty());
+  EXPECT_EQ(demo.until_due(), milliseconds(100));
+  EXPECT_THAT(demo.advance(milliseconds(100)), ElementsAre(progress(1, 3, "1")));
+  EXPECT_THAT(demo.advance(milliseconds(100)), ElementsAre(progress(2, 3, "3")));
+  EXPECT_THAT(demo.advance(milliseconds(100)), ElementsAre(progress(3, 3, "6.5"), result("6.5")));
+  EXPECT_EQ(demo.until_due(), std::nullopt);
+  for (const char* params :
+       {R"({"a":1,"b":2,"interval_ms":7})", R"({"numbers":[1,2],"interval_ms":7})"}) {
+    demo.send(request("math/add_stream", params));
+    EXPECT_EQ(demo.until_due(), milliseconds(7));
+    EXPECT_THAT(demo.advance(milliseconds(7)), ElementsAre(progress(1, 2, "1")));
+    EXPECT_THAT(demo.advance(milliseconds(7)), ElementsAre(progress(2, 2, "3"), result("3")));
+  }
+  // Not for ever: it can be cancelled like any other.
+  demo.send(request("math/add_stream", "[1,2]", "9"));
+  EXPECT_THAT(demo.send(request("$/cancelRequest", R"({"id":9})", "")),
+              ElementsAre(HasSubstr("-32800")));
+}
+
+TEST(DemoServer, StreamsSumsOfSoManyNumbers) {
+  const auto numbers = [](size_t count) {
+    std::string list = "[0";
+    for (size_t i = 1; i < count; ++i) list += ",0";
+    return list + "]";
+  };
+  EXPECT_THAT(Demo().send(request("math/add_stream", numbers(demo::kMaxSummands))), IsEmpty());
+  EXPECT_THAT(Demo().send(request("math/add_stream", numbers(demo::kMaxSummands + 1))),
+              ElementsAre(HasSubstr("too many numbers")));
+}
+
+TEST(DemoServer, ProgressNamesTheTokenOfItsCall) {
+  Demo demo;
+  demo.send(request("stream", R"({"count":1,"interval_ms":0,"progressToken":"t\u00e9"})"));
+  EXPECT_THAT(
+      demo.advance(milliseconds(0)),
+      ElementsAre(
+          R"({"jsonrpc":"2.0","method":"progress","params":{"progressToken":"t\u00e9","step":1,"of":1}})",
+          result(R"({"steps":1})")));
+  demo.send(
+      request("math/add_stream", R"({"a":1,"b":2,"interval_ms":0,"_meta":{"progressToken":7}})"));
+  EXPECT_THAT(
+      demo.advance(milliseconds(0)),
+      ElementsAre(
+          R"({"jsonrpc":"2.0","method":"progress","params":{"progressToken":7,"step":1,"of":2,"sum":1}})"));
 }
 
 TEST(DemoServer, TicksUntilUnsubscribed) {
@@ -377,7 +437,7 @@ TEST(DemoServer, AnswersABatchWhenItsLastCallIsDone) {
 
 TEST(DemoServer, LimitsWhatWaits) {
   Demo demo;
-  for (size_t i = 0; i < DemoServer::kMaxTimed; ++i) {
+  for (size_t i = 0; i < demo::DemoServer::kMaxTimed; ++i) {
     const char* const method = i % 2 == 0 ? "sleep" : "stream";
     ASSERT_THAT(demo.send(request(method, "[1000]", std::to_string(i))), IsEmpty());
   }
@@ -387,7 +447,7 @@ TEST(DemoServer, LimitsWhatWaits) {
   }
   demo.send(request("$/cancelRequest", R"({"id":7})", ""));
   EXPECT_THAT(demo.send(request("tick/subscribe", "")), ElementsAre(result("1")));
-  for (size_t i = 0; i < DemoServer::kMaxAsked; ++i) {
+  for (size_t i = 0; i < demo::DemoServer::kMaxAsked; ++i) {
     ASSERT_THAT(demo.send(request("ask", R"({"method":"x"})")), testing::SizeIs(1));
   }
   EXPECT_THAT(demo.send(request("ask", R"({"method":"x"})")),
@@ -398,8 +458,9 @@ TEST(DemoServer, RefusesAnOversizedMessageAndGoesOn) {
   Demo demo;
   std::string line = request("echo", "", "3");
   line.pop_back();
-  line += ",\"params\":[\"" + std::string(DemoServer::kMaxMessage - line.size() - 15, 'x') + "\"]}";
-  ASSERT_EQ(line.size(), DemoServer::kMaxMessage);
+  line += ",\"params\":[\"" + std::string(demo::DemoServer::kMaxMessage - line.size() - 15, 'x') +
+          "\"]}";
+  ASSERT_EQ(line.size(), demo::DemoServer::kMaxMessage);
   EXPECT_THAT(demo.send(line),
               ElementsAre(testing::StartsWith(R"({"jsonrpc":"2.0","id":3,"result")")));
   line.insert(line.size() - 3, "x");
@@ -425,7 +486,7 @@ class Process {
     EXPECT_EQ(pipe2(in_, O_CLOEXEC), 0);
     EXPECT_EQ(pipe2(out_, O_CLOEXEC), 0);
     thread_ = std::thread([this] {
-      exit_code_ = run_demo_server(in_[0], out_[1], clock_);
+      exit_code_ = demo::run_demo_server(in_[0], out_[1], clock_);
       ::close(out_[1]);
     });
   }

@@ -6,20 +6,21 @@
 namespace stdgate::test {
 namespace {
 
-struct FakeSource final : AdminSource {
+struct FakeSource final : http::AdminSource {
   std::string metrics_text() override { return "stdgate_up 1\n"; }
   std::string state_json() override { return R"({"backends":[]})"; }
-  Readiness readiness() override { return state; }
-  Readiness state{true, "", {{"a", true, ""}}};
+  http::Readiness readiness() override { return state; }
+  http::Readiness state{true, "", {{"a", true, ""}}};
 };
 
 // The admin pages beside the clients' server of the world.
 struct AdminWorld : HttpWorld {
   AdminWorld() {
-    add_admin_routes(admin_router, source);
-    admin = std::make_unique<Server>(
-        HttpServices{loop, log, unobserved, origins, backends, options.limits, options.timeouts},
-        admin_router);
+    http::add_admin_routes(admin_router, source);
+    admin =
+        std::make_unique<http::Server>(http::HttpServices{loop, log, unobserved, callers, backends,
+                                                          options.limits, options.timeouts},
+                                       admin_router);
     Address loopback;
     loopback.host = "127.0.0.1";
     address = *admin->listen(loopback);  // where clients of this world connect to
@@ -27,8 +28,8 @@ struct AdminWorld : HttpWorld {
 
   FakeSource source;
   Observer unobserved;
-  Router admin_router;
-  std::unique_ptr<Server> admin;
+  http::Router admin_router{policy};
+  std::unique_ptr<http::Server> admin;
 };
 
 TEST(Admin, Pages) {
@@ -43,9 +44,9 @@ TEST(Admin, Pages) {
   const Answer state = client.ask(get("/debug/state"));
   EXPECT_EQ(state.field("Content-Type"), "application/json");
   EXPECT_EQ(state.body, R"({"backends":[]})");
-  const Answer head = client.ask("HEAD /metrics HTTP/1.1\r\nHost: a\r\n\r\n", true);
+  const Answer head = client.ask("HEAD /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", true);
   EXPECT_EQ(head.field("Content-Length"), "13");
-  const Answer post = client.ask("POST /metrics HTTP/1.1\r\nHost: a\r\n\r\n");
+  const Answer post = client.ask("POST /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_EQ(post.status, 405);
   EXPECT_EQ(post.field("Allow"), "GET, HEAD, OPTIONS");
   EXPECT_EQ(client.ask(get("/rpc")).status, 404);

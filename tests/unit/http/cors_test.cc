@@ -25,13 +25,13 @@ std::string origin_of(size_t size) {
 TEST(Cors, Origins) {
   struct Case {
     std::vector<std::string> allowed_origins;
-    bool loopback_listener;
+    bool loopback;
     std::string fields;
     std::string origin;
   };
   const std::string listed = "https://App.example";
-  const std::string longest = origin_of(kOriginLimit);
-  const std::string too_long = origin_of(kOriginLimit + 1);
+  const std::string longest = origin_of(http::kMaxOrigin);
+  const std::string too_long = origin_of(http::kMaxOrigin + 1);
   const std::vector<Case> cases = {
       {{}, true, "", ""},
       {{}, true, "Origin: http://localhost:3000\r\n", "http://localhost:3000"},
@@ -41,7 +41,7 @@ TEST(Cors, Origins) {
       {{}, true, "Origin: http://localhost.evil.example\r\n", ""},
       {{}, true, "Origin: null\r\n", ""},
       {{}, true, "Origin:\r\n", ""},
-      // Anybody may call, and yet no page reads what nobody has said that it may.
+      // No page reads what nobody has said that it may.
       {{}, false, "Origin: https://evil.example\r\n", ""},
       {{}, false, "Origin: http://localhost:3000\r\n", ""},
       {{listed}, false, "Origin: https://app.EXAMPLE\r\n", "https://app.EXAMPLE"},
@@ -57,35 +57,38 @@ TEST(Cors, Origins) {
       {{"*"}, true, "Origin: " + too_long + "\r\n", ""},
   };
   for (const Case& c : cases) {
-    const std::string text = "GET / HTTP/1.1\r\nHost: a\r\n" + c.fields + "\r\n";
-    RequestHead head;
+    const std::string text = "GET / HTTP/1.1\r\nHost: localhost\r\n" + c.fields + "\r\n";
+    http::RequestHead head;
     ASSERT_TRUE(head.parse(text));
-    EXPECT_EQ(cors_origin(head, {c.allowed_origins, {}}, c.loopback_listener), c.origin)
-        << c.fields << c.loopback_listener;
+    http::ConnectionTraits traits;
+    if (!c.loopback) traits.reach = http::ConnectionTraits::Reach::network;
+    EXPECT_EQ(http::cors_origin(head, {c.allowed_origins, {}}, traits), c.origin)
+        << c.fields << c.loopback;
   }
 }
 
 TEST(Cors, Preflights) {
   const auto is = [](const std::string& text) {
-    RequestHead head;
+    http::RequestHead head;
     EXPECT_TRUE(head.parse(text));
-    return is_preflight(head);
+    return http::is_preflight(head);
   };
   const std::string fields =
-      "Host: a\r\nOrigin: http://b\r\nAccess-Control-Request-Method: POST\r\n";
+      "Host: localhost\r\nOrigin: http://b\r\nAccess-Control-Request-Method: POST\r\n";
   EXPECT_TRUE(is("OPTIONS / HTTP/1.1\r\n" + fields + "\r\n"));
   EXPECT_FALSE(is("POST / HTTP/1.1\r\n" + fields + "\r\n"));
-  EXPECT_FALSE(is("OPTIONS / HTTP/1.1\r\nHost: a\r\nOrigin: http://b\r\n\r\n"));
-  EXPECT_FALSE(is("OPTIONS / HTTP/1.1\r\nHost: a\r\nAccess-Control-Request-Method: POST\r\n\r\n"));
+  EXPECT_FALSE(is("OPTIONS / HTTP/1.1\r\nHost: localhost\r\nOrigin: http://b\r\n\r\n"));
+  EXPECT_FALSE(
+      is("OPTIONS / HTTP/1.1\r\nHost: localhost\r\nAccess-Control-Request-Method: POST\r\n\r\n"));
 }
 
 TEST(Cors, FieldsFitTheHead) {
   std::string fields;
-  append_cors_fields(fields, origin_of(kOriginLimit));
-  EXPECT_LE(fields.size(), kFieldsLimit);
+  http::append_cors_fields(fields, origin_of(http::kMaxOrigin));
+  EXPECT_LE(fields.size(), http::kMaxFieldBytes);
   fields.clear();
-  append_preflight_fields(fields, kAllowAll);
-  EXPECT_LE(fields.size(), kFieldsLimit);
+  http::append_preflight_fields(fields, http::kAllowAll);
+  EXPECT_LE(fields.size(), http::kMaxFieldBytes);
 }
 
 TEST(Cors, EveryAnswerToAnAllowedPage) {
@@ -106,7 +109,7 @@ TEST(Cors, EveryAnswerToAnAllowedPage) {
       {post(std::string(1001, ' '), kLoopbackPage), 413},
       {get("/rpc", kLoopbackPage), 405},
       {get("/nothing", kLoopbackPage), 404},
-      {"OPTIONS /rpc HTTP/1.1\r\nHost: a\r\n" + std::string(kLoopbackPage) + "\r\n", 204},
+      {"OPTIONS /rpc HTTP/1.1\r\nHost: localhost\r\n" + std::string(kLoopbackPage) + "\r\n", 204},
   };
   for (const Case& c : cases) {
     TestClient client(world);
@@ -137,7 +140,7 @@ TEST(Cors, NothingForOthers) {
       {{}, "https://evil.example", 403},
       {{}, "null", 403},
       {{"https://app.example"}, "https://evil.example", 403},
-      {{"*"}, origin_of(kOriginLimit + 1), 403},
+      {{"*"}, origin_of(http::kMaxOrigin + 1), 403},
   };
   for (const Case& c : cases) {
     WorldOptions options;
@@ -145,7 +148,7 @@ TEST(Cors, NothingForOthers) {
     HttpWorld world(options);
     const std::string origin = "Origin: " + c.origin + "\r\n";
     for (const std::string& request : {post(call("1", "echo", "[]"), origin),
-                                       "OPTIONS /rpc HTTP/1.1\r\nHost: a\r\n" + origin +
+                                       "OPTIONS /rpc HTTP/1.1\r\nHost: localhost\r\n" + origin +
                                            "Access-Control-Request-Method: POST\r\n\r\n"}) {
       TestClient client(world);
       const Answer answer = client.ask(request);
@@ -163,7 +166,8 @@ TEST(Cors, PreflightOfAnAllowedPage) {
   HttpWorld world(options);
   TestClient client(world);
   const std::string page =
-      "Host: a\r\nOrigin: https://app.example\r\nAccess-Control-Request-Headers: content-type\r\n";
+      "Host: localhost\r\nOrigin: https://app.example\r\nAccess-Control-Request-Headers: "
+      "content-type\r\n";
   const Answer answer = client.ask("OPTIONS /rpc HTTP/1.1\r\n" + page +
                                    "Access-Control-Request-Method: POST\r\n\r\n");
   EXPECT_EQ(answer.status, 204);
@@ -190,7 +194,7 @@ TEST(Cors, ElsewhereNothingIsSaidUntilSomethingIsListed) {
   const Answer called = client.ask(post(call("1", "echo", "[]"), page));
   EXPECT_EQ(called.status, 200);
   EXPECT_EQ(called.field(kAllowOrigin), "");
-  const Answer asked = client.ask("OPTIONS /rpc HTTP/1.1\r\nHost: a\r\n" + page +
+  const Answer asked = client.ask("OPTIONS /rpc HTTP/1.1\r\nHost: localhost\r\n" + page +
                                   "Access-Control-Request-Method: POST\r\n\r\n");
   EXPECT_EQ(asked.status, 204);
   EXPECT_EQ(asked.field("Allow"), "POST, OPTIONS");

@@ -70,7 +70,7 @@ TEST(EventStream, RefusedAtOnceIsAPlainFault) {
   first.send(post(call("1", "hold", "[]")));
   ASSERT_TRUE(world.until([&] { return world.child().held.size() == 1; }));
   second.send(post(call("2", "hold", "[]")));
-  ASSERT_TRUE(world.until([&] { return world.backends.default_backend()->calls() == 2; }));
+  ASSERT_TRUE(world.until([&] { return world.backends.default_one()->calls() == 2; }));
   const Answer answer = client.ask(post(call("3", "echo", "[]"), kAccept));
   EXPECT_EQ(answer.status, 503);
   EXPECT_EQ(answer.field("Content-Type"), "application/json");

@@ -13,14 +13,18 @@ namespace {
 
 using testing::ElementsAre;
 
-constexpr const char* kNext = "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n";
+constexpr const char* kNext = "OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 // Leaves the answer to the test.
-class HeldEndpoint final : public Endpoint, public ExchangeOwner {
+class HeldEndpoint final : public http::Endpoint, public http::ExchangeOwner {
  public:
-  [[nodiscard]] Access access() const override { return Access::session; }
-  std::optional<HttpError> admit(Exchange& /*exchange*/) override { return std::nullopt; }
-  void serve(Exchange& exchange, std::span<char> body) override {
+  [[nodiscard]] http::AllowedMethods allowed_methods() const override {
+    return http::AllowedMethods::session;
+  }
+  std::optional<http::HttpError> admit(http::Exchange& /*exchange*/) override {
+    return std::nullopt;
+  }
+  void serve(http::Exchange& exchange, std::span<char> body) override {
     exchange.owner = this;
     client = exchange.client;
     bodies.emplace_back(body.data(), body.size());
@@ -37,7 +41,7 @@ class HeldEndpoint final : public Endpoint, public ExchangeOwner {
 
   void write(std::string_view data) { client->write_event({.data = {&data, 1}}); }
 
-  Responder* client = nullptr;
+  http::Responder* client = nullptr;
   std::vector<std::string> bodies;
   std::function<void()> at_once;
   std::function<void()> when_writable;
@@ -75,7 +79,7 @@ TEST(SessionMethods, AreTaken) {
     int status;
     std::string allow;
   };
-  const std::string rest = " /held HTTP/1.1\r\nHost: a\r\n";
+  const std::string rest = " /held HTTP/1.1\r\nHost: localhost\r\n";
   const std::string allow = "GET, POST, DELETE, OPTIONS";
   const std::vector<Case> cases = {
       {"GET" + rest + "\r\n", 200, ""},
@@ -88,7 +92,7 @@ TEST(SessionMethods, AreTaken) {
       {"OPTIONS" + rest + "\r\n", 204, allow},
   };
   HeldWorld world;
-  world.held->at_once = [&] { world.held->client->respond({.content_type = kJsonType}); };
+  world.held->at_once = [&] { world.held->client->respond({.content_type = http::kJsonType}); };
   for (const Case& c : cases) {
     TestClient client(world);
     const Answer answer = client.ask(c.request);
@@ -104,13 +108,14 @@ TEST(SessionMethods, AreTaken) {
 }
 
 TEST(SessionMethods, InTheIndex) {
-  Router router;
+  const http::AdmissionPolicy policy{http::OriginRules{}};
+  http::Router router(policy);
   router.add("/held", "a session", std::make_unique<HeldEndpoint>());
   router.add_index("title");
   HttpWorld world;
-  Server server({world.loop, world.log, world.observer, world.origins, world.backends,
-                 world.options.limits, world.options.timeouts},
-                router);
+  http::Server server({world.loop, world.log, world.observer, world.callers, world.backends,
+                       world.options.limits, world.options.timeouts},
+                      router);
   Address any;
   any.host = "127.0.0.1";
   const auto bound = server.listen(any);
@@ -128,7 +133,7 @@ TEST(ExchangeOwner, AnswersLater) {
   ASSERT_TRUE(world.serve(client));
   EXPECT_EQ(client.received, "");
   constexpr std::string_view kBody[] = {"{", "}"};
-  world.held->client->respond({.content_type = kJsonType,
+  world.held->client->respond({.content_type = http::kJsonType,
                                .more_fields = "Mcp-Session-Id: s1\r\nX-Two: 2\r\n",
                                .body = kBody});
   const Answer answer = client.answer();
@@ -142,14 +147,14 @@ TEST(ExchangeOwner, StreamsEvents) {
   HeldWorld world;
   TestClient client(world);
   ASSERT_TRUE(world.serve(client));
-  Responder& responder = *world.held->client;
+  http::Responder& responder = *world.held->client;
   responder.begin_stream(
-      {.slow_client = SlowClient::waited_for, .more_fields = "Mcp-Session-Id: s1\r\n"});
+      {.slow_client = http::SlowClient::waited_for, .more_fields = "Mcp-Session-Id: s1\r\n"});
   constexpr std::string_view kData[] = {"{\"a\"", ":", "1}"};
   responder.write_event({.id = "0-1", .retry_ms = 1000});
   responder.write_event({.name = "message", .id = "0-2", .data = kData});
   responder.write_event({.data = kData});
-  responder.end_stream(StreamEnd::bare);
+  responder.end_stream(http::StreamEnd::bare);
   const Answer answer = client.answer();
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.field("Content-Type"), "text/event-stream");
@@ -169,9 +174,10 @@ TEST(ExchangeOwner, SilentStreamIsKeptAlive) {
   HeldWorld world(options);
   TestClient client(world);
   ASSERT_TRUE(world.serve(client));
-  world.held->client->begin_stream({.slow_client = SlowClient::waited_for});
+  world.held->client->begin_stream({.slow_client = http::SlowClient::waited_for});
   EXPECT_TRUE(world.until([&] {
-    return client.received.ends_with(std::string(kKeepAliveChunk) + std::string(kKeepAliveChunk));
+    return client.received.ends_with(std::string(http::kKeepAliveChunk) +
+                                     std::string(http::kKeepAliveChunk));
   }));
 }
 
@@ -181,7 +187,7 @@ TEST(ExchangeOwner, SourceThatWaitsIsNotCutOff) {
   HeldWorld world(options);
   TestClient client(world, false);
   ASSERT_TRUE(world.serve(client));
-  world.held->client->begin_stream({.slow_client = SlowClient::waited_for});
+  world.held->client->begin_stream({.slow_client = http::SlowClient::waited_for});
   EXPECT_FALSE(world.held->client->is_backed_up());
   // More than the kernel takes and the outbox would.
   constexpr size_t kMuch = 12 << 20;
@@ -192,7 +198,7 @@ TEST(ExchangeOwner, SourceThatWaitsIsNotCutOff) {
   client.read();
   ASSERT_TRUE(world.until([&] { return world.held->writable == 1; }));
   EXPECT_FALSE(world.held->client->is_backed_up());
-  world.held->client->end_stream(StreamEnd::bare);
+  world.held->client->end_stream(http::StreamEnd::bare);
   EXPECT_GE(client.answer().body.size(), kMuch);
   EXPECT_TRUE(world.observer.dropped.empty());
   EXPECT_EQ(world.held->gone, 0);
@@ -203,8 +209,8 @@ TEST(ExchangeOwner, MayEndTheStreamWhenItIsWritable) {
   HeldWorld world;
   TestClient client(world, false);
   ASSERT_TRUE(world.serve(client));
-  world.held->client->begin_stream({.slow_client = SlowClient::waited_for});
-  world.held->when_writable = [&] { world.held->client->end_stream(StreamEnd::bare); };
+  world.held->client->begin_stream({.slow_client = http::SlowClient::waited_for});
+  world.held->when_writable = [&] { world.held->client->end_stream(http::StreamEnd::bare); };
   world.write_much(12 << 20);
   ASSERT_EQ(world.held->gone, 0);
   client.send(kNext);
@@ -244,7 +250,7 @@ TEST(ExchangeOwner, HearsOfOneThatTakesNothing) {
   HeldWorld world(options);
   TestClient client(world, false);
   ASSERT_TRUE(world.serve(client));
-  world.held->client->begin_stream({.slow_client = SlowClient::waited_for});
+  world.held->client->begin_stream({.slow_client = http::SlowClient::waited_for});
   world.write_much(12 << 20);
   EXPECT_TRUE(world.until([&] { return world.held->gone == 1; }));
 }
@@ -256,13 +262,13 @@ TEST(ExchangeOwner, HearsOfOneThatIsDropped) {
     HeldWorld world(options);
     TestClient client(world, false);
     ASSERT_TRUE(world.serve(client));
-    world.held->client->begin_stream({.slow_client = SlowClient::dropped});
+    world.held->client->begin_stream({.slow_client = http::SlowClient::dropped});
     const std::string data(50000, 'x');
     while (world.observer.dropped.empty()) {
       world.held->write(data);
       if (world.observer.dropped.empty()) world.loop.run_once();
     }
-    if (ended) world.held->client->end_stream(StreamEnd::bare);
+    if (ended) world.held->client->end_stream(http::StreamEnd::bare);
     EXPECT_TRUE(world.until([&] { return world.observer.closed == 1; }));
     EXPECT_THAT(world.observer.dropped, ElementsAre(DropReason::outbox_full));
     EXPECT_EQ(world.held->gone, ended ? 0 : 1);
@@ -270,14 +276,14 @@ TEST(ExchangeOwner, HearsOfOneThatIsDropped) {
 }
 
 TEST(ExchangeOwner, HearsNothingAfterItsAnswer) {
-  const std::vector<std::function<void(Responder&)>> answers = {
-      [](Responder& client) { client.respond({.status = 204}); },
-      [](Responder& client) {
+  const std::vector<std::function<void(http::Responder&)>> answers = {
+      [](http::Responder& client) { client.respond({.status = 204}); },
+      [](http::Responder& client) {
         client.fail({404, "no"});
       },
-      [](Responder& client) {
+      [](http::Responder& client) {
         client.begin_stream({});
-        client.end_stream(StreamEnd::done_event);
+        client.end_stream(http::StreamEnd::done_event);
       },
   };
   for (const bool at_once : {false, true}) {

@@ -14,7 +14,7 @@ namespace stdgate::test {
 
 namespace {
 
-int connect_to(const Address& address) {
+int connect_to(const Address& address, const std::string& from) {
   int fd = -1;
   int status = -1;
   if (address.kind == Address::Kind::tcp) {
@@ -23,6 +23,12 @@ int connect_to(const Address& address) {
     to.sin_port = htons(address.port);
     inet_pton(AF_INET, address.host.c_str(), &to.sin_addr);
     fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (!from.empty()) {
+      sockaddr_in own{};
+      own.sin_family = AF_INET;
+      inet_pton(AF_INET, from.c_str(), &own.sin_addr);
+      EXPECT_EQ(::bind(fd, reinterpret_cast<sockaddr*>(&own), sizeof(own)), 0);
+    }
     status = ::connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof(to));
     const int on = 1;  // else a request in pieces waits for acknowledgements
     ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
@@ -37,18 +43,19 @@ int connect_to(const Address& address) {
   return fd;
 }
 
-std::unique_ptr<Backend> make_backend(HttpWorld& world, BackendId id, const char* name) {
-  BackendOptions options;
+std::unique_ptr<backend::Backend> make_backend(HttpWorld& world, BackendId id, const char* name) {
+  backend::BackendOptions options;
   options.config.name = name;
   options.config.command = {"fake"};
-  options.config.protocol = Protocol::jsonrpc;
+  options.config.protocol = config::Protocol::jsonrpc;
   options.config.is_default = id == 0;
   options.config.isolation = world.options.isolation;
   options.config.pool = world.options.pool;
+  options.config.timeout = world.options.timeout.value_or(options.config.timeout);
   options.limits = world.options.limits;
-  return std::make_unique<Backend>(id, std::move(options),
-                                   std::make_unique<JsonRpcDialect>("$/cancelRequest"),
-                                   world.origins, world.core);
+  return std::make_unique<backend::Backend>(
+      id, std::move(options), std::make_unique<pool::JsonRpcDialect>("$/cancelRequest"),
+      world.callers, world.core);
 }
 
 // Where the body begins, and where it ends if all of it is there.
@@ -68,15 +75,15 @@ std::optional<size_t> end_of_chunks(std::string_view text, size_t at, std::strin
 }  // namespace
 
 HttpWorld::HttpWorld(const WorldOptions& world_options)
-    : options(world_options), origins(world_options.origins) {
+    : options(world_options), callers(world_options.callers) {
   backends.add(make_backend(*this, 0, "calc"));
   backends.add(make_backend(*this, 1, "other"));
   backends.start();
-  add_rpc_routes(router, backends, options.rules, options.limits);
+  http::add_rpc_routes(router, backends, options.limits);
   router.add_index("stdgate");
-  router.share_with(options.rules);
-  server = std::make_unique<Server>(
-      HttpServices{loop, log, observer, origins, backends, options.limits, options.timeouts},
+  router.share_answers();
+  server = std::make_unique<http::Server>(
+      http::HttpServices{loop, log, observer, callers, backends, options.limits, options.timeouts},
       router);
   Address wanted = options.address;
   if (wanted.host.empty() && wanted.path.empty()) wanted.host = "127.0.0.1";
@@ -96,11 +103,11 @@ ScriptedChild& HttpWorld::child() {
   return *launcher.children.front();
 }
 
-TestClient::TestClient(HttpWorld& world, bool reads) : world_(world) {
+TestClient::TestClient(HttpWorld& world, bool reads, const std::string& from) : world_(world) {
   const bool is_tcp = world.address.kind == Address::Kind::tcp;
-  stream_ =
-      ByteStream::adopt(world.loop, connect_to(world.address),
-                        is_tcp ? ByteStream::Kind::tcp : ByteStream::Kind::pipe, *this, &error);
+  stream_ = net::ByteStream::adopt(
+      world.loop, connect_to(world.address, from),
+      is_tcp ? net::ByteStream::Kind::tcp : net::ByteStream::Kind::pipe, *this, &error);
   if (reads) read();
 }
 

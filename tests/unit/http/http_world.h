@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "gateway/pool/backend_set.h"
+#include "gateway/backend/backend.h"
+#include "gateway/backend/upstreams.h"
 #include "tests/support/loop_runner.h"
 #include "tests/support/recording_log.h"
 #include "tests/unit/http/scripted_child.h"
@@ -20,13 +21,14 @@
 namespace stdgate::test {
 
 struct WorldOptions {
-  LimitsConfig limits{};
-  TimeoutsConfig timeouts{};
-  PoolConfig pool{};
-  OriginRules rules{};
-  Isolation isolation = Isolation::shared;
-  size_t origins = 64;
-  Address address{};  // not set: 127.0.0.1, any port
+  config::LimitsConfig limits{};
+  config::TimeoutsConfig timeouts{};
+  config::PoolConfig pool{};
+  http::OriginRules rules{};
+  config::Isolation isolation = config::Isolation::shared;
+  size_t callers = 64;
+  std::optional<Duration> timeout{};  // of a call
+  Address address{};                  // not set: 127.0.0.1, any port
 };
 
 struct CountingObserver final : Observer {
@@ -34,29 +36,31 @@ struct CountingObserver final : Observer {
     outcomes.emplace_back(record.outcome.name());
   }
   void on_dropped(BackendId /*backend*/, DropReason reason) override { dropped.push_back(reason); }
-  void on_connection_opened(Transport transport) override {
+  void on_connection_opened(ConnectionKind kind) override {
     ++opened;
-    ++open[static_cast<size_t>(transport)];
+    ++open[static_cast<size_t>(kind)];
   }
-  void on_connection_closed(Transport transport) override {
+  void on_connection_closed(ConnectionKind kind) override {
     ++closed;
-    --open[static_cast<size_t>(transport)];
+    --open[static_cast<size_t>(kind)];
   }
-  void on_bytes(Transport transport, Flow flow, size_t count) override {
+  void on_bytes(ConnectionKind kind, Flow flow, size_t count) override {
     (flow == Flow::in ? bytes_in : bytes_out) += count;
-    bytes[static_cast<size_t>(transport)] += count;
+    bytes[static_cast<size_t>(kind)] += count;
   }
+  void on_refused(Refusal reason) override { refusals.push_back(reason); }
   void on_session_opened(BackendId /*backend*/) override { ++sessions; }
   void on_session_closed(BackendId /*backend*/) override { --sessions; }
 
   std::vector<std::string> outcomes;
   std::vector<DropReason> dropped;
+  std::vector<Refusal> refusals;
   size_t opened = 0;
   size_t closed = 0;
   size_t bytes_in = 0;
   size_t bytes_out = 0;
-  std::array<size_t, kTransportCount> open{};   // connections
-  std::array<size_t, kTransportCount> bytes{};  // both ways
+  std::array<size_t, kConnectionKindCount> open{};   // connections
+  std::array<size_t, kConnectionKindCount> bytes{};  // both ways
   size_t sessions = 0;
 };
 
@@ -74,16 +78,17 @@ class HttpWorld {
   ScriptedChild& child();
 
   const WorldOptions options;
-  Loop loop;
+  net::Loop loop;
   RecordingLog log;
   CountingObserver observer;
-  Origins origins;
-  Random random{1};
+  session::Callers callers;
+  pool::Random random{1};
   ScriptedLauncher launcher{loop};
-  CoreServices core{loop, loop.timers(), log, observer, launcher, random, loop.storages()};
-  BackendSet backends;
-  Router router;
-  std::unique_ptr<Server> server;
+  pool::CoreServices core{loop, loop.timers(), log, observer, launcher, random, loop.storages()};
+  backend::Upstreams backends;
+  const http::AdmissionPolicy policy{options.rules};
+  http::Router router{policy};
+  std::unique_ptr<http::Server> server;
   Address address;
 };
 
@@ -97,19 +102,20 @@ struct Answer {
   }
 };
 
-class TestClient final : private ByteStreamEvents {
+class TestClient final : private net::StreamEvents {
  public:
-  explicit TestClient(HttpWorld& world, bool reads = true);
+  // `from`: of the loopback network; empty: 127.0.0.1.
+  explicit TestClient(HttpWorld& world, bool reads = true, const std::string& from = {});
   ~TestClient() override = default;
 
   void send(std::string_view text) { stream_->write(text); }
   void half_close() { stream_->shutdown_write(); }
   void leave() { stream_.reset(); }
-  void read() { stream_->resume_read(ByteStream::kNotStarted); }
+  void read() { stream_->resume_read(net::ByteStream::kNotStarted); }
   // From now on each call reads once.
   void read_once() {
     reads_once_ = true;
-    stream_->resume_read(ByteStream::kBusy);
+    stream_->resume_read(net::ByteStream::kBusy);
     read();
   }
 
@@ -132,7 +138,7 @@ class TestClient final : private ByteStreamEvents {
  private:
   void on_bytes(std::span<char> bytes) override {
     received.append(bytes.data(), bytes.size());
-    if (reads_once_) stream_->pause_read(ByteStream::kBusy);
+    if (reads_once_) stream_->pause_read(net::ByteStream::kBusy);
   }
   void on_end() override { ended = true; }
   void on_error(int code) override {
@@ -141,7 +147,7 @@ class TestClient final : private ByteStreamEvents {
   }
 
   HttpWorld& world_;
-  std::unique_ptr<ByteStream> stream_;
+  std::unique_ptr<net::ByteStream> stream_;
   bool reads_once_ = false;
 };
 

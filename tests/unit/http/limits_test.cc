@@ -1,12 +1,15 @@
 // Limits at their value and one beyond it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "tests/unit/http/http_world.h"
 
 namespace stdgate::test {
 namespace {
 
+using testing::AllOf;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -48,7 +51,7 @@ TEST(Limits, ChunkedMessage) {
     const std::string body = call_of_size(size);
     return client
         .ask(
-            "POST /rpc HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+            "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             "Transfer-Encoding: chunked\r\n\r\n64\r\n" +
             body.substr(0, 100) + "\r\n" + (size == 500 ? "190\r\n" : "191\r\n") +
             body.substr(100) + "\r\n0\r\n\r\n")
@@ -65,7 +68,8 @@ TEST(Limits, TooMuchInputAfterTheLastAnswerIsCutOff) {
   TestClient client(world);
   client.send(post(std::string(3 << 20, 'x')));
   EXPECT_TRUE(world.until([&] { return world.observer.closed == 1; }));
-  EXPECT_LE(world.observer.bytes_in, Connection::kLingerBytes + 2 * Loop::kReadBufferSize);
+  EXPECT_LE(world.observer.bytes_in,
+            http::Connection::kLingerBytes + 2 * net::Loop::kReadBufferSize);
 }
 
 TEST(Limits, Headers) {
@@ -87,8 +91,16 @@ TEST(Limits, Target) {
     TestClient client(world);
     return client.ask(get("/" + std::string(size - 1, 'x'))).status;
   };
-  EXPECT_EQ(ask(HeadScanner::kTargetLimit), 404);
-  EXPECT_EQ(ask(HeadScanner::kTargetLimit + 1), 414);
+  EXPECT_EQ(ask(http::HeadScanner::kMaxTarget), 404);
+  EXPECT_EQ(ask(http::HeadScanner::kMaxTarget + 1), 414);
+}
+
+void expect_turned_away(TestClient& client, int status) {
+  const Answer answer = client.answer();
+  EXPECT_EQ(answer.status, status);
+  EXPECT_EQ(answer.field("Retry-After"), "1");
+  EXPECT_EQ(answer.field("Connection"), "close");
+  EXPECT_TRUE(client.wait_closed());
 }
 
 TEST(Limits, Connections) {
@@ -100,11 +112,7 @@ TEST(Limits, Connections) {
   EXPECT_EQ(first.ask(get("/")).status, 200);
   EXPECT_EQ(second.ask(get("/")).status, 200);
   TestClient third(world);
-  const Answer answer = third.answer();
-  EXPECT_EQ(answer.status, 503);
-  EXPECT_EQ(answer.field("Retry-After"), "1");
-  EXPECT_EQ(answer.field("Connection"), "close");
-  EXPECT_TRUE(third.wait_closed());
+  expect_turned_away(third, 503);
   third.leave();
   first.leave();
   ASSERT_TRUE(world.until([&] { return world.server->connections() == 1; }));
@@ -137,6 +145,158 @@ TEST(Limits, BufferedBodies) {
   third.send(head + body.substr(0, 700));
   run_for(world.loop, std::chrono::milliseconds(5));
   EXPECT_EQ(third.ask(body.substr(700)).status, 200);
+}
+
+TEST(Limits, AnAnnouncedLengthIsNotHeldBeforeItComes) {
+  HttpWorld world;
+  const std::string request = post(std::string(1 << 20, ' '));
+  TestClient client(world);
+  client.send(request.substr(0, request.size() - (1 << 20) + 100));
+  ASSERT_TRUE(world.until([&] { return world.server->buffered() > 0; }));
+  EXPECT_EQ(world.server->buffered(), 100U);
+  client.leave();
+  EXPECT_TRUE(world.until([&] { return world.server->buffered() == 0; }));
+}
+
+TEST(Limits, ConnectionsOfOneAddress) {
+  WorldOptions options;
+  options.limits.connections_per_address = 2;
+  options.limits.unlimited_addresses.clear();
+  HttpWorld world(options);
+  TestClient first(world);
+  TestClient second(world);
+  EXPECT_EQ(first.ask(get("/")).status, 200);
+  EXPECT_EQ(second.ask(get("/")).status, 200);
+  TestClient third(world);
+  expect_turned_away(third, 429);
+  TestClient other(world, true, "127.0.0.2");
+  EXPECT_EQ(other.ask(get("/")).status, 200);
+  third.leave();
+  first.leave();
+  ASSERT_TRUE(world.until([&] { return world.server->connections() == 2; }));
+  TestClient fourth(world);
+  EXPECT_EQ(fourth.ask(get("/")).status, 200);
+  EXPECT_THAT(world.log.lines,
+              Contains(AllOf(HasSubstr("connection refused"), HasSubstr("client=127.0.0.1"))));
+}
+
+TEST(Limits, LoopbackIsNotCountedUnlessItIsSaid) {
+  WorldOptions options;
+  options.limits.connections_per_address = 1;
+  HttpWorld world(options);
+  TestClient first(world);
+  TestClient second(world);
+  EXPECT_EQ(first.ask(get("/")).status, 200);
+  EXPECT_EQ(second.ask(get("/")).status, 200);
+}
+
+TEST(Limits, AUnixSocketHasNoAddress) {
+  WorldOptions options;
+  options.limits.connections_per_address = 1;
+  options.limits.unlimited_addresses.clear();
+  options.address.kind = Address::Kind::unix_socket;
+  options.address.path = testing::TempDir() + "bounds." + std::to_string(getpid()) + ".sock";
+  HttpWorld world(options);
+  TestClient first(world);
+  TestClient second(world);
+  EXPECT_EQ(first.ask(get("/")).status, 200);
+  EXPECT_EQ(second.ask(get("/")).status, 200);
+}
+
+// Those who are turned away are told so, as far as this takes no place from others.
+TEST(Limits, WhoIsTurnedAwayTakesNoPlace) {
+  WorldOptions options;
+  options.limits.connections = 3;
+  options.limits.connections_per_address = 1;
+  options.limits.unlimited_addresses.clear();
+  HttpWorld world(options);
+  TestClient first(world);
+  EXPECT_EQ(first.ask(get("/")).status, 200);
+  std::vector<std::unique_ptr<TestClient>> refused;
+  for (int i = 0; i < 100; ++i) refused.push_back(std::make_unique<TestClient>(world));
+  size_t told = 0;
+  for (auto& client : refused) told += client->answer().status == 429 ? 1 : 0;
+  EXPECT_EQ(told, 64U);
+  TestClient other(world, true, "127.0.0.2");
+  EXPECT_EQ(other.ask(get("/")).status, 200);
+}
+
+TEST(Limits, WhatABatchCollectsIsCounted) {
+  WorldOptions options;
+  options.limits.buffered = 1 << 20;
+  HttpWorld world(options);
+  const auto ask = [](TestClient& client, size_t size) {
+    const std::string big = call("1", "big", R"({"size":)" + std::to_string(size) + "}");
+    client.send(post("[" + call("2", "hold", "[]") + "," + big + "]"));
+  };
+  TestClient first(world);
+  ask(first, 600'000);
+  ASSERT_TRUE(world.until([&] { return world.server->buffered() > 600'000; }));
+  TestClient second(world);
+  ask(second, 600'000);
+  EXPECT_TRUE(second.wait_closed());
+  world.child().answer_held("true");
+  EXPECT_EQ(first.answer().status, 200);
+  EXPECT_TRUE(world.until([&] { return world.server->buffered() == 0; }));
+}
+
+constexpr size_t kBig = 12'000'000;  // what the kernel does not take of it is the gateway's to hold
+
+std::string big_call() { return post(call("1", "big", R"({"size":12000000})")); }
+
+TEST(Limits, AnswersThatAreNotTakenAreCountedAndTheStillestGo) {
+  WorldOptions options;
+  options.limits.buffered = 32 << 20;
+  HttpWorld world(options);
+  std::vector<std::unique_ptr<TestClient>> still;
+  for (int i = 0; i < 8; ++i) {
+    still.push_back(std::make_unique<TestClient>(world, false));
+    const size_t answered = world.observer.outcomes.size();
+    still.back()->send(big_call());
+    ASSERT_TRUE(world.until([&] { return world.observer.outcomes.size() > answered; }));
+    run_for(world.loop, std::chrono::milliseconds(20));
+    EXPECT_LE(world.server->buffered(), options.limits.buffered);
+  }
+  EXPECT_GT(world.observer.closed, 0U);
+  EXPECT_GT(world.server->connections(), 0U);  // no more than needed
+  EXPECT_THAT(world.log.lines, Contains(HasSubstr("limits.buffered is used up")));
+  // A client that reads has its answer all the time, and so have bodies their room.
+  TestClient healthy(world);
+  EXPECT_EQ(healthy.ask(big_call()).body.size(), kBig + result("1", "\"\"").size());
+  EXPECT_EQ(healthy.ask(post(call_of_size(300'000))).status, 200);
+  still.clear();
+  EXPECT_TRUE(world.until([&] { return world.server->buffered() == 0; }));
+}
+
+TEST(Limits, WhoTakesGoesOnWhereOthersAreStill) {
+  WorldOptions options;
+  options.limits.buffered = 40 << 20;  // room for the first three, whatever the kernel takes
+  HttpWorld world(options);
+  std::vector<std::unique_ptr<TestClient>> clients;
+  const auto ask = [&] {
+    const size_t answered = world.observer.outcomes.size();
+    clients.push_back(std::make_unique<TestClient>(world, false));
+    clients.back()->send(big_call());
+    ASSERT_TRUE(world.until([&] { return world.observer.outcomes.size() > answered; }));
+  };
+  for (int i = 0; i < 3; ++i) ask();
+  TestClient& slow = *clients[0];
+  Timer sip(world.loop.timers(), [&] {
+    slow.read_once();
+    sip.arm(world.loop.now() + std::chrono::milliseconds(15));
+  });
+  sip.arm(world.loop.now());
+  run_for(world.loop, std::chrono::milliseconds(1100));
+  for (int i = 0; i < 8 && world.observer.closed == 0; ++i) {
+    ask();
+    run_for(world.loop, std::chrono::milliseconds(5));
+  }
+  // Those two that were still for a second went, and it sufficed.
+  EXPECT_GT(world.observer.closed, 0U);
+  EXPECT_LE(world.observer.closed, 2U);
+  sip.disarm();
+  slow.read();
+  EXPECT_FALSE(slow.ended);
 }
 
 }  // namespace

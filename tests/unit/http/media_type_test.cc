@@ -37,7 +37,7 @@ TEST(MediaType, Json) {
       {"text/plain; application/json", false},
       {"", false},
   };
-  for (const auto& [type, expected] : cases) EXPECT_EQ(is_json_type(type), expected) << type;
+  for (const auto& [type, expected] : cases) EXPECT_EQ(http::is_json_type(type), expected) << type;
 }
 
 TEST(MediaType, EventStreamOrJson) {
@@ -78,7 +78,7 @@ TEST(MediaType, EventStreamOrJson) {
       {{"text/event-stream;a=\",application/json\""}, true, true},
   };
   for (const Case& c : cases) {
-    Acceptance acceptance;
+    http::Acceptance acceptance;
     for (const char* field : c.accept) acceptance.take(field);
     const std::string shown = testing::PrintToString(c.accept);
     EXPECT_EQ(acceptance.prefers_event_stream(), c.prefers) << shown;

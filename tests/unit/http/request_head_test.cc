@@ -18,18 +18,18 @@ struct Verdict {
 
 // Scans `text` as if it had come in pieces that end at `cuts` and at its own end.
 Verdict scan(const std::string& text, const std::vector<size_t>& cuts, size_t limit = kLimit) {
-  HeadScanner scanner;
-  scanner.start(HeadScanner::Kind::request, limit);
+  http::HeadScanner scanner;
+  scanner.start(http::HeadScanner::Kind::request, limit);
   std::vector<size_t> ends = cuts;
   ends.push_back(text.size());
   for (const size_t end : ends) {
     const std::string_view so_far = std::string_view(text).substr(0, end);
     switch (scanner.scan(so_far)) {
-      case HeadScanner::Result::incomplete:
+      case http::HeadScanner::Result::incomplete:
         break;
-      case HeadScanner::Result::failed:
+      case http::HeadScanner::Result::failed:
         return {scanner.error().status, {}};
-      case HeadScanner::Result::complete:
+      case http::HeadScanner::Result::complete:
         return {200,
                 text.substr(scanner.block_begin(), scanner.block_end() - scanner.block_begin())};
     }
@@ -39,7 +39,7 @@ Verdict scan(const std::string& text, const std::vector<size_t>& cuts, size_t li
 
 // A head and the block that its views point into.
 struct Request {
-  RequestHead head;
+  http::RequestHead head;
   std::string block;
 
   int read(const std::string& text, size_t limit = kLimit) {
@@ -96,9 +96,9 @@ TEST(HeadScanner, LimitOfTheTarget) {
   const auto request = [](size_t target) {
     return "GET /" + std::string(target - 1, 'a') + " HTTP/1.1\r\nHost: a\r\n\r\n";
   };
-  EXPECT_EQ(status_of(request(HeadScanner::kTargetLimit), 64 << 10), 200);
-  EXPECT_EQ(status_of(request(HeadScanner::kTargetLimit + 1), 64 << 10), 414);
-  const std::string endless(HeadScanner::kTargetLimit + HeadScanner::kLineSlack, 'a');
+  EXPECT_EQ(status_of(request(http::HeadScanner::kMaxTarget), 64 << 10), 200);
+  EXPECT_EQ(status_of(request(http::HeadScanner::kMaxTarget + 1), 64 << 10), 414);
+  const std::string endless(http::HeadScanner::kMaxTarget + http::HeadScanner::kLineSlack, 'a');
   EXPECT_EQ(scan(endless, {}, 64 << 10).status, 0);
   EXPECT_EQ(scan(endless + "a", {}, 64 << 10).status, 414);
 }
@@ -143,16 +143,16 @@ TEST(HeadScanner, RejectsWhatPeersReadDifferently) {
 
 TEST(RequestHead, TakesApart) {
   Request request;
-  const RequestHead& head = request.head;
+  const http::RequestHead& head = request.head;
   const std::string text =
       "POST /a/rpc?x=%201 HTTP/1.1\r\nhOST: example.org:8080\r\nX-Empty:\r\n"
       "Content-Type: \t application/json \t\r\nContent-Length: 12\r\nX-Bytes: \xc3\xa9\r\n\r\n";
   ASSERT_EQ(request.read(text), 200);
-  EXPECT_EQ(head.method(), Method::post);
+  EXPECT_EQ(head.method(), http::Method::post);
   EXPECT_EQ(head.path(), "/a/rpc");
   EXPECT_EQ(head.query(), "x=%201");
   EXPECT_EQ(head.authority(), "example.org:8080");
-  EXPECT_EQ(head.body_kind(), BodyKind::length);
+  EXPECT_EQ(head.body_kind(), http::BodyKind::length);
   EXPECT_EQ(head.content_length(), 12u);
   EXPECT_FALSE(head.http_1_0());
   EXPECT_TRUE(head.keep_alive());
@@ -164,7 +164,7 @@ TEST(RequestHead, TakesApart) {
   EXPECT_EQ(head.find("accept"), nullptr);
   // Used again it remembers nothing.
   ASSERT_EQ(request.read("GET / HTTP/1.1\r\nHost: b\r\n\r\n"), 200);
-  EXPECT_EQ(head.body_kind(), BodyKind::none);
+  EXPECT_EQ(head.body_kind(), http::BodyKind::none);
   EXPECT_EQ(head.content_length(), 0u);
   EXPECT_EQ(head.query(), "");
   EXPECT_EQ(head.find("content-type"), nullptr);
@@ -243,15 +243,15 @@ TEST(RequestHead, BodyLength) {
   struct Case {
     std::string fields;
     int status;
-    BodyKind kind = BodyKind::none;
+    http::BodyKind kind = http::BodyKind::none;
     uint64_t length = 0;
   };
   const std::vector<Case> cases = {
       {"", 200},
       {"Content-Length: 0\r\n", 200},
-      {"Content-Length: 5\r\n", 200, BodyKind::length, 5},
-      {"content-LENGTH:5 \r\n", 200, BodyKind::length, 5},
-      {"Content-Length: 18446744073709551615\r\n", 200, BodyKind::length, UINT64_MAX},
+      {"Content-Length: 5\r\n", 200, http::BodyKind::length, 5},
+      {"content-LENGTH:5 \r\n", 200, http::BodyKind::length, 5},
+      {"Content-Length: 18446744073709551615\r\n", 200, http::BodyKind::length, UINT64_MAX},
       {"Content-Length: 18446744073709551616\r\n", 400},
       {"Content-Length: 99999999999999999999999\r\n", 400},
       {"Content-Length:\r\n", 400},
@@ -267,8 +267,8 @@ TEST(RequestHead, BodyLength) {
       {"Content-Length: 5\r\nContent-Length: 5\r\n", 400},
       {"Content-Length: 5\r\nContent-Length: 6\r\n", 400},
       {"Content-Length: 5\r\nX: y\r\ncontent-length: 6\r\n", 400},
-      {"Transfer-Encoding: chunked\r\n", 200, BodyKind::chunked},
-      {"transfer-encoding: ChunKed\r\n", 200, BodyKind::chunked},
+      {"Transfer-Encoding: chunked\r\n", 200, http::BodyKind::chunked},
+      {"transfer-encoding: ChunKed\r\n", 200, http::BodyKind::chunked},
       {"Transfer-Encoding: chunked\r\nContent-Length: 5\r\n", 400},
       {"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", 400},
       {"Content-Length: 0\r\nTransfer-Encoding: chunked\r\n", 400},
@@ -292,7 +292,7 @@ TEST(RequestHead, BodyLength) {
   };
   for (const Case& c : cases) {
     Request request;
-    const RequestHead& head = request.head;
+    const http::RequestHead& head = request.head;
     EXPECT_EQ(request.read(post(c.fields)), c.status) << c.fields;
     if (c.status != 200) continue;
     EXPECT_EQ(head.body_kind(), c.kind) << c.fields;
@@ -321,7 +321,7 @@ TEST(RequestHead, KeepAlive) {
   };
   for (const Case& c : cases) {
     Request request;
-    const RequestHead& head = request.head;
+    const http::RequestHead& head = request.head;
     const std::string text =
         std::string("GET / HTTP/") + c.version + "\r\nHost: a\r\n" + c.connection + "\r\n";
     ASSERT_EQ(request.read(text), 200) << text;
@@ -332,7 +332,7 @@ TEST(RequestHead, KeepAlive) {
 
 TEST(RequestHead, AbsoluteTargetWinsOverHost) {
   Request request;
-  const RequestHead& head = request.head;
+  const http::RequestHead& head = request.head;
   ASSERT_EQ(request.read("GET http://b.example:81?x=1 HTTP/1.1\r\nHost: a\r\n\r\n"), 200);
   EXPECT_EQ(head.authority(), "b.example:81");
   EXPECT_EQ(head.path(), "/");
@@ -375,7 +375,7 @@ TEST(RequestHead, ForgetsALongBlock) {
 
 TEST(RequestHead, UpgradeIsIgnored) {
   Request request;
-  const RequestHead& head = request.head;
+  const http::RequestHead& head = request.head;
   const std::string fields = "Connection: upgrade\r\nUpgrade: websocket\r\n";
   ASSERT_EQ(request.read("GET / HTTP/1.1\r\nHost: a\r\n" + fields + "\r\n"), 200);
   ASSERT_EQ(request.read(post(fields + "Content-Length: 3\r\n")), 200);
@@ -388,8 +388,8 @@ TEST(RequestHead, LimitOfFields) {
     for (size_t i = 1; i < count; ++i) fields += "A:\r\n";
     return "GET / HTTP/1.1\r\nHost: a\r\n" + fields + "\r\n";
   };
-  EXPECT_EQ(status_of(with_fields(RequestHead::kFieldLimit)), 200);
-  EXPECT_EQ(status_of(with_fields(RequestHead::kFieldLimit + 1)), 431);
+  EXPECT_EQ(status_of(with_fields(http::RequestHead::kMaxField)), 200);
+  EXPECT_EQ(status_of(with_fields(http::RequestHead::kMaxField + 1)), 431);
 }
 
 }  // namespace

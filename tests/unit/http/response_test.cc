@@ -16,19 +16,22 @@ namespace {
 constexpr std::string_view kDate = "Sun, 06 Nov 1994 08:49:37 GMT";
 constexpr std::string_view kTwoParts[] = {"{\"a\"", ":1}"};
 
-std::string head_of(const Response& response, const ResponseFrame& frame) {
-  return std::string(ResponseHead(response, frame).view());
+std::string head_of(const http::Response& response, const http::ResponseFrame& frame) {
+  return std::string(http::ResponseHead(response, frame).view());
 }
 
 TEST(ResponseHead, Whole) {
-  EXPECT_EQ(head_of({.content_type = kJsonType, .body = kTwoParts}, {.date = kDate}),
+  EXPECT_EQ(head_of({.content_type = http::kJsonType, .body = kTwoParts}, {.date = kDate}),
             "HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
+            "X-Content-Type-Options: nosniff\r\n"
             "Content-Type: application/json\r\nContent-Length: 7\r\n\r\n");
   EXPECT_EQ(head_of({.status = 204}, {.date = kDate, .close = true}),
             "HTTP/1.1 204 No Content\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
+            "X-Content-Type-Options: nosniff\r\n"
             "Connection: close\r\n\r\n");
   EXPECT_EQ(head_of({.status = 405, .allow = "GET"}, {.date = kDate, .http_1_0 = true}),
             "HTTP/1.1 405 Method Not Allowed\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
+            "X-Content-Type-Options: nosniff\r\n"
             "Allow: GET\r\nContent-Length: 0\r\nConnection: keep-alive\r\n\r\n");
 }
 
@@ -46,42 +49,44 @@ TEST(ResponseHead, RetryAfterIsRoundedUp) {
 }
 
 TEST(ResponseHead, EventStream) {
-  EXPECT_EQ(ResponseHead("Mcp-Session-Id: s\r\n", {.date = kDate}).view(),
+  EXPECT_EQ(http::ResponseHead("Mcp-Session-Id: s\r\n", {.date = kDate}).view(),
             "HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
+            "X-Content-Type-Options: nosniff\r\n"
             "Content-Type: text/event-stream\r\nCache-Control: no-store\r\n"
             "X-Accel-Buffering: no\r\nMcp-Session-Id: s\r\nTransfer-Encoding: chunked\r\n\r\n");
-  EXPECT_EQ(ResponseHead("", {.date = kDate, .http_1_0 = true, .close = true}).view(),
+  EXPECT_EQ(http::ResponseHead("", {.date = kDate, .http_1_0 = true, .close = true}).view(),
             "HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
+            "X-Content-Type-Options: nosniff\r\n"
             "Content-Type: text/event-stream\r\nCache-Control: no-store\r\n"
             "X-Accel-Buffering: no\r\nConnection: close\r\n\r\n");
 }
 
 // The longest of each line at once: it must fit the buffer.
 TEST(ResponseHead, HoldsTheLongestLines) {
-  const std::string fields = "X: " + std::string(kFieldsLimit - 5, 'x') + "\r\n";
+  const std::string fields = "X: " + std::string(http::kMaxFieldBytes - 5, 'x') + "\r\n";
   const std::string head = head_of({.status = 431,
                                     .content_type = "text/plain; version=0.0.4; charset=utf-8",
-                                    .allow = kAllowAll,
+                                    .allow = http::kAllowAll,
                                     .retry_after = Duration::max(),
                                     .more_fields = fields},
                                    {.date = kDate, .http_1_0 = true});
   EXPECT_TRUE(head.ends_with(fields + "Content-Length: 0\r\nConnection: keep-alive\r\n\r\n"));
-  const std::string stream(ResponseHead(fields, {.date = kDate, .close = true}).view());
+  const std::string stream(http::ResponseHead(fields, {.date = kDate, .close = true}).view());
   EXPECT_TRUE(stream.ends_with(fields + "Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"));
 }
 
 TEST(HttpErrorBody, Members) {
-  EXPECT_EQ(http_error_body({404, "nothing here"}, R"("paths":["/rpc"])"),
+  EXPECT_EQ(http::http_error_body({404, "nothing here"}, R"("paths":["/rpc"])"),
             "{\"error\":{\"code\":\"not_found\",\"message\":\"nothing here\","
             "\"paths\":[\"/rpc\"]}}\n");
-  EXPECT_EQ(http_error_body({403, "no"}, ""),
+  EXPECT_EQ(http::http_error_body({403, "no"}, ""),
             "{\"error\":{\"code\":\"forbidden\",\"message\":\"no\"}}\n");
 }
 
 TEST(DateHeader, Format) {
   const auto date = [](int64_t seconds) {
     std::array<char, 29> text{};
-    write_http_date(seconds, text.data());
+    http::write_http_date(seconds, text.data());
     return std::string(text.data(), text.size());
   };
   EXPECT_EQ(date(784111777), kDate);
@@ -91,7 +96,7 @@ TEST(DateHeader, Format) {
 }
 
 TEST(DateHeader, IsReadAgainAfterASecond) {
-  DateHeader header;
+  http::DateHeader header;
   const TimePoint start{std::chrono::hours(1)};
   const char* const text = header.at(start).data();
   ASSERT_EQ(header.at(start).size(), kDate.size());
@@ -100,8 +105,8 @@ TEST(DateHeader, IsReadAgainAfterASecond) {
   EXPECT_NE(header.at(start + std::chrono::seconds(1))[0], '?');
 }
 
-std::string wire(const StreamEvent& event, bool chunked) {
-  const EventFrame frame(event, chunked);
+std::string wire(const session::StreamEvent& event, bool chunked) {
+  const http::EventFrame frame(event, chunked);
   std::string text(frame.head());
   for (const std::string_view part : event.data) text += part;
   text += frame.tail();
@@ -120,13 +125,13 @@ TEST(EventFrame, ChunkSizesAreExact) {
     EXPECT_EQ(framed, "data: " + data + "\n\n");
     EXPECT_TRUE(text.ends_with("\n\n\r\n"));
   }
-  EXPECT_EQ(kKeepAliveChunk, "e\r\n" + std::string(kKeepAlive) + "\r\n");
-  EXPECT_EQ(kKeepAlive.size(), 0xeu);
+  EXPECT_EQ(http::kKeepAliveChunk, "e\r\n" + std::string(http::kKeepAlive) + "\r\n");
+  EXPECT_EQ(http::kKeepAlive.size(), 0xeu);
 }
 
 TEST(EventFrame, Fields) {
   constexpr std::string_view kData[] = {"{}"};
-  const std::string longest(EventFrame::kFieldLimit, 'i');
+  const std::string longest(http::EventFrame::kMaxField, 'i');
   EXPECT_EQ(wire({.data = kData}, false), "data: {}\n\n");
   EXPECT_EQ(wire({.id = "7-1"}, false), "id: 7-1\ndata: \n\n");
   EXPECT_EQ(wire({.id = "7-1", .retry_ms = 500}, true),
@@ -136,18 +141,22 @@ TEST(EventFrame, Fields) {
             "event: " + longest + "\nid: " + longest + "\nretry: 4294967295\ndata: {}\n\n");
 }
 
-struct NamedEndpoint final : Endpoint {
-  explicit NamedEndpoint(Access access = Access::read) : access_(access) {}
-  [[nodiscard]] Access access() const override { return access_; }
-  std::optional<HttpError> admit(Exchange& /*exchange*/) override { return std::nullopt; }
-  void serve(Exchange& /*exchange*/, std::span<char> /*body*/) override {}
+struct NamedEndpoint final : http::Endpoint {
+  explicit NamedEndpoint(http::AllowedMethods allowed = http::AllowedMethods::read)
+      : allowed_(allowed) {}
+  [[nodiscard]] http::AllowedMethods allowed_methods() const override { return allowed_; }
+  std::optional<http::HttpError> admit(http::Exchange& /*exchange*/) override {
+    return std::nullopt;
+  }
+  void serve(http::Exchange& /*exchange*/, std::span<char> /*body*/) override {}
 
  private:
-  const Access access_;
+  const http::AllowedMethods allowed_;
 };
 
-TEST(Router, FindsExactPathsOnly) {
-  Router router;
+TEST(Router, FindsExactPathsButForASlashAtTheEnd) {
+  const http::AdmissionPolicy policy{http::OriginRules{}};
+  http::Router router(policy);
   EXPECT_EQ(router.find("/"), nullptr);
   for (const char* path : {"/rpc", "/b/rpc", "/rpc/stream", "/a/rpc"}) {
     router.add(path, "about", std::make_unique<NamedEndpoint>());
@@ -155,10 +164,38 @@ TEST(Router, FindsExactPathsOnly) {
   EXPECT_EQ(router.paths_member(), R"("paths":["/a/rpc","/b/rpc","/rpc","/rpc/stream"])");
   for (const char* path : {"/rpc", "/b/rpc", "/rpc/stream", "/a/rpc"}) {
     EXPECT_NE(router.find(path), nullptr) << path;
+    EXPECT_EQ(router.find(path + std::string("/")), router.find(path)) << path;
   }
-  for (const char* path : {"", "/", "/rpc/", "/RPC", "/c/rpc", "/rp", "/z", "//rpc", "/a/../rpc"}) {
+  for (const char* path :
+       {"", "/", "//", "/rpc//", "/RPC", "/c/rpc", "/rp", "/z", "//rpc", "/a/../rpc"}) {
     EXPECT_EQ(router.find(path), nullptr) << path;
   }
+  router.add("/", "index", std::make_unique<NamedEndpoint>());
+  EXPECT_NE(router.find("/"), nullptr);
+  EXPECT_EQ(router.find("//"), nullptr);
+}
+
+TEST(Router, SaysWhereToPost) {
+  const http::AdmissionPolicy policy{http::OriginRules{}};
+  http::Router router(policy);
+  EXPECT_EQ(router.post_hint(), "");
+  router.add("/rpc/stream", "", std::make_unique<NamedEndpoint>());
+  EXPECT_EQ(router.post_hint(), "");
+  for (const char* path : {"/a/rpc", "/rpc"}) {
+    router.add(path, "", std::make_unique<NamedEndpoint>(http::AllowedMethods::post));
+  }
+  EXPECT_EQ(router.post_hint(), "; POST JSON-RPC to /rpc or /a/rpc");
+  router.add("/mcp", "", std::make_unique<NamedEndpoint>(http::AllowedMethods::session));
+  EXPECT_EQ(router.post_hint(), "; POST JSON-RPC to /mcp, /rpc or /a/rpc");
+  std::string hint = "; POST JSON-RPC to /mcp, /rpc, /a/rpc";
+  for (size_t i = 3; i < http::Router::kHintPaths; ++i) {
+    const std::string path = "/b" + std::to_string(i) + "/rpc";
+    router.add(path, "", std::make_unique<NamedEndpoint>(http::AllowedMethods::post));
+    hint += (i + 1 == http::Router::kHintPaths ? " or " : ", ") + path;
+  }
+  EXPECT_EQ(router.post_hint(), hint);
+  router.add("/z/rpc", "", std::make_unique<NamedEndpoint>(http::AllowedMethods::post));
+  EXPECT_EQ(router.post_hint(), hint.replace(hint.find(" or "), 4, ", ") + ", ...");
 }
 
 }  // namespace

@@ -129,7 +129,7 @@ TEST(Rpc, OverloadedSaysWhenToRetry) {
   busy.send(post(call("1", "hold", "[]")));
   ASSERT_TRUE(world.until([&] { return world.child().held.size() == 1; }));
   queued.send(post(call("2", "hold", "[]")));
-  ASSERT_TRUE(world.until([&] { return world.backends.default_backend()->calls() == 2; }));
+  ASSERT_TRUE(world.until([&] { return world.backends.default_one()->calls() == 2; }));
   const Answer answer = refused.ask(post(call("3", "echo", "[]")));
   EXPECT_EQ(answer.status, 503);
   EXPECT_EQ(answer.field("Retry-After"), "1");
@@ -146,7 +146,7 @@ TEST(Rpc, ContentTypes) {
     TestClient client(world);
     const std::string body = call("1", "echo", "[]");
     return client
-        .ask("POST /rpc HTTP/1.1\r\nHost: a\r\n" + fields +
+        .ask("POST /rpc HTTP/1.1\r\nHost: localhost\r\n" + fields +
              "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body)
         .status;
   };
@@ -173,17 +173,32 @@ TEST(Rpc, Routes) {
       {post(body, "", "/other/rpc"), 200, "result", ""},
       {post(body, "", "/%72pc?x=y"), 200, "result", ""},
       {post(body, "", "http://localhost/rpc"), 200, "result", ""},
-      {post(body, "", "/nobody/rpc"), 404, R"("code":"not_found")", ""},
-      {post(body, "", "/rpc/"), 404, R"("paths":["/","/calc/rpc","/calc/rpc/stream",)", ""},
+      {post(body, "", "/rpc/"), 200, "result", ""},
+      {post(body, "", "/other/rpc/"), 200, "result", ""},
+      {post(body, "", "/rpc//"), 404, "", ""},
+      {get("/rpc/"), 405, "method_not_allowed", "POST, OPTIONS"},
+      {post(body, "", "/nobody/rpc"), 404,
+       R"({"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":)"
+       R"("nothing is served at this path; POST JSON-RPC to /rpc, /calc/rpc or /other/rpc"}})"
+       "\n",
+       ""},
+      {post(body, "", "/"), 405,
+       R"("this method is not allowed here; POST JSON-RPC to /rpc, /calc/rpc or /other/rpc")",
+       "GET, HEAD, OPTIONS"},
+      {"POST /x HTTP/1.1\r\nHost: localhost\r\n\r\n", 404,
+       R"({"error":{"code":"not_found","message":"nothing is served at this path; POST JSON-RPC to )"
+       R"(/rpc, /calc/rpc or /other/rpc","paths":["/","/calc/rpc","/calc/rpc/stream",)",
+       ""},
       {get("/"), 200, "POST /rpc ", ""},
       {get("/nothing"), 404, "not_found", ""},
       {get("/rpc"), 405, "method_not_allowed", "POST, OPTIONS"},
-      {post(body, "", "/rpc/stream"), 405, "method_not_allowed", "GET, HEAD, OPTIONS"},
-      {"PUT /rpc HTTP/1.1\r\nHost: a\r\n\r\n", 405, "", "POST, OPTIONS"},
-      {"DELETE / HTTP/1.1\r\nHost: a\r\n\r\n", 405, "", "GET, HEAD, OPTIONS"},
-      {"OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", 204, "", "GET, HEAD, POST, DELETE, OPTIONS"},
-      {"OPTIONS /rpc HTTP/1.1\r\nHost: a\r\n\r\n", 204, "", "POST, OPTIONS"},
-      {"OPTIONS /x HTTP/1.1\r\nHost: a\r\n\r\n", 404, "", ""},
+      {post(body, "", "/rpc/stream"), 405, "POST JSON-RPC to /rpc", "GET, HEAD, OPTIONS"},
+      {"PUT /rpc HTTP/1.1\r\nHost: localhost\r\n\r\n", 405, "", "POST, OPTIONS"},
+      {"DELETE / HTTP/1.1\r\nHost: localhost\r\n\r\n", 405, "", "GET, HEAD, OPTIONS"},
+      {"OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n", 204, "",
+       "GET, HEAD, POST, DELETE, OPTIONS"},
+      {"OPTIONS /rpc HTTP/1.1\r\nHost: localhost\r\n\r\n", 204, "", "POST, OPTIONS"},
+      {"OPTIONS /x HTTP/1.1\r\nHost: localhost\r\n\r\n", 404, "", ""},
       {get("/", "Content-Length: 1\r\n") + "x", 400, "bad_request", ""},
   };
   for (const Case& c : cases) {
@@ -248,7 +263,7 @@ TEST(Rpc, HalfCloseAfterTheAnswerWasGivenStillGetsIt) {
 
 TEST(Rpc, NoRoomForAnotherOrigin) {
   WorldOptions options;
-  options.origins = 1;
+  options.callers = 1;
   HttpWorld world(options);
   TestClient first(world);
   TestClient second(world);

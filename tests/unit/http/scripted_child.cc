@@ -10,7 +10,7 @@ namespace stdgate::test {
 namespace {
 
 size_t number_in(std::string_view params, std::string_view name) {
-  const auto member = find_member(params, name);
+  const auto member = rpc::find_member(params, name);
   return member ? std::stoul(std::string(*member)) : 0;
 }
 
@@ -21,10 +21,10 @@ std::string result_line(std::string_view id, std::string_view result) {
 
 }  // namespace
 
-ScriptedChild::ScriptedChild(ScriptedLauncher& launcher, ChildEvents& events)
-    : launcher_(launcher),
-      events_(events),
-      parser_(EnvelopeLimits()),
+ScriptedChild::ScriptedChild(ScriptedLauncher& launcher, pool::ChildEvents& events)
+    : MemoryChild(events),
+      launcher_(launcher),
+      parser_(rpc::EnvelopeLimits()),
       timer_(launcher.loop().timers(), [this] { on_timer(); }) {
   launcher_.children.push_back(this);
   timer_.arm(launcher_.loop().now());
@@ -33,24 +33,20 @@ ScriptedChild::ScriptedChild(ScriptedLauncher& launcher, ChildEvents& events)
 ScriptedChild::~ScriptedChild() { std::erase(launcher_.children, this); }
 
 void ScriptedChild::write(std::span<const std::string_view> parts) {
-  for (const std::string_view part : parts) input_ += part;
-  for (size_t end = input_.find('\n'); end != std::string::npos; end = input_.find('\n')) {
-    std::string line = input_.substr(0, end);
-    input_.erase(0, end + 1);
-    on_line(std::move(line));
-  }
+  MemoryChild::write(parts);
+  while (has_line()) on_line(take_input_line());
 }
 
 void ScriptedChild::on_line(std::string line) {
   const std::string original = line;
   const auto document = parser_.parse({line.data(), line.size()});
-  const Envelope& message = document->messages[0].envelope;
+  const rpc::Envelope& message = document->messages[0].envelope;
   const std::string id(message.id);
-  if (message.kind == MessageKind::notification) {
+  if (message.kind == rpc::MessageKind::notification) {
     notifications.push_back(original);
     return;
   }
-  if (message.kind != MessageKind::request) {
+  if (message.kind != rpc::MessageKind::request) {
     answers.push_back(original);
     return;
   }
@@ -82,7 +78,7 @@ void ScriptedChild::answer_held(const std::string& result) {
 }
 
 void ScriptedChild::set_reading(bool reading) {
-  is_read_ = reading;
+  MemoryChild::set_reading(reading);
   timer_.arm(launcher_.loop().now());
 }
 
@@ -105,23 +101,22 @@ void ScriptedChild::end(Duration /*grace*/) {
 void ScriptedChild::on_timer() {
   if (!started_) {
     started_ = true;
-    events_.on_started(1);
+    tell_started(1);
   }
-  if (!output_.empty() && is_read_) {
-    std::string bytes;
-    bytes.swap(output_);
-    events_.on_output({bytes.data(), bytes.size()});
+  if (!output_.empty() && is_read()) {
+    std::string bytes = std::exchange(output_, {});
+    tell_output(bytes);
   }
-  if (std::exchange(taken_, false)) events_.on_writable();
+  if (std::exchange(taken_, false)) tell_writable();
   if (ending_) {
     ending_ = false;
-    events_.on_exit(exit_);
+    tell_exit(exit_);
   }
 }
 
-std::unique_ptr<ChildLink> ScriptedLauncher::launch(const LaunchSpec& /*spec*/,
-                                                    ChildEvents& events) {
-  return std::make_unique<ScriptedChild>(*this, events);
+std::unique_ptr<pool::ChildLink> ScriptedLauncher::launch(const pool::LaunchSpec& /*spec*/,
+                                                          pool::ChildEvents& events) {
+  return MemoryChild::link_to(std::make_shared<ScriptedChild>(*this, events));
 }
 
 }  // namespace stdgate::test

@@ -11,30 +11,24 @@
 #include <vector>
 
 #include "gateway/base/timers.h"
-#include "gateway/pool/child_link.h"
 #include "gateway/rpc/envelope.h"
+#include "tests/support/memory_child.h"
 #include "transports/net/loop.h"
 
 namespace stdgate::test {
 
 class ScriptedLauncher;
 
-class ScriptedChild final : public ChildLink {
+class ScriptedChild final : public MemoryChild {
  public:
-  ScriptedChild(ScriptedLauncher& launcher, ChildEvents& events);
+  ScriptedChild(ScriptedLauncher& launcher, pool::ChildEvents& events);
   ~ScriptedChild() override;
-
-  void write(std::span<const std::string_view> parts) override;
-  [[nodiscard]] size_t unsent_bytes() const override { return unsent_; }
-  void set_reading(bool reading) override;
-  void end(Duration grace) override;
 
   void say(const std::string& line);
   void answer_held(const std::string& result);  // the oldest one
   void exit(int code);                          // on its own account
   // Pretends that its input has taken all but so many bytes.
   void set_unsent(size_t bytes);
-  [[nodiscard]] bool is_read() const { return is_read_; }
 
   std::vector<std::string> held;           // ids of calls that wait
   std::vector<std::string> notifications;  // as they came
@@ -42,33 +36,35 @@ class ScriptedChild final : public ChildLink {
   size_t calls = 0;
 
  private:
+  void write(std::span<const std::string_view> parts) override;
+  [[nodiscard]] size_t unsent_bytes() const override { return unsent_; }
+  void set_reading(bool reading) override;
+  void end(Duration grace) override;
   void on_line(std::string line);
   void on_timer();
 
   ScriptedLauncher& launcher_;
-  ChildEvents& events_;
-  EnvelopeParser parser_;
+  rpc::EnvelopeParser parser_;
   Timer timer_;
-  std::string input_;
   std::string output_;
   size_t unsent_ = 0;
-  ExitStatus exit_;
+  pool::ExitStatus exit_;
   bool started_ = false;
   bool taken_ = false;  // unsent_ has fallen
   bool ending_ = false;
-  bool is_read_ = true;
 };
 
-class ScriptedLauncher final : public ChildLauncher {
+class ScriptedLauncher final : public pool::ChildLauncher {
  public:
-  explicit ScriptedLauncher(Loop& loop) : loop_(loop) {}
-  std::unique_ptr<ChildLink> launch(const LaunchSpec& spec, ChildEvents& events) override;
+  explicit ScriptedLauncher(net::Loop& loop) : loop_(loop) {}
+  std::unique_ptr<pool::ChildLink> launch(const pool::LaunchSpec& spec,
+                                          pool::ChildEvents& events) override;
 
-  [[nodiscard]] Loop& loop() { return loop_; }
+  [[nodiscard]] net::Loop& loop() { return loop_; }
   std::vector<ScriptedChild*> children;  // that exist
 
  private:
-  Loop& loop_;
+  net::Loop& loop_;
 };
 
 }  // namespace stdgate::test

@@ -6,23 +6,23 @@
 namespace stdgate::test {
 namespace {
 
-using ExchangePtr = std::unique_ptr<Exchange>;
+using ExchangePtr = std::unique_ptr<http::Exchange>;
 
-std::vector<ExchangePtr> take_many(SpareExchanges& spare, size_t count) {
+std::vector<ExchangePtr> take_many(http::SpareExchanges& spare, size_t count) {
   std::vector<ExchangePtr> taken;
   for (size_t i = 0; i < count; ++i) taken.push_back(spare.take(0));
   return taken;
 }
 
-void give_back(SpareExchanges& spare, std::vector<ExchangePtr> exchanges) {
+void give_back(http::SpareExchanges& spare, std::vector<ExchangePtr> exchanges) {
   for (ExchangePtr& exchange : exchanges) spare.give_back(std::move(exchange));
 }
 
 TEST(SpareExchanges, ComeBackToWhoHadThem) {
   StoragePool storages;
-  SpareExchanges spare(storages);
+  http::SpareExchanges spare(storages);
   std::vector<ExchangePtr> taken = take_many(spare, 5);
-  std::vector<Exchange*> had;
+  std::vector<http::Exchange*> had;
   for (const ExchangePtr& exchange : taken) had.push_back(exchange.get());
   give_back(spare, std::move(taken));
   for (const uint32_t number : {3U, 1U, 5U, 4U, 2U}) {
@@ -34,7 +34,7 @@ TEST(SpareExchanges, ComeBackToWhoHadThem) {
 
 TEST(SpareExchanges, StrangersGetTheOldest) {
   StoragePool storages;
-  SpareExchanges spare(storages);
+  http::SpareExchanges spare(storages);
   give_back(spare, take_many(spare, 3));
   spare.give_back(spare.take(1));
   EXPECT_EQ(spare.take(0)->number, 2U);
@@ -44,7 +44,7 @@ TEST(SpareExchanges, StrangersGetTheOldest) {
 
 TEST(SpareExchanges, WhoFindsItsOwnTakenLeavesThoseOfOthers) {
   StoragePool storages;
-  SpareExchanges spare(storages);
+  http::SpareExchanges spare(storages);
   give_back(spare, take_many(spare, 2));
   const ExchangePtr first = spare.take(1);
   const ExchangePtr another = spare.take(1);
@@ -54,22 +54,24 @@ TEST(SpareExchanges, WhoFindsItsOwnTakenLeavesThoseOfOthers) {
 
 TEST(SpareExchanges, OwnOnesAreLimited) {
   StoragePool storages;
-  SpareExchanges spare(storages);
-  give_back(spare, take_many(spare, SpareExchanges::kMostOwn - 1));
+  http::SpareExchanges spare(storages);
+  give_back(spare, take_many(spare, http::SpareExchanges::kMaxOwn - 1));
   const ExchangePtr first = spare.take(1);
   const ExchangePtr last_own = spare.take(1);
-  EXPECT_EQ(last_own->number, SpareExchanges::kMostOwn);
+  EXPECT_EQ(last_own->number, http::SpareExchanges::kMaxOwn);
   EXPECT_EQ(spare.take(1)->number, 2U) << "the oldest";
 }
 
 TEST(SpareExchanges, SoManyAreKept) {
   StoragePool storages;
-  SpareExchanges spare(storages);
-  std::vector<ExchangePtr> taken = take_many(spare, SpareExchanges::kMost + 1);
-  EXPECT_EQ(taken[SpareExchanges::kMost - 1]->number, SpareExchanges::kMost);
+  http::SpareExchanges spare(storages);
+  std::vector<ExchangePtr> taken = take_many(spare, http::SpareExchanges::kMaxEntries + 1);
+  EXPECT_EQ(taken[http::SpareExchanges::kMaxEntries - 1]->number,
+            http::SpareExchanges::kMaxEntries);
   EXPECT_EQ(taken.back()->number, 0U);
   give_back(spare, std::move(taken));
-  EXPECT_EQ(take_many(spare, SpareExchanges::kMost).back()->number, SpareExchanges::kMost);
+  EXPECT_EQ(take_many(spare, http::SpareExchanges::kMaxEntries).back()->number,
+            http::SpareExchanges::kMaxEntries);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Time limits, configured short; each test waits for the event.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/unit/http/http_world.h"
@@ -53,6 +54,7 @@ TEST(Timeouts, SilentBody) {
 TEST(Timeouts, BodyThatKeepsComingIsInTime) {
   WorldOptions options;
   options.timeouts.body = kAmple;
+  options.limits.min_rate = 0;
   HttpWorld world(options);
   TestClient client(world);
   const std::string request = post(call("1", "echo", "[" + std::string(30, ' ') + "]"));
@@ -66,6 +68,113 @@ TEST(Timeouts, BodyThatKeepsComingIsInTime) {
   drip.arm(world.loop.now());
   EXPECT_EQ(client.answer().status, 200);
   EXPECT_GT(world.loop.now() - start, kAmple);
+}
+
+// Sends `text` in pieces, one each `pause`, for ever: after its end again from `again` on.
+class Drip {
+ public:
+  Drip(HttpWorld& world, TestClient& client, std::string text, size_t again, Duration pause)
+      : world_(world),
+        client_(client),
+        text_(std::move(text)),
+        again_(again),
+        pause_(pause),
+        timer_(world.loop.timers(), [this] { send(); }) {
+    timer_.arm(world.loop.now());
+  }
+
+ private:
+  void send() {
+    client_.send(text_.substr(at_++, 1));
+    if (at_ == text_.size()) at_ = again_;
+    timer_.arm(world_.loop.now() + pause_);
+  }
+  HttpWorld& world_;
+  TestClient& client_;
+  const std::string text_;
+  const size_t again_;
+  const Duration pause_;
+  Timer timer_;
+  size_t at_ = 0;
+};
+
+constexpr Duration kDrip = std::chrono::milliseconds(2);  // 500 bytes a second
+
+TEST(Timeouts, ABodyThatDripsIsTooLate) {
+  const std::string head =
+      "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+  const std::string chunked = "Transfer-Encoding: chunked\r\n\r\n";
+  struct Case {
+    const char* what;
+    std::string first;   // sent at once
+    std::string second;  // dripped, over and over
+  };
+  const Case cases[] = {
+      {"length", head + "Content-Length: 1000000\r\n\r\n", " "},
+      {"chunks", head + chunked, "1\r\n \r\n"},
+      {"one chunk", head + chunked + "f0000\r\n", " "},
+      {"trailers", head + chunked + "2\r\n[]\r\n0\r\n", "a: b\r\n"},
+  };
+  for (const Case& body : cases) {
+    SCOPED_TRACE(body.what);
+    WorldOptions options;
+    options.timeouts.body = kAmple;
+    HttpWorld world(options);
+    TestClient client(world);
+    client.send(body.first);
+    const Drip drip(world, client, body.second, 0, kDrip);
+    EXPECT_EQ(client.answer().status, 408);
+    EXPECT_TRUE(client.wait_closed());
+  }
+}
+
+TEST(Timeouts, ABodyThatDripsAtTheMinimumRateHasAnEnd) {
+  WorldOptions options;
+  options.timeouts.body = kShort;
+  options.timeouts.request = 3 * kAmple;
+  options.limits.min_rate = 0;
+  HttpWorld world(options);
+  TestClient client(world);
+  const TimePoint start = world.loop.now();
+  client.send(
+      "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+      "Content-Length: 1000000\r\n\r\n");
+  const Drip drip(world, client, " ", 0, kDrip);
+  EXPECT_EQ(client.answer().status, 408);
+  EXPECT_GE(world.loop.now() - start, options.timeouts.request);
+}
+
+TEST(Timeouts, AnAnswerThatIsSippedIsGivenUp) {
+  WorldOptions options;
+  options.timeouts.body = kAmple;
+  options.limits.min_rate = size_t{1} << 30;
+  HttpWorld world(options);
+  TestClient client(world, false);
+  client.send(post(call("1", "big", R"({"size":15000000})")));
+  Timer sip(world.loop.timers(), [&] {
+    client.read_once();
+    sip.arm(world.loop.now() + kAmple / 20);
+  });
+  sip.arm(world.loop.now());
+  EXPECT_TRUE(world.until([&] { return world.observer.closed == 1; }));
+  EXPECT_LT(client.received.size(), 15000000U);
+  EXPECT_THAT(world.log.lines,
+              testing::Contains(testing::HasSubstr("its client takes too little")));
+}
+
+TEST(Timeouts, AStreamThatHasNothingToSayIsNotSlow) {
+  WorldOptions options;
+  options.timeouts.body = kShort;
+  options.timeouts.keep_alive = kShort / 2;
+  options.limits.min_rate = size_t{1} << 30;
+  HttpWorld world(options);
+  TestClient client(world);
+  client.send(post(call("1", "hold", "[]"), "Accept: text/event-stream\r\n"));
+  ASSERT_TRUE(world.until([&] { return world.child().held.size() == 1; }));
+  run_for(world.loop, 10 * kShort);
+  EXPECT_FALSE(client.ended);
+  world.child().answer_held("1");
+  EXPECT_EQ(client.answer().status, 200);
 }
 
 TEST(Timeouts, IdleConnectionIsClosedSilently) {
@@ -134,7 +243,7 @@ TEST(Timeouts, ClientThatDoesNotCloseIsClosed) {
   EXPECT_EQ(client.ask(get("/", "Connection: close\r\n")).status, 200);
   const TimePoint start = world.loop.now();
   EXPECT_TRUE(world.until([&] { return world.observer.closed == 1; }));
-  EXPECT_LE(world.loop.now() - start, Connection::kLingerTime + std::chrono::seconds(1));
+  EXPECT_LE(world.loop.now() - start, http::Connection::kLingerTime + std::chrono::seconds(1));
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ TEST(Url, Authority) {
       {"a,b", true},
       {"a\\b", false},
   };
-  for (const auto& [text, expected] : cases) EXPECT_EQ(is_authority(text), expected) << text;
+  for (const auto& [text, expected] : cases) EXPECT_EQ(http::is_authority(text), expected) << text;
 }
 
 TEST(Url, LoopbackHost) {
@@ -64,22 +64,23 @@ TEST(Url, LoopbackHost) {
       {"127.", false},
       {"2130706433", false},
   };
-  for (const auto& [text, expected] : cases) EXPECT_EQ(is_loopback_host(text), expected) << text;
+  for (const auto& [text, expected] : cases)
+    EXPECT_EQ(http::is_loopback_host(text), expected) << text;
 }
 
 TEST(Url, HostOfAuthority) {
-  EXPECT_EQ(host_of("a.example:80"), "a.example");
-  EXPECT_EQ(host_of("a.example"), "a.example");
-  EXPECT_EQ(host_of("[::1]:80"), "[::1]");
-  EXPECT_EQ(host_of("[::1]"), "[::1]");
+  EXPECT_EQ(http::host_of("a.example:80"), "a.example");
+  EXPECT_EQ(http::host_of("a.example"), "a.example");
+  EXPECT_EQ(http::host_of("[::1]:80"), "[::1]");
+  EXPECT_EQ(http::host_of("[::1]"), "[::1]");
 }
 
 TEST(Url, PercentDecoding) {
   std::string scratch;
-  EXPECT_EQ(percent_decode("/rpc", scratch), "/rpc");
-  EXPECT_EQ(percent_decode("/%72pc", scratch), "/rpc");
-  EXPECT_EQ(percent_decode("%c3%A9+", scratch), "\xc3\xa9+");
-  EXPECT_EQ(percent_decode("%00", scratch), std::string(1, '\0'));
+  EXPECT_EQ(http::percent_decode("/rpc", scratch), "/rpc");
+  EXPECT_EQ(http::percent_decode("/%72pc", scratch), "/rpc");
+  EXPECT_EQ(http::percent_decode("%c3%A9+", scratch), "\xc3\xa9+");
+  EXPECT_EQ(http::percent_decode("%00", scratch), std::string(1, '\0'));
 }
 
 TEST(Url, QueryParameter) {
@@ -103,21 +104,22 @@ TEST(Url, QueryParameter) {
       {"mm=1&am=2", std::nullopt},
       {"m=%00", std::string(1, '\0')},
   };
-  for (const Case& c : cases) EXPECT_EQ(query_parameter(c.query, "m"), c.value) << c.query;
+  for (const Case& c : cases) EXPECT_EQ(http::query_parameter(c.query, "m"), c.value) << c.query;
 }
 
 TEST(FieldValue, Digits) {
-  EXPECT_EQ(parse_digits("0"), 0u);
-  EXPECT_EQ(parse_digits("18446744073709551615"), UINT64_MAX);
+  EXPECT_EQ(http::parse_digits("0"), 0u);
+  EXPECT_EQ(http::parse_digits("18446744073709551615"), UINT64_MAX);
   for (const char* text : {"", "-1", "+1", " 1", "1 ", "1a", "0x1", "18446744073709551616"}) {
-    EXPECT_EQ(parse_digits(text), std::nullopt) << text;
+    EXPECT_EQ(http::parse_digits(text), std::nullopt) << text;
   }
 }
 
 TEST(FieldValue, ListElements) {
   const auto elements = [](std::string_view list) {
     std::vector<std::string> all;
-    for_each_element(list, ',', [&all](std::string_view element) { all.emplace_back(element); });
+    http::for_each_element(list, ',',
+                           [&all](std::string_view element) { all.emplace_back(element); });
     return all;
   };
   using List = std::vector<std::string>;

@@ -1,39 +1,18 @@
 // A backend of language servers: each client has one to itself, until it says good bye.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "gateway/lsp/lsp_dialect.h"
-#include "tests/support/fake_child.h"
-#include "tests/support/rpc_texts.h"
+#include "tests/support/backend_fixture.h"
 
-namespace stdgate {
+namespace stdgate::test {
 namespace {
-
-using std::chrono::seconds;
-using test::BackendBench;
-using test::error_text;
-using test::FakeChild;
-using test::FakeClient;
-using test::FakeSession;
-using test::id_in;
-using test::note_text;
-using test::request_text;
-using test::result_text;
-using testing::ElementsAre;
-using testing::IsEmpty;
 
 constexpr std::string_view kExit = R"({"jsonrpc":"2.0","method":"exit"})";
 
 class LspBackend : public testing::Test {
  protected:
-  static BackendOptions options() {
-    BackendOptions options = test::session_options(2);
-    options.config.protocol = Protocol::lsp;
+  static backend::BackendOptions options() {
+    backend::BackendOptions options = session_options(2);
+    options.config.protocol = config::Protocol::lsp;
     options.config.pool.grace = seconds(3);
     options.config.pool.max_in_flight = 2;
     return options;
@@ -54,8 +33,8 @@ class LspBackend : public testing::Test {
     return id_in(line);
   }
 
-  BackendBench bench_{options(), std::make_unique<LspDialect>("4711")};
-  FakeSession session_{bench_.origins};
+  BackendBench bench_{options(), std::make_unique<lsp::LspDialect>()};
+  FakeSession session_{bench_.callers};
   FakeChild& child_ = open();
 };
 
@@ -65,14 +44,14 @@ TEST_F(LspBackend, TheClientsProcessIsTheGateways) {
   const std::string line = child_.take_line();
   const std::string id =
       line.substr(line.find("\"id\":") + 5, line.find(",\"jsonrpc") - line.find("\"id\":") - 5);
-  EXPECT_EQ(line, R"({"method":"initialize","params":{"processId" : 4711 ,"a":1.0},"id":)" + id +
+  EXPECT_EQ(line, R"({"method":"initialize","params":{"processId" : null ,"a":1.0},"id":)" + id +
                       R"(,"jsonrpc":"2.0"})");
   child_.answer(id, "{}");
   EXPECT_THAT(session_.take(), ElementsAre(result_text("\"i\"", "{}")));
 }
 
 TEST_F(LspBackend, AlsoWhenItHasToWait) {
-  FakeSession other(bench_.origins);
+  FakeSession other(bench_.callers);
   bench_.open(other);
   const std::string text =
       R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"processId":123456}})";
@@ -80,14 +59,14 @@ TEST_F(LspBackend, AlsoWhenItHasToWait) {
   FakeChild& child = bench_.start_child();
   const std::string line = child.take_line();
   EXPECT_EQ(line, R"({"jsonrpc":"2.0","id":)" + id_in(line) +
-                      R"(,"method":"initialize","params":{"processId":4711}})");
+                      R"(,"method":"initialize","params":{"processId":null}})");
 }
 
 TEST_F(LspBackend, TakesNoCallsWithoutASession) {
-  FakeClient client(bench_.origins);
+  FakeClient client(bench_.callers);
   bench_.call(client);
   ASSERT_EQ(client.answers.size(), 1U);
-  EXPECT_EQ(client.answers[0].fault, Fault::overloaded);
+  EXPECT_EQ(client.answers[0].fault, rpc::Fault::overloaded);
   EXPECT_EQ(bench_.launcher.launched(), 1U);
 }
 
@@ -170,7 +149,7 @@ TEST_F(LspBackend, WhatItHasAskedIsRefusedFirst) {
 }
 
 TEST_F(LspBackend, OneThatStartsIsNotAsked) {
-  FakeSession other(bench_.origins);
+  FakeSession other(bench_.callers);
   bench_.open(other);
   bench_.close(other);
   EXPECT_THAT(bench_.child(1).ends(), ElementsAre(Duration(seconds(3)) / 2));
@@ -200,7 +179,7 @@ TEST_F(LspBackend, AClientThatHasSaidAllItselfEndsItsSession) {
   bench_.send(session_, std::string(kExit));
   EXPECT_THAT(child_.take_lines(), ElementsAre(kExit));
   child_.exit(0);
-  EXPECT_EQ(session_.end, SessionEnd::finished);
+  EXPECT_EQ(session_.end, session::SessionEnd::finished);
   EXPECT_EQ(bench_.status().failures, 0U);
   bench_.close(session_);
   EXPECT_EQ(bench_.launcher.launched(), 1U);
@@ -214,5 +193,54 @@ TEST_F(LspBackend, AClientThatHasSaidShutdownAndLeaves) {
   EXPECT_THAT(child_.take_lines(), ElementsAre(kExit));
 }
 
+TEST_F(LspBackend, AnOrderlyExitIsNoTrouble) {
+  bench_.send(session_, request_text("1", "shutdown"));
+  child_.answer(child_.take_ids().at(0), "null");
+  bench_.send(session_, std::string(kExit));
+  child_.exit(0);
+  ASSERT_NE(bench_.log.find("child ended"), nullptr);
+  EXPECT_FALSE(bench_.log.has_trouble());
+}
+
+TEST_F(LspBackend, AnExitInTheMiddleOfACallIs) {
+  bench_.send(session_, request_text("1", "textDocument/hover"));
+  child_.exit(0);
+  EXPECT_TRUE(bench_.log.has_trouble());
+}
+
+// A server of another protocol, or one whose framing was set wrongly.
+TEST(LspFraming, AServerThatWritesLinesIsWarnedOfAtOnce) {
+  backend::BackendOptions options = session_options(1);
+  options.config.protocol = config::Protocol::lsp;
+  options.config.framing = rpc::Framing::content_length;
+  BackendBench bench(options, std::make_unique<lsp::LspDialect>());
+  FakeSession session(bench.callers);
+  bench.open(session);
+  FakeChild& child = bench.start_child();
+  child.say(R"({"jsonrpc":"2.0","method":"notifications/message"})");
+  ASSERT_NE(bench.log.find("child output does not fit"), nullptr);
+  EXPECT_NE(bench.log.find("child output does not fit")->find("framing: newline"),
+            std::string::npos);
+  EXPECT_TRUE(bench.log.has_trouble());
+}
+
+TEST(LspFraming, AServerThatWritesHeadersIsWarnedOfAtOnceAndOnce) {
+  for (const std::string head : {"Content-Length: 2", "content-length: 2"}) {
+    BackendBench bench(session_options(1));
+    FakeSession session(bench.callers);
+    bench.open(session);
+    FakeChild& child = bench.start_child();
+    for (int i = 0; i < 3; ++i) child.output(head + "\r\n\r\n{}");
+    const auto& lines = bench.log.lines;
+    EXPECT_EQ(std::count_if(lines.begin(), lines.end(),
+                            [](const std::string& line) {
+                              return line.starts_with("child output does not fit") &&
+                                     line.find("framing: content-length") != std::string::npos &&
+                                     line.find("--protocol lsp") != std::string::npos;
+                            }),
+              1);
+  }
+}
+
 }  // namespace
-}  // namespace stdgate
+}  // namespace stdgate::test

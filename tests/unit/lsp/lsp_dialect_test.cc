@@ -7,30 +7,13 @@
 #include <set>
 #include <vector>
 
+#include "tests/support/parsed_text.h"
+
 namespace stdgate {
 namespace {
 
-using Kind = ClientIntent::Kind;
-
-// One message and what it says; owns the text that the envelope views.
-class Message {
- public:
-  explicit Message(std::string text) : text_(std::move(text)) {
-    envelope = parser_.parse(text_).value().messages[0].envelope;
-  }
-  Message(const Message&) = delete;
-  Message& operator=(const Message&) = delete;
-
-  [[nodiscard]] std::string method() const {
-    std::string scratch;
-    return std::string(decode_string(envelope.method, scratch));
-  }
-  Envelope envelope;
-
- private:
-  std::string text_;
-  EnvelopeParser parser_{EnvelopeLimits{}};
-};
+using Kind = pool::ClientIntent::Kind;
+using Message = test::ParsedText;
 
 struct Read {
   Kind kind = Kind::forward;
@@ -39,14 +22,15 @@ struct Read {
   std::string as_forwarded{};  // the text with what is to be replaced replaced
 };
 
-const LspDialect& dialect() {
-  static const LspDialect kDialect("4711");
+const lsp::LspDialect& dialect() {
+  static const lsp::LspDialect kDialect;
   return kDialect;
 }
 
 Read read(const std::string& text) {
   const Message message(text);
-  const auto intent = dialect().read_client(message.envelope, message.method(), Isolation::session);
+  const auto intent =
+      dialect().read_client(message.envelope, message.method(), config::Isolation::session);
   if (!intent) return {Kind::forward, "", intent.error(), text};
   EXPECT_TRUE(intent->progress_token.empty()) << text;
   std::string forwarded = text;
@@ -64,16 +48,16 @@ TEST(LspDialect, ReplacesTheProcessIdOfInitialize) {
     std::string forwarded;
   };
   const std::vector<Case> cases = {
-      {"initialize", R"({"processId":17})", R"({"processId":4711})"},
-      {"initialize", R"({"processId":0})", R"({"processId":4711})"},
-      {"initialize", R"({"processId":-1})", R"({"processId":4711})"},
-      {"initialize", R"({"processId":1.5e3})", R"({"processId":4711})"},
+      {"initialize", R"({"processId":17})", R"({"processId":null})"},
+      {"initialize", R"({"processId":0})", R"({"processId":null})"},
+      {"initialize", R"({"processId":-1})", R"({"processId":null})"},
+      {"initialize", R"({"processId":1.5e3})", R"({"processId":null})"},
       {"initialize", R"({ "a" : null , "processId" : 17 , "b" : {} })",
-       R"({ "a" : null , "processId" : 4711 , "b" : {} })"},
-      {"initialize", R"({"process\u0049d":17})", R"({"process\u0049d":4711})"},
-      {"initiali\\u007ae", R"({"processId":17})", R"({"processId":4711})"},
+       R"({ "a" : null , "processId" : null , "b" : {} })"},
+      {"initialize", R"({"process\u0049d":17})", R"({"process\u0049d":null})"},
+      {"initiali\\u007ae", R"({"processId":17})", R"({"processId":null})"},
       {"initialize", R"({"clientInfo":{"processId":17},"processId":17})",
-       R"({"clientInfo":{"processId":17},"processId":4711})"},
+       R"({"clientInfo":{"processId":17},"processId":null})"},
   };
   for (const Case& c : cases) {
     const auto message = [&c](const std::string& params) {
@@ -171,8 +155,9 @@ TEST(LspDialect, PassesOnTokensAndTheLifecycle) {
 }
 
 TEST(LspDialect, WritesCancels) {
-  for (const CancelReason reason :
-       {CancelReason::client_cancelled, CancelReason::client_left, CancelReason::deadline}) {
+  for (const pool::CancelReason reason :
+       {pool::CancelReason::client_cancelled, pool::CancelReason::client_left,
+        pool::CancelReason::deadline}) {
     EXPECT_EQ(dialect().cancel(4096, reason),
               R"({"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":4096}})");
   }
@@ -203,14 +188,14 @@ TEST(LspDialect, ReadsTheCancelsOfTheChild) {
 }
 
 TEST(LspDialect, SaysFarewell) {
-  const Message shutdown(dialect().farewell(4096));
-  EXPECT_EQ(shutdown.envelope.kind, MessageKind::request);
+  const Message shutdown(dialect().shutdown_request(4096));
+  EXPECT_EQ(shutdown.envelope.kind, rpc::MessageKind::request);
   EXPECT_EQ(shutdown.envelope.id, "4096");
   EXPECT_EQ(shutdown.envelope.method, "shutdown");
   // "params: none": some servers refuse any.
   EXPECT_EQ(shutdown.envelope.params, "");
-  const Message exit(dialect().last_word());
-  EXPECT_EQ(exit.envelope.kind, MessageKind::notification);
+  const Message exit(dialect().exit_notification());
+  EXPECT_EQ(exit.envelope.kind, rpc::MessageKind::notification);
   EXPECT_EQ(exit.envelope.method, "exit");
   EXPECT_EQ(exit.envelope.params, "");
 }
@@ -227,7 +212,7 @@ TEST(LspDialect, KnowsTheProtocolsMethodsOnce) {
 }
 
 TEST(LspDialect, LeavesTheRestToTheClient) {
-  EXPECT_EQ(dialect().codes(), CodeSet::plain);
+  EXPECT_EQ(dialect().codes(), rpc::CodeSet::plain);
   EXPECT_EQ(dialect().handshake(1), "");
   EXPECT_EQ(dialect().answer_child("workspace/configuration"), "");
   struct Case {

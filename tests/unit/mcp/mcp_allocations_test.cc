@@ -5,8 +5,8 @@
 #include <string>
 
 #include "gateway/mcp/mcp_dialect.h"
+#include "tests/support/backend_bench.h"
 #include "tests/support/counted_new.h"
-#include "tests/support/fake_child.h"
 
 namespace stdgate::test {
 namespace {
@@ -25,9 +25,9 @@ class QuietBackend {
   // Sends the request, has it answered, and says what was allocated for that.
   size_t allocations(const std::string& request) {
     std::string text = request;
-    const Document document = parser_.parse(text).value();
-    CallContext context;
-    context.origin = client_.origin();
+    const rpc::Document document = parser_.parse(text).value();
+    backend::CallContext context;
+    context.caller = client_.caller();
     context.arrived = clock_.now();
     client_.answers.clear();
     FakeChild& child = launcher_.child(0);
@@ -40,9 +40,9 @@ class QuietBackend {
   }
 
  private:
-  static BackendOptions options() {
-    BackendOptions options = plain_options();
-    options.config.protocol = Protocol::mcp;
+  static backend::BackendOptions options() {
+    backend::BackendOptions options = plain_options();
+    options.config.protocol = config::Protocol::mcp;
     options.config.pool.min = options.config.pool.max = 1;
     return options;
   }
@@ -52,13 +52,14 @@ class QuietBackend {
   RecordingLog log_;
   Observer observer_;
   FakeLauncher launcher_;
-  Random random_{7};
+  pool::Random random_{7};
   StoragePool storages_;
-  Origins origins_{10};
-  CoreServices services_{clock_, timers_, log_, observer_, launcher_, random_, storages_};
-  Backend backend_{BackendId{0}, options(), std::make_unique<McpDialect>("1"), origins_, services_};
-  FakeClient client_{origins_};
-  EnvelopeParser parser_{EnvelopeLimits{}};
+  session::Callers callers_{10};
+  pool::CoreServices services_{clock_, timers_, log_, observer_, launcher_, random_, storages_};
+  backend::Backend backend_{BackendId{0}, options(), std::make_unique<mcp::McpDialect>("1"),
+                            callers_, services_};
+  FakeClient client_{callers_};
+  rpc::EnvelopeParser parser_{rpc::EnvelopeLimits{}};
 };
 
 TEST(McpAllocations, AKnownToolCostsNone) {

@@ -1,24 +1,14 @@
 // A backend of MCP children: the handshake, progress, cancels, faults.
 
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
-
 #include "gateway/mcp/mcp_dialect.h"
-#include "tests/support/fake_child.h"
+#include "tests/support/backend_fixture.h"
 
-namespace stdgate {
+namespace stdgate::test {
 namespace {
 
-using std::chrono::seconds;
-using test::BackendBench;
-using test::FakeChild;
-using test::FakeClient;
-
-BackendOptions one_child(uint32_t min = 1) {
-  BackendOptions options = test::plain_options();
-  options.config.protocol = Protocol::mcp;
+backend::BackendOptions one_child(uint32_t min = 1) {
+  backend::BackendOptions options = plain_options();
+  options.config.protocol = config::Protocol::mcp;
   options.config.pool.min = min;
   options.config.pool.max = 1;
   return options;
@@ -31,8 +21,8 @@ constexpr std::string_view kServer =
 
 class McpBackend : public testing::Test {
  protected:
-  explicit McpBackend(const BackendOptions& options = one_child())
-      : bench_(options, std::make_unique<McpDialect>("1")) {}
+  explicit McpBackend(const backend::BackendOptions& options = one_child())
+      : bench_(options, std::make_unique<mcp::McpDialect>("1")) {}
 
   // Lets the newest child start and answer the greeting.
   FakeChild& get_ready() {
@@ -43,7 +33,7 @@ class McpBackend : public testing::Test {
   }
 
   BackendBench bench_;
-  FakeClient client_{bench_.origins};
+  FakeClient client_{bench_.callers};
 };
 
 TEST_F(McpBackend, GreetsBeforeItGivesCalls) {
@@ -77,14 +67,14 @@ TEST_F(McpBackend, ARefusedGreetingIsAFailedStart) {
       R"("result":1,"error":{"code":1,"message":"both"})",
   };
   for (const std::string& answer : answers) {
-    BackendBench bench(one_child(0), std::make_unique<McpDialect>("1"));
-    FakeClient client(bench.origins);
+    BackendBench bench(one_child(0), std::make_unique<mcp::McpDialect>("1"));
+    FakeClient client(bench.callers);
     bench.call(client);
     FakeChild& child = bench.start_child();
     child.say(R"({"jsonrpc":"2.0","id":)" + child.take_ids().at(0) + "," + answer + "}");
     EXPECT_EQ(child.ends(), std::vector<Duration>{Duration{0}}) << answer;
     child.die(9);
-    EXPECT_EQ(client.answers.at(0).fault, Fault::child_failed);
+    EXPECT_EQ(client.answers.at(0).fault, rpc::Fault::child_failed);
     EXPECT_NE(client.answers[0].text.find("-31502"), std::string::npos);
     EXPECT_EQ(bench.observer.exits, std::vector<ExitReason>{ExitReason::start_failed});
   }
@@ -111,7 +101,7 @@ TEST_F(McpBackend, InitializeIsAnsweredFromTheHandshake) {
   EXPECT_TRUE(child.take_lines().empty());
   bench_.send(client_, request);
   EXPECT_EQ(client_.texts().at(1), expected);
-  EXPECT_EQ(bench_.send(client_, std::string(kInitialized)), Admission::delivered);
+  EXPECT_EQ(bench_.send(client_, std::string(kInitialized)), backend::Admission::delivered);
   EXPECT_TRUE(child.take_lines().empty()) << "the child has had its handshake";
   const auto& record = bench_.observer.records.at(1);
   EXPECT_EQ(record.method, "initialize");
@@ -122,7 +112,7 @@ TEST_F(McpBackend, InitializeIsAnsweredFromTheHandshake) {
 
 TEST_F(McpBackend, InitializeFromWithinABatchOfAnswers) {
   FakeChild& child = get_ready();
-  for (Tag tag = 1; tag <= 3; ++tag) bench_.call(client_, std::to_string(tag), tag);
+  for (session::Tag tag = 1; tag <= 3; ++tag) bench_.call(client_, std::to_string(tag), tag);
   const auto ids = child.take_ids();
   client_.after_reply = [this](const FakeClient::Answer& answer) {
     if (answer.tag != 1) return;
@@ -142,7 +132,7 @@ TEST_F(McpBackend, InitializeFromWithinABatchOfAnswers) {
 
 TEST_F(McpBackend, ManyInitializesBeforeTheChildIsReady) {
   // Each answer makes the client send the next message while the queue is being served.
-  for (Tag tag = 0; tag < 20; ++tag) {
+  for (session::Tag tag = 0; tag < 20; ++tag) {
     bench_.send(client_, R"({"jsonrpc":"2.0","id":1,"method":"initialize"})", tag);
   }
   client_.after_reply = [this](const FakeClient::Answer& answer) {
@@ -155,18 +145,18 @@ TEST_F(McpBackend, ManyInitializesBeforeTheChildIsReady) {
 }
 
 TEST(McpReentry, AWithdrawalMayStartManyChildren) {
-  BackendOptions options = one_child();
+  backend::BackendOptions options = one_child();
   options.config.pool.max = 16;
   options.config.pool.max_in_flight = 1;
-  BackendBench bench(options, std::make_unique<McpDialect>("1"));
-  FakeClient leaver(bench.origins);
-  FakeClient client(bench.origins);
+  BackendBench bench(options, std::make_unique<mcp::McpDialect>("1"));
+  FakeClient leaver(bench.callers);
+  FakeClient client(bench.callers);
   FakeChild& child = bench.start_child();
   child.answer(child.take_ids().at(0), std::string(kServer));
   bench.call(leaver);
   bench.send(client, R"({"jsonrpc":"2.0","id":1,"method":"initialize"})", 1);
   client.after_reply = [&](const FakeClient::Answer& answer) {
-    for (Tag tag = 2; answer.tag == 1 && tag < 12; ++tag) bench.call(client, "2", tag);
+    for (session::Tag tag = 2; answer.tag == 1 && tag < 12; ++tag) bench.call(client, "2", tag);
   };
   // The place that becomes free answers the initialize, and that makes work for ten children.
   bench.leave(leaver);
@@ -220,15 +210,15 @@ TEST_F(McpBackend, IdAndTokenAreSplicedInEitherOrder) {
     ASSERT_EQ(lines.size(), 1U);
     const size_t digits = (lines[0].size() - c.head.size() - c.middle.size() - c.tail.size()) / 2;
     const std::string number = lines[0].substr(c.head.size(), digits);
-    EXPECT_TRUE(parse_wire_id(number).has_value());
+    EXPECT_TRUE(rpc::parse_wire_id(number).has_value());
     EXPECT_EQ(lines[0], c.head + number + c.middle + number + c.tail);
   }
 }
 
 TEST_F(McpBackend, ProgressFindsTheCallThatSetTheToken) {
   FakeChild& child = get_ready();
-  FakeClient other(bench_.origins);
-  FakeClient deaf(bench_.origins);
+  FakeClient other(bench_.callers);
+  FakeClient deaf(bench_.callers);
   const auto call = [](const std::string& token) {
     return R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"progressToken":)" +
            token + "}}}";
@@ -244,8 +234,8 @@ TEST_F(McpBackend, ProgressFindsTheCallThatSetTheToken) {
   };
   for (const std::string& id : ids) child.say(progress(id));
   for (const char* token : {"\"t\"", "1.50", "2000000000", "null"}) child.say(progress(token));
-  const std::vector<std::pair<Tag, std::string>> to_client = {{1, progress("\"t\"")}};
-  const std::vector<std::pair<Tag, std::string>> to_other = {{2, progress("1.50")}};
+  const std::vector<std::pair<session::Tag, std::string>> to_client = {{1, progress("\"t\"")}};
+  const std::vector<std::pair<session::Tag, std::string>> to_other = {{2, progress("1.50")}};
   EXPECT_EQ(client_.events, to_client);
   EXPECT_EQ(other.events, to_other);
   EXPECT_TRUE(deaf.events.empty());
@@ -262,7 +252,7 @@ TEST_F(McpBackend, AWrongTokenIsAnInvalidRequest) {
     client_.answers.clear();
     bench_.send(client_, std::string(R"({"jsonrpc":"2.0","id":8,"method":"m","params":{"_meta":)") +
                              meta + "}}");
-    EXPECT_EQ(client_.answers.at(0).fault, Fault::invalid_request);
+    EXPECT_EQ(client_.answers.at(0).fault, rpc::Fault::invalid_request);
     EXPECT_EQ(client_.answers[0].text.find(R"({"jsonrpc":"2.0","id":8,)"), 0U);
   }
   EXPECT_TRUE(child.take_lines().empty());
@@ -345,13 +335,13 @@ TEST_F(McpBackend, AToolsCallThatNobodyAnswersIsStillItsOwn) {
 }
 
 TEST(McpTools, TheirNamesAreBounded) {
-  BackendOptions options = one_child();
+  backend::BackendOptions options = one_child();
   options.method_names = 2;
-  BackendBench bench(options, std::make_unique<McpDialect>("1"));
-  FakeClient client(bench.origins);
+  BackendBench bench(options, std::make_unique<mcp::McpDialect>("1"));
+  FakeClient client(bench.callers);
   FakeChild& child = bench.start_child();
   child.answer(child.take_ids().at(0), std::string(kServer));
-  const std::string too_long(NameTable::kLongestName + 1, 'x');
+  const std::string too_long(backend::NameTable::kMaxName + 1, 'x');
   for (const std::string& name : {too_long, std::string("a"), std::string("b"), std::string("c")}) {
     bench.send(client, tool_call(name));
     child.answer(child.take_ids().at(0));
@@ -370,4 +360,4 @@ TEST_F(McpBackend, KnownMethodsHaveTheirPlacesFromTheStart) {
 }
 
 }  // namespace
-}  // namespace stdgate
+}  // namespace stdgate::test

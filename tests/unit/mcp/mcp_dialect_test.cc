@@ -7,26 +7,13 @@
 #include <vector>
 
 #include "gateway/rpc/json_member.h"
+#include "tests/support/parsed_text.h"
 
 namespace stdgate {
 namespace {
 
-using Kind = ClientIntent::Kind;
-
-// One message and what it says; owns the text that the envelope views.
-class Message {
- public:
-  explicit Message(std::string text) : text_(std::move(text)) {
-    envelope = parser_.parse(text_).value().messages[0].envelope;
-  }
-  Message(const Message&) = delete;
-  Message& operator=(const Message&) = delete;
-  Envelope envelope;
-
- private:
-  std::string text_;
-  EnvelopeParser parser_{EnvelopeLimits{}};
-};
+using Kind = pool::ClientIntent::Kind;
+using Message = test::ParsedText;
 
 struct Read {
   Kind kind = Kind::forward;
@@ -38,8 +25,9 @@ struct Read {
 Read read(const std::string& text) {
   const Message message(text);
   std::string scratch;
-  const auto intent = McpDialect("1").read_client(
-      message.envelope, decode_string(message.envelope.method, scratch), Isolation::shared);
+  const auto intent = mcp::McpDialect("1").read_client(
+      message.envelope, rpc::decode_string(message.envelope.method, scratch),
+      config::Isolation::shared);
   if (!intent) return {Kind::forward, {}, {}, true};
   return {intent->kind, std::string(intent->cancelled_id), std::string(intent->progress_token),
           false};
@@ -120,9 +108,10 @@ TEST(McpDialect, FindsTheToolOfACall) {
     const Message message(R"({"jsonrpc":"2.0","id":1,"method":")" + c.method + R"(","params":)" +
                           c.params + "}");
     std::string scratch;
-    const std::string_view method = decode_string(message.envelope.method, scratch);
-    for (const Isolation isolation : {Isolation::shared, Isolation::session}) {
-      const auto intent = McpDialect("1").read_client(message.envelope, method, isolation);
+    const std::string_view method = rpc::decode_string(message.envelope.method, scratch);
+    for (const config::Isolation isolation :
+         {config::Isolation::shared, config::Isolation::session}) {
+      const auto intent = mcp::McpDialect("1").read_client(message.envelope, method, isolation);
       EXPECT_EQ(!intent, c.refused) << c.params;
       EXPECT_EQ(intent ? intent->tool : "", c.tool) << c.params;
     }
@@ -156,22 +145,22 @@ TEST(McpDialect, FindsWhatIsSubscribedTo) {
     const Message message(R"({"jsonrpc":"2.0","id":1,"method":")" + c.method + R"(","params":)" +
                           c.params + "}");
     std::string scratch;
-    const std::string_view method = decode_string(message.envelope.method, scratch);
-    const McpDialect dialect("1");
-    const auto intent = dialect.read_client(message.envelope, method, Isolation::shared);
+    const std::string_view method = rpc::decode_string(message.envelope.method, scratch);
+    const mcp::McpDialect dialect("1");
+    const auto intent = dialect.read_client(message.envelope, method, config::Isolation::shared);
     EXPECT_EQ(!intent, c.refused) << c.params;
     if (!intent) continue;
     EXPECT_EQ(intent->kind, c.kind) << c.params;
     EXPECT_EQ(intent->key, c.key) << c.params;
     EXPECT_EQ(intent->progress_token, c.token) << c.params;
-    const auto own = dialect.read_client(message.envelope, method, Isolation::session);
+    const auto own = dialect.read_client(message.envelope, method, config::Isolation::session);
     EXPECT_EQ(own->kind, Kind::forward) << "a child of its own: " << c.params;
     EXPECT_EQ(own->key, "");
   }
 }
 
 TEST(McpDialect, SubscribesItself) {
-  const McpDialect dialect("1");
+  const mcp::McpDialect dialect("1");
   EXPECT_EQ(dialect.subscribe(7, "a\"\xc3\xa9\n"),
             "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"resources/subscribe\","
             "\"params\":{\"uri\":\"a\\\"\xc3\xa9\\n\"}}");
@@ -180,7 +169,7 @@ TEST(McpDialect, SubscribesItself) {
 }
 
 TEST(McpDialect, SaysWhoIsToHearOfANotification) {
-  using Audiences = Audience::Kind;
+  using Audiences = pool::Audience::Kind;
   struct Case {
     std::string method;
     std::string params;
@@ -205,14 +194,14 @@ TEST(McpDialect, SaysWhoIsToHearOfANotification) {
   for (const Case& c : cases) {
     const Message message(R"({"jsonrpc":"2.0","method":")" + c.method + R"(","params":)" +
                           c.params + "}");
-    const Audience audience = McpDialect("1").audience(message.envelope, c.method);
+    const pool::Audience audience = mcp::McpDialect("1").audience(message.envelope, c.method);
     EXPECT_EQ(audience.kind, c.kind) << c.method;
     EXPECT_EQ(audience.key, c.key) << c.method;
   }
 }
 
 TEST(McpDialect, WalksFromAPartToWhatItIsAPartOf) {
-  const McpDialect dialect("1");
+  const mcp::McpDialect dialect("1");
   std::vector<std::string_view> walk;
   for (std::string_view at = "file:///a/b?q#f"; !at.empty(); at = dialect.enclosing(at)) {
     walk.push_back(at);
@@ -253,8 +242,8 @@ TEST(McpDialect, KnowsTheMessagesOfTheLifecycle) {
 }
 
 TEST(McpDialect, GreetsAsAClientWithoutCapabilities) {
-  const Message hello(McpDialect("1.2\"3").handshake(4096));
-  EXPECT_EQ(hello.envelope.kind, MessageKind::request);
+  const Message hello(mcp::McpDialect("1.2\"3").handshake(4096));
+  EXPECT_EQ(hello.envelope.kind, rpc::MessageKind::request);
   EXPECT_EQ(hello.envelope.id, "4096");
   EXPECT_EQ(hello.envelope.method, "initialize");
   EXPECT_EQ(hello.envelope.params, R"({"protocolVersion":"2025-11-25","capabilities":{},)"
@@ -289,7 +278,7 @@ TEST(McpDialect, JudgesTheAnswerToTheGreeting) {
   };
   for (const Case& c : cases) {
     const Message answer(R"({"jsonrpc":"2.0","id":1,)" + c.answer + "}");
-    const auto verdict = McpDialect("1").finish_handshake(answer.envelope);
+    const auto verdict = mcp::McpDialect("1").finish_handshake(answer.envelope);
     if (c.refusal.empty()) {
       ASSERT_TRUE(verdict.has_value()) << c.answer;
       EXPECT_EQ(*verdict, R"({"jsonrpc":"2.0","method":"notifications/initialized"})");
@@ -302,15 +291,16 @@ TEST(McpDialect, JudgesTheAnswerToTheGreeting) {
 
 TEST(McpDialect, WritesCancels) {
   struct Case {
-    CancelReason reason;
+    pool::CancelReason reason;
     std::string text;
   };
-  const std::vector<Case> cases = {{CancelReason::client_cancelled, "cancelled by the client"},
-                                   {CancelReason::client_left, "the client has left"},
-                                   {CancelReason::deadline, "deadline exceeded"}};
+  const std::vector<Case> cases = {
+      {pool::CancelReason::client_cancelled, "cancelled by the client"},
+      {pool::CancelReason::client_left, "the client has left"},
+      {pool::CancelReason::deadline, "deadline exceeded"}};
   for (const Case& c : cases) {
-    const Message cancel(McpDialect("1").cancel(70, c.reason));
-    EXPECT_EQ(cancel.envelope.kind, MessageKind::notification);
+    const Message cancel(mcp::McpDialect("1").cancel(70, c.reason));
+    EXPECT_EQ(cancel.envelope.kind, rpc::MessageKind::notification);
     EXPECT_EQ(cancel.envelope.method, "notifications/cancelled");
     EXPECT_EQ(cancel.envelope.params, R"({"requestId":70,"reason":")" + c.text + "\"}");
   }
@@ -333,7 +323,7 @@ TEST(McpDialect, ReadsTheTokenOfProgress) {
   for (const Case& c : cases) {
     const Message message(R"({"jsonrpc":"2.0","method":")" + c.method + R"(","params":)" +
                           c.params + "}");
-    EXPECT_EQ(McpDialect("1").progress_token(message.envelope, c.method), c.token) << c.params;
+    EXPECT_EQ(mcp::McpDialect("1").progress_token(message.envelope, c.method), c.token) << c.params;
   }
 }
 
@@ -357,14 +347,14 @@ TEST(McpDialect, TellsToolErrorsFromResults) {
   };
   for (const Case& c : cases) {
     const Message answer(R"({"jsonrpc":"2.0","id":1,)" + c.answer + "}");
-    EXPECT_EQ(McpDialect("1").outcome(answer.envelope, c.method), c.outcome) << c.answer;
+    EXPECT_EQ(mcp::McpDialect("1").outcome(answer.envelope, c.method), c.outcome) << c.answer;
   }
 }
 
 TEST(McpDialect, AnswersPingAlone) {
-  EXPECT_EQ(McpDialect("1").answer_child("ping"), "{}");
-  EXPECT_EQ(McpDialect("1").answer_child("roots/list"), "");
-  EXPECT_EQ(McpDialect("1").codes(), CodeSet::mcp);
+  EXPECT_EQ(mcp::McpDialect("1").answer_child("ping"), "{}");
+  EXPECT_EQ(mcp::McpDialect("1").answer_child("roots/list"), "");
+  EXPECT_EQ(mcp::McpDialect("1").codes(), rpc::CodeSet::mcp);
 }
 
 }  // namespace

@@ -1,25 +1,11 @@
 // A client of an MCP session that takes too little: its own child is held, and let go again.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <functional>
-#include <string>
-#include <vector>
 
 #include "tests/unit/mcp/mcp_world.h"
 
-namespace stdgate {
+namespace stdgate::test {
 namespace {
-
-using std::chrono::seconds;
-using test::FakeEventSink;
-using test::McpWorld;
-using test::note_text;
-using test::progress;
-using test::request_text;
-using test::tool_call;
-using testing::ElementsAre;
 
 class McpPressure : public testing::Test {
  protected:
@@ -116,7 +102,7 @@ TEST_F(McpPressure, TheChildIsLetGoWhenAnotherGetTakesOver) {
 
 TEST_F(McpPressure, TheChildIsLetGoWhenAnotherResponseTakesOver) {
   back_up_post();
-  EXPECT_EQ(world_.session->resume(other_, post_.events.at(0).id), McpSession::Resumed::yes);
+  EXPECT_EQ(world_.session->resume(other_, post_.events.at(0).id), mcp::McpSession::Resumed::yes);
   EXPECT_TRUE(post_.ended);
   expect_let_go();
 }
@@ -176,11 +162,11 @@ TEST_F(McpPressure, AnAnswerAloneHoldsNobody) {
 
 TEST(McpSharedPressure, ASharedChildIsNeverHeld) {
   FakeEventSink get;
-  McpWorld world(test::mcp_options(Isolation::shared));
-  const auto session = world.sessions.open(McpSession::Kind::streamable);
+  McpWorld world(mcp_options(config::Isolation::shared));
+  const auto session = world.sessions.open(mcp::McpSession::Kind::streamable);
   FakeEventSink post;
   world.post(**session, post, request_text("0", "initialize"));
-  test::FakeChild& child = world.bench.start_child();
+  FakeChild& child = world.bench.start_child();
   child.answer(child.take_ids().at(0), R"({"protocolVersion":"2025-06-18","capabilities":{}})");
   (*session)->listen(get);
   get.backed_up = true;
@@ -191,4 +177,4 @@ TEST(McpSharedPressure, ASharedChildIsNeverHeld) {
 }
 
 }  // namespace
-}  // namespace stdgate
+}  // namespace stdgate::test

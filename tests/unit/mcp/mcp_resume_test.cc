@@ -1,31 +1,17 @@
 // Streams of MCP sessions that break off and go on: detach, GET, Last-Event-ID.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <deque>
-#include <string>
-#include <vector>
 
 #include "tests/unit/mcp/mcp_world.h"
 
-namespace stdgate {
+namespace stdgate::test {
 namespace {
 
-using test::FakeEventSink;
-using test::McpWorld;
-using test::note_text;
-using test::progress;
-using test::request_text;
-using test::result_text;
-using test::tool_call;
-using testing::ElementsAre;
-using testing::IsEmpty;
-using Resumed = McpSession::Resumed;
+using Resumed = mcp::McpSession::Resumed;
 
 class McpResume : public testing::Test {
  protected:
-  explicit McpResume(const LimitsConfig& limits = {}) : world_(test::mcp_options(), limits) {
+  explicit McpResume(const config::LimitsConfig& limits = {}) : world_(mcp_options(), limits) {
     world_.greet();
   }
   void say(const std::string& name) { world_.child().say(note_text(name)); }
@@ -282,8 +268,8 @@ TEST_F(McpResume, TheClientMayLeaveInsideOfTheResumption) {
 
 // --- What is no longer kept -----------------------------------------------------------------
 
-LimitsConfig small_log() {
-  LimitsConfig limits;
+config::LimitsConfig small_log() {
+  config::LimitsConfig limits;
   limits.replay_events = 3;
   limits.replay = 1000;
   return limits;
@@ -348,4 +334,4 @@ TEST_F(McpSmallLog, AMessageLargerThanTheLogReachesWhoListens) {
 }
 
 }  // namespace
-}  // namespace stdgate
+}  // namespace stdgate::test

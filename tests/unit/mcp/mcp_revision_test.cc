@@ -12,13 +12,13 @@ namespace {
 TEST(McpRevision, HasANameEach) {
   struct Case {
     std::string text;
-    std::optional<McpRevision> revision;
+    std::optional<mcp::McpRevision> revision;
   };
   const std::vector<Case> cases = {
-      {"2024-11-05", McpRevision::v2024_11_05},
-      {"2025-03-26", McpRevision::v2025_03_26},
-      {"2025-06-18", McpRevision::v2025_06_18},
-      {"2025-11-25", McpRevision::v2025_11_25},
+      {"2024-11-05", mcp::McpRevision::v2024_11_05},
+      {"2025-03-26", mcp::McpRevision::v2025_03_26},
+      {"2025-06-18", mcp::McpRevision::v2025_06_18},
+      {"2025-11-25", mcp::McpRevision::v2025_11_25},
       {"2026-07-28", std::nullopt},
       {"2024-10-07", std::nullopt},
       {"2025-11-2", std::nullopt},
@@ -27,24 +27,26 @@ TEST(McpRevision, HasANameEach) {
       {"\"2025-11-25\"", std::nullopt},
       {"", std::nullopt},
   };
-  for (const auto& [text, revision] : cases) EXPECT_EQ(parse_mcp_revision(text), revision) << text;
+  for (const auto& [text, revision] : cases)
+    EXPECT_EQ(mcp::parse_mcp_revision(text), revision) << text;
 }
 
 TEST(McpRevision, SaysWhatARevisionHas) {
   struct Case {
-    McpRevision revision;
+    mcp::McpRevision revision;
     bool batches;
     bool priming_events;
   };
   const std::vector<Case> cases = {
-      {McpRevision::v2024_11_05, true, false},
-      {McpRevision::v2025_03_26, true, false},
-      {McpRevision::v2025_06_18, false, false},
-      {McpRevision::v2025_11_25, false, true},
+      {mcp::McpRevision::v2024_11_05, true, false},
+      {mcp::McpRevision::v2025_03_26, true, false},
+      {mcp::McpRevision::v2025_06_18, false, false},
+      {mcp::McpRevision::v2025_11_25, false, true},
   };
   for (const Case& c : cases) {
-    EXPECT_EQ(has_batches(c.revision), c.batches) << static_cast<int>(c.revision);
-    EXPECT_EQ(has_priming_events(c.revision), c.priming_events) << static_cast<int>(c.revision);
+    EXPECT_EQ(mcp::has_batches(c.revision), c.batches) << static_cast<int>(c.revision);
+    EXPECT_EQ(mcp::has_priming_events(c.revision), c.priming_events)
+        << static_cast<int>(c.revision);
   }
 }
 
@@ -73,12 +75,12 @@ TEST(McpRevision, TheOtherEraNamesItsVersionInEachMessage) {
   };
   for (const auto& [params, version] : cases) {
     std::string text = R"({"jsonrpc":"2.0","id":1,"method":"m","params":)" + params + "}";
-    EnvelopeParser parser{EnvelopeLimits{}};
+    rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
     const auto document = parser.parse(text);
     ASSERT_TRUE(document.has_value()) << params;
-    EXPECT_EQ(modern_version(document->messages[0].envelope), version) << params;
+    EXPECT_EQ(mcp::modern_version(document->messages[0].envelope), version) << params;
   }
-  EXPECT_EQ(modern_version(Envelope{}), "");
+  EXPECT_EQ(mcp::modern_version(rpc::Envelope{}), "");
 }
 
 }  // namespace

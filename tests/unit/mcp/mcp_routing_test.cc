@@ -1,27 +1,9 @@
 // Which stream of an MCP session a message of the child goes to: one, and once.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
-
 #include "tests/unit/mcp/mcp_world.h"
 
-namespace stdgate {
+namespace stdgate::test {
 namespace {
-
-using test::FakeEventSink;
-using test::McpWorld;
-using test::note_text;
-using test::progress;
-using test::request_text;
-using test::result_text;
-using test::tool_call;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
 
 const std::string kLog = note_text("notifications/message", R"({"level":"info","data":1})");
 
@@ -58,7 +40,7 @@ TEST_F(McpRouting, ProgressOfAPostWhoseClientHasLeftWaitsForIt) {
   EXPECT_THAT(get_.take(), IsEmpty());
   EXPECT_THAT(second_.take(), IsEmpty());
   FakeEventSink again;
-  EXPECT_EQ(world_.session->resume(again, last), McpSession::Resumed::yes);
+  EXPECT_EQ(world_.session->resume(again, last), mcp::McpSession::Resumed::yes);
   EXPECT_THAT(again.take(), ElementsAre(progress("\"a\"", 2)));
   world_.leave(again);
 }
@@ -200,7 +182,7 @@ TEST_F(McpRouting, ARequestGoesToAPostOrAGetAndIsAnsweredByAPost) {
     ASSERT_THAT(asked, SizeIs(1));
     EXPECT_THAT(asked[0], HasSubstr("sampling/createMessage"));
     FakeEventSink unused;
-    EXPECT_EQ(world_.post(unused, result_text(test::id_in(asked[0]))), McpSession::Posted::taken);
+    EXPECT_EQ(world_.post(unused, result_text(id_in(asked[0]))), mcp::McpSession::Posted::taken);
     EXPECT_THAT(world_.child().take_lines(), ElementsAre(result_text("\"r\"")));
     world_.leave(*c.asked);
   }
@@ -222,23 +204,23 @@ class SharedMcpRouting : public testing::Test {
     two_ = &open();
     FakeEventSink second;
     EXPECT_EQ(world_.post(*two_, second, request_text("5", "initialize")),
-              McpSession::Posted::under_way);
+              mcp::McpSession::Posted::under_way);
     EXPECT_THAT(*second.json, HasSubstr(R"("id":5)")) << "answered before the POST returns";
-    EXPECT_EQ(two_->revision(), McpRevision::v2025_06_18);
+    EXPECT_EQ(two_->revision(), mcp::McpRevision::v2025_06_18);
     child().take_lines();
   }
-  McpSession& open() {
-    world_.session = *world_.sessions.open(McpSession::Kind::streamable);
+  mcp::McpSession& open() {
+    world_.session = *world_.sessions.open(mcp::McpSession::Kind::streamable);
     world_.id = world_.session->id();
     return *world_.session;
   }
-  test::FakeChild& child() { return world_.bench.child(0); }
+  FakeChild& child() { return world_.bench.child(0); }
 
   FakeEventSink first_;
   FakeEventSink second_;
-  McpWorld world_{test::mcp_options(Isolation::shared)};
-  McpSession* one_ = nullptr;
-  McpSession* two_ = nullptr;
+  McpWorld world_{mcp_options(config::Isolation::shared)};
+  mcp::McpSession* one_ = nullptr;
+  mcp::McpSession* two_ = nullptr;
 };
 
 TEST_F(SharedMcpRouting, ProgressGoesToItsSessionUnderItsOwnToken) {
@@ -275,12 +257,12 @@ TEST_F(SharedMcpRouting, RequestsGoToTheOnlySessionWithACall) {
   EXPECT_THAT(first_.take(), IsEmpty());
   EXPECT_THAT(second_.take(), IsEmpty());
   FakeEventSink unused;
-  world_.post(*one_, unused, result_text(test::id_in(asked[0])));
+  world_.post(*one_, unused, result_text(id_in(asked[0])));
   EXPECT_THAT(child().take_lines(), IsEmpty()) << "another session cannot answer";
-  world_.post(*two_, unused, result_text(test::id_in(asked[0])));
+  world_.post(*two_, unused, result_text(id_in(asked[0])));
   EXPECT_THAT(child().take_lines(), ElementsAre(result_text("3")));
   world_.sessions.detach(two_->id(), post);
 }
 
 }  // namespace
-}  // namespace stdgate
+}  // namespace stdgate::test

@@ -3,15 +3,10 @@
 // is heard exactly once, on the stream where it belongs, under ids that ascend; and in the end
 // nobody is held.
 
-#include <gtest/gtest.h>
-
 #include <deque>
 #include <map>
-#include <memory>
 #include <random>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "tests/unit/mcp/mcp_world.h"
 
@@ -66,6 +61,8 @@ class Client {
   uint32_t any(uint32_t count) { return static_cast<uint32_t>(random_() % count); }
 
   void step() {
+    world_.session->check_invariants();
+    world_.bench.backend.check_invariants();
     world_.bench.advance(std::chrono::milliseconds(any(300)));
     switch (any(9)) {
       case 0:
@@ -157,10 +154,10 @@ class Client {
     read(name, stream);
     if (stream.last_id.empty()) return;
     const auto resumed = world_.session->resume(new_response(stream), stream.last_id);
-    if (resumed == McpSession::Resumed::over) {
+    if (resumed == mcp::McpSession::Resumed::over) {
       stream.responses.back().ended = true;  // by whoever answers 405
     } else {
-      EXPECT_EQ(resumed, McpSession::Resumed::yes) << name;
+      EXPECT_EQ(resumed, mcp::McpSession::Resumed::yes) << name;
     }
   }
 

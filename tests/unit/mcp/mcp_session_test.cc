@@ -2,31 +2,14 @@
 
 #include "gateway/mcp/mcp_session.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <deque>
-#include <string>
-#include <vector>
 
 #include "tests/unit/mcp/mcp_world.h"
 
-namespace stdgate {
+namespace stdgate::test {
 namespace {
 
-using std::chrono::seconds;
-using test::FakeEventSink;
-using test::McpWorld;
-using test::note_text;
-using test::progress;
-using test::request_text;
-using test::result_text;
-using test::tool_call;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::StartsWith;
-using Posted = McpSession::Posted;
+using Posted = mcp::McpSession::Posted;
 
 std::string cancel_of(const std::string& id) {
   return note_text("notifications/cancelled", R"({"requestId":)" + id + "}");
@@ -82,7 +65,7 @@ TEST_F(McpSessionTest, AnswersAnInvalidRequestAtOnce) {
 }
 
 TEST_F(McpSessionTest, AnswersARefusedCallAtOnce) {
-  BackendOptions options = test::mcp_options();
+  backend::BackendOptions options = mcp_options();
   options.config.pool.max_in_flight = 1;
   options.config.pool.queue = 1;
   std::deque<FakeEventSink> sinks(3);
@@ -194,7 +177,7 @@ TEST_F(McpSessionTest, ADisconnectIsNoCancel) {
   world_.leave(sink_);
   const auto lines = world_.child().take_lines();
   ASSERT_EQ(lines.size(), 1U) << "no cancel";
-  world_.child().answer(test::id_in(lines[0]));
+  world_.child().answer(id_in(lines[0]));
   EXPECT_EQ(world_.bench.observer.records.back().outcome, "ok");
 }
 
@@ -203,18 +186,21 @@ TEST_F(McpSessionTest, ADisconnectIsNoCancel) {
 TEST_F(McpSessionTest, TheChildsAnswerNamesTheRevision) {
   struct Case {
     std::string version;
-    McpRevision revision;
+    mcp::McpRevision revision;
   };
   const std::vector<Case> cases = {
-      {R"("2024-11-05")", McpRevision::v2024_11_05}, {R"("2025-03-26")", McpRevision::v2025_03_26},
-      {R"("2025-06-18")", McpRevision::v2025_06_18}, {R"("2025-11-25")", McpRevision::v2025_11_25},
-      {R"("1999-01-01")", McpRevision::v2025_03_26}, {"7", McpRevision::v2025_03_26},
-      {R"("")", McpRevision::v2025_03_26},
+      {R"("2024-11-05")", mcp::McpRevision::v2024_11_05},
+      {R"("2025-03-26")", mcp::McpRevision::v2025_03_26},
+      {R"("2025-06-18")", mcp::McpRevision::v2025_06_18},
+      {R"("2025-11-25")", mcp::McpRevision::v2025_11_25},
+      {R"("1999-01-01")", mcp::McpRevision::v2025_03_26},
+      {"7", mcp::McpRevision::v2025_03_26},
+      {R"("")", mcp::McpRevision::v2025_03_26},
   };
   for (const auto& [version, revision] : cases) {
     McpWorld world;
     world.open();
-    EXPECT_EQ(world.session->revision(), McpRevision::v2025_03_26) << "until it is known";
+    EXPECT_EQ(world.session->revision(), mcp::McpRevision::v2025_03_26) << "until it is known";
     FakeEventSink sink;
     world.post(sink, request_text("0", "initialize"));
     world.answer_next(R"({"capabilities":{},"protocolVersion":)" + version + "}");
@@ -241,7 +227,7 @@ TEST_F(McpSessionTest, AFailedInitializationEndsTheSession) {
 }
 
 TEST_F(McpSessionTest, AnotherCallsErrorIsNoFailedInitialization) {
-  for (const auto kind : {McpSession::Kind::streamable, McpSession::Kind::sse}) {
+  for (const auto kind : {mcp::McpSession::Kind::streamable, mcp::McpSession::Kind::sse}) {
     FakeEventSink get;
     FakeEventSink first;
     FakeEventSink second;
@@ -256,7 +242,7 @@ TEST_F(McpSessionTest, AnotherCallsErrorIsNoFailedInitialization) {
     EXPECT_TRUE(world.is_open());
     world.child().answer(ids.at(0), R"({"protocolVersion":"2025-06-18"})");
     EXPECT_TRUE(world.is_open());
-    EXPECT_EQ(world.session->revision(), McpRevision::v2025_06_18);
+    EXPECT_EQ(world.session->revision(), mcp::McpRevision::v2025_06_18);
     world.leave(get);
   }
 }
@@ -267,22 +253,22 @@ TEST_F(McpSessionTest, ASecondInitializationMayFail) {
   world_.child().say(R"({"jsonrpc":"2.0","id":)" + world_.child().take_ids().at(0) +
                      R"(,"error":{"code":-32600,"message":"twice"}})");
   EXPECT_TRUE(world_.is_open());
-  EXPECT_EQ(world_.session->revision(), McpRevision::v2025_11_25);
+  EXPECT_EQ(world_.session->revision(), mcp::McpRevision::v2025_11_25);
 }
 
 TEST_F(McpSessionTest, AnInitializationSpelledWithEscapesIsOne) {
   world_.open();
   world_.post(sink_, request_text("0", R"(initiali\u007ae)"));
   world_.answer_next(R"({"protocolVersion":"2025-11-25"})");
-  EXPECT_EQ(world_.session->revision(), McpRevision::v2025_11_25);
+  EXPECT_EQ(world_.session->revision(), mcp::McpRevision::v2025_11_25);
 }
 
 // --- Limits ---------------------------------------------------------------------------------
 
 TEST_F(McpSessionTest, HasSoManyPostsUnderWay) {
-  BackendOptions options = test::mcp_options();
+  backend::BackendOptions options = mcp_options();
   options.config.pool.max_in_flight = 1000;
-  std::deque<FakeEventSink> sinks(McpSession::kMostStreams);
+  std::deque<FakeEventSink> sinks(mcp::McpSession::kMaxStreams);
   McpWorld world(options);
   world.open();
   for (FakeEventSink& sink : sinks) {
@@ -290,18 +276,18 @@ TEST_F(McpSessionTest, HasSoManyPostsUnderWay) {
   }
   EXPECT_EQ(world.post(sink_, request_text("2")), Posted::overloaded);
   EXPECT_FALSE(sink_.over);
-  EXPECT_EQ(world.child().take_lines().size(), McpSession::kMostStreams) << "nothing was taken";
+  EXPECT_EQ(world.child().take_lines().size(), mcp::McpSession::kMaxStreams) << "nothing was taken";
   EXPECT_EQ(world.post(sink_, note_text("n")), Posted::taken) << "this needs no stream";
   EXPECT_EQ(world.post(sink_, cancel_of("1")), Posted::taken);
-  EXPECT_TRUE(sinks[0].ended);
+  EXPECT_TRUE(sinks.back().ended) << "the youngest of those with this id";
   EXPECT_EQ(world.post(other_, request_text("3")), Posted::under_way);
 }
 
 // Fills the queue of a session up to the mark from which on nothing more is wanted.
 class McpSessionQueue : public testing::Test {
  protected:
-  static BackendOptions slow_child() {
-    BackendOptions options = test::mcp_options();
+  static backend::BackendOptions slow_child() {
+    backend::BackendOptions options = mcp_options();
     options.config.pool.max_in_flight = 1;
     options.config.pool.queue = 4;
     return options;
@@ -326,7 +312,7 @@ TEST_F(McpSessionQueue, TakesWhatTheChildMayWaitFor) {
   world_.child().say(request_text("9", "roots/list"));
   const std::string asked = sinks_[2].take().at(0);
   world_.child().take_lines();
-  EXPECT_EQ(world_.post(sinks_[3], result_text(test::id_in(asked))), Posted::taken);
+  EXPECT_EQ(world_.post(sinks_[3], result_text(id_in(asked))), Posted::taken);
   EXPECT_EQ(world_.child().take_line(), result_text("9"));
   EXPECT_EQ(world_.post(sinks_[3], cancel_of("2")), Posted::taken);
   EXPECT_TRUE(sinks_[2].ended);
@@ -405,4 +391,4 @@ TEST_F(McpSessionTest, TheClientMayPostInsideOfAnAnswer) {
 }
 
 }  // namespace
-}  // namespace stdgate
+}  // namespace stdgate::test

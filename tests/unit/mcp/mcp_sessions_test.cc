@@ -2,31 +2,14 @@
 
 #include "gateway/mcp/mcp_sessions.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <deque>
-#include <string>
-#include <vector>
 
 #include "tests/unit/mcp/mcp_world.h"
 
-namespace stdgate {
+namespace stdgate::test {
 namespace {
 
-using std::chrono::minutes;
-using std::chrono::seconds;
-using test::FakeEventSink;
-using test::McpWorld;
-using test::note_text;
-using test::progress;
-using test::request_text;
-using test::result_text;
-using test::tool_call;
-using testing::ElementsAre;
-using testing::HasSubstr;
-
-using Kind = McpSession::Kind;
+using Kind = mcp::McpSession::Kind;
 
 class McpSessionsTest : public testing::Test {
  protected:
@@ -37,8 +20,8 @@ class McpSessionsTest : public testing::Test {
 };
 
 TEST_F(McpSessionsTest, FindsSessionsByIdAndKind) {
-  McpSession& streamable = world_.open();
-  McpSession& sse = world_.open(Kind::sse);
+  mcp::McpSession& streamable = world_.open();
+  mcp::McpSession& sse = world_.open(Kind::sse);
   EXPECT_EQ(world_.sessions.size(), 2U);
   EXPECT_EQ(world_.sessions.find(streamable.id(), Kind::streamable), &streamable);
   EXPECT_EQ(world_.sessions.find(streamable.id(), Kind::sse), nullptr);
@@ -48,9 +31,9 @@ TEST_F(McpSessionsTest, FindsSessionsByIdAndKind) {
 }
 
 TEST_F(McpSessionsTest, EachHasAChildOfItsOwn) {
-  McpSession& one = world_.greet();
-  test::FakeChild& first_child = world_.child();
-  McpSession& two = world_.greet();
+  mcp::McpSession& one = world_.greet();
+  FakeChild& first_child = world_.child();
+  mcp::McpSession& two = world_.greet();
   world_.post(one, post_, request_text("1", "one"));
   world_.post(two, other_, request_text("1", "two"));
   EXPECT_THAT(first_child.take_lines().back(), HasSubstr("one"));
@@ -58,13 +41,13 @@ TEST_F(McpSessionsTest, EachHasAChildOfItsOwn) {
 }
 
 TEST_F(McpSessionsTest, ARefusedOneLeavesNothing) {
-  BackendOptions options = test::mcp_options();
+  backend::BackendOptions options = mcp_options();
   options.config.pool.max = 2;  // one of them is kept for calls without a session
   McpWorld world(options);
   world.open();
   const auto refused = world.sessions.open(Kind::streamable);
   ASSERT_FALSE(refused.has_value());
-  EXPECT_EQ(refused.error().fault, Fault::overloaded);
+  EXPECT_EQ(refused.error().fault, rpc::Fault::overloaded);
   EXPECT_EQ(world.sessions.size(), 1U);
   world.sessions.close(*world.session);
   world.child().exit(0);
@@ -84,7 +67,7 @@ TEST_F(McpSessionsTest, ClosingEndsStreamsCallsAndChild) {
   EXPECT_FALSE(world_.is_open());
   EXPECT_EQ(world_.sessions.size(), 0U);
   EXPECT_TRUE(get_.ended);
-  EXPECT_TRUE(post_.ended);
+  EXPECT_TRUE(post_.json.has_value());
   EXPECT_TRUE(other_.ended);
   EXPECT_EQ(world_.bench.backend.calls(), 0U);
   EXPECT_EQ(world_.bench.observer.sessions, 0);
@@ -149,7 +132,7 @@ TEST_F(McpSessionsTest, ClosesBeforeItsChildHasStarted) {
   ASSERT_TRUE(session.has_value());
   world_.post(**session, post_, request_text("0", "initialize"));
   world_.sessions.close(**session);
-  EXPECT_TRUE(post_.ended);
+  EXPECT_TRUE(post_.json.has_value());
   EXPECT_EQ(world_.bench.backend.calls(), 0U);
 }
 
@@ -197,7 +180,7 @@ TEST_F(McpSessionsTest, AChildThatCannotStartEndsTheSession) {
 }
 
 TEST_F(McpSessionsTest, OthersOutliveASessionThatEnds) {
-  McpSession& stays = world_.greet();
+  mcp::McpSession& stays = world_.greet();
   const std::string id = stays.id();
   world_.greet();
   world_.child().exit(0);
@@ -214,7 +197,7 @@ TEST_F(McpSessionsTest, AllCanBeClosed) {
   world_.sessions.close_all();
   EXPECT_EQ(world_.sessions.size(), 0U);
   EXPECT_TRUE(get_.ended);
-  EXPECT_TRUE(post_.ended);
+  EXPECT_TRUE(post_.json.has_value());
 }
 
 TEST_F(McpSessionsTest, ADrainEndsWhatOnlyListens) {
@@ -287,8 +270,8 @@ TEST_F(McpSessionsTest, ASessionThatListensIsNotIdle) {
 
 class McpLongCall : public testing::Test {
  protected:
-  static BackendOptions patient() {
-    BackendOptions options = test::mcp_options();
+  static backend::BackendOptions patient() {
+    backend::BackendOptions options = mcp_options();
     options.config.timeout = 10 * McpWorld::kIdleTimeout;
     return options;
   }
@@ -333,5 +316,98 @@ TEST_F(McpSessionsTest, EachIdlesForItself) {
   EXPECT_FALSE(world_.is_open());
 }
 
+// Every way in which a session ends while calls are under way: each of them is answered.
+class McpSessionsEnd : public McpSessionsTest {
+ protected:
+  void post_two() {
+    world_.greet();
+    world_.post(post_, request_text("1", "one"));
+    world_.post(other_, "[" + request_text("2", "two") + "," + request_text("3", "three") + "]");
+  }
+  void expect_faults(const char* why) {
+    ASSERT_TRUE(post_.json.has_value()) << "an empty stream";
+    EXPECT_THAT(*post_.json, AllOf(HasSubstr(R"("id":1)"), HasSubstr("error"), HasSubstr(why)));
+    ASSERT_TRUE(other_.json.has_value());
+    EXPECT_THAT(*other_.json,
+                AllOf(HasSubstr(R"("id":2)"), HasSubstr(R"("id":3)"), HasSubstr(why)));
+  }
+};
+
+TEST_F(McpSessionsEnd, ByItsClient) {
+  post_two();
+  world_.sessions.close(*world_.session);
+  expect_faults("the session has ended");
+  EXPECT_EQ(world_.bench.observer.records.back().outcome, "cancelled");
+}
+
+TEST_F(McpSessionsEnd, ByItsChild) {
+  post_two();
+  world_.child().die(9);
+  world_.bench.settle();
+  expect_faults("killed by signal 9");
+}
+
+TEST_F(McpSessionsEnd, ByTheEndOfTheGateway) {
+  post_two();
+  world_.sessions.drain();
+  world_.bench.backend.drain();
+  world_.sessions.close_all();
+  expect_faults("the session has ended");
+}
+
+TEST_F(McpSessionsEnd, AStreamThatHasBegunGetsTheFaultAsItsLastEvent) {
+  world_.greet();
+  world_.post(post_, tool_call("1", "7"));
+  world_.child().say(progress("7", 1));
+  world_.sessions.close(*world_.session);
+  ASSERT_FALSE(post_.events.empty());
+  EXPECT_THAT(post_.events.back().data, HasSubstr("the session has ended"));
+  EXPECT_TRUE(post_.ended);
+}
+
+// The child of a session is greeted by its client; without an answer it is given up like any other.
+class McpSilentChild : public testing::Test {
+ protected:
+  static constexpr const char* kInitialize =
+      R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{}})";
+  FakeEventSink post_;
+  McpWorld world_;
+};
+
+TEST_F(McpSilentChild, IsEndedAfterTheStartTimeout) {
+  const Duration patience = mcp_options().config.pool.start_timeout;
+  world_.open();
+  world_.post(post_, kInitialize);
+  world_.child().write_stderr("Usage: server --stdio");
+  world_.bench.advance(patience - Duration{1});
+  EXPECT_TRUE(world_.child().ends().empty());
+  world_.bench.advance(Duration{1});
+  ASSERT_EQ(world_.child().ends().size(), 1U);
+  world_.child().die(9);
+  world_.bench.settle();
+  ASSERT_FALSE(post_.events.empty()) << "a POST that was silent for long is a stream";
+  EXPECT_THAT(post_.events.back().data, HasSubstr("did not answer initialize in time"));
+  const std::string* line = world_.bench.log.find("child ended");
+  ASSERT_NE(line, nullptr);
+  EXPECT_THAT(*line, AllOf(HasSubstr("did not answer initialize"), HasSubstr("--protocol"),
+                           HasSubstr("Usage: server --stdio"), Not(HasSubstr("signal 9"))));
+}
+
+TEST_F(McpSilentChild, AnyAnswerWillDo) {
+  const Duration patience = mcp_options().config.pool.start_timeout;
+  for (const char* answer : {R"("result":{})", R"("error":{"code":1,"message":"no"})"}) {
+    FakeEventSink post;
+    world_.open();
+    world_.post(post, kInitialize);
+    world_.child().say(R"({"jsonrpc":"2.0","id":)" + world_.child().take_ids().at(0) + "," +
+                       answer + "}");
+    world_.bench.advance(2 * patience);
+    const std::string* line = world_.bench.log.find("child ended");
+    if (line != nullptr) {
+      EXPECT_THAT(*line, Not(HasSubstr("did not answer")));
+    }
+  }
+}
+
 }  // namespace
-}  // namespace stdgate
+}  // namespace stdgate::test

@@ -37,7 +37,7 @@ TEST(McpShared, WhatACallMayHaveCausedGoesToTheOnlyCaller) {
   SharedBench bench(1);
   SharedClient a(bench);
   SharedClient b(bench);
-  FakeClient alone(bench.origins);
+  FakeClient alone(bench.callers);
   FakeChild& child = bench.child(0);
   const auto expect = [&](const char* when, bool to_a, bool to_b) {
     for (const std::string& text : of_a_call()) {
@@ -86,12 +86,12 @@ TEST(McpShared, ChildrenAreNotMixedUp) {
 TEST(McpShared, AStreamGetsWhatItsCallMayHaveCaused) {
   SharedBench bench(1);
   SharedClient a(bench);
-  FakeClient stream(bench.origins);
+  FakeClient stream(bench.callers);
   bench.send(stream, R"({"jsonrpc":"2.0","id":1,"method":"m"})", 5, true);
   for (const std::string& text : of_a_call()) bench.child(0).say(text);
   EXPECT_TRUE(a.take().empty());
   ASSERT_EQ(stream.events.size(), of_a_call().size());
-  EXPECT_EQ(stream.events[0], std::make_pair(Tag{5}, of_a_call()[0]));
+  EXPECT_EQ(stream.events[0], std::make_pair(session::Tag{5}, of_a_call()[0]));
 }
 
 TEST(McpShared, EqualIdsAndTokensOfTwoSessionsFindTheirOwn) {
@@ -104,12 +104,12 @@ TEST(McpShared, EqualIdsAndTokensOfTwoSessionsFindTheirOwn) {
   b.request("tools/call", params, "\"x\"");
   Texts ids;
   Texts tokens;
-  EnvelopeParser parser{EnvelopeLimits{}};
+  rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
   for (std::string& line : child.take_lines()) {
-    const Envelope envelope = parser.parse(line).value().messages[0].envelope;
+    const rpc::Envelope envelope = parser.parse(line).value().messages[0].envelope;
     ids.emplace_back(envelope.id);
-    const auto meta = find_member(envelope.params, "_meta").value();
-    tokens.emplace_back(find_member(meta, "progressToken").value());
+    const auto meta = rpc::find_member(envelope.params, "_meta").value();
+    tokens.emplace_back(rpc::find_member(meta, "progressToken").value());
   }
   ASSERT_EQ(ids.size(), 2U);
   EXPECT_NE(tokens[0], tokens[1]);
@@ -147,7 +147,7 @@ TEST(McpShared, ASessionDoesNotCancelAnothersCall) {
   SharedClient b(bench);
   a.call("7");
   bench.child(0).take_lines();
-  EXPECT_EQ(b.send(notification("cancelled", R"({"requestId":7})")), Admission::dropped);
+  EXPECT_EQ(b.send(notification("cancelled", R"({"requestId":7})")), backend::Admission::dropped);
   EXPECT_TRUE(bench.child(0).take_lines().empty());
   EXPECT_TRUE(a.cancelled().empty());
 }
@@ -157,7 +157,8 @@ TEST(McpShared, ASessionDoesNotCancelAnothersCall) {
 // A backend with a subscription of `a` to "u" that its close will end.
 class McpOwnRequest : public testing::Test {
  protected:
-  explicit McpOwnRequest(const BackendOptions& options = shared_mcp_options(1)) : bench_(options) {
+  explicit McpOwnRequest(const backend::BackendOptions& options = shared_mcp_options(1))
+      : bench_(options) {
     a_.subscribe("u");
     child_.answer(take_subscribe(child_, "u"), "{}");
     a_.take();
@@ -222,8 +223,8 @@ TEST_F(McpOwnRequest, TheChildsDeathEndsItInSilence) {
 
 class McpOneAtATime : public McpOwnRequest {
  protected:
-  static BackendOptions options() {
-    BackendOptions options = shared_mcp_options(1);
+  static backend::BackendOptions options() {
+    backend::BackendOptions options = shared_mcp_options(1);
     options.config.pool.max_in_flight = 1;
     return options;
   }

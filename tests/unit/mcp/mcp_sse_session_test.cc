@@ -1,33 +1,16 @@
 // Sessions of the transport of 2024-11-05: one stream for everything.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
-
 #include "tests/unit/mcp/mcp_world.h"
 
-namespace stdgate {
+namespace stdgate::test {
 namespace {
 
-using std::chrono::minutes;
-using test::FakeEventSink;
-using test::McpWorld;
-using test::note_text;
-using test::progress;
-using test::request_text;
-using test::result_text;
-using test::tool_call;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using Posted = McpSession::Posted;
+using Posted = mcp::McpSession::Posted;
 
 class McpSseSession : public testing::Test {
  protected:
   McpSseSession() {
-    world_.open(McpSession::Kind::sse);
+    world_.open(mcp::McpSession::Kind::sse);
     world_.listen(stream_);
     world_.session->announce("endpoint", "/messages?session=1");
   }
@@ -96,14 +79,14 @@ TEST_F(McpSseSession, RequestsOfTheChildAreAnsweredByAPost) {
   world_.child().say(request_text("\"r\"", "roots/list"));
   const auto asked = stream_.take();
   ASSERT_EQ(asked.size(), 1U);
-  EXPECT_EQ(post(result_text(test::id_in(asked[0]))), Posted::taken);
+  EXPECT_EQ(post(result_text(id_in(asked[0]))), Posted::taken);
   EXPECT_EQ(world_.child().take_line(), result_text("\"r\""));
 }
 
 TEST_F(McpSseSession, NothingIsKept) {
   for (int i = 0; i < 10; ++i) world_.child().say(note_text("n"));
   EXPECT_EQ(world_.session->resume(unused_, world_.id.substr(0, 8) + "-0-1"),
-            McpSession::Resumed::unknown_event);
+            mcp::McpSession::Resumed::unknown_event);
 }
 
 TEST_F(McpSseSession, EndsWithItsStream) {
@@ -172,4 +155,4 @@ TEST_F(McpSseSession, ADrainWaitsForAnswers) {
 }
 
 }  // namespace
-}  // namespace stdgate
+}  // namespace stdgate::test

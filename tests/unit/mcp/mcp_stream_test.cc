@@ -24,20 +24,34 @@ using testing::IsEmpty;
 
 constexpr size_t kPlenty = 1 << 20;
 
+// A session, as far as streams know one.
+struct StreamOwner final : mcp::McpStreamOwner {
+  StreamOwner(StoragePool& storages, mcp::McpRevision its_revision)
+      : kept{"abc", session::ReplayLog(100, kPlenty, storages), storages}, spoken(its_revision) {}
+  [[nodiscard]] mcp::McpRevision revision() const override { return spoken; }
+  [[nodiscard]] std::string_view event_name() const override { return name; }
+  [[nodiscard]] mcp::McpEventLog* events() override { return has_ids ? &kept : nullptr; }
+
+  mcp::McpEventLog kept;
+  mcp::McpRevision spoken;
+  std::string_view name;
+  bool has_ids = true;
+};
+
 class McpStreamTest : public testing::Test {
  protected:
   // Hands over a POST of so many requests.
-  McpStream& post(size_t requests, bool batch = false, size_t limit = kPlenty) {
-    stream_.emplace(7, facts_);
+  mcp::McpStream& post(size_t requests, bool batch = false, size_t limit = kPlenty) {
+    stream_.emplace(7, owner_);
     stream_->attach(sink_);
-    stream_->begin_messages(TimePoint{}, batch, CodeSet::mcp, limit);
+    stream_->begin_messages(TimePoint{}, batch, rpc::CodeSet::mcp, limit);
     for (size_t i = 0; i < requests; ++i) stream_->expect();
     stream_->end_messages();
     return *stream_;
   }
   void answer(const std::string& id) {
     const std::string text = result_text(id);
-    Reply reply;
+    session::Reply reply;
     reply.head = text;
     stream_->answer(reply);
   }
@@ -50,14 +64,15 @@ class McpStreamTest : public testing::Test {
     stream_->detach();
   }
 
-  McpStreamFacts facts_{"abc", ReplayLog(100, kPlenty), McpRevision::v2025_06_18, true, {}};
+  StoragePool storages_;
+  StreamOwner owner_{storages_, mcp::McpRevision::v2025_06_18};
   FakeEventSink sink_;
   FakeEventSink second_;
-  std::optional<McpStream> stream_;
+  std::optional<mcp::McpStream> stream_;
 };
 
 TEST_F(McpStreamTest, AnAnswerAloneIsADocument) {
-  McpStream& stream = post(1);
+  mcp::McpStream& stream = post(1);
   EXPECT_FALSE(stream.finished());
   EXPECT_TRUE(stream.is_quiet());
   answer("1");
@@ -65,11 +80,11 @@ TEST_F(McpStreamTest, AnAnswerAloneIsADocument) {
   EXPECT_FALSE(sink_.streaming);
   EXPECT_TRUE(stream.finished());
   EXPECT_FALSE(stream.has_sink());
-  EXPECT_EQ(facts_.log.last(), 0U) << "there is nothing to resume";
+  EXPECT_EQ(owner_.kept.log.last(), 0U) << "there is nothing to resume";
 }
 
 TEST_F(McpStreamTest, WhatComesBeforeTheAnswerMakesItAStream) {
-  McpStream& stream = post(1);
+  mcp::McpStream& stream = post(1);
   write(note_text("a"));
   EXPECT_FALSE(stream.is_quiet());
   write(note_text("b"));
@@ -81,7 +96,7 @@ TEST_F(McpStreamTest, WhatComesBeforeTheAnswerMakesItAStream) {
 
 TEST_F(McpStreamTest, IdsNameSessionAndStreamAndAscend) {
   post(1);
-  McpStream other(0, facts_);
+  mcp::McpStream other(0, owner_);
   FakeEventSink get;
   other.attach(get);
   write(note_text("a"));
@@ -96,14 +111,14 @@ TEST_F(McpStreamTest, IdsNameSessionAndStreamAndAscend) {
 
 TEST_F(McpStreamTest, StreamsBeginWithAPrimingEventWhereTheRevisionHasThem) {
   struct Case {
-    McpRevision revision;
+    mcp::McpRevision revision;
     bool primes;
   };
   for (const auto& [revision, primes] :
-       {Case{McpRevision::v2024_11_05, false}, Case{McpRevision::v2025_03_26, false},
-        Case{McpRevision::v2025_06_18, false}, Case{McpRevision::v2025_11_25, true}}) {
-    McpStreamFacts facts{"abc", ReplayLog(100, kPlenty), revision, true, {}};
-    McpStream stream(3, facts);
+       {Case{mcp::McpRevision::v2024_11_05, false}, Case{mcp::McpRevision::v2025_03_26, false},
+        Case{mcp::McpRevision::v2025_06_18, false}, Case{mcp::McpRevision::v2025_11_25, true}}) {
+    StreamOwner owner(storages_, revision);
+    mcp::McpStream stream(3, owner);
     FakeEventSink sink;
     stream.attach(sink);
     stream.begin();
@@ -122,7 +137,7 @@ TEST_F(McpStreamTest, StreamsBeginWithAPrimingEventWhereTheRevisionHasThem) {
 }
 
 TEST_F(McpStreamTest, AWriteBeginsTheStreamWithItsPrimingEvent) {
-  facts_.revision = McpRevision::v2025_11_25;
+  owner_.spoken = mcp::McpRevision::v2025_11_25;
   post(1);
   write(note_text("a"));
   ASSERT_EQ(sink_.events.size(), 2U);
@@ -131,10 +146,10 @@ TEST_F(McpStreamTest, AWriteBeginsTheStreamWithItsPrimingEvent) {
 }
 
 TEST_F(McpStreamTest, TheOldTransportHasNamesAndNoIds) {
-  facts_.revision = McpRevision::v2025_11_25;
-  facts_.has_ids = false;
-  facts_.event_name = "message";
-  stream_.emplace(0, facts_);
+  owner_.spoken = mcp::McpRevision::v2025_11_25;
+  owner_.has_ids = false;
+  owner_.name = "message";
+  stream_.emplace(0, owner_);
   stream_->attach(sink_);
   stream_->begin();
   EXPECT_THAT(sink_.events, IsEmpty());
@@ -146,13 +161,13 @@ TEST_F(McpStreamTest, TheOldTransportHasNamesAndNoIds) {
   EXPECT_EQ(sink_.events[0].name, "endpoint");
   EXPECT_EQ(sink_.events[1].name, "message");
   EXPECT_EQ(sink_.events[0].id, "");
-  EXPECT_EQ(facts_.log.bytes(), 0U) << "nothing can be resumed, nothing is kept";
+  EXPECT_EQ(owner_.kept.log.bytes(), 0U) << "nothing can be resumed, nothing is kept";
 }
 
 // --- Batches --------------------------------------------------------------------------------
 
 TEST_F(McpStreamTest, ABatchIsAnsweredByOneArray) {
-  McpStream& stream = post(2, true);
+  mcp::McpStream& stream = post(2, true);
   answer("2");
   EXPECT_FALSE(sink_.over);
   answer("1");
@@ -186,7 +201,7 @@ TEST_F(McpStreamTest, AnEventBeforeAllAnswersLeavesNoArray) {
 }
 
 TEST_F(McpStreamTest, AnswersThatWaitedAreNotLostWhenTheRestIsCancelled) {
-  McpStream& stream = post(2, true);
+  mcp::McpStream& stream = post(2, true);
   answer("1");
   stream.begin();
   stream.leave_out();
@@ -196,14 +211,14 @@ TEST_F(McpStreamTest, AnswersThatWaitedAreNotLostWhenTheRestIsCancelled) {
 }
 
 TEST_F(McpStreamTest, AQuietBatchWhoseRestIsCancelledIsADocument) {
-  McpStream& stream = post(2, true);
+  mcp::McpStream& stream = post(2, true);
   answer("1");
   stream.leave_out();
   EXPECT_EQ(sink_.json, "[" + result_text("1") + "]");
 }
 
 TEST_F(McpStreamTest, ABatchThatIsAllCancelledJustEnds) {
-  McpStream& stream = post(2, true);
+  mcp::McpStream& stream = post(2, true);
   stream.leave_out();
   EXPECT_FALSE(sink_.over);
   stream.leave_out();
@@ -213,7 +228,7 @@ TEST_F(McpStreamTest, ABatchThatIsAllCancelledJustEnds) {
 }
 
 TEST_F(McpStreamTest, ACancelledCallJustEnds) {
-  McpStream& stream = post(1);
+  mcp::McpStream& stream = post(1);
   stream.leave_out();
   EXPECT_TRUE(sink_.ended);
   EXPECT_THAT(sink_.take(), IsEmpty());
@@ -222,13 +237,13 @@ TEST_F(McpStreamTest, ACancelledCallJustEnds) {
 
 TEST_F(McpStreamTest, AnAnswerInTheMiddleOfTheHandOverDoesNotFinish) {
   for (const bool batch : {false, true}) {
-    McpStream stream(1, facts_);
+    mcp::McpStream stream(1, owner_);
     FakeEventSink sink;
     stream.attach(sink);
-    stream.begin_messages(TimePoint{}, batch, CodeSet::mcp, kPlenty);
+    stream.begin_messages(TimePoint{}, batch, rpc::CodeSet::mcp, kPlenty);
     stream.expect();
     const std::string text = result_text("1");
-    Reply reply;
+    session::Reply reply;
     reply.head = text;
     stream.answer(reply);
     EXPECT_FALSE(stream.finished()) << batch;
@@ -241,15 +256,15 @@ TEST_F(McpStreamTest, AnAnswerInTheMiddleOfTheHandOverDoesNotFinish) {
 // --- Without a response ---------------------------------------------------------------------
 
 TEST_F(McpStreamTest, AnAnswerThatNobodyCanAskForIsNotKept) {
-  McpStream& stream = post(1);
+  mcp::McpStream& stream = post(1);
   leave();
   answer("1");
   EXPECT_TRUE(stream.finished());
-  EXPECT_EQ(facts_.log.bytes(), 0U);
+  EXPECT_EQ(owner_.kept.log.bytes(), 0U);
 }
 
 TEST_F(McpStreamTest, AStreamGoesOnInTheLog) {
-  McpStream& stream = post(1);
+  mcp::McpStream& stream = post(1);
   write(note_text("a"));
   leave();
   write(note_text("b"));
@@ -264,12 +279,12 @@ TEST_F(McpStreamTest, AStreamGoesOnInTheLog) {
 }
 
 TEST_F(McpStreamTest, AnAnswerWaitsInTheLogToo) {
-  McpStream& stream = post(1);
+  mcp::McpStream& stream = post(1);
   write(note_text("a"));
   leave();
   answer("1");
   EXPECT_TRUE(stream.finished());
-  McpStream again(7, facts_);
+  mcp::McpStream again(7, owner_);
   again.attach(second_);
   again.replay_after(1);
   again.end();
@@ -277,7 +292,7 @@ TEST_F(McpStreamTest, AnAnswerWaitsInTheLogToo) {
 }
 
 TEST_F(McpStreamTest, AReplayBeginsTheStreamEvenIfThereIsNothing) {
-  McpStream& stream = post(1);
+  mcp::McpStream& stream = post(1);
   write(note_text("a"));
   leave();
   stream.attach(second_);
@@ -287,7 +302,7 @@ TEST_F(McpStreamTest, AReplayBeginsTheStreamEvenIfThereIsNothing) {
 }
 
 TEST_F(McpStreamTest, ASecondResponseEndsTheFirst) {
-  McpStream& stream = post(1);
+  mcp::McpStream& stream = post(1);
   write(note_text("a"));
   stream.attach(second_);
   EXPECT_TRUE(sink_.ended);
@@ -296,8 +311,8 @@ TEST_F(McpStreamTest, ASecondResponseEndsTheFirst) {
 }
 
 TEST_F(McpStreamTest, WhatNobodyHasHadIsWrittenOnceUnderAscendingIds) {
-  facts_.revision = McpRevision::v2025_11_25;
-  stream_.emplace(0, facts_);
+  owner_.spoken = mcp::McpRevision::v2025_11_25;
+  stream_.emplace(0, owner_);
   write(note_text("a"));
   write(note_text("b"));
   stream_->attach(sink_);
@@ -322,10 +337,10 @@ TEST_F(McpStreamTest, WhatNobodyHasHadIsWrittenOnceUnderAscendingIds) {
 // --- A client that leaves in the middle -----------------------------------------------------
 
 TEST_F(McpStreamTest, TheClientMayLeaveInsideOfAnyCall) {
-  facts_.revision = McpRevision::v2025_11_25;
+  owner_.spoken = mcp::McpRevision::v2025_11_25;
   for (int nth = 1; nth <= 5; ++nth) {
     FakeEventSink sink;
-    McpStream& stream = stream_.emplace(nth, facts_);
+    mcp::McpStream& stream = stream_.emplace(nth, owner_);
     int calls = 0;
     sink.during = [&] {
       if (++calls != nth) return;
@@ -333,7 +348,7 @@ TEST_F(McpStreamTest, TheClientMayLeaveInsideOfAnyCall) {
       stream.detach();
     };
     stream.attach(sink);
-    stream.begin_messages(TimePoint{}, true, CodeSet::mcp, kPlenty);
+    stream.begin_messages(TimePoint{}, true, rpc::CodeSet::mcp, kPlenty);
     stream.expect();
     stream.expect();
     stream.end_messages();
@@ -344,7 +359,7 @@ TEST_F(McpStreamTest, TheClientMayLeaveInsideOfAnyCall) {
     EXPECT_EQ(calls, nth);
     EXPECT_TRUE(stream.finished()) << nth;
     FakeEventSink second;
-    McpStream again(static_cast<uint32_t>(nth), facts_);
+    mcp::McpStream again(static_cast<uint32_t>(nth), owner_);
     again.attach(second);
     again.replay_after(0);
     EXPECT_THAT(second.take(), ElementsAre("[" + result_text("1") + "]", note_text("a"),
@@ -354,7 +369,7 @@ TEST_F(McpStreamTest, TheClientMayLeaveInsideOfAnyCall) {
 }
 
 TEST_F(McpStreamTest, TheClientMayLeaveInsideOfAReplay) {
-  stream_.emplace(0, facts_);
+  stream_.emplace(0, owner_);
   for (const char* name : {"a", "b", "c"}) write(note_text(name));
   for (const size_t most : {size_t{1}, size_t{2}, size_t{3}}) {
     FakeEventSink sink;
@@ -371,7 +386,7 @@ TEST_F(McpStreamTest, TheClientMayLeaveInsideOfAReplay) {
 }
 
 TEST_F(McpStreamTest, TheClientMayLeaveBeforeAReplayHasBegun) {
-  stream_.emplace(0, facts_);
+  stream_.emplace(0, owner_);
   write(note_text("a"));
   sink_.during = [this] { leave(); };
   stream_->attach(sink_);
@@ -380,7 +395,7 @@ TEST_F(McpStreamTest, TheClientMayLeaveBeforeAReplayHasBegun) {
 }
 
 TEST_F(McpStreamTest, WhatWasNotWrittenWhenTheClientLeftIsForTheNext) {
-  stream_.emplace(0, facts_);
+  stream_.emplace(0, owner_);
   for (const char* name : {"a", "b", "c"}) write(note_text(name));
   sink_.during = [this] {
     if (sink_.events.size() == 2) leave();
@@ -393,6 +408,44 @@ TEST_F(McpStreamTest, WhatWasNotWrittenWhenTheClientLeftIsForTheNext) {
   stream_->begin();
   stream_->write_undelivered();
   EXPECT_THAT(second_.take(), ElementsAre(note_text("c")));
+}
+
+// --- A request without a session --------------------------------------------------------------
+
+// Keeps no events, as nothing of it can be resumed.
+struct OneRequest final : mcp::McpStreamOwner {
+  [[nodiscard]] mcp::McpRevision revision() const override { return mcp::McpRevision::v2025_11_25; }
+};
+
+TEST(McpStreamAlone, ServesARequestWithoutASession) {
+  OneRequest request;
+  for (const bool is_told : {false, true}) {
+    FakeEventSink sink;
+    mcp::McpStream stream(1, request);
+    stream.attach(sink);
+    stream.begin_messages(TimePoint{}, false, rpc::CodeSet::mcp, kPlenty);
+    stream.expect();
+    stream.end_messages();
+    stream.write_undelivered();
+    const std::string note = note_text("a");
+    const std::string_view view = note;
+    if (is_told) stream.write({&view, 1});
+    const std::string text = result_text("1");
+    session::Reply reply;
+    reply.head = text;
+    stream.answer(reply);
+    EXPECT_TRUE(stream.finished());
+    EXPECT_FALSE(stream.has_sink());
+    EXPECT_EQ(sink.streaming, is_told);
+    if (!is_told) {
+      EXPECT_EQ(sink.json, text);
+      continue;
+    }
+    EXPECT_TRUE(sink.ended);
+    ASSERT_EQ(sink.events.size(), 2U) << "no event that is there for its id alone";
+    for (const auto& event : sink.events) EXPECT_EQ(event.id, "");
+    EXPECT_THAT(sink.take(), ElementsAre(note, text));
+  }
 }
 
 }  // namespace

@@ -159,8 +159,8 @@ class History {
   }
 
  private:
-  static BackendOptions options() {
-    BackendOptions options = shared_mcp_options(3);
+  static backend::BackendOptions options() {
+    backend::BackendOptions options = shared_mcp_options(3);
     options.config.pool.max_in_flight = 3;
     return options;
   }
@@ -205,7 +205,7 @@ class History {
 
   std::mt19937 random_;
   SharedBench bench_;
-  FakeClient alone_{bench_.origins};
+  FakeClient alone_{bench_.callers};
   std::deque<Subscribable> children_;
   std::vector<std::unique_ptr<Subscriber>> sessions_;
 };

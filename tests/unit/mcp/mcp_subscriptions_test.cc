@@ -122,7 +122,7 @@ TEST_F(McpSubscriptions, WhatASessionNeverSubscribedToIsTheChildsBusiness) {
 }
 
 TEST_F(McpSubscriptions, NobodyEndsAnothers) {
-  FakeClient alone(bench_.origins);
+  FakeClient alone(bench_.callers);
   a_.subscribe("u");
   const std::string id = take_subscribe(child_, "u");
   for (const bool granted : {false, true}) {
@@ -253,7 +253,7 @@ TEST_F(McpSubscriptions, WhileTheChildReadsNothingTheGatewayAnswers) {
 }
 
 TEST_F(McpSubscriptions, ThoseWithoutASessionAreNotKept) {
-  FakeClient alone(bench_.origins);
+  FakeClient alone(bench_.callers);
   const std::string request =
       R"({"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"u"}})";
   bench_.send(alone, request, 1);
@@ -266,7 +266,7 @@ TEST_F(McpSubscriptions, ThoseWithoutASessionAreNotKept) {
 }
 
 TEST_F(McpSubscriptions, AnothersStreamDoesNotHearOfThem) {
-  FakeClient stream(bench_.origins);
+  FakeClient stream(bench_.callers);
   bench_.send(stream, R"({"jsonrpc":"2.0","id":1,"method":"m"})", 1, true);
   child_.say(updated("its-own"));
   EXPECT_EQ(stream.events.size(), 1U) << "nobody else subscribes";
@@ -280,7 +280,7 @@ TEST_F(McpSubscriptions, AnothersStreamDoesNotHearOfThem) {
 
 TEST_F(McpSubscriptions, NorOfThoseThatAreStillToBeEnded) {
   subscribe(a_, "u");
-  FakeClient stream(bench_.origins);
+  FakeClient stream(bench_.callers);
   child_.stop_reading();
   bench_.send(
       stream,
@@ -314,13 +314,13 @@ TEST_F(McpSubscriptions, WithoutAUriTheChildIsToJudge) {
 }
 
 TEST_F(McpSubscriptions, AreBounded) {
-  for (size_t i = 0; i < Subscriptions::kMostPerSession; ++i) {
+  for (size_t i = 0; i < session::Subscriptions::kMaxPerSession; ++i) {
     subscribe(a_, "u" + std::to_string(i));
   }
   a_.subscribe("more");
   EXPECT_NE(a_.take().at(0).find("this session has too many subscriptions"), std::string::npos);
   EXPECT_EQ(bench_.observer.records.back().outcome, "overloaded");
-  b_.subscribe(std::string(Subscriptions::kLongestKey + 1, 'x'));
+  b_.subscribe(std::string(session::Subscriptions::kMaxKey + 1, 'x'));
   EXPECT_EQ(b_.take().size(), 1U);
   EXPECT_EQ(bench_.observer.records.back().outcome, "too_large");
   EXPECT_TRUE(child_.take_lines().empty());
@@ -434,7 +434,7 @@ TEST_F(McpSubscriptionsOfTwo, ASubscribeThatDiesWithItsChildIsAFault) {
 }
 
 TEST(McpSubscriptionsIdle, AChildThatIsNeededStays) {
-  BackendOptions options = shared_mcp_options(1);
+  backend::BackendOptions options = shared_mcp_options(1);
   options.config.pool.min = 0;
   SharedBench bench(options);
   SharedClient a(bench);
@@ -452,7 +452,7 @@ TEST(McpSubscriptionsIdle, AChildThatIsNeededStays) {
 }
 
 TEST(McpSubscriptionsIdle, OneWhoseSubscriberHasLeftGoes) {
-  BackendOptions options = shared_mcp_options(1);
+  backend::BackendOptions options = shared_mcp_options(1);
   options.config.pool.min = 0;
   SharedBench bench(options);
   SharedClient a(bench);
@@ -467,9 +467,9 @@ TEST(McpSubscriptionsIdle, OneWhoseSubscriberHasLeftGoes) {
 }
 
 TEST(McpSubscriptionsOfASession, PassAsTheyAre) {
-  BackendOptions options = session_options(2);
-  options.config.protocol = Protocol::mcp;
-  BackendBench bench(options, std::make_unique<McpDialect>("1"));
+  backend::BackendOptions options = session_options(2);
+  options.config.protocol = config::Protocol::mcp;
+  BackendBench bench(options, std::make_unique<mcp::McpDialect>("1"));
   SharedClient a(bench);
   FakeChild& child = bench.start_child();
   for (int i = 0; i < 2; ++i) {

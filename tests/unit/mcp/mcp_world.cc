@@ -8,9 +8,9 @@
 
 namespace stdgate::test {
 
-BackendOptions mcp_options(Isolation isolation) {
-  BackendOptions options = plain_options();
-  options.config.protocol = Protocol::mcp;
+backend::BackendOptions mcp_options(config::Isolation isolation) {
+  backend::BackendOptions options = plain_options();
+  options.config.protocol = config::Protocol::mcp;
   options.config.isolation = isolation;
   options.config.pool.max = 8;
   options.config.timeout = std::chrono::seconds(60);
@@ -27,13 +27,14 @@ std::string progress(const std::string& token, int step) {
                    R"({"progressToken":)" + token + R"(,"progress":)" + std::to_string(step) + "}");
 }
 
-McpWorld::McpWorld(const BackendOptions& options, const LimitsConfig& all_limits)
+McpWorld::McpWorld(const backend::BackendOptions& options, const config::LimitsConfig& all_limits)
     : limits(all_limits),
-      bench(options, std::make_unique<McpDialect>("1")),
-      sessions({bench.backend, bench.origins, bench.timers, bench.clock, limits, kPatience},
+      bench(options, std::make_unique<mcp::McpDialect>("1")),
+      sessions({bench.backend, bench.callers, bench.timers, bench.clock, limits, bench.storages,
+                kPatience},
                kIdleTimeout, [this] { return new_id(); }) {}
 
-McpSession& McpWorld::open(McpSession::Kind kind) {
+mcp::McpSession& McpWorld::open(mcp::McpSession::Kind kind) {
   const auto opened = sessions.open(kind);
   EXPECT_TRUE(opened.has_value());
   session = *opened;
@@ -43,7 +44,7 @@ McpSession& McpWorld::open(McpSession::Kind kind) {
   return *session;
 }
 
-McpSession& McpWorld::greet(const std::string& revision) {
+mcp::McpSession& McpWorld::greet(const std::string& revision) {
   open();
   FakeEventSink sink;
   post(sink, request_text("0", "initialize"));
@@ -52,9 +53,9 @@ McpSession& McpWorld::greet(const std::string& revision) {
   return *session;
 }
 
-McpSession::Posted McpWorld::post(McpSession& to, FakeEventSink& sink, std::string text) {
-  EnvelopeParser parser(bench.backend.envelope_limits());
-  CallContext context;
+mcp::McpSession::Posted McpWorld::post(mcp::McpSession& to, FakeEventSink& sink, std::string text) {
+  rpc::EnvelopeParser parser(bench.backend.envelope_limits());
+  backend::CallContext context;
   context.arrived = bench.clock.now();
   const auto document = parser.parse(text);
   EXPECT_TRUE(document.has_value()) << text;

@@ -9,14 +9,14 @@
 
 #include "gateway/mcp/mcp_dialect.h"
 #include "gateway/rpc/json_member.h"
-#include "tests/support/fake_child.h"
+#include "tests/support/backend_bench.h"
 
 namespace stdgate::test {
 
-inline BackendOptions shared_mcp_options(uint32_t children) {
-  BackendOptions options = plain_options();
-  options.config.protocol = Protocol::mcp;
-  options.config.isolation = Isolation::shared;
+inline backend::BackendOptions shared_mcp_options(uint32_t children) {
+  backend::BackendOptions options = plain_options();
+  options.config.protocol = config::Protocol::mcp;
+  options.config.isolation = config::Isolation::shared;
   options.config.pool.min = children;
   options.config.pool.max = children;
   return options;
@@ -25,8 +25,8 @@ inline BackendOptions shared_mcp_options(uint32_t children) {
 class SharedBench : public BackendBench {
  public:
   // All children of the minimum are ready.
-  explicit SharedBench(const BackendOptions& options)
-      : BackendBench(options, std::make_unique<McpDialect>("1")) {
+  explicit SharedBench(const backend::BackendOptions& options)
+      : BackendBench(options, std::make_unique<mcp::McpDialect>("1")) {
     for (size_t i = 0; i < launcher.launched(); ++i) greet(i);
   }
   explicit SharedBench(uint32_t children) : SharedBench(shared_mcp_options(children)) {}
@@ -44,10 +44,10 @@ class SharedBench : public BackendBench {
 // The client of an open session.
 class SharedClient {
  public:
-  explicit SharedClient(BackendBench& bench) : bench_(bench), session_(bench.origins) {
+  explicit SharedClient(BackendBench& bench) : bench_(bench), session_(bench.callers) {
     EXPECT_FALSE(bench.open(session_).has_value());
   }
-  Admission send(const std::string& text) { return bench_.send(session_, text); }
+  backend::Admission send(const std::string& text) { return bench_.send(session_, text); }
   void call(const std::string& id = "1") { bench_.call(session_, id); }
   void request(const std::string& method, const std::string& params, const std::string& id = "1") {
     send(R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":")" + method + R"(","params":)" + params +
@@ -63,7 +63,7 @@ class SharedClient {
 
   // See FakeSession.
   std::vector<std::string> take() { return session_.take(); }
-  [[nodiscard]] const std::vector<Tag>& cancelled() const { return session_.cancelled; }
+  [[nodiscard]] const std::vector<session::Tag>& cancelled() const { return session_.cancelled; }
 
  private:
   BackendBench& bench_;
@@ -87,9 +87,9 @@ struct Asked {
 };
 
 inline Asked parse_asked(std::string line) {
-  EnvelopeParser parser{EnvelopeLimits{}};
-  const Envelope envelope = parser.parse(line).value().messages[0].envelope;
-  const auto uri = find_member(envelope.params, "uri").value_or(R"("")");
+  rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
+  const rpc::Envelope envelope = parser.parse(line).value().messages[0].envelope;
+  const auto uri = rpc::find_member(envelope.params, "uri").value_or(R"("")");
   return {std::string(envelope.id), std::string(envelope.method),
           std::string(uri.substr(1, uri.size() - 2))};
 }

@@ -1,4 +1,4 @@
-#include "metrics/access_log.h"
+#include "metrics/logs/access_log.h"
 
 #include <gmock/gmock.h>
 
@@ -14,7 +14,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
-class RecordingLog final : public LineSink {
+class RecordingLog final : public logs::LineSink {
  public:
   struct Line {
     LogLevel level;
@@ -23,13 +23,13 @@ class RecordingLog final : public LineSink {
   };
 
   [[nodiscard]] bool enabled(LogLevel level) const override { return level >= least; }
-  [[nodiscard]] LogFormat format() const override { return spelled; }
+  [[nodiscard]] config::LogFormat format() const override { return spelled; }
   void write_rendered(LogLevel level, std::string_view event, std::string_view fields) override {
     lines.push_back({level, std::string(event), std::string(fields)});
   }
 
   LogLevel least = LogLevel::debug;
-  LogFormat spelled = LogFormat::text;
+  config::LogFormat spelled = config::LogFormat::text;
   std::vector<Line> lines;
 };
 
@@ -48,7 +48,7 @@ CallRecord sample() {
 
 TEST(AccessLog, WritesOneLinePerCall) {
   RecordingLog log;
-  AccessLog access(log);
+  logs::AccessLog access(log);
   access.on_backend(0, "calc");
   access.on_call_started(0);
   access.on_call_finished(sample());
@@ -56,40 +56,43 @@ TEST(AccessLog, WritesOneLinePerCall) {
   EXPECT_EQ(log.lines[0].level, LogLevel::info);
   EXPECT_EQ(log.lines[0].event, "call");
   EXPECT_EQ(log.lines[0].fields,
-            " backend=calc method=math/add outcome=ok transport=http duration_ms=1.235 "
+            " backend=calc method=math/add outcome=ok transport=rpc duration_ms=1.235 "
             "queue_ms=0.004 child_ms=1 id=\"\\\"a\\\"\" connection=7 bytes_in=60 bytes_out=36");
 }
 
 TEST(AccessLog, WritesJson) {
   RecordingLog log;
-  log.spelled = LogFormat::json;
-  AccessLog access(log);
+  log.spelled = config::LogFormat::json;
+  logs::AccessLog access(log);
   access.on_backend(0, "calc");
   CallRecord call = sample();
   call.tool_name = "two words";
-  call.trace_id = "4bf92f";
+  TraceContext trace;
+  ASSERT_TRUE(trace.read("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"));
+  call.trace = &trace;
   call.detail = "a \"detail\"";
   access.on_call_finished(call);
   ASSERT_EQ(log.lines.size(), 1U);
   EXPECT_EQ(log.lines[0].fields,
             R"(,"backend":"calc","method":"math/add","tool":"two words","outcome":"ok",)"
-            R"("transport":"http","duration_ms":1.235,"queue_ms":0.004,"child_ms":1,)"
-            R"("id":"\"a\"","connection":7,"bytes_in":60,"bytes_out":36,"trace_id":"4bf92f",)"
+            R"("transport":"rpc","duration_ms":1.235,"queue_ms":0.004,"child_ms":1,)"
+            R"("id":"\"a\"","connection":7,"bytes_in":60,"bytes_out":36,)"
+            R"("trace_id":"4bf92f3577b34da6a3ce929d0e0e4736",)"
             R"("detail":"a \"detail\"")");
 }
 
 // More than any reasonable text, and each byte of it an escape: room is made for all of it.
 TEST(AccessLog, HasRoomForTheLongestTexts) {
   const std::string controls(100'000, '\x01');
-  for (const LogFormat format : {LogFormat::text, LogFormat::json}) {
+  for (const config::LogFormat format : {config::LogFormat::text, config::LogFormat::json}) {
     RecordingLog log;
     log.spelled = format;
-    AccessLog access(log);
+    logs::AccessLog access(log);
     CallRecord call = sample();
-    call.id = call.method_name = call.tool_name = call.trace_id = call.detail = controls;
+    call.id = call.method_name = call.tool_name = call.detail = controls;
     access.on_call_finished(call);
     ASSERT_EQ(log.lines.size(), 1U);
-    const size_t cut = 3 * (size_t{64} << 10) + AccessLog::kIdLimit + AccessLog::kToolLimit;
+    const size_t cut = 2 * (size_t{64} << 10) + logs::AccessLog::kMaxId + logs::AccessLog::kMaxTool;
     EXPECT_GT(log.lines[0].fields.size(), 6 * cut);
     EXPECT_LT(log.lines[0].fields.size(), 6 * cut + 1000);
   }
@@ -97,16 +100,16 @@ TEST(AccessLog, HasRoomForTheLongestTexts) {
 
 TEST(AccessLog, WarnsOfFaultsWithTheirDetail) {
   RecordingLog log;
-  AccessLog access(log);
+  logs::AccessLog access(log);
   access.on_backend(0, "calc");
   for (const Outcome outcome : {Outcome::ok(), Outcome::error(), Outcome::tool_error(),
-                                Outcome::cancelled(), Outcome::of(Fault::parse_error)}) {
+                                Outcome::cancelled(), Outcome::of(rpc::Fault::parse_error)}) {
     CallRecord call = sample();
     call.outcome = outcome;
     access.on_call_finished(call);
   }
   CallRecord failed = sample();
-  failed.outcome = Outcome::of(Fault::child_failed);
+  failed.outcome = Outcome::of(rpc::Fault::child_failed);
   failed.detail = "exit code 3";
   access.on_call_finished(failed);
   ASSERT_EQ(log.lines.size(), 6U);
@@ -120,8 +123,8 @@ TEST(AccessLog, WarnsOfFaultsWithTheirDetail) {
 
 TEST(AccessLog, CutsIdsAndShowsAMissingOneAsNull) {
   RecordingLog log;
-  AccessLog access(log);
-  const std::string at_limit(AccessLog::kIdLimit, '1');
+  logs::AccessLog access(log);
+  const std::string at_limit(logs::AccessLog::kMaxId, '1');
   const std::string over_limit = at_limit + '2';
   for (const std::string_view id :
        {std::string_view(at_limit), std::string_view(over_limit), std::string_view()}) {
@@ -136,25 +139,25 @@ TEST(AccessLog, CutsIdsAndShowsAMissingOneAsNull) {
 
 TEST(AccessLog, NamesTheTool) {
   RecordingLog log;
-  AccessLog access(log);
+  logs::AccessLog access(log);
   CallRecord call = sample();
   access.on_call_finished(call);
   call.tool = kOtherTool;
   call.tool_name = "echo";
   access.on_call_finished(call);
-  const std::string long_name = std::string(AccessLog::kToolLimit, 't') + 'u';
+  const std::string long_name = std::string(logs::AccessLog::kMaxTool, 't') + 'u';
   call.tool_name = long_name;
   access.on_call_finished(call);
   EXPECT_THAT(log.lines.at(0).fields, Not(HasSubstr(" tool=")));
   EXPECT_THAT(log.lines.at(1).fields, HasSubstr(" tool=echo "));
   EXPECT_THAT(log.lines.at(2).fields,
-              HasSubstr(" tool=" + std::string(AccessLog::kToolLimit, 't') + " "));
+              HasSubstr(" tool=" + std::string(logs::AccessLog::kMaxTool, 't') + " "));
 }
 
 TEST(AccessLog, LeavesQuietLevelsAlone) {
   RecordingLog log;
   log.least = LogLevel::warn;
-  AccessLog access(log);
+  logs::AccessLog access(log);
   access.on_call_finished(sample());
   EXPECT_TRUE(log.lines.empty());
 }
@@ -176,23 +179,50 @@ class StrictObserver : public Observer {
   MOCK_METHOD(void, on_child_exited, (BackendId, ExitReason), (override));
   MOCK_METHOD(void, on_session_opened, (BackendId), (override));
   MOCK_METHOD(void, on_session_closed, (BackendId), (override));
-  MOCK_METHOD(void, on_connection_opened, (Transport), (override));
-  MOCK_METHOD(void, on_connection_closed, (Transport), (override));
-  MOCK_METHOD(void, on_bytes, (Transport, Flow, size_t), (override));
+  MOCK_METHOD(void, on_connection_opened, (ConnectionKind), (override));
+  MOCK_METHOD(void, on_connection_closed, (ConnectionKind), (override));
+  MOCK_METHOD(void, on_bytes, (ConnectionKind, Flow, size_t), (override));
+  MOCK_METHOD(void, on_refused, (Refusal), (override));
 };
 
-TEST(Observers, PassOnWhatIsWanted) {
+// Overrides, and so hears, one event or two.
+class CallsOnly : public Observer {
+ public:
+  MOCK_METHOD(void, on_call_finished, (const CallRecord&), (override));
+};
+class MessagesOnly : public Observer {
+ public:
+  MOCK_METHOD(void, on_backend, (BackendId, std::string_view), (override));
+  MOCK_METHOD(void, on_message, (BackendId, Direction, std::span<const std::string_view>),
+              (override));
+};
+class DropsOnly : public Observer {
+ public:
+  void on_dropped(BackendId /*backend*/, DropReason /*reason*/) override { ++dropped; }
+  int dropped = 0;
+};
+// What a base has overridden counts too.
+class MoreThanDrops final : public DropsOnly {
+ public:
+  void on_refused(Refusal /*refusal*/) override { ++refused; }
+  int refused = 0;
+};
+
+TEST(Observers, HearWhatTheyOverride) {
   testing::StrictMock<StrictObserver> first;
   testing::StrictMock<StrictObserver> second;
-  testing::StrictMock<StrictObserver> of_calls;
-  testing::StrictMock<StrictObserver> of_messages;
+  testing::StrictMock<CallsOnly> of_calls;
+  testing::StrictMock<MessagesOnly> of_messages;
+  DropsOnly of_drops;
+  MoreThanDrops of_more;
   Observers observers;
   observers.add(first);
-  observers.add_for_calls(of_calls);
-  observers.add_for_messages(of_messages);
+  observers.add(of_calls);
+  observers.add(of_messages);
+  observers.add(of_drops);
+  observers.add(of_more);
   observers.add(second);
   const CallRecord call = sample();
-  EXPECT_CALL(of_calls, on_backend(1, std::string_view("calc")));
   EXPECT_CALL(of_calls, on_call_finished(testing::Ref(call)));
   EXPECT_CALL(of_messages, on_backend(1, std::string_view("calc")));
   EXPECT_CALL(of_messages, on_message(1, Direction::to_child, testing::SizeIs(1)));
@@ -202,6 +232,7 @@ TEST(Observers, PassOnWhatIsWanted) {
     EXPECT_CALL(*observer, on_tool(1, 3, std::string_view("add")));
     EXPECT_CALL(*observer, on_call_started(1));
     EXPECT_CALL(*observer, on_call_finished(testing::Ref(call)));
+    EXPECT_CALL(*observer, on_message(1, Direction::to_child, testing::SizeIs(1)));
     EXPECT_CALL(*observer, on_notification(1, 2, Direction::to_client));
     EXPECT_CALL(*observer, on_dropped(1, DropReason::not_rpc));
     EXPECT_CALL(*observer, on_child_state(1, ChildState::ready, ChildState::busy));
@@ -210,9 +241,10 @@ TEST(Observers, PassOnWhatIsWanted) {
     EXPECT_CALL(*observer, on_child_exited(1, ExitReason::hung));
     EXPECT_CALL(*observer, on_session_opened(1));
     EXPECT_CALL(*observer, on_session_closed(1));
-    EXPECT_CALL(*observer, on_connection_opened(Transport::http));
-    EXPECT_CALL(*observer, on_connection_closed(Transport::http));
-    EXPECT_CALL(*observer, on_bytes(Transport::http, Flow::out, 5));
+    EXPECT_CALL(*observer, on_connection_opened(ConnectionKind::http));
+    EXPECT_CALL(*observer, on_connection_closed(ConnectionKind::http));
+    EXPECT_CALL(*observer, on_bytes(ConnectionKind::http, Flow::out, 5));
+    EXPECT_CALL(*observer, on_refused(Refusal::gone));
   }
   observers.on_backend(1, "calc");
   observers.on_method(1, 2, "echo");
@@ -229,9 +261,13 @@ TEST(Observers, PassOnWhatIsWanted) {
   observers.on_child_exited(1, ExitReason::hung);
   observers.on_session_opened(1);
   observers.on_session_closed(1);
-  observers.on_connection_opened(Transport::http);
-  observers.on_connection_closed(Transport::http);
-  observers.on_bytes(Transport::http, Flow::out, 5);
+  observers.on_connection_opened(ConnectionKind::http);
+  observers.on_connection_closed(ConnectionKind::http);
+  observers.on_bytes(ConnectionKind::http, Flow::out, 5);
+  observers.on_refused(Refusal::gone);
+  EXPECT_EQ(of_drops.dropped, 1);
+  EXPECT_EQ(of_more.dropped, 1);
+  EXPECT_EQ(of_more.refused, 1);
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
-#include "metrics/buckets.h"
+#include "metrics/prometheus/buckets.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <limits>
 
-#include "metrics/histogram.h"
+#include "metrics/prometheus/histogram.h"
 
 namespace stdgate {
 namespace {
@@ -20,7 +20,7 @@ size_t searched(std::span<const double> bounds, Duration duration) {
 }
 
 void check(const std::vector<double>& bounds) {
-  const Buckets buckets(bounds);
+  const metrics::Buckets buckets(bounds);
   EXPECT_EQ(buckets.count(), bounds.size() + 1);
   std::vector<int64_t> around;
   for (const double bound : bounds) around.push_back(static_cast<int64_t>(bound * 1e9));
@@ -48,21 +48,21 @@ TEST(Buckets, AreThoseOfASearch) {
 
 TEST(Buckets, HoldEverythingAboveTheirRange) {
   for (const double bound : {1e10, 1e300, std::numeric_limits<double>::infinity()}) {
-    const Buckets buckets(std::vector{1.0, bound});
+    const metrics::Buckets buckets(std::vector{1.0, bound});
     EXPECT_EQ(buckets.index_of(Duration::max()), 1U) << bound;
   }
 }
 
 TEST(Buckets, PutWhatIsShorterThanANanosecondIntoTheNext) {
-  const Buckets buckets(std::vector{1e-10, 1e-9});
+  const metrics::Buckets buckets(std::vector{1e-10, 1e-9});
   EXPECT_EQ(buckets.index_of(nanoseconds(0)), 0U);
   EXPECT_EQ(buckets.index_of(nanoseconds(1)), 1U);
   EXPECT_EQ(buckets.index_of(nanoseconds(2)), 2U);
 }
 
 TEST(Histogram, CountsAndSums) {
-  const Buckets buckets(std::vector{0.001, 1.0});
-  Histogram histogram(buckets);
+  const metrics::Buckets buckets(std::vector{0.001, 1.0});
+  metrics::Histogram histogram(buckets);
   histogram.observe(buckets, milliseconds(1));
   histogram.observe(buckets, milliseconds(1) + nanoseconds(1));
   histogram.observe(buckets, std::chrono::hours(1));
@@ -72,8 +72,8 @@ TEST(Histogram, CountsAndSums) {
 }
 
 TEST(Histogram, TakesANegativeDurationAsNone) {
-  const Buckets buckets(std::vector{0.001});
-  Histogram histogram(buckets);
+  const metrics::Buckets buckets(std::vector{0.001});
+  metrics::Histogram histogram(buckets);
   histogram.observe(buckets, milliseconds(-5));
   EXPECT_EQ(histogram.counts()[0], 1U);
   EXPECT_EQ(histogram.sum_seconds(), 0);
@@ -81,10 +81,10 @@ TEST(Histogram, TakesANegativeDurationAsNone) {
 
 // A thousand calls that wait for days each.
 TEST(Histogram, SumsMoreThanADurationHolds) {
-  const Buckets buckets(std::vector{0.001});
-  Histogram histogram(buckets);
+  const metrics::Buckets buckets(std::vector{0.001});
+  metrics::Histogram histogram(buckets);
   histogram.observe(buckets, Duration::max());
-  for (int i = 0; i < 3; ++i) histogram.add(Histogram(histogram));
+  for (int i = 0; i < 3; ++i) histogram.add(metrics::Histogram(histogram));
   EXPECT_EQ(histogram.counts()[1], 8U);
   EXPECT_EQ(histogram.sum_seconds(), 8 * to_seconds(Duration::max()));
 }

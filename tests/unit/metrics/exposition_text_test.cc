@@ -6,8 +6,8 @@
 #include <sstream>
 #include <string>
 
-#include "metrics/exposition.h"
-#include "metrics/metrics_observer.h"
+#include "metrics/prometheus/exposition.h"
+#include "metrics/prometheus/metrics_observer.h"
 
 namespace stdgate {
 namespace {
@@ -27,7 +27,7 @@ stdgate_messages_dropped_total{backend="calc",reason="oversized"} 0
 stdgate_messages_dropped_total{backend="calc",reason="unknown_id"} 0
 stdgate_messages_dropped_total{backend="calc",reason="no_listener"} 0
 stdgate_messages_dropped_total{backend="calc",reason="unknown_cancel"} 0
-stdgate_messages_dropped_total{backend="calc",reason="origin_gone"} 0
+stdgate_messages_dropped_total{backend="calc",reason="caller_gone"} 0
 stdgate_messages_dropped_total{backend="calc",reason="overloaded"} 0
 stdgate_messages_dropped_total{backend="calc",reason="outbox_full"} 1
 stdgate_messages_dropped_total{backend="calc",reason="stray_response"} 0
@@ -52,6 +52,34 @@ stdgate_bytes_total{direction="in",transport="http"} 123
 stdgate_bytes_total{direction="out",transport="http"} 0
 stdgate_bytes_total{direction="in",transport="websocket"} 0
 stdgate_bytes_total{direction="out",transport="websocket"} 3000000000
+# HELP stdgate_http_refusals_total HTTP requests answered by an error before they became calls
+# TYPE stdgate_http_refusals_total counter
+stdgate_http_refusals_total{reason="bad_head"} 0
+stdgate_http_refusals_total{reason="tls_on_plain_port"} 0
+stdgate_http_refusals_total{reason="bad_body"} 0
+stdgate_http_refusals_total{reason="bad_request"} 0
+stdgate_http_refusals_total{reason="unauthorized"} 0
+stdgate_http_refusals_total{reason="bad_origin"} 0
+stdgate_http_refusals_total{reason="bad_host"} 0
+stdgate_http_refusals_total{reason="cross_site"} 0
+stdgate_http_refusals_total{reason="forbidden"} 0
+stdgate_http_refusals_total{reason="not_found"} 1
+stdgate_http_refusals_total{reason="unknown_session"} 0
+stdgate_http_refusals_total{reason="method_not_allowed"} 0
+stdgate_http_refusals_total{reason="not_acceptable"} 0
+stdgate_http_refusals_total{reason="timeout"} 0
+stdgate_http_refusals_total{reason="gone"} 0
+stdgate_http_refusals_total{reason="too_large"} 0
+stdgate_http_refusals_total{reason="uri_too_long"} 0
+stdgate_http_refusals_total{reason="headers_too_large"} 0
+stdgate_http_refusals_total{reason="unsupported_media_type"} 0
+stdgate_http_refusals_total{reason="expectation_failed"} 0
+stdgate_http_refusals_total{reason="upgrade_required"} 0
+stdgate_http_refusals_total{reason="rate_limited"} 0
+stdgate_http_refusals_total{reason="not_implemented"} 0
+stdgate_http_refusals_total{reason="version_not_supported"} 0
+stdgate_http_refusals_total{reason="overloaded"} 0
+stdgate_http_refusals_total{reason="other"} 0
 # HELP stdgate_requests_in_flight Requests that have arrived and are not answered yet
 # TYPE stdgate_requests_in_flight gauge
 stdgate_requests_in_flight{backend="calc"} 1
@@ -70,21 +98,21 @@ stdgate_connections{transport="http"} 1
 stdgate_connections{transport="websocket"} 0
 # HELP stdgate_request_duration_seconds Time from a request's arrival to its answer
 # TYPE stdgate_request_duration_seconds histogram
-stdgate_request_duration_seconds_count{backend="calc",method="_other",outcome="parse_error",transport="http"} 1
-stdgate_request_duration_seconds_sum{backend="calc",method="_other",outcome="parse_error",transport="http"} 0
-stdgate_request_duration_seconds_bucket{backend="calc",method="_other",outcome="parse_error",transport="http",le="0.001"} 1
-stdgate_request_duration_seconds_bucket{backend="calc",method="_other",outcome="parse_error",transport="http",le="1"} 1
-stdgate_request_duration_seconds_bucket{backend="calc",method="_other",outcome="parse_error",transport="http",le="+Inf"} 1
-stdgate_request_duration_seconds_count{backend="calc",method="_other",outcome="timeout",transport="http"} 2
-stdgate_request_duration_seconds_sum{backend="calc",method="_other",outcome="timeout",transport="http"} 2.501
-stdgate_request_duration_seconds_bucket{backend="calc",method="_other",outcome="timeout",transport="http",le="0.001"} 1
-stdgate_request_duration_seconds_bucket{backend="calc",method="_other",outcome="timeout",transport="http",le="1"} 1
-stdgate_request_duration_seconds_bucket{backend="calc",method="_other",outcome="timeout",transport="http",le="+Inf"} 2
-stdgate_request_duration_seconds_count{backend="calc",method="a\"b\\c\nd",outcome="ok",transport="http"} 2
-stdgate_request_duration_seconds_sum{backend="calc",method="a\"b\\c\nd",outcome="ok",transport="http"} 0.002000001
-stdgate_request_duration_seconds_bucket{backend="calc",method="a\"b\\c\nd",outcome="ok",transport="http",le="0.001"} 1
-stdgate_request_duration_seconds_bucket{backend="calc",method="a\"b\\c\nd",outcome="ok",transport="http",le="1"} 2
-stdgate_request_duration_seconds_bucket{backend="calc",method="a\"b\\c\nd",outcome="ok",transport="http",le="+Inf"} 2
+stdgate_request_duration_seconds_count{backend="calc",method="_other",outcome="parse_error",transport="rpc"} 1
+stdgate_request_duration_seconds_sum{backend="calc",method="_other",outcome="parse_error",transport="rpc"} 0
+stdgate_request_duration_seconds_bucket{backend="calc",method="_other",outcome="parse_error",transport="rpc",le="0.001"} 1
+stdgate_request_duration_seconds_bucket{backend="calc",method="_other",outcome="parse_error",transport="rpc",le="1"} 1
+stdgate_request_duration_seconds_bucket{backend="calc",method="_other",outcome="parse_error",transport="rpc",le="+Inf"} 1
+stdgate_request_duration_seconds_count{backend="calc",method="_other",outcome="timeout",transport="rpc"} 2
+stdgate_request_duration_seconds_sum{backend="calc",method="_other",outcome="timeout",transport="rpc"} 2.501
+stdgate_request_duration_seconds_bucket{backend="calc",method="_other",outcome="timeout",transport="rpc",le="0.001"} 1
+stdgate_request_duration_seconds_bucket{backend="calc",method="_other",outcome="timeout",transport="rpc",le="1"} 1
+stdgate_request_duration_seconds_bucket{backend="calc",method="_other",outcome="timeout",transport="rpc",le="+Inf"} 2
+stdgate_request_duration_seconds_count{backend="calc",method="a\"b\\c\nd",outcome="ok",transport="rpc"} 2
+stdgate_request_duration_seconds_sum{backend="calc",method="a\"b\\c\nd",outcome="ok",transport="rpc"} 0.002000001
+stdgate_request_duration_seconds_bucket{backend="calc",method="a\"b\\c\nd",outcome="ok",transport="rpc",le="0.001"} 1
+stdgate_request_duration_seconds_bucket{backend="calc",method="a\"b\\c\nd",outcome="ok",transport="rpc",le="1"} 2
+stdgate_request_duration_seconds_bucket{backend="calc",method="a\"b\\c\nd",outcome="ok",transport="rpc",le="+Inf"} 2
 stdgate_request_duration_seconds_count{backend="calc",method="a\"b\\c\nd",outcome="tool_error",transport="websocket"} 1
 stdgate_request_duration_seconds_sum{backend="calc",method="a\"b\\c\nd",outcome="tool_error",transport="websocket"} 0.02
 stdgate_request_duration_seconds_bucket{backend="calc",method="a\"b\\c\nd",outcome="tool_error",transport="websocket",le="0.001"} 0
@@ -157,9 +185,9 @@ void record(Observer& observer) {
   finish(observer, call(1, milliseconds(0), milliseconds(1), Outcome::ok()));
   finish(observer, call(1, nanoseconds(1), milliseconds(1), Outcome::ok()));
   finish(observer,
-         call(kOtherMethod, milliseconds(2500), Duration(0), Outcome::of(Fault::timeout)));
-  finish(observer, call(2, milliseconds(1), Duration(0), Outcome::of(Fault::timeout)));
-  finish(observer, call(9, milliseconds(0), Duration(0), Outcome::of(Fault::parse_error)));
+         call(kOtherMethod, milliseconds(2500), Duration(0), Outcome::of(rpc::Fault::timeout)));
+  finish(observer, call(2, milliseconds(1), Duration(0), Outcome::of(rpc::Fault::timeout)));
+  finish(observer, call(9, milliseconds(0), Duration(0), Outcome::of(rpc::Fault::parse_error)));
   CallRecord tool = call(1, milliseconds(0), milliseconds(20), Outcome::tool_error());
   tool.transport = Transport::websocket;
   tool.tool = 1;
@@ -174,9 +202,10 @@ void record(Observer& observer) {
   observer.on_child_ready(0, milliseconds(40));
   observer.on_child_exited(0, ExitReason::hung);
   observer.on_session_opened(0);
-  observer.on_connection_opened(Transport::http);
-  observer.on_bytes(Transport::http, Flow::in, 123);
-  observer.on_bytes(Transport::websocket, Flow::out, 3'000'000'000);
+  observer.on_connection_opened(ConnectionKind::http);
+  observer.on_refused(Refusal::not_found);
+  observer.on_bytes(ConnectionKind::http, Flow::in, 123);
+  observer.on_bytes(ConnectionKind::websocket, Flow::out, 3'000'000'000);
 }
 
 // Without the lines about this process, which differ from run to run.
@@ -191,17 +220,31 @@ std::string fixed_lines(const std::string& text) {
 }
 
 TEST(MetricsExposition, IsThisText) {
-  MetricsConfig config;
+  config::MetricsConfig config;
   config.buckets = {0.001, 1};
-  MetricsObserver observer(config);
+  metrics::MetricsObserver observer(config);
   record(observer);
-  const MetricsExposition exposition({&observer.store()}, "1.2.3", [] {
-    ScrapeReadings readings;
+  const metrics::MetricsExposition exposition({&observer.store()}, "1.2.3", [] {
+    metrics::ScrapeReadings readings;
     readings.children = {{"calc", 1.5, 4096}};
     readings.loop_lag = std::chrono::microseconds(250);
     return readings;
   });
   EXPECT_EQ(fixed_lines(exposition.text()), kText);
+}
+
+// A method is named by a client; who looks at the text with curl has a terminal.
+TEST(MetricsExposition, LabelsHoldNothingThatATerminalObeys) {
+  metrics::MetricsObserver observer({});
+  observer.on_backend(0, "a");
+  observer.on_method(0, 1, "m\x1b[2J\xc2\x9b\xe2\x80\xae");
+  observer.on_notification(0, 1, Direction::to_client);
+  const metrics::MetricsExposition exposition({&observer.store()}, "1",
+                                              [] { return metrics::ScrapeReadings(); });
+  const std::string text = exposition.text();
+  EXPECT_NE(text.find(R"(method="m\\u001b[2J\\u009b\\u202e"})"), std::string::npos);
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  EXPECT_EQ(text.find("\xc2\x9b"), std::string::npos);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "metrics/log_writer.h"
+#include "metrics/logs/log_writer.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "gateway/rpc/envelope.h"
-#include "metrics/log_style.h"
+#include "metrics/logs/log_style.h"
 
 namespace stdgate {
 namespace {
@@ -97,10 +97,10 @@ class LogPipe {
   int fds_[2] = {-1, -1};
 };
 
-std::string render(LogFormat format, LogLevel level, std::string_view event,
+std::string render(config::LogFormat format, LogLevel level, std::string_view event,
                    std::initializer_list<LogField> fields) {
   LogFile file;
-  LogWriter log(file.fd(), LogLevel::debug, format);
+  logs::LogWriter log(file.fd(), LogLevel::debug, format);
   log.write(level, event, fields);
   log.flush();
   const auto lines = split_lines(file.content());
@@ -111,13 +111,13 @@ std::string render(LogFormat format, LogLevel level, std::string_view event,
 bool is_valid_json(std::string text) {
   // The parser of the data path as the judge of valid or not: only a text that is JSON but no
   // message is an invalid one.
-  EnvelopeParser parser{EnvelopeLimits{}};
+  rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
   const auto document = parser.parse({text.data(), text.size()});
   return document.has_value();
 }
 
 TEST(LogWriter, RendersJson) {
-  const std::string line = render(LogFormat::json, LogLevel::warn, "child exited",
+  const std::string line = render(config::LogFormat::json, LogLevel::warn, "child exited",
                                   {{"backend", "calc"},
                                    {"pid", int64_t{-3}},
                                    {"count", std::numeric_limits<uint64_t>::max()},
@@ -132,7 +132,7 @@ TEST(LogWriter, RendersJson) {
 }
 
 TEST(LogWriter, RendersText) {
-  EXPECT_THAT(render(LogFormat::text, LogLevel::info, "child exited",
+  EXPECT_THAT(render(config::LogFormat::text, LogLevel::info, "child exited",
                      {{"backend", "calc"}, {"code", int64_t{3}}, {"ok", false}}),
               MatchesRegex(std::string(kTime) + " info child exited backend=calc code=3 ok=false"));
 }
@@ -165,13 +165,13 @@ TEST(LogWriter, DurationsAreMillisecondsWithTheirMicroseconds) {
   };
   for (const auto& [ns, text] : table) {
     const std::string line =
-        render(LogFormat::text, LogLevel::info, "e", {{"took_ms", nanoseconds(ns)}});
+        render(config::LogFormat::text, LogLevel::info, "e", {{"took_ms", nanoseconds(ns)}});
     EXPECT_TRUE(line.ends_with(std::string(" took_ms=") + text)) << ns << ": " << line;
   }
 }
 
 TEST(LogWriter, DurationsReadAsTheShortestDecimalsOfTheirMilliseconds) {
-  LogLine line(LogFormat::text);
+  logs::LogLine line(config::LogFormat::text);
   for (int64_t us = 0; us <= 5'000'000; ++us) {
     const std::string_view text =
         line.render({}, LogLevel::info, "e", {{"ms", std::chrono::microseconds(us)}});
@@ -189,18 +189,19 @@ TEST(LogWriter, CopiesTextsOfEachSizeWhole) {
   for (size_t size = 1; size <= all.size(); ++size) {
     const std::string text = all.substr(0, size);
     const std::string key = all.substr(0, 1 + size / 2);
-    EXPECT_THAT(render(LogFormat::text, LogLevel::info, text, {{key, text}, {"next", true}}),
-                EndsWith(" info " + text + " " + key + "=" + text + " next=true"));
     EXPECT_THAT(
-        render(LogFormat::json, LogLevel::info, text, {{key, text}, {"next", true}}),
+        render(config::LogFormat::text, LogLevel::info, text, {{key, text}, {"next", true}}),
+        EndsWith(" info " + text + " " + key + "=" + text + " next=true"));
+    EXPECT_THAT(
+        render(config::LogFormat::json, LogLevel::info, text, {{key, text}, {"next", true}}),
         EndsWith("\"event\":\"" + text + "\",\"" + key + "\":\"" + text + "\",\"next\":true}"));
   }
 }
 
 TEST(LogWriter, TimeAndLevelAreOfTheLineAndNotOfTheOneBefore) {
   using std::chrono::milliseconds;
-  LogLine line(LogFormat::text);
-  const auto at = [](int64_t ms) { return LogLine::Time(milliseconds(ms)); };
+  logs::LogLine line(config::LogFormat::text);
+  const auto at = [](int64_t ms) { return logs::LogLine::Time(milliseconds(ms)); };
   const auto render_at = [&](int64_t ms, LogLevel level) {
     return std::string(line.render(at(ms), level, "e", {}));
   };
@@ -214,7 +215,7 @@ TEST(LogWriter, TimeAndLevelAreOfTheLineAndNotOfTheOneBefore) {
 TEST(LogWriter, DevicesThatNeverBlockTakeAllAtOnce) {
   const int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
   ASSERT_GE(fd, 0);
-  LogWriter log(fd, LogLevel::info, LogFormat::text);
+  logs::LogWriter log(fd, LogLevel::info, config::LogFormat::text);
   for (int i = 0; i < 1000; ++i) log.write(LogLevel::info, "event", {{"i", int64_t{i}}});
   EXPECT_GT(log.unsent_bytes(), 32'000U);
   log.flush();
@@ -228,9 +229,9 @@ TEST(LogWriter, SpellsLevelsAsTheConfiguration) {
                                                     {LogLevel::warn, "warn"},
                                                     {LogLevel::error, "error"}};
   for (const auto& [level, name] : cases) {
-    EXPECT_THAT(render(LogFormat::json, level, "x", {}),
+    EXPECT_THAT(render(config::LogFormat::json, level, "x", {}),
                 HasSubstr(std::string(R"("level":")") + name + "\","));
-    EXPECT_THAT(render(LogFormat::text, level, "x", {}),
+    EXPECT_THAT(render(config::LogFormat::text, level, "x", {}),
                 HasSubstr(std::string("Z ") + name + " x"));
   }
 }
@@ -252,14 +253,21 @@ TEST(LogWriter, KeepsAnEventOnOneLineWhateverItCarries) {
       {"back\\slash", R"("back\\slash")", R"("back\\slash")"},
       {"\r\x1b[31m", R"("\r\u001b[31m")", R"("\r\u001b[31m")"},
       {"{%v} {} %s", R"("{%v} {} %s")", R"("{%v} {} %s")"},
-      {"\xff", "\"\xef\xbf\xbd\"", "\"\xef\xbf\xbd\""},
+      {"\xff", R"("\xff")", R"("\ufffd")"},
+      {"\x7f", R"("\u007f")", R"("\u007f")"},
+      {"\xc2\x9b[31m", R"("\u009b[31m")", R"("\u009b[31m")"},
+      {"\xc2\x85", R"("\u0085")", R"("\u0085")"},
+      {"\xe2\x80\xa8", R"("\u2028")", R"("\u2028")"},
+      {"\xe2\x80\xae.exe", R"("\u202e.exe")", R"("\u202e.exe")"},
+      {"\xef\xbb\xbf", R"("\ufeff")", R"("\ufeff")"},
       {"caf\xc3\xa9", "\"caf\xc3\xa9\"", "\"caf\xc3\xa9\""},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.value);
-    EXPECT_THAT(render(LogFormat::text, LogLevel::info, "x", {{"value", c.value}}),
+    EXPECT_THAT(render(config::LogFormat::text, LogLevel::info, "x", {{"value", c.value}}),
                 EndsWith(std::string(" info x value=") + c.text));
-    const std::string json = render(LogFormat::json, LogLevel::info, "x", {{"value", c.value}});
+    const std::string json =
+        render(config::LogFormat::json, LogLevel::info, "x", {{"value", c.value}});
     EXPECT_THAT(json, EndsWith(std::string("\"value\":") + c.json + "}"));
     EXPECT_TRUE(is_valid_json(json));
   }
@@ -268,24 +276,38 @@ TEST(LogWriter, KeepsAnEventOnOneLineWhateverItCarries) {
 TEST(LogWriter, EveryByteMakesAValidLine) {
   for (int byte = 0; byte < 256; ++byte) {
     const std::string value = {'a', static_cast<char>(byte), 'b'};
-    const std::string json = render(LogFormat::json, LogLevel::info, "x", {{"value", value}});
+    const std::string json =
+        render(config::LogFormat::json, LogLevel::info, "x", {{"value", value}});
     EXPECT_TRUE(is_valid_json(json)) << byte;
-    EXPECT_THAT(render(LogFormat::text, LogLevel::info, "x", {{"value", value}}),
+    EXPECT_THAT(render(config::LogFormat::text, LogLevel::info, "x", {{"value", value}}),
                 HasSubstr(" value="));
   }
 }
 
 TEST(LogWriter, CutsLongTexts) {
-  const std::string at_limit(log_style::kLongestText, 'x');
+  const std::string at_limit(logs::log_style::kMaxText, 'x');
   for (const std::string& value : {at_limit, at_limit + "y"}) {
-    EXPECT_THAT(render(LogFormat::text, LogLevel::info, "e", {{"value", value}}),
+    EXPECT_THAT(render(config::LogFormat::text, LogLevel::info, "e", {{"value", value}}),
                 EndsWith(" value=" + at_limit));
+  }
+}
+
+TEST(LogWriter, CutsBetweenCharacters) {
+  for (size_t before = 0; before < 4; ++before) {
+    const std::string kept(logs::log_style::kMaxText - before, 'x');
+    const std::string cut = kept + (before == 3 ? R"(\u202e)" : "");
+    EXPECT_THAT(
+        render(config::LogFormat::text, LogLevel::info, "e", {{"value", kept + "\xe2\x80\xae"}}),
+        EndsWith(before == 3 ? " value=\"" + cut + "\"" : " value=" + cut));
+    EXPECT_THAT(
+        render(config::LogFormat::json, LogLevel::info, "e", {{"value", kept + "\xe2\x80\xae"}}),
+        EndsWith("\"value\":\"" + cut + "\"}"));
   }
 }
 
 TEST(LogWriter, WritesFromItsLevelOn) {
   LogFile file;
-  LogWriter log(file.fd(), LogLevel::warn, LogFormat::text);
+  logs::LogWriter log(file.fd(), LogLevel::warn, config::LogFormat::text);
   EXPECT_FALSE(log.enabled(LogLevel::info));
   EXPECT_TRUE(log.enabled(LogLevel::warn));
   EXPECT_FALSE(log.enabled(LogLevel::off));
@@ -294,7 +316,7 @@ TEST(LogWriter, WritesFromItsLevelOn) {
   log.write(LogLevel::error, "louder", {});
   log.flush();
   EXPECT_THAT(split_lines(file.content()), ElementsAre(EndsWith("loud"), EndsWith("louder")));
-  LogWriter off(file.fd(), LogLevel::off, LogFormat::text);
+  logs::LogWriter off(file.fd(), LogLevel::off, config::LogFormat::text);
   EXPECT_FALSE(off.enabled(LogLevel::error));
 }
 
@@ -313,7 +335,7 @@ std::string time_of(const std::string& line) { return line.substr(0, line.find('
 TEST(LogWriter, LinesOfAnEventHaveItsTime) {
   LogFile file;
   EventClock events;
-  LogWriter log(file.fd(), LogLevel::info, LogFormat::text, &events);
+  logs::LogWriter log(file.fd(), LogLevel::info, config::LogFormat::text, &events);
   log.write(LogLevel::info, "first", {});
   const auto began = std::chrono::system_clock::now();
   while (std::chrono::system_clock::now() - began < std::chrono::milliseconds(2)) {
@@ -330,7 +352,7 @@ TEST(LogWriter, LinesOfAnEventHaveItsTime) {
 
 TEST(LogWriter, TakesRenderedFieldsAsTheyAre) {
   LogFile file;
-  LogWriter text(file.fd(), LogLevel::info, LogFormat::text);
+  logs::LogWriter text(file.fd(), LogLevel::info, config::LogFormat::text);
   text.write_rendered(LogLevel::debug, "quiet", " key=value");
   text.write_rendered(LogLevel::warn, "call", " key=value");
   text.flush();
@@ -340,7 +362,7 @@ TEST(LogWriter, TakesRenderedFieldsAsTheyAre) {
 
 TEST(LogWriter, TakesRenderedFieldsInJson) {
   LogFile file;
-  LogWriter json(file.fd(), LogLevel::info, LogFormat::json);
+  logs::LogWriter json(file.fd(), LogLevel::info, config::LogFormat::json);
   json.write_rendered(LogLevel::info, "call", R"(,"key":"value")");
   json.flush();
   const auto lines = split_lines(file.content());
@@ -351,7 +373,7 @@ TEST(LogWriter, TakesRenderedFieldsInJson) {
 
 TEST(LogWriter, CollectsUntilFlush) {
   LogFile file;
-  LogWriter log(file.fd(), LogLevel::info, LogFormat::text);
+  logs::LogWriter log(file.fd(), LogLevel::info, config::LogFormat::text);
   log.write(LogLevel::info, "one", {});
   log.write(LogLevel::info, "two", {});
   EXPECT_EQ(file.content(), "");
@@ -363,7 +385,7 @@ TEST(LogWriter, CollectsUntilFlush) {
 
 TEST(LogWriter, TakesMoreThanItsLimitBetweenTwoFlushesToAFile) {
   LogFile file;
-  LogWriter log(file.fd(), LogLevel::info, LogFormat::text);
+  logs::LogWriter log(file.fd(), LogLevel::info, config::LogFormat::text);
   const std::string value(60'000, 'x');
   for (int i = 0; i < 100; ++i) log.write(LogLevel::info, "x", {{"value", value}});
   log.flush();
@@ -372,7 +394,7 @@ TEST(LogWriter, TakesMoreThanItsLimitBetweenTwoFlushesToAFile) {
 
 TEST(LogWriter, DropsWholeLinesWhenNobodyReadsAndSaysSo) {
   LogPipe pipe;
-  LogWriter log(pipe.fd(), LogLevel::info, LogFormat::text);
+  logs::LogWriter log(pipe.fd(), LogLevel::info, config::LogFormat::text);
   const std::string value(1000, 'x');
   uint64_t written = 0;
   const auto write_numbered = [&] {
@@ -380,8 +402,8 @@ TEST(LogWriter, DropsWholeLinesWhenNobodyReadsAndSaysSo) {
   };
   while (written < 2000) write_numbered();
   log.flush();
-  EXPECT_GT(log.unsent_bytes(), LogWriter::kUnsentLimit - 2000);
-  EXPECT_LE(log.unsent_bytes(), LogWriter::kUnsentLimit);
+  EXPECT_GT(log.unsent_bytes(), logs::LogWriter::kMaxUnsent - 2000);
+  EXPECT_LE(log.unsent_bytes(), logs::LogWriter::kMaxUnsent);
   // The next turns take the pipe's content, a little at a time, while events go on.
   std::string text;
   while (log.unsent_bytes() > 0) {
@@ -412,7 +434,7 @@ TEST(LogWriter, DropsWholeLinesWhenNobodyReadsAndSaysSo) {
 
 TEST(LogWriter, WritesALineLongerThanAPiece) {
   LogPipe pipe;
-  LogWriter log(pipe.fd(), LogLevel::info, LogFormat::text);
+  logs::LogWriter log(pipe.fd(), LogLevel::info, config::LogFormat::text);
   const std::string value(60'000, 'x');
   log.write(LogLevel::info, "before", {});
   log.write(LogLevel::info, "x", {{"value", value}});
@@ -429,8 +451,8 @@ TEST(LogWriter, WritesALineLongerThanAPiece) {
 
 TEST(LogWriter, LinesOfSeveralWritersToAFullPipeStayWhole) {
   LogPipe pipe;
-  LogWriter first(pipe.fd(), LogLevel::info, LogFormat::text);
-  LogWriter second(pipe.fd(), LogLevel::info, LogFormat::text);
+  logs::LogWriter first(pipe.fd(), LogLevel::info, config::LogFormat::text);
+  logs::LogWriter second(pipe.fd(), LogLevel::info, config::LogFormat::text);
   const std::string value(700, 'x');
   constexpr size_t kLines = 300;
   for (size_t i = 0; i < kLines; ++i) {
@@ -466,7 +488,7 @@ TEST(LogWriter, WritesToNamedPipesWithoutWaiting) {
   rmdir(name.data());
   ASSERT_GE(fd, 0);
   ASSERT_GE(reader, 0);
-  LogWriter log(fd, LogLevel::info, LogFormat::text);
+  logs::LogWriter log(fd, LogLevel::info, config::LogFormat::text);
   const std::string value(1000, 'x');
   for (int i = 0; i < 500; ++i) log.write(LogLevel::info, "x", {{"value", value}});
   std::string text;
@@ -484,7 +506,7 @@ TEST(LogWriter, WritesToNamedPipesWithoutWaiting) {
 
 TEST(LogWriter, WaitsForTheLastWordsButNotForEver) {
   LogPipe pipe;
-  LogWriter log(pipe.fd(), LogLevel::info, LogFormat::text);
+  logs::LogWriter log(pipe.fd(), LogLevel::info, config::LogFormat::text);
   const std::string value(50'000, 'x');
   log.write(LogLevel::error, "x", {{"value", value}});
   log.flush_blocking(std::chrono::milliseconds(20));
@@ -505,7 +527,7 @@ TEST(LogWriter, WaitsForTheLastWordsButNotForEver) {
 TEST(LogWriter, GivesUpOnAPipeThatNobodyWillRead) {
   ASSERT_NE(signal(SIGPIPE, SIG_IGN), SIG_ERR);
   LogPipe pipe;
-  LogWriter log(pipe.fd(), LogLevel::info, LogFormat::text);
+  logs::LogWriter log(pipe.fd(), LogLevel::info, config::LogFormat::text);
   pipe.close_reader();
   log.write(LogLevel::info, "x", {});
   log.flush();

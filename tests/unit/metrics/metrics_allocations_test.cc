@@ -2,24 +2,24 @@
 
 #include <gtest/gtest.h>
 
-#include "metrics/metrics_observer.h"
+#include "metrics/prometheus/metrics_observer.h"
 #include "tests/support/counted_new.h"
 
 namespace stdgate::test {
 namespace {
 
-size_t allocations(MetricsObserver& observer, const CallRecord& call) {
+size_t allocations(metrics::MetricsObserver& observer, const CallRecord& call) {
   const size_t before = allocation_count();
   observer.on_call_started(call.backend);
   observer.on_call_finished(call);
-  observer.on_bytes(call.transport, Flow::in, 100);
+  observer.on_bytes(ConnectionKind::http, Flow::in, 100);
   return allocation_count() - before;
 }
 
 TEST(MetricsAllocations, AreForNewSeriesOnly) {
-  MetricsConfig config;
+  config::MetricsConfig config;
   config.buckets = {0.001, 1};
-  MetricsObserver observer(config);
+  metrics::MetricsObserver observer(config);
   observer.on_backend(0, "calc");
   observer.on_method(0, 1, "echo");
   CallRecord call;

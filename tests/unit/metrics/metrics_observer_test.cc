@@ -1,4 +1,4 @@
-#include "metrics/metrics_observer.h"
+#include "metrics/prometheus/metrics_observer.h"
 
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -7,8 +7,8 @@
 #include <sstream>
 #include <string>
 
-#include "metrics/exposition.h"
-#include "metrics/process_stats.h"
+#include "metrics/prometheus/exposition.h"
+#include "metrics/prometheus/process_stats.h"
 
 namespace stdgate {
 namespace {
@@ -21,8 +21,8 @@ class Metrics {
  public:
   Metrics() { observer_.on_backend(0, "calc"); }
 
-  MetricsObserver& observer() { return observer_; }
-  ScrapeReadings& readings() { return readings_; }
+  metrics::MetricsObserver& observer() { return observer_; }
+  metrics::ScrapeReadings& readings() { return readings_; }
   std::string text() { return exposition_.text(); }
 
   std::map<std::string, double> series() {
@@ -55,15 +55,16 @@ class Metrics {
   }
 
  private:
-  static MetricsConfig config() {
-    MetricsConfig config;
+  static config::MetricsConfig config() {
+    config::MetricsConfig config;
     config.buckets = {0.00005, 0.001, 0.1, 60};
     return config;
   }
 
-  ScrapeReadings readings_;
-  MetricsObserver observer_{config()};
-  MetricsExposition exposition_{{&observer_.store()}, "1.2.3", [this] { return readings_; }};
+  metrics::ScrapeReadings readings_;
+  metrics::MetricsObserver observer_{config()};
+  metrics::MetricsExposition exposition_{
+      {&observer_.store()}, "1.2.3", [this] { return readings_; }};
 };
 
 CallRecord call(MethodId method, Duration total, Outcome outcome = Outcome::ok()) {
@@ -80,10 +81,10 @@ TEST(MetricsObserver, CountsCallsByMethodAndOutcome) {
   metrics.observer().on_method(0, 2, "echo");
   for (int i = 0; i < 3; ++i) metrics.finish(call(1, milliseconds(1)));
   metrics.finish(call(1, milliseconds(1), Outcome::error()));
-  metrics.finish(call(2, milliseconds(1), Outcome::of(Fault::timeout)));
+  metrics.finish(call(2, milliseconds(1), Outcome::of(rpc::Fault::timeout)));
   const auto count = [&](const std::string& method, const std::string& outcome) {
     return metrics.value("stdgate_request_duration_seconds_count{backend=\"calc\",method=\"" +
-                         method + "\",outcome=\"" + outcome + "\",transport=\"http\"}");
+                         method + "\",outcome=\"" + outcome + "\",transport=\"rpc\"}");
   };
   EXPECT_EQ(count("math/add", "ok"), 3);
   EXPECT_EQ(count("math/add", "error"), 1);
@@ -96,7 +97,7 @@ TEST(MetricsObserver, PutsABoundaryIntoItsBucket) {
   const auto bucket = [&](const std::string& bound) {
     return metrics.value(
         "stdgate_request_duration_seconds_bucket{backend=\"calc\",method=\"_other\","
-        "outcome=\"ok\",transport=\"http\",le=\"" +
+        "outcome=\"ok\",transport=\"rpc\",le=\"" +
         bound + "\"}");
   };
   metrics.finish(call(kOtherMethod, microseconds(50)));
@@ -110,7 +111,7 @@ TEST(MetricsObserver, PutsABoundaryIntoItsBucket) {
   EXPECT_EQ(bucket("60"), 4);
   EXPECT_EQ(bucket("+Inf"), 5);
   EXPECT_NEAR(metrics.value("stdgate_request_duration_seconds_sum{backend=\"calc\","
-                            "method=\"_other\",outcome=\"ok\",transport=\"http\"}"),
+                            "method=\"_other\",outcome=\"ok\",transport=\"rpc\"}"),
               121.001101, 1e-9);
 }
 
@@ -120,10 +121,10 @@ TEST(MetricsObserver, SplitsAPathIntoQueueAndChild) {
   served.reached_child = true;
   served.child = milliseconds(5);
   metrics.finish(served);
-  CallRecord timed_out = call(kOtherMethod, milliseconds(9), Outcome::of(Fault::timeout));
+  CallRecord timed_out = call(kOtherMethod, milliseconds(9), Outcome::of(rpc::Fault::timeout));
   timed_out.queued = milliseconds(9);
   metrics.finish(timed_out);
-  metrics.finish(call(kOtherMethod, milliseconds(0), Outcome::of(Fault::parse_error)));
+  metrics.finish(call(kOtherMethod, milliseconds(0), Outcome::of(rpc::Fault::parse_error)));
   EXPECT_EQ(metrics.value("stdgate_queue_duration_seconds_count{backend=\"calc\"}"), 2);
   EXPECT_EQ(metrics.value("stdgate_queue_duration_seconds_sum{backend=\"calc\"}"), 0.009);
   EXPECT_EQ(
@@ -157,7 +158,7 @@ TEST(MetricsObserver, GrowsByKnownMethodsOnly) {
   // One series of each histogram: its buckets, +Inf, sum and count.
   EXPECT_EQ(metrics.series().size(), before + 2 * 7);
   EXPECT_EQ(metrics.value("stdgate_request_duration_seconds_count{backend=\"calc\","
-                          "method=\"_other\",outcome=\"ok\",transport=\"http\"}"),
+                          "method=\"_other\",outcome=\"ok\",transport=\"rpc\"}"),
             10'000);
   EXPECT_THAT(metrics.text(), Not(testing::HasSubstr("invented")));
 }
@@ -213,7 +214,7 @@ TEST(MetricsObserver, CountsNotificationsByDirection) {
 
 TEST(MetricsObserver, FollowsChildren) {
   Metrics metrics;
-  MetricsObserver& observer = metrics.observer();
+  metrics::MetricsObserver& observer = metrics.observer();
   observer.on_child_started(0, StartReason::demand);
   observer.on_child_state(0, ChildState::dead, ChildState::starting);
   observer.on_child_state(0, ChildState::starting, ChildState::ready);
@@ -238,16 +239,16 @@ TEST(MetricsObserver, FollowsChildren) {
 
 TEST(MetricsObserver, CountsDropsConnectionsAndBytes) {
   Metrics metrics;
-  MetricsObserver& observer = metrics.observer();
+  metrics::MetricsObserver& observer = metrics.observer();
   observer.on_dropped(0, DropReason::not_json);
   observer.on_dropped(0, DropReason::stray_response);
   observer.on_dropped(0, DropReason::stray_response);
-  observer.on_connection_opened(Transport::http);
-  observer.on_connection_opened(Transport::http);
-  observer.on_connection_closed(Transport::http);
-  observer.on_bytes(Transport::http, Flow::in, 100);
-  observer.on_bytes(Transport::http, Flow::in, 20);
-  observer.on_bytes(Transport::http, Flow::out, 3'000'000'000);
+  observer.on_connection_opened(ConnectionKind::http);
+  observer.on_connection_opened(ConnectionKind::http);
+  observer.on_connection_closed(ConnectionKind::http);
+  observer.on_bytes(ConnectionKind::http, Flow::in, 100);
+  observer.on_bytes(ConnectionKind::http, Flow::in, 20);
+  observer.on_bytes(ConnectionKind::http, Flow::out, 3'000'000'000);
   const std::string dropped = "stdgate_messages_dropped_total{backend=\"calc\",reason=\"";
   EXPECT_EQ(metrics.value(dropped + "not_json\"}"), 1);
   EXPECT_EQ(metrics.value(dropped + "stray_response\"}"), 2);
@@ -255,6 +256,17 @@ TEST(MetricsObserver, CountsDropsConnectionsAndBytes) {
   EXPECT_EQ(metrics.value("stdgate_connections{transport=\"http\"}"), 1);
   EXPECT_EQ(metrics.value("stdgate_bytes_total{direction=\"in\",transport=\"http\"}"), 120);
   EXPECT_EQ(metrics.value("stdgate_bytes_total{direction=\"out\",transport=\"http\"}"), 3e9);
+}
+
+TEST(MetricsObserver, CountsRefusalsByReason) {
+  Metrics metrics;
+  metrics.observer().on_refused(Refusal::bad_origin);
+  metrics.observer().on_refused(Refusal::bad_origin);
+  metrics.observer().on_refused(Refusal::other);
+  const std::string refusals = "stdgate_http_refusals_total{reason=\"";
+  EXPECT_EQ(metrics.value(refusals + "bad_origin\"}"), 2);
+  EXPECT_EQ(metrics.value(refusals + "other\"}"), 1);
+  EXPECT_EQ(metrics.value(refusals + "tls_on_plain_port\"}"), 0);
 }
 
 TEST(MetricsObserver, KeepsBackendsApart) {
@@ -265,7 +277,7 @@ TEST(MetricsObserver, KeepsBackendsApart) {
   record.backend = 1;
   metrics.finish(record);
   EXPECT_EQ(metrics.value("stdgate_request_duration_seconds_count{backend=\"files\","
-                          "method=\"read\",outcome=\"ok\",transport=\"http\"}"),
+                          "method=\"read\",outcome=\"ok\",transport=\"rpc\"}"),
             1);
   EXPECT_EQ(metrics.count_of("stdgate_request_duration_seconds_count"), 1U);
 }
@@ -313,14 +325,14 @@ TEST(MetricsExposition, SaysTypeAndHelpOfEverySeries) {
 }
 
 TEST(ProcessStats, DescribeThisProcess) {
-  const auto before = read_process_stats();
+  const auto before = metrics::read_process_stats();
   ASSERT_TRUE(before.has_value());
   const int fd = dup(STDERR_FILENO);
-  const auto after = read_process_stats();
+  const auto after = metrics::read_process_stats();
   ASSERT_TRUE(after.has_value());
   EXPECT_EQ(after->open_fds, before->open_fds + 1);
   close(fd);
-  EXPECT_EQ(read_process_stats()->open_fds, before->open_fds);
+  EXPECT_EQ(metrics::read_process_stats()->open_fds, before->open_fds);
   EXPECT_GE(before->max_fds, before->open_fds);
   EXPECT_GT(before->resident_bytes, 100'000U);
   EXPECT_GE(before->virtual_bytes, before->resident_bytes);

@@ -1,24 +1,24 @@
-#include "metrics/metrics_store.h"
+#include "metrics/prometheus/metrics_store.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <string>
 
-#include "metrics/metrics_observer.h"
+#include "metrics/prometheus/metrics_observer.h"
 
 namespace stdgate {
 namespace {
 
 using std::chrono::milliseconds;
 
-MetricsConfig config() {
-  MetricsConfig config;
+config::MetricsConfig config() {
+  config::MetricsConfig config;
   config.buckets = {0.001, 1};
   return config;
 }
 
-void finish(MetricsObserver& observer, MethodId method, Duration total,
+void finish(metrics::MetricsObserver& observer, MethodId method, Duration total,
             std::optional<ToolId> tool = {}) {
   CallRecord call;
   call.method = method;
@@ -28,15 +28,15 @@ void finish(MetricsObserver& observer, MethodId method, Duration total,
   observer.on_call_finished(call);
 }
 
-uint64_t calls(const MetricsStore& store, HistogramSlot slot) {
-  const Histogram* histogram = store.find(slot);
+uint64_t calls(const metrics::MetricsStore& store, metrics::HistogramSlot slot) {
+  const metrics::Histogram* histogram = store.find(slot);
   return histogram == nullptr ? 0 : histogram->counts()[0] + histogram->counts()[1];
 }
 
 // By the name of a method, over HTTP and with the outcome "ok".
-std::map<std::string, uint64_t> calls_by_method(const MetricsStore& store) {
+std::map<std::string, uint64_t> calls_by_method(const metrics::MetricsStore& store) {
   std::map<std::string, uint64_t> found;
-  for (const MethodMetrics& method : store.backends().at(0).methods) {
+  for (const metrics::MethodMetrics& method : store.backends().at(0).methods) {
     const uint64_t count = calls(store, method.requests[0][Outcome::ok().index()]);
     EXPECT_TRUE(found.emplace(method.name, count).second) << method.name;
   }
@@ -44,9 +44,9 @@ std::map<std::string, uint64_t> calls_by_method(const MetricsStore& store) {
 }
 
 TEST(MetricsStore, AddsByName) {
-  MetricsObserver one(config());
-  MetricsObserver two(config());
-  for (MetricsObserver* observer : {&one, &two}) observer->on_backend(0, "calc");
+  metrics::MetricsObserver one(config());
+  metrics::MetricsObserver two(config());
+  for (metrics::MetricsObserver* observer : {&one, &two}) observer->on_backend(0, "calc");
   one.on_method(0, 1, "add");
   one.on_method(0, 2, "sub");
   two.on_method(0, 1, "sub");
@@ -58,13 +58,14 @@ TEST(MetricsStore, AddsByName) {
   finish(two, 2, milliseconds(1), ToolId{1});
   finish(two, kOtherMethod, milliseconds(1));
 
-  MetricsStore sum(config().buckets);
+  metrics::MetricsStore sum(config().buckets);
   sum.add(one.store());
   sum.add(two.store());
   EXPECT_EQ(calls_by_method(sum),
             (std::map<std::string, uint64_t>{{"_other", 1}, {"add", 1}, {"sub", 2}, {"mul", 1}}));
-  const BackendMetrics& backend = sum.backends().at(0);
-  const Histogram* sub = sum.find(backend.methods.at(2).requests[0][Outcome::ok().index()]);
+  const metrics::BackendMetrics& backend = sum.backends().at(0);
+  const metrics::Histogram* sub =
+      sum.find(backend.methods.at(2).requests[0][Outcome::ok().index()]);
   ASSERT_NE(sub, nullptr);
   EXPECT_EQ(sub->sum_seconds(), 0.003);
   EXPECT_EQ(backend.tools.at(1).name, "grep");
@@ -72,7 +73,7 @@ TEST(MetricsStore, AddsByName) {
 }
 
 TEST(MetricsStore, AddsWhatHasNoName) {
-  MetricsObserver one(config());
+  metrics::MetricsObserver one(config());
   one.on_backend(0, "calc");
   one.on_call_started(0);
   one.on_session_opened(0);
@@ -82,12 +83,13 @@ TEST(MetricsStore, AddsWhatHasNoName) {
   one.on_child_ready(0, milliseconds(5));
   one.on_child_exited(0, ExitReason::hung);
   one.on_notification(0, kOtherMethod, Direction::to_client);
-  one.on_connection_opened(Transport::websocket);
-  one.on_bytes(Transport::websocket, Flow::out, 7);
+  one.on_connection_opened(ConnectionKind::websocket);
+  one.on_bytes(ConnectionKind::websocket, Flow::out, 7);
+  one.on_refused(Refusal::gone);
 
-  MetricsStore sum(config().buckets);
-  for (int i = 0; i < 3; ++i) sum.add(MetricsStore(one.store()));
-  const BackendMetrics& backend = sum.backends().at(0);
+  metrics::MetricsStore sum(config().buckets);
+  for (int i = 0; i < 3; ++i) sum.add(metrics::MetricsStore(one.store()));
+  const metrics::BackendMetrics& backend = sum.backends().at(0);
   EXPECT_EQ(sum.backends().size(), 1U);
   EXPECT_EQ(backend.name, "calc");
   EXPECT_EQ(backend.in_flight, 3);
@@ -98,20 +100,21 @@ TEST(MetricsStore, AddsWhatHasNoName) {
   EXPECT_EQ(backend.exits[static_cast<size_t>(ExitReason::hung)], 3U);
   EXPECT_EQ(backend.child_start.sum_seconds(), 0.015);
   EXPECT_EQ(backend.methods.at(0).notifications[static_cast<size_t>(Direction::to_client)], 3U);
-  const TransportMetrics& websocket =
-      sum.transports().at(static_cast<size_t>(Transport::websocket));
-  EXPECT_EQ(websocket.connections, 3);
+  const metrics::ConnectionMetrics& websocket =
+      sum.connections().at(static_cast<size_t>(ConnectionKind::websocket));
+  EXPECT_EQ(websocket.open, 3);
   EXPECT_EQ(websocket.bytes[static_cast<size_t>(Flow::out)], 21U);
+  EXPECT_EQ(sum.refusals().at(static_cast<size_t>(Refusal::gone)), 3U);
 }
 
 // A child may answer a method that is named like the collective name, which then has a place.
 TEST(MetricsStore, AddsNamesakes) {
-  MetricsObserver observer(config());
+  metrics::MetricsObserver observer(config());
   observer.on_backend(0, "calc");
   observer.on_method(0, 1, "_other");
   finish(observer, kOtherMethod, milliseconds(1));
   finish(observer, 1, milliseconds(1));
-  MetricsStore sum(config().buckets);
+  metrics::MetricsStore sum(config().buckets);
   sum.add(observer.store());
   EXPECT_EQ(calls_by_method(sum), (std::map<std::string, uint64_t>{{"_other", 2}}));
 }

@@ -25,6 +25,8 @@ void check(size_t count, std::string_view (*name)(Enum)) {
 
 TEST(ObserverNames, AreDistinctAndInSnakeCase) {
   check<Transport>(kTransportCount, transport_name);
+  check<ConnectionKind>(kConnectionKindCount, connection_kind_name);
+  check<Refusal>(kRefusalCount, refusal_name);
   check<Direction>(kDirectionCount, direction_name);
   check<Flow>(kFlowCount, flow_name);
   check<DropReason>(kDropReasonCount, drop_reason_name);
@@ -50,9 +52,9 @@ TEST(ObserverNames, OutcomesAreAnswersThenFaults) {
   EXPECT_EQ(Outcome::tool_error().name(), "tool_error");
   EXPECT_EQ(Outcome::cancelled().name(), "cancelled");
   EXPECT_FALSE(Outcome::cancelled().is_fault());
-  for (size_t i = 0; i < kFaultCount; ++i) {
-    const auto fault = static_cast<Fault>(i);
-    EXPECT_EQ(Outcome::of(fault).name(), fault_name(fault));
+  for (size_t i = 0; i < rpc::kFaultCount; ++i) {
+    const auto fault = static_cast<rpc::Fault>(i);
+    EXPECT_EQ(Outcome::of(fault).name(), rpc::fault_name(fault));
     EXPECT_TRUE(Outcome::of(fault).is_fault());
     EXPECT_LT(Outcome::of(fault).index(), Outcome::kCount);
   }

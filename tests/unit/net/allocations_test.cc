@@ -17,10 +17,10 @@ using test::StreamOwner;
 
 // A client that sends a request as soon as it has the answer, and the server to it.
 struct Conversation {
-  Conversation(Loop& loop, const std::string& text) : request(text) {
+  Conversation(net::Loop& loop, const std::string& text) : request(text) {
     test::Ends ends = test::unix_pair();
-    client.adopt(loop, std::move(ends[0]), ByteStream::Kind::pipe);
-    server.adopt(loop, std::move(ends[1]), ByteStream::Kind::pipe);
+    client.adopt(loop, std::move(ends[0]), net::ByteStream::Kind::pipe);
+    server.adopt(loop, std::move(ends[1]), net::ByteStream::Kind::pipe);
     client.bytes.reserve(1 << 20);
     server.bytes.reserve(1 << 20);
     server.bytes_hook = [this] {
@@ -47,7 +47,7 @@ struct Conversation {
 
 TEST(Allocations, NoneInTheSteadyState) {
   for (const size_t size : {100, 10'000, 40'000}) {
-    Loop loop;
+    net::Loop loop;
     const std::string request(size, 'r');
     std::vector<std::unique_ptr<Conversation>> conversations;
     // More than the kernel takes at once is in flight at 40,000 bytes only.

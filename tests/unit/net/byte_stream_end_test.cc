@@ -21,7 +21,7 @@ using test::StreamOwner;
 struct ByteStreamEnd : testing::Test {
   void SetUp() override { std::signal(SIGPIPE, SIG_IGN); }
 
-  void open(ByteStream::Kind kind) {
+  void open(net::ByteStream::Kind kind) {
     Ends ends = test::socket_pair(kind);
     owner.adopt(loop, std::move(ends[0]), kind);
     peer = std::move(ends[1]);
@@ -30,7 +30,7 @@ struct ByteStreamEnd : testing::Test {
   void open_pipe(bool writing) {
     std::array<int, 2> fds{};
     ASSERT_EQ(::pipe2(fds.data(), O_CLOEXEC), 0);
-    owner.adopt(loop, FileDescriptor(fds[writing ? 1 : 0]), ByteStream::Kind::pipe);
+    owner.adopt(loop, net::FileDescriptor(fds[writing ? 1 : 0]), net::ByteStream::Kind::pipe);
     peer.reset(fds[writing ? 0 : 1]);
   }
   void reset_by_peer() {
@@ -39,13 +39,13 @@ struct ByteStreamEnd : testing::Test {
     peer.reset();
   }
 
-  Loop loop;
+  net::Loop loop;
   StreamOwner owner;
-  FileDescriptor peer;
+  net::FileDescriptor peer;
 };
 
 TEST_F(ByteStreamEnd, ShutdownComesAfterWhatIsUnsentAndReadingGoesOn) {
-  for (const auto kind : {ByteStream::Kind::tcp, ByteStream::Kind::pipe}) {
+  for (const auto kind : {net::ByteStream::Kind::tcp, net::ByteStream::Kind::pipe}) {
     owner = {};
     open(kind);
     owner.read();
@@ -95,15 +95,15 @@ TEST_F(ByteStreamEnd, APipeThatNobodyReadsKeepsItsBytes) {
 }
 
 TEST_F(ByteStreamEnd, AResetIsOneError) {
-  open(ByteStream::Kind::tcp);
+  open(net::ByteStream::Kind::tcp);
   owner.read();
   reset_by_peer();
   ASSERT_TRUE(run_until(loop, [&] { return owner.errors > 0; }));
   EXPECT_EQ(owner.error, UV_ECONNRESET);
   owner.stream->write("into the void");
   owner.stream->write(pattern(1 << 20));
-  owner.stream->pause_read(ByteStream::kBusy);
-  owner.stream->resume_read(ByteStream::kBusy);
+  owner.stream->pause_read(net::ByteStream::kBusy);
+  owner.stream->resume_read(net::ByteStream::kBusy);
   test::run_for(loop, std::chrono::milliseconds(10));
   EXPECT_EQ(owner.errors, 1);
   EXPECT_EQ(owner.ends, 0);
@@ -117,7 +117,7 @@ TEST_F(ByteStreamEnd, WriteErrorsComeFromTheLoopNotFromWrite) {
       if (is_pipe) {
         open_pipe(true);
       } else {
-        open(ByteStream::Kind::pipe);
+        open(net::ByteStream::Kind::pipe);
       }
       peer.reset();
       owner.stream->write(pattern(size));
@@ -132,7 +132,7 @@ TEST_F(ByteStreamEnd, WriteErrorsComeFromTheLoopNotFromWrite) {
 TEST_F(ByteStreamEnd, AnErrorWithBytesInFlight) {
   for (const bool keep_going : {true, false}) {
     owner = {};
-    open(ByteStream::Kind::tcp);
+    open(net::ByteStream::Kind::tcp);
     owner.read();
     owner.stream->write(pattern(16 << 20));
     loop.run_once();
@@ -146,7 +146,7 @@ TEST_F(ByteStreamEnd, AnErrorWithBytesInFlight) {
 }
 
 TEST_F(ByteStreamEnd, ClosingEndsAllEvents) {
-  open(ByteStream::Kind::pipe);
+  open(net::ByteStream::Kind::pipe);
   owner.bytes_hook = [&] { owner.stream->close(); };
   owner.read();
   owner.stream->write("unsent");
@@ -156,8 +156,8 @@ TEST_F(ByteStreamEnd, ClosingEndsAllEvents) {
   owner.stream->write("more");
   owner.stream->write(pattern(1 << 20));
   owner.stream->shutdown_write();
-  owner.stream->pause_read(ByteStream::kBusy);
-  owner.stream->resume_read(ByteStream::kBusy);
+  owner.stream->pause_read(net::ByteStream::kBusy);
+  owner.stream->resume_read(net::ByteStream::kBusy);
   owner.stream->close();
   test::run_for(loop, std::chrono::milliseconds(5));
   EXPECT_EQ(owner.stream->unsent_bytes(), 0U);
@@ -169,7 +169,7 @@ TEST_F(ByteStreamEnd, ClosingEndsAllEvents) {
 TEST_F(ByteStreamEnd, DestroyedWithUnsentBytesAndBytesInFlight) {
   for (const bool in_flight : {false, true}) {
     owner = {};
-    open(ByteStream::Kind::pipe);
+    open(net::ByteStream::Kind::pipe);
     owner.stream->write(pattern(in_flight ? 4 << 20 : 100));
     if (in_flight) loop.run_once();
     owner.stream.reset();
@@ -198,7 +198,7 @@ TEST_F(ByteStreamEnd, MayBeRetiredInEachCallback) {
       {"flushed", &StreamOwner::flushed_hook, [&] { owner.stream->write("xyz"); }},
       {"write error", &StreamOwner::error_hook,
        [&] {
-         owner.stream->pause_read(ByteStream::kBusy);
+         owner.stream->pause_read(net::ByteStream::kBusy);
          reset_by_peer();
          owner.stream->write("xyz");
        }},
@@ -206,7 +206,7 @@ TEST_F(ByteStreamEnd, MayBeRetiredInEachCallback) {
   for (const bool destroy_by_close : {false, true}) {
     for (const Case& c : cases) {
       owner = {};
-      open(ByteStream::Kind::tcp);
+      open(net::ByteStream::Kind::tcp);
       bool done = false;
       owner.*c.hook = [&] {
         if (destroy_by_close) owner.stream->close();
@@ -223,9 +223,9 @@ TEST_F(ByteStreamEnd, MayBeRetiredInEachCallback) {
 
 TEST_F(ByteStreamEnd, AdoptingNonsenseFails) {
   int error = 0;
-  EXPECT_EQ(ByteStream::adopt(loop, -1, ByteStream::Kind::tcp, owner, &error), nullptr);
+  EXPECT_EQ(net::ByteStream::adopt(loop, -1, net::ByteStream::Kind::tcp, owner, &error), nullptr);
   EXPECT_EQ(error, UV_EBADF);
-  EXPECT_EQ(ByteStream::adopt(loop, -1, ByteStream::Kind::pipe, owner, &error), nullptr);
+  EXPECT_EQ(net::ByteStream::adopt(loop, -1, net::ByteStream::Kind::pipe, owner, &error), nullptr);
   EXPECT_EQ(error, UV_EBADF);
   loop.run();
 }
@@ -236,6 +236,22 @@ TEST_F(ByteStreamEnd, ReadingAWritingEndIsAnErrorFromTheLoop) {
   EXPECT_EQ(owner.errors, 0);
   ASSERT_TRUE(run_until(loop, [&] { return owner.errors == 1; }));
   EXPECT_EQ(owner.error, UV_ENOTCONN);
+}
+
+TEST_F(ByteStreamEnd, APeerThatHasLeftIsSeenBehindBytesThatAreNotRead) {
+  for (const auto kind : {net::ByteStream::Kind::tcp, net::ByteStream::Kind::pipe}) {
+    owner = {};
+    open(kind);
+    ASSERT_EQ(::send(peer.get(), "unread", 6, 0), 6);
+    loop.run_once();
+    EXPECT_FALSE(owner.stream->has_peer_left());
+    peer.reset();
+    EXPECT_TRUE(run_until(loop, [&] { return owner.stream->has_peer_left(); }));
+    EXPECT_EQ(owner.ends, 0);
+    EXPECT_TRUE(owner.bytes.empty());
+    owner.stream->close();
+    EXPECT_TRUE(owner.stream->has_peer_left());
+  }
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <vector>
 
 #include "tests/support/loop_runner.h"
 #include "tests/unit/net/stream_pair.h"
@@ -14,12 +16,13 @@ namespace stdgate {
 namespace {
 
 using std::chrono::milliseconds;
+using test::Ends;
 using test::pattern;
 using test::read_now;
 using test::run_until;
 using test::StreamOwner;
 
-class ByteStreamOver : public testing::TestWithParam<ByteStream::Kind> {
+class ByteStreamOver : public testing::TestWithParam<net::ByteStream::Kind> {
  protected:
   void SetUp() override {
     test::Ends ends = test::socket_pair(GetParam());
@@ -29,16 +32,16 @@ class ByteStreamOver : public testing::TestWithParam<ByteStream::Kind> {
   // The peer's descriptor as a stream of the same loop.
   void adopt_peer() { peer_owner_.adopt(loop_, std::move(peer_), GetParam()); }
 
-  Loop loop_;
+  net::Loop loop_;
   StreamOwner owner_;
-  FileDescriptor peer_;
+  net::FileDescriptor peer_;
   StreamOwner peer_owner_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Net, ByteStreamOver,
-                         testing::Values(ByteStream::Kind::tcp, ByteStream::Kind::pipe),
+                         testing::Values(net::ByteStream::Kind::tcp, net::ByteStream::Kind::pipe),
                          [](const auto& test) {
-                           return test.param == ByteStream::Kind::tcp ? "Tcp" : "Unix";
+                           return test.param == net::ByteStream::Kind::tcp ? "Tcp" : "Unix";
                          });
 
 TEST_P(ByteStreamOver, Echoes) {
@@ -70,8 +73,8 @@ TEST_P(ByteStreamOver, WritesOfATurnGoOutTogether) {
 }
 
 TEST_P(ByteStreamOver, LargePartsAreOfferedAtOnceWithWhatStandsBeforeThem) {
-  const std::string below(ByteStream::kDirectWrite - 1, 'b');
-  const std::string large(ByteStream::kDirectWrite, 'l');
+  const std::string below(net::ByteStream::kDirectWrite - 1, 'b');
+  const std::string large(net::ByteStream::kDirectWrite, 'l');
   owner_.stream->write(below);
   EXPECT_EQ(read_now(peer_), "");
   const std::string_view parts[] = {"head", "", large, "tail"};
@@ -88,7 +91,7 @@ TEST_P(ByteStreamOver, LargePartsAreOfferedAtOnceWithWhatStandsBeforeThem) {
 }
 
 TEST_P(ByteStreamOver, MorePartsThanOneGatherTakesKeepTheirOrder) {
-  const std::string bytes = pattern(100 * 1000 + ByteStream::kDirectWrite);
+  const std::string bytes = pattern(100 * 1000 + net::ByteStream::kDirectWrite);
   std::vector<std::string_view> parts;
   for (size_t i = 0; i < 100; ++i) parts.push_back(std::string_view(bytes).substr(i * 1000, 1000));
   parts.push_back(std::string_view(bytes).substr(100 * 1000));
@@ -107,9 +110,9 @@ TEST_P(ByteStreamOver, CarriesMuchBothWaysToASlowReader) {
   const std::string there = pattern(8 << 20);
   std::string back = there;
   std::ranges::reverse(back);
-  Timer resume(loop_.timers(), [&] { owner_.stream->resume_read(ByteStream::kBusy); });
+  Timer resume(loop_.timers(), [&] { owner_.stream->resume_read(net::ByteStream::kBusy); });
   owner_.bytes_hook = [&] {
-    owner_.stream->pause_read(ByteStream::kBusy);
+    owner_.stream->pause_read(net::ByteStream::kBusy);
     resume.arm(loop_.now() + milliseconds(1));
   };
   owner_.read();
@@ -144,6 +147,96 @@ TEST_P(ByteStreamOver, CountsWhatTheKernelHasTaken) {
     got += read_now(peer_);
   }
   EXPECT_TRUE(got == bytes);
+}
+
+struct NoEvents final : MemoryAccountEvents {
+  void on_memory_over_limit() override {}
+  void on_much_memory() override {}
+};
+
+TEST_P(ByteStreamOver, TheAccountPaysForWhatTheKernelDoesNotTake) {
+  NoEvents events;
+  MemoryAccount account(SIZE_MAX, events);
+  owner_.stream->set_account(account);
+  const std::string bytes = pattern(16 << 20);
+  owner_.stream->write(bytes);
+  EXPECT_GE(account.used(), owner_.stream->unsent_bytes());
+  for (int i = 0; i < 100; ++i) owner_.stream->write(std::string_view(bytes).substr(0, 1000));
+  loop_.run_once();
+  EXPECT_GE(account.used(), owner_.stream->unsent_bytes());
+  EXPECT_EQ(account.used(), owner_.stream->unsent_memory());
+  std::string got;
+  ASSERT_TRUE(run_until(loop_, [&] {
+    got += read_now(peer_);
+    return got.size() == bytes.size() + 100'000;
+  }));
+  EXPECT_TRUE(run_until(loop_, [&] { return account.used() == 0; }));
+  owner_.stream->write(bytes);
+  owner_.stream->close();
+  EXPECT_EQ(account.used(), 0U);
+}
+
+// Large and small, shared and not, in whatever order: nothing is lost, doubled or moved.
+TEST_P(ByteStreamOver, SharedBytesKeepTheirPlaceAmongOthers) {
+  NoEvents events;
+  MemoryAccount account(SIZE_MAX, events);
+  owner_.stream->set_account(account);
+  const std::string filler = pattern(8 << 20);  // fills the kernel's buffers
+  owner_.stream->write(filler);
+  std::string expected = filler;
+  const size_t before = account.used();
+  const std::string large = pattern(900'000);
+  for (int i = 0; i < 100; ++i) {
+    const std::string head = "head " + std::to_string(i) + ";";
+    const size_t size = i % 3 == 0 ? large.size() : i % 3 == 1 ? StoragePool::kShared : 100;
+    const std::string_view parts[] = {head, std::string_view(large).substr(0, size), ";tail"};
+    const SharedOffer offer(loop_.storages(), large);
+    owner_.stream->write(parts);
+    expected.append(head).append(parts[1]).append(";tail");
+    if (i % 10 == 0) loop_.run_once();
+  }
+  EXPECT_EQ(owner_.stream->bytes_written() + owner_.stream->unsent_bytes(), expected.size());
+  EXPECT_GT(account.used(), before);
+  std::string got;
+  ASSERT_TRUE(run_until(loop_, [&] {
+    got += read_now(peer_);
+    return got.size() == expected.size();
+  }));
+  EXPECT_TRUE(got == expected);
+  EXPECT_TRUE(run_until(loop_, [&] { return account.used() == 0; }));
+}
+
+TEST(SharedWrites, AreHeldOnceByAllStreamsAndCountForEach) {
+  constexpr size_t kStreams = 20;
+  net::Loop loop;
+  NoEvents events;
+  MemoryAccount account(SIZE_MAX, events);
+  std::array<StreamOwner, kStreams> owners;
+  std::array<net::FileDescriptor, kStreams> peers;
+  const std::string filler = pattern(4 << 20);
+  for (size_t i = 0; i < kStreams; ++i) {
+    test::Ends ends = test::unix_pair();
+    owners[i].adopt(loop, std::move(ends[0]), net::ByteStream::Kind::pipe);
+    peers[i] = std::move(ends[1]);
+    owners[i].stream->set_account(account);
+    owners[i].stream->write(filler);
+  }
+  loop.run_once();
+  const size_t before = account.used();
+  const std::string text = pattern(900'000);
+  {
+    const SharedOffer offer(loop.storages(), text);
+    for (StreamOwner& owner : owners) {
+      const size_t unsent = owner.stream->unsent_bytes();
+      owner.stream->write(text);
+      EXPECT_EQ(owner.stream->unsent_bytes(), unsent + text.size());
+    }
+  }
+  loop.run_once();
+  EXPECT_LE(account.used(), before + text.size());
+  for (StreamOwner& owner : owners) owner.stream->close();
+  EXPECT_EQ(account.used(), 0U);
+  loop.run_once();
 }
 
 TEST_P(ByteStreamOver, TellsWhenHalfOfTheWatermarkIsLeft) {
@@ -183,14 +276,14 @@ TEST_P(ByteStreamOver, ReadsNothingUntilStartedAndWhilePaused) {
   EXPECT_EQ(owner_.bytes, "");
   owner_.read();
   ASSERT_TRUE(run_until(loop_, [&] { return owner_.bytes == "one"; }));
-  owner_.stream->pause_read(ByteStream::kBusy);
-  owner_.stream->pause_read(ByteStream::kBackPressure);
+  owner_.stream->pause_read(net::ByteStream::kBusy);
+  owner_.stream->pause_read(net::ByteStream::kBackPressure);
   peer_owner_.stream->write("two");
   test::run_for(loop_, milliseconds(20));
-  owner_.stream->resume_read(ByteStream::kBusy);
+  owner_.stream->resume_read(net::ByteStream::kBusy);
   test::run_for(loop_, milliseconds(20));
   EXPECT_EQ(owner_.bytes, "one");
-  owner_.stream->resume_read(ByteStream::kBackPressure);
+  owner_.stream->resume_read(net::ByteStream::kBackPressure);
   ASSERT_TRUE(run_until(loop_, [&] { return owner_.bytes == "onetwo"; }));
 }
 
@@ -199,37 +292,37 @@ TEST_P(ByteStreamOver, ReadsNothingUntilStartedAndWhilePaused) {
 TEST(ByteStream, ReadsABoundedAmountInOneTurn) {
   std::array<int, 2> fds{};
   ASSERT_EQ(::pipe2(fds.data(), O_CLOEXEC | O_NONBLOCK), 0);
-  const FileDescriptor writer(fds[1]);
+  const net::FileDescriptor writer(fds[1]);
   ASSERT_GE(::fcntl(writer.get(), F_SETPIPE_SZ, 1 << 20), 1 << 20);
   const std::string bytes = pattern(1 << 20);
   ASSERT_EQ(::write(writer.get(), bytes.data(), bytes.size()), 1 << 20);
 
-  Loop loop;
+  net::Loop loop;
   StreamOwner owner;
-  owner.adopt(loop, FileDescriptor(fds[0]), ByteStream::Kind::pipe);
-  struct Pauser final : Flushable {
-    explicit Pauser(ByteStream& s) : stream(s) {}
-    void flush() override { stream.pause_read(ByteStream::kBackPressure); }
-    ByteStream& stream;
+  owner.adopt(loop, net::FileDescriptor(fds[0]), net::ByteStream::Kind::pipe);
+  struct Pauser final : net::Flushable {
+    explicit Pauser(net::ByteStream& s) : stream(s) {}
+    void flush() override { stream.pause_read(net::ByteStream::kBackPressure); }
+    net::ByteStream& stream;
   } pauser(*owner.stream);
   owner.bytes_hook = [&] { loop.flush_later(pauser); };
   owner.read();
   test::run_for(loop, milliseconds(30));
-  EXPECT_EQ(owner.bytes.size(), ByteStream::kReadShare);
+  EXPECT_EQ(owner.bytes.size(), net::ByteStream::kReadShare);
   owner.bytes_hook = nullptr;
-  owner.stream->resume_read(ByteStream::kBackPressure);
+  owner.stream->resume_read(net::ByteStream::kBackPressure);
   ASSERT_TRUE(run_until(loop, [&] { return owner.bytes.size() == bytes.size(); }));
   EXPECT_TRUE(owner.bytes == bytes);
 }
 
 // A stream that always has more keeps nobody waiting longer than its share takes.
 TEST(ByteStream, ReadsItsShareOnceATurn) {
-  Loop loop;
+  net::Loop loop;
   test::Ends ends = test::unix_pair();
   const int size = 1 << 20;
   ASSERT_EQ(::setsockopt(ends[1].get(), SOL_SOCKET, SO_SNDBUF, &size, sizeof(size)), 0);
   StreamOwner owner;
-  owner.adopt(loop, std::move(ends[0]), ByteStream::Kind::pipe);
+  owner.adopt(loop, std::move(ends[0]), net::ByteStream::Kind::pipe);
   owner.read();
   const std::string bytes = pattern(1 << 20);
   size_t sent = 0;
@@ -237,30 +330,60 @@ TEST(ByteStream, ReadsItsShareOnceATurn) {
     const ssize_t count = ::send(ends[1].get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
     if (count > 0) sent += static_cast<size_t>(count);
     const size_t before = owner.bytes.size();
-    ASSERT_GT(sent - before, ByteStream::kReadShare);
+    ASSERT_GT(sent - before, net::ByteStream::kReadShare);
     loop.run_once();
-    EXPECT_EQ(owner.bytes.size() - before, ByteStream::kReadShare);
+    EXPECT_EQ(owner.bytes.size() - before, net::ByteStream::kReadShare);
   }
 }
 
 TEST_P(ByteStreamOver, WritesItsShareOnceATurn) {
-  const std::string bytes = pattern(8 * ByteStream::kWriteShare);
+  const std::string bytes = pattern(8 * net::ByteStream::kWriteShare);
   // Copied at the turn's end, or offered at once: at most a share leaves in each turn, and one that
   // the kernel had no room for before.
   uint64_t written = 0;
-  for (const size_t piece : {ByteStream::kDirectWrite - 1, bytes.size()}) {
+  for (const size_t piece : {net::ByteStream::kDirectWrite - 1, bytes.size()}) {
     for (size_t at = 0; at < bytes.size(); at += piece) {
       owner_.stream->write(std::string_view(bytes).substr(at, piece));
     }
     std::string got;
     ASSERT_TRUE(run_until(loop_, [&] {
-      EXPECT_LE(owner_.stream->bytes_written() - written, 2 * ByteStream::kWriteShare);
+      EXPECT_LE(owner_.stream->bytes_written() - written, 2 * net::ByteStream::kWriteShare);
       written = owner_.stream->bytes_written();
       got += read_now(peer_);
       return got.size() == bytes.size();
     }));
     EXPECT_TRUE(got == bytes);
   }
+}
+
+// One large message to many idle streams is no turn that everybody else waits for.
+TEST(ByteStreamShares, AllStreamsTogetherWriteTheirShareOfATurn) {
+  net::Loop loop;
+  constexpr size_t kStreams = 128;
+  constexpr size_t kSize = 128 << 10;  // what a socket takes at once
+  static_assert(kStreams * kSize > 3 * net::Loop::kWriteShare);
+  std::vector<StreamOwner> owners(kStreams);
+  std::vector<net::FileDescriptor> peers;
+  for (StreamOwner& owner : owners) {
+    Ends ends = test::unix_pair();
+    owner.adopt(loop, std::move(ends[0]), net::ByteStream::Kind::pipe);
+    peers.push_back(std::move(ends[1]));
+  }
+  const std::string text = pattern(kSize);
+  for (StreamOwner& owner : owners) owner.stream->write(text);
+  const auto written = [&] {
+    size_t sum = 0;
+    for (const StreamOwner& owner : owners) sum += owner.stream->bytes_written();
+    return sum;
+  };
+  std::vector<std::string> got(kStreams);
+  size_t before = 0;
+  EXPECT_TRUE(run_until(loop, [&] {
+    EXPECT_LE(written() - before, 2 * net::Loop::kWriteShare);
+    before = written();
+    for (size_t i = 0; i < kStreams; ++i) got[i] += read_now(peers[i]);
+    return std::ranges::all_of(got, [&](const std::string& bytes) { return bytes == text; });
+  }));
 }
 
 TEST_P(ByteStreamOver, TakesStorageOverInsteadOfCopying) {
@@ -307,33 +430,33 @@ TEST_P(ByteStreamOver, PausingAtEachReadLosesNothing) {
   const std::string bytes = pattern(4 << 20);
   adopt_peer();
   owner_.bytes_hook = [&] {
-    owner_.stream->pause_read(ByteStream::kBackPressure);
+    owner_.stream->pause_read(net::ByteStream::kBackPressure);
     // Resumed once within the read, once from outside: both ways are used by owners.
-    if (owner_.reads % 2 == 0) owner_.stream->resume_read(ByteStream::kBackPressure);
+    if (owner_.reads % 2 == 0) owner_.stream->resume_read(net::ByteStream::kBackPressure);
   };
   owner_.read();
   peer_owner_.stream->write(bytes);
   peer_owner_.stream->shutdown_write();
   ASSERT_TRUE(run_until(loop_, [&] {
-    owner_.stream->resume_read(ByteStream::kBackPressure);
+    owner_.stream->resume_read(net::ByteStream::kBackPressure);
     return owner_.ends == 1;
   }));
   EXPECT_TRUE(owner_.bytes == bytes);
 }
 
 TEST_P(ByteStreamOver, ThePeersEndWaitsWhilePaused) {
-  owner_.bytes_hook = [&] { owner_.stream->pause_read(ByteStream::kBusy); };
+  owner_.bytes_hook = [&] { owner_.stream->pause_read(net::ByteStream::kBusy); };
   owner_.read();
   ASSERT_EQ(::send(peer_.get(), "last", 4, 0), 4);
   peer_.reset();
   ASSERT_TRUE(run_until(loop_, [&] { return owner_.bytes == "last"; }));
   test::run_for(loop_, milliseconds(20));
   EXPECT_EQ(owner_.ends, 0);
-  owner_.stream->resume_read(ByteStream::kBusy);
+  owner_.stream->resume_read(net::ByteStream::kBusy);
   EXPECT_EQ(owner_.ends, 0) << "told from within resume_read()";
   ASSERT_TRUE(run_until(loop_, [&] { return owner_.ends == 1; }));
-  owner_.stream->pause_read(ByteStream::kBusy);
-  owner_.stream->resume_read(ByteStream::kBusy);
+  owner_.stream->pause_read(net::ByteStream::kBusy);
+  owner_.stream->resume_read(net::ByteStream::kBusy);
   test::run_for(loop_, milliseconds(10));
   EXPECT_EQ(owner_.ends, 1);
   EXPECT_EQ(owner_.errors, 0);

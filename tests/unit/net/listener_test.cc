@@ -21,8 +21,8 @@ using test::run_until;
 using test::StreamOwner;
 
 // Takes each connection and echoes what it says; or leaves it.
-struct EchoServer final : ListenerEvents {
-  void on_connection(Listener& listener) override {
+struct EchoServer final : net::ListenerEvents {
+  void on_connection(net::Listener& listener) override {
     ++connections;
     if (!takes) return;
     auto owner = std::make_unique<StreamOwner>();
@@ -58,14 +58,15 @@ class ListenerTest : public testing::Test {
   [[nodiscard]] std::string socket_path() const { return directory_ + "/s"; }
   [[nodiscard]] Address unix_address() const { return *Address::parse("unix:" + socket_path()); }
 
-  auto open(const Address& address) { return Listener::open(loop_, address, server_); }
+  auto open(const Address& address) { return net::Listener::open(loop_, address, server_); }
   auto open(const char* text) { return open(*Address::parse(text)); }
 
-  static FileDescriptor connect_to(const Address& address) {
+  static net::FileDescriptor connect_to(const Address& address) {
     const auto connected = [](int family, const auto& target) {
-      FileDescriptor fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      net::FileDescriptor fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
       const auto* generic = reinterpret_cast<const sockaddr*>(&target);
-      return ::connect(fd.get(), generic, sizeof(target)) == 0 ? std::move(fd) : FileDescriptor();
+      return ::connect(fd.get(), generic, sizeof(target)) == 0 ? std::move(fd)
+                                                               : net::FileDescriptor();
     };
     if (address.kind == Address::Kind::unix_socket) {
       sockaddr_un target{};
@@ -79,7 +80,7 @@ class ListenerTest : public testing::Test {
   }
 
   void expect_echo(const Address& address) {
-    const FileDescriptor client = connect_to(address);
+    const net::FileDescriptor client = connect_to(address);
     ASSERT_TRUE(client.is_open()) << address.to_string();
     ASSERT_EQ(::send(client.get(), "hello", 5, 0), 5);
     std::string got;
@@ -90,7 +91,7 @@ class ListenerTest : public testing::Test {
   }
 
   std::string directory_;
-  Loop loop_;
+  net::Loop loop_;
   EchoServer server_;
 };
 
@@ -129,7 +130,7 @@ TEST_F(ListenerTest, ServesAUnixSocketAndRemovesItsFile) {
 
 TEST_F(ListenerTest, ReplacesAStaleSocketFile) {
   {
-    const FileDescriptor dead(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const net::FileDescriptor dead(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     socket_path().copy(address.sun_path, sizeof(address.sun_path) - 1);
@@ -187,7 +188,7 @@ TEST_F(ListenerTest, ClosesAConnectionThatNobodyTakes) {
   const auto listener = open("127.0.0.1:0");
   ASSERT_TRUE(listener);
   server_.takes = false;
-  const FileDescriptor client = connect_to((*listener)->address());
+  const net::FileDescriptor client = connect_to((*listener)->address());
   ASSERT_TRUE(run_until(loop_, [&] { return server_.connections == 1; }));
   char byte = 0;
   EXPECT_EQ(::recv(client.get(), &byte, 1, 0), 0);
@@ -196,27 +197,27 @@ TEST_F(ListenerTest, ClosesAConnectionThatNobodyTakes) {
 TEST_F(ListenerTest, AcceptsMoreThanATurnTakes) {
   const auto listener = open("127.0.0.1:0");
   ASSERT_TRUE(listener);
-  std::vector<FileDescriptor> clients;
-  for (int i = 0; i < Listener::kAcceptsPerTurn + 1; ++i) {
+  std::vector<net::FileDescriptor> clients;
+  for (int i = 0; i < net::Listener::kMaxAcceptsPerTurn + 1; ++i) {
     clients.push_back(connect_to((*listener)->address()));
   }
   loop_.run_once();
-  EXPECT_EQ(server_.connections, Listener::kAcceptsPerTurn);
-  ASSERT_TRUE(
-      run_until(loop_, [&] { return server_.connections == Listener::kAcceptsPerTurn + 1; }));
+  EXPECT_EQ(server_.connections, net::Listener::kMaxAcceptsPerTurn);
+  ASSERT_TRUE(run_until(
+      loop_, [&] { return server_.connections == net::Listener::kMaxAcceptsPerTurn + 1; }));
 }
 
 TEST_F(ListenerTest, WithoutDescriptorsItPausesAndThenGoesOn) {
   const auto listener = open("127.0.0.1:0");
   ASSERT_TRUE(listener);
   // While there are descriptors: the sanitizer's first look at an object's type takes some.
-  const FileDescriptor earlier = connect_to((*listener)->address());
+  const net::FileDescriptor earlier = connect_to((*listener)->address());
   ASSERT_TRUE(run_until(loop_, [&] { return server_.connections == 1; }));
-  const FileDescriptor client = connect_to((*listener)->address());
+  const net::FileDescriptor client = connect_to((*listener)->address());
   // As many as are open now: the next descriptor is one too many.
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-  const FileDescriptor next(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const net::FileDescriptor next(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const rlimit none{static_cast<rlim_t>(next.get()), before.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
   test::run_for(loop_, milliseconds(250));

@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using test::run_until;
 
-struct FlushProbe final : Flushable {
+struct FlushProbe final : net::Flushable {
   explicit FlushProbe(std::function<void()> action) : on_flush(std::move(action)) {}
   void flush() override {
     ++count;
@@ -29,7 +29,7 @@ struct FlushProbe final : Flushable {
 // Counts the turns of a loop.
 class TurnCounter {
  public:
-  explicit TurnCounter(Loop& loop) {
+  explicit TurnCounter(net::Loop& loop) {
     uv_check_init(loop.uv(), &check_);
     check_.data = this;
     uv_check_start(&check_, [](uv_check_t* c) { ++static_cast<TurnCounter*>(c->data)->turns; });
@@ -43,13 +43,13 @@ class TurnCounter {
 };
 
 TEST(Loop, RunEndsWithoutHandles) {
-  Loop loop;
+  net::Loop loop;
   loop.run();
   loop.run_once();
 }
 
 TEST(Loop, FlushesEachFlushableOnceATurn) {
-  Loop loop;
+  net::Loop loop;
   FlushProbe probe([] {});
   loop.flush_later(probe);
   loop.flush_later(probe);
@@ -61,7 +61,7 @@ TEST(Loop, FlushesEachFlushableOnceATurn) {
 }
 
 TEST(Loop, FlushAskedWhileFlushingComesInALaterPhaseWithoutSleep) {
-  Loop loop;
+  net::Loop loop;
   FlushProbe* asking = nullptr;
   FlushProbe probe([&] {
     if (asking->count < 100) loop.flush_later(*asking);
@@ -80,7 +80,7 @@ TEST(Loop, FlushAskedWhileFlushingComesInALaterPhaseWithoutSleep) {
 }
 
 TEST(Loop, FlushAskedByATimerDoesNotWaitForIo) {
-  Loop loop;
+  net::Loop loop;
   FlushProbe probe([] {});
   Timer timer(loop.timers(), [&] { loop.flush_later(probe); });
   timer.arm(loop.now() + milliseconds(1));
@@ -89,7 +89,7 @@ TEST(Loop, FlushAskedByATimerDoesNotWaitForIo) {
 }
 
 TEST(Loop, ForgottenFlushablesAreNotCalled) {
-  Loop loop;
+  net::Loop loop;
   FlushProbe second([] {});
   FlushProbe first([&] { loop.forget(second); });
   FlushProbe third([] {});
@@ -114,12 +114,12 @@ struct Mourned {
   }
   std::string& log;
   char name;
-  Loop* loop = nullptr;
+  net::Loop* loop = nullptr;
   std::unique_ptr<Mourned> heir;
 };
 
 TEST(Loop, RetiredObjectsDieAtTheEndOfTheTurnAfterFlushes) {
-  Loop loop;
+  net::Loop loop;
   std::string log;
   FlushProbe probe([&] { log += "flush "; });
   Timer timer(loop.timers(), [&] {
@@ -136,7 +136,7 @@ TEST(Loop, RetiredObjectsDieAtTheEndOfTheTurnAfterFlushes) {
 TEST(Loop, RetiringOnDestructionWorks) {
   std::string log;
   {
-    Loop loop;
+    net::Loop loop;
     auto first = std::make_unique<Mourned>(log, 'a');
     first->loop = &loop;
     first->heir = std::make_unique<Mourned>(log, 'b');
@@ -152,7 +152,7 @@ TEST(Loop, RetiringOnDestructionWorks) {
 }
 
 TEST(Loop, TimersFireInOrderAndNeverEarly) {
-  Loop loop;
+  net::Loop loop;
   std::string fired;
   const TimePoint start = loop.now();
   const auto check = [&](char name, Duration after) {
@@ -170,7 +170,7 @@ TEST(Loop, TimersFireInOrderAndNeverEarly) {
 }
 
 TEST(Loop, ShortTimersDoNotSpin) {
-  Loop loop;
+  net::Loop loop;
   TurnCounter counter(loop);
   for (int i = 0; i < 10; ++i) {
     bool fired = false;
@@ -185,7 +185,7 @@ TEST(Loop, ShortTimersDoNotSpin) {
 }
 
 TEST(Loop, MovedTimersKeepTheirNewTime) {
-  Loop loop;
+  net::Loop loop;
   std::string fired;
   Timer later(loop.timers(), [&] { fired += 'l'; });
   Timer sooner(loop.timers(), [&] { fired += 's'; });
@@ -206,7 +206,7 @@ TEST(Loop, MovedTimersKeepTheirNewTime) {
 }
 
 TEST(Loop, ATimerDueAtOnceWaitsForTheNextTurn) {
-  Loop loop;
+  net::Loop loop;
   int fired = 0;
   Timer* again = nullptr;
   Timer timer(loop.timers(), [&] {
@@ -222,7 +222,7 @@ TEST(Loop, ATimerDueAtOnceWaitsForTheNextTurn) {
 }
 
 TEST(Loop, StopEndsRun) {
-  Loop loop;
+  net::Loop loop;
   Timer far(loop.timers(), [] {});
   far.arm(loop.now() + seconds(60));
   Timer near(loop.timers(), [&] { loop.stop(); });
@@ -233,7 +233,7 @@ TEST(Loop, StopEndsRun) {
 }
 
 TEST(Loop, LagSaysHowLateATimerWas) {
-  Loop loop;
+  net::Loop loop;
   Timer timer(loop.timers(), [] {});
   do {  // again if it was due before the loop knew of it
     loop.refresh_now();
@@ -251,7 +251,7 @@ TEST(Loop, LagSaysHowLateATimerWas) {
 }
 
 TEST(Loop, NowStandsStillUntilRefreshed) {
-  Loop loop;
+  net::Loop loop;
   const TimePoint before = loop.now();
   std::this_thread::sleep_for(milliseconds(1));
   EXPECT_EQ(loop.now(), before);
@@ -260,7 +260,7 @@ TEST(Loop, NowStandsStillUntilRefreshed) {
 }
 
 TEST(Loop, FreesLargeStorageThatRests) {
-  Loop loop;
+  net::Loop loop;
   Timer begin(loop.timers(), [] {});  // without anything to do no turn is run
   begin.arm(loop.now());
   ByteQueue storage;

@@ -17,16 +17,16 @@
 
 namespace stdgate::test {
 
-using Ends = std::array<FileDescriptor, 2>;
+using Ends = std::array<net::FileDescriptor, 2>;
 
 inline Ends unix_pair() {
   std::array<int, 2> fds{};
   EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds.data()), 0);
-  return {FileDescriptor(fds[0]), FileDescriptor(fds[1])};
+  return {net::FileDescriptor(fds[0]), net::FileDescriptor(fds[1])};
 }
 
 inline Ends tcp_pair() {
-  const FileDescriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const net::FileDescriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -35,16 +35,16 @@ inline Ends tcp_pair() {
   EXPECT_EQ(::bind(listener.get(), generic, size), 0);
   EXPECT_EQ(::listen(listener.get(), 1), 0);
   EXPECT_EQ(::getsockname(listener.get(), generic, &size), 0);
-  FileDescriptor client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  net::FileDescriptor client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   EXPECT_EQ(::connect(client.get(), generic, size), 0);
-  return {FileDescriptor(::accept(listener.get(), nullptr, nullptr)), std::move(client)};
+  return {net::FileDescriptor(::accept(listener.get(), nullptr, nullptr)), std::move(client)};
 }
 
-inline Ends socket_pair(ByteStream::Kind kind) {
-  return kind == ByteStream::Kind::tcp ? tcp_pair() : unix_pair();
+inline Ends socket_pair(net::ByteStream::Kind kind) {
+  return kind == net::ByteStream::Kind::tcp ? tcp_pair() : unix_pair();
 }
 
-struct StreamOwner final : ByteStreamEvents {
+struct StreamOwner final : net::StreamEvents {
   void on_bytes(std::span<char> chunk) override {
     bytes.append(chunk.data(), chunk.size());
     ++reads;
@@ -71,28 +71,28 @@ struct StreamOwner final : ByteStreamEvents {
     if (hook) hook();
   }
 
-  void adopt(Loop& loop, FileDescriptor fd, ByteStream::Kind kind) {
+  void adopt(net::Loop& loop, net::FileDescriptor fd, net::ByteStream::Kind kind) {
     int code = 0;
-    stream = ByteStream::adopt(loop, fd.release(), kind, *this, &code);
+    stream = net::ByteStream::adopt(loop, fd.release(), kind, *this, &code);
     ASSERT_EQ(code, 0);
   }
-  void read() { stream->resume_read(ByteStream::kNotStarted); }
+  void read() { stream->resume_read(net::ByteStream::kNotStarted); }
 
-  std::unique_ptr<ByteStream> stream;
+  std::unique_ptr<net::ByteStream> stream;
   std::string bytes;
   int reads = 0, ends = 0, errors = 0, error = 0, writable = 0, flushed = 0;
   std::function<void()> bytes_hook, end_hook, error_hook, writable_hook, flushed_hook;
 };
 
 // What waits at a descriptor: one read without waiting.
-inline std::string read_now(const FileDescriptor& fd) {
+inline std::string read_now(const net::FileDescriptor& fd) {
   std::string buffer(1 << 20, '\0');
   const ssize_t count = ::recv(fd.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
   buffer.resize(count > 0 ? static_cast<size_t>(count) : 0);
   return buffer;
 }
 
-inline bool at_end(const FileDescriptor& fd) {
+inline bool at_end(const net::FileDescriptor& fd) {
   char byte = 0;
   return ::recv(fd.get(), &byte, 1, MSG_DONTWAIT) == 0;
 }

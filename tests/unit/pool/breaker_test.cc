@@ -14,8 +14,8 @@ using std::chrono::milliseconds;
 
 constexpr TimePoint kNow{std::chrono::hours(1)};
 
-PoolConfig config() {
-  PoolConfig config;
+config::PoolConfig config() {
+  config::PoolConfig config;
   config.backoff_min = milliseconds(100);
   config.backoff_max = milliseconds(1000);
   config.breaker_failures = 3;
@@ -23,7 +23,7 @@ PoolConfig config() {
 }
 
 // The failure at kNow of a child that was started after the last failure.
-void fail(Breaker& breaker, Loss loss = Loss::start) {
+void fail(pool::Breaker& breaker, pool::Loss loss = pool::Loss::start) {
   breaker.on_failure(kNow, kNow + Duration{1}, loss);
 }
 
@@ -38,9 +38,9 @@ struct Event {
 
 void check(const char* name, const std::vector<Event>& events) {
   SCOPED_TRACE(name);
-  const PoolConfig pool = config();
-  Random random(1);
-  Breaker breaker(pool, random);
+  const config::PoolConfig pool = config();
+  pool::Random random(1);
+  pool::Breaker breaker(pool, random);
   for (size_t i = 0; i < events.size(); ++i) {
     SCOPED_TRACE(i);
     const Event& event = events[i];
@@ -50,9 +50,9 @@ void check(const char* name, const std::vector<Event>& events) {
       EXPECT_TRUE(breaker.may_start(now));
       continue;
     }
-    const Loss loss = event.what == Event::What::lost_start   ? Loss::start
-                      : event.what == Event::What::lost_child ? Loss::child
-                                                              : Loss::stable_child;
+    const pool::Loss loss = event.what == Event::What::lost_start   ? pool::Loss::start
+                            : event.what == Event::What::lost_child ? pool::Loss::child
+                                                                    : pool::Loss::stable_child;
     breaker.on_failure(now, now, loss);
     EXPECT_FALSE(breaker.may_start(now)) << "inside of the lost child's last word";
     const Duration wait = breaker.next_start() - now;
@@ -60,7 +60,7 @@ void check(const char* name, const std::vector<Event>& events) {
       EXPECT_GE(wait, *event.full / 2);
       EXPECT_LE(wait, *event.full);
     } else {
-      EXPECT_EQ(wait, Breaker::kAtOnce);
+      EXPECT_EQ(wait, pool::Breaker::kAtOnce);
     }
   }
 }
@@ -93,15 +93,15 @@ TEST(Breaker, AReadyChildThatIsLostIsReplacedAtOnceIfNoneFailedForLong) {
 }
 
 TEST(Breaker, OfReplacementsAtOnceThereIsOneInBackoffMax) {
-  const PoolConfig pool = config();
-  Random random(1);
-  Breaker breaker(pool, random);
+  const config::PoolConfig pool = config();
+  pool::Random random(1);
+  pool::Breaker breaker(pool, random);
   int at_once = 0;
   constexpr int kSeconds = 20;
   // Each child answers and dies, as soon as it can be started.
   for (TimePoint now = kNow; now < kNow + std::chrono::seconds(kSeconds);) {
-    breaker.on_failure(now, now, Loss::child);
-    at_once += breaker.retry_after(now) == Breaker::kAtOnce ? 1 : 0;
+    breaker.on_failure(now, now, pool::Loss::child);
+    at_once += breaker.retry_after(now) == pool::Breaker::kAtOnce ? 1 : 0;
     now = breaker.next_start();
     breaker.on_success();
   }
@@ -109,24 +109,24 @@ TEST(Breaker, OfReplacementsAtOnceThereIsOneInBackoffMax) {
 }
 
 TEST(Breaker, AReplacementStartedAtOnceFailsAnew) {
-  const PoolConfig pool = config();
-  Random random(1);
-  Breaker breaker(pool, random);
-  fail(breaker, Loss::child);
-  breaker.on_failure(breaker.next_start(), breaker.next_start(), Loss::child);
+  const config::PoolConfig pool = config();
+  pool::Random random(1);
+  pool::Breaker breaker(pool, random);
+  fail(breaker, pool::Loss::child);
+  breaker.on_failure(breaker.next_start(), breaker.next_start(), pool::Loss::child);
   EXPECT_EQ(breaker.failures(), 2U);
 }
 
 TEST(Breaker, WaitsDoubleUpToTheCapWithJitterInTheUpperHalf) {
-  const PoolConfig pool = config();
+  const config::PoolConfig pool = config();
   const std::vector<Duration> full = {milliseconds(100),  milliseconds(200),  milliseconds(400),
                                       milliseconds(800),  milliseconds(1000), milliseconds(1000),
                                       milliseconds(1000), milliseconds(1000)};
   std::vector<Duration> shortest(full.size(), Duration::max());
   std::vector<Duration> longest(full.size(), Duration{0});
   for (uint64_t seed = 1; seed <= 300; ++seed) {
-    Random random(seed);
-    Breaker breaker(pool, random);
+    pool::Random random(seed);
+    pool::Breaker breaker(pool, random);
     for (size_t i = 0; i < full.size(); ++i) {
       fail(breaker);
       const Duration wait = breaker.next_start() - kNow;
@@ -143,11 +143,11 @@ TEST(Breaker, WaitsDoubleUpToTheCapWithJitterInTheUpperHalf) {
 }
 
 TEST(Breaker, SameSeedSameWaits) {
-  const PoolConfig pool = config();
-  Random random_a(5);
-  Random random_b(5);
-  Breaker a(pool, random_a);
-  Breaker b(pool, random_b);
+  const config::PoolConfig pool = config();
+  pool::Random random_a(5);
+  pool::Random random_b(5);
+  pool::Breaker a(pool, random_a);
+  pool::Breaker b(pool, random_b);
   for (int i = 0; i < 10; ++i) {
     fail(a);
     fail(b);
@@ -156,18 +156,18 @@ TEST(Breaker, SameSeedSameWaits) {
 }
 
 TEST(Breaker, AThousandFailuresStayAtTheCap) {
-  const PoolConfig pool = config();
-  Random random(1);
-  Breaker breaker(pool, random);
+  const config::PoolConfig pool = config();
+  pool::Random random(1);
+  pool::Breaker breaker(pool, random);
   for (int i = 0; i < 1000; ++i) fail(breaker);
   EXPECT_LE(breaker.next_start(), kNow + pool.backoff_max);
   EXPECT_EQ(breaker.failures(), 1000U);
 }
 
 TEST(Breaker, TripsAtTheConfiguredFailure) {
-  const PoolConfig pool = config();
-  Random random(1);
-  Breaker breaker(pool, random);
+  const config::PoolConfig pool = config();
+  pool::Random random(1);
+  pool::Breaker breaker(pool, random);
   for (const bool tripped : {false, false, true, true}) {
     fail(breaker);
     EXPECT_EQ(breaker.tripped(), tripped) << breaker.failures();
@@ -180,40 +180,40 @@ TEST(Breaker, TripsAtTheConfiguredFailure) {
 }
 
 TEST(Breaker, AStableChildsEndIsAFirstFailure) {
-  const PoolConfig pool = config();
-  Random random(1);
-  Breaker breaker(pool, random);
+  const config::PoolConfig pool = config();
+  pool::Random random(1);
+  pool::Breaker breaker(pool, random);
   for (int i = 0; i < 5; ++i) fail(breaker);
-  fail(breaker, Loss::stable_child);
+  fail(breaker, pool::Loss::stable_child);
   EXPECT_EQ(breaker.failures(), 1U);
   EXPECT_FALSE(breaker.tripped());
   EXPECT_LE(breaker.next_start(), kNow + pool.backoff_min);
 }
 
 TEST(Breaker, ChildrenOfOneTimeFailOnce) {
-  const PoolConfig pool = config();
-  Random random(1);
+  const config::PoolConfig pool = config();
+  pool::Random random(1);
   const TimePoint started = kNow - milliseconds(10);
-  for (const Loss first : {Loss::start, Loss::child}) {
-    Breaker breaker(pool, random);
+  for (const pool::Loss first : {pool::Loss::start, pool::Loss::child}) {
+    pool::Breaker breaker(pool, random);
     breaker.on_failure(kNow, started, first);
     const TimePoint next = breaker.next_start();
-    for (const Loss loss : {Loss::start, Loss::child, Loss::stable_child}) {
+    for (const pool::Loss loss : {pool::Loss::start, pool::Loss::child, pool::Loss::stable_child}) {
       breaker.on_failure(kNow, started, loss);
       breaker.on_failure(kNow + Duration{9}, started, loss);
     }
-    breaker.on_failure(kNow + milliseconds(1), kNow, Loss::start);
+    breaker.on_failure(kNow + milliseconds(1), kNow, pool::Loss::start);
     EXPECT_EQ(breaker.failures(), 1U);
     EXPECT_EQ(breaker.next_start(), next);
-    breaker.on_failure(next + Duration{1}, next, Loss::start);
+    breaker.on_failure(next + Duration{1}, next, pool::Loss::start);
     EXPECT_EQ(breaker.failures(), 2U);
   }
 }
 
 TEST(Breaker, AllowsTheNextStartAfterTheWait) {
-  const PoolConfig pool = config();
-  Random random(1);
-  Breaker breaker(pool, random);
+  const config::PoolConfig pool = config();
+  pool::Random random(1);
+  pool::Breaker breaker(pool, random);
   EXPECT_TRUE(breaker.may_start(kNow));
   fail(breaker);
   const TimePoint next = breaker.next_start();

@@ -9,12 +9,13 @@ namespace stdgate {
 namespace {
 
 TEST(CallStore, ACallThatHasEndedIsUsedAgainAsNew) {
-  CallStore store;
-  CallPtr call = store.take();
-  const Call* const place = call.get();
+  pool::CallStore store;
+  pool::CallPtr call = store.take();
+  const pool::Call* const place = call.get();
   call->id = std::string(40, 'i');
-  call->method_name = call->tool_name = call->trace_id = call->progress_token = "text";
+  call->method_name = call->tool_name = call->trace.state = call->progress_token = "text";
   call->subscription = "key";
+  call->trace.trace_id[0] = call->trace.flags = 1;
   call->method = 7;
   call->tool = 3;
   call->cancelled = call->cancel_on_send = call->wants_events = true;
@@ -24,10 +25,11 @@ TEST(CallStore, ACallThatHasEndedIsUsedAgainAsNew) {
   call = store.take();
   ASSERT_EQ(call.get(), place);
   EXPECT_GE(call->id.capacity(), 40U) << "the storage stays";
-  for (const std::string* text : {&call->id, &call->method_name, &call->tool_name, &call->trace_id,
-                                  &call->progress_token, &call->subscription}) {
+  for (const std::string* text : {&call->id, &call->method_name, &call->tool_name,
+                                  &call->trace.state, &call->progress_token, &call->subscription}) {
     EXPECT_EQ(*text, "");
   }
+  EXPECT_EQ(call->trace, TraceContext());
   EXPECT_EQ(call->method, kOtherMethod);
   EXPECT_FALSE(call->tool.has_value());
   EXPECT_FALSE(call->cancelled || call->cancel_on_send || call->wants_events);
@@ -36,16 +38,16 @@ TEST(CallStore, ACallThatHasEndedIsUsedAgainAsNew) {
 }
 
 TEST(CallStore, StorageOfALongTextIsNotKept) {
-  CallStore store;
+  pool::CallStore store;
   store.take()->method_name.assign(1000, 'm');
   EXPECT_LT(store.take()->method_name.capacity(), 1000U);
 }
 
 TEST(CallStore, ManyAtOnceAreDifferentOnes) {
-  CallStore store;
+  pool::CallStore store;
   for (int round = 0; round < 2; ++round) {
-    std::vector<CallPtr> calls;
-    for (size_t i = 0; i < CallStore::kMostKept + 10; ++i) {
+    std::vector<pool::CallPtr> calls;
+    for (size_t i = 0; i < pool::CallStore::kMaxKept + 10; ++i) {
       calls.push_back(store.take());
       ASSERT_EQ(calls.back()->bytes_in, 0U);
       calls.back()->bytes_in = i + 1;

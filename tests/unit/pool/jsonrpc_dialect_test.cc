@@ -9,7 +9,7 @@
 namespace stdgate {
 namespace {
 
-using Kind = ClientIntent::Kind;
+using Kind = pool::ClientIntent::Kind;
 
 struct Read {
   Kind kind = Kind::forward;
@@ -17,12 +17,12 @@ struct Read {
   bool refused = false;
 };
 
-Read read(const Dialect& dialect, std::string text) {
-  EnvelopeParser parser{EnvelopeLimits{}};
-  const Envelope envelope = parser.parse(text).value().messages[0].envelope;
+Read read(const pool::Dialect& dialect, std::string text) {
+  rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
+  const rpc::Envelope envelope = parser.parse(text).value().messages[0].envelope;
   std::string scratch;
-  const auto intent =
-      dialect.read_client(envelope, decode_string(envelope.method, scratch), Isolation::shared);
+  const auto intent = dialect.read_client(envelope, rpc::decode_string(envelope.method, scratch),
+                                          config::Isolation::shared);
   if (!intent) return {Kind::forward, {}, true};
   EXPECT_TRUE(intent->progress_token.empty());
   return {intent->kind, std::string(intent->cancelled_id), false};
@@ -47,7 +47,7 @@ TEST(JsonRpcDialect, ReadsCancels) {
       {head + R"("cancel","params":{"id":7}})", {Kind::forward, ""}},
       {head + R"("m","params":{"_meta":{"progressToken":7}}})", {Kind::forward, ""}},
   };
-  const JsonRpcDialect dialect("$/cancelRequest");
+  const pool::JsonRpcDialect dialect("$/cancelRequest");
   for (const Case& c : cases) {
     const Read got = read(dialect, c.text);
     EXPECT_EQ(got.kind, c.expected.kind) << c.text;
@@ -57,26 +57,27 @@ TEST(JsonRpcDialect, ReadsCancels) {
 }
 
 TEST(JsonRpcDialect, WithoutACancelMethodNothingIsACancel) {
-  const JsonRpcDialect dialect("");
+  const pool::JsonRpcDialect dialect("");
   EXPECT_EQ(read(dialect, R"({"jsonrpc":"2.0","method":"","params":{"id":7}})").kind,
             Kind::forward);
-  EXPECT_EQ(dialect.cancel(7, CancelReason::deadline), "");
+  EXPECT_EQ(dialect.cancel(7, pool::CancelReason::deadline), "");
 }
 
 TEST(JsonRpcDialect, WritesCancels) {
-  const JsonRpcDialect dialect("$/cancelRequest");
-  for (const CancelReason reason :
-       {CancelReason::client_cancelled, CancelReason::client_left, CancelReason::deadline}) {
+  const pool::JsonRpcDialect dialect("$/cancelRequest");
+  for (const pool::CancelReason reason :
+       {pool::CancelReason::client_cancelled, pool::CancelReason::client_left,
+        pool::CancelReason::deadline}) {
     EXPECT_EQ(dialect.cancel(4096, reason),
               R"({"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":4096}})");
   }
-  EXPECT_EQ(JsonRpcDialect("a\"b").cancel(1, CancelReason::deadline),
+  EXPECT_EQ(pool::JsonRpcDialect("a\"b").cancel(1, pool::CancelReason::deadline),
             R"({"jsonrpc":"2.0","method":"a\"b","params":{"id":1}})");
 }
 
 TEST(JsonRpcDialect, AddsNothingElse) {
-  const JsonRpcDialect dialect("c");
-  EXPECT_EQ(dialect.codes(), CodeSet::plain);
+  const pool::JsonRpcDialect dialect("c");
+  EXPECT_EQ(dialect.codes(), rpc::CodeSet::plain);
   EXPECT_TRUE(dialect.known_methods().empty());
   EXPECT_EQ(dialect.handshake(1), "");
   EXPECT_EQ(dialect.answer_child("ping"), "");

@@ -12,8 +12,8 @@ using Environment = std::map<std::string, std::string>;
 const Environment kOwn = {{"HOME", "/root"}, {"LC_ALL", "C"},   {"LC_TIME", "de"}, {"L", "l"},
                           {"PATH", "/bin"},  {"SECRET", "key"}, {"EMPTY", ""}};
 
-BackendConfig config() {
-  BackendConfig config;
+config::BackendConfig config() {
+  config::BackendConfig config;
   config.name = "b";
   config.command = {"server", "--stdio"};
   return config;
@@ -41,12 +41,22 @@ TEST(LaunchSpec, InheritsOnlyWhatIsNamed) {
       {{}, {{"NEW", "1"}}, {{"NEW", "1"}}},
   };
   for (const Case& c : cases) {
-    BackendConfig backend = config();
+    config::BackendConfig backend = config();
     backend.env_inherit = c.patterns;
     backend.env = c.env;
-    EXPECT_EQ(make_launch_spec(backend, kOwn, "/own").environment, c.expected)
+    EXPECT_EQ(pool::make_launch_spec(backend, kOwn, "/own").environment, c.expected)
         << testing::PrintToString(c.patterns);
   }
+}
+
+TEST(LaunchSpec, EnvStandsAboveFilesAndFilesAboveTheEnvironment) {
+  config::BackendConfig backend = config();
+  backend.env_inherit = {"PATH", "HOME", "EMPTY"};
+  backend.env_from_files = {{"PATH", "/file"}, {"HOME", "/file"}, {"FILE", "1"}};
+  backend.env = {{"PATH", "/env"}, {"ENV", "1"}};
+  const Environment expected = {
+      {"PATH", "/env"}, {"HOME", "/file"}, {"EMPTY", ""}, {"FILE", "1"}, {"ENV", "1"}};
+  EXPECT_EQ(pool::make_launch_spec(backend, kOwn, "/own").environment, expected);
 }
 
 TEST(LaunchSpec, OwnNameResolvesToTheRunningBinary) {
@@ -62,18 +72,18 @@ TEST(LaunchSpec, OwnNameResolvesToTheRunningBinary) {
       {{"sh", "stdgate"}, {"sh", "stdgate"}},
   };
   for (const Case& c : cases) {
-    BackendConfig backend = config();
+    config::BackendConfig backend = config();
     backend.command = c.command;
-    EXPECT_EQ(make_launch_spec(backend, {}, "/opt/stdgate").command, c.expected);
+    EXPECT_EQ(pool::make_launch_spec(backend, {}, "/opt/stdgate").command, c.expected);
   }
 }
 
 TEST(LaunchSpec, TakesTheRestAsItIs) {
-  BackendConfig backend = config();
+  config::BackendConfig backend = config();
   backend.cwd = "/srv";
   backend.user = "nobody";
   backend.rlimits.open_files = 64;
-  const LaunchSpec spec = make_launch_spec(backend, kOwn, "/own");
+  const pool::LaunchSpec spec = pool::make_launch_spec(backend, kOwn, "/own");
   EXPECT_EQ(spec.backend, "b");
   EXPECT_EQ(spec.working_directory, "/srv");
   EXPECT_EQ(spec.user, "nobody");

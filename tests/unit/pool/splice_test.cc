@@ -15,8 +15,8 @@ struct Case {
   std::string expected;
 };
 
-Outgoing::Place place_of(const std::string& text, const std::string& part) {
-  return part.empty() ? Outgoing::Place{} : Outgoing::Place{text.find(part), part.size()};
+TextPlace place_of(const std::string& text, const std::string& part) {
+  return part.empty() ? TextPlace{} : TextPlace{text.find(part), part.size()};
 }
 
 TEST(Splice, PutsTheChildsNumbersIntoTheClientsBytes) {
@@ -33,13 +33,13 @@ TEST(Splice, PutsTheChildsNumbersIntoTheClientsBytes) {
       {"", "", "", "", "<>"},
   };
   for (const Case& c : cases) {
-    Outgoing message;
+    pool::Outgoing message;
     message.text = c.text;
     message.id = place_of(c.text, c.id);
     message.progress_token = place_of(c.text, c.token);
     message.replaced = place_of(c.text, c.replaced);
     message.replacement = "null";
-    Splice splice(message, WireId{INT32_MAX});
+    pool::Splice splice(message, rpc::WireId{INT32_MAX});
     std::string written;
     for (const std::string_view part : splice.framed("<", ">")) written += part;
     EXPECT_EQ(written, c.expected);

@@ -12,7 +12,7 @@ namespace stdgate {
 namespace {
 
 template <class Entry>
-std::vector<Entry> in_order(Correlator<Entry>& correlator) {
+std::vector<Entry> in_order(rpc::Correlator<Entry>& correlator) {
   std::vector<Entry> entries;
   for (auto id = correlator.oldest(); id; id = correlator.next(*id)) {
     entries.push_back(*correlator.find(*id));
@@ -23,7 +23,7 @@ std::vector<Entry> in_order(Correlator<Entry>& correlator) {
 TEST(ParseWireId, TakesOnlyWhatTheGatewayWrites) {
   struct Case {
     std::string_view raw;
-    std::optional<WireId> id;
+    std::optional<rpc::WireId> id;
   };
   const std::vector<Case> cases = {
       {"0", 0},
@@ -49,13 +49,13 @@ TEST(ParseWireId, TakesOnlyWhatTheGatewayWrites) {
       {"null", std::nullopt},
       {"1x", std::nullopt},
   };
-  for (const Case& c : cases) EXPECT_EQ(parse_wire_id(c.raw), c.id) << '\'' << c.raw << '\'';
+  for (const Case& c : cases) EXPECT_EQ(rpc::parse_wire_id(c.raw), c.id) << '\'' << c.raw << '\'';
 }
 
 TEST(Correlator, FindsWhatItHolds) {
-  Correlator<std::string> calls(3);
-  const WireId a = *calls.open("a");
-  const WireId b = *calls.open("b");
+  rpc::Correlator<std::string> calls(3);
+  const rpc::WireId a = *calls.open("a");
+  const rpc::WireId b = *calls.open("b");
   EXPECT_NE(a, b);
   EXPECT_EQ(*calls.find(a), "a");
   EXPECT_EQ(*calls.find(b), "b");
@@ -66,11 +66,11 @@ TEST(Correlator, FindsWhatItHolds) {
 }
 
 TEST(Correlator, IsFullAtItsCapacity) {
-  for (const size_t capacity :
-       {size_t{1}, size_t{2}, Correlator<int>::kMaxEntries, Correlator<int>::kMaxEntries + 1}) {
-    const size_t room = std::min(capacity, Correlator<int>::kMaxEntries);
-    Correlator<int> calls(capacity);
-    std::set<WireId> ids;
+  for (const size_t capacity : {size_t{1}, size_t{2}, rpc::Correlator<int>::kMaxEntries,
+                                rpc::Correlator<int>::kMaxEntries + 1}) {
+    const size_t room = std::min(capacity, rpc::Correlator<int>::kMaxEntries);
+    rpc::Correlator<int> calls(capacity);
+    std::set<rpc::WireId> ids;
     for (size_t i = 0; i < room; ++i) {
       EXPECT_FALSE(calls.full());
       ids.insert(*calls.open(static_cast<int>(i)));
@@ -97,8 +97,8 @@ TEST(Correlator, KeepsTheOrderOfOpening) {
       {{1, 3}, {0, 2, 4}},   {{0, 4, 1, 3}, {2}}, {{3, 4}, {0, 1, 2}},
   };
   for (const Case& c : cases) {
-    Correlator<int> calls(5);
-    std::vector<WireId> ids;
+    rpc::Correlator<int> calls(5);
+    std::vector<rpc::WireId> ids;
     for (int i = 0; i < 5; ++i) ids.push_back(*calls.open(i));
     for (const int i : c.closed) EXPECT_EQ(calls.close(ids[static_cast<size_t>(i)]), i);
     EXPECT_EQ(in_order(calls), c.left);
@@ -112,20 +112,20 @@ TEST(Correlator, KeepsTheOrderOfOpening) {
 }
 
 TEST(Correlator, EmptyHasNoOldest) {
-  Correlator<int> calls(2);
+  rpc::Correlator<int> calls(2);
   EXPECT_EQ(calls.oldest(), std::nullopt);
   calls.close(*calls.open(1));
   EXPECT_EQ(calls.oldest(), std::nullopt);
 }
 
 TEST(Correlator, IdsOfClosedEntriesMiss) {
-  Correlator<int> calls(2);
-  std::vector<WireId> stale;
+  rpc::Correlator<int> calls(2);
+  std::vector<rpc::WireId> stale;
   for (int i = 0; i < 1000; ++i) {
-    const WireId id = *calls.open(i);
-    for (const WireId old : stale) ASSERT_EQ(calls.find(old), nullptr);
+    const rpc::WireId id = *calls.open(i);
+    for (const rpc::WireId old : stale) ASSERT_EQ(calls.find(old), nullptr);
     ASSERT_EQ(*calls.find(id), i);
-    ASSERT_LE(id, static_cast<WireId>(INT32_MAX));
+    ASSERT_LE(id, static_cast<rpc::WireId>(INT32_MAX));
     calls.close(id);
     stale.push_back(id);
   }
@@ -133,28 +133,28 @@ TEST(Correlator, IdsOfClosedEntriesMiss) {
 
 // Some servers take a request with id 0 for a notification.
 TEST(Correlator, NoChildIsGreetedWithIdZero) {
-  Correlator<int> calls(4);
+  rpc::Correlator<int> calls(4);
   EXPECT_NE(*calls.open(1), 0U);
 }
 
 TEST(Correlator, InventedIdsMiss) {
-  Correlator<int> calls(4);
-  const WireId id = *calls.open(1);
-  constexpr WireId kNextGeneration = 1U << Correlator<int>::kIndexBits;
-  for (const WireId invented :
-       {id + 1, id + 3, id + 4, id + kNextGeneration, static_cast<WireId>(INT32_MAX)}) {
+  rpc::Correlator<int> calls(4);
+  const rpc::WireId id = *calls.open(1);
+  constexpr rpc::WireId kNextGeneration = 1U << rpc::Correlator<int>::kIndexBits;
+  for (const rpc::WireId invented :
+       {id + 1, id + 3, id + 4, id + kNextGeneration, static_cast<rpc::WireId>(INT32_MAX)}) {
     EXPECT_EQ(calls.find(invented), nullptr) << invented;
   }
 }
 
 TEST(Correlator, GenerationsComeRoundWithinThirtyOneBits) {
-  Correlator<int> calls(1);
-  const WireId first = *calls.open(0);
+  rpc::Correlator<int> calls(1);
+  const rpc::WireId first = *calls.open(0);
   calls.close(first);
-  std::set<WireId> seen = {first};
-  for (uint32_t i = 1; i < 1U << Correlator<int>::kGenerationBits; ++i) {
-    const WireId id = *calls.open(0);
-    ASSERT_LE(id, static_cast<WireId>(INT32_MAX));
+  std::set<rpc::WireId> seen = {first};
+  for (uint32_t i = 1; i < 1U << rpc::Correlator<int>::kGenerationBits; ++i) {
+    const rpc::WireId id = *calls.open(0);
+    ASSERT_LE(id, static_cast<rpc::WireId>(INT32_MAX));
     ASSERT_TRUE(seen.insert(id).second) << "used again after " << i;
     ASSERT_NE(calls.find(id), nullptr);
     calls.close(id);

@@ -9,9 +9,9 @@
 namespace stdgate {
 namespace {
 
-std::string describe(const ParsedMessage& message) {
+std::string describe(const rpc::ParsedMessage& message) {
   constexpr const char* kKinds[] = {"request", "notification", "result", "error"};
-  const Envelope& envelope = message.envelope;
+  const rpc::Envelope& envelope = message.envelope;
   std::string out;
   const auto add = [&out](const char* name, std::string_view value) {
     if (!value.empty()) out += std::string(name) + "=" + std::string(value) + " ";
@@ -28,20 +28,21 @@ std::string describe(const ParsedMessage& message) {
 }
 
 // One line: the messages of a document, a batch in brackets; or the fault and its reason.
-std::string describe(const tl::expected<Document, DocumentError>& document) {
+std::string describe(const tl::expected<rpc::Document, rpc::DocumentError>& document) {
   if (!document) {
-    return "! " + std::string(fault_name(document.error().fault)) + ": " + document.error().reason;
+    return "! " + std::string(rpc::fault_name(document.error().fault)) + ": " +
+           document.error().reason;
   }
   std::string out;
-  for (const ParsedMessage& message : document->messages) {
+  for (const rpc::ParsedMessage& message : document->messages) {
     if (!out.empty()) out += " | ";
     out += describe(message);
   }
   return document->batch ? "[" + out + "]" : out;
 }
 
-std::string parse(std::string text, const EnvelopeLimits& limits = {}) {
-  EnvelopeParser parser(limits);
+std::string parse(std::string text, const rpc::EnvelopeLimits& limits = {}) {
+  rpc::EnvelopeParser parser(limits);
   return describe(parser.parse(text));
 }
 
@@ -77,7 +78,7 @@ TEST(EnvelopeTest, ExamplesOfTheSpecification) {
       {R"({"jsonrpc": "2.0", "error": {"code": -32700, "message": "Parse error"}, "id": null})",
        R"(error id=null payload={"code": -32700, "message": "Parse error"})"},
       {R"({"jsonrpc": "2.0", "method": 1, "params": "bar"})",
-       "rejected notification (method is no string)"},
+       "rejected notification (method must be a string)"},
       {R"([{"jsonrpc": "2.0", "method": "sum", "params": [1,2,4], "id": "1"},{"jsonrpc": "2.0", "method"])",
        "! parse_error: invalid JSON"},
       {"[]", "! invalid_request: empty batch"},
@@ -96,7 +97,7 @@ TEST(EnvelopeTest, ExamplesOfTheSpecification) {
        R"([request id="1" method=sum params=[1,2,4] | )"
        R"(notification method=notify_hello params=[7] | )"
        R"(request id="2" method=subtract params=[42,23] | )"
-       R"(rejected notification (jsonrpc is not "2.0") | )"
+       R"(rejected notification (jsonrpc must be the string 2.0) | )"
        R"(request id="5" method=foo.get params={"name": "myself"} | )"
        R"(request id="9" method=get_data])"},
       {R"([{"jsonrpc": "2.0", "method": "notify_sum", "params": [1,2,4]},
@@ -114,8 +115,8 @@ TEST(EnvelopeTest, WholeDocuments) {
       {"\"a\"", "rejected notification (not an object)"},
       {" null ", "rejected notification (not an object)"},
       {"nul", "! parse_error: invalid JSON"},
-      {"{}", R"(rejected notification (jsonrpc is not "2.0"))"},
-      {"[{}]", R"([rejected notification (jsonrpc is not "2.0")])"},
+      {"{}", R"(rejected notification (jsonrpc must be the string 2.0))"},
+      {"[{}]", R"([rejected notification (jsonrpc must be the string 2.0)])"},
       {"[[]]", "[rejected notification (not an object)]"},
       {R"([[{"jsonrpc":"2.0","method":"m"}]])", "[rejected notification (not an object)]"},
       {"[,]", "! parse_error: invalid JSON"},
@@ -131,7 +132,7 @@ TEST(EnvelopeTest, WholeDocuments) {
 }
 
 TEST(EnvelopeTest, OffsetOfAnError) {
-  EnvelopeParser parser({});
+  rpc::EnvelopeParser parser({});
   const auto offset = [&parser](std::string text) { return parser.parse(text).error().offset; };
   EXPECT_EQ(offset(""), 0u);
   EXPECT_EQ(offset("[1,x]"), 3u);
@@ -141,14 +142,17 @@ TEST(EnvelopeTest, OffsetOfAnError) {
 
 TEST(EnvelopeTest, Jsonrpc) {
   check({
-      {R"({"method":"m","id":1})", R"(rejected request id=1 (jsonrpc is not "2.0"))"},
+      {R"({"method":"m","id":1})", R"(rejected request id=1 (jsonrpc must be the string 2.0))"},
       {R"({"jsonrpc":"1.0","method":"m","id":1})",
-       R"(rejected request id=1 (jsonrpc is not "2.0"))"},
-      {R"({"jsonrpc":2.0,"method":"m","id":1})", R"(rejected request id=1 (jsonrpc is not "2.0"))"},
+       R"(rejected request id=1 (jsonrpc must be the string 2.0))"},
+      {R"({"jsonrpc":2.0,"method":"m","id":1})",
+       R"(rejected request id=1 (jsonrpc must be the string 2.0))"},
       {R"({"jsonrpc":"2\u002e0","method":"m","id":1})",
-       R"(rejected request id=1 (jsonrpc is not "2.0"))"},
-      {R"({"jsonrpc":" 2.0","method":"m"})", R"(rejected notification (jsonrpc is not "2.0"))"},
-      {R"({"JSONRPC":"2.0","method":"m"})", R"(rejected notification (jsonrpc is not "2.0"))"},
+       R"(rejected request id=1 (jsonrpc must be the string 2.0))"},
+      {R"({"jsonrpc":" 2.0","method":"m"})",
+       R"(rejected notification (jsonrpc must be the string 2.0))"},
+      {R"({"JSONRPC":"2.0","method":"m"})",
+       R"(rejected notification (jsonrpc must be the string 2.0))"},
   });
 }
 
@@ -156,19 +160,23 @@ TEST(EnvelopeTest, MethodAndParams) {
   check({
       {R"({"jsonrpc":"2.0","method":"","id":1})", "request id=1"},
       {R"({"jsonrpc":"2.0","method":"rpc.x"})", "notification method=rpc.x"},
-      {R"({"jsonrpc":"2.0","method":null,"id":1})", "rejected request id=1 (method is no string)"},
-      {R"({"jsonrpc":"2.0","method":["m"],"id":1})", "rejected request id=1 (method is no string)"},
+      {R"({"jsonrpc":"2.0","method":null,"id":1})",
+       "rejected request id=1 (method must be a string)"},
+      {R"({"jsonrpc":"2.0","method":["m"],"id":1})",
+       "rejected request id=1 (method must be a string)"},
       {R"({"jsonrpc":"2.0","id":1})", "rejected request id=1 (no method, result or error)"},
       {R"({"jsonrpc":"2.0","Method":"m","id":1})",
        "rejected request id=1 (no method, result or error)"},
       {R"({"jsonrpc":"2.0","method":"m","params":{}})", "notification method=m params={}"},
       {R"({"jsonrpc":"2.0","method":"m","params":[],"id":1})", "request id=1 method=m params=[]"},
-      {R"({"jsonrpc":"2.0","method":"m","params":null,"id":1})",
-       "rejected request id=1 (params is no array or object)"},
+      {R"({"jsonrpc":"2.0","method":"m","params":null,"id":1})", "request id=1 method=m"},
+      {R"({"jsonrpc":"2.0","method":"m","params" : null })", "notification method=m"},
+      {R"({"jsonrpc":"2.0","method":"m","params":true,"id":1})",
+       "rejected request id=1 (params must be an array or an object)"},
       {R"({"jsonrpc":"2.0","method":"m","params":"bar","id":1})",
-       "rejected request id=1 (params is no array or object)"},
+       "rejected request id=1 (params must be an array or an object)"},
       {R"({"jsonrpc":"2.0","method":"m","params":0})",
-       "rejected notification (params is no array or object)"},
+       "rejected notification (params must be an array or an object)"},
       {R"({"jsonrpc":"2.0","method":"m","id":1,"extra":{"id":2,"method":"n"},"":[],"ID":3})",
        "request id=1 method=m"},
   });
@@ -185,7 +193,7 @@ TEST(EnvelopeTest, IdsByteForByte) {
   }
   for (const std::string id : {"true", "false", "[]", "{}", "[1]", "{\"id\":1}"}) {
     EXPECT_EQ(parse(R"({"jsonrpc":"2.0","method":"m","id":)" + id + "}"),
-              "rejected notification (id is no string, number or null)");
+              "rejected notification (id must be a string, a number or null)");
   }
 }
 
@@ -216,14 +224,15 @@ TEST(EnvelopeTest, Responses) {
       {R"({"jsonrpc":"2.0","error":{"code":1,"message":""}})",
        "rejected error (response without id)"},
       {R"({"jsonrpc":"2.0","id":[],"result":1})",
-       "rejected result (id is no string, number or null)"},
+       "rejected result (id must be a string, a number or null)"},
       {R"({"jsonrpc":"2.0","id":1,"method":"m","result":1})",
        "rejected request id=1 (method beside result or error)"},
       {R"({"jsonrpc":"2.0","id":1,"method":"m","error":1})",
        "rejected request id=1 (method beside result or error)"},
       {R"({"jsonrpc":"2.0","method":"m","result":1})",
        "rejected notification (method beside result or error)"},
-      {R"({"jsonrpc":"1.0","id":1,"result":1})", R"(rejected result id=1 (jsonrpc is not "2.0"))"},
+      {R"({"jsonrpc":"1.0","id":1,"result":1})",
+       R"(rejected result id=1 (jsonrpc must be the string 2.0))"},
       {R"({"jsonrpc":"2.0","id":1,"error":{"message":"m","data":[1],"code":-0}})",
        R"(error id=1 payload={"message":"m","data":[1],"code":-0})"},
   });
@@ -275,20 +284,20 @@ TEST(EnvelopeTest, AmbiguousMembers) {
 }
 
 TEST(EnvelopeTest, EscapesInTheMethodAreTold) {
-  EnvelopeParser parser({});
+  rpc::EnvelopeParser parser({});
   std::string scratch;
   std::string plain = R"({"jsonrpc":"2.0","method":"tools/call","params":["\n"]})";
-  const Envelope a = parser.parse(plain)->messages[0].envelope;
+  const rpc::Envelope a = parser.parse(plain)->messages[0].envelope;
   EXPECT_FALSE(a.method_has_escapes);
   std::string escaped = R"({"jsonrpc":"2.0","method":"tools\/c\u0061ll"})";
-  const Envelope b = parser.parse(escaped)->messages[0].envelope;
+  const rpc::Envelope b = parser.parse(escaped)->messages[0].envelope;
   EXPECT_TRUE(b.method_has_escapes);
   EXPECT_EQ(b.method, R"(tools\/c\u0061ll)");
-  EXPECT_EQ(decode_string(b.method, scratch), "tools/call");
+  EXPECT_EQ(rpc::decode_string(b.method, scratch), "tools/call");
 }
 
 TEST(EnvelopeTest, TextIsWhatStandsBetweenTheBraces) {
-  EnvelopeParser parser({});
+  rpc::EnvelopeParser parser({});
   std::string text = "\n [ {\"jsonrpc\":\"2.0\",\"method\":\"m\"} , 12 ,\n{ } ]\n";
   const auto document = parser.parse(text);
   ASSERT_TRUE(document);
@@ -299,7 +308,7 @@ TEST(EnvelopeTest, TextIsWhatStandsBetweenTheBraces) {
 }
 
 TEST(EnvelopeTest, NewlinesBetweenTokensAreBlanked) {
-  EnvelopeParser parser({});
+  rpc::EnvelopeParser parser({});
   std::string text =
       "\r\n{\r\n\t\"jsonrpc\" :\n\"2.0\"\r,\n\"method\"\n:\"a\\nb\", \"params\" : "
       "[\n1\n,\n{\n\"x\"\n:"
@@ -312,7 +321,7 @@ TEST(EnvelopeTest, NewlinesBetweenTokensAreBlanked) {
     const bool newline = original[i] == '\r' || original[i] == '\n';
     EXPECT_EQ(text[i], newline ? ' ' : original[i]) << i;
   }
-  const Envelope& envelope = document->messages[0].envelope;
+  const rpc::Envelope& envelope = document->messages[0].envelope;
   EXPECT_EQ(envelope.method, "a\\nb");
   EXPECT_EQ(envelope.params, R"([ 1 , { "x" : "\r\n" } , [ ] ])");
 }
@@ -327,7 +336,7 @@ TEST(EnvelopeTest, EveryPrefixIsRefused) {
 }
 
 TEST(EnvelopeTest, BatchLimit) {
-  const EnvelopeLimits limits{.depth = 8, .batch = 3};
+  const rpc::EnvelopeLimits limits{.depth = 8, .batch = 3};
   const std::string one = R"({"jsonrpc":"2.0","method":"m"})";
   EXPECT_EQ(parse("[" + one + "," + one + "," + one + "]", limits),
             "[notification method=m | notification method=m | notification method=m]");
@@ -340,7 +349,7 @@ TEST(EnvelopeTest, DepthLimit) {
   const auto nested = [](size_t depth, char open, char close) {
     return std::string(depth, open) + std::string(depth, close);
   };
-  const EnvelopeLimits limits{.depth = 5};
+  const rpc::EnvelopeLimits limits{.depth = 5};
   const auto call = [&](size_t params_depth) {
     return R"({"jsonrpc":"2.0","method":"m","params":)" + nested(params_depth, '[', ']') + "}";
   };
@@ -349,18 +358,18 @@ TEST(EnvelopeTest, DepthLimit) {
   EXPECT_EQ(parse("[" + call(3) + "]", limits), "[notification method=m params=[[[]]]]");
   EXPECT_EQ(parse("[" + call(4) + "]", limits), "! invalid_request: nested too deeply");
   EXPECT_EQ(parse(R"({"x":{"x":{"x":{"x":{}}}}})", limits),
-            R"(rejected notification (jsonrpc is not "2.0"))");
+            R"(rejected notification (jsonrpc must be the string 2.0))");
   EXPECT_EQ(parse(R"({"x":{"x":{"x":{"x":{"x":{}}}}}})", limits),
             "! invalid_request: nested too deeply");
   // Side by side is not deep.
   EXPECT_EQ(parse(R"({"x":[[],[],[[],[]],{},{"y":[]},[],[],[]]})", limits),
-            R"(rejected notification (jsonrpc is not "2.0"))");
+            R"(rejected notification (jsonrpc must be the string 2.0))");
   EXPECT_EQ(parse(nested(10'000'000, '[', ']')), "! invalid_request: nested too deeply");
   EXPECT_EQ(parse(std::string(8'000'000, '[')), "! invalid_request: nested too deeply");
 }
 
 TEST(EnvelopeTest, AParserIsReused) {
-  EnvelopeParser parser({});
+  rpc::EnvelopeParser parser({});
   std::string bad = "[1,";
   std::string batch = "[1,2,3]";
   std::string call = R"({"jsonrpc":"2.0","method":"m","id":7})";
@@ -384,16 +393,16 @@ TEST(EnvelopeTest, ErrorCode) {
       {"-9223372036854775808", INT64_MIN},
       {"9223372036854775808", std::nullopt},
   };
-  EnvelopeParser parser({});
+  rpc::EnvelopeParser parser({});
   for (const CodeCase& c : cases) {
     std::string text = R"({"jsonrpc":"2.0","id":1,"error":{"message":"code","code": )" +
                        std::string(c.code) + " }}";
     const auto document = parser.parse(text);
     ASSERT_TRUE(document && document->messages[0].ok()) << text;
-    EXPECT_EQ(error_code(document->messages[0].envelope), c.expected) << c.code;
+    EXPECT_EQ(rpc::error_code(document->messages[0].envelope), c.expected) << c.code;
   }
   std::string result = R"({"jsonrpc":"2.0","id":1,"result":{"code":1}})";
-  EXPECT_EQ(error_code(parser.parse(result)->messages[0].envelope), std::nullopt);
+  EXPECT_EQ(rpc::error_code(parser.parse(result)->messages[0].envelope), std::nullopt);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-class RecordingSink final : public FrameSink {
+class RecordingSink final : public rpc::FrameSink {
  public:
   void on_frame(std::span<char> message) override {
     events.emplace_back(message.data(), message.size());
@@ -30,10 +30,11 @@ class RecordingSink final : public FrameSink {
   std::vector<const char*> places;  // where each good message was handed over
 };
 
-Strings frames(Framing framing, size_t limit, std::string stream, const std::vector<size_t>& cuts) {
+Strings frames(rpc::Framing framing, size_t limit, std::string stream,
+               const std::vector<size_t>& cuts) {
   RecordingSink sink;
   StoragePool storages;
-  const auto framer = make_framer(framing, limit, storages);
+  const auto framer = rpc::make_framer(framing, limit, storages);
   size_t begin = 0;
   for (const size_t end : cuts) {
     framer->feed(std::span<char>(stream).subspan(begin, end - begin), sink);
@@ -46,7 +47,7 @@ Strings frames(Framing framing, size_t limit, std::string stream, const std::vec
 }
 
 // In one piece, byte by byte, and cut in two at every position.
-void check(Framing framing, size_t limit, const std::string& stream, const Strings& expected) {
+void check(rpc::Framing framing, size_t limit, const std::string& stream, const Strings& expected) {
   EXPECT_EQ(frames(framing, limit, stream, {}), expected) << stream;
   std::vector<size_t> everywhere;
   for (size_t at = 1; at < stream.size(); ++at) {
@@ -81,7 +82,7 @@ TEST(NewlineFramerTest, Lines) {
       {"{\"x\":\"\\n\"}\n[1]\n", {"{\"x\":\"\\n\"}", "[1]"}},
       {std::string("\0a\n\0", 4), {std::string("\0a", 2), std::string("\0", 1)}},
   };
-  for (const Case& c : cases) check(Framing::newline, 100, c.stream, c.expected);
+  for (const Case& c : cases) check(rpc::Framing::newline, 100, c.stream, c.expected);
 }
 
 TEST(NewlineFramerTest, LimitAndTheIdOfWhatIsSkipped) {
@@ -108,13 +109,13 @@ TEST(NewlineFramerTest, LimitAndTheIdOfWhatIsSkipped) {
       {"a\n{\"id\":1,\"x\":\"123456\"}\nb\n{\"x\":\"123456\",\"id\":2}\r\nc",
        {"a", "oversized 21 id=1", "b", "oversized 21 id=2", "c"}},
   };
-  for (const Case& c : cases) check(Framing::newline, 20, c.stream, c.expected);
+  for (const Case& c : cases) check(rpc::Framing::newline, 20, c.stream, c.expected);
 }
 
 TEST(NewlineFramerTest, ALineWithinAFeedIsNotCopied) {
   RecordingSink sink;
   StoragePool storages;
-  const auto framer = make_framer(Framing::newline, 100, storages);
+  const auto framer = rpc::make_framer(rpc::Framing::newline, 100, storages);
   std::string stream = "one\ntwo\r\nthr";
   framer->feed(stream, sink);
   ASSERT_EQ(sink.events, (Strings{"one", "two"}));
@@ -124,7 +125,7 @@ TEST(NewlineFramerTest, ALineWithinAFeedIsNotCopied) {
 }
 
 // The sink may write over what it is given; the rest of the stream stays as it is.
-class ScribblingSink final : public FrameSink {
+class ScribblingSink final : public rpc::FrameSink {
  public:
   void on_frame(std::span<char> message) override {
     events.emplace_back(message.data(), message.size());
@@ -138,7 +139,7 @@ class ScribblingSink final : public FrameSink {
 TEST(NewlineFramerTest, TheSinkMayChangeTheBytes) {
   ScribblingSink sink;
   StoragePool storages;
-  const auto framer = make_framer(Framing::newline, 100, storages);
+  const auto framer = rpc::make_framer(rpc::Framing::newline, 100, storages);
   for (std::string piece : {"a\nbc\nd", "e\nf", "\ng\n"}) framer->feed(piece, sink);
   EXPECT_EQ(sink.events, (Strings{"a", "bc", "de", "f", "g"}));
 }
@@ -149,7 +150,7 @@ TEST(NewlineFramerTest, BigLinesInSmallPieces) {
   constexpr size_t kLimit = 16 << 20;
   RecordingSink sink;
   StoragePool storages;
-  const auto framer = make_framer(Framing::newline, kLimit, storages);
+  const auto framer = rpc::make_framer(rpc::Framing::newline, kLimit, storages);
   std::string piece(512, 'x');
   for (size_t sent = 0; sent < kLimit; sent += piece.size()) framer->feed(piece, sink);
   EXPECT_EQ(framer->buffered(), kLimit);
@@ -172,7 +173,7 @@ TEST(NewlineFramerTest, BigLinesInSmallPieces) {
 }
 
 TEST(FramerTest, OffersTheStorageOfAMessageInParts) {
-  struct Taker final : FrameSink {
+  struct Taker final : rpc::FrameSink {
     void on_frame(std::span<char> message) override {
       taken = storages.take_over({message.data(), message.size()});
     }
@@ -181,13 +182,13 @@ TEST(FramerTest, OffersTheStorageOfAMessageInParts) {
     StoragePool storages;
     ByteQueue taken;
   };
-  for (const Framing framing : {Framing::newline, Framing::content_length}) {
+  for (const rpc::Framing framing : {rpc::Framing::newline, rpc::Framing::content_length}) {
     Taker taker;
-    const auto framer = make_framer(framing, 1000, taker.storages);
+    const auto framer = rpc::make_framer(framing, 1000, taker.storages);
     for (const char letter : {'a', 'b'}) {
       const std::string message(600, letter);
       std::string scratch;
-      const FrameEnds ends = frame_ends(framing, message.size(), scratch);
+      const rpc::FrameEnds ends = rpc::frame_ends(framing, message.size(), scratch);
       std::string bytes = std::string(ends.head) + message + std::string(ends.tail);
       for (char& byte : bytes) framer->feed({&byte, 1}, taker);
       EXPECT_EQ(taker.taken.view(), message);
@@ -199,7 +200,7 @@ TEST(FramerTest, OffersTheStorageOfAMessageInParts) {
 TEST(NewlineFramerTest, FinishTwiceTellsOnce) {
   RecordingSink sink;
   StoragePool storages;
-  const auto framer = make_framer(Framing::newline, 4, storages);
+  const auto framer = rpc::make_framer(rpc::Framing::newline, 4, storages);
   std::string piece = "ab";
   framer->feed(piece, sink);
   framer->finish(sink);
@@ -214,7 +215,8 @@ TEST(NewlineFramerTest, FinishTwiceTellsOnce) {
 
 std::string with_length(const std::string& body) {
   std::string scratch;
-  return std::string(frame_ends(Framing::content_length, body.size(), scratch).head) + body;
+  return std::string(rpc::frame_ends(rpc::Framing::content_length, body.size(), scratch).head) +
+         body;
 }
 
 TEST(ContentLengthFramerTest, Messages) {
@@ -243,7 +245,7 @@ TEST(ContentLengthFramerTest, Messages) {
       {"Content-Length: 3\r\n\r\n{}", {}},
       {with_length("1") + "Content-Le", {"1"}},
   };
-  for (const Case& c : cases) check(Framing::content_length, 100, c.stream, c.expected);
+  for (const Case& c : cases) check(rpc::Framing::content_length, 100, c.stream, c.expected);
 }
 
 TEST(ContentLengthFramerTest, BrokenHeaders) {
@@ -272,7 +274,7 @@ TEST(ContentLengthFramerTest, BrokenHeaders) {
   for (const Case& c : cases) {
     // The line with a colon counts as a header, so that one has to end the block.
     const std::string end = c.header[0] == '{' ? "\n" : "";
-    check(Framing::content_length, 100, with_length("1") + c.header + end + with_length("2"),
+    check(rpc::Framing::content_length, 100, with_length("1") + c.header + end + with_length("2"),
           {"1", "broken: " + c.reason});
   }
 }
@@ -285,8 +287,8 @@ TEST(ContentLengthFramerTest, HeaderBlockAtTheLimit) {
   const auto fed_whole_and_bytewise = [](const std::string& stream) {
     std::vector<size_t> everywhere;
     for (size_t at = 1; at < stream.size(); ++at) everywhere.push_back(at);
-    const Strings whole = frames(Framing::content_length, 100, stream, {});
-    EXPECT_EQ(frames(Framing::content_length, 100, stream, everywhere), whole);
+    const Strings whole = frames(rpc::Framing::content_length, 100, stream, {});
+    EXPECT_EQ(frames(rpc::Framing::content_length, 100, stream, everywhere), whole);
     return whole;
   };
   EXPECT_EQ(fed_whole_and_bytewise(block(4096) + "1" + block(4096) + "2"), (Strings{"1", "2"}));
@@ -302,17 +304,18 @@ TEST(ContentLengthFramerTest, LimitAndTheIdOfWhatIsSkipped) {
   const std::string fits = R"({"id":1,"x":"12345"})";
   const std::string big = R"({"id":1,"x":"123456"})";
   const std::string late = R"({"x":{"id":7,"y":"}\""},"id":"b"})";
-  check(Framing::content_length, 20,
+  check(rpc::Framing::content_length, 20,
         with_length(fits) + with_length(big) + with_length(late) + with_length("[]"),
         {fits, "oversized 21 id=1", "oversized 33 id=\"b\"", "[]"});
   // Cut off: not all of it was there, so nothing is told.
-  check(Framing::content_length, 20, "Content-Length: 18446744073709551615\r\n\r\n{\"id\":1}", {});
+  check(rpc::Framing::content_length, 20, "Content-Length: 18446744073709551615\r\n\r\n{\"id\":1}",
+        {});
 }
 
 TEST(ContentLengthFramerTest, AMessageWithinAFeedIsNotCopied) {
   RecordingSink sink;
   StoragePool storages;
-  const auto framer = make_framer(Framing::content_length, 100, storages);
+  const auto framer = rpc::make_framer(rpc::Framing::content_length, 100, storages);
   const std::string head = "Content-Length: 3\r\n\r\n";
   std::string stream = head + "one" + head + "two" + head + "th";
   framer->feed(stream, sink);
@@ -328,7 +331,7 @@ TEST(ContentLengthFramerTest, NothingIsLeftAfterFinish) {
         "Content-Length: 999\r\n\r\n{\"id\":1}"}) {
     RecordingSink sink;
     StoragePool storages;
-    const auto framer = make_framer(Framing::content_length, 100, storages);
+    const auto framer = rpc::make_framer(rpc::Framing::content_length, 100, storages);
     std::string stream = cut_off;
     framer->feed(stream, sink);
     framer->finish(sink);
@@ -342,7 +345,7 @@ TEST(ContentLengthFramerTest, NothingIsLeftAfterFinish) {
 TEST(ContentLengthFramerTest, ABrokenStreamStaysBroken) {
   RecordingSink sink;
   StoragePool storages;
-  const auto framer = make_framer(Framing::content_length, 100, storages);
+  const auto framer = rpc::make_framer(rpc::Framing::content_length, 100, storages);
   std::string garbage = "garbage\n";
   std::string good = with_length("1");
   framer->feed(garbage, sink);
@@ -355,10 +358,10 @@ TEST(ContentLengthFramerTest, ABrokenStreamStaysBroken) {
 
 TEST(FrameEndsTest, BothFramings) {
   std::string scratch;
-  const FrameEnds newline = frame_ends(Framing::newline, 12, scratch);
+  const rpc::FrameEnds newline = rpc::frame_ends(rpc::Framing::newline, 12, scratch);
   EXPECT_EQ(newline.head, "");
   EXPECT_EQ(newline.tail, "\n");
-  const FrameEnds length = frame_ends(Framing::content_length, 1234567, scratch);
+  const rpc::FrameEnds length = rpc::frame_ends(rpc::Framing::content_length, 1234567, scratch);
   EXPECT_EQ(length.head, "Content-Length: 1234567\r\n\r\n");
   EXPECT_EQ(length.tail, "");
 }

@@ -49,10 +49,10 @@ TEST(JsonMemberTest, FindMember) {
       {R"({"a b":1})", "a", ""},
   };
   for (const Case& c : cases) {
-    const auto found = find_member(c.object, c.key);
+    const auto found = rpc::find_member(c.object, c.key);
     if (c.value.empty()) {
       ASSERT_FALSE(found) << c.object;
-      EXPECT_EQ(found.error(), MemberError::absent) << c.object;
+      EXPECT_EQ(found.error(), rpc::MemberError::absent) << c.object;
     } else {
       ASSERT_TRUE(found) << c.object;
       EXPECT_EQ(*found, c.value) << c.object;
@@ -66,9 +66,9 @@ TEST(JsonMemberTest, Duplicates) {
   for (const std::string_view object :
        {R"({"a":1,"a":1})", R"({"a":1,"b":2,"a":3})", R"({"a":1,"\u0061":2})",
         R"({"\u0061":1,"a":2})", R"({"\u0061":1,"\u0061":2})"}) {
-    const auto found = find_member(object, "a");
+    const auto found = rpc::find_member(object, "a");
     ASSERT_FALSE(found) << object;
-    EXPECT_EQ(found.error(), MemberError::duplicate) << object;
+    EXPECT_EQ(found.error(), rpc::MemberError::duplicate) << object;
   }
 }
 
@@ -77,7 +77,7 @@ TEST(JsonMemberTest, BehindLongStringsAndDeepNesting) {
     const std::string object = "{\"x\":\"" + std::string(size, 'y') +
                                "\\\"\",\"z\":" + std::string(size, '[') + std::string(size, ']') +
                                ",\"a\":5}";
-    EXPECT_EQ(find_member(object, "a").value_or("none"), "5") << size;
+    EXPECT_EQ(rpc::find_member(object, "a").value_or("none"), "5") << size;
   }
 }
 

@@ -41,25 +41,26 @@ constexpr DecodeCase kDecodeCases[] = {
 
 TEST(JsonStringTest, Decode) {
   std::string scratch;
-  for (const DecodeCase& c : kDecodeCases) EXPECT_EQ(decode_string(c.raw, scratch), c.decoded);
+  for (const DecodeCase& c : kDecodeCases) EXPECT_EQ(rpc::decode_string(c.raw, scratch), c.decoded);
 }
 
 TEST(JsonStringTest, DecodeCopiesOnlyWhatHasEscapes) {
   std::string scratch;
   const std::string_view raw = "initialize";
-  EXPECT_EQ(decode_string(raw, scratch).data(), raw.data());
-  EXPECT_EQ(decode_string(R"(a\u0062)", scratch).data(), scratch.data());
+  EXPECT_EQ(rpc::decode_string(raw, scratch).data(), raw.data());
+  EXPECT_EQ(rpc::decode_string(R"(a\u0062)", scratch).data(), scratch.data());
 }
 
 TEST(JsonStringTest, Equals) {
   for (const DecodeCase& c : kDecodeCases) {
-    EXPECT_TRUE(json_string_equals(c.raw, c.decoded)) << c.raw;
-    EXPECT_FALSE(json_string_equals(c.raw, std::string(c.decoded) + "x")) << c.raw;
+    EXPECT_TRUE(rpc::json_string_equals(c.raw, c.decoded)) << c.raw;
+    EXPECT_FALSE(rpc::json_string_equals(c.raw, std::string(c.decoded) + "x")) << c.raw;
     if (c.decoded.empty()) continue;
-    EXPECT_FALSE(json_string_equals(c.raw, c.decoded.substr(1))) << c.raw;
-    EXPECT_FALSE(json_string_equals(c.raw, c.decoded.substr(0, c.decoded.size() - 1))) << c.raw;
+    EXPECT_FALSE(rpc::json_string_equals(c.raw, c.decoded.substr(1))) << c.raw;
+    EXPECT_FALSE(rpc::json_string_equals(c.raw, c.decoded.substr(0, c.decoded.size() - 1)))
+        << c.raw;
   }
-  EXPECT_FALSE(json_string_equals("id", "ID"));
+  EXPECT_FALSE(rpc::json_string_equals("id", "ID"));
 }
 
 TEST(JsonStringTest, Append) {
@@ -69,30 +70,32 @@ TEST(JsonStringTest, Append) {
   };
   const Case cases[] = {
       {"", R"("")"},
-      {"plain \x7f", "\"plain \x7f\""},
+      {"plain \x7f", R"("plain \u007f")"},
+      // What a terminal would take for more than text: controls, changes of direction.
+      {"\x1b[2J\xc2\x9b\xe2\x80\xae", R"("\u001b[2J\u009b\u202e")"},
       {"\"\\/", R"("\"\\/")"},
       {"a\nb\rc\td", R"("a\nb\rc\td")"},
       {"\0\x01\x1f\b"sv, R"("\u0000\u0001\u001f\u0008")"},
       {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\""},
-      {"\xc2\x80\xdf\xbf", "\"\xc2\x80\xdf\xbf\""},
+      {"\xc2\xa0\xdf\xbf", "\"\xc2\xa0\xdf\xbf\""},
       {"\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80", "\"\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80\""},
       {"\xf0\x90\x80\x80\xf4\x8f\xbf\xbf", "\"\xf0\x90\x80\x80\xf4\x8f\xbf\xbf\""},
-      {"a\xff z", "\"a\xef\xbf\xbd z\""},
-      {"\x80", "\"\xef\xbf\xbd\""},
-      {"\xc0\xaf", "\"\xef\xbf\xbd\xef\xbf\xbd\""},
-      {"\xc1\xbf", "\"\xef\xbf\xbd\xef\xbf\xbd\""},
-      {"\xc3", "\"\xef\xbf\xbd\""},
-      {"\xc3(", "\"\xef\xbf\xbd(\""},
-      {"\xe2\x82", "\"\xef\xbf\xbd\xef\xbf\xbd\""},
-      {"\xe0\x9f\xbf", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},
-      {"\xed\xa0\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},
-      {"\xf0\x8f\xbf\xbf", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},
-      {"\xf4\x90\x80\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},
-      {"\xf5\x80\x80\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},
+      {"a\xff z", "\"a\\ufffd z\""},
+      {"\x80", "\"\\ufffd\""},
+      {"\xc0\xaf", "\"\\ufffd\\ufffd\""},
+      {"\xc1\xbf", "\"\\ufffd\\ufffd\""},
+      {"\xc3", "\"\\ufffd\""},
+      {"\xc3(", "\"\\ufffd(\""},
+      {"\xe2\x82", "\"\\ufffd\\ufffd\""},
+      {"\xe0\x9f\xbf", "\"\\ufffd\\ufffd\\ufffd\""},
+      {"\xed\xa0\x80", "\"\\ufffd\\ufffd\\ufffd\""},
+      {"\xf0\x8f\xbf\xbf", "\"\\ufffd\\ufffd\\ufffd\\ufffd\""},
+      {"\xf4\x90\x80\x80", "\"\\ufffd\\ufffd\\ufffd\\ufffd\""},
+      {"\xf5\x80\x80\x80", "\"\\ufffd\\ufffd\\ufffd\\ufffd\""},
   };
   for (const Case& c : cases) {
     std::string out = "x";
-    append_json_string(out, c.text);
+    rpc::append_json_string(out, c.text);
     EXPECT_EQ(out, "x" + std::string(c.json));
   }
 }
@@ -102,9 +105,9 @@ TEST(JsonStringTest, WhatIsAppendedIsDecodedAgain) {
   for (int byte = 0; byte < 128; ++byte) text += static_cast<char>(byte);
   text += "\xc3\xa9\xf0\x9f\x98\x80";
   std::string json;
-  append_json_string(json, text);
+  rpc::append_json_string(json, text);
   std::string scratch;
-  EXPECT_EQ(decode_string(std::string_view(json).substr(1, json.size() - 2), scratch), text);
+  EXPECT_EQ(rpc::decode_string(std::string_view(json).substr(1, json.size() - 2), scratch), text);
 }
 
 // Each special byte at each distance from the start and the end, so that the wide steps, the words
@@ -114,21 +117,21 @@ TEST(JsonStringTest, FindSpecialAtEveryPlace) {
     std::string text(size, 'a');
     const char* end = text.data() + size;
     uint64_t non_ascii = 0;
-    ASSERT_EQ(find_string_special(text.data(), end, non_ascii), end);
+    ASSERT_EQ(rpc::find_string_special(text.data(), end, non_ascii), end);
     for (size_t at = 0; at < size; ++at) {
       for (const char special : "\"\\\x00\x01\n\x1f"sv) {
         text[at] = special;
-        ASSERT_EQ(find_string_special(text.data(), end, non_ascii), text.data() + at)
+        ASSERT_EQ(rpc::find_string_special(text.data(), end, non_ascii), text.data() + at)
             << size << " " << at << " " << int{special};
       }
       ASSERT_EQ(non_ascii, 0u);
       for (const char plain : " !#[]\x7f"sv) {
         text[at] = plain;
-        ASSERT_EQ(find_string_special(text.data(), end, non_ascii), end) << int{plain};
+        ASSERT_EQ(rpc::find_string_special(text.data(), end, non_ascii), end) << int{plain};
       }
       ASSERT_EQ(non_ascii, 0u);
       text[at] = '\x80';
-      ASSERT_EQ(find_string_special(text.data(), end, non_ascii), end);
+      ASSERT_EQ(rpc::find_string_special(text.data(), end, non_ascii), end);
       ASSERT_NE(non_ascii, 0u) << size << " " << at;
       non_ascii = 0;
       text[at] = 'a';

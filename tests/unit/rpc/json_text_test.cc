@@ -19,11 +19,11 @@ using test::oracle_accepts;
 
 // Deeper than any text here, so that depth never decides.
 bool is_json(std::string_view text) {
-  EnvelopeParser parser({.depth = 10000, .batch = 10000});
+  rpc::EnvelopeParser parser({.depth = 10000, .batch = 10000});
   // Without a byte behind it: a read past the end shows under the address sanitizer.
   std::vector<char> copy(text.begin(), text.end());
   const auto document = parser.parse(copy);
-  return document || document.error().fault != Fault::parse_error;
+  return document || document.error().fault != rpc::Fault::parse_error;
 }
 
 constexpr std::string_view kValid[] = {
@@ -372,12 +372,12 @@ TEST(JsonTextTest, RandomChanges) {
 // Without recursion no depth is too deep for the stack; an open end is still no JSON.
 TEST(JsonTextTest, VeryDeep) {
   constexpr size_t kDepth = 1'000'000;
-  EnvelopeParser unlimited({.depth = kDepth});
+  rpc::EnvelopeParser unlimited({.depth = kDepth});
   std::string text = std::string(kDepth, '[') + std::string(kDepth, ']');
   EXPECT_TRUE(unlimited.parse(text));
   text.pop_back();
   ASSERT_FALSE(unlimited.parse(text));
-  EXPECT_EQ(unlimited.parse(text).error().fault, Fault::parse_error);
+  EXPECT_EQ(unlimited.parse(text).error().fault, rpc::Fault::parse_error);
 }
 
 }  // namespace

@@ -17,12 +17,12 @@ struct Case {
 // As one piece, byte by byte, and cut in two at every position.
 void check(const Case& c) {
   const std::string_view text = c.text;
-  SkippedMessage bytes;
+  rpc::SkippedMessage bytes;
   for (size_t at = 0; at < text.size(); ++at) bytes.feed(text.substr(at, 1));
   EXPECT_EQ(bytes.id(), c.id) << text;
   EXPECT_EQ(bytes.size(), text.size());
   for (size_t at = 0; at <= text.size(); ++at) {
-    SkippedMessage halves;
+    rpc::SkippedMessage halves;
     halves.feed(text.substr(0, at));
     halves.feed(text.substr(at));
     EXPECT_EQ(halves.id(), c.id) << text << " cut at " << at;
@@ -95,10 +95,10 @@ TEST(SkippedMessageTest, Id) {
 
 TEST(SkippedMessageTest, IdAtTheLimit) {
   const auto string_id = [](size_t size) { return "\"" + std::string(size - 2, 'i') + "\""; };
-  const std::string fits = string_id(SkippedMessage::kMaxId);
+  const std::string fits = string_id(rpc::SkippedMessage::kMaxId);
   check({"{\"id\":" + fits + "}", fits});
-  check({"{\"id\":" + string_id(SkippedMessage::kMaxId + 1) + "}", ""});
-  const std::string number(SkippedMessage::kMaxId, '7');
+  check({"{\"id\":" + string_id(rpc::SkippedMessage::kMaxId + 1) + "}", ""});
+  const std::string number(rpc::SkippedMessage::kMaxId, '7');
   check({"{\"id\":" + number + "}", number});
   check({"{\"id\":" + number + "7}", ""});
   // A long one that is not kept leaves nothing behind.
@@ -108,7 +108,7 @@ TEST(SkippedMessageTest, IdAtTheLimit) {
 TEST(SkippedMessageTest, BehindAHugeMember) {
   const std::string text =
       R"({"result":{"data":")" + std::string(3'000'000, 'x') + R"(\"}"},"id":4})";
-  SkippedMessage skipped;
+  rpc::SkippedMessage skipped;
   skipped.feed(text);
   EXPECT_EQ(skipped.id(), "4");
 }

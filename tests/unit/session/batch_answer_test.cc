@@ -7,8 +7,8 @@
 namespace stdgate::test {
 namespace {
 
-Reply reply_of(std::string_view id, std::string_view tail) {
-  Reply reply;
+session::Reply reply_of(std::string_view id, std::string_view tail) {
+  session::Reply reply;
   reply.head = R"({"id":)";
   reply.id = id;
   reply.tail = tail;
@@ -16,9 +16,9 @@ Reply reply_of(std::string_view id, std::string_view tail) {
 }
 
 // Two requests and a notification, handed over.
-BatchAnswer two_due(size_t limit) {
-  BatchAnswer answer;
-  answer.begin_messages(CodeSet::plain, limit);
+session::BatchAnswer two_due(size_t limit) {
+  session::BatchAnswer answer;
+  answer.begin_messages(rpc::CodeSet::plain, limit);
   for (int i = 0; i < 3; ++i) answer.expect();
   answer.leave_out();
   answer.end_messages();
@@ -26,7 +26,7 @@ BatchAnswer two_due(size_t limit) {
 }
 
 TEST(BatchAnswer, IsCompleteWithTheLastAnswer) {
-  BatchAnswer answer = two_due(1000);
+  session::BatchAnswer answer = two_due(1000);
   answer.add(reply_of("2", R"(,"result":2})"));
   EXPECT_FALSE(answer.complete());
   answer.add(reply_of("1", R"(,"result":1})"));
@@ -35,8 +35,8 @@ TEST(BatchAnswer, IsCompleteWithTheLastAnswer) {
 }
 
 TEST(BatchAnswer, IsNotCompleteWhileMessagesAreHandedOver) {
-  BatchAnswer answer;
-  answer.begin_messages(CodeSet::plain, 1000);
+  session::BatchAnswer answer;
+  answer.begin_messages(rpc::CodeSet::plain, 1000);
   answer.expect();
   answer.add(reply_of("1", "}"));
   EXPECT_FALSE(answer.complete());
@@ -45,8 +45,8 @@ TEST(BatchAnswer, IsNotCompleteWhileMessagesAreHandedOver) {
 }
 
 TEST(BatchAnswer, OfNothingButNotificationsIsEmpty) {
-  BatchAnswer answer;
-  answer.begin_messages(CodeSet::plain, 1000);
+  session::BatchAnswer answer;
+  answer.begin_messages(rpc::CodeSet::plain, 1000);
   answer.expect();
   answer.leave_out();
   answer.end_messages();
@@ -55,7 +55,7 @@ TEST(BatchAnswer, OfNothingButNotificationsIsEmpty) {
 }
 
 TEST(BatchAnswer, CancelledCallsAreLeftOut) {
-  BatchAnswer answer = two_due(1000);
+  session::BatchAnswer answer = two_due(1000);
   answer.leave_out();
   answer.add(reply_of("1", "}"));
   ASSERT_TRUE(answer.complete());
@@ -67,7 +67,7 @@ TEST(BatchAnswer, WhatDoesNotFitIsAnsweredByAFault) {
   const size_t one = reply_of("1", tail).size();
   const size_t exactly = 1 + one + 1 + one + 1;  // [one,one]
   for (const size_t limit : {exactly, exactly - 1}) {
-    BatchAnswer answer = two_due(limit);
+    session::BatchAnswer answer = two_due(limit);
     answer.add(reply_of("1", tail));
     answer.add(reply_of("2", tail));
     const std::string_view text = answer.close();
@@ -79,7 +79,7 @@ TEST(BatchAnswer, WhatDoesNotFitIsAnsweredByAFault) {
 }
 
 TEST(BatchAnswer, CanBeUsedAgain) {
-  BatchAnswer answer = two_due(1000);
+  session::BatchAnswer answer = two_due(1000);
   answer.add(reply_of("1", "}"));
   answer.clear();
   EXPECT_TRUE(answer.complete());

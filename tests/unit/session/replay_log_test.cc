@@ -17,21 +17,23 @@ using testing::Pair;
 
 constexpr size_t kPlenty = 1 << 20;
 
-uint64_t add(ReplayLog& log, uint32_t stream, const std::string& text) {
+uint64_t add(session::ReplayLog& log, uint32_t stream, const std::string& text) {
   const std::string_view view = text;
   return log.add(stream, {&view, 1});
 }
 
-std::vector<std::pair<uint64_t, std::string>> after(const ReplayLog& log, uint32_t stream,
+std::vector<std::pair<uint64_t, std::string>> after(const session::ReplayLog& log, uint32_t stream,
                                                     uint64_t number) {
   std::vector<std::pair<uint64_t, std::string>> events;
-  log.replay(stream, number,
-             [&events](uint64_t kept, std::string_view text) { events.emplace_back(kept, text); });
+  log.replay(stream, number, [&events](uint64_t kept, const session::ReplayLog::Text& text) {
+    events.emplace_back(kept, text.view());
+  });
   return events;
 }
 
 TEST(ReplayLog, NumbersEventsOfAllStreamsFromOneOn) {
-  ReplayLog log(10, kPlenty);
+  StoragePool storages;
+  session::ReplayLog log(10, kPlenty, storages);
   EXPECT_EQ(log.last(), 0U);
   EXPECT_EQ(add(log, 3, "a"), 1U);
   EXPECT_EQ(add(log, 0, "b"), 2U);
@@ -41,7 +43,8 @@ TEST(ReplayLog, NumbersEventsOfAllStreamsFromOneOn) {
 }
 
 TEST(ReplayLog, KeepsTheConcatenationOfTheParts) {
-  ReplayLog log(10, kPlenty);
+  StoragePool storages;
+  session::ReplayLog log(10, kPlenty, storages);
   const std::array<std::string_view, 3> parts = {"a", "", "bc"};
   log.add(1, parts);
   log.add(1, {});
@@ -50,7 +53,8 @@ TEST(ReplayLog, KeepsTheConcatenationOfTheParts) {
 }
 
 TEST(ReplayLog, ReplaysOneStreamInOrderAfterANumber) {
-  ReplayLog log(10, kPlenty);
+  StoragePool storages;
+  session::ReplayLog log(10, kPlenty, storages);
   add(log, 1, "a");
   add(log, 2, "x");
   add(log, 1, "b");
@@ -65,7 +69,8 @@ TEST(ReplayLog, ReplaysOneStreamInOrderAfterANumber) {
 }
 
 TEST(ReplayLog, KeepsSoManyEvents) {
-  ReplayLog log(3, kPlenty);
+  StoragePool storages;
+  session::ReplayLog log(3, kPlenty, storages);
   for (const char* text : {"a", "b", "c"}) add(log, 1, text);
   EXPECT_TRUE(log.reaches(1, 0));
   EXPECT_EQ(log.bytes(), 3U);
@@ -77,7 +82,8 @@ TEST(ReplayLog, KeepsSoManyEvents) {
 }
 
 TEST(ReplayLog, KeepsSoManyBytes) {
-  ReplayLog log(100, 10);
+  StoragePool storages;
+  session::ReplayLog log(100, 10, storages);
   add(log, 1, "12345");
   add(log, 1, "67890");
   EXPECT_EQ(log.bytes(), 10U);
@@ -92,7 +98,8 @@ TEST(ReplayLog, KeepsSoManyBytes) {
 }
 
 TEST(ReplayLog, TheOldestGoesWhateverItsStream) {
-  ReplayLog log(2, kPlenty);
+  StoragePool storages;
+  session::ReplayLog log(2, kPlenty, storages);
   add(log, 7, "a");
   add(log, 8, "b");
   add(log, 7, "c");
@@ -106,7 +113,8 @@ TEST(ReplayLog, TheOldestGoesWhateverItsStream) {
 }
 
 TEST(ReplayLog, AnEventLargerThanTheLogIsLostAlone) {
-  ReplayLog log(100, 10);
+  StoragePool storages;
+  session::ReplayLog log(100, 10, storages);
   add(log, 1, "a");
   add(log, 2, "12345");
   EXPECT_EQ(add(log, 1, std::string(11, 'x')), 3U);
@@ -121,12 +129,13 @@ TEST(ReplayLog, AnEventLargerThanTheLogIsLostAlone) {
 }
 
 TEST(ReplayLog, ALogWithoutRoomOnlyCounts) {
+  StoragePool storages;
   struct Case {
     size_t events;
     size_t bytes;
   };
   for (const auto& [events, bytes] : {Case{0, kPlenty}, Case{10, 0}}) {
-    ReplayLog log(events, bytes);
+    session::ReplayLog log(events, bytes, storages);
     EXPECT_EQ(add(log, 1, "a"), 1U);
     EXPECT_EQ(log.bytes(), 0U);
     EXPECT_FALSE(log.reaches(1, 0));
@@ -135,12 +144,16 @@ TEST(ReplayLog, ALogWithoutRoomOnlyCounts) {
 }
 
 TEST(ReplayLog, TakesOutWhatNobodyHasHad) {
-  ReplayLog log(10, kPlenty);
+  StoragePool storages;
+  session::ReplayLog log(10, kPlenty, storages);
   add(log, 0, "had");
   add(log, 1, "x");
   add(log, 0, "b");
   add(log, 0, "c");
-  EXPECT_THAT(log.take_after(0, 1), ElementsAre("b", "c"));
+  const auto taken = log.take_after(0, 1);
+  ASSERT_EQ(taken.size(), 2U);
+  EXPECT_EQ(taken[0].view(), "b");
+  EXPECT_EQ(taken[1].view(), "c");
   EXPECT_THAT(log.take_after(0, 1), IsEmpty());
   EXPECT_THAT(after(log, 0, 0), ElementsAre(Pair(1, "had")));
   EXPECT_THAT(after(log, 1, 0), ElementsAre(Pair(2, "x")));
@@ -154,7 +167,8 @@ TEST(ReplayLog, TakesOutWhatNobodyHasHad) {
 constexpr uint32_t kManyStreams = 100000;
 
 TEST(ReplayLog, NeverSaysThatNothingIsLostOfAForgottenStream) {
-  ReplayLog log(1, kPlenty);
+  StoragePool storages;
+  session::ReplayLog log(1, kPlenty, storages);
   add(log, 0, "a");
   add(log, 5, "b");
   for (uint32_t stream = 6; stream < kManyStreams; ++stream) add(log, stream, "x");
@@ -164,7 +178,8 @@ TEST(ReplayLog, NeverSaysThatNothingIsLostOfAForgottenStream) {
 }
 
 TEST(ReplayLog, RemembersBoundedlyManyStreams) {
-  ReplayLog log(10, kPlenty);
+  StoragePool storages;
+  session::ReplayLog log(10, kPlenty, storages);
   size_t known = 0;
   for (uint32_t stream = 1; stream < kManyStreams; ++stream) {
     add(log, stream, "x");
@@ -175,6 +190,29 @@ TEST(ReplayLog, RemembersBoundedlyManyStreams) {
   EXPECT_TRUE(log.knows(0));
   EXPECT_TRUE(log.knows(kManyStreams - 1));
   EXPECT_TRUE(log.knows(kManyStreams - 100)) << "the younger ones are remembered";
+}
+
+TEST(ReplayLog, LogsShareWhatIsOfferedToAll) {
+  StoragePool storages;
+  const std::string text(StoragePool::kShared, 'x');
+  session::ReplayLog one(10, kPlenty, storages);
+  session::ReplayLog two(10, kPlenty, storages);
+  {
+    const SharedOffer offer(storages, text);
+    add(one, 0, text);
+    add(two, 0, text);
+  }
+  add(two, 0, "more");
+  EXPECT_EQ(one.bytes(), text.size());
+  EXPECT_EQ(two.bytes(), text.size() + 4);
+  const auto from_one = one.take_after(0, 0);
+  const auto from_two = two.take_after(0, 0);
+  ASSERT_EQ(from_one.size(), 1U);
+  ASSERT_EQ(from_two.size(), 2U);
+  EXPECT_EQ(from_one[0].view(), text);
+  EXPECT_EQ(from_one[0].view().data(), from_two[0].view().data());
+  EXPECT_EQ(from_two[1].view(), "more");
+  EXPECT_EQ(two.bytes(), 0U);
 }
 
 }  // namespace

@@ -7,26 +7,27 @@
 namespace stdgate {
 namespace {
 
-using Request = Subscriptions::Request;
-using Answer = Subscriptions::Answer;
-using Sessions = std::vector<SessionId>;
+using Request = session::Subscriptions::Request;
+using Answer = session::Subscriptions::Answer;
+using Sessions = std::vector<session::SessionId>;
 
-constexpr SessionId kA{0, 1};
-constexpr SessionId kB{1, 1};
+constexpr session::SessionId kA{0, 1};
+constexpr session::SessionId kB{1, 1};
 
 // A subscription that the child has granted.
-void subscribe(Subscriptions& all, SessionId session, std::string_view key, uint64_t child) {
+void subscribe(session::Subscriptions& all, session::SessionId session, std::string_view key,
+               uint64_t child) {
   ASSERT_EQ(all.request(session, key), Request::ask);
   all.finish(session, key, child, Answer::granted);
 }
 
-Sessions found(const Subscriptions& all, uint64_t child, std::string_view key) {
+Sessions found(const session::Subscriptions& all, uint64_t child, std::string_view key) {
   const Sessions* sessions = all.find(child, key);
   return sessions == nullptr ? Sessions() : *sessions;
 }
 
 TEST(Subscriptions, AreThoseThatAChildHasGranted) {
-  Subscriptions all;
+  session::Subscriptions all;
   ASSERT_EQ(all.request(kA, "k"), Request::ask);
   EXPECT_EQ(all.find(1, "k"), nullptr) << "not yet";
   all.finish(kA, "k", 1, Answer::granted);
@@ -40,7 +41,7 @@ TEST(Subscriptions, AreThoseThatAChildHasGranted) {
 }
 
 TEST(Subscriptions, ARefusedOneLeavesNothing) {
-  Subscriptions all;
+  session::Subscriptions all;
   ASSERT_EQ(all.request(kA, "k"), Request::ask);
   all.finish(kA, "k", 1, Answer::refused);
   EXPECT_FALSE(all.has_any(1));
@@ -50,7 +51,7 @@ TEST(Subscriptions, ARefusedOneLeavesNothing) {
 
 TEST(Subscriptions, OneThatMayHaveBeenGrantedIsEnded) {
   for (const uint64_t child : {uint64_t{1}, uint64_t{0}}) {
-    Subscriptions all;
+    session::Subscriptions all;
     ASSERT_EQ(all.request(kA, "k"), Request::ask);
     all.finish(kA, "k", child, Answer::unknown);
     EXPECT_FALSE(all.has_any(1));
@@ -61,7 +62,7 @@ TEST(Subscriptions, OneThatMayHaveBeenGrantedIsEnded) {
 }
 
 TEST(Subscriptions, OnlyTheLastOneEndsIt) {
-  Subscriptions all;
+  session::Subscriptions all;
   subscribe(all, kA, "k", 1);
   subscribe(all, kB, "k", 1);
   auto withdrawal = all.withdraw(kA, "k");
@@ -81,7 +82,7 @@ TEST(Subscriptions, OnlyTheLastOneEndsIt) {
 }
 
 TEST(Subscriptions, AreWantedFromTheRequestOn) {
-  Subscriptions all;
+  session::Subscriptions all;
   EXPECT_FALSE(all.is_wanted("k"));
   ASSERT_EQ(all.request(kA, "k"), Request::ask);
   EXPECT_TRUE(all.is_wanted("k"));
@@ -97,7 +98,7 @@ TEST(Subscriptions, AreWantedFromTheRequestOn) {
 }
 
 TEST(Subscriptions, ChildrenAreCountedApart) {
-  Subscriptions all;
+  session::Subscriptions all;
   subscribe(all, kA, "k", 1);
   subscribe(all, kB, "k", 2);
   EXPECT_EQ(found(all, 1, "k"), Sessions{kA});
@@ -109,7 +110,7 @@ TEST(Subscriptions, ChildrenAreCountedApart) {
 
 TEST(Subscriptions, NothingIsEndedWhileSomebodyAsksForIt) {
   for (const Answer answer : {Answer::granted, Answer::refused, Answer::unknown}) {
-    Subscriptions all;
+    session::Subscriptions all;
     subscribe(all, kA, "k", 1);
     subscribe(all, kA, "other", 1);
     ASSERT_EQ(all.request(kB, "k"), Request::ask);
@@ -129,7 +130,7 @@ TEST(Subscriptions, NothingIsEndedWhileSomebodyAsksForIt) {
 }
 
 TEST(Subscriptions, WithdrawnWhileItIsUnderWay) {
-  Subscriptions all;
+  session::Subscriptions all;
   ASSERT_EQ(all.request(kA, "k"), Request::ask);
   EXPECT_TRUE(all.withdraw(kA, "k").known);
   EXPECT_TRUE(all.withdraw(kA, "k").known) << "still under way";
@@ -141,7 +142,7 @@ TEST(Subscriptions, WithdrawnWhileItIsUnderWay) {
 
 TEST(Subscriptions, WithdrawnAndWantedAgainWhileItIsUnderWay) {
   for (const uint64_t second : {uint64_t{1}, uint64_t{2}}) {
-    Subscriptions all;
+    session::Subscriptions all;
     ASSERT_EQ(all.request(kA, "k"), Request::ask);
     all.withdraw(kA, "k");
     ASSERT_EQ(all.request(kA, "k"), Request::ask);
@@ -155,7 +156,7 @@ TEST(Subscriptions, WithdrawnAndWantedAgainWhileItIsUnderWay) {
 }
 
 TEST(Subscriptions, AClosedSessionLeavesThemAll) {
-  Subscriptions all;
+  session::Subscriptions all;
   subscribe(all, kA, "one", 1);
   subscribe(all, kA, "both", 1);
   subscribe(all, kB, "both", 1);
@@ -169,12 +170,12 @@ TEST(Subscriptions, AClosedSessionLeavesThemAll) {
   all.finish(kA, "late", 1, Answer::granted);
   EXPECT_EQ(all.take_unwanted(1), "late");
   all.close(kA);
-  const SessionId next{kA.index, kA.generation + 1};
+  const session::SessionId next{kA.index, kA.generation + 1};
   EXPECT_EQ(all.request(next, "one"), Request::ask) << "another session in its place";
 }
 
 TEST(Subscriptions, ALostChildIsReplaced) {
-  Subscriptions all;
+  session::Subscriptions all;
   subscribe(all, kA, "k", 1);
   subscribe(all, kB, "k", 1);
   subscribe(all, kA, "l", 2);
@@ -192,7 +193,7 @@ TEST(Subscriptions, ALostChildIsReplaced) {
 }
 
 TEST(Subscriptions, WithAChildThatIsLostNothingIsToBeEnded) {
-  Subscriptions all;
+  session::Subscriptions all;
   subscribe(all, kA, "k", 1);
   all.withdraw(kA, "k");
   all.lose_child(1);
@@ -201,7 +202,7 @@ TEST(Subscriptions, WithAChildThatIsLostNothingIsToBeEnded) {
 }
 
 TEST(Subscriptions, WhileThereIsNoChildTheyCanBeWithdrawn) {
-  Subscriptions all;
+  session::Subscriptions all;
   subscribe(all, kA, "k", 1);
   subscribe(all, kB, "k", 1);
   all.lose_child(1);
@@ -214,7 +215,7 @@ TEST(Subscriptions, WhileThereIsNoChildTheyCanBeWithdrawn) {
 }
 
 TEST(Subscriptions, AChildThatHasTheKeyIsNotAskedAgain) {
-  Subscriptions all;
+  session::Subscriptions all;
   subscribe(all, kA, "k", 1);
   subscribe(all, kB, "k", 2);
   all.lose_child(1);
@@ -224,7 +225,7 @@ TEST(Subscriptions, AChildThatHasTheKeyIsNotAskedAgain) {
 }
 
 TEST(Subscriptions, AChildThatWasToEndItIsAskedAgain) {
-  Subscriptions all;
+  session::Subscriptions all;
   subscribe(all, kA, "k", 1);
   ASSERT_EQ(all.request(kB, "k"), Request::ask);
   all.finish(kB, "k", 2, Answer::unknown);
@@ -234,41 +235,57 @@ TEST(Subscriptions, AChildThatWasToEndItIsAskedAgain) {
 }
 
 TEST(Subscriptions, AreBounded) {
-  Subscriptions all;
-  const std::string longest(Subscriptions::kLongestKey, 'k');
+  session::Subscriptions all;
+  const std::string longest(session::Subscriptions::kMaxKey, 'k');
   EXPECT_EQ(all.request(kA, longest + "k"), Request::too_long);
   EXPECT_EQ(all.request(kA, longest), Request::ask);
-  for (size_t i = 1; i < Subscriptions::kMostPerSession; ++i) {
+  for (size_t i = 1; i < session::Subscriptions::kMaxPerSession; ++i) {
     ASSERT_EQ(all.request(kA, std::to_string(i)), Request::ask);
   }
-  EXPECT_EQ(all.request(kA, "more"), Request::too_many_of_session);
+  EXPECT_EQ(all.request(kA, "more"), Request::too_many);
   EXPECT_EQ(all.request(kA, longest), Request::ask) << "no new one";
   EXPECT_EQ(all.request(kB, "more"), Request::ask);
   all.finish(kA, "1", 1, Answer::refused);
   EXPECT_EQ(all.request(kA, "more"), Request::ask) << "one was refused";
-  all.close(kA);
-  all.close(kB);
+}
 
-  constexpr size_t kSessions = Subscriptions::kMost / Subscriptions::kMostPerSession;
-  for (uint32_t session = 0; session < kSessions; ++session) {
-    for (size_t i = 0; i < Subscriptions::kMostPerSession; ++i) {
-      subscribe(all, SessionId{session, 2}, std::to_string(i), 1);
+TEST(Subscriptions, ManySessionsThatHaveAllTheyMayLeaveTheOthersTheirs) {
+  session::Subscriptions all;
+  constexpr uint32_t kGreedy = 100;
+  for (uint32_t session = 0; session < kGreedy; ++session) {
+    for (size_t i = 0; i < session::Subscriptions::kMaxPerSession; ++i) {
+      subscribe(all, session::SessionId{session, 2}, std::to_string(i), 1);
     }
+    ASSERT_EQ(all.request(session::SessionId{session, 2}, "more"), Request::too_many);
   }
-  EXPECT_EQ(all.request(SessionId{kSessions, 2}, "k"), Request::too_many);
-  all.withdraw(SessionId{3, 2}, "7");
-  EXPECT_EQ(all.request(SessionId{kSessions, 2}, "k"), Request::ask);
+  EXPECT_EQ(all.request(session::SessionId{kGreedy, 2}, "k"), Request::ask);
+}
+
+TEST(Subscriptions, TheirBytesAreBounded) {
+  session::Subscriptions all;
+  constexpr size_t kFit =
+      session::Subscriptions::kMaxBytesPerSession / session::Subscriptions::kMaxKey;
+  const auto key = [](size_t i) {
+    std::string text = std::to_string(i);
+    return text.append(session::Subscriptions::kMaxKey - text.size(), 'k');
+  };
+  for (size_t i = 0; i < kFit; ++i) ASSERT_EQ(all.request(kA, key(i)), Request::ask);
+  EXPECT_EQ(all.request(kA, "x"), Request::too_many) << "one byte more";
+  EXPECT_EQ(all.request(kA, key(0)), Request::ask) << "no new one";
+  EXPECT_EQ(all.request(kB, "x"), Request::ask);
+  all.finish(kA, key(1), 1, Answer::refused);
+  EXPECT_EQ(all.request(kA, key(kFit)), Request::ask) << "one was refused";
 }
 
 TEST(Subscriptions, WhatIsToBeEndedIsBounded) {
-  Subscriptions all;
-  for (size_t i = 0; i < Subscriptions::kMost + 1; ++i) {
+  session::Subscriptions all;
+  for (size_t i = 0; i < session::Subscriptions::kMaxUnwanted + 1; ++i) {
     ASSERT_EQ(all.request(kA, std::to_string(i)), Request::ask);
     all.finish(kA, std::to_string(i), 1, Answer::unknown);
   }
   size_t count = 0;
   while (all.take_unwanted(1)) ++count;
-  EXPECT_EQ(count, Subscriptions::kMost);
+  EXPECT_EQ(count, session::Subscriptions::kMaxUnwanted);
 }
 
 }  // namespace

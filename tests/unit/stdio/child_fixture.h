@@ -19,6 +19,7 @@
 #include "tests/support/recording_log.h"
 #include "transports/stdio/child_process.h"
 #include "transports/stdio/process_tree.h"
+#include "transports/stdio/stranger_watch.h"
 
 namespace stdgate::test {
 
@@ -91,15 +92,17 @@ struct ChildTest : testing::Test {
   }
 
   std::string mark;
-  Loop loop;
+  net::Loop loop;
   RecordingLog log;
-  ChildProcesses launcher{loop, log, STDGATE_GUARD};
-  LaunchSpec spec;
+  stdio::OrphanReaper orphans;
+  stdio::StrangerWatch strangers{loop, orphans};
+  stdio::ChildProcesses launcher{loop, log, orphans, STDGATE_GUARD};
+  pool::LaunchSpec spec;
   ChildRecorder recorder;
-  std::unique_ptr<ChildLink> child;
+  std::unique_ptr<pool::ChildLink> child;
 };
 
-inline void expect_exit(const ChildRecorder& recorder, ExitStatus::Kind kind, int value) {
+inline void expect_exit(const ChildRecorder& recorder, pool::ExitStatus::Kind kind, int value) {
   ASSERT_TRUE(recorder.exit.has_value());
   EXPECT_EQ(recorder.exit->kind, kind);
   EXPECT_EQ(recorder.exit->value, value) << recorder.exit->reason;

@@ -16,7 +16,7 @@ using test::ChildTest;
 using test::expect_exit;
 using test::kSoon;
 using testing::ElementsAre;
-using Kind = ExitStatus::Kind;
+using Kind = pool::ExitStatus::Kind;
 
 struct ChildProcess : ChildTest {};
 
@@ -86,13 +86,13 @@ TEST_F(ChildProcess, WritesWaitForAChildThatDoesNotRead) {
   for (int i = 0; i < 4; ++i) write(part);
   loop.run_once();
   const size_t unsent = child->unsent_bytes();
-  EXPECT_GT(unsent, ChildLink::kHighWatermark);
+  EXPECT_GT(unsent, pool::ChildLink::kHighWatermark);
   EXPECT_LE(unsent, 4 * part.size());
   test::run_for(loop, milliseconds(20));
   EXPECT_EQ(recorder.writable, 0);
   kill_command(SIGUSR1);
   ASSERT_TRUE(until([&] { return recorder.writable == 1; }));
-  EXPECT_LE(child->unsent_bytes(), ChildLink::kHighWatermark / 2);
+  EXPECT_LE(child->unsent_bytes(), pool::ChildLink::kHighWatermark / 2);
   child->end(seconds(10));
   ASSERT_TRUE(exited());
   EXPECT_EQ(recorder.output, "waiting\n" + std::to_string(4 * part.size()) + "\n");
@@ -202,7 +202,7 @@ TEST_F(ChildProcess, FiftyDeathsLeaveNoZombie) {
     ASSERT_TRUE(exited());
     child.reset();
   }
-  EXPECT_TRUE(children_of(::getpid()).empty());
+  EXPECT_TRUE(stdio::children_of(::getpid()).empty());
   EXPECT_TRUE(test::processes_marked(mark).empty());
 }
 
@@ -210,11 +210,11 @@ TEST_F(ChildProcess, UsageGrowsAndIsKept) {
   EXPECT_EQ(launcher.usage("backend").cpu_seconds, 0);
   launch({"/bin/sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; read x", mark});
   ASSERT_TRUE(until([&] { return launcher.usage("backend").cpu_seconds > 0.02; }));
-  const ProcessUsage alive = launcher.usage("backend");
+  const stdio::ProcessUsage alive = launcher.usage("backend");
   EXPECT_GT(alive.resident_bytes, 100'000U);
   child->end(seconds(20));
   ASSERT_TRUE(exited());
-  const ProcessUsage ended = launcher.usage("backend");
+  const stdio::ProcessUsage ended = launcher.usage("backend");
   EXPECT_GE(ended.cpu_seconds, alive.cpu_seconds);
   EXPECT_EQ(ended.resident_bytes, 0U);
   EXPECT_EQ(launcher.usage("another").cpu_seconds, 0);

@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pwd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 
+#include <array>
 #include <filesystem>
 #include <set>
 #include <sstream>
@@ -18,7 +21,7 @@ using test::ChildTest;
 using test::expect_exit;
 using testing::ElementsAre;
 using testing::UnorderedElementsAre;
-using Kind = ExitStatus::Kind;
+using Kind = pool::ExitStatus::Kind;
 
 struct ChildStart : ChildTest {
   // What the command says about itself: the values of each word.
@@ -60,7 +63,7 @@ TEST_F(ChildStart, HasTheGatewaysDirectoryAndNoEnvironmentByDefault) {
 
 // Descriptors of the gateway that somebody forgot to mark close-on-exec stay with it.
 TEST_F(ChildStart, InheritsNoForgottenDescriptor) {
-  const FileDescriptor forgotten(::dup(STDERR_FILENO));
+  const net::FileDescriptor forgotten(::dup(STDERR_FILENO));
   ASSERT_TRUE(forgotten.is_open());
   EXPECT_THAT(describe()["fd"], UnorderedElementsAre("0", "1", "2"));
 }
@@ -121,8 +124,33 @@ TEST_F(ChildStart, FindsTheCommandInTheChildsPath) {
   expect_exit(recorder, Kind::exited, 3);
 }
 
+// The guard by itself, with each of its first three descriptors open or closed.
+TEST_F(ChildStart, TheGuardOpensWhatIsClosed) {
+  for (int closed = 0; closed < 8; ++closed) {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
+    const net::FileDescriptor control(ends[0]);
+    net::FileDescriptor theirs(ends[1]);
+    const pid_t guard = ::fork();
+    if (guard == 0) {
+      ::dup2(theirs.get(), 3);
+      for (const int fd : {0, 1, 2}) {
+        if ((closed >> fd & 1) != 0) ::close(fd);
+      }
+      ::execl(STDGATE_GUARD, "child-guard", "--", "/bin/sh", "-c",
+              "for fd in 0 1 2; do [ -e /proc/self/fd/$fd ] || exit 9; done; exit 7", nullptr);
+      ::_exit(127);
+    }
+    theirs.reset();
+    int status = 0;
+    ASSERT_EQ(::waitpid(guard, &status, 0), guard);
+    ASSERT_TRUE(WIFEXITED(status)) << closed;
+    EXPECT_EQ(WEXITSTATUS(status), 7) << closed;
+  }
+}
+
 TEST_F(ChildStart, WithoutAGuardItSaysSo) {
-  ChildProcesses broken(loop, log, "/no/such/guard");
+  stdio::ChildProcesses broken(loop, log, orphans, "/no/such/guard");
   spec.command = {"true"};
   child = broken.launch(spec, recorder);
   EXPECT_FALSE(recorder.exit.has_value());
@@ -134,7 +162,7 @@ TEST_F(ChildStart, WithoutAGuardItSaysSo) {
 }
 
 TEST_F(ChildStart, AGuardThatIsNoneIsAFailure) {
-  ChildProcesses broken(loop, log, "/bin/false");
+  stdio::ChildProcesses broken(loop, log, orphans, "/bin/false");
   spec.command = {"true"};
   child = broken.launch(spec, recorder);
   ASSERT_TRUE(exited());
@@ -154,7 +182,7 @@ TEST_F(ChildStart, MayBeEndedOrDestroyedBeforeItRuns) {
 }
 
 TEST_F(ChildStart, AFailedStartMayBeDestroyedBeforeItIsTold) {
-  ChildProcesses broken(loop, log, "/no/such/guard");
+  stdio::ChildProcesses broken(loop, log, orphans, "/no/such/guard");
   spec.command = {"true"};
   child = broken.launch(spec, recorder);
   child.reset();

@@ -33,18 +33,18 @@ void end(pid_t pid) {
 }
 
 TEST(ProcessTree, BothWaysFindTheChildren) {
-  EXPECT_THAT(children_of(::getpid()), IsEmpty());
-  EXPECT_THAT(children_by_scan(::getpid()), IsEmpty());
+  EXPECT_THAT(stdio::children_of(::getpid()), IsEmpty());
+  EXPECT_THAT(stdio::children_by_scan(::getpid()), IsEmpty());
   const pid_t child = fork_waiter();
-  EXPECT_THAT(children_of(::getpid()), ElementsAre(child));
-  EXPECT_THAT(children_by_scan(::getpid()), ElementsAre(child));
+  EXPECT_THAT(stdio::children_of(::getpid()), ElementsAre(child));
+  EXPECT_THAT(stdio::children_by_scan(::getpid()), ElementsAre(child));
   ASSERT_EQ(::kill(child, SIGKILL), 0);
   siginfo_t info{};
   ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
-  EXPECT_THAT(children_of(::getpid()), ElementsAre(child)) << "a zombie counts";
-  EXPECT_THAT(children_by_scan(::getpid()), ElementsAre(child)) << "a zombie counts";
+  EXPECT_THAT(stdio::children_of(::getpid()), ElementsAre(child)) << "a zombie counts";
+  EXPECT_THAT(stdio::children_by_scan(::getpid()), ElementsAre(child)) << "a zombie counts";
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
-  EXPECT_THAT(children_of(::getpid()), IsEmpty());
+  EXPECT_THAT(stdio::children_of(::getpid()), IsEmpty());
 }
 
 TEST(ProcessTree, ChildrenOfOtherThreadsCount) {
@@ -60,7 +60,7 @@ TEST(ProcessTree, ChildrenOfOtherThreadsCount) {
     may_end = true;
   });
   forked.wait(false);
-  EXPECT_THAT(children_of(::getpid()), ElementsAre(child));
+  EXPECT_THAT(stdio::children_of(::getpid()), ElementsAre(child));
   done = true;
   done.notify_one();
   thread.join();
@@ -69,19 +69,19 @@ TEST(ProcessTree, ChildrenOfOtherThreadsCount) {
 }
 
 TEST(ProcessTree, NobodyHasNothing) {
-  EXPECT_THAT(children_of(-1), IsEmpty());
-  EXPECT_THAT(children_by_scan(-1), IsEmpty());
-  const ProcessUsage usage = process_tree_usage(-1);
+  EXPECT_THAT(stdio::children_of(-1), IsEmpty());
+  EXPECT_THAT(stdio::children_by_scan(-1), IsEmpty());
+  const stdio::ProcessUsage usage = stdio::process_tree_usage(-1);
   EXPECT_EQ(usage.cpu_seconds, 0);
   EXPECT_EQ(usage.resident_bytes, 0U);
 }
 
 TEST(ProcessTree, UsageSumsDescendants) {
-  const ProcessUsage alone = process_tree_usage(::getpid());
+  const stdio::ProcessUsage alone = stdio::process_tree_usage(::getpid());
   EXPECT_GT(alone.resident_bytes, 100'000U);
   const pid_t child = fork_waiter();
-  const ProcessUsage both = process_tree_usage(::getpid());
-  const ProcessUsage only_child = process_tree_usage(child);
+  const stdio::ProcessUsage both = stdio::process_tree_usage(::getpid());
+  const stdio::ProcessUsage only_child = stdio::process_tree_usage(child);
   EXPECT_GT(only_child.resident_bytes, 0U);
   EXPECT_GE(both.resident_bytes, alone.resident_bytes + only_child.resident_bytes / 2);
   EXPECT_GE(both.cpu_seconds, alone.cpu_seconds);
@@ -89,7 +89,7 @@ TEST(ProcessTree, UsageSumsDescendants) {
 }
 
 TEST(ProcessTree, UsageKeepsTheTimeOfChildrenThatWereWaitedFor) {
-  const double before = process_tree_usage(::getpid()).cpu_seconds;
+  const double before = stdio::process_tree_usage(::getpid()).cpu_seconds;
   const pid_t child = ::fork();
   if (child == 0) {
     while (std::clock() < CLOCKS_PER_SEC / 10) {
@@ -97,7 +97,7 @@ TEST(ProcessTree, UsageKeepsTheTimeOfChildrenThatWereWaitedFor) {
     ::_exit(0);
   }
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
-  EXPECT_GE(process_tree_usage(::getpid()).cpu_seconds, before + 0.08);
+  EXPECT_GE(stdio::process_tree_usage(::getpid()).cpu_seconds, before + 0.08);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ using testing::ElementsAre;
 
 struct StderrLogTest : testing::Test {
   test::RecordingLog log;
-  StderrLog stderr_log{log, "b"};
+  stdio::StderrLog stderr_log{log, "b"};
   TimePoint now{};
 };
 
@@ -20,7 +20,7 @@ TEST_F(StderrLogTest, OneEventALineHoweverItIsSplit) {
   const std::string text = "one\ntwo\r\n\n\r\n three \nlast";
   for (size_t split = 0; split <= text.size(); ++split) {
     log.lines.clear();
-    StderrLog fresh(log, "b");
+    stdio::StderrLog fresh(log, "b");
     fresh.set_pid(7);
     fresh.add(std::string_view(text).substr(0, split), now);
     fresh.add(std::string_view(text).substr(split), now);
@@ -33,7 +33,7 @@ TEST_F(StderrLogTest, OneEventALineHoweverItIsSplit) {
 }
 
 TEST_F(StderrLogTest, LinesAreCutAtTheLimit) {
-  const std::string limit(StderrLog::kLineLimit, 'x');
+  const std::string limit(stdio::StderrLog::kMaxLine, 'x');
   stderr_log.add(limit + "\n" + limit + "y\n" + limit, now);
   stderr_log.add("yyy", now);
   stderr_log.add("y\nnext\n", now);
@@ -41,25 +41,51 @@ TEST_F(StderrLogTest, LinesAreCutAtTheLimit) {
   EXPECT_THAT(log.lines, ElementsAre(cut, cut, cut, "child stderr backend=b pid=0 line=next"));
 }
 
+// Byte by byte, with a character across the limit at each of its bytes.
+TEST_F(StderrLogTest, LinesAreCutBetweenCharacters) {
+  for (size_t room = 0; room < 4; ++room) {
+    log.lines.clear();
+    const std::string kept(stdio::StderrLog::kMaxLine - room, 'x');
+    const std::string line = kept + "\xe2\x80\xae" + "y\n";
+    for (const char& byte : line) stderr_log.add({&byte, 1}, now);
+    const std::string shown = kept + (room == 3 ? "\xe2\x80\xae" : "");
+    EXPECT_THAT(log.lines, ElementsAre("child stderr backend=b pid=0 line=" + shown)) << room;
+  }
+}
+
 TEST_F(StderrLogTest, MoreLinesThanTheRateAreCounted) {
   now += std::chrono::hours(1);
   const auto add_lines = [&](uint32_t count) {
     for (uint32_t i = 0; i < count; ++i) stderr_log.add("x\n", now);
   };
-  add_lines(StderrLog::kLinesPerSecond);
-  EXPECT_EQ(log.lines.size(), StderrLog::kLinesPerSecond);
+  add_lines(stdio::StderrLog::kLinesPerSecond);
+  EXPECT_EQ(log.lines.size(), stdio::StderrLog::kLinesPerSecond);
   add_lines(3);
-  EXPECT_EQ(log.lines.size(), StderrLog::kLinesPerSecond);
+  EXPECT_EQ(log.lines.size(), stdio::StderrLog::kLinesPerSecond);
   log.lines.clear();
   now += std::chrono::seconds(1);
   add_lines(1);
   EXPECT_THAT(log.lines, ElementsAre("child stderr suppressed backend=b pid=0 lines=3",
                                      "child stderr backend=b pid=0 line=x"));
   log.lines.clear();
-  add_lines(StderrLog::kLinesPerSecond);
+  add_lines(stdio::StderrLog::kLinesPerSecond);
   stderr_log.end(now);
-  EXPECT_EQ(log.lines.size(), StderrLog::kLinesPerSecond);
+  EXPECT_EQ(log.lines.size(), stdio::StderrLog::kLinesPerSecond);
   EXPECT_EQ(log.lines.back(), "child stderr suppressed backend=b pid=0 lines=1");
+}
+
+TEST_F(StderrLogTest, KeepsTheLastLines) {
+  EXPECT_TRUE(stderr_log.last_lines().empty());
+  for (size_t i = 0; i < 1000; ++i) {
+    stderr_log.add(std::to_string(i) + "\n\n", now);
+    if (i + 1 == stdio::StderrLog::kLastLines) {
+      EXPECT_THAT(stderr_log.last_lines(), ElementsAre("0", "1", "2", "3", "4"));
+    }
+  }
+  EXPECT_THAT(stderr_log.last_lines(), ElementsAre("995", "996", "997", "998", "999"))
+      << "those that were too many for the log too";
+  stderr_log.add(std::string(stdio::StderrLog::kLastLineBytes + 1, 'x') + "\n", now);
+  EXPECT_EQ(stderr_log.last_lines().back().size(), stdio::StderrLog::kLastLineBytes);
 }
 
 }  // namespace

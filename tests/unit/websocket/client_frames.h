@@ -37,7 +37,8 @@ inline std::string client_frame(std::string_view payload, const FrameSpec& spec 
   return frame;
 }
 
-inline std::string client_frame(Opcode opcode, std::string_view payload, bool final = true) {
+inline std::string client_frame(websocket::Opcode opcode, std::string_view payload,
+                                bool final = true) {
   return client_frame(payload, {.opcode = static_cast<uint8_t>(opcode), .final = final});
 }
 

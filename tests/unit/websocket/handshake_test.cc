@@ -25,22 +25,23 @@ struct Request {
 // 101, or the status of the refusal.
 int status_of(const Request& request) {
   const std::string text = request.text();
-  RequestHead head;
+  http::RequestHead head;
   EXPECT_TRUE(head.parse(text)) << text;
-  const auto handshake = read_handshake(head);
+  const auto handshake = websocket::read_handshake(head);
   return handshake ? 101 : handshake.error().status;
 }
 
 std::string fields_of(const Request& request) {
   const std::string text = request.text();
-  RequestHead head;
+  http::RequestHead head;
   EXPECT_TRUE(head.parse(text)) << text;
-  const auto handshake = read_handshake(head);
-  return handshake ? handshake_fields(*handshake) : std::string(handshake.error().more_fields);
+  const auto handshake = websocket::read_handshake(head);
+  return handshake ? websocket::handshake_fields(*handshake)
+                   : std::string(handshake.error().more_fields);
 }
 
 TEST(Handshake, TheExampleOfTheSpecification) {
-  EXPECT_EQ(accept_value("dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+  EXPECT_EQ(websocket::accept_value("dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
   EXPECT_EQ(fields_of({.more = "Origin: http://example.com\r\n"
                                "Sec-WebSocket-Protocol: chat, superchat\r\n"}),
             "Upgrade: websocket\r\nConnection: Upgrade\r\n"

@@ -18,7 +18,7 @@ using namespace std::string_view_literals;
 constexpr size_t kLimit = 1000;
 
 // What a reader said, as text.
-class Transcript final : public MessageSink {
+class Transcript final : public websocket::MessageSink {
  public:
   bool on_message(std::span<char> text) override {
     lines.push_back("message " + std::string(text.data(), text.size()));
@@ -30,10 +30,10 @@ class Transcript final : public MessageSink {
     lines.push_back("ping " + std::string(payload));
     return goes_on;
   }
-  void on_close(CloseCode code, std::string_view reason) override {
+  void on_close(websocket::CloseCode code, std::string_view reason) override {
     lines.push_back("close " + std::to_string(static_cast<int>(code)) + " " + std::string(reason));
   }
-  void on_failure(const ReadError& error) {
+  void on_failure(const websocket::ReadError& error) {
     lines.push_back("failed " + std::to_string(static_cast<int>(error.code)));
   }
 
@@ -46,7 +46,7 @@ using Cuts = std::function<size_t(size_t at)>;  // the size of the piece at `at`
 
 std::vector<std::string> read(std::string bytes, const Cuts& piece_at) {
   StoragePool storages;
-  MessageReader reader(storages, kLimit);
+  websocket::MessageReader reader(storages, kLimit);
   Transcript transcript;
   for (size_t at = 0; at < bytes.size();) {
     const size_t piece = std::min(piece_at(at), bytes.size() - at);
@@ -73,12 +73,14 @@ void check(const std::string& what, const std::string& bytes,
 }
 
 std::string text(std::string_view payload, bool final = true) {
-  return client_frame(Opcode::text, payload, final);
+  return client_frame(websocket::Opcode::text, payload, final);
 }
 std::string more(std::string_view payload, bool final = true) {
-  return client_frame(Opcode::continuation, payload, final);
+  return client_frame(websocket::Opcode::continuation, payload, final);
 }
-std::string close_frame(std::string_view payload) { return client_frame(Opcode::close, payload); }
+std::string close_frame(std::string_view payload) {
+  return client_frame(websocket::Opcode::close, payload);
+}
 
 // Section 5.7: the masked ones are a client's.
 TEST(MessageReader, ExamplesOfTheSpecification) {
@@ -97,14 +99,38 @@ TEST(MessageReader, Messages) {
   check("16-bit length", text(std::string(200, 'x')), {"message " + std::string(200, 'x')});
 }
 
+// Between the two close frames a client may still send what it likes: none of it is kept.
+TEST(MessageReader, KeepsNothingOfMessagesThatAreDiscarded) {
+  const std::string begun = text("begun", false);
+  const std::string rest = more("\xff more") + client_frame(websocket::Opcode::ping, "p") +
+                           text(std::string(kLimit, 'x')) + close_frame("\x03\xe8");
+  for (size_t cut = 1; cut < rest.size(); ++cut) {
+    StoragePool storages;
+    websocket::MessageReader reader(storages, kLimit);
+    Transcript transcript;
+    std::string bytes = begun;
+    ASSERT_EQ(reader.feed({bytes.data(), bytes.size()}, transcript), bytes.size());
+    ASSERT_EQ(reader.held(), 5u);
+    reader.discard_messages();
+    EXPECT_EQ(reader.held(), 0u);
+    bytes = rest;
+    ASSERT_EQ(reader.feed({bytes.data(), cut}, transcript), cut);
+    EXPECT_LT(reader.held(), 4u) << "a part of a control frame at most, cut at " << cut;
+    ASSERT_EQ(reader.feed({bytes.data() + cut, bytes.size() - cut}, transcript), rest.size() - cut);
+    EXPECT_EQ(transcript.lines, (std::vector<std::string>{"ping p", "close 1000 "})) << cut;
+  }
+}
+
 TEST(MessageReader, ControlFramesStandAnywhere) {
-  const auto ping = [](std::string_view payload) { return client_frame(Opcode::ping, payload); };
+  const auto ping = [](std::string_view payload) {
+    return client_frame(websocket::Opcode::ping, payload);
+  };
   check("ping", ping("p"), {"ping p"});
   check("empty ping", ping(""), {"ping "});
   check("the longest", ping(std::string(125, 'p')), {"ping " + std::string(125, 'p')});
   check("between fragments",
-        text("a", false) + ping("1") + more("b", false) + client_frame(Opcode::pong, "x") +
-            ping("2") + more("c"),
+        text("a", false) + ping("1") + more("b", false) +
+            client_frame(websocket::Opcode::pong, "x") + ping("2") + more("c"),
         {"ping 1", "ping 2", "message abc"});
   check("bytes that are no text", ping("\xff\xfe"), {"ping \xff\xfe"});
 }
@@ -143,12 +169,13 @@ TEST(MessageReader, WhatIsNotAllowed) {
       {"nothing to continue", more("x"), 1002},
       {"a continuation after a whole message", text("x") + more("y"), 1002},
       {"text inside of a message", text("x", false) + text("y"), 1002},
-      {"binary", client_frame(Opcode::binary, "x"), 1003},
-      {"binary inside of a message", text("x", false) + client_frame(Opcode::binary, "x"), 1002},
-      {"a fragmented ping", client_frame(Opcode::ping, "x", false), 1002},
-      {"a fragmented close", client_frame(Opcode::close, "", false), 1002},
-      {"too long a ping", client_frame(Opcode::ping, std::string(126, 'x')), 1002},
-      {"too long a close", client_frame(Opcode::close, std::string(126, 'x')), 1002},
+      {"binary", client_frame(websocket::Opcode::binary, "x"), 1003},
+      {"binary inside of a message",
+       text("x", false) + client_frame(websocket::Opcode::binary, "x"), 1002},
+      {"a fragmented ping", client_frame(websocket::Opcode::ping, "x", false), 1002},
+      {"a fragmented close", client_frame(websocket::Opcode::close, "", false), 1002},
+      {"too long a ping", client_frame(websocket::Opcode::ping, std::string(126, 'x')), 1002},
+      {"too long a close", client_frame(websocket::Opcode::close, std::string(126, 'x')), 1002},
       {"125 in two bytes", client_frame(std::string(125, 'x'), {.length_bytes = 2}), 1002},
       {"126 in eight bytes", client_frame(std::string(126, 'x'), {.length_bytes = 8}), 1002},
       {"a negative length", std::string("\x81\xff\xff\0\0\0\0\0\0\0\1\2\3\4", 14), 1002},
@@ -186,14 +213,14 @@ TEST(MessageReader, CharactersMayBeCutByFragments) {
 // Bad text is found before the frame, or even the message, is complete.
 TEST(MessageReader, BadTextFailsAtItsFirstByte) {
   StoragePool storages;
-  MessageReader reader(storages, kLimit);
+  websocket::MessageReader reader(storages, kLimit);
   Transcript transcript;
   std::string bytes = text("a\xed" + std::string(100, 'x')).substr(0, 6 + 2);
   ASSERT_TRUE(reader.feed({bytes.data(), bytes.size()}, transcript)) << "it could be a character";
   char next = static_cast<char>(0xa0 ^ 0x21);  // a surrogate
   const auto taken = reader.feed({&next, 1}, transcript);
   ASSERT_FALSE(taken);
-  EXPECT_EQ(taken.error().code, CloseCode::invalid_data);
+  EXPECT_EQ(taken.error().code, websocket::CloseCode::invalid_data);
   EXPECT_EQ(reader.held(), 0u);
 }
 
@@ -211,17 +238,17 @@ TEST(MessageReader, TheLimit) {
 // Judged by the header: nothing is kept of what will not be read.
 TEST(MessageReader, TooLongIsKnownBeforeItComes) {
   StoragePool storages;
-  MessageReader reader(storages, kLimit);
+  websocket::MessageReader reader(storages, kLimit);
   Transcript transcript;
   std::string header = text(std::string(kLimit + 1, 'x')).substr(0, 8);
   const auto taken = reader.feed({header.data(), header.size()}, transcript);
   ASSERT_FALSE(taken);
-  EXPECT_EQ(taken.error().code, CloseCode::too_big);
+  EXPECT_EQ(taken.error().code, websocket::CloseCode::too_big);
 }
 
 TEST(MessageReader, AWholeMessageIsNotCopied) {
   StoragePool storages;
-  MessageReader reader(storages, kLimit);
+  websocket::MessageReader reader(storages, kLimit);
   Transcript transcript;
   std::string bytes = text("first") + text("second");
   ASSERT_EQ(reader.feed({bytes.data(), bytes.size()}, transcript), bytes.size());
@@ -230,17 +257,17 @@ TEST(MessageReader, AWholeMessageIsNotCopied) {
 }
 
 TEST(MessageReader, OffersTheStorageOfAMessageInParts) {
-  struct Taker final : MessageSink {
+  struct Taker final : websocket::MessageSink {
     bool on_message(std::span<char> text) override {
       taken = storages.take_over({text.data(), text.size()});
       return true;
     }
     bool on_ping(std::string_view /*payload*/) override { return true; }
-    void on_close(CloseCode /*code*/, std::string_view /*reason*/) override {}
+    void on_close(websocket::CloseCode /*code*/, std::string_view /*reason*/) override {}
     StoragePool storages;
     ByteQueue taken;
   } taker;
-  MessageReader reader(taker.storages, kLimit);
+  websocket::MessageReader reader(taker.storages, kLimit);
   const std::string half(kLimit / 2, 'x');
   std::string bytes = text(half, false) + more(half) + text(half + "next");
   ASSERT_EQ(reader.feed({bytes.data(), bytes.size() - 1}, taker), bytes.size() - 1);
@@ -251,7 +278,7 @@ TEST(MessageReader, OffersTheStorageOfAMessageInParts) {
 
 TEST(MessageReader, HoldsWhatIsNotComplete) {
   StoragePool storages;
-  MessageReader reader(storages, kLimit);
+  websocket::MessageReader reader(storages, kLimit);
   Transcript transcript;
   std::string bytes = text("abc", false) + more("defgh").substr(0, 8);
   ASSERT_EQ(reader.feed({bytes.data(), bytes.size()}, transcript), bytes.size());
@@ -264,10 +291,11 @@ TEST(MessageReader, HoldsWhatIsNotComplete) {
 
 TEST(MessageReader, StopsWhereTheSinkWantsIt) {
   StoragePool storages;
-  MessageReader reader(storages, kLimit);
+  websocket::MessageReader reader(storages, kLimit);
   Transcript transcript;
   transcript.goes_on = false;
-  const std::vector<std::string> frames = {text("a"), client_frame(Opcode::ping, "b"), text("c")};
+  const std::vector<std::string> frames = {text("a"), client_frame(websocket::Opcode::ping, "b"),
+                                           text("c")};
   std::string bytes = frames[0] + frames[1] + frames[2];
   size_t at = 0;
   for (const std::string& frame : frames) {

@@ -47,7 +47,7 @@ const Case kCases[] = {
 
 // Bytes taken, with pieces of `piece` bytes, before the one that is refused; npos: none is.
 size_t good_bytes(std::string_view text, size_t piece, bool* complete) {
-  Utf8Validator validator;
+  websocket::Utf8Validator validator;
   for (size_t at = 0; at < text.size(); at += piece) {
     if (!validator.feed(text.substr(at, piece))) return at;
   }
@@ -67,7 +67,7 @@ TEST(Utf8Validator, FailsAtTheFirstByteThatCannotBe) {
 TEST(Utf8Validator, CutAnywhere) {
   for (const Case& c : kCases) {
     for (size_t cut = 0; cut <= c.text.size(); ++cut) {
-      Utf8Validator validator;
+      websocket::Utf8Validator validator;
       const bool first = validator.feed(std::string_view(c.text).substr(0, cut));
       EXPECT_EQ(first, c.good == std::string::npos || cut <= c.good) << c.what << " " << cut;
       if (!first) continue;

@@ -16,7 +16,7 @@ size_t allocations_of(std::string_view bytes, size_t piece) {
   TestClient wire(world);
   EXPECT_EQ(wire.ask(handshake()).status, 101);
   wire.received.reserve(1 << 10);
-  const std::string all = std::string(bytes) + client_frame(Opcode::ping, "x");
+  const std::string all = std::string(bytes) + client_frame(websocket::Opcode::ping, "x");
   const auto repeat = [&](int times) {
     for (int i = 0; i < times; ++i) {
       wire.received.clear();
@@ -45,8 +45,8 @@ TEST(WebSocketAllocations, NoneForMessages) {
 
 TEST(WebSocketAllocations, NoneForFragments) {
   const std::string message = result("1", "2");
-  EXPECT_EQ(allocations_of(client_frame(Opcode::text, message.substr(0, 9), false) +
-                               client_frame(Opcode::continuation, message.substr(9)),
+  EXPECT_EQ(allocations_of(client_frame(websocket::Opcode::text, message.substr(0, 9), false) +
+                               client_frame(websocket::Opcode::continuation, message.substr(9)),
                            SIZE_MAX),
             0u);
 }

@@ -32,7 +32,7 @@ TEST(WebSocketEnd, ACloseFrameIsAnsweredWithItsCode) {
 TEST(WebSocketEnd, ACloseFrameWithoutCodeIsAnsweredByOne) {
   WebSocketWorld world;
   WebSocketClient client(world);
-  client.wire().send(client_frame(Opcode::close, ""));
+  client.wire().send(client_frame(websocket::Opcode::close, ""));
   EXPECT_TRUE(client.wire().received.empty());
   EXPECT_TRUE(world.until([&] { return client.wire().ended; }));
   EXPECT_EQ(client.wire().received, std::string("\x88\x00", 2));
@@ -44,8 +44,9 @@ TEST(WebSocketEnd, TheServerEndsAClosedConnectionIfTheClientDoesNot) {
   const TimePoint start = world.loop.now();
   client.close(1000);
   EXPECT_TRUE(wait_empty(world));
-  EXPECT_GE(world.loop.now() - start, WebSocketConnection::kCloseTime);
-  EXPECT_LE(world.loop.now() - start, WebSocketConnection::kCloseTime + std::chrono::seconds(2));
+  EXPECT_GE(world.loop.now() - start, websocket::WebSocketConnection::kCloseTime);
+  EXPECT_LE(world.loop.now() - start,
+            websocket::WebSocketConnection::kCloseTime + std::chrono::seconds(2));
 }
 
 TEST(WebSocketEnd, CallsOfAClientThatLeavesAreCancelled) {
@@ -86,9 +87,9 @@ TEST(WebSocketEnd, WhatIsNotAllowedIsToldAndEndsIt) {
   };
   const Case cases[] = {
       {client_frame("x", {.masked = false}), 1002},
-      {client_frame(Opcode::binary, "x"), 1003},
-      {client_frame(Opcode::text, "\xff"), 1007},
-      {client_frame(Opcode::close, "\x03"), 1002},
+      {client_frame(websocket::Opcode::binary, "x"), 1003},
+      {client_frame(websocket::Opcode::text, "\xff"), 1007},
+      {client_frame(websocket::Opcode::close, "\x03"), 1002},
       {"GET / HTTP/1.1\r\n\r\n", 1002},
   };
   for (const Case& c : cases) {
@@ -113,7 +114,7 @@ TEST(WebSocketEnd, AChildThatEndsEndsItsSession) {
     int code;
   };
   for (const Case& c : {Case{0, 1000}, Case{3, 1011}}) {
-    WebSocketWorld world({.isolation = Isolation::session});
+    WebSocketWorld world({.isolation = config::Isolation::session});
     WebSocketClient client(world);
     client.ask(call("1", "echo", "[]"));
     world.child().exit(c.exit);
@@ -124,7 +125,7 @@ TEST(WebSocketEnd, AChildThatEndsEndsItsSession) {
 }
 
 TEST(WebSocketEnd, CallsOfAChildThatDiesAreAnsweredFirst) {
-  WebSocketWorld world({.isolation = Isolation::session});
+  WebSocketWorld world({.isolation = config::Isolation::session});
   WebSocketClient client(world);
   client.send(call("1", "hold", "[]"));
   EXPECT_TRUE(world.until([&] { return world.child().held.size() == 1; }));
@@ -150,7 +151,7 @@ TEST(WebSocketEnd, TheReasonIsCutBetweenCharacters) {
   for (const Case& c : cases) {
     WebSocketWorld world;
     WebSocketClient client(world);
-    sink_of(world).on_session_end(SessionEnd::failed, c.message);
+    sink_of(world).on_session_end(session::SessionEnd::failed, c.message);
     EXPECT_EQ(client.close_code(), 1011);
     EXPECT_EQ(client.close_reason, c.message.substr(0, c.size));
   }
@@ -160,12 +161,12 @@ TEST(WebSocketEnd, AfterItsOwnCloseFrameTheServerReadsOnlyTheClients) {
   WebSocketWorld world;
   TestClient wire(world);
   ASSERT_EQ(wire.ask(handshake()).status, 101);
-  sink_of(world).on_session_end(SessionEnd::finished, "");
+  sink_of(world).on_session_end(session::SessionEnd::finished, "");
   EXPECT_TRUE(world.until([&] { return wire.received == std::string("\x88\x02\x03\xe8"); }));
-  wire.send(client_frame(call("1", "echo", "[]")) + client_frame(Opcode::ping, "x"));
+  wire.send(client_frame(call("1", "echo", "[]")) + client_frame(websocket::Opcode::ping, "x"));
   run_for(world.loop, milliseconds(20));
   EXPECT_FALSE(wire.ended) << "it waits for the client's";
-  wire.send(client_frame(Opcode::close, close_payload(1000)));
+  wire.send(client_frame(websocket::Opcode::close, close_payload(1000)));
   EXPECT_TRUE(wire.wait_closed());
   EXPECT_EQ(wire.received, std::string("\x88\x02\x03\xe8"));
   EXPECT_EQ(world.launcher.children.size(), 0u) << "no call was made";
@@ -176,9 +177,9 @@ TEST(WebSocketEnd, AClientThatDoesNotAnswerACloseFrameIsNotWaitedForLong) {
   TestClient wire(world);
   ASSERT_EQ(wire.ask(handshake()).status, 101);
   const TimePoint start = world.loop.now();
-  sink_of(world).on_session_end(SessionEnd::finished, "");
+  sink_of(world).on_session_end(session::SessionEnd::finished, "");
   EXPECT_TRUE(wire.wait_closed());
-  EXPECT_GE(world.loop.now() - start, WebSocketConnection::kCloseTime);
+  EXPECT_GE(world.loop.now() - start, websocket::WebSocketConnection::kCloseTime);
   EXPECT_EQ(world.server->connections(), 0u);
 }
 
@@ -219,7 +220,7 @@ TEST(WebSocketSilence, AnyByteIsASignOfLife) {
   WebSocketWorld world(options);
   TestClient wire(world);
   ASSERT_EQ(wire.ask(handshake()).status, 101);
-  const std::string frame = client_frame(Opcode::text, std::string(100, ' ') + "1");
+  const std::string frame = client_frame(websocket::Opcode::text, std::string(100, ' ') + "1");
   for (size_t i = 0; i < 20; ++i) {  // never a pong, and twice the time for one
     wire.send(frame.substr(i, 1));
     run_for(world.loop, milliseconds(20));

@@ -6,8 +6,8 @@
 
 namespace stdgate::test {
 
-SessionSink& sink_of(WebSocketWorld& world) {
-  auto* sink = dynamic_cast<SessionSink*>(world.origins.find(Origin{0, 1}));
+session::SessionSink& sink_of(WebSocketWorld& world) {
+  auto* sink = dynamic_cast<session::SessionSink*>(world.callers.find(session::Caller{0, 1}));
   EXPECT_NE(sink, nullptr);
   return *sink;
 }

@@ -18,15 +18,15 @@ namespace stdgate::test {
 class WebSocketWorld : public HttpWorld {
  public:
   explicit WebSocketWorld(const WorldOptions& world_options = {}) : HttpWorld(world_options) {
-    add_websocket_routes(router, backends, options.rules);
+    websocket::add_websocket_routes(router, backends);
   }
   [[nodiscard]] size_t websockets() const {
-    return observer.open[static_cast<size_t>(Transport::websocket)];
+    return observer.open[static_cast<size_t>(ConnectionKind::websocket)];
   }
 };
 
 // What the core has of the only connection.
-SessionSink& sink_of(WebSocketWorld& world);
+session::SessionSink& sink_of(WebSocketWorld& world);
 
 // The request of a handshake.
 std::string handshake(std::string_view path = "/ws", std::string_view more_fields = "");

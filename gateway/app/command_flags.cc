@@ -1,0 +1,210 @@
+// The flags of the options, and what the helps say.
+#include "gateway/app/command_flags.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "gateway/config/options/option_info.h"
+
+namespace stdgate::app {
+namespace {
+
+using Kind = config::OptionInfo::Kind;
+
+constexpr std::string_view kUsage =
+    "Puts stdio JSON-RPC servers on the network.\n"
+    "\n"
+    "Usage:\n"
+    "  stdgate [options] -- COMMAND [ARG...]  serve one command\n"
+    "  stdgate [options] [--config FILE]      serve what FILE says\n"
+    "  stdgate check [options] [...]          validate, print the whole configuration\n"
+    "  stdgate config schema                  print FILE's JSON Schema, for editors\n"
+    "  stdgate config reference               print what FILE's keys mean\n"
+    "  stdgate demo-server                    a JSON-RPC server on stdin, to try with\n"
+    "  stdgate version                        print the version\n"
+    "\n"
+    "Options override FILE; defaults stand in parentheses. Those under Backend and\n"
+    "Pool go with a COMMAND: a file has them, and more, for each of its backends.\n";
+constexpr std::string_view kExamples =
+    "Examples:\n"
+    "  stdgate --protocol jsonrpc -- stdgate demo-server\n"
+    "  curl --json '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"math/add\",\"params\":[1,2]}' \\\n"
+    "    http://127.0.0.1:8080/rpc\n"
+    "  stdgate -- npx -y @modelcontextprotocol/server-everything\n"
+    "  stdgate --min 1 --max 4 --timeout 30s --env LOG_LEVEL=debug -- ./my-server\n"
+    "  stdgate --env GITHUB_TOKEN -- \\\n"
+    "    docker run -i --rm -e GITHUB_TOKEN ghcr.io/github/github-mcp-server\n"
+    "  stdgate check --config gateway.yaml\n";
+
+constexpr std::string_view kCheckHelp =
+    "Validates a configuration and prints it with every default; serves nothing.\n"
+    "\n"
+    "Usage:\n"
+    "  stdgate check [options] [--config FILE]      the file (gateway.yaml)\n"
+    "  stdgate check [options] -- COMMAND [ARG...]  the flags of one command\n"
+    "\n"
+    "All errors are told at once on stderr, each with its place. What is printed on\n"
+    "stdout is a configuration again; secrets in it are ***hidden***. Files of\n"
+    "variables are read, commands are not started, and addresses are not opened.\n"
+    "\n"
+    "Exit code: 0 valid, 2 not. The options are those of stdgate --help.\n";
+
+constexpr std::string_view kDemoServerHelp =
+    "A JSON-RPC server on stdin and stdout, one message a line, to try stdgate with.\n"
+    "\n"
+    "Usage:\n"
+    "  stdgate demo-server\n"
+    "\n"
+    "It takes no options, and ends at the end of its input. The method `methods`\n"
+    "lists what it can do:\n"
+    "  echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"methods\"}' | stdgate demo-server\n"
+    "Behind stdgate:\n"
+    "  stdgate --protocol jsonrpc -- stdgate demo-server\n";
+
+constexpr size_t kHelpColumn = 28;
+constexpr size_t kColumns = 80;
+
+FlagShape shape_of(const config::OptionInfo& option) {
+  switch (option.kind) {
+    case Kind::boolean:
+      return config::text_of(option.default_value) == "true" ? FlagShape::no : FlagShape::yes;
+    case Kind::texts:
+    case Kind::files:
+    case Kind::inherited:
+    case Kind::addresses:
+    case Kind::numbers:
+    case Kind::command:
+      return FlagShape::list;
+    case Kind::text_map:
+      return FlagShape::pairs;
+    default:
+      return FlagShape::text;
+  }
+}
+
+std::string placeholder_of(const config::OptionInfo& option) {
+  if (!option.flag.placeholder.empty()) return std::string(option.flag.placeholder);
+  switch (option.kind) {
+    case Kind::boolean:
+      return {};
+    case Kind::count:
+      return "N";
+    case Kind::size:
+      return "SIZE";
+    case Kind::duration:
+      return "TIME";
+    default:
+      break;
+  }
+  std::string capitals = option.key;
+  for (char& c : capitals) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return capitals;
+}
+
+// "what the child speaks: jsonrpc, mcp or lsp (mcp)"
+std::string help_of(const config::OptionInfo& option, FlagShape shape) {
+  std::string text(option.flag.help.empty() ? option.help : option.flag.help);
+  for (size_t i = 0; i < option.words.size(); ++i) {
+    text += i == 0 ? ": " : i + 1 == option.words.size() ? " or " : ", ";
+    text += option.words[i];
+  }
+  if (shape == FlagShape::list || shape == FlagShape::pairs) text += "; repeatable";
+  if (shape == FlagShape::yes || shape == FlagShape::no) return text;
+  if (option.kind == Kind::inherited) return text;  // its default has a paragraph of its own
+  const std::string value =
+      option.default_words.empty() ? config::text_of(option.default_value) : option.default_words;
+  return value.empty() ? text : text + " (" + value + ")";
+}
+
+FlagSpec flag_of(const config::OptionInfo& option, const std::string& group) {
+  FlagSpec flag;
+  flag.name = option.flag.name;
+  flag.shape = shape_of(option);
+  flag.path = option.path;
+  flag.placeholder = placeholder_of(option);
+  flag.help = help_of(option, flag.shape);
+  flag.group = group;
+  if (option.path.size() > 2 && option.path[1] == config::kAnyBackend) {
+    flag.scope = FlagScope::backend;
+    flag.path.erase(flag.path.begin(), flag.path.begin() + 2);
+  }
+  return flag;
+}
+
+void append_flags(const config::OptionInfo& section, std::vector<FlagSpec>& out) {
+  if (section.kind == Kind::backends) {
+    out.push_back({kNameFlag,
+                   FlagScope::backend,
+                   FlagShape::text,
+                   {},
+                   "NAME",
+                   "in paths, metrics and logs; without it the name of the server in COMMAND",
+                   section.title});
+  }
+  for (const config::OptionInfo& option : section.options) {
+    if (!option.flag.name.empty()) out.push_back(flag_of(option, section.title));
+  }
+  for (const config::OptionInfo& option : section.options) append_flags(option, out);
+}
+
+// `text` from `column` on, in as many lines as it needs; the first one begins there already.
+std::string wrapped(std::string_view text, size_t column) {
+  std::string lines;
+  while (text.size() > kColumns - column) {
+    size_t end = text.rfind(' ', kColumns - column);
+    if (end == std::string_view::npos) end = std::min(text.find(' '), text.size());
+    lines.append(text.substr(0, end)).append("\n").append(column, ' ');
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines.append(text).append("\n");
+}
+
+// `text` in the column of help.
+std::string help_line(const std::string& left, std::string_view text) {
+  std::string line = "  " + left;
+  if (line.size() + 2 > kHelpColumn) {
+    line += "\n" + std::string(kHelpColumn, ' ');
+  } else {
+    line.resize(kHelpColumn, ' ');
+  }
+  return line + wrapped(text, kHelpColumn);
+}
+
+std::string inherited_text() {
+  const config::BackendConfig defaults;
+  const std::string names = config::text_of(defaults.env_inherit);
+  return "Of stdgate's environment a child gets\n  " + wrapped(names, 2) +
+         "and what --env, --env-file and --env-inherit name, nothing else.\n";
+}
+
+}  // namespace
+
+std::vector<FlagSpec> command_flags() {
+  std::vector<FlagSpec> flags;
+  append_flags(config::describe_options(), flags);
+  return flags;
+}
+
+std::string help_text(const std::vector<FlagSpec>& flags) {
+  std::string text =
+      std::string(kUsage) + "\nGeneral:\n" +
+      help_line("-c, --config FILE", "the configuration (gateway.yaml)") +
+      help_line("-V, --version", "print the version") +
+      help_line("-h, --help", "print this; behind check and demo-server, what is theirs");
+  std::string_view group;
+  for (const FlagSpec& flag : flags) {
+    if (flag.group != group) text += "\n" + flag.group + ":\n";
+    group = flag.group;
+    const std::string space = flag.placeholder.empty() ? "" : " ";
+    text += help_line(flag.name + space + flag.placeholder, flag.help);
+  }
+  return text + "\n" + inherited_text() + "\n" + std::string(kExamples);
+}
+
+std::string check_help_text() { return std::string(kCheckHelp); }
+
+std::string demo_server_help_text() { return std::string(kDemoServerHelp); }
+
+}  // namespace stdgate::app

@@ -1,0 +1,463 @@
+// The command line: arguments to a value, and that value to a configuration.
+#include "gateway/app/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+#include "gateway/app/command_flags.h"
+#include "gateway/app/command_name.h"
+#include "gateway/base/visible_text.h"
+#include "gateway/config/config_ranges.h"
+#include "gateway/config/config_reference.h"
+#include "gateway/config/config_schema.h"
+#include "gateway/config/log_format_hint.h"
+#include "gateway/config/nearest_word.h"
+#include "gateway/config/text_file.h"
+
+namespace stdgate::app {
+namespace {
+
+constexpr std::string_view kDefaultFile = "gateway.yaml";
+// The words that may stand first.
+constexpr std::string_view kCheck = "check";
+constexpr std::string_view kDemoServer = "demo-server";
+constexpr std::string_view kVersion = "version";
+constexpr std::string_view kHelp = "help";
+constexpr std::string_view kConfig = "config";
+constexpr std::string_view kVersionText = "stdgate " STDGATE_VERSION "\n";
+
+// What CLI11 found: one list of texts per flag.
+struct Arguments {
+  std::vector<FlagSpec> flags = command_flags();
+  std::vector<std::vector<std::string>> values{flags.size()};
+  std::vector<std::string> config_files;
+};
+
+CommandLine exit_with_error(const std::string& message) {
+  CommandLine result;
+  result.action = CommandLine::Action::exit;
+  result.exit_code = kUsageError;
+  result.output = "stdgate: " + visible(message, VisibleText::line) + "\n";
+  return result;
+}
+
+CommandLine exit_with_text(std::string text) {
+  CommandLine result;
+  result.action = CommandLine::Action::exit;
+  result.output = std::move(text);
+  return result;
+}
+
+// A text that can be pasted into a shell.
+std::string shell_quote(const std::string& word) {
+  if (!word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                              "0123456789_@%+=:,./-") == std::string::npos) {
+    return word;
+  }
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+// `flags` must outlive them.
+std::vector<std::string_view> names_of(const std::vector<FlagSpec>& flags) {
+  std::vector<std::string_view> names{"--config", "--help", "--version"};
+  for (const FlagSpec& spec : flags) names.emplace_back(spec.name);
+  return names;
+}
+
+CommandLine explain_unknown_option(const std::vector<FlagSpec>& flags, const std::string& word) {
+  const auto nearest = config::nearest_word(word.substr(0, word.find('=')), names_of(flags));
+  return exit_with_error("unknown option " + word + "; " +
+                         (nearest ? "did you mean " + std::string(*nearest) + "?"
+                                  : "stdgate --help lists the options"));
+}
+
+// `unknown` is the first argument that the parser does not know, and all behind it: a mistyped
+// word, a file, or a command without "--" in front.
+CommandLine explain_unknown(const std::vector<FlagSpec>& flags,
+                            const std::vector<std::string>& ours,
+                            const std::vector<std::string>& unknown) {
+  const std::string& word = unknown.front();
+  if (word.starts_with("-")) return explain_unknown_option(flags, word);
+  std::string before = "stdgate";
+  for (size_t i = 0; i + unknown.size() < ours.size(); ++i) before += " " + shell_quote(ours[i]);
+  std::string after;
+  for (const std::string& argument : unknown) after += " " + shell_quote(argument);
+
+  const std::string intro = "unknown command '" + word + "'; ";
+  const bool is_first = unknown.size() == ours.size();
+  const auto nearest = config::nearest_word(word, {kCheck, kConfig, kDemoServer, kVersion, kHelp});
+  if (is_first && nearest) {
+    return exit_with_error(intro + "did you mean '" + std::string(*nearest) + "'?");
+  }
+  if (word.ends_with(".yaml") || word.ends_with(".yml")) {
+    return exit_with_error(intro + "a file needs its option: " + before + " --config" + after);
+  }
+  return exit_with_error(intro + "to serve it, put -- in front: " + before + " --" + after);
+}
+
+// `-min` is one option of ours with a hyphen too few; CLI11 would take it for -m.
+std::optional<std::string> find_short_spelling(const std::vector<FlagSpec>& flags,
+                                               const std::vector<std::string>& arguments) {
+  const std::vector<std::string_view> names = names_of(flags);
+  for (const std::string& argument : arguments) {
+    if (!argument.starts_with('-') || argument.starts_with("--")) continue;
+    const std::string name = "-" + argument.substr(0, argument.find('='));
+    if (std::find(names.begin(), names.end(), name) != names.end()) return argument;
+  }
+  return std::nullopt;
+}
+
+config::Setting make_setting(const FlagSpec& spec, const std::string& backend,
+                             std::variant<std::string, std::vector<std::string>> value) {
+  config::Setting setting;
+  if (spec.scope == FlagScope::backend) setting.path = {"backends", backend};
+  setting.path.insert(setting.path.end(), spec.path.begin(), spec.path.end());
+  setting.value = std::move(value);
+  return setting;
+}
+
+// Appends what `spec` was given as; false when a NAME=VALUE is none.
+bool append_flag(const FlagSpec& spec, const std::vector<std::string>& values,
+                 const std::string& backend, std::vector<CommandLine::Flag>& out) {
+  switch (spec.shape) {
+    case FlagShape::text:
+      out.push_back({spec.name, make_setting(spec, backend, values.back())});
+      return true;
+    case FlagShape::list:
+      out.push_back({spec.name, make_setting(spec, backend, values)});
+      return true;
+    case FlagShape::yes:
+      out.push_back({spec.name, make_setting(spec, backend, std::string("true"))});
+      return true;
+    case FlagShape::no:
+      out.push_back({spec.name, make_setting(spec, backend, std::string("false"))});
+      return true;
+    case FlagShape::pairs:
+      for (const std::string& pair : values) {
+        const size_t equals = std::min(pair.find('='), pair.size());
+        if (equals == 0) return false;
+        const bool has_value = equals < pair.size();
+        CommandLine::Flag flag{
+            spec.name,
+            make_setting(spec, backend, has_value ? pair.substr(equals + 1) : std::string()),
+            !has_value};
+        flag.setting.path.push_back(pair.substr(0, equals));
+        out.push_back(std::move(flag));
+      }
+      return true;
+  }
+  return true;
+}
+
+// Registers our options; their values arrive in `out`, which must outlive `app`.
+void add_options(CLI::App& app, Arguments& out) {
+  app.prefix_command();
+  app.set_help_flag("-h,--help");
+  app.set_version_flag("-V,--version", std::string(kVersionText));
+  app.add_option("-c,--config", out.config_files)->allow_extra_args(false);
+  for (size_t i = 0; i < out.flags.size(); ++i) {
+    const FlagSpec& spec = out.flags[i];
+    if (spec.shape == FlagShape::yes || spec.shape == FlagShape::no) {
+      app.add_flag(spec.name, out.values[i]);
+      continue;
+    }
+    app.add_option(spec.name, out.values[i])->allow_extra_args(false);
+  }
+  // Options may stand behind the word too: `stdgate check --min 2 -- COMMAND`.
+  app.add_subcommand(std::string(kCheck))->fallthrough();
+  for (const std::string_view word : {kDemoServer, kVersion, kHelp}) {
+    app.add_subcommand(std::string(word));
+  }
+  app.add_subcommand(std::string(kConfig))->prefix_command();
+  app.require_subcommand(0, 1);
+}
+
+// Of the word that stands first, else of all.
+std::string help_for(const CLI::App& app, const std::vector<FlagSpec>& flags) {
+  if (app.got_subcommand(std::string(kCheck))) return check_help_text();
+  return app.got_subcommand(std::string(kDemoServer)) ? demo_server_help_text() : help_text(flags);
+}
+
+// What ends the program right away: help, version, an error; nothing when `app` has been filled in.
+std::optional<CommandLine> run_parser(CLI::App& app, const std::vector<FlagSpec>& flags,
+                                      const std::vector<std::string>& arguments) {
+  try {
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+    return std::nullopt;
+  } catch (const CLI::CallForHelp&) {
+    return exit_with_text(help_for(app, flags));
+  } catch (const CLI::CallForVersion&) {
+    return exit_with_text(std::string(kVersionText));
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string text = error.what();
+    return exit_with_error(text.substr(0, text.find(':')) + " needs a value");
+  } catch (const CLI::ParseError& error) {
+    return exit_with_error(error.what());
+  }
+}
+
+// `--cancel-method=` is an empty value; CLI11 would take the next argument for it.
+std::vector<std::string> split_empty_values(std::vector<std::string>::const_iterator begin,
+                                            std::vector<std::string>::const_iterator end) {
+  std::vector<std::string> arguments;
+  for (auto it = begin; it != end; ++it) {
+    if (it->starts_with("--") && it->find('=') == it->size() - 1) {
+      arguments.push_back(it->substr(0, it->size() - 1));
+      arguments.emplace_back();
+    } else {
+      arguments.push_back(*it);
+    }
+  }
+  return arguments;
+}
+
+bool is_flag_name(const std::vector<FlagSpec>& flags, const std::string& text) {
+  return std::any_of(flags.begin(), flags.end(),
+                     [&](const FlagSpec& spec) { return text == spec.name; });
+}
+
+// What is wrong with how a flag was given; empty: nothing.
+std::string misuse(const std::vector<FlagSpec>& flags, const FlagSpec& spec,
+                   const std::vector<std::string>& values, bool with_command) {
+  const std::string& name = spec.name;
+  if (spec.scope == FlagScope::backend && !with_command) {
+    return name +
+           " goes with a command, as in stdgate [options] -- COMMAND; with a file, set it there";
+  }
+  if (spec.shape == FlagShape::text && values.size() > 1) return name + " is given more than once";
+  if ((spec.shape == FlagShape::yes || spec.shape == FlagShape::no) && values.back() != "true") {
+    return name + " takes no value";
+  }
+  if (std::any_of(values.begin(), values.end(),
+                  [&](const std::string& value) { return is_flag_name(flags, value); })) {
+    return name + ": expected " + spec.placeholder + ", found another option";
+  }
+  return {};
+}
+
+// The same for --config.
+std::string misuse_of_config(const std::vector<std::string>& files, bool with_command) {
+  if (files.empty()) return {};
+  if (files.size() > 1) return "--config is given more than once";
+  if (files.front().empty()) return "--config: expected FILE";
+  if (with_command) return "either --config or a command behind --, not both";
+  return {};
+}
+
+// Flags as settings, and the rules of what goes with what.
+CommandLine combine(const Arguments& arguments, const std::string& working_directory,
+                    CommandLine result) {
+  const std::string wrong_config =
+      misuse_of_config(arguments.config_files, !result.command.empty());
+  if (!wrong_config.empty()) return exit_with_error(wrong_config);
+  if (!arguments.config_files.empty()) result.config_file = arguments.config_files.front();
+  std::string backend =
+      result.command.empty() ? "" : name_from_command(result.command, working_directory);
+  for (size_t i = 0; i < arguments.flags.size(); ++i) {
+    const FlagSpec& spec = arguments.flags[i];
+    const std::vector<std::string>& values = arguments.values[i];
+    if (values.empty()) continue;
+    const std::string wrong = misuse(arguments.flags, spec, values, !result.command.empty());
+    if (!wrong.empty()) return exit_with_error(wrong);
+    if (spec.name == kNameFlag) {
+      backend = values.back();
+    } else if (!append_flag(spec, values, backend, result.flags)) {
+      return exit_with_error(spec.name + ": expected " + spec.placeholder);
+    }
+  }
+  if (result.command.empty()) return result;
+  result.flags.push_back({"COMMAND", {{"backends", backend, "command"}, result.command}});
+  return result;
+}
+
+std::string join(const std::vector<std::string>& path) {
+  std::string joined;
+  for (const std::string& key : path) joined += (joined.empty() ? "" : ".") + key;
+  return joined;
+}
+
+std::string flag_error(const std::string& name, const config::ConfigError& error) {
+  return "stdgate: " + name + ": " + visible(error.message, VisibleText::line) + "\n";
+}
+
+// One error as a line: by its place in the file, by its flag, else by its path.
+std::string describe(const config::ConfigError& error, const std::string& file,
+                     const CommandLine& command_line) {
+  if (error.line > 0) return error.to_string(file) + "\n";
+  const std::string path = error.path.substr(0, error.path.find('['));
+  for (const CommandLine::Flag& flag : command_line.flags) {
+    std::vector<std::string> flag_path = flag.setting.path;
+    if (join(flag_path) == path) return flag_error(flag.name, error);
+    flag_path.pop_back();
+    if (flag_path.size() == 2 && join(flag_path) == path) {  // the backend itself
+      return flag_error(kNameFlag, error);
+    }
+  }
+  return error.to_string(file.empty() ? "stdgate" : file) + "\n";
+}
+
+// The file to read; empty for the one-backend form.
+tl::expected<std::string, std::string> choose_file(const CommandLine& command_line) {
+  if (!command_line.command.empty()) return std::string();
+  if (!command_line.config_file.empty()) return command_line.config_file;
+  std::error_code unreadable;
+  if (std::filesystem::exists(kDefaultFile, unreadable)) return std::string(kDefaultFile);
+  return tl::unexpected(
+      std::string("stdgate: nothing to serve: no command, no --config, and no gateway.yaml here\n"
+                  "  give a command:        stdgate --protocol jsonrpc -- stdgate demo-server\n"
+                  "  or a configuration:    stdgate --config FILE\n"
+                  "  stdgate --help says more\n"));
+}
+
+// `stdgate config schema` and `stdgate config reference`; nothing goes with these words.
+CommandLine print_description(const std::vector<std::string>& arguments) {
+  if (arguments == std::vector<std::string>{"config", "schema"}) {
+    return exit_with_text(config::config_schema());
+  }
+  if (arguments == std::vector<std::string>{"config", "reference"}) {
+    return exit_with_text(config::config_reference());
+  }
+  return exit_with_error("expected stdgate config schema or stdgate config reference");
+}
+
+// The words that take neither options nor a command; nothing for the others.
+std::optional<CommandLine> run_word(const CLI::App& app, const std::vector<FlagSpec>& flags,
+                                    const std::vector<std::string>& all) {
+  if (app.got_subcommand(std::string(kConfig))) return print_description(all);
+  for (const std::string_view word : {kDemoServer, kVersion, kHelp}) {
+    if (!app.got_subcommand(std::string(word))) continue;
+    if (all.size() != 1) {
+      return exit_with_error(std::string(word) + " takes no options and no command");
+    }
+    if (word == kVersion) return exit_with_text(std::string(kVersionText));
+    if (word == kHelp) return exit_with_text(help_text(flags));
+    CommandLine result;
+    result.action = CommandLine::Action::demo_server;
+    return result;
+  }
+  return std::nullopt;
+}
+
+// The settings of the flags, with values of the environment where the flags ask for them.
+tl::expected<std::vector<config::Setting>, std::string> settings_of(
+    const CommandLine& command_line, const config::Environment& environment) {
+  std::vector<config::Setting> settings;
+  std::string errors;
+  for (const CommandLine::Flag& flag : command_line.flags) {
+    config::Setting setting = flag.setting;
+    if (flag.from_environment) {
+      const std::string& name = setting.path.back();
+      const std::string spelled = visible(name, VisibleText::line);
+      if (auto value = environment(name)) {
+        setting.value = *std::move(value);
+      } else {
+        const std::string given = flag.name + " " + spelled;
+        errors.append("stdgate: ").append(given).append(": the environment has no '");
+        errors.append(spelled).append("'; set it, or write ").append(given).append("=VALUE\n");
+      }
+    }
+    settings.push_back(std::move(setting));
+  }
+  if (!errors.empty()) return tl::unexpected(std::move(errors));
+  return settings;
+}
+
+// Of arguments that may have an error anywhere.
+config::LogFormat log_format_in(const std::vector<std::string>& arguments) {
+  constexpr std::string_view kFlag = "--log-format";
+  std::string_view format;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view argument = arguments[i];
+    if (!argument.starts_with(kFlag)) continue;
+    const std::string_view rest = argument.substr(kFlag.size());
+    if (rest.starts_with('=')) format = rest.substr(1);
+    if (rest.empty() && i + 1 < arguments.size()) format = arguments[i + 1];
+  }
+  return format == "json" ? config::LogFormat::json : config::LogFormat::text;
+}
+
+// `all`: those of the program; `ours`: those before the command.
+CommandLine parse_arguments(const std::vector<std::string>& all,
+                            const std::vector<std::string>& ours,
+                            const std::string& working_directory) {
+  const auto dashes = std::find(all.begin(), all.end(), "--");
+  Arguments arguments;
+  if (const auto misspelt = find_short_spelling(arguments.flags, ours)) {
+    return explain_unknown_option(arguments.flags, *misspelt);
+  }
+
+  CLI::App app;
+  add_options(app, arguments);
+  if (auto done = run_parser(app, arguments.flags, ours)) return *std::move(done);
+  if (auto done = run_word(app, arguments.flags, all)) return *std::move(done);
+
+  CommandLine result;
+  const std::vector<std::string> unknown = app.remaining(true);
+  if (!unknown.empty()) return explain_unknown(arguments.flags, ours, unknown);
+  if (app.got_subcommand(std::string(kCheck))) result.action = CommandLine::Action::check;
+  if (dashes != all.end()) {
+    result.command.assign(dashes + 1, all.end());
+    if (result.command.empty() || result.command.front().empty()) {
+      return exit_with_error("a command must follow --");
+    }
+  }
+  return combine(arguments, working_directory, std::move(result));
+}
+
+}  // namespace
+
+CommandLine parse_command_line(int argc, char** argv, const std::string& working_directory) {
+  const std::vector<std::string> all(argv + std::min(argc, 1), argv + argc);
+  const auto dashes = std::find(all.begin(), all.end(), "--");
+  const std::vector<std::string> ours = split_empty_values(all.begin(), dashes);
+  CommandLine result = parse_arguments(all, ours, working_directory);
+  result.error_format = log_format_in(ours);
+  return result;
+}
+
+config::LogFormat wanted_log_format(const CommandLine& command_line) {
+  const auto file = choose_file(command_line);
+  tl::expected<std::string, std::string> yaml = std::string();
+  if (file && !file->empty()) yaml = config::read_text_file(*file, config::kMaxConfigFile);
+  std::vector<config::Setting> settings;
+  for (const CommandLine::Flag& flag : command_line.flags) settings.push_back(flag.setting);
+  return config::log_format_hint(yaml.value_or(std::string()), settings);
+}
+
+tl::expected<config::Config, std::string> load_config(const CommandLine& command_line,
+                                                      const config::Environment& environment) {
+  const auto file = choose_file(command_line);
+  if (!file) return tl::unexpected(file.error());
+  std::string yaml;
+  if (!file->empty()) {
+    auto text = config::read_text_file(*file, config::kMaxConfigFile);
+    if (!text) {
+      return tl::unexpected("stdgate: " + visible(text.error(), VisibleText::line) + "\n");
+    }
+    yaml = *std::move(text);
+  }
+  const auto settings = settings_of(command_line, environment);
+  if (!settings) return tl::unexpected(settings.error());
+  auto config = config::parse_config(yaml, environment, *settings, config::read_text_file);
+  if (config) return *std::move(config);
+  std::string lines;
+  for (const config::ConfigError& error : config.error())
+    lines += describe(error, *file, command_line);
+  return tl::unexpected(std::move(lines));
+}
+
+CheckReport check_config(const CommandLine& command_line, const config::Environment& environment) {
+  const auto config = load_config(command_line, environment);
+  if (!config) return {kUsageError, config.error()};
+  const size_t count = config->backends.size();
+  return {0, config::print_config(*config) + "# ok: " + std::to_string(count) +
+                 (count == 1 ? " backend\n" : " backends\n")};
+}
+
+}  // namespace stdgate::app

@@ -1,0 +1,58 @@
+// The command line: arguments to a value, and that value to a configuration.
+//
+// Flags and file share one validation: a flag is a Setting for parse_config(). No I/O but reading
+// the configuration file and the files of variables that it names, no environment but the one
+// passed in. Errors are texts for stderr.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "gateway/config/config.h"
+#include "gateway/config/config_parser.h"
+
+namespace stdgate::app {
+
+struct CommandLine {
+  enum class Action : uint8_t { serve, check, demo_server, exit };
+  struct Flag {
+    std::string name;  // as typed, for errors: "--max"
+    config::Setting setting;
+    // `--env NAME`: its value is that of the gateway's own environment.
+    bool from_environment = false;
+  };
+
+  Action action = Action::serve;
+  int exit_code = 0;   // for exit
+  std::string output;  // for exit: goes to stdout with exit code 0, else to stderr
+  config::LogFormat error_format =
+      config::LogFormat::text;       // for exit: in which an error is wanted
+  std::string config_file;           // empty: the command's, else gateway.yaml
+  std::vector<std::string> command;  // what stands behind "--"; empty: none
+  std::vector<Flag> flags;
+};
+
+// `working_directory`: the current one, as an absolute path; what a backend may be named after.
+CommandLine parse_command_line(int argc, char** argv, const std::string& working_directory = "");
+
+// Reads the file, or builds the configuration of the one backend. The error is one line or several,
+// each with its newline; the exit code for it is kUsageError.
+tl::expected<config::Config, std::string> load_config(const CommandLine& command_line,
+                                                      const config::Environment& environment);
+
+// In which format its errors are wanted, as far as that can be read.
+config::LogFormat wanted_log_format(const CommandLine& command_line);
+
+// What `stdgate check` says: the resolved configuration (for stdout), or all errors (for stderr).
+struct CheckReport {
+  int exit_code = 0;
+  std::string output;
+};
+CheckReport check_config(const CommandLine& command_line, const config::Environment& environment);
+
+// The exit code of a bad command line or configuration.
+inline constexpr int kUsageError = 2;
+
+}  // namespace stdgate::app

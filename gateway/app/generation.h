@@ -1,0 +1,59 @@
+// Generation: a configuration and all that follows from it: backends, MCP sessions, rules, routes.
+//
+// Job: turn a Config into something that serves. What a reload replaces is a generation; what stays
+// (loop, log, listeners, connections) is the worker's. Owner: the worker, which outlives it with
+// everything that it lends in GenerationServices.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "gateway/app/dialects.h"
+#include "gateway/backend/upstreams.h"
+#include "gateway/config/config.h"
+#include "gateway/mcp/mcp_sessions.h"
+#include "gateway/pool/pool_services.h"
+#include "transports/http/admission.h"
+#include "transports/http/router.h"
+
+namespace stdgate::app {
+
+struct GenerationServices {
+  const pool::CoreServices& core;
+  session::Callers& callers;
+  mcp::McpSessions::NewId new_session_id;
+  const GatewayIdentity& identity;
+  // The gateway's own; children inherit the variables that their configuration names.
+  const std::map<std::string, std::string>& environment;
+};
+
+class Generation {
+ public:
+  Generation(const config::Config& config, const GenerationServices& services);
+  Generation(const Generation&) = delete;
+  Generation& operator=(const Generation&) = delete;
+
+  [[nodiscard]] const config::Config& config() const { return config_; }
+  [[nodiscard]] backend::Upstreams& backends() { return backends_; }
+  [[nodiscard]] const backend::Upstreams& backends() const { return backends_; }
+  [[nodiscard]] const http::Router& routes() const { return routes_; }
+  // Who may call, for every listener.
+  [[nodiscard]] const http::AdmissionPolicy& policy() const { return policy_; }
+
+  // Shutdown: MCP streams that only listen are ended.
+  void drain_sessions();
+
+ private:
+  void add_backends(const GenerationServices& services);
+  void add_mcp_sessions(const GenerationServices& services);
+
+  // In the order in which they need each other; destroyed the other way round.
+  const config::Config config_;
+  backend::Upstreams backends_;
+  std::map<BackendId, std::unique_ptr<mcp::McpSessions>> mcp_sessions_;
+  const http::AdmissionPolicy policy_;
+  http::Router routes_;
+};
+
+}  // namespace stdgate::app

@@ -1,0 +1,194 @@
+#include "gateway/app/process.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <utility>
+
+#include "gateway/app/worker.h"
+#include "gateway/base/visible_text.h"
+#include "gateway/pool/launch_spec.h"
+#include "metrics/logs/start_error.h"
+#include "transports/http/admin_endpoint.h"
+#include "transports/http/banner.h"
+#include "transports/net/signals.h"
+#include "transports/stdio/guard_binary.h"
+#include "transports/stdio/orphan_reaper.h"
+#include "transports/stdio/program_search.h"
+#include "transports/stdio/stranger_watch.h"
+
+namespace stdgate::app {
+
+namespace {
+
+// Ten thousand connections need as many descriptors; the usual soft limit is a tenth of that.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// As by nohup, which wants the program to outlive its terminal.
+bool is_ignored(int signal) {
+  struct sigaction present {};
+  return ::sigaction(signal, nullptr, &present) == 0 && present.sa_handler == SIG_IGN;
+}
+
+class Process final : private http::AdminSource {
+ public:
+  Process(const config::Config& config, const std::map<std::string, std::string>& environment,
+          stdio::GuardBinary guard_binary)
+      : config_(config),
+        environment_(environment),
+        guard_binary_(std::move(guard_binary)),
+        worker_(config_, {environment_, identity_, guard_binary_.path(), 0, orphans_},
+                [this] { admin_.close_all(); }),
+        strangers_(worker_.loop(), orphans_),
+        exposition_({&worker_.counts()}, identity_.version,
+                    [this] { return worker_.read_usage(); }),
+        admin_routes_(worker_.generation().policy()),
+        admin_(worker_.admin_services(), admin_routes_),
+        signals_(worker_.loop(), [this](int signal) { on_signal(signal); }) {
+    http::add_admin_routes(admin_routes_, *this);
+    admin_routes_.add_index("stdgate " STDGATE_VERSION " admin");
+  }
+
+  int run() {
+    // Before the listening sockets show that it runs.
+    for (const int signal : {SIGTERM, SIGINT}) signals_.watch(signal);
+    if (!is_ignored(SIGHUP)) signals_.watch(SIGHUP);
+    if (!listen()) return kCouldNotStart;
+    log_confinement();
+    worker_.start();
+    worker_.run();
+    if (worker_.shutdown().was_hurried()) return 128 + last_signal_;
+    return worker_.shutdown().cut_calls_off() ? kDrainTimedOut : kCleanExit;
+  }
+
+ private:
+  void log_confinement() {
+    const pool::Confinement& confinement = worker_.confinement();
+    std::string capabilities;
+    for (const std::string_view name : confinement.capabilities) {
+      capabilities.append(capabilities.empty() ? "" : ",").append(name);
+    }
+    worker_.log().write(confinement.children_apart ? LogLevel::info : LogLevel::warn, "confinement",
+                        {{"landlock_abi", static_cast<uint64_t>(confinement.landlock_abi)},
+                         {"children_apart", confinement.children_apart},
+                         {"signals_scoped", confinement.signals_scoped},
+                         {"abstract_sockets_scoped", confinement.abstract_sockets_scoped},
+                         {"gateway_dumpable", confinement.gateway_dumpable},
+                         {"children_keep_capabilities", capabilities}});
+    if (confinement.runs_as_root && std::ranges::any_of(config_.backends, runs_as_gateway)) {
+      worker_.log().write(
+          LogLevel::warn, "running as root",
+          {{"advice", "start stdgate as a user of its own, or set user: for every backend"}});
+    }
+  }
+  static bool runs_as_gateway(const config::BackendConfig& backend) { return backend.user.empty(); }
+
+  // Opens all listeners, and only then says what is served.
+  bool listen() {
+    http::Listening listening;
+    for (const std::string& address : config_.listen) {
+      if (!open(address, listening.clients,
+                [this](const Address& wanted) { return worker_.listen(wanted); })) {
+        return false;
+      }
+    }
+    if (!config_.admin.empty() &&
+        !open(config_.admin, listening.admin,
+              [this](const Address& wanted) { return admin_.listen(wanted); })) {
+      return false;
+    }
+    const backend::Upstreams& backends = worker_.generation().backends();
+    if (config_.log.format == config::LogFormat::json) {
+      http::log_banner(worker_.log(), listening, backends);
+    } else {
+      std::fputs(http::banner_text(listening, backends).c_str(), stdout);
+      std::fflush(stdout);
+    }
+    return true;
+  }
+
+  template <class Listen>
+  bool open(const std::string& text, std::vector<Address>& bound, Listen&& listen) {
+    auto address = Address::parse(text).and_then(std::forward<Listen>(listen));
+    if (address) {
+      bound.push_back(std::move(*address));
+      return true;
+    }
+    const bool is_text = config_.log.format == config::LogFormat::text;
+    const std::string sentence = is_text ? "stdgate: cannot listen on " : "";
+    logs::write_start_error(config_.log.format, "cannot listen",
+                            sentence + visible(address.error(), VisibleText::line) + '\n');
+    return false;
+  }
+
+  void on_signal(int signal) {
+    last_signal_ = signal;
+    worker_.shut_down(signal);
+  }
+
+  // AdminSource
+  std::string metrics_text() override { return exposition_.text(); }
+  std::string state_json() override { return worker_.state_json(); }
+  http::Readiness readiness() override {
+    http::Readiness readiness;
+    readiness.ready = !worker_.shutdown().requested();
+    if (!readiness.ready) readiness.reason = "shutting down";
+    for (const auto& backend : worker_.generation().backends().all()) {
+      const pool::BackendStatus status = backend->status();
+      readiness.ready = readiness.ready && status.ready;
+      readiness.backends.push_back({status.name, status.ready, status.reason});
+    }
+    return readiness;
+  }
+
+  // In the order in which they need each other; destroyed the other way round.
+  const config::Config& config_;
+  const std::map<std::string, std::string>& environment_;
+  const stdio::GuardBinary guard_binary_;
+  const GatewayIdentity identity_{STDGATE_VERSION, std::filesystem::read_symlink("/proc/self/exe")};
+  stdio::OrphanReaper orphans_;
+  Worker worker_;
+  stdio::StrangerWatch strangers_;
+  metrics::MetricsExposition exposition_;
+  http::Router admin_routes_;
+  http::Server admin_;
+  net::Signals signals_;
+  int last_signal_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::string> missing_programs(const config::Config& config,
+                                          const std::map<std::string, std::string>& environment) {
+  const std::string own_path = std::filesystem::read_symlink("/proc/self/exe");
+  std::vector<std::string> lines;
+  for (const config::BackendConfig& backend : config.backends) {
+    const auto found = stdio::find_program(pool::make_launch_spec(backend, environment, own_path));
+    if (!found) lines.push_back("backend " + backend.name + ": " + found.error());
+  }
+  return lines;
+}
+
+int serve(const config::Config& config, const std::map<std::string, std::string>& environment,
+          const std::string& guard_path) {
+  auto guard_binary = stdio::GuardBinary::open(guard_path);
+  if (!guard_binary) {
+    const std::string sentence = config.log.format == config::LogFormat::text ? "stdgate: " : "";
+    logs::write_start_error(config.log.format, "cannot start",
+                            sentence + visible(guard_binary.error(), VisibleText::line) + '\n');
+    return kCouldNotStart;
+  }
+  raise_descriptor_limit();
+  return Process(config, environment, std::move(*guard_binary)).run();
+}
+
+}  // namespace stdgate::app

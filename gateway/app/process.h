@@ -1,0 +1,28 @@
+// The process: its signals, its admin listener, its worker and the one reaper of orphans. Owner:
+// main().
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "gateway/config/config.h"
+
+namespace stdgate::app {
+
+// Exit codes beside kUsageError and 128 + signal (a second signal cut the drain short).
+inline constexpr int kCleanExit = 0;
+inline constexpr int kCouldNotStart = 1;
+inline constexpr int kDrainTimedOut = 3;  // calls were cut off
+
+// A line for each backend whose program, user or working directory cannot be found here and now.
+std::vector<std::string> missing_programs(const config::Config& config,
+                                          const std::map<std::string, std::string>& environment);
+
+// Serves until a signal ends it; gives the exit code. `environment` is the gateway's own;
+// `guard_path` is the guard's file, empty for the one beside this program
+// (transports/stdio/guard_binary.h).
+int serve(const config::Config& config, const std::map<std::string, std::string>& environment,
+          const std::string& guard_path = "");
+
+}  // namespace stdgate::app

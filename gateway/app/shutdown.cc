@@ -1,0 +1,79 @@
+#include "gateway/app/shutdown.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stdgate::app {
+
+namespace {
+// Beyond the two waits of `grace`, for the kernel to do its part.
+constexpr Duration kAfterLastSignal = std::chrono::seconds(1);
+}  // namespace
+
+Shutdown::Shutdown(const Clock& clock, TimerQueue& timers, Log& log, backend::Upstreams& backends,
+                   ClientSide clients, Duration drain_timeout, std::function<void()> stopped)
+    : clock_(clock),
+      log_(log),
+      backends_(backends),
+      clients_(std::move(clients)),
+      drain_timeout_(drain_timeout),
+      stopped_(std::move(stopped)),
+      poll_(timers, [this] { advance(); }) {}
+
+void Shutdown::request(int signal) {
+  const bool is_first = step_ == Step::running;
+  if (!is_first && signal == first_signal_ && clock_.now() - first_at_ < kSameRequest) return;
+  if (is_first) {
+    first_signal_ = signal;
+    first_at_ = clock_.now();
+    step_ = Step::draining;
+    deadline_ = clock_.now() + drain_timeout_;
+    log_.write(LogLevel::info, "draining", {{"calls", static_cast<uint64_t>(backends_.calls())}});
+    backends_.drain();
+    clients_.drain();
+  } else if (!hurried_) {
+    hurried_ = true;
+    log_.write(LogLevel::warn, "second signal: ending at once",
+               {{"calls", static_cast<uint64_t>(backends_.calls())}});
+    cut_off_ = cut_off_ || backends_.calls() > 0;
+    step_ = Step::ending;
+    deadline_ = clock_.now() + kAfterLastSignal;
+    clients_.close_all();
+    backends_.kill_children();
+  }
+  advance();
+}
+
+void Shutdown::advance() {
+  const bool is_late = clock_.now() >= deadline_;
+  if (step_ == Step::draining) {
+    const bool is_drained = backends_.calls() == 0 && clients_.is_idle();
+    if (!is_drained && is_late) {
+      cut_off_ = backends_.calls() > 0;
+      log_.write(LogLevel::warn, "drain timed out",
+                 {{"calls", static_cast<uint64_t>(backends_.calls())}});
+      backends_.fail_calls(rpc::faults::shutting_down());
+    }
+    if (is_drained || is_late) end_children();
+  } else if (step_ == Step::ending && (!backends_.has_children() || is_late)) {
+    stop();
+  }
+  if (step_ != Step::stopped) poll_.arm(clock_.now() + kPoll);
+}
+
+void Shutdown::end_children() {
+  step_ = Step::ending;
+  Duration grace{0};
+  for (const auto& backend : backends_.all()) grace = std::max(grace, backend->grace());
+  deadline_ = clock_.now() + 2 * grace + kAfterLastSignal;
+  backends_.end_children();
+}
+
+void Shutdown::stop() {
+  step_ = Step::stopped;
+  clients_.close_all();
+  log_.write(LogLevel::info, "stopped", {{"calls_cut_off", cut_off_}});
+  stopped_();
+}
+
+}  // namespace stdgate::app

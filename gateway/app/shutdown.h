@@ -1,0 +1,67 @@
+// Shutdown: the steps from "please stop" to a stopped loop, in order and each with its time.
+//
+//   1. drain   no new calls, listeners closed, idle connections closed; calls under way are
+//              finished, up to timeouts.drain. What is left then is answered with a fault.
+//   2. end     children are asked to go: end of input, SIGTERM, SIGKILL, each after `grace`.
+//   3. stop    connections closed, the loop stopped.
+// A second request skips to the end: children are killed, connections closed. The same signal again
+// within kSameRequest is no second request: timeout(1), and some supervisors, signal the process
+// and then its group. Owner: the worker. Polls every kPoll whether a step is done:
+// finer polling would gain nothing.
+#pragma once
+
+#include <functional>
+
+#include "gateway/backend/upstreams.h"
+#include "gateway/base/log.h"
+#include "gateway/base/time.h"
+#include "gateway/base/timers.h"
+
+namespace stdgate::app {
+
+// What shutdown needs of the servers; the core knows none.
+struct ClientSide {
+  std::function<void()> drain;      // stop listening, close what is idle
+  std::function<void()> close_all;  // close every connection now
+  std::function<bool()> is_idle;    // no exchange is under way
+};
+
+class Shutdown {
+ public:
+  static constexpr Duration kPoll = std::chrono::milliseconds(5);
+  static constexpr Duration kSameRequest = std::chrono::milliseconds(500);
+
+  Shutdown(const Clock& clock, TimerQueue& timers, Log& log, backend::Upstreams& backends,
+           ClientSide clients, Duration drain_timeout, std::function<void()> stopped);
+
+  // By this signal. The first time: begins. Again: ends at once.
+  void request(int signal);
+
+  [[nodiscard]] bool requested() const { return step_ != Step::running; }
+  [[nodiscard]] bool was_hurried() const { return hurried_; }
+  // Calls were cut off because timeouts.drain had passed.
+  [[nodiscard]] bool cut_calls_off() const { return cut_off_; }
+
+ private:
+  enum class Step : uint8_t { running, draining, ending, stopped };
+
+  void advance();
+  void end_children();
+  void stop();
+
+  const Clock& clock_;
+  Log& log_;
+  backend::Upstreams& backends_;
+  const ClientSide clients_;
+  const Duration drain_timeout_;
+  const std::function<void()> stopped_;
+  Timer poll_;
+  Step step_ = Step::running;
+  TimePoint deadline_{};  // of the step
+  int first_signal_ = 0;
+  TimePoint first_at_{};
+  bool hurried_ = false;
+  bool cut_off_ = false;
+};
+
+}  // namespace stdgate::app

@@ -1,0 +1,87 @@
+#include "gateway/app/state_report.h"
+
+#include "gateway/rpc/json_writer.h"
+
+namespace stdgate::app {
+
+namespace {
+
+void write_seconds(rpc::JsonWriter& json, std::string_view key, Duration value) {
+  json.raw(key, std::to_string(to_seconds(value)));
+}
+
+void write_child(rpc::JsonWriter& json, const pool::ChildStatus& child) {
+  json.number("number", child.number);
+  json.number("pid", static_cast<uint64_t>(child.pid));
+  json.text("state", child_state_name(child.state));
+  json.number("in_flight", child.in_flight);
+  json.number("unsent_bytes", child.unsent_bytes);
+  json.number("calls", child.calls);
+  if (child.leased) json.boolean("leased", true);
+  write_seconds(json, "age_seconds", child.age);
+  const pool::ChildFacts& facts = child.facts;
+  if (!facts.protocol_version.empty()) json.text("protocol_version", facts.protocol_version);
+  if (facts.server_name.empty()) return;
+  json.begin_object("server");
+  json.text("name", facts.server_name);
+  json.text("version", facts.server_version);
+  json.end_object();
+}
+
+void write_backend(rpc::JsonWriter& json, const pool::BackendStatus& backend) {
+  json.text("name", backend.name);
+  json.boolean("ready", backend.ready);
+  if (!backend.ready) json.text("reason", backend.reason);
+  json.number("in_flight", backend.in_flight);
+  json.number("sessions", backend.sessions);
+  json.number("queued", backend.queued);
+  json.number("queued_bytes", backend.queued_bytes);
+  json.number("failures_in_a_row", backend.failures);
+  json.boolean("breaker_open", backend.breaker_open);
+  write_seconds(json, "retry_after_seconds", backend.retry_after);
+  json.begin_array("children");
+  for (const pool::ChildStatus& child : backend.children) {
+    json.begin_object();
+    write_child(json, child);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+void write_confinement(rpc::JsonWriter& json, const pool::Confinement& confinement) {
+  json.number("landlock_abi", static_cast<uint64_t>(confinement.landlock_abi));
+  json.boolean("children_apart", confinement.children_apart);
+  json.boolean("signals_scoped", confinement.signals_scoped);
+  json.boolean("abstract_sockets_scoped", confinement.abstract_sockets_scoped);
+  json.number("unconfined_starts", confinement.unconfined_starts);
+  json.boolean("gateway_dumpable", confinement.gateway_dumpable);
+  json.boolean("runs_as_root", confinement.runs_as_root);
+  json.begin_array("children_keep_capabilities");
+  for (const std::string_view capability : confinement.capabilities) json.text({}, capability);
+  json.end_array();
+}
+
+}  // namespace
+
+std::string state_report(const GatewayFacts& facts, const backend::Upstreams& backends) {
+  rpc::JsonWriter json(rpc::JsonWriter::Layout::compact);
+  json.begin_object();
+  json.text("version", facts.version);
+  write_seconds(json, "uptime_seconds", facts.uptime);
+  json.boolean("draining", facts.draining);
+  json.number("connections", facts.connections);
+  json.begin_object("confinement");
+  write_confinement(json, facts.confinement);
+  json.end_object();
+  json.begin_array("backends");
+  for (const auto& backend : backends.all()) {
+    json.begin_object();
+    write_backend(json, backend->status());
+    json.end_object();
+  }
+  json.end_array();
+  json.end_object();
+  return json.take() + "\n";
+}
+
+}  // namespace stdgate::app

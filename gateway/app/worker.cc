@@ -1,0 +1,114 @@
+#include "gateway/app/worker.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "gateway/app/session_id.h"
+#include "gateway/app/state_report.h"
+
+namespace stdgate::app {
+
+namespace {
+
+constexpr size_t kSpareCallers = 16;
+
+// Each connection has at most one caller, and so has each MCP session.
+size_t max_callers(const config::Config& config) {
+  size_t count = config.limits.connections + kSpareCallers;
+  for (const config::BackendConfig& backend : config.backends) {
+    if (backend.protocol == config::Protocol::mcp) count += backend.pool.sessions;
+  }
+  return count;
+}
+
+}  // namespace
+
+Worker::Worker(const config::Config& config, const WorkerServices& services,
+               std::function<void()> stopped)
+    : wall_clock_(loop_),
+      writer_(STDERR_FILENO, config.log.level, config.log.format, &loop_),
+      log_(loop_, writer_),
+      counts_(config.metrics),
+      calls_(log_),
+      payloads_(log_, config.log),
+      admin_observer_(observers_),
+      random_(std::random_device{}()),
+      processes_(loop_, log_, services.orphans, services.guard_binary),
+      callers_(max_callers(config)),
+      session_starts_(static_cast<double>(config.limits.session_starts),
+                      static_cast<double>(config.limits.session_burst)),
+      core_{loop_,
+            loop_.timers(),
+            log_,
+            observe(config),
+            processes_,
+            random_,
+            loop_.storages(),
+            &session_starts_,
+            &wall_clock_},
+      identity_(services.identity),
+      generation_(config, {core_, callers_,
+                           [number = services.number] { return random_session_id(number); },
+                           identity_, services.environment}),
+      clients_({loop_, log_, observers_, callers_, generation_.backends(),
+                generation_.config().limits, generation_.config().timeouts},
+               generation_.routes()),
+      shutdown_(loop_, loop_.timers(), log_, generation_.backends(),
+                {[this] { drain_clients(); }, [this] { clients_.close_all(); },
+                 [this] { return clients_.connections() == 0; }},
+                config.timeouts.drain,
+                [this, stopped = std::move(stopped)] {
+                  stopped();
+                  loop_.stop();
+                }),
+      started_at_(loop_.now()) {}
+
+Observer& Worker::observe(const config::Config& config) {
+  // They can only be read through the admin listener.
+  if (!config.admin.empty()) observers_.add(counts_);
+  if (config.log.calls && log_.enabled(logs::AccessLog::kHighestLevel)) observers_.add(calls_);
+  if (config.log.payloads && log_.enabled(logs::PayloadLog::kLevel)) {
+    observers_.add(payloads_);
+  }
+  return observers_;
+}
+
+void Worker::run() {
+  loop_.run();
+  writer_.flush_blocking();
+}
+
+void Worker::drain_clients() {
+  generation_.drain_sessions();
+  clients_.drain([] {});
+}
+
+http::HttpServices Worker::admin_services() {
+  return {loop_,
+          log_,
+          admin_observer_,
+          callers_,
+          generation_.backends(),
+          generation_.config().limits,
+          generation_.config().timeouts};
+}
+
+metrics::ScrapeReadings Worker::read_usage() {
+  clients_.report_written();  // else what long-lived streams have sent would be counted late
+  metrics::ScrapeReadings readings;
+  for (const auto& backend : generation_.backends().all()) {
+    const stdio::ProcessUsage usage = processes_.usage(backend->name());
+    readings.children.push_back({backend->name(), usage.cpu_seconds, usage.resident_bytes});
+  }
+  readings.loop_lag = loop_.lag();
+  return readings;
+}
+
+std::string Worker::state_json() const {
+  return state_report({identity_.version, loop_.now() - started_at_, clients_.connections(),
+                       shutdown_.requested(), processes_.confinement()},
+                      generation_.backends());
+}
+
+}  // namespace stdgate::app

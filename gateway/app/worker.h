@@ -1,0 +1,108 @@
+// Worker: one event loop and all that runs on it: its log, its counters, its children, a generation
+// of backends and routes, the server of its clients.
+//
+// Owner: the process. One thread; everything is called on it, construction, run() and the end too,
+// as guards of children end with the thread that started them. Several workers in one process, each
+// in a thread of its own, share what WorkerServices lend them, and otherwise only what their
+// configurations name.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+
+#include "gateway/app/generation.h"
+#include "gateway/app/shutdown.h"
+#include "gateway/app/turn_log.h"
+#include "metrics/logs/access_log.h"
+#include "metrics/logs/payload_log.h"
+#include "metrics/observers.h"
+#include "metrics/prometheus/exposition.h"
+#include "metrics/prometheus/metrics_observer.h"
+#include "transports/http/server.h"
+#include "transports/net/system_wall_clock.h"
+#include "transports/stdio/child_process.h"
+
+namespace stdgate::app {
+
+// What the process lends to each of its workers; outlives them.
+struct WorkerServices {
+  const std::map<std::string, std::string>& environment;
+  const GatewayIdentity& identity;
+  const std::string& guard_binary;
+  unsigned number = 0;           // of the worker, from 0; session ids begin with it
+  stdio::OrphanReaper& orphans;  // thread-safe; the one of the process
+};
+
+// Counts only refusals of the admin pages: connections and bytes are counted for clients only.
+class AdminObserver final : public Observer {
+ public:
+  explicit AdminObserver(Observer& observer) : observer_(observer) {}
+  void on_refused(Refusal refusal) override { observer_.on_refused(refusal); }
+
+ private:
+  Observer& observer_;
+};
+
+class Worker {
+ public:
+  // `stopped` is called once, on the loop, when a shutdown has come to its end and the loop stops.
+  Worker(const config::Config& config, const WorkerServices& services,
+         std::function<void()> stopped);
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  // Serves one more address: gives it as bound, or says what is wrong.
+  tl::expected<Address, std::string> listen(const Address& address) {
+    return clients_.listen(address);
+  }
+  // Starts the children of pool.min and pool.warm.
+  void start() { generation_.backends().start(); }
+  // Returns after a shutdown.
+  void run();
+  // See Shutdown::request().
+  void shut_down(int signal) { shutdown_.request(signal); }
+
+  [[nodiscard]] net::Loop& loop() { return loop_; }
+  [[nodiscard]] TurnLog& log() { return log_; }
+  [[nodiscard]] Generation& generation() { return generation_; }
+  [[nodiscard]] const Shutdown& shutdown() const { return shutdown_; }
+  [[nodiscard]] const pool::Confinement& confinement() const { return processes_.confinement(); }
+  [[nodiscard]] const metrics::MetricsStore& counts() const { return counts_.store(); }
+  // For the server of the admin pages, which runs on this worker's loop.
+  [[nodiscard]] http::HttpServices admin_services();
+
+  [[nodiscard]] metrics::ScrapeReadings read_usage();
+  // The JSON of /debug/state.
+  [[nodiscard]] std::string state_json() const;
+
+ private:
+  // Before the generation begins: its backends tell their names when they are made.
+  Observer& observe(const config::Config& config);
+  void drain_clients();
+
+  // In the order in which they need each other; destroyed the other way round.
+  net::Loop loop_;
+  net::SystemWallClock wall_clock_;
+  logs::LogWriter writer_;
+  TurnLog log_;
+  metrics::MetricsObserver counts_;
+  logs::AccessLog calls_;
+  logs::PayloadLog payloads_;
+  Observers observers_;
+  AdminObserver admin_observer_;
+  pool::Random random_;
+  stdio::ChildProcesses processes_;
+  session::Callers callers_;
+  policy::ClientRates session_starts_;
+  const pool::CoreServices core_;
+  const GatewayIdentity& identity_;
+  Generation generation_;
+  http::Server clients_;
+  Shutdown shutdown_;
+  const TimePoint started_at_;
+};
+
+}  // namespace stdgate::app

@@ -1,0 +1,432 @@
+#include "gateway/backend/backend.h"
+
+#include <array>
+#include <utility>
+
+#include "gateway/pool/call_trace.h"
+
+namespace stdgate::backend {
+
+namespace {
+
+rpc::EnvelopeLimits client_envelope_limits(const config::LimitsConfig& limits) {
+  rpc::EnvelopeLimits envelope;
+  envelope.depth = limits.depth;
+  envelope.batch = limits.batch;
+  return envelope;
+}
+
+UpstreamFacts facts_of(BackendId id, const BackendOptions& options, const pool::Dialect& dialect) {
+  const config::BackendConfig& config = options.config;
+  return {.id = id,
+          .name = config.name,
+          .is_default = config.is_default,
+          .protocol = config.protocol,
+          .codes = dialect.codes(),
+          .envelope_limits = client_envelope_limits(options.limits),
+          .owns_children = config.isolation == config::Isolation::session,
+          .timeout = config.timeout,
+          .idle_timeout = config.pool.idle_timeout,
+          .grace = config.pool.grace};
+}
+
+}  // namespace
+
+Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dialect> dialect,
+                 session::Callers& callers, const pool::CoreServices& core)
+    : Upstream(facts_of(id, options, *dialect)),
+      options_(std::move(options)),
+      dialect_(std::move(dialect)),
+      callers_(callers),
+      core_(core),
+      announcement_(*this, core.observer),
+      methods_(options_.method_names,
+               [this](MethodId method, std::string_view name) {
+                 core_.observer.on_method(Upstream::id(), method, name);
+               }),
+      tools_(options_.method_names,
+             [this](ToolId tool, std::string_view name) {
+               core_.observer.on_tool(Upstream::id(), tool, name);
+             }),
+      calls_{core.random(), core.random()},
+      services_{
+          core_,           Upstream::id(), options_.config, options_.limits,
+          options_.launch, *dialect_,      calls_,          core_.log.enabled(LogLevel::debug)},
+      sessions_(services_, pool_, callers_, methods_),
+      pool_(services_, *this, sessions_) {
+  for (const std::string& name : options_.known_methods) methods_.admit(name);
+  for (const std::string& name : options_.known_tools) tools_.admit(name);
+  for (const std::string_view name : dialect_->known_methods()) methods_.admit(name);
+}
+
+Backend::~Backend() = default;
+
+Admission Backend::accept(const rpc::ParsedMessage& message, const CallContext& context) {
+  if (!message.ok()) {
+    core_.observer.on_call_started(id());
+    pool::CallPtr call = make_call(message.envelope.id, {}, context);
+    call->bytes_in = message.envelope.text.size();
+    on_fault(std::move(call), rpc::faults::because(rpc::Fault::invalid_request, message.rejection));
+    return Admission::answered_by_reply;
+  }
+  core_.observer.on_message(id(), Direction::to_child, {&message.envelope.text, 1});
+  switch (message.envelope.kind) {
+    case rpc::MessageKind::request:
+      return accept_request(message.envelope, context);
+    case rpc::MessageKind::notification:
+      return accept_notification(message.envelope, context);
+    case rpc::MessageKind::result:
+    case rpc::MessageKind::error:
+      if (sessions_.pass_answer(context.session, message.envelope)) return Admission::delivered;
+      break;
+  }
+  return drop(DropReason::stray_response);
+}
+
+Admission Backend::accept_request(const rpc::Envelope& request, const CallContext& context) {
+  const std::string_view method = rpc::decode_string(request.method, method_);
+  const auto intent = dialect_->read_client(request, method, isolation_of(context));
+  pool::CallPtr call = make_call(request.id, method, context);
+  call->bytes_in = request.text.size();
+  core_.observer.on_call_started(id());
+  if (!intent) {
+    on_fault(std::move(call), rpc::faults::because(rpc::Fault::invalid_request, intent.error()));
+    return Admission::answered_by_reply;
+  }
+  pool::Outgoing message;
+  message.text = request.text;
+  message.id = place_of(request.id, request.text);
+  // Tokens can clash only at a child of several clients.
+  if (isolation_of(context) == config::Isolation::shared) {
+    message.progress_token = place_of(intent->progress_token, request.text);
+  }
+  message.replaced = place_of(intent->replaced, request.text);
+  message.replacement = intent->replacement;
+  message.answered_by_handshake = intent->kind == pool::ClientIntent::Kind::handshake;
+  call->progress_token = intent->progress_token;
+  call->greets = intent->greets;
+  call->introduces = intent->introduces;
+  note_tool(*call, intent->tool);
+  call->deadline = context.deadline.value_or(context.arrived + timeout());
+  if (services_.traces) pool::trace_arrived(services_, *call, method);
+  if (intent->kind == pool::ClientIntent::Kind::set_severity) {
+    accept_severity(*intent, *call);
+    return Admission::answered_by_reply;
+  }
+  if (!intent->key.empty() && !accept_subscription(*intent, call, message)) {
+    return Admission::answered_by_reply;
+  }
+  calls_.index().add(*call);
+  if (const auto taken = pool_.submit(call, message); !taken) {
+    on_fault(std::move(call), taken.error());
+  }
+  return Admission::answered_by_reply;
+}
+
+// Whether a child is to be asked; else the call has been answered. Only subscriptions of sessions
+// are counted. A call without a session passes to the child, but must not end what sessions want.
+bool Backend::accept_subscription(const pool::ClientIntent& intent, pool::CallPtr& call,
+                                  pool::Outgoing& message) {
+  const std::string_view key = rpc::decode_string(intent.key, key_);
+  if (intent.kind == pool::ClientIntent::Kind::subscribe) {
+    if (sessions_.find(call->session) == nullptr) return true;
+    const auto is_to_ask = sessions_.subscribe(call->session, key);
+    if (!is_to_ask) {
+      on_fault(std::move(call), is_to_ask.error());
+      return false;
+    }
+    if (*is_to_ask) {
+      call->subscription = key;
+      return true;
+    }
+  } else {
+    const auto child = sessions_.unsubscribe(call->session, key);
+    message.child = child.value_or(0);
+    if (child) return true;
+  }
+  answer(*call, intent.result);
+  return false;
+}
+
+// A shared child has one level for all, so the gateway itself filters for each session.
+void Backend::accept_severity(const pool::ClientIntent& intent, const pool::Call& call) {
+  if (!intent.severity) return answer_error(call, "no such log level");
+  if (sessions_.find(call.session) == nullptr) {
+    return answer_error(call, "a log level belongs to a session, and this call has none");
+  }
+  sessions_.set_severity(call.session, *intent.severity);
+  answer(call, intent.result);
+}
+
+Admission Backend::accept_notification(const rpc::Envelope& notification,
+                                       const CallContext& context) {
+  const std::string_view method = rpc::decode_string(notification.method, method_);
+  const auto intent = dialect_->read_client(notification, method, isolation_of(context));
+  if (!intent) return drop(DropReason::unknown_cancel);
+  switch (intent->kind) {
+    case pool::ClientIntent::Kind::cancel:
+      if (!accept_cancel(intent->cancelled_id, context)) return drop(DropReason::unknown_cancel);
+      break;
+    case pool::ClientIntent::Kind::forward: {
+      pool::Outgoing message;
+      message.text = notification.text;
+      if (!pool_.notify(context.session, sessions_.asking_child(context.session), message)) {
+        drop(DropReason::overloaded);
+        return Admission::refused_overloaded;
+      }
+      break;
+    }
+    case pool::ClientIntent::Kind::handshake:
+    case pool::ClientIntent::Kind::subscribe:
+    case pool::ClientIntent::Kind::unsubscribe:
+    case pool::ClientIntent::Kind::set_severity:
+    case pool::ClientIntent::Kind::swallow:
+      return Admission::delivered;
+  }
+  core_.observer.on_notification(id(), methods_.find(method), Direction::to_child);
+  return Admission::delivered;
+}
+
+bool Backend::take_cancel(const rpc::ParsedMessage& message, const CallContext& context) {
+  const rpc::Envelope& envelope = message.envelope;
+  if (!message.ok() || envelope.kind != rpc::MessageKind::notification) return false;
+  const std::string_view method = rpc::decode_string(envelope.method, method_);
+  const auto intent = dialect_->read_client(envelope, method, isolation_of(context));
+  if (!intent || intent->kind != pool::ClientIntent::Kind::cancel ||
+      calls_.index().find(context.caller, intent->cancelled_id) == nullptr) {
+    return false;
+  }
+  accept(message, context);
+  return true;
+}
+
+bool Backend::accept_cancel(std::string_view id, const CallContext& context) {
+  pool::CallPtr ended;
+  if (!pool_.request_cancel(context.caller, id, &ended)) return false;
+  if (ended) {
+    finish_cancelled(*ended, pool::CancelReason::client_cancelled);
+    if (session::ReplySink* sink = callers_.find(ended->caller); sink != nullptr) {
+      sink->on_cancelled(ended->tag);
+    }
+  }
+  return true;
+}
+
+config::Isolation Backend::isolation_of(const CallContext& context) const {
+  return context.session.is_none() ? config::Isolation::shared : options_.config.isolation;
+}
+
+pool::CallPtr Backend::make_call(std::string_view id, std::string_view method,
+                                 const CallContext& context) {
+  pool::CallPtr call = calls_.take();
+  call->id = id;
+  call->method = methods_.find(method);
+  if (call->method == kOtherMethod) call->method_name = method;
+  call->caller = context.caller;
+  call->session = context.session;
+  call->tag = context.tag;
+  call->transport = context.transport;
+  call->wants_events = context.wants_events;
+  call->connection = context.connection;
+  if (context.trace != nullptr) call->trace = *context.trace;
+  call->arrived = context.arrived;
+  return call;
+}
+
+void Backend::note_tool(pool::Call& call, std::string_view spelled) {
+  if (spelled.empty()) return;
+  const std::string_view name = rpc::decode_string(spelled, tool_);
+  call.tool = tools_.find(name);
+  // A name over the limit is cut to one byte above it, so that it still gets no place.
+  if (call.tool == kOtherTool) call.tool_name = name.substr(0, NameTable::kMaxName + 1);
+}
+
+void Backend::refuse(const rpc::FaultReport& report, std::string_view id,
+                     const CallContext& context) {
+  core_.observer.on_call_started(Upstream::id());
+  on_fault(make_call(id, {}, context), report);
+}
+
+void Backend::count_refused(const rpc::FaultReport& report, std::string_view id,
+                            const CallContext& context) {
+  core_.observer.on_call_started(Upstream::id());
+  const pool::CallPtr call = make_call(id, {}, context);
+  finish(*call, Outcome::of(report.fault), nullptr, report.detail);
+}
+
+void Backend::cancel_calls_of(session::Caller caller) {
+  for (const pool::CallPtr& call : pool_.withdraw(caller)) {
+    finish_cancelled(*call, pool::CancelReason::client_left);
+  }
+}
+
+void Backend::finish_cancelled(const pool::Call& call, pool::CancelReason reason,
+                               const session::Reply* reply) {
+  finish(call, Outcome::cancelled(), reply, pool::cancel_reason_text(reason));
+}
+
+tl::expected<session::SessionId, rpc::FaultReport> Backend::open_session(
+    session::Caller caller, session::SessionSink& sink, const ClientAddress& client) {
+  return sessions_.open(caller, sink, client);
+}
+
+void Backend::close_session(session::SessionId id, std::string_view why) {
+  const session::Session* session = sessions_.find(id);
+  if (session == nullptr) return;
+  const session::Caller caller = session->caller;
+  sessions_.close(id);
+  const std::vector<pool::CallPtr> calls =
+      owns_children() ? pool_.close_lease(id) : pool_.withdraw(caller);
+  for (const pool::CallPtr& call : calls) {
+    if (why.empty()) {
+      finish_cancelled(*call, pool::CancelReason::client_left);
+      continue;
+    }
+    std::string text;
+    rpc::append_fault_response(text, call->id, rpc::faults::child_failed(std::string(why)),
+                               dialect_->codes(), false);
+    session::Reply reply;
+    reply.head = text;
+    reply.fault = rpc::Fault::child_failed;
+    finish_cancelled(*call, pool::CancelReason::client_left, &reply);
+  }
+}
+
+void Backend::hold_child(session::SessionId session, bool held) { pool_.hold_child(session, held); }
+
+// --- Ends -----------------------------------------------------------------------------------
+
+void Backend::on_answer(pool::CallPtr call, const rpc::Envelope& answer) {
+  const Outcome outcome = dialect_->outcome(answer, method_name(*call));
+  // A child that does not know a method must not fill the table with invented names.
+  if (call->method == kOtherMethod &&
+      (outcome != Outcome::error() ||
+       rpc::error_code(answer) != rpc::rpc_error_code(rpc::RpcError::method_not_found))) {
+    learn_method(*call);
+  }
+  if (call->tool == kOtherTool && (outcome == Outcome::ok() || outcome == Outcome::tool_error())) {
+    call->tool = tools_.learn(call->tool_name, core_.clock.now());
+  }
+  const auto parts = with_replaced(answer.text, place_of(answer.id, answer.text), call->id);
+  session::Reply reply;
+  reply.head = parts[0];
+  reply.id = parts[1];
+  reply.tail = parts[2];
+  finish(*call, outcome, &reply, {});
+}
+
+void Backend::learn_method(pool::Call& call) {
+  if (call.method == kOtherMethod) {
+    call.method = methods_.learn(call.method_name, core_.clock.now());
+  }
+}
+
+// As answer(), with an error caused by the caller.
+void Backend::answer_error(const pool::Call& call, std::string_view message) {
+  std::string tail = R"(,"error":)";
+  rpc::append_error(tail, rpc::rpc_error_code(rpc::RpcError::invalid_params), message);
+  tail += '}';
+  session::Reply reply;
+  reply.head = R"({"jsonrpc":"2.0","id":)";
+  reply.id = call.id;
+  reply.tail = tail;
+  finish(call, Outcome::error(), &reply, {});
+}
+
+// The gateway's own answer, where no child is needed for it.
+void Backend::answer(const pool::Call& call, std::string_view result) {
+  const std::string tail = R"(,"result":)" + std::string(result) + "}";
+  session::Reply reply;
+  reply.head = R"({"jsonrpc":"2.0","id":)";
+  reply.id = call.id;
+  reply.tail = tail;
+  finish(call, Outcome::ok(), &reply, {});
+}
+
+void Backend::on_fault(pool::CallPtr call, const rpc::FaultReport& report) {
+  std::string text;
+  rpc::append_fault_response(text, call->id, report, dialect_->codes(),
+                             options_.config.expose_fault_details);
+  session::Reply reply;
+  reply.head = text;
+  reply.fault = report.fault;
+  reply.retry_after = report.retry_after;
+  // A child that died of a call, or was still busy with it, probably knows the method.
+  const bool was_taken = call->written != TimePoint{} && (report.fault == rpc::Fault::timeout ||
+                                                          report.fault == rpc::Fault::child_failed);
+  if (was_taken) learn_method(*call);
+  const std::string_view detail = report.detail.empty() ? report.message : report.detail;
+  finish(*call, Outcome::of(report.fault), &reply, detail);
+}
+
+// The one end of every call: its answer, if there is one, and its record.
+void Backend::finish(const pool::Call& call, Outcome outcome, const session::Reply* reply,
+                     std::string_view detail) {
+  if (!call.subscription.empty()) sessions_.finish_subscribe(call, outcome);
+  const TimePoint now = core_.clock.now();
+  CallRecord record;
+  record.backend = id();
+  record.method = call.method;
+  record.method_name = method_name(call);
+  record.tool = call.tool;
+  record.tool_name = tool_name(call);
+  record.transport = call.transport;
+  record.outcome = outcome;
+  if (core_.wall_clock != nullptr) record.arrived_at = core_.wall_clock->at(call.arrived);
+  record.total = now - call.arrived;
+  record.reached_child = call.written != TimePoint{};
+  record.queued = (record.reached_child ? call.written : now) - call.arrived;
+  record.child = record.reached_child ? now - call.written : Duration{0};
+  record.id = call.id;
+  record.connection = call.connection;
+  record.trace = call.trace.is_none() ? nullptr : &call.trace;
+  record.bytes_in = call.bytes_in;
+  record.bytes_out = reply == nullptr ? 0 : reply->size();
+  record.detail = detail;
+  core_.observer.on_call_finished(record);
+  if (reply == nullptr) return;
+  const std::array<std::string_view, 3> parts = {reply->head, reply->id, reply->tail};
+  core_.observer.on_message(id(), Direction::to_client, parts);
+  if (session::ReplySink* sink = callers_.find(call.caller); sink != nullptr) {
+    sink->on_reply(call.tag, *reply);
+  } else {
+    drop(DropReason::caller_gone);
+  }
+}
+
+// --- From the pool --------------------------------------------------------------------------
+
+void Backend::on_reading(session::SessionId session, bool reading) {
+  sessions_.set_reading(session, reading);
+}
+
+void Backend::on_session_end(session::SessionId session, session::SessionEnd end,
+                             std::string_view message) {
+  sessions_.end(session, end, message);
+}
+
+std::string_view Backend::method_name(const pool::Call& call) const {
+  return call.method == kOtherMethod ? std::string_view(call.method_name)
+                                     : methods_.name(call.method);
+}
+
+std::string_view Backend::tool_name(const pool::Call& call) const {
+  return call.tool.value_or(kOtherTool) == kOtherTool ? std::string_view(call.tool_name)
+                                                      : tools_.name(*call.tool);
+}
+
+Admission Backend::drop(DropReason reason) {
+  core_.observer.on_dropped(id(), reason);
+  if (services_.traces) pool::trace_dropped(services_, reason);
+  return Admission::dropped;
+}
+
+pool::BackendStatus Backend::status() const {
+  pool::BackendStatus status;
+  status.name = name();
+  status.sessions = sessions_.size();
+  pool_.describe(status);
+  return status;
+}
+
+}  // namespace stdgate::backend

@@ -1,0 +1,122 @@
+// Backend: one configured stdio server: its dialect, its method names, its pool of children.
+//
+// Job: take what clients send, bring it to a child, answer each request exactly once whatever
+// happens, and tell the observer of each call once. All transports use it as an Upstream. Owner:
+// Upstreams. Holds no pointer to a client: only callers and, in the router, sinks of sessions.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gateway/backend/name_table.h"
+#include "gateway/backend/session_router.h"
+#include "gateway/backend/upstream.h"
+#include "gateway/observer.h"
+#include "gateway/pool/backend_status.h"
+#include "gateway/pool/dialect.h"
+#include "gateway/pool/pool.h"
+#include "gateway/pool/pool_services.h"
+#include "gateway/rpc/envelope.h"
+#include "gateway/session/session_sink.h"
+
+namespace stdgate::backend {
+
+struct BackendOptions {
+  config::BackendConfig config;
+  config::LimitsConfig limits;
+  pool::LaunchSpec launch;
+  size_t method_names = 500;  // told apart in metrics; and as many names of tools
+  // Names that have their own labels from the start.
+  std::vector<std::string> known_methods{};
+  std::vector<std::string> known_tools{};
+};
+
+class Backend final : public Upstream, private pool::PoolEvents {
+ public:
+  Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dialect> dialect,
+          session::Callers& callers, const pool::CoreServices& core);
+  ~Backend() override;
+
+  void start() override { pool_.start(); }
+
+  Admission accept(const rpc::ParsedMessage& message, const CallContext& context) override;
+  void refuse(const rpc::FaultReport& report, std::string_view id,
+              const CallContext& context) override;
+  void count_refused(const rpc::FaultReport& report, std::string_view id,
+                     const CallContext& context) override;
+  void cancel_calls_of(session::Caller caller) override;
+
+  bool take_cancel(const rpc::ParsedMessage& message, const CallContext& context) override;
+  tl::expected<session::SessionId, rpc::FaultReport> open_session(
+      session::Caller caller, session::SessionSink& sink, const ClientAddress& client) override;
+  void close_session(session::SessionId session, std::string_view why) override;
+  void hold_child(session::SessionId session, bool held) override;
+
+  // See Pool.
+  void drain() override { pool_.drain(); }
+  void fail_calls(const rpc::FaultReport& report) override { pool_.fail_calls(report); }
+  void end_children(Duration grace) override { pool_.end_children(grace); }
+  [[nodiscard]] size_t calls() const override { return pool_.calls(); }
+  [[nodiscard]] bool has_children() const override { return pool_.has_children(); }
+
+  [[nodiscard]] pool::BackendStatus status() const override;
+  // Ends the process if an invariant is broken. Not from inside of a call of the core.
+  void check_invariants() {
+    pool_.check_invariants();
+    sessions_.check_invariants();
+  }
+
+ private:
+  void on_answer(pool::CallPtr call, const rpc::Envelope& answer) override;
+  void on_fault(pool::CallPtr call, const rpc::FaultReport& report) override;
+  void on_reading(session::SessionId session, bool reading) override;
+  void on_session_end(session::SessionId session, session::SessionEnd end,
+                      std::string_view message) override;
+
+  Admission accept_request(const rpc::Envelope& request, const CallContext& context);
+  bool accept_subscription(const pool::ClientIntent& intent, pool::CallPtr& call,
+                           pool::Outgoing& message);
+  void accept_severity(const pool::ClientIntent& intent, const pool::Call& call);
+  Admission accept_notification(const rpc::Envelope& notification, const CallContext& context);
+  bool accept_cancel(std::string_view id, const CallContext& context);
+  [[nodiscard]] config::Isolation isolation_of(const CallContext& context) const;
+  void finish_cancelled(const pool::Call& call, pool::CancelReason reason,
+                        const session::Reply* reply = nullptr);
+  void learn_method(pool::Call& call);
+  pool::CallPtr make_call(std::string_view id, std::string_view method, const CallContext& context);
+  [[nodiscard]] std::string_view method_name(const pool::Call& call) const;
+  [[nodiscard]] std::string_view tool_name(const pool::Call& call) const;
+  void note_tool(pool::Call& call, std::string_view spelled);
+  void finish(const pool::Call& call, Outcome outcome, const session::Reply* reply,
+              std::string_view detail);
+  void answer(const pool::Call& call, std::string_view result);
+  void answer_error(const pool::Call& call, std::string_view message);
+  Admission drop(DropReason reason);
+
+  const BackendOptions options_;
+  const std::unique_ptr<pool::Dialect> dialect_;
+  session::Callers& callers_;
+  const pool::CoreServices& core_;
+  // The observer hears of a backend before it hears of its names, which the tables below tell it.
+  struct Announcement {
+    Announcement(const Upstream& upstream, Observer& observer) {
+      observer.on_backend(upstream.id(), upstream.name());
+    }
+  };
+  const Announcement announcement_;
+  NameTable methods_;
+  NameTable tools_;
+  std::string method_;  // scratch
+  std::string tool_;    // scratch
+  std::string key_;     // scratch
+  pool::CallStore calls_;
+  const pool::PoolServices services_;
+  SessionRouter sessions_;
+  pool::Pool pool_;
+};
+
+}  // namespace stdgate::backend

@@ -1,0 +1,27 @@
+// CallContext: where a client's message comes from and where its answer goes. Made by transports.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "gateway/base/time.h"
+#include "gateway/base/trace_context.h"
+#include "gateway/observer.h"
+#include "gateway/session/session_sink.h"
+
+namespace stdgate::backend {
+
+struct CallContext {
+  session::Caller caller;
+  session::SessionId session;  // none: the message stands alone
+  session::Tag tag = 0;
+  Transport transport = Transport::rpc;
+  uint64_t connection = 0;              // for the log
+  const TraceContext* trace = nullptr;  // the caller's; null: none. Needed during the call only
+  TimePoint arrived{};
+  // Of a request; nothing: the upstream's timeout after arrival.
+  std::optional<TimePoint> deadline{};
+  bool wants_events = false;  // notifications that belong to the call go to ReplySink::on_event()
+};
+
+}  // namespace stdgate::backend

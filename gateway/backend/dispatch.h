@@ -1,0 +1,30 @@
+// dispatch(): brings a document, one message or a batch, to an upstream: each message on its own,
+// in order. The one place where transports and sessions hand messages over.
+#pragma once
+
+#include <cstdint>
+
+#include "gateway/backend/upstream.h"
+
+namespace stdgate::backend {
+
+// The tags of a document's calls: consecutive ones from the context's on, or the context's for all.
+enum class Tags : uint8_t { one_each, shared };
+
+// Calls `expect(message, context)` before each message, as its answer may come at once, and
+// `leave_out()` after it if no answer will come. False: nothing was taken, for lack of room.
+template <class Expect, class LeaveOut>
+bool dispatch(Upstream& upstream, const rpc::Document& document, CallContext context, Tags tags,
+              Expect&& expect, LeaveOut&& leave_out) {
+  bool some_taken = false;
+  for (const rpc::ParsedMessage& message : document.messages) {
+    expect(message, context);
+    const Admission admission = upstream.accept(message, context);
+    if (admission != Admission::answered_by_reply) leave_out();
+    some_taken = some_taken || admission != Admission::refused_overloaded;
+    if (tags == Tags::one_each) ++context.tag;
+  }
+  return some_taken;
+}
+
+}  // namespace stdgate::backend

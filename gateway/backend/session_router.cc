@@ -1,0 +1,414 @@
+#include "gateway/backend/session_router.h"
+
+#include <string>
+#include <utility>
+
+#include "gateway/base/check.h"
+#include "gateway/pool/call_trace.h"
+
+namespace stdgate::backend {
+
+tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open(
+    session::Caller caller, session::SessionSink& sink, const ClientAddress& client) {
+  const bool takes_child = services_.config.isolation == config::Isolation::session;
+  policy::ClientRates* const starts = takes_child ? services_.core.session_starts : nullptr;
+  const TimePoint now = services_.core.clock.now();
+  if (starts != nullptr) {
+    if (const Duration wait = starts->wait(client, now); wait > Duration::zero()) {
+      return tl::unexpected(
+          rpc::faults::rate_limited("too many new sessions of this client", wait));
+    }
+  }
+  const auto id = sessions_.acquire();
+  if (!id) {
+    return tl::unexpected(rpc::faults::overloaded("too many sessions of this backend"));
+  }
+  if (pool_.is_draining()) {
+    sessions_.release(*id);
+    return tl::unexpected(rpc::faults::shutting_down());
+  }
+  if (takes_child) {
+    const auto lease = pool_.open_lease(*id);
+    if (!lease) {
+      sessions_.release(*id);
+      return tl::unexpected(lease.error());
+    }
+    if (starts != nullptr) starts->use(client, now);
+  }
+  session::Session& session = known(*id);
+  session.caller = caller;
+  session.sink = &sink;
+  session.severity.reset();
+  verbosity_.add_session(std::nullopt);
+  if (!reading_) sink.set_reading(false);
+  services_.core.observer.on_session_opened(services_.backend);
+  settle_all();
+  return *id;
+}
+
+void SessionRouter::close(session::SessionId id) {
+  session::Session& session = known(id);
+  const auto asks = std::move(session.asks);
+  verbosity_.remove_session(session.severity);
+  sessions_.release(id);
+  services_.core.observer.on_session_closed(services_.backend);
+  subscriptions_.close(id);
+  if (asks == nullptr) return;
+  while (const auto oldest = asks->oldest()) {
+    const session::Ask ask = asks->close(*oldest);
+    child_that_asked(ask).refuse(ask.id, rpc::RpcError::internal_error, "the client has left");
+  }
+}
+
+// --- From a child ---------------------------------------------------------------------------
+
+void SessionRouter::on_event(const pool::Call& call, const rpc::Envelope& notification,
+                             TextPlace progress_token) {
+  const auto parts = with_replaced(notification.text, progress_token, call.progress_token);
+  const session::Session* session = sessions_.find(call.session);
+  session::ReplySink* sink = call.wants_events ? callers_.find(call.caller) : nullptr;
+  if (session == nullptr && sink == nullptr) return drop(DropReason::no_listener);
+  note_passed(rpc::decode_string(notification.method, method_));
+  services_.core.observer.on_message(services_.backend, Direction::to_client, parts);
+  if (session != nullptr) {
+    session->sink->on_message(call.tag, parts);
+  } else {
+    std::string whole;
+    for (const std::string_view part : parts) whole += part;
+    sink->on_event(call.tag, whole);
+  }
+}
+
+void SessionRouter::on_notification(pool::Child& child, const rpc::Envelope& notification,
+                                    std::string_view method) {
+  const pool::Audience audience = child.isolation() == config::Isolation::shared
+                                      ? services_.dialect.audience(notification, method)
+                                      : pool::Audience();
+  const bool is_passed = pass_notification(child, notification, method, audience);
+  const bool is_streamed = pass_to_only_stream(child, notification, audience);
+  if (is_passed || is_streamed) {
+    note_passed(method);
+  } else {
+    drop(DropReason::no_listener);
+  }
+}
+
+// Notifications for subscribers do not go to the stream.
+bool SessionRouter::pass_to_only_stream(pool::Child& child, const rpc::Envelope& notification,
+                                        const pool::Audience& audience) {
+  const pool::Call* const only = child.calls().only();
+  const bool is_of_subscribers = audience.kind == pool::Audience::Kind::subscribers &&
+                                 subscriptions_.has_or_had_any(child.number());
+  if (only == nullptr || !only->wants_events || is_of_subscribers ||
+      !wants(child, nullptr, audience)) {
+    return false;
+  }
+  if (!child.abandoned().empty()) {
+    child.note_withheld();
+    return false;
+  }
+  session::ReplySink* const sink = callers_.find(only->caller);
+  if (sink == nullptr) return false;
+  services_.core.observer.on_message(services_.backend, Direction::to_client,
+                                     {&notification.text, 1});
+  sink->on_event(only->tag, notification.text);
+  return true;
+}
+
+void SessionRouter::note_passed(std::string_view method) {
+  services_.core.observer.on_notification(
+      services_.backend, methods_.learn(method, services_.core.clock.now()), Direction::to_client);
+}
+
+void SessionRouter::drop(DropReason reason) {
+  services_.core.observer.on_dropped(services_.backend, reason);
+  if (services_.traces) pool::trace_dropped(services_, reason);
+}
+
+bool SessionRouter::pass_notification(pool::Child& child, const rpc::Envelope& notification,
+                                      std::string_view method, const pool::Audience& audience) {
+  const std::string_view cancelled = services_.dialect.cancelled_by_child(notification, method);
+  if (!cancelled.empty()) return pass_cancel(child, notification, cancelled);
+  if (child.isolation() == config::Isolation::session) {
+    const session::Session* session = sessions_.find(child.lease());
+    if (session != nullptr) tell(*session, {&notification.text, 1});
+    return session != nullptr;
+  }
+  if (services_.config.isolation == config::Isolation::session) return false;
+  switch (audience.kind) {
+    case pool::Audience::Kind::everybody: {
+      // Receivers that have to queue it share one copy.
+      const SharedOffer offer(services_.core.storages, notification.text);
+      sessions_.for_each([&](session::SessionId, const session::Session& session) {
+        tell(session, {&notification.text, 1});
+      });
+      return sessions_.size() > 0;
+    }
+    case pool::Audience::Kind::caller: {
+      const session::Session* session = only_session(child);
+      if (session == nullptr || !wants(child, session, audience)) return false;
+      tell(*session, {&notification.text, 1});
+      return true;
+    }
+    case pool::Audience::Kind::subscribers:
+      break;
+  }
+  return pass_to_subscribers(child.number(), notification, rpc::decode_string(audience.key, key_));
+}
+
+bool SessionRouter::pass_to_subscribers(uint64_t child, const rpc::Envelope& notification,
+                                        std::string_view key) {
+  if (!subscriptions_.has_any(child) || key.size() > session::Subscriptions::kMaxKey) return false;
+  for (; !key.empty(); key = services_.dialect.enclosing(key)) {
+    const std::vector<session::SessionId>* subscribers = subscriptions_.find(child, key);
+    if (subscribers == nullptr) continue;
+    const SharedOffer offer(services_.core.storages, notification.text);
+    for (const session::SessionId id : *subscribers) {
+      const session::Session* const session = sessions_.find(id);
+      STDGATE_CHECK(session != nullptr);
+      tell(*session, {&notification.text, 1});
+    }
+    return true;
+  }
+  return false;
+}
+
+void SessionRouter::on_request(pool::Child& child, const rpc::Envelope& request,
+                               std::string_view method) {
+  if (child.isolation() == config::Isolation::shared) {
+    const std::string_view result = services_.dialect.answer_child(method);
+    if (!result.empty()) return child.answer(request.id, result);
+  }
+  session::Session* session = only_session(child);
+  if (session == nullptr || !session->sink->listens()) {
+    return child.refuse(request.id, rpc::RpcError::method_not_found,
+                        "no client here takes requests");
+  }
+  if (session->asks == nullptr) {
+    session->asks = std::make_unique<rpc::Correlator<session::Ask>>(session::Session::kMaxAsks);
+  }
+  const auto id = session->asks->open({child.number(), std::string(request.id)});
+  if (!id)
+    return child.refuse(request.id, rpc::RpcError::internal_error, "the client answers too little");
+  tell(*session,
+       with_replaced(request.text, place_of(request.id, request.text), std::to_string(*id)));
+}
+
+session::Session* SessionRouter::only_session(pool::Child& child) {
+  if (child.isolation() == config::Isolation::session) return sessions_.find(child.lease());
+  session::SessionId only;
+  bool is_only = true;
+  child.calls().for_each([&](const pool::Call& call) {
+    // The request may concern a call without a session; no other client may see it then.
+    is_only = is_only && !call.session.is_none() && (only.is_none() || only == call.session);
+    only = call.session;
+  });
+  if (!is_only) return nullptr;
+  // The child may still be reporting about an abandoned call.
+  const pool::AbandonedCalls& abandoned = child.abandoned();
+  const session::SessionId caller = only.is_none() ? abandoned.some_session() : only;
+  if (abandoned.are_all_of(caller)) return sessions_.find(caller);
+  if (!only.is_none()) child.note_withheld();
+  return nullptr;
+}
+
+bool SessionRouter::pass_cancel(pool::Child& child, const rpc::Envelope& notification,
+                                std::string_view id) {
+  bool found = false;
+  sessions_.for_each([&](session::SessionId, session::Session& session) {
+    if (found || session.asks == nullptr) return;
+    rpc::Correlator<session::Ask>& asks = *session.asks;
+    for (auto ask = asks.oldest(); ask; ask = asks.next(*ask)) {
+      if (asks.find(*ask)->child != child.number() || asks.find(*ask)->id != id) continue;
+      found = true;
+      tell(session,
+           with_replaced(notification.text, place_of(id, notification.text), std::to_string(*ask)));
+      if (services_.dialect.cancel_ends_call()) asks.close(*ask);
+      return;
+    }
+  });
+  return found;
+}
+
+void SessionRouter::tell(const session::Session& session, std::span<const std::string_view> parts) {
+  services_.core.observer.on_message(services_.backend, Direction::to_client, parts);
+  session.sink->on_message(std::nullopt, parts);
+}
+
+// --- From a client --------------------------------------------------------------------------
+
+bool SessionRouter::pass_answer(session::SessionId id, const rpc::Envelope& answer) {
+  session::Session* session = sessions_.find(id);
+  const auto ask_id = rpc::parse_wire_id(answer.id);
+  if (session == nullptr || session->asks == nullptr || !ask_id ||
+      session->asks->find(*ask_id) == nullptr) {
+    return false;
+  }
+  const session::Ask ask = session->asks->close(*ask_id);
+  pool::Outgoing message;
+  message.text = answer.text;
+  message.replaced = place_of(answer.id, answer.text);
+  message.replacement = ask.id;
+  child_that_asked(ask).send_answer(message);
+  return true;
+}
+
+// An ask ends with its child, see on_child_gone().
+pool::Child& SessionRouter::child_that_asked(const session::Ask& ask) const {
+  pool::Child* const child = pool_.find_child(ask.child);
+  STDGATE_CHECK(child != nullptr);
+  return *child;
+}
+
+uint64_t SessionRouter::asking_child(session::SessionId id) {
+  session::Session* session = sessions_.find(id);
+  if (session == nullptr || session->asks == nullptr) return 0;
+  const auto oldest = session->asks->oldest();
+  return oldest ? session->asks->find(*oldest)->child : 0;
+}
+
+// --- Subscriptions ----------------------------------------------------------------------------
+
+tl::expected<bool, rpc::FaultReport> SessionRouter::subscribe(session::SessionId session,
+                                                              std::string_view key) {
+  switch (subscriptions_.request(session, key)) {
+    case session::Subscriptions::Request::ask:
+      return true;
+    case session::Subscriptions::Request::held:
+      return false;
+    case session::Subscriptions::Request::too_long:
+      return tl::unexpected(
+          rpc::faults::too_large("the name of what is subscribed to is too long"));
+    case session::Subscriptions::Request::too_many:
+      break;
+  }
+  return tl::unexpected(rpc::faults::overloaded("this session has too many subscriptions"));
+}
+
+void SessionRouter::finish_subscribe(const pool::Call& call, Outcome outcome) {
+  using Answer = session::Subscriptions::Answer;
+  const Answer answer = outcome == Outcome::ok()      ? Answer::granted
+                        : outcome == Outcome::error() ? Answer::refused
+                                                      : Answer::unknown;
+  const uint64_t child = pool_.find_child(call.child) == nullptr ? 0 : call.child;
+  subscriptions_.finish(call.session, call.subscription, child, answer);
+  settle_all();
+}
+
+std::optional<uint64_t> SessionRouter::unsubscribe(session::SessionId session,
+                                                   std::string_view key) {
+  const session::Subscriptions::Withdrawal withdrawal = subscriptions_.withdraw(session, key);
+  if (!withdrawal.known) {
+    if (subscriptions_.is_wanted(key)) return std::nullopt;
+    return 0;
+  }
+  const pool::Child* child = pool_.find_child(withdrawal.child);
+  if (child != nullptr && pool_.can_ask(*child) &&
+      subscriptions_.take_unwanted(withdrawal.child, key)) {
+    return withdrawal.child;
+  }
+  return std::nullopt;
+}
+
+void SessionRouter::set_severity(session::SessionId id, session::Severity severity) {
+  session::Session& session = known(id);
+  verbosity_.remove_session(session.severity);
+  session.severity = severity;
+  verbosity_.add_session(session.severity);
+  settle_all();
+}
+
+void SessionRouter::settle_all() {
+  if (!subscriptions_.settled() || !verbosity_.settled()) pool_.offer_spare_room();
+}
+
+void SessionRouter::on_spare_room(pool::Child& child) {
+  if (!verbosity_.settled() && pool_.can_ask(child)) {
+    if (const auto severity = verbosity_.take(child.number())) {
+      pool_.ask(child,
+                [&](rpc::WireId id) { return services_.dialect.set_severity(id, *severity); });
+    }
+  }
+  if (subscriptions_.settled()) return;
+  while (pool_.can_ask(child)) {
+    const auto key = subscriptions_.take_unwanted(child.number());
+    if (!key) break;
+    pool_.ask(child, [&](rpc::WireId id) { return services_.dialect.unsubscribe(id, *key); });
+  }
+  while (pool_.can_ask(child)) {
+    const auto key = subscriptions_.adopt(child.number());
+    if (!key) break;
+    pool_.ask(child, [&](rpc::WireId id) { return services_.dialect.subscribe(id, *key); });
+  }
+}
+
+// --- From the pool --------------------------------------------------------------------------
+
+void SessionRouter::on_child_gone(uint64_t number) {
+  sessions_.for_each([number](session::SessionId, session::Session& session) {
+    if (session.asks == nullptr) return;
+    rpc::Correlator<session::Ask>& asks = *session.asks;
+    for (auto ask = asks.oldest(); ask;) {
+      const auto next = asks.next(*ask);
+      if (asks.find(*ask)->child == number) asks.close(*ask);
+      ask = next;
+    }
+  });
+  subscriptions_.lose_child(number);
+  verbosity_.lose_child(number);
+  settle_all();
+}
+
+void SessionRouter::set_reading(session::SessionId id, bool reading) {
+  if (!id.is_none()) {
+    if (session::Session* session = sessions_.find(id);
+        session != nullptr && session->sink != nullptr) {
+      session->sink->set_reading(reading);
+    }
+    return;
+  }
+  if (services_.config.isolation == config::Isolation::session) return;
+  reading_ = reading;
+  // Each time another session begins: the first one may fill the queue again before the others get
+  // anything into it.
+  std::optional<uint32_t> first;
+  sessions_.for_each([&](session::SessionId some, session::Session&) {
+    if (!first && some.index > first_reader_) first = some.index;
+  });
+  first_reader_ = first.value_or(0);
+  for (const bool before : {false, true}) {
+    sessions_.for_each([&](session::SessionId some, session::Session& session) {
+      if ((some.index < first_reader_) == before) session.sink->set_reading(reading);
+    });
+  }
+}
+
+session::Session& SessionRouter::known(session::SessionId id) {
+  session::Session* const session = sessions_.find(id);
+  STDGATE_CHECK(session != nullptr);
+  return *session;
+}
+
+void SessionRouter::check_invariants() {
+  size_t wishes = 0;
+  sessions_.for_each([&](session::SessionId, session::Session& session) {
+    STDGATE_CHECK(session.sink != nullptr);
+    wishes += session.severity ? 1 : 0;
+    if (session.asks == nullptr) return;
+    rpc::Correlator<session::Ask>& asks = *session.asks;
+    for (auto ask = asks.oldest(); ask; ask = asks.next(*ask))
+      static_cast<void>(child_that_asked(*asks.find(*ask)));
+  });
+  STDGATE_CHECK(verbosity_.sessions() == sessions_.size());
+  STDGATE_CHECK(verbosity_.sessions_with_wish() == wishes);
+  subscriptions_.check_invariants(
+      [this](session::SessionId id) { return sessions_.find(id) != nullptr; },
+      [this](uint64_t child) { return pool_.find_child(child) != nullptr; });
+}
+
+void SessionRouter::end(session::SessionId id, session::SessionEnd end, std::string_view message) {
+  const session::Session* session = sessions_.find(id);
+  if (session != nullptr) session->sink->on_session_end(end, message);
+}
+
+}  // namespace stdgate::backend

@@ -1,0 +1,125 @@
+// SessionRouter: the open sessions of one backend, and which of them receives a child's messages.
+//
+//   child of one session     everything goes to that session
+//   shared child             progress: the call's session (the backend knows the call)
+//                            other notifications: the receivers that the dialect's Audience names
+//                            requests: the session that all calls there belong to, those in
+//                            flight and those given up but not answered yet; if there is none,
+//                            the child gets an error (-32601)
+// A client sees requests of children under ids of the gateway's own, so that answers find their
+// child although children may use the same ids. Sessions that share children subscribe through the
+// gateway: it ends subscriptions that no session needs, and subscribes again when a child has gone.
+// A /rpc stream whose call is the only one of its shared child gets the child's notifications too.
+// Owner: the backend. Children and the pool call it directly, as their ChildListener. Limits:
+// config.pool.sessions, Session::kMaxAsks, those of Subscriptions.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "gateway/backend/name_table.h"
+#include "gateway/pool/pool.h"
+#include "gateway/session/log_verbosity.h"
+#include "gateway/session/session.h"
+#include "gateway/session/subscriptions.h"
+
+namespace stdgate::backend {
+
+class SessionRouter final : public pool::ChildListener {
+ public:
+  // `methods`: learns the names of notifications. `pool` may not be constructed yet.
+  SessionRouter(const pool::PoolServices& services, pool::Pool& pool, session::Callers& callers,
+                NameTable& methods)
+      : services_(services),
+        pool_(pool),
+        callers_(callers),
+        methods_(methods),
+        sessions_(services.config.pool.sessions) {}
+
+  tl::expected<session::SessionId, rpc::FaultReport> open(session::Caller caller,
+                                                          session::SessionSink& sink,
+                                                          const ClientAddress& client);
+  // Forgets the session; children that wait for its answers get an error. Subscriptions of this
+  // session alone are ended with the next on_spare_room(), which follows the withdrawal of its
+  // calls.
+  void close(session::SessionId session);
+  [[nodiscard]] const session::Session* find(session::SessionId session) const {
+    return sessions_.find(session);
+  }
+  [[nodiscard]] size_t size() const { return sessions_.size(); }
+
+  // The client's answer to a request of a child. False: it answers none.
+  bool pass_answer(session::SessionId session, const rpc::Envelope& answer);
+  // The child that has asked the session something; 0: none.
+  [[nodiscard]] uint64_t asking_child(session::SessionId session);
+
+  // A session that shares children wants to subscribe. Whether a child is to be asked, and
+  // finish_subscribe() to follow; else the session has subscribed already.
+  tl::expected<bool, rpc::FaultReport> subscribe(session::SessionId session, std::string_view key);
+  void finish_subscribe(const pool::Call& call, Outcome outcome);
+  // A session that shares children wants log messages from this severity on.
+  void set_severity(session::SessionId session, session::Severity severity);
+  // A client, with or without a session, unsubscribes. The number of the child that is to be asked,
+  // 0 for any; nothing: no child is, as nothing is left to do or others still want it.
+  std::optional<uint64_t> unsubscribe(session::SessionId session, std::string_view key);
+
+  // See PoolEvents.
+  void set_reading(session::SessionId session, bool reading);
+  void end(session::SessionId session, session::SessionEnd end, std::string_view message);
+
+  // Ends the process if an invariant is broken. Not from inside of a call of the core.
+  void check_invariants();
+
+ private:
+  void on_event(const pool::Call& call, const rpc::Envelope& notification,
+                TextPlace progress_token) override;
+  void on_notification(pool::Child& child, const rpc::Envelope& notification,
+                       std::string_view method) override;
+  void on_request(pool::Child& child, const rpc::Envelope& request,
+                  std::string_view method) override;
+  void on_spare_room(pool::Child& child) override;
+  // Its subscriptions move to other children; answers to its requests are dropped.
+  void on_child_gone(uint64_t number) override;
+  [[nodiscard]] bool is_needed(uint64_t child) const override {
+    return subscriptions_.has_any(child);
+  }
+
+  // False: no session receives it.
+  bool pass_notification(pool::Child& child, const rpc::Envelope& notification,
+                         std::string_view method, const pool::Audience& audience);
+  // False: there is no such stream, or it must not have it.
+  bool pass_to_only_stream(pool::Child& child, const rpc::Envelope& notification,
+                           const pool::Audience& audience);
+  // Whether a log message of the child is for the session, or for a call without one; what is no
+  // log message is.
+  [[nodiscard]] bool wants(const pool::Child& child, const session::Session* session,
+                           const pool::Audience& audience) const {
+    return !audience.severity ||
+           verbosity_.passes(child.number(), session == nullptr ? std::nullopt : session->severity,
+                             *audience.severity);
+  }
+  void note_passed(std::string_view method);
+  void drop(DropReason reason);
+  // An open session.
+  [[nodiscard]] session::Session& known(session::SessionId id);
+  [[nodiscard]] pool::Child& child_that_asked(const session::Ask& ask) const;
+  [[nodiscard]] session::Session* only_session(pool::Child& child);
+  bool pass_to_subscribers(uint64_t child, const rpc::Envelope& notification, std::string_view key);
+  void settle_all();
+  bool pass_cancel(pool::Child& child, const rpc::Envelope& notification, std::string_view id);
+  void tell(const session::Session& session, std::span<const std::string_view> parts);
+
+  const pool::PoolServices& services_;
+  pool::Pool& pool_;
+  session::Callers& callers_;
+  NameTable& methods_;
+  SlotMap<session::Session> sessions_;
+  session::Subscriptions subscriptions_;
+  session::LogVerbosity verbosity_;
+  std::string key_;            // scratch
+  std::string method_;         // scratch
+  bool reading_ = true;        // of those that share children
+  uint32_t first_reader_ = 0;  // the place of the session that was told so first
+};
+
+}  // namespace stdgate::backend

@@ -1,0 +1,121 @@
+// Upstream: what endpoints, connections and MCP sessions know of the core: it takes the messages of
+// clients and answers them.
+//
+// Contract: one thread, that of the loop. Implementations hold no pointer to a client, only
+// callers and the sinks of open sessions; they may call a sink from inside of a call of theirs (an
+// answer that is known at once). Implemented by Backend (a pool of children). Owner: Upstreams.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <utility>
+
+#include "gateway/backend/call_context.h"
+#include "gateway/base/client_address.h"
+#include "gateway/base/time.h"
+#include "gateway/config/config.h"
+#include "gateway/observer.h"
+#include "gateway/pool/backend_status.h"
+#include "gateway/rpc/envelope.h"
+#include "gateway/rpc/fault.h"
+#include "gateway/session/session_sink.h"
+
+namespace stdgate::backend {
+
+// What became of a client's message.
+enum class Admission : uint8_t {
+  answered_by_reply,   // a request: its answer comes, or came, through the sink
+  delivered,           // a notification: written to a child or queued for one
+  dropped,             // it has no receiver; counted
+  refused_overloaded,  // a notification that no child has room for
+};
+
+// What never changes while an upstream lives.
+struct UpstreamFacts {
+  BackendId id = 0;
+  std::string name;         // the first part of its paths
+  bool is_default = false;  // served at the root too
+  config::Protocol protocol = config::Protocol::jsonrpc;
+  rpc::CodeSet codes = rpc::CodeSet::plain;  // of its faults
+  rpc::EnvelopeLimits envelope_limits;       // of clients' messages
+  // Sessions have a child of their own: its output can be held, and does not have to be dropped.
+  bool owns_children = false;
+  Duration timeout{0};       // of a call that has no deadline of its own, from its arrival on
+  Duration idle_timeout{0};  // after which an MCP session without traffic ends
+  Duration grace{0};         // which children get to end by themselves; see end_children()
+};
+
+class Upstream {
+ public:
+  explicit Upstream(UpstreamFacts facts) : facts_(std::move(facts)) {}
+  virtual ~Upstream() = default;
+  Upstream(const Upstream&) = delete;
+  Upstream& operator=(const Upstream&) = delete;
+
+  [[nodiscard]] BackendId id() const { return facts_.id; }
+  [[nodiscard]] const std::string& name() const { return facts_.name; }
+  [[nodiscard]] bool is_default() const { return facts_.is_default; }
+  [[nodiscard]] config::Protocol protocol() const { return facts_.protocol; }
+  [[nodiscard]] rpc::CodeSet codes() const { return facts_.codes; }
+  [[nodiscard]] const rpc::EnvelopeLimits& envelope_limits() const {
+    return facts_.envelope_limits;
+  }
+  [[nodiscard]] bool owns_children() const { return facts_.owns_children; }
+  [[nodiscard]] Duration timeout() const { return facts_.timeout; }
+  [[nodiscard]] Duration idle_timeout() const { return facts_.idle_timeout; }
+  [[nodiscard]] Duration grace() const { return facts_.grace; }
+
+  // --- Calls ----------------------------------------------------------------------------------
+
+  // One message of a client, good or rejected. A request is answered through the caller's sink,
+  // possibly before accept() returns. The message's bytes are needed during the call only.
+  virtual Admission accept(const rpc::ParsedMessage& message, const CallContext& context) = 0;
+  // Takes `message` if it cancels a call that is under way, which needs no room. False: nothing has
+  // been done.
+  virtual bool take_cancel(const rpc::ParsedMessage& message, const CallContext& context) = 0;
+  // Answers, and counts, a request that never became a message: its text could not be read, or its
+  // body was too large.
+  // `id` is raw JSON, or empty for null.
+  virtual void refuse(const rpc::FaultReport& report, std::string_view id,
+                      const CallContext& context) = 0;
+  // As refuse(), for a transport that answers by itself: counts only.
+  virtual void count_refused(const rpc::FaultReport& report, std::string_view id,
+                             const CallContext& context) = 0;
+  // The client has gone: its calls are cancelled at the children and never answered.
+  virtual void cancel_calls_of(session::Caller caller) = 0;
+
+  // --- Sessions -------------------------------------------------------------------------------
+
+  // Opens a session for the client behind `sink`, which is registered as `caller` and outlives the
+  // session. Refused when there are too many, while the upstream cannot serve any, and when
+  // `client` has had too many children for sessions of late.
+  virtual tl::expected<session::SessionId, rpc::FaultReport> open_session(
+      session::Caller caller, session::SessionSink& sink, const ClientAddress& client) = 0;
+  // Cancels the session's calls at the children and ends its own child. The sink of the session is
+  // not called any more. `why`: empty if the client has gone, and then the calls are not answered;
+  // else they are answered by a fault that says `why`. Without effect on a session that is closed.
+  virtual void close_session(session::SessionId session, std::string_view why) = 0;
+  // `held`: the client takes too little, so the output of the session's own child is not read.
+  // Without effect on shared children, and on one that has been asked to go.
+  virtual void hold_child(session::SessionId session, bool held) = 0;
+
+  // --- Its own life ---------------------------------------------------------------------------
+
+  virtual void start() = 0;
+  // Shutdown, step by step: nothing new is taken; calls under way are answered with a fault;
+  // children are asked to end, and killed after `grace`, at once when it is zero.
+  virtual void drain() = 0;
+  virtual void fail_calls(const rpc::FaultReport& report) = 0;
+  virtual void end_children(Duration grace) = 0;
+  [[nodiscard]] virtual size_t calls() const = 0;  // waiting or in flight
+  [[nodiscard]] virtual bool has_children() const = 0;
+
+  [[nodiscard]] virtual pool::BackendStatus status() const = 0;
+
+ private:
+  const UpstreamFacts facts_;
+};
+
+}  // namespace stdgate::backend

@@ -1,0 +1,17 @@
+// STDGATE_CHECK: an invariant of our own on which a write, an index or a pointer depends.
+//
+// Always on, also in a release: a process that ends with a line of what was wrong is better than
+// one that goes on with corrupted memory. Not for what a client or a child may cause: such
+// things are values (tl::expected). Where nothing but a wrong result would follow, assert() will
+// do.
+#pragma once
+
+namespace stdgate {
+
+// Writes "stdgate: check failed: FILE:LINE: EXPRESSION" to stderr, and aborts.
+[[noreturn]] void fail_check(const char* file, int line, const char* expression);
+
+}  // namespace stdgate
+
+#define STDGATE_CHECK(condition) \
+  ((condition) ? static_cast<void>(0) : ::stdgate::fail_check(__FILE__, __LINE__, #condition))

@@ -1,0 +1,103 @@
+#include "gateway/base/trace_context.h"
+
+#include <algorithm>
+#include <span>
+
+namespace stdgate {
+
+namespace {
+
+constexpr size_t kLength = 55;  // "vv-" trace-id "-" parent-id "-ff"
+constexpr size_t kTraceId = 3;
+constexpr size_t kParentId = 36;
+constexpr size_t kFlags = 53;
+constexpr uint8_t kDefinedFlags = 3;
+constexpr uint8_t kInvalidVersion = 0xff;
+
+// The value of a hexadecimal digit; 16 for anything else, upper case included (section 3.2.2).
+uint8_t hex_value(char c) {
+  if (c >= '0' && c <= '9') return static_cast<uint8_t>(c - '0');
+  if (c >= 'a' && c <= 'f') return static_cast<uint8_t>(c - 'a' + 10);
+  return 16;
+}
+
+// Two digits a byte.
+template <size_t N>
+bool read_hex(std::string_view digits, std::array<uint8_t, N>& bytes) {
+  for (size_t i = 0; i < N; ++i) {
+    const uint8_t high = hex_value(digits[2 * i]);
+    const uint8_t low = hex_value(digits[2 * i + 1]);
+    if (high > 15 || low > 15) return false;
+    bytes[i] = static_cast<uint8_t>(high << 4 | low);
+  }
+  return true;
+}
+
+bool is_zero(std::span<const uint8_t> bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [](uint8_t byte) { return byte == 0; });
+}
+
+// Section 3.3.1.3; and the white space around entries.
+bool may_be_state(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return (c >= 0x20 && c <= 0x7e) || c == '\t'; });
+}
+
+std::string_view trimmed(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t,");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t,") - first + 1);
+}
+
+}  // namespace
+
+bool TraceContext::read(std::string_view text) {
+  clear();
+  std::array<uint8_t, 1> version{};
+  std::array<uint8_t, 1> flag_bits{};
+  TraceContext read;
+  if (text.size() < kLength || text[kTraceId - 1] != '-' || text[kParentId - 1] != '-' ||
+      text[kFlags - 1] != '-' || !read_hex(text, version) || version[0] == kInvalidVersion ||
+      !read_hex(text.substr(kTraceId), read.trace_id) ||
+      !read_hex(text.substr(kParentId), read.parent_id) ||
+      !read_hex(text.substr(kFlags), flag_bits) || is_zero(read.trace_id) ||
+      is_zero(read.parent_id)) {
+    return false;
+  }
+  // A later version may append fields; this one has none (section 3.2.4).
+  if (text.size() > kLength && (version[0] == 0 || text[kLength] != '-')) return false;
+  trace_id = read.trace_id;
+  parent_id = read.parent_id;
+  flags = flag_bits[0] & kDefinedFlags;
+  return true;
+}
+
+void TraceContext::add_state(std::string_view field) {
+  if (is_none() || !may_be_state(field)) return;
+  for (field = trimmed(field); !field.empty();) {
+    const size_t end = std::min(field.find(','), field.size());
+    const std::string_view entry = trimmed(field.substr(0, end));
+    const size_t comma = state.empty() ? 0 : 1;
+    if (state.size() + comma + entry.size() > kMaxState) return;
+    state.append(comma, ',');
+    state += entry;
+    field = trimmed(field.substr(end));
+  }
+}
+
+void TraceContext::clear() {
+  trace_id = {};
+  parent_id = {};
+  flags = 0;
+  state.clear();
+}
+
+TraceIdText::TraceIdText(const TraceContext& trace) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  for (size_t i = 0; i < trace.trace_id.size(); ++i) {
+    digits[2 * i] = kDigits[trace.trace_id[i] >> 4];
+    digits[2 * i + 1] = kDigits[trace.trace_id[i] & 15];
+  }
+}
+
+}  // namespace stdgate

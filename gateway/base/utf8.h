@@ -1,0 +1,19 @@
+// UTF-8: where a sequence ends, and cuts that do not split one.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace stdgate {
+
+// Bytes of the well-formed sequence at the front of `text`, 0 when there is none (Unicode standard,
+// table 3-7). `text` is not empty.
+size_t utf8_sequence_size(std::string_view text);
+
+// Bytes at the end of `text` that begin a sequence without completing it; 0 to 3.
+size_t incomplete_utf8_tail(std::string_view text);
+
+// The first `limit` bytes of `text`, or up to 3 less, so that no sequence is split.
+std::string_view cut_utf8(std::string_view text, size_t limit);
+
+}  // namespace stdgate

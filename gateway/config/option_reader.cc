@@ -1,0 +1,298 @@
+// The options of a YAML tree: one overload of read() for each type of option. Each gives false
+// after an error, which has been recorded then.
+#include "gateway/config/option_reader.h"
+
+#include <algorithm>
+#include <set>
+
+#include "gateway/base/address.h"
+#include "gateway/config/backend_name.h"
+#include "gateway/config/environment_section.h"
+#include "gateway/config/options/gateway_options.h"
+#include "gateway/config/value_names.h"
+#include "gateway/config/value_parser.h"
+
+namespace stdgate::config {
+namespace {
+
+template <class S>
+void read_section(Section& section, S& out);
+
+template <class S, class Members>
+bool assign(const std::optional<uint64_t>& number, const Members& members, S& out) {
+  if (!number) return false;
+  std::visit(
+      [&](auto member) {
+        using T = std::remove_cvref_t<decltype(out.*member)>;
+        out.*member = static_cast<T>(*number);
+      },
+      members);
+  return true;
+}
+
+template <class S>
+bool read(const Count<S>& type, const Value& value, Section&, S& out) {
+  return assign(value.count(type.range), type.member, out);
+}
+
+template <class S>
+bool read(const Size<S>& type, const Value& value, Section&, S& out) {
+  return assign(value.size(type.range), type.member, out);
+}
+
+template <class S>
+bool read(const Time<S>& type, const Value& value, Section&, S& out) {
+  const auto duration = value.duration(type.range);
+  if (duration) out.*type.member = *duration;
+  return duration.has_value();
+}
+
+template <class S>
+bool read(const Seconds<S>& type, const Value& value, Section&, S& out) {
+  const auto duration = value.duration(type.range);
+  if (!duration) return false;
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(*duration);
+  out.*type.member = static_cast<uint64_t>(seconds.count());
+  if (seconds == *duration) return true;
+  value.fail("must be whole seconds");
+  return false;
+}
+
+template <class S>
+bool read(const Switch<S>& type, const Value& value, Section&, S& out) {
+  const auto flag = value.flag();
+  if (flag) out.*type.member = *flag;
+  return flag.has_value();
+}
+
+template <class S>
+bool read(const Text<S>& type, const Value& value, Section&, S& out) {
+  auto text = value.text();
+  if (!text) return false;
+  out.*type.member = *std::move(text);
+  return true;
+}
+
+template <class S>
+bool read(const Word<S>& type, const Value& value, Section&, S& out) {
+  const auto text = value.text();
+  if (!text) return false;
+  return std::visit(
+      [&](auto member) {
+        std::string expected;
+        for (const auto& word : names_of(out.*member)) {
+          if (word.name == *text) {
+            out.*member = word.value;
+            return true;
+          }
+          expected += (expected.empty() ? "" : ", ") + std::string(word.name);
+        }
+        value.fail("expected one of " + expected + "; found '" + *text + "'");
+        return false;
+      },
+      type.member);
+}
+
+template <class S>
+bool read(const List<S>& type, const Value& value, Section&, S& out) {
+  const auto items = value.list();
+  if (!items) return false;
+  if (items->size() < type.items.min || items->size() > type.items.max) {
+    const std::string max = std::to_string(type.items.max) + " items";
+    value.fail(type.items.min == 0 ? "expected at most " + max
+                                   : "expected " + std::to_string(type.items.min) + " to " + max);
+    return false;
+  }
+  type.clear(out);
+  bool good = true;
+  for (const Value& item : *items) {
+    const auto text = item.text();
+    if (text && type.rule.accepts(*text) && type.append(out, *text)) continue;
+    good = false;
+    if (text) {
+      item.fail("expected " + std::string(type.rule.expected) + "; found " + item.found());
+    }
+  }
+  return good;
+}
+
+template <class S>
+bool read(const TextMap<S>& type, const Value& value, Section&, S& out) {
+  const auto entries = value.entries();
+  if (!entries) return false;
+  bool good = true;
+  for (const Value& entry : *entries) {
+    auto text = entry.text();
+    if (!type.names.accepts(entry.name())) {
+      entry.fail_at_key(std::string(type.names.expected));
+      good = false;
+    } else if (text) {
+      (out.*type.member).emplace(entry.name(), *std::move(text));
+    } else {
+      good = false;
+    }
+  }
+  return good;
+}
+
+template <class S>
+bool read(const EnvFiles<S>& type, const Value& value, Section&, S& out) {
+  return read_env_files(value, type.max_files, out.*type.files, out.*type.variables);
+}
+
+template <class S>
+bool read(const Inherited<S>& type, const Value& value, Section&, S& out) {
+  return read_inherited(value, out.*type.member);
+}
+
+// "npx -y server" -> ["npx", "-y", "server"]
+std::string list_form(const std::string& command) {
+  std::string list;
+  size_t at = 0;
+  while ((at = command.find_first_not_of(" \t\n", at)) != std::string::npos) {
+    const size_t end = std::min(command.find_first_of(" \t\n", at), command.size());
+    list += (list.empty() ? "\"" : ", \"") + command.substr(at, end - at) + "\"";
+    at = end;
+  }
+  return "[" + list + "]";
+}
+
+template <class S>
+bool read(const Command<S>& type, const Value& value, Section&, S& out) {
+  if (value.is_scalar()) {
+    if (const auto text = value.text()) {
+      value.fail("expected a list, found a text; no shell splits it. Write: " + list_form(*text));
+    }
+    return false;
+  }
+  auto command = value.texts();
+  if (!command) return false;
+  if (command->empty() || command->front().empty()) {
+    value.fail("must start with the program to run");
+    return false;
+  }
+  out.*type.member = *std::move(command);
+  return true;
+}
+
+// Records an error when `value` is no address or, with `used`, one of these.
+bool check_address(const Value& value, const std::string& text, std::set<std::string>* used) {
+  const auto address = Address::parse(text);
+  if (!address) {
+    value.fail(address.error());
+    return false;
+  }
+  if (used == nullptr || address->has_any_port()) return true;
+  if (used->insert(address->to_string()).second) return true;
+  value.fail("'" + text + "' is listened on already");
+  return false;
+}
+
+template <class S>
+bool read(const ListenAddress<S>& type, const Value& value, Section&, S& out) {
+  auto text = value.text();
+  if (!text) return false;
+  const bool none = *text == type.none;
+  const bool good = none || check_address(value, *text, nullptr);
+  out.*type.member = none ? std::string() : *std::move(text);
+  return good;
+}
+
+template <class S>
+bool read(const ListenAddresses<S>& type, const Value& value, Section&, S& out) {
+  auto items = value.is_scalar() ? std::vector<Value>{value} : value.list();
+  (out.*type.member).clear();
+  if (!items) return false;
+  bool good = items->size() >= type.items.min && items->size() <= type.items.max;
+  if (!good) {
+    value.fail("expected " + std::to_string(type.items.min) + " to " +
+               std::to_string(type.items.max) + " addresses");
+  }
+  std::set<std::string> used;
+  for (const Value& item : *items) {
+    auto text = item.text();
+    good = text && check_address(item, *text, &used) && good;
+    if (text) (out.*type.member).push_back(*std::move(text));
+  }
+  return good;
+}
+
+template <class S>
+bool read(const Buckets<S>& type, const Value& value, Section&, S& out) {
+  const auto items = value.list();
+  if (!items) return false;
+  if (items->size() < type.items.min || items->size() > type.items.max) {
+    value.fail("expected " + std::to_string(type.items.min) + " to " +
+               std::to_string(type.items.max) + " numbers of seconds");
+    return false;
+  }
+  (out.*type.member).clear();
+  double last = 0;
+  for (const Value& item : *items) {
+    const auto seconds = item.decimal();
+    if (!seconds) continue;
+    if (*seconds <= last || *seconds > type.max) {
+      item.fail("expected seconds above " + print_decimal(last) + ", at most " +
+                print_decimal(type.max) + ", found " + item.found());
+    } else {
+      last = *seconds;
+      (out.*type.member).push_back(last);
+    }
+  }
+  return (out.*type.member).size() == items->size();
+}
+
+template <class S>
+bool read(const Part<S>& type, const Value& value, Section& section, S& out) {
+  Section part(value);
+  std::visit([&](auto member) { read_section(part, out.*member); }, type.member);
+  section.add_part(std::move(part));
+  return true;
+}
+
+template <class S>
+bool read(const Backends<S>& type, const Value& value, Section& section, S& out) {
+  Section part(value);
+  if (!part.entries()) return false;
+  const std::vector<Value>& entries = *part.entries();
+  if (entries.empty()) value.fail_at_key("expected at least one backend");
+  if (entries.size() > kMaxBackends) {
+    value.fail_at_key("at most " + std::to_string(kMaxBackends) + " backends");
+    return false;
+  }
+  for (const Value& entry : entries) {
+    const auto name = check_backend_name(entry.name());
+    if (!name) entry.fail_at_key(name.error());
+    BackendConfig& backend = (out.*type.member).emplace_back();
+    backend.name = entry.name();
+    backend.is_default = entries.size() == 1;
+    Section backend_section(entry);
+    read_section(backend_section, backend);
+    part.add_part(std::move(backend_section));
+  }
+  section.add_part(std::move(part));
+  return true;
+}
+
+template <class S>
+void read_section(Section& section, S& out) {
+  for (const Option<S>& option : OptionsOf<S>::kRows) {
+    const std::optional<Value> value = section.find(option.key);
+    if (!value) {
+      if (!option.missing.empty()) {
+        section.fail(option.key, "missing; " + std::string(option.missing));
+      }
+      continue;
+    }
+    const bool good =
+        std::visit([&](const auto& type) { return read(type, *value, section, out); }, option.type);
+    if (!good) section.mark_failed(option.key);
+  }
+  section.finish();
+}
+
+}  // namespace
+
+void read_options(Section& root, Config& out) { read_section(root, out); }
+
+}  // namespace stdgate::config

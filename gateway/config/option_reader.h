@@ -1,0 +1,14 @@
+// The options of a YAML tree, by their tables (options/).
+#pragma once
+
+#include "gateway/config/config.h"
+#include "gateway/config/section_reader.h"
+
+namespace stdgate::config {
+
+// Reads all keys into `out`, which keeps its defaults where there are none, and records what is
+// wrong with each by itself. `root` then has its parts and knows which keys failed, for the rules
+// across keys (options/gateway_rules.h).
+void read_options(Section& root, Config& out);
+
+}  // namespace stdgate::config

@@ -1,0 +1,107 @@
+// The keys of backends.<name>: one stdio server, its protocol and its surroundings.
+#pragma once
+
+#include <array>
+
+#include "gateway/config/options/option.h"
+#include "gateway/config/options/pool_options.h"
+#include "gateway/config/options/rlimits_options.h"
+#include "gateway/config/options/text_rules.h"
+
+namespace stdgate::config {
+
+inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
+    {.key = "command",
+     .type = Command{&BackendConfig::command},
+     .help = "the program and its arguments, a list; no shell splits it",
+     .details = "`\"stdgate\"` as the program is this very binary.",
+     .missing = "a backend needs a command to start"},
+    {.key = "protocol",
+     .type = Word{&BackendConfig::protocol},
+     .flag = {"--protocol"},
+     .help = "what the child speaks",
+     .details = "With `mcp` the gateway does the handshake for calls without a session."},
+    {.key = "framing",
+     .type = Word{&BackendConfig::framing},
+     .flag = {"--framing"},
+     .help = "how messages are separated on stdin and stdout",
+     .default_words = "newline; lsp: content-length"},
+    {.key = "isolation",
+     .type = Word{&BackendConfig::isolation},
+     .flag = {"--isolation"},
+     .help = "whether sessions share the children or have one each",
+     .details = "`protocol: lsp` has `session` only.",
+     .default_words = "session; jsonrpc: shared"},
+    {.key = "default",
+     .type = Switch{&BackendConfig::is_default},
+     .help = "also served at the root: /rpc, /mcp and so on",
+     .details = "At most one backend can be the default.",
+     .default_words = "true for an only backend, else false"},
+    {.key = "env",
+     .type = TextMap{&BackendConfig::env, kVariableName},
+     .flag = {.name = "--env",
+              .placeholder = "NAME[=VALUE]",
+              .help = "set in the child's environment; NAME alone: with the value that it has "
+                      "here. Everybody on this machine can read a VALUE in ps: for secrets use "
+                      "NAME alone or --env-file"},
+     .help = "set in the child's environment",
+     .details = "Takes precedence over `env_file`."},
+    {.key = "env_file",
+     .type = EnvFiles{&BackendConfig::env_files, &BackendConfig::env_from_files, kMaxEnvFiles},
+     .flag = {.name = "--env-file",
+              .placeholder = "FILE",
+              .help = "lines NAME=VALUE to set in the child's environment"},
+     .help = "files of NAME=VALUE lines, to set in the child's environment",
+     .details = "Of a name that two files set, the later one counts. Takes precedence over "
+                "`env_inherit`."},
+    {.key = "env_inherit",
+     .type = Inherited{&BackendConfig::env_inherit},
+     .flag = {.name = "--env-inherit",
+              .placeholder = "NAME",
+              .help = "pass NAME on too, if it is set here; PREFIX* for all that begin so; a "
+                      "first '!': without the usual ones"},
+     .help = "variables passed on to the child, beside the default ones",
+     .details = "Names, or prefixes that end in `*`; after `\"!\"` as the first entry, without "
+                "the default ones. A child gets no others but those of `env` and `env_file`."},
+    {.key = "cwd",
+     .type = Text{&BackendConfig::cwd},
+     .flag = {.name = "--cwd",
+              .placeholder = "DIRECTORY",
+              .help = "where the child runs, instead of here"},
+     .help = "working directory of the child, instead of stdgate's"},
+    {.key = "user",
+     .type = Text{&BackendConfig::user},
+     .help = "user that the child runs as",
+     .default_words = "stdgate's"},
+    {.key = "rlimits",
+     .type = Part{&BackendConfig::rlimits},
+     .help = "resource limits of each child"},
+    {.key = "timeout",
+     .type = Time{&BackendConfig::timeout, {std::chrono::milliseconds(1), std::chrono::hours(24)}},
+     .flag = {"--timeout"},
+     .help = "time for a call, queue included"},
+    {.key = "cancel_method",
+     .type = Text{&BackendConfig::cancel_method, EmptyText::printed},
+     .flag = {.name = "--cancel-method", .placeholder = "METHOD"},
+     .help = "notification that tells a jsonrpc child of a cancelled call; empty: none",
+     .details = "`protocol: jsonrpc` only: the others have their own.",
+     .default_words = "jsonrpc: $/cancelRequest",
+     .applies = [](const BackendConfig& backend) { return backend.protocol == Protocol::jsonrpc; }},
+    {.key = "expose_fault_details",
+     .type = Switch{&BackendConfig::expose_fault_details},
+     .flag = {.name = "--expose-fault-details"},
+     .help = "show clients the cause of faults",
+     .details =
+         "Paths, a parser's words and the like, in `error.data`. They are in the log anyway."},
+    {.key = "pool",
+     .type = Part{&BackendConfig::pool},
+     .help = "how many children there are, and how calls wait for them"},
+});
+
+template <>
+struct OptionsOf<BackendConfig> {
+  static constexpr std::span<const Option<BackendConfig>> kRows = kBackendOptions;
+  static constexpr std::string_view kTitle = "Backend";
+};
+
+}  // namespace stdgate::config

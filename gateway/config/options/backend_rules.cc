@@ -1,0 +1,67 @@
+// What the keys of a backend mean together.
+#include "gateway/config/options/backend_rules.h"
+
+#include <algorithm>
+
+#include "gateway/config/options/pool_rules.h"
+
+namespace stdgate::config {
+namespace {
+
+constexpr std::string_view kDefaultCancelMethod = "$/cancelRequest";
+
+// What a backend has where its section does not say otherwise.
+struct ProtocolDefaults {
+  rpc::Framing framing;
+  Isolation isolation;
+  std::string_view cancel_method;
+};
+
+ProtocolDefaults defaults_of(Protocol protocol) {
+  switch (protocol) {
+    case Protocol::jsonrpc:
+      return {rpc::Framing::newline, Isolation::shared, kDefaultCancelMethod};
+    case Protocol::mcp:
+      return {rpc::Framing::newline, Isolation::session, {}};
+    case Protocol::lsp:
+      return {rpc::Framing::content_length, Isolation::session, {}};
+  }
+  return {};
+}
+
+void apply_defaults(const Section& section, BackendConfig& out) {
+  const ProtocolDefaults defaults = defaults_of(out.protocol);
+  if (!section.has("framing")) out.framing = defaults.framing;
+  if (!section.has("isolation")) out.isolation = defaults.isolation;
+  if (!section.has("cancel_method")) out.cancel_method = defaults.cancel_method;
+}
+
+// Without a protocol nothing can be said against a cancel method.
+void check_protocol(const Section& section, BackendConfig& out) {
+  if (section.failed("protocol")) return;
+  if (section.has("cancel_method") && out.protocol != Protocol::jsonrpc) {
+    const std::string name = out.protocol == Protocol::mcp ? "MCP" : "LSP";
+    section.fail_at_key("cancel_method",
+                        "only for protocol jsonrpc; " + name + " has its own cancel notification");
+  }
+  if (out.protocol == Protocol::lsp && out.isolation == Isolation::shared) {
+    section.fail("isolation",
+                 "a language server serves one client; leave isolation out, or use session");
+    out.isolation = Isolation::session;  // the pool is judged by what it will have to be
+  }
+}
+
+}  // namespace
+
+void complete_backend(const Section& section, const LimitsConfig& limits, BackendConfig& out) {
+  apply_defaults(section, out);
+  check_protocol(section, out);
+  const Section* pool = section.part("pool");
+  if (pool == nullptr || !pool->has("queue_bytes")) {
+    out.pool.queue_bytes = std::max(out.pool.queue_bytes, limits.message);
+  }
+  const bool lanes_known = !section.failed("protocol") && !section.failed("isolation");
+  if (pool != nullptr) check_pool(*pool, limits, lanes_known, out);
+}
+
+}  // namespace stdgate::config

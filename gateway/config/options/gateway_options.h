@@ -1,0 +1,67 @@
+// The keys at the top of the configuration, and with them all others.
+#pragma once
+
+#include <array>
+
+#include "gateway/config/options/backend_options.h"
+#include "gateway/config/options/limits_options.h"
+#include "gateway/config/options/log_options.h"
+#include "gateway/config/options/metrics_options.h"
+#include "gateway/config/options/option.h"
+#include "gateway/config/options/text_rules.h"
+#include "gateway/config/options/timeouts_options.h"
+
+namespace stdgate::config {
+
+inline constexpr auto kGatewayOptions = std::to_array<Option<Config>>({
+    {.key = "listen",
+     .type = ListenAddresses{&Config::listen, {1, kMaxListeners}},
+     .flag = {.name = "--listen", .placeholder = "ADDRESS"},
+     .help = "where clients connect: host:port, [v6]:port or unix:/path",
+     .details = "`\":8080\"` is every IPv4 interface. With port 0 the kernel chooses one."},
+    {.key = "admin",
+     .type = ListenAddress{&Config::admin, "off"},
+     .flag = {.name = "--admin", .placeholder = "ADDRESS"},
+     .help = "where metrics and health are served, or off",
+     .details = "With `\"off\"` nothing is counted."},
+    {.key = "allowed_origins",
+     .type = list_of<&Config::allowed_origins>(kWebOrigin),
+     .flag = {.name = "--allowed-origins",
+              .placeholder = "ORIGIN",
+              .help = "whose pages may call, like https://app.example.com, or *"},
+     .help = "origins of web pages that may call, beside loopback ones",
+     .details = "Like `https://app.example.com`, as browsers send them; `\"*\"` for any."},
+    {.key = "allowed_hosts",
+     .type = list_of<&Config::allowed_hosts>(kHostName),
+     .flag = {.name = "--allowed-hosts",
+              .placeholder = "HOST",
+              .help = "name that clients may use beside the listener's address, or *"},
+     .help = "names in Host that are answered, beside those of the listener's address",
+     .details = "`\"*\"` for any."},
+    {.key = "rpc_stream",
+     .type = Switch{&Config::rpc_stream},
+     .flag = {.name = "--rpc-stream"},
+     .help = "off loopback, GET /rpc/stream and GET /sse need no special header"},
+    {.key = "limits",
+     .type = Part{&Config::limits},
+     .help = "bounds of what clients and children may make the gateway hold"},
+    {.key = "backends",
+     .type = Backends{&Config::backends},
+     .help = "the stdio servers by name",
+     .details = "A name has 1 to 64 characters out of `a-z`, `0-9`, `_` and `-`. It is the first "
+                "part of the backend's paths and its label in metrics and logs.",
+     .missing = "name at least one backend and its command"},
+    {.key = "timeouts",
+     .type = Part{&Config::timeouts},
+     .help = "how long the gateway waits for clients"},
+    {.key = "log", .type = Part{&Config::log}, .help = "what is written to stderr"},
+    {.key = "metrics", .type = Part{&Config::metrics}, .help = "what the admin listener shows"},
+});
+
+template <>
+struct OptionsOf<Config> {
+  static constexpr std::span<const Option<Config>> kRows = kGatewayOptions;
+  static constexpr std::string_view kTitle = "Listening";
+};
+
+}  // namespace stdgate::config

@@ -1,0 +1,63 @@
+// What the keys of the whole configuration mean together.
+#include "gateway/config/options/gateway_rules.h"
+
+#include <algorithm>
+
+#include "gateway/base/address.h"
+#include "gateway/config/options/backend_rules.h"
+#include "gateway/config/value_parser.h"
+
+namespace stdgate::config {
+namespace {
+
+void check_admin(const Section& root, const Config& config) {
+  const auto admin = Address::parse(config.admin);
+  if (!admin || admin->has_any_port()) return;
+  const bool used =
+      std::any_of(config.listen.begin(), config.listen.end(), [&](const std::string& text) {
+        const auto address = Address::parse(text);
+        return address && address->to_string() == admin->to_string();
+      });
+  if (!used) return;
+  if (root.has("admin")) {
+    root.fail("admin", "'" + config.admin + "' is listened on already");
+  } else {
+    root.fail("admin", "its default, '" + config.admin +
+                           "', is listened on already; give it an address, or \"off\"");
+  }
+}
+
+void complete_limits(const Section* limits, LimitsConfig& out) {
+  if (limits == nullptr || !limits->has("buffered")) {
+    out.buffered = std::max(out.buffered, out.message);
+    return;
+  }
+  if (limits->failed("message") || limits->failed("buffered")) return;
+  if (out.buffered >= out.message) return;
+  limits->fail("buffered",
+               "must hold the largest message; limits.message is " + print_size(out.message));
+}
+
+void complete_backends(const Section& backends, Config& out) {
+  std::string default_name;
+  for (BackendConfig& backend : out.backends) {
+    const Section* section = backends.part(backend.name);
+    if (section == nullptr) continue;
+    complete_backend(*section, out.limits, backend);
+    if (!backend.is_default) continue;
+    if (!default_name.empty()) {
+      section->fail("default", "only one backend can be the default; '" + default_name + "' is");
+    }
+    default_name = backend.name;
+  }
+}
+
+}  // namespace
+
+void complete_config(const Section& root, Config& out) {
+  check_admin(root, out);
+  complete_limits(root.part("limits"), out.limits);
+  if (const Section* backends = root.part("backends")) complete_backends(*backends, out);
+}
+
+}  // namespace stdgate::config

@@ -1,0 +1,70 @@
+// The keys of `limits`: bounds of what clients and children may make the gateway hold.
+#pragma once
+
+#include <array>
+
+#include "gateway/config/options/option.h"
+#include "gateway/config/options/text_rules.h"
+
+namespace stdgate::config {
+
+inline constexpr auto kLimitsOptions = std::to_array<Option<LimitsConfig>>({
+    {.key = "message",
+     .type = Size{&LimitsConfig::message, {kKiB, kGiB}},
+     .flag = {"--max-message"},
+     .help = "largest message, either direction"},
+    {.key = "headers",
+     .type = Size{&LimitsConfig::headers, {kKiB, kMiB}},
+     .help = "header block of an HTTP request"},
+    {.key = "batch",
+     .type = Count{&LimitsConfig::batch, {1, 100000}},
+     .help = "messages in a batch"},
+    {.key = "depth",
+     // An envelope with params has two levels.
+     .type = Count{&LimitsConfig::depth, {2, 1024}},
+     .help = "nesting of a message's objects and arrays"},
+    {.key = "connections",
+     .type = Count{&LimitsConfig::connections, {1, 1000000}},
+     .help = "open client connections"},
+    {.key = "buffered",
+     .type = Size{&LimitsConfig::buffered, {kKiB, 1024 * kGiB}},
+     .help = "requests being received and unsent bytes, over all connections",
+     .details = "Not less than `message`, which raises the default where it is greater."},
+    {.key = "outbox",
+     .type = Size{&LimitsConfig::outbox, {kKiB, kGiB}},
+     .help = "unsent bytes of one stream or WebSocket before it is ended"},
+    {.key = "connections_per_address",
+     .type = Count{&LimitsConfig::connections_per_address, {1, 1000000}},
+     .help = "open connections of one client address",
+     .details = "IPv6 addresses count by their /64 network, Unix sockets do not."},
+    {.key = "unlimited_addresses",
+     .type = list_of<&LimitsConfig::unlimited_addresses>(kAddressBlock, {0, kMaxAddressBlocks}),
+     .help = "addresses, or blocks of them, whose connections are not counted by address",
+     .details = "Like `10.1.0.0/16`; replaces the default. A reverse proxy belongs here."},
+    {.key = "session_starts",
+     .type = Count{&LimitsConfig::session_starts, {0, 1000000}},
+     .help = "children that one client may take by new sessions, a second; 0: no limit",
+     .details = "A client is an address, or a user of a Unix socket. Loopback counts too."},
+    {.key = "session_burst",
+     .type = Count{&LimitsConfig::session_burst, {1, 1000000}},
+     .help = "children that it may take at once, after a rest"},
+    {.key = "min_rate",
+     .type = Size{&LimitsConfig::min_rate, {0, kGiB}},
+     .help = "bytes a second of a body, or of an answer taken; 0: no limit",
+     .details = "Averaged over `timeouts.body`, and over `ping` and `pong` for what a WebSocket "
+                "takes."},
+    {.key = "replay",
+     .type = Size{&LimitsConfig::replay, {0, kGiB}},
+     .help = "bytes that an MCP session keeps for a client that comes back"},
+    {.key = "replay_events",
+     .type = Count{&LimitsConfig::replay_events, {0, 1'000'000}},
+     .help = "events that it keeps, at most"},
+});
+
+template <>
+struct OptionsOf<LimitsConfig> {
+  static constexpr std::span<const Option<LimitsConfig>> kRows = kLimitsOptions;
+  static constexpr std::string_view kTitle = "Limits";
+};
+
+}  // namespace stdgate::config

@@ -1,0 +1,270 @@
+// Option: one key of the configuration, a row in the table of its section (pool_options.h, …).
+//
+// The rows alone define which keys exist. The parser, `stdgate check`, the flags, --help, the JSON
+// Schema and docs/configuration.md are made from them. A row has no default: the default is the
+// member's initializer in the section's struct.
+//
+// A new type of option is a struct here, an alternative of OptionType, and an overload wherever the
+// compiler then misses one: option_reader.cc, option_value.h, option_info.cc, config_schema.cc. One
+// that holds secrets has an overload in config_printer.cc too, which hides them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "gateway/config/config.h"
+#include "gateway/config/config_ranges.h"
+
+namespace stdgate::config {
+
+// A whole number.
+template <class S>
+struct Count {
+  std::variant<uint32_t S::*, uint64_t S::*, std::optional<uint64_t> S::*> member;
+  CountRange range;
+};
+template <class S, class T>
+Count(T S::*, CountRange) -> Count<S>;
+
+// Bytes: 512, 64KiB.
+template <class S>
+struct Size {
+  std::variant<uint64_t S::*, std::optional<uint64_t> S::*> member;
+  SizeRange range;
+};
+template <class S, class T>
+Size(T S::*, SizeRange) -> Size<S>;
+
+// 250ms, 30s.
+template <class S>
+struct Time {
+  Duration S::*member;
+  DurationRange range;
+};
+template <class S>
+Time(Duration S::*, DurationRange) -> Time<S>;
+
+// A duration that the struct keeps in whole seconds.
+template <class S>
+struct Seconds {
+  std::optional<uint64_t> S::*member;
+  DurationRange range;
+};
+template <class S>
+Seconds(std::optional<uint64_t> S::*, DurationRange) -> Seconds<S>;
+
+// true or false.
+template <class S>
+struct Switch {
+  bool S::*member;
+};
+template <class S>
+Switch(bool S::*) -> Switch<S>;
+
+// Whether `stdgate check` prints a text that is empty.
+enum class EmptyText : uint8_t { left_out, printed };
+
+template <class S>
+struct Text {
+  std::string S::*member;
+  EmptyText empty = EmptyText::left_out;
+};
+template <class S>
+Text(std::string S::*) -> Text<S>;
+template <class S>
+Text(std::string S::*, EmptyText) -> Text<S>;
+
+// One word of a table in value_names.h.
+template <class S>
+struct Word {
+  std::variant<Protocol S::*, rpc::Framing S::*, Isolation S::*, LogLevel S::*, LogFormat S::*>
+      member;
+};
+template <class S, class T>
+Word(T S::*) -> Word<S>;
+
+// What the texts of a list, or the keys of a map, must be.
+struct TextRule {
+  bool (*accepts)(std::string_view text);
+  std::string_view expected;  // for "expected …; found 'x'"; of a map's keys: the whole message
+};
+
+inline constexpr CountRange kAnyNumber{0, UINT64_MAX};
+
+// A list of texts, or of what they stand for; made by list_of().
+template <class S>
+struct List {
+  void (*clear)(S& out);
+  bool (*append)(S& out, const std::string& text);  // false: not what is expected
+  std::vector<std::string> (*texts)(const S& section);
+  TextRule rule;
+  CountRange items;
+};
+
+// Names and texts. Values that look secret are hidden when they are printed.
+template <class S>
+struct TextMap {
+  std::map<std::string, std::string> S::*member;
+  TextRule names;
+};
+template <class S>
+TextMap(std::map<std::string, std::string> S::*, TextRule) -> TextMap<S>;
+
+// Files of variables (env_file.h), one or several; a single one need not be a list. Their names are
+// printed, and which variables they set.
+template <class S>
+struct EnvFiles {
+  std::vector<std::string> S::*files;
+  std::map<std::string, std::string> S::*variables;
+  size_t max_files;
+};
+template <class S>
+EnvFiles(std::vector<std::string> S::*, std::map<std::string, std::string> S::*, size_t)
+    -> EnvFiles<S>;
+
+// Names of variables that are added to those of the default (environment_section.h).
+template <class S>
+struct Inherited {
+  std::vector<std::string> S::*member;
+};
+template <class S>
+Inherited(std::vector<std::string> S::*) -> Inherited<S>;
+
+// A program and its arguments; what looks secret in them is hidden when they are printed.
+template <class S>
+struct Command {
+  std::vector<std::string> S::*member;
+};
+template <class S>
+Command(std::vector<std::string> S::*) -> Command<S>;
+
+// Where to listen; `none` stands for the empty text.
+template <class S>
+struct ListenAddress {
+  std::string S::*member;
+  std::string_view none;
+};
+template <class S>
+ListenAddress(std::string S::*, std::string_view) -> ListenAddress<S>;
+
+// One or several of them; a single one need not be a list.
+template <class S>
+struct ListenAddresses {
+  std::vector<std::string> S::*member;
+  CountRange items;
+};
+template <class S>
+ListenAddresses(std::vector<std::string> S::*, CountRange) -> ListenAddresses<S>;
+
+// Ascending numbers of seconds, above 0.
+template <class S>
+struct Buckets {
+  std::vector<double> S::*member;
+  CountRange items;
+  double max;
+};
+template <class S>
+Buckets(std::vector<double> S::*, CountRange, double) -> Buckets<S>;
+
+// A map with keys of its own: OptionsOf<its type>.
+template <class S>
+struct Part {
+  std::variant<PoolConfig S::*, ResourceLimits S::*, LimitsConfig S::*, TimeoutsConfig S::*,
+               LogConfig S::*, MetricsConfig S::*>
+      member;
+};
+template <class S, class T>
+Part(T S::*) -> Part<S>;
+
+// A map of names to backends.
+template <class S>
+struct Backends {
+  std::vector<BackendConfig> S::*member;
+};
+template <class S>
+Backends(std::vector<BackendConfig> S::*) -> Backends<S>;
+
+template <class S>
+using OptionType =
+    std::variant<Count<S>, Size<S>, Time<S>, Seconds<S>, Switch<S>, Text<S>, Word<S>, List<S>,
+                 TextMap<S>, EnvFiles<S>, Inherited<S>, Command<S>, ListenAddress<S>,
+                 ListenAddresses<S>, Buckets<S>, Part<S>, Backends<S>>;
+
+// The flag that says the same on the command line. Beside a switch it takes no value, and turns
+// into what is not the default.
+struct OptionFlag {
+  std::string_view name = {};         // "--max"; empty: there is none
+  std::string_view placeholder = {};  // empty: the type's ("N", "TIME"), else the key in capitals
+  std::string_view help = {};         // empty: the option's
+};
+
+template <class S>
+struct Option {
+  std::string_view key;
+  OptionType<S> type;
+  OptionFlag flag = {};
+  // What it does, in a phrase that also fits a terminal: no capital, no full stop, no Markdown.
+  std::string_view help;
+  // Further sentences for the reference, in Markdown.
+  std::string_view details = {};
+  // In words where the default depends on something else, or where absent means no value.
+  std::string_view default_words = {};
+  // Why the key must be there, for "missing; …"; empty: it need not.
+  std::string_view missing = {};
+  // Where the key has a meaning; printed there alone. Null: everywhere.
+  bool (*applies)(const S& section) = nullptr;
+};
+
+// Specialised beside each table: kRows, kTitle (of the group in --help and in the reference).
+template <class S>
+struct OptionsOf;
+
+// Any text will do.
+inline constexpr TextRule kAnyText{[](std::string_view) { return true; }, {}};
+
+template <class S, class T>
+S section_of(std::vector<T> S::*);  // for decltype
+
+// The type of an option whose member is a list of texts, or of a T with T::parse(std::string_view),
+// which gives an optional or expected T, and T::to_string(); then `rule` comes before T::parse().
+//   {.key = "redact", .type = list_of<&LogConfig::redact>(), …}
+template <auto Member>
+constexpr auto list_of(TextRule rule = kAnyText, CountRange items = kAnyNumber) {
+  using S = decltype(section_of(Member));
+  using T = typename std::remove_cvref_t<decltype(std::declval<S>().*Member)>::value_type;
+  List<S> list{};
+  list.clear = [](S& out) { (out.*Member).clear(); };
+  list.append = [](S& out, const std::string& text) {
+    if constexpr (std::is_same_v<T, std::string>) {
+      (out.*Member).push_back(text);
+      return true;
+    } else {
+      auto item = T::parse(text);
+      if (!item) return false;
+      (out.*Member).push_back(*std::move(item));
+      return true;
+    }
+  };
+  list.texts = [](const S& section) {
+    if constexpr (std::is_same_v<T, std::string>) {
+      return section.*Member;
+    } else {
+      std::vector<std::string> texts;
+      for (const T& item : section.*Member) texts.push_back(item.to_string());
+      return texts;
+    }
+  };
+  list.rule = rule;
+  list.items = items;
+  return list;
+}
+
+}  // namespace stdgate::config

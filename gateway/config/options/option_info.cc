@@ -1,0 +1,174 @@
+// The tables of options as plain values: one overload of describe() for each type of option.
+#include "gateway/config/options/option_info.h"
+
+#include <algorithm>
+
+#include "gateway/config/options/gateway_options.h"
+
+namespace stdgate::config {
+namespace {
+
+using Kind = OptionInfo::Kind;
+
+template <class S>
+void describe_section(const S& defaults, OptionInfo& out);
+
+template <class S>
+void describe(const Count<S>& type, const S&, OptionInfo& out) {
+  out.kind = Kind::count;
+  out.range = type.range;
+  out.least = std::to_string(type.range.min);
+  out.greatest = std::to_string(type.range.max);
+}
+
+template <class S>
+void describe(const Size<S>& type, const S&, OptionInfo& out) {
+  out.kind = Kind::size;
+  out.range = {type.range.min, type.range.max};
+  out.least = print_size(type.range.min);
+  out.greatest = print_size(type.range.max);
+}
+
+void describe_duration(const DurationRange& range, OptionInfo& out) {
+  out.kind = Kind::duration;
+  out.least = print_duration(range.min);
+  out.greatest = print_duration(range.max);
+}
+
+template <class S>
+void describe(const Time<S>& type, const S&, OptionInfo& out) {
+  describe_duration(type.range, out);
+}
+
+template <class S>
+void describe(const Seconds<S>& type, const S&, OptionInfo& out) {
+  describe_duration(type.range, out);
+}
+
+template <class S>
+void describe(const Switch<S>&, const S&, OptionInfo& out) {
+  out.kind = Kind::boolean;
+}
+
+template <class S>
+void describe(const Text<S>&, const S&, OptionInfo& out) {
+  out.kind = Kind::text;
+}
+
+template <class S>
+void describe(const Word<S>& type, const S& defaults, OptionInfo& out) {
+  out.kind = Kind::word;
+  std::visit(
+      [&](auto member) {
+        for (const auto& word : names_of(defaults.*member)) out.words.emplace_back(word.name);
+      },
+      type.member);
+}
+
+template <class S>
+void describe(const List<S>& type, const S&, OptionInfo& out) {
+  out.kind = Kind::texts;
+  out.range = type.items;
+}
+
+template <class S>
+void describe(const TextMap<S>&, const S&, OptionInfo& out) {
+  out.kind = Kind::text_map;
+}
+
+template <class S>
+void describe(const EnvFiles<S>& type, const S&, OptionInfo& out) {
+  out.kind = Kind::files;
+  out.range = {0, type.max_files};
+}
+
+template <class S>
+void describe(const Inherited<S>&, const S&, OptionInfo& out) {
+  out.kind = Kind::inherited;
+  out.range = kAnyNumber;
+}
+
+template <class S>
+void describe(const Command<S>&, const S&, OptionInfo& out) {
+  out.kind = Kind::command;
+}
+
+template <class S>
+void describe(const ListenAddress<S>&, const S&, OptionInfo& out) {
+  out.kind = Kind::address;
+}
+
+template <class S>
+void describe(const ListenAddresses<S>& type, const S&, OptionInfo& out) {
+  out.kind = Kind::addresses;
+  out.range = type.items;
+}
+
+template <class S>
+void describe(const Buckets<S>& type, const S&, OptionInfo& out) {
+  out.kind = Kind::numbers;
+  out.range = type.items;
+  out.least = "0";
+  out.greatest = print_decimal(type.max);
+}
+
+template <class S>
+void describe(const Part<S>& type, const S& defaults, OptionInfo& out) {
+  out.kind = Kind::section;
+  std::visit([&](auto member) { describe_section(defaults.*member, out); }, type.member);
+}
+
+template <class S>
+void describe(const Backends<S>&, const S&, OptionInfo& out) {
+  out.kind = Kind::backends;
+  out.range = {1, kMaxBackends};
+  OptionInfo backend;
+  backend.path = out.path;
+  backend.path.emplace_back(kAnyBackend);
+  const BackendConfig defaults;  // g++ 12 fails on a temporary in the next line
+  describe_section(defaults, backend);
+  out.path = std::move(backend.path);
+  out.title = std::move(backend.title);
+  out.options = std::move(backend.options);
+}
+
+template <class S>
+void describe_section(const S& defaults, OptionInfo& out) {
+  out.title = OptionsOf<S>::kTitle;
+  for (const Option<S>& option : OptionsOf<S>::kRows) {
+    OptionInfo& info = out.options.emplace_back();
+    info.key = option.key;
+    info.path = out.path;
+    info.path.emplace_back(option.key);
+    info.flag = option.flag;
+    info.help = option.help;
+    info.details = option.details;
+    info.required = !option.missing.empty();
+    info.default_value = value_of(option, defaults);
+    info.default_words = option.default_words;
+    std::visit([&](const auto& type) { describe(type, defaults, info); }, option.type);
+  }
+}
+
+}  // namespace
+
+std::string sentence_of(const OptionInfo& option) {
+  std::string text = option.help;
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') {
+    text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  }
+  text += ".";
+  if (!option.details.empty()) text += " " + option.details;
+  return text;
+}
+
+OptionInfo describe_options() {
+  OptionInfo root;
+  const Config defaults;
+  describe_section(defaults, root);
+  std::stable_partition(root.options.begin(), root.options.end(),
+                        [](const OptionInfo& option) { return option.kind != Kind::section; });
+  return root;
+}
+
+}  // namespace stdgate::config

@@ -1,0 +1,151 @@
+// An option's value as it is written: by `stdgate check`, and as a default by --help, the schema
+// and the reference. Nothing is hidden here; config_printer.cc does that.
+#pragma once
+
+#include <algorithm>
+
+#include "gateway/config/environment_section.h"
+#include "gateway/config/options/option.h"
+#include "gateway/config/value_names.h"
+#include "gateway/config/value_parser.h"
+
+namespace stdgate::config {
+
+// Digits.
+struct Number {
+  std::string text;
+};
+// A word, size or duration; needs no quotes in YAML.
+struct Plain {
+  std::string text;
+};
+// Nothing: left out.
+using OptionValue =
+    std::variant<std::monostate, bool, Number, Plain, std::string, std::vector<Number>,
+                 std::vector<std::string>, std::map<std::string, std::string>>;
+
+// "16", "newline", "PATH, HOME"; empty for nothing and for what is empty.
+std::string text_of(const OptionValue& value);
+// As YAML on one line: "16", "\"127.0.0.1:9464\"", "[\"PATH\", \"HOME\"]".
+std::string yaml_of(const OptionValue& value);
+
+template <class S>
+OptionValue value_of(const Count<S>& type, const S& section) {
+  return std::visit(
+      [&](auto member) -> OptionValue {
+        if constexpr (std::is_same_v<decltype(member), std::optional<uint64_t> S::*>) {
+          if (!(section.*member)) return {};
+          return Number{std::to_string(*(section.*member))};
+        } else {
+          return Number{std::to_string(section.*member)};
+        }
+      },
+      type.member);
+}
+
+template <class S>
+OptionValue value_of(const Size<S>& type, const S& section) {
+  return std::visit(
+      [&](auto member) -> OptionValue {
+        if constexpr (std::is_same_v<decltype(member), std::optional<uint64_t> S::*>) {
+          if (!(section.*member)) return {};
+          return Plain{print_size(*(section.*member))};
+        } else {
+          return Plain{print_size(section.*member)};
+        }
+      },
+      type.member);
+}
+
+template <class S>
+OptionValue value_of(const Time<S>& type, const S& section) {
+  return Plain{print_duration(section.*type.member)};
+}
+
+template <class S>
+OptionValue value_of(const Seconds<S>& type, const S& section) {
+  const std::optional<uint64_t>& seconds = section.*type.member;
+  if (!seconds) return {};
+  return Plain{print_duration(std::chrono::seconds(static_cast<int64_t>(*seconds)))};
+}
+
+template <class S>
+OptionValue value_of(const Switch<S>& type, const S& section) {
+  return section.*type.member;
+}
+
+template <class S>
+OptionValue value_of(const Text<S>& type, const S& section) {
+  const std::string& text = section.*type.member;
+  if (text.empty() && type.empty == EmptyText::left_out) return {};
+  return text;
+}
+
+template <class S>
+OptionValue value_of(const Word<S>& type, const S& section) {
+  return std::visit(
+      [&](auto member) -> OptionValue { return Plain{std::string(name_of(section.*member))}; },
+      type.member);
+}
+
+template <class S>
+OptionValue value_of(const List<S>& type, const S& section) {
+  return type.texts(section);
+}
+
+template <class S>
+OptionValue value_of(const TextMap<S>& type, const S& section) {
+  if ((section.*type.member).empty()) return {};
+  return section.*type.member;
+}
+
+template <class S>
+OptionValue value_of(const EnvFiles<S>& type, const S& section) {
+  if ((section.*type.files).empty()) return {};
+  return section.*type.files;
+}
+
+template <class S>
+OptionValue value_of(const Inherited<S>& type, const S& section) {
+  return inherited_entries(section.*type.member);
+}
+
+template <class S>
+OptionValue value_of(const Command<S>& type, const S& section) {
+  return section.*type.member;
+}
+
+template <class S>
+OptionValue value_of(const ListenAddress<S>& type, const S& section) {
+  const std::string& address = section.*type.member;
+  return address.empty() ? std::string(type.none) : address;
+}
+
+template <class S>
+OptionValue value_of(const ListenAddresses<S>& type, const S& section) {
+  return section.*type.member;
+}
+
+template <class S>
+OptionValue value_of(const Buckets<S>& type, const S& section) {
+  std::vector<Number> numbers;
+  for (const double bound : section.*type.member) numbers.push_back({print_decimal(bound)});
+  return numbers;
+}
+
+// These two have options instead of a value.
+template <class S>
+OptionValue value_of(const Part<S>&, const S&) {
+  return {};
+}
+template <class S>
+OptionValue value_of(const Backends<S>&, const S&) {
+  return {};
+}
+
+template <class S>
+OptionValue value_of(const Option<S>& option, const S& section) {
+  return std::visit([&](const auto& type) { return value_of(type, section); }, option.type);
+}
+
+}  // namespace stdgate::config

@@ -1,0 +1,81 @@
+// The keys of backends.<name>.pool: children, their queue, their beginning and end.
+#pragma once
+
+#include <array>
+
+#include "gateway/config/options/option.h"
+
+namespace stdgate::config {
+
+inline constexpr auto kPoolOptions = std::to_array<Option<PoolConfig>>({
+    {.key = "min",
+     .type = Count{&PoolConfig::min, {0, 1024}},
+     .flag = {"--min"},
+     .help = "children kept running",
+     .details = "With `isolation: session` they are kept for calls without a session, and at least "
+                "one is unless `max` is 1; so `min` must be less than `max` there. Not for "
+                "`protocol: lsp`."},
+    {.key = "max",
+     .type = Count{&PoolConfig::max, {1, 1024}},
+     .flag = {"--max"},
+     .help = "children at most"},
+    {.key = "warm",
+     .type = Count{&PoolConfig::warm, {0, 1024}},
+     .flag = {"--warm"},
+     .help = "children kept ready for sessions to come",
+     .details = "For `isolation: session` only; together with those kept for calls they fit "
+                "into `max`."},
+    {.key = "sessions",
+     .type = Count{&PoolConfig::sessions, {1, 100000}},
+     .flag = {"--sessions"},
+     .help = "open sessions at most"},
+    {.key = "max_in_flight",
+     .type = Count{&PoolConfig::max_in_flight, {1, 4096}},
+     .flag = {"--max-in-flight"},
+     .help = "calls in flight per child; 1: one at a time"},
+    {.key = "queue",
+     .type = Count{&PoolConfig::queue, {1, 1000000}},
+     .flag = {"--queue"},
+     .help = "calls waiting for a child, at most"},
+    {.key = "queue_bytes",
+     .type = Size{&PoolConfig::queue_bytes, {kKiB, 64 * kGiB}},
+     .help = "bytes of the messages of these calls, at most",
+     .details = "Not less than `limits.message`, which raises the default where it is greater."},
+    {.key = "start_timeout",
+     .type =
+         Time{&PoolConfig::start_timeout, {std::chrono::milliseconds(1), std::chrono::hours(1)}},
+     .flag = {"--start-timeout"},
+     .help = "time for a child to get ready, else it is ended"},
+    {.key = "idle_timeout",
+     .type =
+         Time{&PoolConfig::idle_timeout, {std::chrono::milliseconds(1), std::chrono::hours(24)}},
+     .flag = {"--idle-timeout"},
+     .help = "idle time after which a child above min is ended",
+     .details = "Also the time after which an MCP session over HTTP ends that has no open stream "
+                "and sends nothing."},
+    {.key = "grace",
+     .type = Time{&PoolConfig::grace, {std::chrono::milliseconds(1), std::chrono::minutes(1)}},
+     .flag = {"--grace"},
+     .help = "time for a child to end by itself, then signals",
+     .details = "End of input, after this time SIGTERM, after it once more SIGKILL."},
+    {.key = "backoff_min",
+     .type = Time{&PoolConfig::backoff_min, {std::chrono::milliseconds(1), std::chrono::hours(1)}},
+     .help = "pause before a child that failed again is replaced",
+     .details = "Doubled with each further failure in a row, with jitter. Not greater than "
+                "`backoff_max`."},
+    {.key = "backoff_max",
+     .type = Time{&PoolConfig::backoff_max, {std::chrono::milliseconds(1), std::chrono::hours(1)}},
+     .help = "the longest such pause"},
+    {.key = "breaker_failures",
+     .type = Count{&PoolConfig::breaker_failures, {1, 1000}},
+     .help = "failures in a row after which calls are refused at once",
+     .details = "One child at a time is then tried, until one answers."},
+});
+
+template <>
+struct OptionsOf<PoolConfig> {
+  static constexpr std::span<const Option<PoolConfig>> kRows = kPoolOptions;
+  static constexpr std::string_view kTitle = "Pool";
+};
+
+}  // namespace stdgate::config

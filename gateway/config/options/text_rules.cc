@@ -1,0 +1,21 @@
+// What texts of the configuration must be like, beyond their type.
+#include "gateway/config/options/text_rules.h"
+
+namespace stdgate::config {
+
+bool is_web_origin(std::string_view text) {
+  if (text == "*") return true;
+  const size_t scheme = text.find("://");
+  const bool complete = scheme != std::string_view::npos && scheme > 0 && scheme + 3 < text.size();
+  return complete && text.find('/', scheme + 3) == std::string_view::npos;
+}
+
+bool is_host_name(std::string_view text) {
+  return !text.empty() && text.find_first_of("/ \t") == std::string_view::npos;
+}
+
+bool is_variable_name(std::string_view text) {
+  return !text.empty() && text.find_first_of(std::string_view("=\0", 2)) == std::string_view::npos;
+}
+
+}  // namespace stdgate::config

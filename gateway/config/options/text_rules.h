@@ -1,0 +1,23 @@
+// What texts of the configuration must be like, beyond their type.
+#pragma once
+
+#include "gateway/config/options/option.h"
+
+namespace stdgate::config {
+
+bool is_web_origin(std::string_view text);
+bool is_host_name(std::string_view text);
+bool is_variable_name(std::string_view text);
+
+// "https://app.example.com", as a browser sends it (RFC 6454 section 6.2), or "*".
+inline constexpr TextRule kWebOrigin{
+    is_web_origin, "\"*\" or an origin without a path, like https://app.example.com"};
+inline constexpr TextRule kHostName{is_host_name, "\"*\" or a host name, like gateway.example.com"};
+// AddressBlock::parse() is the judge.
+inline constexpr TextRule kAddressBlock{kAnyText.accepts,
+                                        "an address or a block of them, like 10.1.0.0/16"};
+// As execve(2) takes it; more than what ${NAME} can name.
+inline constexpr TextRule kVariableName{is_variable_name,
+                                        "not a name that an environment variable can have"};
+
+}  // namespace stdgate::config

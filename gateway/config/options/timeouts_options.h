@@ -1,0 +1,48 @@
+// The keys of `timeouts`: how long the gateway waits for clients, and before it ends.
+#pragma once
+
+#include <array>
+
+#include "gateway/config/options/option.h"
+
+namespace stdgate::config {
+
+inline constexpr DurationRange kConnectionTime{std::chrono::milliseconds(1), std::chrono::hours(1)};
+
+inline constexpr auto kTimeoutsOptions = std::to_array<Option<TimeoutsConfig>>({
+    {.key = "header",
+     .type = Time{&TimeoutsConfig::header, kConnectionTime},
+     .help = "time from the first byte of a request to the end of its headers"},
+    {.key = "body",
+     .type = Time{&TimeoutsConfig::body, kConnectionTime},
+     .help = "time without a byte of the body, or of the answer taken",
+     .details = "`limits.min_rate` is judged over it."},
+    {.key = "request",
+     .type = Time{&TimeoutsConfig::request, {std::chrono::milliseconds(1), std::chrono::hours(24)}},
+     .help = "time from the end of a request's headers to the end of its body",
+     .details = "Also that of a WebSocket message."},
+    {.key = "idle",
+     .type = Time{&TimeoutsConfig::idle, kConnectionTime},
+     .help = "time between the requests of a connection"},
+    {.key = "drain",
+     .type = Time{&TimeoutsConfig::drain, {std::chrono::milliseconds(0), std::chrono::hours(1)}},
+     .help = "time for calls under way to finish when the gateway is stopped"},
+    {.key = "keep_alive",
+     .type = Time{&TimeoutsConfig::keep_alive, kConnectionTime},
+     .help = "silence after which an event stream gets a comment",
+     .details = "A POST to `/mcp` that is silent so long becomes a stream."},
+    {.key = "ping",
+     .type = Time{&TimeoutsConfig::ping, kConnectionTime},
+     .help = "silence after which a WebSocket client gets a ping"},
+    {.key = "pong",
+     .type = Time{&TimeoutsConfig::pong, kConnectionTime},
+     .help = "time for its answer, then the connection is closed"},
+});
+
+template <>
+struct OptionsOf<TimeoutsConfig> {
+  static constexpr std::span<const Option<TimeoutsConfig>> kRows = kTimeoutsOptions;
+  static constexpr std::string_view kTitle = "Timeouts";
+};
+
+}  // namespace stdgate::config

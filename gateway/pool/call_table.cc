@@ -1,0 +1,77 @@
+#include "gateway/pool/call_table.h"
+
+#include <utility>
+
+#include "gateway/base/check.h"
+
+namespace stdgate::pool {
+
+CallTable::CallTable(const PoolServices& services, uint64_t child)
+    : services_(services), child_(child), calls_(services.config.pool.max_in_flight) {}
+
+Call& CallTable::open(CallPtr call) {
+  Call* const opened = put(std::move(call));
+  STDGATE_CHECK(opened != nullptr);
+  ++sent_;
+  bytes_ += opened->bytes_in;
+  return *opened;
+}
+
+// Without a caller, as nobody waits for the answer.
+Call* CallTable::open_own(TimePoint deadline) {
+  CallPtr call = services_.calls.take();
+  call->deadline = deadline;
+  Call* const opened = put(std::move(call));
+  if (opened == nullptr) return nullptr;
+  services_.calls.deadlines().add(*opened);
+  ++own_;
+  return opened;
+}
+
+Call* CallTable::put(CallPtr call) {
+  Call& opened = *call;
+  const auto id = calls_.open(std::move(call));
+  if (!id) return nullptr;
+  opened.written = services_.core.clock.now();
+  opened.child = child_;
+  opened.place = CallPlace::in_flight;
+  opened.wire_id = *id;
+  return &opened;
+}
+
+CallPtr CallTable::close(rpc::WireId id) {
+  CallPtr call = calls_.close(id);
+  call->place = CallPlace::nowhere;
+  if (call->caller.is_none()) {
+    STDGATE_CHECK(own_ > 0);
+    --own_;
+  }
+  STDGATE_CHECK(bytes_ >= call->bytes_in);
+  bytes_ -= call->bytes_in;
+  if (calls_.size() == 0) idle_since_ = services_.core.clock.now();
+  return call;
+}
+
+std::vector<CallPtr> CallTable::take_all() {
+  std::vector<CallPtr> taken;
+  while (const auto id = calls_.oldest()) {
+    CallPtr call = close(*id);
+    if (!call->caller.is_none()) taken.push_back(std::move(call));
+  }
+  return taken;
+}
+
+void CallTable::check_invariants() {
+  size_t own = 0;
+  size_t bytes = 0;
+  for (auto id = calls_.oldest(); id; id = calls_.next(*id)) {
+    const Call& call = **calls_.find(*id);
+    bytes += call.bytes_in;
+    own += call.caller.is_none() ? 1 : 0;
+    STDGATE_CHECK(call.place == CallPlace::in_flight && call.is_watched());
+    STDGATE_CHECK(call.child == child_ && call.wire_id == *id);
+  }
+  STDGATE_CHECK(own == own_ && bytes == bytes_);
+}
+
+}  // namespace stdgate::pool

@@ -1,0 +1,80 @@
+// CallTable: the calls that are in flight at one child, in the order in which they were sent.
+//
+// Job: give each call its wire id, find the call by its id, and know how much the child has to do.
+// The gateway's own calls, those without a caller, are in it too: their answers do not matter.
+// Owner: the child. Limit: config.pool.max_in_flight calls.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "gateway/pool/call_store.h"
+#include "gateway/pool/pool_services.h"
+#include "gateway/rpc/correlator.h"
+
+namespace stdgate::pool {
+
+class CallTable {
+ public:
+  // `child`: the number of the one whose calls these are.
+  CallTable(const PoolServices& services, uint64_t child);
+
+  // Only while not full().
+  Call& open(CallPtr call);
+  // A call of the gateway's own. Null when the table is full.
+  Call* open_own(TimePoint deadline = TimePoint::max());
+  // `id` must be in flight.
+  CallPtr close(rpc::WireId id);
+  // Ends all calls, and gives back those of clients.
+  std::vector<CallPtr> take_all();
+
+  // Null for an id that stands for nothing in flight.
+  Call* find(rpc::WireId id) {
+    CallPtr* const call = calls_.find(id);
+    return call == nullptr ? nullptr : call->get();
+  }
+  // The only call in flight; null when there are none, or several.
+  Call* only() { return size() == 1 ? find(*calls_.oldest()) : nullptr; }
+  // The visitor may close the call that it is given, and no other.
+  template <class Visitor>
+  void for_each(Visitor&& visit) {
+    for (auto id = calls_.oldest(); id;) {
+      const auto following = calls_.next(*id);
+      visit(**calls_.find(*id));
+      id = following;
+    }
+  }
+
+  [[nodiscard]] bool full() const { return calls_.full(); }
+  [[nodiscard]] size_t size() const { return calls_.size(); }
+  [[nodiscard]] size_t own() const { return own_; }
+  // Grows with the calls and with the bytes of their messages.
+  [[nodiscard]] size_t load() const { return calls_.size() * kBytesPerCall + bytes_; }
+  // Calls of clients since the beginning.
+  [[nodiscard]] uint64_t sent() const { return sent_; }
+  // Since when no call is in flight; only while none is.
+  [[nodiscard]] TimePoint idle_since() const { return idle_since_; }
+
+  // Ends the process if an invariant is broken.
+  void check_invariants();
+
+ private:
+  // A message of this size weighs as much as one more call in flight, so that small calls do not
+  // queue behind a large one when another child has room.
+  static constexpr size_t kBytesPerCall = 64 << 10;
+
+  Call* put(CallPtr call);
+
+  const PoolServices& services_;
+  const uint64_t child_;
+  rpc::Correlator<CallPtr> calls_;
+  size_t own_ = 0;    // of `calls_`, those of the gateway
+  size_t bytes_ = 0;  // of the requests in flight
+  uint64_t sent_ = 0;
+  TimePoint idle_since_{};
+};
+
+}  // namespace stdgate::pool

@@ -1,0 +1,77 @@
+#include "gateway/pool/call_trace.h"
+
+#include <variant>
+
+#include "gateway/base/utf8.h"
+
+namespace stdgate::pool {
+
+namespace {
+
+using FieldValue = decltype(LogField::value);
+
+// Empty: there is none.
+FieldValue traced(std::string_view text) {
+  return text.empty() ? FieldValue() : FieldValue(cut_utf8(text, kTracedBytes));
+}
+
+}  // namespace
+
+void trace_arrived(const PoolServices& services, const Call& call, std::string_view method) {
+  services.core.log.write(LogLevel::debug, "call arrived",
+                          {{"backend", services.config.name},
+                           {"id", traced(call.id)},
+                           {"connection", call.connection},
+                           {"method", traced(method)},
+                           {"transport", transport_name(call.transport)},
+                           {"bytes", uint64_t{call.bytes_in}}});
+}
+
+void trace_queued(const PoolServices& services, const Call& call, size_t waiting) {
+  services.core.log.write(LogLevel::debug, "call queued",
+                          {{"backend", services.config.name},
+                           {"id", traced(call.id)},
+                           {"connection", call.connection},
+                           {"waiting", uint64_t{waiting}}});
+}
+
+void trace_sent(const PoolServices& services, const Call& call, const TracedChild& child,
+                rpc::WireId wire_id) {
+  services.core.log.write(LogLevel::debug, "call sent",
+                          {{"backend", services.config.name},
+                           {"id", traced(call.id)},
+                           {"connection", call.connection},
+                           {"child", child.number},
+                           {"pid", int64_t{child.pid}},
+                           {"wire_id", uint64_t{wire_id}}});
+}
+
+void trace_ended(const PoolServices& services, const Call& call, const TracedChild& child,
+                 rpc::WireId wire_id, std::string_view event, size_t bytes) {
+  services.core.log.write(LogLevel::debug, event,
+                          {{"backend", services.config.name},
+                           {"id", traced(call.id)},
+                           {"connection", call.connection},
+                           {"child", child.number},
+                           {"pid", int64_t{child.pid}},
+                           {"wire_id", uint64_t{wire_id}},
+                           {"bytes", uint64_t{bytes}}});
+}
+
+void trace_message(const PoolServices& services, const TracedChild& child, std::string_view event,
+                   std::string_view method, size_t bytes) {
+  services.core.log.write(LogLevel::debug, event,
+                          {{"backend", services.config.name},
+                           {"child", child.number},
+                           {"pid", int64_t{child.pid}},
+                           {"method", traced(method)},
+                           {"bytes", uint64_t{bytes}}});
+}
+
+void trace_dropped(const PoolServices& services, DropReason reason) {
+  services.core.log.write(
+      LogLevel::debug, "message dropped",
+      {{"backend", services.config.name}, {"reason", drop_reason_name(reason)}});
+}
+
+}  // namespace stdgate::pool

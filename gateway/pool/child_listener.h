@@ -1,0 +1,36 @@
+// ChildListener: receives what children say on their own account, and decides which clients get it.
+//
+// Called by children and the pool. A child is valid during the call and consistent before it, since
+// the implementation may call back. Implemented by SessionRouter; owner: the backend.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "gateway/pool/call.h"
+#include "gateway/rpc/envelope.h"
+
+namespace stdgate::pool {
+
+class Child;
+
+class ChildListener {
+ public:
+  virtual ~ChildListener() = default;
+  // A notification that belongs to `call`; `progress_token` is its place in notification.text.
+  virtual void on_event(const Call& call, const rpc::Envelope& notification,
+                        TextPlace progress_token) = 0;
+  // A notification that belongs to no call, or a request. `method` is decoded.
+  virtual void on_notification(Child& child, const rpc::Envelope& notification,
+                               std::string_view method) = 0;
+  virtual void on_request(Child& child, const rpc::Envelope& request, std::string_view method) = 0;
+
+  // A shared child may be asked something by the gateway itself: see Pool::ask().
+  virtual void on_spare_room(Child& child) = 0;
+  // Nothing more comes from the child with this number, nor does it take anything.
+  virtual void on_child_gone(uint64_t number) = 0;
+  // Whether sessions need the child even while nothing is in flight.
+  [[nodiscard]] virtual bool is_needed(uint64_t child) const = 0;
+};
+
+}  // namespace stdgate::pool

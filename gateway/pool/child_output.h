@@ -1,0 +1,78 @@
+// ChildOutput: what a child writes to its stdout, from bytes to messages.
+//
+// Job: find the messages, pass each to the child by its kind, and count and log what is no message.
+// Only a broken framing ends the stream. Owner: the child. Limits: limits.message,
+// depth and batch; kBadLinesLoggedPerSecond log lines.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "gateway/base/rate_limit.h"
+#include "gateway/pool/call_trace.h"
+#include "gateway/pool/pool_services.h"
+#include "gateway/rpc/envelope.h"
+#include "gateway/rpc/framer.h"
+
+namespace stdgate::pool {
+
+// Told of the messages of one child, in their order. Views are valid during the call.
+class ChildMessages {
+ public:
+  virtual ~ChildMessages() = default;
+  // False: it answers nothing in flight.
+  virtual bool on_answer(const rpc::Envelope& answer) = 0;
+  // An answer to this id that cannot be passed on: too long, or no valid message.
+  virtual void on_unreadable_answer(rpc::WireId id, const rpc::FaultReport& report) = 0;
+  // `method` is decoded.
+  virtual void on_notification(const rpc::Envelope& notification, std::string_view method) = 0;
+  virtual void on_request(const rpc::Envelope& request, std::string_view method) = 0;
+  // No more messages can be found.
+  virtual void on_broken_framing(const char* reason) = 0;
+};
+
+class ChildOutput final : private rpc::FrameSink {
+ public:
+  // `child` and `receiver` outlive it.
+  ChildOutput(const PoolServices& services, const TracedChild& child, ChildMessages& receiver);
+
+  void feed(std::span<char> bytes);
+  void finish() { framer_->finish(*this); }
+  // The child has been asked to go: from now on what is dropped is not logged.
+  void mute() { muted_ = true; }
+  // The receiver is not called any more.
+  void stop() { stopped_ = true; }
+
+  void drop(DropReason reason, std::string_view why, std::string_view text);
+  // What to set, as the output does not fit the framing that is configured: a constant; empty: it
+  // does.
+  [[nodiscard]] std::string_view misfit() const { return misfit_; }
+
+  static rpc::EnvelopeLimits envelope_limits(const config::LimitsConfig& limits);
+
+ private:
+  void on_frame(std::span<char> message) override;
+  void on_oversized_frame(std::string_view id, size_t size) override;
+  void on_broken_framing(const char* reason) override { receiver_.on_broken_framing(reason); }
+
+  void handle(const rpc::ParsedMessage& message);
+  void handle_broken(const rpc::ParsedMessage& message);
+  void note_misfit(std::string_view hint);
+  void note_first_output(std::span<const char> bytes);
+
+  const PoolServices& services_;
+  const TracedChild& child_;
+  ChildMessages& receiver_;
+  rpc::EnvelopeParser parser_;
+  const std::unique_ptr<rpc::Framer> framer_;
+  std::string method_;  // scratch
+  RateLimit bad_lines_;
+  std::string_view misfit_;
+  bool has_spoken_ = false;
+  bool muted_ = false;
+  bool stopped_ = false;
+};
+
+}  // namespace stdgate::pool

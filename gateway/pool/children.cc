@@ -1,0 +1,293 @@
+#include "gateway/pool/children.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "gateway/base/check.h"
+
+namespace stdgate::pool {
+
+Children::Children(const PoolServices& services, ChildOwner& owner, ChildListener& listener,
+                   const CallQueue& queue, Leases& leases)
+    : services_(services),
+      owner_(owner),
+      listener_(listener),
+      queue_(queue),
+      leases_(leases),
+      breaker_(services.config.pool, services.core.random),
+      restart_timer_(services.core.timers, [this] { start_needed(); }),
+      idle_timer_(services.core.timers, [this] { end_idle(); }) {}
+
+Children::~Children() = default;
+
+Child* Children::find(uint64_t number) const {
+  const auto found = std::find_if(children_.begin(), children_.end(), [number](const auto& child) {
+    return child->number() == number;
+  });
+  return found == children_.end() ? nullptr : found->get();
+}
+
+Child* Children::least_loaded() const {
+  Child* best = nullptr;
+  for (const auto& child : children_) {
+    if (child->isolation() != config::Isolation::shared || !child->has_room()) continue;
+    if (best == nullptr || child->load() < best->load()) best = child.get();
+  }
+  return best;
+}
+
+Child* Children::warm() const {
+  const auto found = std::find_if(children_.begin(), children_.end(), [](const auto& child) {
+    return child->isolation() == config::Isolation::session && child->lease().is_none() &&
+           child->state() != ChildState::draining;
+  });
+  return found == children_.end() ? nullptr : found->get();
+}
+
+Children::Census Children::census() const {
+  Census census;
+  for (const auto& child : children_) {
+    const ChildState state = child->state();
+    const bool is_ready = state == ChildState::ready || state == ChildState::busy;
+    if (child->is_retiring() || (!is_ready && state != ChildState::starting)) continue;
+    Census::Lane& lane =
+        child->isolation() == config::Isolation::shared ? census.shared : census.session;
+    ++(is_ready ? lane.ready : lane.starting);
+    if (child->isolation() == config::Isolation::session && child->lease().is_none()) ++census.warm;
+  }
+  return census;
+}
+
+// --- How many there may be ------------------------------------------------------------------
+
+uint32_t Children::session_places() const {
+  if (services_.config.isolation == config::Isolation::shared) return 0;
+  return config().max - std::min(services_.config.kept_for_calls(), config().max);
+}
+
+uint32_t Children::warm_wanted() const {
+  const auto leases = static_cast<uint32_t>(leases_.size());
+  return std::min(config().warm, session_places() - std::min(leases, session_places()));
+}
+
+uint32_t Children::shared_places() const {
+  if (!services_.dialect.shares_children()) return 0;
+  const auto leases = static_cast<uint32_t>(leases_.size());
+  return config().max - std::min(config().max, leases + warm_wanted());
+}
+
+// --- Starting -------------------------------------------------------------------------------
+
+std::optional<Children::Need> Children::needed(const Census& there) const {
+  if (leases_.waiting() > 0) return Need{config::Isolation::session, StartReason::demand};
+  if (!draining_ && there.shared.alive() < std::min(config().min, shared_places())) {
+    return Need{config::Isolation::shared, StartReason::minimum};
+  }
+  const size_t room_to_come = size_t{there.shared.starting} * config().max_in_flight;
+  if (there.shared.alive() < shared_places() && queue_.size() > room_to_come) {
+    return Need{config::Isolation::shared, StartReason::demand};
+  }
+  if (draining_) return std::nullopt;
+  if (there.warm < warm_wanted()) return Need{config::Isolation::session, StartReason::minimum};
+  // A failed backend is tried again even without calls: nobody sends any while it is not ready.
+  if (breaker_.failures() > 0 && needs_trial_ && there.alive() == 0) {
+    const bool is_shared = services_.dialect.shares_children();
+    return Need{is_shared ? config::Isolation::shared : config::Isolation::session,
+                StartReason::restart};
+  }
+  return std::nullopt;
+}
+
+void Children::start_needed() {
+  while (!ending_ && children_.size() < config().max) {
+    const Census there = census();
+    auto need = needed(there);
+    if (!need) return;
+    if (breaker_.failures() > 0) {
+      need->reason = StartReason::restart;
+      if (there.starting() > 0) return;
+      if (!breaker_.may_start(now())) {
+        restart_timer_.arm(breaker_.next_start());
+        return;
+      }
+    }
+    start(*need);
+  }
+}
+
+void Children::start(const Need& need) {
+  services_.core.observer.on_child_started(services_.backend, need.reason);
+  children_.push_back(
+      std::make_unique<Child>(services_, owner_, listener_, ++started_, need.isolation));
+  Child& child = *children_.back();
+  child.start();
+  if (need.isolation == config::Isolation::session) leases_.attach(child);
+}
+
+void Children::note_ready(const Child& child) {
+  if (std::exchange(was_ready_, true)) return;
+  services_.core.log.write(LogLevel::info, "backend ready",
+                           {{"backend", services_.config.name},
+                            {"child", child.number()},
+                            {"start_ms", child.ready_since() - child.started_at()}});
+}
+
+// --- Ending ---------------------------------------------------------------------------------
+
+// A session has got a place that shared children had filled while it was free: the least loaded of
+// those finishes its calls and goes.
+void Children::make_places() {
+  for (uint32_t there = census().shared.alive(); there > shared_places(); --there) {
+    Child* least = nullptr;
+    for (const auto& child : children_) {
+      if (child->isolation() != config::Isolation::shared || child->is_retiring() ||
+          child->state() == ChildState::draining) {
+        continue;
+      }
+      if (least == nullptr || child->load() < least->load()) least = child.get();
+    }
+    STDGATE_CHECK(least != nullptr);
+    least->retire();
+    end_retired(*least);
+  }
+}
+
+void Children::end_retired(Child& child) {
+  if (child.in_flight() > 0 || child.state() == ChildState::draining) return;
+  child.end(ExitReason::asked, "a session needed its place", config().grace);
+}
+
+void Children::remove(Child& child, const ChildEnd& end, bool is_fine, bool serves_lease) {
+  if (!is_fine) {
+    note_failure(child, end, serves_lease);
+  } else if (end.was_ready) {
+    note_success();
+  }
+  const auto place = std::find_if(children_.begin(), children_.end(),
+                                  [&child](const auto& owned) { return owned.get() == &child; });
+  STDGATE_CHECK(place != children_.end());
+  gone_.push_back(std::move(*place));
+  children_.erase(place);
+}
+
+void Children::note_failure(const Child& child, const ChildEnd& end, bool serves_lease) {
+  const bool was_stable = end.was_ready && now() - child.ready_since() >= config().backoff_max;
+  const bool was_tripped = breaker_.tripped();
+  breaker_.on_failure(now(), child.started_at(),
+                      was_stable      ? Loss::stable_child
+                      : end.was_ready ? Loss::child
+                                      : Loss::start);
+  last_failure_ = end.message;
+  // A session that has lost its child is over, so no other child is needed for it.
+  const bool is_alone = serves_lease && end.was_ready && !breaker_.tripped();
+  needs_trial_ = !is_alone || (needs_trial_ && breaker_.failures() > 1);
+  if (was_tripped || !breaker_.tripped()) return;
+  services_.core.log.write(LogLevel::warn, "breaker opened",
+                           {{"backend", services_.config.name},
+                            {"failures", uint64_t{breaker_.failures()}},
+                            {"cause", end.message},
+                            {"detail", end.detail},
+                            {"retry_ms", breaker_.retry_after(now())}});
+}
+
+void Children::note_success() {
+  if (breaker_.tripped()) {
+    services_.core.log.write(LogLevel::info, "breaker closed",
+                             {{"backend", services_.config.name}});
+  }
+  breaker_.on_success();
+}
+
+void Children::watch_idle(const Child& child) {
+  const bool may_go = children_.size() > config().min || child.is_in_doubt();
+  if (child.in_flight() == 0 && child.lease().is_none() && !idle_timer_.armed() && may_go) {
+    idle_timer_.arm(now() + config().idle_timeout);
+  }
+}
+
+void Children::end_idle() {
+  const TimePoint time = now();
+  const Census there = census();
+  uint32_t spare_shared = there.shared.alive() - std::min(there.shared.alive(), config().min);
+  uint32_t spare_warm = there.warm - std::min(there.warm, warm_wanted());
+  std::optional<TimePoint> next;
+  for (const auto& child : children_) {
+    uint32_t& spare = child->isolation() == config::Isolation::shared ? spare_shared : spare_warm;
+    // A child in doubt withholds messages, so it is replaced even if none is spare.
+    const bool is_worn = child->is_in_doubt();
+    if (child->state() != ChildState::ready || child->in_flight() > 0 || (spare == 0 && !is_worn) ||
+        !child->lease().is_none() || listener_.is_needed(child->number())) {
+      continue;
+    }
+    const TimePoint due = child->idle_since() + config().idle_timeout;
+    if (due <= time) {
+      child->end(ExitReason::asked, "the child was idle", config().grace);
+      if (spare > 0) --spare;
+    } else {
+      next = std::min(next.value_or(due), due);
+    }
+  }
+  if (next) idle_timer_.arm(*next);
+}
+
+void Children::end_all(const std::string& message, Duration grace) {
+  draining_ = ending_ = true;
+  restart_timer_.disarm();
+  for (const auto& child : children_) child->end(ExitReason::asked, message, grace);
+}
+
+// --- What is told of them -------------------------------------------------------------------
+
+rpc::FaultReport Children::breaker_report() const {
+  rpc::FaultReport report =
+      rpc::faults::overloaded("the backend keeps failing and is given a pause");
+  report.detail = last_failure_;
+  report.retry_after = std::max(breaker_.retry_after(now()), rpc::kRetryHint);
+  return report;
+}
+
+void Children::describe(BackendStatus& status) const {
+  const Census there = census();
+  status.failures = breaker_.failures();
+  status.breaker_open = breaker_.tripped() && there.ready() == 0;
+  status.retry_after = breaker_.retry_after(now());
+  for (const auto& child : children_) {
+    status.children.push_back(child->status());
+    status.in_flight += child->in_flight();
+  }
+  status.reason = why_not_ready(there);
+  status.ready = status.reason.empty();
+}
+
+std::string Children::why_not_ready(const Census& there) const {
+  if (draining_) return "shutting down";
+  if (!was_ready_) {
+    const auto found = services_.core.launcher.look_for(services_.launch);
+    if (!found) return found.error();
+  }
+  if (there.ready() > 0) return {};
+  if (breaker_.failures() > 0 && needs_trial_) return last_failure_;
+  return config().min > 0 ? "no child is ready yet" : "";
+}
+
+void Children::check_invariants() const {
+  STDGATE_CHECK(children_.size() <= config().max);
+  size_t leased = 0;
+  for (const auto& child : children_) {
+    child->check_invariants();
+    if (child->lease().is_none()) continue;
+    ++leased;
+    const Lease* const lease = leases_.find(child->lease());
+    STDGATE_CHECK(lease != nullptr && lease->child == child.get());
+  }
+  size_t leases = 0;
+  leases_.for_each([&](const Lease& lease) {
+    ++leases;
+    leased -= lease.child == nullptr ? 0 : 1;
+    STDGATE_CHECK(!lease.lost || (lease.child == nullptr && lease.queue.empty()));
+    lease.queue.check_invariants();
+  });
+  STDGATE_CHECK(leased == 0 && leases == leases_.size());
+}
+
+}  // namespace stdgate::pool

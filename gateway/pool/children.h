@@ -1,0 +1,128 @@
+// Children: the processes of a pool: how many of them there may be, which are started, and what
+// becomes of those that fail or idle.
+//
+// A child is in one of two lanes for its whole life (Child::isolation()). In the shared lane it
+// serves calls of many clients; in the session lane it belongs to one session, or is warm and waits
+// for one. Both lanes share the cap config.pool.max. Where sessions have children of their own,
+// they may have all but those kept for calls without a session; the shared lane has what sessions
+// and warm children do not take. Owner: the pool, which is the children's ChildOwner. Limits:
+// config.pool.max children.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gateway/pool/backend_status.h"
+#include "gateway/pool/breaker.h"
+#include "gateway/pool/call_queue.h"
+#include "gateway/pool/child.h"
+#include "gateway/pool/leases.h"
+
+namespace stdgate::pool {
+
+class Children {
+ public:
+  // `owner` is that of each child. `queue` is the shared lane's, `leases` the session lane's.
+  Children(const PoolServices& services, ChildOwner& owner, ChildListener& listener,
+           const CallQueue& queue, Leases& leases);
+  ~Children();
+  Children(const Children&) = delete;
+  Children& operator=(const Children&) = delete;
+
+  [[nodiscard]] std::span<const std::unique_ptr<Child>> all() const { return children_; }
+  [[nodiscard]] bool empty() const { return children_.empty(); }
+  // The child with this number, as long as it runs.
+  [[nodiscard]] Child* find(uint64_t number) const;
+  // The shared child with the least to do of those that have room for a call. Null: none has room.
+  [[nodiscard]] Child* least_loaded() const;
+  // A child of the session lane that has no session. Null: there is none.
+  [[nodiscard]] Child* warm() const;
+
+  struct Census {
+    struct Lane {
+      uint32_t starting = 0;
+      uint32_t ready = 0;  // busy ones included
+      [[nodiscard]] uint32_t alive() const { return starting + ready; }
+    };
+    Lane shared;        // those that retire not included
+    Lane session;       // leased or not
+    uint32_t warm = 0;  // of the session lane, without a lease
+    [[nodiscard]] uint32_t starting() const { return shared.starting + session.starting; }
+    [[nodiscard]] uint32_t ready() const { return shared.ready + session.ready; }
+    [[nodiscard]] uint32_t alive() const { return starting() + ready(); }
+  };
+  [[nodiscard]] Census census() const;
+  // How many children of each lane there may be at the moment.
+  [[nodiscard]] uint32_t session_places() const;
+  [[nodiscard]] uint32_t shared_places() const;
+
+  // Starts children for sessions, for the minimum and for what waits. After a failure one at a
+  // time, and not before the breaker allows it.
+  void start_needed();
+  // Retires shared children whose places sessions have got.
+  void make_places();
+  // Ends a child that retires, if it has nothing to do.
+  void end_retired(Child& child);
+  // The child may have become idle.
+  void watch_idle(const Child& child);
+
+  void note_ready(const Child& child);
+  // A child has answered, or ended well.
+  void note_success();
+  // The child has ended: it leaves all(), and stays valid until sweep().
+  // `is_fine`: it has not failed. `serves_lease`: a session has had it.
+  void remove(Child& child, const ChildEnd& end, bool is_fine, bool serves_lease);
+  // Destroys those that were removed. Not from inside of a call of a child.
+  void sweep() { gone_.clear(); }
+
+  // The backend keeps failing: calls are not to wait for it.
+  [[nodiscard]] bool is_tripped() const { return breaker_.tripped(); }
+  [[nodiscard]] rpc::FaultReport breaker_report() const;
+
+  // From now on none is started but for what has been accepted.
+  void drain() { draining_ = true; }
+  [[nodiscard]] bool is_draining() const { return draining_; }
+  // None is started any more, and all are asked to go.
+  void end_all(const std::string& message, Duration grace);
+
+  void describe(BackendStatus& status) const;
+  // Ends the process if an invariant is broken. Not from inside of a call of the core.
+  void check_invariants() const;
+
+ private:
+  struct Need {
+    config::Isolation isolation = config::Isolation::shared;
+    StartReason reason = StartReason::demand;
+  };
+  [[nodiscard]] uint32_t warm_wanted() const;
+  [[nodiscard]] std::optional<Need> needed(const Census& there) const;
+  void start(const Need& need);
+  void end_idle();
+  void note_failure(const Child& child, const ChildEnd& end, bool serves_lease);
+  [[nodiscard]] std::string why_not_ready(const Census& there) const;
+  [[nodiscard]] const config::PoolConfig& config() const { return services_.config.pool; }
+  [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
+
+  const PoolServices& services_;
+  ChildOwner& owner_;
+  ChildListener& listener_;
+  const CallQueue& queue_;
+  Leases& leases_;
+  Breaker breaker_;
+  std::vector<std::unique_ptr<Child>> children_;
+  std::vector<std::unique_ptr<Child>> gone_;  // until sweep(): nothing dies in its call stack
+  uint64_t started_ = 0;
+  bool was_ready_ = false;    // some child has been
+  bool needs_trial_ = false;  // a child is started to see whether that works again
+  bool draining_ = false;
+  bool ending_ = false;
+  std::string last_failure_;  // of a child, for readiness
+  Timer restart_timer_;       // the breaker allows the next start
+  Timer idle_timer_;          // some child may have idled long enough
+};
+
+}  // namespace stdgate::pool

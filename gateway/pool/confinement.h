@@ -1,0 +1,22 @@
+// Confinement: how far children are kept apart from each other and from the gateway, for log and
+// reports. A value, made by transports/stdio.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace stdgate::pool {
+
+struct Confinement {
+  int landlock_abi = 0;                  // 0: the kernel has no Landlock
+  bool children_apart = false;           // they cannot trace each other, nor read what others have
+  bool signals_scoped = false;           // they can signal only their own descendants
+  bool abstract_sockets_scoped = false;  // nor connect to abstract sockets of others
+  bool gateway_dumpable = true;          // others of its user may trace it and read what it has
+  bool runs_as_root = false;
+  std::vector<std::string_view> capabilities;  // that the gateway has and its children keep
+  uint64_t unconfined_starts = 0;              // of children that the kernel refused to confine so
+};
+
+}  // namespace stdgate::pool

@@ -1,0 +1,17 @@
+// Facts of a child, from the members of its answer to a greeting that MCP and LSP have in common.
+#pragma once
+
+#include <string_view>
+
+#include "gateway/pool/child_facts.h"
+
+namespace stdgate::pool {
+
+// `result` is raw JSON: serverInfo with name and version, and capabilities. The version of the
+// protocol is for the dialect to add.
+ChildFacts greeting_facts(std::string_view result);
+
+// The decoded text of a raw JSON string, cut at ChildFacts::kMaxNameBytes; empty for anything else.
+std::string fact_text(std::string_view raw);
+
+}  // namespace stdgate::pool

@@ -1,0 +1,38 @@
+// Insertion: members that a message gets on its way to a child, beside those that its client wrote.
+//
+// Nothing is copied. Where the object that they go into is missing, `head` and `tail` make it.
+// Owner: the Outgoing that it stands in.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "gateway/rpc/envelope.h"
+
+namespace stdgate::pool {
+
+struct Insertion {
+  size_t offset = 0;         // in the text of the message
+  std::string_view head;     // a constant
+  std::string_view members;  // `"key":value`, several separated by commas; outlives the message
+  std::string_view tail;     // a constant
+
+  [[nodiscard]] size_t size() const { return head.size() + members.size() + tail.size(); }
+};
+
+// The object that members go into.
+enum class InsertionPlace : uint8_t {
+  envelope,
+  params,
+  meta,  // params._meta
+};
+
+// How `members` (not empty) get into that object of `message`; whoever asks knows that it does not
+// have them yet. Nothing when params or _meta are there, but are no objects, or _meta is there
+// twice. Linear in the size of params for `meta`.
+std::optional<Insertion> insertion_at(InsertionPlace place, const rpc::Envelope& message,
+                                      std::string_view members);
+
+}  // namespace stdgate::pool

@@ -1,0 +1,54 @@
+// LogVerbosity: the log level that shared children are set to, and which session receives which
+// of their log messages.
+//
+// A child has one level for all sessions, so it is set to the lowest that any session wants, and
+// each message is compared with the receiving session's level. A session without a level receives
+// the child's default; once a child has been set to a level, its default is taken to be kDefault.
+// Bookkeeping only, as Subscriptions. Owner: the session router. Limit: one entry for each child
+// that was told.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+
+namespace stdgate::session {
+
+// RFC 5424, section 6.2.1, least severe first.
+enum class Severity : uint8_t { debug, info, notice, warning, error, critical, alert, emergency };
+inline constexpr size_t kSeverityCount = static_cast<size_t>(Severity::emergency) + 1;
+std::string_view severity_name(Severity severity);
+std::optional<Severity> parse_severity(std::string_view name);
+
+class LogVerbosity {
+ public:
+  static constexpr Severity kDefault = Severity::info;
+
+  // A session begins, or has a new level (`wish`; nothing: it has set none); or ends with this one.
+  void add_session(std::optional<Severity> wish);
+  void remove_session(std::optional<Severity> wish);
+
+  // Whether no child may need another level.
+  [[nodiscard]] bool settled() const { return told_.empty() && explicit_ == 0; }
+  // The level that the caller is to set at the child now. Nothing: the child has it already.
+  std::optional<Severity> take(uint64_t child);
+  void lose_child(uint64_t child) { told_.erase(child); }
+
+  [[nodiscard]] size_t sessions() const { return explicit_ + silent_; }
+  [[nodiscard]] size_t sessions_with_wish() const { return explicit_; }
+  // Whether a message of the child is for a session with this wish.
+  [[nodiscard]] bool passes(uint64_t child, std::optional<Severity> wish, Severity message) const;
+
+ private:
+  [[nodiscard]] Severity wanted() const;
+
+  std::array<size_t, kSeverityCount> wishes_{};
+  size_t explicit_ = 0;  // sessions in `wishes_`
+  size_t silent_ = 0;    // sessions that have set none
+  std::map<uint64_t, Severity> told_;
+};
+
+}  // namespace stdgate::session

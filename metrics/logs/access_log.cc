@@ -1,0 +1,77 @@
+#include "metrics/logs/access_log.h"
+
+#include "gateway/base/utf8.h"
+#include "metrics/logs/log_style.h"
+
+namespace stdgate::logs {
+namespace {
+
+constexpr std::string_view kEvent = "call";
+// For all keys, words and numbers: more than they take.
+constexpr size_t kRoomForTheRest = 1024;
+
+LogLevel level_of(Outcome outcome) {
+  return outcome.is_fault() ? AccessLog::kHighestLevel : LogLevel::info;
+}
+
+// What may be long is cut here; the rest is cut as any text of the log is.
+struct Texts {
+  std::string_view backend;
+  std::string_view method;
+  std::string_view tool;
+  std::string_view id;
+  std::string_view detail;
+
+  [[nodiscard]] size_t room() const {
+    size_t room = kRoomForTheRest;
+    for (const std::string_view text : {backend, method, tool, id, detail}) {
+      room += log_style::room_for({}, text);
+    }
+    return room;
+  }
+};
+
+template <class Style>
+char* write_fields(char* to, const Texts& texts, const CallRecord& call, std::string& scratch) {
+  using log_style::write_field;
+  to = write_field<Style>(to, "backend", texts.backend, scratch);
+  to = write_field<Style>(to, "method", texts.method, scratch);
+  if (!texts.tool.empty()) to = write_field<Style>(to, "tool", texts.tool, scratch);
+  to = log_style::write_word_field<Style>(to, "outcome", call.outcome.name());
+  to = log_style::write_word_field<Style>(to, "transport", transport_name(call.transport));
+  to = write_field<Style>(to, "duration_ms", call.total);
+  to = write_field<Style>(to, "queue_ms", call.queued);
+  to = write_field<Style>(to, "child_ms", call.child);
+  to = write_field<Style>(to, "id", texts.id, scratch);
+  to = write_field<Style>(to, "connection", call.connection);
+  to = write_field<Style>(to, "bytes_in", uint64_t{call.bytes_in});
+  to = write_field<Style>(to, "bytes_out", uint64_t{call.bytes_out});
+  if (call.trace != nullptr) {
+    to = log_style::write_word_field<Style>(to, "trace_id", TraceIdText(*call.trace).view());
+  }
+  if (!texts.detail.empty()) to = write_field<Style>(to, "detail", texts.detail, scratch);
+  return to;
+}
+
+}  // namespace
+
+void AccessLog::on_call_finished(const CallRecord& call) {
+  const LogLevel level = level_of(call.outcome);
+  if (!log_.enabled(level)) return;
+  const Texts texts = {
+      .backend = backends_.of(call.backend),
+      .method = call.method_name,
+      .tool = cut_utf8(call.tool_name, kMaxTool),
+      // A refused call may have no id that could be read; it was answered with null.
+      .id = call.id.empty() ? "null" : cut_utf8(call.id, kMaxId),
+      .detail = call.detail,
+  };
+  fields_.clear();
+  char* const begin = fields_.reserve(texts.room());
+  const char* const end = log_.format() == config::LogFormat::json
+                              ? write_fields<log_style::Json>(begin, texts, call, scratch_)
+                              : write_fields<log_style::Text>(begin, texts, call, scratch_);
+  log_.write_rendered(level, kEvent, {begin, end});
+}
+
+}  // namespace stdgate::logs

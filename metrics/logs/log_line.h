@@ -1,0 +1,56 @@
+// LogLine: one event of the log as text: `{"time":…,"level":…,"event":…,…}` or `time level event
+// key=value …`, with its line end.
+//
+// Job: render without allocating, as there may be a line for each call. spdlog makes the time and
+// the level, and only when they differ from the line before: time has milliseconds (RFC 3339, UTC).
+// Owner: a LogWriter. Limits: those of log_style.h.
+#pragma once
+
+#include <chrono>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "gateway/base/byte_queue.h"
+#include "gateway/base/log.h"
+#include "gateway/config/config.h"
+
+namespace spdlog {
+class formatter;
+}  // namespace spdlog
+
+namespace stdgate::logs {
+
+class LogLine {
+ public:
+  using Time = std::chrono::time_point<std::chrono::system_clock, std::chrono::milliseconds>;
+
+  explicit LogLine(config::LogFormat format);
+  ~LogLine();
+  LogLine(const LogLine&) = delete;
+  LogLine& operator=(const LogLine&) = delete;
+
+  [[nodiscard]] config::LogFormat format() const { return format_; }
+
+  // Valid until the next one.
+  std::string_view render(Time time, LogLevel level, std::string_view event,
+                          std::initializer_list<LogField> fields);
+  // Appends a line to `to`, with fields that log_style.h has rendered in this line's format.
+  void append(ByteQueue& to, Time time, LogLevel level, std::string_view event,
+              std::string_view fields);
+
+ private:
+  std::string_view prefix(Time time, LogLevel level);
+  void make_prefix(Time time, LogLevel level);
+
+  const config::LogFormat format_;
+  const std::unique_ptr<spdlog::formatter> prefix_formatter_;
+  std::string prefix_;  // of prefix_time_ and prefix_level_
+  Time prefix_time_{};
+  LogLevel prefix_level_ = LogLevel::off;
+  ByteQueue line_;
+  std::string scratch_;  // a text with escapes
+};
+
+}  // namespace stdgate::logs

@@ -1,0 +1,96 @@
+#include "metrics/prometheus/exposition.h"
+
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+
+#include <utility>
+
+#include "metrics/prometheus/metrics_collector.h"
+#include "metrics/prometheus/process_stats.h"
+
+namespace stdgate::metrics {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+MetricFamily family(const char* name, const char* help, MetricType type) {
+  MetricFamily result;
+  result.name = name;
+  result.help = help;
+  result.type = type;
+  return result;
+}
+
+void add(MetricFamily& family, double value, std::vector<ClientMetric::Label> labels = {}) {
+  ClientMetric metric;
+  metric.label = std::move(labels);
+  if (family.type == MetricType::Counter) {
+    metric.counter.value = value;
+  } else {
+    metric.gauge.value = value;
+  }
+  family.metric.push_back(std::move(metric));
+}
+
+MetricFamily single(const char* name, const char* help, MetricType type, double value,
+                    std::vector<ClientMetric::Label> labels = {}) {
+  MetricFamily result = family(name, help, type);
+  add(result, value, std::move(labels));
+  return result;
+}
+
+void add_readings(std::vector<MetricFamily>& families, const ScrapeReadings& readings) {
+  MetricFamily cpu =
+      family("stdgate_child_cpu_seconds_total", "CPU time of child processes and what they started",
+             MetricType::Counter);
+  MetricFamily memory = family("stdgate_child_resident_memory_bytes",
+                               "Resident memory of child processes", MetricType::Gauge);
+  for (const auto& usage : readings.children) {
+    add(cpu, usage.cpu_seconds, {{"backend", usage.backend}});
+    add(memory, static_cast<double>(usage.resident_bytes), {{"backend", usage.backend}});
+  }
+  if (!readings.children.empty()) {
+    families.push_back(std::move(cpu));
+    families.push_back(std::move(memory));
+  }
+  families.push_back(single("stdgate_loop_lag_seconds",
+                            "How late the event loop came back from its last timer",
+                            MetricType::Gauge, to_seconds(readings.loop_lag)));
+}
+
+// Names and meanings as all Prometheus client libraries have them.
+void add_process(std::vector<MetricFamily>& families) {
+  const auto stats = read_process_stats();
+  if (!stats) return;
+  const auto counter = MetricType::Counter;
+  const auto gauge = MetricType::Gauge;
+  families.push_back(single("process_cpu_seconds_total", "User and system CPU time of the gateway",
+                            counter, stats->cpu_seconds));
+  families.push_back(single("process_resident_memory_bytes", "Resident memory of the gateway",
+                            gauge, static_cast<double>(stats->resident_bytes)));
+  families.push_back(single("process_virtual_memory_bytes", "Virtual memory of the gateway", gauge,
+                            static_cast<double>(stats->virtual_bytes)));
+  families.push_back(single("process_open_fds", "Open file descriptors", gauge,
+                            static_cast<double>(stats->open_fds)));
+  families.push_back(single("process_max_fds", "File descriptors that may be open", gauge,
+                            static_cast<double>(stats->max_fds)));
+  families.push_back(single("process_start_time_seconds",
+                            "When the gateway started, in seconds since the epoch", gauge,
+                            stats->start_time_seconds));
+}
+
+}  // namespace
+
+std::string MetricsExposition::text() const {
+  const ScrapeReadings readings = read_();  // first: it may bring the stores up to date
+  std::vector<MetricFamily> families = MetricsCollector(stores_).Collect();
+  add_readings(families, readings);
+  add_process(families);
+  families.push_back(single("stdgate_build_info", "The version that runs; always 1",
+                            MetricType::Gauge, 1, {{"version", version_}}));
+  return prometheus::TextSerializer().Serialize(families);
+}
+
+}  // namespace stdgate::metrics

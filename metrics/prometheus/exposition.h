@@ -1,0 +1,45 @@
+// MetricsExposition: everything that is counted, as the text that Prometheus scrapes (text format
+// 0.0.4): what MetricsObservers have counted, and what is only read for a scrape.
+//
+// Owner: the process; the stores are those of its workers, see MetricsCollector for what they must
+// have in common. Called on the loop's thread; costs some milliseconds when there are thousands of
+// series.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "gateway/base/time.h"
+#include "metrics/prometheus/metrics_store.h"
+
+namespace stdgate::metrics {
+
+// What the worker reads for each scrape.
+struct ScrapeReadings {
+  struct BackendUsage {
+    std::string backend;
+    double cpu_seconds = 0;       // of all children so far, ended ones included
+    uint64_t resident_bytes = 0;  // of the living ones
+  };
+  std::vector<BackendUsage> children;
+  Duration loop_lag{0};
+};
+
+class MetricsExposition {
+ public:
+  static constexpr const char* kContentType = "text/plain; version=0.0.4; charset=utf-8";
+
+  MetricsExposition(std::vector<const MetricsStore*> stores, std::string version,
+                    std::function<ScrapeReadings()> read)
+      : stores_(std::move(stores)), version_(std::move(version)), read_(std::move(read)) {}
+
+  [[nodiscard]] std::string text() const;
+
+ private:
+  const std::vector<const MetricsStore*> stores_;
+  const std::string version_;
+  const std::function<ScrapeReadings()> read_;
+};
+
+}  // namespace stdgate::metrics

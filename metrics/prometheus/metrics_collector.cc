@@ -1,0 +1,198 @@
+#include "metrics/prometheus/metrics_collector.h"
+
+#include <limits>
+#include <string>
+#include <utility>
+
+namespace stdgate::metrics {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using Labels = std::vector<ClientMetric::Label>;  // sorted by name
+
+class Family {
+ public:
+  Family(const char* name, const char* help, MetricType type) {
+    family_.name = name;
+    family_.help = help;
+    family_.type = type;
+  }
+
+  void add(Labels labels, uint64_t count) {
+    add(std::move(labels)).counter.value = static_cast<double>(count);
+  }
+  void add(Labels labels, int64_t level) {
+    add(std::move(labels)).gauge.value = static_cast<double>(level);
+  }
+  void add(Labels labels, const Histogram& histogram, const Buckets& buckets) {
+    ClientMetric::Histogram& out = add(std::move(labels)).histogram;
+    out.sample_sum = histogram.sum_seconds();
+    out.bucket.reserve(buckets.count());
+    for (size_t i = 0; i < buckets.count(); ++i) {
+      out.sample_count += histogram.counts()[i];
+      const bool is_last = i == buckets.bounds().size();
+      out.bucket.push_back({out.sample_count, is_last ? std::numeric_limits<double>::infinity()
+                                                      : buckets.bounds()[i]});
+    }
+  }
+
+  void move_to(std::vector<MetricFamily>& families) && {
+    if (!family_.metric.empty()) families.push_back(std::move(family_));
+  }
+
+ private:
+  ClientMetric& add(Labels labels) {
+    ClientMetric& metric = family_.metric.emplace_back();
+    metric.label = std::move(labels);
+    return metric;
+  }
+
+  MetricFamily family_;
+};
+
+// The families of one store's numbers.
+class Families {
+ public:
+  explicit Families(const MetricsStore& store) : store_(store) {
+    for (const BackendMetrics& backend : store.backends()) add(backend);
+    for (size_t k = 0; k < kConnectionKindCount; ++k) {
+      add(std::string(connection_kind_name(static_cast<ConnectionKind>(k))),
+          store.connections()[k]);
+    }
+    for (size_t r = 0; r < kRefusalCount; ++r) {
+      const std::string reason(refusal_name(static_cast<Refusal>(r)));
+      refusals_.add({{"reason", reason}}, store.refusals()[r]);
+    }
+  }
+
+  std::vector<MetricFamily> take() && {
+    std::vector<MetricFamily> families;
+    for (Family* family : {&notifications_, &dropped_, &starts_, &exits_, &bytes_, &refusals_,
+                           &in_flight_, &sessions_, &children_, &connections_, &requests_, &tools_,
+                           &child_, &queue_, &child_start_}) {
+      std::move(*family).move_to(families);
+    }
+    return families;
+  }
+
+ private:
+  void add(const BackendMetrics& backend) {
+    const Labels labels = {{"backend", backend.name}};
+    in_flight_.add(labels, backend.in_flight);
+    sessions_.add(labels, backend.sessions);
+    queue_.add(labels, backend.queue, store_.buckets());
+    child_start_.add(labels, backend.child_start, store_.buckets());
+    const auto with = [&](const char* label, std::string_view value) {
+      return Labels{{"backend", backend.name}, {label, std::string(value)}};
+    };
+    for (size_t i = 0; i < kDropReasonCount; ++i) {
+      const auto reason = drop_reason_name(static_cast<DropReason>(i));
+      dropped_.add(with("reason", reason), backend.dropped[i]);
+    }
+    // `dead` is no state of a child, but where it comes from and goes to.
+    for (size_t i = 0; i < static_cast<size_t>(ChildState::dead); ++i) {
+      const auto state = child_state_name(static_cast<ChildState>(i));
+      children_.add(with("state", state), backend.children[i]);
+    }
+    for (size_t i = 0; i < kStartReasonCount; ++i) {
+      const auto reason = start_reason_name(static_cast<StartReason>(i));
+      starts_.add(with("reason", reason), backend.starts[i]);
+    }
+    for (size_t i = 0; i < kExitReasonCount; ++i) {
+      const auto reason = exit_reason_name(static_cast<ExitReason>(i));
+      exits_.add(with("reason", reason), backend.exits[i]);
+    }
+    for (const MethodMetrics& method : backend.methods) add(backend.name, method);
+    for (const ToolMetrics& tool : backend.tools) add(backend.name, tool);
+  }
+
+  void add(const std::string& backend, const MethodMetrics& method) {
+    for (size_t t = 0; t < kTransportCount; ++t) {
+      const auto transport = transport_name(static_cast<Transport>(t));
+      for (size_t o = 0; o < Outcome::kCount; ++o) {
+        const Histogram* histogram = store_.find(method.requests[t][o]);
+        if (histogram == nullptr) continue;
+        requests_.add({{"backend", backend},
+                       {"method", method.name},
+                       {"outcome", std::string(Outcome::at(o).name())},
+                       {"transport", std::string(transport)}},
+                      *histogram, store_.buckets());
+      }
+    }
+    if (const Histogram* histogram = store_.find(method.child)) {
+      child_.add({{"backend", backend}, {"method", method.name}}, *histogram, store_.buckets());
+    }
+    for (size_t d = 0; d < kDirectionCount; ++d) {
+      if (method.notifications[d] == 0) continue;
+      notifications_.add({{"backend", backend},
+                          {"direction", std::string(direction_name(static_cast<Direction>(d)))},
+                          {"method", method.name}},
+                         method.notifications[d]);
+    }
+  }
+
+  void add(const std::string& backend, const ToolMetrics& tool) {
+    for (size_t o = 0; o < Outcome::kCount; ++o) {
+      const Histogram* histogram = store_.find(tool.calls[o]);
+      if (histogram == nullptr) continue;
+      tools_.add({{"backend", backend},
+                  {"outcome", std::string(Outcome::at(o).name())},
+                  {"tool", tool.name}},
+                 *histogram, store_.buckets());
+    }
+  }
+
+  void add(const std::string& transport, const ConnectionMetrics& metrics) {
+    connections_.add({{"transport", transport}}, metrics.open);
+    for (size_t f = 0; f < kFlowCount; ++f) {
+      const std::string direction(flow_name(static_cast<Flow>(f)));
+      bytes_.add({{"direction", direction}, {"transport", transport}}, metrics.bytes[f]);
+    }
+  }
+
+  const MetricsStore& store_;
+  Family requests_{"stdgate_request_duration_seconds",
+                   "Time from a request's arrival to its answer", MetricType::Histogram};
+  Family tools_{"stdgate_tool_duration_seconds",
+                "Time from the arrival of a tool's call to its answer", MetricType::Histogram};
+  Family child_{"stdgate_child_duration_seconds",
+                "Time from a request's writing to the child until it was answered",
+                MetricType::Histogram};
+  Family queue_{"stdgate_queue_duration_seconds", "Time that requests waited for a child",
+                MetricType::Histogram};
+  Family child_start_{"stdgate_child_start_duration_seconds",
+                      "Time from a child's start until it was ready", MetricType::Histogram};
+  Family in_flight_{"stdgate_requests_in_flight",
+                    "Requests that have arrived and are not answered yet", MetricType::Gauge};
+  Family sessions_{"stdgate_sessions", "Open sessions", MetricType::Gauge};
+  Family children_{"stdgate_children", "Child processes by state", MetricType::Gauge};
+  Family connections_{"stdgate_connections", "Open client connections", MetricType::Gauge};
+  Family notifications_{"stdgate_notifications_total", "Notifications passed on",
+                        MetricType::Counter};
+  Family dropped_{"stdgate_messages_dropped_total", "Messages that were passed on to nobody",
+                  MetricType::Counter};
+  Family starts_{"stdgate_child_starts_total", "Child processes started", MetricType::Counter};
+  Family exits_{"stdgate_child_exits_total",
+                "Child processes ended; asked is no failure, nor is "
+                "exit_zero when a session ended its own child",
+                MetricType::Counter};
+  Family bytes_{"stdgate_bytes_total", "Bytes received from clients (in) and sent to them (out)",
+                MetricType::Counter};
+  Family refusals_{"stdgate_http_refusals_total",
+                   "HTTP requests answered by an error before they became calls",
+                   MetricType::Counter};
+};
+
+}  // namespace
+
+std::vector<MetricFamily> MetricsCollector::Collect() const {
+  if (stores_.empty()) return {};
+  // A single store is added up too: a method may be called "_other", as those without a place are.
+  MetricsStore sum(stores_.front()->buckets().bounds());
+  for (const MetricsStore* store : stores_) sum.add(*store);
+  return Families(sum).take();
+}
+
+}  // namespace stdgate::metrics

@@ -1,0 +1,102 @@
+#include "metrics/prometheus/metrics_observer.h"
+
+#include <cassert>
+#include <vector>
+
+#include "gateway/base/visible_text.h"
+
+namespace stdgate::metrics {
+namespace {
+
+template <class Enum>
+size_t index_of(Enum value) {
+  return static_cast<size_t>(value);
+}
+
+// Stores the name of `id` in a list by ids. Clients choose names, so what a terminal would obey is
+// escaped. Names that become equal by that are one series in the collector.
+template <class Named>
+void name_one(std::vector<Named>& all, NameId id, std::string_view name) {
+  if (all.size() <= id) all.resize(id + size_t{1});
+  all[id].name = visible(name, VisibleText::lines);
+}
+
+// The first stands for those that have no place.
+template <class Named>
+Named& one_of(std::vector<Named>& all, NameId id) {
+  return all[id < all.size() ? id : kOtherName];
+}
+
+}  // namespace
+
+void MetricsObserver::on_backend([[maybe_unused]] BackendId backend, std::string_view name) {
+  assert(backend == store_.backends().size());
+  store_.add_backend(name);
+}
+
+void MetricsObserver::on_method(BackendId backend, MethodId method, std::string_view name) {
+  name_one(store_.backend(backend).methods, method, name);
+}
+
+void MetricsObserver::on_tool(BackendId backend, ToolId tool, std::string_view name) {
+  name_one(store_.backend(backend).tools, tool, name);
+}
+
+void MetricsObserver::on_call_started(BackendId backend) { ++store_.backend(backend).in_flight; }
+
+void MetricsObserver::on_call_finished(const CallRecord& call) {
+  BackendMetrics& backend = store_.backend(call.backend);
+  MethodMetrics& method = one_of(backend.methods, call.method);
+  --backend.in_flight;
+  store_.observe(method.requests[index_of(call.transport)][call.outcome.index()], call.total);
+  if (call.tool) {
+    store_.observe(one_of(backend.tools, *call.tool).calls[call.outcome.index()], call.total);
+  }
+  // A call that was refused at once never stood in a queue.
+  if (call.reached_child || call.queued > Duration::zero()) {
+    store_.observe(backend.queue, call.queued);
+  }
+  if (call.reached_child) store_.observe(method.child, call.child);
+}
+
+void MetricsObserver::on_notification(BackendId backend, MethodId method, Direction direction) {
+  ++one_of(store_.backend(backend).methods, method).notifications[index_of(direction)];
+}
+
+void MetricsObserver::on_dropped(BackendId backend, DropReason reason) {
+  ++store_.backend(backend).dropped[index_of(reason)];
+}
+
+void MetricsObserver::on_child_state(BackendId backend, ChildState from, ChildState to) {
+  auto& children = store_.backend(backend).children;
+  --children[index_of(from)];
+  ++children[index_of(to)];
+}
+
+void MetricsObserver::on_child_started(BackendId backend, StartReason reason) {
+  ++store_.backend(backend).starts[index_of(reason)];
+}
+
+void MetricsObserver::on_child_ready(BackendId backend, Duration since_start) {
+  store_.observe(store_.backend(backend).child_start, since_start);
+}
+
+void MetricsObserver::on_child_exited(BackendId backend, ExitReason reason) {
+  ++store_.backend(backend).exits[index_of(reason)];
+}
+
+void MetricsObserver::on_session_opened(BackendId backend) { ++store_.backend(backend).sessions; }
+
+void MetricsObserver::on_session_closed(BackendId backend) { --store_.backend(backend).sessions; }
+
+void MetricsObserver::on_connection_opened(ConnectionKind kind) { ++store_.connections(kind).open; }
+
+void MetricsObserver::on_connection_closed(ConnectionKind kind) { --store_.connections(kind).open; }
+
+void MetricsObserver::on_bytes(ConnectionKind kind, Flow flow, size_t count) {
+  store_.connections(kind).bytes[index_of(flow)] += count;
+}
+
+void MetricsObserver::on_refused(Refusal refusal) { ++store_.refusals(refusal); }
+
+}  // namespace stdgate::metrics

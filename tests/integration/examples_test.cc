@@ -1,0 +1,228 @@
+// deploy/examples: stdgate serves each configuration, and what the other files say of stdgate is
+// so. Servers are stand-ins: scripts of the names that the examples give.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <yaml-cpp/yaml.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/integration/harness/program_run.h"
+#include "tests/integration/harness/setups.h"
+#include "tests/integration/harness/websocket_client.h"
+
+namespace stdgate::harness {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+constexpr const char* kExamples = STDGATE_SOURCE_DIR "/deploy/examples/";
+
+// Answers initialize, and every other request with its own words as a text.
+constexpr const char* kMcpServer = R"sh(#!/bin/sh
+while IFS= read -r line; do
+  id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  result="{\"content\":[{\"type\":\"text\",\"text\":\"$(basename "$0") $*\"}]}"
+  case $line in
+    *'"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"x","version":"1"}}' ;;
+  esac
+  [ -z "$id" ] || printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+done
+)sh";
+
+// Answers every request with its arguments; ends at "exit".
+constexpr const char* kLanguageServer = R"sh(#!/bin/sh
+while IFS= read -r line; do
+  case $line in
+    Content-Length:*) length=$(printf %s "${line#*:}" | tr -d ' \r') ;;
+    ?)
+      body=$(dd bs=1 count="$length" 2>/dev/null)
+      id=$(printf %s "$body" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+      [ -n "$id" ] || { case $body in *'"exit"'*) exit 0 ;; esac; continue; }
+      text="{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":\"$*\"}"
+      printf 'Content-Length: %s\r\n\r\n%s' "${#text}" "$text"
+      ;;
+  esac
+done
+)sh";
+
+std::string read_example(const std::string& name) {
+  std::ifstream in(kExamples + name, std::ios::binary);
+  EXPECT_TRUE(in.good()) << name;
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+// A folder with the stand-ins, which has to outlive the gateway.
+class StandIns {
+ public:
+  StandIns() {
+    add("mcp-server-filesystem", kMcpServer);
+    add("mcp-server-memory", kMcpServer);
+    add("clangd", kLanguageServer);
+  }
+  [[nodiscard]] std::string search_path() const {
+    return folder_.path().string() + ":/usr/bin:/bin";
+  }
+
+ private:
+  void add(const std::string& name, const std::string& script) const {
+    folder_.write(name, script);
+    fs::permissions(folder_.path() / name, fs::perms::owner_all);
+  }
+  TemporaryFolder folder_;
+};
+
+// Its listeners are chosen by the kernel, whatever it says of them.
+GatewaySetup served(const std::string& config, const StandIns& stand_ins) {
+  GatewaySetup setup;
+  setup.config = config;
+  setup.arguments = {"--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"};
+  setup.environment = {{"PATH", stand_ins.search_path()},
+                       {"FILES", "/files"},
+                       {"MEMORY_FILE", "@DIR@/memory.json"},
+                       {"PROJECT", "@DIR@"}};
+  return setup;
+}
+
+constexpr const char* kInitialize =
+    R"({"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}})";
+
+void expect_mcp_session(HttpClient& client, const std::string& path) {
+  const HttpResponse opened = client.post(path, request("initialize", kInitialize),
+                                          {{"accept", "application/json, text/event-stream"}});
+  EXPECT_EQ(opened.status, 200) << opened.body;
+  EXPECT_NE(opened.header("mcp-session-id"), "");
+}
+
+std::string tool_call(HttpClient& client, const std::string& path) {
+  return client.post(path, request("tools/call", R"({"name":"x","arguments":{}})")).body;
+}
+
+TEST(Examples, Files) {
+  const StandIns stand_ins;
+  const GatewayProcess gateway(served(read_example("files.yaml"), stand_ins));
+  HttpClient client = gateway.connect();
+  EXPECT_THAT(tool_call(client, "/rpc"), HasSubstr("mcp-server-filesystem /files"));
+  expect_mcp_session(client, "/mcp");
+}
+
+TEST(Examples, TwoBackends) {
+  const StandIns stand_ins;
+  const GatewayProcess gateway(served(read_example("two-backends.yaml"), stand_ins));
+  HttpClient client = gateway.connect();
+  EXPECT_EQ(client.post("/sums/rpc", request("math/add", "[2,3]")).body, result("1", "5"));
+  EXPECT_THAT(tool_call(client, "/memory/rpc"), HasSubstr("mcp-server-memory"));
+  expect_mcp_session(client, "/mcp");
+}
+
+TEST(Examples, Clangd) {
+  const StandIns stand_ins;
+  const GatewayProcess gateway(served(read_example("clangd.yaml"), stand_ins));
+  WebSocketClient editor(gateway.url());
+  EXPECT_THAT(editor.call("initialize", R"({"processId":1,"capabilities":{}})"),
+              HasSubstr("--background-index=false"));
+}
+
+// The documents of a Kubernetes file by their kind.
+YAML::Node document(const std::string& text, const std::string& kind) {
+  for (const YAML::Node& node : YAML::LoadAll(text)) {
+    if (node["kind"].as<std::string>() == kind) return node;
+  }
+  ADD_FAILURE() << "no " << kind;
+  return {};
+}
+
+YAML::Node container(const YAML::Node& pod, const std::string& name) {
+  for (const YAML::Node& node : pod["containers"]) {
+    if (node["name"].as<std::string>() == name) return node;
+  }
+  ADD_FAILURE() << "no container " << name;
+  return {};
+}
+
+// "20s" as 20.
+int seconds(const YAML::Node& duration, int usual) {
+  return duration ? std::stoi(duration.as<std::string>()) : usual;
+}
+
+TEST(Examples, Kubernetes) {
+  const std::string text = read_example("kubernetes.yaml");
+  const auto config = document(text, "ConfigMap")["data"]["gateway.yaml"].as<std::string>();
+  const YAML::Node pod = document(text, "Deployment")["spec"]["template"]["spec"];
+  const YAML::Node sidecar = container(pod, "stdgate");
+
+  const StandIns stand_ins;
+  const GatewayProcess gateway(served(config, stand_ins));
+  HttpClient client = gateway.connect();
+  EXPECT_THAT(tool_call(client, "/rpc"), HasSubstr("mcp-server-filesystem /data"));
+  expect_mcp_session(client, "/mcp");
+  HttpClient admin(gateway.admin_url());
+  for (const char* probe : {"livenessProbe", "readinessProbe"}) {
+    const auto path = sidecar[probe]["httpGet"]["path"].as<std::string>();
+    EXPECT_EQ(admin.get(path).status, 200) << path;
+  }
+
+  // The pod says the same as its configuration.
+  const YAML::Node options = YAML::Load(config);
+  EXPECT_EQ("0.0.0.0:" + sidecar["ports"][0]["containerPort"].as<std::string>(),
+            options["admin"].as<std::string>());
+  EXPECT_EQ(sidecar["args"][1].as<std::string>(),
+            sidecar["volumeMounts"][0]["mountPath"].as<std::string>() + "/gateway.yaml");
+  EXPECT_GT(pod["terminationGracePeriodSeconds"].as<int>(),
+            seconds(options["timeouts"]["drain"], 20) + 2 * 2);
+}
+
+// The values of a key in a systemd unit.
+std::vector<std::string> unit_values(const std::string& unit, const std::string& key) {
+  std::vector<std::string> values;
+  std::istringstream lines(unit);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(key + "=")) values.push_back(line.substr(key.size() + 1));
+  }
+  return values;
+}
+
+TEST(Examples, Service) {
+  const std::string unit = read_example("stdgate.service");
+  EXPECT_THAT(unit_values(unit, "ExecStart"),
+              testing::ElementsAre("/usr/local/bin/stdgate --config /etc/stdgate/gateway.yaml"));
+  const TemporaryFolder folder;
+  folder.write("gateway.yaml", "backends: 1\n");
+  const int wrong = run_stdgate(folder, {"--config", "gateway.yaml"}).exit_code;
+  EXPECT_THAT(unit_values(unit, "RestartPreventExitStatus"),
+              testing::ElementsAre(std::to_string(wrong)));
+  ASSERT_EQ(unit_values(unit, "TimeoutStopSec").size(), 1U);
+  EXPECT_GT(std::stoi(unit_values(unit, "TimeoutStopSec").front()), 20 + 2 * 2);
+}
+
+TEST(Examples, Prometheus) {
+  const YAML::Node job = YAML::Load(read_example("prometheus.yml"))["scrape_configs"][0];
+  const TemporaryFolder folder;
+  const ProgramRun check = run_stdgate(folder, {"check", "--", "stdgate", "demo-server"});
+  EXPECT_THAT(
+      check.out,
+      HasSubstr("admin: \"" + job["static_configs"][0]["targets"][0].as<std::string>() + "\""));
+  const GatewayProcess gateway(serve_one(demo_server()));
+  HttpClient admin(gateway.admin_url());
+  const HttpResponse metrics = admin.get(job["metrics_path"].as<std::string>());
+  EXPECT_EQ(metrics.status, 200);
+  EXPECT_THAT(metrics.body, HasSubstr("stdgate_build_info"));
+}
+
+TEST(Examples, AllAreTested) {
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator(kExamples)) {
+    names.insert(entry.path().filename().string());
+  }
+  EXPECT_THAT(names, testing::UnorderedElementsAre("README.md", "files.yaml", "two-backends.yaml",
+                                                   "clangd.yaml", "kubernetes.yaml",
+                                                   "stdgate.service", "prometheus.yml"));
+}
+
+}  // namespace
+}  // namespace stdgate::harness

@@ -1,0 +1,23 @@
+// An MCP server on stdin and stdout that writes down in a file (its argument) that it was started,
+// and the method of every message that it got: whatever a page made happen stands there.
+import { appendFileSync } from 'node:fs';
+import readline from 'node:readline';
+
+const file = process.argv[2];
+const record = (text) => appendFileSync(file, `${text}\n`);
+
+const results = {
+  initialize: ({ protocolVersion }) => ({
+    protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'recorder', version: '1' },
+  }),
+  'tools/call': () => ({ content: [{ type: 'text', text: 'done' }] }),
+};
+
+record('started');
+for await (const line of readline.createInterface({ input: process.stdin })) {
+  const { id, method, params } = JSON.parse(line);
+  record(method);
+  if (id === undefined) continue;
+  const result = results[method]?.(params) ?? {};
+  console.log(JSON.stringify({ jsonrpc: '2.0', id, result }));
+}

@@ -1,0 +1,32 @@
+# Compile options and precompiled headers of the tests whose compilation costs more than their run; for the
+# folders that follow. The sources under test keep their options.
+#
+# NDEBUG and the sanitizers stay as they are. CMAKE_DISABLE_PRECOMPILE_HEADERS=ON switches the headers off.
+if(STDGATE_SANITIZE OR STDGATE_SANITIZE_THREADS)
+  add_compile_options(-O0)
+elseif(CMAKE_BUILD_TYPE STREQUAL Release)
+  add_compile_options(-O1)
+endif()
+
+# At these levels, and with precompiled headers, g++ 12 warns of std::string's own code.
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  add_compile_options(-Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
+endif()
+
+# A library needs a source.
+file(CONFIGURE OUTPUT test_headers.cc CONTENT "")
+add_library(stdgate_test_headers OBJECT ${CMAKE_CURRENT_BINARY_DIR}/test_headers.cc)
+target_link_libraries(stdgate_test_headers
+  PRIVATE stdgate_options GTest::gmock_main tl::expected)
+target_precompile_headers(stdgate_test_headers PRIVATE
+  <gmock/gmock.h>
+  <gtest/gtest.h>
+  <algorithm> <array> <charconv> <chrono> <cstdint> <cstring> <deque> <filesystem> <fstream>
+  <functional> <map> <memory> <optional> <random> <set> <span> <sstream> <stdexcept> <string>
+  <string_view> <thread> <unordered_map> <utility> <variant> <vector>
+  <tl/expected.hpp>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
+  # Without it ccache does not cache what is compiled with precompiled headers.
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
+endif()
+set(stdgate_test_headers stdgate_test_headers)

@@ -1,0 +1,70 @@
+// BackendBench: a backend over fake children, with its clients, the time and the observer in the
+// test's hand. Time stands still until advance().
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "gateway/backend/backend.h"
+#include "tests/support/fake_child.h"
+#include "tests/support/fake_client.h"
+#include "tests/support/fake_session.h"
+#include "tests/support/manual_clock.h"
+#include "tests/support/recording_log.h"
+#include "tests/support/recording_observer.h"
+
+namespace stdgate::test {
+
+backend::BackendOptions plain_options();
+// Sessions get children of their own.
+backend::BackendOptions session_options(uint32_t max_children);
+
+class BackendBench {
+ public:
+  // Starts the backend.
+  explicit BackendBench(backend::BackendOptions options);
+  BackendBench(backend::BackendOptions options, std::unique_ptr<pool::Dialect> dialect);
+
+  // Gives the backend a message of a client.
+  backend::Admission send(FakeClient& client, std::string text, session::Tag tag = 0,
+                          bool wants_events = false);
+  // Sends a request with this id and method "m".
+  void call(FakeClient& client, const std::string& id = "1", session::Tag tag = 0);
+
+  // Opens a session for the client; the fault when it is refused.
+  std::optional<rpc::FaultReport> open(FakeSession& session, const ClientAddress& from = {});
+  backend::Admission send(FakeSession& session, std::string text, session::Tag tag = 0);
+  void call(FakeSession& session, const std::string& id = "1", session::Tag tag = 0);
+  void close(FakeSession& session) { backend.close_session(session.id, {}); }
+  void leave(FakeClient& client) { backend.cancel_calls_of(client.caller()); }
+
+  // From now on a client may have so many sessions with a child of their own.
+  void limit_session_starts(double per_second, double burst) {
+    session_starts.emplace(per_second, burst);
+    services.session_starts = &*session_starts;
+  }
+
+  // Time passes; timers fire at their times, in order.
+  void advance(Duration duration);
+  // Timers that are due now fire.
+  void settle() { advance(Duration{0}); }
+
+  FakeChild& child(size_t index) { return launcher.child(index); }
+  // Starts the process launched last.
+  FakeChild& start_child();
+  [[nodiscard]] pool::BackendStatus status() const { return backend.status(); }
+
+  ManualClock clock;
+  TimerQueue timers;
+  RecordingLog log{LogLevel::debug};
+  RecordingObserver observer;
+  FakeLauncher launcher;
+  pool::Random random{7};
+  StoragePool storages;
+  session::Callers callers{1000};
+  std::optional<policy::ClientRates> session_starts;
+  pool::CoreServices services{clock, timers, log, observer, launcher, random, storages};
+  backend::Backend backend;
+};
+
+}  // namespace stdgate::test

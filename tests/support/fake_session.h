@@ -1,0 +1,63 @@
+// FakeSession: the client of a session in memory; keeps what it gets.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gateway/session/session_sink.h"
+
+namespace stdgate::test {
+
+class FakeSession final : public session::SessionSink {
+ public:
+  explicit FakeSession(session::Callers& callers)
+      : callers_(callers), caller_(*callers.add(*this)) {}
+  ~FakeSession() override { callers_.remove(caller_); }
+  FakeSession(const FakeSession&) = delete;
+  FakeSession& operator=(const FakeSession&) = delete;
+
+  void on_reply(session::Tag /*tag*/, const session::Reply& reply) override {
+    received.push_back(std::string(reply.head).append(reply.id).append(reply.tail));
+  }
+  void on_event(session::Tag /*tag*/, std::string_view notification) override {
+    ADD_FAILURE() << "a session's messages come through on_message(): " << notification;
+  }
+  void on_cancelled(session::Tag tag) override { cancelled.push_back(tag); }
+  void on_message(std::optional<session::Tag> /*call*/,
+                  std::span<const std::string_view> parts) override {
+    std::string& text = received.emplace_back();
+    for (const std::string_view part : parts) text += part;
+  }
+  void set_reading(bool wanted) override {
+    reading = wanted;
+    if (on_reading) on_reading(wanted);
+  }
+  void on_session_end(session::SessionEnd how, std::string_view message) override {
+    EXPECT_FALSE(end.has_value()) << "a session ends once";
+    end = how;
+    end_message = message;
+  }
+
+  [[nodiscard]] session::Caller caller() const { return caller_; }
+  // Answers and messages since the last take, in their order.
+  std::vector<std::string> take() { return std::exchange(received, {}); }
+
+  session::SessionId id;  // once it is open
+  std::vector<std::string> received;
+  std::vector<session::Tag> cancelled;
+  std::optional<session::SessionEnd> end;
+  std::string end_message;
+  bool reading = true;
+  std::function<void(bool)> on_reading;  // may be empty
+
+ private:
+  session::Callers& callers_;
+  const session::Caller caller_;
+};
+
+}  // namespace stdgate::test

@@ -1,0 +1,70 @@
+// RecordingObserver: an observer that keeps what it is told.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gateway/observer.h"
+
+namespace stdgate::test {
+
+class RecordingObserver final : public Observer {
+ public:
+  struct Record {  // a CallRecord that owns its texts
+    std::string method;
+    MethodId method_id = kOtherMethod;
+    std::string outcome;
+    Duration total{0};
+    Duration queued{0};
+    Duration child{0};
+    bool reached_child = false;
+    std::string id;
+    size_t bytes_in = 0;
+    size_t bytes_out = 0;
+    std::string detail;
+    std::optional<ToolId> tool{};
+    std::string tool_name{};
+  };
+  void on_call_started(BackendId) override { ++started; }
+  void on_call_finished(const CallRecord& record) override {
+    records.push_back({std::string(record.method_name), record.method,
+                       std::string(record.outcome.name()), record.total, record.queued,
+                       record.child, record.reached_child, std::string(record.id), record.bytes_in,
+                       record.bytes_out, std::string(record.detail), record.tool,
+                       std::string(record.tool_name)});
+  }
+  void on_notification(BackendId, MethodId, Direction direction) override {
+    ++notifications[direction];
+  }
+  void on_dropped(BackendId, DropReason reason) override { ++dropped[reason]; }
+  void on_child_state(BackendId, ChildState from, ChildState to) override {
+    --states[from];
+    ++states[to];
+    ++state_changes;
+  }
+  void on_child_started(BackendId, StartReason reason) override { starts.push_back(reason); }
+  void on_child_exited(BackendId, ExitReason reason) override { exits.push_back(reason); }
+  void on_method(BackendId, MethodId, std::string_view name) override {
+    methods.emplace_back(name);
+  }
+  void on_tool(BackendId, ToolId, std::string_view name) override { tools.emplace_back(name); }
+
+  void on_session_opened(BackendId) override { ++sessions; }
+  void on_session_closed(BackendId) override { --sessions; }
+
+  int sessions = 0;
+  uint64_t started = 0;
+  std::vector<Record> records;
+  std::map<Direction, int> notifications;
+  std::map<DropReason, int> dropped;
+  std::map<ChildState, int> states;
+  size_t state_changes = 0;
+  std::vector<StartReason> starts;
+  std::vector<ExitReason> exits;
+  std::vector<std::string> methods;
+  std::vector<std::string> tools;
+};
+
+}  // namespace stdgate::test

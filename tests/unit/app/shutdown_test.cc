@@ -1,0 +1,69 @@
+// Which signals begin the end, which cut it short, and which are the same one again.
+#include "gateway/app/shutdown.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "tests/support/backend_bench.h"
+
+namespace stdgate {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+struct ShutdownBench {
+  test::ManualClock clock;
+  TimerQueue timers;
+  test::RecordingLog log;
+  backend::Upstreams backends;
+  bool stopped = false;
+  // A client is never done, so it drains for ever.
+  app::Shutdown shutdown{clock,
+                         timers,
+                         log,
+                         backends,
+                         {[] {}, [] {}, [] { return false; }},
+                         std::chrono::hours(1),
+                         [this] { stopped = true; }};
+
+  void signal_at(Duration since_start, int signal) {
+    clock.set(TimePoint(since_start));
+    shutdown.request(signal);
+  }
+};
+
+TEST(Shutdown, TheSameSignalSoonAfterTheFirstIsNoSecondOne) {
+  constexpr Duration kStart = milliseconds(10'000);
+  struct Case {
+    Duration later;
+    int signal;
+    bool hurries;
+  };
+  const Case cases[] = {{nanoseconds(0), SIGTERM, false},
+                        {app::Shutdown::kSameRequest - nanoseconds(1), SIGTERM, false},
+                        {app::Shutdown::kSameRequest, SIGTERM, true},
+                        {nanoseconds(0), SIGINT, true},
+                        {milliseconds(60'000), SIGINT, true}};
+  for (const Case& c : cases) {
+    ShutdownBench bench;
+    bench.signal_at(kStart, SIGTERM);
+    EXPECT_TRUE(bench.shutdown.requested());
+    EXPECT_FALSE(bench.shutdown.was_hurried());
+    bench.signal_at(kStart + c.later, c.signal);
+    EXPECT_EQ(bench.shutdown.was_hurried(), c.hurries) << c.later.count() << " " << c.signal;
+    EXPECT_EQ(bench.stopped, c.hurries);
+  }
+}
+
+TEST(Shutdown, RepetitionsDoNotPutTheSecondOneOff) {
+  ShutdownBench bench;
+  bench.signal_at(Duration{0}, SIGTERM);
+  bench.signal_at(app::Shutdown::kSameRequest / 2, SIGTERM);
+  bench.signal_at(app::Shutdown::kSameRequest, SIGTERM);
+  EXPECT_TRUE(bench.shutdown.was_hurried());
+}
+
+}  // namespace
+}  // namespace stdgate

@@ -1,0 +1,115 @@
+// state_report: the JSON of /debug/state, exactly.
+
+#include "gateway/app/state_report.h"
+
+#include <gtest/gtest.h>
+
+#include "gateway/mcp/mcp_dialect.h"
+#include "gateway/pool/jsonrpc_dialect.h"
+#include "tests/support/backend_bench.h"
+
+namespace stdgate {
+namespace {
+
+using std::chrono::milliseconds;
+
+const std::string kUnconfined =
+    R"("confinement":{"landlock_abi":0,"children_apart":false,"signals_scoped":false,)"
+    R"("abstract_sockets_scoped":false,"unconfined_starts":0,"gateway_dumpable":true,)"
+    R"("runs_as_root":false,"children_keep_capabilities":[]},)";
+
+TEST(StateReport, OfNothing) {
+  EXPECT_EQ(app::state_report({"1.2", milliseconds(1500), 3, true, {}}, backend::Upstreams()),
+            R"({"version":"1.2","uptime_seconds":1.500000,"draining":true,"connections":3,)" +
+                kUnconfined + "\"backends\":[]}\n");
+}
+
+TEST(StateReport, OfConfinement) {
+  const pool::Confinement confinement{7, true, true, true, false, true, {"chown", "kill"}, 3};
+  EXPECT_NE(
+      app::state_report({"1", milliseconds(0), 0, false, confinement}, backend::Upstreams())
+          .find(R"("confinement":{"landlock_abi":7,"children_apart":true,"signals_scoped":true,)"
+                R"("abstract_sockets_scoped":true,"unconfined_starts":3,"gateway_dumpable":false,)"
+                R"("runs_as_root":true,"children_keep_capabilities":["chown","kill"]},)"),
+      std::string::npos);
+}
+
+TEST(StateReport, OfBackendsAndChildren) {
+  test::BackendBench bench(test::plain_options());
+  backend::Upstreams backends;
+  for (const char* name : {"a", "b"}) {
+    backend::BackendOptions options = test::plain_options();
+    options.config.name = name;
+    options.config.pool.min = options.config.pool.max = name[0] == 'a' ? 2 : 0;
+    backends.add(std::make_unique<backend::Backend>(BackendId{1}, options,
+                                                    std::make_unique<pool::JsonRpcDialect>(""),
+                                                    bench.callers, bench.services));
+  }
+  backends.start();
+  bench.child(0).start();
+  test::FakeClient client(bench.callers);
+  std::string text = R"({"jsonrpc":"2.0","id":1,"method":"m"})";
+  rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
+  backend::CallContext context;
+  context.caller = client.caller();
+  backends.find("a")->accept(parser.parse(text).value().messages[0], context);
+  bench.clock.set(bench.clock.now() + milliseconds(250));
+
+  const std::string idle = R"("sessions":0,"queued":0,"queued_bytes":0,"failures_in_a_row":0,)"
+                           R"("breaker_open":false,"retry_after_seconds":0.000000,"children":[)";
+  EXPECT_EQ(app::state_report({"1", Duration{0}, 0, false, {}}, backends),
+            R"({"version":"1","uptime_seconds":0.000000,"draining":false,"connections":0,)" +
+                kUnconfined + R"("backends":[{"name":"a","ready":true,"in_flight":1,)" + idle +
+                R"({"number":1,"pid":100,"state":"ready","in_flight":1,"unsent_bytes":0,)"
+                R"("calls":1,"age_seconds":0.250000},)"
+                R"({"number":2,"pid":0,"state":"starting","in_flight":0,"unsent_bytes":0,)"
+                R"("calls":0,"age_seconds":0.250000}]},)"
+                R"({"name":"b","ready":true,"in_flight":0,)" +
+                idle + "]}]}\n");
+
+  backends.drain();
+  const std::string report = app::state_report({"1", Duration{0}, 0, true, {}}, backends);
+  EXPECT_NE(report.find(R"("ready":false,"reason":"shutting down",)"), std::string::npos);
+}
+
+TEST(StateReport, SaysWhatAChildIs) {
+  backend::BackendOptions options = test::plain_options();
+  options.config.pool.min = options.config.pool.max = 1;
+  test::BackendBench bench(test::plain_options());
+  backend::Upstreams upstreams;
+  upstreams.add(std::make_unique<backend::Backend>(BackendId{1}, options,
+                                                   std::make_unique<mcp::McpDialect>("1"),
+                                                   bench.callers, bench.services));
+  upstreams.start();
+  test::FakeChild& child = bench.child(0);
+  child.start();
+  child.answer(
+      child.take_ids().at(0),
+      R"({"protocolVersion":"2025-06-18","serverInfo":{"name":"a\"\u001b[2J\u202e","version":"1"}})");
+  EXPECT_NE(app::state_report({"1", Duration{0}, 0, false, {}}, upstreams)
+                .find(R"("age_seconds":0.000000,"protocol_version":"2025-06-18",)"
+                      R"("server":{"name":"a\"\u001b[2J\u202e","version":"1"}})"),
+            std::string::npos)
+      << "shown as it may be on a terminal";
+}
+
+TEST(Upstreams, FindsByNameAndTheDefault) {
+  test::BackendBench bench(test::plain_options());
+  backend::Upstreams backends;
+  EXPECT_EQ(backends.default_one(), nullptr);
+  for (const char* name : {"a", "b"}) {
+    backend::BackendOptions options = test::plain_options();
+    options.config.name = name;
+    options.config.is_default = name[0] == 'b';
+    backends.add(std::make_unique<backend::Backend>(BackendId{1}, options,
+                                                    std::make_unique<pool::JsonRpcDialect>(""),
+                                                    bench.callers, bench.services));
+  }
+  EXPECT_EQ(backends.find("a"), backends.all()[0].get());
+  EXPECT_EQ(backends.find("b"), backends.all()[1].get());
+  EXPECT_EQ(backends.find("c"), nullptr);
+  EXPECT_EQ(backends.default_one(), backends.all()[1].get());
+}
+
+}  // namespace
+}  // namespace stdgate

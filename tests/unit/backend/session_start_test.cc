@@ -1,0 +1,163 @@
+// Sessions with a child of their own: children that cannot be started, and the breaker.
+
+#include "gateway/lsp/lsp_dialect.h"
+#include "tests/support/backend_fixture.h"
+
+namespace stdgate::test {
+namespace {
+
+TEST(SessionStart, AFailureEndsTheSessionThatTheChildWasFor) {
+  BackendBench bench(session_options(4));
+  FakeSession one(bench.callers);
+  FakeSession two(bench.callers);
+  FakeSession three(bench.callers);
+  bench.open(one);
+  bench.open(two);
+  bench.call(one, "1");
+  bench.call(two, "2");
+  bench.child(0).fail_to_start("no such file");
+  EXPECT_EQ(one.end, session::SessionEnd::failed);
+  EXPECT_THAT(one.end_message, HasSubstr("could not be started"));
+  EXPECT_EQ(one.take().size(), 1U);
+  EXPECT_FALSE(two.end.has_value());
+  EXPECT_EQ(bench.status().failures, 1U);
+  // The next one waits out the pause, and until the one that is starting has shown what it can do.
+  EXPECT_FALSE(bench.open(three));
+  bench.advance(seconds(1));
+  EXPECT_EQ(bench.launcher.launched(), 2U);
+  bench.child(1).start();
+  ASSERT_EQ(bench.launcher.launched(), 3U);
+  EXPECT_EQ(bench.observer.starts.back(), StartReason::restart);
+  bench.call(three);
+  EXPECT_EQ(bench.start_child().take_ids().size(), 1U);
+}
+
+TEST(SessionStart, OneThatTakesTooLong) {
+  BackendBench bench(session_options(2));
+  FakeSession session(bench.callers);
+  bench.open(session);
+  bench.advance(seconds(30));
+  EXPECT_THAT(bench.child(0).ends(), ElementsAre(seconds(0)));
+  bench.child(0).die(9);
+  EXPECT_EQ(session.end, session::SessionEnd::failed);
+  EXPECT_EQ(bench.observer.exits, std::vector{ExitReason::start_timeout});
+}
+
+TEST(SessionStart, CallsWaitForNoSharedChildThatCannotStartWhileSessionsHaveTheirs) {
+  backend::BackendOptions options = session_options(3);
+  options.config.pool.breaker_failures = 3;
+  BackendBench bench(options);
+  FakeSession session(bench.callers);
+  bench.open(session);
+  bench.start_child();
+  FakeClient client(bench.callers);
+  bench.call(client);
+  bench.child(1).fail_to_start("no");
+  ASSERT_EQ(client.answers.size(), 1U);
+  EXPECT_EQ(client.answers[0].fault, rpc::Fault::child_failed);
+  EXPECT_FALSE(session.end.has_value());
+  // The same when the breaker trips over a child that had been running.
+  for (size_t i = 2; i < 4; ++i) {
+    bench.call(client);
+    bench.advance(seconds(1));
+    bench.child(i).fail_to_start("no");
+  }
+  ASSERT_EQ(client.answers.size(), 3U);
+  EXPECT_EQ(client.answers[2].fault, rpc::Fault::overloaded);
+}
+
+class SessionBreaker : public testing::Test {
+ protected:
+  static backend::BackendOptions options(config::Protocol protocol) {
+    backend::BackendOptions options = session_options(4);
+    options.config.protocol = protocol;
+    options.config.pool.breaker_failures = 2;
+    return options;
+  }
+
+  // Two failures in a row, with a session that waits meanwhile.
+  void trip() {
+    FakeSession one(bench_.callers);
+    FakeSession two(bench_.callers);
+    FakeSession waiting(bench_.callers);
+    bench_.open(one);
+    bench_.child(0).fail_to_start("no");
+    bench_.open(two);
+    bench_.open(waiting);
+    bench_.call(waiting);
+    bench_.advance(seconds(1));
+    ASSERT_EQ(bench_.launcher.launched(), 2U);
+    bench_.child(1).fail_to_start("no");
+    EXPECT_EQ(two.end, session::SessionEnd::failed);
+    EXPECT_THAT(two.end_message, HasSubstr("could not be started"));
+    EXPECT_EQ(waiting.end, session::SessionEnd::failed);
+    EXPECT_THAT(waiting.end_message, HasSubstr("keeps failing"));
+    ASSERT_EQ(bench_.observer.records.size(), 1U);
+    EXPECT_EQ(bench_.observer.records[0].outcome, "overloaded");
+    EXPECT_EQ(waiting.take().size(), 1U);
+    for (FakeSession* session : {&one, &two, &waiting}) bench_.close(*session);
+  }
+
+  BackendBench bench_{options(config::Protocol::jsonrpc)};
+};
+
+TEST_F(SessionBreaker, LosesWhatWaitsAndRefusesTheNext) {
+  trip();
+  FakeSession session(bench_.callers);
+  const auto refusal = bench_.open(session);
+  ASSERT_TRUE(refusal.has_value());
+  EXPECT_EQ(refusal->fault, rpc::Fault::overloaded);
+  EXPECT_THAT(refusal->message, HasSubstr("keeps failing"));
+  EXPECT_GE(refusal->retry_after, seconds(1));
+  bench_.advance(refusal->retry_after);
+  ASSERT_EQ(bench_.launcher.launched(), 3U) << "it is tried again without anybody's asking";
+  EXPECT_EQ(bench_.status().children.at(0).leased, false);
+  EXPECT_TRUE(bench_.open(session).has_value());
+  bench_.start_child();
+  EXPECT_FALSE(bench_.open(session));
+}
+
+TEST_F(SessionBreaker, LosesNobodyWhoMayStillHaveAChild) {
+  FakeSession served(bench_.callers);
+  FakeSession failed(bench_.callers);
+  FakeSession waiting(bench_.callers);
+  bench_.open(served);
+  bench_.start_child();
+  bench_.open(failed);
+  bench_.child(1).fail_to_start("no");
+  bench_.close(failed);
+  FakeSession next(bench_.callers);
+  bench_.open(next);
+  bench_.open(waiting);
+  bench_.advance(seconds(1));
+  bench_.child(2).fail_to_start("no");
+  ASSERT_EQ(bench_.status().failures, 2U);
+  EXPECT_FALSE(waiting.end.has_value()) << "the backend works for others";
+  bench_.advance(seconds(1));
+  ASSERT_EQ(bench_.launcher.launched(), 4U);
+  bench_.call(waiting);
+  EXPECT_EQ(bench_.start_child().take_ids().size(), 1U);
+}
+
+TEST(SessionBreakerLsp, TheTrialIsAChildThatASessionCanHave) {
+  backend::BackendOptions options = session_options(4);
+  options.config.protocol = config::Protocol::lsp;
+  options.config.pool.breaker_failures = 1;
+  options.config.pool.idle_timeout = seconds(10);
+  BackendBench bench(options, std::make_unique<lsp::LspDialect>());
+  FakeSession session(bench.callers);
+  bench.open(session);
+  bench.child(0).fail_to_start("no");
+  bench.close(session);
+  EXPECT_TRUE(bench.open(session).has_value());
+  bench.advance(seconds(1));
+  ASSERT_EQ(bench.launcher.launched(), 2U);
+  bench.start_child();
+  ASSERT_FALSE(bench.open(session));
+  EXPECT_EQ(bench.launcher.launched(), 2U);
+  bench.call(session);
+  EXPECT_EQ(bench.child(1).take_ids().size(), 1U);
+}
+
+}  // namespace
+}  // namespace stdgate::test

@@ -1,0 +1,113 @@
+// What the helps say: each stated default is the one that a command without the flag has.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <sstream>
+
+#include "gateway/app/command_flags.h"
+#include "gateway/app/command_line.h"
+
+namespace stdgate {
+namespace {
+
+using testing::HasSubstr;
+
+std::optional<std::string> empty_environment(const std::string&) { return std::nullopt; }
+
+app::CommandLine parse(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "stdgate");
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  return app::parse_command_line(static_cast<int>(argv.size()), argv.data());
+}
+
+tl::expected<config::Config, std::string> load(const std::vector<std::string>& arguments) {
+  return app::load_config(parse(arguments), empty_environment);
+}
+
+// The lines of one flag in the help, joined by blanks; empty when it is not there.
+std::string lines_of(const std::string& flag) {
+  std::istringstream help(app::help_text(app::command_flags()));
+  std::string found;
+  for (std::string line; std::getline(help, line);) {
+    if (found.empty()) {
+      if (line.starts_with("  " + flag + " ")) found = line;
+    } else if (line.starts_with("      ")) {
+      found += " " + line.substr(line.find_first_not_of(' '));
+    } else {
+      break;
+    }
+  }
+  return found;
+}
+
+// "16" of "… (16)", "session; jsonrpc: shared" of "… (session; jsonrpc: shared)".
+std::string default_in(const std::string& text) {
+  if (!text.ends_with(")")) return {};
+  const size_t open = text.rfind('(');
+  return text.substr(open + 1, text.size() - open - 2);
+}
+
+// A default that is only for one protocol begins with its name; `usual` is the rest.
+std::string default_for(const std::string& stated, const std::string& protocol) {
+  std::string usual;
+  std::istringstream parts(stated);
+  for (std::string part; std::getline(parts, part, ';');) {
+    part.erase(0, part.find_first_not_of(' '));
+    if (part.starts_with(protocol + ": ")) return part.substr(protocol.size() + 2);
+    if (part.find(": ") == std::string::npos) usual = part;
+  }
+  return usual;
+}
+
+TEST(Help, StatesTheDefaultsThatTheConfigurationHas) {
+  const std::set<std::string> without = {"--allowed-hosts", "--allowed-origins",
+                                         "--rpc-stream",    "--no-call-log",
+                                         "--name",          "--env",
+                                         "--env-file",      "--env-inherit",
+                                         "--cwd",           "--expose-fault-details"};
+  for (const app::FlagSpec& spec : app::command_flags()) {
+    const std::string& name = spec.name;
+    const std::string stated = default_in(lines_of(name));
+    EXPECT_EQ(stated.empty(), without.contains(name)) << name << ": " << lines_of(name);
+    if (stated.empty()) continue;
+    for (const std::string protocol : {"mcp", "jsonrpc", "lsp"}) {
+      const std::string value = default_for(stated, protocol);
+      if (value.empty()) continue;  // cancel_method, which only jsonrpc has
+      std::vector<std::string> plain = {"--protocol", protocol, "--", "x"};
+      if (name == "--protocol") plain = {"--", "x"};
+      std::vector<std::string> with_flag = plain;
+      with_flag.insert(with_flag.begin(), {name, value});
+      const auto expected = load(plain);
+      const auto config = load(with_flag);
+      ASSERT_TRUE(expected);
+      ASSERT_TRUE(config) << name << " " << value << ": " << config.error();
+      EXPECT_EQ(*config, *expected) << name << " " << value;
+    }
+  }
+}
+
+TEST(Help, NamesWhatIsInherited) {
+  const auto config = load({"--", "x"});
+  ASSERT_TRUE(config);
+  for (const std::string& name : config->backends.at(0).env_inherit) {
+    EXPECT_THAT(app::help_text(app::command_flags()), HasSubstr(name));
+  }
+}
+
+TEST(Help, FitsATerminal) {
+  for (const std::string& help : {app::help_text(app::command_flags()), app::check_help_text(),
+                                  app::demo_server_help_text()}) {
+    std::istringstream lines(help);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+  }
+}
+
+TEST(Help, WarnsOfSecretsInPs) {
+  EXPECT_THAT(lines_of("--env"), HasSubstr("in ps"));
+  EXPECT_THAT(lines_of("--env"), HasSubstr("--env-file"));
+}
+
+}  // namespace
+}  // namespace stdgate

@@ -1,0 +1,334 @@
+// The table of options and what is made of it: every row is read, printed, in the schema and in the
+// reference.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <simdjson.h>
+
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "gateway/config/config_parser.h"
+#include "gateway/config/config_reference.h"
+#include "gateway/config/config_schema.h"
+#include "gateway/config/options/option_info.h"
+
+namespace stdgate::config {
+namespace {
+
+using testing::HasSubstr;
+using Kind = config::OptionInfo::Kind;
+
+// The rows with a value, of all sections.
+void append_leaves(const config::OptionInfo& section, std::vector<config::OptionInfo>& out) {
+  for (const config::OptionInfo& option : section.options) {
+    if (option.options.empty()) {
+      out.push_back(option);
+    } else {
+      append_leaves(option, out);
+    }
+  }
+}
+
+std::vector<config::OptionInfo> leaves() {
+  std::vector<config::OptionInfo> found;
+  append_leaves(config::describe_options(), found);
+  return found;
+}
+
+std::string joined(const std::vector<std::string>& path) {
+  std::string text;
+  for (const std::string& key : path) text += (text.empty() ? "" : ".") + key;
+  return text;
+}
+
+// Values that an option can have; one of them is not its default, and offends no other key.
+std::vector<std::string> samples(const config::OptionInfo& option) {
+  switch (option.kind) {
+    case Kind::count:
+      return {option.least, std::to_string(option.range.min + 1), option.greatest};
+    case Kind::size:
+    case Kind::duration:
+      return {option.least, option.greatest};
+    case Kind::boolean:
+      return {"true", "false"};
+    case Kind::word:
+      return option.words;
+    case Kind::text:
+      return {"\"/sample\""};
+    case Kind::text_map:
+      return {"{ SAMPLE: \"1\" }"};
+    case Kind::texts:
+      return {"[sample]", "[\"https://sample.example\"]", "[\"10.1.0.0/16\"]"};
+    case Kind::command:
+    case Kind::files:
+    case Kind::inherited:
+      return {"[sample]"};
+    case Kind::address:
+      return {"\"127.0.0.1:1\""};
+    case Kind::addresses:
+      return {"[\"127.0.0.1:1\"]"};
+    case Kind::numbers:
+      return {"[0.5, 2]"};
+    case Kind::section:
+    case Kind::backends:
+      break;
+  }
+  return {};
+}
+
+// A file that says `value` for `option` and nothing else but what has to be there.
+std::string file_with(const config::OptionInfo& option, const std::string& value,
+                      const std::string& protocol) {
+  const bool of_backend = option.path.size() > 1 && option.path[1] == config::kAnyBackend;
+  const size_t top = of_backend ? 2 : 0;
+  std::string nested = value;
+  for (size_t i = option.path.size(); i > top; --i) {
+    nested.insert(0, option.path[i - 1] + ": ");
+    if (i - 1 > top) nested = "{ " + nested + " }";
+  }
+  if (!of_backend)
+    return "backends: { a: { command: [x], protocol: " + protocol + " } }\n" + nested + "\n";
+  std::string others;
+  if (option.key != "command") others += "command: [x], ";
+  if (option.key != "protocol") others += "protocol: " + protocol + ", ";
+  return "backends: { a: { " + others + nested + " } }\n";
+}
+
+// What stands where `option` is not said.
+std::string file_without(const config::OptionInfo& option, const std::string& protocol) {
+  return "backends: { a: { command: [x]" +
+         (option.key == "protocol" ? "" : ", protocol: " + protocol) + " } }\n";
+}
+
+// All files set the same variable.
+tl::expected<std::string, std::string> read_sample(const std::string&, size_t) {
+  return "SAMPLE=1\n";
+}
+
+tl::expected<config::Config, std::vector<config::ConfigError>> parse(const std::string& yaml) {
+  return config::parse_config(yaml, {}, {}, read_sample);
+}
+
+// Whether `sample` can be said for `option` and is something else than its default; then it must be
+// printed, and the print must read back to it.
+bool changes(const config::OptionInfo& option, const std::string& sample,
+             const std::string& protocol) {
+  const auto config = parse(file_with(option, sample, protocol));
+  const auto base = parse(file_without(option, protocol));
+  if (!config || !base || *config == *base) return false;
+  const std::string printed = config::print_config(*config);
+  const std::string indent(2 * (option.path.size() - 1), ' ');
+  EXPECT_THAT("\n" + printed, HasSubstr("\n" + indent + option.key + ":")) << joined(option.path);
+  const auto again = parse(printed);
+  EXPECT_TRUE(again && *again == *config) << joined(option.path) << "\n" << printed;
+  return true;
+}
+
+TEST(Options, EveryRowIsReadAndPrinted) {
+  const std::vector<config::OptionInfo> options = leaves();
+  ASSERT_GT(options.size(), 40U);
+  for (const config::OptionInfo& option : options) {
+    bool changed = false;
+    for (const std::string& sample : samples(option)) {
+      for (const char* protocol : {"jsonrpc", "mcp"}) {
+        changed = changes(option, sample, protocol) || changed;
+      }
+    }
+    EXPECT_TRUE(changed) << joined(option.path) << ": no sample changes the configuration";
+  }
+}
+
+TEST(Options, DefaultsAreThoseOfAFileThatSaysNothing) {
+  for (const config::OptionInfo& option : leaves()) {
+    const std::string value = config::yaml_of(option.default_value);
+    if (!option.default_words.empty() || option.required || value.empty()) continue;
+    const auto said = parse(file_with(option, value, "jsonrpc"));
+    const auto silent = parse(file_without(option, "jsonrpc"));
+    EXPECT_TRUE(said && silent && *said == *silent) << joined(option.path);
+  }
+}
+
+TEST(Options, RowsReadWell) {
+  std::set<std::string> seen;
+  std::vector<const config::OptionInfo*> open;
+  const config::OptionInfo root = config::describe_options();
+  open.push_back(&root);
+  while (!open.empty()) {
+    const config::OptionInfo& section = *open.back();
+    open.pop_back();
+    EXPECT_FALSE(section.title.empty()) << section.key;
+    for (const config::OptionInfo& option : section.options) {
+      const std::string path = joined(option.path);
+      EXPECT_TRUE(seen.insert(path).second) << path << " is there twice";
+      ASSERT_FALSE(option.help.empty()) << path;
+      EXPECT_NE(option.help.back(), '.') << path;
+      EXPECT_EQ(option.help.find('`'), std::string::npos) << path;
+      if (!option.details.empty()) {
+        EXPECT_EQ(option.details.back(), '.') << path;
+      }
+      if (!option.options.empty()) open.push_back(&option);
+    }
+  }
+}
+
+class Schema : public testing::Test {
+ protected:
+  // The schema of the option at `path`.
+  simdjson::dom::element at(const config::OptionInfo& option) {
+    simdjson::dom::element node = root_;
+    for (const std::string& key : option.path) {
+      node = key == config::kAnyBackend ? node["additionalProperties"].value()
+                                        : node["properties"][key].value();
+    }
+    return node;
+  }
+
+  const std::string text_ = config::config_schema();
+  simdjson::dom::parser parser_;
+  const simdjson::dom::element root_ = parser_.parse(text_).value();
+};
+
+TEST_F(Schema, HasEveryKeyAndItsDefault) {
+  EXPECT_EQ(std::string_view(root_["$schema"]), "https://json-schema.org/draft/2020-12/schema");
+  for (const config::OptionInfo& option : leaves()) {
+    const std::string path = joined(option.path);
+    const simdjson::dom::element schema = at(option);
+    EXPECT_THAT(std::string(std::string_view(schema["description"])), testing::Not(HasSubstr("`")));
+    EXPECT_EQ(
+        schema["type"].error() == simdjson::SUCCESS || schema["anyOf"].error() == simdjson::SUCCESS,
+        true)
+        << path;
+    const bool has_default = option.default_words.empty() && !option.required &&
+                             !std::holds_alternative<std::monostate>(option.default_value);
+    EXPECT_EQ(schema["default"].error() == simdjson::SUCCESS, has_default) << path;
+    if (!has_default) continue;
+    if (option.kind == Kind::count) {
+      EXPECT_EQ(std::to_string(uint64_t(schema["default"])), config::text_of(option.default_value))
+          << path;
+    } else if (option.kind == Kind::size || option.kind == Kind::duration) {
+      EXPECT_EQ(std::string_view(schema["default"]), config::text_of(option.default_value)) << path;
+    }
+  }
+}
+
+size_t count_keys(const config::OptionInfo& section) {
+  size_t count = section.options.size();
+  for (const config::OptionInfo& option : section.options) count += count_keys(option);
+  return count;
+}
+
+// Nothing but the table's keys, and no other key in any map.
+TEST_F(Schema, HasNoOtherKeys) {
+  size_t keys = 0;
+  size_t closed = 0;
+  std::vector<simdjson::dom::element> open{root_};
+  while (!open.empty()) {
+    const simdjson::dom::element node = open.back();
+    open.pop_back();
+    simdjson::dom::object properties;
+    if (node["properties"].get(properties) == simdjson::SUCCESS) {
+      EXPECT_FALSE(bool(node["additionalProperties"]));
+      ++closed;
+      for (const auto& [key, value] : properties) {
+        ++keys;
+        open.push_back(value);
+      }
+    }
+    simdjson::dom::element others;
+    if (node["additionalProperties"].get(others) == simdjson::SUCCESS && others.is_object()) {
+      open.push_back(others);
+    }
+  }
+  EXPECT_EQ(keys, count_keys(config::describe_options()));
+  EXPECT_EQ(closed, 8U);  // the top, a backend, its pool and limits, and four sections
+}
+
+TEST_F(Schema, ListsTheWords) {
+  for (const config::OptionInfo& option : leaves()) {
+    if (option.kind != Kind::word) continue;
+    std::vector<std::string> words;
+    for (const simdjson::dom::element word : at(option)["anyOf"].at(0)["enum"].get_array()) {
+      words.emplace_back(std::string_view(word));
+    }
+    EXPECT_EQ(words, option.words) << joined(option.path);
+  }
+}
+
+TEST(Reference, HasEveryKey) {
+  const std::string page = config::config_reference();
+  for (const config::OptionInfo& option : leaves()) {
+    std::vector<std::string> section = option.path;
+    section.pop_back();
+    const std::string heading =
+        section.empty() ? "\n## Top level\n" : "\n## `" + joined(section) + "`\n";
+    const size_t begin = page.find(heading);
+    ASSERT_NE(begin, std::string::npos) << heading;
+    const size_t end = std::min(page.find("\n## ", begin + 1), page.size());
+    EXPECT_THAT(page.substr(begin, end - begin), HasSubstr("\n| `" + option.key + "` | "))
+        << heading;
+  }
+}
+
+TEST(Reference, IsTheCommittedPage) {
+  std::ifstream committed(STDGATE_SOURCE_DIR "/docs/configuration.md", std::ios::binary);
+  std::istringstream printed(config::config_reference());
+  std::string line;
+  for (std::string expected; std::getline(printed, expected);) {
+    std::getline(committed, line);
+    ASSERT_EQ(line, expected)
+        << "run: build/release/bin/stdgate config reference > docs/configuration.md";
+  }
+  EXPECT_FALSE(std::getline(committed, line)) << line;
+}
+
+// A section to show what a row of a list can be: texts with a parser of their own.
+struct Even {
+  int number = 0;
+  static std::optional<Even> parse(std::string_view text) {
+    if (text.size() != 1 || (text[0] - '0') % 2 != 0) return std::nullopt;
+    return Even{text[0] - '0'};
+  }
+  [[nodiscard]] std::string to_string() const { return std::to_string(number); }
+};
+struct Numbers {
+  std::vector<Even> even{{2}};
+};
+
+TEST(ListOf, KeepsWhatItsTextsStandFor) {
+  constexpr config::List<Numbers> kList = config::list_of<&Numbers::even>(config::kAnyText, {0, 3});
+  Numbers numbers;
+  EXPECT_EQ(config::yaml_of(config::value_of(kList, numbers)), "[\"2\"]");
+  kList.clear(numbers);
+  EXPECT_TRUE(kList.append(numbers, "4"));
+  EXPECT_FALSE(kList.append(numbers, "5"));
+  EXPECT_TRUE(kList.append(numbers, "6"));
+  EXPECT_EQ(config::text_of(config::value_of(kList, numbers)), "4, 6");
+  EXPECT_EQ(kList.items.max, 3U);
+}
+
+TEST(OptionValue, IsTextAndYaml) {
+  struct Case {
+    config::OptionValue value;
+    std::string text;
+    std::string yaml;
+  };
+  const Case cases[] = {
+      {{}, "", ""},
+      {true, "true", "true"},
+      {Number{"5"}, "5", "5"},
+      {config::Plain{"64KiB"}, "64KiB", "64KiB"},
+      {std::string("a\"b\\"), "a\"b\\", "\"a\\\"b\\\\\""},
+      {std::vector<std::string>{}, "", "[]"},
+      {std::vector<std::string>{"a", "b"}, "a, b", "[\"a\", \"b\"]"},
+      {std::vector<Number>{{"1"}, {"2.5"}}, "1, 2.5", "[1, 2.5]"},
+      {std::map<std::string, std::string>{{"A", "1"}}, "A=1", "{\"A\": \"1\"}"},
+  };
+  for (const Case& c : cases) {
+    EXPECT_EQ(config::text_of(c.value), c.text);
+    EXPECT_EQ(config::yaml_of(c.value), c.yaml);
+  }
+}
+
+}  // namespace
+}  // namespace stdgate::config

@@ -1,0 +1,103 @@
+// A Landlock domain as each ABI makes it: apart from others, with all files as ever.
+#include "transports/stdio/guard/landlock.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+namespace stdgate::guard {
+namespace {
+
+TEST(Landlock, PlanOfEachAbi) {
+  constexpr uint64_t kAllScopes =
+      guard::kLandlockScopeAbstractSockets | guard::kLandlockScopeSignals;
+  struct Case {
+    int abi;
+    uint64_t handled_files;
+    uint64_t scoped;
+  };
+  const Case cases[] = {{-1, 0, 0},
+                        {0, 0, 0},
+                        {1, 0, 0},
+                        {2, guard::kLandlockRefer, 0},
+                        {5, guard::kLandlockRefer, 0},
+                        {6, 0, kAllScopes},
+                        {7, 0, kAllScopes},
+                        {100, 0, kAllScopes}};
+  for (const Case& c : cases) {
+    const guard::LandlockPlan plan = guard::landlock_plan(c.abi);
+    EXPECT_EQ(plan.handled_files, c.handled_files) << c.abi;
+    EXPECT_EQ(plan.scoped, c.scoped) << c.abi;
+    EXPECT_EQ(plan.makes_domain(), c.abi >= 2) << c.abi;
+  }
+}
+
+// In a process of its own, in a domain; gives the line of the first check that failed.
+int in_domain(const guard::LandlockPlan& plan, const std::function<int()>& checks) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (guard::enter_landlock_domain(plan) != 0) ::_exit(255);
+    ::_exit(checks());
+  }
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+// Numbers of the checks below.
+enum Failed { kNone, kMakeFolder, kMove, kLink, kOwnFile, kDescriptor, kSignal, kOwnChild };
+
+int check_all(const std::string& folder, pid_t outside, bool signals_are_scoped) {
+  const std::string one = folder + "/one";
+  const std::string two = folder + "/two";
+  if (::mkdir(one.c_str(), 0700) != 0 || ::mkdir(two.c_str(), 0700) != 0) return kMakeFolder;
+  if (::close(::creat((one + "/a").c_str(), 0600)) != 0) return kMakeFolder;
+  if (::rename((one + "/a").c_str(), (two + "/a").c_str()) != 0) return kMove;
+  if (::link((two + "/a").c_str(), (one + "/b").c_str()) != 0) return kLink;
+  if (::close(::open("/proc/self/environ", O_RDONLY)) != 0) return kOwnFile;
+  const std::string descriptor = "/proc/" + std::to_string(outside) + "/fd/0";
+  if (::open(descriptor.c_str(), O_PATH) >= 0 || errno != EACCES) return kDescriptor;
+  if ((::kill(outside, 0) != 0) != signals_are_scoped) return kSignal;
+  const pid_t own = ::fork();
+  if (own == 0) ::pause();
+  const bool is_killed = ::kill(own, SIGKILL) == 0 && ::waitpid(own, nullptr, 0) == own;
+  return is_killed ? kNone : kOwnChild;
+}
+
+TEST(Landlock, DomainsKeepApartAndDenyNoFile) {
+  for (const int abi : {2, 6}) {
+    if (guard::landlock_abi() < abi) {
+      std::printf("this kernel has Landlock ABI %d: %d is not checked\n", guard::landlock_abi(),
+                  abi);
+      continue;
+    }
+    std::string folder = (std::filesystem::temp_directory_path() / "stdgate-test-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+    const pid_t outside = ::getpid();
+    EXPECT_EQ(
+        in_domain(guard::landlock_plan(abi), [&] { return check_all(folder, outside, abi >= 6); }),
+        kNone)
+        << "ABI " << abi;
+    std::filesystem::remove_all(folder);
+  }
+}
+
+TEST(Landlock, RefusalIsTold) {
+  EXPECT_NE(guard::enter_landlock_domain({}), 0);                      // nothing handled
+  EXPECT_NE(guard::enter_landlock_domain({0, uint64_t{1} << 63}), 0);  // nobody knows it
+}
+
+}  // namespace
+}  // namespace stdgate::guard

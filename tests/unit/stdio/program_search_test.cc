@@ -1,0 +1,92 @@
+#include "transports/stdio/program_search.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "transports/stdio/guard_arguments.h"
+
+namespace stdgate {
+namespace {
+
+using testing::HasSubstr;
+
+class ProgramSearch : public testing::Test {
+ protected:
+  ProgramSearch() {
+    std::string name = testing::TempDir() + "program_search_XXXXXX";
+    folder_ = ::mkdtemp(name.data());
+    for (const char* folder : {"a", "b"}) std::filesystem::create_directory(folder_ / folder);
+    write("a/plain", 0644);
+    write("b/plain", 0755);
+    write("b/tool", 0755);
+    std::filesystem::create_directory(folder_ / "a/tool");
+    spec_.environment["PATH"] = (folder_ / "a").string() + ":" + (folder_ / "b").string();
+  }
+  ~ProgramSearch() override { std::filesystem::remove_all(folder_); }
+
+  void write(const std::string& name, mode_t mode) {
+    const std::filesystem::path path = folder_ / name;
+    std::ofstream(path) << "#!/bin/sh\n";
+    ::chmod(path.c_str(), mode);
+  }
+  // What is wrong; empty: nothing.
+  std::string look(const std::string& program) {
+    spec_.command = {program};
+    const auto found = stdio::find_program(spec_);
+    return found ? "" : found.error();
+  }
+
+  std::filesystem::path folder_;
+  pool::LaunchSpec spec_;
+};
+
+TEST_F(ProgramSearch, InTheChildsOwnPath) {
+  EXPECT_EQ(look("tool"), "") << "past a directory of that name";
+  EXPECT_EQ(look("plain"), "") << "past a file that cannot be executed";
+  EXPECT_THAT(look("sh"), HasSubstr("program \"sh\" not found in PATH \"" + folder_.string()));
+  spec_.environment["PATH"] = (folder_ / "a").string();
+  EXPECT_THAT(look("plain"), HasSubstr("a/plain\" is not executable"));
+  spec_.environment.erase("PATH");
+  EXPECT_EQ(look("sh"), "") << "there is a default";
+  EXPECT_THAT(look("tool"), HasSubstr("PATH \"/bin:/usr/bin\""));
+}
+
+TEST_F(ProgramSearch, ByItsPath) {
+  EXPECT_EQ(look((folder_ / "b/tool").string()), "");
+  EXPECT_THAT(look((folder_ / "a/tool").string()), HasSubstr("is not executable"));
+  EXPECT_THAT(look((folder_ / "a/none").string()), HasSubstr("a/none\" not found"));
+  spec_.working_directory = folder_;
+  EXPECT_EQ(look("./b/tool"), "");
+  EXPECT_EQ(look("b/tool"), "");
+  EXPECT_THAT(look("./tool"), HasSubstr(folder_.string() + "/./tool\" not found"));
+  spec_.environment["PATH"] = ":/nowhere";
+  spec_.working_directory = folder_ / "b";
+  EXPECT_EQ(look("tool"), "") << "an empty entry is the working directory";
+}
+
+TEST_F(ProgramSearch, UserAndDirectoryHaveToBeThere) {
+  spec_.working_directory = folder_ / "none";
+  EXPECT_THAT(look("tool"), HasSubstr("none\" is no directory"));
+  spec_.working_directory.clear();
+  spec_.user = "nobody-of-this-name";
+  EXPECT_EQ(look("tool"), "user \"nobody-of-this-name\" does not exist");
+  spec_.user = "root";
+  EXPECT_EQ(look("tool"), "");
+  spec_.user = "12345";
+  EXPECT_EQ(look("tool"), "");
+}
+
+// A number that fits no user id must not be taken for the one that its parser leaves behind, 0.
+TEST(IdentityLookUp, TakesNumbersOfUsersOnly) {
+  EXPECT_EQ(stdio::look_identity_up("4000000000"), "4000000000:4000000000:");
+  EXPECT_FALSE(stdio::look_identity_up("99999999999"));
+  EXPECT_FALSE(stdio::look_identity_up("12x"));
+  EXPECT_FALSE(stdio::look_identity_up("no-such-user"));
+}
+
+}  // namespace
+}  // namespace stdgate

@@ -1,0 +1,134 @@
+// What stands in front of an Upstream needs nothing but the interface: endpoints, connections and
+// MCP sessions on one that is no Backend.
+#include <gtest/gtest.h>
+
+#include "gateway/mcp/mcp_sessions.h"
+#include "tests/support/fake_upstream.h"
+#include "tests/unit/websocket/websocket_world.h"
+#include "transports/http/mcp_endpoint.h"
+
+namespace stdgate::test {
+namespace {
+
+// Beside the backends of the world, at /fake.
+class FakeWorld : public WebSocketWorld {
+ public:
+  FakeWorld() {
+    router.add("/fake/rpc", "", std::make_unique<http::RpcEndpoint>(upstream, options.limits));
+    router.add("/fake/ws", "", std::make_unique<websocket::WebSocketEndpoint>(upstream),
+               http::Guards{.deliberate_get = false});
+    http::add_mcp_routes(router, "/fake", mcp_sessions_);
+  }
+  ~FakeWorld() { server.reset(); }  // before the MCP sessions
+
+  FakeUpstream& upstream = add_upstream();
+
+ private:
+  FakeUpstream& add_upstream() {
+    backend::UpstreamFacts facts;
+    facts.id = 7;
+    facts.name = "fake";
+    facts.protocol = config::Protocol::mcp;
+    facts.envelope_limits.batch = 3;
+    auto owned = std::make_unique<FakeUpstream>(facts, callers);
+    FakeUpstream& fake = *owned;
+    backends.add(std::move(owned));
+    return fake;
+  }
+
+  mcp::McpSessions mcp_sessions_{
+      {upstream, callers, loop.timers(), loop, options.limits, loop.storages()},
+      std::chrono::minutes(1),
+      [] { return "a-session-that-nobody-guesses"; }};
+};
+
+TEST(UpstreamOfOnesOwn, AnswersHttp) {
+  FakeWorld world;
+  TestClient client(world);
+  EXPECT_EQ(client.ask(post(call("1", "echo", "[1]"), "", "/fake/rpc")).body, result("1", "[1]"));
+  EXPECT_EQ(client.ask(post(R"({"jsonrpc":"2.0","method":"note"})", "", "/fake/rpc")).status, 204);
+  EXPECT_EQ(world.upstream.notifications, std::vector<std::string>{"note"});
+  EXPECT_EQ(client.ask(post("{", "", "/fake/rpc")).status, 400);
+
+  client.send(
+      post("[" + call("2", "hold", "[]") + "," + call("3", "echo", "{}") + "]", "", "/fake/rpc"));
+  ASSERT_TRUE(world.until([&] { return world.upstream.calls() == 1; }));
+  world.upstream.release();
+  EXPECT_EQ(client.answer().body, "[" + result("3", "{}") + "," + result("2", "true") + "]");
+  const std::string batch_of_four = R"([1,2,3,4])";  // its own limit is three
+  EXPECT_EQ(client.ask(post(batch_of_four, "", "/fake/rpc")).status, 413);
+}
+
+TEST(UpstreamOfOnesOwn, HearsWhoseTraceItIs) {
+  FakeWorld world;
+  TestClient client(world);
+  const std::string parent =
+      "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\n";
+  client.ask(post(call("1", "echo", "[1]"), parent + "tracestate: a=1\r\nTraceState: b=2, c=3\r\n",
+                  "/fake/rpc"));
+  EXPECT_EQ(TraceIdText(world.upstream.trace).view(), "4bf92f3577b34da6a3ce929d0e0e4736");
+  EXPECT_EQ(world.upstream.trace.parent_id[7], 0xb7);
+  EXPECT_EQ(world.upstream.trace.state, "a=1,b=2,c=3");
+  client.ask(post(call("1", "echo", "[1]"), "tracestate: a=1\r\n", "/fake/rpc"));
+  EXPECT_EQ(world.upstream.trace, TraceContext());
+}
+
+TEST(UpstreamOfOnesOwn, HearsThatTheClientHasLeft) {
+  FakeWorld world;
+  TestClient client(world);
+  client.send(post(call("1", "hold", "[]"), "", "/fake/rpc"));
+  ASSERT_TRUE(world.until([&] { return world.upstream.calls() == 1; }));
+  client.leave();
+  ASSERT_TRUE(world.until([&] { return world.upstream.cancelled == 1; }));
+}
+
+TEST(UpstreamOfOnesOwn, HasSessionsOverWebSockets) {
+  FakeWorld world;
+  WebSocketClient client(world, "/fake/ws");
+  EXPECT_EQ(world.upstream.sessions(), 1u);
+  EXPECT_EQ(client.ask(call("1", "hello", "[1]")), R"({"jsonrpc":"2.0","method":"hello"})");
+  EXPECT_EQ(client.message(), result("1", "[1]"));
+
+  WebSocketClient second(world, "/fake/ws");
+  TestClient third(world);
+  EXPECT_EQ(third.ask(handshake("/fake/ws")).status, 503);
+  client.close(1000);
+  ASSERT_TRUE(client.wait_closed());
+  EXPECT_EQ(world.upstream.sessions(), 1u);
+}
+
+TEST(UpstreamOfOnesOwn, HasSessionsOfMcp) {
+  FakeWorld world;
+  TestClient client(world);
+  const std::string accept = "Accept: application/json, text/event-stream\r\n";
+  const Answer opened = client.ask(
+      post(call("0", "initialize", R"({"protocolVersion":"2025-11-25"})"), accept, "/fake/mcp"));
+  EXPECT_EQ(opened.status, 200);
+  EXPECT_EQ(opened.body, result("0", R"({"protocolVersion":"2025-11-25"})"));
+  const std::string session = "Mcp-Session-Id: " + opened.field("Mcp-Session-Id") + "\r\n";
+  EXPECT_EQ(world.upstream.sessions(), 1u);
+  const Answer streamed =
+      client.ask(post(call("1", "hello", "[1]"), accept + session, "/fake/mcp"));
+  EXPECT_NE(streamed.body.find(R"(data: {"jsonrpc":"2.0","method":"hello"})"), std::string::npos);
+  EXPECT_NE(streamed.body.find("data: " + result("1", "[1]")), std::string::npos);
+
+  client.send("DELETE /fake/mcp HTTP/1.1\r\nHost: localhost\r\n" + session + "\r\n");
+  EXPECT_EQ(client.answer().status, 204);
+  EXPECT_EQ(world.upstream.sessions(), 0u);
+}
+
+TEST(UpstreamOfOnesOwn, IsOneOfTheOthers) {
+  FakeWorld world;
+  EXPECT_EQ(world.backends.find("fake"), &world.upstream);
+  TestClient client(world);
+  client.send(post(call("1", "hold", "[]"), "", "/fake/rpc"));
+  ASSERT_TRUE(world.until([&] { return world.backends.calls() == 1; }));
+  world.backends.drain();
+  EXPECT_FALSE(world.upstream.status().ready);
+  world.backends.fail_calls(rpc::faults::shutting_down());
+  EXPECT_EQ(client.answer().status, 503);
+  EXPECT_EQ(world.backends.calls(), 0u);
+}
+
+}  // namespace
+}  // namespace stdgate::test

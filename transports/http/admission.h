@@ -1,0 +1,69 @@
+// AdmissionPolicy: the one place that decides, by a request's head, whether its sender may call.
+//
+// Each route declares its Guards, all of them unless it says otherwise; the connection checks the
+// head against them before an endpoint sees it. Owner: the generation; outlives the routers.
+// Every change of the rules begins a new epoch, which invalidates earlier judgements.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "gateway/observer.h"
+#include "transports/http/connection_traits.h"
+#include "transports/http/origin_rules.h"
+#include "transports/http/request_head.h"
+
+namespace stdgate::http {
+
+// What a route is guarded by; see OriginRules.
+struct Guards {
+  bool host = true;
+  bool origin = true;
+  bool site = true;
+  // GET and HEAD must be deliberate. Off for routes that only read, and for routes that require
+  // something that no page can send.
+  bool deliberate_get = true;
+
+  // For routes whose GET changes nothing, and for unknown paths.
+  static constexpr Guards reading() { return {.deliberate_get = false}; }
+};
+
+// What a judgement depends on beside the head.
+struct AdmissionKey {
+  ConnectionTraits traits{};
+  uint32_t epoch = 0;
+
+  friend bool operator==(const AdmissionKey&, const AdmissionKey&) = default;
+};
+
+struct Denial {
+  std::string message;  // for people
+  Refusal reason = Refusal::forbidden;
+};
+
+class AdmissionPolicy {
+ public:
+  explicit AdmissionPolicy(OriginRules rules) : rules_(std::move(rules)) {}
+
+  [[nodiscard]] const OriginRules& rules() const { return rules_; }
+  void replace(OriginRules rules) {
+    rules_ = std::move(rules);
+    ++epoch_;
+  }
+
+  [[nodiscard]] AdmissionKey key(const ConnectionTraits& traits) const { return {traits, epoch_}; }
+
+  // Why the request is refused with 403; nothing if it is admitted. Depends on the head and key()
+  // only.
+  [[nodiscard]] std::optional<Denial> judge(const RequestHead& head, const ConnectionTraits& traits,
+                                            const Guards& guards) const;
+
+ private:
+  OriginRules rules_;
+  uint32_t epoch_ = 1;
+};
+
+}  // namespace stdgate::http

@@ -1,0 +1,26 @@
+// Banner: what is served and where, written once when all listeners are open: as text on stdout
+// with URLs to paste, or, with log.format json, as log lines "listening", one for each backend at
+// each address, as only JSON may be written then.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gateway/backend/upstreams.h"
+#include "gateway/base/address.h"
+#include "gateway/base/log.h"
+
+namespace stdgate::http {
+
+struct Listening {
+  std::vector<Address> clients;
+  std::vector<Address> admin;  // one, or none
+};
+
+// "http://127.0.0.1:8080", or "unix:PATH".
+std::string url_of(const Address& address);
+
+std::string banner_text(const Listening& listening, const backend::Upstreams& backends);
+void log_banner(Log& log, const Listening& listening, const backend::Upstreams& backends);
+
+}  // namespace stdgate::http

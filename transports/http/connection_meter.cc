@@ -1,0 +1,58 @@
+#include "transports/http/connection_meter.h"
+
+#include <utility>
+
+#include "transports/http/server.h"
+
+namespace stdgate::http {
+
+ConnectionMeter::ConnectionMeter(Server& server, ConnectionKind kind,
+                                 std::function<void()> on_timer)
+    : server_(server),
+      loop_(server.services().loop),
+      timer_(server.services().loop.timers(), std::move(on_timer)),
+      kind_(kind) {}
+
+void ConnectionMeter::open(const net::Stream& stream) {
+  stream_ = &stream;
+  taking_.begin_later(now());
+  written_reported_ = stream.bytes_written();
+}
+
+void ConnectionMeter::note_read(size_t count) {
+  server_.services().observer.on_bytes(kind_, Flow::in, count);
+  report_written();
+}
+
+void ConnectionMeter::report_written() {
+  const uint64_t written = stream_->bytes_written();
+  if (written == written_reported_) return;
+  server_.services().observer.on_bytes(kind_, Flow::out,
+                                       written - std::exchange(written_reported_, written));
+}
+
+void ConnectionMeter::hold(size_t bytes) {
+  if (bytes != held_) server_.change_held(std::exchange(held_, bytes), bytes);
+}
+
+HeldMemory ConnectionMeter::held_memory(std::optional<TimePoint> receiving_since) const {
+  if (stream_->unsent_bytes() > 0) {
+    return {held_ + stream_->unsent_memory(), stream_->waiting_since()};
+  }
+  if (receiving_since) return {held_, *receiving_since};
+  return {};
+}
+
+bool ConnectionMeter::takes_too_little(Duration patience) {
+  return stream_->unsent_bytes() > 0 &&
+         taking_.is_slow(now(), patience, server_.services().limits.min_rate,
+                         [this] { return stream_->bytes_taken(); });
+}
+
+void ConnectionMeter::close() {
+  timer_.disarm();
+  hold(0);
+  report_written();
+}
+
+}  // namespace stdgate::http

@@ -1,0 +1,80 @@
+// ConnectionMeter: the bytes, memory and deadlines of one connection, and whether its client takes
+// what is written.
+//
+// Job: tell the observer of its bytes and the server of the memory that it holds, judge the rate at
+// which its client takes answers, and keep the timer of its next deadline. Owner: a connection of
+// any protocol, which decides what the deadlines are.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "gateway/base/timers.h"
+#include "gateway/observer.h"
+#include "gateway/policy/rate_window.h"
+#include "transports/http/client_connection.h"
+#include "transports/net/loop.h"
+#include "transports/net/stream.h"
+
+namespace stdgate::http {
+
+class Server;
+
+class ConnectionMeter {
+ public:
+  // `on_timer` is called when the time of schedule() has come, or earlier.
+  ConnectionMeter(Server& server, ConnectionKind kind, std::function<void()> on_timer);
+
+  // To be called first. `stream` outlives the use of the meter; what it has written so far has been
+  // reported.
+  void open(const net::Stream& stream);
+  [[nodiscard]] TimePoint now() const { return loop_.now(); }
+
+  // --- Bytes
+  void note_read(size_t count);
+  // Before each write.
+  void note_write() {
+    if (stream_->unsent_bytes() == 0) taking_.begin_later(now());
+  }
+  // Reports what has been written since the last report.
+  void report_written();
+
+  // --- Memory
+  // Bytes of messages that the connection holds now, without what is unsent.
+  void hold(size_t bytes);
+  [[nodiscard]] size_t held() const { return held_; }
+  // `receiving_since`: when the last byte of an incomplete message came, if there is one. A client
+  // whose messages wait for a child does not count as still.
+  [[nodiscard]] HeldMemory held_memory(std::optional<TimePoint> receiving_since) const;
+
+  // --- Time
+  // When takes_too_little() is to be asked again, if it is to be asked.
+  [[nodiscard]] TimePoint taking_due(Duration patience) const {
+    return stream_->unsent_bytes() == 0 ? TimePoint::max() : taking_.due(patience);
+  }
+  // Whether the client takes less than limits.min_rate of what is unsent.
+  bool takes_too_little(Duration patience);
+  // The timer is moved only towards the present: it may fire early, and is then set anew. So a busy
+  // connection touches the timer queue about once in a timeout, not with each message.
+  void schedule(TimePoint due) {
+    if (due != TimePoint::max() && (!timer_.armed() || due < timer_.due())) timer_.arm(due);
+  }
+
+  // The connection ends: nothing is held, and the timer does not fire any more.
+  void close();
+
+ private:
+  Server& server_;
+  const net::Loop& loop_;
+  const net::Stream* stream_ = nullptr;
+  Timer timer_;
+  policy::RateWindow taking_;      // of what is unsent
+  uint64_t written_reported_ = 0;  // to the observer
+  size_t held_ = 0;                // as told to the server
+  const ConnectionKind kind_;
+};
+
+}  // namespace stdgate::http

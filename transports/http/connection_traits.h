@@ -1,0 +1,29 @@
+// ConnectionTraits: what admission knows about a connection before its first byte.
+//
+// A small value, copied: it is compared with each request, as a judgement is kept for a connection
+// like the one it was made for (Exchange).
+#pragma once
+
+#include <cstdint>
+
+#include "gateway/base/client_address.h"
+
+namespace stdgate::http {
+
+struct ConnectionTraits {
+  enum class Reach : uint8_t {
+    loopback,     // TCP, to an address that only programs of this machine can reach
+    network,      // TCP, to any other address
+    unix_socket,  // no browser connects here, a proxy in front may
+  };
+
+  uint32_t listener = 0;  // ordinal within the server, from 0
+  Reach reach = Reach::loopback;
+  // Address that the client connected to, without the port; not the listener's own, which may be
+  // bound to all of them.
+  ClientAddress local{};
+
+  friend bool operator==(const ConnectionTraits&, const ConnectionTraits&) = default;
+};
+
+}  // namespace stdgate::http

@@ -1,0 +1,97 @@
+#include "transports/http/landing_page.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "transports/http/backend_paths.h"
+
+namespace stdgate::http {
+
+namespace {
+
+constexpr size_t kMethodWidth = 6;
+
+bool is_plain(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         std::string_view(".-_:[]").find(c) != std::string_view::npos;
+}
+
+bool is_plain(std::string_view authority) {
+  return !authority.empty() &&
+         std::all_of(authority.begin(), authority.end(), [](char c) { return is_plain(c); });
+}
+
+void append_line(std::string& out, std::string_view text) { out.append("  ").append(text) += '\n'; }
+
+// Lines to paste into the settings of an MCP client and into a shell.
+void append_snippets(std::string& out, const backend::Upstream& backend, const std::string& host,
+                     const std::string& prefix) {
+  const std::string http = "http://" + host + prefix;
+  const std::string websocket = "ws://" + host + prefix + "/ws";
+  switch (backend.protocol()) {
+    case config::Protocol::mcp:
+      append_line(out, R"({ "mcpServers": { ")" + backend.name() +
+                           R"(": { "type": "http", "url": ")" + http + R"(/mcp" } } })");
+      append_line(
+          out, R"(curl --json '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' )" + http + "/rpc");
+      break;
+    case config::Protocol::jsonrpc:
+      append_line(out, R"(curl --json '{"jsonrpc":"2.0","id":1,"method":"METHOD","params":[]}' )" +
+                           http + "/rpc");
+      append_line(out, "npx -y wscat -c " + websocket);
+      break;
+    case config::Protocol::lsp:
+      append_line(out, "npx -y wscat -c " + websocket);
+      break;
+  }
+}
+
+class LandingPage final : public Endpoint {
+ public:
+  LandingPage(const backend::Upstreams& backends, std::string title)
+      : backends_(backends), title_(std::move(title)) {}
+
+  std::optional<HttpError> admit(Exchange& /*exchange*/) override { return std::nullopt; }
+  void serve(Exchange& exchange, std::span<char> /*body*/) override {
+    const std::string text = landing_page(title_, backends_, exchange.head.authority());
+    const std::string_view body = text;
+    exchange.client->respond({.content_type = "text/plain; charset=utf-8", .body = {&body, 1}});
+  }
+
+ private:
+  const backend::Upstreams& backends_;
+  const std::string title_;
+};
+
+}  // namespace
+
+std::string landing_page(std::string_view title, const backend::Upstreams& backends,
+                         std::string_view authority) {
+  const std::string host(is_plain(authority) ? authority : "localhost");
+  std::string text(title);
+  text += '\n';
+  for (const auto& backend : backends.all()) {
+    const std::string prefix = prefix_of(*backend);
+    text += '\n';
+    text += backend->name();
+    text += '\n';
+    for (const ServedPath& served : served_paths(backend->protocol())) {
+      std::string line(served.method);
+      line.resize(std::max(line.size(), kMethodWidth), ' ');
+      line.append(served.is_websocket ? "ws://" : "http://").append(host).append(prefix);
+      line.append(served.path).append("  ").append(served.about);
+      append_line(text, line);
+    }
+    text += '\n';
+    append_snippets(text, *backend, host, prefix);
+  }
+  return text;
+}
+
+void add_landing_page(Router& router, const backend::Upstreams& backends, std::string title) {
+  router.add("/", "this page", std::make_unique<LandingPage>(backends, std::move(title)),
+             Guards::reading());
+}
+
+}  // namespace stdgate::http

@@ -1,0 +1,24 @@
+// LandingPage: GET / of the client listeners: what is served, as URLs and lines to be pasted.
+//
+// Plain text, so that it reads the same in a terminal and a browser, and needs no policy for
+// scripts. URLs name the host that the request named, if it consists of letters, digits, '.', '-',
+// '_', ':' and brackets alone; otherwise "localhost", as a shell would read other characters.
+// Owner: the router; the backends outlive it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "gateway/backend/upstreams.h"
+#include "transports/http/router.h"
+
+namespace stdgate::http {
+
+// Serves it at "/". `title` is its first line.
+void add_landing_page(Router& router, const backend::Upstreams& backends, std::string title);
+
+// The page as a client sees it that has asked for `authority`.
+std::string landing_page(std::string_view title, const backend::Upstreams& backends,
+                         std::string_view authority);
+
+}  // namespace stdgate::http

@@ -1,0 +1,43 @@
+#include "transports/http/refusal_log.h"
+
+#include <chrono>
+#include <string>
+#include <variant>
+
+namespace stdgate::http {
+
+namespace {
+
+constexpr LogLevel kLevel = LogLevel::info;
+constexpr Duration kWindow = std::chrono::seconds(1);  // of RateLimit
+
+using FieldValue = decltype(LogField::value);
+
+FieldValue if_known(std::string_view text, size_t limit) {
+  return text.empty() ? FieldValue() : FieldValue(text.substr(0, limit));
+}
+
+}  // namespace
+
+void RefusalLog::note(const RefusedRequest& request) {
+  if (!log_.enabled(kLevel)) return;
+  if (!limit_.allow(clock_.now())) {
+    if (!timer_.armed()) timer_.arm(clock_.now() + kWindow);
+    return;
+  }
+  const std::string peer = request.peer.with_port();
+  log_.write(kLevel, "request refused",
+             {{"peer", std::string_view(peer)},
+              {"method", if_known(request.method, kMaxMethod)},
+              {"path", if_known(request.path, kMaxPath)},
+              {"status", static_cast<int64_t>(request.status)},
+              {"reason", refusal_name(request.reason)},
+              {"detail", request.detail},
+              {"connection", request.connection}});
+}
+
+void RefusalLog::report_left_out() {
+  log_.write(kLevel, "more requests refused", {{"count", limit_.take_suppressed()}});
+}
+
+}  // namespace stdgate::http

@@ -1,0 +1,42 @@
+// RequestLog: what is logged of requests before they are calls: a line at level debug for each, and
+// the refusals, which are counted too.
+//
+// Owner: the server; one for all connections.
+#pragma once
+
+#include <cstdint>
+
+#include "gateway/base/client_address.h"
+#include "gateway/base/log.h"
+#include "gateway/observer.h"
+#include "transports/http/exchange.h"
+#include "transports/http/refusal_log.h"
+#include "transports/http/response.h"
+
+namespace stdgate::http {
+
+class RequestLog {
+ public:
+  RequestLog(Log& log, Observer& observer, const Clock& clock, TimerQueue& timers)
+      : log_(log),
+        observer_(observer),
+        refusals_(log, clock, timers),
+        traces_(log.enabled(LogLevel::debug)) {}
+
+  void note_request(const Exchange& exchange, const ClientAddress& client, uint64_t connection) {
+    if (traces_) trace(exchange.head, client, connection);
+  }
+  // `response` refuses the request, whose head may not have been understood.
+  void note_refusal(const Exchange& exchange, const Response& response, const ClientAddress& client,
+                    uint64_t connection);
+
+ private:
+  void trace(const RequestHead& head, const ClientAddress& client, uint64_t connection);
+
+  Log& log_;
+  Observer& observer_;
+  RefusalLog refusals_;
+  const bool traces_;
+};
+
+}  // namespace stdgate::http

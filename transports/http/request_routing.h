@@ -1,0 +1,37 @@
+// RequestRouting: which endpoint takes a request, and what becomes of requests that none takes.
+//
+// The only place that has a head judged by the AdmissionPolicy. What it finds follows from the head
+// and Exchange::key alone, and is kept with them. Owner: the server; one for all connections.
+#pragma once
+
+#include <string_view>
+
+#include "transports/http/connection_traits.h"
+#include "transports/http/exchange.h"
+#include "transports/http/response.h"
+#include "transports/http/router.h"
+
+namespace stdgate::http {
+
+class RequestRouting {
+ public:
+  // `router` outlives it.
+  explicit RequestRouting(const Router& router) : router_(router) {}
+
+  // Whether exchange.endpoint takes the request; else it has been answered, through
+  // exchange.client.
+  bool admit(Exchange& exchange, const ConnectionTraits& traits) const {
+    const bool is_known = exchange.admitted && exchange.key == router_.policy().key(traits);
+    return is_known || judge(exchange, traits);
+  }
+
+ private:
+  bool judge(Exchange& exchange, const ConnectionTraits& traits) const;
+  [[nodiscard]] bool route(Exchange& exchange, const ConnectionTraits& traits) const;
+  void refuse(const Exchange& exchange, const HttpError& error) const;
+  static void answer_options(const Exchange& exchange, std::string_view methods);
+
+  const Router& router_;
+};
+
+}  // namespace stdgate::http

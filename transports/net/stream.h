@@ -1,0 +1,75 @@
+// Stream: bytes to and from one peer, as a connection sees them, whatever carries them.
+//
+// Implemented by ByteStream; an encrypting Stream would wrap another one. Writes are
+// collected until the end of the loop's turn. Owner: the connection, which may destroy it at any
+// time outside of its own callbacks (retire it there; close() it too if no more events are wanted
+// until it is gone). Limit: none on unsent bytes; the owner looks at unsent_bytes() and decides,
+// and an account, if there is one, pays for the memory that they take.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "gateway/base/memory_account.h"
+#include "gateway/base/time.h"
+
+namespace stdgate::net {
+
+// Called from the outermost level of the loop, never from within a call on the stream.
+class StreamEvents {
+ public:
+  virtual ~StreamEvents() = default;
+  virtual void on_bytes(std::span<char> bytes) = 0;  // valid during the call, may be changed
+  virtual void on_end() = 0;                         // the peer has finished writing
+  virtual void on_error(int error) = 0;  // libuv's code; nothing is read or written any more
+  virtual void on_writable() {}          // unsent bytes fell to half of the watermark
+  virtual void on_flushed() {}           // nothing unsent is left
+};
+
+class Stream {
+ public:
+  virtual ~Stream() = default;
+
+  // From now on unsent bytes are charged to `account`, which outlives the stream, its close(), or
+  // leave_account().
+  virtual void set_account(MemoryAccount& account) = 0;
+  // Nothing is charged any more: the stream is about to be destroyed, perhaps after its account.
+  virtual void leave_account() = 0;
+
+  // From now on `events` receives the events. May be called from within a call of the former
+  // receiver.
+  virtual void set_events(StreamEvents& events) = 0;
+
+  // Reading goes on while no reason to pause is set. It starts paused by kNotStarted.
+  enum PauseReason : uint8_t { kNotStarted = 1, kBusy = 2, kBackPressure = 4 };
+  virtual void pause_read(PauseReason reason) = 0;
+  virtual void resume_read(PauseReason reason) = 0;
+
+  // Puts `parts` behind what is unsent. Dropped after shutdown_write(), close() and an error.
+  virtual void write(std::span<const std::string_view> parts) = 0;
+  void write(std::string_view bytes) { write({&bytes, 1}); }
+  [[nodiscard]] virtual size_t unsent_bytes() const = 0;
+  // on_writable() is called when unsent bytes, once above `bytes`, have fallen to half of it.
+  virtual void set_watermark(size_t bytes) = 0;
+
+  // Finishes writing: the peer reads end of stream after what is unsent. Reading goes on.
+  virtual void shutdown_write() = 0;
+  // Ends it now; unsent bytes are dropped and no event follows.
+  virtual void close() = 0;
+
+  [[nodiscard]] virtual uint64_t bytes_read() const = 0;
+  [[nodiscard]] virtual uint64_t bytes_written() const = 0;  // taken by the kernel
+  // Taken by the peer, as far as the kernel knows. Costs a system call.
+  [[nodiscard]] virtual uint64_t bytes_taken() const = 0;
+  // While something is unsent: since when nothing of it has been taken.
+  [[nodiscard]] virtual TimePoint waiting_since() const = 0;
+  // Memory of unsent bytes, without what is shared with other streams.
+  [[nodiscard]] virtual size_t unsent_memory() const = 0;
+  // Whether the peer has finished writing, or is gone, even where that stands behind bytes that
+  // have not been read. Costs a system call.
+  [[nodiscard]] virtual bool has_peer_left() const = 0;
+};
+
+}  // namespace stdgate::net

@@ -1,0 +1,36 @@
+// Capabilities (capabilities(7)) that a child keeps of those that the gateway has.
+//
+// Job: a child of a gateway that runs as root can still be an ordinary server: read and write files
+// whoever owns them, drop to another user, serve a low port, ping. All others go: they reach around
+// what keeps it apart (SYS_PTRACE, SYS_ADMIN, PERFMON, BPF) or change the machine (SYS_MODULE,
+// NET_ADMIN, MKNOD, SYS_TIME, ...). The list is that of container runtimes, without MKNOD, SETPCAP
+// and a few that servers do not need.
+#pragma once
+
+#include <linux/capability.h>
+
+#include <array>
+#include <cstdint>
+
+namespace stdgate::guard {
+
+struct Capability {
+  int number;
+  const char* name;  // as capabilities(7) has it, without "CAP_" and in small letters
+};
+
+inline constexpr std::array kKeptCapabilities{
+    Capability{CAP_CHOWN, "chown"},     Capability{CAP_DAC_OVERRIDE, "dac_override"},
+    Capability{CAP_FOWNER, "fowner"},   Capability{CAP_FSETID, "fsetid"},
+    Capability{CAP_KILL, "kill"},       Capability{CAP_SETGID, "setgid"},
+    Capability{CAP_SETUID, "setuid"},   Capability{CAP_NET_BIND_SERVICE, "net_bind_service"},
+    Capability{CAP_NET_RAW, "net_raw"}, Capability{CAP_SYS_CHROOT, "sys_chroot"},
+};
+
+// Of this process, one bit each.
+uint64_t permitted_capabilities();
+
+// Takes all others from this process, and from what it will execute. Gives 0 or errno.
+int drop_capabilities();
+
+}  // namespace stdgate::guard

@@ -1,0 +1,219 @@
+#include "transports/stdio/guard/guard.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+
+#include "transports/stdio/guard/command_start.h"
+#include "transports/stdio/guard/descendants.h"
+#include "transports/stdio/guard/exit_codes.h"
+
+namespace stdgate::guard {
+
+namespace {
+
+// After SIGKILL a process is gone at once or hangs in the kernel, where waiting does not help.
+constexpr int64_t kKillLimitMs = 10'000;
+constexpr int kKillPollMs = 10;
+
+int64_t now_ms() {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return int64_t{time.tv_sec} * 1000 + time.tv_nsec / 1'000'000;
+}
+
+net::FileDescriptor block_signals() {
+  sigset_t handled;
+  sigemptyset(&handled);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGCHLD}) sigaddset(&handled, number);
+  ::sigprocmask(SIG_BLOCK, &handled, nullptr);
+  return net::FileDescriptor(::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+// Otherwise the guard would hold pipes open that the command has closed.
+void let_go_of_stdio() {
+  const net::FileDescriptor null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null.get(), fd);
+}
+
+// A line of the control channel: "WORD NUMBER", or "WORD NUMBER STEP: what errno NUMBER means".
+void send_line(std::string_view word, uint64_t number, const char* step = nullptr) {
+  std::array<char, 256> line{};
+  const int word_size = static_cast<int>(word.size());
+  const auto value = static_cast<unsigned long long>(number);
+  int size = 0;
+  if (step == nullptr) {
+    size = std::snprintf(line.data(), line.size(), "%.*s %llu\n", word_size, word.data(), value);
+  } else {
+    size = std::snprintf(line.data(), line.size(), "%.*s %llu %s: %s\n", word_size, word.data(),
+                         value, step, std::strerror(static_cast<int>(number)));
+  }
+  ::send(kControlFd, line.data(), static_cast<size_t>(size), MSG_NOSIGNAL);
+}
+
+}  // namespace
+
+Guard::Guard(const Options& options) : options_(options), signals_(block_signals()) {}
+
+int Guard::run() {
+  if (!signals_.is_open()) return fail(errno, "signalfd");
+  if (!start()) return fail(errno, "fork");
+  watch();
+  end_everything();
+  while (!started_ && !failed_) read_start_report();  // it came as the watch ended
+  if (failed_) return kNotStarted;
+  report_cpu();
+  exit_like_command();
+}
+
+bool Guard::start() {
+  std::array<int, 2> report{};
+  if (::pipe2(report.data(), O_CLOEXEC) != 0) return false;
+  start_report_.reset(report[0]);
+  const net::FileDescriptor report_writer(report[1]);
+  const pid_t self = ::getpid();
+  command_ = ::fork();
+  if (command_ < 0) return false;
+  if (command_ == 0) CommandStart(options_, report_writer.get(), self).run();
+  ::setpgid(command_, command_);  // here too: a signal to the group must find it
+  let_go_of_stdio();
+  return true;
+}
+
+// Until the command has exited or failed to start, or the gateway wants the end.
+void Guard::watch() {
+  while (!failed_) {
+    std::array<pollfd, 3> fds{pollfd{start_report_.get(), POLLIN, 0},
+                              pollfd{signals_.get(), POLLIN, 0}, pollfd{kControlFd, POLLIN, 0}};
+    if (::poll(fds.data(), fds.size(), -1) < 0) continue;
+    if (fds[0].revents != 0) read_start_report();
+    if (fds[1].revents != 0 && take_signals()) terminate_command();
+    if (fds[2].revents != 0 && !read_control()) return;
+    if (command_has_exited()) return;
+  }
+}
+
+// The end of the pipe says that exec has succeeded.
+void Guard::read_start_report() {
+  StartReport report;
+  const ssize_t count = ::read(start_report_.get(), &report, sizeof(report));
+  if (count == static_cast<ssize_t>(sizeof(report))) {
+    if (report.runs_all_the_same) {
+      send_line(kUnconfinedLine, static_cast<uint64_t>(report.error), report.step.data());
+    } else {
+      fail(report.error, report.step.data());
+    }
+    return;
+  }
+  start_report_.reset();
+  started_ = true;
+  send_line(kPidLine, static_cast<uint64_t>(command_));
+}
+
+// True when a signal asks the guard to end, which is to be passed on to the command.
+bool Guard::take_signals() {
+  bool termination = false;
+  signalfd_siginfo info{};
+  while (::read(signals_.get(), &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info))) {
+    if (info.ssi_signo != SIGCHLD) termination = true;
+  }
+  return termination;
+}
+
+// False at the end of the channel.
+bool Guard::read_control() {
+  std::array<char, 16> bytes{};
+  const ssize_t count = ::recv(kControlFd, bytes.data(), bytes.size(), MSG_DONTWAIT);
+  if (count < 0) return errno == EAGAIN || errno == EINTR;
+  if (std::memchr(bytes.data(), kTerminateByte, static_cast<size_t>(count)) != nullptr) {
+    terminate_command();
+  }
+  return count > 0;
+}
+
+void Guard::terminate_command() const { ::kill(-command_, SIGTERM); }
+
+// Waits for orphans that have died. The command is left a zombie: while it is one, the id of its
+// process group cannot be reused.
+bool Guard::command_has_exited() const {
+  for (;;) {
+    siginfo_t info{};
+    if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) {
+      return false;
+    }
+    if (info.si_pid == command_) return true;
+    ::waitpid(info.si_pid, nullptr, 0);
+  }
+}
+
+// Orphans become children of this process, so when it has no child left, nothing is left.
+void Guard::end_everything() {
+  ::kill(-command_, SIGKILL);
+  const int64_t give_up = now_ms() + kKillLimitMs;
+  do {
+    signal_children(SIGKILL);
+    if (!reap()) return;
+    pollfd fd{signals_.get(), POLLIN, 0};
+    ::poll(&fd, 1, kKillPollMs);
+    take_signals();
+  } while (now_ms() < give_up);
+}
+
+// False when no child is left.
+bool Guard::reap() {
+  for (;;) {
+    int status = 0;
+    const pid_t pid = ::waitpid(-1, &status, WNOHANG);
+    if (pid < 0) return errno != ECHILD;
+    if (pid == 0) return true;
+    if (pid == command_) command_status_ = status;
+  }
+}
+
+void Guard::report_cpu() const {
+  uint64_t microseconds = 0;
+  for (const auto who : {RUSAGE_CHILDREN, RUSAGE_SELF}) {
+    rusage usage{};
+    ::getrusage(who, &usage);
+    for (const timeval& time : {usage.ru_utime, usage.ru_stime}) {
+      microseconds +=
+          static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec);
+    }
+  }
+  send_line(kCpuLine, microseconds);
+}
+
+void Guard::exit_like_command() const {
+  if (WIFEXITED(command_status_)) ::_exit(WEXITSTATUS(command_status_));
+  // The command has dumped its core, if it may; the guard's would only be in the way.
+  const rlimit no_core{0, 0};
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  const int number = WTERMSIG(command_status_);
+  ::signal(number, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::kill(::getpid(), number);
+  ::_exit(128 + number);
+}
+
+int Guard::fail(int error, const char* step) {
+  failed_ = true;
+  send_line(kFailedLine, static_cast<uint64_t>(error), step);
+  return kNotStarted;
+}
+
+}  // namespace stdgate::guard

@@ -1,0 +1,53 @@
+// Guard: one process between the gateway and each command.
+//
+// Job: start the command (command_start.h), then watch: it is subreaper for all that the command
+// starts, however it detaches itself, and ends all of it with SIGKILL when the command has exited
+// or the control channel closes (the gateway has gone, or wants it so). It exits as the command
+// did, by code or by signal. It passes SIGTERM, SIGINT and SIGHUP on to the command, as SIGTERM. If
+// the guard itself is killed by SIGKILL, the kernel kills the command (parent-death signal) and the
+// gateway the rest (orphan_reaper.h). If it is stopped, the gateway kills it in the same way, or,
+// when the gateway dies, the kernel continues it (SIGCONT as its own parent-death signal). Plain
+// POSIX on libc alone, so that it starts fast and has little memory of its own.
+#pragma once
+
+#include <sys/types.h>
+
+#include <csignal>
+#include <string_view>
+
+#include "transports/net/file_descriptor.h"
+#include "transports/stdio/guard/options.h"
+
+namespace stdgate::guard {
+
+class Guard {
+ public:
+  explicit Guard(const Options& options);
+
+  // Gives the exit code, or ends by the command's signal.
+  int run();
+
+ private:
+  bool start();
+  void watch();
+  void read_start_report();
+  bool take_signals();
+  bool read_control();
+  void terminate_command() const;
+  [[nodiscard]] bool command_has_exited() const;
+  void end_everything();
+  bool reap();
+  void report_cpu() const;
+  [[noreturn]] void exit_like_command() const;
+  int fail(int error, const char* step);
+
+  const Options& options_;
+  net::FileDescriptor signals_;
+  net::FileDescriptor start_report_;
+  pid_t command_ = 0;
+  int command_status_ = SIGKILL;  // as wait(2) gives it
+  bool started_ = false;
+  bool failed_ = false;
+};
+
+}  // namespace stdgate::guard

@@ -1,0 +1,52 @@
+// What gateway and guard have to agree on: descriptors, arguments, lines of the control channel.
+//
+// Arguments: NAME [OPTION VALUE]... -- COMMAND...; all options but kCommandFollows take a value.
+// Control channel (descriptor kControlFd, a socket pair). Guard to gateway, lines:
+//   "pid 1234"           the command runs
+//   "failed 2 exec: No such file or directory"   errno and step; the guard exits
+//   "unconfined 1 landlock: Operation not permitted"
+//                        errno and step; the command runs nevertheless
+//   "cpu 123456"         microseconds of CPU used by the command, its descendants and the guard;
+//                        sent before the guard exits
+// Gateway to guard: kTerminateByte sends SIGTERM to the command's process group; end of file ends
+// everything.
+#pragma once
+
+#include <sys/resource.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace stdgate::guard {
+
+inline constexpr const char* kProcessName = "child-guard";  // in process lists; 15 bytes at most
+inline constexpr int kControlFd = 3;
+inline constexpr char kTerminateByte = 'T';
+
+inline constexpr std::string_view kDirectoryOption = "--cwd";
+// "UID:GID:GID,GID...": who the command runs as, and its other groups. Numbers, as looking names up
+// would need more than libc alone.
+inline constexpr std::string_view kIdentityOption = "--identity";
+inline constexpr size_t kMaxGroups = 1024;
+inline constexpr std::string_view kCommandFollows = "--";
+
+using Resource = decltype(RLIMIT_AS);
+struct LimitOption {
+  std::string_view name;
+  Resource resource;
+};
+inline constexpr LimitOption kAddressSpaceLimit{"--as", RLIMIT_AS};
+inline constexpr LimitOption kCpuLimit{"--cpu", RLIMIT_CPU};
+inline constexpr LimitOption kFilesLimit{"--nofile", RLIMIT_NOFILE};
+inline constexpr LimitOption kProcessesLimit{"--nproc", RLIMIT_NPROC};
+inline constexpr std::array kLimitOptions{kAddressSpaceLimit, kCpuLimit, kFilesLimit,
+                                          kProcessesLimit};
+
+inline constexpr std::string_view kPidLine = "pid";
+inline constexpr std::string_view kFailedLine = "failed";
+inline constexpr std::string_view kUnconfinedLine = "unconfined";
+inline constexpr std::string_view kCpuLine = "cpu";
+
+}  // namespace stdgate::guard

@@ -1,0 +1,65 @@
+#include "transports/stdio/guard_arguments.h"
+
+#include <grp.h>
+#include <pwd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+#include "transports/stdio/guard/protocol.h"
+
+namespace stdgate::stdio {
+
+std::vector<std::string> guard_arguments(const pool::LaunchSpec& spec,
+                                         const std::string& identity) {
+  std::vector<std::string> arguments{guard::kProcessName};
+  const auto add = [&](std::string_view name, const std::string& value) {
+    arguments.emplace_back(name);
+    arguments.push_back(value);
+  };
+  const auto add_limit = [&](const guard::LimitOption& option,
+                             const std::optional<uint64_t>& value) {
+    if (value) add(option.name, std::to_string(*value));
+  };
+  if (!spec.working_directory.empty()) add(guard::kDirectoryOption, spec.working_directory);
+  if (!identity.empty()) add(guard::kIdentityOption, identity);
+  add_limit(guard::kAddressSpaceLimit, spec.limits.address_space_bytes);
+  add_limit(guard::kCpuLimit, spec.limits.cpu_seconds);
+  add_limit(guard::kFilesLimit, spec.limits.open_files);
+  add_limit(guard::kProcessesLimit, spec.limits.processes);
+  arguments.emplace_back(guard::kCommandFollows);
+  arguments.insert(arguments.end(), spec.command.begin(), spec.command.end());
+  return arguments;
+}
+
+tl::expected<std::string, int> look_identity_up(const std::string& user) {
+  const passwd* entry = ::getpwnam(user.c_str());
+  uid_t number = 0;
+  const char* const end = user.data() + user.size();
+  // The error counts too: a number that is too large is read to its end, and leaves `number` 0.
+  const auto [rest, error] = std::from_chars(user.data(), end, number);
+  const bool is_number = error == std::errc() && rest == end;
+  if (entry == nullptr && is_number) entry = ::getpwuid(number);
+  if (entry == nullptr) {
+    if (!is_number) return tl::unexpected(ENOENT);
+    return user + ":" + user + ":";
+  }
+  std::vector<gid_t> groups(guard::kMaxGroups);
+  int count = static_cast<int>(groups.size());
+  if (::getgrouplist(entry->pw_name, entry->pw_gid, groups.data(), &count) < 0) {
+    return tl::unexpected(E2BIG);
+  }
+  groups.resize(static_cast<size_t>(count));
+  std::string identity = std::to_string(entry->pw_uid) + ":" + std::to_string(entry->pw_gid) + ":";
+  for (const gid_t group : groups) {
+    if (identity.back() != ':') identity += ',';
+    identity += std::to_string(group);
+  }
+  return identity;
+}
+
+}  // namespace stdgate::stdio

@@ -1,0 +1,205 @@
+#include "transports/websocket/client_messages.h"
+
+#include <array>
+#include <string>
+#include <utility>
+
+#include "gateway/backend/dispatch.h"
+#include "gateway/base/check.h"
+#include "transports/http/server.h"
+
+namespace stdgate::websocket {
+
+namespace {
+
+Handle batch_of(session::Tag tag) {
+  return {static_cast<uint32_t>(tag & UINT32_MAX), static_cast<uint32_t>(tag >> 32)};
+}
+
+// The tag of a call that is no part of a batch; generations begin with 1.
+constexpr session::Tag kSingle = 0;
+
+}  // namespace
+
+ClientMessages::ClientMessages(http::Server& server, const Route& route, Label label,
+                               AnswerSink& answers)
+    : server_(server),
+      backend_(route.backend),
+      parser_(route.parser),
+      label_(std::move(label)),
+      answers_(answers),
+      kept_(server.services().loop.storages()) {}
+
+tl::expected<void, rpc::FaultReport> ClientMessages::open_session(session::SessionSink& sink,
+                                                                  const ClientAddress& client) {
+  session::Callers& callers = server_.services().callers;
+  const auto caller = callers.add(sink);
+  if (!caller) return tl::unexpected(rpc::faults::too_many_clients());
+  const auto session = backend_.open_session(*caller, sink, client);
+  if (!session) {
+    callers.remove(*caller);
+    return tl::unexpected(session.error());
+  }
+  caller_ = *caller;
+  session_ = *session;
+  return {};
+}
+
+void ClientMessages::close_session() {
+  if (caller_.is_none()) return;
+  backend_.close_session(session_, {});
+  server_.services().callers.remove(std::exchange(caller_, session::Caller()));
+  batches_.reset();
+  kept_.clear();
+  calls_ = answers_held_ = 0;
+}
+
+// --- From the client -----------------------------------------------------------------------------
+
+backend::CallContext ClientMessages::context() const {
+  backend::CallContext context;
+  context.caller = caller_;
+  context.session = session_;
+  context.transport = Transport::websocket;
+  context.connection = label_.connection;
+  context.trace = &label_.trace;
+  context.arrived = server_.services().loop.now();
+  return context;
+}
+
+void ClientMessages::hand_over(std::span<char> text, const backend::CallContext& context) {
+  const auto document = parser_.parse(text);
+  if (!document) {
+    refuse(rpc::report_of(document.error()), context);
+  } else if (document->batch) {
+    accept_batch(*document, context);
+  } else {
+    backend::dispatch(
+        backend_, *document, context, backend::Tags::shared,
+        [this](const rpc::ParsedMessage&, const backend::CallContext&) { ++calls_; },
+        [this] { --calls_; });
+  }
+}
+
+bool ClientMessages::hand_over_next() {
+  if (kept_.empty()) return false;
+  backend::CallContext kept = context();
+  kept.arrived = kept_.front_arrived();
+  hand_over(kept_.front(), kept);
+  kept_.pop();
+  return true;
+}
+
+// Hands over what may overtake: answers to children, which need no room and may be all that a child
+// waits for, and cancels of calls under way. A batch is kept without its answers, but with its
+// cancels, as these may be meant for its own requests.
+void ClientMessages::keep(std::span<char> text) {
+  const auto document = parser_.parse(text);
+  if (!document) return refuse(rpc::report_of(document.error()), context());
+  if (!document->batch) {
+    const rpc::ParsedMessage& message = document->messages[0];
+    const bool is_taken = take_answer(message) || backend_.take_cancel(message, context());
+    if (!is_taken) kept_.push({text.data(), text.size()}, context().arrived);
+    return;
+  }
+  std::string rest;
+  for (const rpc::ParsedMessage& message : document->messages) {
+    if (take_answer(message)) continue;
+    rest += rest.empty() ? '[' : ',';
+    rest += message.envelope.text;
+  }
+  if (!rest.empty()) kept_.push(rest += ']', context().arrived);
+}
+
+bool ClientMessages::take_answer(const rpc::ParsedMessage& message) {
+  const rpc::MessageKind kind = message.envelope.kind;
+  if (!message.ok() || (kind != rpc::MessageKind::result && kind != rpc::MessageKind::error))
+    return false;
+  backend_.accept(message, context());
+  return true;
+}
+
+void ClientMessages::refuse(const rpc::FaultReport& report, const backend::CallContext& context) {
+  ++calls_;
+  backend_.refuse(report, {}, context);
+}
+
+void ClientMessages::accept_batch(const rpc::Document& batch, backend::CallContext context) {
+  if (batches_ == nullptr) batches_ = std::make_unique<Batches>(kMaxOpenBatches);
+  const auto handle = batches_->acquire();
+  if (!handle) return refuse(rpc::faults::overloaded("too many batches at once"), context);
+  context.tag = session::Tag{handle->generation} << 32 | handle->index;
+  session::BatchAnswer& answer = *batches_->find(*handle);
+  answer.begin_messages(backend_.codes(), server_.services().limits.message);
+  const auto expect = [&](const rpc::ParsedMessage&, const backend::CallContext&) {
+    ++calls_;
+    answer.expect();
+  };
+  const auto leave_out = [&] {
+    --calls_;
+    answer.leave_out();
+  };
+  backend::dispatch(backend_, batch, context, backend::Tags::shared, expect, leave_out);
+  answer.end_messages();
+  if (answer.complete()) finish_batch(*handle);
+}
+
+// --- From the core -------------------------------------------------------------------------------
+
+void ClientMessages::finish(session::Tag tag, const session::Reply& reply) {
+  if (tag == kSingle) {
+    const std::array parts{reply.head, reply.id, reply.tail};
+    answers_.write_message(parts);
+  } else {
+    const Handle handle = batch_of(tag);
+    session::BatchAnswer& answer = batch(handle);
+    const size_t before = answer.size();
+    answer.add(reply);
+    change_answers_held(before, answer.size());
+    if (answer.complete()) finish_batch(handle);
+  }
+  end_call();
+}
+
+void ClientMessages::finish_cancelled(session::Tag tag) {
+  if (tag != kSingle) {
+    const Handle handle = batch_of(tag);
+    session::BatchAnswer& answer = batch(handle);
+    answer.leave_out();
+    if (answer.complete()) finish_batch(handle);
+  }
+  end_call();
+}
+
+void ClientMessages::end_call() {
+  STDGATE_CHECK(calls_ > 0);
+  --calls_;
+}
+
+session::BatchAnswer& ClientMessages::batch(Handle handle) {
+  session::BatchAnswer* const answer = batches_ == nullptr ? nullptr : batches_->find(handle);
+  STDGATE_CHECK(answer != nullptr);
+  return *answer;
+}
+
+void ClientMessages::change_answers_held(size_t from, size_t to) {
+  STDGATE_CHECK(answers_held_ >= from);
+  answers_held_ = answers_held_ - from + to;
+}
+
+void ClientMessages::finish_batch(Handle handle) {
+  session::BatchAnswer& answer = batch(handle);
+  change_answers_held(answer.size(), 0);
+  if (!answer.empty()) {
+    const std::string_view text = answer.close();
+    answers_.write_message({&text, 1});
+  }
+  answer.clear();
+  batches_->release(handle);
+}
+
+void ClientMessages::release_memory() {
+  if (batches_ != nullptr && batches_->size() == 0) batches_.reset();
+}
+
+}  // namespace stdgate::websocket

@@ -1,0 +1,126 @@
+// ClientMessages: the messages of one WebSocket client on their way to the core, and the answers of
+// its batches on their way back.
+//
+// Job: hand each message over to the session's upstream. While the upstream takes none, keep the
+// messages that need room there, in their order, and hand over at once those that do not: answers
+// to children, and cancels of calls under way. Collect the answers of a batch. Owner: a WebSocket
+// connection, which says when kept messages may go on. Limits: kMaxOpenBatches; the connection
+// stops reading when kept() is too much.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <tl/expected.hpp>
+
+#include "gateway/backend/upstream.h"
+#include "gateway/base/slot_map.h"
+#include "gateway/base/trace_context.h"
+#include "gateway/rpc/envelope.h"
+#include "gateway/session/batch_answer.h"
+#include "gateway/session/session_sink.h"
+#include "transports/websocket/kept_messages.h"
+
+namespace stdgate::http {
+class Server;
+}  // namespace stdgate::http
+
+namespace stdgate::websocket {
+
+// Where answers go; called from within a call of the core.
+class AnswerSink {
+ public:
+  virtual ~AnswerSink() = default;
+  // One message, the concatenation of `parts`.
+  virtual void write_message(std::span<const std::string_view> parts) = 0;
+};
+
+class ClientMessages {
+ public:
+  static constexpr size_t kMaxOpenBatches = 64;
+
+  struct Route {
+    backend::Upstream& backend;
+    rpc::EnvelopeParser& parser;  // of all connections; used within a call only
+  };
+  struct Label {
+    uint64_t connection = 0;
+    TraceContext trace;
+  };
+
+  ClientMessages(http::Server& server, const Route& route, Label label, AnswerSink& answers);
+
+  // The client's session; `sink` outlives it.
+  tl::expected<void, rpc::FaultReport> open_session(session::SessionSink& sink,
+                                                    const ClientAddress& client);
+  [[nodiscard]] session::SessionId session() const { return session_; }
+  // Its calls are cancelled, what is kept is dropped. Without effect the second time.
+  void close_session();
+
+  // --- From the client
+  // The next message, which may be changed.
+  void take(std::span<char> text) {
+    if (waits()) {
+      keep(text);
+    } else {
+      hand_over(text, context());
+    }
+  }
+  // Whether messages that need room in the core's queues are kept.
+  [[nodiscard]] bool waits() const { return !core_reads_ || !kept_.empty(); }
+  [[nodiscard]] bool core_reads() const { return core_reads_; }
+  void set_core_reads(bool reads) { core_reads_ = reads; }
+  [[nodiscard]] size_t kept() const { return kept_.size(); }  // bytes
+  // Hands the oldest kept message over to the core, whether that takes messages or not. False: none
+  // is kept.
+  bool hand_over_next();
+  // When the time of the oldest kept message is over, if it is a call: it is to be handed over
+  // then, so that the core can say so. max(): none is kept.
+  [[nodiscard]] TimePoint kept_due() const {
+    return kept_.empty() ? TimePoint::max() : kept_.front_arrived() + backend_.timeout();
+  }
+
+  // --- From the core
+  void finish(session::Tag tag, const session::Reply& reply);
+  void finish_cancelled(session::Tag tag);
+  // No message of the client is kept or waits for its answer.
+  [[nodiscard]] bool is_idle() const { return calls_ == 0 && kept_.empty(); }
+  [[nodiscard]] bool has_calls() const { return calls_ > 0; }
+
+  // --- Memory
+  [[nodiscard]] size_t held() const { return kept_.size() + answers_held_; }
+  [[nodiscard]] size_t answers_held() const { return answers_held_; }
+  // Gives back what no open batch needs.
+  void release_memory();
+
+ private:
+  using Batches = SlotMap<session::BatchAnswer>;
+
+  [[nodiscard]] backend::CallContext context() const;
+  void hand_over(std::span<char> text, const backend::CallContext& context);
+  void keep(std::span<char> text);
+  bool take_answer(const rpc::ParsedMessage& message);
+  void accept_batch(const rpc::Document& batch, backend::CallContext context);
+  void refuse(const rpc::FaultReport& report, const backend::CallContext& context);
+  void end_call();
+  session::BatchAnswer& batch(Handle handle);
+  void change_answers_held(size_t from, size_t to);
+  void finish_batch(Handle handle);
+
+  http::Server& server_;
+  backend::Upstream& backend_;
+  rpc::EnvelopeParser& parser_;
+  const Label label_;
+  AnswerSink& answers_;
+  session::Caller caller_;  // none when the core is not connected
+  session::SessionId session_;
+  KeptMessages kept_;
+  std::unique_ptr<Batches> batches_;
+  size_t calls_ = 0;         // not answered
+  size_t answers_held_ = 0;  // bytes of batches that are not complete
+  bool core_reads_ = true;
+};
+
+}  // namespace stdgate::websocket
