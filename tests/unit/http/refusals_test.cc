@@ -4,12 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
+#include <string_view>
 
 #include "tests/unit/http/http_world.h"
 
 namespace stdgate::test {
 namespace {
 
+using namespace std::string_view_literals;
 using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
@@ -84,7 +87,8 @@ TEST(Refusals, AreCountedByReasonAndLogged) {
       {"GET / HTTP/2.0\r\nHost: localhost\r\n\r\n", 505, Refusal::version_not_supported},
       {"GET /" + std::string(9000, 'x'), 414, Refusal::uri_too_long},
       {get("/", "X: " + std::string(17 << 10, 'x') + "\r\n"), 431, Refusal::headers_too_large},
-      {"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400, Refusal::tls_on_plain_port},
+      {std::string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"sv), 400,
+       Refusal::tls_on_plain_port},
   };
   for (const Case& wanted : cases) check(wanted);
 }
