@@ -34,9 +34,11 @@ void Generation::add_backends(const GenerationServices& services) {
         config_.metrics.methods,
         config_.metrics.method_names,
         config_.metrics.tool_names};
-    backends_.add(std::make_unique<backend::Backend>(id++, std::move(options),
+    services.core.observer.on_backend(id, backend.name);
+    backends_.add(std::make_unique<backend::Backend>(id, std::move(options),
                                                      make_dialect(backend, services.identity),
                                                      services.callers, services.core));
+    ++id;
   }
 }
 

@@ -39,7 +39,6 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
       dialect_(std::move(dialect)),
       callers_(callers),
       core_(core),
-      announcement_(*this, core.observer),
       methods_(options_.method_names,
                [this](MethodId method, std::string_view name) {
                  core_.observer.on_method(Upstream::id(), method, name);

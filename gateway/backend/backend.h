@@ -37,6 +37,8 @@ struct BackendOptions {
 
 class Backend final : public Upstream, private pool::PoolEvents {
  public:
+  // Whoever gives the `id` tells the observer of it first, as a backend tells the observer its
+  // names from the beginning.
   Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dialect> dialect,
           session::Callers& callers, const pool::CoreServices& core);
   ~Backend() override;
@@ -101,13 +103,6 @@ class Backend final : public Upstream, private pool::PoolEvents {
   const std::unique_ptr<pool::Dialect> dialect_;
   session::Callers& callers_;
   const pool::CoreServices& core_;
-  // The observer hears of a backend before it hears of its names, which the tables below tell it.
-  struct Announcement {
-    Announcement(const Upstream& upstream, Observer& observer) {
-      observer.on_backend(upstream.id(), upstream.name());
-    }
-  };
-  const Announcement announcement_;
   NameTable methods_;
   NameTable tools_;
   std::string method_;  // scratch
