@@ -75,9 +75,6 @@ class Backend final : public Upstream, private pool::PoolEvents {
  private:
   void on_answer(pool::CallPtr call, const rpc::Envelope& answer) override;
   void on_fault(pool::CallPtr call, const rpc::FaultReport& report) override;
-  void on_reading(session::SessionId session, bool reading) override;
-  void on_session_end(session::SessionId session, session::SessionEnd end,
-                      std::string_view message) override;
 
   Admission accept_request(const rpc::Envelope& request, const CallContext& context);
   bool accept_subscription(const pool::ClientIntent& intent, pool::CallPtr& call,

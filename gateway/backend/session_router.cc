@@ -359,7 +359,7 @@ void SessionRouter::on_child_gone(uint64_t number) {
   settle_all();
 }
 
-void SessionRouter::set_reading(session::SessionId id, bool reading) {
+void SessionRouter::on_reading(session::SessionId id, bool reading) {
   if (!id.is_none()) {
     if (session::Session* session = sessions_.find(id);
         session != nullptr && session->sink != nullptr) {
@@ -383,6 +383,12 @@ void SessionRouter::set_reading(session::SessionId id, bool reading) {
   }
 }
 
+void SessionRouter::on_session_end(session::SessionId id, session::SessionEnd end,
+                                   std::string_view message) {
+  const session::Session* session = sessions_.find(id);
+  if (session != nullptr) session->sink->on_session_end(end, message);
+}
+
 session::Session& SessionRouter::known(session::SessionId id) {
   session::Session* const session = sessions_.find(id);
   STDGATE_CHECK(session != nullptr);
@@ -404,11 +410,6 @@ void SessionRouter::check_invariants() {
   subscriptions_.check_invariants(
       [this](session::SessionId id) { return sessions_.find(id) != nullptr; },
       [this](uint64_t child) { return pool_.find_child(child) != nullptr; });
-}
-
-void SessionRouter::end(session::SessionId id, session::SessionEnd end, std::string_view message) {
-  const session::Session* session = sessions_.find(id);
-  if (session != nullptr) session->sink->on_session_end(end, message);
 }
 
 }  // namespace stdgate::backend
