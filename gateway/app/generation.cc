@@ -62,4 +62,9 @@ void Generation::drain_sessions() {
   for (const auto& [id, sessions] : mcp_sessions_) sessions->drain();
 }
 
+void Generation::check_invariants() {
+  backends_.check_invariants();
+  for (const auto& [id, sessions] : mcp_sessions_) sessions->check_invariants();
+}
+
 }  // namespace stdgate::app

@@ -63,7 +63,9 @@ Worker::Worker(const config::Config& config, const WorkerServices& services,
                   stopped();
                   loop_.stop();
                 }),
-      started_at_(loop_.now()) {}
+      started_at_(loop_.now()) {
+  loop_.check_each_turn([this] { generation_.check_invariants(); });
+}
 
 Observers Worker::wanted_observers(const config::Config& config) {
   Observers wanted;

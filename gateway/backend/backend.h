@@ -66,8 +66,7 @@ class Backend final : public Upstream, private pool::PoolEvents {
   [[nodiscard]] bool has_children() const override { return pool_.has_children(); }
 
   [[nodiscard]] pool::BackendStatus status() const override;
-  // Ends the process if an invariant is broken. Not from inside of a call of the core.
-  void check_invariants() {
+  void check_invariants() override {
     pool_.check_invariants();
     sessions_.check_invariants();
   }

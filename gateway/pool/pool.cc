@@ -29,7 +29,7 @@ Pool::Pool(const PoolServices& services, PoolEvents& events, SessionEvents& sess
       leases_(services.config.pool, sessions),
       children_(services, *this, listener, queue_, leases_),
       expiry_(services, events, queue_, leases_, children_, [this] { dispatch_all(); }),
-      sweep_timer_(services.core.timers, [this] { sweep(); }) {}
+      sweep_timer_(services.core.timers, [this] { children_.sweep(); }) {}
 
 Pool::~Pool() = default;
 
@@ -379,13 +379,6 @@ void Pool::end_children(Duration grace) {
   children_.end_all(report.message, grace);
   fail_queue(report);
   lose_waiting_leases(report);
-}
-
-void Pool::sweep() {
-  children_.sweep();
-#ifndef NDEBUG
-  check_invariants();
-#endif
 }
 
 // --- State ----------------------------------------------------------------------------------

@@ -5,9 +5,9 @@
 // Children has the processes, Leases the sessions with a child of their own, CallExpiry the
 // deadlines. Owner: the backend, which hears of calls through PoolEvents; the session router hears
 // of sessions through SessionEvents, and as ChildListener what children say on their own account.
-// Invariants: a call is either in a queue or in the table of exactly one child; the pool's own state
-// is consistent before any of them is called, as they may call back. Limits: those of Children,
-// Child and the queues.
+// Invariants: a call is either in a queue or in the table of exactly one child; the pool's own
+// state is consistent before any of them is called, as they may call back. Limits: those of
+// Children, Child and the queues.
 #pragma once
 
 #include <functional>
@@ -102,7 +102,6 @@ class Pool final : private ChildOwner {
   void lose_lease(Lease& lease, session::SessionEnd end, const rpc::FaultReport& report,
                   std::vector<CallPtr> calls);
   void lose_waiting_leases(const rpc::FaultReport& report);
-  void sweep();
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
 
   const PoolServices& services_;
