@@ -35,6 +35,7 @@ class Leases {
 
   void open(session::SessionId session);
   [[nodiscard]] Lease* find(session::SessionId session) const;
+  // Of an open lease. Hands it out, with what waits in it.
   [[nodiscard]] std::unique_ptr<Lease> close(session::SessionId session);
   [[nodiscard]] size_t size() const { return size_; }
   [[nodiscard]] size_t waiting() const;  // leases without a child
