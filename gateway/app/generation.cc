@@ -34,9 +34,11 @@ void Generation::add_backends(const GenerationServices& services) {
         config_.metrics.methods,
         config_.metrics.method_names,
         config_.metrics.tool_names};
-    backends_.add(std::make_unique<backend::Backend>(id++, std::move(options),
+    services.core.observer.on_backend(id, backend.name);
+    backends_.add(std::make_unique<backend::Backend>(id, std::move(options),
                                                      make_dialect(backend, services.identity),
                                                      services.callers, services.core));
+    ++id;
   }
 }
 
@@ -58,6 +60,11 @@ void Generation::add_mcp_sessions(const GenerationServices& services) {
 
 void Generation::drain_sessions() {
   for (const auto& [id, sessions] : mcp_sessions_) sessions->drain();
+}
+
+void Generation::check_invariants() {
+  backends_.check_invariants();
+  for (const auto& [id, sessions] : mcp_sessions_) sessions->check_invariants();
 }
 
 }  // namespace stdgate::app

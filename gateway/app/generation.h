@@ -43,6 +43,8 @@ class Generation {
 
   // Shutdown: MCP streams that only listen are ended.
   void drain_sessions();
+  // Ends the process if an invariant is broken. Not from inside of a call of the core.
+  void check_invariants();
 
  private:
   void add_backends(const GenerationServices& services);

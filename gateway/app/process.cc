@@ -63,6 +63,7 @@ class Process final : private http::AdminSource {
     for (const int signal : {SIGTERM, SIGINT}) signals_.watch(signal);
     if (!is_ignored(SIGHUP)) signals_.watch(SIGHUP);
     if (!listen()) return kCouldNotStart;
+    announce();
     log_confinement();
     worker_.start();
     worker_.run();
@@ -92,28 +93,27 @@ class Process final : private http::AdminSource {
   }
   static bool runs_as_gateway(const config::BackendConfig& backend) { return backend.user.empty(); }
 
-  // Opens all listeners, and only then says what is served.
   bool listen() {
-    http::Listening listening;
     for (const std::string& address : config_.listen) {
-      if (!open(address, listening.clients,
+      if (!open(address, listening_.clients,
                 [this](const Address& wanted) { return worker_.listen(wanted); })) {
         return false;
       }
     }
-    if (!config_.admin.empty() &&
-        !open(config_.admin, listening.admin,
-              [this](const Address& wanted) { return admin_.listen(wanted); })) {
-      return false;
-    }
+    return config_.admin.empty() ||
+           open(config_.admin, listening_.admin,
+                [this](const Address& wanted) { return admin_.listen(wanted); });
+  }
+
+  // Says what is served and where, when all listeners are open.
+  void announce() {
     const backend::Upstreams& backends = worker_.generation().backends();
     if (config_.log.format == config::LogFormat::json) {
-      http::log_banner(worker_.log(), listening, backends);
+      http::log_banner(worker_.log(), listening_, backends);
     } else {
-      std::fputs(http::banner_text(listening, backends).c_str(), stdout);
+      std::fputs(http::banner_text(listening_, backends).c_str(), stdout);
       std::fflush(stdout);
     }
-    return true;
   }
 
   template <class Listen>
@@ -162,6 +162,7 @@ class Process final : private http::AdminSource {
   http::Router admin_routes_;
   http::Server admin_;
   net::Signals signals_;
+  http::Listening listening_;
   int last_signal_ = 0;
 };
 

@@ -32,6 +32,7 @@ Worker::Worker(const config::Config& config, const WorkerServices& services,
       counts_(config.metrics),
       calls_(log_),
       payloads_(log_, config.log),
+      observers_(wanted_observers(config)),
       admin_observer_(observers_),
       random_(std::random_device{}()),
       processes_(loop_, log_, services.orphans, services.guard_binary),
@@ -41,7 +42,7 @@ Worker::Worker(const config::Config& config, const WorkerServices& services,
       core_{loop_,
             loop_.timers(),
             log_,
-            observe(config),
+            observers_,
             processes_,
             random_,
             loop_.storages(),
@@ -62,16 +63,17 @@ Worker::Worker(const config::Config& config, const WorkerServices& services,
                   stopped();
                   loop_.stop();
                 }),
-      started_at_(loop_.now()) {}
+      started_at_(loop_.now()) {
+  loop_.check_each_turn([this] { generation_.check_invariants(); });
+}
 
-Observer& Worker::observe(const config::Config& config) {
-  // They can only be read through the admin listener.
-  if (!config.admin.empty()) observers_.add(counts_);
-  if (config.log.calls && log_.enabled(logs::AccessLog::kHighestLevel)) observers_.add(calls_);
-  if (config.log.payloads && log_.enabled(logs::PayloadLog::kLevel)) {
-    observers_.add(payloads_);
-  }
-  return observers_;
+Observers Worker::wanted_observers(const config::Config& config) {
+  Observers wanted;
+  // The counts can only be read through the admin listener.
+  if (!config.admin.empty()) wanted.add(counts_);
+  if (config.log.calls && log_.enabled(logs::AccessLog::kHighestLevel)) wanted.add(calls_);
+  if (config.log.payloads && log_.enabled(logs::PayloadLog::kLevel)) wanted.add(payloads_);
+  return wanted;
 }
 
 void Worker::run() {

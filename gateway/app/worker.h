@@ -79,8 +79,8 @@ class Worker {
   [[nodiscard]] std::string state_json() const;
 
  private:
-  // Before the generation begins: its backends tell their names when they are made.
-  Observer& observe(const config::Config& config);
+  // Those of its own observers that the configuration asks for.
+  Observers wanted_observers(const config::Config& config);
   void drain_clients();
 
   // In the order in which they need each other; destroyed the other way round.

@@ -39,7 +39,6 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
       dialect_(std::move(dialect)),
       callers_(callers),
       core_(core),
-      announcement_(*this, core.observer),
       methods_(options_.method_names,
                [this](MethodId method, std::string_view name) {
                  core_.observer.on_method(Upstream::id(), method, name);
@@ -53,7 +52,7 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
           core_,           Upstream::id(), options_.config, options_.limits,
           options_.launch, *dialect_,      calls_,          core_.log.enabled(LogLevel::debug)},
       sessions_(services_, pool_, callers_, methods_),
-      pool_(services_, *this, sessions_) {
+      pool_(services_, *this, sessions_, sessions_) {
   for (const std::string& name : options_.known_methods) methods_.admit(name);
   for (const std::string& name : options_.known_tools) tools_.admit(name);
   for (const std::string_view name : dialect_->known_methods()) methods_.admit(name);
@@ -392,17 +391,6 @@ void Backend::finish(const pool::Call& call, Outcome outcome, const session::Rep
   } else {
     drop(DropReason::caller_gone);
   }
-}
-
-// --- From the pool --------------------------------------------------------------------------
-
-void Backend::on_reading(session::SessionId session, bool reading) {
-  sessions_.set_reading(session, reading);
-}
-
-void Backend::on_session_end(session::SessionId session, session::SessionEnd end,
-                             std::string_view message) {
-  sessions_.end(session, end, message);
 }
 
 std::string_view Backend::method_name(const pool::Call& call) const {

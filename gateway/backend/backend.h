@@ -37,6 +37,8 @@ struct BackendOptions {
 
 class Backend final : public Upstream, private pool::PoolEvents {
  public:
+  // Whoever gives the `id` tells the observer of it first, as a backend tells the observer its
+  // names from the beginning.
   Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dialect> dialect,
           session::Callers& callers, const pool::CoreServices& core);
   ~Backend() override;
@@ -64,8 +66,7 @@ class Backend final : public Upstream, private pool::PoolEvents {
   [[nodiscard]] bool has_children() const override { return pool_.has_children(); }
 
   [[nodiscard]] pool::BackendStatus status() const override;
-  // Ends the process if an invariant is broken. Not from inside of a call of the core.
-  void check_invariants() {
+  void check_invariants() override {
     pool_.check_invariants();
     sessions_.check_invariants();
   }
@@ -73,9 +74,6 @@ class Backend final : public Upstream, private pool::PoolEvents {
  private:
   void on_answer(pool::CallPtr call, const rpc::Envelope& answer) override;
   void on_fault(pool::CallPtr call, const rpc::FaultReport& report) override;
-  void on_reading(session::SessionId session, bool reading) override;
-  void on_session_end(session::SessionId session, session::SessionEnd end,
-                      std::string_view message) override;
 
   Admission accept_request(const rpc::Envelope& request, const CallContext& context);
   bool accept_subscription(const pool::ClientIntent& intent, pool::CallPtr& call,
@@ -101,13 +99,6 @@ class Backend final : public Upstream, private pool::PoolEvents {
   const std::unique_ptr<pool::Dialect> dialect_;
   session::Callers& callers_;
   const pool::CoreServices& core_;
-  // The observer hears of a backend before it hears of its names, which the tables below tell it.
-  struct Announcement {
-    Announcement(const Upstream& upstream, Observer& observer) {
-      observer.on_backend(upstream.id(), upstream.name());
-    }
-  };
-  const Announcement announcement_;
   NameTable methods_;
   NameTable tools_;
   std::string method_;  // scratch

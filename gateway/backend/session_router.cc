@@ -219,7 +219,7 @@ bool SessionRouter::pass_cancel(pool::Child& child, const rpc::Envelope& notific
     if (found || session.asks == nullptr) return;
     rpc::Correlator<session::Ask>& asks = *session.asks;
     for (auto ask = asks.oldest(); ask; ask = asks.next(*ask)) {
-      if (asks.find(*ask)->child != child.number() || asks.find(*ask)->id != id) continue;
+      if (asks.at(*ask).child != child.number() || asks.at(*ask).id != id) continue;
       found = true;
       tell(session,
            with_replaced(notification.text, place_of(id, notification.text), std::to_string(*ask)));
@@ -264,7 +264,7 @@ uint64_t SessionRouter::asking_child(session::SessionId id) {
   session::Session* session = sessions_.find(id);
   if (session == nullptr || session->asks == nullptr) return 0;
   const auto oldest = session->asks->oldest();
-  return oldest ? session->asks->find(*oldest)->child : 0;
+  return oldest ? session->asks->at(*oldest).child : 0;
 }
 
 // --- Subscriptions ----------------------------------------------------------------------------
@@ -350,7 +350,7 @@ void SessionRouter::on_child_gone(uint64_t number) {
     rpc::Correlator<session::Ask>& asks = *session.asks;
     for (auto ask = asks.oldest(); ask;) {
       const auto next = asks.next(*ask);
-      if (asks.find(*ask)->child == number) asks.close(*ask);
+      if (asks.at(*ask).child == number) asks.close(*ask);
       ask = next;
     }
   });
@@ -359,7 +359,7 @@ void SessionRouter::on_child_gone(uint64_t number) {
   settle_all();
 }
 
-void SessionRouter::set_reading(session::SessionId id, bool reading) {
+void SessionRouter::on_reading(session::SessionId id, bool reading) {
   if (!id.is_none()) {
     if (session::Session* session = sessions_.find(id);
         session != nullptr && session->sink != nullptr) {
@@ -383,6 +383,12 @@ void SessionRouter::set_reading(session::SessionId id, bool reading) {
   }
 }
 
+void SessionRouter::on_session_end(session::SessionId id, session::SessionEnd end,
+                                   std::string_view message) {
+  const session::Session* session = sessions_.find(id);
+  if (session != nullptr) session->sink->on_session_end(end, message);
+}
+
 session::Session& SessionRouter::known(session::SessionId id) {
   session::Session* const session = sessions_.find(id);
   STDGATE_CHECK(session != nullptr);
@@ -397,18 +403,13 @@ void SessionRouter::check_invariants() {
     if (session.asks == nullptr) return;
     rpc::Correlator<session::Ask>& asks = *session.asks;
     for (auto ask = asks.oldest(); ask; ask = asks.next(*ask))
-      static_cast<void>(child_that_asked(*asks.find(*ask)));
+      static_cast<void>(child_that_asked(asks.at(*ask)));
   });
   STDGATE_CHECK(verbosity_.sessions() == sessions_.size());
   STDGATE_CHECK(verbosity_.sessions_with_wish() == wishes);
   subscriptions_.check_invariants(
       [this](session::SessionId id) { return sessions_.find(id) != nullptr; },
       [this](uint64_t child) { return pool_.find_child(child) != nullptr; });
-}
-
-void SessionRouter::end(session::SessionId id, session::SessionEnd end, std::string_view message) {
-  const session::Session* session = sessions_.find(id);
-  if (session != nullptr) session->sink->on_session_end(end, message);
 }
 
 }  // namespace stdgate::backend

@@ -10,8 +10,8 @@
 // child although children may use the same ids. Sessions that share children subscribe through the
 // gateway: it ends subscriptions that no session needs, and subscribes again when a child has gone.
 // A /rpc stream whose call is the only one of its shared child gets the child's notifications too.
-// Owner: the backend. Children and the pool call it directly, as their ChildListener. Limits:
-// config.pool.sessions, Session::kMaxAsks, those of Subscriptions.
+// Owner: the backend. The pool and its children call it directly, as SessionEvents and
+// ChildListener. Limits: config.pool.sessions, Session::kMaxAsks, those of Subscriptions.
 #pragma once
 
 #include <span>
@@ -25,7 +25,7 @@
 
 namespace stdgate::backend {
 
-class SessionRouter final : public pool::ChildListener {
+class SessionRouter final : public pool::SessionEvents, public pool::ChildListener {
  public:
   // `methods`: learns the names of notifications. `pool` may not be constructed yet.
   SessionRouter(const pool::PoolServices& services, pool::Pool& pool, session::Callers& callers,
@@ -63,14 +63,15 @@ class SessionRouter final : public pool::ChildListener {
   // 0 for any; nothing: no child is, as nothing is left to do or others still want it.
   std::optional<uint64_t> unsubscribe(session::SessionId session, std::string_view key);
 
-  // See PoolEvents.
-  void set_reading(session::SessionId session, bool reading);
-  void end(session::SessionId session, session::SessionEnd end, std::string_view message);
-
   // Ends the process if an invariant is broken. Not from inside of a call of the core.
   void check_invariants();
 
  private:
+  // SessionEvents
+  void on_reading(session::SessionId session, bool reading) override;
+  void on_session_end(session::SessionId session, session::SessionEnd end,
+                      std::string_view message) override;
+  // ChildListener
   void on_event(const pool::Call& call, const rpc::Envelope& notification,
                 TextPlace progress_token) override;
   void on_notification(pool::Child& child, const rpc::Envelope& notification,

@@ -113,6 +113,8 @@ class Upstream {
   [[nodiscard]] virtual bool has_children() const = 0;
 
   [[nodiscard]] virtual pool::BackendStatus status() const = 0;
+  // Ends the process if an invariant is broken. Not from inside of a call of the core.
+  virtual void check_invariants() {}
 
  private:
   const UpstreamFacts facts_;

@@ -52,4 +52,8 @@ bool Upstreams::has_children() const {
                      [](const auto& upstream) { return upstream->has_children(); });
 }
 
+void Upstreams::check_invariants() {
+  for (const auto& upstream : upstreams_) upstream->check_invariants();
+}
+
 }  // namespace stdgate::backend

@@ -31,6 +31,8 @@ class Upstreams {
   [[nodiscard]] size_t calls() const;
   [[nodiscard]] bool has_children() const;
 
+  void check_invariants();  // see Upstream
+
  private:
   std::vector<std::unique_ptr<Upstream>> upstreams_;
 };

@@ -81,6 +81,10 @@ void McpSessions::drain() {
   for (const auto& [id, session] : sessions_) session->end_listening();
 }
 
+void McpSessions::check_invariants() const {
+  for (const auto& [id, session] : sessions_) session->check_invariants();
+}
+
 void McpSessions::close_all() {
   while (!sessions_.empty()) close(*sessions_.begin()->second);
 }

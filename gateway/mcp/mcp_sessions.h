@@ -43,6 +43,7 @@ class McpSessions final : private McpSessionOwner {
   void drain();
   void close_all();
   [[nodiscard]] size_t size() const { return sessions_.size(); }
+  void check_invariants() const;  // see McpSession
 
  private:
   struct Hash {

@@ -49,8 +49,7 @@ WaitingMessage CallQueue::pop() {
   WaitingMessage message = std::move(waiting_.front());
   waiting_.front().is_gone = true;
   if (message.call) message.call->place = CallPlace::nowhere;
-  bytes_ -= message.bytes.size();
-  --size_;
+  note_gone(message);
   drop_gone();
   return message;
 }
@@ -65,12 +64,17 @@ CallPtr CallQueue::take(const Call& call) {
 
 CallPtr CallQueue::take_at(size_t at) {
   WaitingMessage& message = waiting_[at];
-  bytes_ -= message.bytes.size();
-  --size_;
+  note_gone(message);
   message.is_gone = true;
   message.call->place = CallPlace::nowhere;
   std::string().swap(message.bytes);
   return std::move(message.call);
+}
+
+void CallQueue::note_gone(const WaitingMessage& message) {
+  STDGATE_CHECK(size_ > 0 && bytes_ >= message.bytes.size());
+  --size_;
+  bytes_ -= message.bytes.size();
 }
 
 // The first message is one that waits, and the gaps between messages are at most as many as these.

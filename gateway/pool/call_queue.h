@@ -82,6 +82,7 @@ class CallQueue {
   static constexpr size_t kMaxGaps = 64;  // beside as many as there are messages
 
   CallPtr take_at(size_t at);
+  void note_gone(const WaitingMessage& message);
   void drop_gone();
 
   const config::PoolConfig& config_;

@@ -65,7 +65,7 @@ void CallTable::check_invariants() {
   size_t own = 0;
   size_t bytes = 0;
   for (auto id = calls_.oldest(); id; id = calls_.next(*id)) {
-    const Call& call = **calls_.find(*id);
+    const Call& call = at(*id);
     bytes += call.bytes_in;
     own += call.caller.is_none() ? 1 : 0;
     STDGATE_CHECK(call.place == CallPlace::in_flight && call.is_watched());

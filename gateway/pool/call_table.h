@@ -36,6 +36,8 @@ class CallTable {
     CallPtr* const call = calls_.find(id);
     return call == nullptr ? nullptr : call->get();
   }
+  // The call with an id that is in flight.
+  Call& at(rpc::WireId id) { return *calls_.at(id); }
   // The only call in flight; null when there are none, or several.
   Call* only() { return size() == 1 ? find(*calls_.oldest()) : nullptr; }
   // The visitor may close the call that it is given, and no other.
@@ -43,7 +45,7 @@ class CallTable {
   void for_each(Visitor&& visit) {
     for (auto id = calls_.oldest(); id;) {
       const auto following = calls_.next(*id);
-      visit(**calls_.find(*id));
+      visit(at(*id));
       id = following;
     }
   }

@@ -149,7 +149,7 @@ bool Child::takes_answers() const {
 }
 
 void Child::request_cancel(rpc::WireId id, CancelReason reason) {
-  if (std::exchange(calls_.find(id)->cancelled, true)) return;
+  if (std::exchange(calls_.at(id).cancelled, true)) return;
   const std::string text = services_.dialect.cancel(id, reason);
   if (!text.empty()) write_text(text);
 }
@@ -157,7 +157,7 @@ void Child::request_cancel(rpc::WireId id, CancelReason reason) {
 CallPtr Child::abandon(rpc::WireId id, CancelReason reason) {
   request_cancel(id, reason);
   if (services_.traces) {
-    trace_ended(services_, *calls_.find(id), name_, id, "call abandoned", 0);
+    trace_ended(services_, calls_.at(id), name_, id, "call abandoned", 0);
   }
   CallPtr call = calls_.close(id);
   // Calls of the gateway itself reveal nothing about a client.

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "gateway/base/check.h"
 #include "gateway/pool/child_output.h"
 
 namespace stdgate::pool {
@@ -27,7 +28,9 @@ tl::expected<std::string, std::string> Handshake::finish(const rpc::Envelope& an
 // Parsed each time, by a parser of its own: the child's may be in the middle of a batch.
 rpc::Envelope Handshake::answer() {
   rpc::EnvelopeParser parser(ChildOutput::envelope_limits(services_.limits));
-  return parser.parse(answer_)->messages[0].envelope;
+  const auto document = parser.parse(answer_);
+  STDGATE_CHECK(document && !document->messages.empty());
+  return document->messages[0].envelope;
 }
 
 void Handshake::learn(const rpc::Envelope& answer) {

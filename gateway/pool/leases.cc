@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "gateway/base/check.h"
+
 namespace stdgate::pool {
 
 namespace {
@@ -23,6 +25,7 @@ Lease* Leases::find(session::SessionId session) const {
 }
 
 std::unique_ptr<Lease> Leases::close(session::SessionId session) {
+  STDGATE_CHECK(find(session) != nullptr);
   --size_;
   return std::move(leases_[session.index]);
 }

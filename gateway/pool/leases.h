@@ -12,7 +12,7 @@
 
 #include "gateway/pool/call_queue.h"
 #include "gateway/pool/child.h"
-#include "gateway/pool/pool_events.h"
+#include "gateway/pool/session_events.h"
 
 namespace stdgate::pool {
 
@@ -30,10 +30,12 @@ struct Lease {
 
 class Leases {
  public:
-  Leases(const config::PoolConfig& config, PoolEvents& events) : config_(config), events_(events) {}
+  Leases(const config::PoolConfig& config, SessionEvents& events)
+      : config_(config), events_(events) {}
 
   void open(session::SessionId session);
   [[nodiscard]] Lease* find(session::SessionId session) const;
+  // Of an open lease. Hands it out, with what waits in it.
   [[nodiscard]] std::unique_ptr<Lease> close(session::SessionId session);
   [[nodiscard]] size_t size() const { return size_; }
   [[nodiscard]] size_t waiting() const;  // leases without a child
@@ -67,7 +69,7 @@ class Leases {
   void watch_queue(Lease& lease);
 
   const config::PoolConfig& config_;
-  PoolEvents& events_;
+  SessionEvents& events_;
   std::vector<std::unique_ptr<Lease>> leases_;  // by the session's index
   size_t size_ = 0;
   uint64_t opened_ = 0;

@@ -19,15 +19,17 @@ rpc::FaultReport no_place() {
 
 }  // namespace
 
-Pool::Pool(const PoolServices& services, PoolEvents& events, ChildListener& listener)
+Pool::Pool(const PoolServices& services, PoolEvents& events, SessionEvents& sessions,
+           ChildListener& listener)
     : services_(services),
       events_(events),
+      sessions_(sessions),
       listener_(listener),
       queue_(services.config.pool),
-      leases_(services.config.pool, events),
+      leases_(services.config.pool, sessions),
       children_(services, *this, listener, queue_, leases_),
       expiry_(services, events, queue_, leases_, children_, [this] { dispatch_all(); }),
-      sweep_timer_(services.core.timers, [this] { sweep(); }) {}
+      sweep_timer_(services.core.timers, [this] { children_.sweep(); }) {}
 
 Pool::~Pool() = default;
 
@@ -153,10 +155,10 @@ void Pool::dispatch_queue() {
 void Pool::watch_queue() {
   if (!paused_ && queue_.is_half_full()) {
     paused_ = true;
-    events_.on_reading(session::SessionId(), false);
+    sessions_.on_reading(session::SessionId(), false);
   } else if (paused_ && queue_.is_quarter_full_at_most()) {
     paused_ = false;
-    events_.on_reading(session::SessionId(), true);
+    sessions_.on_reading(session::SessionId(), true);
   }
 }
 
@@ -361,7 +363,7 @@ void Pool::lose_lease(Lease& lease, session::SessionEnd end, const rpc::FaultRep
   const session::SessionId session = lease.session;
   for (CallPtr& call : leases_.lose(lease)) calls.push_back(std::move(call));
   for (CallPtr& call : calls) events_.on_fault(std::move(call), report);
-  events_.on_session_end(session, end, report.message);
+  sessions_.on_session_end(session, end, report.message);
 }
 
 void Pool::lose_waiting_leases(const rpc::FaultReport& report) {
@@ -377,13 +379,6 @@ void Pool::end_children(Duration grace) {
   children_.end_all(report.message, grace);
   fail_queue(report);
   lose_waiting_leases(report);
-}
-
-void Pool::sweep() {
-  children_.sweep();
-#ifndef NDEBUG
-  check_invariants();
-#endif
 }
 
 // --- State ----------------------------------------------------------------------------------

@@ -3,11 +3,11 @@
 // Job: give each call to the child with the least load, or to the child of its session, or keep it
 // until one has room, and bring every call to an end: an answer, a fault, or its withdrawal.
 // Children has the processes, Leases the sessions with a child of their own, CallExpiry the
-// deadlines. Owner: the backend, which hears of calls and leases through PoolEvents; what
-// children say on their own account goes to the ChildListener. Invariants: a call is either in a
-// queue or in the table of exactly one child; the pool's own state is consistent before PoolEvents
-// are called, as their implementation may call back. Limits: those of Children, Child and the
-// queues.
+// deadlines. Owner: the backend, which hears of calls through PoolEvents; the session router hears
+// of sessions through SessionEvents, and as ChildListener what children say on their own account.
+// Invariants: a call is either in a queue or in the table of exactly one child; the pool's own
+// state is consistent before any of them is called, as they may call back. Limits: those of
+// Children, Child and the queues.
 #pragma once
 
 #include <functional>
@@ -24,12 +24,14 @@
 #include "gateway/pool/leases.h"
 #include "gateway/pool/pool_events.h"
 #include "gateway/pool/pool_services.h"
+#include "gateway/pool/session_events.h"
 
 namespace stdgate::pool {
 
 class Pool final : private ChildOwner {
  public:
-  Pool(const PoolServices& services, PoolEvents& events, ChildListener& listener);
+  Pool(const PoolServices& services, PoolEvents& events, SessionEvents& sessions,
+       ChildListener& listener);
   ~Pool() override;
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
@@ -100,11 +102,11 @@ class Pool final : private ChildOwner {
   void lose_lease(Lease& lease, session::SessionEnd end, const rpc::FaultReport& report,
                   std::vector<CallPtr> calls);
   void lose_waiting_leases(const rpc::FaultReport& report);
-  void sweep();
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
 
   const PoolServices& services_;
   PoolEvents& events_;
+  SessionEvents& sessions_;
   ChildListener& listener_;
   CallQueue queue_;  // of the shared lane
   Leases leases_;

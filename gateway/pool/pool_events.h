@@ -1,9 +1,7 @@
-// PoolEvents: what a pool tells the backend of calls and leases. The pool is consistent before each
-// call, since the implementation may call back. Implemented by Backend. What children say on their
-// own account goes to the ChildListener.
+// PoolEvents: how the calls of a pool end. The pool is consistent before each call of a function,
+// since the implementation may call back. Implemented by Backend. What concerns sessions goes to
+// SessionEvents, what children say on their own account to the ChildListener.
 #pragma once
-
-#include <string_view>
 
 #include "gateway/pool/call_store.h"
 #include "gateway/rpc/envelope.h"
@@ -15,13 +13,6 @@ class PoolEvents {
   virtual ~PoolEvents() = default;
   virtual void on_answer(CallPtr call, const rpc::Envelope& answer) = 0;
   virtual void on_fault(CallPtr call, const rpc::FaultReport& report) = 0;
-
-  // Whether a session's messages are taken: false when its queue has become half full, true again
-  // at a quarter. No session: all that share children.
-  virtual void on_reading(session::SessionId session, bool reading) = 0;
-  // The session's own child has gone, or could not be started. Its calls have been answered.
-  virtual void on_session_end(session::SessionId session, session::SessionEnd end,
-                              std::string_view message) = 0;
 };
 
 }  // namespace stdgate::pool

@@ -51,7 +51,7 @@ class Correlator {
     node.entry = std::move(entry);
     node.older = newest_;
     node.newer = Handle::kNone;
-    (newest_ == Handle::kNone ? oldest_ : at(newest_).newer) = handle->index;
+    (newest_ == Handle::kNone ? oldest_ : node_at(newest_).newer) = handle->index;
     newest_ = handle->index;
     return wire_id(*handle);
   }
@@ -62,22 +62,25 @@ class Correlator {
     return node == nullptr ? nullptr : &node->entry;
   }
 
+  // The entry of a live id.
+  Entry& at(WireId id) { return live_node(id).entry; }
+
   // Ends the entry and hands it out. `id` must be live.
   Entry close(WireId id) {
     Handle handle;
     Node* const found = slots_.find_index(id & kIndexMask, &handle);
     STDGATE_CHECK(found != nullptr && wire_id(handle) == id);
     Node& node = *found;
-    (node.older == Handle::kNone ? oldest_ : at(node.older).newer) = node.newer;
-    (node.newer == Handle::kNone ? newest_ : at(node.newer).older) = node.older;
+    (node.older == Handle::kNone ? oldest_ : node_at(node.older).newer) = node.newer;
+    (node.newer == Handle::kNone ? newest_ : node_at(node.newer).older) = node.older;
     Entry entry = std::move(node.entry);
     slots_.release(handle);
     return entry;
   }
 
-  // The entry opened first among those that are live.
+  // The entry opened first among those that are live, and the one opened after a live one.
   std::optional<WireId> oldest() { return id_at(oldest_); }
-  std::optional<WireId> next(WireId id) { return id_at(find_node(id)->newer); }
+  std::optional<WireId> next(WireId id) { return id_at(live_node(id).newer); }
 
   [[nodiscard]] size_t size() const { return slots_.size(); }
   [[nodiscard]] bool full() const { return slots_.size() == slots_.capacity(); }
@@ -94,9 +97,16 @@ class Correlator {
   static WireId wire_id(Handle handle) {
     return (handle.generation & kGenerationMask) << kIndexBits | handle.index;
   }
-  Node& at(uint32_t index) {
+  Node& node_at(uint32_t index) {
     Handle handle;
-    return *slots_.find_index(index, &handle);
+    Node* const node = slots_.find_index(index, &handle);
+    STDGATE_CHECK(node != nullptr);
+    return *node;
+  }
+  Node& live_node(WireId id) {
+    Node* const node = find_node(id);
+    STDGATE_CHECK(node != nullptr);
+    return *node;
   }
   Node* find_node(WireId id) {
     Handle handle;

@@ -1,9 +1,9 @@
 #include "gateway/rpc/fault.h"
 
 #include <array>
-#include <cassert>
 #include <utility>
 
+#include "gateway/base/check.h"
 #include "gateway/rpc/json_string.h"
 
 namespace stdgate::rpc {
@@ -58,7 +58,7 @@ constexpr bool in_order_of_enum() {
 static_assert(in_order_of_enum());
 
 const FaultEntry& entry_of(Fault fault) {
-  assert(static_cast<size_t>(fault) < kFaultCount);
+  STDGATE_CHECK(static_cast<size_t>(fault) < kFaultCount);
   return kFaults[static_cast<size_t>(fault)];
 }
 
@@ -76,7 +76,7 @@ std::string_view fault_name(Fault fault) { return entry_of(fault).name; }
 std::string_view fault_message(Fault fault) { return entry_of(fault).message; }
 
 int rpc_error_code(RpcError error) {
-  assert(static_cast<size_t>(error) < kRpcErrors.size());
+  STDGATE_CHECK(static_cast<size_t>(error) < kRpcErrors.size());
   return kRpcErrors[static_cast<size_t>(error)].code;
 }
 

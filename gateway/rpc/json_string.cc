@@ -1,9 +1,9 @@
 #include "gateway/rpc/json_string.h"
 
-#include <cassert>
 #include <cstdint>
 #include <cstring>
 
+#include "gateway/base/check.h"
 #include "gateway/base/visible_text.h"
 
 namespace stdgate::rpc {
@@ -54,7 +54,7 @@ Utf8 take_unicode_escape(std::string_view& raw) {
 }
 
 Utf8 take_escape(std::string_view& raw) {
-  assert(raw.size() >= 2 && raw[0] == '\\');
+  STDGATE_CHECK(raw.size() >= 2 && raw[0] == '\\');
   const char kind = raw[1];
   if (kind == 'u') return take_unicode_escape(raw);
   raw.remove_prefix(2);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "gateway/base/check.h"
+
 namespace stdgate::session {
 
 namespace {
@@ -41,20 +43,26 @@ void ReplayLog::keep(uint32_t stream, size_t size, std::span<const std::string_v
 }
 
 void ReplayLog::let_go() {
+  STDGATE_CHECK(!events_.empty());
   const Event& oldest = events_.front();
-  Trace& trace = streams_[oldest.stream];
-  trace.lost_through = oldest.number;
-  --trace.kept;
-  bytes_ -= oldest.text.view().size();
+  streams_[oldest.stream].lost_through = oldest.number;
+  note_gone(oldest);
   events_.pop_front();
+}
+
+void ReplayLog::note_gone(const Event& event) {
+  Trace& trace = streams_[event.stream];
+  const size_t size = event.text.view().size();
+  STDGATE_CHECK(trace.kept > 0 && bytes_ >= size);
+  --trace.kept;
+  bytes_ -= size;
 }
 
 std::vector<ReplayLog::Text> ReplayLog::take_after(uint32_t stream, uint64_t number) {
   std::vector<Text> texts;
   for (Event& event : events_) {
     if (event.stream != stream || event.number <= number) continue;
-    bytes_ -= event.text.view().size();
-    --streams_[stream].kept;
+    note_gone(event);
     texts.push_back(std::move(event.text));
   }
   std::erase_if(events_, [stream, number](const Event& event) {

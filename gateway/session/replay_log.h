@@ -80,6 +80,7 @@ class ReplayLog {
 
   void keep(uint32_t stream, size_t size, std::span<const std::string_view> parts);
   void let_go();
+  void note_gone(const Event& event);
   void forget_streams(size_t count);
 
   const size_t most_events_;

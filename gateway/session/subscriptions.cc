@@ -33,10 +33,14 @@ Subscriptions::Request Subscriptions::request(SessionId session, std::string_vie
 
 void Subscriptions::finish(SessionId session, std::string_view key, uint64_t child, Answer answer) {
   const auto asked = asked_.find(key);
+  STDGATE_CHECK(asked != asked_.end());
   if (--asked->second == 0) asked_.erase(asked);
 
   Wish* wish = find_wish(session, key);  // null: the session has closed
-  if (wish != nullptr) --wish->asked;
+  if (wish != nullptr) {
+    STDGATE_CHECK(wish->asked > 0);
+    --wish->asked;
+  }
   const bool is_subscribed = child != kNoChild && answer == Answer::granted;
   if (is_subscribed && wish != nullptr && wish->wanted && !wish->child) {
     move({session}, key, child);
@@ -75,8 +79,10 @@ Subscriptions::Wish* Subscriptions::find_wish(SessionId session, std::string_vie
 // What is neither held nor under way is forgotten.
 void Subscriptions::drop_if_over(SessionId session, std::string_view key) {
   const auto of_session = wishes_.find(session);
+  STDGATE_CHECK(of_session != wishes_.end());
   Wishes& wishes = of_session->second;
   const auto wish = wishes.by_key.find(key);
+  STDGATE_CHECK(wish != wishes.by_key.end());
   if (wish->second.asked > 0 || wish->second.child) return;
   STDGATE_CHECK(wishes.bytes >= key.size());
   wishes.bytes -= key.size();
@@ -113,12 +119,17 @@ bool Subscriptions::forget_unwanted(uint64_t child, std::string_view key) {
   if (unwanted == of_child->second.end()) return false;
   of_child->second.erase(unwanted);
   if (of_child->second.empty()) unwanted_.erase(of_child);
+  STDGATE_CHECK(unwanted_count_ > 0);
   --unwanted_count_;
   return true;
 }
 
 void Subscriptions::move(std::vector<SessionId> sessions, std::string_view key, uint64_t to) {
-  for (const SessionId session : sessions) find_wish(session, key)->child = to;
+  for (const SessionId session : sessions) {
+    Wish* const wish = find_wish(session, key);
+    STDGATE_CHECK(wish != nullptr);
+    wish->child = to;
+  }
   forget_unwanted(to, key);
   auto& there = held_[to].try_emplace(std::string(key)).first->second;
   there.insert(there.end(), sessions.begin(), sessions.end());
@@ -129,6 +140,7 @@ void Subscriptions::lose_child(uint64_t child) {
     for (auto& [key, sessions] : lost.mapped()) move(std::move(sessions), key, kNoChild);
   }
   if (const auto lost = unwanted_.extract(child); !lost.empty()) {
+    STDGATE_CHECK(unwanted_count_ >= lost.mapped().size());
     unwanted_count_ -= lost.mapped().size();
   }
 }
@@ -197,10 +209,10 @@ bool Subscriptions::take_unwanted(uint64_t child, std::string_view key) {
 }
 
 std::optional<std::string> Subscriptions::adopt(uint64_t child) {
-  while (has_any(kNoChild)) {
-    auto& homeless = held_.find(kNoChild)->second;
-    auto first = homeless.extract(homeless.begin());
-    if (homeless.empty()) held_.erase(kNoChild);
+  for (auto homeless = held_.find(kNoChild); homeless != held_.end();
+       homeless = held_.find(kNoChild)) {
+    auto first = homeless->second.extract(homeless->second.begin());
+    if (homeless->second.empty()) held_.erase(homeless);
     const bool is_held = find(child, first.key()) != nullptr;
     move(std::move(first.mapped()), first.key(), child);
     if (!is_held) return std::move(first.key());

@@ -1,8 +1,8 @@
 #include "metrics/prometheus/metrics_observer.h"
 
-#include <cassert>
 #include <vector>
 
+#include "gateway/base/check.h"
 #include "gateway/base/visible_text.h"
 
 namespace stdgate::metrics {
@@ -29,8 +29,8 @@ Named& one_of(std::vector<Named>& all, NameId id) {
 
 }  // namespace
 
-void MetricsObserver::on_backend([[maybe_unused]] BackendId backend, std::string_view name) {
-  assert(backend == store_.backends().size());
+void MetricsObserver::on_backend(BackendId backend, std::string_view name) {
+  STDGATE_CHECK(backend == store_.backends().size());
   store_.add_backend(name);
 }
 

@@ -76,6 +76,7 @@ void BackendBench::advance(Duration duration) {
   for (auto due = timers.next_due(); due && *due <= end; due = timers.next_due()) {
     clock.set(std::max(clock.now(), *due));
     timers.run_due(clock.now());
+    backend.check_invariants();
   }
   clock.set(end);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "gateway/base/check.h"
 #include "gateway/rpc/fault.h"
 
 namespace stdgate::http {
@@ -172,11 +173,13 @@ void Server::replace(ClientConnection& connection, std::unique_ptr<ClientConnect
 void Server::remove(ClientConnection& connection) {
   forget_resume(connection);
   if (connection.is_turned_away()) {
+    STDGATE_CHECK(turned_away_ > 0);
     --turned_away_;
   } else {
     clients_.remove(connection.client());
   }
   const size_t place = connection.place();
+  STDGATE_CHECK(place < connections_.size() && connections_[place].get() == &connection);
   services_.loop.retire(std::exchange(connections_[place], std::move(connections_.back())));
   connections_.pop_back();
   if (place < connections_.size()) connections_[place]->set_place(place);

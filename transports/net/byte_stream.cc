@@ -140,6 +140,7 @@ void ByteStream::on_read(ssize_t count, char* bytes) {
     loop_.refresh_now();
     fail(static_cast<int>(count));
   }
+  check_in_debug();
 }
 
 void ByteStream::end_reading() {

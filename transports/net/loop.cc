@@ -103,6 +103,9 @@ void Loop::end_turn() {
   release_storages();
   arm();
   if (to_flush_.empty() && retired_.empty()) uv_idle_stop(&idle_);
+#ifndef NDEBUG
+  if (turn_check_) turn_check_();
+#endif
 }
 
 void Loop::flush_asked() {

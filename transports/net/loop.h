@@ -12,9 +12,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "gateway/base/storage_pool.h"
@@ -74,6 +76,14 @@ class Loop final : public Clock {
   TimerQueue& timers() { return timers_; }
   uv_loop_t* uv() { return &uv_; }
 
+  // `check` is called after each turn, outside of every other call, in debug builds: for the
+  // invariants of what runs on the loop. Without effect where NDEBUG is defined.
+  void check_each_turn([[maybe_unused]] std::function<void()> check) {
+#ifndef NDEBUG
+    turn_check_ = std::move(check);
+#endif
+  }
+
   // Calls flush() at the end of this turn; when asked during that, in the next turn, which then
   // does not wait.
   void flush_later(Flushable& flushable);
@@ -131,6 +141,9 @@ class Loop final : public Clock {
   StoragePool storages_;
   Timer release_timer_;  // armed while storages_ keeps large ones
   std::unique_ptr<char[]> read_buffer_;
+#ifndef NDEBUG
+  std::function<void()> turn_check_;
+#endif
 };
 
 }  // namespace stdgate::net

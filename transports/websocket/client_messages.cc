@@ -77,7 +77,7 @@ void ClientMessages::hand_over(std::span<char> text, const backend::CallContext&
     backend::dispatch(
         backend_, *document, context, backend::Tags::shared,
         [this](const rpc::ParsedMessage&, const backend::CallContext&) { ++calls_; },
-        [this] { --calls_; });
+        [this] { end_call(); });
   }
 }
 
@@ -136,7 +136,7 @@ void ClientMessages::accept_batch(const rpc::Document& batch, backend::CallConte
     answer.expect();
   };
   const auto leave_out = [&] {
-    --calls_;
+    end_call();
     answer.leave_out();
   };
   backend::dispatch(backend_, batch, context, backend::Tags::shared, expect, leave_out);

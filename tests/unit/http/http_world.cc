@@ -79,6 +79,7 @@ HttpWorld::HttpWorld(const WorldOptions& world_options)
   backends.add(make_backend(*this, 0, "calc"));
   backends.add(make_backend(*this, 1, "other"));
   backends.start();
+  loop.check_each_turn([this] { backends.check_invariants(); });
   http::add_rpc_routes(router, backends, options.limits);
   router.add_index("stdgate");
   router.share_answers();

@@ -48,6 +48,25 @@ TEST(Loop, RunEndsWithoutHandles) {
   loop.run_once();
 }
 
+TEST(Loop, ChecksEachTurnWhenItIsOverInDebugBuilds) {
+  net::Loop loop;
+  int checks = 0;
+  int flushed_at_check = -1;
+  FlushProbe probe([] {});
+  loop.check_each_turn([&] {
+    ++checks;
+    flushed_at_check = probe.count;
+  });
+  loop.flush_later(probe);
+  loop.run_once();
+#ifdef NDEBUG
+  EXPECT_EQ(checks, 0);
+#else
+  EXPECT_GE(checks, 1);
+  EXPECT_EQ(flushed_at_check, 1);
+#endif
+}
+
 TEST(Loop, FlushesEachFlushableOnceATurn) {
   net::Loop loop;
   FlushProbe probe([] {});
