@@ -16,6 +16,7 @@
 #include "gateway/base/client_address.h"
 #include "gateway/base/log.h"
 #include "gateway/base/time.h"
+#include "gateway/config/key_file.h"
 #include "gateway/rpc/framer.h"
 
 namespace stdgate::config {
@@ -148,13 +149,25 @@ struct MetricsConfig {
   friend bool operator==(const MetricsConfig&, const MetricsConfig&) = default;
 };
 
+// Ids of MCP sessions carry what a session is (sealed with a key), so that another process with the
+// same keys can go on with it.
+struct SessionsConfig {
+  std::string key_file;         // as given; empty: a random key, and ids end with the process
+  std::vector<SecretKey> keys;  // of that file; the first seals, all open
+  Duration ttl = std::chrono::hours(24);  // of an id, from its session's beginning
+
+  friend bool operator==(const SessionsConfig&, const SessionsConfig&) = default;
+};
+
 struct Config {
   std::vector<std::string> listen{"127.0.0.1:8080"};  // also "[::]:8080", "unix:/path"
   std::string admin = "127.0.0.1:9464";               // same form; empty: no admin listener
   std::vector<std::string> allowed_origins;           // beside loopback ones; "*" for any
   std::vector<std::string> allowed_hosts;             // beside the listener's own; "*" for any
   bool rpc_stream = false;  // off loopback, GET /rpc/stream and GET /sse need no special header
+  std::string replica;      // first part of session ids, for load balancers; a host name label
   std::vector<BackendConfig> backends;  // at least one
+  SessionsConfig sessions;
   LimitsConfig limits;
   TimeoutsConfig timeouts;
   LogConfig log;
