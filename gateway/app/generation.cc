@@ -50,7 +50,7 @@ void Generation::add_mcp_sessions(const GenerationServices& services) {
           backend,        services.callers,       services.core.timers,       services.core.clock,
           config_.limits, services.core.storages, config_.timeouts.keep_alive};
       sessions = std::make_unique<mcp::McpSessions>(session_services, backend.idle_timeout(),
-                                                    services.new_session_id);
+                                                    services.session_ids);
     }
     http::add_mcp_routes(routes_, prefix, *sessions);
   });

@@ -16,6 +16,7 @@
 #include "gateway/app/generation.h"
 #include "gateway/app/shutdown.h"
 #include "gateway/app/turn_log.h"
+#include "gateway/mcp/random_session_ids.h"
 #include "metrics/logs/access_log.h"
 #include "metrics/logs/payload_log.h"
 #include "metrics/observers.h"
@@ -98,6 +99,7 @@ class Worker {
   session::Callers callers_;
   policy::ClientRates session_starts_;
   const pool::CoreServices core_;
+  mcp::RandomSessionIds session_ids_;
   const GatewayIdentity& identity_;
   Generation generation_;
   http::Server clients_;

@@ -4,21 +4,36 @@
 #include <utility>
 #include <vector>
 
+#include "gateway/rpc/json_member.h"
+
 namespace stdgate::mcp {
 
-McpSessions::McpSessions(const McpSessionServices& services, Duration idle_timeout, NewId new_id)
+namespace {
+
+// Empty when there is no such string.
+std::string_view string_member(std::string_view object, std::string_view key) {
+  const std::string_view raw = rpc::find_member(object, key).value_or(std::string_view());
+  return raw.size() < 2 || raw.front() != '"' ? std::string_view() : raw.substr(1, raw.size() - 2);
+}
+
+}  // namespace
+
+McpSessions::McpSessions(const McpSessionServices& services, Duration idle_timeout, SessionIds& ids)
     : services_(services),
       idle_timeout_(idle_timeout),
-      new_id_(std::move(new_id)),
+      ids_(ids),
       over_timer_(services.timers, [this] { close_those_over(); }),
       idle_timer_(services.timers, [this] { close_idle(); }) {}
 
 McpSessions::~McpSessions() { close_all(); }
 
 tl::expected<McpSession*, rpc::FaultReport> McpSessions::open(McpSession::Kind kind,
-                                                              const ClientAddress& client) {
+                                                              const ClientAddress& client,
+                                                              std::string_view initialize) {
   McpSessionOwner& owner = *this;
-  auto session = std::make_unique<McpSession>(services_, owner, new_id_(), kind);
+  const std::string_view revision = string_member(initialize, "protocolVersion");
+  std::string id = ids_.issue({services_.backend.name(), revision, {}, initialize});
+  auto session = std::make_unique<McpSession>(services_, owner, std::move(id), kind);
   if (const auto opened = session->open(client); !opened) return tl::unexpected(opened.error());
   McpSession* opened = session.get();
   sessions_.emplace(opened->id(), std::move(session));

@@ -12,15 +12,13 @@
 #include <unordered_map>
 
 #include "gateway/mcp/mcp_session.h"
+#include "gateway/mcp/session_ids.h"
 
 namespace stdgate::mcp {
 
 class McpSessions final : private McpSessionOwner {
  public:
-  // 128 random bits as text; what cannot be guessed is all that protects a session.
-  using NewId = std::function<std::string()>;
-
-  McpSessions(const McpSessionServices& services, Duration idle_timeout, NewId new_id);
+  McpSessions(const McpSessionServices& services, Duration idle_timeout, SessionIds& ids);
   ~McpSessions() override;
   McpSessions(const McpSessions&) = delete;
   McpSessions& operator=(const McpSessions&) = delete;
@@ -28,8 +26,10 @@ class McpSessions final : private McpSessionOwner {
   [[nodiscard]] backend::Upstream& backend() const { return services_.backend; }
   [[nodiscard]] const Clock& clock() const { return services_.clock; }
 
+  // `initialize`: the params with which the client begins, for an id that carries them.
   tl::expected<McpSession*, rpc::FaultReport> open(McpSession::Kind kind,
-                                                   const ClientAddress& client = {});
+                                                   const ClientAddress& client = {},
+                                                   std::string_view initialize = {});
   // Null: never opened, ended, or of the other kind.
   [[nodiscard]] McpSession* find(std::string_view id, McpSession::Kind kind) const;
   // A response's client has gone, or has taken what was unsent. Without effect if the session is
@@ -56,7 +56,7 @@ class McpSessions final : private McpSessionOwner {
 
   const McpSessionServices services_;
   const Duration idle_timeout_;
-  const NewId new_id_;
+  SessionIds& ids_;
   std::unordered_map<std::string, std::unique_ptr<McpSession>, Hash, std::equal_to<>> sessions_;
   Timer over_timer_;
   Timer idle_timer_;

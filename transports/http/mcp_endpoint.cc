@@ -176,7 +176,8 @@ void McpEndpoint::post(Exchange& exchange, std::span<char> body) {
 
 void McpEndpoint::initialize(Exchange& exchange, const rpc::Document& document) {
   const auto session =
-      sessions_.open(mcp::McpSession::Kind::streamable, exchange.client->client_address());
+      sessions_.open(mcp::McpSession::Kind::streamable, exchange.client->client_address(),
+                     document.messages[0].envelope.params);
   if (!session) {
     const std::string_view id = document.messages[0].envelope.id;
     return refuse_call(exchange, sessions_, session.error(), id);
