@@ -241,7 +241,7 @@ TEST_F(Schema, HasNoOtherKeys) {
     }
   }
   EXPECT_EQ(keys, count_keys(config::describe_options()));
-  EXPECT_EQ(closed, 8U);  // the top, a backend, its pool and limits, and four sections
+  EXPECT_EQ(closed, 9U);  // the top, a backend, its pool and limits, and five sections
 }
 
 TEST_F(Schema, ListsTheWords) {
