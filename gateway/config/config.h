@@ -61,6 +61,7 @@ struct BackendConfig {
   rpc::Framing framing = rpc::Framing::newline;
   Isolation isolation = Isolation::shared;  // never shared with lsp
   bool is_default = false;                  // also served at the root
+  bool revive = false;  // sessions outlive their children; with mcp only, and there the default
   std::map<std::string, std::string> env;
   std::vector<std::string> env_files;                 // paths, as given
   std::map<std::string, std::string> env_from_files;  // what they set; env takes precedence
@@ -79,9 +80,11 @@ struct BackendConfig {
   // Children that sessions with one of their own leave to calls without a session. With one child
   // in all, whoever comes first has it; a language server takes calls in sessions only.
   [[nodiscard]] uint32_t kept_for_calls() const {
-    if (protocol == Protocol::lsp || pool.max == 1) return 0;
-    return std::max(pool.min, uint32_t{1});
+    return protocol == Protocol::lsp || pool.max == 1 ? 0 : pool.min;
   }
+
+  // Whether sessions that are idle leave their child to others.
+  [[nodiscard]] bool gives_way() const { return protocol == Protocol::mcp; }
 
   friend bool operator==(const BackendConfig&, const BackendConfig&) = default;
 };
@@ -113,12 +116,13 @@ struct TimeoutsConfig {
   Duration header = std::chrono::seconds(10);  // first byte of a request to the end of its headers
   // Without a byte of the body, or of the answer taken; LimitsConfig::min_rate is judged over it.
   Duration body = std::chrono::seconds(30);
-  Duration idle = std::chrono::seconds(75);        // between requests
-  Duration drain = std::chrono::seconds(20);       // at shutdown
-  Duration keep_alive = std::chrono::seconds(15);  // a comment on a silent event stream
-  Duration ping = std::chrono::seconds(30);        // without a byte from a WebSocket client
-  Duration pong = std::chrono::seconds(20);        // for its answer, then the connection is closed
-  Duration request = std::chrono::minutes(10);     // end of the headers to the end of the body
+  Duration idle = std::chrono::seconds(75);         // between requests
+  Duration drain = std::chrono::seconds(20);        // at shutdown
+  Duration keep_alive = std::chrono::seconds(15);   // a comment on a silent event stream
+  Duration ping = std::chrono::seconds(30);         // without a byte from a WebSocket client
+  Duration pong = std::chrono::seconds(20);         // for its answer, then the connection is closed
+  Duration request = std::chrono::minutes(10);      // end of the headers to the end of the body
+  Duration first_stream = std::chrono::seconds(5);  // for an MCP client to open its first stream
 
   friend bool operator==(const TimeoutsConfig&, const TimeoutsConfig&) = default;
 };

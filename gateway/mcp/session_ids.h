@@ -27,8 +27,9 @@ struct SessionFacts {
 struct CarriedSession {
   std::string revision;
   std::string principal_digest;
-  std::string initialize;  // empty: it was not carried, so the session cannot be taken over
-  Duration left{0};        // until the id expires
+  std::string
+      initialize;    // raw JSON; empty: it was not carried, so the session cannot be taken over
+  Duration left{0};  // until the id expires
 };
 
 class SessionIds {

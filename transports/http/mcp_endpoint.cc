@@ -215,9 +215,14 @@ mcp::McpSession* McpEndpoint::session_of(Exchange& exchange, std::string_view re
     fail(exchange, kNoSession, request_id);
     return nullptr;
   }
-  mcp::McpSession* session = sessions_.find(exchange.session_id, mcp::McpSession::Kind::streamable);
-  if (session == nullptr) fail(exchange, kUnknownSession, request_id);
-  return session;
+  const auto session = sessions_.reach(exchange.session_id, mcp::McpSession::Kind::streamable,
+                                       exchange.client->client_address());
+  if (!session) {
+    refuse_call(exchange, sessions_, session.error(), request_id);
+    return nullptr;
+  }
+  if (*session == nullptr) fail(exchange, kUnknownSession, request_id);
+  return *session;
 }
 
 // --- GET and DELETE -------------------------------------------------------------------------

@@ -63,6 +63,7 @@ backends:
   b:
     command: [y]
     isolation: shared
+    revive: false
     env_inherit: ["!"]
   c:
     env_inherit: ["LC_*"]
@@ -73,7 +74,8 @@ limits: { message: 2MiB, headers: 2KiB, batch: 3, depth: 4, connections: 5, buff
           outbox: 7KiB, connections_per_address: 6, unlimited_addresses: [10.0.0.0/8, "fd00::/8"],
           session_starts: 0, session_burst: 9, min_rate: 0, replay: 3KiB, replay_events: 12 }
 sessions: { key_file: sessions.key, ttl: 90s }
-timeouts: { header: 1s, body: 2s, request: 2m, idle: 3m, drain: 0s, keep_alive: 1h, ping: 4s, pong: 5s }
+timeouts: { header: 1s, body: 2s, request: 2m, idle: 3m, drain: 0s, keep_alive: 1h,
+            first_stream: 0s, ping: 4s, pong: 5s }
 log: { level: "off", format: json, calls: false, payloads: true, payload_limit: 1KiB,
        redact: [password] }
 metrics: { buckets: [0.00005, 0.1, 25], methods: 7, method_names: [a/b], tool_names: [t] }
@@ -98,6 +100,7 @@ backends:
     protocol: mcp
     framing: newline
     isolation: session
+    revive: true
     default: true
     env_inherit: ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_ALL", "TZ", "TMPDIR"]
     timeout: 1m
@@ -140,6 +143,7 @@ timeouts:
   idle: 75s
   drain: 20s
   keep_alive: 15s
+  first_stream: 5s
   ping: 30s
   pong: 20s
 log:

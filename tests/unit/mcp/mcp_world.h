@@ -55,7 +55,7 @@ class McpWorld {
   std::string id;                      // its id
 
  private:
-  std::string new_id() { return std::to_string(++opened_) + "-a-secret-of-this-session"; }
+  std::string new_id() { return "a-secret-of-this-session-" + std::to_string(++opened_); }
 
   int opened_ = 10000000;
   mcp::McpSession::Kind kind_ = mcp::McpSession::Kind::streamable;
