@@ -11,8 +11,10 @@
 #include <iterator>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <regex>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -27,6 +29,7 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 
 constexpr size_t kReplicas = 3;
+constexpr size_t kSessions = 200;
 
 std::string read_example(const std::string& name) {
   std::ifstream in(STDGATE_SOURCE_DIR "/deploy/examples/" + name, std::ios::binary);
@@ -129,6 +132,7 @@ class Replicas : public testing::TestWithParam<std::string> {
     EXPECT_THAT(client.session, testing::MatchesRegex("gate-[012]\\.[A-Za-z0-9_-]+"));
     return static_cast<size_t>(client.session[5] - '0');
   }
+  std::optional<size_t> server_of(Client& client, std::string* said = nullptr);
   // Until each replica has some.
   std::vector<Client> open_everywhere() {
     std::vector<Client> clients;
@@ -154,6 +158,108 @@ TEST_P(Replicas, SessionsStayWithTheReplicaThatTheirIdNames) {
   for (int round = 0; round < 4; ++round) {
     for (Client& client : clients) EXPECT_EQ(client.where(), folder(home_of(client)));
   }
+}
+
+// Which replica answers, by its number.
+std::optional<size_t> Replicas::server_of(Client& client, std::string* said) {
+  const std::string where = client.where();
+  if (said != nullptr) *said = where;
+  for (size_t i = 0; i < kReplicas; ++i) {
+    if (replicas_[i] != nullptr && where == folder(i)) return i;
+  }
+  return std::nullopt;
+}
+
+TEST_P(Replicas, SessionsOfAReplicaThatIsKilledGoOnElsewhere) {
+  constexpr size_t kVictim = 1;
+  std::vector<Client> clients = open_everywhere();
+  for (Client& client : clients) EXPECT_EQ(server_of(client), home_of(client));
+  replicas_[kVictim]->signal(SIGKILL);
+  ASSERT_TRUE(replicas_[kVictim]->wait_for_exit());
+  std::vector<std::optional<size_t>> refuges;
+  for (Client& client : clients) {
+    std::string said;
+    const auto server = server_of(client, &said);
+    ASSERT_TRUE(server) << said;
+    if (home_of(client) == kVictim) {
+      EXPECT_NE(server, kVictim);
+    } else {
+      EXPECT_EQ(server, home_of(client));
+    }
+    refuges.push_back(server);
+  }
+  for (int round = 0; round < 3; ++round) {
+    for (size_t i = 0; i < clients.size(); ++i) {
+      EXPECT_EQ(server_of(clients[i]), refuges[i]) << "it stays there";
+    }
+  }
+  replicas_[kVictim].reset();
+  start(kVictim);
+  for (Client& client : clients) {
+    EXPECT_TRUE(
+        eventually("it is at home again", [&] { return server_of(client) == home_of(client); }));
+  }
+}
+
+// Calls all sessions in turn, until it is told to stop. A session that fails once counts once.
+class Load {
+ public:
+  Load(std::vector<Client> clients, size_t threads) : clients_(std::move(clients)) {
+    for (size_t i = 0; i < threads; ++i) {
+      threads_.emplace_back([this, i, threads](const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
+          for (size_t at = i; at < clients_.size(); at += threads) call(clients_[at]);
+        }
+      });
+    }
+  }
+  // What went wrong; ends the load.
+  std::vector<std::string> stop() {
+    for (std::jthread& thread : threads_) thread.request_stop();
+    threads_.clear();
+    return std::move(failures_);
+  }
+  [[nodiscard]] size_t calls() const { return calls_; }
+
+ private:
+  void call(Client& client) {
+    ++calls_;
+    std::string said;
+    try {
+      said = client.where();
+      if (said.starts_with("/")) return;
+    } catch (const std::runtime_error& error) {
+      said = error.what();
+    }
+    const std::lock_guard lock(mutex_);
+    failures_.push_back(client.session.substr(0, 6) + ": " + said);
+  }
+
+  std::vector<Client> clients_;
+  std::atomic<size_t> calls_ = 0;
+  std::mutex mutex_;
+  std::vector<std::string> failures_;
+  std::vector<std::jthread> threads_;
+};
+
+TEST_P(Replicas, ARollingRestartLosesNoCall) {
+  std::vector<Client> clients = open_everywhere();
+  while (clients.size() < kSessions) clients.emplace_back(url()).initialize();
+  std::array<Client, kReplicas> probes{Client(url()), Client(url()), Client(url())};
+  for (const Client& client : clients) probes[home_of(client)].session = client.session;
+  Load load(std::move(clients), 4);
+  for (size_t i = 0; i < kReplicas; ++i) {
+    const size_t before = load.calls();
+    EXPECT_TRUE(eventually("the load goes on", [&] { return load.calls() > before + kSessions; }));
+    replicas_[i]->signal(SIGTERM);
+    const auto status = replicas_[i]->wait_for_exit(Millis(20'000));
+    ASSERT_TRUE(status);
+    EXPECT_EQ(status->code, 0);
+    replicas_[i].reset();
+    start(i);
+    EXPECT_TRUE(eventually("it is used again", [&] { return server_of(probes[i]) == i; }));
+  }
+  EXPECT_THAT(load.stop(), testing::IsEmpty());
 }
 
 INSTANTIATE_TEST_SUITE_P(LoadBalancers, Replicas, testing::Values("nginx", "haproxy"),
