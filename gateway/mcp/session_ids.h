@@ -1,8 +1,8 @@
 // SessionIds: makes the ids of MCP sessions, and opens those that carry what is needed to take a
 // session over.
 //
-// An id is all that protects its session, so it cannot be guessed. Implementations:
-// RandomSessionIds, whose ids say nothing. Owner: the worker. The caller keeps no clock of the
+// An id is all that protects its session, so it cannot be guessed. Implementations: the sealed ids
+// of gateway/app; RandomSessionIds, for tests. Owner: the worker. The caller keeps no clock of the
 // calendar: an implementation that lets ids expire has one of its own.
 #pragma once
 

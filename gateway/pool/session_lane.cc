@@ -9,10 +9,12 @@ namespace stdgate::pool {
 
 namespace {
 
-rpc::FaultReport all_at_work(uint32_t places, const std::string& backend) {
+rpc::FaultReport no_place_for(const config::BackendConfig& backend, uint32_t places) {
   const std::string number = std::to_string(places);
-  return rpc::faults::overloaded(number + " of " + number +
-                                 " sessions are at work; raise backends." + backend + ".pool.max");
+  const char* const what =
+      backend.gives_way() ? " sessions are at work" : " children have a session";
+  return rpc::faults::overloaded(number + " of " + number + what + "; raise backends." +
+                                 backend.name + ".pool.max");
 }
 
 }  // namespace
@@ -32,7 +34,7 @@ tl::expected<void, rpc::FaultReport> SessionLane::open(session::SessionId sessio
   if (cannot_start()) return tl::unexpected(children_.breaker_report());
   const uint32_t places = children_.session_places();
   if (leases_.taken() >= places && !free_place()) {
-    return tl::unexpected(all_at_work(places, services_.config.name));
+    return tl::unexpected(no_place_for(services_.config, places));
   }
   leases_.want_child(leases_.open(session));
   if (Child* const warm = children_.warm(); warm != nullptr) leases_.attach(*warm);

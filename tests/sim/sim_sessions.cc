@@ -77,7 +77,7 @@ void SimSession::act() {
 void SimSession::act_in_session() {
   const uint64_t dice = world_.pick(0, 99);
   if (dice < 4) return leave();
-  if (dice < 15) return hold(!visit_->is_held);
+  if (dice < 15) return set_held(!visit_->is_held);
   if (config_.revive && world_.chance(0.1)) {
     backend_.park_session(visit_->id);
     return;
@@ -96,7 +96,7 @@ void SimSession::act_in_session() {
   }
 }
 
-void SimSession::hold(bool held) {
+void SimSession::set_held(bool held) {
   visit_->is_held = held;
   backend_.hold_child(visit_->id, held);
 }

@@ -12,8 +12,9 @@ inline constexpr auto kPoolOptions = std::to_array<Option<PoolConfig>>({
      .type = Count{&PoolConfig::min, {0, 1024}},
      .flag = {"--min"},
      .help = "children kept running",
-     .details = "With `isolation: session` they are kept for calls without a session, so `min` must "
-                "be less than `max` there, unless both are 1. Not for `protocol: lsp`."},
+     .details =
+         "With `isolation: session` they are kept for calls without a session, so `min` must "
+         "be less than `max` there, unless both are 1. Not for `protocol: lsp`."},
     {.key = "max",
      .type = Count{&PoolConfig::max, {1, 1024}},
      .flag = {"--max"},
@@ -28,7 +29,7 @@ inline constexpr auto kPoolOptions = std::to_array<Option<PoolConfig>>({
      .type = Count{&PoolConfig::sessions, {1, 100000}},
      .flag = {"--sessions"},
      .help = "open sessions at most",
-     .details = "Parked ones count on their own: of these, too, so many are kept."},
+     .details = "MCP sessions without a child count on their own: so many of these are kept."},
     {.key = "max_in_flight",
      .type = Count{&PoolConfig::max_in_flight, {1, 4096}},
      .flag = {"--max-in-flight"},

@@ -32,8 +32,8 @@ inline constexpr auto kTimeoutsOptions = std::to_array<Option<TimeoutsConfig>>({
      .help = "silence after which an event stream gets a comment",
      .details = "A POST to `/mcp` that is silent so long becomes a stream."},
     {.key = "first_stream",
-     .type = Time{&TimeoutsConfig::first_stream,
-                  {std::chrono::milliseconds(0), std::chrono::hours(1)}},
+     .type =
+         Time{&TimeoutsConfig::first_stream, {std::chrono::milliseconds(0), std::chrono::hours(1)}},
      .help = "time for an MCP client to open its GET stream when its server asks something",
      .details = "Then the request is refused (-32601)."},
     {.key = "ping",

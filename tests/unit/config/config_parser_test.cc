@@ -66,6 +66,7 @@ TEST(ConfigParser, FillsInDefaults) {
   expected.name = "a";
   expected.command = {"x"};
   expected.isolation = config::Isolation::session;
+  expected.revive = true;
   expected.is_default = true;
   expected.env_inherit = {"PATH", "HOME", "USER",   "LOGNAME", "SHELL",
                           "TERM", "LANG", "LC_ALL", "TZ",      "TMPDIR"};
