@@ -14,6 +14,8 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "gateway/app/command_line.h"
 #include "gateway/app/process.h"
@@ -42,13 +44,15 @@ class SteadyClock final : public Clock {
   [[nodiscard]] TimePoint now() const override { return std::chrono::steady_clock::now(); }
 };
 
-// No error: the file may be checked elsewhere than where it is to serve.
-void warn_of_missing_programs(const app::CommandLine& command_line,
-                              const config::Environment& environment,
-                              const std::map<std::string, std::string>& variables) {
+// No errors: the file may be checked elsewhere than where it is to serve.
+void warn_of_surroundings(const app::CommandLine& command_line,
+                          const config::Environment& environment,
+                          const std::map<std::string, std::string>& variables) {
   const auto config = app::load_config(command_line, environment);
   if (!config) return;
-  for (const std::string& line : app::missing_programs(*config, variables)) {
+  std::vector<std::string> lines = app::missing_programs(*config, variables);
+  for (std::string& line : app::exposed_files(*config)) lines.push_back(std::move(line));
+  for (const std::string& line : lines) {
     std::fprintf(stderr, "stdgate: warning: %s\n", visible(line, VisibleText::lines).c_str());
   }
 }
@@ -80,7 +84,7 @@ int run(int argc, char** argv) {
         std::fputs(report.output.c_str(), stderr);
         return report.exit_code;
       }
-      warn_of_missing_programs(command_line, environment, variables);
+      warn_of_surroundings(command_line, environment, variables);
       return print(report.output);
     }
     case app::CommandLine::Action::demo_server:

@@ -10,6 +10,15 @@ namespace {
 constexpr std::array<std::string_view, kTransportCount> kTransportNames = {"rpc", "sse", "mcp",
                                                                            "websocket"};
 
+constexpr std::array<std::string_view, kSessionStateCount> kSessionStateNames = {"live", "parked",
+                                                                                 "reviving"};
+
+constexpr std::array<std::string_view, kParkReasonCount> kParkReasonNames = {
+    "idle", "place_needed", "child_ended", "taken_over"};
+
+constexpr std::array<std::string_view, kRevivalOutcomeCount> kRevivalOutcomeNames = {
+    "same", "changed", "failed", "other_revision"};
+
 constexpr std::array<std::string_view, kConnectionKindCount> kConnectionKindNames = {"http",
                                                                                      "websocket"};
 
@@ -69,6 +78,16 @@ std::string_view name_in(const std::array<std::string_view, N>& names, Enum valu
 }  // namespace
 
 std::string_view transport_name(Transport transport) { return name_in(kTransportNames, transport); }
+
+std::string_view session_state_name(SessionState state) {
+  return name_in(kSessionStateNames, state);
+}
+
+std::string_view park_reason_name(ParkReason reason) { return name_in(kParkReasonNames, reason); }
+
+std::string_view revival_outcome_name(RevivalOutcome outcome) {
+  return name_in(kRevivalOutcomeNames, outcome);
+}
 
 std::string_view connection_kind_name(ConnectionKind kind) {
   return name_in(kConnectionKindNames, kind);

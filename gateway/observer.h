@@ -35,6 +35,33 @@ enum class Transport : uint8_t { rpc, sse, mcp, websocket };
 inline constexpr size_t kTransportCount = static_cast<size_t>(Transport::websocket) + 1;
 std::string_view transport_name(Transport transport);
 
+// Whether a session has a child: it has one or has been promised one, has none, or is about to get
+// another one.
+enum class SessionState : uint8_t { live, parked, reviving };
+inline constexpr size_t kSessionStateCount = static_cast<size_t>(SessionState::reviving) + 1;
+std::string_view session_state_name(SessionState state);
+
+// Why a session has no child any more.
+enum class ParkReason : uint8_t {
+  idle,          // for pool.idle_timeout
+  place_needed,  // by another session or call
+  child_ended,
+  taken_over,  // it comes from another process
+};
+inline constexpr size_t kParkReasonCount = static_cast<size_t>(ParkReason::taken_over) + 1;
+std::string_view park_reason_name(ParkReason reason);
+
+// What became of a session that was to get another child.
+enum class RevivalOutcome : uint8_t {
+  same,             // the child says what the former one said
+  changed,          // it says something else, of which the client is told
+  failed,           // no child got so far; the next request tries again
+  other_revision,   // the session is over
+};
+inline constexpr size_t kRevivalOutcomeCount =
+    static_cast<size_t>(RevivalOutcome::other_revision) + 1;
+std::string_view revival_outcome_name(RevivalOutcome outcome);
+
 // What a client's connection speaks. One HTTP connection may serve several transports.
 enum class ConnectionKind : uint8_t { http, websocket };
 inline constexpr size_t kConnectionKindCount = static_cast<size_t>(ConnectionKind::websocket) + 1;
@@ -185,8 +212,13 @@ class Observer {
   virtual void on_child_ready(BackendId, Duration /*since_start*/) {}
   virtual void on_child_exited(BackendId, ExitReason) {}
 
+  // How many children sessions may have at a time; once.
+  virtual void on_session_places(BackendId, uint32_t) {}
   virtual void on_session_opened(BackendId) {}
-  virtual void on_session_closed(BackendId) {}
+  virtual void on_session_state(BackendId, SessionState /*from*/, SessionState /*to*/) {}
+  virtual void on_session_parked(BackendId, ParkReason) {}
+  virtual void on_session_revived(BackendId, RevivalOutcome, Duration /*since_request*/) {}
+  virtual void on_session_closed(BackendId, SessionState /*it was in*/) {}
 
   virtual void on_connection_opened(ConnectionKind) {}
   virtual void on_connection_closed(ConnectionKind) {}

@@ -52,12 +52,31 @@ void Observers::on_child_exited(BackendId backend, ExitReason reason) {
   for (Observer* observer : of(Event::child_exited)) observer->on_child_exited(backend, reason);
 }
 
+void Observers::on_session_places(BackendId backend, uint32_t places) {
+  for (Observer* observer : of(Event::session_places)) observer->on_session_places(backend, places);
+}
+
 void Observers::on_session_opened(BackendId backend) {
   for (Observer* observer : of(Event::session_opened)) observer->on_session_opened(backend);
 }
 
-void Observers::on_session_closed(BackendId backend) {
-  for (Observer* observer : of(Event::session_closed)) observer->on_session_closed(backend);
+void Observers::on_session_state(BackendId backend, SessionState from, SessionState to) {
+  for (Observer* observer : of(Event::session_state)) observer->on_session_state(backend, from, to);
+}
+
+void Observers::on_session_parked(BackendId backend, ParkReason reason) {
+  for (Observer* observer : of(Event::session_parked)) observer->on_session_parked(backend, reason);
+}
+
+void Observers::on_session_revived(BackendId backend, RevivalOutcome outcome,
+                                   Duration since_request) {
+  for (Observer* observer : of(Event::session_revived)) {
+    observer->on_session_revived(backend, outcome, since_request);
+  }
+}
+
+void Observers::on_session_closed(BackendId backend, SessionState state) {
+  for (Observer* observer : of(Event::session_closed)) observer->on_session_closed(backend, state);
 }
 
 void Observers::on_connection_opened(ConnectionKind kind) {

@@ -36,7 +36,12 @@ class Observers final : public Observer {
     enlist(Event::child_started, observer, &Some::on_child_started, &Observer::on_child_started);
     enlist(Event::child_ready, observer, &Some::on_child_ready, &Observer::on_child_ready);
     enlist(Event::child_exited, observer, &Some::on_child_exited, &Observer::on_child_exited);
+    enlist(Event::session_places, observer, &Some::on_session_places, &Observer::on_session_places);
     enlist(Event::session_opened, observer, &Some::on_session_opened, &Observer::on_session_opened);
+    enlist(Event::session_state, observer, &Some::on_session_state, &Observer::on_session_state);
+    enlist(Event::session_parked, observer, &Some::on_session_parked, &Observer::on_session_parked);
+    enlist(Event::session_revived, observer, &Some::on_session_revived,
+           &Observer::on_session_revived);
     enlist(Event::session_closed, observer, &Some::on_session_closed, &Observer::on_session_closed);
     enlist(Event::connection_opened, observer, &Some::on_connection_opened,
            &Observer::on_connection_opened);
@@ -59,8 +64,13 @@ class Observers final : public Observer {
   void on_child_started(BackendId backend, StartReason reason) override;
   void on_child_ready(BackendId backend, Duration since_start) override;
   void on_child_exited(BackendId backend, ExitReason reason) override;
+  void on_session_places(BackendId backend, uint32_t places) override;
   void on_session_opened(BackendId backend) override;
-  void on_session_closed(BackendId backend) override;
+  void on_session_state(BackendId backend, SessionState from, SessionState to) override;
+  void on_session_parked(BackendId backend, ParkReason reason) override;
+  void on_session_revived(BackendId backend, RevivalOutcome outcome,
+                          Duration since_request) override;
+  void on_session_closed(BackendId backend, SessionState state) override;
   void on_connection_opened(ConnectionKind kind) override;
   void on_connection_closed(ConnectionKind kind) override;
   void on_bytes(ConnectionKind kind, Flow flow, size_t count) override;
@@ -80,7 +90,11 @@ class Observers final : public Observer {
     child_started,
     child_ready,
     child_exited,
+    session_places,
     session_opened,
+    session_state,
+    session_parked,
+    session_revived,
     session_closed,
     connection_opened,
     connection_closed,

@@ -43,19 +43,24 @@ void Generation::add_backends(const GenerationServices& services) {
 }
 
 void Generation::add_mcp_sessions(const GenerationServices& services) {
-  http::for_each_backend_path(backends_, [&](const std::string& prefix,
-                                             backend::Upstream& backend) {
-    if (backend.protocol() != config::Protocol::mcp) return;
-    auto& sessions = mcp_sessions_[backend.id()];
-    if (sessions == nullptr) {
-      const mcp::McpSessionServices session_services{
-          backend,        services.callers,       services.core.timers,       services.core.clock,
-          config_.limits, services.core.storages, config_.timeouts.keep_alive};
-      sessions = std::make_unique<mcp::McpSessions>(session_services, backend.idle_timeout(),
-                                                    services.new_session_id);
-    }
-    http::add_mcp_routes(routes_, prefix, *sessions);
-  });
+  http::for_each_backend_path(
+      backends_, [&](const std::string& prefix, backend::Upstream& backend) {
+        if (backend.protocol() != config::Protocol::mcp) return;
+        auto& sessions = mcp_sessions_[backend.id()];
+        if (sessions == nullptr) {
+          const mcp::McpSessionServices session_services{backend,
+                                                         services.callers,
+                                                         services.core.timers,
+                                                         services.core.clock,
+                                                         config_.limits,
+                                                         services.core.storages,
+                                                         config_.timeouts.keep_alive,
+                                                         config_.timeouts.first_stream};
+          sessions = std::make_unique<mcp::McpSessions>(session_services, backend.idle_timeout(),
+                                                        services.session_ids);
+        }
+        http::add_mcp_routes(routes_, prefix, *sessions);
+      });
 }
 
 void Generation::drain_sessions() {

@@ -22,7 +22,7 @@ namespace stdgate::app {
 struct GenerationServices {
   const pool::CoreServices& core;
   session::Callers& callers;
-  mcp::McpSessions::NewId new_session_id;
+  mcp::SessionIds& session_ids;
   const GatewayIdentity& identity;
   // The gateway's own; children inherit the variables that their configuration names.
   const std::map<std::string, std::string>& environment;

@@ -11,6 +11,7 @@
 
 #include "gateway/app/worker.h"
 #include "gateway/base/visible_text.h"
+#include "gateway/config/text_file.h"
 #include "gateway/pool/launch_spec.h"
 #include "metrics/logs/start_error.h"
 #include "transports/http/admin_endpoint.h"
@@ -65,6 +66,10 @@ class Process final : private http::AdminSource {
     if (!listen()) return kCouldNotStart;
     announce();
     log_confinement();
+    for (const std::string& line : exposed_files(config_)) {
+      worker_.log().write(LogLevel::warn, "secret is exposed",
+                          {{"advice", std::string_view(line)}});
+    }
     worker_.start();
     worker_.run();
     if (worker_.shutdown().was_hurried()) return 128 + last_signal_;
@@ -177,6 +182,12 @@ std::vector<std::string> missing_programs(const config::Config& config,
     if (!found) lines.push_back("backend " + backend.name + ": " + found.error());
   }
   return lines;
+}
+
+std::vector<std::string> exposed_files(const config::Config& config) {
+  const std::string& keys = config.sessions.key_file;
+  if (keys.empty() || !config::is_readable_by_all(keys)) return {};
+  return {"every user can read the keys in " + keys + "; chmod o-r it"};
 }
 
 int serve(const config::Config& config, const std::map<std::string, std::string>& environment,

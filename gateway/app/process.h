@@ -19,6 +19,9 @@ inline constexpr int kDrainTimedOut = 3;  // calls were cut off
 std::vector<std::string> missing_programs(const config::Config& config,
                                           const std::map<std::string, std::string>& environment);
 
+// A line for each file with secrets that every user of this machine can read.
+std::vector<std::string> exposed_files(const config::Config& config);
+
 // Serves until a signal ends it; gives the exit code. `environment` is the gateway's own;
 // `guard_path` is the guard's file, empty for the one beside this program
 // (transports/stdio/guard_binary.h).

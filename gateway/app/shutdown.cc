@@ -26,11 +26,10 @@ void Shutdown::request(int signal) {
   if (is_first) {
     first_signal_ = signal;
     first_at_ = clock_.now();
-    step_ = Step::draining;
+    step_ = Step::last_calls;
     deadline_ = clock_.now() + drain_timeout_;
     log_.write(LogLevel::info, "draining", {{"calls", static_cast<uint64_t>(backends_.calls())}});
-    backends_.drain();
-    clients_.drain();
+    clients_.stop_accepting();
   } else if (!hurried_) {
     hurried_ = true;
     log_.write(LogLevel::warn, "second signal: ending at once",
@@ -46,6 +45,10 @@ void Shutdown::request(int signal) {
 
 void Shutdown::advance() {
   const bool is_late = clock_.now() >= deadline_;
+  if (step_ == Step::last_calls &&
+      (is_late || clients_.is_idle() || clock_.now() >= first_at_ + kLastCalls)) {
+    drain();
+  }
   if (step_ == Step::draining) {
     const bool is_drained = backends_.calls() == 0 && clients_.is_idle();
     if (!is_drained && is_late) {
@@ -59,6 +62,12 @@ void Shutdown::advance() {
     stop();
   }
   if (step_ != Step::stopped) poll_.arm(clock_.now() + kPoll);
+}
+
+void Shutdown::drain() {
+  step_ = Step::draining;
+  backends_.drain();
+  clients_.drain();
 }
 
 void Shutdown::end_children() {

@@ -1,9 +1,11 @@
 // Shutdown: the steps from "please stop" to a stopped loop, in order and each with its time.
 //
-//   1. drain   no new calls, listeners closed, idle connections closed; calls under way are
-//              finished, up to timeouts.drain. What is left then is answered with a fault.
-//   2. end     children are asked to go: end of input, SIGTERM, SIGKILL, each after `grace`.
-//   3. stop    connections closed, the loop stopped.
+//   1. last calls  listeners closed. What comes on open connections within kLastCalls is served, as
+//                  it may have been on its way already; with its answer the connection is closed.
+//   2. drain       no new calls, idle connections closed; calls under way are finished, up to
+//                  timeouts.drain from the request on. What is left then is answered with a fault.
+//   3. end         children are asked to go: end of input, SIGTERM, SIGKILL, each after `grace`.
+//   4. stop        connections closed, the loop stopped.
 // A second request skips to the end: children are killed, connections closed. The same signal again
 // within kSameRequest is no second request: timeout(1), and some supervisors, signal the process
 // and then its group. Owner: the worker. Polls every kPoll whether a step is done:
@@ -21,15 +23,19 @@ namespace stdgate::app {
 
 // What shutdown needs of the servers; the core knows none.
 struct ClientSide {
-  std::function<void()> drain;      // stop listening, close what is idle
-  std::function<void()> close_all;  // close every connection now
-  std::function<bool()> is_idle;    // no exchange is under way
+  std::function<void()> stop_accepting;  // stop listening, close with the next answer
+  std::function<void()> drain;           // close what is idle
+  std::function<void()> close_all;       // close every connection now
+  std::function<bool()> is_idle;         // there is no connection left
 };
 
 class Shutdown {
  public:
   static constexpr Duration kPoll = std::chrono::milliseconds(5);
   static constexpr Duration kSameRequest = std::chrono::milliseconds(500);
+  // Beyond the way between a load balancer and the gateway. A connection that carries a request in
+  // this time ends with its answer, so those that end in silence have been idle for so long.
+  static constexpr Duration kLastCalls = std::chrono::milliseconds(250);
 
   Shutdown(const Clock& clock, TimerQueue& timers, Log& log, backend::Upstreams& backends,
            ClientSide clients, Duration drain_timeout, std::function<void()> stopped);
@@ -43,9 +49,10 @@ class Shutdown {
   [[nodiscard]] bool cut_calls_off() const { return cut_off_; }
 
  private:
-  enum class Step : uint8_t { running, draining, ending, stopped };
+  enum class Step : uint8_t { running, last_calls, draining, ending, stopped };
 
   void advance();
+  void drain();
   void end_children();
   void stop();
 
@@ -57,7 +64,7 @@ class Shutdown {
   const std::function<void()> stopped_;
   Timer poll_;
   Step step_ = Step::running;
-  TimePoint deadline_{};  // of the step
+  TimePoint deadline_{};  // of last calls and drain together, then of the step
   int first_signal_ = 0;
   TimePoint first_at_{};
   bool hurried_ = false;

@@ -28,12 +28,33 @@ void write_child(rpc::JsonWriter& json, const pool::ChildStatus& child) {
   json.end_object();
 }
 
+void write_sessions(rpc::JsonWriter& json, std::string_view key,
+                    const std::vector<pool::SessionStatus>& sessions) {
+  json.begin_array(key);
+  for (const pool::SessionStatus& session : sessions) {
+    json.begin_object();
+    json.text("state", session_state_name(session.state));
+    if (!session.client.empty()) json.text("client", session.client);
+    if (!session.address.empty()) json.text("address", session.address);
+    json.number("messages", session.messages);
+    write_seconds(json, "age_seconds", session.age);
+    write_seconds(json, "idle_seconds", session.idle);
+    json.end_object();
+  }
+  json.end_array();
+}
+
 void write_backend(rpc::JsonWriter& json, const pool::BackendStatus& backend) {
   json.text("name", backend.name);
   json.boolean("ready", backend.ready);
   if (!backend.ready) json.text("reason", backend.reason);
   json.number("in_flight", backend.in_flight);
   json.number("sessions", backend.sessions);
+  json.number("parked_sessions", backend.parked_sessions);
+  json.number("session_places", backend.session_places);
+  write_sessions(json, "oldest_sessions", backend.oldest_sessions);
+  write_sessions(json, "longest_idle_sessions", backend.longest_idle_sessions);
+  write_sessions(json, "busiest_sessions", backend.busiest_sessions);
   json.number("queued", backend.queued);
   json.number("queued_bytes", backend.queued_bytes);
   json.number("failures_in_a_row", backend.failures);

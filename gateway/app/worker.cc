@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "gateway/app/session_id.h"
+#include "gateway/app/random_bytes.h"
 #include "gateway/app/state_report.h"
 
 namespace stdgate::app {
@@ -48,16 +48,16 @@ Worker::Worker(const config::Config& config, const WorkerServices& services,
             loop_.storages(),
             &session_starts_,
             &wall_clock_},
+      session_ids_(session_keys(config.sessions, fill_random), fill_random, config.replica,
+                   services.number, config.sessions.ttl, {loop_, wall_clock_}),
       identity_(services.identity),
-      generation_(config, {core_, callers_,
-                           [number = services.number] { return random_session_id(number); },
-                           identity_, services.environment}),
+      generation_(config, {core_, callers_, session_ids_, identity_, services.environment}),
       clients_({loop_, log_, observers_, callers_, generation_.backends(),
                 generation_.config().limits, generation_.config().timeouts},
                generation_.routes()),
       shutdown_(loop_, loop_.timers(), log_, generation_.backends(),
-                {[this] { drain_clients(); }, [this] { clients_.close_all(); },
-                 [this] { return clients_.connections() == 0; }},
+                {[this] { clients_.stop_accepting(); }, [this] { drain_clients(); },
+                 [this] { clients_.close_all(); }, [this] { return clients_.connections() == 0; }},
                 config.timeouts.drain,
                 [this, stopped = std::move(stopped)] {
                   stopped();

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "gateway/app/generation.h"
+#include "gateway/app/sealed_session_ids.h"
 #include "gateway/app/shutdown.h"
 #include "gateway/app/turn_log.h"
 #include "metrics/logs/access_log.h"
@@ -32,7 +33,7 @@ struct WorkerServices {
   const std::map<std::string, std::string>& environment;
   const GatewayIdentity& identity;
   const std::string& guard_binary;
-  unsigned number = 0;           // of the worker, from 0; session ids begin with it
+  unsigned number = 0;           // of the worker, from 0; session ids name it
   stdio::OrphanReaper& orphans;  // thread-safe; the one of the process
 };
 
@@ -98,6 +99,7 @@ class Worker {
   session::Callers callers_;
   policy::ClientRates session_starts_;
   const pool::CoreServices core_;
+  SealedSessionIds session_ids_;
   const GatewayIdentity& identity_;
   Generation generation_;
   http::Server clients_;

@@ -25,6 +25,7 @@ UpstreamFacts facts_of(BackendId id, const BackendOptions& options, const pool::
           .codes = dialect.codes(),
           .envelope_limits = client_envelope_limits(options.limits),
           .owns_children = config.isolation == config::Isolation::session,
+          .max_sessions = config.pool.sessions,
           .timeout = config.timeout,
           .idle_timeout = config.pool.idle_timeout,
           .grace = config.pool.grace};
@@ -53,6 +54,7 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
           options_.launch, *dialect_,      calls_,          core_.log.enabled(LogLevel::debug)},
       sessions_(services_, pool_, callers_, methods_),
       pool_(services_, *this, sessions_, sessions_) {
+  core_.observer.on_session_places(Upstream::id(), pool_.session_places());
   for (const std::string& name : options_.known_methods) methods_.admit(name);
   for (const std::string& name : options_.known_tools) tools_.admit(name);
   for (const std::string_view name : dialect_->known_methods()) methods_.admit(name);
@@ -112,7 +114,13 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
     accept_severity(*intent, *call);
     return Admission::answered_by_reply;
   }
-  if (!intent->key.empty() && !accept_subscription(*intent, call, message)) {
+  const bool is_subscription = intent->kind == pool::ClientIntent::Kind::subscribe ||
+                               intent->kind == pool::ClientIntent::Kind::unsubscribe;
+  if (is_subscription && !accept_subscription(*intent, call, message)) {
+    return Admission::answered_by_reply;
+  }
+  if (const auto kept = keep_memo(*intent, *call); !kept) {
+    on_fault(std::move(call), kept.error());
     return Admission::answered_by_reply;
   }
   calls_.index().add(*call);
@@ -147,6 +155,32 @@ bool Backend::accept_subscription(const pool::ClientIntent& intent, pool::CallPt
   return false;
 }
 
+// What the session tells its own child is noted when the child has answered it; the greeting of a
+// session that shares children says who the client is.
+tl::expected<void, rpc::FaultReport> Backend::keep_memo(const pool::ClientIntent& intent,
+                                                        pool::Call& call) {
+  if (const auto usable = sessions_.use(call.session); !usable) return usable;
+  if (intent.memo == pool::SessionMemo::none) return {};
+  call.memo = intent.memo;
+  const bool is_key =
+      intent.memo == pool::SessionMemo::subscribe || intent.memo == pool::SessionMemo::unsubscribe;
+  call.memo_text = is_key ? rpc::decode_string(intent.memo_text, key_) : intent.memo_text;
+  const pool::SessionMemory* const memory = pool_.memory_of(call.session);
+  if (memory == nullptr || intent.memo != pool::SessionMemo::subscribe ||
+      memory->has_room_for(call.memo_text)) {
+    return {};
+  }
+  return tl::unexpected(rpc::faults::overloaded("this session has too many subscriptions"));
+}
+
+// A child has answered with a result.
+void Backend::learn_memo(const pool::Call& call, const rpc::Envelope& answer) {
+  if (pool::SessionMemory* const memory = pool_.memory_of(call.session); memory != nullptr) {
+    memory->learn(call, answer, *dialect_);
+  }
+  if (call.memo == pool::SessionMemo::greeting) sessions_.introduce(call.session, call.memo_text);
+}
+
 // A shared child has one level for all, so the gateway itself filters for each session.
 void Backend::accept_severity(const pool::ClientIntent& intent, const pool::Call& call) {
   if (!intent.severity) return answer_error(call, "no such log level");
@@ -169,7 +203,9 @@ Admission Backend::accept_notification(const rpc::Envelope& notification,
     case pool::ClientIntent::Kind::forward: {
       pool::Outgoing message;
       message.text = notification.text;
-      if (!pool_.notify(context.session, sessions_.asking_child(context.session), message)) {
+      message.completes_greeting = intent->memo == pool::SessionMemo::completion;
+      if (!sessions_.use(context.session) ||
+          !pool_.notify(context.session, sessions_.asking_child(context.session), message)) {
         drop(DropReason::overloaded);
         return Admission::refused_overloaded;
       }
@@ -297,6 +333,7 @@ void Backend::hold_child(session::SessionId session, bool held) { pool_.hold_chi
 
 void Backend::on_answer(pool::CallPtr call, const rpc::Envelope& answer) {
   const Outcome outcome = dialect_->outcome(answer, method_name(*call));
+  if (call->memo != pool::SessionMemo::none && outcome == Outcome::ok()) learn_memo(*call, answer);
   // A child that does not know a method must not fill the table with invented names.
   if (call->method == kOtherMethod &&
       (outcome != Outcome::error() ||
@@ -412,7 +449,7 @@ Admission Backend::drop(DropReason reason) {
 pool::BackendStatus Backend::status() const {
   pool::BackendStatus status;
   status.name = name();
-  status.sessions = sessions_.size();
+  sessions_.describe(status);
   pool_.describe(status);
   return status;
 }

@@ -56,6 +56,13 @@ class Backend final : public Upstream, private pool::PoolEvents {
   tl::expected<session::SessionId, rpc::FaultReport> open_session(
       session::Caller caller, session::SessionSink& sink, const ClientAddress& client) override;
   void close_session(session::SessionId session, std::string_view why) override;
+  tl::expected<session::SessionId, rpc::FaultReport> adopt_session(
+      session::Caller caller, session::SessionSink& sink, const ClientAddress& client,
+      std::string_view greeting) override {
+    return sessions_.adopt(caller, sink, client, greeting);
+  }
+  bool park_session(session::SessionId session) override { return sessions_.park(session); }
+  void give_up_asks(session::SessionId session) override { sessions_.give_up_asks(session); }
   void hold_child(session::SessionId session, bool held) override;
 
   // See Pool.
@@ -78,6 +85,9 @@ class Backend final : public Upstream, private pool::PoolEvents {
   Admission accept_request(const rpc::Envelope& request, const CallContext& context);
   bool accept_subscription(const pool::ClientIntent& intent, pool::CallPtr& call,
                            pool::Outgoing& message);
+  tl::expected<void, rpc::FaultReport> keep_memo(const pool::ClientIntent& intent,
+                                                 pool::Call& call);
+  void learn_memo(const pool::Call& call, const rpc::Envelope& answer);
   void accept_severity(const pool::ClientIntent& intent, const pool::Call& call);
   Admission accept_notification(const rpc::Envelope& notification, const CallContext& context);
   bool accept_cancel(std::string_view id, const CallContext& context);

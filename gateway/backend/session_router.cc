@@ -1,5 +1,7 @@
 #include "gateway/backend/session_router.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -7,6 +9,10 @@
 #include "gateway/pool/call_trace.h"
 
 namespace stdgate::backend {
+
+namespace {
+constexpr size_t kMaxDescribed = 5;  // sessions of each kind in /debug/state
+}  // namespace
 
 tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open(
     session::Caller caller, session::SessionSink& sink, const ClientAddress& client) {
@@ -19,39 +25,101 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open(
           rpc::faults::rate_limited("too many new sessions of this client", wait));
     }
   }
-  const auto id = sessions_.acquire();
-  if (!id) {
+  if (sessions_.size() - journal_.parked() >= services_.config.pool.sessions) {
     return tl::unexpected(rpc::faults::overloaded("too many sessions of this backend"));
   }
-  if (pool_.is_draining()) {
-    sessions_.release(*id);
-    return tl::unexpected(rpc::faults::shutting_down());
-  }
+  const auto id = add(caller, sink);
+  if (!id) return id;
   if (takes_child) {
     const auto lease = pool_.open_lease(*id);
     if (!lease) {
+      verbosity_.remove_session(std::nullopt);
       sessions_.release(*id);
       return tl::unexpected(lease.error());
     }
     if (starts != nullptr) starts->use(client, now);
   }
-  session::Session& session = known(*id);
-  session.caller = caller;
-  session.sink = &sink;
-  session.severity.reset();
-  verbosity_.add_session(std::nullopt);
+  journal_.open(known(*id), client);
   if (!reading_) sink.set_reading(false);
-  services_.core.observer.on_session_opened(services_.backend);
   settle_all();
   return *id;
+}
+
+tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::add(session::Caller caller,
+                                                                      session::SessionSink& sink) {
+  if (pool_.is_draining()) return tl::unexpected(rpc::faults::shutting_down());
+  const auto id = sessions_.acquire();
+  if (!id) return tl::unexpected(rpc::faults::overloaded("too many sessions of this backend"));
+  session::Session& session = known(*id);
+  session = {};
+  session.caller = caller;
+  session.sink = &sink;
+  verbosity_.add_session(std::nullopt);
+  return *id;
+}
+
+tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::adopt(session::Caller caller,
+                                                                        session::SessionSink& sink,
+                                                                        const ClientAddress& client,
+                                                                        std::string_view greeting) {
+  const auto id = add(caller, sink);
+  if (!id) return id;
+  if (services_.config.isolation == config::Isolation::session) pool_.adopt_lease(*id, greeting);
+  journal_.adopt(known(*id), client, services_.dialect.client_label(greeting));
+  if (!reading_) sink.set_reading(false);
+  return *id;
+}
+
+bool SessionRouter::park(session::SessionId id) {
+  if (services_.config.isolation == config::Isolation::session) return pool_.park(id);
+  if (!services_.config.revive) return false;
+  journal_.park(known(id), ParkReason::idle);
+  return true;
+}
+
+tl::expected<void, rpc::FaultReport> SessionRouter::use(session::SessionId id) {
+  session::Session* const session = sessions_.find(id);
+  if (session == nullptr) return {};
+  const TimePoint now = services_.core.clock.now();
+  session->used = now;
+  ++session->messages;
+  if (services_.config.isolation == config::Isolation::shared) {
+    journal_.resume(*session);
+    if (std::exchange(session->is_new_here, false)) tell_what_is_gone(*session);
+    return {};
+  }
+  policy::ClientRates* const starts = services_.core.session_starts;
+  if (starts == nullptr || !pool_.is_parked(id)) return {};
+  if (const Duration wait = starts->wait(session->client, now); wait > Duration::zero()) {
+    return tl::unexpected(
+        rpc::faults::rate_limited("too many children started for this client", wait));
+  }
+  starts->use(session->client, now);
+  return {};
+}
+
+void SessionRouter::introduce(session::SessionId id, std::string_view greeting) {
+  session::Session* const session = sessions_.find(id);
+  if (session != nullptr) {
+    journal_.introduce(*session, services_.dialect.client_label(greeting));
+  }
+}
+
+// Nobody knows what the other process has offered.
+void SessionRouter::tell_what_is_gone(session::Session& session) {
+  const std::string_view notice = services_.dialect.restart_notice();
+  tell(session, {&notice, 1});
+  for (const std::string_view change : services_.dialect.change_notices(UINT8_MAX)) {
+    tell(session, {&change, 1});
+  }
 }
 
 void SessionRouter::close(session::SessionId id) {
   session::Session& session = known(id);
   const auto asks = std::move(session.asks);
   verbosity_.remove_session(session.severity);
+  journal_.close(session);
   sessions_.release(id);
-  services_.core.observer.on_session_closed(services_.backend);
   subscriptions_.close(id);
   if (asks == nullptr) return;
   while (const auto oldest = asks->oldest()) {
@@ -180,7 +248,7 @@ void SessionRouter::on_request(pool::Child& child, const rpc::Envelope& request,
     if (!result.empty()) return child.answer(request.id, result);
   }
   session::Session* session = only_session(child);
-  if (session == nullptr || !session->sink->listens()) {
+  if (session == nullptr || !session->sink->awaits_requests()) {
     return child.refuse(request.id, rpc::RpcError::method_not_found,
                         "no client here takes requests");
   }
@@ -342,6 +410,20 @@ void SessionRouter::on_spare_room(pool::Child& child) {
   }
 }
 
+void SessionRouter::give_up_asks(session::SessionId id) {
+  session::Session* const session = sessions_.find(id);
+  if (session == nullptr || session->asks == nullptr) return;
+  while (const auto oldest = session->asks->oldest()) {
+    const session::Ask ask = session->asks->close(*oldest);
+    // The request may reach the client yet.
+    const std::string cancel = services_.dialect.cancel(*oldest, pool::CancelReason::deadline);
+    const std::string_view text = cancel;
+    if (!text.empty()) tell(*session, {&text, 1});
+    child_that_asked(ask).refuse(ask.id, rpc::RpcError::method_not_found,
+                                 "no client here takes requests");
+  }
+}
+
 // --- From the pool --------------------------------------------------------------------------
 
 void SessionRouter::on_child_gone(uint64_t number) {
@@ -357,6 +439,25 @@ void SessionRouter::on_child_gone(uint64_t number) {
   subscriptions_.lose_child(number);
   verbosity_.lose_child(number);
   settle_all();
+}
+
+void SessionRouter::on_session_parked(session::SessionId id, ParkReason reason) {
+  journal_.park(known(id), reason);
+}
+
+void SessionRouter::on_session_revived(session::SessionId id, RevivalOutcome outcome,
+                                       Duration since_request,
+                                       std::span<const std::string_view> notices) {
+  session::Session& session = known(id);
+  journal_.revive(session, outcome, since_request);
+  if (outcome == RevivalOutcome::other_revision) return;
+  for (const std::string_view notice : notices) tell(session, {&notice, 1});
+}
+
+session::ClientHold SessionRouter::hold_of(session::SessionId id) const {
+  const session::Session* const session = sessions_.find(id);
+  STDGATE_CHECK(session != nullptr);
+  return session->sink == nullptr ? session::ClientHold::connection : session->sink->hold();
 }
 
 void SessionRouter::on_reading(session::SessionId id, bool reading) {
@@ -393,6 +494,31 @@ session::Session& SessionRouter::known(session::SessionId id) {
   session::Session* const session = sessions_.find(id);
   STDGATE_CHECK(session != nullptr);
   return *session;
+}
+
+void SessionRouter::describe(pool::BackendStatus& status) const {
+  status.sessions = sessions_.size();
+  status.parked_sessions = journal_.parked();
+  status.session_places = pool_.session_places();
+  std::vector<const session::Session*> all;
+  sessions_.for_each(
+      [&all](session::SessionId, const session::Session& session) { all.push_back(&session); });
+  const auto first_by = [&](auto less) {
+    const auto end = all.begin() + static_cast<ptrdiff_t>(std::min(all.size(), kMaxDescribed));
+    std::partial_sort(all.begin(), end, all.end(),
+                      [&less](const auto* one, const auto* other) { return less(*one, *other); });
+    std::vector<pool::SessionStatus> described;
+    std::transform(all.begin(), end, std::back_inserter(described),
+                   [this](const session::Session* session) { return journal_.status(*session); });
+    return described;
+  };
+  using session::Session;
+  status.oldest_sessions =
+      first_by([](const Session& one, const Session& other) { return one.opened < other.opened; });
+  status.longest_idle_sessions =
+      first_by([](const Session& one, const Session& other) { return one.used < other.used; });
+  status.busiest_sessions = first_by(
+      [](const Session& one, const Session& other) { return one.messages > other.messages; });
 }
 
 void SessionRouter::check_invariants() {

@@ -11,13 +11,15 @@
 // gateway: it ends subscriptions that no session needs, and subscribes again when a child has gone.
 // A /rpc stream whose call is the only one of its shared child gets the child's notifications too.
 // Owner: the backend. The pool and its children call it directly, as SessionEvents and
-// ChildListener. Limits: config.pool.sessions, Session::kMaxAsks, those of Subscriptions.
+// ChildListener. Limits: config.pool.sessions, and as many again that have no child;
+// Session::kMaxAsks, those of Subscriptions.
 #pragma once
 
 #include <span>
 #include <string_view>
 
 #include "gateway/backend/name_table.h"
+#include "gateway/backend/session_journal.h"
 #include "gateway/pool/pool.h"
 #include "gateway/session/log_verbosity.h"
 #include "gateway/session/session.h"
@@ -34,11 +36,27 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
         pool_(pool),
         callers_(callers),
         methods_(methods),
-        sessions_(services.config.pool.sessions) {}
+        sessions_(2 * size_t{services.config.pool.sessions}),
+        journal_(services) {}
 
   tl::expected<session::SessionId, rpc::FaultReport> open(session::Caller caller,
                                                           session::SessionSink& sink,
                                                           const ClientAddress& client);
+  // Opens a session that has begun in another process, with this greeting. It has no child yet.
+  tl::expected<session::SessionId, rpc::FaultReport> adopt(session::Caller caller,
+                                                           session::SessionSink& sink,
+                                                           const ClientAddress& client,
+                                                           std::string_view greeting);
+  // The session has nothing to do: its own child is ended, if it has one. False: the session cannot
+  // do without it.
+  bool park(session::SessionId session);
+  // A message of the session has come, which may need a child; or why it cannot have one.
+  tl::expected<void, rpc::FaultReport> use(session::SessionId session);
+  // A child has answered the greeting of the session's client, which has these params.
+  void introduce(session::SessionId session, std::string_view greeting);
+  // Requests that the client has been asked get an error instead, as it will not answer.
+  void give_up_asks(session::SessionId session);
+
   // Forgets the session; children that wait for its answers get an error. Subscriptions of this
   // session alone are ended with the next on_spare_room(), which follows the withdrawal of its
   // calls.
@@ -47,6 +65,7 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
     return sessions_.find(session);
   }
   [[nodiscard]] size_t size() const { return sessions_.size(); }
+  void describe(pool::BackendStatus& status) const;
 
   // The client's answer to a request of a child. False: it answers none.
   bool pass_answer(session::SessionId session, const rpc::Envelope& answer);
@@ -69,6 +88,12 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
  private:
   // SessionEvents
   void on_reading(session::SessionId session, bool reading) override;
+  void on_session_parked(session::SessionId session, ParkReason reason) override;
+  void on_session_waking(session::SessionId session) override { journal_.wake(known(session)); }
+  void on_session_revived(session::SessionId session, RevivalOutcome outcome,
+                          Duration since_request,
+                          std::span<const std::string_view> notices) override;
+  [[nodiscard]] session::ClientHold hold_of(session::SessionId session) const override;
   void on_session_end(session::SessionId session, session::SessionEnd end,
                       std::string_view message) override;
   // ChildListener
@@ -107,6 +132,9 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   [[nodiscard]] session::Session* only_session(pool::Child& child);
   bool pass_to_subscribers(uint64_t child, const rpc::Envelope& notification, std::string_view key);
   void settle_all();
+  tl::expected<session::SessionId, rpc::FaultReport> add(session::Caller caller,
+                                                         session::SessionSink& sink);
+  void tell_what_is_gone(session::Session& session);
   bool pass_cancel(pool::Child& child, const rpc::Envelope& notification, std::string_view id);
   void tell(const session::Session& session, std::span<const std::string_view> parts);
 
@@ -115,6 +143,7 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   session::Callers& callers_;
   NameTable& methods_;
   SlotMap<session::Session> sessions_;
+  SessionJournal journal_;
   session::Subscriptions subscriptions_;
   session::LogVerbosity verbosity_;
   std::string key_;            // scratch

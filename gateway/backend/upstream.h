@@ -42,9 +42,10 @@ struct UpstreamFacts {
   rpc::EnvelopeLimits envelope_limits;       // of clients' messages
   // Sessions have a child of their own: its output can be held, and does not have to be dropped.
   bool owns_children = false;
-  Duration timeout{0};       // of a call that has no deadline of its own, from its arrival on
-  Duration idle_timeout{0};  // after which an MCP session without traffic ends
-  Duration grace{0};         // which children get to end by themselves; see end_children()
+  size_t max_sessions = SIZE_MAX;  // that have a use for a child
+  Duration timeout{0};             // of a call that has no deadline of its own, from its arrival on
+  Duration idle_timeout{0};        // after which an MCP session without traffic is parked
+  Duration grace{0};               // which children get to end by themselves; see end_children()
 };
 
 class Upstream {
@@ -63,6 +64,7 @@ class Upstream {
     return facts_.envelope_limits;
   }
   [[nodiscard]] bool owns_children() const { return facts_.owns_children; }
+  [[nodiscard]] size_t max_sessions() const { return facts_.max_sessions; }
   [[nodiscard]] Duration timeout() const { return facts_.timeout; }
   [[nodiscard]] Duration idle_timeout() const { return facts_.idle_timeout; }
   [[nodiscard]] Duration grace() const { return facts_.grace; }
@@ -97,6 +99,16 @@ class Upstream {
   // not called any more. `why`: empty if the client has gone, and then the calls are not answered;
   // else they are answered by a fault that says `why`. Without effect on a session that is closed.
   virtual void close_session(session::SessionId session, std::string_view why) = 0;
+  // As open_session(), for a session that has begun in another process with a greeting that has
+  // these params. It gets a child with its first message.
+  virtual tl::expected<session::SessionId, rpc::FaultReport> adopt_session(
+      session::Caller caller, session::SessionSink& sink, const ClientAddress& client,
+      std::string_view greeting) = 0;
+  // Ends the own child of a session that is idle; its next message gets it another one. False: the
+  // session cannot do without this child.
+  virtual bool park_session(session::SessionId session) = 0;
+  // The client does not answer what it has been asked: the children get an error.
+  virtual void give_up_asks(session::SessionId session) = 0;
   // `held`: the client takes too little, so the output of the session's own child is not read.
   // Without effect on shared children, and on one that has been asked to go.
   virtual void hold_child(session::SessionId session, bool held) = 0;

@@ -95,6 +95,12 @@ class SlotMap {
     }
   }
 
+  template <class Visitor>
+  void for_each(Visitor&& visit) const {
+    const_cast<SlotMap*>(this)->for_each(
+        [&](Handle handle, const T& value) { visit(handle, value); });
+  }
+
   [[nodiscard]] size_t size() const { return size_; }
   [[nodiscard]] size_t capacity() const { return capacity_; }
 

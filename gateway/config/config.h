@@ -16,6 +16,7 @@
 #include "gateway/base/client_address.h"
 #include "gateway/base/log.h"
 #include "gateway/base/time.h"
+#include "gateway/config/key_file.h"
 #include "gateway/rpc/framer.h"
 
 namespace stdgate::config {
@@ -60,6 +61,7 @@ struct BackendConfig {
   rpc::Framing framing = rpc::Framing::newline;
   Isolation isolation = Isolation::shared;  // never shared with lsp
   bool is_default = false;                  // also served at the root
+  bool revive = false;  // sessions outlive their children; with mcp only, and there the default
   std::map<std::string, std::string> env;
   std::vector<std::string> env_files;                 // paths, as given
   std::map<std::string, std::string> env_from_files;  // what they set; env takes precedence
@@ -78,9 +80,11 @@ struct BackendConfig {
   // Children that sessions with one of their own leave to calls without a session. With one child
   // in all, whoever comes first has it; a language server takes calls in sessions only.
   [[nodiscard]] uint32_t kept_for_calls() const {
-    if (protocol == Protocol::lsp || pool.max == 1) return 0;
-    return std::max(pool.min, uint32_t{1});
+    return protocol == Protocol::lsp || pool.max == 1 ? 0 : pool.min;
   }
+
+  // Whether sessions that are idle leave their child to others.
+  [[nodiscard]] bool gives_way() const { return protocol == Protocol::mcp; }
 
   friend bool operator==(const BackendConfig&, const BackendConfig&) = default;
 };
@@ -112,12 +116,13 @@ struct TimeoutsConfig {
   Duration header = std::chrono::seconds(10);  // first byte of a request to the end of its headers
   // Without a byte of the body, or of the answer taken; LimitsConfig::min_rate is judged over it.
   Duration body = std::chrono::seconds(30);
-  Duration idle = std::chrono::seconds(75);        // between requests
-  Duration drain = std::chrono::seconds(20);       // at shutdown
-  Duration keep_alive = std::chrono::seconds(15);  // a comment on a silent event stream
-  Duration ping = std::chrono::seconds(30);        // without a byte from a WebSocket client
-  Duration pong = std::chrono::seconds(20);        // for its answer, then the connection is closed
-  Duration request = std::chrono::minutes(10);     // end of the headers to the end of the body
+  Duration idle = std::chrono::seconds(75);         // between requests
+  Duration drain = std::chrono::seconds(20);        // at shutdown
+  Duration keep_alive = std::chrono::seconds(15);   // a comment on a silent event stream
+  Duration ping = std::chrono::seconds(30);         // without a byte from a WebSocket client
+  Duration pong = std::chrono::seconds(20);         // for its answer, then the connection is closed
+  Duration request = std::chrono::minutes(10);      // end of the headers to the end of the body
+  Duration first_stream = std::chrono::seconds(5);  // for an MCP client to open its first stream
 
   friend bool operator==(const TimeoutsConfig&, const TimeoutsConfig&) = default;
 };
@@ -148,13 +153,25 @@ struct MetricsConfig {
   friend bool operator==(const MetricsConfig&, const MetricsConfig&) = default;
 };
 
+// Ids of MCP sessions carry what a session is (sealed with a key), so that another process with the
+// same keys can go on with it.
+struct SessionsConfig {
+  std::string key_file;         // as given; empty: a random key, and ids end with the process
+  std::vector<SecretKey> keys;  // of that file; the first seals, all open
+  Duration ttl = std::chrono::hours(24);  // of an id, from its session's beginning
+
+  friend bool operator==(const SessionsConfig&, const SessionsConfig&) = default;
+};
+
 struct Config {
   std::vector<std::string> listen{"127.0.0.1:8080"};  // also "[::]:8080", "unix:/path"
   std::string admin = "127.0.0.1:9464";               // same form; empty: no admin listener
   std::vector<std::string> allowed_origins;           // beside loopback ones; "*" for any
   std::vector<std::string> allowed_hosts;             // beside the listener's own; "*" for any
   bool rpc_stream = false;  // off loopback, GET /rpc/stream and GET /sse need no special header
+  std::string replica;      // first part of session ids, for load balancers; a host name label
   std::vector<BackendConfig> backends;  // at least one
+  SessionsConfig sessions;
   LimitsConfig limits;
   TimeoutsConfig timeouts;
   LogConfig log;

@@ -100,6 +100,15 @@ void print_option(const Printing& to, const Option<S>& option, const EnvFiles<S>
 }
 
 template <class S>
+void print_option(const Printing& to, const Option<S>& option, const KeyFile<S>& type,
+                  const S& section) {
+  if ((section.*type.file).empty()) return;
+  print_value(to, option.key, section.*type.file);
+  const size_t count = (section.*type.keys).size();
+  to.out << YAML::Comment(std::to_string(count) + (count == 1 ? " key" : " keys"));
+}
+
+template <class S>
 bool has_values(const S& section) {
   return std::ranges::any_of(OptionsOf<S>::kRows, [&](const Option<S>& option) {
     return !std::holds_alternative<std::monostate>(value_of(option, section));

@@ -31,6 +31,8 @@ inline constexpr size_t kMaxListeners = 64;
 inline constexpr size_t kMaxAddressBlocks = 64;
 inline constexpr size_t kMaxBackends = 256;
 inline constexpr size_t kMaxBackendName = 64;
+// A label of a host name (RFC 1035 section 2.3.4).
+inline constexpr size_t kMaxReplicaName = 63;
 inline constexpr size_t kMaxBuckets = 100;
 inline constexpr double kMaxBucketSeconds = 86400;
 
@@ -38,5 +40,7 @@ inline constexpr double kMaxBucketSeconds = 86400;
 inline constexpr size_t kMaxEnvFiles = 16;
 // What of one variable execve() takes (MAX_ARG_STRLEN), so that no line can be too long for it.
 inline constexpr size_t kMaxEnvFile = 128 * kKiB;
+// sessions.key_file: kMaxKeys keys, and comments.
+inline constexpr size_t kMaxKeyFile = 16 * kKiB;
 
 }  // namespace stdgate::config

@@ -141,6 +141,28 @@ bool read(const EnvFiles<S>& type, const Value& value, Section&, S& out) {
 }
 
 template <class S>
+bool read(const KeyFile<S>& type, const Value& value, Section&, S& out) {
+  auto file = value.text();
+  if (!file) return false;
+  if (file->empty()) {
+    value.fail("expected the path of a file");
+    return false;
+  }
+  const auto content = value.read_file(*file, kMaxKeyFile);
+  if (!content) return false;
+  auto keys = parse_key_file(*content);
+  if (!keys) {
+    const int line = keys.error().line;
+    value.fail(*file + (line == 0 ? ": " : ":" + std::to_string(line) + ": ") +
+               keys.error().message);
+    return false;
+  }
+  out.*type.file = *std::move(file);
+  out.*type.keys = *std::move(keys);
+  return true;
+}
+
+template <class S>
 bool read(const Inherited<S>& type, const Value& value, Section&, S& out) {
   return read_inherited(value, out.*type.member);
 }

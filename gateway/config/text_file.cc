@@ -36,4 +36,11 @@ tl::expected<std::string, std::string> read_text_file(const std::string& file, s
   return text;
 }
 
+bool is_readable_by_all(const std::string& file) {
+  std::error_code unknown;
+  const auto permissions = std::filesystem::status(file, unknown).permissions();
+  return !unknown &&
+         (permissions & std::filesystem::perms::others_read) != std::filesystem::perms::none;
+}
+
 }  // namespace stdgate::config

@@ -11,4 +11,7 @@ namespace stdgate::config {
 // readable, larger than `limit` bytes. A FileReader (config_parser.h).
 tl::expected<std::string, std::string> read_text_file(const std::string& file, size_t limit);
 
+// Whether its mode lets every user of this machine read it.
+bool is_readable_by_all(const std::string& file);
+
 }  // namespace stdgate::config

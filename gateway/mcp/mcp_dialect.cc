@@ -14,6 +14,7 @@ namespace {
 constexpr std::string_view kSubscribe = "resources/subscribe";
 constexpr std::string_view kUnsubscribe = "resources/unsubscribe";
 constexpr std::string_view kSetLevel = "logging/setLevel";
+constexpr std::string_view kInitialized = "notifications/initialized";
 constexpr std::string_view kEmptyResult = "{}";
 // The end of "isError": a search stops at every occurrence of the first letter, and E is rare.
 constexpr std::string_view kErrorEnd = "Error";
@@ -35,7 +36,7 @@ constexpr std::array<std::string_view, 29> kMethods = {"initialize",
                                                        "tasks/result",
                                                        "tasks/list",
                                                        "tasks/cancel",
-                                                       "notifications/initialized",
+                                                       kInitialized,
                                                        "notifications/cancelled",
                                                        "notifications/progress",
                                                        "notifications/message",
@@ -101,6 +102,28 @@ tl::expected<pool::ClientIntent, const char*> with_token(const rpc::Envelope& re
   return intent;
 }
 
+// What a client may have a list of, by the capability that offers it.
+struct ListKind {
+  std::string_view capability;
+  std::string_view changed;
+};
+constexpr std::array<ListKind, 3> kListKinds = {
+    {{"tools", R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed"})"},
+     {"prompts", R"({"jsonrpc":"2.0","method":"notifications/prompts/list_changed"})"},
+     {"resources", R"({"jsonrpc":"2.0","method":"notifications/resources/list_changed"})"}}};
+
+// What a session's client tells its own child, that another child would have to be told again.
+void note_memo(const rpc::Envelope& request, std::string_view method, pool::ClientIntent& intent) {
+  if (method == kSetLevel) {
+    intent.memo = pool::SessionMemo::severity;
+    intent.memo_text = string_content(only_member(request.params, "level").value_or(""));
+  } else if (method == kSubscribe || method == kUnsubscribe) {
+    intent.memo =
+        method == kSubscribe ? pool::SessionMemo::subscribe : pool::SessionMemo::unsubscribe;
+    intent.memo_text = string_content(only_member(request.params, "uri").value_or(""));
+  }
+}
+
 std::string uri_request(rpc::WireId id, std::string_view method, std::string_view uri) {
   std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"method":)";
   rpc::append_json_string(text, method);
@@ -153,8 +176,9 @@ tl::expected<pool::ClientIntent, const char*> McpDialect::read_client(
   const bool is_shared = isolation == config::Isolation::shared;
   pool::ClientIntent intent;
   if (message.kind == rpc::MessageKind::notification) {
-    if (method == "notifications/initialized" && is_shared) {
-      intent.kind = pool::ClientIntent::Kind::swallow;
+    if (method == kInitialized) {
+      if (is_shared) intent.kind = pool::ClientIntent::Kind::swallow;
+      intent.memo = pool::SessionMemo::completion;
     }
     if (method == "notifications/cancelled") {
       intent.kind = pool::ClientIntent::Kind::cancel;
@@ -165,10 +189,15 @@ tl::expected<pool::ClientIntent, const char*> McpDialect::read_client(
     return intent;
   }
   // A session's own child is greeted by its client.
-  if (method == "initialize" && is_shared) {
-    intent.kind = pool::ClientIntent::Kind::handshake;
-    return intent;
+  if (method == "initialize") {
+    intent.memo = pool::SessionMemo::greeting;
+    intent.memo_text = message.params;
+    if (is_shared) {
+      intent.kind = pool::ClientIntent::Kind::handshake;
+      return intent;
+    }
   }
+  if (!is_shared) note_memo(message, method, intent);
   intent.greets = intent.introduces = method == "initialize";
   if (method == "tools/call") {
     const auto name = only_member(message.params, "name");
@@ -193,6 +222,59 @@ tl::expected<pool::ClientIntent, const char*> McpDialect::read_client(
                                        : pool::ClientIntent::Kind::unsubscribe;
   }
   return with_token(message, intent);
+}
+
+std::string McpDialect::greet_again(rpc::WireId id, std::string_view params) const {
+  std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id);
+  text.append(R"(,"method":"initialize","params":)").append(params).append("}");
+  return text;
+}
+
+std::string_view McpDialect::greeting_completion() const {
+  return R"({"jsonrpc":"2.0","method":"notifications/initialized"})";
+}
+
+std::optional<pool::GreetingTerms> McpDialect::terms(const rpc::Envelope& answer) const {
+  if (answer.kind != rpc::MessageKind::result) return std::nullopt;
+  const auto member = [&](std::string_view key) {
+    return rpc::find_member(answer.payload, key).value_or(std::string_view());
+  };
+  pool::GreetingTerms terms;
+  terms.revision = string_content(member("protocolVersion"));
+  std::string relied_on;
+  for (const std::string_view key : {"capabilities", "serverInfo", "instructions"}) {
+    relied_on.append(member(key)).append("\n");
+  }
+  terms.digest = std::hash<std::string>()(relied_on);
+  const std::string_view capabilities = member("capabilities");
+  for (size_t i = 0; i < kListKinds.size(); ++i) {
+    if (rpc::find_member(capabilities, kListKinds[i].capability)) {
+      terms.lists = static_cast<uint8_t>(terms.lists | 1U << i);
+    }
+  }
+  return terms;
+}
+
+std::string_view McpDialect::restart_notice() const {
+  return R"({"jsonrpc":"2.0","method":"notifications/message","params":{"level":"warning",)"
+         R"("logger":"stdgate","data":"the server was restarted; what it kept in memory is gone"}})";
+}
+
+std::vector<std::string_view> McpDialect::change_notices(uint8_t lists) const {
+  std::vector<std::string_view> notices;
+  for (size_t i = 0; i < kListKinds.size(); ++i) {
+    if ((lists >> i & 1U) != 0) notices.push_back(kListKinds[i].changed);
+  }
+  return notices;
+}
+
+std::string McpDialect::client_label(std::string_view params) const {
+  const auto info = rpc::find_member(params, "clientInfo");
+  if (!info) return {};
+  std::string label = pool::fact_text(rpc::find_member(*info, "name").value_or(""));
+  const std::string version = pool::fact_text(rpc::find_member(*info, "version").value_or(""));
+  if (!label.empty() && !version.empty()) label += ' ';
+  return label + version;
 }
 
 std::string McpDialect::cancel(rpc::WireId id, pool::CancelReason reason) const {

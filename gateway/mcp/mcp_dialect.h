@@ -27,6 +27,13 @@ class McpDialect final : public pool::Dialect {
   [[nodiscard]] tl::expected<std::string, std::string> finish_handshake(
       const rpc::Envelope& answer) const override;
   [[nodiscard]] pool::ChildFacts facts(const rpc::Envelope& answer) const override;
+  [[nodiscard]] std::string greet_again(rpc::WireId id, std::string_view params) const override;
+  [[nodiscard]] std::string_view greeting_completion() const override;
+  [[nodiscard]] std::optional<pool::GreetingTerms> terms(
+      const rpc::Envelope& answer) const override;
+  [[nodiscard]] std::string_view restart_notice() const override;
+  [[nodiscard]] std::vector<std::string_view> change_notices(uint8_t lists) const override;
+  [[nodiscard]] std::string client_label(std::string_view params) const override;
   [[nodiscard]] tl::expected<pool::ClientIntent, const char*> read_client(
       const rpc::Envelope& message, std::string_view method,
       config::Isolation isolation) const override;

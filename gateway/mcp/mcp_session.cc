@@ -14,7 +14,7 @@ namespace stdgate::mcp {
 
 namespace {
 
-constexpr size_t kPrefixLength = 8;  // of the session's id, in event ids
+constexpr size_t kPrefixLength = 8;  // of the session's id, its last bytes, in event ids
 
 session::Tag tag_of(uint32_t stream, uint32_t message) {
   return session::Tag{stream} << 32 | message;
@@ -61,14 +61,16 @@ McpSession::McpSession(const McpSessionServices& services, McpSessionOwner& owne
       owner_(owner),
       id_(std::move(id)),
       kind_(kind),
-      events_{id_.substr(0, kPrefixLength),
+      events_{id_.substr(id_.size() - std::min(id_.size(), kPrefixLength)),
               session::ReplayLog(services.limits.replay_events, services.limits.replay,
                                  services.storages),
               services.storages},
       listening_(0, *this),
-      used_(services.clock.now()),
+      opened_(services.clock.now()),
+      used_(opened_),
       silence_timer_(services.timers, [this] { end_silence(); }),
-      pressure_timer_(services.timers, [this] { hold_or_release_child(); }) {}
+      pressure_timer_(services.timers, [this] { hold_or_release_child(); }),
+      first_stream_timer_(services.timers, [this] { stop_waiting(); }) {}
 
 tl::expected<void, rpc::FaultReport> McpSession::open(const ClientAddress& client) {
   const auto caller = services_.callers.add(*this);
@@ -87,8 +89,32 @@ tl::expected<void, rpc::FaultReport> McpSession::open(const ClientAddress& clien
   return {};
 }
 
+// Events have other ids than those that the other process gave out.
+tl::expected<void, rpc::FaultReport> McpSession::adopt(const ClientAddress& client,
+                                                       const CarriedSession& carried) {
+  const auto caller = services_.callers.add(*this);
+  if (!caller) return tl::unexpected(rpc::faults::too_many_clients());
+  const auto session = services_.backend.adopt_session(*caller, *this, client, carried.initialize);
+  if (!session) {
+    services_.callers.remove(*caller);
+    return tl::unexpected(session.error());
+  }
+  caller_ = *caller;
+  session_ = *session;
+  adopted_ = parked_ = initialized_ = true;
+  revision_ = parse_mcp_revision(carried.revision).value_or(revision_);
+  events_.id_prefix += "." + std::to_string(opened_.time_since_epoch().count());
+  return {};
+}
+
+bool McpSession::park() {
+  parked_ = services_.backend.park_session(session_);
+  return parked_;
+}
+
 void McpSession::close() {
   if (caller_.is_none()) return;
+  first_stream_timer_.disarm();
   over_ = true;
   services_.backend.close_session(session_, "the session has ended");
   services_.callers.remove(std::exchange(caller_, session::Caller()));
@@ -107,6 +133,7 @@ std::optional<TimePoint> McpSession::idle_since() const {
 McpSession::Posted McpSession::post(const rpc::Document& document, backend::CallContext context,
                                     session::EventSink& sink) {
   used_ = services_.clock.now();
+  parked_ = false;
   context.caller = caller_;
   context.session = session_;
   const bool has_answers =
@@ -151,6 +178,8 @@ bool McpSession::hand_over(const rpc::Document& document, const backend::CallCon
 
 void McpSession::listen(session::EventSink& sink) {
   used_ = services_.clock.now();
+  has_listened_ = true;
+  first_stream_timer_.disarm();
   listening_.attach(sink);
   listening_.begin();
   listening_.write_undelivered();
@@ -163,6 +192,11 @@ void McpSession::announce(std::string_view event_name, std::string_view data) {
 
 McpSession::Resumed McpSession::resume(session::EventSink& sink, std::string_view event_id) {
   const auto id = parse_event_id(event_id, events_.id_prefix);
+  // Events of another process are gone, of which the client is told.
+  if (!id && adopted_) {
+    listen(sink);
+    return Resumed::yes;
+  }
   if (!id || id->number > events_.log.last() || id->stream > last_stream_) {
     return Resumed::unknown_event;
   }
@@ -247,12 +281,31 @@ McpStream& McpSession::stream_for(std::optional<session::Tag> call) {
   return listening_;
 }
 
-bool McpSession::listens() const {
+// A client opens its stream only after its first requests. What comes before waits in the log.
+bool McpSession::awaits_requests() {
   if (listening_.has_sink()) return true;
   for (const auto& [number, stream] : streams_) {
     if (stream.has_sink()) return true;
   }
-  return false;
+  if (kind_ == Kind::sse || has_listened_ || stopped_waiting_ ||
+      services_.first_stream == Duration::zero()) {
+    return false;
+  }
+  if (!first_stream_timer_.armed()) {
+    first_stream_timer_.arm(services_.clock.now() + services_.first_stream);
+  }
+  return true;
+}
+
+void McpSession::stop_waiting() {
+  if (has_listened_) return;
+  stopped_waiting_ = true;
+  services_.backend.give_up_asks(session_);
+}
+
+session::ClientHold McpSession::hold() const {
+  if (kind_ == Kind::sse) return session::ClientHold::connection;
+  return listening_.has_sink() ? session::ClientHold::stream : session::ClientHold::nothing;
 }
 
 void McpSession::on_reply(session::Tag tag, const session::Reply& reply) {

@@ -4,9 +4,10 @@
 // Job: hand over what the client posts, and write each message of the child to one stream. Answers,
 // and what belongs to a call, go to the stream of its POST; the rest to the only POST under way,
 // else to the stream of a GET, else to the youngest POST, else to the log, for the next GET. Owner:
-// McpSessions. Ends by close(). When it ends from inside (its child has gone, its initialization
-// failed), it tells the owner, who closes it later. Limits: kMaxStreams POSTs under way; those of
-// ReplayLog.
+// McpSessions. The session stays while the child that serves it comes and goes, which is the
+// backend's business. Ends by close(). When it ends from inside (its child has gone, its
+// initialization failed), it tells the owner, who closes it later. Limits: kMaxStreams POSTs under
+// way; those of ReplayLog.
 #pragma once
 
 #include <map>
@@ -18,6 +19,7 @@
 #include "gateway/backend/upstream.h"
 #include "gateway/base/timers.h"
 #include "gateway/mcp/mcp_stream.h"
+#include "gateway/mcp/session_ids.h"
 
 namespace stdgate::mcp {
 
@@ -38,7 +40,8 @@ struct McpSessionServices {
   const Clock& clock;
   const config::LimitsConfig& limits;
   StoragePool& storages;
-  Duration patience{0};  // after which a silent POST becomes a stream, so that it is kept alive
+  Duration patience{0};      // after which a silent POST becomes a stream, so that it is kept alive
+  Duration first_stream{0};  // that a child's request waits for the client's first GET
 };
 
 class McpSession final : public session::SessionSink, private McpStreamOwner {
@@ -50,8 +53,14 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
 
   McpSession(const McpSessionServices& services, McpSessionOwner& owner, std::string id, Kind kind);
 
-  // To be called first.
+  // One of these is to be called first. adopt(): the session has begun in another process.
   tl::expected<void, rpc::FaultReport> open(const ClientAddress& client);
+  tl::expected<void, rpc::FaultReport> adopt(const ClientAddress& client,
+                                             const CarriedSession& carried);
+  // Does without a child until the client's next message. False: it cannot.
+  bool park();
+  // By park(), and nothing has come since.
+  [[nodiscard]] bool is_parked() const { return parked_; }
   // Cancels the calls, ends the streams and the child. Not from inside of a call of the core.
   void close();
 
@@ -59,6 +68,7 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
   [[nodiscard]] Kind kind() const { return kind_; }
   [[nodiscard]] McpRevision revision() const override { return revision_; }
   [[nodiscard]] bool is_over() const { return over_; }
+  [[nodiscard]] TimePoint opened() const { return opened_; }
   // Since when there has been no request and no open stream; nothing while there is one.
   [[nodiscard]] std::optional<TimePoint> idle_since() const;
 
@@ -107,7 +117,8 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
   void on_cancelled(session::Tag tag) override;
   void on_message(std::optional<session::Tag> call,
                   std::span<const std::string_view> parts) override;
-  [[nodiscard]] bool listens() const override;
+  [[nodiscard]] bool awaits_requests() override;
+  [[nodiscard]] session::ClientHold hold() const override;
   void set_reading(bool reading) override { reading_ = reading; }
   void on_session_end(session::SessionEnd end, std::string_view message) override;
 
@@ -122,6 +133,7 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
   void note_initialized(const session::Reply& reply);
   void end_session();
   void end_silence();
+  void stop_waiting();
   void hold_or_release_child();
 
   const McpSessionServices& services_;
@@ -138,11 +150,17 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
   uint32_t last_stream_ = 0;
   std::optional<session::Tag> initialize_;  // the call under way
   bool initialized_ = false;
-  TimePoint used_{};
-  Timer silence_timer_;   // some POST may have been silent for long enough
-  Timer pressure_timer_;  // the child may have to be held
-  bool reading_ = true;   // the core takes messages
-  bool held_ = false;     // the child is
+  const TimePoint opened_;
+  TimePoint used_;
+  Timer silence_timer_;       // some POST may have been silent for long enough
+  Timer pressure_timer_;      // the child may have to be held
+  Timer first_stream_timer_;  // the client has not opened a stream to be asked something
+  bool adopted_ = false;
+  bool parked_ = false;
+  bool has_listened_ = false;     // the client has opened a GET stream
+  bool stopped_waiting_ = false;  // for that
+  bool reading_ = true;           // the core takes messages
+  bool held_ = false;             // the child is
   bool over_ = false;
 };
 

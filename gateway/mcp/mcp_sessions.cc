@@ -4,26 +4,63 @@
 #include <utility>
 #include <vector>
 
+#include "gateway/rpc/json_member.h"
+
 namespace stdgate::mcp {
 
-McpSessions::McpSessions(const McpSessionServices& services, Duration idle_timeout, NewId new_id)
+namespace {
+
+// Empty when there is no such string.
+std::string_view string_member(std::string_view object, std::string_view key) {
+  const std::string_view raw = rpc::find_member(object, key).value_or(std::string_view());
+  return raw.size() < 2 || raw.front() != '"' ? std::string_view() : raw.substr(1, raw.size() - 2);
+}
+
+}  // namespace
+
+McpSessions::McpSessions(const McpSessionServices& services, Duration idle_timeout, SessionIds& ids)
     : services_(services),
       idle_timeout_(idle_timeout),
-      new_id_(std::move(new_id)),
+      ids_(ids),
       over_timer_(services.timers, [this] { close_those_over(); }),
-      idle_timer_(services.timers, [this] { close_idle(); }) {}
+      idle_timer_(services.timers, [this] { settle_idle(); }) {}
 
 McpSessions::~McpSessions() { close_all(); }
 
 tl::expected<McpSession*, rpc::FaultReport> McpSessions::open(McpSession::Kind kind,
-                                                              const ClientAddress& client) {
+                                                              const ClientAddress& client,
+                                                              std::string_view initialize) {
   McpSessionOwner& owner = *this;
-  auto session = std::make_unique<McpSession>(services_, owner, new_id_(), kind);
+  const std::string_view revision = string_member(initialize, "protocolVersion");
+  std::string id = ids_.issue({services_.backend.name(), revision, {}, initialize});
+  auto session = std::make_unique<McpSession>(services_, owner, std::move(id), kind);
+  make_room();
   if (const auto opened = session->open(client); !opened) return tl::unexpected(opened.error());
-  McpSession* opened = session.get();
-  sessions_.emplace(opened->id(), std::move(session));
-  if (!idle_timer_.armed()) idle_timer_.arm(services_.clock.now() + idle_timeout_);
-  return opened;
+  return &keep(std::move(session));
+}
+
+McpSession& McpSessions::keep(std::unique_ptr<McpSession> session) {
+  McpSession& kept = *session;
+  sessions_.emplace(kept.id(), std::move(session));
+  const TimePoint due = std::min(services_.clock.now() + idle_timeout_, expiry_of(kept));
+  if (!idle_timer_.armed() || due < idle_timer_.due()) idle_timer_.arm(due);
+  return kept;
+}
+
+tl::expected<McpSession*, rpc::FaultReport> McpSessions::reach(std::string_view id,
+                                                               McpSession::Kind kind,
+                                                               const ClientAddress& client) {
+  if (sessions_.contains(id) || kind != McpSession::Kind::streamable) return find(id, kind);
+  const TimePoint now = services_.clock.now();
+  const auto carried = ids_.open(id, services_.backend.name());
+  if (!carried || carried->initialize.empty() || ended_.contains(id, now)) return nullptr;
+  make_room();
+  McpSessionOwner& owner = *this;
+  auto session = std::make_unique<McpSession>(services_, owner, std::string(id), kind);
+  if (const auto adopted = session->adopt(client, *carried); !adopted) {
+    return tl::unexpected(adopted.error());
+  }
+  return &keep(std::move(session));
 }
 
 McpSession* McpSessions::find(std::string_view id, McpSession::Kind kind) const {
@@ -44,6 +81,30 @@ void McpSessions::on_sink_writable(std::string_view id) const {
 }
 
 void McpSessions::close(McpSession& session) {
+  if (const auto carried = ids_.open(session.id(), services_.backend.name())) {
+    const TimePoint now = services_.clock.now();
+    ended_.add(session.id(), now, now + carried->left);
+  }
+  forget(session);
+}
+
+// For one more session: the one that has been idle longest goes, those first that have no child.
+void McpSessions::make_room() {
+  if (sessions_.size() < services_.backend.max_sessions()) return;
+  McpSession* oldest = nullptr;
+  std::pair<bool, TimePoint> best;
+  for (const auto& [id, session] : sessions_) {
+    const auto since = session->idle_since();
+    if (!since) continue;
+    const std::pair rank(!session->is_parked(), *since);
+    if (oldest != nullptr && best <= rank) continue;
+    oldest = session.get();
+    best = rank;
+  }
+  if (oldest != nullptr) forget(*oldest);
+}
+
+void McpSessions::forget(McpSession& session) {
   session.close();
   sessions_.erase(session.id());
 }
@@ -60,20 +121,31 @@ void McpSessions::close_those_over() {
   for (McpSession* session : over) close(*session);
 }
 
-void McpSessions::close_idle() {
+TimePoint McpSessions::expiry_of(const McpSession& session) const {
+  const auto lifetime = ids_.lifetime();
+  return lifetime ? session.opened() + *lifetime : TimePoint::max();
+}
+
+void McpSessions::settle_idle() {
   const TimePoint now = services_.clock.now();
   TimePoint next = now + idle_timeout_;
-  std::vector<McpSession*> idle;
+  std::vector<McpSession*> old;
   for (const auto& [id, session] : sessions_) {
+    const TimePoint expiry = expiry_of(*session);
+    if (expiry <= now) {
+      old.push_back(session.get());
+      continue;
+    }
+    next = std::min(next, expiry);
     const auto since = session->idle_since();
-    if (!since) continue;
-    if (*since + idle_timeout_ <= now) {
-      idle.push_back(session.get());
-    } else {
+    if (!since || session->is_parked()) continue;
+    if (*since + idle_timeout_ > now) {
       next = std::min(next, *since + idle_timeout_);
+    } else if (!session->park()) {
+      old.push_back(session.get());
     }
   }
-  for (McpSession* session : idle) close(*session);
+  for (McpSession* session : old) close(*session);
   if (!sessions_.empty()) idle_timer_.arm(next);
 }
 
@@ -86,7 +158,7 @@ void McpSessions::check_invariants() const {
 }
 
 void McpSessions::close_all() {
-  while (!sessions_.empty()) close(*sessions_.begin()->second);
+  while (!sessions_.empty()) forget(*sessions_.begin()->second);
 }
 
 }  // namespace stdgate::mcp

@@ -1,8 +1,9 @@
 // McpSessions: the MCP sessions of one backend, by id.
 //
-// Owner: the generation. Ends sessions that are over, and those that have idled for
-// config.pool.idle_timeout, from timers of its own. Limit: config.pool.sessions, kept by the
-// backend.
+// Job: open sessions, find them again, and take over those that other processes have opened, if
+// their ids carry what is needed. Parks those that have idled for config.pool.idle_timeout; ends
+// those that are over or too old. Owner: the generation. Limits: config.pool.sessions, beyond which
+// the one that has been idle longest is forgotten; those of EndedIds.
 #pragma once
 
 #include <functional>
@@ -11,16 +12,15 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "gateway/mcp/ended_ids.h"
 #include "gateway/mcp/mcp_session.h"
+#include "gateway/mcp/session_ids.h"
 
 namespace stdgate::mcp {
 
 class McpSessions final : private McpSessionOwner {
  public:
-  // 128 random bits as text; what cannot be guessed is all that protects a session.
-  using NewId = std::function<std::string()>;
-
-  McpSessions(const McpSessionServices& services, Duration idle_timeout, NewId new_id);
+  McpSessions(const McpSessionServices& services, Duration idle_timeout, SessionIds& ids);
   ~McpSessions() override;
   McpSessions(const McpSessions&) = delete;
   McpSessions& operator=(const McpSessions&) = delete;
@@ -28,15 +28,22 @@ class McpSessions final : private McpSessionOwner {
   [[nodiscard]] backend::Upstream& backend() const { return services_.backend; }
   [[nodiscard]] const Clock& clock() const { return services_.clock; }
 
+  // `initialize`: the params with which the client begins, for an id that carries them.
   tl::expected<McpSession*, rpc::FaultReport> open(McpSession::Kind kind,
-                                                   const ClientAddress& client = {});
-  // Null: never opened, ended, or of the other kind.
+                                                   const ClientAddress& client = {},
+                                                   std::string_view initialize = {});
+  // The session with this id, which may be one of another process. Null: never opened, ended, or of
+  // the other kind. The fault: there is no room for it at the moment.
+  tl::expected<McpSession*, rpc::FaultReport> reach(std::string_view id, McpSession::Kind kind,
+                                                    const ClientAddress& client);
+  // As reach(), among those that are known.
   [[nodiscard]] McpSession* find(std::string_view id, McpSession::Kind kind) const;
   // A response's client has gone, or has taken what was unsent. Without effect if the session is
   // over.
   void detach(std::string_view id, session::EventSink& sink) const;
   void on_sink_writable(std::string_view id) const;
-  // Not from inside of a call of the core or of the session.
+  // The session is over, for its client too. Not from inside of a call of the core or of the
+  // session.
   void close(McpSession& session);
 
   // Shutdown: streams that only listen are ended.
@@ -53,11 +60,17 @@ class McpSessions final : private McpSessionOwner {
 
   void on_session_over(McpSession& session) override;
   void close_those_over();
-  void close_idle();
+  void settle_idle();
+  // Forgets the session; if its id carries enough, it can be taken over again.
+  void forget(McpSession& session);
+  void make_room();
+  McpSession& keep(std::unique_ptr<McpSession> session);
+  [[nodiscard]] TimePoint expiry_of(const McpSession& session) const;
 
   const McpSessionServices services_;
   const Duration idle_timeout_;
-  const NewId new_id_;
+  SessionIds& ids_;
+  EndedIds ended_;
   std::unordered_map<std::string, std::unique_ptr<McpSession>, Hash, std::equal_to<>> sessions_;
   Timer over_timer_;
   Timer idle_timer_;

@@ -23,6 +23,16 @@ struct ChildStatus {
   ChildFacts facts;
 };
 
+// One session of those that /debug/state shows.
+struct SessionStatus {
+  SessionState state = SessionState::live;
+  std::string client;     // name and version; may be empty
+  std::string address;    // may be empty
+  uint64_t messages = 0;  // of its client
+  Duration age{0};
+  Duration idle{0};
+};
+
 struct BackendStatus {
   std::string name;
   bool ready = false;
@@ -34,6 +44,11 @@ struct BackendStatus {
   Duration retry_after{0};
   uint32_t failures = 0;  // in a row
   size_t sessions = 0;
+  size_t parked_sessions = 0;   // of these
+  uint32_t session_places = 0;  // children that sessions may have at a time
+  std::vector<SessionStatus> oldest_sessions;
+  std::vector<SessionStatus> longest_idle_sessions;
+  std::vector<SessionStatus> busiest_sessions;
   std::vector<ChildStatus> children;
 };
 

@@ -17,6 +17,7 @@
 #include "gateway/base/trace_context.h"
 #include "gateway/observer.h"
 #include "gateway/pool/insertion.h"
+#include "gateway/pool/session_memo.h"
 #include "gateway/rpc/correlator.h"
 #include "gateway/session/session_sink.h"
 
@@ -34,10 +35,11 @@ struct CallFacts {
   session::Tag tag = 0;
   Transport transport = Transport::rpc;
   bool wants_events = false;
-  bool cancelled = false;       // the child has been told; once is enough
-  bool greets = false;          // see ClientIntent
-  bool introduces = false;      // see ClientIntent
-  bool cancel_on_send = false;  // its client has cancelled it before it was sent
+  bool cancelled = false;                // the child has been told; once is enough
+  bool greets = false;                   // see ClientIntent
+  bool introduces = false;               // see ClientIntent
+  bool cancel_on_send = false;           // its client has cancelled it before it was sent
+  SessionMemo memo = SessionMemo::none;  // see ClientIntent
   uint64_t connection = 0;
   TimePoint arrived{};
   TimePoint written{};                    // to the child
@@ -56,6 +58,7 @@ struct Call : CallFacts {
   TraceContext trace;          // of the caller
   std::string progress_token;  // raw JSON, as the client sent it; empty: none
   std::string subscription;    // the key that its session subscribes to with it; empty: none
+  std::string memo_text;       // see ClientIntent
 
   // The CallIndex's own.
   Call* next = nullptr;
@@ -84,6 +87,7 @@ struct Outgoing {
   TextPlace replaced;
   std::string_view replacement;         // of `replaced`; outlives the message
   std::span<const Insertion> inserted;  // kMaxInsertions at most; they outlive the message
+  bool completes_greeting = false;      // the client's greeting of its own child, see SessionMemory
   bool answered_by_handshake = false;   // the child's handshake result answers it, see Dialect
   uint64_t child = 0;                   // the number of the one that it is for; 0: any
 

@@ -131,6 +131,17 @@ void Child::ask(const std::function<std::string(rpc::WireId)>& text, TimePoint d
   write_text(text(call->wire_id));
 }
 
+rpc::WireId Child::greet_again(std::string_view params) {
+  Call* const call = calls_.open_own();
+  STDGATE_CHECK(call != nullptr);
+  const rpc::WireId id = call->wire_id;
+  call->introduces = true;
+  handshake_.note_request(id);
+  settle_state();
+  write_text(services_.dialect.greet_again(id, params));
+  return id;
+}
+
 void Child::send_message(const Outgoing& message) {
   if (services_.traces) {
     trace_message(services_, name_, "message sent", {}, message.text.size());
@@ -234,7 +245,7 @@ bool Child::on_answer(const rpc::Envelope& answer) {
   if (!call->caller.is_none()) {
     owner_.on_child_answer(*this, std::move(call), answer);
   } else if (was_ready()) {
-    finish_own_call(*id);
+    finish_own_call(*id, &answer);
   } else {
     finish_greeting(answer);
   }
@@ -248,15 +259,15 @@ void Child::on_unreadable_answer(rpc::WireId id, const rpc::FaultReport& report)
   if (!call->caller.is_none()) {
     owner_.on_child_broken_answer(*this, std::move(call), report);
   } else if (was_ready() && farewell_ != id) {
-    finish_own_call(id);
+    finish_own_call(id, nullptr);
   } else {
     end(ExitReason::start_failed, report.message, Duration{0});
   }
 }
 
-void Child::finish_own_call(rpc::WireId id) {
+void Child::finish_own_call(rpc::WireId id, const rpc::Envelope* answer) {
   if (farewell_ == id) return finish_farewell();
-  owner_.on_child_writable(*this);
+  owner_.on_child_own_answer(*this, id, answer);
 }
 
 void Child::on_notification(const rpc::Envelope& notification, std::string_view method) {

@@ -39,6 +39,9 @@ class ChildOwner {
   // The child's answer to `call` makes no sense.
   virtual void on_child_broken_answer(Child& child, CallPtr call,
                                       const rpc::FaultReport& report) = 0;
+  // The child's answer to a request of the gateway's own; null: it makes no sense. The request has
+  // left the child's table.
+  virtual void on_child_own_answer(Child& child, rpc::WireId id, const rpc::Envelope* answer) = 0;
   // It may have room again.
   virtual void on_child_writable(Child& child) = 0;
   // The last call for a child. Its calls are still in its table: take_calls().
@@ -101,7 +104,11 @@ class Child final : private ChildEvents, private ChildMessages {
   void send_answer(const Outgoing& message);
   // Sends a request of the gateway's own, `text(id)`; what is answered does not matter. Only while
   // has_room().
-  void ask(const std::function<std::string(rpc::WireId)>& text, TimePoint deadline);
+  void ask(const std::function<std::string(rpc::WireId)>& text,
+           TimePoint deadline = TimePoint::max());
+  // Sends the greeting of a session's client once more; it has to be answered in time. Only while
+  // has_room().
+  rpc::WireId greet_again(std::string_view params);
   // The gateway's own answer to a request of the process: a result (raw JSON), or an error.
   void answer(std::string_view id, std::string_view result);
   void refuse(std::string_view id, rpc::RpcError error, std::string_view message);
@@ -152,7 +159,7 @@ class Child final : private ChildEvents, private ChildMessages {
   void on_broken_framing(const char* reason) override;
 
   const Call* call_with_token(std::string_view token);
-  void finish_own_call(rpc::WireId id);
+  void finish_own_call(rpc::WireId id, const rpc::Envelope* answer);
   void note_answered(rpc::WireId id);
   void note_sign_of_life();
   void start_draining(ExitReason reason, std::string message);

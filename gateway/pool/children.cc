@@ -65,21 +65,26 @@ uint32_t Children::session_places() const {
   return config().max - std::min(services_.config.kept_for_calls(), config().max);
 }
 
+// More sessions than that may wait for a child.
+uint32_t Children::places_taken() const {
+  return std::min(static_cast<uint32_t>(leases_.taken()), session_places());
+}
+
 uint32_t Children::warm_wanted() const {
-  const auto leases = static_cast<uint32_t>(leases_.size());
-  return std::min(config().warm, session_places() - std::min(leases, session_places()));
+  return std::min(config().warm, session_places() - places_taken());
 }
 
 uint32_t Children::shared_places() const {
   if (!services_.dialect.shares_children()) return 0;
-  const auto leases = static_cast<uint32_t>(leases_.size());
-  return config().max - std::min(config().max, leases + warm_wanted());
+  return config().max - std::min(config().max, places_taken() + warm_wanted());
 }
 
 // --- Starting -------------------------------------------------------------------------------
 
 std::optional<Children::Need> Children::needed(const Census& there) const {
-  if (leases_.waiting() > 0) return Need{config::Isolation::session, StartReason::demand};
+  if (leases_.waiting() > 0 && there.session.alive() < session_places()) {
+    return Need{config::Isolation::session, StartReason::demand};
+  }
   if (!draining_ && there.shared.alive() < std::min(config().min, shared_places())) {
     return Need{config::Isolation::shared, StartReason::minimum};
   }
@@ -284,7 +289,10 @@ void Children::check_invariants() const {
   leases_.for_each([&](const Lease& lease) {
     ++leases;
     leased -= lease.child == nullptr ? 0 : 1;
-    STDGATE_CHECK(!lease.lost || (lease.child == nullptr && lease.queue.empty()));
+    STDGATE_CHECK((lease.child != nullptr) == (lease.state == LeaseState::served));
+    const bool is_gone = lease.state == LeaseState::parked || lease.state == LeaseState::lost;
+    STDGATE_CHECK(!is_gone || lease.queue.empty());
+    STDGATE_CHECK(lease.revival == nullptr || lease.child != nullptr);
     lease.queue.check_invariants();
   });
   STDGATE_CHECK(leased == 0 && leases == leases_.size());

@@ -4,9 +4,9 @@
 // A child is in one of two lanes for its whole life (Child::isolation()). In the shared lane it
 // serves calls of many clients; in the session lane it belongs to one session, or is warm and waits
 // for one. Both lanes share the cap config.pool.max. Where sessions have children of their own,
-// they may have all but those kept for calls without a session; the shared lane has what sessions
-// and warm children do not take. Owner: the pool, which is the children's ChildOwner. Limits:
-// config.pool.max children.
+// they may have all but `min`, which are kept for calls without a session; the shared lane has what
+// sessions and warm children do not take. Owner: the pool, which is the children's ChildOwner.
+// Limits: config.pool.max children.
 #pragma once
 
 #include <cstdint>
@@ -98,6 +98,7 @@ class Children {
     config::Isolation isolation = config::Isolation::shared;
     StartReason reason = StartReason::demand;
   };
+  [[nodiscard]] uint32_t places_taken() const;
   [[nodiscard]] uint32_t warm_wanted() const;
   [[nodiscard]] std::optional<Need> needed(const Census& there) const;
   void start(const Need& need);

@@ -9,10 +9,12 @@
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
+#include <vector>
 
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
 #include "gateway/pool/child_facts.h"
+#include "gateway/pool/session_memo.h"
 #include "gateway/rpc/correlator.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/session/log_verbosity.h"
@@ -43,6 +45,11 @@ struct ClientIntent {
   std::string_view key;
   std::string_view result;
   std::optional<session::Severity> severity;  // nothing: an unknown one was asked for
+  // What a session has told its own child with this message, and would tell another one again: see
+  // SessionMemory. `memo_text` is what was told, raw; of subscriptions and levels as spelled
+  // between the quotes.
+  SessionMemo memo = SessionMemo::none;
+  std::string_view memo_text;
   // This request is the first that a session's own child has to answer: see Dialect::greeting().
   bool greets = false;
   // The answer to this request says what the session's own child is: see Dialect::facts().
@@ -50,6 +57,13 @@ struct ClientIntent {
   // A value inside of the message that is replaced for the child; empty: none.
   std::string_view replaced;
   std::string_view replacement;  // lives as long as the dialect
+};
+
+// What a child's answer to the greeting of its session's client promises that client.
+struct GreetingTerms {
+  std::string revision;  // of the protocol
+  uint64_t digest = 0;   // of all else that the client may rely on
+  uint8_t lists = 0;     // which lists the child offers: bits of the dialect's own
 };
 
 // Who receives a notification of a shared child that belongs to no call.
@@ -88,6 +102,30 @@ class Dialect {
 
   // What a child has said of itself by its answer (a result) to a greeting.
   [[nodiscard]] virtual ChildFacts facts(const rpc::Envelope& /*answer*/) const { return {}; }
+
+  // --- Sessions that outlive their child, see Revival
+  // The greeting of a session's client once more, for another child. `params` are the client's.
+  [[nodiscard]] virtual std::string greet_again(rpc::WireId /*id*/,
+                                                std::string_view /*params*/) const {
+    return {};
+  }
+  // The notification with which a client completes its greeting.
+  [[nodiscard]] virtual std::string_view greeting_completion() const { return {}; }
+  // What the answer to a greeting promises; nothing: the child has refused it.
+  [[nodiscard]] virtual std::optional<GreetingTerms> terms(const rpc::Envelope& /*answer*/) const {
+    return std::nullopt;
+  }
+  // Tells a client that what its server kept in memory is gone: a log message of this severity.
+  [[nodiscard]] virtual std::string_view restart_notice() const { return {}; }
+  [[nodiscard]] virtual session::Severity restart_severity() const {
+    return session::Severity::warning;
+  }
+  // Tell a client that these lists may have changed.
+  [[nodiscard]] virtual std::vector<std::string_view> change_notices(uint8_t /*lists*/) const {
+    return {};
+  }
+  // The name and version of the client, for people, from the params of its greeting; may be empty.
+  [[nodiscard]] virtual std::string client_label(std::string_view /*params*/) const { return {}; }
 
   // What a client's request or notification asks of a child that it shares or has to itself.
   // `method` is decoded. An error is a constant phrase: the message is an invalid request.

@@ -6,16 +6,24 @@
 
 namespace stdgate::pool {
 
-namespace {
+bool Lease::is_idle() const {
+  if (revival != nullptr || !queue.empty()) return false;
+  return state == LeaseState::waiting || (child != nullptr && child->in_flight() == 0);
+}
 
-bool waits(const Lease& lease) { return lease.child == nullptr && !lease.lost; }
-
-}  // namespace
-
-void Leases::open(session::SessionId session) {
+Lease& Leases::open(session::SessionId session) {
   if (session.index >= leases_.size()) leases_.resize(session.index + 1);
-  leases_[session.index] = std::make_unique<Lease>(session, config_, ++opened_);
+  auto& lease = leases_[session.index];
+  lease = std::make_unique<Lease>(session, services_.config.pool);
   ++size_;
+  ++counts_[static_cast<size_t>(lease->state)];
+  return *lease;
+}
+
+void Leases::set_state(Lease& lease, LeaseState state) {
+  --counts_[static_cast<size_t>(lease.state)];
+  lease.state = state;
+  ++counts_[static_cast<size_t>(state)];
 }
 
 Lease* Leases::find(session::SessionId session) const {
@@ -27,21 +35,16 @@ Lease* Leases::find(session::SessionId session) const {
 std::unique_ptr<Lease> Leases::close(session::SessionId session) {
   STDGATE_CHECK(find(session) != nullptr);
   --size_;
+  --counts_[static_cast<size_t>(leases_[session.index]->state)];
   return std::move(leases_[session.index]);
 }
 
 std::vector<session::SessionId> Leases::waiting_sessions() const {
   std::vector<session::SessionId> sessions;
   for_each([&sessions](const Lease& lease) {
-    if (waits(lease)) sessions.push_back(lease.session);
+    if (lease.state == LeaseState::waiting) sessions.push_back(lease.session);
   });
   return sessions;
-}
-
-size_t Leases::waiting() const {
-  size_t count = 0;
-  for_each([&count](const Lease& lease) { count += waits(lease) ? 1 : 0; });
-  return count;
 }
 
 size_t Leases::queued() const {
@@ -56,26 +59,47 @@ size_t Leases::queued_bytes() const {
   return count;
 }
 
+void Leases::want_child(Lease& lease) {
+  lease.turn = ++turns_;
+  set_state(lease, LeaseState::waiting);
+}
+
 bool Leases::attach(Child& child) {
+  if (waiting() == 0) return false;
   Lease* next = nullptr;
   for_each([&next](Lease& lease) {
-    if (waits(lease) && (next == nullptr || lease.number < next->number)) next = &lease;
+    if (lease.state != LeaseState::waiting) return;
+    if (next == nullptr || lease.turn < next->turn) next = &lease;
   });
-  if (next == nullptr) return false;
+  set_state(*next, LeaseState::served);
   next->child = &child;
   child.set_lease(next->session);
   if (next->held) child.set_reading(false);
+  if (!next->memory.greeting().empty()) {
+    next->revival = std::make_unique<Revival>(services_, next->memory);
+  } else if (const auto woken = std::exchange(next->woken, std::nullopt)) {
+    const TimePoint now = services_.core.clock.now();
+    events_.on_session_revived(next->session, RevivalOutcome::same, now - *woken, {});
+  }
   dispatch(*next);
   return true;
 }
 
+Child* Leases::detach(Lease& lease, LeaseState state) {
+  set_state(lease, state);
+  lease.revival.reset();
+  Child* const child = std::exchange(lease.child, nullptr);
+  if (child != nullptr) child->set_lease(session::SessionId());
+  return child;
+}
+
 tl::expected<void, rpc::FaultReport> Leases::submit(Lease& lease, CallPtr& call,
                                                     const Outgoing& message) {
-  if (lease.lost) {
+  if (lease.state == LeaseState::lost) {
     return tl::unexpected(rpc::faults::child_failed("the session's child has gone"));
   }
-  if (lease.queue.empty() && lease.child != nullptr && lease.child->has_room()) {
-    lease.child->send(std::move(call), message);
+  if (lease.queue.empty() && lease.takes_messages()) {
+    send(lease, std::move(call), message);
     return {};
   }
   if (!lease.queue.has_room(message.bytes())) {
@@ -87,9 +111,9 @@ tl::expected<void, rpc::FaultReport> Leases::submit(Lease& lease, CallPtr& call,
 }
 
 bool Leases::notify(Lease& lease, const Outgoing& message) {
-  if (lease.lost) return false;
-  if (lease.queue.empty() && lease.child != nullptr && lease.child->has_room()) {
-    lease.child->send_message(message);
+  if (lease.state == LeaseState::lost) return false;
+  if (lease.queue.empty() && lease.takes_messages()) {
+    send_message(lease, message);
     return true;
   }
   if (!lease.queue.has_room(message.bytes())) return false;
@@ -98,13 +122,26 @@ bool Leases::notify(Lease& lease, const Outgoing& message) {
   return true;
 }
 
+void Leases::send(Lease& lease, CallPtr call, const Outgoing& message) {
+  if (call->memo != SessionMemo::greeting) lease.memory.note_served();
+  lease.child->send(std::move(call), message);
+}
+
+void Leases::send_message(Lease& lease, const Outgoing& message) {
+  if (message.completes_greeting) lease.memory.complete();
+  lease.child->send_message(message);
+}
+
 void Leases::dispatch(Lease& lease) {
-  while (!lease.queue.empty() && lease.child != nullptr && lease.child->has_room()) {
+  if (lease.revival != nullptr && lease.child != nullptr && lease.revival->go_on(*lease.child)) {
+    lease.revival.reset();
+  }
+  while (!lease.queue.empty() && lease.takes_messages()) {
     WaitingMessage waiting = lease.queue.pop();
     if (waiting.call) {
-      lease.child->send(std::move(waiting.call), waiting.outgoing());
+      send(lease, std::move(waiting.call), waiting.outgoing());
     } else {
-      lease.child->send_message(waiting.outgoing());
+      send_message(lease, waiting.outgoing());
     }
     lease.queue.reuse(std::move(waiting));
   }
@@ -124,12 +161,6 @@ void Leases::watch_queue(Lease& lease) {
 void Leases::hold(Lease& lease, bool held) {
   lease.held = held;
   if (lease.child != nullptr) lease.child->set_reading(!held);
-}
-
-std::vector<CallPtr> Leases::lose(Lease& lease) {
-  lease.child = nullptr;
-  lease.lost = true;
-  return lease.queue.take_calls();
 }
 
 }  // namespace stdgate::pool

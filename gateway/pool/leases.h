@@ -1,49 +1,73 @@
 // Leases: the sessions that have a child to themselves, and what waits for those children.
 //
-// A lease stands for one such session from its opening to its close: first without a child, then
-// with one, and lost when that child has gone, as the session's state was in it.
+// A lease stands for one such session from its opening to its close. It waits for a child, has one,
+// is parked without one until the session's next message, or is lost for good. A child that follows
+// another one is told by a Revival what that was told, before it gets messages.
 // Messages of a session reach its child in their order, but for answers and cancels, which may
 // overtake: a child that waits for them takes nothing else.
 // Owner: the pool, which owns the children too. Limits: for each lease those of a CallQueue.
 #pragma once
 
+#include <array>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "gateway/pool/call_queue.h"
 #include "gateway/pool/child.h"
+#include "gateway/pool/revival.h"
 #include "gateway/pool/session_events.h"
+#include "gateway/pool/session_memory.h"
 
 namespace stdgate::pool {
 
+enum class LeaseState : uint8_t { waiting, served, parked, lost };
+inline constexpr size_t kLeaseStateCount = static_cast<size_t>(LeaseState::lost) + 1;
+
 struct Lease {
-  Lease(session::SessionId id, const config::PoolConfig& config, uint64_t ordinal)
-      : session(id), number(ordinal), queue(config) {}
+  Lease(session::SessionId id, const config::PoolConfig& config) : session(id), queue(config) {}
   const session::SessionId session;
-  const uint64_t number;  // in the order of opening
-  Child* child = nullptr;
+  LeaseState state = LeaseState::parked;
+  uint64_t turn = 0;       // waiting: the one with the lowest is next
+  Child* child = nullptr;  // not null while served, and only then
   CallQueue queue;
-  bool held = false;    // the client takes nothing, so the child is not read
-  bool paused = false;  // the client has been told to wait
-  bool lost = false;
+  SessionMemory memory;
+  std::unique_ptr<Revival> revival;  // the child is being told; null: it takes messages
+  std::optional<TimePoint> woken;    // it was parked, and a message came; nothing: it has no need
+  bool held = false;                 // the client takes nothing, so the child is not read
+  bool paused = false;               // the client has been told to wait
+
+  // Nothing is under way, so that the session can do without a child.
+  [[nodiscard]] bool is_idle() const;
+  [[nodiscard]] bool takes_messages() const {
+    return child != nullptr && revival == nullptr && child->has_room();
+  }
 };
 
 class Leases {
  public:
-  Leases(const config::PoolConfig& config, SessionEvents& events)
-      : config_(config), events_(events) {}
+  Leases(const PoolServices& services, SessionEvents& events)
+      : services_(services), events_(events) {}
 
-  void open(session::SessionId session);
+  // Parked at first.
+  Lease& open(session::SessionId session);
   [[nodiscard]] Lease* find(session::SessionId session) const;
   // Of an open lease. Hands it out, with what waits in it.
   [[nodiscard]] std::unique_ptr<Lease> close(session::SessionId session);
   [[nodiscard]] size_t size() const { return size_; }
-  [[nodiscard]] size_t waiting() const;  // leases without a child
-  [[nodiscard]] size_t queued() const;   // messages
+  [[nodiscard]] size_t waiting() const { return count(LeaseState::waiting); }
+  // Those that have a child or are to get one.
+  [[nodiscard]] size_t taken() const { return waiting() + count(LeaseState::served); }
+  [[nodiscard]] size_t queued() const;  // messages
   [[nodiscard]] size_t queued_bytes() const;
 
+  // From now on it waits for a child.
+  void want_child(Lease& lease);
   // Gives the child to the session that has waited longest. False when none waits.
   bool attach(Child& child);
+  // The session has no child from now on. Returns the one that it had, null for none; what becomes
+  // of that one is the caller's business.
+  Child* detach(Lease& lease, LeaseState state);
 
   // As Pool's, for one lease.
   tl::expected<void, rpc::FaultReport> submit(Lease& lease, CallPtr& call, const Outgoing& message);
@@ -53,8 +77,6 @@ class Leases {
   // While held, what the child says stays in its pipe.
   void hold(Lease& lease, bool held);
 
-  // The session has lost its child; hands out the calls that waited for it.
-  std::vector<CallPtr> lose(Lease& lease);
   // Those that still wait for a child.
   [[nodiscard]] std::vector<session::SessionId> waiting_sessions() const;
 
@@ -66,13 +88,18 @@ class Leases {
   }
 
  private:
+  [[nodiscard]] size_t count(LeaseState state) const { return counts_[static_cast<size_t>(state)]; }
+  void set_state(Lease& lease, LeaseState state);
+  void send(Lease& lease, CallPtr call, const Outgoing& message);
+  void send_message(Lease& lease, const Outgoing& message);
   void watch_queue(Lease& lease);
 
-  const config::PoolConfig& config_;
+  const PoolServices& services_;
   SessionEvents& events_;
   std::vector<std::unique_ptr<Lease>> leases_;  // by the session's index
   size_t size_ = 0;
-  uint64_t opened_ = 0;
+  std::array<size_t, kLeaseStateCount> counts_{};
+  uint64_t turns_ = 0;
 };
 
 }  // namespace stdgate::pool

@@ -19,15 +19,19 @@ rpc::FaultReport no_place() {
 
 }  // namespace
 
-Pool::Pool(const PoolServices& services, PoolEvents& events, SessionEvents& sessions,
+Pool::Pool(const PoolServices& services, PoolEvents& events, SessionEvents& session_events,
            ChildListener& listener)
     : services_(services),
       events_(events),
-      sessions_(sessions),
+      session_events_(session_events),
       listener_(listener),
       queue_(services.config.pool),
-      leases_(services.config.pool, sessions),
+      leases_(services, session_events),
       children_(services, *this, listener, queue_, leases_),
+      sessions_(services, events, session_events, leases_, children_,
+                [this] {
+                  if (children_.shared_places() == 0) fail_queue(no_place());
+                }),
       expiry_(services, events, queue_, leases_, children_, [this] { dispatch_all(); }),
       sweep_timer_(services.core.timers, [this] { children_.sweep(); }) {}
 
@@ -48,11 +52,7 @@ tl::expected<void, rpc::FaultReport> Pool::submit(CallPtr& call, const Outgoing&
   expiry_.watch(*call);
   const Call& waiting = *call;  // stays where it is while it waits
   if (Lease* lease = leases_.find(call->session); lease != nullptr) {
-    auto taken = leases_.submit(*lease, call, message);
-    if (services_.traces && taken && !lease->queue.empty()) {
-      trace_queued(services_, waiting, lease->queue.size());
-    }
-    return taken;
+    return sessions_.submit(*lease, call, message);
   }
   if (queue_.empty()) {
     Child* child = message.child == 0 ? children_.least_loaded() : find_child(message.child);
@@ -62,7 +62,7 @@ tl::expected<void, rpc::FaultReport> Pool::submit(CallPtr& call, const Outgoing&
     }
   }
   if (!serves_shared_calls()) return tl::unexpected(children_.breaker_report());
-  if (children_.shared_places() == 0) return tl::unexpected(no_place());
+  if (children_.shared_places() == 0 && !sessions_.free_place()) return tl::unexpected(no_place());
   if (!queue_.has_room(message.bytes())) {
     return tl::unexpected(rpc::faults::overloaded("the queue of this backend is full"));
   }
@@ -75,8 +75,9 @@ tl::expected<void, rpc::FaultReport> Pool::submit(CallPtr& call, const Outgoing&
 
 bool Pool::notify(session::SessionId session, uint64_t child, const Outgoing& message) {
   if (is_draining()) return false;
-  if (Lease* lease = leases_.find(session); lease != nullptr)
-    return leases_.notify(*lease, message);
+  if (Lease* lease = leases_.find(session); lease != nullptr) {
+    return sessions_.notify(*lease, message);
+  }
   if (queue_.empty()) {
     Child* receiver = child != 0 ? find_child(child) : child_with_call_of(session);
     if (receiver == nullptr || !receiver->has_room()) receiver = children_.least_loaded();
@@ -155,46 +156,11 @@ void Pool::dispatch_queue() {
 void Pool::watch_queue() {
   if (!paused_ && queue_.is_half_full()) {
     paused_ = true;
-    sessions_.on_reading(session::SessionId(), false);
+    session_events_.on_reading(session::SessionId(), false);
   } else if (paused_ && queue_.is_quarter_full_at_most()) {
     paused_ = false;
-    sessions_.on_reading(session::SessionId(), true);
+    session_events_.on_reading(session::SessionId(), true);
   }
-}
-
-// --- Sessions with a child of their own -----------------------------------------------------
-
-tl::expected<void, rpc::FaultReport> Pool::open_lease(session::SessionId session) {
-  if (is_draining()) return tl::unexpected(rpc::faults::shutting_down());
-  if (children_.is_tripped() && children_.census().ready() == 0) {
-    return tl::unexpected(children_.breaker_report());
-  }
-  if (leases_.size() >= children_.session_places()) {
-    return tl::unexpected(rpc::faults::overloaded("every child that sessions may have is taken"));
-  }
-  leases_.open(session);
-  if (Child* const warm = children_.warm(); warm != nullptr) leases_.attach(*warm);
-  children_.make_places();
-  children_.start_needed();
-  if (children_.shared_places() == 0) fail_queue(no_place());
-  return {};
-}
-
-std::vector<CallPtr> Pool::close_lease(session::SessionId session) {
-  const std::unique_ptr<Lease> lease = leases_.close(session);
-  std::vector<CallPtr> calls = lease->queue.take_calls();
-  if (lease->child != nullptr) {
-    Child& child = *lease->child;
-    for (CallPtr& call : child.take_calls()) calls.push_back(std::move(call));
-    child.set_lease(session::SessionId());
-    child.dismiss("its session has ended");
-  }
-  children_.start_needed();
-  return calls;
-}
-
-void Pool::hold_child(session::SessionId session, bool held) {
-  if (Lease* lease = leases_.find(session); lease != nullptr) leases_.hold(*lease, held);
 }
 
 // --- Calls out ------------------------------------------------------------------------------
@@ -217,11 +183,17 @@ void Pool::on_child_broken_answer(Child& child, CallPtr call, const rpc::FaultRe
   after_call(child);
 }
 
+void Pool::on_child_own_answer(Child& child, rpc::WireId id, const rpc::Envelope* answer) {
+  sessions_.note_own_answer(child, id, answer);
+  after_call(child);
+}
+
 void Pool::on_child_writable(Child& child) { after_call(child); }
 
 void Pool::after_call(Child& child) {
   if (child.isolation() == config::Isolation::session) {
     if (Lease* lease = leases_.find(child.lease()); lease != nullptr) leases_.dispatch(*lease);
+    sessions_.settle();
   } else if (child.is_retiring()) {
     children_.end_retired(child);
   } else {
@@ -316,6 +288,7 @@ size_t Pool::calls() const {
 void Pool::dispatch_all() {
   dispatch_queue();
   leases_.for_each([this](Lease& lease) { leases_.dispatch(lease); });
+  sessions_.settle();
   for (const auto& child : children_.all()) {
     if (child->is_retiring()) children_.end_retired(*child);
     child->settle_state();
@@ -340,8 +313,9 @@ void Pool::on_child_gone(Child& child, const ChildEnd& end) {
 
   const rpc::FaultReport report = rpc::faults::child_failed(end.message, end.detail);
   if (lease != nullptr) {
-    lose_lease(*lease, is_finished ? session::SessionEnd::finished : session::SessionEnd::failed,
-               report, std::move(calls));
+    sessions_.lose_child(*lease,
+                         is_finished ? session::SessionEnd::finished : session::SessionEnd::failed,
+                         report, std::move(calls));
     calls.clear();
   }
   children_.start_needed();
@@ -354,23 +328,7 @@ void Pool::on_child_gone(Child& child, const ChildEnd& end) {
     fail_queue(is_tripped ? children_.breaker_report() : report);
   }
   if (children_.is_tripped() && left.alive() == 0) {
-    lose_waiting_leases(children_.breaker_report());
-  }
-}
-
-void Pool::lose_lease(Lease& lease, session::SessionEnd end, const rpc::FaultReport& report,
-                      std::vector<CallPtr> calls) {
-  const session::SessionId session = lease.session;
-  for (CallPtr& call : leases_.lose(lease)) calls.push_back(std::move(call));
-  for (CallPtr& call : calls) events_.on_fault(std::move(call), report);
-  sessions_.on_session_end(session, end, report.message);
-}
-
-void Pool::lose_waiting_leases(const rpc::FaultReport& report) {
-  for (const session::SessionId session : leases_.waiting_sessions()) {
-    // An earlier on_session_end() may have closed it.
-    Lease* lease = leases_.find(session);
-    if (lease != nullptr) lose_lease(*lease, session::SessionEnd::failed, report, {});
+    sessions_.fail_waiting(children_.breaker_report());
   }
 }
 
@@ -378,7 +336,7 @@ void Pool::end_children(Duration grace) {
   const rpc::FaultReport report = rpc::faults::shutting_down();
   children_.end_all(report.message, grace);
   fail_queue(report);
-  lose_waiting_leases(report);
+  sessions_.fail_waiting(report);
 }
 
 // --- State ----------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 //
 // Job: give each call to the child with the least load, or to the child of its session, or keep it
 // until one has room, and bring every call to an end: an answer, a fault, or its withdrawal.
-// Children has the processes, Leases the sessions with a child of their own, CallExpiry the
+// Children has the processes, SessionLane the sessions with a child of their own, CallExpiry the
 // deadlines. Owner: the backend, which hears of calls through PoolEvents; the session router hears
 // of sessions through SessionEvents, and as ChildListener what children say on their own account.
 // Invariants: a call is either in a queue or in the table of exactly one child; the pool's own
@@ -25,12 +25,13 @@
 #include "gateway/pool/pool_events.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/pool/session_events.h"
+#include "gateway/pool/session_lane.h"
 
 namespace stdgate::pool {
 
 class Pool final : private ChildOwner {
  public:
-  Pool(const PoolServices& services, PoolEvents& events, SessionEvents& sessions,
+  Pool(const PoolServices& services, PoolEvents& events, SessionEvents& session_events,
        ChildListener& listener);
   ~Pool() override;
   Pool(const Pool&) = delete;
@@ -39,13 +40,32 @@ class Pool final : private ChildOwner {
   // Starts the minimum of children.
   void start();
 
-  // Promises a child to the session, from now to its close: a warm one, or as soon as there is room
-  // for one. Refused when every child that sessions may have is promised.
-  tl::expected<void, rpc::FaultReport> open_lease(session::SessionId session);
+  // Promises a child to the session: a warm one, or as soon as there is room for one. Another
+  // session that is idle gives way. Refused when every session that has a child is at work.
+  tl::expected<void, rpc::FaultReport> open_lease(session::SessionId session) {
+    return sessions_.open(session);
+  }
+  // Opens a session that is parked: its child is to be greeted with `greeting`.
+  void adopt_lease(session::SessionId session, std::string_view greeting) {
+    sessions_.adopt(session, greeting);
+  }
+  // Ends the child of a session, if the session is idle; its next message gets it another one.
+  // False: the session cannot do without this child.
+  bool park(session::SessionId session) { return sessions_.park(session); }
+  // How many children sessions may have at a time.
+  [[nodiscard]] uint32_t session_places() const { return children_.session_places(); }
+  // Whether a message of this session needs a child that the session does not have yet.
+  [[nodiscard]] bool is_parked(session::SessionId session) const {
+    return sessions_.is_parked(session);
+  }
+  // What a session with a child of its own has told it; null: it has none of its own.
+  [[nodiscard]] SessionMemory* memory_of(session::SessionId session) const {
+    return sessions_.memory_of(session);
+  }
   // Ends the session's child, and gives back the calls that were under way.
-  std::vector<CallPtr> close_lease(session::SessionId session);
+  std::vector<CallPtr> close_lease(session::SessionId session) { return sessions_.close(session); }
   // While held, what the session's child says is not read.
-  void hold_child(session::SessionId session, bool held);
+  void hold_child(session::SessionId session, bool held) { sessions_.hold_child(session, held); }
 
   // Takes the call, to be answered through PoolEvents (perhaps before this returns), or says why
   // not; then the call is still the caller's.
@@ -86,6 +106,7 @@ class Pool final : private ChildOwner {
   void on_child_ready(Child& child) override;
   void on_child_answer(Child& child, CallPtr call, const rpc::Envelope& answer) override;
   void on_child_broken_answer(Child& child, CallPtr call, const rpc::FaultReport& report) override;
+  void on_child_own_answer(Child& child, rpc::WireId id, const rpc::Envelope* answer) override;
   void on_child_writable(Child& child) override;
   void on_child_gone(Child& child, const ChildEnd& end) override;
 
@@ -99,18 +120,16 @@ class Pool final : private ChildOwner {
   [[nodiscard]] Child* child_with_call_of(session::SessionId session) const;
   [[nodiscard]] bool serves_shared_calls() const;
   void fail_queue(const rpc::FaultReport& report);
-  void lose_lease(Lease& lease, session::SessionEnd end, const rpc::FaultReport& report,
-                  std::vector<CallPtr> calls);
-  void lose_waiting_leases(const rpc::FaultReport& report);
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
 
   const PoolServices& services_;
   PoolEvents& events_;
-  SessionEvents& sessions_;
+  SessionEvents& session_events_;
   ChildListener& listener_;
   CallQueue queue_;  // of the shared lane
   Leases leases_;
   Children children_;
+  SessionLane sessions_;
   CallExpiry expiry_;
   bool paused_ = false;  // those that share children have been told to wait
   Timer sweep_timer_;    // some children have gone

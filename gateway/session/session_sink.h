@@ -22,14 +22,23 @@ enum class SessionEnd : uint8_t {
   failed,    // anything else; the calls in flight have had their faults
 };
 
+// What a session's client has open.
+enum class ClientHold : uint8_t {
+  nothing,
+  stream,      // that it has opened to listen; it can open another one
+  connection,  // that is the session
+};
+
 class SessionSink : public ReplySink {
  public:
   // A notification or a request of a child: one JSON-RPC message on one line, the concatenation of
   // `parts`, valid during the call, in the order in which the child wrote it. `call`: the call that
   // a notification belongs to, where the message says so.
   virtual void on_message(std::optional<Tag> call, std::span<const std::string_view> parts) = 0;
-  // Whether a request of a child would reach the client now.
-  [[nodiscard]] virtual bool listens() const { return true; }
+  // Whether a request of a child would reach the client, now or in a moment. To be asked only when
+  // there is one: the wait begins.
+  [[nodiscard]] virtual bool awaits_requests() { return true; }
+  [[nodiscard]] virtual ClientHold hold() const { return ClientHold::connection; }
   // Whether the core takes messages of this client. While it does not, the transport is to stop
   // reading; what it still hands over is queued as far as there is room, then refused.
   virtual void set_reading(bool reading) = 0;

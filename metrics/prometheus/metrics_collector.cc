@@ -69,9 +69,10 @@ class Families {
 
   std::vector<MetricFamily> take() && {
     std::vector<MetricFamily> families;
-    for (Family* family : {&notifications_, &dropped_, &starts_, &exits_, &bytes_, &refusals_,
-                           &in_flight_, &sessions_, &children_, &connections_, &requests_, &tools_,
-                           &child_, &queue_, &child_start_}) {
+    for (Family* family :
+         {&notifications_, &dropped_, &starts_, &exits_, &bytes_, &refusals_, &in_flight_,
+          &sessions_, &places_, &parked_, &revived_, &revival_, &children_, &connections_,
+          &requests_, &tools_, &child_, &queue_, &child_start_}) {
       std::move(*family).move_to(families);
     }
     return families;
@@ -81,7 +82,8 @@ class Families {
   void add(const BackendMetrics& backend) {
     const Labels labels = {{"backend", backend.name}};
     in_flight_.add(labels, backend.in_flight);
-    sessions_.add(labels, backend.sessions);
+    places_.add(labels, int64_t{backend.session_places});
+    revival_.add(labels, backend.revival, store_.buckets());
     queue_.add(labels, backend.queue, store_.buckets());
     child_start_.add(labels, backend.child_start, store_.buckets());
     const auto with = [&](const char* label, std::string_view value) {
@@ -95,6 +97,18 @@ class Families {
     for (size_t i = 0; i < static_cast<size_t>(ChildState::dead); ++i) {
       const auto state = child_state_name(static_cast<ChildState>(i));
       children_.add(with("state", state), backend.children[i]);
+    }
+    for (size_t i = 0; i < kSessionStateCount; ++i) {
+      const auto state = session_state_name(static_cast<SessionState>(i));
+      sessions_.add(with("state", state), backend.sessions[i]);
+    }
+    for (size_t i = 0; i < kParkReasonCount; ++i) {
+      const auto reason = park_reason_name(static_cast<ParkReason>(i));
+      parked_.add(with("reason", reason), backend.parked[i]);
+    }
+    for (size_t i = 0; i < kRevivalOutcomeCount; ++i) {
+      const auto outcome = revival_outcome_name(static_cast<RevivalOutcome>(i));
+      revived_.add(with("outcome", outcome), backend.revived[i]);
     }
     for (size_t i = 0; i < kStartReasonCount; ++i) {
       const auto reason = start_reason_name(static_cast<StartReason>(i));
@@ -166,7 +180,16 @@ class Families {
                       "Time from a child's start until it was ready", MetricType::Histogram};
   Family in_flight_{"stdgate_requests_in_flight",
                     "Requests that have arrived and are not answered yet", MetricType::Gauge};
-  Family sessions_{"stdgate_sessions", "Open sessions", MetricType::Gauge};
+  Family sessions_{"stdgate_sessions", "Open sessions by state", MetricType::Gauge};
+  Family places_{"stdgate_session_places", "Children that sessions may have at a time",
+                 MetricType::Gauge};
+  Family parked_{"stdgate_sessions_parked_total", "Sessions that have lost or given up their child",
+                 MetricType::Counter};
+  Family revived_{"stdgate_sessions_revived_total", "Parked sessions that were to get a child",
+                  MetricType::Counter};
+  Family revival_{"stdgate_session_revival_duration_seconds",
+                  "Time from a parked session's request until its new child was ready for it",
+                  MetricType::Histogram};
   Family children_{"stdgate_children", "Child processes by state", MetricType::Gauge};
   Family connections_{"stdgate_connections", "Open client connections", MetricType::Gauge};
   Family notifications_{"stdgate_notifications_total", "Notifications passed on",

@@ -85,9 +85,34 @@ void MetricsObserver::on_child_exited(BackendId backend, ExitReason reason) {
   ++store_.backend(backend).exits[index_of(reason)];
 }
 
-void MetricsObserver::on_session_opened(BackendId backend) { ++store_.backend(backend).sessions; }
+void MetricsObserver::on_session_places(BackendId backend, uint32_t places) {
+  store_.backend(backend).session_places = places;
+}
 
-void MetricsObserver::on_session_closed(BackendId backend) { --store_.backend(backend).sessions; }
+void MetricsObserver::on_session_opened(BackendId backend) {
+  ++store_.backend(backend).sessions[index_of(SessionState::live)];
+}
+
+void MetricsObserver::on_session_state(BackendId backend, SessionState from, SessionState to) {
+  auto& sessions = store_.backend(backend).sessions;
+  --sessions[index_of(from)];
+  ++sessions[index_of(to)];
+}
+
+void MetricsObserver::on_session_parked(BackendId backend, ParkReason reason) {
+  ++store_.backend(backend).parked[index_of(reason)];
+}
+
+void MetricsObserver::on_session_revived(BackendId backend, RevivalOutcome outcome,
+                                         Duration since_request) {
+  BackendMetrics& metrics = store_.backend(backend);
+  ++metrics.revived[index_of(outcome)];
+  store_.observe(metrics.revival, since_request);
+}
+
+void MetricsObserver::on_session_closed(BackendId backend, SessionState state) {
+  --store_.backend(backend).sessions[index_of(state)];
+}
 
 void MetricsObserver::on_connection_opened(ConnectionKind kind) { ++store_.connections(kind).open; }
 

@@ -30,8 +30,13 @@ class MetricsObserver final : public Observer {
   void on_child_started(BackendId backend, StartReason reason) override;
   void on_child_ready(BackendId backend, Duration since_start) override;
   void on_child_exited(BackendId backend, ExitReason reason) override;
+  void on_session_places(BackendId backend, uint32_t places) override;
   void on_session_opened(BackendId backend) override;
-  void on_session_closed(BackendId backend) override;
+  void on_session_state(BackendId backend, SessionState from, SessionState to) override;
+  void on_session_parked(BackendId backend, ParkReason reason) override;
+  void on_session_revived(BackendId backend, RevivalOutcome outcome,
+                          Duration since_request) override;
+  void on_session_closed(BackendId backend, SessionState state) override;
   void on_connection_opened(ConnectionKind kind) override;
   void on_connection_closed(ConnectionKind kind) override;
   void on_bytes(ConnectionKind kind, Flow flow, size_t count) override;

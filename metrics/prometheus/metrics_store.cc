@@ -26,7 +26,7 @@ void match_by_name(std::vector<Named>& all, const std::vector<Named>& more, AddO
 }  // namespace
 
 BackendMetrics::BackendMetrics(std::string_view backend_name, const Buckets& buckets)
-    : name(backend_name), queue(buckets), child_start(buckets) {
+    : name(backend_name), queue(buckets), child_start(buckets), revival(buckets) {
   methods.emplace_back().name = "_other";
   tools.emplace_back().name = "_other";
 }
@@ -61,7 +61,11 @@ void MetricsStore::add(BackendMetrics& sum, const BackendMetrics& backend,
   match_by_name(sum.tools, backend.tools,
                 [&](ToolMetrics& all, const ToolMetrics& tool) { add(all, tool, other); });
   sum.in_flight += backend.in_flight;
-  sum.sessions += backend.sessions;
+  sum.session_places += backend.session_places;
+  add_numbers(sum.sessions, backend.sessions);
+  add_numbers(sum.parked, backend.parked);
+  add_numbers(sum.revived, backend.revived);
+  sum.revival.add(backend.revival);
   sum.queue.add(backend.queue);
   sum.child_start.add(backend.child_start);
   add_numbers(sum.dropped, backend.dropped);

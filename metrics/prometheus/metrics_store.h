@@ -43,9 +43,13 @@ struct BackendMetrics {
   std::vector<MethodMetrics> methods;  // by MethodId; the first is kOtherMethod
   std::vector<ToolMetrics> tools;      // by ToolId; the first is kOtherTool
   int64_t in_flight = 0;
-  int64_t sessions = 0;
+  uint32_t session_places = 0;
+  std::array<int64_t, kSessionStateCount> sessions{};
+  std::array<uint64_t, kParkReasonCount> parked{};
+  std::array<uint64_t, kRevivalOutcomeCount> revived{};
   Histogram queue;
   Histogram child_start;
+  Histogram revival;  // of parked sessions
   std::array<uint64_t, kDropReasonCount> dropped{};
   std::array<int64_t, kChildStateCount> children{};  // of `dead` it means nothing
   std::array<uint64_t, kStartReasonCount> starts{};

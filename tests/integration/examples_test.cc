@@ -64,7 +64,9 @@ class StandIns {
     add("mcp-server-filesystem", kMcpServer);
     add("mcp-server-memory", kMcpServer);
     add("clangd", kLanguageServer);
+    folder_.write("sessions.key", std::string(64, '5') + "\n");
   }
+  [[nodiscard]] std::string key_file() const { return folder_.path() / "sessions.key"; }
   [[nodiscard]] std::string search_path() const {
     return folder_.path().string() + ":/usr/bin:/bin";
   }
@@ -84,6 +86,8 @@ GatewaySetup served(const std::string& config, const StandIns& stand_ins) {
   setup.arguments = {"--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"};
   setup.environment = {{"PATH", stand_ins.search_path()},
                        {"FILES", "/files"},
+                       {"HOSTNAME", "gate-1"},
+                       {"KEY_FILE", stand_ins.key_file()},
                        {"MEMORY_FILE", "@DIR@/memory.json"},
                        {"PROJECT", "@DIR@"}};
   return setup;
@@ -92,11 +96,13 @@ GatewaySetup served(const std::string& config, const StandIns& stand_ins) {
 constexpr const char* kInitialize =
     R"({"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}})";
 
-void expect_mcp_session(HttpClient& client, const std::string& path) {
+// Its id.
+std::string expect_mcp_session(HttpClient& client, const std::string& path) {
   const HttpResponse opened = client.post(path, request("initialize", kInitialize),
                                           {{"accept", "application/json, text/event-stream"}});
   EXPECT_EQ(opened.status, 200) << opened.body;
   EXPECT_NE(opened.header("mcp-session-id"), "");
+  return opened.header("mcp-session-id");
 }
 
 std::string tool_call(HttpClient& client, const std::string& path) {
@@ -118,6 +124,57 @@ TEST(Examples, TwoBackends) {
   EXPECT_EQ(client.post("/sums/rpc", request("math/add", "[2,3]")).body, result("1", "5"));
   EXPECT_THAT(tool_call(client, "/memory/rpc"), HasSubstr("mcp-server-memory"));
   expect_mcp_session(client, "/mcp");
+}
+
+// The load balancers in front of it, nginx and HAProxy, are tested in replicas_test.cc.
+TEST(Examples, Replicas) {
+  const StandIns stand_ins;
+  const GatewayProcess gateway(served(read_example("replicas.yaml"), stand_ins));
+  HttpClient client = gateway.connect();
+  EXPECT_THAT(expect_mcp_session(client, "/mcp"), testing::StartsWith("gate-1."));
+}
+
+// The address and the admin port of each replica, as Envoy's file has them.
+std::set<std::string> envoy_replicas(const YAML::Node& cluster) {
+  std::set<std::string> replicas;
+  for (const YAML::Node& locality : cluster["load_assignment"]["endpoints"]) {
+    for (const YAML::Node& host : locality["lb_endpoints"]) {
+      const YAML::Node socket = host["endpoint"]["address"]["socket_address"];
+      replicas.insert(socket["address"].as<std::string>() + ":" +
+                      socket["port_value"].as<std::string>() + " " +
+                      host["endpoint"]["health_check_config"]["port_value"].as<std::string>());
+    }
+  }
+  return replicas;
+}
+
+TEST(Examples, Envoy) {
+  const YAML::Node root = YAML::Load(read_example("replicas.envoy.yaml"))["static_resources"];
+  const YAML::Node routes = root["listeners"][0]["filter_chains"][0]["filters"][0]["typed_config"]
+                                ["route_config"]["virtual_hosts"][0]["routes"];
+  std::set<std::string> clusters;
+  for (const YAML::Node& cluster : root["clusters"]) {
+    clusters.insert(cluster["name"].as<std::string>());
+    EXPECT_EQ(cluster["name"].as<std::string>(),
+              cluster["load_assignment"]["cluster_name"].as<std::string>());
+    EXPECT_EQ(cluster["health_checks"][0]["http_health_check"]["path"].as<std::string>(),
+              "/readyz");
+    EXPECT_THAT(
+        envoy_replicas(cluster),
+        testing::ElementsAre("127.0.0.1:8081 9081", "127.0.0.1:8082 9082", "127.0.0.1:8083 9083"));
+  }
+  EXPECT_THAT(clusters, testing::ElementsAre("all", "gate-0", "gate-1", "gate-2"));
+  size_t by_header = 0;
+  for (const YAML::Node& route : routes) {
+    const auto cluster = route["route"]["cluster"].as<std::string>();
+    EXPECT_TRUE(clusters.contains(cluster)) << cluster;
+    const YAML::Node header = route["match"]["headers"];
+    if (!header) continue;
+    ++by_header;
+    EXPECT_EQ(header[0]["name"].as<std::string>(), "mcp-session-id");
+    EXPECT_EQ(header[0]["string_match"]["prefix"].as<std::string>(), cluster + ".");
+  }
+  EXPECT_EQ(by_header, 3U);
 }
 
 TEST(Examples, Clangd) {
@@ -177,6 +234,53 @@ TEST(Examples, Kubernetes) {
             seconds(options["timeouts"]["drain"], 20) + 2 * 2);
 }
 
+std::vector<std::string> lines_with(const std::string& text, const std::string& word) {
+  std::vector<std::string> found;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t begin = line.find_first_not_of(' ');
+    if (line.find(word) != std::string::npos) found.push_back(line.substr(begin));
+  }
+  return found;
+}
+
+TEST(Examples, KubernetesReplicas) {
+  const std::string text = read_example("kubernetes-replicas.yaml");
+  const YAML::Node files = document(text, "ConfigMap")["data"];
+  const YAML::Node set = document(text, "StatefulSet")["spec"];
+  const YAML::Node pod = set["template"]["spec"];
+  const YAML::Node stdgate = container(pod, "stdgate");
+  auto config = files["gateway.yaml"].as<std::string>();
+  const auto proxy = files["haproxy.cfg"].as<std::string>();
+
+  // Pods of a StatefulSet are called gate-0.gate, …; HAProxy knows each of them.
+  const auto name = document(text, "StatefulSet")["metadata"]["name"].as<std::string>();
+  ASSERT_EQ(lines_with(proxy, ".gate:").size(), set["replicas"].as<size_t>());
+  for (size_t i = 0; i < set["replicas"].as<size_t>(); ++i) {
+    const std::string pod_name = name + "-" + std::to_string(i);
+    EXPECT_THAT(proxy, HasSubstr("server " + pod_name + " " + pod_name + "." +
+                                 set["serviceName"].as<std::string>() + ":" +
+                                 stdgate["ports"][0]["containerPort"].as<std::string>()));
+  }
+  EXPECT_EQ(lines_with(proxy, "use-server"),
+            lines_with(read_example("replicas.haproxy.cfg"), "use-server"))
+      << "the same rules as without Kubernetes";
+  EXPECT_GT(pod["terminationGracePeriodSeconds"].as<int>(), 20 + 2 * 2);
+
+  // The key lies where its secret is mounted.
+  const std::string keys = "/sessions.key";
+  const auto mounted = stdgate["volumeMounts"][1]["mountPath"].as<std::string>();
+  const size_t at = config.find(mounted + keys);
+  ASSERT_NE(at, std::string::npos);
+  const StandIns stand_ins;
+  config.replace(at, mounted.size() + keys.size(), stand_ins.key_file());
+  const GatewayProcess gateway(served(config, stand_ins));
+  HttpClient client = gateway.connect();
+  EXPECT_THAT(expect_mcp_session(client, "/mcp"), testing::StartsWith("gate-1."));
+  HttpClient admin(gateway.admin_url());
+  EXPECT_EQ(admin.get("/readyz").status, 200);
+}
+
 // The values of a key in a systemd unit.
 std::vector<std::string> unit_values(const std::string& unit, const std::string& key) {
   std::vector<std::string> values;
@@ -219,9 +323,11 @@ TEST(Examples, AllAreTested) {
   for (const auto& entry : fs::directory_iterator(kExamples)) {
     names.insert(entry.path().filename().string());
   }
-  EXPECT_THAT(names, testing::UnorderedElementsAre("README.md", "files.yaml", "two-backends.yaml",
-                                                   "clangd.yaml", "kubernetes.yaml",
-                                                   "stdgate.service", "prometheus.yml"));
+  EXPECT_THAT(names,
+              testing::UnorderedElementsAre(
+                  "README.md", "files.yaml", "two-backends.yaml", "clangd.yaml", "kubernetes.yaml",
+                  "stdgate.service", "prometheus.yml", "replicas.yaml", "replicas.nginx.conf",
+                  "replicas.haproxy.cfg", "replicas.envoy.yaml", "kubernetes-replicas.yaml"));
 }
 
 }  // namespace

@@ -72,6 +72,25 @@ TEST(Hangup, IsIgnoredWhereTheGatewayWasStartedSo) {
   EXPECT_EQ(status->code, 0);
 }
 
+// The gateway stands still meanwhile, so all of it is there when it looks.
+TEST(Drain, AnswersWhatWasOnItsWayWhenItBegan) {
+  GatewayProcess gateway(serve_one(puppet()));
+  HttpClient kept = gateway.connect();
+  EXPECT_EQ(call(kept, "cwd").status, 200);
+  gateway.signal(SIGSTOP);
+  kept.send_request("POST", "/rpc", request("cwd"), {});
+  HttpClient fresh = gateway.connect();
+  fresh.send_request("POST", "/rpc", request("cwd"), {});
+  gateway.signal(SIGTERM);
+  gateway.signal(SIGCONT);
+  for (HttpClient* client : {&kept, &fresh}) {
+    EXPECT_EQ(client->read_response().status, 200);
+    EXPECT_TRUE(client->closed_within(Millis(5000)));
+    client->close();
+  }
+  EXPECT_EQ(gateway.wait_for_exit().value().code, 0);
+}
+
 TEST(Drain, TakesNoFurtherRequestOfABusyConnection) {
   GatewayProcess gateway(serve_one(puppet(), "timeout: 1s"));
   HttpClient client = gateway.connect();

@@ -47,14 +47,35 @@ class Ledger final : public Observer {
     ++children_exited;
     restarts.on_child_exited(reason);
   }
-  void on_session_opened(BackendId) override { ++sessions; }
-  void on_session_closed(BackendId) override { --sessions; }
+  void on_session_opened(BackendId) override {
+    ++sessions;
+    ++sessions_in(SessionState::live);
+  }
+  void on_session_state(BackendId, SessionState from, SessionState to) override {
+    --sessions_in(from);
+    ++sessions_in(to);
+  }
+  void on_session_parked(BackendId, ParkReason reason) override {
+    ++parked[static_cast<size_t>(reason)];
+  }
+  void on_session_revived(BackendId, RevivalOutcome outcome, Duration since_request) override {
+    EXPECT_GE(since_request, Duration{0});
+    ++revived[static_cast<size_t>(outcome)];
+  }
+  void on_session_closed(BackendId, SessionState state) override {
+    --sessions;
+    --sessions_in(state);
+  }
+  int64_t& sessions_in(SessionState state) { return by_state[static_cast<size_t>(state)]; }
 
   uint64_t started = 0;
   uint64_t finished = 0;
   uint64_t children_started = 0;
   uint64_t children_exited = 0;
   uint64_t sessions = 0;
+  std::array<int64_t, kSessionStateCount> by_state{};
+  std::array<uint64_t, kParkReasonCount> parked{};
+  std::array<uint64_t, kRevivalOutcomeCount> revived{};
   std::array<int64_t, kChildStateCount> states{};
   SimRestarts restarts;
 };
@@ -94,6 +115,7 @@ backend::BackendOptions draw_options(SimWorld& world) {
     pool.backoff_max = pool.backoff_min * world.pick(1, 10);
   }
   options.limits.message = 64 << 10;
+  config.revive = config.protocol == config::Protocol::mcp && world.chance(0.7);
   return options;
 }
 
@@ -113,6 +135,9 @@ class Simulation {
     backends_.add(std::move(backend));
     backends_.start();
   }
+
+  // What has happened to sessions.
+  [[nodiscard]] const Ledger& ledger() const { return ledger_; }
 
   void run() {
     for (size_t i = 0; i < kClients; ++i) clients_.push_back(make_client());
@@ -175,7 +200,8 @@ class Simulation {
     while (backends_.has_children() && world_.now() < last && world_.step()) check_always();
     EXPECT_FALSE(backends_.has_children());
     for (const auto& session : sessions_) {
-      EXPECT_TRUE(!session->is_open() || session->has_ended() || !owners_.are_exclusive())
+      EXPECT_TRUE(!session->is_open() || session->has_ended() || !owners_.are_exclusive() ||
+                  options_.config.revive)
           << "a session has lost its child and was not told";
       EXPECT_EQ(session->open_calls(), 0U) << "a call was never answered";
       session->leave();
@@ -198,8 +224,11 @@ class Simulation {
     }
     EXPECT_LE(leased, owners_.are_exclusive() ? config.pool.max - config.kept_for_calls() : 0);
     EXPECT_LE(leased, status.sessions);
-    EXPECT_LE(status.sessions, config.pool.sessions);
+    EXPECT_LE(status.sessions, (config.revive ? 2U : 1U) * config.pool.sessions);
     EXPECT_EQ(status.sessions, ledger_.sessions);
+    EXPECT_EQ(status.parked_sessions, ledger_.sessions_in(SessionState::parked));
+    EXPECT_GE(ledger_.sessions_in(SessionState::live), 0);
+    EXPECT_GE(ledger_.sessions_in(SessionState::reviving), 0);
     EXPECT_EQ(launcher_.running(), status.children.size());
     EXPECT_GE(ledger_.started, ledger_.finished);
     ledger_.restarts.check(world_.now(), status);
@@ -258,10 +287,23 @@ TEST(CoreSimulation, EveryCallIsAnsweredOnce) {
   const uint64_t count = std::getenv("STDGATE_SIM_SEED") != nullptr
                              ? 1
                              : number_from_environment("STDGATE_SIM_SEEDS", 2000);
+  std::array<uint64_t, kParkReasonCount> parked{};
+  std::array<uint64_t, kRevivalOutcomeCount> revived{};
   for (uint64_t seed = first; seed < first + count; ++seed) {
     SCOPED_TRACE("repeat with STDGATE_SIM_SEED=" + std::to_string(seed));
-    Simulation(seed).run();
+    Simulation simulation(seed);
+    simulation.run();
     if (testing::Test::HasFailure()) return;
+    for (size_t i = 0; i < parked.size(); ++i) parked[i] += simulation.ledger().parked[i];
+    for (size_t i = 0; i < revived.size(); ++i) revived[i] += simulation.ledger().revived[i];
+  }
+  if (count < 100) return;
+  for (const ParkReason reason :
+       {ParkReason::idle, ParkReason::place_needed, ParkReason::child_ended}) {
+    EXPECT_GT(parked[static_cast<size_t>(reason)], 0U) << park_reason_name(reason);
+  }
+  for (const RevivalOutcome outcome : {RevivalOutcome::same, RevivalOutcome::failed}) {
+    EXPECT_GT(revived[static_cast<size_t>(outcome)], 0U) << revival_outcome_name(outcome);
   }
 }
 

@@ -27,6 +27,10 @@ void SimOwners::claim(int64_t pid, uint64_t owner) {
   if (!are_exclusive()) return;
   const auto known = owners_.emplace(pid, owner).first;
   EXPECT_EQ(known->second, owner) << "a child of somebody else is heard";
+  if (owner == kNoSession) return;
+  int64_t& newest = newest_[owner];
+  EXPECT_GE(pid, newest) << "a child is heard that the session has not got any more";
+  newest = std::max(newest, pid);
 }
 
 std::string cancel_text(config::Protocol protocol, std::string_view id) {
@@ -38,7 +42,7 @@ std::string cancel_text(config::Protocol protocol, std::string_view id) {
 
 std::string SimCalls::pick_id() { return std::string(kIds[world_.pick(0, kIds.size() - 1)]); }
 
-SimCalls::Request SimCalls::new_request() {
+SimCalls::Request SimCalls::new_request(const std::string& method) {
   Call call;
   call.id = pick_id();
   call.nonce = std::to_string(world_.random()());
@@ -47,7 +51,6 @@ SimCalls::Request SimCalls::new_request() {
     call.progress_token = kTokens[world_.pick(0, kTokens.size() - 1)];
     params += R"(,"_meta":{"progressToken":)" + call.progress_token + "}";
   }
-  const std::string method = world_.chance(0.02) ? "initialize" : "echo";
   if (method == "initialize" && protocol_ == config::Protocol::lsp) params += R"(,"processId":12)";
   params += "}";
   std::string text = world_.chance(0.5) ? R"({"jsonrpc":"2.0","id":)" + call.id + R"(,"method":")" +

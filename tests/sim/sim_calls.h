@@ -35,6 +35,7 @@ class SimOwners {
  private:
   const config::Isolation isolation_;
   std::map<int64_t, uint64_t> owners_;
+  std::map<uint64_t, int64_t> newest_;  // by owner: the child that was started last
   uint64_t next_ = kNoSession + 1;
   uint64_t next_caller_ = 1;
 };
@@ -61,7 +62,8 @@ class SimCalls {
         owner_(owner),
         caller_(owners.next_caller()) {}
 
-  Request new_request();
+  Request new_request() { return new_request(world_.chance(0.02) ? "initialize" : "echo"); }
+  Request new_greeting() { return new_request("initialize"); }
   Request new_broken_request();
   // Of a call that may or may not be under way, in the protocol's way.
   std::string new_cancel();
@@ -84,6 +86,7 @@ class SimCalls {
   [[nodiscard]] uint64_t requests() const { return requests_; }
 
  private:
+  Request new_request(const std::string& method);
   std::string pick_id();
   void check_time(const Call& call, const session::Reply& reply) const;
 

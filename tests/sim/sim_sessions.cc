@@ -48,6 +48,7 @@ void SimSession::open() {
   if (id) {
     visit_->id = *id;
     if (owners_.are_exclusive()) starts_.note(client_, world_.now());
+    if (config_.revive && world_.chance(0.8)) send(visit_->calls.new_greeting());
   } else {
     const bool is_limited = id.error().fault == rpc::Fault::rate_limited && owners_.are_exclusive();
     EXPECT_TRUE(is_limited || id.error().fault == rpc::Fault::overloaded);
@@ -76,7 +77,11 @@ void SimSession::act() {
 void SimSession::act_in_session() {
   const uint64_t dice = world_.pick(0, 99);
   if (dice < 4) return leave();
-  if (dice < 15) return hold(!visit_->is_held);
+  if (dice < 15) return set_held(!visit_->is_held);
+  if (config_.revive && world_.chance(0.1)) {
+    backend_.park_session(visit_->id);
+    return;
+  }
   if (visit_->waits_when_told && !visit_->reading) return;
   if (dice < 75) {
     send(visit_->calls.new_request());
@@ -91,7 +96,7 @@ void SimSession::act_in_session() {
   }
 }
 
-void SimSession::hold(bool held) {
+void SimSession::set_held(bool held) {
   visit_->is_held = held;
   backend_.hold_child(visit_->id, held);
 }
@@ -139,9 +144,13 @@ void SimSession::on_message(std::optional<session::Tag> /*call*/,
                             std::span<const std::string_view> parts) {
   if (!may_be_told()) return;
   EXPECT_FALSE(visit_->has_ended) << "a message after the end";
-  check_heard();
   std::string text;
   for (const std::string_view part : parts) text += part;
+  if (text.find(R"("logger":"stdgate")") != std::string::npos) {
+    EXPECT_TRUE(config_.revive) << "what is gone ends the session";
+    return;
+  }
+  check_heard();
   const auto document = told_.parse(text);
   ASSERT_TRUE(document.has_value() && !document->batch && document->messages[0].ok()) << text;
   const rpc::Envelope& envelope = document->messages[0].envelope;

@@ -73,7 +73,7 @@ class SimSession final : public session::SessionSink {
   void check_heard() const;
   void open();
   void act_in_session();
-  void hold(bool held);
+  void set_held(bool held);
   void note_ask(const rpc::Envelope& ask);
   void check_notification(const rpc::Envelope& notification);
   void answer_later(std::string text);

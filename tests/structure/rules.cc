@@ -55,12 +55,13 @@ const std::vector<Layer>& layers() {
       // Used by the composition root alone, and yet they see no edge.
       {"gateway/app/shutdown.*", kUpstream},
       {"gateway/app/state_report.*", kUpstream},
-      {"gateway/app/session_id.*", {}},
+      {"gateway/app/random_bytes.*", {}},
       {"gateway/app/dialects.*", kBackend + Patterns{"gateway/mcp/*", "gateway/lsp/*"}},
       // The composition root.
       {"gateway/main.cc", kAll},
       {"gateway/app/*", kAll},
       {"transports/net/*", {"gateway/base/*"}},
+      {"transports/seal/*", {"gateway/base/*"}},
       // A program of its own on libc alone.
       {"transports/stdio/guard/*",
        {"transports/net/file_descriptor.h", "transports/net/standard_descriptors.h"}},
@@ -100,6 +101,7 @@ const std::vector<Part>& parts() {
       {"transports/stdio/guard/*", "stdgate::guard"},
       {"transports/stdio/*", "stdgate::stdio"},
       {"transports/http/*", "stdgate::http"},
+      {"transports/seal/*", "stdgate::seal"},
       {"transports/websocket/*", "stdgate::websocket"},
       {"metrics/logs/*", "stdgate::logs"},
       {"metrics/prometheus/*", "stdgate::metrics"},
@@ -120,6 +122,7 @@ const std::vector<Library>& libraries() {
       {"llhttp.h", {"transports/http/*"}},
       {"wslay/*", {}},  // the peer in tests
       {"nettle/*", {"transports/*"}},
+      {"openssl/*", {"transports/*"}},
       {"prometheus/*", {"metrics/prometheus/*"}},
       {"spdlog/*", {"metrics/logs/*"}},
       {"yaml-cpp/*", {"gateway/config/*.cc", "gateway/config/section_reader.h"}},

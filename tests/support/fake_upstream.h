@@ -78,6 +78,13 @@ class FakeUpstream final : public backend::Upstream {
       sessions_.release(session);
     }
   }
+  tl::expected<session::SessionId, rpc::FaultReport> adopt_session(
+      session::Caller caller, session::SessionSink& sink, const ClientAddress& client,
+      std::string_view /*greeting*/) override {
+    return open_session(caller, sink, client);
+  }
+  bool park_session(session::SessionId /*session*/) override { return false; }
+  void give_up_asks(session::SessionId /*session*/) override {}
   void hold_child(session::SessionId /*session*/, bool /*held*/) override {}
 
   void start() override {}

@@ -59,6 +59,7 @@ class MemoryStream final : public net::Stream {
   [[nodiscard]] TimePoint waiting_since() const override { return {}; }
   [[nodiscard]] size_t unsent_memory() const override { return unsent_.size(); }
   [[nodiscard]] bool has_peer_left() const override { return has_ended_; }
+  [[nodiscard]] bool has_unread() const override { return !input_.empty(); }
 
   [[nodiscard]] bool is_read() const { return pauses_ == 0; }
 

@@ -52,9 +52,15 @@ class RecordingObserver final : public Observer {
   void on_tool(BackendId, ToolId, std::string_view name) override { tools.emplace_back(name); }
 
   void on_session_opened(BackendId) override { ++sessions; }
-  void on_session_closed(BackendId) override { --sessions; }
+  void on_session_closed(BackendId, SessionState) override { --sessions; }
+  void on_session_parked(BackendId, ParkReason reason) override { ++parked[reason]; }
+  void on_session_revived(BackendId, RevivalOutcome outcome, Duration) override {
+    ++revived[outcome];
+  }
 
   int sessions = 0;
+  std::map<ParkReason, int> parked;
+  std::map<RevivalOutcome, int> revived;
   uint64_t started = 0;
   std::vector<Record> records;
   std::map<Direction, int> notifications;

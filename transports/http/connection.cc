@@ -165,7 +165,7 @@ size_t Connection::step_discard(std::span<char> bytes) {
   const RequestReader::Step step = reader_.discard(bytes);
   if (step.outcome == RequestReader::Outcome::incomplete) return step.taken;
   enter(State::idle);
-  if (server_.draining()) begin_close();
+  if (server_.stopping()) begin_close();
   return step.taken;
 }
 
@@ -376,6 +376,8 @@ void Connection::drain() {
     return settle();
   }
   if (state_ != State::idle || !pending_.empty()) return;
+  // Closing now would reset it; what comes is answered first.
+  if (stream_->has_unread()) return;
   if (stream_->unsent_bytes() == 0) return close();
   begin_close();
   settle();

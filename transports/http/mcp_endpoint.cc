@@ -176,7 +176,8 @@ void McpEndpoint::post(Exchange& exchange, std::span<char> body) {
 
 void McpEndpoint::initialize(Exchange& exchange, const rpc::Document& document) {
   const auto session =
-      sessions_.open(mcp::McpSession::Kind::streamable, exchange.client->client_address());
+      sessions_.open(mcp::McpSession::Kind::streamable, exchange.client->client_address(),
+                     document.messages[0].envelope.params);
   if (!session) {
     const std::string_view id = document.messages[0].envelope.id;
     return refuse_call(exchange, sessions_, session.error(), id);
@@ -214,9 +215,14 @@ mcp::McpSession* McpEndpoint::session_of(Exchange& exchange, std::string_view re
     fail(exchange, kNoSession, request_id);
     return nullptr;
   }
-  mcp::McpSession* session = sessions_.find(exchange.session_id, mcp::McpSession::Kind::streamable);
-  if (session == nullptr) fail(exchange, kUnknownSession, request_id);
-  return session;
+  const auto session = sessions_.reach(exchange.session_id, mcp::McpSession::Kind::streamable,
+                                       exchange.client->client_address());
+  if (!session) {
+    refuse_call(exchange, sessions_, session.error(), request_id);
+    return nullptr;
+  }
+  if (*session == nullptr) fail(exchange, kUnknownSession, request_id);
+  return *session;
 }
 
 // --- GET and DELETE -------------------------------------------------------------------------

@@ -236,10 +236,16 @@ void Server::report_written() {
 
 // --- The end -------------------------------------------------------------------------------------
 
+void Server::stop_accepting() {
+  stopping_ = true;
+  for (const auto& listener : listeners_) listener->take_waiting();
+  listeners_.clear();
+}
+
 void Server::drain(std::function<void()> on_gone) {
+  stop_accepting();
   draining_ = true;
   on_gone_ = std::move(on_gone);
-  listeners_.clear();
   // Backwards: one that closes is replaced by one that has been asked already.
   for (size_t i = connections_.size(); i > 0; --i) connections_[i - 1]->drain();
   if (connections_.empty() && on_gone_) std::exchange(on_gone_, nullptr)();

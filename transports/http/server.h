@@ -65,8 +65,11 @@ class Server final : private net::ListenerEvents,
   // Serves one more address: gives it as bound, or says what is wrong.
   tl::expected<Address, std::string> listen(const Address& address);
 
-  // Accepts no more, closes what is idle, tells the others with their answer. `on_gone`, which may
-  // not destroy the server, is called once when the last connection is gone, possibly at once.
+  // Accepts no more but what waits to be accepted. Open connections are served as before, but for
+  // the `Connection: close` of their next answer, after which they are closed.
+  void stop_accepting();
+  // The same, and closes what is idle. `on_gone`, which may not destroy the server, is called once
+  // when the last connection is gone, possibly at once.
   void drain(std::function<void()> on_gone);
   // Closes all connections at once; their calls are cancelled.
   void close_all();
@@ -82,6 +85,8 @@ class Server final : private net::ListenerEvents,
   HttpServices& services() { return services_; }
   [[nodiscard]] const Router& router() const { return router_; }
   [[nodiscard]] const RequestRouting& routing() const { return routing_; }
+  // Each connection takes but one more request.
+  [[nodiscard]] bool stopping() const { return stopping_; }
   [[nodiscard]] bool draining() const { return draining_; }
   [[nodiscard]] std::string_view date() { return date_.at(services_.loop.now()); }
   RequestLog& request_log() { return request_log_; }
@@ -136,6 +141,7 @@ class Server final : private net::ListenerEvents,
   policy::ClientCounts clients_;
   uint64_t accepted_ = 0;
   size_t turned_away_ = 0;  // of connections_
+  bool stopping_ = false;
   bool draining_ = false;
 };
 

@@ -393,6 +393,13 @@ void ByteStream::check_in_debug() const {
 #endif
 }
 
+bool ByteStream::has_unread() const {
+  uv_os_fd_t fd = -1;
+  if (block_ == nullptr || uv_fileno(&block_->handle, &fd) != 0) return false;
+  pollfd state{fd, POLLIN, 0};
+  return ::poll(&state, 1, 0) > 0;
+}
+
 bool ByteStream::has_peer_left() const {
   uv_os_fd_t fd = -1;
   if (block_ == nullptr || uv_fileno(&block_->handle, &fd) != 0) return true;

@@ -71,6 +71,7 @@ class ByteStream final : public Stream, public Flushable {
   [[nodiscard]] TimePoint waiting_since() const override { return waiting_since_; }
   [[nodiscard]] size_t unsent_memory() const override;
   [[nodiscard]] bool has_peer_left() const override;
+  [[nodiscard]] bool has_unread() const override;
 
   // Ends the process if an invariant is broken.
   void check_invariants() const;

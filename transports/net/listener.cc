@@ -156,7 +156,11 @@ int Listener::watch() {
 
 void Listener::on_readable() {
   loop_.refresh_now();
-  for (int i = 0; i < kMaxAcceptsPerTurn; ++i) {
+  announce(kMaxAcceptsPerTurn);
+}
+
+void Listener::announce(int max) {
+  for (int i = 0; i < max; ++i) {
     SocketAddress peer;
     waiting_.reset(::accept4(socket_.get(), peer.get(), &peer.size, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (waiting_.is_open()) {

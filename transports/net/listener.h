@@ -49,6 +49,9 @@ class Listener {
   // code in `*error`, when it has gone already. TCP connections get TCP_NODELAY.
   std::unique_ptr<ByteStream> accept(StreamEvents& events, int* error);
 
+  // Announces every connection that waits, at once: destroying the listener resets the others.
+  void take_waiting() { announce(kBacklog + 1); }
+
   // Local address of the connection that on_connection() announced, without its port; none on a
   // Unix socket.
   [[nodiscard]] ClientAddress local_address() const;
@@ -65,6 +68,7 @@ class Listener {
 
   int watch();  // libuv's code
   void on_readable();
+  void announce(int max);
 
   Loop& loop_;
   Address address_;

@@ -70,6 +70,9 @@ class Stream {
   // Whether the peer has finished writing, or is gone, even where that stands behind bytes that
   // have not been read. Costs a system call.
   [[nodiscard]] virtual bool has_peer_left() const = 0;
+  // Whether something has arrived that has not been read, were it the peer's end. Costs a system
+  // call.
+  [[nodiscard]] virtual bool has_unread() const = 0;
 };
 
 }  // namespace stdgate::net

@@ -15,6 +15,7 @@ struct ProtocolDefaults {
   rpc::Framing framing;
   Isolation isolation;
   std::string_view cancel_method;
+  bool revive = false;
 };
 
 ProtocolDefaults defaults_of(Protocol protocol) {
@@ -22,7 +23,7 @@ ProtocolDefaults defaults_of(Protocol protocol) {
     case Protocol::jsonrpc:
       return {rpc::Framing::newline, Isolation::shared, kDefaultCancelMethod};
     case Protocol::mcp:
-      return {rpc::Framing::newline, Isolation::session, {}};
+      return {rpc::Framing::newline, Isolation::session, {}, true};
     case Protocol::lsp:
       return {rpc::Framing::content_length, Isolation::session, {}};
   }
@@ -34,6 +35,7 @@ void apply_defaults(const Section& section, BackendConfig& out) {
   if (!section.has("framing")) out.framing = defaults.framing;
   if (!section.has("isolation")) out.isolation = defaults.isolation;
   if (!section.has("cancel_method")) out.cancel_method = defaults.cancel_method;
+  if (!section.has("revive")) out.revive = defaults.revive;
 }
 
 // Without a protocol nothing can be said against a cancel method.
@@ -43,6 +45,9 @@ void check_protocol(const Section& section, BackendConfig& out) {
     const std::string name = out.protocol == Protocol::mcp ? "MCP" : "LSP";
     section.fail_at_key("cancel_method",
                         "only for protocol jsonrpc; " + name + " has its own cancel notification");
+  }
+  if (section.has("revive") && out.protocol != Protocol::mcp) {
+    section.fail_at_key("revive", "only for protocol mcp; others have no handshake to repeat");
   }
   if (out.protocol == Protocol::lsp && out.isolation == Isolation::shared) {
     section.fail("isolation",

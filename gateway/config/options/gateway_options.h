@@ -8,6 +8,7 @@
 #include "gateway/config/options/log_options.h"
 #include "gateway/config/options/metrics_options.h"
 #include "gateway/config/options/option.h"
+#include "gateway/config/options/sessions_options.h"
 #include "gateway/config/options/text_rules.h"
 #include "gateway/config/options/timeouts_options.h"
 
@@ -42,6 +43,12 @@ inline constexpr auto kGatewayOptions = std::to_array<Option<Config>>({
      .type = Switch{&Config::rpc_stream},
      .flag = {.name = "--rpc-stream"},
      .help = "off loopback, GET /rpc/stream and GET /sse need no special header"},
+    {.key = "replica",
+     .type = Text{&Config::replica},
+     .flag = {.name = "--replica", .placeholder = "NAME"},
+     .help = "name of this process among its replicas; ids of MCP sessions begin with it",
+     .details = "A load balancer sends a session's requests to the replica that its id names. 1 to "
+                "63 letters, digits and hyphens, as `${HOSTNAME}` is in a pod."},
     {.key = "limits",
      .type = Part{&Config::limits},
      .help = "bounds of what clients and children may make the gateway hold"},
@@ -51,6 +58,9 @@ inline constexpr auto kGatewayOptions = std::to_array<Option<Config>>({
      .details = "A name has 1 to 64 characters out of `a-z`, `0-9`, `_` and `-`. It is the first "
                 "part of the backend's paths and its label in metrics and logs.",
      .missing = "name at least one backend and its command"},
+    {.key = "sessions",
+     .type = Part{&Config::sessions},
+     .help = "ids of MCP sessions, with which they outlive the gateway"},
     {.key = "timeouts",
      .type = Part{&Config::timeouts},
      .help = "how long the gateway waits for clients"},

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "gateway/base/address.h"
+#include "gateway/base/ascii.h"
 #include "gateway/config/options/backend_rules.h"
 #include "gateway/config/value_parser.h"
 
@@ -25,6 +26,24 @@ void check_admin(const Section& root, const Config& config) {
     root.fail("admin", "its default, '" + config.admin +
                            "', is listened on already; give it an address, or \"off\"");
   }
+}
+
+// Load balancers match it, and it stands in a header field.
+bool is_host_label(std::string_view text) {
+  const auto is_allowed = [](char c) {
+    const char lower = lower_ascii(c);
+    return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') || c == '-';
+  };
+  return !text.empty() && text.size() <= kMaxReplicaName && text.front() != '-' &&
+         text.back() != '-' && std::ranges::all_of(text, is_allowed);
+}
+
+void check_replica(const Section& root, const Config& config) {
+  if (config.replica.empty() || is_host_label(config.replica)) return;
+  root.fail("replica",
+            "expected 1 to 63 letters, digits and hyphens, no hyphen first or last, as "
+            "in gate-0; found '" +
+                config.replica + "'");
 }
 
 void complete_limits(const Section* limits, LimitsConfig& out) {
@@ -56,6 +75,7 @@ void complete_backends(const Section& backends, Config& out) {
 
 void complete_config(const Section& root, Config& out) {
   check_admin(root, out);
+  check_replica(root, out);
   complete_limits(root.part("limits"), out.limits);
   if (const Section* backends = root.part("backends")) complete_backends(*backends, out);
 }

@@ -130,6 +130,15 @@ template <class S>
 EnvFiles(std::vector<std::string> S::*, std::map<std::string, std::string> S::*, size_t)
     -> EnvFiles<S>;
 
+// A file of keys (key_file.h). Its name is printed, and how many keys there are.
+template <class S>
+struct KeyFile {
+  std::string S::*file;
+  std::vector<SecretKey> S::*keys;
+};
+template <class S>
+KeyFile(std::string S::*, std::vector<SecretKey> S::*) -> KeyFile<S>;
+
 // Names of variables that are added to those of the default (environment_section.h).
 template <class S>
 struct Inherited {
@@ -178,7 +187,7 @@ Buckets(std::vector<double> S::*, CountRange, double) -> Buckets<S>;
 template <class S>
 struct Part {
   std::variant<PoolConfig S::*, ResourceLimits S::*, LimitsConfig S::*, TimeoutsConfig S::*,
-               LogConfig S::*, MetricsConfig S::*>
+               LogConfig S::*, MetricsConfig S::*, SessionsConfig S::*>
       member;
 };
 template <class S, class T>
@@ -195,7 +204,7 @@ Backends(std::vector<BackendConfig> S::*) -> Backends<S>;
 template <class S>
 using OptionType =
     std::variant<Count<S>, Size<S>, Time<S>, Seconds<S>, Switch<S>, Text<S>, Word<S>, List<S>,
-                 TextMap<S>, EnvFiles<S>, Inherited<S>, Command<S>, ListenAddress<S>,
+                 TextMap<S>, EnvFiles<S>, KeyFile<S>, Inherited<S>, Command<S>, ListenAddress<S>,
                  ListenAddresses<S>, Buckets<S>, Part<S>, Backends<S>>;
 
 // The flag that says the same on the command line. Beside a switch it takes no value, and turns

@@ -83,6 +83,11 @@ void describe(const EnvFiles<S>& type, const S&, OptionInfo& out) {
 }
 
 template <class S>
+void describe(const KeyFile<S>&, const S&, OptionInfo& out) {
+  out.kind = Kind::text;
+}
+
+template <class S>
 void describe(const Inherited<S>&, const S&, OptionInfo& out) {
   out.kind = Kind::inherited;
   out.range = kAnyNumber;

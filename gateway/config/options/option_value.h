@@ -106,6 +106,12 @@ OptionValue value_of(const EnvFiles<S>& type, const S& section) {
 }
 
 template <class S>
+OptionValue value_of(const KeyFile<S>& type, const S& section) {
+  const std::string& file = section.*type.file;
+  return file.empty() ? OptionValue() : file;
+}
+
+template <class S>
 OptionValue value_of(const Inherited<S>& type, const S& section) {
   return inherited_entries(section.*type.member);
 }

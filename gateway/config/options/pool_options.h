@@ -12,9 +12,9 @@ inline constexpr auto kPoolOptions = std::to_array<Option<PoolConfig>>({
      .type = Count{&PoolConfig::min, {0, 1024}},
      .flag = {"--min"},
      .help = "children kept running",
-     .details = "With `isolation: session` they are kept for calls without a session, and at least "
-                "one is unless `max` is 1; so `min` must be less than `max` there. Not for "
-                "`protocol: lsp`."},
+     .details =
+         "With `isolation: session` they are kept for calls without a session, so `min` must "
+         "be less than `max` there, unless both are 1. Not for `protocol: lsp`."},
     {.key = "max",
      .type = Count{&PoolConfig::max, {1, 1024}},
      .flag = {"--max"},
@@ -28,7 +28,8 @@ inline constexpr auto kPoolOptions = std::to_array<Option<PoolConfig>>({
     {.key = "sessions",
      .type = Count{&PoolConfig::sessions, {1, 100000}},
      .flag = {"--sessions"},
-     .help = "open sessions at most"},
+     .help = "open sessions at most",
+     .details = "MCP sessions without a child count on their own: so many of these are kept."},
     {.key = "max_in_flight",
      .type = Count{&PoolConfig::max_in_flight, {1, 4096}},
      .flag = {"--max-in-flight"},
@@ -51,8 +52,8 @@ inline constexpr auto kPoolOptions = std::to_array<Option<PoolConfig>>({
          Time{&PoolConfig::idle_timeout, {std::chrono::milliseconds(1), std::chrono::hours(24)}},
      .flag = {"--idle-timeout"},
      .help = "idle time after which a child above min is ended",
-     .details = "Also the time after which an MCP session over HTTP ends that has no open stream "
-                "and sends nothing."},
+     .details = "Also the time after which an MCP session over HTTP is parked that has no open "
+                "stream and sends nothing; with `revive: false` it ends."},
     {.key = "grace",
      .type = Time{&PoolConfig::grace, {std::chrono::milliseconds(1), std::chrono::minutes(1)}},
      .flag = {"--grace"},

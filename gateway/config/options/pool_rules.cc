@@ -28,8 +28,8 @@ void check_lanes(const Section& section, const BackendConfig& backend) {
   }
 }
 
-// With isolation session, `min` children are kept for /rpc, and one even when min is 0, so that
-// sessions never take the last place. A pool of one has none to keep warm.
+// With isolation session, `min` children are kept for /rpc. Warm children leave it at least one
+// place too, as they are idle but do not give way.
 void check_session_share(const Section& section, const BackendConfig& backend) {
   const PoolConfig& pool = backend.pool;
   const std::string max = named("max", pool.max);

@@ -31,6 +31,11 @@ inline constexpr auto kTimeoutsOptions = std::to_array<Option<TimeoutsConfig>>({
      .type = Time{&TimeoutsConfig::keep_alive, kConnectionTime},
      .help = "silence after which an event stream gets a comment",
      .details = "A POST to `/mcp` that is silent so long becomes a stream."},
+    {.key = "first_stream",
+     .type =
+         Time{&TimeoutsConfig::first_stream, {std::chrono::milliseconds(0), std::chrono::hours(1)}},
+     .help = "time for an MCP client to open its GET stream when its server asks something",
+     .details = "Then the request is refused (-32601)."},
     {.key = "ping",
      .type = Time{&TimeoutsConfig::ping, kConnectionTime},
      .help = "silence after which a WebSocket client gets a ping"},

@@ -7,13 +7,21 @@ export class TcpProxy {
 
   static async to(url) {
     const proxy = new TcpProxy();
-    const { hostname, port } = new URL(url);
-    proxy.server = net.createServer((client) => proxy.#join(client, net.connect(port, hostname)));
+    proxy.leadTo(url);
+    proxy.server = net.createServer((client) => {
+      const { hostname, port } = proxy.target;
+      proxy.#join(client, net.connect(port, hostname));
+    });
     proxy.server.listen(0, '127.0.0.1');
     await once(proxy.server, 'listening');
     proxy.url = `http://127.0.0.1:${proxy.server.address().port}`;
     proxy.requests = []; // the first line of each
     return proxy;
+  }
+
+  // For new connections.
+  leadTo(url) {
+    this.target = new URL(url);
   }
 
   #join(client, gateway) {

@@ -14,23 +14,34 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 struct ShutdownBench {
+  explicit ShutdownBench(Duration drain_timeout = std::chrono::hours(1)) : timeout(drain_timeout) {}
+
+  const Duration timeout;
   test::ManualClock clock;
   TimerQueue timers;
   test::RecordingLog log;
   backend::Upstreams backends;
   bool stopped = false;
-  // A client is never done, so it drains for ever.
-  app::Shutdown shutdown{clock,
-                         timers,
-                         log,
-                         backends,
-                         {[] {}, [] {}, [] { return false; }},
-                         std::chrono::hours(1),
-                         [this] { stopped = true; }};
+  bool accepts = true;
+  bool drained = false;  // its clients
+  bool idle = false;     // unless it says so, a client is never done
+  app::Shutdown shutdown{
+      clock,
+      timers,
+      log,
+      backends,
+      {[this] { accepts = false; }, [this] { drained = true; }, [] {}, [this] { return idle; }},
+      timeout,
+      [this] { stopped = true; }};
 
   void signal_at(Duration since_start, int signal) {
     clock.set(TimePoint(since_start));
     shutdown.request(signal);
+  }
+
+  void advance_to(Duration since_start) {
+    clock.set(TimePoint(since_start));
+    timers.run_due(clock.now());
   }
 };
 
@@ -55,6 +66,31 @@ TEST(Shutdown, TheSameSignalSoonAfterTheFirstIsNoSecondOne) {
     EXPECT_EQ(bench.shutdown.was_hurried(), c.hurries) << c.later.count() << " " << c.signal;
     EXPECT_EQ(bench.stopped, c.hurries);
   }
+}
+
+TEST(Shutdown, LastCallsAreTakenBeforeItDrains) {
+  ShutdownBench bench;
+  bench.signal_at(Duration{0}, SIGTERM);
+  EXPECT_FALSE(bench.accepts);
+  bench.advance_to(app::Shutdown::kLastCalls - app::Shutdown::kPoll);
+  EXPECT_FALSE(bench.drained);
+  bench.advance_to(app::Shutdown::kLastCalls);
+  EXPECT_TRUE(bench.drained);
+}
+
+TEST(Shutdown, WithoutClientsItDrainsAtOnce) {
+  ShutdownBench bench;
+  bench.idle = true;
+  bench.signal_at(Duration{0}, SIGTERM);
+  EXPECT_TRUE(bench.drained);
+  bench.advance_to(app::Shutdown::kPoll);
+  EXPECT_TRUE(bench.stopped);
+}
+
+TEST(Shutdown, WithoutTimeToDrainThereAreNoLastCalls) {
+  ShutdownBench bench(Duration{0});
+  bench.signal_at(Duration{0}, SIGTERM);
+  EXPECT_TRUE(bench.drained);
 }
 
 TEST(Shutdown, RepetitionsDoNotPutTheSecondOneOff) {

@@ -171,9 +171,9 @@ TEST(SessionLimit, PlacesForSessions) {
   };
   const std::vector<Row> rows = {
       {config::Protocol::jsonrpc, 1, 0, 1}, {config::Protocol::jsonrpc, 1, 1, 1},
-      {config::Protocol::jsonrpc, 2, 0, 1}, {config::Protocol::jsonrpc, 4, 0, 3},
+      {config::Protocol::jsonrpc, 2, 0, 2}, {config::Protocol::jsonrpc, 4, 0, 4},
       {config::Protocol::jsonrpc, 4, 1, 3}, {config::Protocol::jsonrpc, 4, 3, 1},
-      {config::Protocol::mcp, 4, 0, 3},     {config::Protocol::mcp, 4, 2, 2},
+      {config::Protocol::mcp, 4, 0, 4},     {config::Protocol::mcp, 4, 2, 2},
       {config::Protocol::lsp, 1, 0, 1},     {config::Protocol::lsp, 4, 0, 4},
   };
   for (const Row& row : rows) {
@@ -219,7 +219,7 @@ TEST(SessionLimit, SessionsOfASharedBackend) {
 }
 
 TEST(SessionLimit, ARefusedLeaseLeavesTheSessionsPlace) {
-  backend::BackendOptions options = lease_options(2);
+  backend::BackendOptions options = lease_options(1);
   options.config.pool.sessions = 2;
   BackendBench bench(options);
   FakeSession one(bench.callers);
@@ -258,7 +258,7 @@ TEST(SessionLimit, WhoHasWaitedLongestIsServedFirst) {
   bench.close(sessions[1]);
   bench.close(sessions[0]);
   FakeClient client(bench.callers);
-  bench.call(client);  // the place that calls keep, so that no other is free
+  bench.call(client);  // takes the third place
   FakeSession early(bench.callers);
   FakeSession late(bench.callers);
   ASSERT_FALSE(bench.open(early));

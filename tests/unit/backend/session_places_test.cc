@@ -66,7 +66,7 @@ TEST(SessionPlaces, ForTheWarmChildThatTakesThePlaceOfTheTakenOne) {
   EXPECT_THAT(bench.child(3).take_lines(), IsEmpty()) << "though a call waits";
 }
 
-TEST(SessionPlaces, OfASessionThatHasLostItsChildIsNobodyElses) {
+TEST(SessionPlaces, OfASessionThatHasLostItsChildIsFree) {
   backend::BackendOptions options = lease_options(3);
   options.config.pool.max_in_flight = 1;
   BackendBench bench(options);
@@ -75,12 +75,12 @@ TEST(SessionPlaces, OfASessionThatHasLostItsChildIsNobodyElses) {
   ASSERT_FALSE(bench.open(session));
   bench.start_child().exit(0);
   for (int i = 0; i < 3; ++i) bench.call(client);
-  EXPECT_EQ(bench.launcher.launched(), 3U);
+  EXPECT_EQ(bench.launcher.launched(), 4U);
   bench.close(session);
   EXPECT_EQ(bench.launcher.launched(), 4U);
 }
 
-TEST(SessionPlaces, NorForTheMinimum) {
+TEST(SessionPlaces, ForTheMinimumToo) {
   backend::BackendOptions options = lease_options(1);
   options.config.pool.min = 1;
   BackendBench bench(options);
@@ -89,7 +89,7 @@ TEST(SessionPlaces, NorForTheMinimum) {
   EXPECT_THAT(bench.child(0).ends(), ElementsAre(seconds(2)));
   bench.child(0).exit(0);
   bench.start_child().exit(0);
-  EXPECT_EQ(bench.launcher.launched(), 2U);
+  EXPECT_EQ(bench.launcher.launched(), 3U);
   bench.close(session);
   EXPECT_EQ(bench.launcher.launched(), 3U);
 }

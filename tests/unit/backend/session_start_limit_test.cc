@@ -46,7 +46,7 @@ TEST(SessionStartLimit, ClosingASessionGivesNothingBack) {
 }
 
 TEST(SessionStartLimit, WhatIsRefusedForOtherReasonsIsNotCounted) {
-  backend::BackendOptions options = session_options(2);  // one is kept for calls
+  backend::BackendOptions options = session_options(1);
   BackendBench bench(std::move(options));
   bench.limit_session_starts(1, 2);
   FakeSession first(bench.callers);

@@ -341,6 +341,34 @@ TEST_F(CommandLineFiles, SaysWhatIsWrongWithAnEnvFile) {
             "f.yaml:2:33: backends.a.env_file[0]: bad.env:2: expected NAME=VALUE\n");
 }
 
+TEST_F(CommandLineFiles, KeyFilesAreRead) {
+  write("good.key", "# two\n" + std::string(64, '1') + "\n" + std::string(64, '2') + "\n");
+  write("bad.key", std::string(64, '1') + "\n\nsecret\n");
+  write("empty.key", "# none\n");
+  write("limit.key", std::string(64, '1') + " #" + std::string((16 << 10) - 66, 'x'));
+  write("large.key", std::string(64, '1') + " #" + std::string((16 << 10) - 65, 'x'));
+  const config::Config config = config_of(
+      {"--session-key-file", "good.key", "--session-ttl", "1h", "--replica", "g-0", "--", "x"});
+  EXPECT_EQ(config.sessions.keys.size(), 2U);
+  EXPECT_EQ(config.sessions.ttl, std::chrono::hours(1));
+  EXPECT_EQ(config.replica, "g-0");
+  EXPECT_EQ(config_of({"--session-key-file", "limit.key", "--", "x"}).sessions.keys.size(), 1U);
+  const std::string expected =
+      "expected a key of 32 bytes, as 64 hex digits or 44 characters of base64; openssl rand -hex "
+      "32 makes one";
+  const std::pair<std::string, std::string> cases[] = {
+      {"bad.key", "bad.key:3: " + expected},
+      {"empty.key", "empty.key: holds no key; " + expected},
+      {"none.key", "cannot read none.key: No such file or directory"},
+      {"large.key", "large.key is larger than 16KiB, the limit for such a file"},
+      {"", "expected the path of a file"},
+  };
+  for (const auto& [file, message] : cases) {
+    EXPECT_EQ(error_of({"--session-key-file", file, "--", "x"}),
+              "stdgate: --session-key-file: " + message + "\n");
+  }
+}
+
 TEST_F(CommandLineFiles, EnvFilesHaveLimits) {
   const std::string line = "A=";
   write("limit.env", line + std::string((128 << 10) - line.size(), 'x'));

@@ -66,6 +66,7 @@ TEST(ConfigParser, FillsInDefaults) {
   expected.name = "a";
   expected.command = {"x"};
   expected.isolation = config::Isolation::session;
+  expected.revive = true;
   expected.is_default = true;
   expected.env_inherit = {"PATH", "HOME", "USER",   "LOGNAME", "SHELL",
                           "TERM", "LANG", "LC_ALL", "TZ",      "TMPDIR"};
@@ -186,6 +187,55 @@ TEST(ConfigParser, ReadsFilesOfVariables) {
   EXPECT_EQ(two.env_from_files,
             (std::map<std::string, std::string>{{"BOTH", "b9000"}, {"a", "1"}, {"b9000", "1"}}));
   EXPECT_EQ(two.env, (std::map<std::string, std::string>{{"A", "own"}}));
+}
+
+TEST(ConfigParser, ReadsFilesOfKeys) {
+  const config::FileReader read = [](const std::string& file,
+                                     size_t limit) -> tl::expected<std::string, std::string> {
+    EXPECT_EQ(limit, config::kMaxKeyFile);
+    if (file == "none") return tl::unexpected(std::string("cannot read none: it says"));
+    return file == "good" ? std::string(64, '1') + "\n" + std::string(64, '2')
+                          : "# first\n" + file + "\n";
+  };
+  const auto parse = [&](const std::string& sessions) {
+    return config::parse_config("backends: { a: { command: [x] } }\nsessions: " + sessions + "\n",
+                                sample_environment, {}, read);
+  };
+  const config::SessionsConfig good = parse("{ key_file: good, ttl: 90s }")->sessions;
+  EXPECT_EQ(good.key_file, "good");
+  EXPECT_EQ(good.keys.size(), 2U);
+  EXPECT_EQ(good.ttl, std::chrono::seconds(90));
+  const std::string at = "f:2:23: sessions.key_file: ";
+  const std::pair<std::string, std::string> cases[] = {
+      {"none", at + "cannot read none: it says"},
+      {"\"\"", at + "expected the path of a file"},
+      {"secret", at + "secret:2: expected a key of 32 bytes, as 64 hex digits or 44 characters of "
+                      "base64; openssl rand -hex 32 makes one"},
+  };
+  for (const auto& [file, message] : cases) {
+    const auto config = parse("{ key_file: " + file + " }");
+    ASSERT_FALSE(config) << file;
+    EXPECT_EQ(config.error().at(0).to_string("f"), message);
+  }
+}
+
+TEST(ConfigParser, ReplicaIsALabelOfAHostName) {
+  const auto error_with = [](const std::string& name) {
+    return errors_of("backends: { a: { command: [x] } }\nreplica: \"" + name + "\"\n");
+  };
+  for (const std::string& good :
+       {std::string(), std::string("a"), std::string("gate-0"), std::string("0"),
+        std::string("Gate-AZ-19"), std::string(63, 'x')}) {
+    EXPECT_EQ(error_with(good), "") << good;
+  }
+  for (const std::string& bad :
+       {std::string("a.example"), std::string("-a"), std::string("a-"), std::string("a_b"),
+        std::string("a b"), std::string("é"), std::string(64, 'x')}) {
+    EXPECT_EQ(error_with(bad),
+              "f:2:10: replica: expected 1 to 63 letters, digits and hyphens, no hyphen first or "
+              "last, as in gate-0; found '" +
+                  bad + "'\n");
+  }
 }
 
 TEST(ConfigParser, ReadsEveryKey) {
@@ -402,7 +452,7 @@ TEST(ConfigParser, RefusesBadStructure) {
       {with_root("lisen: x\n"), "f:2:1: lisen: unknown key; did you mean 'listen'?\n"},
       {with_root("xyz: x\n"),
        "f:2:1: xyz: unknown key; known here: listen, admin, allowed_origins, allowed_hosts, "
-       "rpc_stream, limits, backends, timeouts, log, metrics\n"},
+       "rpc_stream, replica, limits, backends, sessions, timeouts, log, metrics\n"},
       {with_root("admin: off\nadmin: off\n"),
        "f:3:1: admin: the key occurs twice; it stands in line 2 already\n"},
       {with_root("[a]: b\n"), "f:2:1: a key must be a text\n"},

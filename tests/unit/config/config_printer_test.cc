@@ -18,7 +18,8 @@ std::optional<std::string> sample_environment(const std::string& name) {
   return std::nullopt;
 }
 
-tl::expected<std::string, std::string> read_sample(const std::string& /*file*/, size_t /*limit*/) {
+tl::expected<std::string, std::string> read_sample(const std::string& file, size_t /*limit*/) {
+  if (file == "sessions.key") return std::string(64, '1') + "\n" + std::string(64, '2');
   return "FROM_FILE=whisper\nSECOND=whisper\n";
 }
 
@@ -39,6 +40,7 @@ admin: "off"
 allowed_origins: ["*"]
 allowed_hosts: [a.example]
 rpc_stream: true
+replica: gate-1
 backends:
   "null":
     command: ["/bin/sh", "-c", "echo $$$${HOME} $$$$ \"'\\ \t\n ü \x01", "", "~", "true", "1"]
@@ -61,6 +63,7 @@ backends:
   b:
     command: [y]
     isolation: shared
+    revive: false
     env_inherit: ["!"]
   c:
     env_inherit: ["LC_*"]
@@ -70,7 +73,9 @@ backends:
 limits: { message: 2MiB, headers: 2KiB, batch: 3, depth: 4, connections: 5, buffered: 6MiB,
           outbox: 7KiB, connections_per_address: 6, unlimited_addresses: [10.0.0.0/8, "fd00::/8"],
           session_starts: 0, session_burst: 9, min_rate: 0, replay: 3KiB, replay_events: 12 }
-timeouts: { header: 1s, body: 2s, request: 2m, idle: 3m, drain: 0s, keep_alive: 1h, ping: 4s, pong: 5s }
+sessions: { key_file: sessions.key, ttl: 90s }
+timeouts: { header: 1s, body: 2s, request: 2m, idle: 3m, drain: 0s, keep_alive: 1h,
+            first_stream: 0s, ping: 4s, pong: 5s }
 log: { level: "off", format: json, calls: false, payloads: true, payload_limit: 1KiB,
        redact: [password] }
 metrics: { buckets: [0.00005, 0.1, 25], methods: 7, method_names: [a/b], tool_names: [t] }
@@ -95,6 +100,7 @@ backends:
     protocol: mcp
     framing: newline
     isolation: session
+    revive: true
     default: true
     env_inherit: ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_ALL", "TZ", "TMPDIR"]
     timeout: 1m
@@ -128,6 +134,8 @@ limits:
   min_rate: 1KiB
   replay: 1MiB
   replay_events: 1000
+sessions:
+  ttl: 24h
 timeouts:
   header: 10s
   body: 30s
@@ -135,6 +143,7 @@ timeouts:
   idle: 75s
   drain: 20s
   keep_alive: 15s
+  first_stream: 5s
   ping: 30s
   pong: 20s
 log:
@@ -173,6 +182,13 @@ TEST(ConfigPrinter, HidesWhatFilesOfVariablesSay) {
   EXPECT_THAT(printed, Not(HasSubstr("whisper")));
   EXPECT_THAT(printed, HasSubstr("env_file: [\"one.env\"]  # sets FROM_FILE, SECOND (values are "
                                  "not shown)\n"));
+}
+
+TEST(ConfigPrinter, TellsHowManyKeysAFileHas) {
+  const std::string printed = config::print_config(
+      parse("sessions: { key_file: sessions.key }\nbackends: { a: { command: [x] } }"));
+  EXPECT_THAT(printed, HasSubstr("key_file: \"sessions.key\"  # 2 keys\n"));
+  EXPECT_THAT(printed, Not(HasSubstr("1111")));
 }
 
 TEST(ConfigPrinter, HidesWhatSecretVariablesExpandTo) {

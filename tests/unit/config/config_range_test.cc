@@ -97,6 +97,7 @@ TEST(ConfigRange, OfTheGateway) {
       {"timeouts.request", "0s", "1ms", "24h", "86400001ms"},
       {"timeouts.idle", "0s", "1ms", "1h", "3600001ms"},
       {"timeouts.drain", nullptr, "0s", "1h", "3600001ms"},
+      {"sessions.ttl", "999ms", "1s", "8760h", "31536001s"},
       {"timeouts.keep_alive", "0s", "1ms", "1h", "3600001ms"},
       {"timeouts.ping", "0s", "1ms", "1h", "3600001ms"},
       {"timeouts.pong", "0s", "1ms", "1h", "3600001ms"},

@@ -66,7 +66,8 @@ TEST(Help, StatesTheDefaultsThatTheConfigurationHas) {
                                          "--rpc-stream",    "--no-call-log",
                                          "--name",          "--env",
                                          "--env-file",      "--env-inherit",
-                                         "--cwd",           "--expose-fault-details"};
+                                         "--cwd",           "--expose-fault-details",
+                                         "--replica",       "--session-key-file"};
   for (const app::FlagSpec& spec : app::command_flags()) {
     const std::string& name = spec.name;
     const std::string stated = default_in(lines_of(name));

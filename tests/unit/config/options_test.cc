@@ -55,7 +55,7 @@ std::vector<std::string> samples(const config::OptionInfo& option) {
     case Kind::word:
       return option.words;
     case Kind::text:
-      return {"\"/sample\""};
+      return {"\"/sample\"", "sample", "sample.key"};
     case Kind::text_map:
       return {"{ SAMPLE: \"1\" }"};
     case Kind::texts:
@@ -101,9 +101,9 @@ std::string file_without(const config::OptionInfo& option, const std::string& pr
          (option.key == "protocol" ? "" : ", protocol: " + protocol) + " } }\n";
 }
 
-// All files set the same variable.
-tl::expected<std::string, std::string> read_sample(const std::string&, size_t) {
-  return "SAMPLE=1\n";
+// All files set the same variable, but one, which has a key.
+tl::expected<std::string, std::string> read_sample(const std::string& file, size_t) {
+  return file == "sample.key" ? std::string(64, '1') : "SAMPLE=1\n";
 }
 
 tl::expected<config::Config, std::vector<config::ConfigError>> parse(const std::string& yaml) {
@@ -241,7 +241,7 @@ TEST_F(Schema, HasNoOtherKeys) {
     }
   }
   EXPECT_EQ(keys, count_keys(config::describe_options()));
-  EXPECT_EQ(closed, 8U);  // the top, a backend, its pool and limits, and four sections
+  EXPECT_EQ(closed, 9U);  // the top, a backend, its pool and limits, and five sections
 }
 
 TEST_F(Schema, ListsTheWords) {

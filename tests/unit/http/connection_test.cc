@@ -262,6 +262,50 @@ TEST(Connection, DrainClosesIdleOnesAndLetsTheOthersFinish) {
   EXPECT_EQ(world.server->connections(), 0u);
 }
 
+// Drains when what clients have sent before is in the kernel, and nobody has read it.
+class Drain final : public net::Flushable {
+ public:
+  explicit Drain(HttpWorld& world) : world_(world) { world_.loop.flush_later(*this); }
+  ~Drain() override { world_.loop.forget(*this); }
+  [[nodiscard]] int gone() const { return gone_; }
+
+ private:
+  void flush() override {
+    world_.server->drain([this] { ++gone_; });
+  }
+  HttpWorld& world_;
+  int gone_ = 0;
+};
+
+TEST(Connection, WhatHasArrivedIsAnsweredBeforeADrainCloses) {
+  HttpWorld world;
+  TestClient accepted(world);
+  EXPECT_EQ(accepted.ask(get("/")).status, 200);
+  accepted.send(post(call("1", "echo", "[]")));
+  TestClient waiting(world);  // nobody has accepted it
+  waiting.send(post(call("2", "echo", "[]")));
+  const Drain drain(world);
+  for (TestClient* client : {&accepted, &waiting}) {
+    const Answer answer = client->answer();
+    EXPECT_EQ(answer.status, 200);
+    EXPECT_EQ(answer.field("Connection"), "close");
+    EXPECT_TRUE(client->wait_closed());
+    client->leave();
+  }
+  EXPECT_TRUE(world.until([&] { return drain.gone() == 1; }));
+}
+
+TEST(Connection, OpenOnesAreServedWhenNoMoreAreAccepted) {
+  HttpWorld world;
+  TestClient client(world);
+  EXPECT_EQ(client.ask(get("/")).status, 200);
+  world.server->stop_accepting();
+  const Answer answer = client.ask(post(call("1", "echo", "[]")));
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.field("Connection"), "close");
+  EXPECT_TRUE(client.wait_closed());
+}
+
 TEST(Connection, DrainOfAnEmptyServerIsAtOnce) {
   HttpWorld world;
   int gone = 0;

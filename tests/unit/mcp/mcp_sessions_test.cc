@@ -42,9 +42,10 @@ TEST_F(McpSessionsTest, EachHasAChildOfItsOwn) {
 
 TEST_F(McpSessionsTest, ARefusedOneLeavesNothing) {
   backend::BackendOptions options = mcp_options();
-  options.config.pool.max = 2;  // one of them is kept for calls without a session
+  options.config.pool.max = 1;
   McpWorld world(options);
   world.open();
+  world.post(post_, request_text("0", "initialize"));  // it is at work
   const auto refused = world.sessions.open(Kind::streamable);
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().fault, rpc::Fault::overloaded);

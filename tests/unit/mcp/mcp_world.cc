@@ -30,9 +30,10 @@ std::string progress(const std::string& token, int step) {
 McpWorld::McpWorld(const backend::BackendOptions& options, const config::LimitsConfig& all_limits)
     : limits(all_limits),
       bench(options, std::make_unique<mcp::McpDialect>("1")),
+      ids([this] { return new_id(); }),
       sessions({bench.backend, bench.callers, bench.timers, bench.clock, limits, bench.storages,
                 kPatience},
-               kIdleTimeout, [this] { return new_id(); }) {}
+               kIdleTimeout, ids) {}
 
 mcp::McpSession& McpWorld::open(mcp::McpSession::Kind kind) {
   const auto opened = sessions.open(kind);

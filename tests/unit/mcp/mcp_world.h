@@ -6,6 +6,7 @@
 #include <string>
 
 #include "gateway/mcp/mcp_sessions.h"
+#include "gateway/mcp/random_session_ids.h"
 #include "tests/support/backend_fixture.h"
 #include "tests/support/fake_event_sink.h"
 
@@ -48,12 +49,13 @@ class McpWorld {
 
   config::LimitsConfig limits;
   BackendBench bench;
+  mcp::RandomSessionIds ids;
   mcp::McpSessions sessions;
   mcp::McpSession* session = nullptr;  // the one opened last; gone when it has ended
   std::string id;                      // its id
 
  private:
-  std::string new_id() { return std::to_string(++opened_) + "-a-secret-of-this-session"; }
+  std::string new_id() { return "a-secret-of-this-session-" + std::to_string(++opened_); }
 
   int opened_ = 10000000;
   mcp::McpSession::Kind kind_ = mcp::McpSession::Kind::streamable;

@@ -178,7 +178,11 @@ class StrictObserver : public Observer {
   MOCK_METHOD(void, on_child_ready, (BackendId, Duration), (override));
   MOCK_METHOD(void, on_child_exited, (BackendId, ExitReason), (override));
   MOCK_METHOD(void, on_session_opened, (BackendId), (override));
-  MOCK_METHOD(void, on_session_closed, (BackendId), (override));
+  MOCK_METHOD(void, on_session_places, (BackendId, uint32_t), (override));
+  MOCK_METHOD(void, on_session_state, (BackendId, SessionState, SessionState), (override));
+  MOCK_METHOD(void, on_session_parked, (BackendId, ParkReason), (override));
+  MOCK_METHOD(void, on_session_revived, (BackendId, RevivalOutcome, Duration), (override));
+  MOCK_METHOD(void, on_session_closed, (BackendId, SessionState), (override));
   MOCK_METHOD(void, on_connection_opened, (ConnectionKind), (override));
   MOCK_METHOD(void, on_connection_closed, (ConnectionKind), (override));
   MOCK_METHOD(void, on_bytes, (ConnectionKind, Flow, size_t), (override));
@@ -240,7 +244,11 @@ TEST(Observers, HearWhatTheyOverride) {
     EXPECT_CALL(*observer, on_child_ready(1, Duration(3)));
     EXPECT_CALL(*observer, on_child_exited(1, ExitReason::hung));
     EXPECT_CALL(*observer, on_session_opened(1));
-    EXPECT_CALL(*observer, on_session_closed(1));
+    EXPECT_CALL(*observer, on_session_places(1, 4));
+    EXPECT_CALL(*observer, on_session_state(1, SessionState::live, SessionState::parked));
+    EXPECT_CALL(*observer, on_session_parked(1, ParkReason::idle));
+    EXPECT_CALL(*observer, on_session_revived(1, RevivalOutcome::failed, Duration{2}));
+    EXPECT_CALL(*observer, on_session_closed(1, SessionState::parked));
     EXPECT_CALL(*observer, on_connection_opened(ConnectionKind::http));
     EXPECT_CALL(*observer, on_connection_closed(ConnectionKind::http));
     EXPECT_CALL(*observer, on_bytes(ConnectionKind::http, Flow::out, 5));
@@ -260,7 +268,11 @@ TEST(Observers, HearWhatTheyOverride) {
   observers.on_child_ready(1, Duration(3));
   observers.on_child_exited(1, ExitReason::hung);
   observers.on_session_opened(1);
-  observers.on_session_closed(1);
+  observers.on_session_places(1, 4);
+  observers.on_session_state(1, SessionState::live, SessionState::parked);
+  observers.on_session_parked(1, ParkReason::idle);
+  observers.on_session_revived(1, RevivalOutcome::failed, Duration{2});
+  observers.on_session_closed(1, SessionState::parked);
   observers.on_connection_opened(ConnectionKind::http);
   observers.on_connection_closed(ConnectionKind::http);
   observers.on_bytes(ConnectionKind::http, Flow::out, 5);

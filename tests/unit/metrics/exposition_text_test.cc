@@ -83,9 +83,33 @@ stdgate_http_refusals_total{reason="other"} 0
 # HELP stdgate_requests_in_flight Requests that have arrived and are not answered yet
 # TYPE stdgate_requests_in_flight gauge
 stdgate_requests_in_flight{backend="calc"} 1
-# HELP stdgate_sessions Open sessions
+# HELP stdgate_sessions Open sessions by state
 # TYPE stdgate_sessions gauge
-stdgate_sessions{backend="calc"} 1
+stdgate_sessions{backend="calc",state="live"} 1
+stdgate_sessions{backend="calc",state="parked"} 0
+stdgate_sessions{backend="calc",state="reviving"} 0
+# HELP stdgate_session_places Children that sessions may have at a time
+# TYPE stdgate_session_places gauge
+stdgate_session_places{backend="calc"} 0
+# HELP stdgate_sessions_parked_total Sessions that have lost or given up their child
+# TYPE stdgate_sessions_parked_total counter
+stdgate_sessions_parked_total{backend="calc",reason="idle"} 0
+stdgate_sessions_parked_total{backend="calc",reason="place_needed"} 0
+stdgate_sessions_parked_total{backend="calc",reason="child_ended"} 0
+stdgate_sessions_parked_total{backend="calc",reason="taken_over"} 0
+# HELP stdgate_sessions_revived_total Parked sessions that were to get a child
+# TYPE stdgate_sessions_revived_total counter
+stdgate_sessions_revived_total{backend="calc",outcome="same"} 0
+stdgate_sessions_revived_total{backend="calc",outcome="changed"} 0
+stdgate_sessions_revived_total{backend="calc",outcome="failed"} 0
+stdgate_sessions_revived_total{backend="calc",outcome="other_revision"} 0
+# HELP stdgate_session_revival_duration_seconds Time from a parked session's request until its new child was ready for it
+# TYPE stdgate_session_revival_duration_seconds histogram
+stdgate_session_revival_duration_seconds_count{backend="calc"} 0
+stdgate_session_revival_duration_seconds_sum{backend="calc"} 0
+stdgate_session_revival_duration_seconds_bucket{backend="calc",le="0.001"} 0
+stdgate_session_revival_duration_seconds_bucket{backend="calc",le="1"} 0
+stdgate_session_revival_duration_seconds_bucket{backend="calc",le="+Inf"} 0
 # HELP stdgate_children Child processes by state
 # TYPE stdgate_children gauge
 stdgate_children{backend="calc",state="starting"} 0

@@ -76,7 +76,10 @@ TEST(MetricsStore, AddsWhatHasNoName) {
   metrics::MetricsObserver one(config());
   one.on_backend(0, "calc");
   one.on_call_started(0);
+  one.on_session_places(0, 4);
   one.on_session_opened(0);
+  one.on_session_parked(0, ParkReason::idle);
+  one.on_session_revived(0, RevivalOutcome::failed, milliseconds(5));
   one.on_dropped(0, DropReason::overloaded);
   one.on_child_state(0, ChildState::dead, ChildState::starting);
   one.on_child_started(0, StartReason::demand);
@@ -93,7 +96,10 @@ TEST(MetricsStore, AddsWhatHasNoName) {
   EXPECT_EQ(sum.backends().size(), 1U);
   EXPECT_EQ(backend.name, "calc");
   EXPECT_EQ(backend.in_flight, 3);
-  EXPECT_EQ(backend.sessions, 3);
+  EXPECT_EQ(backend.sessions[static_cast<size_t>(SessionState::live)], 3);
+  EXPECT_EQ(backend.session_places, 12U);
+  EXPECT_EQ(backend.parked[static_cast<size_t>(ParkReason::idle)], 3U);
+  EXPECT_EQ(backend.revived[static_cast<size_t>(RevivalOutcome::failed)], 3U);
   EXPECT_EQ(backend.dropped[static_cast<size_t>(DropReason::overloaded)], 3U);
   EXPECT_EQ(backend.children[static_cast<size_t>(ChildState::starting)], 3);
   EXPECT_EQ(backend.starts[static_cast<size_t>(StartReason::demand)], 3U);

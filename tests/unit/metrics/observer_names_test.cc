@@ -27,6 +27,9 @@ TEST(ObserverNames, AreDistinctAndInSnakeCase) {
   check<Transport>(kTransportCount, transport_name);
   check<ConnectionKind>(kConnectionKindCount, connection_kind_name);
   check<Refusal>(kRefusalCount, refusal_name);
+  check<SessionState>(kSessionStateCount, session_state_name);
+  check<ParkReason>(kParkReasonCount, park_reason_name);
+  check<RevivalOutcome>(kRevivalOutcomeCount, revival_outcome_name);
   check<Direction>(kDirectionCount, direction_name);
   check<Flow>(kFlowCount, flow_name);
   check<DropReason>(kDropReasonCount, drop_reason_name);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "gateway/mcp/mcp_sessions.h"
+#include "gateway/mcp/random_session_ids.h"
 #include "tests/support/fake_upstream.h"
 #include "tests/unit/websocket/websocket_world.h"
 #include "transports/http/mcp_endpoint.h"
@@ -36,10 +37,11 @@ class FakeWorld : public WebSocketWorld {
     return fake;
   }
 
+  mcp::RandomSessionIds session_ids_{[] { return "a-session-that-nobody-guesses"; }};
   mcp::McpSessions mcp_sessions_{
       {upstream, callers, loop.timers(), loop, options.limits, loop.storages()},
       std::chrono::minutes(1),
-      [] { return "a-session-that-nobody-guesses"; }};
+      session_ids_};
 };
 
 TEST(UpstreamOfOnesOwn, AnswersHttp) {

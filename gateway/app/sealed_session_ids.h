@@ -1,0 +1,61 @@
+// SealedSessionIds: ids of MCP sessions that carry, encrypted, what it takes to go on with the
+// session in another process.
+//
+//   [<home>.]<worker><sealed>
+//
+// `home` is the name of the replica that opened the session, for load balancers; without a name
+// there is no dot. `worker` is the number of the worker, two hex digits. `sealed` is a text of the
+// Sealer over {version, backend, revision, principal's digest, created, ttl, the params of
+// `initialize`}, for which what stands before it is the context: all of an id is authenticated, and
+// a session has one id. Owner: the worker. Limits: kMaxId; params beyond kMaxInitialize are left
+// out.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gateway/base/time.h"
+#include "gateway/base/wall_clock.h"
+#include "gateway/config/config.h"
+#include "gateway/mcp/session_ids.h"
+#include "transports/seal/sealer.h"
+
+namespace stdgate::app {
+
+// Those of the key file, else a random one, which ends with its owner.
+std::vector<seal::Key> session_keys(const config::SessionsConfig& config,
+                                    const seal::RandomBytes& random);
+
+class SealedSessionIds final : public mcp::SessionIds {
+ public:
+  static constexpr size_t kMaxId = 2 << 10;
+  static constexpr size_t kMaxInitialize = 1 << 10;
+  // Longer than any revision of MCP; what clients ask for beyond it is left out.
+  static constexpr size_t kMaxRevision = 32;
+  static constexpr size_t kMaxDigest = 64;
+
+  struct Clocks {
+    const Clock& clock;
+    const WallClock& wall;
+  };
+  // `worker` is below 256; `replica` a host name label, or empty.
+  SealedSessionIds(const std::vector<seal::Key>& keys, seal::RandomBytes random,
+                   const std::string& replica, unsigned worker, Duration ttl, const Clocks& clocks);
+
+  std::string issue(const mcp::SessionFacts& facts) override;
+  [[nodiscard]] std::optional<mcp::CarriedSession> open(std::string_view id,
+                                                        std::string_view backend) override;
+  [[nodiscard]] std::optional<Duration> lifetime() const override { return ttl_; }
+
+ private:
+  [[nodiscard]] std::chrono::milliseconds now() const;
+
+  const seal::Sealer sealer_;
+  const std::string front_;  // "gate-1.00"
+  const Duration ttl_;
+  const Clocks clocks_;
+};
+
+}  // namespace stdgate::app

@@ -1,0 +1,86 @@
+#include "gateway/backend/session_journal.h"
+
+#include <string>
+#include <utility>
+
+namespace stdgate::backend {
+
+namespace {
+
+// Left out where it is empty.
+decltype(LogField::value) shown(std::string_view text) {
+  if (text.empty()) return std::monostate();
+  return text;
+}
+
+}  // namespace
+
+void SessionJournal::open(session::Session& session, const ClientAddress& client) {
+  session.client = client;
+  session.opened = session.used = services_.core.clock.now();
+  services_.core.observer.on_session_opened(services_.backend);
+  // Where clients say who they are, that line follows when they have.
+  if (services_.dialect.greeting_completion().empty()) write(session, "session opened", {});
+}
+
+void SessionJournal::introduce(session::Session& session, std::string label) {
+  session.label = std::move(label);
+  write(session, "session opened", {});
+}
+
+void SessionJournal::adopt(session::Session& session, const ClientAddress& client,
+                           std::string label) {
+  session.label = std::move(label);
+  session.is_new_here = true;
+  open(session, client);
+  park(session, ParkReason::taken_over);
+}
+
+void SessionJournal::park(session::Session& session, ParkReason reason) {
+  set_state(session, SessionState::parked);
+  services_.core.observer.on_session_parked(services_.backend, reason);
+  write(session, "session parked", {"reason", park_reason_name(reason)});
+}
+
+void SessionJournal::wake(session::Session& session) { set_state(session, SessionState::reviving); }
+
+void SessionJournal::revive(session::Session& session, RevivalOutcome outcome,
+                            Duration since_request) {
+  if (outcome != RevivalOutcome::failed) resume(session);
+  services_.core.observer.on_session_revived(services_.backend, outcome, since_request);
+  write(session, "session revived", {"outcome", revival_outcome_name(outcome)});
+}
+
+void SessionJournal::close(session::Session& session) {
+  if (session.state == SessionState::parked) --parked_;
+  services_.core.observer.on_session_closed(services_.backend, session.state);
+  write(session, "session ended", {"messages", session.messages});
+}
+
+pool::SessionStatus SessionJournal::status(const session::Session& session) const {
+  const TimePoint now = services_.core.clock.now();
+  return {session.state,    session.label,        session.client.to_string(),
+          session.messages, now - session.opened, now - session.used};
+}
+
+void SessionJournal::set_state(session::Session& session, SessionState state) {
+  if (session.state == state) return;
+  if (session.state == SessionState::parked) --parked_;
+  if (state == SessionState::parked) ++parked_;
+  services_.core.observer.on_session_state(services_.backend, session.state, state);
+  session.state = state;
+}
+
+void SessionJournal::write(const session::Session& session, std::string_view event,
+                           LogField detail) const {
+  if (!services_.core.log.enabled(LogLevel::info)) return;
+  const std::string address = session.client.to_string();
+  services_.core.log.write(LogLevel::info, event,
+                           {{"backend", services_.config.name},
+                            detail,
+                            {"client", shown(session.label)},
+                            {"address", shown(address)},
+                            {"age_ms", services_.core.clock.now() - session.opened}});
+}
+
+}  // namespace stdgate::backend

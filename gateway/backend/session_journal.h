@@ -1,0 +1,44 @@
+// SessionJournal: what happens to the sessions of a backend, for log and metrics.
+//
+// The only place that changes Session::state. Owner: the session router.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "gateway/pool/backend_status.h"
+#include "gateway/pool/pool_services.h"
+#include "gateway/session/session.h"
+
+namespace stdgate::backend {
+
+class SessionJournal {
+ public:
+  explicit SessionJournal(const pool::PoolServices& services) : services_(services) {}
+
+  void open(session::Session& session, const ClientAddress& client);
+  // Its client has said who it is.
+  void introduce(session::Session& session, std::string label);
+  // It comes from another process, and has no child here.
+  void adopt(session::Session& session, const ClientAddress& client, std::string label);
+  void park(session::Session& session, ParkReason reason);
+  void wake(session::Session& session);
+  // It has a child again. Of sessions that share children: somebody has a use for it.
+  void resume(session::Session& session) { set_state(session, SessionState::live); }
+  void revive(session::Session& session, RevivalOutcome outcome, Duration since_request);
+  void close(session::Session& session);
+
+  [[nodiscard]] pool::SessionStatus status(const session::Session& session) const;
+  // Sessions without a child.
+  [[nodiscard]] size_t parked() const { return parked_; }
+
+ private:
+  void set_state(session::Session& session, SessionState state);
+  void write(const session::Session& session, std::string_view event, LogField detail) const;
+
+  const pool::PoolServices& services_;
+  size_t parked_ = 0;
+};
+
+}  // namespace stdgate::backend

@@ -1,0 +1,80 @@
+// A file of keys: 32 bytes a line.
+#include "gateway/config/key_file.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "gateway/base/ascii.h"
+#include "gateway/base/base64.h"
+
+namespace stdgate::config {
+namespace {
+
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+constexpr const char* kExpected =
+    "expected a key of 32 bytes, as 64 hex digits or 44 characters of base64; openssl rand -hex 32 "
+    "makes one";
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  const char lower = lower_ascii(c);
+  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+std::optional<std::string> decode_hex(std::string_view text) {
+  std::string bytes;
+  for (size_t at = 0; at + 1 < text.size(); at += 2) {
+    const int high = hex_digit(text[at]);
+    const int low = hex_digit(text[at + 1]);
+    if (high < 0 || low < 0) return std::nullopt;
+    bytes += static_cast<char>(high << 4 | low);
+  }
+  return bytes;
+}
+
+std::optional<SecretKey> read_key(std::string_view text) {
+  SecretKey key{};
+  std::optional<std::string> bytes;
+  if (text.size() == 2 * key.size()) {
+    bytes = decode_hex(text);
+  } else {
+    if (text.ends_with('=')) text.remove_suffix(1);
+    bytes = decode_base64(text, Base64Alphabet::standard);
+    if (!bytes) bytes = decode_base64(text, Base64Alphabet::url);
+  }
+  if (!bytes || bytes->size() != key.size()) return std::nullopt;
+  std::copy(bytes->begin(), bytes->end(), key.begin());
+  return key;
+}
+
+}  // namespace
+
+tl::expected<std::vector<SecretKey>, KeyFileError> parse_key_file(std::string_view text) {
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  std::vector<SecretKey> keys;
+  for (int number = 1; !text.empty(); ++number) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    line = trim(line.substr(0, line.find('#')));
+    if (line.empty()) continue;
+    const auto key = read_key(line);
+    if (!key) return tl::unexpected(KeyFileError{number, kExpected});
+    if (std::find(keys.begin(), keys.end(), *key) != keys.end()) {
+      return tl::unexpected(
+          KeyFileError{number, "the same key stands above; each one counts once"});
+    }
+    if (keys.size() == kMaxKeys) {
+      return tl::unexpected(
+          KeyFileError{number, "at most " + std::to_string(kMaxKeys) +
+                                   " keys; remove the last ones, which are the oldest"});
+    }
+    keys.push_back(*key);
+  }
+  if (keys.empty())
+    return tl::unexpected(KeyFileError{0, std::string("holds no key; ") + kExpected});
+  return keys;
+}
+
+}  // namespace stdgate::config

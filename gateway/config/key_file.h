@@ -1,0 +1,32 @@
+// A file of keys: 32 bytes a line, as hex (`openssl rand -hex 32`) or base64 (`openssl rand -base64
+// 32`, padded or not, in either alphabet).
+//
+//   # a comment, and empty lines
+//   5f2b…64 digits…9c   # a comment behind a key
+//
+// The order counts. A byte order mark, and carriage returns before line feeds, are skipped.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+namespace stdgate::config {
+
+using SecretKey = std::array<uint8_t, 32>;
+
+inline constexpr size_t kMaxKeys = 16;
+
+struct KeyFileError {
+  int line = 0;         // 1-based; 0: of the file as a whole
+  std::string message;  // without any part of a key
+};
+
+// The keys, 1 to kMaxKeys; else the first error.
+tl::expected<std::vector<SecretKey>, KeyFileError> parse_key_file(std::string_view text);
+
+}  // namespace stdgate::config

@@ -1,0 +1,30 @@
+// The keys of `sessions`: ids of MCP sessions.
+#pragma once
+
+#include <array>
+
+#include "gateway/config/options/option.h"
+
+namespace stdgate::config {
+
+inline constexpr auto kSessionsOptions = std::to_array<Option<SessionsConfig>>({
+    {.key = "key_file",
+     .type = KeyFile{&SessionsConfig::key_file, &SessionsConfig::keys},
+     .flag = {.name = "--session-key-file", .placeholder = "FILE"},
+     .help = "keys that seal the ids, so that they outlive this process",
+     .details = "Lines of 32 bytes as hex or base64, as `openssl rand -hex 32` writes them; `#` "
+                "begins a comment. The first one seals, all of them open. Every replica needs the "
+                "same file. Without it the key is random, and ids end with the process."},
+    {.key = "ttl",
+     .type = Time{&SessionsConfig::ttl, {std::chrono::seconds(1), std::chrono::hours(24 * 365)}},
+     .flag = {.name = "--session-ttl", .placeholder = "TIME"},
+     .help = "time from a session's beginning after which its id is not taken any more"},
+});
+
+template <>
+struct OptionsOf<SessionsConfig> {
+  static constexpr std::span<const Option<SessionsConfig>> kRows = kSessionsOptions;
+  static constexpr std::string_view kTitle = "Sessions";
+};
+
+}  // namespace stdgate::config

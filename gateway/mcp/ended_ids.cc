@@ -1,0 +1,30 @@
+#include "gateway/mcp/ended_ids.h"
+
+#include <functional>
+
+namespace stdgate::mcp {
+
+void EndedIds::add(std::string_view id, TimePoint now, TimePoint expiry) {
+  drop_expired(now);
+  if (entries_.size() == kMaxIds) drop_first();
+  const size_t hash = std::hash<std::string_view>()(id);
+  entries_.push_back({hash, expiry});
+  hashes_.insert(hash);
+}
+
+bool EndedIds::contains(std::string_view id, TimePoint now) {
+  drop_expired(now);
+  return hashes_.contains(std::hash<std::string_view>()(id));
+}
+
+// One that expires early may stand behind one that expires late, and stays as long.
+void EndedIds::drop_expired(TimePoint now) {
+  while (!entries_.empty() && entries_.front().expiry <= now) drop_first();
+}
+
+void EndedIds::drop_first() {
+  hashes_.erase(hashes_.find(entries_.front().hash));
+  entries_.pop_front();
+}
+
+}  // namespace stdgate::mcp

@@ -1,0 +1,39 @@
+// EndedIds: the ids of sessions that have ended before they expired, so that nobody takes such a
+// session over again.
+//
+// Owner: McpSessions. Limit: kMaxIds; the one that has ended first is then forgotten.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <string_view>
+#include <unordered_set>
+
+#include "gateway/base/time.h"
+
+namespace stdgate::mcp {
+
+class EndedIds {
+ public:
+  static constexpr size_t kMaxIds = 65536;
+
+  // `expiry`: when the id is worth nothing any more.
+  void add(std::string_view id, TimePoint now, TimePoint expiry);
+  [[nodiscard]] bool contains(std::string_view id, TimePoint now);
+  [[nodiscard]] size_t size() const { return entries_.size(); }
+
+ private:
+  // A hash instead of the id, which may be long: two that are the same are not met with.
+  struct Entry {
+    size_t hash = 0;
+    TimePoint expiry{};
+  };
+
+  void drop_expired(TimePoint now);
+  void drop_first();
+
+  std::deque<Entry> entries_;  // in the order of their ends
+  std::unordered_multiset<size_t> hashes_;
+};
+
+}  // namespace stdgate::mcp

@@ -1,0 +1,28 @@
+// RandomSessionIds: ids that say nothing, so a session ends with the process that opened it.
+#pragma once
+
+#include <functional>
+#include <utility>
+
+#include "gateway/mcp/session_ids.h"
+
+namespace stdgate::mcp {
+
+class RandomSessionIds final : public SessionIds {
+ public:
+  // Makes an id that cannot be guessed: 128 random bits as text.
+  using NewId = std::function<std::string()>;
+
+  explicit RandomSessionIds(NewId new_id) : new_id_(std::move(new_id)) {}
+
+  std::string issue(const SessionFacts& /*facts*/) override { return new_id_(); }
+  [[nodiscard]] std::optional<CarriedSession> open(std::string_view /*id*/,
+                                                   std::string_view /*backend*/) override {
+    return std::nullopt;
+  }
+
+ private:
+  const NewId new_id_;
+};
+
+}  // namespace stdgate::mcp

@@ -1,0 +1,47 @@
+// SessionIds: makes the ids of MCP sessions, and opens those that carry what is needed to take a
+// session over.
+//
+// An id is all that protects its session, so it cannot be guessed. Implementations: the sealed ids
+// of gateway/app; RandomSessionIds, for tests. Owner: the worker. The caller keeps no clock of the
+// calendar: an implementation that lets ids expire has one of its own.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "gateway/base/time.h"
+
+namespace stdgate::mcp {
+
+// What an id may carry.
+struct SessionFacts {
+  std::string_view backend;           // the name under which the session was opened
+  std::string_view revision;          // that the client asked for; empty: it named none
+  std::string_view principal_digest;  // of who opened it; empty: nobody is known
+  // The params of `initialize`, raw JSON as received. An implementation may leave them out.
+  std::string_view initialize;
+};
+
+// What an id has carried.
+struct CarriedSession {
+  std::string revision;
+  std::string principal_digest;
+  std::string
+      initialize;    // raw JSON; empty: it was not carried, so the session cannot be taken over
+  Duration left{0};  // until the id expires
+};
+
+class SessionIds {
+ public:
+  virtual ~SessionIds() = default;
+  // The id of a new session: visible ASCII, which has not been given out before.
+  virtual std::string issue(const SessionFacts& facts) = 0;
+  // Nothing for what is no id of ours, belongs to another backend, has expired or carries nothing.
+  [[nodiscard]] virtual std::optional<CarriedSession> open(std::string_view id,
+                                                           std::string_view backend) = 0;
+  // How long a session lives from its first request on, whatever it does; nothing: no limit.
+  [[nodiscard]] virtual std::optional<Duration> lifetime() const { return std::nullopt; }
+};
+
+}  // namespace stdgate::mcp

@@ -1,0 +1,66 @@
+#include "gateway/pool/revival.h"
+
+#include <utility>
+
+namespace stdgate::pool {
+
+bool Revival::go_on(Child& child) {
+  if (!child.has_room()) return false;
+  switch (step_) {
+    case Step::greeting:
+      greeting_ = child.greet_again(memory_.greeting());
+      step_ = Step::answer;
+      return false;
+    case Step::answer:
+      return false;
+    case Step::memory: {
+      if (memory_.is_complete()) {
+        Outgoing completion;
+        completion.text = services_.dialect.greeting_completion();
+        child.send_message(completion);
+      }
+      step_ = Step::subscriptions;
+      const auto severity = memory_.severity();
+      if (!severity) return subscribe(child);
+      child.ask([&](rpc::WireId id) { return services_.dialect.set_severity(id, *severity); });
+      return subscribe(child);
+    }
+    case Step::subscriptions:
+      return subscribe(child);
+  }
+  return true;
+}
+
+bool Revival::subscribe(Child& child) {
+  const auto& keys = memory_.subscriptions();
+  for (auto key = keys.upper_bound(subscribed_); key != keys.end(); ++key) {
+    if (!child.has_room()) return false;
+    child.ask([&](rpc::WireId id) { return services_.dialect.subscribe(id, *key); });
+    subscribed_ = *key;
+  }
+  return true;
+}
+
+RevivalOutcome Revival::judge(const rpc::Envelope* answer) {
+  greeting_.reset();
+  step_ = Step::memory;
+  const Dialect& dialect = services_.dialect;
+  auto terms = answer == nullptr ? std::nullopt : dialect.terms(*answer);
+  if (!terms) return RevivalOutcome::failed;
+  const std::optional<GreetingTerms>& before = memory_.terms();
+  if (before && before->revision != terms->revision) return RevivalOutcome::other_revision;
+  const bool is_same = before && before->digest == terms->digest;
+  const auto severity = memory_.severity();
+  if (memory_.has_served() && (!severity || *severity <= dialect.restart_severity())) {
+    notices_.push_back(dialect.restart_notice());
+  }
+  if (!is_same) {
+    const auto lists = static_cast<uint8_t>(terms->lists | (before ? before->lists : 0));
+    for (const std::string_view notice : dialect.change_notices(lists)) notices_.push_back(notice);
+  }
+  memory_.forget_served();
+  memory_.set_terms(std::move(*terms));
+  return is_same ? RevivalOutcome::same : RevivalOutcome::changed;
+}
+
+}  // namespace stdgate::pool

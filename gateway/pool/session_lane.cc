@@ -1,0 +1,264 @@
+#include "gateway/pool/session_lane.h"
+
+#include <utility>
+
+#include "gateway/base/check.h"
+#include "gateway/pool/call_trace.h"
+
+namespace stdgate::pool {
+
+namespace {
+
+rpc::FaultReport no_place_for(const config::BackendConfig& backend, uint32_t places) {
+  const std::string number = std::to_string(places);
+  const char* const what =
+      backend.gives_way() ? " sessions are at work" : " children have a session";
+  return rpc::faults::overloaded(number + " of " + number + what + "; raise backends." +
+                                 backend.name + ".pool.max");
+}
+
+}  // namespace
+
+SessionLane::SessionLane(const PoolServices& services, PoolEvents& events,
+                         SessionEvents& session_events, Leases& leases, Children& children,
+                         std::function<void()> on_places_taken)
+    : services_(services),
+      events_(events),
+      session_events_(session_events),
+      leases_(leases),
+      children_(children),
+      on_places_taken_(std::move(on_places_taken)) {}
+
+// --- A session's life -----------------------------------------------------------------------
+
+tl::expected<void, rpc::FaultReport> SessionLane::open(session::SessionId session) {
+  if (children_.is_draining()) return tl::unexpected(rpc::faults::shutting_down());
+  if (cannot_start()) return tl::unexpected(children_.breaker_report());
+  const uint32_t places = children_.session_places();
+  if (leases_.taken() >= places && !free_place()) {
+    return tl::unexpected(no_place_for(services_.config, places));
+  }
+  leases_.want_child(leases_.open(session));
+  if (Child* const warm = children_.warm(); warm != nullptr) leases_.attach(*warm);
+  take_places();
+  return {};
+}
+
+void SessionLane::adopt(session::SessionId session, std::string_view greeting) {
+  leases_.open(session).memory.adopt(greeting);
+}
+
+bool SessionLane::is_parked(session::SessionId session) const {
+  const Lease* const lease = leases_.find(session);
+  return lease != nullptr && lease->state == LeaseState::parked;
+}
+
+SessionMemory* SessionLane::memory_of(session::SessionId session) const {
+  Lease* const lease = leases_.find(session);
+  return lease == nullptr ? nullptr : &lease->memory;
+}
+
+// Whether nothing is to wait for a child of this backend.
+bool SessionLane::cannot_start() const {
+  return children_.is_tripped() && children_.census().ready() == 0;
+}
+
+tl::expected<void, rpc::FaultReport> SessionLane::submit(Lease& lease, CallPtr& call,
+                                                         const Outgoing& message) {
+  const bool wakes = lease.state == LeaseState::parked;
+  if (wakes && cannot_start()) return tl::unexpected(children_.breaker_report());
+  const Call& waiting = *call;
+  auto taken = leases_.submit(lease, call, message);
+  if (services_.traces && taken && !lease.queue.empty()) {
+    trace_queued(services_, waiting, lease.queue.size());
+  }
+  if (wakes && taken) wake(lease);
+  return taken;
+}
+
+bool SessionLane::notify(Lease& lease, const Outgoing& message) {
+  const bool wakes = lease.state == LeaseState::parked;
+  if (wakes && cannot_start()) return false;
+  if (!leases_.notify(lease, message)) return false;
+  if (wakes) wake(lease);
+  return true;
+}
+
+void SessionLane::wake(Lease& lease) {
+  lease.woken = now();
+  session_events_.on_session_waking(lease.session);
+  leases_.want_child(lease);
+  if (Child* const warm = children_.warm(); warm != nullptr) leases_.attach(*warm);
+  take_places();
+}
+
+void SessionLane::settle() {
+  if (leases_.taken() > children_.session_places()) take_places();
+}
+
+// More sessions may want a child than there are places: those that are idle give theirs up.
+void SessionLane::take_places() {
+  while (leases_.taken() > children_.session_places() && free_place()) {
+  }
+  children_.make_places();
+  children_.start_needed();
+  on_places_taken_();
+}
+
+// False: all sessions that have a child are at work, or must not lose theirs.
+bool SessionLane::free_place() {
+  Lease* const idle = longest_idle();
+  if (idle == nullptr) return false;
+  if (can_park(*idle)) {
+    park(*idle, ParkReason::place_needed);
+  } else {
+    lose(*idle, session::SessionEnd::failed,
+         rpc::faults::child_failed("the session was idle, and another one needed its place"), {});
+  }
+  return true;
+}
+
+// Those whose client has a stream open come last.
+Lease* SessionLane::longest_idle() const {
+  if (!services_.config.gives_way()) return nullptr;
+  Lease* longest = nullptr;
+  std::pair<bool, TimePoint> best;
+  leases_.for_each([&](Lease& lease) {
+    if (!lease.is_idle()) return;
+    const session::ClientHold hold = session_events_.hold_of(lease.session);
+    if (hold == session::ClientHold::connection && !services_.config.revive) return;
+    const TimePoint since = lease.child == nullptr ? now() : lease.child->idle_since();
+    const std::pair rank(hold != session::ClientHold::nothing, since);
+    if (longest != nullptr && best <= rank) return;
+    longest = &lease;
+    best = rank;
+  });
+  return longest;
+}
+
+bool SessionLane::park(session::SessionId session) {
+  Lease* const lease = leases_.find(session);
+  if (lease == nullptr || !can_park(*lease)) return false;
+  if (lease->is_idle()) {
+    park(*lease, ParkReason::idle);
+    children_.start_needed();
+  }
+  return true;
+}
+
+void SessionLane::park(Lease& lease, ParkReason reason) {
+  lease.woken.reset();
+  Child* const child = leases_.detach(lease, LeaseState::parked);
+  if (child != nullptr) child->dismiss("its session is parked");
+  session_events_.on_session_parked(lease.session, reason);
+}
+
+bool SessionLane::can_park(const Lease& lease) const {
+  return services_.config.revive && lease.memory.is_repeatable() && !children_.is_draining();
+}
+
+// One whose client has not been answered yet has nothing that could be told another child.
+bool SessionLane::can_revive(const Lease& lease) const {
+  return can_park(lease) && !lease.memory.greeting().empty();
+}
+
+std::vector<CallPtr> SessionLane::close(session::SessionId session) {
+  const std::unique_ptr<Lease> lease = leases_.close(session);
+  std::vector<CallPtr> calls = lease->queue.take_calls();
+  if (lease->child != nullptr) {
+    Child& child = *lease->child;
+    for (CallPtr& call : child.take_calls()) calls.push_back(std::move(call));
+    child.set_lease(session::SessionId());
+    child.dismiss("its session has ended");
+  }
+  children_.start_needed();
+  return calls;
+}
+
+void SessionLane::hold_child(session::SessionId session, bool held) {
+  if (Lease* lease = leases_.find(session); lease != nullptr) leases_.hold(*lease, held);
+}
+
+// --- Its children ---------------------------------------------------------------------------
+
+void SessionLane::note_own_answer(Child& child, rpc::WireId id, const rpc::Envelope* answer) {
+  Lease* const lease = leases_.find(child.lease());
+  if (lease != nullptr && lease->revival != nullptr && lease->revival->awaits(id)) {
+    finish_greeting(*lease, child, answer);
+  }
+}
+
+void SessionLane::finish_greeting(Lease& lease, Child& child, const rpc::Envelope* answer) {
+  const RevivalOutcome outcome = lease.revival->judge(answer);
+  if (outcome == RevivalOutcome::failed) {
+    // on_child_gone() says what becomes of the session.
+    return child.end(ExitReason::start_failed, "the child refused the handshake of its session",
+                     Duration{0});
+  }
+  children_.note_success();
+  const Duration since = now() - std::exchange(lease.woken, std::nullopt).value_or(now());
+  session_events_.on_session_revived(lease.session, outcome, since, lease.revival->notices());
+  if (outcome == RevivalOutcome::same || outcome == RevivalOutcome::changed) return;
+  lose(lease, session::SessionEnd::failed,
+       rpc::faults::child_failed("the server speaks another revision of its protocol now"), {});
+}
+
+void SessionLane::lose_child(Lease& lease, session::SessionEnd end, const rpc::FaultReport& report,
+                             std::vector<CallPtr> calls) {
+  if (can_revive(lease)) {
+    fail(lease, report, std::move(calls));
+  } else {
+    lose(lease, end, report, std::move(calls));
+  }
+}
+
+// The child of a session that can have another one has gone. What has not been written to it waits
+// for the next one, but for messages of a session whose new child does not get so far: its backend
+// probably cannot start.
+void SessionLane::fail(Lease& lease, const rpc::FaultReport& report, std::vector<CallPtr> calls) {
+  const session::SessionId session = lease.session;
+  const bool was_told = lease.child != nullptr && lease.revival == nullptr;
+  if (!was_told) {
+    const Duration since = now() - lease.woken.value_or(now());
+    session_events_.on_session_revived(session, RevivalOutcome::failed, since, {});
+    for (CallPtr& call : take_queue(lease)) calls.push_back(std::move(call));
+  }
+  lease.woken.reset();
+  leases_.detach(lease, LeaseState::parked);
+  session_events_.on_session_parked(session, ParkReason::child_ended);
+  if (!lease.queue.empty()) wake(lease);
+  for (CallPtr& call : calls) events_.on_fault(std::move(call), report);
+}
+
+// Notifications in it are lost, and counted.
+std::vector<CallPtr> SessionLane::take_queue(Lease& lease) {
+  const size_t messages = lease.queue.size();
+  std::vector<CallPtr> calls = lease.queue.take_calls();
+  for (size_t i = calls.size(); i < messages; ++i) {
+    services_.core.observer.on_dropped(services_.backend, DropReason::caller_gone);
+  }
+  return calls;
+}
+
+void SessionLane::lose(Lease& lease, session::SessionEnd end, const rpc::FaultReport& report,
+                       std::vector<CallPtr> calls) {
+  const session::SessionId session = lease.session;
+  for (CallPtr& call : take_queue(lease)) calls.push_back(std::move(call));
+  Child* const child = leases_.detach(lease, LeaseState::lost);
+  if (child != nullptr && child->state() != ChildState::dead) {
+    child->dismiss("its session has ended");
+  }
+  for (CallPtr& call : calls) events_.on_fault(std::move(call), report);
+  session_events_.on_session_end(session, end, report.message);
+}
+
+void SessionLane::fail_waiting(const rpc::FaultReport& report) {
+  for (const session::SessionId session : leases_.waiting_sessions()) {
+    // An earlier on_session_end() may have closed it.
+    Lease* lease = leases_.find(session);
+    if (lease == nullptr || lease->state != LeaseState::waiting) continue;
+    lose_child(*lease, session::SessionEnd::failed, report, {});
+  }
+}
+
+}  // namespace stdgate::pool

@@ -1,0 +1,47 @@
+#include "gateway/pool/session_memory.h"
+
+#include <utility>
+
+#include "gateway/session/subscriptions.h"
+
+namespace stdgate::pool {
+
+void SessionMemory::learn(const Call& call, const rpc::Envelope& answer, const Dialect& dialect) {
+  switch (call.memo) {
+    case SessionMemo::greeting:
+      terms_ = dialect.terms(answer);
+      is_repeatable_ = terms_ && !call.memo_text.empty() && call.memo_text.size() <= kMaxGreeting;
+      if (is_repeatable_) greeting_ = call.memo_text;
+      break;
+    case SessionMemo::severity:
+      severity_ = session::parse_severity(call.memo_text);
+      break;
+    case SessionMemo::subscribe:
+      if (has_room_for(call.memo_text) && subscriptions_.insert(call.memo_text).second) {
+        subscription_bytes_ += call.memo_text.size();
+      }
+      break;
+    case SessionMemo::unsubscribe:
+      subscription_bytes_ -= subscriptions_.erase(call.memo_text) * call.memo_text.size();
+      break;
+    case SessionMemo::completion:
+    case SessionMemo::none:
+      break;
+  }
+}
+
+void SessionMemory::adopt(std::string_view greeting) {
+  greeting_ = greeting;
+  is_complete_ = true;
+  has_served_ = true;  // nobody knows better
+}
+
+bool SessionMemory::has_room_for(std::string_view key) const {
+  using session::Subscriptions;
+  if (subscriptions_.contains(key)) return true;
+  return key.size() <= Subscriptions::kMaxKey &&
+         subscriptions_.size() < Subscriptions::kMaxPerSession &&
+         subscription_bytes_ + key.size() <= Subscriptions::kMaxBytesPerSession;
+}
+
+}  // namespace stdgate::pool

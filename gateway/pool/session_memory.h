@@ -1,0 +1,63 @@
+// SessionMemory: what a session has told its own child, so that another child can be told it again.
+//
+// Learns from calls that the child has answered well. Owner: the lease. Limits: kMaxGreeting bytes,
+// beyond which a greeting is not kept and the session ends with its child; the numbers of
+// session::Subscriptions for what is subscribed to.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "gateway/pool/call.h"
+#include "gateway/pool/dialect.h"
+#include "gateway/rpc/envelope.h"
+
+namespace stdgate::pool {
+
+class SessionMemory {
+ public:
+  static constexpr size_t kMaxGreeting = 64 << 10;
+
+  // The child has answered a call of the session, with a result.
+  void learn(const Call& call, const rpc::Envelope& answer, const Dialect& dialect);
+  // The client's greeting, from elsewhere: the session comes from another process.
+  void adopt(std::string_view greeting);
+  // A new child has answered the greeting.
+  void set_terms(GreetingTerms terms) { terms_ = std::move(terms); }
+  // The client has completed its greeting.
+  void complete() { is_complete_ = true; }
+  [[nodiscard]] bool is_complete() const { return is_complete_; }
+
+  // Whether another child can be told all that matters.
+  [[nodiscard]] bool is_repeatable() const { return is_repeatable_; }
+  // Params of the greeting, raw JSON; empty: no child has answered one.
+  [[nodiscard]] const std::string& greeting() const { return greeting_; }
+  // Nothing: the answer to the greeting is not known.
+  [[nodiscard]] const std::optional<GreetingTerms>& terms() const { return terms_; }
+  [[nodiscard]] std::optional<session::Severity> severity() const { return severity_; }
+  [[nodiscard]] const std::set<std::string, std::less<>>& subscriptions() const {
+    return subscriptions_;
+  }
+  // Whether one more can be kept.
+  [[nodiscard]] bool has_room_for(std::string_view key) const;
+
+  // The present child has been asked something, so that it may have kept something in its memory.
+  void note_served() { has_served_ = true; }
+  [[nodiscard]] bool has_served() const { return has_served_; }
+  void forget_served() { has_served_ = false; }
+
+ private:
+  std::string greeting_;
+  std::optional<GreetingTerms> terms_;
+  std::optional<session::Severity> severity_;
+  std::set<std::string, std::less<>> subscriptions_;
+  size_t subscription_bytes_ = 0;
+  bool is_repeatable_ = true;
+  bool is_complete_ = false;
+  bool has_served_ = false;
+};
+
+}  // namespace stdgate::pool

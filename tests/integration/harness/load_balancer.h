@@ -1,0 +1,46 @@
+// LoadBalancer: a real nginx or HAProxy as a child of the test, with a configuration in a temporary
+// folder of its own.
+//
+// Started by the constructor, which returns once it accepts connections; ended by the destructor,
+// and with its test.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "tests/integration/harness/program_run.h"
+
+namespace stdgate::harness {
+
+struct LoadBalancerSetup {
+  std::string program;  // "nginx" or "haproxy"
+  // Its configuration: the part that an example shows, to which this adds what such a file needs.
+  std::string config;
+  std::string address;  // where that listens: "127.0.0.1:8080"
+};
+
+class LoadBalancer {
+ public:
+  // Throws std::runtime_error when the program is not installed, or does not start.
+  explicit LoadBalancer(const LoadBalancerSetup& setup);
+  ~LoadBalancer();
+  LoadBalancer(const LoadBalancer&) = delete;
+  LoadBalancer& operator=(const LoadBalancer&) = delete;
+
+  [[nodiscard]] const std::string& url() const { return url_; }
+  [[nodiscard]] std::string log() const;  // stdout and stderr
+
+ private:
+  void launch(const std::string& path, const std::string& program);
+  [[nodiscard]] bool has_ended();
+
+  TemporaryFolder folder_;
+  std::string url_;
+  pid_t pid_ = -1;
+};
+
+// A port that nobody uses at that address of the loopback network.
+int free_port(const std::string& host);
+
+}  // namespace stdgate::harness

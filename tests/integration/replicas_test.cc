@@ -1,0 +1,269 @@
+// Three replicas of deploy/examples/replicas.yaml behind a real load balancer, nginx and HAProxy,
+// each with its example: where sessions go, and what becomes of them when a replica goes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <array>
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <regex>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/integration/harness/load_balancer.h"
+#include "tests/integration/harness/setups.h"
+
+namespace stdgate::harness {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+constexpr size_t kReplicas = 3;
+constexpr size_t kSessions = 200;
+
+std::string read_example(const std::string& name) {
+  std::ifstream in(STDGATE_SOURCE_DIR "/deploy/examples/" + name, std::ios::binary);
+  EXPECT_TRUE(in.good()) << name;
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+// An MCP client: one session, one connection at a time, which it opens again when it was closed.
+class Client {
+ public:
+  explicit Client(std::string url) : url_(std::move(url)) {}
+
+  // Opens a session.
+  void initialize() {
+    const HttpResponse opened = post(request(
+        "initialize",
+        R"({"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}})"));
+    if (opened.status != 200) throw std::runtime_error("initialize: " + opened.body);
+    session = opened.header("mcp-session-id");
+    post(request("notifications/initialized", "", ""));
+  }
+  HttpResponse post(const std::string& body) {
+    if (!http_) http_ = std::make_unique<HttpClient>(url_);
+    Headers headers = {{"accept", "application/json, text/event-stream"}};
+    if (!session.empty()) headers.emplace("mcp-session-id", session);
+    try {
+      const HttpResponse response = http_->post("/mcp", body, headers);
+      if (response.header("connection") == "close") http_.reset();
+      return response;
+    } catch (const std::runtime_error&) {
+      http_.reset();
+      throw;
+    }
+  }
+  // The folder in which the child runs that has answered, or what was wrong.
+  std::string where() {
+    const HttpResponse response = post(request("cwd"));
+    std::smatch found;
+    static const std::regex kResult(R"re("result":"([^"]*)")re");
+    if (response.status == 200 && std::regex_search(response.body, found, kResult)) {
+      return found[1];
+    }
+    return std::to_string(response.status) + " " + response.body;
+  }
+
+  std::string session;
+
+ private:
+  std::string url_;
+  std::unique_ptr<HttpClient> http_;
+};
+
+class Replicas : public testing::TestWithParam<std::string> {
+ protected:
+  Replicas() {
+    // A folder of the loopback network for this test alone.
+    const auto pid = static_cast<unsigned>(::getpid());
+    network_ =
+        "127." + std::to_string(16 + (pid >> 8) % 200) + "." + std::to_string(pid & 255) + ".";
+    port_ = std::to_string(free_port(network_ + "1"));
+    admin_port_ = std::to_string(free_port(network_ + "1"));
+    shared_.write("sessions.key", std::string(64, '7') + "\n");
+    // The puppet does as an MCP server what the example's server is for.
+    fs::create_symlink(puppet().front(), shared_.path() / "mcp-server-filesystem");
+    for (size_t i = 0; i < kReplicas; ++i) start(i);
+    balancer_ = std::make_unique<LoadBalancer>(balancer_setup());
+  }
+
+  void start(size_t replica) {
+    const std::string host = network_ + std::to_string(replica + 1);
+    GatewaySetup setup;
+    setup.config = read_example("replicas.yaml");
+    setup.arguments = {"--log-format", "json"};
+    setup.environment = {{"HOSTNAME", "gate-" + std::to_string(replica)},
+                         {"LISTEN", host + ":" + port_},
+                         {"ADMIN", host + ":" + admin_port_},
+                         {"KEY_FILE", shared_.path() / "sessions.key"},
+                         {"PATH", shared_.path().string() + ":/usr/bin:/bin"},
+                         {"FILES", "mcp"}};
+    replicas_[replica] = std::make_unique<GatewayProcess>(setup);
+  }
+
+  LoadBalancerSetup balancer_setup() const {
+    const std::string address = network_ + "9:" + port_;
+    std::string text =
+        read_example("replicas." + GetParam() + (GetParam() == "nginx" ? ".conf" : ".cfg"));
+    text = std::regex_replace(text, std::regex("127\\.0\\.0\\.1:808([123])"),
+                              network_ + "$01:" + port_);
+    text = std::regex_replace(text, std::regex("port 908[123]"), "port " + admin_port_);
+    text = std::regex_replace(text, std::regex("listen 80;"), "listen " + address + ";");
+    text = std::regex_replace(text, std::regex("bind :80\n"), "bind " + address + "\n");
+    EXPECT_THAT(text, HasSubstr(address));
+    return {GetParam(), text, address};
+  }
+
+  [[nodiscard]] std::string url() const { return balancer_->url(); }
+  [[nodiscard]] std::string folder(size_t replica) const { return replicas_[replica]->folder(); }
+  // Which replica opened it, by its name.
+  static size_t home_of(const Client& client) {
+    EXPECT_THAT(client.session, testing::MatchesRegex("gate-[012]\\.[A-Za-z0-9_-]+"));
+    return static_cast<size_t>(client.session[5] - '0');
+  }
+  std::optional<size_t> server_of(Client& client, std::string* said = nullptr);
+  // Until each replica has some.
+  std::vector<Client> open_everywhere() {
+    std::vector<Client> clients;
+    std::set<size_t> homes;
+    eventually("every replica has sessions", [&] {
+      clients.emplace_back(url()).initialize();
+      homes.insert(home_of(clients.back()));
+      return homes.size() == kReplicas && clients.size() >= 9;
+    });
+    return clients;
+  }
+
+  TemporaryFolder shared_;
+  std::string network_;
+  std::string port_;
+  std::string admin_port_;
+  std::array<std::unique_ptr<GatewayProcess>, kReplicas> replicas_;
+  std::unique_ptr<LoadBalancer> balancer_;
+};
+
+TEST_P(Replicas, SessionsStayWithTheReplicaThatTheirIdNames) {
+  std::vector<Client> clients = open_everywhere();
+  for (int round = 0; round < 4; ++round) {
+    for (Client& client : clients) EXPECT_EQ(client.where(), folder(home_of(client)));
+  }
+}
+
+// Which replica answers, by its number.
+std::optional<size_t> Replicas::server_of(Client& client, std::string* said) {
+  const std::string where = client.where();
+  if (said != nullptr) *said = where;
+  for (size_t i = 0; i < kReplicas; ++i) {
+    if (replicas_[i] != nullptr && where == folder(i)) return i;
+  }
+  return std::nullopt;
+}
+
+TEST_P(Replicas, SessionsOfAReplicaThatIsKilledGoOnElsewhere) {
+  constexpr size_t kVictim = 1;
+  std::vector<Client> clients = open_everywhere();
+  for (Client& client : clients) EXPECT_EQ(server_of(client), home_of(client));
+  replicas_[kVictim]->signal(SIGKILL);
+  ASSERT_TRUE(replicas_[kVictim]->wait_for_exit());
+  std::vector<std::optional<size_t>> refuges;
+  for (Client& client : clients) {
+    std::string said;
+    const auto server = server_of(client, &said);
+    ASSERT_TRUE(server) << said;
+    if (home_of(client) == kVictim) {
+      EXPECT_NE(server, kVictim);
+    } else {
+      EXPECT_EQ(server, home_of(client));
+    }
+    refuges.push_back(server);
+  }
+  for (int round = 0; round < 3; ++round) {
+    for (size_t i = 0; i < clients.size(); ++i) {
+      EXPECT_EQ(server_of(clients[i]), refuges[i]) << "it stays there";
+    }
+  }
+  replicas_[kVictim].reset();
+  start(kVictim);
+  for (Client& client : clients) {
+    EXPECT_TRUE(
+        eventually("it is at home again", [&] { return server_of(client) == home_of(client); }));
+  }
+}
+
+// Calls all sessions in turn, until it is told to stop. A session that fails once counts once.
+class Load {
+ public:
+  Load(std::vector<Client> clients, size_t threads) : clients_(std::move(clients)) {
+    for (size_t i = 0; i < threads; ++i) {
+      threads_.emplace_back([this, i, threads](const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
+          for (size_t at = i; at < clients_.size(); at += threads) call(clients_[at]);
+        }
+      });
+    }
+  }
+  // What went wrong; ends the load.
+  std::vector<std::string> stop() {
+    for (std::jthread& thread : threads_) thread.request_stop();
+    threads_.clear();
+    return std::move(failures_);
+  }
+  [[nodiscard]] size_t calls() const { return calls_; }
+
+ private:
+  void call(Client& client) {
+    ++calls_;
+    std::string said;
+    try {
+      said = client.where();
+      if (said.starts_with("/")) return;
+    } catch (const std::runtime_error& error) {
+      said = error.what();
+    }
+    const std::lock_guard lock(mutex_);
+    failures_.push_back(client.session.substr(0, 6) + ": " + said);
+  }
+
+  std::vector<Client> clients_;
+  std::atomic<size_t> calls_ = 0;
+  std::mutex mutex_;
+  std::vector<std::string> failures_;
+  std::vector<std::jthread> threads_;
+};
+
+TEST_P(Replicas, ARollingRestartLosesNoCall) {
+  std::vector<Client> clients = open_everywhere();
+  while (clients.size() < kSessions) clients.emplace_back(url()).initialize();
+  std::array<Client, kReplicas> probes{Client(url()), Client(url()), Client(url())};
+  for (const Client& client : clients) probes[home_of(client)].session = client.session;
+  Load load(std::move(clients), 4);
+  for (size_t i = 0; i < kReplicas; ++i) {
+    const size_t before = load.calls();
+    EXPECT_TRUE(eventually("the load goes on", [&] { return load.calls() > before + kSessions; }));
+    replicas_[i]->signal(SIGTERM);
+    const auto status = replicas_[i]->wait_for_exit(Millis(20'000));
+    ASSERT_TRUE(status);
+    EXPECT_EQ(status->code, 0);
+    replicas_[i].reset();
+    start(i);
+    EXPECT_TRUE(eventually("it is used again", [&] { return server_of(probes[i]) == i; }));
+  }
+  EXPECT_THAT(load.stop(), testing::IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(LoadBalancers, Replicas, testing::Values("nginx", "haproxy"),
+                         [](const auto& given) { return given.param; });
+
+}  // namespace
+}  // namespace stdgate::harness

@@ -1,0 +1,541 @@
+// Sessions and the children that serve them at the moment: parked, revived, evicted, taken over.
+
+#include <map>
+
+#include "tests/unit/mcp/mcp_world.h"
+
+namespace stdgate::test {
+namespace {
+
+using Kind = mcp::McpSession::Kind;
+using Posted = mcp::McpSession::Posted;
+
+constexpr const char* kParams =
+    R"({"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"2"}})";
+constexpr const char* kTerms =
+    R"({"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s"}})";
+
+std::string initialize_text(const std::string& id) {
+  return R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":"initialize","params":)" + kParams + "}";
+}
+
+std::string call_text(const std::string& id, const std::string& method, const std::string& params) {
+  return R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":")" + method + R"(","params":)" + params +
+         "}";
+}
+
+backend::BackendOptions reviving(uint32_t max = 8) {
+  backend::BackendOptions options = mcp_options();
+  options.config.name = "b";
+  options.config.revive = true;
+  options.config.pool.max = max;
+  return options;
+}
+
+// Ids that carry their session: "<id>|<params of initialize>".
+class CarryingIds final : public mcp::SessionIds {
+ public:
+  std::string issue(const mcp::SessionFacts& facts) override {
+    const std::string id = "carrying-" + std::to_string(++issued);
+    carried[id] = {std::string(facts.revision), {}, std::string(facts.initialize), left};
+    return id;
+  }
+  std::optional<mcp::CarriedSession> open(std::string_view id, std::string_view backend) override {
+    const auto found = carried.find(std::string(id));
+    if (found == carried.end() || backend != "b") return std::nullopt;
+    return found->second;
+  }
+  [[nodiscard]] std::optional<Duration> lifetime() const override { return left; }
+
+  Duration left = hours(24);
+  int issued = 0;
+  std::map<std::string, mcp::CarriedSession> carried;
+};
+
+class McpParkingTest : public testing::Test {
+ protected:
+  explicit McpParkingTest(const backend::BackendOptions& options = reviving()) : world_(options) {}
+
+  // A session that is initialized, and its child, which is started last.
+  mcp::McpSession& greet() {
+    mcp::McpSession& session = world_.open();
+    FakeEventSink sink;
+    world_.post(session, sink, initialize_text("0"));
+    FakeChild& child = last_child();
+    child.answer(child.take_ids().at(0), kTerms);
+    EXPECT_TRUE(sink.json.has_value());
+    FakeEventSink unused;
+    EXPECT_EQ(world_.post(session, unused, note_text("notifications/initialized")), Posted::taken);
+    child.take_lines();
+    return session;
+  }
+  FakeChild& last_child() {
+    return world_.bench.launcher.child(world_.bench.launcher.launched() - 1);
+  }
+  // A call that its child answers.
+  void call(mcp::McpSession& session, FakeChild& child) {
+    FakeEventSink sink;
+    world_.post(session, sink, request_text("9", "tools/list"));
+    child.answer(child.take_ids().at(0));
+    EXPECT_TRUE(sink.json.has_value());
+  }
+  // The new child of a session that is revived answers the greeting.
+  FakeChild& answer_greeting(const std::string& terms = kTerms) {
+    FakeChild& child = world_.bench.start_child();
+    const std::string greeting = child.take_line();
+    EXPECT_THAT(greeting, HasSubstr(R"("method":"initialize","params":)" + std::string(kParams)));
+    child.answer(id_in(greeting), terms);
+    return child;
+  }
+  // The children that were asked to go have gone.
+  void end_asked() {
+    for (size_t i = 0; i < world_.bench.launcher.launched(); ++i) {
+      FakeChild& child = world_.bench.launcher.child(i);
+      if (child.running() && !child.ends().empty()) child.exit(0);
+    }
+    world_.bench.settle();
+  }
+  [[nodiscard]] std::map<ParkReason, int>& parked() { return world_.bench.observer.parked; }
+  [[nodiscard]] std::map<RevivalOutcome, int>& revived() { return world_.bench.observer.revived; }
+  void check() { world_.bench.backend.check_invariants(); }
+
+  FakeEventSink post_;
+  FakeEventSink other_;
+  FakeEventSink get_;
+  McpWorld world_;
+};
+
+TEST_F(McpParkingTest, AnIdleSessionIsParkedAndItsNextRequestRevivesIt) {
+  mcp::McpSession& session = greet();
+  FakeChild& first = last_child();
+  call(session, first);
+  world_.bench.advance(McpWorld::kIdleTimeout);
+  EXPECT_FALSE(first.ends().empty());
+  EXPECT_EQ(parked()[ParkReason::idle], 1);
+  EXPECT_TRUE(world_.is_open());
+  end_asked();
+  check();
+
+  EXPECT_EQ(world_.post(session, post_, request_text("1", "tools/list")), Posted::under_way);
+  FakeChild& second = answer_greeting();
+  const auto lines = second.take_lines();
+  ASSERT_THAT(lines, SizeIs(2));
+  EXPECT_THAT(lines[0], HasSubstr("notifications/initialized"));
+  EXPECT_THAT(lines[1], HasSubstr("tools/list"));
+  second.answer(id_in(lines[1]));
+  const auto events = post_.take();
+  ASSERT_THAT(events, SizeIs(2));
+  EXPECT_THAT(events[0],
+              AllOf(HasSubstr(R"("level":"warning")"), HasSubstr(R"("logger":"stdgate")"),
+                    HasSubstr("the server was restarted")));
+  EXPECT_EQ(events[1], result_text("1"));
+  EXPECT_EQ(revived()[RevivalOutcome::same], 1);
+  check();
+}
+
+TEST_F(McpParkingTest, NobodyIsToldWhereNothingWasKept) {
+  mcp::McpSession& session = greet();
+  world_.bench.advance(McpWorld::kIdleTimeout);
+  end_asked();
+  world_.post(session, post_, request_text("1", "tools/list"));
+  FakeChild& second = answer_greeting();
+  second.take_line();
+  second.answer(id_in(second.take_line()));
+  EXPECT_EQ(post_.json, result_text("1"));
+}
+
+TEST_F(McpParkingTest, ADeathIsAFaultOfTheCallsAndTheSessionGoesOn) {
+  mcp::McpSession& session = greet();
+  FakeChild& first = last_child();
+  world_.post(session, post_, request_text("1", "tools/call"));
+  first.die(9);
+  world_.bench.settle();
+  ASSERT_TRUE(post_.json.has_value());
+  EXPECT_THAT(*post_.json, HasSubstr("error"));
+  EXPECT_EQ(parked()[ParkReason::child_ended], 1);
+  EXPECT_TRUE(world_.is_open());
+
+  world_.post(session, other_, request_text("2", "tools/list"));
+  world_.bench.advance(seconds(1));
+  FakeChild& second = answer_greeting();
+  second.take_line();
+  second.answer(id_in(second.take_line()));
+  EXPECT_THAT(other_.take(), ElementsAre(HasSubstr("restarted"), result_text("2")));
+  check();
+}
+
+TEST_F(McpParkingTest, WhatItToldItsChildIsToldTheNextOne) {
+  mcp::McpSession& session = greet();
+  FakeChild& first = last_child();
+  int id = 10;
+  for (const auto& [method, params] : std::vector<std::pair<std::string, std::string>>{
+           {"logging/setLevel", R"({"level":"error"})"},
+           {"resources/subscribe", R"({"uri":"file:///b"})"},
+           {"resources/subscribe", R"({"uri":"file:///a"})"},
+           {"resources/subscribe", R"({"uri":"file:///gone"})"},
+           {"resources/unsubscribe", R"({"uri":"file:///gone"})"}}) {
+    FakeEventSink sink;
+    world_.post(session, sink, call_text(std::to_string(++id), method, params));
+    first.answer(first.take_ids().at(0), "{}");
+  }
+  first.exit(0);
+  world_.bench.settle();
+  world_.post(session, post_, request_text("1", "tools/list"));
+  FakeChild& second = answer_greeting();
+  EXPECT_THAT(second.take_lines(),
+              ElementsAre(HasSubstr("notifications/initialized"), HasSubstr(R"("level":"error")"),
+                          HasSubstr("file:///a"), HasSubstr("file:///b"), HasSubstr("tools/list")));
+  EXPECT_THAT(post_.take(), IsEmpty()) << "the client wants errors only";
+}
+
+TEST_F(McpParkingTest, AnotherOfferIsAnnounced) {
+  mcp::McpSession& session = greet();
+  last_child().exit(0);
+  world_.bench.settle();
+  world_.post(session, post_, request_text("1", "tools/list"));
+  FakeChild& second = answer_greeting(
+      R"({"protocolVersion":"2025-11-25","capabilities":{"prompts":{}},"serverInfo":{"name":"s"}})");
+  second.take_line();
+  second.answer(id_in(second.take_line()));
+  EXPECT_THAT(post_.take(),
+              ElementsAre(HasSubstr("notifications/tools/list_changed"),
+                          HasSubstr("notifications/prompts/list_changed"), result_text("1")));
+  EXPECT_EQ(revived()[RevivalOutcome::changed], 1);
+}
+
+TEST_F(McpParkingTest, AnotherRevisionEndsTheSession) {
+  mcp::McpSession& session = greet();
+  last_child().exit(0);
+  world_.bench.settle();
+  world_.post(session, post_, request_text("1", "tools/list"));
+  answer_greeting(R"({"protocolVersion":"2025-06-18","capabilities":{"tools":{}}})");
+  ASSERT_TRUE(post_.json.has_value());
+  EXPECT_THAT(*post_.json, HasSubstr("error"));
+  EXPECT_FALSE(world_.is_open());
+  EXPECT_EQ(revived()[RevivalOutcome::other_revision], 1);
+  world_.bench.settle();
+  EXPECT_EQ(world_.sessions.size(), 0U);
+  end_asked();
+  check();
+}
+
+TEST_F(McpParkingTest, MessagesThatComeMeanwhileAreSentInOrder) {
+  mcp::McpSession& session = greet();
+  last_child().exit(0);
+  world_.bench.settle();
+  FakeEventSink unused;
+  world_.post(session, post_, request_text("1", "one"));
+  world_.post(session, unused, note_text("notifications/roots/list_changed"));
+  world_.post(session, other_, request_text("2", "two"));
+  FakeChild& second = answer_greeting();
+  EXPECT_THAT(second.take_lines(), ElementsAre(HasSubstr("initialized"), HasSubstr("one"),
+                                               HasSubstr("roots"), HasSubstr("two")));
+}
+
+TEST_F(McpParkingTest, ANotificationRevivesToo) {
+  mcp::McpSession& session = greet();
+  last_child().exit(0);
+  world_.bench.settle();
+  EXPECT_EQ(world_.post(session, post_, note_text("notifications/roots/list_changed")),
+            Posted::taken);
+  EXPECT_THAT(answer_greeting().take_lines(),
+              ElementsAre(HasSubstr("initialized"), HasSubstr("roots")));
+}
+
+TEST_F(McpParkingTest, ARevivalThatFailsIsAFaultAndTheNextRequestTriesAgain) {
+  mcp::McpSession& session = greet();
+  last_child().exit(0);
+  world_.bench.settle();
+  world_.post(session, post_, request_text("1"));
+  world_.bench.start_child().die(11);
+  world_.bench.settle();
+  ASSERT_TRUE(post_.json.has_value());
+  EXPECT_EQ(revived()[RevivalOutcome::failed], 1);
+  world_.post(session, other_, request_text("2"));
+  world_.bench.advance(seconds(1));
+  FakeChild& third = answer_greeting();
+  third.take_line();
+  third.answer(id_in(third.take_line()));
+  EXPECT_EQ(other_.json, result_text("2"));
+  check();
+}
+
+TEST_F(McpParkingTest, AChildThatRefusesTheGreetingIsEnded) {
+  mcp::McpSession& session = greet();
+  last_child().exit(0);
+  world_.bench.settle();
+  world_.post(session, post_, request_text("1"));
+  FakeChild& second = world_.bench.start_child();
+  second.say(error_text(id_in(second.take_line()), -32603, "no"));
+  EXPECT_FALSE(second.ends().empty());
+  second.die(9);
+  world_.bench.settle();
+  EXPECT_TRUE(post_.json.has_value());
+  EXPECT_TRUE(world_.is_open());
+  check();
+}
+
+TEST_F(McpParkingTest, ACallsDeadlineHoldsWhileItsSessionIsRevived) {
+  mcp::McpSession& session = greet();
+  last_child().exit(0);
+  world_.bench.settle();
+  world_.post(session, post_, request_text("1"));
+  world_.bench.start_child();
+  world_.bench.advance(seconds(61));
+  EXPECT_THAT(post_.take(), ElementsAre(HasSubstr("error")));
+  check();
+}
+
+TEST_F(McpParkingTest, AnOpenStreamKeepsASessionFromBeingParkedWhenIdle) {
+  mcp::McpSession& session = greet();
+  session.listen(get_);
+  world_.bench.advance(2 * McpWorld::kIdleTimeout);
+  EXPECT_THAT(parked(), IsEmpty());
+}
+
+// --- Places ---------------------------------------------------------------------------------
+
+class McpPlacesTest : public McpParkingTest {
+ protected:
+  McpPlacesTest() : McpParkingTest(reviving(2)) {}
+};
+
+TEST_F(McpPlacesTest, TwoChildrenAreTwoSessions) {
+  greet();
+  greet();
+  EXPECT_THAT(parked(), IsEmpty());
+  EXPECT_EQ(world_.sessions.size(), 2U);
+}
+
+TEST_F(McpPlacesTest, TheOneThatHasBeenIdleLongestGivesItsPlace) {
+  mcp::McpSession& one = greet();
+  FakeChild& first = last_child();
+  world_.bench.advance(seconds(1));
+  mcp::McpSession& two = greet();
+  FakeChild& second = last_child();
+  world_.bench.advance(seconds(1));
+  call(one, first);
+  const auto third = world_.sessions.open(Kind::streamable);
+  ASSERT_TRUE(third.has_value());
+  EXPECT_TRUE(first.ends().empty());
+  EXPECT_FALSE(second.ends().empty());
+  EXPECT_EQ(parked()[ParkReason::place_needed], 1);
+  EXPECT_NE(world_.sessions.find(two.id(), Kind::streamable), nullptr);
+  end_asked();
+  EXPECT_EQ(world_.bench.launcher.launched(), 3U);
+  check();
+}
+
+TEST_F(McpPlacesTest, ThoseWithoutAStreamGoFirst) {
+  mcp::McpSession& one = greet();
+  FakeChild& first = last_child();
+  one.listen(get_);
+  world_.bench.advance(seconds(1));
+  greet();
+  FakeChild& second = last_child();
+  const auto third = world_.sessions.open(Kind::streamable);
+  ASSERT_TRUE(third.has_value());
+  EXPECT_TRUE(first.ends().empty());
+  EXPECT_FALSE(second.ends().empty());
+  world_.post(**third, other_, initialize_text("1"));
+  ASSERT_TRUE(world_.sessions.open(Kind::streamable).has_value());
+  EXPECT_FALSE(first.ends().empty());
+  EXPECT_FALSE(get_.over) << "the stream stays";
+  end_asked();
+  check();
+}
+
+TEST_F(McpPlacesTest, WhenAllAreAtWorkANewOneIsRefused) {
+  mcp::McpSession& one = greet();
+  mcp::McpSession& two = greet();
+  world_.post(one, post_, request_text("1"));
+  world_.post(two, other_, request_text("1"));
+  const auto refused = world_.sessions.open(Kind::streamable);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().fault, rpc::Fault::overloaded);
+  EXPECT_EQ(refused.error().message, "2 of 2 sessions are at work; raise backends.b.pool.max");
+}
+
+TEST_F(McpPlacesTest, ARequestOfAParkedSessionWaitsForAPlace) {
+  mcp::McpSession& one = greet();
+  FakeChild& first = last_child();
+  mcp::McpSession& two = greet();
+  FakeChild& second = last_child();
+  world_.bench.advance(seconds(1));
+  call(two, second);
+  ASSERT_TRUE(world_.sessions.open(Kind::streamable).has_value());  // parks the first session
+  world_.post(*world_.sessions.find("a-secret-of-this-session-10000003", Kind::streamable), get_,
+              initialize_text("1"));
+  world_.post(two, other_, request_text("2"));
+  EXPECT_FALSE(first.ends().empty());
+  end_asked();
+  world_.post(one, post_, request_text("3", "waits"));
+  EXPECT_EQ(world_.bench.launcher.launched(), 3U);
+  check();
+  // The second session has done its work, and gives way.
+  second.answer(second.take_ids().at(0));
+  EXPECT_FALSE(second.ends().empty());
+  end_asked();
+  EXPECT_EQ(world_.bench.launcher.launched(), 4U);
+  FakeChild& fourth = answer_greeting();
+  fourth.take_line();
+  EXPECT_THAT(fourth.take_line(), HasSubstr("waits"));
+  check();
+}
+
+TEST_F(McpPlacesTest, CallsWithoutASessionGetAPlaceToo) {
+  greet();
+  greet();
+  FakeClient client(world_.bench.callers);
+  world_.bench.send(client, request_text("1", "tools/list"));
+  EXPECT_EQ(parked()[ParkReason::place_needed], 1);
+  end_asked();
+  FakeChild& shared = world_.bench.start_child();
+  EXPECT_THAT(shared.take_line(), HasSubstr("stdgate"));
+  check();
+}
+
+TEST_F(McpPlacesTest, WithoutRevivalTheSessionIsOver) {
+  backend::BackendOptions options = reviving(1);
+  options.config.revive = false;
+  McpWorld world(options);
+  mcp::McpSession& one = world.greet();
+  const std::string id = one.id();
+  ASSERT_TRUE(world.sessions.open(Kind::streamable).has_value());
+  EXPECT_EQ(world.sessions.find(id, Kind::streamable), nullptr);
+}
+
+// --- Records --------------------------------------------------------------------------------
+
+TEST_F(McpParkingTest, RecordsAreBounded) {
+  backend::BackendOptions options = reviving();
+  options.config.pool.sessions = 2;
+  McpWorld world(options);
+  const std::string first = world.open().id();
+  world.bench.advance(seconds(1));
+  world.open();
+  world.bench.advance(seconds(1));
+  EXPECT_EQ(world.sessions.size(), 2U);
+  ASSERT_TRUE(world.sessions.open(Kind::streamable).has_value());
+  EXPECT_EQ(world.sessions.size(), 2U);
+  EXPECT_EQ(world.sessions.find(first, Kind::streamable), nullptr);
+}
+
+class McpTakeOverTest : public McpParkingTest {
+ protected:
+  McpTakeOverTest() { ids_.carried["theirs"] = {"2025-11-25", {}, kParams, hours(1)}; }
+  mcp::McpSession* reach(const std::string& id) {
+    const auto found = sessions_.reach(id, Kind::streamable, {});
+    return found ? *found : nullptr;
+  }
+
+  CarryingIds ids_;
+  mcp::McpSessions sessions_{
+      {world_.bench.backend, world_.bench.callers, world_.bench.timers, world_.bench.clock,
+       world_.limits, world_.bench.storages, McpWorld::kPatience, seconds(5)},
+      McpWorld::kIdleTimeout,
+      ids_};
+};
+
+TEST_F(McpTakeOverTest, AnIdThatCarriesItsSessionIsTakenOver) {
+  mcp::McpSession* session = reach("theirs");
+  ASSERT_NE(session, nullptr);
+  EXPECT_EQ(reach("theirs"), session);
+  EXPECT_EQ(parked()[ParkReason::taken_over], 1);
+  EXPECT_EQ(world_.bench.launcher.launched(), 0U);
+  world_.post(*session, post_, request_text("1", "tools/list"));
+  FakeChild& child = answer_greeting();
+  child.take_line();
+  child.answer(id_in(child.take_line()));
+  EXPECT_THAT(post_.take(), ElementsAre(HasSubstr("restarted"), HasSubstr("tools/list_changed"),
+                                        result_text("1")));
+  check();
+}
+
+TEST_F(McpTakeOverTest, AnEventOfTheOtherProcessBeginsTheStreamAnew) {
+  mcp::McpSession* session = reach("theirs");
+  ASSERT_NE(session, nullptr);
+  EXPECT_EQ(session->resume(get_, "theirs-0-17"), mcp::McpSession::Resumed::yes);
+  EXPECT_TRUE(get_.streaming);
+}
+
+TEST_F(McpTakeOverTest, WhatCannotBeOpenedOrHasEndedIsUnknown) {
+  EXPECT_EQ(reach("nobodys"), nullptr);
+  ids_.carried["long"] = {"2025-11-25", {}, "", hours(1)};
+  EXPECT_EQ(reach("long"), nullptr);
+  mcp::McpSession* session = reach("theirs");
+  ASSERT_NE(session, nullptr);
+  sessions_.close(*session);
+  EXPECT_EQ(reach("theirs"), nullptr);
+}
+
+TEST_F(McpTakeOverTest, ASessionEndsWhenItIsTooOld) {
+  const auto opened = sessions_.open(Kind::streamable, {}, kParams);
+  ASSERT_TRUE(opened.has_value());
+  const std::string id = (*opened)->id();
+  (*opened)->listen(get_);
+  world_.bench.advance(hours(24) - seconds(1));
+  EXPECT_NE(sessions_.find(id, Kind::streamable), nullptr);
+  world_.bench.advance(seconds(1));
+  EXPECT_EQ(sessions_.find(id, Kind::streamable), nullptr);
+}
+
+TEST(EndedIds, AreForgottenWhenTheyExpireOrAreTooMany) {
+  mcp::EndedIds ended;
+  const TimePoint start{};
+  ended.add("one", start, start + seconds(10));
+  EXPECT_TRUE(ended.contains("one", start + seconds(9)));
+  EXPECT_FALSE(ended.contains("two", start + seconds(9)));
+  EXPECT_FALSE(ended.contains("one", start + seconds(10)));
+  for (size_t i = 0; i < mcp::EndedIds::kMaxIds; ++i) {
+    ended.add(std::to_string(i), start, start + hours(1));
+  }
+  EXPECT_TRUE(ended.contains("0", start));
+  ended.add("more", start, start + hours(1));
+  EXPECT_EQ(ended.size(), mcp::EndedIds::kMaxIds);
+  EXPECT_FALSE(ended.contains("0", start));
+  EXPECT_TRUE(ended.contains("1", start));
+}
+
+// --- The first stream -----------------------------------------------------------------------
+
+TEST_F(McpTakeOverTest, ARequestOfTheChildWaitsForTheFirstStream) {
+  mcp::McpSession* session = *sessions_.open(Kind::streamable, {}, kParams);
+  FakeChild& child = world_.bench.start_child();
+  child.say(request_text("7", "roots/list"));
+  EXPECT_THAT(child.take_lines(), IsEmpty());
+  world_.bench.advance(seconds(4));
+  session->listen(get_);
+  const auto asked = get_.take();
+  ASSERT_THAT(asked, ElementsAre(HasSubstr("roots/list")));
+  world_.post(*session, post_, result_text(id_in(asked[0]), R"({"roots":[]})"));
+  EXPECT_THAT(child.take_line(), HasSubstr(R"("id":7,"result":{"roots":[]})"));
+}
+
+TEST_F(McpTakeOverTest, ARequestOfTheChildIsRefusedWhenNoStreamComes) {
+  mcp::McpSession* session = *sessions_.open(Kind::streamable, {}, kParams);
+  FakeChild& child = world_.bench.start_child();
+  child.say(request_text("7", "roots/list"));
+  world_.bench.advance(seconds(5));
+  EXPECT_THAT(child.take_line(), HasSubstr("-32601"));
+  child.say(request_text("8", "roots/list"));
+  EXPECT_THAT(child.take_line(), HasSubstr("-32601"));
+  session->listen(get_);
+  EXPECT_THAT(get_.take(), ElementsAre(HasSubstr("roots/list"), HasSubstr("cancelled")));
+}
+
+// --- Shared children ------------------------------------------------------------------------
+
+TEST(McpSharedParking, ASessionWithoutTrafficIsKept) {
+  backend::BackendOptions options = mcp_options(config::Isolation::shared);
+  options.config.revive = true;
+  McpWorld world(options);
+  const auto opened = world.sessions.open(Kind::streamable);
+  ASSERT_TRUE(opened.has_value());
+  world.bench.advance(3 * McpWorld::kIdleTimeout);
+  EXPECT_NE(world.sessions.find((*opened)->id(), Kind::streamable), nullptr);
+  EXPECT_EQ(world.bench.observer.parked[ParkReason::idle], 1);
+}
+
+}  // namespace
+}  // namespace stdgate::test

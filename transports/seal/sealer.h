@@ -1,0 +1,72 @@
+// Sealer: texts that only who has the key can read or make (AES-256-GCM, NIST SP 800-38D).
+//
+// Job: seal with the first of its keys, open with any of them, so that keys can be rotated. A
+// sealed text is base64url of {format, key number, nonce, ciphertext, tag}; all of it is
+// authenticated, and so is `context`, which is not in it. Owner: who needs it; one thread.
+// Generates no randomness itself.
+//
+// Limits: kMaxKeys. The nonces are 96 random bits, so that replicas with the same key need not know
+// each other. With 2^32 texts sealed by one key, in all places together, two share a nonce with a
+// probability of 2^-33, and with them who has seen both could forge; so a key should be replaced
+// before that (section 8.3): at 1000 texts a second after 49 days.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+struct evp_cipher_ctx_st;
+
+namespace stdgate::seal {
+
+using Key = std::array<uint8_t, 32>;
+// Fills all of it, with what nobody can guess.
+using RandomBytes = std::function<void(std::span<uint8_t> out)>;
+
+// What names a key without telling anything about it: the first bytes of its SHA-256, labelled. The
+// same in every place and whatever the order of the keys.
+using KeyNumber = std::array<uint8_t, 4>;
+KeyNumber number_of(const Key& key);
+
+class Sealer {
+ public:
+  static constexpr size_t kMaxKeys = 16;
+  static constexpr uint8_t kFormat = 1;
+  static constexpr size_t kNonce = 12;
+  static constexpr size_t kTag = 16;
+  // Bytes of a sealed text beside those of what is in it, before base64.
+  static constexpr size_t kOverhead = 1 + sizeof(KeyNumber) + kNonce + kTag;
+
+  // `keys`: 1 to kMaxKeys.
+  Sealer(const std::vector<Key>& keys, RandomBytes random);
+  ~Sealer();
+  Sealer(const Sealer&) = delete;
+  Sealer& operator=(const Sealer&) = delete;
+
+  [[nodiscard]] std::string seal(std::string_view plain, std::string_view context) const;
+  // Nothing: not sealed with one of these keys, in this context, or changed since.
+  [[nodiscard]] std::optional<std::string> open(std::string_view sealed,
+                                                std::string_view context) const;
+
+ private:
+  struct NumberedKey {
+    KeyNumber number;
+    Key key;
+  };
+  struct FreeCipher {
+    void operator()(evp_cipher_ctx_st* cipher) const;
+  };
+
+  std::vector<NumberedKey> keys_;
+  const RandomBytes random_;
+  const std::unique_ptr<evp_cipher_ctx_st, FreeCipher> cipher_;
+};
+
+}  // namespace stdgate::seal
