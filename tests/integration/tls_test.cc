@@ -66,7 +66,7 @@ class Tls : public testing::Test {
 };
 
 TEST_F(Tls, ServesHttpAndWebSockets) {
-  GatewayProcess gateway(serve_one(puppet(), "", listen()));
+  GatewayProcess gateway(serve_one(demo_server(), "", listen()));
   EXPECT_THAT(gateway.url(), testing::StartsWith("https://127.0.0.1:"));
   TlsTunnel tunnel(gateway.url(), client());
   HttpClient http(tunnel.url());
@@ -88,8 +88,9 @@ TEST_F(Tls, ServesHttpAndWebSockets) {
 }
 
 TEST_F(Tls, ServesTheAdminPagesAndByTheFlags) {
-  GatewayProcess gateway(serve_one(
-      puppet(), "", listen() + "admin: { address: \"127.0.0.1:0\", tls: " + section() + " }\n"));
+  GatewayProcess gateway(
+      serve_one(demo_server(), "",
+                listen() + "admin: { address: \"127.0.0.1:0\", tls: " + section() + " }\n"));
   TlsTunnel tunnel(gateway.admin_url(), client());
   EXPECT_THAT(HttpClient(tunnel.url()).get("/metrics").body,
               HasSubstr("stdgate_tls_certificate_expiry_timestamp_seconds{certificate=\"" +
@@ -116,7 +117,7 @@ TEST_F(Tls, ServesTheAdminPagesAndByTheFlags) {
 }
 
 TEST_F(Tls, SpeaksWithCurlAndOpenSsl) {
-  GatewayProcess gateway(serve_one(puppet(), "", listen()));
+  GatewayProcess gateway(serve_one(demo_server(), "", listen()));
   const std::string port = port_of(gateway.url());
   const std::string curl = "curl --silent --show-error --max-time 20 --cacert " +
                            folder_.path("ca.crt") + " --header 'content-type: application/json' " +
@@ -139,7 +140,7 @@ TEST_F(Tls, SpeaksWithCurlAndOpenSsl) {
 }
 
 TEST_F(Tls, PlainHttpIsToldWhereItIs) {
-  GatewayProcess gateway(serve_one(puppet(), "", listen()));
+  GatewayProcess gateway(serve_one(demo_server(), "", listen()));
   HttpClient plain("http://127.0.0.1:" + port_of(gateway.url()));
   const HttpResponse answer = plain.post("/rpc", request("echo", "[1]"));
   EXPECT_EQ(answer.status, 400);
@@ -150,7 +151,8 @@ TEST_F(Tls, PlainHttpIsToldWhereItIs) {
 }
 
 TEST_F(Tls, PagesOfItsOwnHaveHttps) {
-  GatewayProcess gateway(serve_one(puppet(), "", listen() + "allowed_hosts: [gate.example]\n"));
+  GatewayProcess gateway(
+      serve_one(demo_server(), "", listen() + "allowed_hosts: [gate.example]\n"));
   TlsTunnel tunnel(gateway.url(), client());
   HttpClient http(tunnel.url());
   const auto status_for = [&](const std::string& origin) {
@@ -163,7 +165,7 @@ TEST_F(Tls, PagesOfItsOwnHaveHttps) {
 }
 
 TEST_F(Tls, SlowHandshakesEndAndDisturbNobody) {
-  GatewayProcess gateway(serve_one(puppet(), "", listen() + "timeouts: { handshake: 1s }\n"));
+  GatewayProcess gateway(serve_one(demo_server(), "", listen() + "timeouts: { handshake: 1s }\n"));
   const std::string hello = test::TlsClient(client()).take_sealed();
   HttpClient slow("http://127.0.0.1:" + port_of(gateway.url()));
   std::atomic<bool> done = false;
@@ -185,7 +187,7 @@ TEST_F(Tls, SlowHandshakesEndAndDisturbNobody) {
 
 TEST_F(Tls, SoManyHandshakesAreUnderWay) {
   GatewayProcess gateway(serve_one(
-      puppet(), "", listen() + "limits: { handshakes: 2 }\ntimeouts: { handshake: 2s }\n"));
+      demo_server(), "", listen() + "limits: { handshakes: 2 }\ntimeouts: { handshake: 2s }\n"));
   const std::string hello = test::TlsClient(client()).take_sealed();
   std::vector<HttpClient> hanging;
   for (int i = 0; i < 2; ++i) {
@@ -202,7 +204,7 @@ TEST_F(Tls, SoManyHandshakesAreUnderWay) {
 }
 
 TEST_F(Tls, FilesAreTakenOverUnderLoad) {
-  GatewayProcess gateway(serve_one(puppet(), "pool: { max: 2 }", listen()));
+  GatewayProcess gateway(serve_one(demo_server(), "pool: { max: 2 }", listen()));
   std::atomic<bool> done = false;
   std::atomic<int> calls = 0;
   std::thread load([&] {
@@ -241,7 +243,7 @@ TEST_F(Tls, ClientsShowCertificates) {
   folder_.write("good.crt", good.certificate);
   folder_.write("good.key", good.key);
   GatewayProcess gateway(serve_one(
-      puppet(), "",
+      demo_server(), "",
       listen("client_ca: " + folder_.path("people.crt") + ", crl: " + folder_.path("people.crl"))));
   const auto opens = [&](const test::Credential& credential) {
     test::TlsClientOptions options = client();
@@ -300,7 +302,7 @@ TEST_F(Tls, WhoTakesNothingIsBounded) {
 }
 
 TEST_F(Tls, AnswersComeWholeWhereTheClientHasFinishedSending) {
-  GatewayProcess gateway(serve_one(puppet(), "", listen()));
+  GatewayProcess gateway(serve_one(demo_server(), "", listen()));
   TlsTunnel tunnel(gateway.url(), client());
   HttpClient http(tunnel.url());
   EXPECT_EQ(call(http, "echo", "[1]").status, 200);

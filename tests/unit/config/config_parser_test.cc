@@ -403,7 +403,7 @@ TEST(ConfigParser, RefusesBadStructure) {
       {with_root("lisen: x\n"), "f:2:1: lisen: unknown key; did you mean 'listen'?\n"},
       {with_root("xyz: x\n"),
        "f:2:1: xyz: unknown key; known here: listen, admin, allowed_origins, allowed_hosts, "
-       "rpc_stream, limits, backends, timeouts, log, metrics\n"},
+       "rpc_stream, limits, tls, backends, timeouts, log, metrics\n"},
       {with_root("admin: off\nadmin: off\n"),
        "f:3:1: admin: the key occurs twice; it stands in line 2 already\n"},
       {with_root("[a]: b\n"), "f:2:1: a key must be a text\n"},
@@ -522,7 +522,9 @@ TEST(ConfigParser, RefusesBadGatewayValues) {
       "expected \"*\" or an origin without a path, like https://app.example.com; found ";
   const BadFile cases[] = {
       {with_root("listen: []\n"), "f:2:9: listen: expected 1 to 64 addresses\n"},
-      {with_root("listen: { a: b }\n"), "f:2:9: listen: expected a list, found a map\n"},
+      {with_root("listen: { a: b }\n"),
+       "f:2:1: listen.address: missing; name the address to listen on\n"
+       "f:2:11: listen.a: unknown key; known here: address, tls\n"},
       {with_root("listen: x\n"),
        "f:2:9: listen: 'x' is not a listen address: write host:port, [v6]:port or unix:/path\n"},
       {with_root("listen: [\":80\", \"0.0.0.0:80\"]\n"),
