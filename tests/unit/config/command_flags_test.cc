@@ -77,7 +77,7 @@ TEST(CommandFlags, HelpFitsATerminal) {
     if (line.ends_with(':') && line[0] != ' ') groups.push_back(line);
   }
   EXPECT_THAT(groups, testing::ElementsAre("Usage:", "General:", "Listening:", "Backend:", "Pool:",
-                                           "Limits:", "Log:", "TLS:", "Examples:"));
+                                           "Limits:", "TLS:", "Log:", "Examples:"));
 }
 
 }  // namespace
