@@ -198,7 +198,7 @@ void write_type(rpc::JsonWriter& json, const OptionInfo& option) {
       write_types(json, {"array", "string"});
       return write_texts(json, option.range);
     case Kind::addresses:
-      write_types(json, {"array", "object", "string"});
+      write_types(json, {"array", "string"});
       write_items_range(json, option.range);
       json.begin_object("items");
       write_listener_types(json);

@@ -234,7 +234,7 @@ bool read(const ListenAddress<S>& type, const Value& value, Section&, S& out) {
 
 template <class S>
 bool read(const ListenAddresses<S>& type, const Value& value, Section&, S& out) {
-  auto items = value.is_scalar() || value.is_map() ? std::vector<Value>{value} : value.list();
+  auto items = value.is_scalar() ? std::vector<Value>{value} : value.list();
   (out.*type.member).clear();
   if (!items) return false;
   bool good = items->size() >= type.items.min && items->size() <= type.items.max;

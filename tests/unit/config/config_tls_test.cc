@@ -47,7 +47,6 @@ admin: { address: "127.0.0.1:4", tls: { certificate: [b.crt, c.crt], key: [b.key
   EXPECT_EQ(config.listen[2], config::ListenerConfig{"127.0.0.1:3"});
   EXPECT_EQ(config.admin.address, "127.0.0.1:4");
   EXPECT_THAT(config.admin.tls.key, ElementsAre("b.key", "c.key"));
-  EXPECT_EQ(parse("listen: { address: \":5\" }\n").listen[0].address, ":5");
 }
 
 TEST(ConfigTls, AtTheTopItIsThatOfTheOthers) {
