@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -19,6 +20,7 @@
 
 #include "gateway/app/command_line.h"
 #include "gateway/app/process.h"
+#include "gateway/app/tls_listeners.h"
 #include "gateway/base/visible_text.h"
 #include "gateway/demo/demo_server.h"
 #include "metrics/logs/start_error.h"
@@ -57,6 +59,24 @@ void warn_of_surroundings(const app::CommandLine& command_line,
   }
 }
 
+// The files of certificates are read as for serving. False: they cannot be used, which has been
+// said.
+bool check_tls_files(const app::CommandLine& command_line, const config::Environment& environment) {
+  const auto config = app::load_config(command_line, environment);
+  if (!config) return true;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const app::TlsFindings findings =
+      app::check_tls(*config, std::chrono::duration_cast<std::chrono::seconds>(now).count());
+  const auto print = [](const char* kind, const std::vector<std::string>& lines) {
+    for (const std::string& line : lines) {
+      std::fprintf(stderr, "stdgate: %s%s\n", kind, visible(line, VisibleText::lines).c_str());
+    }
+  };
+  print("", findings.errors);
+  print("warning: ", findings.warnings);
+  return findings.errors.empty();
+}
+
 // What was asked for has to arrive: a full disk behind a pipe is no success.
 int print(const std::string& text) {
   if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return app::kCleanExit;
@@ -84,6 +104,7 @@ int run(int argc, char** argv) {
         std::fputs(report.output.c_str(), stderr);
         return report.exit_code;
       }
+      if (!check_tls_files(command_line, environment)) return app::kUsageError;
       warn_of_surroundings(command_line, environment, variables);
       return print(report.output);
     }

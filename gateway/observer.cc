@@ -49,6 +49,19 @@ constexpr std::array<std::string_view, kRefusalCount> kRefusalNames = {"bad_head
                                                                        "overloaded",
                                                                        "other"};
 
+constexpr std::array<std::string_view, kHandshakeFailureCount> kHandshakeFailureNames = {
+    "plain_http",
+    "malformed",
+    "version",
+    "no_shared_cipher",
+    "no_shared_protocol",
+    "no_client_certificate",
+    "bad_client_certificate",
+    "refused_by_client",
+    "left",
+    "timeout",
+    "other"};
+
 constexpr std::array<std::string_view, Outcome::kAnswers> kAnswerNames = {
     "ok", "error", "tool_error", "cancelled"};
 
@@ -94,6 +107,10 @@ std::string_view connection_kind_name(ConnectionKind kind) {
 }
 
 std::string_view refusal_name(Refusal refusal) { return name_in(kRefusalNames, refusal); }
+
+std::string_view handshake_failure_name(HandshakeFailure failure) {
+  return name_in(kHandshakeFailureNames, failure);
+}
 
 std::string_view direction_name(Direction direction) { return name_in(kDirectionNames, direction); }
 

@@ -53,10 +53,10 @@ std::string_view park_reason_name(ParkReason reason);
 
 // What became of a session that was to get another child.
 enum class RevivalOutcome : uint8_t {
-  same,             // the child says what the former one said
-  changed,          // it says something else, of which the client is told
-  failed,           // no child got so far; the next request tries again
-  other_revision,   // the session is over
+  same,            // the child says what the former one said
+  changed,         // it says something else, of which the client is told
+  failed,          // no child got so far; the next request tries again
+  other_revision,  // the session is over
 };
 inline constexpr size_t kRevivalOutcomeCount =
     static_cast<size_t>(RevivalOutcome::other_revision) + 1;
@@ -98,6 +98,23 @@ enum class Refusal : uint8_t {
 };
 inline constexpr size_t kRefusalCount = static_cast<size_t>(Refusal::other) + 1;
 std::string_view refusal_name(Refusal refusal);
+
+// Why a TLS handshake failed.
+enum class HandshakeFailure : uint8_t {
+  plain_http,              // an HTTP request without TLS
+  malformed,               // no TLS, or broken
+  version,                 // neither TLS 1.2 nor 1.3
+  no_shared_cipher,        // no cipher, group or signature in common
+  no_shared_protocol,      // ALPN without http/1.1
+  no_client_certificate,   // one is required
+  bad_client_certificate,  // not trusted: authority, time, revoked
+  refused_by_client,       // by an alert; it may not trust the server's certificate
+  left,                    // the client ended the connection
+  timeout,                 // timeouts.handshake
+  other,
+};
+inline constexpr size_t kHandshakeFailureCount = static_cast<size_t>(HandshakeFailure::other) + 1;
+std::string_view handshake_failure_name(HandshakeFailure failure);
 
 // How a call ended: by the child's answer, by the caller, or by a fault of the gateway.
 class Outcome {
@@ -224,6 +241,7 @@ class Observer {
   virtual void on_connection_closed(ConnectionKind) {}
   virtual void on_bytes(ConnectionKind, Flow, size_t /*count*/) {}
   virtual void on_refused(Refusal) {}
+  virtual void on_handshake_failed(HandshakeFailure) {}
 };
 
 }  // namespace stdgate

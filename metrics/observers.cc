@@ -95,4 +95,8 @@ void Observers::on_refused(Refusal refusal) {
   for (Observer* observer : of(Event::refused)) observer->on_refused(refusal);
 }
 
+void Observers::on_handshake_failed(HandshakeFailure failure) {
+  for (Observer* observer : of(Event::handshake_failed)) observer->on_handshake_failed(failure);
+}
+
 }  // namespace stdgate

@@ -49,6 +49,8 @@ class Observers final : public Observer {
            &Observer::on_connection_closed);
     enlist(Event::bytes, observer, &Some::on_bytes, &Observer::on_bytes);
     enlist(Event::refused, observer, &Some::on_refused, &Observer::on_refused);
+    enlist(Event::handshake_failed, observer, &Some::on_handshake_failed,
+           &Observer::on_handshake_failed);
   }
 
   void on_backend(BackendId backend, std::string_view name) override;
@@ -75,6 +77,7 @@ class Observers final : public Observer {
   void on_connection_closed(ConnectionKind kind) override;
   void on_bytes(ConnectionKind kind, Flow flow, size_t count) override;
   void on_refused(Refusal refusal) override;
+  void on_handshake_failed(HandshakeFailure failure) override;
 
  private:
   enum class Event : uint8_t {
@@ -99,9 +102,10 @@ class Observers final : public Observer {
     connection_opened,
     connection_closed,
     bytes,
-    refused
+    refused,
+    handshake_failed
   };
-  static constexpr size_t kEvents = static_cast<size_t>(Event::refused) + 1;
+  static constexpr size_t kEvents = static_cast<size_t>(Event::handshake_failed) + 1;
   using List = std::vector<Observer*>;
 
   // What is not overridden is a member of Observer.

@@ -99,15 +99,20 @@ class Process final : private http::AdminSource {
   static bool runs_as_gateway(const config::BackendConfig& backend) { return backend.user.empty(); }
 
   bool listen() {
-    for (const std::string& address : config_.listen) {
-      if (!open(address, listening_.clients,
-                [this](const Address& wanted) { return worker_.listen(wanted); })) {
+    for (const config::ListenerConfig& listener : config_.listen) {
+      if (!open(listener.address, config_.tls_of(listener), listening_.clients,
+                [this](const Address& wanted, net::StreamLayer* layer) {
+                  return worker_.listen(wanted, layer);
+                })) {
         return false;
       }
     }
-    return config_.admin.empty() ||
-           open(config_.admin, listening_.admin,
-                [this](const Address& wanted) { return admin_.listen(wanted); });
+    const config::ListenerConfig& admin = config_.admin;
+    return admin.address.empty() ||
+           open(admin.address, admin.tls.is_used() ? &admin.tls : nullptr, listening_.admin,
+                [this](const Address& wanted, net::StreamLayer* layer) {
+                  return admin_.listen(wanted, layer);
+                });
   }
 
   // Says what is served and where, when all listeners are open.
@@ -121,11 +126,18 @@ class Process final : private http::AdminSource {
     }
   }
 
+  // `tls`: null: plain.
   template <class Listen>
-  bool open(const std::string& text, std::vector<Address>& bound, Listen&& listen) {
-    auto address = Address::parse(text).and_then(std::forward<Listen>(listen));
+  bool open(const std::string& text, const config::TlsConfig* tls,
+            std::vector<http::BoundAddress>& bound, Listen&& listen) {
+    tl::expected<net::StreamLayer*, std::string> layer = nullptr;
+    if (tls != nullptr) layer = worker_.tls().open(text, *tls);
+    auto address = layer.and_then([&](net::StreamLayer* opened) {
+      return Address::parse(text).and_then(
+          [&](const Address& wanted) { return listen(wanted, opened); });
+    });
     if (address) {
-      bound.push_back(std::move(*address));
+      bound.push_back({std::move(*address), tls != nullptr});
       return true;
     }
     const bool is_text = config_.log.format == config::LogFormat::text;
@@ -142,7 +154,12 @@ class Process final : private http::AdminSource {
 
   // AdminSource
   std::string metrics_text() override { return exposition_.text(); }
-  std::string state_json() override { return worker_.state_json(); }
+  std::string state_json() override {
+    std::vector<ListenerFacts> listeners;
+    for (const auto& bound : listening_.clients) listeners.push_back({http::url_of(bound), false});
+    for (const auto& bound : listening_.admin) listeners.push_back({http::url_of(bound), true});
+    return worker_.state_json(std::move(listeners));
+  }
   http::Readiness readiness() override {
     http::Readiness readiness;
     readiness.ready = !worker_.shutdown().requested();
@@ -166,8 +183,8 @@ class Process final : private http::AdminSource {
   metrics::MetricsExposition exposition_;
   http::Router admin_routes_;
   http::Server admin_;
-  net::Signals signals_;
   http::Listening listening_;
+  net::Signals signals_;
   int last_signal_ = 0;
 };
 

@@ -82,6 +82,35 @@ void write_confinement(rpc::JsonWriter& json, const pool::Confinement& confineme
   json.end_array();
 }
 
+void write_listeners(rpc::JsonWriter& json, const GatewayFacts& facts) {
+  json.begin_array("listeners");
+  for (const ListenerFacts& listener : facts.listeners) {
+    json.begin_object();
+    json.text("url", listener.url);
+    json.boolean("admin", listener.is_admin);
+    json.end_object();
+  }
+  json.end_array();
+  if (facts.tls.empty()) return;
+  json.begin_array("tls");
+  for (const TlsFacts& tls : facts.tls) {
+    json.begin_object();
+    json.text("listener", tls.listener);
+    json.text("client_certificate", tls.client_certificate);
+    json.begin_array("certificates");
+    for (const TlsFacts::Certificate& certificate : tls.certificates) {
+      json.begin_object();
+      json.text("file", certificate.file);
+      json.raw("expires", std::to_string(certificate.not_after));
+      json.end_object();
+    }
+    json.end_array();
+    json.end_object();
+  }
+  json.end_array();
+  json.number("handshakes", facts.handshakes);
+}
+
 }  // namespace
 
 std::string state_report(const GatewayFacts& facts, const backend::Upstreams& backends) {
@@ -91,6 +120,7 @@ std::string state_report(const GatewayFacts& facts, const backend::Upstreams& ba
   write_seconds(json, "uptime_seconds", facts.uptime);
   json.boolean("draining", facts.draining);
   json.number("connections", facts.connections);
+  write_listeners(json, facts);
   json.begin_object("confinement");
   write_confinement(json, facts.confinement);
   json.end_object();

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "gateway/backend/upstreams.h"
 #include "gateway/base/time.h"
@@ -10,15 +13,34 @@
 
 namespace stdgate::app {
 
+struct ListenerFacts {
+  std::string url;
+  bool is_admin = false;
+};
+
+struct TlsFacts {
+  struct Certificate {
+    std::string_view file;
+    int64_t not_after = 0;  // seconds since the epoch
+  };
+  std::string_view listener;            // as configured
+  std::string_view client_certificate;  // none, optional, require
+  std::vector<Certificate> certificates;
+};
+
 struct GatewayFacts {
   std::string_view version;
   Duration uptime{0};
   size_t connections = 0;
   bool draining = false;
   pool::Confinement confinement;
+  std::vector<ListenerFacts> listeners = {};
+  std::vector<TlsFacts> tls = {};
+  size_t handshakes = 0;  // of TLS, under way
 };
 
-// {"version":…,"uptime_seconds":…,"draining":…,"connections":…,"confinement":{…},"backends":[{"name":…,"ready":…,
+// {"version":…,"uptime_seconds":…,"draining":…,"connections":…,"listeners":[{"url":…,"admin":…}],
+//  "tls":[{"listener":…,…}],"handshakes":…,"confinement":{…},"backends":[{"name":…,"ready":…,
 //  "queued":…,"in_flight":…,"breaker_open":…,"children":[{"pid":…,"state":…,"in_flight":…,…}]}]}
 std::string state_report(const GatewayFacts& facts, const backend::Upstreams& backends);
 

@@ -6,6 +6,7 @@
 
 #include "gateway/app/random_bytes.h"
 #include "gateway/app/state_report.h"
+#include "gateway/config/value_names.h"
 
 namespace stdgate::app {
 
@@ -52,6 +53,7 @@ Worker::Worker(const config::Config& config, const WorkerServices& services,
                    services.number, config.sessions.ttl, {loop_, wall_clock_}),
       identity_(services.identity),
       generation_(config, {core_, callers_, session_ids_, identity_, services.environment}),
+      tls_(loop_, log_, observers_, wall_clock_, generation_.config()),
       clients_({loop_, log_, observers_, callers_, generation_.backends(),
                 generation_.config().limits, generation_.config().timeouts},
                generation_.routes()),
@@ -70,7 +72,7 @@ Worker::Worker(const config::Config& config, const WorkerServices& services,
 Observers Worker::wanted_observers(const config::Config& config) {
   Observers wanted;
   // The counts can only be read through the admin listener.
-  if (!config.admin.empty()) wanted.add(counts_);
+  if (!config.admin.address.empty()) wanted.add(counts_);
   if (config.log.calls && log_.enabled(logs::AccessLog::kHighestLevel)) wanted.add(calls_);
   if (config.log.payloads && log_.enabled(logs::PayloadLog::kLevel)) wanted.add(payloads_);
   return wanted;
@@ -103,14 +105,28 @@ metrics::ScrapeReadings Worker::read_usage() {
     const stdio::ProcessUsage usage = processes_.usage(backend->name());
     readings.children.push_back({backend->name(), usage.cpu_seconds, usage.resident_bytes});
   }
+  for (const auto& layer : tls_.all()) {
+    for (const tls::CertificateFacts& facts : layer->certificates()) {
+      readings.certificates.push_back({layer->listener(), facts.file, facts.not_after});
+    }
+  }
   readings.loop_lag = loop_.lag();
   return readings;
 }
 
-std::string Worker::state_json() const {
-  return state_report({identity_.version, loop_.now() - started_at_, clients_.connections(),
-                       shutdown_.requested(), processes_.confinement()},
-                      generation_.backends());
+std::string Worker::state_json(std::vector<ListenerFacts> listeners) const {
+  GatewayFacts facts{identity_.version,     loop_.now() - started_at_, clients_.connections(),
+                     shutdown_.requested(), processes_.confinement(),  std::move(listeners)};
+  for (const auto& layer : tls_.all()) {
+    TlsFacts& tls = facts.tls.emplace_back();
+    tls.listener = layer->listener();
+    tls.client_certificate = config::name_of(layer->config().client_certificate);
+    for (const tls::CertificateFacts& certificate : layer->certificates()) {
+      tls.certificates.push_back({certificate.file, certificate.not_after});
+    }
+  }
+  facts.handshakes = tls_.handshakes().under_way();
+  return state_report(facts, generation_.backends());
 }
 
 }  // namespace stdgate::app

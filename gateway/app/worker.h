@@ -16,6 +16,8 @@
 #include "gateway/app/generation.h"
 #include "gateway/app/sealed_session_ids.h"
 #include "gateway/app/shutdown.h"
+#include "gateway/app/state_report.h"
+#include "gateway/app/tls_listeners.h"
 #include "gateway/app/turn_log.h"
 #include "metrics/logs/access_log.h"
 #include "metrics/logs/payload_log.h"
@@ -55,9 +57,10 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Serves one more address: gives it as bound, or says what is wrong.
-  tl::expected<Address, std::string> listen(const Address& address) {
-    return clients_.listen(address);
+  // Serves one more address: gives it as bound, or says what is wrong. `layer` as in Server.
+  tl::expected<Address, std::string> listen(const Address& address,
+                                            net::StreamLayer* layer = nullptr) {
+    return clients_.listen(address, layer);
   }
   // Starts the children of pool.min and pool.warm.
   void start() { generation_.backends().start(); }
@@ -69,6 +72,8 @@ class Worker {
   [[nodiscard]] net::Loop& loop() { return loop_; }
   [[nodiscard]] TurnLog& log() { return log_; }
   [[nodiscard]] Generation& generation() { return generation_; }
+  // Of its own server and of that of the admin pages.
+  [[nodiscard]] TlsListeners& tls() { return tls_; }
   [[nodiscard]] const Shutdown& shutdown() const { return shutdown_; }
   [[nodiscard]] const pool::Confinement& confinement() const { return processes_.confinement(); }
   [[nodiscard]] const metrics::MetricsStore& counts() const { return counts_.store(); }
@@ -77,7 +82,7 @@ class Worker {
 
   [[nodiscard]] metrics::ScrapeReadings read_usage();
   // The JSON of /debug/state.
-  [[nodiscard]] std::string state_json() const;
+  [[nodiscard]] std::string state_json(std::vector<ListenerFacts> listeners) const;
 
  private:
   // Those of its own observers that the configuration asks for.
@@ -102,6 +107,7 @@ class Worker {
   SealedSessionIds session_ids_;
   const GatewayIdentity& identity_;
   Generation generation_;
+  TlsListeners tls_;
   http::Server clients_;
   Shutdown shutdown_;
   const TimePoint started_at_;

@@ -89,6 +89,28 @@ struct BackendConfig {
   friend bool operator==(const BackendConfig&, const BackendConfig&) = default;
 };
 
+// Whether a client shows a certificate of its own. `optional`: a bad one is refused, none is not.
+enum class ClientCertificate : uint8_t { none, optional, require };
+
+// Names of files in PEM, as given.
+struct TlsConfig {
+  std::vector<std::string> certificate;  // with their chains; the first is the one without SNI
+  std::vector<std::string> key;          // one of each
+  std::string client_ca;                 // authorities of clients' certificates
+  ClientCertificate client_certificate = ClientCertificate::none;
+  std::string crl;  // revocation lists of all authorities in client_ca
+
+  [[nodiscard]] bool is_used() const { return !certificate.empty(); }
+  friend bool operator==(const TlsConfig&, const TlsConfig&) = default;
+};
+
+struct ListenerConfig {
+  std::string address;  // "127.0.0.1:8080", "[::]:8080", "unix:/path"
+  TlsConfig tls = {};
+
+  friend bool operator==(const ListenerConfig&, const ListenerConfig&) = default;
+};
+
 struct LimitsConfig {
   size_t message = 16 << 20;    // one JSON-RPC message or HTTP body, either direction
   size_t headers = 16 << 10;    // an HTTP request's header block
@@ -107,12 +129,14 @@ struct LimitsConfig {
   std::vector<AddressBlock> unlimited_addresses = loopback_blocks();  // of connections only
   size_t session_starts = 20;  // children taken by new sessions, a second; 0: no limit
   size_t session_burst = 256;  // of them at once, after a rest
+  size_t handshakes = 256;     // of TLS, under way
   size_t min_rate = 1 << 10;   // bytes a second of a body, or of an answer taken; 0: no limit
 
   friend bool operator==(const LimitsConfig&, const LimitsConfig&) = default;
 };
 
 struct TimeoutsConfig {
+  Duration handshake = std::chrono::seconds(10);  // of TLS, from accept on
   Duration header = std::chrono::seconds(10);  // first byte of a request to the end of its headers
   // Without a byte of the body, or of the answer taken; LimitsConfig::min_rate is judged over it.
   Duration body = std::chrono::seconds(30);
@@ -164,10 +188,11 @@ struct SessionsConfig {
 };
 
 struct Config {
-  std::vector<std::string> listen{"127.0.0.1:8080"};  // also "[::]:8080", "unix:/path"
-  std::string admin = "127.0.0.1:9464";               // same form; empty: no admin listener
-  std::vector<std::string> allowed_origins;           // beside loopback ones; "*" for any
-  std::vector<std::string> allowed_hosts;             // beside the listener's own; "*" for any
+  std::vector<ListenerConfig> listen{{"127.0.0.1:8080"}};
+  ListenerConfig admin{"127.0.0.1:9464"};    // no address: no admin listener
+  TlsConfig tls;                             // of TCP listeners of clients without one of their own
+  std::vector<std::string> allowed_origins;  // beside loopback ones; "*" for any
+  std::vector<std::string> allowed_hosts;    // beside the listener's own; "*" for any
   bool rpc_stream = false;  // off loopback, GET /rpc/stream and GET /sse need no special header
   std::string replica;      // first part of session ids, for load balancers; a host name label
   std::vector<BackendConfig> backends;  // at least one
@@ -179,6 +204,12 @@ struct Config {
   // Texts of the file with a ${NAME} that looks secret (secret.h), expanded, and what it stood for
   // in each; print_config() hides that.
   std::map<std::string, std::set<std::string>> secrets;
+
+  // Of one of `listen`; null: plain.
+  [[nodiscard]] const TlsConfig* tls_of(const ListenerConfig& listener) const {
+    if (listener.tls.is_used()) return &listener.tls;
+    return tls.is_used() && !listener.address.starts_with("unix:") ? &tls : nullptr;
+  }
 
   friend bool operator==(const Config&, const Config&) = default;
 };

@@ -99,6 +99,37 @@ void print_option(const Printing& to, const Option<S>& option, const EnvFiles<S>
                           " (values are not shown)");
 }
 
+void print_listener(const Printing& to, const ListenerConfig& listener) {
+  if (!listener.tls.is_used()) return ValuePrinter{to}(listener.address);
+  to.out << YAML::BeginMap << YAML::Key << "address" << YAML::Value;
+  ValuePrinter{to}(listener.address);
+  to.out << YAML::Key << "tls" << YAML::Value << YAML::BeginMap;
+  print_section(to, listener.tls);
+  to.out << YAML::EndMap << YAML::EndMap;
+}
+
+template <class S>
+void print_option(const Printing& to, const Option<S>& option, const ListenAddress<S>& type,
+                  const S& section) {
+  if (!(section.*type.member).tls.is_used()) {
+    return print_value(to, option.key, value_of(type, section));
+  }
+  to.out << YAML::Key << std::string(option.key) << YAML::Value;
+  print_listener(to, section.*type.member);
+}
+
+template <class S>
+void print_option(const Printing& to, const Option<S>& option, const ListenAddresses<S>& type,
+                  const S& section) {
+  const auto& listeners = section.*type.member;
+  if (std::ranges::none_of(listeners, [](const auto& one) { return one.tls.is_used(); })) {
+    return print_value(to, option.key, value_of(type, section));
+  }
+  to.out << YAML::Key << std::string(option.key) << YAML::Value << YAML::BeginSeq;
+  for (const ListenerConfig& listener : listeners) print_listener(to, listener);
+  to.out << YAML::EndSeq;
+}
+
 template <class S>
 void print_option(const Printing& to, const Option<S>& option, const KeyFile<S>& type,
                   const S& section) {
@@ -111,6 +142,7 @@ void print_option(const Printing& to, const Option<S>& option, const KeyFile<S>&
 template <class S>
 bool has_values(const S& section) {
   return std::ranges::any_of(OptionsOf<S>::kRows, [&](const Option<S>& option) {
+    if (option.applies != nullptr && !option.applies(section)) return false;
     return !std::holds_alternative<std::monostate>(value_of(option, section));
   });
 }

@@ -29,6 +29,7 @@ inline constexpr uint64_t kGiB = uint64_t{1} << 30;
 inline constexpr size_t kMaxConfigFile = kMiB;
 inline constexpr size_t kMaxListeners = 64;
 inline constexpr size_t kMaxAddressBlocks = 64;
+inline constexpr size_t kMaxCertificates = 64;  // of a listener
 inline constexpr size_t kMaxBackends = 256;
 inline constexpr size_t kMaxBackendName = 64;
 // A label of a host name (RFC 1035 section 2.3.4).

@@ -63,6 +63,30 @@ void write_items_range(rpc::JsonWriter& json, const CountRange& range) {
   if (range.max != kAnyNumber.max) json.number("maxItems", range.max);
 }
 
+// An address, or a map of it and its TLS.
+void write_listener_types(rpc::JsonWriter& json) {
+  json.begin_array("anyOf");
+  json.begin_object();
+  write_text_type(json);
+  json.end_object();
+  json.begin_object();
+  json.text("type", "object");
+  json.boolean("additionalProperties", false);
+  json.begin_object("properties");
+  json.begin_object("address");
+  write_text_type(json);
+  json.end_object();
+  json.begin_object("tls");
+  json.text("$ref", "#/properties/tls");
+  json.end_object();
+  json.end_object();
+  json.begin_array("required");
+  json.text({}, "address");
+  json.end_array();
+  json.end_object();
+  json.end_array();
+}
+
 void write_texts(rpc::JsonWriter& json, const CountRange& items) {
   write_items_range(json, items);
   json.begin_object("items");
@@ -153,8 +177,9 @@ void write_type(rpc::JsonWriter& json, const OptionInfo& option) {
       write_types(json, {"boolean", "string"});
       return json.text("pattern", pattern_of("^(true|false)$"));
     case Kind::text:
-    case Kind::address:
       return write_text_type(json);
+    case Kind::address:
+      return write_listener_types(json);
     case Kind::word:
       return write_words(json, option.words);
     case Kind::texts:
@@ -170,9 +195,14 @@ void write_type(rpc::JsonWriter& json, const OptionInfo& option) {
       json.text("type", "array");
       return write_texts(json, {1, kAnyNumber.max});
     case Kind::files:
-    case Kind::addresses:
       write_types(json, {"array", "string"});
       return write_texts(json, option.range);
+    case Kind::addresses:
+      write_types(json, {"array", "string"});
+      write_items_range(json, option.range);
+      json.begin_object("items");
+      write_listener_types(json);
+      return json.end_object();
     case Kind::numbers:
       return write_numbers(json, option);
     case Kind::section:

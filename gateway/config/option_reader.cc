@@ -9,6 +9,7 @@
 #include "gateway/config/backend_name.h"
 #include "gateway/config/environment_section.h"
 #include "gateway/config/options/gateway_options.h"
+#include "gateway/config/options/tls_rules.h"
 #include "gateway/config/value_names.h"
 #include "gateway/config/value_parser.h"
 
@@ -210,13 +211,46 @@ bool check_address(const Value& value, const std::string& text, std::set<std::st
   return false;
 }
 
-template <class S>
-bool read(const ListenAddress<S>& type, const Value& value, Section&, S& out) {
+// A map of `address` and `tls`.
+bool read_listener_map(const Value& value, std::set<std::string>* used, ListenerConfig& out) {
+  Section section(value);
+  bool good = true;
+  if (const auto address = section.find("address")) {
+    auto text = address->text();
+    good = text && check_address(*address, *text, used);
+    if (text) out.address = *std::move(text);
+  } else {
+    section.fail("address", "missing; name the address to listen on");
+    good = false;
+  }
+  if (const auto tls = section.find("tls")) {
+    Section tls_section(*tls);
+    read_section(tls_section, out.tls);
+    complete_tls(tls_section, out.tls);
+  }
+  section.finish();
+  return good;
+}
+
+bool read_listener(const Value& value, std::set<std::string>* used, ListenerConfig& out) {
+  if (value.is_map()) return read_listener_map(value, used, out);
   auto text = value.text();
   if (!text) return false;
-  const bool none = *text == type.none;
-  const bool good = none || check_address(value, *text, nullptr);
-  out.*type.member = none ? std::string() : *std::move(text);
+  const bool good = check_address(value, *text, used);
+  out.address = *std::move(text);
+  return good;
+}
+
+template <class S>
+bool read(const ListenAddress<S>& type, const Value& value, Section&, S& out) {
+  ListenerConfig& listener = out.*type.member;
+  listener = {};
+  if (value.is_map()) return read_listener_map(value, nullptr, listener);
+  auto text = value.text();
+  if (!text) return false;
+  if (*text == type.none) return true;
+  const bool good = check_address(value, *text, nullptr);
+  listener.address = *std::move(text);
   return good;
 }
 
@@ -232,8 +266,25 @@ bool read(const ListenAddresses<S>& type, const Value& value, Section&, S& out) 
   }
   std::set<std::string> used;
   for (const Value& item : *items) {
+    good = read_listener(item, &used, (out.*type.member).emplace_back()) && good;
+  }
+  return good;
+}
+
+template <class S>
+bool read(const Paths<S>& type, const Value& value, Section&, S& out) {
+  const auto items = value.is_scalar() ? std::vector<Value>{value} : value.list();
+  if (!items) return false;
+  (out.*type.member).clear();
+  bool good = items->size() >= type.items.min && items->size() <= type.items.max;
+  if (!good) {
+    value.fail("expected " + std::to_string(type.items.min) + " to " +
+               std::to_string(type.items.max) + " files");
+  }
+  for (const Value& item : *items) {
     auto text = item.text();
-    good = text && check_address(item, *text, &used) && good;
+    if (text && text->empty()) item.fail("expected the name of a file");
+    good = good && text && !text->empty();
     if (text) (out.*type.member).push_back(*std::move(text));
   }
   return good;

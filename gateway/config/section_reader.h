@@ -65,6 +65,7 @@ class Value {
   [[nodiscard]] std::optional<std::string> read_file(const std::string& file, size_t limit) const;
 
   [[nodiscard]] bool is_scalar() const { return node_.IsScalar(); }
+  [[nodiscard]] bool is_map() const { return node_.IsMap(); }
   // For messages: "'text'", "a list", "a map", "nothing".
   [[nodiscard]] std::string found() const;
 

@@ -30,6 +30,10 @@ inline constexpr std::array kLogLevels{
     Named<LogLevel>{"off", LogLevel::off}};
 inline constexpr std::array kLogFormats{Named<LogFormat>{"json", LogFormat::json},
                                         Named<LogFormat>{"text", LogFormat::text}};
+inline constexpr std::array kClientCertificates{
+    Named<ClientCertificate>{"none", ClientCertificate::none},
+    Named<ClientCertificate>{"optional", ClientCertificate::optional},
+    Named<ClientCertificate>{"require", ClientCertificate::require}};
 
 // The table of each enum.
 inline std::span<const Named<Protocol>> names_of(Protocol) { return kProtocols; }
@@ -37,6 +41,9 @@ inline std::span<const Named<Isolation>> names_of(Isolation) { return kIsolation
 inline std::span<const Named<rpc::Framing>> names_of(rpc::Framing) { return kFramings; }
 inline std::span<const Named<LogLevel>> names_of(LogLevel) { return kLogLevels; }
 inline std::span<const Named<LogFormat>> names_of(LogFormat) { return kLogFormats; }
+inline std::span<const Named<ClientCertificate>> names_of(ClientCertificate) {
+  return kClientCertificates;
+}
 
 template <class T>
 std::string_view name_of(T value) {

@@ -55,6 +55,14 @@ void add_readings(std::vector<MetricFamily>& families, const ScrapeReadings& rea
     families.push_back(std::move(cpu));
     families.push_back(std::move(memory));
   }
+  MetricFamily expiry = family("stdgate_tls_certificate_expiry_timestamp_seconds",
+                               "When a listener's certificate expires, in seconds since the epoch",
+                               MetricType::Gauge);
+  for (const auto& certificate : readings.certificates) {
+    add(expiry, static_cast<double>(certificate.not_after),
+        {{"certificate", certificate.file}, {"listener", certificate.listener}});
+  }
+  if (!readings.certificates.empty()) families.push_back(std::move(expiry));
   families.push_back(single("stdgate_loop_lag_seconds",
                             "How late the event loop came back from its last timer",
                             MetricType::Gauge, to_seconds(readings.loop_lag)));

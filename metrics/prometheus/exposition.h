@@ -22,7 +22,13 @@ struct ScrapeReadings {
     double cpu_seconds = 0;       // of all children so far, ended ones included
     uint64_t resident_bytes = 0;  // of the living ones
   };
+  struct Certificate {
+    std::string listener;  // its address
+    std::string file;
+    int64_t not_after = 0;  // seconds since the epoch
+  };
   std::vector<BackendUsage> children;
+  std::vector<Certificate> certificates;  // of TLS listeners
   Duration loop_lag{0};
 };
 

@@ -65,14 +65,18 @@ class Families {
       const std::string reason(refusal_name(static_cast<Refusal>(r)));
       refusals_.add({{"reason", reason}}, store.refusals()[r]);
     }
+    for (size_t f = 0; f < kHandshakeFailureCount; ++f) {
+      const std::string reason(handshake_failure_name(static_cast<HandshakeFailure>(f)));
+      handshakes_.add({{"reason", reason}}, store.handshake_failures()[f]);
+    }
   }
 
   std::vector<MetricFamily> take() && {
     std::vector<MetricFamily> families;
     for (Family* family :
-         {&notifications_, &dropped_, &starts_, &exits_, &bytes_, &refusals_, &in_flight_,
-          &sessions_, &places_, &parked_, &revived_, &revival_, &children_, &connections_,
-          &requests_, &tools_, &child_, &queue_, &child_start_}) {
+         {&notifications_, &dropped_,  &starts_, &exits_,  &bytes_,   &refusals_,   &handshakes_,
+          &in_flight_,     &sessions_, &places_, &parked_, &revived_, &revival_,    &children_,
+          &connections_,   &requests_, &tools_,  &child_,  &queue_,   &child_start_}) {
       std::move(*family).move_to(families);
     }
     return families;
@@ -206,6 +210,8 @@ class Families {
   Family refusals_{"stdgate_http_refusals_total",
                    "HTTP requests answered by an error before they became calls",
                    MetricType::Counter};
+  Family handshakes_{"stdgate_tls_handshake_failures_total", "TLS handshakes that failed",
+                     MetricType::Counter};
 };
 
 }  // namespace

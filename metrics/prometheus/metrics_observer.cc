@@ -124,4 +124,8 @@ void MetricsObserver::on_bytes(ConnectionKind kind, Flow flow, size_t count) {
 
 void MetricsObserver::on_refused(Refusal refusal) { ++store_.refusals(refusal); }
 
+void MetricsObserver::on_handshake_failed(HandshakeFailure failure) {
+  ++store_.handshake_failures(failure);
+}
+
 }  // namespace stdgate::metrics

@@ -41,6 +41,7 @@ class MetricsObserver final : public Observer {
   void on_connection_closed(ConnectionKind kind) override;
   void on_bytes(ConnectionKind kind, Flow flow, size_t count) override;
   void on_refused(Refusal refusal) override;
+  void on_handshake_failed(HandshakeFailure failure) override;
 
  private:
   MetricsStore store_;

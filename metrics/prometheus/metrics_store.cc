@@ -51,6 +51,7 @@ void MetricsStore::add(const MetricsStore& other) {
     add_numbers(connections_[k].bytes, other.connections_[k].bytes);
   }
   add_numbers(refusals_, other.refusals_);
+  add_numbers(handshake_failures_, other.handshake_failures_);
 }
 
 void MetricsStore::add(BackendMetrics& sum, const BackendMetrics& backend,

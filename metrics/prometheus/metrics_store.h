@@ -76,6 +76,9 @@ class MetricsStore {
   [[nodiscard]] uint64_t& refusals(Refusal refusal) {
     return refusals_[static_cast<size_t>(refusal)];
   }
+  [[nodiscard]] uint64_t& handshake_failures(HandshakeFailure failure) {
+    return handshake_failures_[static_cast<size_t>(failure)];
+  }
   void observe(HistogramSlot& slot, Duration duration) {
     if (slot.number == 0) slot.number = make_histogram();
     histograms_[slot.number - 1].observe(buckets_, duration);
@@ -92,6 +95,9 @@ class MetricsStore {
     return connections_;
   }
   [[nodiscard]] const std::array<uint64_t, kRefusalCount>& refusals() const { return refusals_; }
+  [[nodiscard]] const std::array<uint64_t, kHandshakeFailureCount>& handshake_failures() const {
+    return handshake_failures_;
+  }
   // Null: not used yet.
   [[nodiscard]] const Histogram* find(HistogramSlot slot) const {
     return slot.number == 0 ? nullptr : &histograms_[slot.number - 1];
@@ -108,6 +114,7 @@ class MetricsStore {
   std::vector<BackendMetrics> backends_;  // by BackendId
   std::array<ConnectionMetrics, kConnectionKindCount> connections_;
   std::array<uint64_t, kRefusalCount> refusals_{};
+  std::array<uint64_t, kHandshakeFailureCount> handshake_failures_{};
   std::vector<Histogram> histograms_;  // by HistogramSlot
 };
 

@@ -11,6 +11,7 @@
 
 #include "tests/integration/harness/program_run.h"
 #include "tests/integration/harness/setups.h"
+#include "tests/support/test_certificates.h"
 
 namespace stdgate::harness {
 namespace {
@@ -45,11 +46,14 @@ std::vector<std::string> blocks(const std::string& page, const std::string& lang
 }
 
 TEST(Pages, ConfigurationsAreGood) {
+  const test::Credential credential = test::TestAuthority().issue();
   size_t count = 0;
   for (const fs::path& page : user_pages()) {
     for (const std::string& config : blocks(read_page(page), "yaml")) {
       const TemporaryFolder folder;
       folder.write("gateway.yaml", config);
+      folder.write("tls.crt", credential.certificate);
+      folder.write("tls.key", credential.key);
       const ProgramRun run = run_stdgate(folder, {"check"});
       EXPECT_EQ(run.exit_code, 0) << page << "\n" << config << run.err;
       ++count;

@@ -62,12 +62,14 @@ const std::vector<Layer>& layers() {
       {"gateway/app/*", kAll},
       {"transports/net/*", {"gateway/base/*"}},
       {"transports/seal/*", {"gateway/base/*"}},
+      {"transports/tls/*", kConfig + Patterns{"gateway/observer.h", "transports/net/*"}},
       // A program of its own on libc alone.
       {"transports/stdio/guard/*",
        {"transports/net/file_descriptor.h", "transports/net/standard_descriptors.h"}},
       {"transports/stdio/*", kPool + Patterns{"transports/net/*"}},
       {"transports/http/*", kUpstream + Patterns{"gateway/mcp/*", "transports/net/*"}},
-      {"transports/websocket/*", kUpstream + Patterns{"transports/net/*", "transports/http/*"}},
+      {"transports/websocket/*",
+       kUpstream + Patterns{"transports/net/*", "transports/http/*", "transports/tls/digest.h"}},
       {"metrics/logs/*", kPool + Patterns{"metrics/backend_names.h"}},
       {"metrics/prometheus/*", kPool + Patterns{"metrics/backend_names.h"}},
       {"metrics/*", kPool},
@@ -98,6 +100,7 @@ const std::vector<Part>& parts() {
       {"gateway/demo/*", "stdgate::demo"},
       {"gateway/app/*", "stdgate::app"},
       {"transports/net/*", "stdgate::net"},
+      {"transports/tls/*", "stdgate::tls"},
       {"transports/stdio/guard/*", "stdgate::guard"},
       {"transports/stdio/*", "stdgate::stdio"},
       {"transports/http/*", "stdgate::http"},
@@ -119,10 +122,9 @@ struct Library {
 const std::vector<Library>& libraries() {
   static const std::vector<Library> kTable = {
       {"uv.h", {"transports/net/*", "transports/stdio/*", "gateway/main.cc"}},
+      {"openssl/*", {"transports/seal/*", "transports/tls/*"}},
       {"llhttp.h", {"transports/http/*"}},
       {"wslay/*", {}},  // the peer in tests
-      {"nettle/*", {"transports/*"}},
-      {"openssl/*", {"transports/*"}},
       {"prometheus/*", {"metrics/prometheus/*"}},
       {"spdlog/*", {"metrics/logs/*"}},
       {"yaml-cpp/*", {"gateway/config/*.cc", "gateway/config/section_reader.h"}},

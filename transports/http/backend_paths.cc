@@ -31,6 +31,11 @@ std::span<const ServedPath> served_paths(config::Protocol protocol) {
   return kOfLsp;
 }
 
+std::string_view scheme_of(bool is_secure, bool is_websocket) {
+  if (is_websocket) return is_secure ? "wss://" : "ws://";
+  return is_secure ? "https://" : "http://";
+}
+
 std::string prefix_of(const backend::Upstream& backend) {
   return backend.is_default() ? std::string() : "/" + backend.name();
 }

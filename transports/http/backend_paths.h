@@ -31,6 +31,9 @@ struct ServedPath {
 // The best one first.
 std::span<const ServedPath> served_paths(config::Protocol protocol);
 
+// "https://", "wss://" and those without TLS.
+std::string_view scheme_of(bool is_secure, bool is_websocket);
+
 // The prefix to advertise: empty for the default backend, else "/name".
 std::string prefix_of(const backend::Upstream& backend);
 

@@ -30,17 +30,18 @@ Address reachable(Address address) {
 }
 
 // Nothing can be pasted for a Unix socket but the path on it (curl --unix-socket).
-std::string url_of(const Address& address, std::string_view path, bool is_websocket = false) {
+std::string url_of(const BoundAddress& bound, std::string_view path, bool is_websocket = false) {
   std::string url;
-  if (is_tcp(address)) {
-    url = (is_websocket ? "ws://" : "http://") + reachable(address).to_string();
+  if (is_tcp(bound.address)) {
+    url = scheme_of(bound.is_secure, is_websocket);
+    url += reachable(bound.address).to_string();
   }
   return url += path;
 }
 
-std::string url_of(const Address& address, const backend::Upstream& backend,
+std::string url_of(const BoundAddress& bound, const backend::Upstream& backend,
                    const ServedPath& served) {
-  return url_of(address, prefix_of(backend) + std::string(served.path), served.is_websocket);
+  return url_of(bound, prefix_of(backend) + std::string(served.path), served.is_websocket);
 }
 
 void append_column(std::string& out, std::string_view text, size_t width) {
@@ -66,41 +67,42 @@ using FieldValue = decltype(LogField::value);
 
 }  // namespace
 
-std::string url_of(const Address& address) {
-  return (is_tcp(address) ? "http://" : "") + address.to_string();
+std::string url_of(const BoundAddress& bound) {
+  std::string url(is_tcp(bound.address) ? scheme_of(bound.is_secure, false) : "");
+  return url += bound.address.to_string();
 }
 
 std::string banner_text(const Listening& listening, const backend::Upstreams& backends) {
   std::string text;
-  for (const Address& address : listening.clients) {
-    text += "listening on " + url_of(address);
-    text += is_any(address) ? " (every address of this machine)\n" : "\n";
+  for (const BoundAddress& bound : listening.clients) {
+    text += "listening on " + url_of(bound);
+    text += is_any(bound.address) ? " (every address of this machine)\n" : "\n";
     for (const auto& backend : backends.all()) {
       std::string_view name = backend->name();
       for (const ServedPath& served : served_paths(backend->protocol())) {
         if (served.name == "stream") continue;  // another way to the same as /rpc
-        append_line(text, name, label_of(served), url_of(address, *backend, served));
+        append_line(text, name, label_of(served), url_of(bound, *backend, served));
         name = {};
       }
     }
   }
-  for (const Address& address : listening.admin) {
-    text += "admin on " + url_of(address);
-    text += is_any(address) ? " (every address of this machine)\n" : "\n";
+  for (const BoundAddress& bound : listening.admin) {
+    text += "admin on " + url_of(bound);
+    text += is_any(bound.address) ? " (every address of this machine)\n" : "\n";
     for (const std::string_view path : kAdminPaths) {
-      append_line(text, path.substr(1), "GET", url_of(address, path));
+      append_line(text, path.substr(1), "GET", url_of(bound, path));
     }
   }
   return text;
 }
 
 void log_banner(Log& log, const Listening& listening, const backend::Upstreams& backends) {
-  for (const Address& address : listening.clients) {
-    const std::string base = url_of(address);
+  for (const BoundAddress& bound : listening.clients) {
+    const std::string base = url_of(bound);
     for (const auto& backend : backends.all()) {
       std::map<std::string_view, std::string> urls;
       for (const ServedPath& served : served_paths(backend->protocol())) {
-        urls[served.name] = url_of(address, *backend, served);
+        urls[served.name] = url_of(bound, *backend, served);
       }
       const auto url = [&urls](std::string_view name) {
         const auto found = urls.find(name);
@@ -116,10 +118,10 @@ void log_banner(Log& log, const Listening& listening, const backend::Upstreams& 
                  {"websocket", url("websocket")}});
     }
   }
-  for (const Address& address : listening.admin) {
-    const std::string base = url_of(address);
+  for (const BoundAddress& bound : listening.admin) {
+    const std::string base = url_of(bound);
     std::array<std::string, std::size(kAdminPaths)> urls;
-    for (size_t i = 0; i < urls.size(); ++i) urls[i] = url_of(address, kAdminPaths[i]);
+    for (size_t i = 0; i < urls.size(); ++i) urls[i] = url_of(bound, kAdminPaths[i]);
     log.write(LogLevel::info, "listening",
               {{"address", std::string_view(base)},
                {"admin", true},

@@ -12,13 +12,18 @@
 
 namespace stdgate::http {
 
+struct BoundAddress {
+  Address address;
+  bool is_secure = false;  // over TLS
+};
+
 struct Listening {
-  std::vector<Address> clients;
-  std::vector<Address> admin;  // one, or none
+  std::vector<BoundAddress> clients;
+  std::vector<BoundAddress> admin;  // one, or none
 };
 
 // "http://127.0.0.1:8080", or "unix:PATH".
-std::string url_of(const Address& address);
+std::string url_of(const BoundAddress& bound);
 
 std::string banner_text(const Listening& listening, const backend::Upstreams& backends);
 void log_banner(Log& log, const Listening& listening, const backend::Upstreams& backends);

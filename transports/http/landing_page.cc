@@ -22,13 +22,23 @@ bool is_plain(std::string_view authority) {
          std::all_of(authority.begin(), authority.end(), [](char c) { return is_plain(c); });
 }
 
+// Where the page has been asked for.
+struct Site {
+  std::string host;
+  bool is_secure = false;
+
+  [[nodiscard]] std::string url(bool is_websocket) const {
+    return std::string(scheme_of(is_secure, is_websocket)) + host;
+  }
+};
+
 void append_line(std::string& out, std::string_view text) { out.append("  ").append(text) += '\n'; }
 
 // Lines to paste into the settings of an MCP client and into a shell.
-void append_snippets(std::string& out, const backend::Upstream& backend, const std::string& host,
+void append_snippets(std::string& out, const backend::Upstream& backend, const Site& site,
                      const std::string& prefix) {
-  const std::string http = "http://" + host + prefix;
-  const std::string websocket = "ws://" + host + prefix + "/ws";
+  const std::string http = site.url(false) + prefix;
+  const std::string websocket = site.url(true) + prefix + "/ws";
   switch (backend.protocol()) {
     case config::Protocol::mcp:
       append_line(out, R"({ "mcpServers": { ")" + backend.name() +
@@ -54,7 +64,8 @@ class LandingPage final : public Endpoint {
 
   std::optional<HttpError> admit(Exchange& /*exchange*/) override { return std::nullopt; }
   void serve(Exchange& exchange, std::span<char> /*body*/) override {
-    const std::string text = landing_page(title_, backends_, exchange.head.authority());
+    const std::string text =
+        landing_page(title_, backends_, exchange.head.authority(), exchange.key.traits.is_secure);
     const std::string_view body = text;
     exchange.client->respond({.content_type = "text/plain; charset=utf-8", .body = {&body, 1}});
   }
@@ -67,8 +78,8 @@ class LandingPage final : public Endpoint {
 }  // namespace
 
 std::string landing_page(std::string_view title, const backend::Upstreams& backends,
-                         std::string_view authority) {
-  const std::string host(is_plain(authority) ? authority : "localhost");
+                         std::string_view authority, bool is_secure) {
+  const Site site{std::string(is_plain(authority) ? authority : "localhost"), is_secure};
   std::string text(title);
   text += '\n';
   for (const auto& backend : backends.all()) {
@@ -79,12 +90,12 @@ std::string landing_page(std::string_view title, const backend::Upstreams& backe
     for (const ServedPath& served : served_paths(backend->protocol())) {
       std::string line(served.method);
       line.resize(std::max(line.size(), kMethodWidth), ' ');
-      line.append(served.is_websocket ? "ws://" : "http://").append(host).append(prefix);
+      line.append(site.url(served.is_websocket)).append(prefix);
       line.append(served.path).append("  ").append(served.about);
       append_line(text, line);
     }
     text += '\n';
-    append_snippets(text, *backend, host, prefix);
+    append_snippets(text, *backend, site, prefix);
   }
   return text;
 }

@@ -17,8 +17,8 @@ namespace stdgate::http {
 // Serves it at "/". `title` is its first line.
 void add_landing_page(Router& router, const backend::Upstreams& backends, std::string title);
 
-// The page as a client sees it that has asked for `authority`.
+// The page as a client sees it that has asked for `authority`, over TLS if it `is_secure`.
 std::string landing_page(std::string_view title, const backend::Upstreams& backends,
-                         std::string_view authority);
+                         std::string_view authority, bool is_secure = false);
 
 }  // namespace stdgate::http

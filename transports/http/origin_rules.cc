@@ -46,6 +46,11 @@ bool is_local_address(std::string_view host, const ConnectionTraits& traits) {
   return ClientAddress::parse(host) == traits.local;
 }
 
+// Behind a proxy that speaks TLS a plain connection has pages of https too.
+bool is_scheme_of(std::string_view origin, const ConnectionTraits& traits) {
+  return !traits.is_secure || origin.starts_with("https://");
+}
+
 // Whether Host is known to be a name of this gateway, and not one that an attacker's DNS answers.
 bool is_own_host(const OriginRules& rules, std::string_view authority,
                  const ConnectionTraits& traits) {
@@ -58,7 +63,8 @@ bool is_own_host(const OriginRules& rules, std::string_view authority,
 bool is_own_origin(const OriginRules& rules, std::string_view origin, const RequestHead& head,
                    const ConnectionTraits& traits) {
   const std::string_view authority = authority_of_origin(origin);
-  return !authority.empty() && equals_ignoring_case(authority, to_lower(head.authority())) &&
+  return !authority.empty() && is_scheme_of(origin, traits) &&
+         equals_ignoring_case(authority, to_lower(head.authority())) &&
          is_own_host(rules, head.authority(), traits);
 }
 

@@ -29,8 +29,8 @@ struct OriginRules {
   [[nodiscard]] bool allows_host(const RequestHead& head, const ConnectionTraits& traits) const;
 
   // Every Origin has to be a loopback one, a listed one, or that of the gateway's own pages: the
-  // Host that the request names, where that is not allowed by "*" alone. On a Unix socket any, as
-  // long as none is listed. None may be longer than kMaxOrigin.
+  // Host that the request names, where that is not allowed by "*" alone, and over TLS with https.
+  // On a Unix socket any, as long as none is listed. None may be longer than kMaxOrigin.
   [[nodiscard]] bool allows_origin(const RequestHead& head, const ConnectionTraits& traits) const;
 
   // A request that a browser marks as same-site or cross-site needs an Origin that names() knows.

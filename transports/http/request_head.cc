@@ -28,7 +28,10 @@ const char* field_line_problem(std::string_view line) {
   if (line.front() == ' ' || line.front() == '\t') return "folded header line";
   const size_t colon = line.find(':');
   if (colon == std::string_view::npos) return "header line without a colon";
-  if (!is_token(line.substr(0, colon))) return "bad header name";
+  const std::string_view name = line.substr(0, colon);
+  if (!is_token(name)) return "bad header name";
+  // What is behind may take it for the name with a hyphen, as CGI does.
+  if (name.find('_') != std::string_view::npos) return "header name with an underscore";
   if (!is_field_value(line.substr(colon + 1))) return "forbidden byte in a header value";
   return nullptr;
 }

@@ -55,9 +55,10 @@ Server::~Server() {
 
 namespace {
 
-ConnectionTraits traits_of(const net::Listener& listener, size_t ordinal) {
+ConnectionTraits traits_of(const net::Listener& listener, size_t ordinal, bool is_secure) {
   ConnectionTraits traits;
   traits.listener = static_cast<uint32_t>(ordinal);
+  traits.is_secure = is_secure;
   traits.local = listener.local_address();
   if (listener.address().kind == Address::Kind::unix_socket) {
     traits.reach = ConnectionTraits::Reach::unix_socket;
@@ -69,22 +70,25 @@ ConnectionTraits traits_of(const net::Listener& listener, size_t ordinal) {
 
 }  // namespace
 
-tl::expected<Address, std::string> Server::listen(const Address& address) {
+tl::expected<Address, std::string> Server::listen(const Address& address, net::StreamLayer* layer) {
   auto listener = net::Listener::open(services_.loop, address, *this);
   if (!listener) return tl::unexpected(std::move(listener.error()));
-  listeners_.push_back(std::move(*listener));
-  return listeners_.back()->address();
+  listeners_.push_back({std::move(*listener), layer});
+  return listeners_.back().listener->address();
 }
 
 void Server::on_connection(net::Listener& listener) {
   const auto place =
       std::find_if(listeners_.begin(), listeners_.end(),
-                   [&listener](const auto& owned) { return owned.get() == &listener; });
+                   [&listener](const auto& owned) { return owned.listener.get() == &listener; });
   const auto ordinal = static_cast<size_t>(place - listeners_.begin());
-  auto connection = make_connection({traits_of(listener, ordinal), listener.peer()});
+  net::StreamLayer* const layer = place->layer;
+  auto connection =
+      make_connection({traits_of(listener, ordinal, layer != nullptr), listener.peer()});
   int error = 0;
-  auto stream = listener.accept(*connection, &error);
+  std::unique_ptr<net::Stream> stream = listener.accept(*connection, &error);
   if (stream == nullptr) return;  // gone already
+  if (layer != nullptr) stream = layer->wrap(std::move(stream), listener.peer());
   admit(std::move(connection), std::move(stream));
 }
 

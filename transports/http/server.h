@@ -34,6 +34,7 @@
 #include "transports/net/listener.h"
 #include "transports/net/memory_trim.h"
 #include "transports/net/stream.h"
+#include "transports/net/stream_layer.h"
 
 namespace stdgate::http {
 
@@ -62,8 +63,10 @@ class Server final : private net::ListenerEvents,
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // Serves one more address: gives it as bound, or says what is wrong.
-  tl::expected<Address, std::string> listen(const Address& address);
+  // Serves one more address, with `layer` between its sockets and its connections (TLS); null:
+  // nothing. Gives the address as bound, or says what is wrong.
+  tl::expected<Address, std::string> listen(const Address& address,
+                                            net::StreamLayer* layer = nullptr);
 
   // Accepts no more but what waits to be accepted. Open connections are served as before, but for
   // the `Connection: close` of their next answer, after which they are closed.
@@ -123,7 +126,11 @@ class Server final : private net::ListenerEvents,
   const Router& router_;
   const RequestRouting routing_;
   DateHeader date_;
-  std::vector<std::unique_ptr<net::Listener>> listeners_;
+  struct Listening {
+    std::unique_ptr<net::Listener> listener;
+    net::StreamLayer* layer = nullptr;
+  };
+  std::vector<Listening> listeners_;
   std::vector<std::unique_ptr<ClientConnection>> connections_;  // each knows its place
   SpareExchanges spare_;
   std::vector<ClientConnection*> to_resume_;

@@ -1,12 +1,10 @@
 #include "transports/websocket/handshake.h"
 
-#include <nettle/base64.h>
-#include <nettle/sha1.h>
-
 #include <algorithm>
 #include <array>
 
 #include "transports/http/field_value.h"
+#include "transports/tls/digest.h"
 
 namespace stdgate::websocket {
 
@@ -96,14 +94,7 @@ tl::expected<Handshake, http::HttpError> read_handshake(const http::RequestHead&
 std::string accept_value(std::string_view key) {
   std::string text(key);
   text += "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
-  sha1_ctx context;
-  sha1_init(&context);
-  sha1_update(&context, text.size(), reinterpret_cast<const uint8_t*>(text.data()));
-  std::array<uint8_t, SHA1_DIGEST_SIZE> digest;
-  sha1_digest(&context, digest.size(), digest.data());
-  std::string base64(BASE64_ENCODE_RAW_LENGTH(digest.size()), '\0');
-  base64_encode_raw(base64.data(), digest.size(), digest.data());
-  return base64;
+  return tls::sha1_base64(text);
 }
 
 std::string handshake_fields(const Handshake& handshake) {

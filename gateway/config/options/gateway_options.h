@@ -11,6 +11,7 @@
 #include "gateway/config/options/sessions_options.h"
 #include "gateway/config/options/text_rules.h"
 #include "gateway/config/options/timeouts_options.h"
+#include "gateway/config/options/tls_options.h"
 
 namespace stdgate::config {
 
@@ -19,12 +20,14 @@ inline constexpr auto kGatewayOptions = std::to_array<Option<Config>>({
      .type = ListenAddresses{&Config::listen, {1, kMaxListeners}},
      .flag = {.name = "--listen", .placeholder = "ADDRESS"},
      .help = "where clients connect: host:port, [v6]:port or unix:/path",
-     .details = "`\":8080\"` is every IPv4 interface. With port 0 the kernel chooses one."},
+     .details = "`\":8080\"` is every IPv4 interface. With port 0 the kernel chooses one. An "
+                "address with TLS of its own is a map, `{ address: …, tls: { … } }`, with the keys "
+                "of [`tls`](#tls)."},
     {.key = "admin",
      .type = ListenAddress{&Config::admin, "off"},
      .flag = {.name = "--admin", .placeholder = "ADDRESS"},
      .help = "where metrics and health are served, or off",
-     .details = "With `\"off\"` nothing is counted."},
+     .details = "With `\"off\"` nothing is counted. With TLS it is a map, as in `listen`."},
     {.key = "allowed_origins",
      .type = list_of<&Config::allowed_origins>(kWebOrigin),
      .flag = {.name = "--allowed-origins",
@@ -52,6 +55,9 @@ inline constexpr auto kGatewayOptions = std::to_array<Option<Config>>({
     {.key = "limits",
      .type = Part{&Config::limits},
      .help = "bounds of what clients and children may make the gateway hold"},
+    {.key = "tls",
+     .type = Part{&Config::tls},
+     .help = "TLS of the addresses in listen that have none of their own; not of Unix sockets"},
     {.key = "backends",
      .type = Backends{&Config::backends},
      .help = "the stdio servers by name",

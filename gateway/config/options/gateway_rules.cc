@@ -6,24 +6,25 @@
 #include "gateway/base/address.h"
 #include "gateway/base/ascii.h"
 #include "gateway/config/options/backend_rules.h"
+#include "gateway/config/options/tls_rules.h"
 #include "gateway/config/value_parser.h"
 
 namespace stdgate::config {
 namespace {
 
 void check_admin(const Section& root, const Config& config) {
-  const auto admin = Address::parse(config.admin);
+  const auto admin = Address::parse(config.admin.address);
   if (!admin || admin->has_any_port()) return;
   const bool used =
-      std::any_of(config.listen.begin(), config.listen.end(), [&](const std::string& text) {
-        const auto address = Address::parse(text);
+      std::any_of(config.listen.begin(), config.listen.end(), [&](const ListenerConfig& listener) {
+        const auto address = Address::parse(listener.address);
         return address && address->to_string() == admin->to_string();
       });
   if (!used) return;
   if (root.has("admin")) {
-    root.fail("admin", "'" + config.admin + "' is listened on already");
+    root.fail("admin", "'" + config.admin.address + "' is listened on already");
   } else {
-    root.fail("admin", "its default, '" + config.admin +
+    root.fail("admin", "its default, '" + config.admin.address +
                            "', is listened on already; give it an address, or \"off\"");
   }
 }
@@ -77,6 +78,7 @@ void complete_config(const Section& root, Config& out) {
   check_admin(root, out);
   check_replica(root, out);
   complete_limits(root.part("limits"), out.limits);
+  if (const Section* tls = root.part("tls")) complete_tls(*tls, out.tls);
   if (const Section* backends = root.part("backends")) complete_backends(*backends, out);
 }
 

@@ -85,7 +85,8 @@ Text(std::string S::*, EmptyText) -> Text<S>;
 // One word of a table in value_names.h.
 template <class S>
 struct Word {
-  std::variant<Protocol S::*, rpc::Framing S::*, Isolation S::*, LogLevel S::*, LogFormat S::*>
+  std::variant<Protocol S::*, rpc::Framing S::*, Isolation S::*, LogLevel S::*, LogFormat S::*,
+               ClientCertificate S::*>
       member;
 };
 template <class S, class T>
@@ -155,23 +156,32 @@ struct Command {
 template <class S>
 Command(std::vector<std::string> S::*) -> Command<S>;
 
-// Where to listen; `none` stands for the empty text.
+// Names of files, one or several; a single one need not be a list.
 template <class S>
-struct ListenAddress {
-  std::string S::*member;
-  std::string_view none;
-};
-template <class S>
-ListenAddress(std::string S::*, std::string_view) -> ListenAddress<S>;
-
-// One or several of them; a single one need not be a list.
-template <class S>
-struct ListenAddresses {
+struct Paths {
   std::vector<std::string> S::*member;
   CountRange items;
 };
 template <class S>
-ListenAddresses(std::vector<std::string> S::*, CountRange) -> ListenAddresses<S>;
+Paths(std::vector<std::string> S::*, CountRange) -> Paths<S>;
+
+// Where to listen: an address, or a map of `address` and `tls`; `none` stands for no address.
+template <class S>
+struct ListenAddress {
+  ListenerConfig S::*member;
+  std::string_view none;
+};
+template <class S>
+ListenAddress(ListenerConfig S::*, std::string_view) -> ListenAddress<S>;
+
+// One or several of them; a single one need not be a list.
+template <class S>
+struct ListenAddresses {
+  std::vector<ListenerConfig> S::*member;
+  CountRange items;
+};
+template <class S>
+ListenAddresses(std::vector<ListenerConfig> S::*, CountRange) -> ListenAddresses<S>;
 
 // Ascending numbers of seconds, above 0.
 template <class S>
@@ -187,7 +197,7 @@ Buckets(std::vector<double> S::*, CountRange, double) -> Buckets<S>;
 template <class S>
 struct Part {
   std::variant<PoolConfig S::*, ResourceLimits S::*, LimitsConfig S::*, TimeoutsConfig S::*,
-               LogConfig S::*, MetricsConfig S::*, SessionsConfig S::*>
+               LogConfig S::*, MetricsConfig S::*, SessionsConfig S::*, TlsConfig S::*>
       member;
 };
 template <class S, class T>
@@ -204,8 +214,8 @@ Backends(std::vector<BackendConfig> S::*) -> Backends<S>;
 template <class S>
 using OptionType =
     std::variant<Count<S>, Size<S>, Time<S>, Seconds<S>, Switch<S>, Text<S>, Word<S>, List<S>,
-                 TextMap<S>, EnvFiles<S>, KeyFile<S>, Inherited<S>, Command<S>, ListenAddress<S>,
-                 ListenAddresses<S>, Buckets<S>, Part<S>, Backends<S>>;
+                 TextMap<S>, EnvFiles<S>, KeyFile<S>, Paths<S>, Inherited<S>, Command<S>,
+                 ListenAddress<S>, ListenAddresses<S>, Buckets<S>, Part<S>, Backends<S>>;
 
 // The flag that says the same on the command line. Beside a switch it takes no value, and turns
 // into what is not the default.

@@ -88,6 +88,12 @@ void describe(const KeyFile<S>&, const S&, OptionInfo& out) {
 }
 
 template <class S>
+void describe(const Paths<S>& type, const S&, OptionInfo& out) {
+  out.kind = Kind::files;
+  out.range = type.items;
+}
+
+template <class S>
 void describe(const Inherited<S>&, const S&, OptionInfo& out) {
   out.kind = Kind::inherited;
   out.range = kAnyNumber;

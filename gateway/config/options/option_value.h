@@ -122,14 +122,23 @@ OptionValue value_of(const Command<S>& type, const S& section) {
 }
 
 template <class S>
+OptionValue value_of(const Paths<S>& type, const S& section) {
+  if ((section.*type.member).empty()) return {};
+  return section.*type.member;
+}
+
+// Without what else is said of a listener.
+template <class S>
 OptionValue value_of(const ListenAddress<S>& type, const S& section) {
-  const std::string& address = section.*type.member;
+  const std::string& address = (section.*type.member).address;
   return address.empty() ? std::string(type.none) : address;
 }
 
 template <class S>
 OptionValue value_of(const ListenAddresses<S>& type, const S& section) {
-  return section.*type.member;
+  std::vector<std::string> addresses;
+  for (const ListenerConfig& listener : section.*type.member) addresses.push_back(listener.address);
+  return addresses;
 }
 
 template <class S>

@@ -10,6 +10,9 @@ namespace stdgate::config {
 inline constexpr DurationRange kConnectionTime{std::chrono::milliseconds(1), std::chrono::hours(1)};
 
 inline constexpr auto kTimeoutsOptions = std::to_array<Option<TimeoutsConfig>>({
+    {.key = "handshake",
+     .type = Time{&TimeoutsConfig::handshake, kConnectionTime},
+     .help = "time from a connection's beginning to the end of its TLS handshake"},
     {.key = "header",
      .type = Time{&TimeoutsConfig::header, kConnectionTime},
      .help = "time from the first byte of a request to the end of its headers"},

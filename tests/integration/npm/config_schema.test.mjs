@@ -20,9 +20,15 @@ const folder = mkdtempSync(join(tmpdir(), 'stdgate-schema-'));
 const file = join(folder, 'gateway.yaml');
 after(() => rmSync(folder, { recursive: true }));
 
+// The certificate of the files that have TLS.
+execFileSync('openssl', [
+  'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2',
+  '-subj', '/CN=localhost', '-keyout', join(folder, 'tls.key'), '-out', join(folder, 'tls.crt'),
+], { stdio: 'ignore' });
+
 function check(text) {
   writeFileSync(file, text);
-  return spawnSync(program, ['check', '--config', file], { encoding: 'utf8' });
+  return spawnSync(program, ['check', '--config', file], { cwd: folder, encoding: 'utf8' });
 }
 const programTakes = (text) => {
   const { status, stderr } = check(text);
@@ -44,6 +50,9 @@ const good = [
   gateway('limits:\ntimeouts:\nlog:\nmetrics:'),
   gateway('listen: ":0"\nadmin: off'),
   gateway('listen: ["127.0.0.1:1", "unix:/run/x"]\nallowed_origins: ["*"]\nallowed_hosts: [a]'),
+  gateway('listen: [":1", { address: ":2", tls: { certificate: tls.crt, key: [tls.key] } }]'),
+  gateway('tls: { certificate: [tls.crt], key: tls.key, client_ca: tls.crt, client_certificate: optional }'),
+  gateway('admin: { address: ":1", tls: { certificate: tls.crt, key: tls.key } }'),
   gateway('limits: { message: 2048, headers: 2KiB, batch: "3", depth: "${NONE:-4}" }'),
   gateway('limits: { buffered: 1024GiB, replay: 0, connections: 1000000 }'),
   gateway('limits: { connections_per_address: 1, unlimited_addresses: ["10.1.0.0/16", "::1"] }'),
@@ -74,6 +83,10 @@ const bad = [
   gateway('lisen: x'),
   gateway('listen: []'),
   gateway('listen: { a: b }'),
+  gateway('listen: [{ a: b }]'),
+  gateway('listen: [{ tls: { certificate: tls.crt, key: tls.key } }]'),
+  gateway('listen: [{ address: ":1", tls: { certificate: tls.crt } }]'),
+  gateway('tls: { certificate: tls.crt, key: tls.key, client_certificate: always }'),
   gateway('limits: { message: 1MB }'),
   gateway('limits: { message: 1023 }'),
   gateway('limits: { batch: 100001 }'),

@@ -79,7 +79,7 @@ export class Stdgate {
 
   async #address() {
     for await (const line of readline.createInterface({ input: this.process.stdout })) {
-      const found = /^listening on (http:\/\/\S+)/.exec(line);
+      const found = /^listening on (https?:\/\/\S+)/.exec(line);
       if (found) return found[1].replace(/\/$/, '');
     }
     throw new Error(`stdgate did not start: ${this.log}`);

@@ -14,7 +14,7 @@ namespace {
 using std::chrono::milliseconds;
 
 const std::string kUnconfined =
-    R"("confinement":{"landlock_abi":0,"children_apart":false,"signals_scoped":false,)"
+    R"("listeners":[],"confinement":{"landlock_abi":0,"children_apart":false,"signals_scoped":false,)"
     R"("abstract_sockets_scoped":false,"unconfined_starts":0,"gateway_dumpable":true,)"
     R"("runs_as_root":false,"children_keep_capabilities":[]},)";
 

@@ -502,8 +502,8 @@ TEST_F(CommandLineFiles, FlagsOverrideTheFile) {
   const config::Config config =
       config_of({"--config", "f.yaml", "--listen", ":4", "--admin", "off", "--log-level", "error",
                  "--no-call-log", "--max-message", "1MiB"});
-  EXPECT_THAT(config.listen, ElementsAre(":4"));
-  EXPECT_EQ(config.admin, "");
+  EXPECT_THAT(config.listen, ElementsAre(config::ListenerConfig{":4"}));
+  EXPECT_EQ(config.admin.address, "");
   EXPECT_EQ(config.log.level, LogLevel::error);
   EXPECT_EQ(config.log.format, config::LogFormat::json);
   EXPECT_FALSE(config.log.calls);

@@ -49,8 +49,8 @@ std::string with_root(const std::string& lines) {
 
 TEST(ConfigParser, FillsInDefaults) {
   const config::Config config = config_of("backends: { a: { command: [x] } }");
-  EXPECT_THAT(config.listen, ElementsAre("127.0.0.1:8080"));
-  EXPECT_EQ(config.admin, "127.0.0.1:9464");
+  EXPECT_THAT(config.listen, ElementsAre(config::ListenerConfig{"127.0.0.1:8080"}));
+  EXPECT_EQ(config.admin.address, "127.0.0.1:9464");
   EXPECT_THAT(config.allowed_origins, IsEmpty());
   EXPECT_THAT(config.allowed_hosts, IsEmpty());
   EXPECT_FALSE(config.rpc_stream);
@@ -274,8 +274,9 @@ log: { level: debug, format: json, calls: false, payloads: true, payload_limit: 
        redact: [password, token] }
 metrics: { buckets: [0.001, 1, 2.5e1], methods: 7, method_names: [a/b], tool_names: [t] }
 )");
-  EXPECT_THAT(config.listen, ElementsAre("127.0.0.1:9000", "[::1]:80", "unix:/run/x"));
-  EXPECT_EQ(config.admin, "");
+  using L = config::ListenerConfig;
+  EXPECT_THAT(config.listen, ElementsAre(L{"127.0.0.1:9000"}, L{"[::1]:80"}, L{"unix:/run/x"}));
+  EXPECT_EQ(config.admin.address, "");
   EXPECT_THAT(config.allowed_origins, ElementsAre("*", "https://a.example"));
   EXPECT_THAT(config.allowed_hosts, ElementsAre("a.example", "b.example:8080", "*"));
   EXPECT_TRUE(config.rpc_stream);
@@ -423,7 +424,7 @@ TEST(ConfigParser, QueuesFollowTheLargestMessage) {
 TEST(ConfigParser, AVariableCannotInjectStructure) {
   const config::Config config = config_of(with_backend("    cwd: ${INJECTION}\n"));
   EXPECT_EQ(config.backends[0].cwd, "x\nadmin: \"off\"");
-  EXPECT_EQ(config.admin, "127.0.0.1:9464");
+  EXPECT_EQ(config.admin.address, "127.0.0.1:9464");
 }
 
 struct BadFile {
@@ -452,7 +453,7 @@ TEST(ConfigParser, RefusesBadStructure) {
       {with_root("lisen: x\n"), "f:2:1: lisen: unknown key; did you mean 'listen'?\n"},
       {with_root("xyz: x\n"),
        "f:2:1: xyz: unknown key; known here: listen, admin, allowed_origins, allowed_hosts, "
-       "rpc_stream, replica, limits, backends, sessions, timeouts, log, metrics\n"},
+       "rpc_stream, replica, limits, sessions, tls, backends, timeouts, log, metrics\n"},
       {with_root("admin: off\nadmin: off\n"),
        "f:3:1: admin: the key occurs twice; it stands in line 2 already\n"},
       {with_root("[a]: b\n"), "f:2:1: a key must be a text\n"},
@@ -643,7 +644,7 @@ TEST(ConfigParser, SettingsReplaceWhatTheFileSays) {
       config_of(yaml, {{{"listen"}, std::vector<std::string>{"127.0.0.1:1"}},
                        {{"log", "level"}, std::string("debug")},
                        {{"limits", "message"}, std::string("1MiB")}});
-  EXPECT_THAT(config.listen, ElementsAre("127.0.0.1:1"));
+  EXPECT_THAT(config.listen, ElementsAre(config::ListenerConfig{"127.0.0.1:1"}));
   EXPECT_EQ(config.log.level, LogLevel::debug);
   EXPECT_EQ(config.log.format, config::LogFormat::json);
   EXPECT_EQ(config.limits.message, size_t{1} << 20);

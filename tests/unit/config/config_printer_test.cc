@@ -35,8 +35,12 @@ config::Config minimal() { return parse("backends: { a: { command: [x] } }"); }
 // Every member with a value that is not its default.
 config::Config full() {
   return parse(R"(
-listen: ["127.0.0.1:1", "unix:/run/x y"]
-admin: "off"
+listen:
+  - "unix:/run/x y"
+  - address: "127.0.0.1:1"
+    tls: { certificate: [a.crt, b.crt], key: [a.key, b.key], client_ca: ca.crt, crl: ca.crl }
+admin: { address: "127.0.0.1:2", tls: { certificate: a.crt, key: a.key } }
+tls: { certificate: c.crt, key: c.key, client_ca: ca.crt, client_certificate: optional }
 allowed_origins: ["*"]
 allowed_hosts: [a.example]
 rpc_stream: true
@@ -72,9 +76,10 @@ backends:
     pool: { max: 2, warm: 2 }
 limits: { message: 2MiB, headers: 2KiB, batch: 3, depth: 4, connections: 5, buffered: 6MiB,
           outbox: 7KiB, connections_per_address: 6, unlimited_addresses: [10.0.0.0/8, "fd00::/8"],
-          session_starts: 0, session_burst: 9, min_rate: 0, replay: 3KiB, replay_events: 12 }
+          session_starts: 0, session_burst: 9, handshakes: 8, min_rate: 0, replay: 3KiB,
+          replay_events: 12 }
 sessions: { key_file: sessions.key, ttl: 90s }
-timeouts: { header: 1s, body: 2s, request: 2m, idle: 3m, drain: 0s, keep_alive: 1h,
+timeouts: { handshake: 6s, header: 1s, body: 2s, request: 2m, idle: 3m, drain: 0s, keep_alive: 1h,
             first_stream: 0s, ping: 4s, pong: 5s }
 log: { level: "off", format: json, calls: false, payloads: true, payload_limit: 1KiB,
        redact: [password] }
@@ -131,12 +136,14 @@ limits:
   unlimited_addresses: ["127.0.0.0/8", "::1"]
   session_starts: 20
   session_burst: 256
+  handshakes: 256
   min_rate: 1KiB
   replay: 1MiB
   replay_events: 1000
 sessions:
   ttl: 24h
 timeouts:
+  handshake: 10s
   header: 10s
   body: 30s
   request: 10m

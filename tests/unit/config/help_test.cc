@@ -62,12 +62,21 @@ std::string default_for(const std::string& stated, const std::string& protocol) 
 }
 
 TEST(Help, StatesTheDefaultsThatTheConfigurationHas) {
-  const std::set<std::string> without = {"--allowed-hosts", "--allowed-origins",
-                                         "--rpc-stream",    "--no-call-log",
-                                         "--name",          "--env",
-                                         "--env-file",      "--env-inherit",
-                                         "--cwd",           "--expose-fault-details",
-                                         "--replica",       "--session-key-file"};
+  const std::set<std::string> without = {"--allowed-hosts",
+                                         "--allowed-origins",
+                                         "--rpc-stream",
+                                         "--no-call-log",
+                                         "--name",
+                                         "--env",
+                                         "--env-file",
+                                         "--env-inherit",
+                                         "--cwd",
+                                         "--expose-fault-details",
+                                         "--replica",
+                                         "--session-key-file",
+                                         "--tls-certificate",
+                                         "--tls-key",
+                                         "--client-ca"};
   for (const app::FlagSpec& spec : app::command_flags()) {
     const std::string& name = spec.name;
     const std::string stated = default_in(lines_of(name));

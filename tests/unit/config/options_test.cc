@@ -77,6 +77,16 @@ std::vector<std::string> samples(const config::OptionInfo& option) {
   return {};
 }
 
+// What else `tls` has to say where it says `key`.
+std::string beside_in_tls(const std::string& key) {
+  std::string others;
+  for (const std::string other : {"certificate", "key", "client_ca"}) {
+    const bool is_needed = other != "client_ca" || key == "client_certificate" || key == "crl";
+    if (is_needed && other != key) others += (others.empty() ? "" : ", ") + other + ": x";
+  }
+  return others;
+}
+
 // A file that says `value` for `option` and nothing else but what has to be there.
 std::string file_with(const config::OptionInfo& option, const std::string& value,
                       const std::string& protocol) {
@@ -85,6 +95,7 @@ std::string file_with(const config::OptionInfo& option, const std::string& value
   std::string nested = value;
   for (size_t i = option.path.size(); i > top; --i) {
     nested.insert(0, option.path[i - 1] + ": ");
+    if (i == 2 && option.path[0] == "tls") nested += ", " + beside_in_tls(option.key);
     if (i - 1 > top) nested = "{ " + nested + " }";
   }
   if (!of_backend)
@@ -98,7 +109,10 @@ std::string file_with(const config::OptionInfo& option, const std::string& value
 // What stands where `option` is not said.
 std::string file_without(const config::OptionInfo& option, const std::string& protocol) {
   return "backends: { a: { command: [x]" +
-         (option.key == "protocol" ? "" : ", protocol: " + protocol) + " } }\n";
+         (option.key == "protocol" ? "" : ", protocol: " + protocol) + " } }\n" +
+         (option.path[0] == "tls" && !option.required
+              ? "tls: { " + beside_in_tls(option.key) + " }\n"
+              : "");
 }
 
 // All files set the same variable, but one, which has a key.

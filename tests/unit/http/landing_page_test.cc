@@ -114,8 +114,8 @@ TEST(LandingPage, IsServedAsPlainText) {
 
 http::Listening some_addresses() {
   http::Listening listening;
-  listening.clients = {*Address::parse("127.0.0.1:8080"), *Address::parse("unix:/run/s")};
-  listening.admin = {*Address::parse("[::1]:9464")};
+  listening.clients = {{*Address::parse("127.0.0.1:8080")}, {*Address::parse("unix:/run/s")}};
+  listening.admin = {{*Address::parse("[::1]:9464")}};
   return listening;
 }
 
@@ -144,6 +144,29 @@ admin on http://[::1]:9464
   readyz       GET  http://[::1]:9464/readyz
   debug/state  GET  http://[::1]:9464/debug/state
 )");
+}
+
+TEST(Banner, OverTlsHasItsSchemes) {
+  Shelf shelf;
+  http::Listening listening;
+  listening.clients = {{*Address::parse("0.0.0.0:8443"), true}};
+  listening.admin = {{*Address::parse("127.0.0.1:9464"), true}};
+  const std::string text = http::banner_text(listening, shelf.backends);
+  EXPECT_THAT(text, HasSubstr("listening on https://0.0.0.0:8443 (every"));
+  EXPECT_THAT(text, HasSubstr("https://127.0.0.1:8443/mcp\n"));
+  EXPECT_THAT(text, HasSubstr("wss://127.0.0.1:8443/ws\n"));
+  EXPECT_THAT(text, HasSubstr("https://127.0.0.1:9464/metrics\n"));
+  EXPECT_EQ(text.find("http://"), std::string::npos);
+  EXPECT_EQ(text.find(" ws://"), std::string::npos);
+}
+
+TEST(LandingPage, OverTlsHasItsSchemes) {
+  Shelf shelf;
+  const std::string page = http::landing_page("t", shelf.backends, "gate.example", true);
+  EXPECT_THAT(page, HasSubstr("https://gate.example/mcp"));
+  EXPECT_THAT(page, HasSubstr("wss://gate.example/ws"));
+  EXPECT_EQ(page.find("http://"), std::string::npos);
+  EXPECT_EQ(page.find(" ws://"), std::string::npos);
 }
 
 TEST(Banner, AsLogHasALineForEachBackendAtEachAddress) {

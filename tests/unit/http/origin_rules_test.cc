@@ -115,6 +115,12 @@ TEST(OriginRules, OriginsOfListedHosts) {
   const std::string own = "Origin: https://gateway.example\r\nHost: Gateway.example\r\n";
   check_origins({{}, {"gateway.example"}}, {{own, kLoopback, true}, {own, kNetwork, true}});
   check_origins({{}, {"*"}}, {{own, kLoopback, false}, {own, kNetwork, false}});
+  // Over TLS its pages have https; without, a proxy may have given them either.
+  const std::string plain = "Origin: http://gateway.example\r\nHost: Gateway.example\r\n";
+  http::ConnectionTraits secure = kNetwork;
+  secure.is_secure = true;
+  check_origins({{}, {"gateway.example"}},
+                {{own, secure, true}, {plain, secure, false}, {plain, kNetwork, true}});
 }
 
 TEST(OriginRules, OriginsAtTheLimit) {

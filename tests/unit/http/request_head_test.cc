@@ -123,6 +123,8 @@ TEST(HeadScanner, RejectsWhatPeersReadDifferently) {
       "GET / HTTP/1.1\r\n: a\r\n\r\n",
       "GET / HTTP/1.1\r\nHo st: a\r\n\r\n",
       "GET / HTTP/1.1\r\nHo(st: a\r\n\r\n",
+      "GET / HTTP/1.1\r\nHost: a\r\nMcp_Session_Id: b\r\n\r\n",
+      "POST / HTTP/1.1\r\nHost: a\r\nContent_Length: 2\r\n\r\n",
       "GET / HTTP/1.1\r\nHo\x80st: a\r\n\r\n",
       "GET / HTTP/1.1\r\nA: b\x01\r\n\r\n",
       "GET / HTTP/1.1\r\nA: b\x7f\r\n\r\n",

@@ -187,6 +187,7 @@ class StrictObserver : public Observer {
   MOCK_METHOD(void, on_connection_closed, (ConnectionKind), (override));
   MOCK_METHOD(void, on_bytes, (ConnectionKind, Flow, size_t), (override));
   MOCK_METHOD(void, on_refused, (Refusal), (override));
+  MOCK_METHOD(void, on_handshake_failed, (HandshakeFailure), (override));
 };
 
 // Overrides, and so hears, one event or two.
@@ -253,6 +254,7 @@ TEST(Observers, HearWhatTheyOverride) {
     EXPECT_CALL(*observer, on_connection_closed(ConnectionKind::http));
     EXPECT_CALL(*observer, on_bytes(ConnectionKind::http, Flow::out, 5));
     EXPECT_CALL(*observer, on_refused(Refusal::gone));
+    EXPECT_CALL(*observer, on_handshake_failed(HandshakeFailure::left));
   }
   observers.on_backend(1, "calc");
   observers.on_method(1, 2, "echo");
@@ -277,6 +279,7 @@ TEST(Observers, HearWhatTheyOverride) {
   observers.on_connection_closed(ConnectionKind::http);
   observers.on_bytes(ConnectionKind::http, Flow::out, 5);
   observers.on_refused(Refusal::gone);
+  observers.on_handshake_failed(HandshakeFailure::left);
   EXPECT_EQ(of_drops.dropped, 1);
   EXPECT_EQ(of_more.dropped, 1);
   EXPECT_EQ(of_more.refused, 1);

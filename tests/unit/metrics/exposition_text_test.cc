@@ -80,6 +80,19 @@ stdgate_http_refusals_total{reason="not_implemented"} 0
 stdgate_http_refusals_total{reason="version_not_supported"} 0
 stdgate_http_refusals_total{reason="overloaded"} 0
 stdgate_http_refusals_total{reason="other"} 0
+# HELP stdgate_tls_handshake_failures_total TLS handshakes that failed
+# TYPE stdgate_tls_handshake_failures_total counter
+stdgate_tls_handshake_failures_total{reason="plain_http"} 0
+stdgate_tls_handshake_failures_total{reason="malformed"} 0
+stdgate_tls_handshake_failures_total{reason="version"} 1
+stdgate_tls_handshake_failures_total{reason="no_shared_cipher"} 0
+stdgate_tls_handshake_failures_total{reason="no_shared_protocol"} 0
+stdgate_tls_handshake_failures_total{reason="no_client_certificate"} 0
+stdgate_tls_handshake_failures_total{reason="bad_client_certificate"} 0
+stdgate_tls_handshake_failures_total{reason="refused_by_client"} 0
+stdgate_tls_handshake_failures_total{reason="left"} 0
+stdgate_tls_handshake_failures_total{reason="timeout"} 0
+stdgate_tls_handshake_failures_total{reason="other"} 0
 # HELP stdgate_requests_in_flight Requests that have arrived and are not answered yet
 # TYPE stdgate_requests_in_flight gauge
 stdgate_requests_in_flight{backend="calc"} 1
@@ -176,6 +189,9 @@ stdgate_child_cpu_seconds_total{backend="calc"} 1.5
 # HELP stdgate_child_resident_memory_bytes Resident memory of child processes
 # TYPE stdgate_child_resident_memory_bytes gauge
 stdgate_child_resident_memory_bytes{backend="calc"} 4096
+# HELP stdgate_tls_certificate_expiry_timestamp_seconds When a listener's certificate expires, in seconds since the epoch
+# TYPE stdgate_tls_certificate_expiry_timestamp_seconds gauge
+stdgate_tls_certificate_expiry_timestamp_seconds{certificate="a.crt",listener=":443"} 1800000000
 # HELP stdgate_loop_lag_seconds How late the event loop came back from its last timer
 # TYPE stdgate_loop_lag_seconds gauge
 stdgate_loop_lag_seconds 0.00025
@@ -228,6 +244,7 @@ void record(Observer& observer) {
   observer.on_session_opened(0);
   observer.on_connection_opened(ConnectionKind::http);
   observer.on_refused(Refusal::not_found);
+  observer.on_handshake_failed(HandshakeFailure::version);
   observer.on_bytes(ConnectionKind::http, Flow::in, 123);
   observer.on_bytes(ConnectionKind::websocket, Flow::out, 3'000'000'000);
 }
@@ -251,6 +268,7 @@ TEST(MetricsExposition, IsThisText) {
   const metrics::MetricsExposition exposition({&observer.store()}, "1.2.3", [] {
     metrics::ScrapeReadings readings;
     readings.children = {{"calc", 1.5, 4096}};
+    readings.certificates = {{":443", "a.crt", 1800000000}};
     readings.loop_lag = std::chrono::microseconds(250);
     return readings;
   });

@@ -263,6 +263,9 @@ TEST(MetricsObserver, CountsRefusalsByReason) {
   metrics.observer().on_refused(Refusal::bad_origin);
   metrics.observer().on_refused(Refusal::bad_origin);
   metrics.observer().on_refused(Refusal::other);
+  metrics.observer().on_handshake_failed(HandshakeFailure::timeout);
+  EXPECT_EQ(metrics.value("stdgate_tls_handshake_failures_total{reason=\"timeout\"}"), 1);
+  EXPECT_EQ(metrics.value("stdgate_tls_handshake_failures_total{reason=\"version\"}"), 0);
   const std::string refusals = "stdgate_http_refusals_total{reason=\"";
   EXPECT_EQ(metrics.value(refusals + "bad_origin\"}"), 2);
   EXPECT_EQ(metrics.value(refusals + "other\"}"), 1);

@@ -35,6 +35,7 @@ TEST(ObserverNames, AreDistinctAndInSnakeCase) {
   check<DropReason>(kDropReasonCount, drop_reason_name);
   check<ChildState>(kChildStateCount, child_state_name);
   check<StartReason>(kStartReasonCount, start_reason_name);
+  check<HandshakeFailure>(kHandshakeFailureCount, handshake_failure_name);
   check<ExitReason>(kExitReasonCount, exit_reason_name);
 }
 

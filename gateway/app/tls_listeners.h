@@ -1,0 +1,48 @@
+// TlsListeners: the TLS of all listeners of a worker, those of the admin pages included.
+//
+// Job: turn the `tls` sections of the configuration into layers for the servers, and say what is
+// known of them. Owner: the worker; outlives its servers. Limits: limits.handshakes, over all of
+// them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "gateway/config/config.h"
+#include "transports/tls/handshakes.h"
+#include "transports/tls/tls_layer.h"
+
+namespace stdgate::app {
+
+class TlsListeners {
+ public:
+  TlsListeners(net::Loop& loop, Log& log, Observer& observer, const WallClock& wall_clock,
+               const config::Config& config)
+      : handshakes_(config.limits.handshakes), services_{loop,        log,
+                                                         observer,    wall_clock,
+                                                         handshakes_, config.timeouts.handshake} {}
+
+  // The layer of the listener at `address`; the error names the key of `tls` and the file.
+  tl::expected<net::StreamLayer*, std::string> open(const std::string& address,
+                                                    const config::TlsConfig& tls);
+
+  [[nodiscard]] const std::vector<std::unique_ptr<tls::TlsLayer>>& all() const { return layers_; }
+  [[nodiscard]] const tls::Handshakes& handshakes() const { return handshakes_; }
+
+ private:
+  tls::Handshakes handshakes_;
+  const tls::TlsLayerServices services_;
+  std::vector<std::unique_ptr<tls::TlsLayer>> layers_;
+};
+
+// What is wrong with the files that the configuration names: lines with the path of the key.
+struct TlsFindings {
+  std::vector<std::string> errors;    // they cannot be used
+  std::vector<std::string> warnings;  // out of date at `now`, in seconds since the epoch
+};
+TlsFindings check_tls(const config::Config& config, int64_t now);
+
+}  // namespace stdgate::app

@@ -1,0 +1,59 @@
+// TlsClient: the client's end of a TLS connection in memory, by libssl. What carries the bytes is
+// the test's.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "tests/support/test_certificates.h"
+
+struct ssl_st;
+struct ssl_session_st;
+
+namespace stdgate::test {
+
+struct TlsClientOptions {
+  std::string authority;                              // in PEM; empty: the server is not verified
+  std::string server_name = "localhost";              // of SNI, and verified
+  Credential credential = {};                         // none, if empty
+  int max_version = 0;                                // TLS1_2_VERSION; 0: any
+  std::string protocols = {};                         // of ALPN, as on the wire
+  std::shared_ptr<ssl_session_st> session = nullptr;  // to be resumed
+};
+
+class TlsClient {
+ public:
+  explicit TlsClient(const TlsClientOptions& options = {});
+  ~TlsClient();
+  TlsClient(const TlsClient&) = delete;
+  TlsClient& operator=(const TlsClient&) = delete;
+
+  // Takes what the server has sent. False: the connection has failed; error() says why.
+  bool receive(std::string_view sealed);
+  // What is to be sent to the server.
+  std::string take_sealed();
+  void write(std::string_view plain);
+  void shutdown_write();
+
+  [[nodiscard]] bool is_open() const;                      // the handshake is done
+  [[nodiscard]] bool has_ended() const { return ended_; }  // by the server's close_notify
+  [[nodiscard]] const std::string& error() const { return error_; }
+  [[nodiscard]] bool was_resumed() const;
+  [[nodiscard]] std::string version() const;
+  [[nodiscard]] std::string protocol() const;   // chosen by ALPN
+  [[nodiscard]] std::string peer_name() const;  // CN of the server's certificate
+  [[nodiscard]] std::shared_ptr<ssl_session_st> session() const;
+  [[nodiscard]] ssl_st* ssl() { return ssl_; }
+
+  std::string plain;  // received
+
+ private:
+  bool advance();
+
+  ssl_st* ssl_ = nullptr;
+  bool ended_ = false;
+  std::string error_;
+};
+
+}  // namespace stdgate::test

@@ -1,0 +1,81 @@
+// TlsLayer: the TLS of one listener: makes the streams of its connections, and takes over
+// certificate files that change on disk.
+//
+// The files are looked at every kWatch, and read when they differ from what is in use and have not
+// changed for as long, so that certificate and key may be replaced one after the other. Connections
+// keep what they began with. Files that cannot be used change nothing, and are logged once.
+// Owner: the worker; outlives the server that listens. Limit: kFailureLines a second of log lines
+// that clients can cause.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "gateway/base/log.h"
+#include "gateway/base/rate_limit.h"
+#include "gateway/base/timers.h"
+#include "gateway/base/wall_clock.h"
+#include "gateway/config/config.h"
+#include "gateway/observer.h"
+#include "transports/net/stream_layer.h"
+#include "transports/tls/file_stamps.h"
+#include "transports/tls/tls_context.h"
+#include "transports/tls/tls_stream.h"
+
+namespace stdgate::tls {
+
+struct TlsLayerServices {
+  net::Loop& loop;
+  Log& log;
+  Observer& observer;
+  const WallClock& wall_clock;
+  Handshakes& handshakes;
+  Duration handshake_timeout;
+};
+
+class TlsLayer final : public net::StreamLayer, private TlsEvents {
+ public:
+  static constexpr Duration kWatch = std::chrono::seconds(1);
+  static constexpr uint32_t kFailureLines = 10;
+  static constexpr size_t kPlainBuffer = 64 << 10;
+
+  // `listener` is its address, for logs.
+  static tl::expected<std::unique_ptr<TlsLayer>, TlsError> open(const TlsLayerServices& services,
+                                                                std::string listener,
+                                                                const config::TlsConfig& config);
+
+  std::unique_ptr<net::Stream> wrap(std::unique_ptr<net::Stream> stream,
+                                    const ClientAddress& client) override;
+
+  [[nodiscard]] const std::string& listener() const { return listener_; }
+  [[nodiscard]] const config::TlsConfig& config() const { return config_; }
+  // Those in use.
+  [[nodiscard]] const std::vector<CertificateFacts>& certificates() const {
+    return context_->certificates();
+  }
+
+ private:
+  TlsLayer(const TlsLayerServices& services, std::string listener, const config::TlsConfig& config);
+
+  void on_handshake_failed(HandshakeFailure reason, std::string_view detail,
+                           const ClientAddress& client) override;
+  void watch();
+  void reload();
+  void warn() const;
+
+  const TlsLayerServices services_;
+  const std::string listener_;
+  const config::TlsConfig config_;
+  const std::vector<std::string> files_;
+  const std::unique_ptr<char[]> plain_buffer_;
+  std::shared_ptr<const TlsContext> context_;
+  FileStamps used_;  // of the files that were read last, whether they could be used or not
+  FileStamps seen_;  // when they were looked at last
+  Timer watch_timer_;
+  RateLimit failure_lines_{kFailureLines};
+};
+
+}  // namespace stdgate::tls

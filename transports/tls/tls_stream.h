@@ -1,0 +1,157 @@
+// TlsStream: the server's end of a TLS connection, as a Stream over another one.
+//
+// States: fresh (not a byte has come), queued (limits.handshakes are under way), shaking, open,
+// lingering (the handshake has failed; what says why is sent, and input discarded until the client
+// closes, else a reset could take it away), over.
+// What the owner writes is kept as plaintext and sealed at the end of the turn, no more of it than
+// kSealAhead ahead of the socket; so a large answer exists once, and one that is shared with other
+// streams stays shared. While reading is paused, nothing is decrypted: what has been read of the
+// socket already, one read of it, is kept as it is and charged to the account.
+// Owner: the connection. Owns the stream below. OpenSSL is never on the stack when the owner is
+// called. Limits: timeouts.handshake; kLingerTime, kLingerBytes.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "gateway/base/client_address.h"
+#include "gateway/base/timers.h"
+#include "gateway/observer.h"
+#include "transports/net/loop.h"
+#include "transports/net/out_queue.h"
+#include "transports/net/stream.h"
+#include "transports/tls/handshakes.h"
+#include "transports/tls/memory_bio.h"
+#include "transports/tls/tls_context.h"
+
+namespace stdgate::tls {
+
+// What the streams of a listener share; outlives them until their close().
+struct TlsStreamServices {
+  net::Loop& loop;
+  Handshakes& handshakes;
+  Duration handshake_timeout;
+  std::span<char> plain_buffer;  // where streams decrypt to: each read is handled at once
+};
+
+// Told of the handshakes of a listener; must not call back.
+class TlsEvents {
+ public:
+  virtual ~TlsEvents() = default;
+  virtual void on_handshake_failed(HandshakeFailure reason, std::string_view detail,
+                                   const ClientAddress& client) = 0;
+};
+
+class TlsStream final : public net::Stream,
+                        private net::StreamEvents,
+                        private net::Flushable,
+                        private Handshakes::Waiter {
+ public:
+  // Sealed bytes that wait below before more are made.
+  static constexpr size_t kSealAhead = 256 << 10;
+  static constexpr Duration kLingerTime = std::chrono::seconds(2);
+  static constexpr size_t kLingerBytes = 64 << 10;
+
+  TlsStream(const TlsStreamServices& services, std::shared_ptr<const TlsContext> context,
+            TlsEvents& tls_events, std::unique_ptr<net::Stream> below, const ClientAddress& client);
+  ~TlsStream() override;
+  TlsStream(const TlsStream&) = delete;
+  TlsStream& operator=(const TlsStream&) = delete;
+
+  void set_account(MemoryAccount& account) override;
+  void leave_account() override;
+  void set_events(net::StreamEvents& events) override { events_ = &events; }
+  void pause_read(PauseReason reason) override;
+  void resume_read(PauseReason reason) override;
+  void write(std::span<const std::string_view> parts) override;
+  using net::Stream::write;
+  // Of plaintext that waits, and of sealed bytes below.
+  [[nodiscard]] size_t unsent_bytes() const override;
+  void set_watermark(size_t bytes) override;
+  void shutdown_write() override;  // by close_notify
+  void close() override;           // with close_notify, if nothing is unsent
+  // Plaintext; what is written counts once nothing of it waits below.
+  [[nodiscard]] uint64_t bytes_read() const override { return bytes_read_; }
+  [[nodiscard]] uint64_t bytes_written() const override;
+  [[nodiscard]] uint64_t bytes_taken() const override { return below_->bytes_taken(); }
+  [[nodiscard]] TimePoint waiting_since() const override;
+  [[nodiscard]] size_t unsent_memory() const override;
+  [[nodiscard]] bool has_peer_left() const override { return below_->has_peer_left(); }
+
+ private:
+  enum class State : uint8_t { fresh, queued, shaking, open, lingering, over };
+  enum class Read : uint8_t { full, empty, ended, failed };  // why decrypting has stopped
+
+  // StreamEvents, of the stream below
+  void on_bytes(std::span<char> bytes) override;
+  void on_end() override;
+  void on_error(int error) override;
+  void on_writable() override;
+  void on_flushed() override;
+  void flush() override;              // Flushable
+  void on_handshake_turn() override;  // Handshakes::Waiter
+
+  // Handshake
+  void take_first_bytes(std::string_view bytes);
+  void begin_handshake();
+  void advance();
+  bool shake();  // whether it is done
+  void fail_handshake(HandshakeFailure reason, std::string_view detail);
+  void answer_plain_http();
+  void linger();
+  void leave_handshakes();
+  void on_timer();
+
+  // Reading
+  void decrypt();
+  Read fill(size_t& size);
+  void report_end();
+  void pause_below();
+
+  // Writing
+  void keep(std::string_view part);
+  void seal();
+  bool seal_batch();
+  void send_sealed();
+  void finish_shutdown();
+  void report_progress();
+  void account();
+
+  void fail(int error);
+  [[nodiscard]] bool is_before_open() const { return state_ < State::open; }
+
+  const TlsStreamServices services_;
+  const std::shared_ptr<const TlsContext> context_;
+  TlsEvents& tls_events_;
+  std::unique_ptr<net::Stream> below_;
+  const ClientAddress client_;
+  net::StreamEvents* events_ = nullptr;
+  MemoryBio bio_;  // before ssl_, which uses it
+  SslPtr ssl_;     // from the handshake on
+  net::OutQueue unsent_;
+  Timer timer_;  // of the handshake, then of lingering
+  MemoryAccount* account_ = nullptr;
+  size_t accounted_ = 0;       // of the memory of unsent_
+  size_t left_accounted_ = 0;  // of what is left to be decrypted
+  TimePoint waiting_since_{};
+  size_t watermark_ = SIZE_MAX;
+  uint64_t bytes_read_ = 0;
+  uint64_t sealed_ = 0;   // plaintext
+  uint64_t written_ = 0;  // of it, when the last of it was sealed
+  size_t lingered_ = 0;   // bytes
+  State state_ = State::fresh;
+  uint8_t pause_reasons_ = kNotStarted;
+  bool decrypt_later_ = false;  // something was left when reading was paused
+  bool below_ended_ = false;
+  bool end_to_report_ = false;
+  bool has_ended_ = false;  // reported
+  bool above_watermark_ = false;
+  bool flushed_to_report_ = false;
+  bool shutdown_asked_ = false;
+  bool shutdown_done_ = false;
+  bool is_closed_ = false;
+};
+
+}  // namespace stdgate::tls
