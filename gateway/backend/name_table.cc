@@ -36,7 +36,7 @@ NameId NameTable::learn(std::string_view name, TimePoint now) {
       minute_ = now;
       learnt_in_minute_ = 0;
     }
-    if (learnt_in_minute_ == kLearntPerMinute) return kOtherName;
+    if (learnt_in_minute_ == kMaxLearntPerMinute) return kOtherName;
     ++learnt_in_minute_;
   }
   return admit(name);

@@ -20,8 +20,8 @@ bool lies_in(std::string_view bytes, std::string_view all) {
 }  // namespace
 
 StoragePool::StoragePool() {
-  small_.reserve(kSmallCount);
-  large_.reserve(kLargeCount);
+  small_.reserve(kMaxSmall);
+  large_.reserve(kMaxLarge);
 }
 
 ByteQueue StoragePool::borrow(size_t expected) {
@@ -51,8 +51,8 @@ void StoragePool::give_back(ByteQueue storage) {
   if (capacity == 0) return;
   storage.clear();
   if (capacity <= kSmall) {
-    if (small_.size() < kSmallCount) small_.push_back(std::move(storage));
-  } else if (large_.size() < kLargeCount && capacity <= kLargeBytes - large_bytes_) {
+    if (small_.size() < kMaxSmall) small_.push_back(std::move(storage));
+  } else if (large_.size() < kMaxLarge && capacity <= kMaxLargeBytes - large_bytes_) {
     large_bytes_ += capacity;
     large_.push_back({std::move(storage)});
   }

@@ -6,8 +6,8 @@
 // copying. What holds a message can also be handed on as it is (StorageOffer) instead of copied.
 // A message to many receivers is copied at most once for all of them (SharedOffer).
 // Owner: the Loop. Used on its thread only.
-// Limit: keeps kSmallCount storages up to kSmall bytes, and kLargeCount larger ones that are
-// kLargeBytes together; frees others, and with release_unused() larger ones that are unused.
+// Limit: keeps kMaxSmall storages up to kSmall bytes, and kMaxLarge larger ones that are
+// kMaxLargeBytes together; frees others, and with release_unused() larger ones that are unused.
 #pragma once
 
 #include <cstddef>
@@ -23,9 +23,9 @@ namespace stdgate {
 class StoragePool {
  public:
   static constexpr size_t kSmall = 16 << 10;
-  static constexpr size_t kSmallCount = 128;
-  static constexpr size_t kLargeCount = 16;
-  static constexpr size_t kLargeBytes = 16 << 20;
+  static constexpr size_t kMaxSmall = 128;
+  static constexpr size_t kMaxLarge = 16;
+  static constexpr size_t kMaxLargeBytes = 16 << 20;
   // Up to this size, storage is lent for any number of bytes; above, for at least a quarter of it.
   static constexpr size_t kLentForAny = 1 << 20;
 

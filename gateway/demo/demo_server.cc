@@ -34,7 +34,7 @@ constexpr int64_t kMaxSleepMs = 600'000;
 constexpr int64_t kUsualIntervalMs = 100;
 
 constexpr size_t kReadSize = 256 << 10;
-constexpr size_t kKeptOutput = 4 << 20;  // memory that is kept from one turn to the next
+constexpr size_t kMaxKeptOutput = 4 << 20;  // memory that is kept from one turn to the next
 
 bool is_writable_again(int fd) {
   pollfd entry = {fd, POLLOUT, 0};
@@ -118,7 +118,7 @@ void DemoServer::finish(TimePoint now) {
 
 void DemoServer::clear_output() {
   output_.clear();
-  if (output_.capacity() > kKeptOutput) output_.shrink_to_fit();
+  if (output_.capacity() > kMaxKeptOutput) output_.shrink_to_fit();
 }
 
 void DemoServer::on_frame(std::span<char> message) {

@@ -27,7 +27,7 @@ struct WaitingMessage {
   size_t insertion_count = 0;
   bool is_gone = false;
 
-  // Has views of this.
+  // Its views point into this object.
   [[nodiscard]] Outgoing outgoing();
 };
 

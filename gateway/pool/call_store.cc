@@ -10,6 +10,7 @@ namespace {
 constexpr size_t kMaxKeptLength = 256;
 
 void clear(std::string& text) {
+  if (text.empty()) return;
   if (text.capacity() > kMaxKeptLength) {
     std::string().swap(text);  // an assignment would keep it
   } else {

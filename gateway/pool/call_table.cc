@@ -40,7 +40,15 @@ Call* CallTable::put(CallPtr call) {
 }
 
 CallPtr CallTable::close(rpc::WireId id) {
-  CallPtr call = calls_.close(id);
+  CallPtr call = take(id);
+  STDGATE_CHECK(call != nullptr);
+  return call;
+}
+
+CallPtr CallTable::take(rpc::WireId id) {
+  std::optional<CallPtr> taken = calls_.take(id);
+  if (!taken) return nullptr;
+  CallPtr call = *std::move(taken);
   call->place = CallPlace::nowhere;
   if (call->caller.is_none()) {
     STDGATE_CHECK(own_ > 0);

@@ -28,6 +28,8 @@ class CallTable {
   Call* open_own(TimePoint deadline = TimePoint::max());
   // `id` must be in flight.
   CallPtr close(rpc::WireId id);
+  // The same for any id; null for one that stands for nothing in flight.
+  CallPtr take(rpc::WireId id);
   // Ends all calls, and gives back those of clients.
   std::vector<CallPtr> take_all();
 

@@ -12,7 +12,7 @@ using FieldValue = decltype(LogField::value);
 
 // Empty: there is none.
 FieldValue traced(std::string_view text) {
-  return text.empty() ? FieldValue() : FieldValue(cut_utf8(text, kTracedBytes));
+  return text.empty() ? FieldValue() : FieldValue(cut_utf8(text, kMaxTraced));
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 // id, queued or sent, and when the answer came. Never a payload: ids, names and sizes only.
 //
 // Callers ask PoolServices::traces first, so that a message costs one branch while the level is
-// higher. Limit: an id is shown up to kTracedBytes, and so is a method's name.
+// higher. Limit: an id is shown up to kMaxTraced, and so is a method's name.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace stdgate::pool {
 
-inline constexpr size_t kTracedBytes = 128;
+inline constexpr size_t kMaxTraced = 128;
 
 // The child that a message is for, or comes from.
 struct TracedChild {

@@ -236,8 +236,8 @@ void Child::note_answered(rpc::WireId id) {
 bool Child::on_answer(const rpc::Envelope& answer) {
   const auto id = rpc::parse_wire_id(answer.id);
   if (id) note_answered(*id);
-  if (!id || calls_.find(*id) == nullptr) return false;
-  CallPtr call = calls_.close(*id);
+  CallPtr call = id ? calls_.take(*id) : nullptr;
+  if (call == nullptr) return false;
   if (services_.traces) {
     trace_ended(services_, *call, name_, *id, "call answered", answer.text.size());
   }
@@ -254,8 +254,8 @@ bool Child::on_answer(const rpc::Envelope& answer) {
 
 void Child::on_unreadable_answer(rpc::WireId id, const rpc::FaultReport& report) {
   note_answered(id);
-  if (calls_.find(id) == nullptr) return;
-  CallPtr call = calls_.close(id);
+  CallPtr call = calls_.take(id);
+  if (call == nullptr) return;
   if (!call->caller.is_none()) {
     owner_.on_child_broken_answer(*this, std::move(call), report);
   } else if (was_ready() && farewell_ != id) {

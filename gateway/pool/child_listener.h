@@ -25,7 +25,7 @@ class ChildListener {
                                std::string_view method) = 0;
   virtual void on_request(Child& child, const rpc::Envelope& request, std::string_view method) = 0;
 
-  // A shared child may be asked something by the gateway itself: see Pool::ask().
+  // A shared child may have room for a request of the gateway's own: see Pool::can_ask().
   virtual void on_spare_room(Child& child) = 0;
   // Nothing more comes from the child with this number, nor does it take anything.
   virtual void on_child_gone(uint64_t number) = 0;

@@ -8,8 +8,8 @@ namespace stdgate::pool {
 
 namespace {
 
-constexpr uint32_t kBadLinesLoggedPerSecond = 10;
-constexpr size_t kLoggedTextBytes = 256;
+constexpr uint32_t kMaxBadLinesPerSecond = 10;
+constexpr size_t kMaxLoggedText = 256;
 
 constexpr std::string_view kHasHeaders =
     "it writes Content-Length headers: set framing: content-length, or for a language server "
@@ -33,7 +33,7 @@ ChildOutput::ChildOutput(const PoolServices& services, const TracedChild& child,
       parser_(envelope_limits(services.limits)),
       framer_(rpc::make_framer(services.config.framing, services.limits.message,
                                services.core.storages)),
-      bad_lines_(kBadLinesLoggedPerSecond) {}
+      bad_lines_(kMaxBadLinesPerSecond) {}
 
 rpc::EnvelopeLimits ChildOutput::envelope_limits(const config::LimitsConfig& limits) {
   rpc::EnvelopeLimits envelope;
@@ -143,7 +143,7 @@ void ChildOutput::drop(DropReason reason, std::string_view why, std::string_view
                             {"pid", static_cast<int64_t>(child_.pid)},
                             {"reason", drop_reason_name(reason)},
                             {"why", why},
-                            {"text", cut_utf8(text, kLoggedTextBytes)},
+                            {"text", cut_utf8(text, kMaxLoggedText)},
                             {"suppressed", bad_lines_.take_suppressed()}});
 }
 

@@ -2,7 +2,7 @@
 //
 // Job: find the messages, pass each to the child by its kind, and count and log what is no message.
 // Only a broken framing ends the stream. Owner: the child. Limits: limits.message,
-// depth and batch; kBadLinesLoggedPerSecond log lines.
+// depth and batch; kMaxBadLinesPerSecond log lines.
 #pragma once
 
 #include <memory>
@@ -46,8 +46,8 @@ class ChildOutput final : private rpc::FrameSink {
   void stop() { stopped_ = true; }
 
   void drop(DropReason reason, std::string_view why, std::string_view text);
-  // What to set, as the output does not fit the framing that is configured: a constant; empty: it
-  // does.
+  // Which key to change, a constant: the output looks like another framing than the configured one.
+  // Empty: it does not.
   [[nodiscard]] std::string_view misfit() const { return misfit_; }
 
   static rpc::EnvelopeLimits envelope_limits(const config::LimitsConfig& limits);

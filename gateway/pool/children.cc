@@ -204,8 +204,9 @@ void Children::note_success() {
 }
 
 void Children::watch_idle(const Child& child) {
+  if (idle_timer_.armed() || child.in_flight() > 0) return;
   const bool may_go = children_.size() > config().min || child.is_in_doubt();
-  if (child.in_flight() == 0 && child.lease().is_none() && !idle_timer_.armed() && may_go) {
+  if (child.lease().is_none() && may_go) {
     idle_timer_.arm(now() + config().idle_timeout);
   }
 }

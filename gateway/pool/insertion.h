@@ -29,9 +29,9 @@ enum class InsertionPlace : uint8_t {
   meta,  // params._meta
 };
 
-// How `members` (not empty) get into that object of `message`; whoever asks knows that it does not
-// have them yet. Nothing when params or _meta are there, but are no objects, or _meta is there
-// twice. Linear in the size of params for `meta`.
+// How `members` (not empty) get into that object of `message`, which must not have them yet.
+// Nothing when params or _meta is present but no object, or when _meta is present twice. For `meta`
+// the cost is linear in the size of params.
 std::optional<Insertion> insertion_at(InsertionPlace place, const rpc::Envelope& message,
                                       std::string_view members);
 

@@ -56,7 +56,7 @@ tl::expected<void, rpc::FaultReport> Pool::submit(CallPtr& call, const Outgoing&
   }
   if (queue_.empty()) {
     Child* child = message.child == 0 ? children_.least_loaded() : find_child(message.child);
-    if (child != nullptr && child->has_room()) {
+    if (child != nullptr && (message.child == 0 || child->has_room())) {
       give(*child, std::move(call), message);
       return {};
     }
@@ -109,7 +109,7 @@ void Pool::ask(Child& child, const std::function<std::string(rpc::WireId)>& text
 
 void Pool::offer_spare_room() {
   for (const auto& child : children_.all()) {
-    if (can_ask(*child)) listener_.on_spare_room(*child);
+    if (child->isolation() == config::Isolation::shared) listener_.on_spare_room(*child);
   }
 }
 
@@ -198,7 +198,7 @@ void Pool::after_call(Child& child) {
     children_.end_retired(child);
   } else {
     if (!queue_.empty()) dispatch_queue();
-    if (can_ask(child)) listener_.on_spare_room(child);
+    listener_.on_spare_room(child);
   }
   child.settle_state();
   children_.watch_idle(child);

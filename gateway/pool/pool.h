@@ -81,7 +81,7 @@ class Pool final : private ChildOwner {
   // Clients come first: only while can_ask().
   void ask(Child& child, const std::function<std::string(rpc::WireId)>& text);
   [[nodiscard]] bool can_ask(const Child& child) const;
-  // Tells the ChildListener of every child that can be asked.
+  // Tells the ChildListener of every shared child.
   void offer_spare_room();
   // The child with this number, as long as it runs.
   [[nodiscard]] Child* find_child(uint64_t number) const { return children_.find(number); }

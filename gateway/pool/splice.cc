@@ -12,6 +12,14 @@ Splice::Splice(const Outgoing& message, std::optional<rpc::WireId> id) {
     const auto end = std::to_chars(digits_.data(), digits_.data() + digits_.size(), *id).ptr;
     number = {digits_.data(), static_cast<size_t>(end - digits_.data())};
   }
+  const bool only_id = message.id.length > 0 && message.inserted.empty() &&
+                       message.progress_token.length == 0 && message.replaced.length == 0;
+  if (only_id) {
+    add(message.text.substr(0, message.id.offset));
+    add(number);
+    add(message.text.substr(message.id.offset + message.id.length));
+    return;
+  }
   // Before the others, as what is inserted where a place begins comes first.
   STDGATE_CHECK(message.inserted.size() <= Outgoing::kMaxInsertions);
   for (const Insertion& insertion : message.inserted) {

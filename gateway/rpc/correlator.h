@@ -67,13 +67,19 @@ class Correlator {
 
   // Ends the entry and hands it out. `id` must be live.
   Entry close(WireId id) {
+    std::optional<Entry> entry = take(id);
+    STDGATE_CHECK(entry.has_value());
+    return *std::move(entry);
+  }
+  // The same for any id; nothing for one without a live entry.
+  std::optional<Entry> take(WireId id) {
     Handle handle;
     Node* const found = slots_.find_index(id & kIndexMask, &handle);
-    STDGATE_CHECK(found != nullptr && wire_id(handle) == id);
+    if (found == nullptr || wire_id(handle) != id) return std::nullopt;
     Node& node = *found;
     (node.older == Handle::kNone ? oldest_ : node_at(node.older).newer) = node.newer;
     (node.newer == Handle::kNone ? newest_ : node_at(node.newer).older) = node.older;
-    Entry entry = std::move(node.entry);
+    std::optional<Entry> entry = std::move(node.entry);
     slots_.release(handle);
     return entry;
   }

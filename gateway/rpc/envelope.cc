@@ -118,7 +118,8 @@ MessageKind kind_of(const Members& members, bool with_id) {
 void fill(ParsedMessage& message, const Members& members, const EnvelopeLimits& limits) {
   Envelope& envelope = message.envelope;
   message.rejection = judge(members, limits);
-  if (members.readable(kId) && judge_id(members, limits) == nullptr) {
+  // In a good message the id has been judged.
+  if (members.readable(kId) && (message.ok() || judge_id(members, limits) == nullptr)) {
     envelope.id = members.values[kId];
   }
   envelope.kind = kind_of(members, !envelope.id.empty());

@@ -3,7 +3,7 @@
 namespace stdgate::session {
 
 namespace {
-constexpr size_t kKeptMemory = 16 << 10;
+constexpr size_t kMaxKept = 16 << 10;
 }
 
 void BatchAnswer::begin_messages(rpc::CodeSet codes, size_t limit) {
@@ -33,7 +33,7 @@ std::string_view BatchAnswer::close() {
 
 void BatchAnswer::clear() {
   text_.clear();
-  if (text_.capacity() > kKeptMemory) text_ = std::string();
+  if (text_.capacity() > kMaxKept) text_ = std::string();
   due_ = 0;
   handing_over_ = false;
 }

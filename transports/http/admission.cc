@@ -9,7 +9,7 @@ namespace stdgate::http {
 namespace {
 
 // The longest Host that an answer repeats, in bytes: more than any DNS name.
-constexpr size_t kNamedHost = 255;
+constexpr size_t kMaxNamedHost = 255;
 
 constexpr std::string_view kBadSite =
     "a page of another site may not call without an Origin that is listed; see allowed_origins";
@@ -20,7 +20,7 @@ constexpr std::string_view kNotDeliberate =
 
 std::string bad_host(std::string_view authority) {
   const std::string_view host = host_of(authority);
-  if (host.empty() || host.size() > kNamedHost) {
+  if (host.empty() || host.size() > kMaxNamedHost) {
     return "this host name may not be used; see allowed_hosts";
   }
   const std::string name(host);

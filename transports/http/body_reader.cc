@@ -94,7 +94,7 @@ size_t BodyReader::feed_chunks(std::span<char> bytes) {
     return bytes.size();
   }
   framing_ += taken - (collected_.size() - collected);
-  if (framing_ > kFramingAllowance + kFramingPerChunk * chunks_) fail("too much chunk framing");
+  if (framing_ > kMaxFraming + kMaxFramingPerChunk * chunks_) fail("too much chunk framing");
   if (in_trailers_) trailer_scanner_.start(HeadScanner::Kind::trailers, kMaxTrailer);
   return taken;
 }

@@ -4,8 +4,8 @@
 // in storage of the pool, which grows with what has come.
 // Chunks are cut by llhttp; the trailer section, where llhttp is lenient, is scanned as strictly as
 // a header block and dropped.
-// Owner: an exchange, reused. Limits: `limit` bytes of body; kFramingAllowance bytes of sizes and
-// extensions beyond kFramingPerChunk a chunk; kMaxTrailer bytes of trailers.
+// Owner: an exchange, reused. Limits: `limit` bytes of body; kMaxFraming bytes of sizes and
+// extensions beyond kMaxFramingPerChunk a chunk; kMaxTrailer bytes of trailers.
 #pragma once
 
 #include <llhttp.h>
@@ -23,8 +23,8 @@ namespace stdgate::http {
 
 class BodyReader {
  public:
-  static constexpr size_t kFramingAllowance = 4096;
-  static constexpr size_t kFramingPerChunk = 32;
+  static constexpr size_t kMaxFraming = 4096;
+  static constexpr size_t kMaxFramingPerChunk = 32;
   static constexpr size_t kMaxTrailer = 4096;
 
   enum class State : uint8_t { reading, complete, failed, too_large };

@@ -21,7 +21,7 @@ Connection::Connection(Server& server, uint64_t number, const ConnectionTraits& 
 void Connection::open(std::unique_ptr<net::Stream> stream) {
   stream_ = std::move(stream);
   stream_->set_events(*this);
-  stream_->set_watermark(kAnswerBacklog);
+  stream_->set_watermark(kMaxBacklog);
   meter_.open(*stream_);
   writer_.open(*stream_);
   enter(State::idle);

@@ -12,7 +12,7 @@
 // a RequestReader and answers with a ResponseWriter, and decides itself in which order.
 // The core is never called from inside of its own callbacks (on_reply, on_event): what would lead
 // there waits for resume() at the end of the turn. Limits: config limits and timeouts; kMaxPending
-// bytes of waiting requests before reading pauses; kAnswerBacklog bytes of answers not taken before
+// bytes of waiting requests before reading pauses; kMaxBacklog bytes of answers not taken before
 // the next request is read.
 #pragma once
 
@@ -43,7 +43,7 @@ class Connection final : public ClientConnection,
                          private Responder {
  public:
   static constexpr size_t kMaxPending = 16 << 10;
-  static constexpr size_t kAnswerBacklog = 256 << 10;
+  static constexpr size_t kMaxBacklog = 256 << 10;
   static constexpr size_t kLingerBytes = 1 << 20;
   static constexpr Duration kLingerTime = std::chrono::seconds(2);
 
@@ -101,7 +101,7 @@ class Connection final : public ClientConnection,
   void begin_request(bool body_has_begun);
   void begin_body(bool body_has_begun);
   [[nodiscard]] bool may_read() const;
-  [[nodiscard]] bool is_blocked() const { return stream_->unsent_bytes() > kAnswerBacklog; }
+  [[nodiscard]] bool is_blocked() const { return stream_->unsent_bytes() > kMaxBacklog; }
 
   // Answers
   void fail_and_close(const HttpError& error);

@@ -1,7 +1,7 @@
 // RefusalLog: the log's lines about requests that were refused before they became calls.
 //
-// Clients can cause such lines at will, so at most kLinesPerSecond are written, and one more line
-// says how many were left out. The query is not logged, as it may hold secrets; nor are header
+// Clients can cause such lines at will, so at most kMaxLinesPerSecond are written, and one more
+// line says how many were left out. The query is not logged, as it may hold secrets; nor are header
 // fields.
 // Owner: the server. Limits: a path is shown up to kMaxPath bytes, a method up to kMaxMethod.
 #pragma once
@@ -30,7 +30,7 @@ struct RefusedRequest {
 
 class RefusalLog {
  public:
-  static constexpr uint32_t kLinesPerSecond = 10;
+  static constexpr uint32_t kMaxLinesPerSecond = 10;
   static constexpr size_t kMaxPath = 256;
   static constexpr size_t kMaxMethod = 32;
 
@@ -44,7 +44,7 @@ class RefusalLog {
 
   Log& log_;
   const Clock& clock_;
-  RateLimit limit_{kLinesPerSecond};
+  RateLimit limit_{kMaxLinesPerSecond};
   Timer timer_;  // armed while something has been left out
 };
 

@@ -173,7 +173,7 @@ void RequestHead::wipe() {
 }
 
 void RequestHead::forget_long_block() {
-  if (block_.capacity() > kKeptBlock) std::string().swap(block_);
+  if (block_.capacity() > kMaxKeptBlock) std::string().swap(block_);
 }
 
 tl::expected<void, HeadError> RequestHead::parse_block() {

@@ -121,7 +121,7 @@ class RequestHead {
   friend struct HeadCallbacks;  // what llhttp calls
   struct Framing;               // what the fields say about the body
 
-  static constexpr size_t kKeptBlock = 2048;
+  static constexpr size_t kMaxKeptBlock = 2048;
   static constexpr size_t kUsualFields = 12;
 
   tl::expected<void, HeadError> parse_block();

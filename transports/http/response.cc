@@ -1,10 +1,10 @@
 #include "transports/http/response.h"
 
-#include <algorithm>
 #include <cassert>
 #include <charconv>
 
 #include "gateway/base/check.h"
+#include "gateway/base/copy_text.h"
 #include "gateway/rpc/json_string.h"
 
 namespace stdgate::http {
@@ -117,9 +117,9 @@ void ResponseHead::append_connection(const ResponseFrame& frame) {
 }
 
 void ResponseHead::append(std::string_view text) {
+  if (text.empty()) return;
   STDGATE_CHECK(text.size() <= bytes_.size() - size_);
-  // Not memcpy(): an empty text may have no address.
-  std::copy_n(text.data(), text.size(), bytes_.data() + size_);
+  copy_text(bytes_.data() + size_, text);
   size_ += text.size();
 }
 

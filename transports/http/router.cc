@@ -59,8 +59,8 @@ void Router::make_post_hint() {
   std::stable_sort(paths.begin(), paths.end(), [&depth](std::string_view a, std::string_view b) {
     return depth(a) < depth(b);
   });
-  const bool is_cut = paths.size() > kHintPaths;
-  if (is_cut) paths.resize(kHintPaths);
+  const bool is_cut = paths.size() > kMaxHintPaths;
+  if (is_cut) paths.resize(kMaxHintPaths);
   post_hint_.clear();
   for (size_t i = 0; i < paths.size(); ++i) {
     const bool is_last = i + 1 == paths.size() && !is_cut;

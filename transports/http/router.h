@@ -42,10 +42,10 @@ class Router {
   [[nodiscard]] const Route* find(std::string_view path) const;
   // "paths":["/rpc",…], for the answer to an unknown path.
   [[nodiscard]] std::string_view paths_member() const { return paths_member_; }
-  // "; POST JSON-RPC to /mcp or /rpc", for a POST to another path: at most kHintPaths of them,
+  // "; POST JSON-RPC to /mcp or /rpc", for a POST to another path: at most kMaxHintPaths of them,
   // those at the root first. Empty where nothing takes calls.
   [[nodiscard]] std::string_view post_hint() const { return post_hint_; }
-  static constexpr size_t kHintPaths = 8;
+  static constexpr size_t kMaxHintPaths = 8;
 
  private:
   void make_post_hint();

@@ -206,7 +206,6 @@ void ByteStream::keep_large(std::string_view part) {
 // Writes what is unsent and as much of `parts` as the kernel and the turn's share take; returns how
 // much of `parts`.
 size_t ByteStream::offer(std::span<const std::string_view> parts) {
-  std::array<std::string_view, kGather> views;
   std::array<uv_buf_t, kGather> pieces;
   unsigned count = 0;
   size_t room = write_room();
@@ -216,8 +215,7 @@ size_t ByteStream::offer(std::span<const std::string_view> parts) {
     // libuv's buffers are not const, but it only reads what it writes.
     if (!bytes.empty()) pieces[count++] = {const_cast<char*>(bytes.data()), bytes.size()};
   };
-  const size_t waiting = unsent_.gather(views);
-  for (size_t i = 0; i < waiting; ++i) add(views[i]);
+  unsent_.visit_first(pieces.size(), add);
   for (size_t i = 0; i < parts.size() && count < pieces.size(); ++i) add(parts[i]);
 
   if (count == 0) return 0;
@@ -354,6 +352,7 @@ void ByteStream::fail(int error) {
 
 size_t ByteStream::unsent_bytes() const {
   if (block_ == nullptr || error_ != 0) return 0;
+  if (block_->in_flight.empty()) return unsent_.size();
   return unsent_.size() + block_->in_flight.size() - block_->chunk + block_->chunk_left();
 }
 

@@ -36,15 +36,6 @@ void OutQueue::end_tail() {
   if (!tail_.empty()) add(OutPiece(tail_.take()));
 }
 
-size_t OutQueue::gather(std::span<std::string_view> views) const {
-  size_t count = 0;
-  for (size_t i = first_; i < pieces_.size() && count < views.size(); ++i) {
-    views[count++] = pieces_[i].view();
-  }
-  if (!tail_.empty() && count < views.size()) views[count++] = tail_.view();
-  return count;
-}
-
 void OutQueue::consume(size_t count) {
   STDGATE_CHECK(count <= size());
   while (count > 0 && first_ < pieces_.size()) {

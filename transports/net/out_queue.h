@@ -61,8 +61,13 @@ class OutQueue {
   void append(std::span<const std::string_view> parts, size_t size);
   void push(OutPiece piece);
 
-  // The views of the first pieces, as many as `views` has room for; how many there are.
-  size_t gather(std::span<std::string_view> views) const;
+  // Calls visit(std::string_view) for the first pieces, `most` of them at most.
+  template <class Visitor>
+  void visit_first(size_t most, Visitor&& visit) const {
+    size_t left = most;
+    for (size_t i = first_; i < pieces_.size() && left > 0; ++i, --left) visit(pieces_[i].view());
+    if (!tail_.empty() && left > 0) visit(tail_.view());
+  }
   void consume(size_t count);
   // Takes the first piece out; there must be one.
   OutPiece pop();

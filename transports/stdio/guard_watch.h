@@ -2,8 +2,8 @@
 //
 // A guard that was asked to end and still runs after kMaxGuardTime is killed here. What a killed
 // guard has left behind is ended by sweeps of the OrphanReaper, until nothing is left.
-// Owner: ChildProcesses; used on the loop's thread only. Goes after the links of its guards, and
-// ends what is left of their processes. `orphans` outlives it.
+// Owner: ChildProcesses; used on the loop's thread only. Destroyed after the links of its guards;
+// its destructor ends what is left of their processes. `orphans` outlives it.
 #pragma once
 
 #include <sys/types.h>

@@ -51,10 +51,11 @@ class OrphanReaper {
   // Shared, because a guard may exit when all others have gone.
   [[nodiscard]] const std::shared_ptr<GuardTable>& guards() const { return table_; }
 
-  // Kills all orphans, and what becomes one by that. True: some are left; sweep again, soon.
+  // Kills all orphans, and the processes that become orphans by that. True: some are left; sweep
+  // again, soon.
   bool sweep();
-  // Of one loop, in turns with false: a guard of it is being killed, or a sweep has left some.
-  // Until then no child is taken for a stranger.
+  // A loop calls it with true when it kills one of its guards, and with false when no guard is
+  // being killed and no orphan is left. In between no child is taken for a stranger.
   void expect_orphans(bool expects);
 
   // Updates the set of strangers. Before a guard starts: children that exist then are not its own.

@@ -37,8 +37,8 @@ void StderrLog::end_line(TimePoint now) {
 
 void StderrLog::keep_line() {
   if (line_.empty()) return;
-  if (last_lines_.size() == kLastLines) last_lines_.pop_front();
-  last_lines_.emplace_back(cut_utf8(line_, kLastLineBytes));
+  if (last_lines_.size() == kMaxLastLines) last_lines_.pop_front();
+  last_lines_.emplace_back(cut_utf8(line_, kMaxLastLine));
 }
 
 void StderrLog::tell_suppressed() {

@@ -1,8 +1,8 @@
 // StderrLog: what a child writes to stderr, as log lines.
 //
 // Owner: the child's link. Bytes come in as they were read; lines go to the log with backend and
-// pid. Limits: a longer line than kMaxLine is cut; of more than kLinesPerSecond the rest is
-// counted. The last few are kept, however many there were.
+// pid. Limits: a line longer than kMaxLine is cut; beyond kMaxLinesPerSecond lines are counted, not
+// logged. The last kMaxLastLines are kept in any case.
 #pragma once
 
 #include <cstddef>
@@ -20,15 +20,15 @@ namespace stdgate::stdio {
 class StderrLog {
  public:
   static constexpr size_t kMaxLine = 8 << 10;
-  static constexpr uint32_t kLinesPerSecond = 100;
-  static constexpr size_t kLastLines = 5;
-  static constexpr size_t kLastLineBytes = 256;
+  static constexpr uint32_t kMaxLinesPerSecond = 100;
+  static constexpr size_t kMaxLastLines = 5;
+  static constexpr size_t kMaxLastLine = 256;
 
   StderrLog(Log& log, std::string backend) : log_(log), backend_(std::move(backend)) {}
 
   void set_pid(int pid) { pid_ = pid; }
   void add(std::string_view bytes, TimePoint now);
-  // The last kLastLines lines, oldest first, each cut to kLastLineBytes.
+  // The last kMaxLastLines lines, oldest first, each cut to kMaxLastLine.
   [[nodiscard]] std::vector<std::string> last_lines() const {
     return {last_lines_.begin(), last_lines_.end()};
   }
@@ -44,7 +44,7 @@ class StderrLog {
   int64_t pid_ = 0;   // 0 until the command runs
   std::string line_;  // so far, cut
   std::deque<std::string> last_lines_;
-  RateLimit rate_{kLinesPerSecond};
+  RateLimit rate_{kMaxLinesPerSecond};
 };
 
 }  // namespace stdgate::stdio

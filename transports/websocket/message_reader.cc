@@ -127,12 +127,15 @@ tl::expected<bool, ReadError> MessageReader::read_text(std::span<char> part, Mes
   if (!utf8_.feed(view_of(part))) return tl::unexpected(kNotUtf8);
   const bool is_last = left_ == 0 && frame_.final;
   if (is_last && !utf8_.complete()) return tl::unexpected(kNotUtf8);
-  const bool is_whole = is_last && message_.empty();
-  if (!is_whole) append(message_, part);
+  if (is_last && message_.empty()) {  // whole where it was read: nothing is stored
+    in_message_ = false;
+    return sink.on_message(part);
+  }
+  append(message_, part);
   if (!is_last) return true;
   in_message_ = false;
   const StorageOffer offer = message_.offer();
-  const bool goes_on = sink.on_message(is_whole ? part : message_.bytes());
+  const bool goes_on = sink.on_message(message_.bytes());
   message_.release();
   return goes_on;
 }

@@ -21,7 +21,7 @@ WebSocketConnection::WebSocketConnection(http::Server& server, const Route& rout
 void WebSocketConnection::take_over(std::unique_ptr<net::Stream> stream, ByteQueue already_read) {
   stream_ = std::move(stream);
   stream_->set_events(*this);
-  stream_->set_watermark(kBacklog);
+  stream_->set_watermark(kMaxBacklog);
   meter_.open(*stream_);
   writer_.open(*stream_);
   pulse_.note_heard(meter_.now());
@@ -184,7 +184,7 @@ void WebSocketConnection::write_message(std::span<const std::string_view> parts)
 
 void WebSocketConnection::write_frame(Opcode opcode, std::span<const std::string_view> parts) {
   writer_.write(opcode, parts);
-  if (stream_->unsent_bytes() > kBacklog && !std::exchange(choked_, true)) ask_resume();
+  if (stream_->unsent_bytes() > kMaxBacklog && !std::exchange(choked_, true)) ask_resume();
 }
 
 void WebSocketConnection::on_writable() {

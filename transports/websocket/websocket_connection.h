@@ -12,9 +12,9 @@
 // its own callbacks: what would lead there waits for resume() at the end of the turn. While the
 // core takes nothing, reading goes on for what needs no room there: answers to children, cancels,
 // control frames and the client's leaving; other messages are kept, and reading pauses when they
-// are kMaxKept bytes. It pauses too while the client takes too little: kBacklog unsent bytes; then
-// a child of its own is held as well. Limits: config limits and timeouts; limits.outbox of unsent
-// bytes where children are shared, as these cannot be held.
+// are kMaxKept bytes. It pauses too while the client takes too little: kMaxBacklog unsent bytes;
+// then a child of its own is held as well. Limits: config limits and timeouts; limits.outbox of
+// unsent bytes where children are shared, as these cannot be held.
 #pragma once
 
 #include <cstddef>
@@ -49,8 +49,8 @@ class WebSocketConnection final : public http::UpgradedConnection,
                                   private AnswerSink {
  public:
   using Route = ClientMessages::Route;
-  static constexpr size_t kBacklog = 256 << 10;  // unsent bytes
-  static constexpr size_t kMaxKept = 64 << 10;   // and one message
+  static constexpr size_t kMaxBacklog = 256 << 10;  // unsent bytes
+  static constexpr size_t kMaxKept = 64 << 10;      // and one message
   static constexpr size_t kMaxOpenBatches = ClientMessages::kMaxOpenBatches;
   static constexpr size_t kMaxReason = kMaxControlPayload - 2;
   // Time for the client's close frame, and again for the end of its input.

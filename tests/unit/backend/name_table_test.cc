@@ -45,13 +45,13 @@ TEST(NameTable, WhatChildrenShowThatTheyKnowIsLearntInTurns) {
     }
     return learnt;
   };
-  EXPECT_EQ(learn(1000), kCapacity / 2 + backend::NameTable::kLearntPerMinute);
+  EXPECT_EQ(learn(1000), kCapacity / 2 + backend::NameTable::kMaxLearntPerMinute);
   now += std::chrono::minutes(1) - Duration{1};
   EXPECT_EQ(learn(1000), 0U);
   EXPECT_NE(table.learn("m0", now), kOtherName) << "it has its place";
   EXPECT_NE(table.admit("configured"), kOtherName) << "that is for others";
   now += Duration{1};
-  EXPECT_EQ(learn(1000), kCapacity / 2 - backend::NameTable::kLearntPerMinute - 1);
+  EXPECT_EQ(learn(1000), kCapacity / 2 - backend::NameTable::kMaxLearntPerMinute - 1);
   now += std::chrono::minutes(1);
   EXPECT_EQ(learn(1000), 0U) << "all places are taken";
 }

@@ -35,8 +35,8 @@ TEST(StoragePool, LendsWhatSuits) {
       {kForAny, kForAny + 1, false},
       {kForAny + 4, kForAny / 4 + 1, true},
       {kForAny + 4, kForAny / 4, false},
-      {StoragePool::kLargeBytes, StoragePool::kLargeBytes, true},
-      {StoragePool::kLargeBytes + 1, StoragePool::kLargeBytes + 1, false},
+      {StoragePool::kMaxLargeBytes, StoragePool::kMaxLargeBytes, true},
+      {StoragePool::kMaxLargeBytes + 1, StoragePool::kMaxLargeBytes + 1, false},
   };
   for (const Case& c : cases) {
     StoragePool pool;
@@ -68,10 +68,10 @@ TEST(StoragePool, KeepsNoMoreThanItsLimits) {
     size_t capacity;
     size_t limit;
   };
-  const Case cases[] = {{512, StoragePool::kSmallCount},
-                        {StoragePool::kSmall + 1, StoragePool::kLargeCount},
-                        {StoragePool::kLargeBytes / 4, 4},
-                        {StoragePool::kLargeBytes / 2 + 1, 1}};
+  const Case cases[] = {{512, StoragePool::kMaxSmall},
+                        {StoragePool::kSmall + 1, StoragePool::kMaxLarge},
+                        {StoragePool::kMaxLargeBytes / 4, 4},
+                        {StoragePool::kMaxLargeBytes / 2 + 1, 1}};
   for (const Case& c : cases) {
     StoragePool pool;
     // Twice: what is lent and released makes room again.

@@ -170,10 +170,10 @@ TEST(BodyReader, LimitOfChunkedBody) {
 }
 
 TEST(BodyReader, LimitOfFraming) {
-  const std::string at_limit = "1;a=" + std::string(http::BodyReader::kFramingAllowance - 4, 'b');
+  const std::string at_limit = "1;a=" + std::string(http::BodyReader::kMaxFraming - 4, 'b');
   EXPECT_EQ(chunked(at_limit, {}).state, http::BodyReader::State::reading);
   EXPECT_EQ(chunked(at_limit + "b", {}).state, http::BodyReader::State::failed);
-  EXPECT_EQ(chunked(std::string(http::BodyReader::kFramingAllowance + 1, '0'), {}).state,
+  EXPECT_EQ(chunked(std::string(http::BodyReader::kMaxFraming + 1, '0'), {}).state,
             http::BodyReader::State::failed);
 }
 

@@ -144,7 +144,7 @@ TEST(Refusals, LongPathsAreCut) {
 TEST(Refusals, AFloodIsSummedUp) {
   HttpWorld world;
   TestClient client(world);
-  constexpr size_t kFlood = 3 * http::RefusalLog::kLinesPerSecond;
+  constexpr size_t kFlood = 3 * http::RefusalLog::kMaxLinesPerSecond;
   std::string requests;
   for (size_t i = 0; i < kFlood; ++i) requests += get("/flood");
   client.send(requests);

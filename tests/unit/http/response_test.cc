@@ -188,10 +188,10 @@ TEST(Router, SaysWhereToPost) {
   router.add("/mcp", "", std::make_unique<NamedEndpoint>(http::AllowedMethods::session));
   EXPECT_EQ(router.post_hint(), "; POST JSON-RPC to /mcp, /rpc or /a/rpc");
   std::string hint = "; POST JSON-RPC to /mcp, /rpc, /a/rpc";
-  for (size_t i = 3; i < http::Router::kHintPaths; ++i) {
+  for (size_t i = 3; i < http::Router::kMaxHintPaths; ++i) {
     const std::string path = "/b" + std::to_string(i) + "/rpc";
     router.add(path, "", std::make_unique<NamedEndpoint>(http::AllowedMethods::post));
-    hint += (i + 1 == http::Router::kHintPaths ? " or " : ", ") + path;
+    hint += (i + 1 == http::Router::kMaxHintPaths ? " or " : ", ") + path;
   }
   EXPECT_EQ(router.post_hint(), hint);
   router.add("/z/rpc", "", std::make_unique<NamedEndpoint>(http::AllowedMethods::post));

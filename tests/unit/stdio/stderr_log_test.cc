@@ -58,19 +58,19 @@ TEST_F(StderrLogTest, MoreLinesThanTheRateAreCounted) {
   const auto add_lines = [&](uint32_t count) {
     for (uint32_t i = 0; i < count; ++i) stderr_log.add("x\n", now);
   };
-  add_lines(stdio::StderrLog::kLinesPerSecond);
-  EXPECT_EQ(log.lines.size(), stdio::StderrLog::kLinesPerSecond);
+  add_lines(stdio::StderrLog::kMaxLinesPerSecond);
+  EXPECT_EQ(log.lines.size(), stdio::StderrLog::kMaxLinesPerSecond);
   add_lines(3);
-  EXPECT_EQ(log.lines.size(), stdio::StderrLog::kLinesPerSecond);
+  EXPECT_EQ(log.lines.size(), stdio::StderrLog::kMaxLinesPerSecond);
   log.lines.clear();
   now += std::chrono::seconds(1);
   add_lines(1);
   EXPECT_THAT(log.lines, ElementsAre("child stderr suppressed backend=b pid=0 lines=3",
                                      "child stderr backend=b pid=0 line=x"));
   log.lines.clear();
-  add_lines(stdio::StderrLog::kLinesPerSecond);
+  add_lines(stdio::StderrLog::kMaxLinesPerSecond);
   stderr_log.end(now);
-  EXPECT_EQ(log.lines.size(), stdio::StderrLog::kLinesPerSecond);
+  EXPECT_EQ(log.lines.size(), stdio::StderrLog::kMaxLinesPerSecond);
   EXPECT_EQ(log.lines.back(), "child stderr suppressed backend=b pid=0 lines=1");
 }
 
@@ -78,14 +78,14 @@ TEST_F(StderrLogTest, KeepsTheLastLines) {
   EXPECT_TRUE(stderr_log.last_lines().empty());
   for (size_t i = 0; i < 1000; ++i) {
     stderr_log.add(std::to_string(i) + "\n\n", now);
-    if (i + 1 == stdio::StderrLog::kLastLines) {
+    if (i + 1 == stdio::StderrLog::kMaxLastLines) {
       EXPECT_THAT(stderr_log.last_lines(), ElementsAre("0", "1", "2", "3", "4"));
     }
   }
   EXPECT_THAT(stderr_log.last_lines(), ElementsAre("995", "996", "997", "998", "999"))
       << "those that were too many for the log too";
-  stderr_log.add(std::string(stdio::StderrLog::kLastLineBytes + 1, 'x') + "\n", now);
-  EXPECT_EQ(stderr_log.last_lines().back().size(), stdio::StderrLog::kLastLineBytes);
+  stderr_log.add(std::string(stdio::StderrLog::kMaxLastLine + 1, 'x') + "\n", now);
+  EXPECT_EQ(stderr_log.last_lines().back().size(), stdio::StderrLog::kMaxLastLine);
 }
 
 }  // namespace

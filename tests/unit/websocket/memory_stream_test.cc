@@ -53,9 +53,9 @@ TEST_F(OnAnyStream, TheEndOfAClientCancelsItsCall) {
 
 TEST_F(OnAnyStream, WhoTakesNothingIsNotReadOn) {
   peer_.set_taking(false);
-  peer_.send(post(big(2 * http::Connection::kAnswerBacklog)));
+  peer_.send(post(big(2 * http::Connection::kMaxBacklog)));
   EXPECT_TRUE(world_.until(
-      [&] { return peer_.stream->unsent_bytes() > 2 * http::Connection::kAnswerBacklog; }));
+      [&] { return peer_.stream->unsent_bytes() > 2 * http::Connection::kMaxBacklog; }));
   EXPECT_FALSE(peer_.stream->is_read());
   peer_.send(post(call("2", "echo", "[2]")));
   peer_.set_taking(true);
@@ -70,7 +70,7 @@ TEST_F(OnAnyStream, AWebSocketTakesOver) {
   EXPECT_TRUE(wait_for(frame(result("2", "[2]"))));
   EXPECT_EQ(world_.websockets(), 1u);
   peer_.set_taking(false);
-  peer_.send(client_frame(big(2 * websocket::WebSocketConnection::kBacklog)));
+  peer_.send(client_frame(big(2 * websocket::WebSocketConnection::kMaxBacklog)));
   EXPECT_TRUE(world_.until([&] { return !peer_.stream->is_read(); }));
   peer_.set_taking(true);
   EXPECT_TRUE(world_.until([&] { return peer_.stream->is_read(); }));
