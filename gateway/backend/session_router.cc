@@ -22,7 +22,7 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open(
   if (sessions_.size() - journal_.parked() >= services_.config.pool.sessions) {
     return tl::unexpected(rpc::faults::overloaded("too many sessions of this backend"));
   }
-  const auto id = add(caller, sink);
+  auto id = add(caller, sink);
   if (!id) return id;
   if (takes_child) {
     const auto lease = pool_.open_lease(*id);
@@ -56,7 +56,7 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::adopt(session:
                                                                         session::SessionSink& sink,
                                                                         const ClientAddress& client,
                                                                         std::string_view greeting) {
-  const auto id = add(caller, sink);
+  auto id = add(caller, sink);
   if (!id) return id;
   if (services_.config.isolation == config::Isolation::session) pool_.adopt_lease(*id, greeting);
   journal_.adopt(known(*id), client, services_.dialect.client_label(greeting));
