@@ -20,6 +20,7 @@
 
 #include "gateway/backend/name_table.h"
 #include "gateway/backend/session_journal.h"
+#include "gateway/base/check.h"
 #include "gateway/pool/pool.h"
 #include "gateway/session/log_verbosity.h"
 #include "gateway/session/session.h"
@@ -53,7 +54,11 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   // A message of the session has come, which may need a child; or why it cannot have one.
   tl::expected<void, rpc::FaultReport> use(session::SessionId session);
   // A child has answered the greeting of the session's client, which has these params.
-  void introduce(session::SessionId session, std::string_view greeting);
+  void introduce(session::SessionId session, std::string_view greeting) {
+    if (session::Session* const known = sessions_.find(session); known != nullptr) {
+      journal_.introduce(*known, services_.dialect.client_label(greeting));
+    }
+  }
   // Requests that the client has been asked get an error instead, as it will not answer.
   void give_up_asks(session::SessionId session);
 
@@ -88,12 +93,18 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
  private:
   // SessionEvents
   void on_reading(session::SessionId session, bool reading) override;
-  void on_session_parked(session::SessionId session, ParkReason reason) override;
+  void on_session_parked(session::SessionId session, ParkReason reason) override {
+    journal_.park(known(session), reason);
+  }
   void on_session_waking(session::SessionId session) override { journal_.wake(known(session)); }
   void on_session_revived(session::SessionId session, RevivalOutcome outcome,
                           Duration since_request,
                           std::span<const std::string_view> notices) override;
-  [[nodiscard]] session::ClientHold hold_of(session::SessionId session) const override;
+  [[nodiscard]] session::ClientHold hold_of(session::SessionId session) const override {
+    const session::Session* const known = sessions_.find(session);
+    STDGATE_CHECK(known != nullptr);
+    return known->sink == nullptr ? session::ClientHold::connection : known->sink->hold();
+  }
   void on_session_end(session::SessionId session, session::SessionEnd end,
                       std::string_view message) override;
   // ChildListener

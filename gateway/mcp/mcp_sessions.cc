@@ -34,12 +34,12 @@ tl::expected<McpSession*, rpc::FaultReport> McpSessions::open(McpSession::Kind k
   const std::string_view revision = string_member(initialize, "protocolVersion");
   std::string id = ids_.issue({services_.backend.name(), revision, {}, initialize});
   auto session = std::make_unique<McpSession>(services_, owner, std::move(id), kind);
-  make_room();
   if (const auto opened = session->open(client); !opened) return tl::unexpected(opened.error());
   return &keep(std::move(session));
 }
 
 McpSession& McpSessions::keep(std::unique_ptr<McpSession> session) {
+  make_room();
   McpSession& kept = *session;
   sessions_.emplace(kept.id(), std::move(session));
   const TimePoint due = std::min(services_.clock.now() + idle_timeout_, expiry_of(kept));
@@ -54,7 +54,6 @@ tl::expected<McpSession*, rpc::FaultReport> McpSessions::reach(std::string_view 
   const TimePoint now = services_.clock.now();
   const auto carried = ids_.open(id, services_.backend.name());
   if (!carried || carried->initialize.empty() || ended_.contains(id, now)) return nullptr;
-  make_room();
   McpSessionOwner& owner = *this;
   auto session = std::make_unique<McpSession>(services_, owner, std::string(id), kind);
   if (const auto adopted = session->adopt(client, *carried); !adopted) {

@@ -74,13 +74,13 @@ bool Leases::attach(Child& child) {
   set_state(*next, LeaseState::served);
   next->child = &child;
   child.set_lease(next->session);
-  if (next->held) child.set_reading(false);
   if (!next->memory.greeting().empty()) {
     next->revival = std::make_unique<Revival>(services_, next->memory);
   } else if (const auto woken = std::exchange(next->woken, std::nullopt)) {
     const TimePoint now = services_.core.clock.now();
     events_.on_session_revived(next->session, RevivalOutcome::same, now - *woken, {});
   }
+  hold(*next, next->held);
   dispatch(*next);
   return true;
 }
@@ -135,6 +135,7 @@ void Leases::send_message(Lease& lease, const Outgoing& message) {
 void Leases::dispatch(Lease& lease) {
   if (lease.revival != nullptr && lease.child != nullptr && lease.revival->go_on(*lease.child)) {
     lease.revival.reset();
+    hold(lease, lease.held);
   }
   while (!lease.queue.empty() && lease.takes_messages()) {
     WaitingMessage waiting = lease.queue.pop();
@@ -160,7 +161,8 @@ void Leases::watch_queue(Lease& lease) {
 
 void Leases::hold(Lease& lease, bool held) {
   lease.held = held;
-  if (lease.child != nullptr) lease.child->set_reading(!held);
+  // The answers to the gateway's own requests have to be read whatever the client takes.
+  if (lease.child != nullptr) lease.child->set_reading(!held || lease.revival != nullptr);
 }
 
 }  // namespace stdgate::pool

@@ -34,7 +34,7 @@ Headers usual(Headers more = {}) {
 
 // One session at most.
 GatewaySetup one_session(const std::string& root = "") {
-  return serve_one(puppet("mcp"), "protocol: mcp, pool: { max: 1, grace: 1s }", root);
+  return serve_one(puppet("mcp"), "protocol: mcp, pool: { max: 1, sessions: 1, grace: 1s }", root);
 }
 
 struct McpClient {

@@ -414,7 +414,8 @@ TEST_F(McpParkingTest, RecordsAreBounded) {
   const std::string first = world.open().id();
   world.bench.advance(seconds(1));
   world.open();
-  world.bench.advance(seconds(1));
+  EXPECT_FALSE(world.sessions.open(Kind::streamable).has_value()) << "both have a child";
+  world.bench.advance(McpWorld::kIdleTimeout + seconds(1));
   EXPECT_EQ(world.sessions.size(), 2U);
   ASSERT_TRUE(world.sessions.open(Kind::streamable).has_value());
   EXPECT_EQ(world.sessions.size(), 2U);
