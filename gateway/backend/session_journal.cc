@@ -1,7 +1,10 @@
 #include "gateway/backend/session_journal.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace stdgate::backend {
 
@@ -61,6 +64,31 @@ pool::SessionStatus SessionJournal::status(const session::Session& session) cons
   const TimePoint now = services_.core.clock.now();
   return {session.state,    session.label,        session.client.to_string(),
           session.messages, now - session.opened, now - session.used};
+}
+
+void SessionJournal::describe(const SlotMap<session::Session>& sessions,
+                              pool::BackendStatus& status) const {
+  status.sessions = sessions.size();
+  status.parked_sessions = parked_;
+  std::vector<const session::Session*> all;
+  sessions.for_each(
+      [&all](session::SessionId, const session::Session& session) { all.push_back(&session); });
+  const auto first_by = [&](auto less) {
+    const auto end = all.begin() + static_cast<ptrdiff_t>(std::min(all.size(), kMaxDescribed));
+    std::partial_sort(all.begin(), end, all.end(),
+                      [&less](const auto* one, const auto* other) { return less(*one, *other); });
+    std::vector<pool::SessionStatus> described;
+    std::transform(all.begin(), end, std::back_inserter(described),
+                   [this](const session::Session* session) { return this->status(*session); });
+    return described;
+  };
+  using session::Session;
+  status.oldest_sessions =
+      first_by([](const Session& one, const Session& other) { return one.opened < other.opened; });
+  status.longest_idle_sessions =
+      first_by([](const Session& one, const Session& other) { return one.used < other.used; });
+  status.busiest_sessions = first_by(
+      [](const Session& one, const Session& other) { return one.messages > other.messages; });
 }
 
 void SessionJournal::set_state(session::Session& session, SessionState state) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "gateway/base/slot_map.h"
 #include "gateway/pool/backend_status.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/session/session.h"
@@ -29,11 +30,15 @@ class SessionJournal {
   void revive(session::Session& session, RevivalOutcome outcome, Duration since_request);
   void close(session::Session& session);
 
-  [[nodiscard]] pool::SessionStatus status(const session::Session& session) const;
+  // Fills in what is said of sessions, but for their places.
+  void describe(const SlotMap<session::Session>& sessions, pool::BackendStatus& status) const;
   // Sessions without a child.
   [[nodiscard]] size_t parked() const { return parked_; }
 
  private:
+  static constexpr size_t kMaxDescribed = 5;  // sessions of each kind
+
+  [[nodiscard]] pool::SessionStatus status(const session::Session& session) const;
   void set_state(session::Session& session, SessionState state);
   void write(const session::Session& session, std::string_view event, LogField detail) const;
 

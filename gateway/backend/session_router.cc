@@ -1,7 +1,5 @@
 #include "gateway/backend/session_router.h"
 
-#include <algorithm>
-#include <iterator>
 #include <string>
 #include <utility>
 
@@ -9,10 +7,6 @@
 #include "gateway/pool/call_trace.h"
 
 namespace stdgate::backend {
-
-namespace {
-constexpr size_t kMaxDescribed = 5;  // sessions of each kind in /debug/state
-}  // namespace
 
 tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open(
     session::Caller caller, session::SessionSink& sink, const ClientAddress& client) {
@@ -96,13 +90,6 @@ tl::expected<void, rpc::FaultReport> SessionRouter::use(session::SessionId id) {
   }
   starts->use(session->client, now);
   return {};
-}
-
-void SessionRouter::introduce(session::SessionId id, std::string_view greeting) {
-  session::Session* const session = sessions_.find(id);
-  if (session != nullptr) {
-    journal_.introduce(*session, services_.dialect.client_label(greeting));
-  }
 }
 
 // Nobody knows what the other process has offered.
@@ -441,10 +428,6 @@ void SessionRouter::on_child_gone(uint64_t number) {
   settle_all();
 }
 
-void SessionRouter::note_parked(session::SessionId id, ParkReason reason) {
-  journal_.park(known(id), reason);
-}
-
 void SessionRouter::note_revived(session::SessionId id, RevivalOutcome outcome,
                                  Duration since_request,
                                  std::span<const std::string_view> notices) {
@@ -452,12 +435,6 @@ void SessionRouter::note_revived(session::SessionId id, RevivalOutcome outcome,
   journal_.revive(session, outcome, since_request);
   if (outcome == RevivalOutcome::other_revision) return;
   for (const std::string_view notice : notices) tell(session, {&notice, 1});
-}
-
-session::ClientHold SessionRouter::hold_of(session::SessionId id) const {
-  const session::Session* const session = sessions_.find(id);
-  STDGATE_CHECK(session != nullptr);
-  return session->sink == nullptr ? session::ClientHold::connection : session->sink->hold();
 }
 
 void SessionRouter::set_reading(session::SessionId id, bool reading) {
@@ -491,28 +468,8 @@ session::Session& SessionRouter::known(session::SessionId id) {
 }
 
 void SessionRouter::describe(pool::BackendStatus& status) const {
-  status.sessions = sessions_.size();
-  status.parked_sessions = journal_.parked();
   status.session_places = pool_.session_places();
-  std::vector<const session::Session*> all;
-  sessions_.for_each(
-      [&all](session::SessionId, const session::Session& session) { all.push_back(&session); });
-  const auto first_by = [&](auto less) {
-    const auto end = all.begin() + static_cast<ptrdiff_t>(std::min(all.size(), kMaxDescribed));
-    std::partial_sort(all.begin(), end, all.end(),
-                      [&less](const auto* one, const auto* other) { return less(*one, *other); });
-    std::vector<pool::SessionStatus> described;
-    std::transform(all.begin(), end, std::back_inserter(described),
-                   [this](const session::Session* session) { return journal_.status(*session); });
-    return described;
-  };
-  using session::Session;
-  status.oldest_sessions =
-      first_by([](const Session& one, const Session& other) { return one.opened < other.opened; });
-  status.longest_idle_sessions =
-      first_by([](const Session& one, const Session& other) { return one.used < other.used; });
-  status.busiest_sessions = first_by(
-      [](const Session& one, const Session& other) { return one.messages > other.messages; });
+  journal_.describe(sessions_, status);
 }
 
 void SessionRouter::check_invariants() {

@@ -20,6 +20,7 @@
 
 #include "gateway/backend/name_table.h"
 #include "gateway/backend/session_journal.h"
+#include "gateway/base/check.h"
 #include "gateway/pool/pool.h"
 #include "gateway/session/log_verbosity.h"
 #include "gateway/session/session.h"
@@ -53,7 +54,11 @@ class SessionRouter final : public pool::ChildListener {
   // A message of the session has come, which may need a child; or why it cannot have one.
   tl::expected<void, rpc::FaultReport> use(session::SessionId session);
   // A child has answered the greeting of the session's client, which has these params.
-  void introduce(session::SessionId session, std::string_view greeting);
+  void introduce(session::SessionId session, std::string_view greeting) {
+    if (session::Session* const known = sessions_.find(session); known != nullptr) {
+      journal_.introduce(*known, services_.dialect.client_label(greeting));
+    }
+  }
   // Requests that the client has been asked get an error instead, as it will not answer.
   void give_up_asks(session::SessionId session);
 
@@ -83,11 +88,17 @@ class SessionRouter final : public pool::ChildListener {
   std::optional<uint64_t> unsubscribe(session::SessionId session, std::string_view key);
 
   // See PoolEvents.
-  void note_parked(session::SessionId session, ParkReason reason);
+  void note_parked(session::SessionId session, ParkReason reason) {
+    journal_.park(known(session), reason);
+  }
   void note_waking(session::SessionId session) { journal_.wake(known(session)); }
   void note_revived(session::SessionId session, RevivalOutcome outcome, Duration since_request,
                     std::span<const std::string_view> notices);
-  [[nodiscard]] session::ClientHold hold_of(session::SessionId session) const;
+  [[nodiscard]] session::ClientHold hold_of(session::SessionId session) const {
+    const session::Session* const known = sessions_.find(session);
+    STDGATE_CHECK(known != nullptr);
+    return known->sink == nullptr ? session::ClientHold::connection : known->sink->hold();
+  }
   void set_reading(session::SessionId session, bool reading);
   void end(session::SessionId session, session::SessionEnd end, std::string_view message);
 

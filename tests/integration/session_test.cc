@@ -272,7 +272,7 @@ TEST(OwnChild, IsOneThatWasWarm) {
 }
 
 TEST(OwnChild, ThereAreNoMoreThanMax) {
-  GatewayProcess gateway(serve_one(puppet(), "isolation: session, pool: { max: 3, grace: 200ms }"));
+  GatewayProcess gateway(serve_one(puppet(), "isolation: session, pool: { min: 1, max: 3, grace: 200ms }"));
   WebSocketClient first = open(gateway);
   WebSocketClient second = open(gateway);
   pid_of_child(second);
@@ -284,7 +284,7 @@ TEST(OwnChild, ThereAreNoMoreThanMax) {
     EXPECT_EQ(refused.header("content-type"), "application/json");
     EXPECT_THAT(refused.body, StartsWith(R"({"jsonrpc":"2.0","id":null,"error":{"code":-32005,)"));
   }
-  EXPECT_EQ(call(http, "cwd").status, 200);  // one is kept for calls without a session
+  EXPECT_EQ(call(http, "cwd").status, 200);  // min is kept for calls without a session
   first.close();
   EXPECT_TRUE(eventually("there is room again", [&] {
     return gateway.connect().get("/nothing").status == 404 &&

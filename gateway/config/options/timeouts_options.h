@@ -35,7 +35,7 @@ inline constexpr auto kTimeoutsOptions = std::to_array<Option<TimeoutsConfig>>({
      .type =
          Time{&TimeoutsConfig::first_stream, {std::chrono::milliseconds(0), std::chrono::hours(1)}},
      .help = "time for an MCP client to open its GET stream when its server asks something",
-     .details = "Then the request is refused (-32601)."},
+     .details = "Then the request is refused."},
     {.key = "ping",
      .type = Time{&TimeoutsConfig::ping, kConnectionTime},
      .help = "silence after which a WebSocket client gets a ping"},

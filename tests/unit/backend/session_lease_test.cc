@@ -143,21 +143,20 @@ TEST(SessionWarm, SharedCallsDoNotUseThem) {
 }
 
 TEST(SessionWarm, NoMoreThanThePlacesThatAreLeft) {
-  BackendBench bench(lease_options(3, 2));  // two places beside the one that calls keep
+  BackendBench bench(lease_options(3, 2));
   FakeSession one(bench.callers);
   FakeSession two(bench.callers);
   ASSERT_FALSE(bench.open(one));
   ASSERT_FALSE(bench.open(two));
-  EXPECT_EQ(bench.launcher.launched(), 2U);
-  bench.child(0).start();
-  bench.child(1).start();
+  EXPECT_EQ(bench.launcher.launched(), 3U) << "one of them warm";
+  for (size_t i = 0; i < 3; ++i) bench.child(i).start();
   bench.close(two);
-  EXPECT_EQ(bench.launcher.launched(), 3U) << "there is room for one more beside the one that goes";
-  bench.child(1).exit(0);
   EXPECT_EQ(bench.launcher.launched(), 3U);
+  bench.child(1).exit(0);
+  EXPECT_EQ(bench.launcher.launched(), 4U);
   FakeSession three(bench.callers);
   ASSERT_FALSE(bench.open(three));
-  EXPECT_EQ(bench.launcher.launched(), 3U);
+  EXPECT_EQ(bench.launcher.launched(), 4U);
 }
 
 // --- Limits ---------------------------------------------------------------------------------

@@ -510,6 +510,8 @@ TEST(ConfigParser, RefusesBadBackends) {
       {with_backend("    cancel_method: x\n"),
        "f:4:5: backends.a.cancel_method: only for protocol jsonrpc; MCP has its own cancel "
        "notification\n"},
+      {with_backend("    protocol: jsonrpc\n    revive: true\n"),
+       "f:5:5: backends.a.revive: only for protocol mcp; others have no handshake to repeat"},
       {with_backend("    protocol: lsp\n    cancel_method: \"\"\n"),
        "f:5:5: backends.a.cancel_method: only for protocol jsonrpc; LSP has its own cancel "
        "notification\n"},

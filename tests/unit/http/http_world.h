@@ -50,7 +50,7 @@ struct CountingObserver final : Observer {
   }
   void on_refused(Refusal reason) override { refusals.push_back(reason); }
   void on_session_opened(BackendId /*backend*/) override { ++sessions; }
-  void on_session_closed(BackendId /*backend*/) override { --sessions; }
+  void on_session_closed(BackendId /*backend*/, SessionState /*state*/) override { --sessions; }
 
   std::vector<std::string> outcomes;
   std::vector<DropReason> dropped;
