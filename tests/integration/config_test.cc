@@ -325,5 +325,22 @@ TEST(Config, ConnectionsBeyondTheLimitAreTurnedAway) {
   EXPECT_EQ(call(next, "math/add", "[1,2]").status, 200);
 }
 
+TEST(KeyFile, ThatEveryUserCanReadIsToldOf) {
+  const TemporaryFolder folder;
+  folder.write("sessions.key", std::string(64, 'a') + "\n");
+  const std::string key = folder.path() / "sessions.key";
+  const std::string told = "every user can read the keys in " + key + "; chmod o-r it";
+  for (const bool exposed : {true, false}) {
+    std::filesystem::permissions(key, std::filesystem::perms(exposed ? 0644 : 0640));
+    const ProgramRun check =
+        run_stdgate(folder, {"check", "--session-key-file", key, "--", "/bin/cat"});
+    EXPECT_EQ(check.exit_code, 0);
+    EXPECT_EQ(check.err.find(told) != std::string::npos, exposed) << check.err;
+    const GatewayProcess gateway(
+        serve_one(demo_server(), "", "sessions: { key_file: " + key + " }"));
+    EXPECT_EQ(log_of(gateway, "secret is exposed").size(), exposed ? 1U : 0U);
+  }
+}
+
 }  // namespace
 }  // namespace stdgate::harness
