@@ -15,7 +15,7 @@ void check(const std::string& path, const config::TlsConfig& tls, int64_t now,
     return;
   }
   for (const std::string& line : (*context)->warnings(now)) {
-    findings.warnings.push_back(path + ": " + line);
+    findings.warnings.emplace_back(path).append(": ").append(line);
   }
 }
 

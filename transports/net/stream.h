@@ -1,7 +1,7 @@
 // Stream: bytes to and from one peer, as a connection sees them, whatever carries them.
 //
-// Implemented by ByteStream; an encrypting Stream would wrap another one. Writes are
-// collected until the end of the loop's turn. Owner: the connection, which may destroy it at any
+// Implemented by ByteStream, and by TlsStream over another Stream. Writes are collected until the
+// end of the loop's turn. Owner: the connection, which may destroy it at any
 // time outside of its own callbacks (retire it there; close() it too if no more events are wanted
 // until it is gone). Limit: none on unsent bytes; the owner looks at unsent_bytes() and decides,
 // and an account, if there is one, pays for the memory that they take.
