@@ -79,6 +79,9 @@ class TlsStream final : public net::Stream,
   [[nodiscard]] TimePoint waiting_since() const override;
   [[nodiscard]] size_t unsent_memory() const override;
   [[nodiscard]] bool has_peer_left() const override { return below_->has_peer_left(); }
+  [[nodiscard]] bool has_unread() const override {
+    return decrypt_later_ || end_to_report_ || below_->has_unread();
+  }
 
  private:
   enum class State : uint8_t { fresh, queued, shaking, open, lingering, over };

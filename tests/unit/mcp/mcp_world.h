@@ -6,9 +6,9 @@
 #include <string>
 
 #include "gateway/mcp/mcp_sessions.h"
-#include "gateway/mcp/random_session_ids.h"
 #include "tests/support/backend_fixture.h"
 #include "tests/support/fake_event_sink.h"
+#include "tests/support/random_session_ids.h"
 
 namespace stdgate::test {
 
@@ -49,7 +49,7 @@ class McpWorld {
 
   config::LimitsConfig limits;
   BackendBench bench;
-  mcp::RandomSessionIds ids;
+  RandomSessionIds ids;
   mcp::McpSessions sessions;
   mcp::McpSession* session = nullptr;  // the one opened last; gone when it has ended
   std::string id;                      // its id

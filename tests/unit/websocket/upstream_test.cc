@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "gateway/mcp/mcp_sessions.h"
-#include "gateway/mcp/random_session_ids.h"
 #include "tests/support/fake_upstream.h"
+#include "tests/support/random_session_ids.h"
 #include "tests/unit/websocket/websocket_world.h"
 #include "transports/http/mcp_endpoint.h"
 
@@ -37,7 +37,7 @@ class FakeWorld : public WebSocketWorld {
     return fake;
   }
 
-  mcp::RandomSessionIds session_ids_{[] { return "a-session-that-nobody-guesses"; }};
+  RandomSessionIds session_ids_{[] { return "a-session-that-nobody-guesses"; }};
   mcp::McpSessions mcp_sessions_{
       {upstream, callers, loop.timers(), loop, options.limits, loop.storages()},
       std::chrono::minutes(1),

@@ -6,18 +6,18 @@
 
 #include "gateway/mcp/session_ids.h"
 
-namespace stdgate::mcp {
+namespace stdgate::test {
 
-class RandomSessionIds final : public SessionIds {
+class RandomSessionIds final : public mcp::SessionIds {
  public:
   // Makes an id that cannot be guessed: 128 random bits as text.
   using NewId = std::function<std::string()>;
 
   explicit RandomSessionIds(NewId new_id) : new_id_(std::move(new_id)) {}
 
-  std::string issue(const SessionFacts& /*facts*/) override { return new_id_(); }
-  [[nodiscard]] std::optional<CarriedSession> open(std::string_view /*id*/,
-                                                   std::string_view /*backend*/) override {
+  std::string issue(const mcp::SessionFacts& /*facts*/) override { return new_id_(); }
+  [[nodiscard]] std::optional<mcp::CarriedSession> open(std::string_view /*id*/,
+                                                        std::string_view /*backend*/) override {
     return std::nullopt;
   }
 
@@ -25,4 +25,4 @@ class RandomSessionIds final : public SessionIds {
   const NewId new_id_;
 };
 
-}  // namespace stdgate::mcp
+}  // namespace stdgate::test
