@@ -1,5 +1,5 @@
-// SessionEvents: what a pool tells of the sessions that it serves: whether their messages are taken,
-// and whether each has a child.
+// SessionEvents: what a pool tells of the sessions that it serves: whether their messages are
+// taken, and whether each has a child.
 //
 // The pool is consistent before each call, since the implementation may call back. Implemented by
 // SessionRouter; owner: the backend.

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -46,6 +47,7 @@ std::vector<std::string> blocks(const std::string& page, const std::string& lang
 }
 
 TEST(Pages, ConfigurationsAreGood) {
+  ::setenv("HOSTNAME", "gateway-0", 1);  // as in a pod
   const test::Credential credential = test::TestAuthority().issue();
   size_t count = 0;
   for (const fs::path& page : user_pages()) {
@@ -54,6 +56,7 @@ TEST(Pages, ConfigurationsAreGood) {
       folder.write("gateway.yaml", config);
       folder.write("tls.crt", credential.certificate);
       folder.write("tls.key", credential.key);
+      folder.write("sessions.key", std::string(64, '7') + "\n");
       const ProgramRun run = run_stdgate(folder, {"check"});
       EXPECT_EQ(run.exit_code, 0) << page << "\n" << config << run.err;
       ++count;

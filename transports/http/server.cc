@@ -242,7 +242,7 @@ void Server::report_written() {
 
 void Server::stop_accepting() {
   stopping_ = true;
-  for (const auto& listener : listeners_) listener->take_waiting();
+  for (const Listening& listening : listeners_) listening.listener->take_waiting();
   listeners_.clear();
 }
 

@@ -298,7 +298,8 @@ void TlsStream::seal() {
 
 bool TlsStream::seal_batch() {
   std::array<std::string_view, kGather> views;
-  const size_t count = unsent_.gather(views);
+  size_t count = 0;
+  unsent_.visit_first(views.size(), [&](std::string_view view) { views[count++] = view; });
   const size_t most = std::min(unsent_.size(), kSealBatch);
   const size_t room = most + (most / kRecord + count + 1) * kRecordOverhead;
   bio_.sealed().reserve(room, room);

@@ -55,10 +55,11 @@ TEST(StateReport, OfBackendsAndChildren) {
   backends.find("a")->accept(parser.parse(text).value().messages[0], context);
   bench.clock.set(bench.clock.now() + milliseconds(250));
 
-  const std::string idle = R"("sessions":0,"parked_sessions":0,"session_places":0,"oldest_sessions":[],)"
-                           R"("longest_idle_sessions":[],"busiest_sessions":[],)"
-                           R"("queued":0,"queued_bytes":0,"failures_in_a_row":0,)"
-                           R"("breaker_open":false,"retry_after_seconds":0.000000,"children":[)";
+  const std::string idle =
+      R"("sessions":0,"parked_sessions":0,"session_places":0,"oldest_sessions":[],)"
+      R"("longest_idle_sessions":[],"busiest_sessions":[],)"
+      R"("queued":0,"queued_bytes":0,"failures_in_a_row":0,)"
+      R"("breaker_open":false,"retry_after_seconds":0.000000,"children":[)";
   EXPECT_EQ(app::state_report({"1", Duration{0}, 0, false, {}}, backends),
             R"({"version":"1","uptime_seconds":0.000000,"draining":false,"connections":0,)" +
                 kUnconfined + R"("backends":[{"name":"a","ready":true,"in_flight":1,)" + idle +

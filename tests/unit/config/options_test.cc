@@ -255,7 +255,7 @@ TEST_F(Schema, HasNoOtherKeys) {
     }
   }
   EXPECT_EQ(keys, count_keys(config::describe_options()));
-  EXPECT_EQ(closed, 9U);  // the top, a backend, its pool and limits, and five sections
+  EXPECT_EQ(closed, 10U);  // the top, a backend, its pool and limits, and six sections
 }
 
 TEST_F(Schema, ListsTheWords) {
