@@ -159,7 +159,7 @@ bool Backend::accept_subscription(const pool::ClientIntent& intent, pool::CallPt
 // session that shares children says who the client is.
 tl::expected<void, rpc::FaultReport> Backend::keep_memo(const pool::ClientIntent& intent,
                                                         pool::Call& call) {
-  if (const auto usable = sessions_.use(call.session); !usable) return usable;
+  if (auto usable = sessions_.use(call.session); !usable) return usable;
   if (intent.memo == pool::SessionMemo::none) return {};
   call.memo = intent.memo;
   const bool is_key =

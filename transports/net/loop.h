@@ -78,9 +78,9 @@ class Loop final : public Clock {
 
   // `check` is called after each turn, outside of every other call, in debug builds: for the
   // invariants of what runs on the loop. Without effect where NDEBUG is defined.
-  void check_each_turn([[maybe_unused]] std::function<void()> check) {
+  void check_each_turn([[maybe_unused]] const std::function<void()>& check) {
 #ifndef NDEBUG
-    turn_check_ = std::move(check);
+    turn_check_ = check;
 #endif
   }
 

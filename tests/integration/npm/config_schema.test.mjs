@@ -26,9 +26,13 @@ execFileSync('openssl', [
   '-subj', '/CN=localhost', '-keyout', join(folder, 'tls.key'), '-out', join(folder, 'tls.crt'),
 ], { stdio: 'ignore' });
 
+// What the files of replicas name.
+writeFileSync(join(folder, 'sessions.key'), `${'7'.repeat(64)}\n`, { mode: 0o600 });
+const env = { ...process.env, HOSTNAME: 'gateway-0', KEY_FILE: 'sessions.key' };
+
 function check(text) {
   writeFileSync(file, text);
-  return spawnSync(program, ['check', '--config', file], { cwd: folder, encoding: 'utf8' });
+  return spawnSync(program, ['check', '--config', file], { cwd: folder, env, encoding: 'utf8' });
 }
 const programTakes = (text) => {
   const { status, stderr } = check(text);

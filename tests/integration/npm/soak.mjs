@@ -445,8 +445,9 @@ ending = true;
 await Promise.all(clients);
 await eventually(async () => {
   const { backends } = await stateOf(gate);
-  // Of MCP sessions some were only left: they end when they have idled.
-  return backends.every(({ sessions, in_flight, queued }) => sessions + in_flight + queued === 0);
+  // Of MCP sessions some were only left: they are parked when they have idled.
+  return backends.every(({ sessions, parked_sessions, in_flight, queued }) =>
+    sessions - parked_sessions + in_flight + queued === 0);
 }, 'nothing is under way').catch((error) => fail(error.message));
 row(gate, elapsed());
 if (counts.calls !== counts.answers + counts.closed) fail('calls are missing');
