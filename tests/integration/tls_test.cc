@@ -271,7 +271,8 @@ TEST_F(Tls, ClientsShowCertificates) {
 TEST_F(Tls, LargeMessagesBothWays) {
   GatewayProcess gateway(serve_one(puppet(), "isolation: shared, pool: { max: 1 }", listen()));
   TlsTunnel tunnel(gateway.url(), client());
-  const std::string fill(15'000'000, 'x');
+  std::string fill;
+  fill.resize(15'000'000, 'x');
   HttpClient http(tunnel.url(), Millis(30'000));
   EXPECT_EQ(call(http, "blob", R"({"size":3,"fill":")" + fill + "\"}").body,
             result("1", "\"xxx\""));

@@ -11,7 +11,7 @@
 namespace stdgate::test {
 namespace {
 
-using std::string_view_literals::operator""sv;
+using namespace std::string_view_literals;
 using testing::ElementsAre;
 using testing::HasSubstr;
 

@@ -38,7 +38,7 @@ struct PlainOwner final : net::StreamEvents {
 struct RecordingTlsEvents final : tls::TlsEvents {
   void on_handshake_failed(HandshakeFailure reason, std::string_view detail,
                            const ClientAddress& /*client*/) override {
-    failures.push_back(std::string(handshake_failure_name(reason)));
+    failures.emplace_back(handshake_failure_name(reason));
     details.emplace_back(detail);
   }
   std::vector<std::string> failures;
