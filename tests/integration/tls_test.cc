@@ -289,7 +289,7 @@ TEST_F(Tls, WhoTakesNothingIsBounded) {
   TlsTunnel tunnel(gateway.url(), client());
   HttpClient healthy(tunnel.url());
   ASSERT_EQ(call(healthy, "blob", R"({"size":15000000})").status, 200);
-  const size_t before = resident_bytes(gateway.pid());
+  [[maybe_unused]] const size_t before = resident_bytes(gateway.pid());
   std::vector<HttpClient> clients;
   for (int i = 0; i < 12; ++i) {
     clients.emplace_back(tunnel.url());
