@@ -161,6 +161,36 @@ void print_option(const Printing& to, const Option<S>& option, const Part<S>& ty
 }
 
 template <class S>
+void print_option(const Printing& to, const Option<S>& option, const Items<S>& type,
+                  const S& section) {
+  std::visit(
+      [&](auto member) {
+        if ((section.*member).empty()) return;
+        to.out << YAML::Key << std::string(option.key) << YAML::Value << YAML::BeginSeq;
+        for (const auto& item : section.*member) {
+          to.out << YAML::BeginMap;
+          print_section(to, item);
+          to.out << YAML::EndMap;
+        }
+        to.out << YAML::EndSeq;
+      },
+      type.member);
+}
+
+template <class S>
+void print_option(const Printing& to, const Option<S>& option, const NamedItems<S>& type,
+                  const S& section) {
+  if ((section.*type.member).empty()) return;
+  to.out << YAML::Key << std::string(option.key) << YAML::Value << YAML::BeginMap;
+  for (const auto& named : section.*type.member) {
+    to.out << YAML::Key << YAML::DoubleQuoted << named.name << YAML::Value << YAML::BeginMap;
+    print_section(to, named);
+    to.out << YAML::EndMap;
+  }
+  to.out << YAML::EndMap;
+}
+
+template <class S>
 void print_option(const Printing& to, const Option<S>& option, const Backends<S>& type,
                   const S& section) {
   to.out << YAML::Key << std::string(option.key) << YAML::Value << YAML::BeginMap;

@@ -89,6 +89,10 @@ std::string type_of(const OptionInfo& option) {
              option.greatest;
     case Kind::section:
       return "[keys](#" + anchor_of(option) + ")";
+    case Kind::items:
+      return "list of " + std::to_string(option.range.min) + " to " +
+             std::to_string(option.range.max) + " maps with [keys](#" + anchor_of(option) + ")";
+    case Kind::named:
     case Kind::backends:
       return "map of names to [keys](#" + anchor_of(option) + ")";
   }

@@ -164,6 +164,24 @@ void write_backends(rpc::JsonWriter& json, const OptionInfo& option) {
   json.end_object();
 }
 
+void write_items(rpc::JsonWriter& json, const OptionInfo& option) {
+  json.text("type", "array");
+  write_items_range(json, option.range);
+  json.begin_object("items");
+  json.text("type", "object");
+  write_keys(json, option.options);
+  json.end_object();
+}
+
+void write_named(rpc::JsonWriter& json, const OptionInfo& option) {
+  write_types(json, {"object", "null"});
+  json.number("maxProperties", option.range.max);
+  json.begin_object("additionalProperties");
+  write_types(json, {"object", "null"});
+  write_keys(json, option.options);
+  json.end_object();
+}
+
 void write_type(rpc::JsonWriter& json, const OptionInfo& option) {
   switch (option.kind) {
     case Kind::count:
@@ -208,6 +226,10 @@ void write_type(rpc::JsonWriter& json, const OptionInfo& option) {
     case Kind::section:
       write_types(json, {"object", "null"});
       return write_keys(json, option.options);
+    case Kind::items:
+      return write_items(json, option);
+    case Kind::named:
+      return write_named(json, option);
     case Kind::backends:
       return write_backends(json, option);
   }

@@ -324,6 +324,49 @@ bool read(const Part<S>& type, const Value& value, Section& section, S& out) {
 }
 
 template <class S>
+bool read(const Items<S>& type, const Value& value, Section&, S& out) {
+  const auto items = value.list();
+  if (!items) return false;
+  if (items->size() < type.items.min || items->size() > type.items.max) {
+    value.fail("expected " + std::to_string(type.items.min) + " to " +
+               std::to_string(type.items.max) + " items");
+    return false;
+  }
+  std::visit(
+      [&](auto member) {
+        for (const Value& item : *items) {
+          Section part(item);
+          read_section(part, (out.*member).emplace_back());
+        }
+      },
+      type.member);
+  return true;
+}
+
+template <class S>
+bool read(const NamedItems<S>& type, const Value& value, Section& section, S& out) {
+  Section part(value);
+  if (!part.entries()) return false;
+  const std::vector<Value>& entries = *part.entries();
+  if (entries.size() > type.most) {
+    value.fail_at_key("at most " + std::to_string(type.most) + " of them");
+    return false;
+  }
+  for (const Value& entry : entries) {
+    if (!type.names.accepts(entry.name())) {
+      entry.fail_at_key("expected " + std::string(type.names.expected));
+    }
+    auto& named = (out.*type.member).emplace_back();
+    named.name = entry.name();
+    Section named_section(entry);
+    read_section(named_section, named);
+    part.add_part(std::move(named_section));
+  }
+  section.add_part(std::move(part));
+  return true;
+}
+
+template <class S>
 bool read(const Backends<S>& type, const Value& value, Section& section, S& out) {
   Section part(value);
   if (!part.entries()) return false;

@@ -148,7 +148,15 @@ OptionValue value_of(const Buckets<S>& type, const S& section) {
   return numbers;
 }
 
-// These two have options instead of a value.
+// These have options instead of a value.
+template <class S>
+OptionValue value_of(const Items<S>&, const S&) {
+  return {};
+}
+template <class S>
+OptionValue value_of(const NamedItems<S>&, const S&) {
+  return {};
+}
 template <class S>
 OptionValue value_of(const Part<S>&, const S&) {
   return {};

@@ -71,6 +71,8 @@ std::vector<std::string> samples(const config::OptionInfo& option) {
     case Kind::numbers:
       return {"[0.5, 2]"};
     case Kind::section:
+    case Kind::items:
+    case Kind::named:
     case Kind::backends:
       break;
   }
@@ -90,11 +92,18 @@ std::string beside_in_tls(const std::string& key) {
 // A file that says `value` for `option` and nothing else but what has to be there.
 std::string file_with(const config::OptionInfo& option, const std::string& value,
                       const std::string& protocol) {
-  const bool of_backend = option.path.size() > 1 && option.path[1] == config::kAnyBackend;
+  const bool of_backend = option.path.size() > 1 && option.path[0] == "backends";
   const size_t top = of_backend ? 2 : 0;
   std::string nested = value;
   for (size_t i = option.path.size(); i > top; --i) {
-    nested.insert(0, option.path[i - 1] + ": ");
+    if (option.path[i - 1] == config::kAnyItem) {
+      // What every rule has to say.
+      if (option.key != "allow") nested.insert(1, " allow: [a],");
+      nested = "[" + nested + "]";
+      continue;
+    }
+    const bool is_name = option.path[i - 1] == config::kAnyName;
+    nested.insert(0, (is_name ? "sample_name" : option.path[i - 1]) + ": ");
     if (i == 2 && option.path[0] == "tls") nested += ", " + beside_in_tls(option.key);
     if (i - 1 > top) nested = "{ " + nested + " }";
   }
@@ -132,7 +141,8 @@ bool changes(const config::OptionInfo& option, const std::string& sample,
   const auto base = parse(file_without(option, protocol));
   if (!config || !base || *config == *base) return false;
   const std::string printed = config::print_config(*config);
-  const std::string indent(2 * (option.path.size() - 1), ' ');
+  std::string indent(2 * (option.path.size() - 1), ' ');
+  if (option.key == "allow") indent.replace(indent.size() - 2, 2, "- ");  // the first of an item
   EXPECT_THAT("\n" + printed, HasSubstr("\n" + indent + option.key + ":")) << joined(option.path);
   const auto again = parse(printed);
   EXPECT_TRUE(again && *again == *config) << joined(option.path) << "\n" << printed;
@@ -192,8 +202,9 @@ class Schema : public testing::Test {
   simdjson::dom::element at(const config::OptionInfo& option) {
     simdjson::dom::element node = root_;
     for (const std::string& key : option.path) {
-      node = key == config::kAnyBackend ? node["additionalProperties"].value()
-                                        : node["properties"][key].value();
+      node = key == config::kAnyName   ? node["additionalProperties"].value()
+             : key == config::kAnyItem ? node["items"].value()
+                                       : node["properties"][key].value();
     }
     return node;
   }
@@ -253,9 +264,10 @@ TEST_F(Schema, HasNoOtherKeys) {
     if (node["additionalProperties"].get(others) == simdjson::SUCCESS && others.is_object()) {
       open.push_back(others);
     }
+    if (node["items"].get(others) == simdjson::SUCCESS) open.push_back(others);
   }
   EXPECT_EQ(keys, count_keys(config::describe_options()));
-  EXPECT_EQ(closed, 10U);  // the top, a backend, its pool and limits, and six sections
+  EXPECT_EQ(closed, 12U);  // the top, a backend, its pool, limits and rules, a role, six sections
 }
 
 TEST_F(Schema, ListsTheWords) {
