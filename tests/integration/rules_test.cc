@@ -36,9 +36,11 @@ std::string initialize() {
 // Sends a request and gives its answer.
 using Ask = std::function<std::string(const std::string& request)>;
 
+// The body, or the first event of a stream: what is denied is known before one is begun.
 std::string data_of(const HttpResponse& response) {
   const size_t at = response.body.find("data: ");
-  return at == std::string::npos ? response.body : response.body.substr(at + 6);
+  if (at == std::string::npos) return response.body;
+  return response.body.substr(at + 6, response.body.find('\n', at) - at - 6);
 }
 
 // What the transports have in common: each is given to `check` as a way to ask.
@@ -53,8 +55,7 @@ void over_each_transport(const GatewayProcess& gateway,
   check("/rpc as events", [&](const std::string& text) {
     HttpClient client = gateway.connect();
     client.send_request("POST", "/rpc", text, wants_events());
-    client.read_head();
-    return client.read_event()->data;
+    return data_of(client.read_response());
   });
   HttpClient mcp = gateway.connect();
   Headers session = takes_both();
