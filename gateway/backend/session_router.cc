@@ -64,11 +64,11 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::adopt(session:
   return *id;
 }
 
-bool SessionRouter::park(session::SessionId id) {
+session::Parking SessionRouter::park(session::SessionId id) {
   if (services_.config.isolation == config::Isolation::session) return pool_.park(id);
-  if (!services_.config.revive) return false;
+  if (!services_.config.revive) return session::Parking::refused;
   journal_.park(known(id), ParkReason::idle);
-  return true;
+  return session::Parking::parked;
 }
 
 tl::expected<void, rpc::FaultReport> SessionRouter::use(session::SessionId id) {

@@ -33,9 +33,11 @@ class McpSessions final : private McpSessionOwner {
                                                    const ClientAddress& client = {},
                                                    std::string_view initialize = {});
   // The session with this id, which may be one of another process. Null: never opened, ended, or of
-  // the other kind. The fault: there is no room for it at the moment.
+  // the other kind. The fault: there is no room for it at the moment. `revision`: that the client
+  // says it speaks, to be believed of a session of another process.
   tl::expected<McpSession*, rpc::FaultReport> reach(std::string_view id, McpSession::Kind kind,
-                                                    const ClientAddress& client);
+                                                    const ClientAddress& client,
+                                                    McpRevision revision);
   // As reach(), among those that are known.
   [[nodiscard]] McpSession* find(std::string_view id, McpSession::Kind kind) const;
   // A response's client has gone, or has taken what was unsent. Without effect if the session is
@@ -65,7 +67,6 @@ class McpSessions final : private McpSessionOwner {
   void forget(McpSession& session);
   void make_room();
   McpSession& keep(std::unique_ptr<McpSession> session);
-  [[nodiscard]] TimePoint expiry_of(const McpSession& session) const;
 
   const McpSessionServices services_;
   const Duration idle_timeout_;
