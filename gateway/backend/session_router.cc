@@ -377,14 +377,13 @@ void SessionRouter::settle_all() {
   if (!subscriptions_.settled() || !verbosity_.settled()) pool_.offer_spare_room();
 }
 
-void SessionRouter::on_spare_room(pool::Child& child) {
+void SessionRouter::tell_what_is_wanted(pool::Child& child) {
   if (!verbosity_.settled() && pool_.can_ask(child)) {
     if (const auto severity = verbosity_.take(child.number())) {
       pool_.ask(child,
                 [&](rpc::WireId id) { return services_.dialect.set_severity(id, *severity); });
     }
   }
-  if (subscriptions_.settled()) return;
   while (pool_.can_ask(child)) {
     const auto key = subscriptions_.take_unwanted(child.number());
     if (!key) break;

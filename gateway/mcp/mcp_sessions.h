@@ -6,6 +6,7 @@
 // the one that has been idle longest is forgotten; those of EndedIds.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -55,9 +56,13 @@ class McpSessions final : private McpSessionOwner {
   void check_invariants() const;  // see McpSession
 
  private:
+  // Of an id's end, which no two ids that were given out share: the whole of one is long.
   struct Hash {
     using is_transparent = void;
-    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+    size_t operator()(std::string_view id) const {
+      return std::hash<std::string_view>()(id.substr(id.size() - std::min(id.size(), kHashed)));
+    }
+    static constexpr size_t kHashed = 16;
   };
 
   void on_session_over(McpSession& session) override;
