@@ -37,20 +37,35 @@ class Stdgate:
 
     def __init__(self, command, *flags):
         self.folder = tempfile.mkdtemp(prefix="stdgate-python-")
-        words = ["--listen", "127.0.0.1:0", "--admin", "off", *flags, "--", *command]
-        self.words = [word.replace("@DIR@", self.folder) for word in words]
+        self.words = ["--listen", "127.0.0.1:0", "--admin", "off", *flags, "--", *command]
         self.log = ""
+        self.port = self.admin = 0
+
+    @staticmethod
+    def configured(text):
+        """Serves a configuration file with this text."""
+        gate = Stdgate([])
+        gate.words = ["--config", "@DIR@/gateway.yaml"]
+        with open(f"{gate.folder}/gateway.yaml", "w", encoding="utf-8") as file:
+            file.write(gate.in_folder(text))
+        return gate
+
+    def in_folder(self, text):
+        return text.replace("@DIR@", self.folder)
 
     async def start(self):
         self.process = await asyncio.create_subprocess_exec(
-            PROGRAM, *self.words, cwd=self.folder, stdin=asyncio.subprocess.DEVNULL,
+            PROGRAM, *map(self.in_folder, self.words), cwd=self.folder, stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE)
         self.reading = asyncio.create_task(self.keep_log())
-        while line := (await self.process.stdout.readline()).decode():
-            if found := re.match(r"listening on http://127\.0\.0\.1:(\d+)", line):
-                self.port = int(found[1])
-                return self
-        raise AssertionError(f"stdgate did not start: {self.log}")
+        wants_admin = "off" not in self.words
+        while not self.port or (wants_admin and not self.admin):
+            line = (await self.process.stdout.readline()).decode()
+            if not line:
+                raise AssertionError(f"stdgate did not start: {self.log}")
+            if found := re.match(r"(listening|admin) on http://127\.0\.0\.1:(\d+)", line):
+                setattr(self, "port" if found[1] == "listening" else "admin", int(found[2]))
+        return self
 
     async def keep_log(self):
         while text := await self.process.stderr.read(65536):
