@@ -71,6 +71,7 @@ void MetricsStore::add(BackendMetrics& sum, const BackendMetrics& backend,
   sum.queue.add(backend.queue);
   sum.child_start.add(backend.child_start);
   add_numbers(sum.dropped, backend.dropped);
+  add_numbers(sum.rejected, backend.rejected);
   add_numbers(sum.children, backend.children);
   add_numbers(sum.starts, backend.starts);
   add_numbers(sum.exits, backend.exits);

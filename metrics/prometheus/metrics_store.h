@@ -52,6 +52,7 @@ struct BackendMetrics {
   Histogram child_start;
   Histogram revival;  // of parked sessions
   std::array<uint64_t, kDropReasonCount> dropped{};
+  std::array<uint64_t, kRejectionCount> rejected{};
   std::array<int64_t, kChildStateCount> children{};  // of `dead` it means nothing
   std::array<uint64_t, kStartReasonCount> starts{};
   std::array<uint64_t, kExitReasonCount> exits{};

@@ -12,6 +12,7 @@ backend::CallContext context_of(const Exchange& exchange, const mcp::McpSessions
   context.transport = exchange.endpoint->transport();
   context.connection = exchange.client->connection_number();
   context.trace = &exchange.trace;
+  context.client = &exchange.client->client_address();
   context.arrived = sessions.clock().now();
   return context;
 }

@@ -50,6 +50,8 @@ std::vector<std::string> samples(const config::OptionInfo& option) {
     case Kind::size:
     case Kind::duration:
       return {option.least, option.greatest};
+    case Kind::rate:
+      return {"20/s", "100/m", "1000000/h"};
     case Kind::boolean:
       return {"true", "false"};
     case Kind::word:
@@ -267,7 +269,8 @@ TEST_F(Schema, HasNoOtherKeys) {
     if (node["items"].get(others) == simdjson::SUCCESS) open.push_back(others);
   }
   EXPECT_EQ(keys, count_keys(config::describe_options()));
-  EXPECT_EQ(closed, 12U);  // the top, a backend, its pool, limits and rules, a role, six sections
+  // The top, a backend, its pool, limits, rules and clients, a role, and six sections.
+  EXPECT_EQ(closed, 13U);
 }
 
 TEST_F(Schema, ListsTheWords) {
