@@ -64,10 +64,10 @@ TEST_F(ClientLimits, ARateIsForEachClient) {
 
 TEST_F(ClientLimits, CallsUnderWayAreCountedToTheirEnd) {
   serve({.rate = {}, .burst = 0, .in_flight = 2, .sessions = 0});
-  FakeChild& child = bench_->start_child();
   call("1", kHere);
   call("2", kHere);
   call("3", kHere);
+  FakeChild& child = bench_->start_child();
   EXPECT_THAT(take_faults(), ElementsAre(rpc::Fault::rate_limited));
   EXPECT_EQ(bench_->observer.rejected[Rejection::in_flight], 1);
   child.answer(child.take_ids().at(0));
