@@ -1,6 +1,6 @@
-// Observer: what happened, told by core and transports to whoever counts or logs it. The bodies are
-// empty, so an observer overrides only what it wants, which is what it is told
-// (metrics/observers.h); the core names no metrics library.
+// Observer: what happened, told by core and transports to whoever counts or logs it. An observer is
+// called only for the events that it overrides (metrics/observers.h); the core names no metrics
+// library.
 //
 // Contract: called on the loop's thread, must not call back, must not block, must not throw. Ids
 // are small and dense, given by on_backend(), on_method() and on_tool() before their first use, so
@@ -158,7 +158,7 @@ enum class DropReason : uint8_t {
   unknown_cancel,  // a cancel for no call of its caller
   caller_gone,     // the answer's caller has left
   overloaded,      // a notification that no child had room for
-  outbox_full,     // a client that reads too slowly
+  outbox_full,     // the receiver, a client or a child, reads too slowly
   stray_response,  // a client's response to no request
 };
 inline constexpr size_t kDropReasonCount = static_cast<size_t>(DropReason::stray_response) + 1;
@@ -172,7 +172,7 @@ enum class StartReason : uint8_t { minimum, demand, restart };
 std::string_view start_reason_name(StartReason reason);
 inline constexpr size_t kStartReasonCount = static_cast<size_t>(StartReason::restart) + 1;
 
-// `asked`: the gateway wanted it (idle, drain). The others are failures.
+// `asked`: the gateway ended it. `exit_zero` is no failure if its session ended it. The others are.
 enum class ExitReason : uint8_t {
   asked,
   exit_zero,
@@ -229,9 +229,9 @@ class Observer {
   virtual void on_child_ready(BackendId, Duration /*since_start*/) {}
   virtual void on_child_exited(BackendId, ExitReason) {}
 
-  // How many children sessions may have at a time; once.
-  // Whether it is given a pause, as its children keep failing.
+  // The backend's breaker has opened or closed.
   virtual void on_breaker(BackendId, bool /*open*/) {}
+  // How many children sessions may have at a time; once.
   virtual void on_session_places(BackendId, uint32_t) {}
   virtual void on_session_opened(BackendId) {}
   virtual void on_session_state(BackendId, SessionState /*from*/, SessionState /*to*/) {}

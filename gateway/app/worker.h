@@ -57,7 +57,7 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Serves one more address: gives it as bound, or says what is wrong. `layer` as in Server.
+  // Listens on one more address; returns it as bound, or an error message. `layer` as in Server.
   tl::expected<Address, std::string> listen(const Address& address,
                                             net::StreamLayer* layer = nullptr) {
     return clients_.listen(address, layer);

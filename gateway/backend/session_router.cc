@@ -244,7 +244,7 @@ void SessionRouter::on_request(pool::Child& child, const rpc::Envelope& request,
   }
   const auto id = session->asks->open({child.number(), std::string(request.id)});
   if (!id)
-    return child.refuse(request.id, rpc::RpcError::internal_error, "the client answers too little");
+    return child.refuse(request.id, rpc::RpcError::internal_error, "the client has too many unanswered requests");
   tell(*session,
        with_replaced(request.text, place_of(request.id, request.text), std::to_string(*id)));
 }

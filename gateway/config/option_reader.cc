@@ -207,7 +207,7 @@ bool check_address(const Value& value, const std::string& text, std::set<std::st
   }
   if (used == nullptr || address->has_any_port()) return true;
   if (used->insert(address->to_string()).second) return true;
-  value.fail("'" + text + "' is listened on already");
+  value.fail("'" + text + "' is already in listen");
   return false;
 }
 

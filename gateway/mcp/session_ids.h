@@ -17,7 +17,7 @@ namespace stdgate::mcp {
 // What an id may carry.
 struct SessionFacts {
   std::string_view backend;           // the name under which the session was opened
-  std::string_view principal_digest;  // of who opened it; empty: nobody is known
+  std::string_view principal_digest;  // of whoever opened it; empty: unknown
   // The params of `initialize`, raw JSON as received. An implementation may leave them out.
   std::string_view initialize;
 };

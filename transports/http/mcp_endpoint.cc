@@ -37,7 +37,7 @@ constexpr HttpError kUnknownEvent{400, "Last-Event-ID names no event of this ses
 constexpr HttpError kLostEvent{410, "what followed this event is no longer kept"};
 // GET wants the id of a session, which no page can send unasked.
 constexpr Guards kGuards{.deliberate_get = false};
-constexpr HttpError kBusy{503, "too much waits for this session", {}, rpc::kRetryHint};
+constexpr HttpError kBusy{503, "the queue of this session is full", {}, rpc::kRetryHint};
 constexpr HttpError kDraining{503, "the gateway is shutting down", {}, rpc::kRetryHint};
 
 bool is_initialize(const rpc::ParsedMessage& message) {
@@ -138,7 +138,8 @@ std::optional<HttpError> McpEndpoint::admit(Exchange& exchange) {
   } else if (head.method() == Method::get && !acceptance.takes_event_stream()) {
     return kNotStream;
   }
-  // A POST of a revision without sessions names its version in its body too, and is judged there.
+  // A POST may be of a revision without sessions, which names its version in the body too: post()
+  // judges it.
   if (head.method() != Method::post && !is_known_version(head)) return kBadVersion;
   exchange.version_known = is_known_version(head);
   if (const HeaderField* session = head.find("mcp-session-id"))

@@ -22,10 +22,10 @@ void check_admin(const Section& root, const Config& config) {
       });
   if (!used) return;
   if (root.has("admin")) {
-    root.fail("admin", "'" + config.admin.address + "' is listened on already");
+    root.fail("admin", "'" + config.admin.address + "' is already in listen");
   } else {
     root.fail("admin", "its default, '" + config.admin.address +
-                           "', is listened on already; give it an address, or \"off\"");
+                           "', is already in listen; give it an address, or \"off\"");
   }
 }
 
