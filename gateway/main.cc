@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "gateway/app/command_line.h"
+#include "gateway/app/hash_key.h"
 #include "gateway/app/process.h"
 #include "gateway/app/tls_listeners.h"
 #include "gateway/base/visible_text.h"
@@ -84,6 +85,13 @@ int print(const std::string& text) {
   return app::kCouldNotStart;
 }
 
+// As much as a key may have, and more, so that a longer one is noticed.
+std::string read_stdin() {
+  std::string text(4096, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), stdin));
+  return text;
+}
+
 int run(int argc, char** argv) {
   std::error_code gone;  // the working directory may not exist any more
   const std::string working_directory = std::filesystem::current_path(gone).string();
@@ -107,6 +115,13 @@ int run(int argc, char** argv) {
       if (!check_tls_files(command_line, environment)) return app::kUsageError;
       warn_of_surroundings(command_line, environment, variables);
       return print(report.output);
+    }
+    case app::CommandLine::Action::hash_key: {
+      const bool makes_key = command_line.makes_key || isatty(STDIN_FILENO) == 1;
+      const auto text = makes_key ? app::new_key_text() : app::key_hash_text(read_stdin());
+      if (text) return print(*text);
+      std::fprintf(stderr, "stdgate: %s\n", text.error().c_str());
+      return app::kUsageError;
     }
     case app::CommandLine::Action::demo_server:
       return demo::run_demo_server(0, 1, SteadyClock());

@@ -12,9 +12,22 @@
 
 namespace stdgate::app {
 
+namespace {
+
+std::unique_ptr<auth::Authenticators> make_authenticators(const config::AuthConfig& config,
+                                                          const pool::CoreServices& core) {
+  if (!config.is_used()) return nullptr;
+  return std::make_unique<auth::Authenticators>(config,
+                                                auth::Clocks{core.clock, *core.wall_clock});
+}
+
+}  // namespace
+
 Generation::Generation(const config::Config& config, const GenerationServices& services)
     : config_(config),
-      policy_({config.allowed_origins, config.allowed_hosts, config.rpc_stream}),
+      authenticators_(make_authenticators(config.auth, services.core)),
+      policy_({config.allowed_origins, config.allowed_hosts, config.rpc_stream},
+              {authenticators_.get(), config.admin.roles}),
       routes_(policy_) {
   add_backends(services);
   http::add_rpc_routes(routes_, backends_, config_.limits);

@@ -34,7 +34,6 @@ class SealedSessionIds final : public mcp::SessionIds {
   static constexpr size_t kMaxInitialize = 1 << 10;
   // Longer than any revision of MCP; what clients ask for beyond it is left out.
   static constexpr size_t kMaxRevision = 32;
-  static constexpr size_t kMaxDigest = 64;
 
   struct Clocks {
     const Clock& clock;
@@ -45,8 +44,8 @@ class SealedSessionIds final : public mcp::SessionIds {
                    const std::string& replica, unsigned worker, Duration ttl, const Clocks& clocks);
 
   std::string issue(const mcp::SessionFacts& facts) override;
-  [[nodiscard]] std::optional<mcp::CarriedSession> open(std::string_view id,
-                                                        std::string_view backend) override;
+  [[nodiscard]] std::optional<mcp::CarriedSession> open(
+      std::string_view id, std::string_view backend, const policy::Principal* principal) override;
   [[nodiscard]] std::optional<Duration> lifetime() const override { return ttl_; }
 
  private:

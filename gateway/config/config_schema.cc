@@ -63,7 +63,7 @@ void write_items_range(rpc::JsonWriter& json, const CountRange& range) {
   if (range.max != kAnyNumber.max) json.number("maxItems", range.max);
 }
 
-// An address, or a map of it and its TLS.
+// An address, or a map of it and what else is said of a listener.
 void write_listener_types(rpc::JsonWriter& json) {
   json.begin_array("anyOf");
   json.begin_object();
@@ -78,6 +78,15 @@ void write_listener_types(rpc::JsonWriter& json) {
   json.end_object();
   json.begin_object("tls");
   json.text("$ref", "#/properties/tls");
+  json.end_object();
+  json.begin_object("anonymous");
+  json.text("$ref", "#/properties/anonymous");
+  json.end_object();
+  json.begin_object("roles");
+  json.text("type", "array");
+  json.begin_object("items");
+  write_text_type(json);
+  json.end_object();
   json.end_object();
   json.end_object();
   json.begin_array("required");
@@ -191,6 +200,13 @@ void write_type(rpc::JsonWriter& json, const OptionInfo& option) {
       json.begin_object("additionalProperties");
       write_text_type(json);
       return json.end_object();
+    case Kind::text_lists:
+      write_types(json, {"object", "null"});
+      json.number("maxProperties", option.range.max);
+      json.begin_object("additionalProperties");
+      json.text("type", "array");
+      write_texts(json, kAnyNumber);
+      return json.end_object();
     case Kind::command:
       json.text("type", "array");
       return write_texts(json, {1, kAnyNumber.max});
@@ -208,6 +224,13 @@ void write_type(rpc::JsonWriter& json, const OptionInfo& option) {
     case Kind::section:
       write_types(json, {"object", "null"});
       return write_keys(json, option.options);
+    case Kind::items:
+      json.text("type", "array");
+      write_items_range(json, option.range);
+      json.begin_object("items");
+      json.text("type", "object");
+      write_keys(json, option.options);
+      return json.end_object();
     case Kind::backends:
       return write_backends(json, option);
   }

@@ -4,7 +4,7 @@
 // Job: hand over what the client posts, and write each message of the child to one stream. Answers,
 // and what belongs to a call, go to the stream of its POST; the rest to the only POST under way,
 // else to the stream of a GET, else to the youngest POST, else to the log, for the next GET. Owner:
-// McpSessions. The session stays while the child that serves it comes and goes, which is the
+// McpSessions. Only the principal that has opened it may use it. The session stays while the child that serves it comes and goes, which is the
 // backend's business. Ends by close(). When it ends from inside (its child has gone, its
 // initialization failed), it tells the owner, who closes it later. Limits: kMaxStreams POSTs under
 // way; those of ReplayLog.
@@ -51,11 +51,12 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
   // Streamable HTTP, or the transport of 2024-11-05: one stream for everything, no resumption.
   enum class Kind : uint8_t { streamable, sse };
 
-  McpSession(const McpSessionServices& services, McpSessionOwner& owner, std::string id, Kind kind);
+  McpSession(const McpSessionServices& services, McpSessionOwner& owner, std::string id, Kind kind,
+             policy::PrincipalRef principal);
 
   // One of these is to be called first. adopt(): the session has begun in another process.
-  tl::expected<void, rpc::FaultReport> open(const ClientAddress& client);
-  tl::expected<void, rpc::FaultReport> adopt(const ClientAddress& client,
+  tl::expected<void, rpc::FaultReport> open(const policy::Client& client);
+  tl::expected<void, rpc::FaultReport> adopt(const policy::Client& client,
                                              const CarriedSession& carried);
   // Does without a child until the client's next message. False: it cannot.
   bool park();
@@ -66,6 +67,8 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
 
   [[nodiscard]] const std::string& id() const { return id_; }
   [[nodiscard]] Kind kind() const { return kind_; }
+  // Who has opened it; null: nobody is known.
+  [[nodiscard]] const policy::Principal* principal() const { return principal_.get(); }
   [[nodiscard]] McpRevision revision() const override { return revision_; }
   [[nodiscard]] bool is_over() const { return over_; }
   [[nodiscard]] TimePoint opened() const { return opened_; }
@@ -140,6 +143,7 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
   McpSessionOwner& owner_;
   const std::string id_;
   const Kind kind_;
+  const policy::PrincipalRef principal_;
   session::Caller caller_;
   session::SessionId session_;
   McpEventLog events_;

@@ -28,12 +28,14 @@ McpSessions::McpSessions(const McpSessionServices& services, Duration idle_timeo
 McpSessions::~McpSessions() { close_all(); }
 
 tl::expected<McpSession*, rpc::FaultReport> McpSessions::open(McpSession::Kind kind,
-                                                              const ClientAddress& client,
+                                                              const policy::Client& client,
                                                               std::string_view initialize) {
   McpSessionOwner& owner = *this;
   const std::string_view revision = string_member(initialize, "protocolVersion");
-  std::string id = ids_.issue({services_.backend.name(), revision, {}, initialize});
-  auto session = std::make_unique<McpSession>(services_, owner, std::move(id), kind);
+  std::string id =
+      ids_.issue({services_.backend.name(), revision, client.principal.get(), initialize});
+  auto session =
+      std::make_unique<McpSession>(services_, owner, std::move(id), kind, client.principal);
   if (const auto opened = session->open(client); !opened) return tl::unexpected(opened.error());
   return &keep(std::move(session));
 }
@@ -49,24 +51,30 @@ McpSession& McpSessions::keep(std::unique_ptr<McpSession> session) {
 
 tl::expected<McpSession*, rpc::FaultReport> McpSessions::reach(std::string_view id,
                                                                McpSession::Kind kind,
-                                                               const ClientAddress& client) {
-  if (sessions_.contains(id) || kind != McpSession::Kind::streamable) return find(id, kind);
+                                                               const policy::Client& client) {
+  const policy::Principal* const principal = client.principal.get();
+  if (sessions_.contains(id) || kind != McpSession::Kind::streamable) {
+    return find(id, kind, principal);
+  }
   const TimePoint now = services_.clock.now();
-  const auto carried = ids_.open(id, services_.backend.name());
+  const auto carried = ids_.open(id, services_.backend.name(), principal);
   if (!carried || carried->initialize.empty() || ended_.contains(id, now)) return nullptr;
   McpSessionOwner& owner = *this;
-  auto session = std::make_unique<McpSession>(services_, owner, std::string(id), kind);
+  auto session =
+      std::make_unique<McpSession>(services_, owner, std::string(id), kind, client.principal);
   if (const auto adopted = session->adopt(client, *carried); !adopted) {
     return tl::unexpected(adopted.error());
   }
   return &keep(std::move(session));
 }
 
-McpSession* McpSessions::find(std::string_view id, McpSession::Kind kind) const {
+McpSession* McpSessions::find(std::string_view id, McpSession::Kind kind,
+                              const policy::Principal* principal) const {
   const auto found = sessions_.find(id);
   if (found == sessions_.end()) return nullptr;
   McpSession* session = found->second.get();
-  return session->is_over() || session->kind() != kind ? nullptr : session;
+  const bool is_meant = session->kind() == kind && policy::is_same(session->principal(), principal);
+  return session->is_over() || !is_meant ? nullptr : session;
 }
 
 void McpSessions::detach(std::string_view id, session::EventSink& sink) const {
@@ -80,7 +88,7 @@ void McpSessions::on_sink_writable(std::string_view id) const {
 }
 
 void McpSessions::close(McpSession& session) {
-  if (const auto carried = ids_.open(session.id(), services_.backend.name())) {
+  if (const auto carried = ids_.open(session.id(), services_.backend.name(), session.principal())) {
     const TimePoint now = services_.clock.now();
     ended_.add(session.id(), now, now + carried->left);
   }

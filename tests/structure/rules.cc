@@ -61,14 +61,18 @@ const std::vector<Layer>& layers() {
       {"gateway/app/*", kAll},
       {"transports/net/*", {"gateway/base/*"}},
       {"transports/seal/*", {"gateway/base/*"}},
+      {"transports/auth/*", kPolicy + Patterns{"transports/net/peer_certificate.h"}},
       {"transports/tls/*", kConfig + Patterns{"gateway/observer.h", "transports/net/*"}},
       // A program of its own on libc alone.
       {"transports/stdio/guard/*",
        {"transports/net/file_descriptor.h", "transports/net/standard_descriptors.h"}},
       {"transports/stdio/*", kPool + Patterns{"transports/net/*"}},
-      {"transports/http/*", kUpstream + Patterns{"gateway/mcp/*", "transports/net/*"}},
+      {"transports/http/*",
+       kUpstream + Patterns{"gateway/mcp/*", "transports/net/*", "transports/auth/authenticator.h",
+                            "transports/auth/identity.h"}},
       {"transports/websocket/*",
-       kUpstream + Patterns{"transports/net/*", "transports/http/*", "transports/tls/digest.h"}},
+       kUpstream + Patterns{"transports/net/*", "transports/http/*", "transports/tls/digest.h",
+                            "transports/auth/identity.h"}},
       {"metrics/logs/*", kPool + Patterns{"metrics/backend_names.h"}},
       {"metrics/prometheus/*", kPool + Patterns{"metrics/backend_names.h"}},
       {"metrics/*", kPool},
@@ -104,6 +108,7 @@ const std::vector<Part>& parts() {
       {"transports/stdio/*", "stdgate::stdio"},
       {"transports/http/*", "stdgate::http"},
       {"transports/seal/*", "stdgate::seal"},
+      {"transports/auth/*", "stdgate::auth"},
       {"transports/websocket/*", "stdgate::websocket"},
       {"metrics/logs/*", "stdgate::logs"},
       {"metrics/prometheus/*", "stdgate::metrics"},
@@ -121,7 +126,7 @@ struct Library {
 const std::vector<Library>& libraries() {
   static const std::vector<Library> kTable = {
       {"uv.h", {"transports/net/*", "transports/stdio/*", "gateway/main.cc"}},
-      {"openssl/*", {"transports/seal/*", "transports/tls/*"}},
+      {"openssl/*", {"transports/seal/*", "transports/tls/*", "transports/auth/*"}},
       {"llhttp.h", {"transports/http/*"}},
       {"wslay/*", {}},  // the peer in tests
       {"prometheus/*", {"metrics/prometheus/*"}},

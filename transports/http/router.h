@@ -42,6 +42,8 @@ class Router {
   [[nodiscard]] const Route* find(std::string_view path) const;
   // "paths":["/rpc",…], for the answer to an unknown path.
   [[nodiscard]] std::string_view paths_member() const { return paths_member_; }
+  // The same without what is for operators.
+  [[nodiscard]] std::string_view open_paths_member() const { return open_paths_member_; }
   // "; POST JSON-RPC to /mcp or /rpc", for a POST to another path: at most kMaxHintPaths of them,
   // those at the root first. Empty where nothing takes calls.
   [[nodiscard]] std::string_view post_hint() const { return post_hint_; }
@@ -54,6 +56,7 @@ class Router {
   std::vector<Route> routes_;  // by path
   bool shares_answers_ = false;
   std::string paths_member_ = R"("paths":[])";
+  std::string open_paths_member_ = paths_member_;
   std::string post_hint_;
 };
 
