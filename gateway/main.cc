@@ -60,14 +60,15 @@ void warn_of_surroundings(const app::CommandLine& command_line,
   }
 }
 
-// The files of certificates are read as for serving. False: they cannot be used, which has been
-// said.
-bool check_tls_files(const app::CommandLine& command_line, const config::Environment& environment) {
+// The files of certificates and keys are read as for serving. False: they cannot be used, which has
+// been said.
+bool check_files(const app::CommandLine& command_line, const config::Environment& environment) {
   const auto config = app::load_config(command_line, environment);
   if (!config) return true;
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const app::TlsFindings findings =
+  app::TlsFindings findings =
       app::check_tls(*config, std::chrono::duration_cast<std::chrono::seconds>(now).count());
+  for (std::string& line : app::unusable_keys(*config)) findings.errors.push_back(std::move(line));
   const auto print = [](const char* kind, const std::vector<std::string>& lines) {
     for (const std::string& line : lines) {
       std::fprintf(stderr, "stdgate: %s%s\n", kind, visible(line, VisibleText::lines).c_str());
@@ -112,7 +113,7 @@ int run(int argc, char** argv) {
         std::fputs(report.output.c_str(), stderr);
         return report.exit_code;
       }
-      if (!check_tls_files(command_line, environment)) return app::kUsageError;
+      if (!check_files(command_line, environment)) return app::kUsageError;
       warn_of_surroundings(command_line, environment, variables);
       return print(report.output);
     }
@@ -132,6 +133,14 @@ int run(int argc, char** argv) {
   if (!config) {
     logs::write_start_error(app::wanted_log_format(command_line), "bad configuration",
                             config.error());
+    return app::kUsageError;
+  }
+  std::string problems;
+  for (const std::string& line : app::unusable_keys(*config)) {
+    problems += "stdgate: " + visible(line, VisibleText::line) + "\n";
+  }
+  if (!problems.empty()) {
+    logs::write_start_error(config->log.format, "bad configuration", problems);
     return app::kUsageError;
   }
   return app::serve(*config, variables);

@@ -92,7 +92,8 @@ CommandLine explain_unknown(const std::vector<FlagSpec>& flags,
 
   const std::string intro = "unknown command '" + word + "'; ";
   const bool is_first = unknown.size() == ours.size();
-  const auto nearest = config::nearest_word(word, {kCheck, kConfig, kDemoServer, kHashKey, kVersion, kHelp});
+  const auto nearest =
+      config::nearest_word(word, {kCheck, kConfig, kDemoServer, kHashKey, kVersion, kHelp});
   if (is_first && nearest) {
     return exit_with_error(intro + "did you mean '" + std::string(*nearest) + "'?");
   }
@@ -335,8 +336,9 @@ CommandLine hash_key(const std::vector<std::string>& arguments) {
   result.action = CommandLine::Action::hash_key;
   result.makes_key = arguments == std::vector<std::string>{"hash-key", "--new"};
   if (result.makes_key || arguments.size() == 1) return result;
-  return exit_with_error("expected stdgate hash-key or stdgate hash-key --new; the key is read from "
-                         "stdin, as arguments are seen by others");
+  return exit_with_error(
+      "expected stdgate hash-key or stdgate hash-key --new; the key is read from "
+      "stdin, as arguments are seen by others");
 }
 
 // The words that take neither options nor a command; nothing for the others.

@@ -26,8 +26,8 @@ struct CommandLine {
 
   Action action = Action::serve;
   bool makes_key = false;  // for hash_key: a new one, whatever stands on stdin
-  int exit_code = 0;   // for exit
-  std::string output;  // for exit: goes to stdout with exit code 0, else to stderr
+  int exit_code = 0;       // for exit
+  std::string output;      // for exit: goes to stdout with exit code 0, else to stderr
   config::LogFormat error_format =
       config::LogFormat::text;       // for exit: in which an error is wanted
   std::string config_file;           // empty: the command's, else gateway.yaml

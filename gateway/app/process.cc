@@ -15,6 +15,7 @@
 #include "gateway/config/text_file.h"
 #include "gateway/pool/launch_spec.h"
 #include "metrics/logs/start_error.h"
+#include "transports/auth/tokens.h"
 #include "transports/http/admin_endpoint.h"
 #include "transports/http/banner.h"
 #include "transports/net/signals.h"
@@ -215,6 +216,17 @@ std::vector<std::string> exposed_files(const config::Config& config) {
   };
   look_at_keys(config.auth.api_key_file, config.auth.keys);
   for (const config::ApiKeyConfig& key : config.auth.api_keys) look_at_keys(key.file, key.keys);
+  return lines;
+}
+
+std::vector<std::string> unusable_keys(const config::Config& config) {
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < config.auth.jwt.size(); ++i) {
+    const config::JwtConfig& jwt = config.auth.jwt[i];
+    const std::string problem = auth::check_keys(jwt);
+    if (problem.empty()) continue;
+    lines.push_back("auth.jwt[" + std::to_string(i) + "].jwks: " + jwt.jwks_file + ": " + problem);
+  }
   return lines;
 }
 

@@ -147,14 +147,16 @@ std::optional<mcp::CarriedSession> SealedSessionIds::open(std::string_view id,
   if (id.size() > kMaxId || id.size() <= front) return std::nullopt;
   const auto plain = sealer_.open(id.substr(front), context_of(id.substr(0, front)));
   const auto carried = plain ? read(*plain) : std::nullopt;
-  if (!carried || carried->backend != backend || carried->principal_digest != digest_of(principal)) {
+  if (!carried || carried->backend != backend ||
+      carried->principal_digest != digest_of(principal)) {
     return std::nullopt;
   }
   const milliseconds end(static_cast<int64_t>(carried->created + carried->ttl));
   // A clock that was set back makes no id live longer than its ttl.
   const milliseconds left = std::min(end - now(), milliseconds(static_cast<int64_t>(carried->ttl)));
   if (left <= milliseconds(0)) return std::nullopt;
-  return mcp::CarriedSession{std::string(carried->revision), std::string(carried->initialize), left};
+  return mcp::CarriedSession{std::string(carried->revision), std::string(carried->initialize),
+                             left};
 }
 
 }  // namespace stdgate::app

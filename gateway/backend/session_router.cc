@@ -52,10 +52,9 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::add(session::C
   return *id;
 }
 
-tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::adopt(session::Caller caller,
-                                                                        session::SessionSink& sink,
-                                                                        const policy::Client& client,
-                                                                        std::string_view greeting) {
+tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::adopt(
+    session::Caller caller, session::SessionSink& sink, const policy::Client& client,
+    std::string_view greeting) {
   auto id = add(caller, sink);
   if (!id) return id;
   if (services_.config.isolation == config::Isolation::session) pool_.adopt_lease(*id, greeting);

@@ -241,9 +241,9 @@ struct AuthConfig {
 
 struct Config {
   std::vector<ListenerConfig> listen{{"127.0.0.1:8080"}};
-  ListenerConfig admin{"127.0.0.1:9464"};    // no address: no admin listener
-  TlsConfig tls;                             // of TCP listeners of clients without one of their own
-  bool anonymous = false;                    // of all listeners of clients
+  ListenerConfig admin{"127.0.0.1:9464"};  // no address: no admin listener
+  TlsConfig tls;                           // of TCP listeners of clients without one of their own
+  bool anonymous = false;                  // of all listeners of clients
   AuthConfig auth;
   std::vector<std::string> allowed_origins;  // beside loopback ones; "*" for any
   std::vector<std::string> allowed_hosts;    // beside the listener's own; "*" for any

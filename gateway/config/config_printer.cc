@@ -160,6 +160,14 @@ void print_option(const Printing& to, const Option<S>& option, const ApiKeyFile<
 }
 
 template <class S>
+void print_option(const Printing& to, const Option<S>& option, const FileText<S>& type,
+                  const S& section) {
+  to.out << YAML::Key << std::string(option.key) << YAML::Value << YAML::BeginMap;
+  print_value(to, "file", section.*type.file);
+  to.out << YAML::EndMap;
+}
+
+template <class S>
 void print_option(const Printing& to, const Option<S>& option, const TextLists<S>& type,
                   const S& section) {
   to.out << YAML::Key << std::string(option.key) << YAML::Value << YAML::BeginMap;

@@ -76,6 +76,8 @@ std::string type_of(const OptionInfo& option) {
       return "list of texts";
     case Kind::text_map:
       return "map of names to texts";
+    case Kind::file_text:
+      return "`{ file: … }`";
     case Kind::text_lists:
       return "map of at most " + std::to_string(option.range.max) + " names to lists of texts";
     case Kind::files:

@@ -173,6 +173,19 @@ void write_backends(rpc::JsonWriter& json, const OptionInfo& option) {
   json.end_object();
 }
 
+void write_file_text(rpc::JsonWriter& json) {
+  json.text("type", "object");
+  json.boolean("additionalProperties", false);
+  json.begin_object("properties");
+  json.begin_object("file");
+  write_text_type(json);
+  json.end_object();
+  json.end_object();
+  json.begin_array("required");
+  json.text({}, "file");
+  json.end_array();
+}
+
 void write_type(rpc::JsonWriter& json, const OptionInfo& option) {
   switch (option.kind) {
     case Kind::count:
@@ -200,6 +213,8 @@ void write_type(rpc::JsonWriter& json, const OptionInfo& option) {
       json.begin_object("additionalProperties");
       write_text_type(json);
       return json.end_object();
+    case Kind::file_text:
+      return write_file_text(json);
     case Kind::text_lists:
       write_types(json, {"object", "null"});
       json.number("maxProperties", option.range.max);

@@ -6,9 +6,9 @@
 #include <set>
 
 #include "gateway/base/address.h"
+#include "gateway/config/api_key_file.h"
 #include "gateway/config/backend_name.h"
 #include "gateway/config/environment_section.h"
-#include "gateway/config/api_key_file.h"
 #include "gateway/config/options/auth_rules.h"
 #include "gateway/config/options/gateway_options.h"
 #include "gateway/config/options/tls_rules.h"
@@ -208,6 +208,21 @@ bool read(const ApiKeyFile<S>& type, const Value& value, Section&, S& out) {
   }
   out.*type.file = *std::move(file);
   out.*type.keys = *std::move(keys);
+  return true;
+}
+
+template <class S>
+bool read(const FileText<S>& type, const Value& value, Section&, S& out) {
+  Section section(value);
+  const auto file = section.find("file");
+  if (!file) section.fail("file", "missing; name the file");
+  section.finish();
+  auto name = file ? file->text() : std::nullopt;
+  if (!name) return false;
+  auto content = file->read_file(*name, kMaxTextFile);
+  if (!content) return false;
+  out.*type.file = *std::move(name);
+  out.*type.content = *std::move(content);
   return true;
 }
 

@@ -4,10 +4,10 @@
 // Job: hand over what the client posts, and write each message of the child to one stream. Answers,
 // and what belongs to a call, go to the stream of its POST; the rest to the only POST under way,
 // else to the stream of a GET, else to the youngest POST, else to the log, for the next GET. Owner:
-// McpSessions. Only the principal that has opened it may use it. The session stays while the child that serves it comes and goes, which is the
-// backend's business. Ends by close(). When it ends from inside (its child has gone, its
-// initialization failed), it tells the owner, who closes it later. Limits: kMaxStreams POSTs under
-// way; those of ReplayLog.
+// McpSessions. Only the principal that has opened it may use it. The session stays while the child
+// that serves it comes and goes, which is the backend's business. Ends by close(). When it ends
+// from inside (its child has gone, its initialization failed), it tells the owner, who closes it
+// later. Limits: kMaxStreams POSTs under way; those of ReplayLog.
 #pragma once
 
 #include <map>

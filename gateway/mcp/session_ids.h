@@ -17,8 +17,8 @@ namespace stdgate::mcp {
 
 // What an id may carry.
 struct SessionFacts {
-  std::string_view backend;   // the name under which the session was opened
-  std::string_view revision;  // that the client asked for; empty: it named none
+  std::string_view backend;                      // the name under which the session was opened
+  std::string_view revision;                     // that the client asked for; empty: it named none
   const policy::Principal* principal = nullptr;  // who opens it; null: nobody is known
   // The params of `initialize`, raw JSON as received. An implementation may leave them out.
   std::string_view initialize;
@@ -39,8 +39,9 @@ class SessionIds {
   virtual std::string issue(const SessionFacts& facts) = 0;
   // Nothing for what is no id of ours, belongs to another backend or principal, has expired or
   // carries nothing.
-  [[nodiscard]] virtual std::optional<CarriedSession> open(
-      std::string_view id, std::string_view backend, const policy::Principal* principal) = 0;
+  [[nodiscard]] virtual std::optional<CarriedSession> open(std::string_view id,
+                                                           std::string_view backend,
+                                                           const policy::Principal* principal) = 0;
   // How long a session lives from its first request on, whatever it does; nothing: no limit.
   [[nodiscard]] virtual std::optional<Duration> lifetime() const { return std::nullopt; }
 };

@@ -10,6 +10,7 @@
 #include "tests/integration/harness/tls_tunnel.h"
 #include "tests/integration/harness/websocket_client.h"
 #include "tests/support/test_folder.h"
+#include "tests/support/test_issuer.h"
 
 namespace stdgate::harness {
 namespace {
@@ -193,7 +194,8 @@ TEST_F(Auth, EachRequestIsJudged) {
     EXPECT_EQ(client.post("/rpc", echo, as(kAda)).status, 200);
     const HttpResponse refused = client.post("/rpc", echo);
     EXPECT_EQ(refused.status, 401);
-    EXPECT_THAT(refused.body, AllOf(HasSubstr(R"("jsonrpc":"2.0")"), HasSubstr(R"("code":-32002)")));
+    EXPECT_THAT(refused.body,
+                AllOf(HasSubstr(R"("jsonrpc":"2.0")"), HasSubstr(R"("code":-32002)")));
     EXPECT_EQ(client.post("/rpc", echo, as(kBob)).status, 200);
     EXPECT_EQ(client.post("/rpc", echo, as(kBob + "x")).status, 401);
   }
@@ -207,16 +209,16 @@ TEST_F(Auth, EachRequestIsJudged) {
 
 // Sessions, streams and events of another one are as unknown as invented ones.
 TEST_F(Auth, SessionsAreTheirPrincipals) {
-  GatewayProcess gateway(
-      mcp_setup(two_people(folder_) + "listen: [\"127.0.0.1:0\", { address: \"127.0.0.1:0\", "
-                                      "anonymous: true }]\nadmin: \"127.0.0.1:0\"\n"));
+  GatewayProcess gateway(mcp_setup(two_people(folder_) +
+                                   "listen: [\"127.0.0.1:0\", { address: \"127.0.0.1:0\", "
+                                   "anonymous: true }]\nadmin: \"127.0.0.1:0\"\n"));
   HttpClient ada = gateway.connect();
   const HttpResponse opened = ada.post("/mcp", initialize(), for_mcp(as(kAda)));
   ASSERT_EQ(opened.status, 200) << opened.body;
   const std::string session = opened.header("mcp-session-id");
   const Headers known = {{"mcp-session-id", session}};
-  const HttpResponse invented = ada.post(
-      "/mcp", request("ping"), for_mcp(as(kAda, {{"mcp-session-id", "invented"}})));
+  const HttpResponse invented =
+      ada.post("/mcp", request("ping"), for_mcp(as(kAda, {{"mcp-session-id", "invented"}})));
   EXPECT_EQ(invented.status, 404);
   const auto ask = [&](HttpClient& client, const Headers& headers) {
     const HttpResponse posted = client.post("/mcp", request("ping"), for_mcp(headers));
@@ -274,8 +276,7 @@ std::string in_seconds(int seconds) {
 }
 
 TEST_F(Auth, WhatIsOpenEndsWithItsCredential) {
-  GatewayProcess gateway(
-      mcp_setup(two_people(folder_, ", expires: " + in_seconds(5))));
+  GatewayProcess gateway(mcp_setup(two_people(folder_, ", expires: " + in_seconds(5))));
   WebSocketClient socket(gateway.url(), {.headers = as(kAda)});
   WebSocketClient lasting(gateway.url(), {.headers = as(kBob)});
   HttpClient events = gateway.connect();
@@ -289,7 +290,8 @@ TEST_F(Auth, WhatIsOpenEndsWithItsCredential) {
   HttpClient client = gateway.connect();
   const HttpResponse refused = client.post("/rpc", request("ping"), as(kAda));
   EXPECT_EQ(refused.status, 401);
-  EXPECT_THAT(refused.header("www-authenticate"), HasSubstr("error_description=\"expired\""));
+  EXPECT_THAT(refused.header("www-authenticate"),
+              HasSubstr("error_description=\"this credential has expired\""));
   EXPECT_NE(lasting.call("ping"), "");
 }
 
@@ -316,7 +318,8 @@ TEST_F(Auth, CertificatesSayWhoClientsAre) {
       "listen: [{ address: \"127.0.0.1:0\", tls: { certificate: " + folder_.path("server.crt") +
           ", key: " + folder_.path("server.key") + ", client_ca: " + folder_.path("ca.crt") +
           ", client_certificate: optional } }]\n"
-          "auth: { mtls: { roles: { \"spiffe://c/ns/ci/*\": [ci] } }, api_keys: [{ name: ada, file: " +
+          "auth: { mtls: { roles: { \"spiffe://c/ns/ci/*\": [ci] } }, api_keys: [{ name: ada, "
+          "file: " +
           key_file(folder_, "ada", kAda) + " }] }\n"));
   const auto ask = [&](const test::TlsClientOptions& options, const Headers& headers = {}) {
     TlsTunnel tunnel(gateway.url(), options);
@@ -344,6 +347,64 @@ TEST_F(Auth, CertificatesSayWhoClientsAre) {
   EXPECT_EQ(ask(options, as("a-wrong-key-1234")), 401) << "a bad key is not made good by it";
 }
 
+TEST_F(Auth, TokensAndWhoGivesThemOut) {
+  const test::TestIssuer issuer(test::TestIssuer::Kind::p256);
+  folder_.write("jwks.json", issuer.jwks());
+  GatewayProcess gateway(mcp_setup(
+      "auth: { public_url: \"https://tools.example\", jwt: [{ issuer: \"https://id.example\", "
+      "audience: [\"https://tools.example/mcp\"], roles: roles, jwks: { file: " +
+      folder_.path("jwks.json") +
+      " } }], api_keys: [{ name: ada, file: " + key_file(folder_, "ada", kAda) + " }] }\n"));
+  const auto token = [&](const std::string& subject, int64_t seconds) {
+    return issuer.token(
+        "ES256", R"({"iss":"https://id.example","aud":"https://tools.example/mcp","sub":")" +
+                     subject + R"(","exp":)" + std::to_string(std::time(nullptr) + seconds) + "}");
+  };
+  HttpClient client = gateway.connect();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(client.post("/rpc", request("ping"), as(token("carol", 60))).status, 200);
+    EXPECT_EQ(client.post("/rpc", request("ping"), as(kAda)).status, 200);
+  }
+  const std::string metadata = "https://tools.example/.well-known/oauth-protected-resource";
+  const HttpResponse none = client.post("/mcp", initialize(), for_mcp());
+  EXPECT_EQ(none.status, 401);
+  EXPECT_EQ(none.header("www-authenticate"), "Bearer resource_metadata=\"" + metadata + "/mcp\"");
+  EXPECT_THAT(none.body, HasSubstr(R"("code":-31401)"));
+  const HttpResponse expired = client.post("/rpc", request("ping"), as(token("carol", -60)));
+  EXPECT_EQ(expired.header("www-authenticate"),
+            "Bearer error=\"invalid_token\", error_description=\"this credential has expired\", "
+            "resource_metadata=\"" +
+                metadata + "\"");
+  const std::string described =
+      R"("authorization_servers":["https://id.example"],"bearer_methods_supported":["header"]})";
+  for (const std::string path : {"", "/mcp", "/main/mcp"}) {
+    EXPECT_EQ(client.get("/.well-known/oauth-protected-resource" + path).body,
+              R"({"resource":"https://tools.example)" + path + "\"," + described + "\n");
+  }
+  EXPECT_EQ(client.get("/.well-known/oauth-protected-resource/rpc").status, 401);
+  HttpClient other = gateway.connect();
+  const HttpResponse opened = other.post("/mcp", initialize(), for_mcp(as(token("carol", 60))));
+  const Headers known = {{"mcp-session-id", opened.header("mcp-session-id")}};
+  EXPECT_EQ(other.post("/mcp", request("ping"), for_mcp(as(token("carol", 90), known))).status, 200)
+      << "a renewed token of the same one";
+  EXPECT_EQ(other.post("/mcp", request("ping"), for_mcp(as(token("dave", 60), known))).status, 404);
+  EXPECT_THAT(gateway.log(), AllOf(HasSubstr(R"("principal":"carol")"), Not(HasSubstr("eyJ"))));
+}
+
+TEST_F(Auth, BadFilesOfKeysAreSaid) {
+  const TemporaryFolder folder;
+  folder.write("jwks.json", "{}");
+  folder.write(
+      "gateway.yaml",
+      "admin: \"off\"\nauth: { public_url: \"https://a\", jwt: [{ issuer: i, audience: [a], "
+      "jwks: { file: jwks.json } }] }\nbackends: { a: { command: [cat] } }\n");
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"check"}, {}}) {
+    const ProgramRun run = run_stdgate(folder, arguments);
+    EXPECT_EQ(run.exit_code, 2);
+    EXPECT_THAT(run.err, HasSubstr("auth.jwt[0].jwks: jwks.json: expected a JSON Web Key Set"));
+  }
+}
+
 TEST_F(Auth, AListenerOffLoopbackSaysWhoMayCall) {
   const TemporaryFolder folder;
   const std::string backends = "backends: { a: { command: [cat] } }\n";
@@ -366,7 +427,8 @@ TEST_F(Auth, HashKey) {
   const TemporaryFolder folder;
   const ProgramRun made = run_stdgate(folder, {"hash-key", "--new"});
   EXPECT_EQ(made.exit_code, 0);
-  EXPECT_THAT(made.out, testing::MatchesRegex("key sg_[A-Za-z0-9_-]{43}\nhash sha256:[0-9a-f]{64}\n"));
+  EXPECT_THAT(made.out,
+              testing::MatchesRegex("key sg_[A-Za-z0-9_-]{43}\nhash sha256:[0-9a-f]{64}\n"));
   const std::string key = made.out.substr(4, made.out.find('\n') - 4);
   folder.write("key", key + "\n");
   EXPECT_NE(made.out, run_stdgate(folder, {"hash-key", "--new"}).out);

@@ -133,7 +133,9 @@ const std::vector<Library>& libraries() {
       {"spdlog/*", {"metrics/logs/*"}},
       {"yaml-cpp/*", {"gateway/config/*.cc", "gateway/config/section_reader.h"}},
       {"CLI/*", {"gateway/app/command_line.cc"}},
-      {"simdjson.h", {"gateway/rpc/*.cc", "gateway/demo/*.cc", "transports/websocket/*.cc"}},
+      {"simdjson.h",
+       {"gateway/rpc/*.cc", "gateway/demo/*.cc", "transports/websocket/*.cc",
+        "transports/auth/*.cc"}},
       {"sys/socket.h", {"transports/*"}},
       {"spawn.h", {"transports/*"}},
   };

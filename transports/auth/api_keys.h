@@ -22,7 +22,6 @@ class ApiKeys final : public Authenticator {
   ApiKeys(const config::AuthConfig& config, const Clocks& clocks);
 
   // Any text may be a key, so there is always a judgement.
-  using Authenticator::judge;
   [[nodiscard]] TimePoint now() const override { return clocks_.clock.now(); }
   [[nodiscard]] std::optional<Judgement> judge(const Credential& credential) override;
 

@@ -30,7 +30,8 @@ struct Judgement {
   };
 
   Outcome outcome = Outcome::unknown;
-  Identity identity{};  // when accepted
+  Identity identity{};         // when accepted
+  std::string_view problem{};  // when unknown: a constant, for people; may be empty
 };
 
 class Authenticator {
@@ -41,7 +42,8 @@ class Authenticator {
   // Nothing: it is no credential of its kind.
   [[nodiscard]] virtual std::optional<Judgement> judge(const Credential& credential) = 0;
   // The client of a TLS connection; once for each of them.
-  [[nodiscard]] virtual std::optional<Judgement> judge(const net::PeerCertificate& /*certificate*/) {
+  [[nodiscard]] virtual std::optional<Judgement> judge_certificate(
+      const net::PeerCertificate& /*certificate*/) {
     return std::nullopt;
   }
 };

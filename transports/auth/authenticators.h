@@ -18,7 +18,8 @@ class Authenticators final : public Authenticator {
 
   [[nodiscard]] TimePoint now() const override { return clocks_.clock.now(); }
   [[nodiscard]] std::optional<Judgement> judge(const Credential& credential) override;
-  [[nodiscard]] std::optional<Judgement> judge(const net::PeerCertificate& certificate) override;
+  [[nodiscard]] std::optional<Judgement> judge_certificate(
+      const net::PeerCertificate& certificate) override;
 
  private:
   const Clocks clocks_;

@@ -18,9 +18,9 @@ std::string name_of(const net::PeerCertificate& certificate) {
 
 bool matches(std::string_view pattern, std::string_view text) {
   size_t at = 0;
-  size_t next = 0;                               // in the text
-  size_t star = std::string_view::npos;          // the last one
-  size_t behind = 0;                             // in the text: what it does not stand for
+  size_t next = 0;                       // in the text
+  size_t star = std::string_view::npos;  // the last one
+  size_t behind = 0;                     // in the text: what it does not stand for
   while (next < text.size()) {
     if (at < pattern.size() && pattern[at] == '*') {
       star = at++;
@@ -41,11 +41,11 @@ bool matches(std::string_view pattern, std::string_view text) {
 Certificates::Certificates(config::MtlsConfig config, const Clocks& clocks)
     : config_(std::move(config)), clocks_(clocks) {}
 
-std::optional<Judgement> Certificates::judge(const net::PeerCertificate& certificate) {
+std::optional<Judgement> Certificates::judge_certificate(const net::PeerCertificate& certificate) {
   policy::Principal principal;
   principal.kind = policy::Principal::Kind::certificate;
   principal.name = name_of(certificate);
-  if (principal.name.empty()) return Judgement{};
+  if (principal.name.empty() || principal.name.size() > kMaxName) return Judgement{};
   principal.subject = certificate.subject;
   principal.expires = certificate.expires;
   for (const auto& [pattern, roles] : config_.roles) {

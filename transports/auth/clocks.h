@@ -18,7 +18,8 @@ struct Clocks {
   [[nodiscard]] TimePoint at(std::chrono::system_clock::time_point time) const {
     // More than a century away is never.
     constexpr std::chrono::hours kFar{24 * 365 * 100};
-    const auto left = time - std::chrono::time_point_cast<std::chrono::system_clock::duration>(now());
+    const auto left =
+        time - std::chrono::time_point_cast<std::chrono::system_clock::duration>(now());
     if (left > kFar) return TimePoint::max();
     return clock.now() + std::chrono::duration_cast<Duration>(left);
   }

@@ -10,8 +10,8 @@
 namespace stdgate::auth {
 
 struct Identity {
-  policy::PrincipalRef principal{};       // null: nobody is known
-  TimePoint expires = TimePoint::max();   // max(): never
+  policy::PrincipalRef principal{};      // null: nobody is known
+  TimePoint expires = TimePoint::max();  // max(): never
 };
 
 }  // namespace stdgate::auth

@@ -70,7 +70,10 @@ void add_admin_routes(Router& router, AdminSource& source) {
   });
   add(
       "/debug/state", "backends, children, calls, connections",
-      [&source] { return Page{200, kJsonType, source.state_json()}; }, Audience::operators);
+      [&source] {
+        return Page{200, kJsonType, source.state_json()};
+      },
+      Audience::operators);
 }
 
 }  // namespace stdgate::http

@@ -8,28 +8,18 @@ namespace {
 
 using auth::Judgement;
 
-// None of them says what was shown.
-constexpr HttpError kNoCredential{
-    401,
-    "say who calls: Authorization: Bearer KEY, or X-API-Key: KEY",
-    {},
-    {},
-    "WWW-Authenticate: Bearer\r\n"};
-constexpr HttpError kUnknown{401,
-                             "nobody is known by this credential",
-                             {},
-                             {},
-                             "WWW-Authenticate: Bearer error=\"invalid_token\"\r\n"};
-constexpr HttpError kExpired{401,
-                             "this credential has expired",
-                             {},
-                             {},
-                             "WWW-Authenticate: Bearer error=\"invalid_token\", "
-                             "error_description=\"expired\"\r\n"};
+constexpr std::string_view kInvalid = "invalid_token";
 
-HttpError malformed(std::string_view why) {
-  return {400, why, {}, {}, "WWW-Authenticate: Bearer error=\"invalid_request\"\r\n"};
+// None of them says what was shown.
+constexpr IdentityError kNoCredential{
+    401, "say who calls: Authorization: Bearer KEY, or X-API-Key: KEY", {}};
+constexpr IdentityError kExpired{401, "this credential has expired", kInvalid};
+
+IdentityError unknown(std::string_view problem) {
+  return {401, problem.empty() ? "nobody is known by this credential" : problem, kInvalid};
 }
+
+IdentityError malformed(std::string_view why) { return {400, why, "invalid_request"}; }
 
 }  // namespace
 
@@ -37,10 +27,10 @@ auth::Identity Authentication::identify(const net::Stream& stream) const {
   if (authenticator_ == nullptr) return {};
   const auto certificate = stream.peer_certificate();
   if (!certificate) return {};
-  return authenticator_->judge(*certificate).value_or(Judgement{}).identity;
+  return authenticator_->judge_certificate(*certificate).value_or(Judgement{}).identity;
 }
 
-tl::expected<auth::Identity, HttpError> Authentication::identify(const Sender& sender) const {
+tl::expected<auth::Identity, IdentityError> Authentication::identify(const Sender& sender) const {
   if (authenticator_ == nullptr) return auth::Identity{};
   std::optional<auth::Credential> credential;
   if (sender.head.has_credentials()) {
@@ -58,10 +48,10 @@ tl::expected<auth::Identity, HttpError> Authentication::identify(const Sender& s
     case Judgement::Outcome::unknown:
       break;
   }
-  return tl::unexpected(kUnknown);
+  return tl::unexpected(unknown(judgement.problem));
 }
 
-tl::expected<auth::Identity, HttpError> Authentication::identify_without(
+tl::expected<auth::Identity, IdentityError> Authentication::identify_without(
     const Sender& sender) const {
   if (sender.connection.principal != nullptr) {
     if (authenticator_->now() >= sender.connection.expires) return tl::unexpected(kExpired);
@@ -78,6 +68,19 @@ bool Authentication::is_operator(const Sender& sender) const {
   return std::ranges::any_of(operator_roles_, [&](const std::string& role) {
     return identity->principal->has_role(role);
   });
+}
+
+std::string challenge_field(const IdentityError& error, std::string_view metadata_url) {
+  std::string field = "WWW-Authenticate: Bearer";
+  auto add = [&field, is_first = true](std::string_view name, std::string_view value) mutable {
+    if (value.empty()) return;
+    field.append(std::exchange(is_first, false) ? " " : ", ").append(name);
+    field.append("=\"").append(value).append("\"");
+  };
+  add("error", error.code);
+  if (!error.code.empty()) add("error_description", error.message);
+  add("resource_metadata", metadata_url);
+  return field += "\r\n";
 }
 
 }  // namespace stdgate::http

@@ -139,10 +139,10 @@ class Connection final : public ClientConnection,
   PooledBuffer pending_;                // a part of a header block, or requests that wait
   session::Caller caller_;              // none before the first call
   std::optional<auth::Identity> identity_;  // by its certificate; nothing before the first request
-  TimePoint since_{};                   // the present state, or its last progress
-  size_t discarded_ = 0;                // while lingering
-  uint32_t last_exchange_ = 0;          // its number
-  uint32_t sequence_ = 0;               // of the exchange: the upper half of its calls' tags
+  TimePoint since_{};                       // the present state, or its last progress
+  size_t discarded_ = 0;                    // while lingering
+  uint32_t last_exchange_ = 0;              // its number
+  uint32_t sequence_ = 0;                   // of the exchange: the upper half of its calls' tags
   State state_ = State::idle;
   bool processing_ = false;    // process() is on the stack
   bool resume_asked_ = false;  // resume() comes

@@ -175,9 +175,8 @@ void McpEndpoint::post(Exchange& exchange, std::span<char> body) {
 }
 
 void McpEndpoint::initialize(Exchange& exchange, const rpc::Document& document) {
-  const auto session =
-      sessions_.open(mcp::McpSession::Kind::streamable, client_of(exchange),
-                     document.messages[0].envelope.params);
+  const auto session = sessions_.open(mcp::McpSession::Kind::streamable, client_of(exchange),
+                                      document.messages[0].envelope.params);
   if (!session) {
     const std::string_view id = document.messages[0].envelope.id;
     return refuse_call(exchange, sessions_, session.error(), id);
@@ -215,8 +214,8 @@ mcp::McpSession* McpEndpoint::session_of(Exchange& exchange, std::string_view re
     fail(exchange, kNoSession, request_id);
     return nullptr;
   }
-  const auto session = sessions_.reach(exchange.session_id, mcp::McpSession::Kind::streamable,
-                                       client_of(exchange));
+  const auto session =
+      sessions_.reach(exchange.session_id, mcp::McpSession::Kind::streamable, client_of(exchange));
   if (!session) {
     refuse_call(exchange, sessions_, session.error(), request_id);
     return nullptr;

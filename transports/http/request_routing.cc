@@ -7,6 +7,7 @@
 #include "transports/http/fault_response.h"
 #include "transports/http/field_value.h"
 #include "transports/http/json_body.h"
+#include "transports/http/resource_metadata.h"
 #include "transports/http/url.h"
 
 namespace stdgate::http {
@@ -24,9 +25,11 @@ void respond_json(const Exchange& exchange, const HttpError& error, const std::s
 }
 
 // As a JSON-RPC error if a message was sent.
-void refuse_identity(const Exchange& exchange, const HttpError& error) {
-  const bool is_message =
-      exchange.head.method() == Method::post && !check_json_body(exchange.head);
+void refuse_identity(const Exchange& exchange, const IdentityError& why,
+                     std::string_view metadata_url) {
+  const std::string challenge = challenge_field(why, metadata_url);
+  const HttpError error{.status = why.status, .message = why.message, .more_fields = challenge};
+  const bool is_message = exchange.head.method() == Method::post && !check_json_body(exchange.head);
   if (!is_message) return exchange.client->fail(error);
   const rpc::CodeSet codes =
       exchange.endpoint != nullptr ? exchange.endpoint->fault_codes() : rpc::CodeSet::plain;
@@ -71,7 +74,8 @@ const Route* RequestRouting::find_route(const Sender& sender) const {
   return is_hidden ? nullptr : route;
 }
 
-// The head is known, its sender is not: that may be another one, or his credential may have expired.
+// The head is known, its sender is not: that may be another one, or his credential may have
+// expired.
 bool RequestRouting::identify_again(Exchange& exchange, const ConnectionTraits& traits) const {
   switch (exchange.audience) {
     case Audience::everyone:
@@ -81,8 +85,18 @@ bool RequestRouting::identify_again(Exchange& exchange, const ConnectionTraits& 
     case Audience::operators:
       break;
   }
-  const bool is_operator = router_.policy().authentication().is_operator(sender_of(exchange, traits));
+  const bool is_operator =
+      router_.policy().authentication().is_operator(sender_of(exchange, traits));
   return is_operator || judge(exchange, traits);
+}
+
+// Of the path that is asked, if it has one, else that of all.
+std::string RequestRouting::metadata_url(std::string_view path) const {
+  const std::string& public_url = router_.policy().authentication().public_url();
+  if (public_url.empty()) return {};
+  std::string place(kResourceMetadata);
+  place += path;
+  return public_url + (router_.find(place) != nullptr ? place : std::string(kResourceMetadata));
 }
 
 bool RequestRouting::identify(Exchange& exchange, const ConnectionTraits& traits) const {
@@ -91,7 +105,7 @@ bool RequestRouting::identify(Exchange& exchange, const ConnectionTraits& traits
     exchange.identity = *std::move(identity);
     return true;
   }
-  refuse_identity(exchange, identity.error());
+  refuse_identity(exchange, identity.error(), metadata_url(exchange.head.path()));
   return false;
 }
 

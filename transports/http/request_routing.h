@@ -5,6 +5,7 @@
 // time. Owner: the server; one for all connections.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "transports/http/connection_traits.h"
@@ -32,6 +33,7 @@ class RequestRouting {
   // Whether it is known who sends the request, where that has to be; else it has been refused.
   bool identify(Exchange& exchange, const ConnectionTraits& traits) const;
   bool identify_again(Exchange& exchange, const ConnectionTraits& traits) const;
+  [[nodiscard]] std::string metadata_url(std::string_view path) const;
   [[nodiscard]] const Route* find_route(const Sender& sender) const;
   [[nodiscard]] bool route(Exchange& exchange, const ConnectionTraits& traits) const;
   void refuse(const Exchange& exchange, const HttpError& error) const;

@@ -46,9 +46,8 @@ void Router::add(std::string path, std::string about, std::unique_ptr<Endpoint> 
       [](const Route& route, const std::string& wanted) { return route.path < wanted; });
   routes_.insert(place, Route{std::move(path), std::move(about), std::move(endpoint), guards});
   paths_member_ = member_of(routes_, [](const Route&) { return true; });
-  open_paths_member_ = member_of(routes_, [](const Route& route) {
-    return route.guards.audience != Audience::operators;
-  });
+  open_paths_member_ = member_of(
+      routes_, [](const Route& route) { return route.guards.audience != Audience::operators; });
   make_post_hint();
 }
 
@@ -97,6 +96,14 @@ void Router::add_index(std::string_view title) {
   }
   add("/", "this list", std::make_unique<IndexEndpoint>(std::move(text)),
       Guards::reading(Audience::operators));
+}
+
+std::vector<std::string> Router::paths_of(Transport transport) const {
+  std::vector<std::string> paths;
+  for (const Route& route : routes_) {
+    if (route.endpoint->transport() == transport) paths.push_back(route.path);
+  }
+  return paths;
 }
 
 const Route* Router::find(std::string_view path) const {

@@ -40,6 +40,8 @@ class Router {
 
   // `path` is decoded; with one slash at its end it means the same. Null: nothing there.
   [[nodiscard]] const Route* find(std::string_view path) const;
+  // Of the endpoints of this transport.
+  [[nodiscard]] std::vector<std::string> paths_of(Transport transport) const;
   // "paths":["/rpc",…], for the answer to an unknown path.
   [[nodiscard]] std::string_view paths_member() const { return paths_member_; }
   // The same without what is for operators.

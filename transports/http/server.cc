@@ -86,8 +86,7 @@ void Server::on_connection(net::Listener& listener) {
                    [&listener](const auto& owned) { return owned.listener.get() == &listener; });
   const auto ordinal = static_cast<size_t>(place - listeners_.begin());
   net::StreamLayer* const layer = place->traits.layer;
-  auto connection =
-      make_connection({traits_of(listener, ordinal, place->traits), listener.peer()});
+  auto connection = make_connection({traits_of(listener, ordinal, place->traits), listener.peer()});
   int error = 0;
   std::unique_ptr<net::Stream> stream = listener.accept(*connection, &error);
   if (stream == nullptr) return;  // gone already

@@ -15,10 +15,10 @@ WebSocketConnection::WebSocketConnection(http::Server& server, const Route& rout
       meter_(server, ConnectionKind::websocket, [this] { on_timer(); }),
       reader_(server.services().loop.storages(), server.services().limits.message),
       writer_(meter_),
-      messages_(server, route,
-                {greeting.connection, std::move(greeting.trace),
-                 std::move(greeting.identity.principal)},
-                *this),
+      messages_(
+          server, route,
+          {greeting.connection, std::move(greeting.trace), std::move(greeting.identity.principal)},
+          *this),
       pending_(server.services().loop.storages()),
       expires_(greeting.identity.expires) {}
 

@@ -150,9 +150,9 @@ class WebSocketConnection final : public http::UpgradedConnection,
   FrameWriter writer_;
   ClientMessages messages_;
   ClientPulse pulse_;
-  PooledBuffer pending_;  // read, and waiting until reading may go on
-  TimePoint since_{};     // the state, or its last progress
-  TimePoint looked_{};    // while !reads_: whether the client has left
+  PooledBuffer pending_;     // read, and waiting until reading may go on
+  TimePoint since_{};        // the state, or its last progress
+  TimePoint looked_{};       // while !reads_: whether the client has left
   const TimePoint expires_;  // the credential
   std::string end_reason_;
   CloseCode end_code_ = CloseCode::normal;  // with ending_

@@ -86,7 +86,7 @@ void check_listeners(const Section& root, const Config& config) {
       continue;
     }
     root.fail("listen", "who reaches '" + listener.address +
-                            "' over the network could call; say who may (auth: { api_keys: … }), "
+                            "' over the network could call; say who may (auth, --api-key-file), "
                             "or, if everybody may, write { address: \"" +
                             listener.address + "\", anonymous: true } (--anonymous)");
   }
@@ -97,6 +97,30 @@ void check_keys(const Section& root, const AuthConfig& auth) {
   for (const ApiKeyConfig& key : auth.api_keys) {
     if (key.hash.empty() || hashes.insert(key.hash).second) continue;
     root.fail("auth", "api_keys: the key of '" + key.name + "' stands there twice");
+  }
+}
+
+// It stands in header fields and in front of paths.
+bool is_public_url(std::string_view text) {
+  const bool has_scheme = text.starts_with("https://") || text.starts_with("http://");
+  return has_scheme && !text.ends_with('/') && text.size() <= kMaxPublicUrl &&
+         std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7f && c != '"'; }) &&
+         text.find_first_of("?#\\") == std::string_view::npos;
+}
+
+void check_jwt(const Section& auth, const AuthConfig& config) {
+  if (auth.has("public_url") && !auth.failed("public_url") && !is_public_url(config.public_url)) {
+    auth.fail("public_url",
+              "expected a URL without a slash at its end, like "
+              "https://tools.example.com");
+  }
+  if (auth.has("jwt") && !auth.has("public_url")) {
+    auth.fail("jwt", "needs public_url: clients are told by it who gives out tokens");
+  }
+  std::set<std::string> issuers;
+  for (const JwtConfig& jwt : config.jwt) {
+    if (!issuers.insert(jwt.issuer).second)
+      auth.fail("jwt", "'" + jwt.issuer + "' stands there twice");
   }
 }
 
@@ -114,17 +138,25 @@ void complete_item(const Section& section, ApiKeyConfig& out) {
   if (!section.has("expires") || section.failed("expires")) return;
   out.expires_at = parse_time(out.expires);
   if (out.expires_at) return;
-  section.fail("expires", "expected a day, 2027-06-30, or a time in UTC, 2027-06-30T12:00:00Z; "
-                          "found '" +
-                              out.expires + "'");
+  section.fail("expires",
+               "expected a day, 2027-06-30, or a time in UTC, 2027-06-30T12:00:00Z; "
+               "found '" +
+                   out.expires + "'");
+}
+
+void complete_item(const Section& section, JwtConfig& out) {
+  if (section.has("issuer") && !section.failed("issuer") && out.issuer.empty()) {
+    section.fail("issuer", "expected a text, like https://id.example.com");
+  }
 }
 
 void complete_auth(const Section& root, Config& out) {
   const Section* const auth = root.part("auth");
   out.auth.mtls.used = auth != nullptr && auth->has("mtls");
   check_keys(root, out.auth);
+  if (auth != nullptr) check_jwt(*auth, out.auth);
   if (root.has("auth") && !root.failed("auth") && !out.auth.is_used()) {
-    root.fail_at_key("auth", "names nobody who may call; add api_keys, or remove it");
+    root.fail_at_key("auth", "names nobody who may call; add api_keys or jwt, or remove it");
   }
   if (root.failed("listen")) return;
   check_listeners(root, out);

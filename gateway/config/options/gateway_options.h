@@ -29,8 +29,9 @@ inline constexpr auto kGatewayOptions = std::to_array<Option<Config>>({
      .type = ListenAddress{&Config::admin, "off"},
      .flag = {.name = "--admin", .placeholder = "ADDRESS"},
      .help = "where metrics and health are served, or off",
-     .details = "With `\"off\"` nothing is counted. With TLS it is a map, as in `listen`. `roles` in "
-                "that map says who reads more than metrics and health from other machines."},
+     .details =
+         "With `\"off\"` nothing is counted. With TLS it is a map, as in `listen`. `roles` in "
+         "that map says who reads more than metrics and health from other machines."},
     {.key = "anonymous",
      .type = Switch{&Config::anonymous},
      .flag = {.name = "--anonymous"},

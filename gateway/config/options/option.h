@@ -149,6 +149,15 @@ struct ApiKeyFile {
 template <class S>
 ApiKeyFile(std::string S::*, std::vector<std::string> S::*) -> ApiKeyFile<S>;
 
+// A map of `file`, whose content is kept.
+template <class S>
+struct FileText {
+  std::string S::*file;
+  std::string S::*content;
+};
+template <class S>
+FileText(std::string S::*, std::string S::*) -> FileText<S>;
+
 // Names of variables that are added to those of the default (environment_section.h).
 template <class S>
 struct Inherited {
@@ -174,7 +183,8 @@ struct Paths {
 template <class S>
 Paths(std::vector<std::string> S::*, CountRange) -> Paths<S>;
 
-// Where to listen: an address, or a map of it and what else is said of the listener; `none` stands for no address.
+// Where to listen: an address, or a map of it and what else is said of the listener; `none` stands
+// for no address.
 template <class S>
 struct ListenAddress {
   ListenerConfig S::*member;
@@ -216,8 +226,8 @@ TextLists(std::map<std::string, std::vector<std::string>> S::*, TextRule, size_t
 template <class S>
 struct Part {
   std::variant<PoolConfig S::*, ResourceLimits S::*, LimitsConfig S::*, TimeoutsConfig S::*,
-               LogConfig S::*, MetricsConfig S::*, SessionsConfig S::*, TlsConfig S::*, AuthConfig S::*,
-               MtlsConfig S::*>
+               LogConfig S::*, MetricsConfig S::*, SessionsConfig S::*, TlsConfig S::*,
+               AuthConfig S::*, MtlsConfig S::*>
       member;
 };
 template <class S, class T>
@@ -226,7 +236,7 @@ Part(T S::*) -> Part<S>;
 // A list of maps with keys of their own: OptionsOf<their type>.
 template <class S>
 struct Items {
-  std::variant<std::vector<ApiKeyConfig> S::*> member;
+  std::variant<std::vector<ApiKeyConfig> S::*, std::vector<JwtConfig> S::*> member;
   CountRange items;
 };
 template <class S, class T>
@@ -243,8 +253,9 @@ Backends(std::vector<BackendConfig> S::*) -> Backends<S>;
 template <class S>
 using OptionType =
     std::variant<Count<S>, Size<S>, Time<S>, Seconds<S>, Switch<S>, Text<S>, Word<S>, List<S>,
-                 TextMap<S>, EnvFiles<S>, KeyFile<S>, ApiKeyFile<S>, Paths<S>, TextLists<S>, Inherited<S>, Command<S>,
-                 ListenAddress<S>, ListenAddresses<S>, Buckets<S>, Part<S>, Items<S>, Backends<S>>;
+                 TextMap<S>, EnvFiles<S>, KeyFile<S>, ApiKeyFile<S>, FileText<S>, Paths<S>,
+                 TextLists<S>, Inherited<S>, Command<S>, ListenAddress<S>, ListenAddresses<S>,
+                 Buckets<S>, Part<S>, Items<S>, Backends<S>>;
 
 // The flag that says the same on the command line. Beside a switch it takes no value, and turns
 // into what is not the default.

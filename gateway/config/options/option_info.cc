@@ -99,6 +99,11 @@ void describe(const TextLists<S>& type, const S&, OptionInfo& out) {
 }
 
 template <class S>
+void describe(const FileText<S>&, const S&, OptionInfo& out) {
+  out.kind = Kind::file_text;
+}
+
+template <class S>
 void describe(const Paths<S>& type, const S&, OptionInfo& out) {
   out.kind = Kind::files;
   out.range = type.items;

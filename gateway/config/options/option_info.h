@@ -22,6 +22,7 @@ struct OptionInfo {
     texts,
     text_map,
     text_lists,  // by name
+    file_text,
     files,
     inherited,
     command,

@@ -154,7 +154,11 @@ OptionValue value_of(const Buckets<S>& type, const S& section) {
   return numbers;
 }
 
-// Printed and described in ways of its own.
+// These are printed and described in ways of their own.
+template <class S>
+OptionValue value_of(const FileText<S>&, const S&) {
+  return {};
+}
 template <class S>
 OptionValue value_of(const TextLists<S>&, const S&) {
   return {};

@@ -51,7 +51,12 @@ class SealedSessionIdsTest : public testing::Test {
     return {"files", "2025-06-18", &ada_, initialize};
   }
 
-  policy::Principal ada_{.name = "ada", .issuer = "https://id.example", .subject = {}, .roles = {}, .scopes = {}, .expires = {}};
+  policy::Principal ada_{.name = "ada",
+                         .issuer = "https://id.example",
+                         .subject = {},
+                         .roles = {},
+                         .scopes = {},
+                         .expires = {}};
   test::ManualClock clock_;
   test::Calendar calendar_;
 };
@@ -162,7 +167,8 @@ TEST_F(SealedSessionIdsTest, LongParamsAreLeftOut) {
   for (const auto& [size, carried] : {std::pair{SealedSessionIds::kMaxRevision, true},
                                       std::pair{SealedSessionIds::kMaxRevision + 1, false}}) {
     const std::string revision(size, '2');
-    const auto opened = sealed.open(sealed.issue({"files", revision, &ada_, kInitialize}), "files", &ada_);
+    const auto opened =
+        sealed.open(sealed.issue({"files", revision, &ada_, kInitialize}), "files", &ada_);
     ASSERT_TRUE(opened);
     EXPECT_EQ(opened->revision, carried ? revision : "") << size;
   }
@@ -197,7 +203,8 @@ TEST_F(SealedSessionIdsTest, ChangedOnesAreNotOpened) {
     for (int bit = 0; bit < 8; ++bit) {
       std::string changed = bytes;
       changed[at] = static_cast<char>(changed[at] ^ 1 << bit);
-      EXPECT_FALSE(sealed.open(id.substr(0, front) + encode_base64url(changed), "files", &ada_)) << at;
+      EXPECT_FALSE(sealed.open(id.substr(0, front) + encode_base64url(changed), "files", &ada_))
+          << at;
     }
   }
 }
@@ -268,7 +275,8 @@ TEST_F(SealedSessionIdsTest, OtherSealedTextsAreNoIds) {
            std::pair{std::string("\1\5files\xff\0", 9) + std::string(16, '\0'), false},
            std::pair{std::string("\1\5files\0\0", 9) + std::string(16, '\0'), false},  // expired
        }) {
-    EXPECT_EQ(sealed.open("00" + sealer.seal(text, context), "files", &ada_).has_value(), opens) << text;
+    EXPECT_EQ(sealed.open("00" + sealer.seal(text, context), "files", &ada_).has_value(), opens)
+        << text;
   }
 }
 

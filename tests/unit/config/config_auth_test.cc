@@ -110,8 +110,8 @@ TEST(ConfigAuth, OffLoopbackItHasToBeSaid) {
       "listen: \"192.0.2.1:80\"\n",
       "listen: [{ address: \"0.0.0.0:80\", anonymous: false }]\n",
       "listen: [{ address: \"0.0.0.0:80\", " + tls("") + " }]\n",
-      "listen: [{ address: \"0.0.0.0:80\", " +
-          tls(", client_ca: a, client_certificate: optional") + " }]\n",
+      "listen: [{ address: \"0.0.0.0:80\", " + tls(", client_ca: a, client_certificate: optional") +
+          " }]\n",
       "listen: [{ address: \"0.0.0.0:80\", anonymous: true }, \"0.0.0.0:81\"]\n",
   };
   for (const std::string& yaml : bad) {
@@ -141,6 +141,40 @@ TEST(ConfigAuth, RolesOfTheAdminPages) {
               HasSubstr("unknown key"));
   EXPECT_THAT(errors_of("listen: [{ address: \"127.0.0.1:1\", roles: [a] }]\n"),
               HasSubstr("unknown key"));
+}
+
+TEST(ConfigAuth, Tokens) {
+  const std::string url = "public_url: \"https://tools.example\"";
+  const std::string jwt = "{ issuer: i, audience: [a], jwks: { file: f } }";
+  const auto config = parse("auth: { " + url + ", jwt: [" + jwt + "] }\n");
+  ASSERT_TRUE(config);
+  EXPECT_EQ(config->auth.jwt[0].jwks, kKey + "\n");
+  EXPECT_THAT(config->auth.jwt[0].algorithms, ElementsAre("RS256", "PS256", "ES256", "EdDSA"));
+  const auto again = config::parse_config(config::print_config(*config), {}, {}, read_file);
+  EXPECT_TRUE(again && *again == *config) << config::print_config(*config);
+  const std::pair<std::string, std::string> cases[] = {
+      {"jwt: [" + jwt + "]", "jwt: needs public_url"},
+      {url + ", jwt: [" + jwt + ", " + jwt + "]", "'i' stands there twice"},
+      {url + ", jwt: []", "expected 1 to 16 items"},
+      {url + ", jwt: [{ audience: [a], jwks: { file: f } }]", "issuer: missing"},
+      {url + ", jwt: [{ issuer: i, jwks: { file: f } }]", "audience: missing"},
+      {url + ", jwt: [{ issuer: i, audience: [], jwks: { file: f } }]", "expected 1 to 64 items"},
+      {url + ", jwt: [{ issuer: i, audience: [a] }]", "jwks: missing"},
+      {url + ", jwt: [{ issuer: i, audience: [a], jwks: f }]", "jwks"},
+      {url + ", jwt: [{ issuer: i, audience: [a], jwks: {} }]", "file: missing"},
+      {url + ", jwt: [{ issuer: i, audience: [a], jwks: { file: missing } }]",
+       "cannot read missing"},
+      {url + ", jwt: [{ issuer: i, audience: [a], jwks: { file: f }, algorithms: [HS256] }]",
+       "expected one of RS256"},
+      {url + ", jwt: [{ issuer: i, audience: [a], jwks: { file: f }, algorithms: [none] }]",
+       "expected one of RS256"},
+      {"public_url: tools, jwt: [" + jwt + "]", "expected a URL"},
+      {"public_url: \"https://a/\", jwt: [" + jwt + "]", "expected a URL"},
+      {"public_url: \"https://a?b\", jwt: [" + jwt + "]", "expected a URL"},
+  };
+  for (const auto& [text, error] : cases) {
+    EXPECT_THAT(errors_of("auth: { " + text + " }\n"), HasSubstr(error)) << text;
+  }
 }
 
 TEST(ConfigAuth, Certificates) {

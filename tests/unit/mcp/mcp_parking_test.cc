@@ -365,8 +365,8 @@ TEST_F(McpPlacesTest, ARequestOfAParkedSessionWaitsForAPlace) {
   world_.bench.advance(seconds(1));
   call(two, second);
   ASSERT_TRUE(world_.sessions.open(Kind::streamable).has_value());  // parks the first session
-  world_.post(*world_.sessions.find("a-secret-of-this-session-10000003", Kind::streamable, nullptr), get_,
-              initialize_text("1"));
+  world_.post(*world_.sessions.find("a-secret-of-this-session-10000003", Kind::streamable, nullptr),
+              get_, initialize_text("1"));
   world_.post(two, other_, request_text("2"));
   EXPECT_FALSE(first.ends().empty());
   end_asked();
@@ -425,7 +425,7 @@ TEST_F(McpParkingTest, RecordsAreBounded) {
 
 class McpTakeOverTest : public McpParkingTest {
  protected:
-  McpTakeOverTest() { ids_.carried["theirs"] = {"2025-11-25", {}, kParams, hours(1)}; }
+  McpTakeOverTest() { ids_.carried["theirs"] = {"2025-11-25", kParams, hours(1)}; }
   mcp::McpSession* reach(const std::string& id) {
     const auto found = sessions_.reach(id, Kind::streamable, {});
     return found ? *found : nullptr;
@@ -463,7 +463,7 @@ TEST_F(McpTakeOverTest, AnEventOfTheOtherProcessBeginsTheStreamAnew) {
 
 TEST_F(McpTakeOverTest, WhatCannotBeOpenedOrHasEndedIsUnknown) {
   EXPECT_EQ(reach("nobodys"), nullptr);
-  ids_.carried["long"] = {"2025-11-25", {}, "", hours(1)};
+  ids_.carried["long"] = {"2025-11-25", "", hours(1)};
   EXPECT_EQ(reach("long"), nullptr);
   mcp::McpSession* session = reach("theirs");
   ASSERT_NE(session, nullptr);
