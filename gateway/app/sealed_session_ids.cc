@@ -51,7 +51,6 @@ bool take_text(std::string_view& from, std::string_view& text) {
 
 struct Carried {
   std::string_view backend;
-  std::string_view revision;
   std::string_view principal_digest;
   uint64_t created = 0;  // milliseconds since 1970
   uint64_t ttl = 0;      // milliseconds
@@ -61,7 +60,6 @@ struct Carried {
 std::string write(const Carried& carried) {
   std::string text{kVersion};
   append_text(text, carried.backend);
-  append_text(text, carried.revision);
   append_text(text, carried.principal_digest);
   append_number(text, carried.created);
   append_number(text, carried.ttl);
@@ -72,7 +70,7 @@ std::optional<Carried> read(std::string_view text) {
   if (text.empty() || text.front() != kVersion) return std::nullopt;
   text.remove_prefix(1);
   Carried carried;
-  const bool is_whole = take_text(text, carried.backend) && take_text(text, carried.revision) &&
+  const bool is_whole = take_text(text, carried.backend) &&
                         take_text(text, carried.principal_digest) &&
                         take_number(text, carried.created) && take_number(text, carried.ttl);
   if (!is_whole || carried.created > kMaxMilliseconds || carried.ttl > kMaxMilliseconds) {
@@ -129,7 +127,6 @@ std::string SealedSessionIds::issue(const mcp::SessionFacts& facts) {
   const std::string digest = digest_of(facts.principal);
   Carried carried;
   carried.backend = facts.backend;
-  if (facts.revision.size() <= kMaxRevision) carried.revision = facts.revision;
   carried.principal_digest = digest;
   carried.created = static_cast<uint64_t>(now().count());
   carried.ttl = static_cast<uint64_t>(std::chrono::duration_cast<milliseconds>(ttl_).count());
@@ -155,8 +152,7 @@ std::optional<mcp::CarriedSession> SealedSessionIds::open(std::string_view id,
   // A clock that was set back makes no id live longer than its ttl.
   const milliseconds left = std::min(end - now(), milliseconds(static_cast<int64_t>(carried->ttl)));
   if (left <= milliseconds(0)) return std::nullopt;
-  return mcp::CarriedSession{std::string(carried->revision), std::string(carried->initialize),
-                             left};
+  return mcp::CarriedSession{std::string(carried->initialize), left};
 }
 
 }  // namespace stdgate::app

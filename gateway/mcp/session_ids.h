@@ -18,7 +18,6 @@ namespace stdgate::mcp {
 // What an id may carry.
 struct SessionFacts {
   std::string_view backend;                      // the name under which the session was opened
-  std::string_view revision;                     // that the client asked for; empty: it named none
   const policy::Principal* principal = nullptr;  // who opens it; null: nobody is known
   // The params of `initialize`, raw JSON as received. An implementation may leave them out.
   std::string_view initialize;
@@ -26,7 +25,6 @@ struct SessionFacts {
 
 // What an id has carried.
 struct CarriedSession {
-  std::string revision;
   // Raw JSON; empty: it was not carried, so the session cannot be taken over.
   std::string initialize;
   Duration left{0};  // until the id expires

@@ -92,6 +92,13 @@ bool is_known_version(const RequestHead& head) {
   return version == nullptr || mcp::parse_mcp_revision(version->value).has_value();
 }
 
+// That of a session which was opened elsewhere (2025-11-25, transports: protocol version header).
+mcp::McpRevision spoken_revision(const RequestHead& head) {
+  const HeaderField* version = head.find("mcp-protocol-version");
+  const auto named = version == nullptr ? std::nullopt : mcp::parse_mcp_revision(version->value);
+  return named.value_or(mcp::McpRevision::v2025_03_26);
+}
+
 std::string unsupported_version(const rpc::Envelope& request) {
   std::string text = R"({"jsonrpc":"2.0","id":)";
   text += request.id.empty() ? std::string_view("null") : request.id;
@@ -214,8 +221,11 @@ mcp::McpSession* McpEndpoint::session_of(Exchange& exchange, std::string_view re
     fail(exchange, kNoSession, request_id);
     return nullptr;
   }
-  const auto session =
-      sessions_.reach(exchange.session_id, mcp::McpSession::Kind::streamable, client_of(exchange));
+  constexpr auto kKind = mcp::McpSession::Kind::streamable;
+  const policy::Principal* const principal = exchange.identity.principal.get();
+  if (mcp::McpSession* known = sessions_.find(exchange.session_id, kKind, principal)) return known;
+  const auto session = sessions_.reach(exchange.session_id, kKind, client_of(exchange),
+                                       spoken_revision(exchange.head));
   if (!session) {
     refuse_call(exchange, sessions_, session.error(), request_id);
     return nullptr;
