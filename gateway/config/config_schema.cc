@@ -63,8 +63,23 @@ void write_items_range(rpc::JsonWriter& json, const CountRange& range) {
   if (range.max != kAnyNumber.max) json.number("maxItems", range.max);
 }
 
-// An address, or a map of it and what else is said of a listener.
-void write_listener_types(rpc::JsonWriter& json) {
+void write_anonymous(rpc::JsonWriter& json) {
+  json.begin_object("anonymous");
+  json.text("$ref", "#/properties/anonymous");
+  json.end_object();
+}
+
+void write_roles(rpc::JsonWriter& json) {
+  json.begin_object("roles");
+  json.text("type", "array");
+  json.begin_object("items");
+  write_text_type(json);
+  json.end_object();
+  json.end_object();
+}
+
+// An address, or a map of it, its TLS, and what `write_more` writes.
+void write_listener_types(rpc::JsonWriter& json, void (*write_more)(rpc::JsonWriter& json)) {
   json.begin_array("anyOf");
   json.begin_object();
   write_text_type(json);
@@ -79,15 +94,7 @@ void write_listener_types(rpc::JsonWriter& json) {
   json.begin_object("tls");
   json.text("$ref", "#/properties/tls");
   json.end_object();
-  json.begin_object("anonymous");
-  json.text("$ref", "#/properties/anonymous");
-  json.end_object();
-  json.begin_object("roles");
-  json.text("type", "array");
-  json.begin_object("items");
-  write_text_type(json);
-  json.end_object();
-  json.end_object();
+  write_more(json);
   json.end_object();
   json.begin_array("required");
   json.text({}, "address");
@@ -201,7 +208,7 @@ void write_type(rpc::JsonWriter& json, const OptionInfo& option) {
     case Kind::text:
       return write_text_type(json);
     case Kind::address:
-      return write_listener_types(json);
+      return write_listener_types(json, write_roles);
     case Kind::word:
       return write_words(json, option.words);
     case Kind::texts:
@@ -232,7 +239,7 @@ void write_type(rpc::JsonWriter& json, const OptionInfo& option) {
       write_types(json, {"array", "string"});
       write_items_range(json, option.range);
       json.begin_object("items");
-      write_listener_types(json);
+      write_listener_types(json, write_anonymous);
       return json.end_object();
     case Kind::numbers:
       return write_numbers(json, option);
