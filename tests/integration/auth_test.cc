@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdio>
 #include <ctime>
 
 #include "tests/integration/harness/program_run.h"
@@ -209,9 +210,11 @@ TEST_F(Auth, EachRequestIsJudged) {
 
 // Sessions, streams and events of another one are as unknown as invented ones.
 TEST_F(Auth, SessionsAreTheirPrincipals) {
-  GatewayProcess gateway(mcp_setup(two_people(folder_) +
-                                   "listen: [\"127.0.0.1:0\", { address: \"127.0.0.1:0\", "
-                                   "anonymous: true }]\nadmin: \"127.0.0.1:0\"\n"));
+  GatewaySetup setup = mcp_setup(two_people(folder_) +
+                                 "listen: [\"127.0.0.1:0\", { address: \"127.0.0.1:0\", "
+                                 "anonymous: true }]\nadmin: \"127.0.0.1:0\"\n");
+  setup.listeners = 2;
+  GatewayProcess gateway(setup);
   HttpClient ada = gateway.connect();
   const HttpResponse opened = ada.post("/mcp", initialize(), for_mcp(as(kAda)));
   ASSERT_EQ(opened.status, 200) << opened.body;
@@ -235,7 +238,7 @@ TEST_F(Auth, SessionsAreTheirPrincipals) {
   }
   bob.send_request("DELETE", "/mcp", "", as(kBob, known));
   EXPECT_EQ(bob.read_response().status, 404);
-  HttpClient nobody("http://" + gateway.url(1).substr(7));
+  HttpClient nobody = gateway.connect(1);
   EXPECT_EQ(ask(nobody, known), 404) << "who says nothing is somebody else";
   EXPECT_EQ(ask(ada, as(kAda, known)), 200) << "it is still there";
 
@@ -276,7 +279,7 @@ std::string in_seconds(int seconds) {
 }
 
 TEST_F(Auth, WhatIsOpenEndsWithItsCredential) {
-  GatewayProcess gateway(mcp_setup(two_people(folder_, ", expires: " + in_seconds(5))));
+  GatewayProcess gateway(mcp_setup(two_people(folder_, ", expires: " + in_seconds(8))));
   WebSocketClient socket(gateway.url(), {.headers = as(kAda)});
   WebSocketClient lasting(gateway.url(), {.headers = as(kBob)});
   HttpClient events = gateway.connect();
@@ -433,6 +436,12 @@ TEST_F(Auth, HashKey) {
   folder.write("key", key + "\n");
   EXPECT_NE(made.out, run_stdgate(folder, {"hash-key", "--new"}).out);
   EXPECT_EQ(run_stdgate(folder, {"hash-key", key}).exit_code, 2) << "others see arguments";
+  FILE* pipe = ::popen(
+      (STDGATE_TEST_PROGRAM " hash-key < " + (folder.path() / "key").string()).c_str(), "r");
+  std::array<char, 128> hash{};
+  const size_t size = std::fread(hash.data(), 1, hash.size(), pipe);
+  ::pclose(pipe);
+  EXPECT_EQ("hash " + std::string(hash.data(), size), made.out.substr(made.out.find('\n') + 1));
 }
 
 }  // namespace
