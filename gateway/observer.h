@@ -202,6 +202,7 @@ struct CallRecord {
   bool reached_child = false;
   std::string_view id;  // raw
   uint64_t connection = 0;
+  std::string_view principal;           // its name; empty: nobody is known
   const TraceContext* trace = nullptr;  // the caller's; null: it named none
   size_t bytes_in = 0;                  // of the request
   size_t bytes_out = 0;                 // of the answer

@@ -266,6 +266,7 @@ pool::CallPtr Backend::make_call(std::string_view id, std::string_view method,
   call->wants_events = context.wants_events;
   call->connection = context.connection;
   if (context.trace != nullptr) call->trace = *context.trace;
+  if (context.principal != nullptr) call->principal = context.principal->name;
   call->arrived = context.arrived;
   return call;
 }
@@ -303,7 +304,7 @@ void Backend::finish_cancelled(const pool::Call& call, pool::CancelReason reason
 }
 
 tl::expected<session::SessionId, rpc::FaultReport> Backend::open_session(
-    session::Caller caller, session::SessionSink& sink, const ClientAddress& client) {
+    session::Caller caller, session::SessionSink& sink, const policy::Client& client) {
   return sessions_.open(caller, sink, client);
 }
 
@@ -417,6 +418,7 @@ void Backend::finish(const pool::Call& call, Outcome outcome, const session::Rep
   record.child = record.reached_child ? now - call.written : Duration{0};
   record.id = call.id;
   record.connection = call.connection;
+  record.principal = call.principal;
   record.trace = call.trace.is_none() ? nullptr : &call.trace;
   record.bytes_in = call.bytes_in;
   record.bytes_out = reply == nullptr ? 0 : reply->size();

@@ -54,10 +54,10 @@ class Backend final : public Upstream, private pool::PoolEvents {
 
   bool take_cancel(const rpc::ParsedMessage& message, const CallContext& context) override;
   tl::expected<session::SessionId, rpc::FaultReport> open_session(
-      session::Caller caller, session::SessionSink& sink, const ClientAddress& client) override;
+      session::Caller caller, session::SessionSink& sink, const policy::Client& client) override;
   void close_session(session::SessionId session, std::string_view why) override;
   tl::expected<session::SessionId, rpc::FaultReport> adopt_session(
-      session::Caller caller, session::SessionSink& sink, const ClientAddress& client,
+      session::Caller caller, session::SessionSink& sink, const policy::Client& client,
       std::string_view greeting) override {
     return sessions_.adopt(caller, sink, client, greeting);
   }

@@ -56,6 +56,7 @@ struct Call : CallFacts {
   std::string method_name;     // kept only while `method` is kOtherMethod
   std::string tool_name;       // kept only while `tool` is kOtherTool
   TraceContext trace;          // of the caller
+  std::string principal;       // of the caller: its name; empty: nobody is known
   std::string progress_token;  // raw JSON, as the client sent it; empty: none
   std::string subscription;    // the key that its session subscribes to with it; empty: none
   std::string memo_text;       // see ClientIntent

@@ -183,9 +183,8 @@ void McpEndpoint::post(Exchange& exchange, std::span<char> body) {
 }
 
 void McpEndpoint::initialize(Exchange& exchange, const rpc::Document& document) {
-  const auto session =
-      sessions_.open(mcp::McpSession::Kind::streamable, exchange.client->client_address(),
-                     document.messages[0].envelope.params);
+  const auto session = sessions_.open(mcp::McpSession::Kind::streamable, client_of(exchange),
+                                      document.messages[0].envelope.params);
   if (!session) {
     const std::string_view id = document.messages[0].envelope.id;
     return refuse_call(exchange, sessions_, session.error(), id);
@@ -224,10 +223,10 @@ mcp::McpSession* McpEndpoint::session_of(Exchange& exchange, std::string_view re
     return nullptr;
   }
   constexpr auto kKind = mcp::McpSession::Kind::streamable;
-  if (mcp::McpSession* known = sessions_.find(exchange.session_id, kKind)) return known;
-  const auto session =
-      sessions_.reach(exchange.session_id, kKind, exchange.client->client_address(),
-                      spoken_revision(exchange.head));
+  const policy::Principal* const principal = exchange.identity.principal.get();
+  if (mcp::McpSession* known = sessions_.find(exchange.session_id, kKind, principal)) return known;
+  const auto session = sessions_.reach(exchange.session_id, kKind, client_of(exchange),
+                                       spoken_revision(exchange.head));
   if (!session) {
     refuse_call(exchange, sessions_, session.error(), request_id);
     return nullptr;

@@ -5,6 +5,7 @@
 
 #include "gateway/base/address.h"
 #include "gateway/base/ascii.h"
+#include "gateway/config/options/auth_rules.h"
 #include "gateway/config/options/backend_rules.h"
 #include "gateway/config/options/tls_rules.h"
 #include "gateway/config/value_parser.h"
@@ -79,6 +80,7 @@ void complete_config(const Section& root, Config& out) {
   check_replica(root, out);
   complete_limits(root.part("limits"), out.limits);
   if (const Section* tls = root.part("tls")) complete_tls(*tls, out.tls);
+  complete_auth(root, out);
   if (const Section* backends = root.part("backends")) complete_backends(*backends, out);
 }
 

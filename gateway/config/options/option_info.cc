@@ -88,6 +88,22 @@ void describe(const KeyFile<S>&, const S&, OptionInfo& out) {
 }
 
 template <class S>
+void describe(const ApiKeyFile<S>&, const S&, OptionInfo& out) {
+  out.kind = Kind::text;
+}
+
+template <class S>
+void describe(const TextLists<S>& type, const S&, OptionInfo& out) {
+  out.kind = Kind::text_lists;
+  out.range = {0, type.most};
+}
+
+template <class S>
+void describe(const FileText<S>&, const S&, OptionInfo& out) {
+  out.kind = Kind::file_text;
+}
+
+template <class S>
 void describe(const Paths<S>& type, const S&, OptionInfo& out) {
   out.kind = Kind::files;
   out.range = type.items;
@@ -127,6 +143,18 @@ template <class S>
 void describe(const Part<S>& type, const S& defaults, OptionInfo& out) {
   out.kind = Kind::section;
   std::visit([&](auto member) { describe_section(defaults.*member, out); }, type.member);
+}
+
+template <class S>
+void describe(const Items<S>& type, const S& defaults, OptionInfo& out) {
+  out.kind = Kind::items;
+  out.range = type.items;
+  std::visit(
+      [&](auto member) {
+        const typename std::remove_cvref_t<decltype(defaults.*member)>::value_type item{};
+        describe_section(item, out);
+      },
+      type.member);
 }
 
 template <class S>

@@ -21,6 +21,8 @@ struct OptionInfo {
     word,
     texts,
     text_map,
+    text_lists,  // by name
+    file_text,
     files,
     inherited,
     command,
@@ -28,6 +30,7 @@ struct OptionInfo {
     addresses,
     numbers,
     section,
+    items,  // a list of sections
     backends
   };
 
@@ -45,7 +48,7 @@ struct OptionInfo {
   std::string details;
   bool required = false;
 
-  // Of a section, and of each backend.
+  // Of a section, of each one in a list, and of each backend.
   std::string title;
   std::vector<OptionInfo> options;
 };

@@ -18,4 +18,6 @@ bool is_variable_name(std::string_view text) {
   return !text.empty() && text.find_first_of(std::string_view("=\0", 2)) == std::string_view::npos;
 }
 
+bool is_role(std::string_view text) { return !text.empty() && text.size() <= 256; }
+
 }  // namespace stdgate::config

@@ -8,6 +8,7 @@ namespace stdgate::config {
 bool is_web_origin(std::string_view text);
 bool is_host_name(std::string_view text);
 bool is_variable_name(std::string_view text);
+bool is_role(std::string_view text);
 
 // "https://app.example.com", as a browser sends it (RFC 6454 section 6.2), or "*".
 inline constexpr TextRule kWebOrigin{
@@ -19,5 +20,8 @@ inline constexpr TextRule kAddressBlock{kAnyText.accepts,
 // As execve(2) takes it; more than what ${NAME} can name.
 inline constexpr TextRule kVariableName{is_variable_name,
                                         "not a name that an environment variable can have"};
+
+// Of principals.
+inline constexpr TextRule kRole{is_role, "a role of 1 to 256 bytes"};
 
 }  // namespace stdgate::config

@@ -89,6 +89,9 @@ class Unprivileged {
 
 TEST(CommandLine, KnowsItsActions) {
   EXPECT_EQ(parse({"demo-server"}).action, Action::demo_server);
+  EXPECT_EQ(parse({"hash-key"}).action, Action::hash_key);
+  EXPECT_FALSE(parse({"hash-key"}).makes_key);
+  EXPECT_TRUE(parse({"hash-key", "--new"}).makes_key);
   EXPECT_EQ(parse({"check"}).action, Action::check);
   EXPECT_EQ(parse({"check", "--config", "f"}).config_file, "f");
   EXPECT_EQ(parse({"--config", "f", "check"}).action, Action::check);
@@ -123,6 +126,7 @@ TEST(CommandLine, PrintsHelpAndVersion) {
 
 TEST(CommandLine, PrintsTheHelpOfAWord) {
   for (const auto& [word, text] : {std::pair("check", "Validates a configuration"),
+                                   std::pair("hash-key", "Makes an API key and its hash"),
                                    std::pair("demo-server", "A JSON-RPC server on stdin")}) {
     for (const char* flag : {"--help", "-h"}) {
       const app::CommandLine help = parse({word, flag});
@@ -432,6 +436,9 @@ TEST(CommandLine, SaysWhatIsWrong) {
       {{"--config", "f", "--", "x"}, "either --config or a command behind --, not both"},
       {{"--"}, "a command must follow --"},
       {{"--", ""}, "a command must follow --"},
+      {{"hash-key", "my-secret-key"},
+       "expected stdgate hash-key or stdgate hash-key --new; the key is read from stdin, as "
+       "arguments are seen by others"},
       {{"demo-server", "--min", "1"}, "demo-server takes no options and no command"},
       {{"demo-server", "--", "x"}, "demo-server takes no options and no command"},
       {{"--min", "1", "--config", "f"},
