@@ -160,8 +160,9 @@ enum class DropReason : uint8_t {
   overloaded,      // a notification that no child had room for
   outbox_full,     // the receiver, a client or a child, reads too slowly
   stray_response,  // a client's response to no request
+  denied,          // a client's notification that rules do not let through
 };
-inline constexpr size_t kDropReasonCount = static_cast<size_t>(DropReason::stray_response) + 1;
+inline constexpr size_t kDropReasonCount = static_cast<size_t>(DropReason::denied) + 1;
 std::string_view drop_reason_name(DropReason reason);
 
 enum class ChildState : uint8_t { starting, ready, busy, draining, dead };

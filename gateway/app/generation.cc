@@ -53,7 +53,8 @@ void Generation::add_backends(const GenerationServices& services) {
         pool::make_launch_spec(backend, services.environment, services.identity.binary),
         config_.metrics.methods,
         config_.metrics.method_names,
-        config_.metrics.tool_names};
+        config_.metrics.tool_names,
+        config_.roles};
     services.core.observer.on_backend(id, backend.name);
     backends_.add(std::make_unique<backend::Backend>(id, std::move(options),
                                                      make_dialect(backend, services.identity),

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gateway/backend/call_rules.h"
 #include "gateway/backend/name_table.h"
 #include "gateway/backend/session_router.h"
 #include "gateway/backend/upstream.h"
@@ -33,6 +34,7 @@ struct BackendOptions {
   // Names that have their own labels from the start.
   std::vector<std::string> known_methods{};
   std::vector<std::string> known_tools{};
+  std::vector<config::RoleConfig> roles{};
 };
 
 class Backend final : public Upstream, private pool::PoolEvents {
@@ -104,11 +106,15 @@ class Backend final : public Upstream, private pool::PoolEvents {
   void finish(const pool::Call& call, Outcome outcome, const session::Reply* reply,
               std::string_view detail);
   void answer(const pool::Call& call, std::string_view result);
-  void answer_error(const pool::Call& call, std::string_view message);
+  void answer_error(const pool::Call& call, const pool::Absence& error, Outcome outcome,
+                    std::string_view detail);
+  bool refuse_by_rules(const rpc::Envelope& request, std::string_view method,
+                       const policy::Principal* principal, pool::CallPtr& call);
   Admission drop(DropReason reason);
 
   const BackendOptions options_;
   const std::unique_ptr<pool::Dialect> dialect_;
+  CallRules rules_;
   session::Callers& callers_;
   const pool::CoreServices& core_;
   NameTable methods_;

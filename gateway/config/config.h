@@ -55,6 +55,27 @@ struct ResourceLimits {
   friend bool operator==(const ResourceLimits&, const ResourceLimits&) = default;
 };
 
+// Names are roles of principals; see policy::Rules.
+struct RoleConfig {
+  std::string name;
+  std::vector<std::string> includes;  // roles whose rules hold for it too
+
+  friend bool operator==(const RoleConfig&, const RoleConfig&) = default;
+};
+
+// What some roles may do with a backend. The names are patterns; without any, it is everything.
+struct RuleConfig {
+  std::vector<std::string> allow{};  // roles; "*" for everybody
+  std::vector<std::string> methods{};
+  std::vector<std::string> tools{};
+  std::vector<std::string> resources{};  // URIs
+  std::vector<std::string> prompts{};
+  std::vector<std::string> except{};  // any of these
+  std::vector<std::string> scopes{};  // that the client must have been given too
+
+  friend bool operator==(const RuleConfig&, const RuleConfig&) = default;
+};
+
 struct BackendConfig {
   std::string name;                  // [a-z0-9_-]+, at most 64 bytes; unique
   std::vector<std::string> command;  // argv, not empty
@@ -76,6 +97,8 @@ struct BackendConfig {
   Duration timeout = std::chrono::seconds(60);  // of a call, queue included
   std::string cancel_method;                    // jsonrpc only; empty: the child is not told
   bool expose_fault_details = false;
+  std::vector<std::string> methods;  // patterns of those that clients may use; none: all
+  std::vector<RuleConfig> rules;     // the first that fits decides; none: all is allowed
   PoolConfig pool;
 
   // Children that sessions with one of their own leave to calls without a session. With one child
@@ -249,6 +272,7 @@ struct Config {
   std::vector<std::string> allowed_hosts;    // beside the listener's own; "*" for any
   bool rpc_stream = false;  // off loopback, GET /rpc/stream and GET /sse need no special header
   std::string replica;      // first part of session ids, for load balancers; a host name label
+  std::vector<RoleConfig> roles;        // those that include others
   std::vector<BackendConfig> backends;  // at least one
   SessionsConfig sessions;
   LimitsConfig limits;

@@ -16,12 +16,15 @@
 #include "gateway/base/time.h"
 #include "gateway/base/trace_context.h"
 #include "gateway/observer.h"
+#include "gateway/policy/rules.h"
 #include "gateway/pool/insertion.h"
 #include "gateway/pool/session_memo.h"
 #include "gateway/rpc/correlator.h"
 #include "gateway/session/session_sink.h"
 
 namespace stdgate::pool {
+
+struct ListShape;  // dialect.h
 
 // Where a call is: it waits in a queue, is in the table of a child, or neither, and then it is
 // about to be answered.
@@ -49,6 +52,9 @@ struct CallFacts {
   CallPlace place = CallPlace::nowhere;
   rpc::WireId wire_id = 0;  // in flight: its id at that child
   uint64_t ticket = 0;      // waiting: its place in the queue, see CallQueue
+  // Its answer is a list that is cut by the rules that hold for the caller; null: it is not.
+  const ListShape* list = nullptr;
+  policy::RuleSet rules;
 };
 
 struct Call : CallFacts {

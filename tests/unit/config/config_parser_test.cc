@@ -453,7 +453,7 @@ TEST(ConfigParser, RefusesBadStructure) {
       {with_root("lisen: x\n"), "f:2:1: lisen: unknown key; did you mean 'listen'?\n"},
       {with_root("xyz: x\n"),
        "f:2:1: xyz: unknown key; known here: listen, admin, allowed_origins, allowed_hosts, "
-       "rpc_stream, replica, limits, tls, backends, sessions, timeouts, log, metrics\n"},
+       "rpc_stream, replica, roles, limits, tls, backends, sessions, timeouts, log, metrics\n"},
       {with_root("admin: off\nadmin: off\n"),
        "f:3:1: admin: the key occurs twice; it stands in line 2 already\n"},
       {with_root("[a]: b\n"), "f:2:1: a key must be a text\n"},

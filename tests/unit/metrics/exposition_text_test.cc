@@ -31,6 +31,7 @@ stdgate_messages_dropped_total{backend="calc",reason="caller_gone"} 0
 stdgate_messages_dropped_total{backend="calc",reason="overloaded"} 0
 stdgate_messages_dropped_total{backend="calc",reason="outbox_full"} 1
 stdgate_messages_dropped_total{backend="calc",reason="stray_response"} 0
+stdgate_messages_dropped_total{backend="calc",reason="denied"} 0
 # HELP stdgate_child_starts_total Child processes started
 # TYPE stdgate_child_starts_total counter
 stdgate_child_starts_total{backend="calc",reason="minimum"} 0
