@@ -35,6 +35,12 @@ enum class Transport : uint8_t { rpc, sse, mcp, websocket };
 inline constexpr size_t kTransportCount = static_cast<size_t>(Transport::websocket) + 1;
 std::string_view transport_name(Transport transport);
 
+// Which revisions of its protocol a peer speaks: those with a handshake and sessions, or those in
+// which every request stands alone (MCP from 2026-07-28 on).
+enum class Era : uint8_t { legacy, modern };
+inline constexpr size_t kEraCount = static_cast<size_t>(Era::modern) + 1;
+std::string_view era_name(Era era);
+
 // Whether a session has a child: it has one or has been promised one, has none, or is about to get
 // another one.
 enum class SessionState : uint8_t { live, parked, reviving };

@@ -124,6 +124,15 @@ void note_memo(const rpc::Envelope& request, std::string_view method, pool::Clie
   }
 }
 
+// What a modern child demands of each request, as members of _meta. The gateway has no capabilities.
+std::string stamp_of(const std::string& version) {
+  std::string text = "\"" + std::string(kVersionKey) + "\":\"" + std::string(kModernRevision);
+  text.append("\",\"").append(kClientInfoKey).append(R"(":{"name":"stdgate","version":)");
+  rpc::append_json_string(text, version);
+  text.append("},\"").append(kClientCapabilitiesKey).append("\":{}");
+  return text;
+}
+
 std::string uri_request(rpc::WireId id, std::string_view method, std::string_view uri) {
   std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"method":)";
   rpc::append_json_string(text, method);
@@ -134,6 +143,9 @@ std::string uri_request(rpc::WireId id, std::string_view method, std::string_vie
 }
 
 }  // namespace
+
+McpDialect::McpDialect(std::string version)
+    : version_(std::move(version)), stamp_(stamp_of(version_)) {}
 
 std::span<const std::string_view> McpDialect::known_methods() const { return kMethods; }
 
@@ -162,6 +174,31 @@ tl::expected<std::string, std::string> McpDialect::finish_handshake(
     return tl::unexpected("it speaks the unknown MCP revision " + std::string(revision));
   }
   return R"({"jsonrpc":"2.0","method":"notifications/initialized"})";
+}
+
+std::string McpDialect::probe(rpc::WireId id) const {
+  std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id);
+  text.append(R"(,"method":"server/discover","params":{"_meta":{)").append(stamp_).append("}}}");
+  return text;
+}
+
+// Some children answer every request; a modern one names the version that it was asked in.
+std::optional<pool::ChildFacts> McpDialect::discovery(const rpc::Envelope& answer) const {
+  if (answer.kind != rpc::MessageKind::result) return std::nullopt;
+  const auto versions = rpc::find_member(answer.payload, "supportedVersions");
+  const std::string quoted = '"' + std::string(kModernRevision) + '"';
+  if (!versions || versions->front() != '[' ||
+      versions->find(quoted) == std::string_view::npos) {
+    return std::nullopt;
+  }
+  pool::ChildFacts facts = pool::greeting_facts(answer.payload);
+  facts.protocol_version = kModernRevision;
+  const auto server = find_path(answer.payload, {"_meta", kServerInfoKey});
+  if (server) {
+    facts.server_name = pool::fact_text(rpc::find_member(*server, "name").value_or(""));
+    facts.server_version = pool::fact_text(rpc::find_member(*server, "version").value_or(""));
+  }
+  return facts;
 }
 
 pool::ChildFacts McpDialect::facts(const rpc::Envelope& answer) const {

@@ -15,7 +15,7 @@ namespace stdgate::mcp {
 class McpDialect final : public pool::Dialect {
  public:
   // `version`: the gateway's own, for clientInfo.
-  explicit McpDialect(std::string version) : version_(std::move(version)) {}
+  explicit McpDialect(std::string version);
 
   [[nodiscard]] rpc::CodeSet codes() const override { return rpc::CodeSet::mcp; }
   [[nodiscard]] std::span<const std::string_view> known_methods() const override;
@@ -25,6 +25,10 @@ class McpDialect final : public pool::Dialect {
     return "if it is no MCP server, say what it is: protocol (--protocol) jsonrpc or lsp";
   }
   [[nodiscard]] tl::expected<std::string, std::string> finish_handshake(
+      const rpc::Envelope& answer) const override;
+  [[nodiscard]] std::string probe(rpc::WireId id) const override;
+  [[nodiscard]] std::string_view probe_method() const override { return "server/discover"; }
+  [[nodiscard]] std::optional<pool::ChildFacts> discovery(
       const rpc::Envelope& answer) const override;
   [[nodiscard]] pool::ChildFacts facts(const rpc::Envelope& answer) const override;
   [[nodiscard]] std::string greet_again(rpc::WireId id, std::string_view params) const override;
@@ -58,6 +62,7 @@ class McpDialect final : public pool::Dialect {
 
  private:
   const std::string version_;
+  const std::string stamp_;  // members of _meta that a modern child demands
 };
 
 }  // namespace stdgate::mcp

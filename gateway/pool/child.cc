@@ -33,7 +33,7 @@ std::string joined(const std::vector<std::string>& lines) {
 }  // namespace
 
 Child::Child(const PoolServices& services, ChildOwner& owner, ChildListener& listener,
-             uint64_t number, config::Isolation isolation)
+             uint64_t number, config::Isolation isolation, Greeting greeting)
     : services_(services),
       owner_(owner),
       listener_(listener),
@@ -41,7 +41,7 @@ Child::Child(const PoolServices& services, ChildOwner& owner, ChildListener& lis
       isolation_(isolation),
       calls_(services, number),
       output_(services, name_, *this),
-      handshake_(services, [this] { give_up_start(); }),
+      handshake_(services, greeting, [this] { give_up_start(); }),
       output_end_timer_(
           services.core.timers,
           [this] { end(ExitReason::broken_output, "the child closed its output", Duration{0}); }),
@@ -237,7 +237,7 @@ bool Child::on_answer(const rpc::Envelope& answer) {
   const auto id = rpc::parse_wire_id(answer.id);
   if (id) note_answered(*id);
   CallPtr call = id ? calls_.take(*id) : nullptr;
-  if (call == nullptr) return false;
+  if (call == nullptr) return id && take_late_discovery(*id, answer);
   if (services_.traces) {
     trace_ended(services_, *call, name_, *id, "call answered", answer.text.size());
   }
@@ -260,6 +260,8 @@ void Child::on_unreadable_answer(rpc::WireId id, const rpc::FaultReport& report)
     owner_.on_child_broken_answer(*this, std::move(call), report);
   } else if (was_ready() && farewell_ != id) {
     finish_own_call(id, nullptr);
+  } else if (handshake_.is_probing() && handshake_.fall_back()) {
+    send_greeting();
   } else {
     end(ExitReason::start_failed, report.message, Duration{0});
   }
@@ -319,6 +321,10 @@ void Child::on_started(int pid) {
 
 void Child::greet() {
   if (isolation_ == config::Isolation::session) return become_ready();
+  send_greeting();
+}
+
+void Child::send_greeting() {
   const Call* const request = calls_.open_own();
   STDGATE_CHECK(request != nullptr);
   const std::string text = handshake_.request(request->wire_id);
@@ -332,14 +338,24 @@ void Child::greet() {
 
 void Child::finish_greeting(const rpc::Envelope& answer) {
   if (state_ != ChildState::starting) return;
+  const bool was_probed = handshake_.is_probing();
   const auto completion = handshake_.finish(answer);
   if (!completion) {
+    if (was_probed && handshake_.fall_back()) return send_greeting();
     end(ExitReason::start_failed, "the child refused the handshake", Duration{0});
     end_->detail = completion.error();
     return;
   }
   if (!completion->empty()) write_text(*completion);
   become_ready();
+}
+
+// It was greeted as a legacy child because it was slow, so it may behave as one from now on: the next
+// one is begun with as a modern one.
+bool Child::take_late_discovery(rpc::WireId id, const rpc::Envelope& answer) {
+  if (state_ != ChildState::starting || !handshake_.finish_late(id, answer)) return false;
+  end(ExitReason::asked, "the child speaks a newer revision than it was greeted with", Duration{0});
+  return true;
 }
 
 void Child::become_ready() {
@@ -353,6 +369,10 @@ void Child::become_ready() {
 void Child::give_up_start() {
   // The answer may be in the pipe, which is not read now.
   if (!is_read_) return handshake_.start_timer();
+  if (handshake_.is_probing() && handshake_.fall_back()) {
+    calls_.close(handshake_.probe());
+    return send_greeting();
+  }
   end(was_ready() ? ExitReason::hung : ExitReason::start_timeout,
       handshake_.give_up(name_.pid != 0), Duration{0});
 }

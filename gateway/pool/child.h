@@ -51,9 +51,9 @@ class ChildOwner {
 class Child final : private ChildEvents, private ChildMessages {
  public:
   // `isolation`: whether many clients share it, or a session is to have it to itself. The latter is
-  // not greeted: its client does that.
+  // not greeted: its client does that, and `greeting` is of no matter.
   Child(const PoolServices& services, ChildOwner& owner, ChildListener& listener, uint64_t number,
-        config::Isolation isolation);
+        config::Isolation isolation, Greeting greeting);
   ~Child() override;
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
@@ -114,6 +114,10 @@ class Child final : private ChildEvents, private ChildMessages {
   void refuse(std::string_view id, rpc::RpcError error, std::string_view message);
   // What the process answered to the handshake. Only of a child that got ready by one.
   rpc::Envelope handshake_answer() { return handshake_.answer(); }
+  // How it was begun with, and the era that it has shown; of shared children only.
+  [[nodiscard]] Greeting begun() const { return handshake_.begun(); }
+  [[nodiscard]] StartFailure start_failure() const { return handshake_.failure(); }
+  [[nodiscard]] std::optional<Era> era() const { return handshake_.era(); }
   // What the process has said of itself; empty until it has been greeted.
   [[nodiscard]] const ChildFacts& facts() const { return handshake_.facts(); }
 
@@ -166,6 +170,8 @@ class Child final : private ChildEvents, private ChildMessages {
   void give_up_start();
 
   void greet();
+  void send_greeting();
+  bool take_late_discovery(rpc::WireId id, const rpc::Envelope& answer);
   void finish_greeting(const rpc::Envelope& answer);
   void become_ready();
   [[nodiscard]] bool takes_calls() const;

@@ -100,6 +100,16 @@ class Dialect {
     return {};
   }
 
+  // --- Protocols with two eras (see Era)
+  // The request that asks a child what it is, which one of the modern era answers without a
+  // handshake, and its method; empty: the protocol has one era, that of the handshake.
+  [[nodiscard]] virtual std::string probe(rpc::WireId /*id*/) const { return {}; }
+  [[nodiscard]] virtual std::string_view probe_method() const { return {}; }
+  // What the answer to it says; nothing: the child is not of the modern era.
+  [[nodiscard]] virtual std::optional<ChildFacts> discovery(const rpc::Envelope& /*answer*/) const {
+    return std::nullopt;
+  }
+
   // What a child has said of itself by its answer (a result) to a greeting.
   [[nodiscard]] virtual ChildFacts facts(const rpc::Envelope& /*answer*/) const { return {}; }
 

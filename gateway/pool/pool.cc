@@ -306,7 +306,8 @@ void Pool::on_child_gone(Child& child, const ChildEnd& end) {
   // A session may end its child itself, by its protocol.
   const bool is_finished = lease != nullptr && end.reason == ExitReason::exit_zero &&
                            calls.empty() && lease->queue.empty();
-  const bool failed = end.reason != ExitReason::asked && !is_finished;
+  const bool failed =
+      !children_.excuses(child, end) && end.reason != ExitReason::asked && !is_finished;
   children_.remove(child, end, !failed, lease != nullptr);
   sweep_timer_.arm(now());
   listener_.on_child_gone(child.number());
