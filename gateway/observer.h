@@ -200,6 +200,8 @@ struct CallRecord {
   std::optional<ToolId> tool;    // set: the call of a tool
   std::string_view tool_name;    // as called, decoded; may be outside of the table
   Transport transport = Transport::rpc;
+  std::optional<Era> client_era;  // nothing: plain JSON-RPC
+  std::optional<Era> child_era;   // nothing: no child, or one whose era does not matter
   Outcome outcome = Outcome::ok();
   WallTime arrived_at{};  // by the wall clock; the epoch where nobody knows it
   Duration total{0};      // arrival to answer

@@ -81,6 +81,7 @@ class Backend final : public Upstream, private pool::PoolEvents {
  private:
   void on_answer(pool::CallPtr call, const rpc::Envelope& answer) override;
   void on_fault(pool::CallPtr call, const rpc::FaultReport& report) override;
+  void on_wrong_era(pool::CallPtr call) override;
 
   Admission accept_request(const rpc::Envelope& request, const CallContext& context);
   bool accept_subscription(const pool::ClientIntent& intent, pool::CallPtr& call,
@@ -102,6 +103,12 @@ class Backend final : public Upstream, private pool::PoolEvents {
   void finish(const pool::Call& call, Outcome outcome, const session::Reply* reply,
               std::string_view detail);
   void answer(const pool::Call& call, std::string_view result);
+  void answer_bridged(const pool::Call& call, Outcome outcome, const rpc::Envelope& answer,
+                      std::string_view member);
+  [[nodiscard]] std::optional<pool::Insertion> stamp_of(const rpc::Envelope& request,
+                                                        const CallContext& context) const;
+  void note_modern(const pool::ClientIntent& intent, pool::Call& call) const;
+  [[nodiscard]] bool is_refused_for_era(const pool::Call& call) const;
   void answer_error(const pool::Call& call, std::string_view message);
   Admission drop(DropReason reason);
 

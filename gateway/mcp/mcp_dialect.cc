@@ -19,7 +19,7 @@ constexpr std::string_view kEmptyResult = "{}";
 // The end of "isError": a search stops at every occurrence of the first letter, and E is rare.
 constexpr std::string_view kErrorEnd = "Error";
 
-constexpr std::array<std::string_view, 29> kMethods = {"initialize",
+constexpr std::array<std::string_view, 31> kMethods = {"initialize",
                                                        "ping",
                                                        "tools/list",
                                                        "tools/call",
@@ -47,7 +47,9 @@ constexpr std::array<std::string_view, 29> kMethods = {"initialize",
                                                        "notifications/resources/updated",
                                                        "notifications/tasks/status",
                                                        "notifications/elicitation/complete",
-                                                       "server/discover"};
+                                                       "server/discover",
+                                                       "subscriptions/listen",
+                                                       "notifications/subscriptions/acknowledged"};
 
 // The member at the end of a path of members; empty when there is none.
 tl::expected<std::string_view, rpc::MemberError> find_path(
@@ -124,7 +126,8 @@ void note_memo(const rpc::Envelope& request, std::string_view method, pool::Clie
   }
 }
 
-// What a modern child demands of each request, as members of _meta. The gateway has no capabilities.
+// What a modern child demands of each request, as members of _meta. The gateway has no
+// capabilities.
 std::string stamp_of(const std::string& version) {
   std::string text = "\"" + std::string(kVersionKey) + "\":\"" + std::string(kModernRevision);
   text.append("\",\"").append(kClientInfoKey).append(R"(":{"name":"stdgate","version":)");
@@ -187,8 +190,7 @@ std::optional<pool::ChildFacts> McpDialect::discovery(const rpc::Envelope& answe
   if (answer.kind != rpc::MessageKind::result) return std::nullopt;
   const auto versions = rpc::find_member(answer.payload, "supportedVersions");
   const std::string quoted = '"' + std::string(kModernRevision) + '"';
-  if (!versions || versions->front() != '[' ||
-      versions->find(quoted) == std::string_view::npos) {
+  if (!versions || versions->front() != '[' || versions->find(quoted) == std::string_view::npos) {
     return std::nullopt;
   }
   pool::ChildFacts facts = pool::greeting_facts(answer.payload);
@@ -259,6 +261,31 @@ tl::expected<pool::ClientIntent, const char*> McpDialect::read_client(
                                        : pool::ClientIntent::Kind::unsubscribe;
   }
   return with_token(message, intent);
+}
+
+tl::expected<pool::ClientIntent, const char*> McpDialect::read_modern_client(
+    const rpc::Envelope& request, std::string_view method) const {
+  pool::ClientIntent intent;
+  const auto member_of_meta = [&](std::string_view key) {
+    return find_path(request.params, {"_meta", key}).value_or(std::string_view());
+  };
+  const std::string_view capabilities = member_of_meta(kClientCapabilitiesKey);
+  for (const std::string_view key : {"sampling", "elicitation", "roots"}) {
+    intent.may_be_asked = intent.may_be_asked || rpc::find_member(capabilities, key).has_value();
+  }
+  intent.severity = session::parse_severity(string_content(member_of_meta(kLogLevelKey)));
+  if (method == "server/discover") {
+    intent.kind = pool::ClientIntent::Kind::handshake;
+    intent.only_of_legacy = true;
+    return intent;
+  }
+  intent.listens = method == "subscriptions/listen";
+  if (method == "tools/call") {
+    const auto name = only_member(request.params, "name");
+    if (!name) return tl::unexpected<const char*>("params name the tool twice");
+    intent.tool = string_content(*name);
+  }
+  return with_token(request, intent);
 }
 
 std::string McpDialect::greet_again(rpc::WireId id, std::string_view params) const {
@@ -332,7 +359,11 @@ std::string_view McpDialect::cancelled_by_child(const rpc::Envelope& notificatio
 
 std::string_view McpDialect::progress_token(const rpc::Envelope& notification,
                                             std::string_view method) const {
-  if (method != "notifications/progress") return {};
+  if (method != "notifications/progress") {
+    // Of a modern child: the id of the request that opened the stream.
+    if (!may_hold(notification.params, kSubscriptionKey)) return {};
+    return find_path(notification.params, {"_meta", kSubscriptionKey}).value_or("");
+  }
   return rpc::find_member(notification.params, "progressToken").value_or(std::string_view());
 }
 

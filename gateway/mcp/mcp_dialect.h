@@ -1,5 +1,4 @@
-// McpDialect: what the Model Context Protocol adds, for children of the revisions 2024-11-05 to
-// 2025-11-25 (with a handshake).
+// McpDialect: what the Model Context Protocol adds, for children of either era (mcp_revision.h).
 //
 // Of a shared child the gateway is the MCP client: it sends initialize and
 // notifications/initialized itself, answers the child's ping, and has no capabilities. The
@@ -8,6 +7,8 @@
 
 #include <string>
 
+#include "gateway/mcp/era_bridge.h"
+#include "gateway/mcp/mcp_revision.h"
 #include "gateway/pool/dialect.h"
 
 namespace stdgate::mcp {
@@ -30,6 +31,19 @@ class McpDialect final : public pool::Dialect {
   [[nodiscard]] std::string_view probe_method() const override { return "server/discover"; }
   [[nodiscard]] std::optional<pool::ChildFacts> discovery(
       const rpc::Envelope& answer) const override;
+  [[nodiscard]] tl::expected<pool::ClientIntent, const char*> read_modern_client(
+      const rpc::Envelope& request, std::string_view method) const override;
+  [[nodiscard]] std::string_view stamp(const rpc::Envelope& request) const override {
+    return modern_version(request).empty() ? std::string_view(stamp_) : std::string_view();
+  }
+  [[nodiscard]] bool bridge(const rpc::Envelope& answer, std::string_view method, Era client,
+                            std::string& out) const override {
+    return client == Era::modern ? bridge_to_modern(answer, method, out)
+                                 : bridge_to_legacy(answer, method, out);
+  }
+  [[nodiscard]] std::string wrong_era_error() const override {
+    return unsupported_version_error(kModernRevision, false);
+  }
   [[nodiscard]] pool::ChildFacts facts(const rpc::Envelope& answer) const override;
   [[nodiscard]] std::string greet_again(rpc::WireId id, std::string_view params) const override;
   [[nodiscard]] std::string_view greeting_completion() const override;

@@ -115,6 +115,7 @@ bool Child::is_backed_up() const {
 
 void Child::send(CallPtr call, const Outgoing& message) {
   const bool is_cancelled = call->cancel_on_send;
+  call->child_era = era();
   const Call& sent = calls_.open(std::move(call));
   const rpc::WireId id = sent.wire_id;
   if (sent.greets) handshake_.note_request(id);
@@ -197,7 +198,7 @@ void Child::note_sign_of_life() {
 }
 
 void Child::write(const Outgoing& message, std::optional<rpc::WireId> id) {
-  Splice splice(message, id);
+  Splice splice(message, id, era());
   const rpc::FrameEnds ends = rpc::frame_ends(services_.config.framing, splice.size(), frame_head_);
   link_->write(splice.framed(ends.head, ends.tail));
 }
@@ -350,8 +351,8 @@ void Child::finish_greeting(const rpc::Envelope& answer) {
   become_ready();
 }
 
-// It was greeted as a legacy child because it was slow, so it may behave as one from now on: the next
-// one is begun with as a modern one.
+// It was greeted as a legacy child because it was slow, so it may behave as one from now on: the
+// next one is begun with as a modern one.
 bool Child::take_late_discovery(rpc::WireId id, const rpc::Envelope& answer) {
   if (state_ != ChildState::starting || !handshake_.finish_late(id, answer)) return false;
   end(ExitReason::asked, "the child speaks a newer revision than it was greeted with", Duration{0});

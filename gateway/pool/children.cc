@@ -7,6 +7,15 @@
 
 namespace stdgate::pool {
 
+namespace {
+
+// Sessions that share children have said initialize to them: only a legacy child serves these.
+Greeting first_greeting(const config::BackendConfig& config) {
+  return config.isolation == config::Isolation::shared ? Greeting::legacy : Greeting::probe;
+}
+
+}  // namespace
+
 Children::Children(const PoolServices& services, ChildOwner& owner, ChildListener& listener,
                    const CallQueue& queue, Leases& leases)
     : services_(services),
@@ -15,7 +24,7 @@ Children::Children(const PoolServices& services, ChildOwner& owner, ChildListene
       queue_(queue),
       leases_(leases),
       breaker_(services.config.pool, services.core.random),
-      verdict_(services.config.revision),
+      verdict_(services.config.revision, first_greeting(services.config)),
       restart_timer_(services.core.timers, [this] { start_needed(); }),
       idle_timer_(services.core.timers, [this] { end_idle(); }) {}
 
@@ -139,10 +148,9 @@ bool Children::waits_for_era(const Need& need, const Census& there) const {
 void Children::learn_era(const Child& child) {
   const auto era = child.era();
   if (!era || !verdict_.learn(*era)) return;
-  services_.core.log.write(LogLevel::info, "era known",
-                           {{"backend", services_.config.name},
-                            {"child", child.number()},
-                            {"era", era_name(*era)}});
+  services_.core.log.write(
+      LogLevel::info, "era known",
+      {{"backend", services_.config.name}, {"child", child.number()}, {"era", era_name(*era)}});
 }
 
 bool Children::excuses(const Child& child, const ChildEnd& end) {

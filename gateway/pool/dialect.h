@@ -54,6 +54,10 @@ struct ClientIntent {
   bool greets = false;
   // The answer to this request says what the session's own child is: see Dialect::facts().
   bool introduces = false;
+  // Of a client of the modern era.
+  bool only_of_legacy = false;  // a handshake that a modern child is asked for all the same
+  bool may_be_asked = false;    // its client can be asked something while it waits
+  bool listens = false;         // it stays open, and its events are its purpose
   // A value inside of the message that is replaced for the child; empty: none.
   std::string_view replaced;
   std::string_view replacement;  // lives as long as the dialect
@@ -105,6 +109,24 @@ class Dialect {
   // handshake, and its method; empty: the protocol has one era, that of the handshake.
   [[nodiscard]] virtual std::string probe(rpc::WireId /*id*/) const { return {}; }
   [[nodiscard]] virtual std::string_view probe_method() const { return {}; }
+  // What a request of a client of the modern era asks for, as read_client().
+  [[nodiscard]] virtual tl::expected<ClientIntent, const char*> read_modern_client(
+      const rpc::Envelope& request, std::string_view method) const {
+    return read_client(request, method, config::Isolation::shared);
+  }
+  // The members of params._meta that a modern child demands and this request lacks; they live as
+  // long as the dialect. Empty: none.
+  [[nodiscard]] virtual std::string_view stamp(const rpc::Envelope& /*request*/) const {
+    return {};
+  }
+  // What a child of one era has answered as a client of the other one expects it: the member result
+  // or error, appended to `out`. False: it may stay as it is.
+  [[nodiscard]] virtual bool bridge(const rpc::Envelope& /*answer*/, std::string_view /*method*/,
+                                    Era /*client*/, std::string& /*out*/) const {
+    return false;
+  }
+  // The error (raw JSON) for a modern request that only a legacy child could get.
+  [[nodiscard]] virtual std::string wrong_era_error() const { return {}; }
   // What the answer to it says; nothing: the child is not of the modern era.
   [[nodiscard]] virtual std::optional<ChildFacts> discovery(const rpc::Envelope& /*answer*/) const {
     return std::nullopt;

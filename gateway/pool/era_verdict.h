@@ -29,7 +29,9 @@ enum class StartFailure : uint8_t {
 
 class EraVerdict {
  public:
-  explicit EraVerdict(config::Revision revision);
+  // `first`: what is tried while the era is not known, of probe and legacy. A child of both eras is
+  // of the one that is tried first.
+  EraVerdict(config::Revision revision, Greeting first);
 
   [[nodiscard]] Greeting greeting() const;
   // Nothing: not known yet, or not any more.
@@ -43,6 +45,7 @@ class EraVerdict {
 
  private:
   const config::Revision revision_;
+  const Greeting first_;
   std::optional<Era> era_;
 };
 

@@ -130,7 +130,11 @@ Child* Pool::child_with_call_of(session::SessionId session) const {
 }
 
 void Pool::give(Child& child, CallPtr call, const Outgoing& message) {
-  if (message.answered_by_handshake) {
+  const bool is_modern = child.era() == Era::modern;
+  if (call->needs_modern && !is_modern) {
+    events_.on_wrong_era(std::move(call));
+  } else if (message.answered_by_handshake && !(is_modern && message.only_of_legacy)) {
+    call->child_era = child.era();
     events_.on_answer(std::move(call), child.handshake_answer());
   } else {
     child.send(std::move(call), message);

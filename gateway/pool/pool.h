@@ -90,6 +90,8 @@ class Pool final : private ChildOwner {
 
   // Shutdown, step by step: no new calls; answer what is left with a fault; end the children.
   void drain() { children_.drain(); }
+  // Which era shared children speak; nothing: not known yet.
+  [[nodiscard]] std::optional<Era> era() const { return children_.era(); }
   [[nodiscard]] bool is_draining() const { return children_.is_draining(); }
   void fail_calls(const rpc::FaultReport& report);
   void end_children(Duration grace);  // none is started any more

@@ -13,6 +13,8 @@ class PoolEvents {
   virtual ~PoolEvents() = default;
   virtual void on_answer(CallPtr call, const rpc::Envelope& answer) = 0;
   virtual void on_fault(CallPtr call, const rpc::FaultReport& report) = 0;
+  // The children are of the legacy era, and cannot serve this call of the modern one.
+  virtual void on_wrong_era(CallPtr call) = 0;
 };
 
 }  // namespace stdgate::pool

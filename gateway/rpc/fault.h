@@ -44,7 +44,9 @@ enum class RpcError : uint8_t {
   method_not_found,
   invalid_params,
   internal_error,
-  unsupported_version,  // MCP 2026-07-28
+  // MCP 2026-07-28
+  header_mismatch,
+  unsupported_version,
 };
 int rpc_error_code(RpcError error);
 

@@ -14,6 +14,8 @@ constexpr std::string_view kInitialized = R"({"protocolVersion":"2025-11-25"})";
 
 backend::BackendOptions options_of(config::Revision revision) {
   backend::BackendOptions options = shared_mcp_options(1);
+  options.config.isolation = config::Isolation::session;  // this child is for calls without one
+  options.config.pool.max = 2;
   options.config.revision = revision;
   options.config.pool.max_in_flight = 1;  // room for one request of the gateway
   options.config.pool.start_timeout = seconds(30);
@@ -180,6 +182,8 @@ TEST_F(McpEra, ASlowModernChildIsBegunWithAnew) {
 
 TEST(McpEraStarts, OneChildIsAskedAtATime) {
   backend::BackendOptions options = shared_mcp_options(3);
+  options.config.isolation = config::Isolation::session;
+  options.config.pool.max = 4;
   options.config.revision = config::Revision::automatic;
   BackendBench bench(options, std::make_unique<mcp::McpDialect>("1"));
   ASSERT_EQ(bench.launcher.launched(), 1U);
@@ -187,6 +191,26 @@ TEST(McpEraStarts, OneChildIsAskedAtATime) {
   child.start();
   child.answer(child.take_ids().at(0), std::string(kDiscovery));
   EXPECT_EQ(bench.launcher.launched(), 3U);
+}
+
+// Sessions of legacy clients need a legacy child there.
+TEST(McpEraStarts, ChildrenThatSessionsShareAreInitializedFirst) {
+  backend::BackendOptions options = shared_mcp_options(1);
+  options.config.revision = config::Revision::automatic;
+  BackendBench bench(options, std::make_unique<mcp::McpDialect>("1"));
+  bench.child(0).start();
+  const Asked greeting = parse_asked(bench.child(0).take_line());
+  EXPECT_EQ(greeting.method, "initialize");
+  bench.child(0).say(R"({"jsonrpc":"2.0","id":)" + greeting.id +
+                     R"(,"error":{"code":-32601,"message":"no"}})");
+  bench.child(0).die(9);
+  EXPECT_EQ(bench.status().failures, 0U);
+  ASSERT_EQ(bench.launcher.launched(), 2U);
+  bench.child(1).start();
+  const Asked probe = parse_asked(bench.child(1).take_line());
+  EXPECT_EQ(probe.method, "server/discover");
+  bench.child(1).answer(probe.id, std::string(kDiscovery));
+  EXPECT_TRUE(bench.status().ready);
 }
 
 class McpLegacyEra : public McpEra {
