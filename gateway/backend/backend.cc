@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "gateway/base/check.h"
 #include "gateway/pool/call_trace.h"
 
 namespace stdgate::backend {
@@ -114,7 +115,7 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
   call->introduces = intent->introduces;
   note_tool(*call, intent->tool);
   call->deadline = context.deadline.value_or(context.arrived + timeout());
-  if (is_modern) note_modern(*intent, *call);
+  if (is_modern) note_modern(request, *intent, *call);
   if (services_.traces) pool::trace_arrived(services_, *call, method);
   if (intent->kind == pool::ClientIntent::Kind::set_severity) {
     accept_severity(*intent, *call);
@@ -147,7 +148,8 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
 
 // A legacy child that sessions have to themselves keeps state for its client, and what it asks has
 // to reach that client: a request that stands alone has neither.
-void Backend::note_modern(const pool::ClientIntent& intent, pool::Call& call) const {
+void Backend::note_modern(const rpc::Envelope& request, const pool::ClientIntent& intent,
+                          pool::Call& call) const {
   call.needs_modern =
       options_.config.isolation == config::Isolation::session || intent.may_be_asked;
   call.severity = intent.severity;
@@ -155,6 +157,8 @@ void Backend::note_modern(const pool::ClientIntent& intent, pool::Call& call) co
   if (intent.listens) {
     call.progress_token = call.id;  // its events name it by its id
     call.deadline = TimePoint::max();
+    call.lists = intent.lists;
+    call.request = request.text;
   }
 }
 
@@ -393,9 +397,13 @@ void Backend::on_answer(pool::CallPtr call, const rpc::Envelope& answer) {
   const bool is_modern = call->client_era == Era::modern;
   if (call->child_era && is_modern != (call->child_era == Era::modern)) {
     std::string member;
-    if (dialect_->bridge(answer, method_name(*call), is_modern ? Era::modern : Era::legacy, member))
-      return answer_bridged(*call, outcome, answer, member);
+    if (dialect_->bridge(answer, method_name(*call), is_modern ? Era::modern : Era::legacy,
+                         member)) {
+      return answer_member(*call, outcome, member, rpc::error_code(answer));
+    }
   }
+  // Its result names the call by its id once more.
+  if (call->listens && outcome == Outcome::ok()) return end_listening(*call);
   const auto parts = with_replaced(answer.text, place_of(answer.id, answer.text), call->id);
   session::Reply reply;
   reply.head = parts[0];
@@ -405,26 +413,46 @@ void Backend::on_answer(pool::CallPtr call, const rpc::Envelope& answer) {
   finish(*call, outcome, &reply, {});
 }
 
-// `member` is what the client is given instead of the child's result or error.
-void Backend::answer_bridged(const pool::Call& call, Outcome outcome, const rpc::Envelope& answer,
-                             std::string_view member) {
+void Backend::answer_member(const pool::Call& call, Outcome outcome, std::string_view member,
+                            std::optional<int64_t> error_code) {
   const std::string tail = "," + std::string(member) + "}";
   session::Reply reply;
   reply.head = R"({"jsonrpc":"2.0","id":)";
   reply.id = call.id;
   reply.tail = tail;
-  if (call.client_era == Era::modern) reply.error_code = rpc::error_code(answer);
+  if (call.client_era == Era::modern) reply.error_code = error_code;
   finish(call, outcome, &reply, {});
 }
 
 void Backend::on_wrong_era(pool::CallPtr call) {
-  const std::string tail = R"(,"error":)" + dialect_->wrong_era_error() + "}";
-  session::Reply reply;
-  reply.head = R"({"jsonrpc":"2.0","id":)";
-  reply.id = call->id;
-  reply.tail = tail;
-  reply.error_code = rpc::rpc_error_code(rpc::RpcError::unsupported_version);
-  finish(*call, Outcome::error(), &reply, {});
+  answer_member(*call, Outcome::error(), R"("error":)" + dialect_->wrong_era_error(),
+                rpc::rpc_error_code(rpc::RpcError::unsupported_version));
+}
+
+// The next child is asked the same. When there is none, the client is told.
+void Backend::on_listener_lost(pool::CallPtr call, const rpc::FaultReport& report) {
+  std::string text = call->request;
+  rpc::EnvelopeParser parser(envelope_limits());
+  const auto document = parser.parse(text);
+  STDGATE_CHECK(document);
+  const rpc::Envelope& request = document->messages[0].envelope;
+  pool::Outgoing message;
+  message.text = request.text;
+  message.id = place_of(request.id, request.text);
+  call->cancelled = false;
+  if (!pool_.submit(call, message)) on_fault(std::move(call), report);
+}
+
+void Backend::on_listening(const pool::Call& call, const pool::ChildFacts& facts) {
+  session::ReplySink* const sink = callers_.find(call.caller);
+  if (sink != nullptr) {
+    sink->on_event(call.tag, dialect_->begin_listening(call.id, call.lists, facts));
+  }
+}
+
+void Backend::drain() {
+  pool_.drain();
+  for (const pool::CallPtr& call : pool_.withdraw_listeners()) end_listening(*call);
 }
 
 void Backend::learn_method(pool::Call& call) {

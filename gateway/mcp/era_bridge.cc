@@ -107,11 +107,35 @@ bool bridge_to_legacy(const rpc::Envelope& answer, std::string_view method, std:
   return true;
 }
 
-std::string unsupported_version_error(std::string_view requested, bool has_modern) {
+std::string subscription_tag(std::string_view id) {
+  std::string tag = "\"" + std::string(kSubscriptionKey) + "\":";
+  return tag.append(id);
+}
+
+std::string listening_end(std::string_view id) {
+  return R"("result":{"resultType":"complete","_meta":{)" + subscription_tag(id) + "}}";
+}
+
+std::string listening_acknowledgement(std::string_view id, uint8_t lists) {
+  std::string text = R"({"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged",)"
+                     R"("params":{"_meta":{)" +
+                     subscription_tag(id) + R"(},"notifications":)";
+  std::string honored = "{";
+  for (const McpList& list : kMcpLists) {
+    if ((lists & list.bit) != 0) append_member(honored, list.wish, "true");
+  }
+  return text.append(honored).append("}}}");
+}
+
+std::string unsupported_version_error(std::string_view requested, bool is_modern) {
   std::string data = R"({"supported":[)";
-  if (has_modern) data.append("\"").append(kModernRevision).append("\"");
-  for (const std::string_view revision : kMcpRevisions) {
+  const auto add = [&data](std::string_view revision) {
     data.append(data.back() == '[' ? "\"" : ",\"").append(revision).append("\"");
+  };
+  if (is_modern) {
+    add(kModernRevision);
+  } else {
+    for (const std::string_view revision : kMcpRevisions) add(revision);
   }
   data.append(R"(],"requested":)");
   rpc::append_json_string(data, requested);

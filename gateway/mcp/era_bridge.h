@@ -18,8 +18,16 @@ bool bridge_to_modern(const rpc::Envelope& answer, std::string_view method, std:
 // A modern child's answer; what answers initialize is what the child answered to server/discover.
 bool bridge_to_legacy(const rpc::Envelope& answer, std::string_view method, std::string& out);
 
-// The error object for a request of a revision that is not served. `requested` is decoded.
-// `has_modern`: whether the modern one is.
-std::string unsupported_version_error(std::string_view requested, bool has_modern);
+// The error object for a modern request of a revision that is not served. `requested` is decoded.
+// It names the modern revision, or the legacy ones where only these are served.
+std::string unsupported_version_error(std::string_view requested, bool is_modern);
+
+// --- Streams of subscriptions/listen. `id` is the request's, raw JSON
+// The member result that ends one.
+std::string listening_end(std::string_view id);
+// The notification that begins one: which lists' changes follow.
+std::string listening_acknowledgement(std::string_view id, uint8_t lists);
+// The member of _meta that each of its messages has.
+std::string subscription_tag(std::string_view id);
 
 }  // namespace stdgate::mcp

@@ -104,15 +104,11 @@ tl::expected<pool::ClientIntent, const char*> with_token(const rpc::Envelope& re
   return intent;
 }
 
-// What a client may have a list of, by the capability that offers it.
-struct ListKind {
-  std::string_view capability;
-  std::string_view changed;
-};
-constexpr std::array<ListKind, 3> kListKinds = {
-    {{"tools", R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed"})"},
-     {"prompts", R"({"jsonrpc":"2.0","method":"notifications/prompts/list_changed"})"},
-     {"resources", R"({"jsonrpc":"2.0","method":"notifications/resources/list_changed"})"}}};
+// The notifications of changes, in the order of kMcpLists.
+constexpr std::array<std::string_view, 3> kChangeNotices = {
+    R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed"})",
+    R"({"jsonrpc":"2.0","method":"notifications/prompts/list_changed"})",
+    R"({"jsonrpc":"2.0","method":"notifications/resources/list_changed"})"};
 
 // What a session's client tells its own child, that another child would have to be told again.
 void note_memo(const rpc::Envelope& request, std::string_view method, pool::ClientIntent& intent) {
@@ -280,12 +276,31 @@ tl::expected<pool::ClientIntent, const char*> McpDialect::read_modern_client(
     return intent;
   }
   intent.listens = method == "subscriptions/listen";
+  if (intent.listens) {
+    const std::string_view wishes =
+        rpc::find_member(request.params, "notifications").value_or(std::string_view());
+    for (const McpList& list : kMcpLists) {
+      const auto wish = rpc::find_member(wishes, list.wish);
+      if (wish && *wish == "true") intent.lists = static_cast<uint8_t>(intent.lists | list.bit);
+    }
+  }
   if (method == "tools/call") {
     const auto name = only_member(request.params, "name");
     if (!name) return tl::unexpected<const char*>("params name the tool twice");
     intent.tool = string_content(*name);
   }
   return with_token(request, intent);
+}
+
+// A list that the child does not offer, or without changes, is not promised.
+std::string McpDialect::begin_listening(std::string_view id, uint8_t lists,
+                                        const pool::ChildFacts& facts) const {
+  uint8_t honored = 0;
+  for (const McpList& list : kMcpLists) {
+    const auto changes = find_path(facts.capabilities, {list.capability, "listChanged"});
+    if (changes && *changes == "true") honored = static_cast<uint8_t>(honored | list.bit);
+  }
+  return listening_acknowledgement(id, static_cast<uint8_t>(honored & lists));
 }
 
 std::string McpDialect::greet_again(rpc::WireId id, std::string_view params) const {
@@ -311,8 +326,8 @@ std::optional<pool::GreetingTerms> McpDialect::terms(const rpc::Envelope& answer
   }
   terms.digest = std::hash<std::string>()(relied_on);
   const std::string_view capabilities = member("capabilities");
-  for (size_t i = 0; i < kListKinds.size(); ++i) {
-    if (rpc::find_member(capabilities, kListKinds[i].capability)) {
+  for (size_t i = 0; i < kMcpLists.size(); ++i) {
+    if (rpc::find_member(capabilities, kMcpLists[i].capability)) {
       terms.lists = static_cast<uint8_t>(terms.lists | 1U << i);
     }
   }
@@ -326,8 +341,8 @@ std::string_view McpDialect::restart_notice() const {
 
 std::vector<std::string_view> McpDialect::change_notices(uint8_t lists) const {
   std::vector<std::string_view> notices;
-  for (size_t i = 0; i < kListKinds.size(); ++i) {
-    if ((lists >> i & 1U) != 0) notices.push_back(kListKinds[i].changed);
+  for (size_t i = 0; i < kMcpLists.size(); ++i) {
+    if ((lists >> i & 1U) != 0) notices.push_back(kChangeNotices[i]);
   }
   return notices;
 }
@@ -381,11 +396,9 @@ pool::Audience McpDialect::audience(const rpc::Envelope& notification,
             {},
             session::parse_severity(string_content(level.value_or("")))};
   }
-  const bool is_change_of_a_list = method == "notifications/tools/list_changed" ||
-                                   method == "notifications/prompts/list_changed" ||
-                                   method == "notifications/resources/list_changed";
-  return {
-      is_change_of_a_list ? pool::Audience::Kind::everybody : pool::Audience::Kind::caller, {}, {}};
+  const auto* const list = std::ranges::find(kMcpLists, method, &McpList::changed);
+  if (list == kMcpLists.end()) return {pool::Audience::Kind::caller, {}, {}};
+  return {pool::Audience::Kind::everybody, {}, {}, list->bit};
 }
 
 std::string McpDialect::subscribe(rpc::WireId id, std::string_view key) const {

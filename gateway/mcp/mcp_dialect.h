@@ -41,6 +41,17 @@ class McpDialect final : public pool::Dialect {
     return client == Era::modern ? bridge_to_modern(answer, method, out)
                                  : bridge_to_legacy(answer, method, out);
   }
+  [[nodiscard]] std::string listening_end(std::string_view id) const override {
+    return mcp::listening_end(id);
+  }
+  [[nodiscard]] bool begins_listening(std::string_view method) const override {
+    return method == "notifications/subscriptions/acknowledged";
+  }
+  [[nodiscard]] std::string begin_listening(std::string_view id, uint8_t lists,
+                                            const pool::ChildFacts& facts) const override;
+  [[nodiscard]] std::string listening_tag(std::string_view id) const override {
+    return subscription_tag(id);
+  }
   [[nodiscard]] std::string wrong_era_error() const override {
     return unsupported_version_error(kModernRevision, false);
   }

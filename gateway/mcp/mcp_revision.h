@@ -29,6 +29,19 @@ inline constexpr std::string_view kLogLevelKey = "io.modelcontextprotocol/logLev
 inline constexpr std::string_view kServerInfoKey = "io.modelcontextprotocol/serverInfo";
 inline constexpr std::string_view kSubscriptionKey = "io.modelcontextprotocol/subscriptionId";
 
+// What a client may have a list of: the capability that offers it, the notification of a change,
+// and the member of subscriptions/listen that asks for that.
+struct McpList {
+  uint8_t bit;
+  std::string_view capability;
+  std::string_view changed;
+  std::string_view wish;
+};
+inline constexpr std::array<McpList, 3> kMcpLists = {
+    {{1, "tools", "notifications/tools/list_changed", "toolsListChanged"},
+     {2, "prompts", "notifications/prompts/list_changed", "promptsListChanged"},
+     {4, "resources", "notifications/resources/list_changed", "resourcesListChanged"}}};
+
 // Nothing for a text that names none of these.
 std::optional<McpRevision> parse_mcp_revision(std::string_view text);
 

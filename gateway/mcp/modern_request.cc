@@ -114,7 +114,8 @@ std::optional<std::string> decode_header(std::string_view value) {
   if (is_encoded) {
     value.remove_prefix(kEncodedHead.size());
     value.remove_suffix(kEncodedTail.size());
-    while (value.ends_with('=')) value.remove_suffix(1);
+    if (value.size() % 4 != 0) return std::nullopt;
+    for (int padding = 0; padding < 2 && value.ends_with('='); ++padding) value.remove_suffix(1);
     return decode_base64(value, Base64Alphabet::standard);
   }
   const auto is_plain = [](char c) { return (c >= ' ' && c <= '~') || c == '\t'; };

@@ -40,6 +40,8 @@ struct CallFacts {
   std::optional<session::Severity> severity;  // of log messages that a modern client wants with it
   bool needs_modern = false;                  // a legacy child cannot serve it
   bool listens = false;                       // it stays open, and its events are its purpose
+  bool has_begun = false;                     // with that, its client has been told
+  uint8_t lists = 0;                          // see ClientIntent
   bool wants_events = false;
   bool cancelled = false;                // the child has been told; once is enough
   bool greets = false;                   // see ClientIntent
@@ -65,6 +67,7 @@ struct Call : CallFacts {
   std::string progress_token;  // raw JSON, as the client sent it; empty: none
   std::string subscription;    // the key that its session subscribes to with it; empty: none
   std::string memo_text;       // see ClientIntent
+  std::string request;         // of a call that listens: its text, for another child
 
   // The CallIndex's own.
   Call* next = nullptr;

@@ -115,7 +115,7 @@ bool Child::is_backed_up() const {
 
 void Child::send(CallPtr call, const Outgoing& message) {
   const bool is_cancelled = call->cancel_on_send;
-  call->child_era = era();
+  note_era(*call);
   const Call& sent = calls_.open(std::move(call));
   const rpc::WireId id = sent.wire_id;
   if (sent.greets) handshake_.note_request(id);
@@ -123,6 +123,19 @@ void Child::send(CallPtr call, const Outgoing& message) {
   if (services_.traces) trace_sent(services_, sent, name_, id);
   write(message, id);
   if (is_cancelled) request_cancel(id, CancelReason::client_cancelled);
+}
+
+// Only the modern era does without a handshake of the session's client.
+void Child::note_era(Call& call) const {
+  call.child_era = isolation_ == config::Isolation::session ? Era::legacy : era();
+}
+
+const Call& Child::hold(CallPtr call) {
+  note_era(*call);
+  call->cancelled = true;  // there is nothing to cancel
+  const Call& held = calls_.open(std::move(call));
+  settle_state();
+  return held;
 }
 
 void Child::ask(const std::function<std::string(rpc::WireId)>& text, TimePoint deadline) {
@@ -172,9 +185,10 @@ CallPtr Child::abandon(rpc::WireId id, CancelReason reason) {
     trace_ended(services_, calls_.at(id), name_, id, "call abandoned", 0);
   }
   CallPtr call = calls_.close(id);
-  // Calls of the gateway itself reveal nothing about a client.
-  if (isolation_ == config::Isolation::shared && !call->caller.is_none())
+  // Calls of the gateway itself reveal nothing about a client, nor do those that only listen.
+  if (isolation_ == config::Isolation::shared && !call->caller.is_none() && !call->listens) {
     abandoned_.add(id, call->session);
+  }
   return call;
 }
 
@@ -275,8 +289,18 @@ void Child::finish_own_call(rpc::WireId id, const rpc::Envelope* answer) {
 
 void Child::on_notification(const rpc::Envelope& notification, std::string_view method) {
   const std::string_view token = services_.dialect.progress_token(notification, method);
-  if (token.empty()) return listener_.on_notification(*this, notification, method);
-  if (const Call* call = call_with_token(token); call != nullptr) {
+  if (token.empty()) {
+    if (!end_listening(notification, method)) {
+      listener_.on_notification(*this, notification, method);
+    }
+    return;
+  }
+  if (Call* call = call_with_token(token); call != nullptr) {
+    // After the loss of a child another one begins anew, of which the client need not know.
+    if (call->listens && services_.dialect.begins_listening(method) &&
+        std::exchange(call->has_begun, true)) {
+      return;
+    }
     listener_.on_event(*call, notification, place_of(token, notification.text));
   } else if (isolation_ == config::Isolation::session) {
     // Progress of a call that has ended still belongs to the session.
@@ -287,14 +311,22 @@ void Child::on_notification(const rpc::Envelope& notification, std::string_view 
 }
 
 // A child that belongs to a session got its client's own tokens, others got wire ids.
-const Call* Child::call_with_token(std::string_view token) {
+bool Child::end_listening(const rpc::Envelope& notification, std::string_view method) {
+  const auto id = rpc::parse_wire_id(services_.dialect.cancelled_by_child(notification, method));
+  const Call* const call = id ? calls_.find(*id) : nullptr;
+  if (call == nullptr || !call->listens) return false;
+  owner_.on_child_ended_listening(*this, calls_.close(*id));
+  return true;
+}
+
+Call* Child::call_with_token(std::string_view token) {
   if (isolation_ == config::Isolation::shared) {
     const auto id = rpc::parse_wire_id(token);
-    const Call* const call = id ? calls_.find(*id) : nullptr;
+    Call* const call = id ? calls_.find(*id) : nullptr;
     return call != nullptr && !call->progress_token.empty() ? call : nullptr;
   }
-  const Call* found = nullptr;
-  calls_.for_each([&](const Call& call) {
+  Call* found = nullptr;
+  calls_.for_each([&](Call& call) {
     if (found == nullptr && call.progress_token == token) found = &call;
   });
   return found;

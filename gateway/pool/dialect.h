@@ -58,6 +58,7 @@ struct ClientIntent {
   bool only_of_legacy = false;  // a handshake that a modern child is asked for all the same
   bool may_be_asked = false;    // its client can be asked something while it waits
   bool listens = false;         // it stays open, and its events are its purpose
+  uint8_t lists = 0;            // changes of which it wants: bits of the dialect's own
   // A value inside of the message that is replaced for the child; empty: none.
   std::string_view replaced;
   std::string_view replacement;  // lives as long as the dialect
@@ -80,6 +81,7 @@ struct Audience {
   Kind kind = Kind::everybody;
   std::string_view key;  // as spelled between its quotes, inside of the notification
   std::optional<session::Severity> severity{};  // of a log message
+  uint8_t list = 0;  // of the change of a list: a bit of the dialect's own
 };
 
 class Dialect {
@@ -125,6 +127,19 @@ class Dialect {
                                     Era /*client*/, std::string& /*out*/) const {
     return false;
   }
+  // --- Calls that listen (ClientIntent::listens). `id` is the call's, raw JSON
+  // The member result that ends one.
+  [[nodiscard]] virtual std::string listening_end(std::string_view /*id*/) const { return {}; }
+  // Whether a notification says that a child has begun with one.
+  [[nodiscard]] virtual bool begins_listening(std::string_view /*method*/) const { return false; }
+  // At a child of the legacy era, whose facts these are, the gateway listens itself: the
+  // notification that begins it, and the member of params._meta that tags what follows.
+  [[nodiscard]] virtual std::string begin_listening(std::string_view /*id*/, uint8_t /*lists*/,
+                                                    const ChildFacts& /*facts*/) const {
+    return {};
+  }
+  [[nodiscard]] virtual std::string listening_tag(std::string_view /*id*/) const { return {}; }
+
   // The error (raw JSON) for a modern request that only a legacy child could get.
   [[nodiscard]] virtual std::string wrong_era_error() const { return {}; }
   // What the answer to it says; nothing: the child is not of the modern era.

@@ -87,6 +87,8 @@ class Pool final : private ChildOwner {
   [[nodiscard]] Child* find_child(uint64_t number) const { return children_.find(number); }
   // Takes back, and cancels at the children, all calls of a caller.
   std::vector<CallPtr> withdraw(session::Caller caller);
+  // The same with all calls that listen, which would never end.
+  std::vector<CallPtr> withdraw_listeners();
 
   // Shutdown, step by step: no new calls; answer what is left with a fault; end the children.
   void drain() { children_.drain(); }
@@ -109,9 +111,11 @@ class Pool final : private ChildOwner {
   void on_child_answer(Child& child, CallPtr call, const rpc::Envelope& answer) override;
   void on_child_broken_answer(Child& child, CallPtr call, const rpc::FaultReport& report) override;
   void on_child_own_answer(Child& child, rpc::WireId id, const rpc::Envelope* answer) override;
+  void on_child_ended_listening(Child& child, CallPtr call) override;
   void on_child_writable(Child& child) override;
   void on_child_gone(Child& child, const ChildEnd& end) override;
 
+  std::vector<CallPtr> take_back(const std::function<bool(const Call&)>& matches);
   void give(Child& child, CallPtr call, const Outgoing& message);
   void dispatch_queue();
   void dispatch_all();
