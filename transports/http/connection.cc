@@ -445,7 +445,9 @@ TimePoint Connection::due() const {
     case State::discarding:
       return std::min(taking, since_ + timeouts.body);
     case State::busy:
-      return writer_.is_streaming() ? std::min(taking, since_ + timeouts.keep_alive) : taking;
+      return writer_.is_streaming() || exchange_->rpc.is_silent()
+                 ? std::min(taking, since_ + timeouts.keep_alive)
+                 : taking;
     case State::lingering:
       return all_taken ? since_ + kLingerTime : taking;
     case State::closed:
@@ -482,7 +484,11 @@ void Connection::expire() {
       if (!reader_.is_body_late(*exchange_, since_, meter_.now(), stream_->bytes_read())) return;
       return fail_and_close({408, "the request's body took too long"});
     case State::busy:
-      writer_.write_keep_alive(*exchange_);
+      if (exchange_->rpc.is_silent()) {
+        exchange_->rpc.end_silence();
+      } else {
+        writer_.write_keep_alive(*exchange_);
+      }
       since_ = meter_.now();
       return;
     case State::closed:

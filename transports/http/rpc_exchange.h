@@ -44,6 +44,11 @@ class RpcExchange {
   void on_event(session::Tag tag, std::string_view notification);
   void on_cancelled(session::Tag tag);
 
+  // A request of MCP's modern era has had no word yet: as a stream its response gets keep-alive
+  // comments, so that proxies do not close it.
+  [[nodiscard]] bool is_silent() const { return modern_ && client_ != nullptr && !streaming_; }
+  void end_silence() { begin_stream(); }
+
   [[nodiscard]] bool calls_under_way() const { return answers_.due() > 0; }
   // Bytes of a batch's answers that wait for the others.
   [[nodiscard]] size_t held() const { return answers_.size(); }
