@@ -238,6 +238,8 @@ class Observer {
   virtual void on_child_exited(BackendId, ExitReason) {}
 
   // How many children sessions may have at a time; once.
+  // Whether it is given a pause, as its children keep failing.
+  virtual void on_breaker(BackendId, bool /*open*/) {}
   virtual void on_session_places(BackendId, uint32_t) {}
   virtual void on_session_opened(BackendId) {}
   virtual void on_session_state(BackendId, SessionState /*from*/, SessionState /*to*/) {}

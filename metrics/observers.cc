@@ -52,6 +52,10 @@ void Observers::on_child_exited(BackendId backend, ExitReason reason) {
   for (Observer* observer : of(Event::child_exited)) observer->on_child_exited(backend, reason);
 }
 
+void Observers::on_breaker(BackendId backend, bool open) {
+  for (Observer* observer : of(Event::breaker)) observer->on_breaker(backend, open);
+}
+
 void Observers::on_session_places(BackendId backend, uint32_t places) {
   for (Observer* observer : of(Event::session_places)) observer->on_session_places(backend, places);
 }

@@ -50,7 +50,6 @@ bool take_text(std::string_view& from, std::string_view& text) {
 
 struct Carried {
   std::string_view backend;
-  std::string_view revision;
   std::string_view principal_digest;
   uint64_t created = 0;  // milliseconds since 1970
   uint64_t ttl = 0;      // milliseconds
@@ -60,7 +59,6 @@ struct Carried {
 std::string write(const Carried& carried) {
   std::string text{kVersion};
   append_text(text, carried.backend);
-  append_text(text, carried.revision);
   append_text(text, carried.principal_digest);
   append_number(text, carried.created);
   append_number(text, carried.ttl);
@@ -71,7 +69,7 @@ std::optional<Carried> read(std::string_view text) {
   if (text.empty() || text.front() != kVersion) return std::nullopt;
   text.remove_prefix(1);
   Carried carried;
-  const bool is_whole = take_text(text, carried.backend) && take_text(text, carried.revision) &&
+  const bool is_whole = take_text(text, carried.backend) &&
                         take_text(text, carried.principal_digest) &&
                         take_number(text, carried.created) && take_number(text, carried.ttl);
   if (!is_whole || carried.created > kMaxMilliseconds || carried.ttl > kMaxMilliseconds) {
@@ -118,7 +116,6 @@ std::string SealedSessionIds::issue(const mcp::SessionFacts& facts) {
   STDGATE_CHECK(facts.principal_digest.size() <= kMaxDigest);
   Carried carried;
   carried.backend = facts.backend;
-  if (facts.revision.size() <= kMaxRevision) carried.revision = facts.revision;
   carried.principal_digest = facts.principal_digest;
   carried.created = static_cast<uint64_t>(now().count());
   carried.ttl = static_cast<uint64_t>(std::chrono::duration_cast<milliseconds>(ttl_).count());
@@ -140,7 +137,7 @@ std::optional<mcp::CarriedSession> SealedSessionIds::open(std::string_view id,
   // A clock that was set back makes no id live longer than its ttl.
   const milliseconds left = std::min(end - now(), milliseconds(static_cast<int64_t>(carried->ttl)));
   if (left <= milliseconds(0)) return std::nullopt;
-  return mcp::CarriedSession{std::string(carried->revision), std::string(carried->principal_digest),
+  return mcp::CarriedSession{std::string(carried->principal_digest),
                              std::string(carried->initialize), left};
 }
 

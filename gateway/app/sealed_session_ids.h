@@ -5,7 +5,7 @@
 //
 // `home` is the name of the replica that opened the session, for load balancers; without a name
 // there is no dot. `worker` is the number of the worker, two hex digits. `sealed` is a text of the
-// Sealer over {version, backend, revision, principal's digest, created, ttl, the params of
+// Sealer over {version, backend, principal's digest, created, ttl, the params of
 // `initialize`}, for which what stands before it is the context: all of an id is authenticated, and
 // a session has one id. Owner: the worker. Limits: kMaxId; params beyond kMaxInitialize are left
 // out.
@@ -32,8 +32,6 @@ class SealedSessionIds final : public mcp::SessionIds {
  public:
   static constexpr size_t kMaxId = 2 << 10;
   static constexpr size_t kMaxInitialize = 1 << 10;
-  // Longer than any revision of MCP; what clients ask for beyond it is left out.
-  static constexpr size_t kMaxRevision = 32;
   static constexpr size_t kMaxDigest = 64;
 
   struct Clocks {

@@ -126,9 +126,11 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
   if (is_subscription && !accept_subscription(*intent, call, message)) {
     return Admission::answered_by_reply;
   }
-  if (const auto kept = keep_memo(*intent, *call); !kept) {
-    on_fault(std::move(call), kept.error());
-    return Admission::answered_by_reply;
+  if (!context.session.is_none()) {
+    if (const auto kept = keep_memo(*intent, *call); !kept) {
+      on_fault(std::move(call), kept.error());
+      return Admission::answered_by_reply;
+    }
   }
   if (is_refused_for_era(*call)) {
     on_wrong_era(std::move(call));

@@ -61,7 +61,9 @@ class Backend final : public Upstream, private pool::PoolEvents {
       std::string_view greeting) override {
     return sessions_.adopt(caller, sink, client, greeting);
   }
-  bool park_session(session::SessionId session) override { return sessions_.park(session); }
+  session::Parking park_session(session::SessionId session) override {
+    return sessions_.park(session);
+  }
   void give_up_asks(session::SessionId session) override { sessions_.give_up_asks(session); }
   void hold_child(session::SessionId session, bool held) override;
 

@@ -64,11 +64,11 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::adopt(session:
   return *id;
 }
 
-bool SessionRouter::park(session::SessionId id) {
+session::Parking SessionRouter::park(session::SessionId id) {
   if (services_.config.isolation == config::Isolation::session) return pool_.park(id);
-  if (!services_.config.revive) return false;
+  if (!services_.config.revive) return session::Parking::refused;
   journal_.park(known(id), ParkReason::idle);
-  return true;
+  return session::Parking::parked;
 }
 
 tl::expected<void, rpc::FaultReport> SessionRouter::use(session::SessionId id) {
@@ -410,14 +410,13 @@ void SessionRouter::settle_all() {
   if (!subscriptions_.settled() || !verbosity_.settled()) pool_.offer_spare_room();
 }
 
-void SessionRouter::on_spare_room(pool::Child& child) {
+void SessionRouter::tell_what_is_wanted(pool::Child& child) {
   if (!verbosity_.settled() && pool_.can_ask(child)) {
     if (const auto severity = verbosity_.take(child.number())) {
       pool_.ask(child,
                 [&](rpc::WireId id) { return services_.dialect.set_severity(id, *severity); });
     }
   }
-  if (subscriptions_.settled()) return;
   while (pool_.can_ask(child)) {
     const auto key = subscriptions_.take_unwanted(child.number());
     if (!key) break;

@@ -50,7 +50,7 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
                                                            std::string_view greeting);
   // The session has nothing to do: its own child is ended, if it has one. False: the session cannot
   // do without it.
-  bool park(session::SessionId session);
+  session::Parking park(session::SessionId session);
   // A message of the session has come, which may need a child; or why it cannot have one.
   tl::expected<void, rpc::FaultReport> use(session::SessionId session);
   // A child has answered the greeting of the session's client, which has these params.
@@ -114,7 +114,9 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
                        std::string_view method) override;
   void on_request(pool::Child& child, const rpc::Envelope& request,
                   std::string_view method) override;
-  void on_spare_room(pool::Child& child) override;
+  void on_spare_room(pool::Child& child) override {
+    if (!verbosity_.settled() || !subscriptions_.settled()) tell_what_is_wanted(child);
+  }
   // Its subscriptions move to other children; answers to its requests are dropped.
   void on_child_gone(uint64_t number) override;
   [[nodiscard]] bool is_needed(uint64_t child) const override {
@@ -140,6 +142,7 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   // False: no call of the modern era listens for it at this child.
   bool pass_to_listeners(pool::Child& child, const rpc::Envelope& notification,
                          const pool::Audience& audience);
+  void tell_what_is_wanted(pool::Child& child);
   void note_passed(std::string_view method);
   void drop(DropReason reason);
   // An open session.

@@ -104,9 +104,8 @@ class Upstream {
   virtual tl::expected<session::SessionId, rpc::FaultReport> adopt_session(
       session::Caller caller, session::SessionSink& sink, const ClientAddress& client,
       std::string_view greeting) = 0;
-  // Ends the own child of a session that is idle; its next message gets it another one. False: the
-  // session cannot do without this child.
-  virtual bool park_session(session::SessionId session) = 0;
+  // Ends the own child of a session that is idle; its next message gets it another one.
+  virtual session::Parking park_session(session::SessionId session) = 0;
   // The client does not answer what it has been asked: the children get an error.
   virtual void give_up_asks(session::SessionId session) = 0;
   // `held`: the client takes too little, so the output of the session's own child is not read.

@@ -56,7 +56,7 @@ std::optional<EventId> parse_event_id(std::string_view text, std::string_view pr
 }  // namespace
 
 McpSession::McpSession(const McpSessionServices& services, McpSessionOwner& owner, std::string id,
-                       Kind kind)
+                       Kind kind, TimePoint expiry)
     : services_(services),
       owner_(owner),
       id_(std::move(id)),
@@ -66,8 +66,8 @@ McpSession::McpSession(const McpSessionServices& services, McpSessionOwner& owne
                                  services.storages),
               services.storages},
       listening_(0, *this),
-      opened_(services.clock.now()),
-      used_(opened_),
+      expiry_(expiry),
+      used_(services.clock.now()),
       silence_timer_(services.timers, [this] { end_silence(); }),
       pressure_timer_(services.timers, [this] { hold_or_release_child(); }),
       first_stream_timer_(services.timers, [this] { stop_waiting(); }) {}
@@ -91,10 +91,11 @@ tl::expected<void, rpc::FaultReport> McpSession::open(const ClientAddress& clien
 
 // Events have other ids than those that the other process gave out.
 tl::expected<void, rpc::FaultReport> McpSession::adopt(const ClientAddress& client,
-                                                       const CarriedSession& carried) {
+                                                       std::string_view greeting,
+                                                       McpRevision revision) {
   const auto caller = services_.callers.add(*this);
   if (!caller) return tl::unexpected(rpc::faults::too_many_clients());
-  const auto session = services_.backend.adopt_session(*caller, *this, client, carried.initialize);
+  const auto session = services_.backend.adopt_session(*caller, *this, client, greeting);
   if (!session) {
     services_.callers.remove(*caller);
     return tl::unexpected(session.error());
@@ -102,14 +103,15 @@ tl::expected<void, rpc::FaultReport> McpSession::adopt(const ClientAddress& clie
   caller_ = *caller;
   session_ = *session;
   adopted_ = parked_ = initialized_ = true;
-  revision_ = parse_mcp_revision(carried.revision).value_or(revision_);
-  events_.id_prefix += "." + std::to_string(opened_.time_since_epoch().count());
+  revision_ = revision;
+  events_.id_prefix += "." + std::to_string(used_.time_since_epoch().count());
   return {};
 }
 
-bool McpSession::park() {
-  parked_ = services_.backend.park_session(session_);
-  return parked_;
+session::Parking McpSession::park() {
+  const session::Parking parking = services_.backend.park_session(session_);
+  parked_ = parking == session::Parking::parked;
+  return parking;
 }
 
 void McpSession::close() {
@@ -190,10 +192,20 @@ void McpSession::announce(std::string_view event_name, std::string_view data) {
   listening_.write(event_name, {&data, 1});
 }
 
+// Whether the session was served elsewhere when this event was sent. Where a session began, its
+// events have the plain prefix.
+bool McpSession::is_of_another_process(std::string_view event_id) const {
+  const std::string_view own =
+      std::string_view(events_.id_prefix).substr(0, events_.id_prefix.find('.'));
+  if (!event_id.starts_with(own)) return false;
+  event_id.remove_prefix(own.size());
+  return event_id.starts_with('.') || (adopted_ && event_id.starts_with('-'));
+}
+
 McpSession::Resumed McpSession::resume(session::EventSink& sink, std::string_view event_id) {
   const auto id = parse_event_id(event_id, events_.id_prefix);
-  // Events of another process are gone, of which the client is told.
-  if (!id && adopted_) {
+  // Such events are gone.
+  if (!id && is_of_another_process(event_id)) {
     listen(sink);
     return Resumed::yes;
   }
@@ -255,7 +267,7 @@ McpStream& McpSession::add_stream(uint32_t number) {
 
 void McpSession::remove_stream(uint32_t number) {
   Streams::node_type node = streams_.extract(number);
-  if (node.empty() || spare_.size() == kSpareStreams) return;
+  if (node.empty() || spare_.size() == kMaxSpareStreams) return;
   node.mapped().forget_answers();
   spare_.push_back(std::move(node));
 }
@@ -371,7 +383,7 @@ void McpSession::end_session() {
 
 void McpSession::check_invariants() const {
   STDGATE_CHECK(streams_.size() <= kMaxStreams + 1);  // one that is over may be read again
-  STDGATE_CHECK(spare_.size() <= kSpareStreams);
+  STDGATE_CHECK(spare_.size() <= kMaxSpareStreams);
   STDGATE_CHECK(!caller_.is_none() || over_);
   for (const auto& [number, stream] : streams_) {
     STDGATE_CHECK(number == stream.number() && number > 0 && number <= last_stream_);

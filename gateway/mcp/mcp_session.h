@@ -51,14 +51,17 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
   // Streamable HTTP, or the transport of 2024-11-05: one stream for everything, no resumption.
   enum class Kind : uint8_t { streamable, sse };
 
-  McpSession(const McpSessionServices& services, McpSessionOwner& owner, std::string id, Kind kind);
+  // `expiry`: when it is too old, whatever it does; the owner's business.
+  McpSession(const McpSessionServices& services, McpSessionOwner& owner, std::string id, Kind kind,
+             TimePoint expiry);
 
-  // One of these is to be called first. adopt(): the session has begun in another process.
+  // One of these is to be called first. adopt(): the session has begun in another process, by a
+  // greeting that has these params; `revision`: that its client speaks.
   tl::expected<void, rpc::FaultReport> open(const ClientAddress& client);
-  tl::expected<void, rpc::FaultReport> adopt(const ClientAddress& client,
-                                             const CarriedSession& carried);
-  // Does without a child until the client's next message. False: it cannot.
-  bool park();
+  tl::expected<void, rpc::FaultReport> adopt(const ClientAddress& client, std::string_view greeting,
+                                             McpRevision revision);
+  // Does without a child until the client's next message.
+  session::Parking park();
   // By park(), and nothing has come since.
   [[nodiscard]] bool is_parked() const { return parked_; }
   // Cancels the calls, ends the streams and the child. Not from inside of a call of the core.
@@ -68,7 +71,7 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
   [[nodiscard]] Kind kind() const { return kind_; }
   [[nodiscard]] McpRevision revision() const override { return revision_; }
   [[nodiscard]] bool is_over() const { return over_; }
-  [[nodiscard]] TimePoint opened() const { return opened_; }
+  [[nodiscard]] TimePoint expiry() const { return expiry_; }
   // Since when there has been no request and no open stream; nothing while there is one.
   [[nodiscard]] std::optional<TimePoint> idle_since() const;
 
@@ -104,7 +107,7 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
 
  private:
   using Streams = std::map<uint32_t, McpStream>;  // POSTs under way, by number
-  static constexpr size_t kSpareStreams = 4;
+  static constexpr size_t kMaxSpareStreams = 4;
 
   // McpStreamOwner. The transport of 2024-11-05 knows no resumption.
   [[nodiscard]] std::string_view event_name() const override {
@@ -135,6 +138,7 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
   void end_silence();
   void stop_waiting();
   void hold_or_release_child();
+  [[nodiscard]] bool is_of_another_process(std::string_view event_id) const;
 
   const McpSessionServices& services_;
   McpSessionOwner& owner_;
@@ -150,7 +154,7 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
   uint32_t last_stream_ = 0;
   std::optional<session::Tag> initialize_;  // the call under way
   bool initialized_ = false;
-  const TimePoint opened_;
+  const TimePoint expiry_;
   TimePoint used_;
   Timer silence_timer_;       // some POST may have been silent for long enough
   Timer pressure_timer_;      // the child may have to be held

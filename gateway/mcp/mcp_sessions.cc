@@ -4,19 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/rpc/json_member.h"
-
 namespace stdgate::mcp {
-
-namespace {
-
-// Empty when there is no such string.
-std::string_view string_member(std::string_view object, std::string_view key) {
-  const std::string_view raw = rpc::find_member(object, key).value_or(std::string_view());
-  return raw.size() < 2 || raw.front() != '"' ? std::string_view() : raw.substr(1, raw.size() - 2);
-}
-
-}  // namespace
 
 McpSessions::McpSessions(const McpSessionServices& services, Duration idle_timeout, SessionIds& ids)
     : services_(services),
@@ -31,9 +19,10 @@ tl::expected<McpSession*, rpc::FaultReport> McpSessions::open(McpSession::Kind k
                                                               const ClientAddress& client,
                                                               std::string_view initialize) {
   McpSessionOwner& owner = *this;
-  const std::string_view revision = string_member(initialize, "protocolVersion");
-  std::string id = ids_.issue({services_.backend.name(), revision, {}, initialize});
-  auto session = std::make_unique<McpSession>(services_, owner, std::move(id), kind);
+  std::string id = ids_.issue({services_.backend.name(), {}, initialize});
+  const auto lifetime = ids_.lifetime();
+  const TimePoint expiry = lifetime ? services_.clock.now() + *lifetime : TimePoint::max();
+  auto session = std::make_unique<McpSession>(services_, owner, std::move(id), kind, expiry);
   if (const auto opened = session->open(client); !opened) return tl::unexpected(opened.error());
   return &keep(std::move(session));
 }
@@ -42,21 +31,23 @@ McpSession& McpSessions::keep(std::unique_ptr<McpSession> session) {
   make_room();
   McpSession& kept = *session;
   sessions_.emplace(kept.id(), std::move(session));
-  const TimePoint due = std::min(services_.clock.now() + idle_timeout_, expiry_of(kept));
+  const TimePoint due = std::min(services_.clock.now() + idle_timeout_, kept.expiry());
   if (!idle_timer_.armed() || due < idle_timer_.due()) idle_timer_.arm(due);
   return kept;
 }
 
 tl::expected<McpSession*, rpc::FaultReport> McpSessions::reach(std::string_view id,
                                                                McpSession::Kind kind,
-                                                               const ClientAddress& client) {
+                                                               const ClientAddress& client,
+                                                               McpRevision revision) {
   if (sessions_.contains(id) || kind != McpSession::Kind::streamable) return find(id, kind);
   const TimePoint now = services_.clock.now();
   const auto carried = ids_.open(id, services_.backend.name());
   if (!carried || carried->initialize.empty() || ended_.contains(id, now)) return nullptr;
   McpSessionOwner& owner = *this;
-  auto session = std::make_unique<McpSession>(services_, owner, std::string(id), kind);
-  if (const auto adopted = session->adopt(client, *carried); !adopted) {
+  auto session =
+      std::make_unique<McpSession>(services_, owner, std::string(id), kind, now + carried->left);
+  if (const auto adopted = session->adopt(client, carried->initialize, revision); !adopted) {
     return tl::unexpected(adopted.error());
   }
   return &keep(std::move(session));
@@ -120,27 +111,21 @@ void McpSessions::close_those_over() {
   for (McpSession* session : over) close(*session);
 }
 
-TimePoint McpSessions::expiry_of(const McpSession& session) const {
-  const auto lifetime = ids_.lifetime();
-  return lifetime ? session.opened() + *lifetime : TimePoint::max();
-}
-
 void McpSessions::settle_idle() {
   const TimePoint now = services_.clock.now();
   TimePoint next = now + idle_timeout_;
   std::vector<McpSession*> old;
   for (const auto& [id, session] : sessions_) {
-    const TimePoint expiry = expiry_of(*session);
-    if (expiry <= now) {
+    if (session->expiry() <= now) {
       old.push_back(session.get());
       continue;
     }
-    next = std::min(next, expiry);
+    next = std::min(next, session->expiry());
     const auto since = session->idle_since();
     if (!since || session->is_parked()) continue;
     if (*since + idle_timeout_ > now) {
       next = std::min(next, *since + idle_timeout_);
-    } else if (!session->park()) {
+    } else if (session->park() == session::Parking::refused) {
       old.push_back(session.get());
     }
   }

@@ -6,6 +6,7 @@
 // the one that has been idle longest is forgotten; those of EndedIds.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -33,9 +34,11 @@ class McpSessions final : private McpSessionOwner {
                                                    const ClientAddress& client = {},
                                                    std::string_view initialize = {});
   // The session with this id, which may be one of another process. Null: never opened, ended, or of
-  // the other kind. The fault: there is no room for it at the moment.
+  // the other kind. The fault: there is no room for it at the moment. `revision`: that the client
+  // says it speaks, to be believed of a session of another process.
   tl::expected<McpSession*, rpc::FaultReport> reach(std::string_view id, McpSession::Kind kind,
-                                                    const ClientAddress& client);
+                                                    const ClientAddress& client,
+                                                    McpRevision revision);
   // As reach(), among those that are known.
   [[nodiscard]] McpSession* find(std::string_view id, McpSession::Kind kind) const;
   // A response's client has gone, or has taken what was unsent. Without effect if the session is
@@ -53,9 +56,13 @@ class McpSessions final : private McpSessionOwner {
   void check_invariants() const;  // see McpSession
 
  private:
+  // Of an id's end, which no two ids that were given out share: the whole of one is long.
   struct Hash {
     using is_transparent = void;
-    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+    size_t operator()(std::string_view id) const {
+      return std::hash<std::string_view>()(id.substr(id.size() - std::min(id.size(), kHashed)));
+    }
+    static constexpr size_t kHashed = 16;
   };
 
   void on_session_over(McpSession& session) override;
@@ -65,7 +72,6 @@ class McpSessions final : private McpSessionOwner {
   void forget(McpSession& session);
   void make_room();
   McpSession& keep(std::unique_ptr<McpSession> session);
-  [[nodiscard]] TimePoint expiry_of(const McpSession& session) const;
 
   const McpSessionServices services_;
   const Duration idle_timeout_;

@@ -17,7 +17,6 @@ namespace stdgate::mcp {
 // What an id may carry.
 struct SessionFacts {
   std::string_view backend;           // the name under which the session was opened
-  std::string_view revision;          // that the client asked for; empty: it named none
   std::string_view principal_digest;  // of who opened it; empty: nobody is known
   // The params of `initialize`, raw JSON as received. An implementation may leave them out.
   std::string_view initialize;
@@ -25,7 +24,6 @@ struct SessionFacts {
 
 // What an id has carried.
 struct CarriedSession {
-  std::string revision;
   std::string principal_digest;
   std::string
       initialize;    // raw JSON; empty: it was not carried, so the session cannot be taken over

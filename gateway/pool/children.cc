@@ -221,6 +221,7 @@ void Children::note_failure(const Child& child, const ChildEnd& end, bool serves
   const bool is_alone = serves_lease && end.was_ready && !breaker_.tripped();
   needs_trial_ = !is_alone || (needs_trial_ && breaker_.failures() > 1);
   if (was_tripped || !breaker_.tripped()) return;
+  services_.core.observer.on_breaker(services_.backend, true);
   services_.core.log.write(LogLevel::warn, "breaker opened",
                            {{"backend", services_.config.name},
                             {"failures", uint64_t{breaker_.failures()}},
@@ -231,6 +232,7 @@ void Children::note_failure(const Child& child, const ChildEnd& end, bool serves
 
 void Children::note_success() {
   if (breaker_.tripped()) {
+    services_.core.observer.on_breaker(services_.backend, false);
     services_.core.log.write(LogLevel::info, "breaker closed",
                              {{"backend", services_.config.name}});
   }

@@ -74,6 +74,8 @@ class Leases {
   bool notify(Lease& lease, const Outgoing& message);
   // Sends what waits, as far as there is a child that takes it, and lets the client go on.
   void dispatch(Lease& lease);
+  // The queue has grown or shrunk: tells the client to wait, or to go on.
+  void watch_queue(Lease& lease);
   // While held, what the child says stays in its pipe.
   void hold(Lease& lease, bool held);
 
@@ -92,7 +94,6 @@ class Leases {
   void set_state(Lease& lease, LeaseState state);
   void send(Lease& lease, CallPtr call, const Outgoing& message);
   void send_message(Lease& lease, const Outgoing& message);
-  void watch_queue(Lease& lease);
 
   const PoolServices& services_;
   SessionEvents& events_;

@@ -50,8 +50,7 @@ class Pool final : private ChildOwner {
     sessions_.adopt(session, greeting);
   }
   // Ends the child of a session, if the session is idle; its next message gets it another one.
-  // False: the session cannot do without this child.
-  bool park(session::SessionId session) { return sessions_.park(session); }
+  session::Parking park(session::SessionId session) { return sessions_.park(session); }
   // How many children sessions may have at a time.
   [[nodiscard]] uint32_t session_places() const { return children_.session_places(); }
   // Whether a message of this session needs a child that the session does not have yet.

@@ -136,14 +136,14 @@ Lease* SessionLane::longest_idle() const {
   return longest;
 }
 
-bool SessionLane::park(session::SessionId session) {
+session::Parking SessionLane::park(session::SessionId session) {
   Lease* const lease = leases_.find(session);
-  if (lease == nullptr || !can_park(*lease)) return false;
-  if (lease->is_idle()) {
-    park(*lease, ParkReason::idle);
-    children_.start_needed();
-  }
-  return true;
+  if (lease == nullptr || !can_park(*lease)) return session::Parking::refused;
+  if (lease->state == LeaseState::parked) return session::Parking::parked;
+  if (!lease->is_idle()) return session::Parking::at_work;
+  park(*lease, ParkReason::idle);
+  children_.start_needed();
+  return session::Parking::parked;
 }
 
 void SessionLane::park(Lease& lease, ParkReason reason) {
@@ -225,6 +225,7 @@ void SessionLane::fail(Lease& lease, const rpc::FaultReport& report, std::vector
   }
   lease.woken.reset();
   leases_.detach(lease, LeaseState::parked);
+  leases_.watch_queue(lease);
   session_events_.on_session_parked(session, ParkReason::child_ended);
   if (!lease.queue.empty()) wake(lease);
   for (CallPtr& call : calls) events_.on_fault(std::move(call), report);

@@ -29,7 +29,7 @@ class SessionLane {
   void adopt(session::SessionId session, std::string_view greeting);
   std::vector<CallPtr> close(session::SessionId session);
   void hold_child(session::SessionId session, bool held);
-  bool park(session::SessionId session);
+  session::Parking park(session::SessionId session);
   [[nodiscard]] bool is_parked(session::SessionId session) const;
   [[nodiscard]] SessionMemory* memory_of(session::SessionId session) const;
   tl::expected<void, rpc::FaultReport> submit(Lease& lease, CallPtr& call, const Outgoing& message);

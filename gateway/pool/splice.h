@@ -53,7 +53,9 @@ class Splice {
   std::array<char, 10> digits_;        // of a 31-bit number
   std::array<Edit, kMaxEdits> edits_;  // by their place; most messages have one
   size_t edit_count_ = 0;
-  std::array<std::string_view, kMaxParts> parts_;  // the first is for the frame's head
+  union {                                            // so that it begins without values
+    std::array<std::string_view, kMaxParts> parts_;  // the first is for the frame's head
+  };
   size_t count_ = 1;
   size_t size_ = 0;
 };

@@ -15,6 +15,8 @@ enum Member : uint8_t { kJsonrpc, kId, kMethod, kParams, kResult, kError, kMembe
 constexpr std::array<std::string_view, kMemberCount> kKeys{"jsonrpc", "id",     "method",
                                                            "params",  "result", "error"};
 
+constexpr std::string_view kVersion = "\"2.0\"";
+
 // By size first: most keys differ there already.
 Member member_of(std::string_view key) {
   switch (key.size()) {
@@ -102,7 +104,7 @@ const char* judge_response(const Members& members) {
 const char* judge(const Members& members, const EnvelopeLimits& limits) {
   if (members.escaped != 0) return "escapes in the key of an envelope member";
   if (members.repeated != 0) return "envelope member occurs twice";
-  if (members.values[kJsonrpc] != "\"2.0\"") return "jsonrpc must be the string 2.0";
+  if (members.values[kJsonrpc] != kVersion) return "jsonrpc must be the string 2.0";
   if (const char* rejection = judge_id(members, limits)) return rejection;
   if (members.has(kMethod)) return judge_call(members, limits);
   if (members.has(kResult) || members.has(kError)) return judge_response(members);
@@ -206,7 +208,7 @@ class DocumentReader {
   // The envelope member whose key starts at `at`, if no space precedes its colon. Most keys are
   // written so and need no search for their end.
   [[nodiscard]] Member member_at(const char* at) const {
-    const std::string_view rest(at, static_cast<size_t>(scanner_.end() - at));
+    const std::string_view rest = scanner_.rest(at);
     if (rest.size() < 2) return kMemberCount;
     switch (rest[1]) {
       case 'j':
@@ -237,19 +239,27 @@ class DocumentReader {
       member = key.escapes ? member_of_escaped(key.raw) : member_of(key.raw);
     }
     char* const start = at;
-    if (scanner_.peek(at) == '"') {
-      JsonScanner::String string;
-      at = scanner_.scan_string(at, string);
-      if (member == kMethod) members.method_has_escapes = string.escapes;
-    } else {
-      at = scanner_.scan_value(at);
-    }
+    at = read_value(at, member, members);
     if (at == nullptr || member == kMemberCount) return at;
     const auto bit = static_cast<uint8_t>(1 << member);
     if (members.has(member)) members.repeated |= bit;
     if (key.escapes) members.escaped |= bit;
     members.values[member] = {start, static_cast<size_t>(at - start)};
     return at;
+  }
+
+  // What nearly every message has is passed without a search: the version, an id that is a small
+  // integer.
+  char* read_value(char* at, Member member, Members& members) {
+    const char first = scanner_.peek(at);
+    if (member == kJsonrpc && scanner_.rest(at).starts_with(kVersion)) return at + kVersion.size();
+    if (first == '"') {
+      JsonScanner::String string;
+      at = scanner_.scan_string(at, string);
+      if (member == kMethod) members.method_has_escapes = string.escapes;
+      return at;
+    }
+    return first >= '1' && first <= '9' ? scanner_.scan_number(at) : scanner_.scan_value(at);
   }
 
   [[nodiscard]] tl::unexpected<DocumentError> failure() const {

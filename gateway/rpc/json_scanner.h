@@ -97,6 +97,9 @@ class JsonScanner {
 
   [[nodiscard]] char* begin() const { return begin_; }
   [[nodiscard]] char* end() const { return end_; }
+  [[nodiscard]] std::string_view rest(const char* at) const {
+    return {at, static_cast<size_t>(end_ - at)};
+  }
   // The byte at a position, NUL at the end: no JSON token starts with NUL.
   [[nodiscard]] char peek(const char* at) const { return at == end_ ? '\0' : *at; }
 
@@ -122,6 +125,8 @@ class JsonScanner {
   void leave() { --depth_; }
 
   char* scan_value(char* at);
+  // A value that begins with a digit or a minus sign.
+  char* scan_number(char* at);
   char* scan_string(char* at, String& string) {
     if (peek(at) != '"') return stop(at);
     char* const start = ++at;
@@ -145,7 +150,6 @@ class JsonScanner {
  private:
   char* blank_space(char* at) const;
   char* scan_scalar(char* at);
-  char* scan_number(char* at);
   char* scan_digits(char* at);
   char* scan_word(char* at, std::string_view word);
   char* pass_escapes(char* at);

@@ -29,6 +29,13 @@ enum class ClientHold : uint8_t {
   connection,  // that is the session
 };
 
+// What became of the wish that a session does without a child for a while.
+enum class Parking : uint8_t {
+  parked,
+  at_work,  // not now
+  refused,  // it cannot do without this child
+};
+
 class SessionSink : public ReplySink {
  public:
   // A notification or a request of a child: one JSON-RPC message on one line, the concatenation of

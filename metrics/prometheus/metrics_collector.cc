@@ -74,10 +74,10 @@ class Families {
   std::vector<MetricFamily> take() && {
     std::vector<MetricFamily> families;
     for (Family* family :
-         {&notifications_, &mcp_requests_, &dropped_,    &starts_,      &exits_,    &bytes_,
-          &refusals_,      &handshakes_,   &in_flight_,  &sessions_,    &places_,   &parked_,
-          &revived_,       &revival_,      &children_,   &connections_, &requests_, &tools_,
-          &child_,         &queue_,        &child_start_}) {
+         {&notifications_, &mcp_requests_, &dropped_,  &starts_,     &exits_,       &bytes_,
+          &refusals_,      &handshakes_,   &breakers_, &in_flight_,  &sessions_,    &places_,
+          &parked_,        &revived_,      &revival_,  &children_,   &connections_, &requests_,
+          &tools_,         &child_,        &queue_,    &child_start_}) {
       std::move(*family).move_to(families);
     }
     return families;
@@ -87,6 +87,7 @@ class Families {
   void add(const BackendMetrics& backend) {
     const Labels labels = {{"backend", backend.name}};
     in_flight_.add(labels, backend.in_flight);
+    breakers_.add(labels, int64_t{backend.open_breakers});
     places_.add(labels, int64_t{backend.session_places});
     revival_.add(labels, backend.revival, store_.buckets());
     queue_.add(labels, backend.queue, store_.buckets());
@@ -201,6 +202,9 @@ class Families {
   Family in_flight_{"stdgate_requests_in_flight",
                     "Requests that have arrived and are not answered yet", MetricType::Gauge};
   Family sessions_{"stdgate_sessions", "Open sessions by state", MetricType::Gauge};
+  Family breakers_{"stdgate_breaker_open",
+                   "1 while the backend is given a pause, as its children keep failing",
+                   MetricType::Gauge};
   Family places_{"stdgate_session_places", "Children that sessions may have at a time",
                  MetricType::Gauge};
   Family parked_{"stdgate_sessions_parked_total", "Sessions that have lost or given up their child",

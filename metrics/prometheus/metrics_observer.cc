@@ -88,6 +88,10 @@ void MetricsObserver::on_child_exited(BackendId backend, ExitReason reason) {
   ++store_.backend(backend).exits[index_of(reason)];
 }
 
+void MetricsObserver::on_breaker(BackendId backend, bool open) {
+  store_.backend(backend).open_breakers = open ? 1 : 0;
+}
+
 void MetricsObserver::on_session_places(BackendId backend, uint32_t places) {
   store_.backend(backend).session_places = places;
 }

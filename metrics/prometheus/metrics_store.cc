@@ -62,6 +62,7 @@ void MetricsStore::add(BackendMetrics& sum, const BackendMetrics& backend,
   match_by_name(sum.tools, backend.tools,
                 [&](ToolMetrics& all, const ToolMetrics& tool) { add(all, tool, other); });
   sum.in_flight += backend.in_flight;
+  sum.open_breakers += backend.open_breakers;
   sum.session_places += backend.session_places;
   add_numbers(sum.sessions, backend.sessions);
   add_numbers(sum.parked, backend.parked);

@@ -43,6 +43,7 @@ struct BackendMetrics {
   std::vector<MethodMetrics> methods;  // by MethodId; the first is kOtherMethod
   std::vector<ToolMetrics> tools;      // by ToolId; the first is kOtherTool
   int64_t in_flight = 0;
+  uint32_t open_breakers = 0;
   uint32_t session_places = 0;
   std::array<int64_t, kSessionStateCount> sessions{};
   std::array<uint64_t, kParkReasonCount> parked{};

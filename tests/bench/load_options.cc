@@ -75,6 +75,9 @@ Checked check(const LoadOptions& options, const std::string& url) {
   if (options.in_flight > 1 && !may_have_many_in_flight(options.mode)) {
     return tl::unexpected(std::string("--in-flight: only ws and pipe take more than 1"));
   }
+  if (options.sessions > 1 && options.mode != LoadMode::mcp) {
+    return tl::unexpected(std::string("--sessions: only mcp takes more than 1"));
+  }
   return {};
 }
 
@@ -93,6 +96,9 @@ tl::expected<LoadArguments, std::string> parse_load_arguments(int argc, char** a
   app.add_option("--in-flight", options.in_flight, "calls of each client at once")
       ->capture_default_str()
       ->check(CLI::Range(1, 4096));
+  app.add_option("--sessions", options.sessions, "mcp: of each client, which call in turn")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000000));
   app.add_option("--payload", options.payload_bytes, "bytes of text in each call")
       ->capture_default_str()
       ->check(CLI::Range(CallText::kLeastPayload, CallText::kMaxPayload));

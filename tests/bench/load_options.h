@@ -31,6 +31,7 @@ struct LoadOptions {
 
   size_t clients = 1;
   size_t in_flight = 1;  // of each client; more than 1 with `ws` and `pipe` only
+  size_t sessions = 1;   // of each client of `mcp`, which call in turn
   size_t payload_bytes = 100;
   std::string method = "echo";
   unsigned sleep_ms = 0;  // of method "sleep"

@@ -68,6 +68,7 @@ TEST(Load, EveryTransportIsServedWithoutErrors) {
   expect_no_errors("ws --in-flight 16" + url + "/ws" + few, 200);
   expect_no_errors("mcp" + url + "/tools/mcp" + few, 200);
   expect_no_errors("mcp" + url + "/shared/mcp" + few, 200);
+  expect_no_errors("mcp --sessions 3" + url + "/shared/mcp" + few, 200);
   expect_no_errors("idle-ws --seconds 0.05" + url + "/ws --clients 20", 0);
   expect_no_errors("idle-sse --seconds 0.05" + url + "/shared/sse --clients 20", 0);
 }

@@ -29,9 +29,22 @@ std::span<char> last_event(std::span<char> body) {
 }  // namespace
 
 void McpDialogue::begin() {
-  fields_ = kAccept;
-  channel_.send(request_head("POST", fields_, kInitialize.size()));
+  sessions_.reserve(options_.sessions);
+  initialize();
+}
+
+void McpDialogue::initialize() {
+  step_ = Step::initialize;
+  channel_.send(request_head("POST", kAccept, kInitialize.size()));
   channel_.send(kInitialize);
+}
+
+void McpDialogue::begin_calls(Instant now) { call_in_turn(now); }
+
+void McpDialogue::call_in_turn(Instant now) {
+  if (sessions_.size() > 1) prepare_calls(sessions_[next_]);
+  next_ = (next_ + 1) % sessions_.size();
+  call_again(now);
 }
 
 HttpDialogue::Checked McpDialogue::on_answer(const HttpAnswer& answer, Instant now) {
@@ -42,8 +55,12 @@ HttpDialogue::Checked McpDialogue::on_answer(const HttpAnswer& answer, Instant n
       if (answer.status != 202) {
         return tl::unexpected("notifications/initialized: status " + std::to_string(answer.status));
       }
+      if (sessions_.size() < options_.sessions) {
+        initialize();
+        return {};
+      }
       step_ = Step::calls;
-      prepare_calls(fields_);
+      prepare_calls(sessions_[0]);
       ++tally_.ready;
       return {};
     case Step::calls:
@@ -55,13 +72,14 @@ HttpDialogue::Checked McpDialogue::on_answer(const HttpAnswer& answer, Instant n
   if (!book_.is_open(0)) return tl::unexpected(std::string("an answer that nobody asked for"));
   const bool events = http_field(answer.head, "content-type").starts_with("text/event-stream");
   close_call(answer, events ? last_event(answer.body) : answer.body, now);
-  call_again(now);
+  call_in_turn(now);
   return {};
 }
 
 void McpDialogue::end() {
+  if (sessions_.size() > 1) return HttpDialogue::end();
   step_ = Step::end;
-  channel_.send(request_head("DELETE", fields_, 0));
+  channel_.send(request_head("DELETE", sessions_[0], 0));
 }
 
 HttpDialogue::Checked McpDialogue::end_initialize(const HttpAnswer& answer) {
@@ -72,9 +90,10 @@ HttpDialogue::Checked McpDialogue::end_initialize(const HttpAnswer& answer) {
   }
   // Servers without sessions name none.
   const std::string_view session = http_field(answer.head, "mcp-session-id");
-  if (!session.empty()) fields_.append("Mcp-Session-Id: ").append(session).append("\r\n");
-  fields_ += "MCP-Protocol-Version: 2025-06-18\r\n";
-  channel_.send(request_head("POST", fields_, kInitialized.size()));
+  std::string& fields = sessions_.emplace_back(kAccept);
+  if (!session.empty()) fields.append("Mcp-Session-Id: ").append(session).append("\r\n");
+  fields += "MCP-Protocol-Version: 2025-06-18\r\n";
+  channel_.send(request_head("POST", fields, kInitialized.size()));
   channel_.send(kInitialized);
   step_ = Step::initialized;
   return {};

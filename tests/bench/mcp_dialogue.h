@@ -1,8 +1,10 @@
-// McpDialogue: an MCP session over Streamable HTTP (revision 2025-06-18), then calls of the tool
-// "echo". Answers are JSON, or an event stream that ends with the answer.
+// McpDialogue: MCP sessions over Streamable HTTP (revision 2025-06-18), which then call the tool
+// "echo" in turn. Answers are JSON, or an event stream that ends with the answer. A single session
+// is ended by DELETE; many are left to the server.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "tests/bench/http_dialogue.h"
 
@@ -12,6 +14,7 @@ class McpDialogue : public HttpDialogue {
  public:
   using HttpDialogue::HttpDialogue;
   void begin() override;
+  void begin_calls(Instant now) override;
   void end() override;
 
  protected:
@@ -19,10 +22,13 @@ class McpDialogue : public HttpDialogue {
 
  private:
   enum class Step : uint8_t { initialize, initialized, calls, end };
+  void initialize();
   Checked end_initialize(const HttpAnswer& answer);
+  void call_in_turn(Instant now);
 
   Step step_ = Step::initialize;
-  std::string fields_;
+  std::vector<std::string> sessions_;  // header lines of each
+  size_t next_ = 0;                    // of them, that calls
 };
 
 }  // namespace stdgate::bench

@@ -114,6 +114,7 @@ class Stdgate(Program):
     switches = 'admin: "127.0.0.1:0"'
     targets = {"http": ("http", "/rpc"), "ws": ("ws", "/ws"), "mcp": ("mcp", "/tools/mcp"),
                "mcp-shared": ("mcp", "/shared/mcp"),
+               "parked": ("mcp", "/parked/mcp"), "warm": ("mcp", "/warm/mcp"),
                "idle-ws": ("idle-ws", "/ws"), "idle-sse": ("idle-sse", "/shared/sse")}
 
     def command(self):
@@ -132,6 +133,8 @@ backends:
     default: true
     pool: {{ min: {children}, max: {max(children, 1)}, sessions: 20000 }}
   tools: {{ command: ["{ECHO_CHILD}"], protocol: mcp, pool: {{ max: 100 }} }}
+  parked: {{ command: ["{ECHO_CHILD}"], protocol: mcp, pool: {{ max: 16, sessions: 20000 }} }}
+  warm: {{ command: ["{ECHO_CHILD}"], protocol: mcp, pool: {{ max: 16, sessions: 20000, warm: {self.warm()} }} }}
   shared:
     command: ["{ECHO_CHILD}"]
     protocol: mcp
@@ -139,6 +142,9 @@ backends:
     pool: {{ sessions: 20000 }}
 """)
         return [self.binary, "--config", config]
+
+    def warm(self):
+        return 4 if self.setup.get("way") == "warm" else 0
 
     def answers(self):
         with open(f"{self.folder}/out", encoding="utf-8") as out:

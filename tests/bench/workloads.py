@@ -18,6 +18,7 @@ MCP = ["stdgate", "before", "supergateway", "mcp-proxy"]
 MCP_SHARED = ["stdgate", "before", "mcp-proxy"]
 WEBSOCKET = ["stdgate", "before", "websocketd", "supergateway"]
 FEATURES = ["stdgate", "no-log", "bare"]
+CALLERS = 2  # of the many sessions, at once
 
 
 class Measuring:
@@ -191,6 +192,29 @@ class Idle(Workload):
         return report
 
 
+class Sessions(Workload):
+    """More MCP sessions than children: each call finds its session parked."""
+
+    def __init__(self, name, way, sessions):
+        super().__init__(name, way, CALLERS, programs=["stdgate", "before"], setup={
+            "limits": "limits: { session_starts: 0 }"})
+        self.sessions = sessions
+        self.what = f"{sessions} sessions on 16 children, {CALLERS} calling at once"
+
+    def measure(self, measuring, program, turn):
+        # The sessions of the last turn would be there still.
+        if turn > 0:
+            program.stop()
+            program.start()
+        # In a quick run a tenth of them.
+        sessions = self.sessions // 10 if measuring.quick else self.sessions
+        report = measuring.load(program, self.way, self.words(program) + [
+            "--sessions", str(sessions // CALLERS), "--warm-up", "0.5",
+            "--seconds", str(2 if measuring.quick else 10)], deadline_s=150)
+        program.forget_log()
+        return report
+
+
 class Kill(Workload):
     """kill -9 of the child under load."""
 
@@ -292,6 +316,8 @@ def all_workloads():
         Idle("idle-ws-10k", "idle-ws", 10000, ["stdgate", "before"]),
         Idle("idle-sse-1k", "idle-sse", 1000, ["stdgate", "before"]),
         Idle("idle-sse-10k", "idle-sse", 10000, ["stdgate", "before"]),
+        Sessions("sessions-10k", "parked", 10 * kilo),
+        Sessions("sessions-warm", "warm", 10 * kilo),
         Kill("kill", "http", 16, programs=["stdgate", "before"]),
         Start("start", ["stdgate", "before", "websocketd", "supergateway", "mcp-proxy"]),
         Cost("cost-http-64", "http", 64, programs=FEATURES),

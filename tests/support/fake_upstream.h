@@ -83,7 +83,9 @@ class FakeUpstream final : public backend::Upstream {
       std::string_view /*greeting*/) override {
     return open_session(caller, sink, client);
   }
-  bool park_session(session::SessionId /*session*/) override { return false; }
+  session::Parking park_session(session::SessionId /*session*/) override {
+    return session::Parking::refused;
+  }
   void give_up_asks(session::SessionId /*session*/) override {}
   void hold_child(session::SessionId /*session*/, bool /*held*/) override {}
 

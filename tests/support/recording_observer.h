@@ -53,12 +53,14 @@ class RecordingObserver final : public Observer {
 
   void on_session_opened(BackendId) override { ++sessions; }
   void on_session_closed(BackendId, SessionState) override { --sessions; }
+  void on_breaker(BackendId, bool open) override { breaker_open = open; }
   void on_session_parked(BackendId, ParkReason reason) override { ++parked[reason]; }
   void on_session_revived(BackendId, RevivalOutcome outcome, Duration) override {
     ++revived[outcome];
   }
 
   int sessions = 0;
+  bool breaker_open = false;
   std::map<ParkReason, int> parked;
   std::map<RevivalOutcome, int> revived;
   uint64_t started = 0;

@@ -117,6 +117,13 @@ bool is_known_version(const RequestHead& head) {
   return version == nullptr || mcp::parse_mcp_revision(version->value).has_value();
 }
 
+// That of a session which was opened elsewhere (2025-11-25, transports: protocol version header).
+mcp::McpRevision spoken_revision(const RequestHead& head) {
+  const HeaderField* version = head.find("mcp-protocol-version");
+  const auto named = version == nullptr ? std::nullopt : mcp::parse_mcp_revision(version->value);
+  return named.value_or(mcp::McpRevision::v2025_03_26);
+}
+
 void respond_problem(Exchange& exchange, const mcp::ModernProblem& problem, std::string_view id) {
   std::string text = R"({"jsonrpc":"2.0","id":)";
   text.append(id.empty() ? std::string_view("null") : id).append(R"(,"error":)");
@@ -250,8 +257,11 @@ mcp::McpSession* McpEndpoint::session_of(Exchange& exchange, std::string_view re
     fail(exchange, kNoSession, request_id);
     return nullptr;
   }
-  const auto session = sessions_.reach(exchange.session_id, mcp::McpSession::Kind::streamable,
-                                       exchange.client->client_address());
+  constexpr auto kKind = mcp::McpSession::Kind::streamable;
+  if (mcp::McpSession* known = sessions_.find(exchange.session_id, kKind)) return known;
+  const auto session =
+      sessions_.reach(exchange.session_id, kKind, exchange.client->client_address(),
+                      spoken_revision(exchange.head));
   if (!session) {
     refuse_call(exchange, sessions_, session.error(), request_id);
     return nullptr;

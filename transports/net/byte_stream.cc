@@ -154,17 +154,20 @@ void ByteStream::write(std::span<const std::string_view> parts) {
   size_t size = 0;
   for (const std::string_view part : parts) size += part.size();
   if (size == 0) return;
-  if (unsent_bytes() == 0) waiting_since_ = loop_.now();
+  size_t unsent = unsent_bytes();
+  if (unsent == 0) waiting_since_ = loop_.now();
+  unsent += size;
   if (size < StoragePool::kShared) {
     unsent_.append(parts, size);
   } else if (size >= kDirectWrite && block_->in_flight.empty() && !unsent_.has_pieces() &&
              std::ranges::any_of(parts, [](auto part) { return part.size() >= kDirectWrite; })) {
     write_now(parts);
+    unsent = unsent_bytes();
   } else {
     keep(parts, size);
   }
   flushed_to_report_ = true;
-  if (unsent_bytes() > watermark_) above_watermark_ = true;
+  if (unsent > watermark_) above_watermark_ = true;
   if (block_->chunk == 0) loop_.flush_later(*this);
   if (unsent_.size() >= kDirectWrite) account_unsent();
 }

@@ -56,6 +56,8 @@ void TlsStream::on_bytes(std::span<char> bytes) {
     if (lingered_ > kLingerBytes) fail(-EPROTO);
     return;
   }
+  // What follows close_notify is ignored (RFC 8446 section 6.1).
+  if (end_to_report_ || has_ended_) return;
   const std::string_view sealed(bytes.data(), bytes.size());
   if (state_ == State::fresh) take_first_bytes(sealed);
   if (state_ >= State::lingering) return;
@@ -115,6 +117,7 @@ bool TlsStream::shake() {
   leave_handshakes();
   state_ = State::open;
   timer_.disarm();
+  pause_below();
   services_.loop.flush_later(*this);  // what has been written meanwhile
   return true;
 }

@@ -55,7 +55,7 @@ class SealedSessionIdsTest : public testing::Test {
     return {replica.keys, count_up, replica.name, replica.worker, replica.ttl, {clock_, calendar_}};
   }
   static mcp::SessionFacts facts(std::string_view initialize = kInitialize) {
-    return {"files", "2025-06-18", "digest", initialize};
+    return {"files", "digest", initialize};
   }
 
   test::ManualClock clock_;
@@ -68,7 +68,6 @@ TEST_F(SealedSessionIdsTest, AnotherProcessWithTheKeyOpensThem) {
   const std::string id = first.issue(facts());
   const auto carried = second.open(id, "files");
   ASSERT_TRUE(carried);
-  EXPECT_EQ(carried->revision, "2025-06-18");
   EXPECT_EQ(carried->principal_digest, "digest");
   EXPECT_EQ(carried->initialize, kInitialize);
   EXPECT_EQ(carried->left, hours(24)) << "the ttl of the process that opened the session";
@@ -142,22 +141,14 @@ TEST_F(SealedSessionIdsTest, LongParamsAreLeftOut) {
     ASSERT_TRUE(opened);
     EXPECT_EQ(opened->initialize, carried ? params : "") << size;
   }
-  for (const auto& [size, carried] : {std::pair{SealedSessionIds::kMaxRevision, true},
-                                      std::pair{SealedSessionIds::kMaxRevision + 1, false}}) {
-    const std::string revision(size, '2');
-    const auto opened = sealed.open(sealed.issue({"files", revision, "", kInitialize}), "files");
-    ASSERT_TRUE(opened);
-    EXPECT_EQ(opened->revision, carried ? revision : "") << size;
-  }
 }
 
 TEST_F(SealedSessionIdsTest, AreNeverLongerThanTheirLimit) {
   const std::string backend(config::kMaxBackendName, 'b');
-  const std::string revision(SealedSessionIds::kMaxRevision, 'r');
   const std::string digest(SealedSessionIds::kMaxDigest, 'd');
   const std::string params(SealedSessionIds::kMaxInitialize, 'p');
   SealedSessionIds sealed = ids({.name = std::string(config::kMaxReplicaName, 'h')});
-  const std::string id = sealed.issue({backend, revision, digest, params});
+  const std::string id = sealed.issue({backend, digest, params});
   EXPECT_LE(id.size(), SealedSessionIds::kMaxId);
   EXPECT_TRUE(sealed.open(id, backend));
 }
@@ -165,7 +156,7 @@ TEST_F(SealedSessionIdsTest, AreNeverLongerThanTheirLimit) {
 // Each byte replaced by every other one, and each bit below the base64.
 TEST_F(SealedSessionIdsTest, ChangedOnesAreNotOpened) {
   SealedSessionIds sealed = ids({.name = "g-0"});
-  const std::string id = sealed.issue({"files", "2025-06-18", "", "{}"});
+  const std::string id = sealed.issue({"files", "", "{}"});
   ASSERT_TRUE(sealed.open(id, "files"));
   for (size_t at = 0; at < id.size(); ++at) {
     for (int c = 0; c < 256; ++c) {
@@ -235,22 +226,22 @@ TEST_F(SealedSessionIdsTest, ForgedOnesAreNotOpened) {
 TEST_F(SealedSessionIdsTest, OtherSealedTextsAreNoIds) {
   SealedSessionIds sealed = ids();
   const seal::Sealer sealer({key_of(1)}, count_up);
-  const std::string body = std::string("\1\5files\0\0", 9) + std::string(16, '\1') + "{}";
+  const std::string body = std::string("\1\5files\0", 8) + std::string(16, '\1') + "{}";
   EXPECT_FALSE(sealed.open("00" + sealer.seal(body, "something else 00"), "files"));
   const std::string context = "stdgate mcp session 00";
   for (const auto& [text, opens] : {
-           std::pair{std::string("\1\5files\0\0", 9) + std::string("\0\0\0\xff\0\0\0\0", 8) +
+           std::pair{std::string("\1\5files\0", 8) + std::string("\0\0\0\xff\0\0\0\0", 8) +
                          std::string("\0\0\0\xff\0\0\0\0", 8) + "{}",
                      true},
-           std::pair{std::string("\2\5files\0\0", 9) + std::string("\0\0\0\xff\0\0\0\0", 8) +
+           std::pair{std::string("\2\5files\0", 8) + std::string("\0\0\0\xff\0\0\0\0", 8) +
                          std::string("\0\0\0\xff\0\0\0\0", 8) + "{}",
                      false},        // version
            std::pair{body, false},  // times that are beyond all
            std::pair{std::string(), false}, std::pair{std::string("\1"), false},
-           std::pair{std::string("\1\5files\0\0", 9), false},
-           std::pair{std::string("\1\5files\0\0", 9) + std::string(15, '\0'), false},
-           std::pair{std::string("\1\5files\xff\0", 9) + std::string(16, '\0'), false},
-           std::pair{std::string("\1\5files\0\0", 9) + std::string(16, '\0'), false},  // expired
+           std::pair{std::string("\1\5files\0", 8), false},
+           std::pair{std::string("\1\5files\0", 8) + std::string(15, '\0'), false},
+           std::pair{std::string("\1\5files\xff", 8) + std::string(16, '\0'), false},
+           std::pair{std::string("\1\5files\0", 8) + std::string(16, '\0'), false},  // expired
        }) {
     EXPECT_EQ(sealed.open("00" + sealer.seal(text, context), "files").has_value(), opens) << text;
   }

@@ -303,6 +303,7 @@ TEST(BackendBreaker, OpensRefusesTriesAndCloses) {
   }
   ASSERT_EQ(bench.launcher.launched(), 3U);
   EXPECT_TRUE(bench.status().breaker_open);
+  EXPECT_TRUE(bench.observer.breaker_open);
   EXPECT_FALSE(bench.status().ready);
   EXPECT_EQ(bench.status().reason, "the child exited with code 1");
   EXPECT_EQ(bench.status().failures, 3U);
@@ -362,6 +363,7 @@ TEST(BackendBreaker, ManyChildrenThatDieTogetherAreOneFailure) {
   for (size_t i = 0; i < 4; ++i) bench.child(i).die(9);
   EXPECT_EQ(bench.status().failures, 1U);
   EXPECT_FALSE(bench.status().breaker_open);
+  EXPECT_FALSE(bench.observer.breaker_open);
   bench.call(client);
   EXPECT_TRUE(client.answers.empty()) << "it waits for the next child";
   bench.advance(pool::Breaker::kAtOnce);

@@ -37,7 +37,7 @@ class CarryingIds final : public mcp::SessionIds {
  public:
   std::string issue(const mcp::SessionFacts& facts) override {
     const std::string id = "carrying-" + std::to_string(++issued);
-    carried[id] = {std::string(facts.revision), {}, std::string(facts.initialize), left};
+    carried[id] = {{}, std::string(facts.initialize), left};
     return id;
   }
   std::optional<mcp::CarriedSession> open(std::string_view id, std::string_view backend) override {
@@ -260,6 +260,45 @@ TEST_F(McpParkingTest, ARevivalThatFailsIsAFaultAndTheNextRequestTriesAgain) {
   check();
 }
 
+TEST_F(McpParkingTest, ASessionThatWasPausedGoesOnAfterARevivalThatFails) {
+  backend::BackendOptions options = reviving();
+  options.config.pool.queue = 4;
+  McpWorld world(options);
+  FakeEventSink greeting;
+  mcp::McpSession& session = world.open();
+  world.post(session, greeting, initialize_text("0"));
+  FakeChild& first = world.bench.launcher.child(0);
+  first.answer(first.take_ids().at(0), kTerms);
+  first.exit(0);
+  world.bench.settle();
+  FakeEventSink waiting[2];
+  for (FakeEventSink& sink : waiting) world.post(session, sink, request_text("1"));
+  FakeEventSink surplus;
+  EXPECT_EQ(world.post(session, surplus, request_text("2")), Posted::overloaded);
+  FakeChild& second = world.bench.start_child();
+  second.die(9);
+  world.bench.settle();
+  for (const FakeEventSink& sink : waiting) EXPECT_TRUE(sink.json.has_value());
+  EXPECT_EQ(world.post(session, surplus, request_text("3")), Posted::under_way);
+}
+
+// A notification makes no stream, so the session looks idle while one waits.
+TEST_F(McpParkingTest, ASessionAtWorkIsParkedWhenItHasFinished) {
+  mcp::McpSession& session = greet();
+  FakeChild& first = last_child();
+  first.stop_reading();
+  const std::string padding(pool::ChildLink::kHighWatermark, 'x');
+  for (const std::string& text : {padding, std::string("waits")}) {
+    world_.post(session, post_,
+                R"({"jsonrpc":"2.0","method":"notifications/x","params":{"a":")" + text + R"("}})");
+  }
+  world_.bench.advance(McpWorld::kIdleTimeout);
+  EXPECT_THAT(parked(), IsEmpty());
+  first.drain_stdin();
+  world_.bench.advance(McpWorld::kIdleTimeout);
+  EXPECT_EQ(parked()[ParkReason::idle], 1);
+}
+
 TEST_F(McpParkingTest, AChildThatRefusesTheGreetingIsEnded) {
   mcp::McpSession& session = greet();
   last_child().exit(0);
@@ -424,9 +463,10 @@ TEST_F(McpParkingTest, RecordsAreBounded) {
 
 class McpTakeOverTest : public McpParkingTest {
  protected:
-  McpTakeOverTest() { ids_.carried["theirs"] = {"2025-11-25", {}, kParams, hours(1)}; }
-  mcp::McpSession* reach(const std::string& id) {
-    const auto found = sessions_.reach(id, Kind::streamable, {});
+  McpTakeOverTest() { ids_.carried["theirs"] = {{}, kParams, hours(1)}; }
+  mcp::McpSession* reach(const std::string& id,
+                         mcp::McpRevision revision = mcp::McpRevision::v2025_11_25) {
+    const auto found = sessions_.reach(id, Kind::streamable, {}, revision);
     return found ? *found : nullptr;
   }
 
@@ -460,9 +500,22 @@ TEST_F(McpTakeOverTest, AnEventOfTheOtherProcessBeginsTheStreamAnew) {
   EXPECT_TRUE(get_.streaming);
 }
 
+TEST_F(McpTakeOverTest, BackWhereItBeganAnEventFromMeanwhileBeginsTheStreamAnew) {
+  const auto opened = sessions_.open(Kind::streamable, {}, kParams);
+  ASSERT_TRUE(opened.has_value());
+  mcp::McpSession& session = **opened;
+  const std::string prefix = session.id().substr(session.id().size() - 8);
+  EXPECT_EQ(session.resume(get_, prefix + ".1700000000-0-5"), mcp::McpSession::Resumed::yes);
+  EXPECT_TRUE(get_.streaming);
+  for (const std::string& unknown :
+       {prefix + "-9-5", prefix + "-x", prefix, std::string("1.2-0-5")}) {
+    EXPECT_EQ(session.resume(other_, unknown), mcp::McpSession::Resumed::unknown_event) << unknown;
+  }
+}
+
 TEST_F(McpTakeOverTest, WhatCannotBeOpenedOrHasEndedIsUnknown) {
   EXPECT_EQ(reach("nobodys"), nullptr);
-  ids_.carried["long"] = {"2025-11-25", {}, "", hours(1)};
+  ids_.carried["long"] = {{}, "", hours(1)};
   EXPECT_EQ(reach("long"), nullptr);
   mcp::McpSession* session = reach("theirs");
   ASSERT_NE(session, nullptr);
@@ -479,6 +532,19 @@ TEST_F(McpTakeOverTest, ASessionEndsWhenItIsTooOld) {
   EXPECT_NE(sessions_.find(id, Kind::streamable), nullptr);
   world_.bench.advance(seconds(1));
   EXPECT_EQ(sessions_.find(id, Kind::streamable), nullptr);
+}
+
+TEST_F(McpTakeOverTest, ATakenOverSessionEndsWithItsId) {
+  ASSERT_NE(reach("theirs"), nullptr);
+  world_.bench.advance(hours(1) - seconds(1));
+  EXPECT_NE(sessions_.find("theirs", Kind::streamable), nullptr);
+  world_.bench.advance(seconds(1));
+  EXPECT_EQ(sessions_.find("theirs", Kind::streamable), nullptr);
+}
+
+TEST_F(McpTakeOverTest, ATakenOverSessionSpeaksWhatItsClientSays) {
+  EXPECT_EQ(reach("theirs", mcp::McpRevision::v2025_03_26)->revision(),
+            mcp::McpRevision::v2025_03_26);
 }
 
 TEST(EndedIds, AreForgottenWhenTheyExpireOrAreTooMany) {

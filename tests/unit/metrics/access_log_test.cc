@@ -178,6 +178,7 @@ class StrictObserver : public Observer {
   MOCK_METHOD(void, on_child_ready, (BackendId, Duration), (override));
   MOCK_METHOD(void, on_child_exited, (BackendId, ExitReason), (override));
   MOCK_METHOD(void, on_session_opened, (BackendId), (override));
+  MOCK_METHOD(void, on_breaker, (BackendId, bool), (override));
   MOCK_METHOD(void, on_session_places, (BackendId, uint32_t), (override));
   MOCK_METHOD(void, on_session_state, (BackendId, SessionState, SessionState), (override));
   MOCK_METHOD(void, on_session_parked, (BackendId, ParkReason), (override));
@@ -245,6 +246,7 @@ TEST(Observers, HearWhatTheyOverride) {
     EXPECT_CALL(*observer, on_child_ready(1, Duration(3)));
     EXPECT_CALL(*observer, on_child_exited(1, ExitReason::hung));
     EXPECT_CALL(*observer, on_session_opened(1));
+    EXPECT_CALL(*observer, on_breaker(1, true));
     EXPECT_CALL(*observer, on_session_places(1, 4));
     EXPECT_CALL(*observer, on_session_state(1, SessionState::live, SessionState::parked));
     EXPECT_CALL(*observer, on_session_parked(1, ParkReason::idle));
@@ -270,6 +272,7 @@ TEST(Observers, HearWhatTheyOverride) {
   observers.on_child_ready(1, Duration(3));
   observers.on_child_exited(1, ExitReason::hung);
   observers.on_session_opened(1);
+  observers.on_breaker(1, true);
   observers.on_session_places(1, 4);
   observers.on_session_state(1, SessionState::live, SessionState::parked);
   observers.on_session_parked(1, ParkReason::idle);

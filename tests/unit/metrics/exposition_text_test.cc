@@ -93,6 +93,9 @@ stdgate_tls_handshake_failures_total{reason="refused_by_client"} 0
 stdgate_tls_handshake_failures_total{reason="left"} 0
 stdgate_tls_handshake_failures_total{reason="timeout"} 0
 stdgate_tls_handshake_failures_total{reason="other"} 0
+# HELP stdgate_breaker_open 1 while the backend is given a pause, as its children keep failing
+# TYPE stdgate_breaker_open gauge
+stdgate_breaker_open{backend="calc"} 0
 # HELP stdgate_requests_in_flight Requests that have arrived and are not answered yet
 # TYPE stdgate_requests_in_flight gauge
 stdgate_requests_in_flight{backend="calc"} 1

@@ -76,6 +76,7 @@ TEST(MetricsStore, AddsWhatHasNoName) {
   metrics::MetricsObserver one(config());
   one.on_backend(0, "calc");
   one.on_call_started(0);
+  one.on_breaker(0, true);
   one.on_session_places(0, 4);
   one.on_session_opened(0);
   one.on_session_parked(0, ParkReason::idle);
@@ -97,6 +98,7 @@ TEST(MetricsStore, AddsWhatHasNoName) {
   EXPECT_EQ(backend.name, "calc");
   EXPECT_EQ(backend.in_flight, 3);
   EXPECT_EQ(backend.sessions[static_cast<size_t>(SessionState::live)], 3);
+  EXPECT_EQ(backend.open_breakers, 3U);
   EXPECT_EQ(backend.session_places, 12U);
   EXPECT_EQ(backend.parked[static_cast<size_t>(ParkReason::idle)], 3U);
   EXPECT_EQ(backend.revived[static_cast<size_t>(RevivalOutcome::failed)], 3U);

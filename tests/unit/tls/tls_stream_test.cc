@@ -258,6 +258,50 @@ TEST(TlsStream, HalfClosedByTheClient) {
   EXPECT_TRUE(connection.peer.ended);
 }
 
+TEST(TlsStream, WhatFollowsTheClientsEndIsNotKept) {
+  struct Events final : MemoryAccountEvents {
+    void on_memory_over_limit() override {}
+    void on_much_memory() override {}
+  } events;
+  TlsWorld world;
+  MemoryAccount account(1 << 30, events);
+  for (const bool is_paused : {false, true}) {
+    TlsConnection connection(world);
+    connection.carry();
+    connection.stream->set_account(account);
+    connection.client.write("last");
+    const std::string before = connection.client.take_sealed();
+    connection.client.shutdown_write();
+    const std::string end = connection.client.take_sealed();
+    if (is_paused) {
+      connection.owner.bytes_hook = [&] { connection.stream->pause_read(net::Stream::kBusy); };
+    }
+    connection.peer.send(before + end);
+    for (int i = 0; i < 10; ++i) connection.peer.send(tls_pattern(100'000));
+    EXPECT_EQ(connection.owner.bytes, "last");
+    EXPECT_LT(account.used(), 200'000u) << is_paused;
+    connection.stream->resume_read(net::Stream::kBusy);
+    connection.turn();
+    EXPECT_EQ(connection.owner.errors, 0);
+    EXPECT_EQ(connection.owner.ends, 1);
+    EXPECT_EQ(account.used(), 0u) << is_paused;
+    connection.stream->leave_account();
+  }
+}
+
+TEST(TlsStream, APauseFromBeforeTheHandshakeHolds) {
+  TlsWorld world;
+  TlsConnection connection(world);
+  connection.stream->pause_read(net::Stream::kBusy);
+  connection.carry();
+  ASSERT_TRUE(connection.client.is_open()) << connection.client.error();
+  EXPECT_FALSE(connection.peer.stream->is_read());
+  connection.client.write("question");
+  connection.stream->resume_read(net::Stream::kBusy);
+  connection.carry();
+  EXPECT_EQ(connection.owner.bytes, "question");
+}
+
 TEST(TlsStream, HalfClosedByTheServer) {
   TlsWorld world;
   TlsConnection connection(world);

@@ -1,0 +1,106 @@
+"""The official Python client (PyPI: mcp), which knows nothing of a gateway, of parked sessions or of restarts: its
+next call answers. And an official Python server behind it."""
+import contextlib
+import os
+import signal
+import sys
+import tempfile
+import unittest
+
+from mcp import Client
+
+from stdgate_process import Stdgate, TcpProxy, eventually
+
+ECHO = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "echo_server.py"), "@DIR@"]
+TIME = [sys.executable, "-m", "mcp_server_time", "--local-timezone", "Europe/Berlin"]
+
+
+class Official(unittest.IsolatedAsyncioTestCase):
+    """A test for each way in which the client negotiates: `self.mode`."""
+
+    @contextlib.asynccontextmanager
+    async def serve(self, command, *flags):
+        gate = await Stdgate(command, "--grace", "1s", *flags).start()
+        try:
+            yield gate
+        finally:
+            if gate.process.returncode is None:
+                self.assertEqual(await gate.stop(), (0, {}))
+
+    @contextlib.asynccontextmanager
+    async def open(self, port):
+        """A client; what it is told on the gateway's account is in client.told."""
+        told = []
+
+        async def note(message):
+            if message.logger == "stdgate":
+                told.append(message)
+
+        async with Client(f"http://127.0.0.1:{port}/mcp", mode=self.mode, logging_callback=note) as client:
+            client.told = told
+            yield client
+
+    async def assert_echo(self, client, message):
+        result = await client.call_tool("echo", {"message": message})
+        self.assertEqual(result.content[0].text, message)
+
+
+class Sessions:
+    async def test_a_server_that_was_killed(self):
+        async with self.serve(ECHO) as gate, self.open(gate.port) as client:
+            await self.assert_echo(client, "one")
+            os.kill(gate.children()[0], signal.SIGKILL)
+            await eventually(lambda: "reason=child_ended" in gate.log, "the end of the server")
+            await self.assert_echo(client, "two")
+            await self.assert_echo(client, "three")
+            self.assertEqual(len(client.told), 1)
+
+    async def test_one_place_for_two_clients(self):
+        async with self.serve(ECHO, "--max", "1") as gate, self.open(gate.port) as ada, self.open(gate.port) as bob:
+            for message in ("one", "two", "three"):
+                await self.assert_echo(ada, message)
+                await self.assert_echo(bob, message)
+            self.assertEqual(len(gate.children()), 1)
+
+    async def test_a_gateway_that_was_restarted(self):
+        keys = os.path.join(self.enterContext(tempfile.TemporaryDirectory()), "keys")
+        with open(keys, "w", encoding="ascii", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+            file.write("42" * 32 + "\n")
+        flags = ["--session-key-file", keys]
+        async with self.serve(ECHO, *flags) as first, self.serve(ECHO, *flags) as second:
+            proxy = await TcpProxy().start(first.port)
+            self.addCleanup(proxy.stop)
+            async with self.open(proxy.port) as client:
+                await self.assert_echo(client, "one")
+                self.assertEqual(await first.stop(), (0, {}))
+                proxy.target = second.port
+                await self.assert_echo(client, "two")
+                await self.assert_echo(client, "three")
+
+
+class LegacySessions(Sessions, Official):
+    mode = "legacy"
+
+
+class AutoSessions(Sessions, Official):
+    mode = "auto"
+
+
+class Servers:
+    async def test_mcp_server_time(self):
+        async with self.serve(TIME) as gate, self.open(gate.port) as client:
+            tools = {tool.name for tool in (await client.list_tools()).tools}
+            self.assertEqual(tools, {"get_current_time", "convert_time"})
+            result = await client.call_tool("convert_time", {
+                "source_timezone": "Europe/Berlin", "time": "12:00", "target_timezone": "Asia/Tokyo"})
+            self.assertIn("Asia/Tokyo", result.content[0].text)
+            wrong = await client.call_tool("get_current_time", {"timezone": "Nowhere"})
+            self.assertTrue(wrong.is_error)
+
+
+class LegacyServers(Servers, Official):
+    mode = "legacy"
+
+
+class AutoServers(Servers, Official):
+    mode = "auto"

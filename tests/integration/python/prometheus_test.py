@@ -1,0 +1,161 @@
+"""Debian's Prometheus on a running stdgate: its rules hold, and every expression of rules and dashboard finds data."""
+import asyncio
+import contextlib
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import unittest
+import urllib.error
+import urllib.parse
+import urllib.request
+from pathlib import Path
+
+from mcp import Client
+
+from stdgate_process import PATIENCE, Stdgate
+
+DEPLOY = Path(__file__).resolve().parents[3] / "deploy"
+RULES = DEPLOY / "prometheus/stdgate.rules.yml"
+ECHO = f'["{sys.executable}", "{Path(__file__).with_name("echo_server.py")}", "@DIR@"]'
+
+GATEWAY = f"""
+listen: ["127.0.0.1:0", {{ address: "127.0.0.1:0", tls: {{ certificate: "@DIR@/crt", key: "@DIR@/key" }} }}]
+admin: "127.0.0.1:0"
+backends:
+  echo: {{ command: {ECHO}, protocol: mcp, default: true, pool: {{ max: 1, grace: 1s }} }}
+  mute: {{ command: ["sleep", "1000"], protocol: jsonrpc, timeout: 200ms, pool: {{ grace: 1s }} }}
+"""
+PROMETHEUS = """
+global: {{ scrape_interval: 1s, evaluation_interval: 1s }}
+rule_files: ["{rules}"]
+scrape_configs:
+  - job_name: stdgate
+    static_configs: [{{ targets: ["127.0.0.1:{port}"] }}]
+"""
+
+
+def run(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
+
+
+def listening_port(pid):
+    """The port that a process listens on; None as long as there is none."""
+    inodes = set()
+    with contextlib.suppress(OSError):
+        for fd in os.listdir(f"/proc/{pid}/fd"):
+            if found := re.match(r"socket:\[(\d+)\]", os.readlink(f"/proc/{pid}/fd/{fd}")):
+                inodes.add(found[1])
+    with open(f"/proc/{pid}/net/tcp", encoding="ascii") as table:
+        for fields in map(str.split, table):
+            if fields[3] == "0A" and fields[9] in inodes:
+                return int(fields[1].split(":")[1], 16)
+    return None
+
+
+class Prometheus:
+    """One that scrapes stdgate's admin address each second."""
+
+    def __init__(self, folder, admin):
+        self.config = Path(folder, "prometheus.yml")
+        self.config.write_text(PROMETHEUS.format(rules=RULES, port=admin), encoding="utf-8")
+        self.log = open(Path(folder, "prometheus.log"), "wb")
+        self.process = subprocess.Popen(
+            ["prometheus", f"--config.file={self.config}", f"--storage.tsdb.path={folder}/data",
+             "--web.listen-address=127.0.0.1:0"], stdout=self.log, stderr=self.log)
+        deadline = time.monotonic() + PATIENCE
+        while (port := listening_port(self.process.pid)) is None:
+            if time.monotonic() > deadline or self.process.poll() is not None:
+                raise AssertionError(Path(folder, "prometheus.log").read_text(encoding="utf-8"))
+            time.sleep(0.05)
+        self.url = f"http://127.0.0.1:{port}/api/v1/"
+
+    def ask(self, what, **parameters):
+        with urllib.request.urlopen(f"{self.url}{what}?{urllib.parse.urlencode(parameters)}", timeout=30) as answer:
+            return json.load(answer)["data"]
+
+    def query(self, expression):
+        """The values that it has at the moment."""
+        return [float(sample["value"][1]) for sample in self.ask("query", query=expression)["result"]]
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(PATIENCE)
+        self.log.close()
+
+
+def dashboard_expressions():
+    dashboard = json.loads((DEPLOY / "grafana/stdgate.json").read_text(encoding="utf-8"))
+    for panel in dashboard["panels"]:
+        for target in panel.get("targets", []):
+            expression = target["expr"].replace("$__rate_interval", "10s")
+            yield panel["title"], re.sub(r"\$(instance|backend)", ".*", expression)
+
+
+def metrics_of(expression):
+    return set(re.findall(r"\b(?:stdgate[\w:]+|process_\w+|up)\b", expression))
+
+
+class Rules(unittest.TestCase):
+    def test_are_well_formed_and_alert_when_they_should(self):
+        checked = run("promtool", "check", "rules", str(RULES))
+        self.assertEqual(checked.returncode, 0, checked.stderr)
+        tested = run("promtool", "test", "rules", str(RULES.with_suffix(".test.yml")))
+        self.assertEqual(tested.returncode, 0, tested.stdout + tested.stderr)
+
+    def test_each_alert_is_in_the_runbook(self):
+        runbook = (DEPLOY.parent / "docs/monitoring.md").read_text(encoding="utf-8")
+        alerts = re.findall(r"- alert: (\w+)", RULES.read_text(encoding="utf-8"))
+        self.assertGreater(len(alerts), 10)
+        for alert in alerts:
+            self.assertIn(f"\n### {alert}\n", runbook)
+
+
+class OnRealData(unittest.IsolatedAsyncioTestCase):
+    async def asyncSetUp(self):
+        self.gate = Stdgate.configured(GATEWAY)
+        made = run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                   "-subj", "/CN=localhost", "-keyout", f"{self.gate.folder}/key", "-out", f"{self.gate.folder}/crt")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        await self.gate.start()
+        self.prometheus = Prometheus(self.gate.folder, self.gate.admin)
+
+    async def asyncTearDown(self):
+        self.prometheus.stop()
+        self.assertEqual(await self.gate.stop(), (0, {}))
+
+    async def call(self, rounds):
+        """Two sessions that take turns at one child, a call that times out, and requests that are refused."""
+        url = f"http://127.0.0.1:{self.gate.port}"
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "m"}).encode()
+        with self.assertRaises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(urllib.request.Request(
+                f"{url}/mute/rpc", body, {"Content-Type": "application/json"}), timeout=30)
+        self.assertEqual(caught.exception.code, 504)
+        async with Client(f"{url}/mcp", mode="legacy") as ada, Client(f"{url}/mcp", mode="legacy") as bob:
+            for _ in range(rounds):
+                for client in (ada, bob):
+                    result = await client.call_tool("echo", {"message": "x"})
+                    self.assertEqual(result.content[0].text, "x")
+                with contextlib.suppress(urllib.error.HTTPError):
+                    urllib.request.urlopen(f"{url}/nowhere", timeout=30)
+                await asyncio.sleep(0.5)
+
+    async def test_every_expression_finds_data(self):
+        await self.call(12)
+        text = urllib.request.urlopen(f"http://127.0.0.1:{self.gate.admin}/metrics", timeout=30).read()
+        lint = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, check=False)
+        self.assertEqual((lint.returncode, lint.stderr), (0, b""))
+        rules = [rule for group in self.prometheus.ask("rules")["groups"] for rule in group["rules"]]
+        for rule in rules:
+            self.assertEqual((rule["health"], rule.get("lastError", "")), ("ok", ""), rule["name"])
+            for metric in metrics_of(rule["query"]):
+                with self.subTest(rule["name"], metric=metric):
+                    self.assertTrue(self.prometheus.query(metric))
+        self.assertGreater(len(rules), 20)
+        self.assertEqual([rule["name"] for rule in rules if rule.get("state") == "firing"], [])
+        for panel, expression in dashboard_expressions():
+            with self.subTest(panel, expression=expression):
+                self.assertTrue(self.prometheus.query(expression))
