@@ -35,6 +35,12 @@ enum class Transport : uint8_t { rpc, sse, mcp, websocket };
 inline constexpr size_t kTransportCount = static_cast<size_t>(Transport::websocket) + 1;
 std::string_view transport_name(Transport transport);
 
+// Which revisions of its protocol a peer speaks: those with a handshake and sessions, or those in
+// which every request stands alone (MCP from 2026-07-28 on).
+enum class Era : uint8_t { legacy, modern };
+inline constexpr size_t kEraCount = static_cast<size_t>(Era::modern) + 1;
+std::string_view era_name(Era era);
+
 // Whether a session has a child: it has one or has been promised one, has none, or is about to get
 // another one.
 enum class SessionState : uint8_t { live, parked, reviving };
@@ -195,6 +201,8 @@ struct CallRecord {
   std::optional<ToolId> tool;    // set: the call of a tool
   std::string_view tool_name;    // as called, decoded; may be outside of the table
   Transport transport = Transport::rpc;
+  std::optional<Era> client_era;  // nothing: plain JSON-RPC
+  std::optional<Era> child_era;   // nothing: no child, or one whose era does not matter
   Outcome outcome = Outcome::ok();
   WallTime arrived_at{};  // by the wall clock; the epoch where nobody knows it
   Duration total{0};      // arrival to answer

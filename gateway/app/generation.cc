@@ -80,7 +80,7 @@ void Generation::add_mcp_sessions(const GenerationServices& services) {
           sessions = std::make_unique<mcp::McpSessions>(session_services, backend.idle_timeout(),
                                                         services.session_ids);
         }
-        http::add_mcp_routes(routes_, prefix, *sessions);
+        http::add_mcp_routes(routes_, prefix, *sessions, config_.limits);
       });
 }
 

@@ -140,7 +140,8 @@ void SessionRouter::on_notification(pool::Child& child, const rpc::Envelope& not
                                       : pool::Audience();
   const bool is_passed = pass_notification(child, notification, method, audience);
   const bool is_streamed = pass_to_only_stream(child, notification, audience);
-  if (is_passed || is_streamed) {
+  const bool is_listened = pass_to_listeners(child, notification, audience);
+  if (is_passed || is_streamed || is_listened) {
     note_passed(method);
   } else {
     drop(DropReason::no_listener);
@@ -154,7 +155,7 @@ bool SessionRouter::pass_to_only_stream(pool::Child& child, const rpc::Envelope&
   const bool is_of_subscribers = audience.kind == pool::Audience::Kind::subscribers &&
                                  subscriptions_.has_or_had_any(child.number());
   if (only == nullptr || !only->wants_events || is_of_subscribers ||
-      !wants(child, nullptr, audience)) {
+      !wants_of_call(child, *only, audience)) {
     return false;
   }
   if (!child.abandoned().empty()) {
@@ -167,6 +168,37 @@ bool SessionRouter::pass_to_only_stream(pool::Child& child, const rpc::Envelope&
                                      {&notification.text, 1});
   sink->on_event(only->tag, notification.text);
   return true;
+}
+
+// A call of the modern era is sent log messages only from the level on that it names, and changes
+// of lists never.
+bool SessionRouter::wants_of_call(const pool::Child& child, const pool::Call& call,
+                                  const pool::Audience& audience) const {
+  if (call.client_era != Era::modern) return wants(child, nullptr, audience);
+  if (audience.severity) return call.severity && *audience.severity >= *call.severity;
+  return audience.kind == pool::Audience::Kind::caller;
+}
+
+// At a child of the legacy era the gateway listens for its clients.
+bool SessionRouter::pass_to_listeners(pool::Child& child, const rpc::Envelope& notification,
+                                      const pool::Audience& audience) {
+  if (audience.list == 0) return false;
+  bool is_passed = false;
+  child.calls().for_each([&](const pool::Call& call) {
+    if (!call.listens || (call.lists & audience.list) == 0) return;
+    session::ReplySink* const sink = callers_.find(call.caller);
+    const std::string tag = services_.dialect.listening_tag(call.id);
+    const auto insertion = pool::insertion_at(pool::InsertionPlace::meta, notification, tag);
+    if (sink == nullptr || !insertion) return;
+    std::string text(notification.text.substr(0, insertion->offset));
+    text.append(insertion->head).append(insertion->members).append(insertion->tail);
+    text.append(notification.text.substr(insertion->offset));
+    const std::string_view whole = text;
+    services_.core.observer.on_message(services_.backend, Direction::to_client, {&whole, 1});
+    sink->on_event(call.tag, text);
+    is_passed = true;
+  });
+  return is_passed;
 }
 
 void SessionRouter::note_passed(std::string_view method) {
@@ -243,7 +275,8 @@ void SessionRouter::on_request(pool::Child& child, const rpc::Envelope& request,
   }
   const auto id = session->asks->open({child.number(), std::string(request.id)});
   if (!id)
-    return child.refuse(request.id, rpc::RpcError::internal_error, "the client has too many unanswered requests");
+    return child.refuse(request.id, rpc::RpcError::internal_error,
+                        "the client has too many unanswered requests");
   tell(*session,
        with_replaced(request.text, place_of(request.id, request.text), std::to_string(*id)));
 }
@@ -253,6 +286,7 @@ session::Session* SessionRouter::only_session(pool::Child& child) {
   session::SessionId only;
   bool is_only = true;
   child.calls().for_each([&](const pool::Call& call) {
+    if (call.listens) return;  // it causes nothing
     // The request may concern a call without a session; no other client may see it then.
     is_only = is_only && !call.session.is_none() && (only.is_none() || only == call.session);
     only = call.session;

@@ -27,6 +27,9 @@ enum class Protocol : uint8_t { jsonrpc, mcp, lsp };
 // What a session gets: the children that all share, or one of its own.
 enum class Isolation : uint8_t { shared, session };
 
+// Which era of MCP a backend's children speak; automatic: they are asked.
+enum class Revision : uint8_t { automatic, legacy, modern };
+
 struct PoolConfig {
   uint32_t min = 0;               // children kept running
   uint32_t max = 16;              // children at most, 1 to 1024
@@ -84,6 +87,7 @@ struct BackendConfig {
   Isolation isolation = Isolation::shared;  // never shared with lsp
   bool is_default = false;                  // also served at the root
   bool revive = false;  // sessions outlive their children; with mcp only, and there the default
+  Revision revision = Revision::legacy;  // automatic with mcp only, and there the default
   std::map<std::string, std::string> env;
   std::vector<std::string> env_files;                 // paths, as given
   std::map<std::string, std::string> env_from_files;  // what they set; env takes precedence

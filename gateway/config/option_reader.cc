@@ -426,7 +426,8 @@ bool read(const Items<S>& type, const Value& value, Section&, S& out) {
           Section part(item);
           auto& read_item = (out.*member).emplace_back();
           read_section(part, read_item);
-          if constexpr (requires { complete_item(part, read_item); }) complete_item(part, read_item);
+          if constexpr (requires { complete_item(part, read_item); })
+            complete_item(part, read_item);
         }
       },
       type.member);

@@ -41,8 +41,16 @@ class CallTable {
   }
   // The call with an id that is in flight.
   Call& at(rpc::WireId id) { return *calls_.at(id); }
-  // The only call in flight; null when there are none, or several.
-  Call* only() { return size() == 1 ? find(*calls_.oldest()) : nullptr; }
+  // The only call in flight, beside those that listen; null when there are none, or several.
+  Call* only() {
+    Call* only = nullptr;
+    for (auto id = calls_.oldest(); id; id = calls_.next(*id)) {
+      if (at(*id).listens) continue;
+      if (only != nullptr) return nullptr;
+      only = &at(*id);
+    }
+    return only;
+  }
   // The visitor may close the call that it is given, and no other.
   template <class Visitor>
   void for_each(Visitor&& visit) {

@@ -85,8 +85,8 @@ Text(std::string S::*, EmptyText) -> Text<S>;
 // One word of a table in value_names.h.
 template <class S>
 struct Word {
-  std::variant<Protocol S::*, rpc::Framing S::*, Isolation S::*, LogLevel S::*, LogFormat S::*,
-               ClientCertificate S::*>
+  std::variant<Protocol S::*, rpc::Framing S::*, Isolation S::*, Revision S::*, LogLevel S::*,
+               LogFormat S::*, ClientCertificate S::*>
       member;
 };
 template <class S, class T>

@@ -67,6 +67,7 @@ TEST(ConfigParser, FillsInDefaults) {
   expected.command = {"x"};
   expected.isolation = config::Isolation::session;
   expected.revive = true;
+  expected.revision = config::Revision::automatic;
   expected.is_default = true;
   expected.env_inherit = {"PATH", "HOME", "USER",   "LOGNAME", "SHELL",
                           "TERM", "LANG", "LC_ALL", "TZ",      "TMPDIR"};
@@ -513,6 +514,10 @@ TEST(ConfigParser, RefusesBadBackends) {
        "notification\n"},
       {with_backend("    protocol: jsonrpc\n    revive: true\n"),
        "f:5:5: backends.a.revive: only for protocol mcp; others have no handshake to repeat\n"},
+      {with_backend("    protocol: jsonrpc\n    revision: modern\n"),
+       "f:5:5: backends.a.revision: only for protocol mcp\n"},
+      {with_backend("    revision: 2026-07-28\n"),
+       "f:4:15: backends.a.revision: expected auto, legacy or modern; found '2026-07-28'\n"},
       {with_backend("    protocol: lsp\n    cancel_method: \"\"\n"),
        "f:5:5: backends.a.cancel_method: only for protocol jsonrpc; LSP has its own cancel "
        "notification\n"},

@@ -19,8 +19,8 @@ namespace {
 using testing::HasSubstr;
 using Kind = config::OptionInfo::Kind;
 
-// The rows with a value, of all sections. The items of `auth` want several keys at once: these lists
-// are taken as a whole.
+// The rows with a value, of all sections. The items of `auth` want several keys at once: these
+// lists are taken as a whole.
 void append_leaves(const config::OptionInfo& section, std::vector<config::OptionInfo>& out) {
   for (const config::OptionInfo& option : section.options) {
     if (option.options.empty()) {
