@@ -10,6 +10,8 @@ namespace {
 constexpr std::array<std::string_view, kTransportCount> kTransportNames = {"rpc", "sse", "mcp",
                                                                            "websocket"};
 
+constexpr std::array<std::string_view, kEraCount> kEraNames = {"legacy", "modern"};
+
 constexpr std::array<std::string_view, kSessionStateCount> kSessionStateNames = {"live", "parked",
                                                                                  "reviving"};
 
@@ -94,6 +96,8 @@ std::string_view name_in(const std::array<std::string_view, N>& names, Enum valu
 }  // namespace
 
 std::string_view transport_name(Transport transport) { return name_in(kTransportNames, transport); }
+
+std::string_view era_name(Era era) { return name_in(kEraNames, era); }
 
 std::string_view session_state_name(SessionState state) {
   return name_in(kSessionStateNames, state);

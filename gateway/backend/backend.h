@@ -57,10 +57,10 @@ class Backend final : public Upstream, private pool::PoolEvents {
 
   bool take_cancel(const rpc::ParsedMessage& message, const CallContext& context) override;
   tl::expected<session::SessionId, rpc::FaultReport> open_session(
-      session::Caller caller, session::SessionSink& sink, const ClientAddress& client) override;
+      session::Caller caller, session::SessionSink& sink, const policy::Client& client) override;
   void close_session(session::SessionId session, std::string_view why) override;
   tl::expected<session::SessionId, rpc::FaultReport> adopt_session(
-      session::Caller caller, session::SessionSink& sink, const ClientAddress& client,
+      session::Caller caller, session::SessionSink& sink, const policy::Client& client,
       std::string_view greeting) override {
     return sessions_.adopt(caller, sink, client, greeting);
   }
@@ -71,7 +71,7 @@ class Backend final : public Upstream, private pool::PoolEvents {
   void hold_child(session::SessionId session, bool held) override;
 
   // See Pool.
-  void drain() override { pool_.drain(); }
+  void drain() override;
   void fail_calls(const rpc::FaultReport& report) override { pool_.fail_calls(report); }
   void end_children(Duration grace) override { pool_.end_children(grace); }
   [[nodiscard]] size_t calls() const override { return pool_.calls(); }
@@ -86,6 +86,10 @@ class Backend final : public Upstream, private pool::PoolEvents {
  private:
   void on_answer(pool::CallPtr call, const rpc::Envelope& answer) override;
   void on_fault(pool::CallPtr call, const rpc::FaultReport& report) override;
+  void on_wrong_era(pool::CallPtr call) override;
+  void on_listening_end(pool::CallPtr call) override { end_listening(*call); }
+  void on_listener_lost(pool::CallPtr call, const rpc::FaultReport& report) override;
+  void on_listening(const pool::Call& call, const pool::ChildFacts& facts) override;
 
   Admission accept_request(const rpc::Envelope& request, const CallContext& context);
   bool accept_subscription(const pool::ClientIntent& intent, pool::CallPtr& call,
@@ -112,6 +116,17 @@ class Backend final : public Upstream, private pool::PoolEvents {
   bool refuse_by_quota(const CallContext& context, pool::CallPtr& call);
   bool refuse_by_rules(const rpc::Envelope& request, std::string_view method,
                        const policy::Principal* principal, pool::CallPtr& call);
+  // `member`: result or error, as the client is given it.
+  void answer_member(const pool::Call& call, Outcome outcome, std::string_view member,
+                     std::optional<int64_t> error_code = {});
+  void end_listening(const pool::Call& call) {
+    answer_member(call, Outcome::ok(), dialect_->listening_end(call.id));
+  }
+  [[nodiscard]] std::optional<pool::Insertion> stamp_of(const rpc::Envelope& request,
+                                                        const CallContext& context) const;
+  void note_modern(const rpc::Envelope& request, const pool::ClientIntent& intent,
+                   pool::Call& call) const;
+  [[nodiscard]] bool is_refused_for_era(const pool::Call& call) const;
   Admission drop(DropReason reason);
 
   const BackendOptions options_;

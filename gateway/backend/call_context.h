@@ -18,12 +18,13 @@ struct CallContext {
   session::SessionId session;  // none: the message stands alone
   session::Tag tag = 0;
   Transport transport = Transport::rpc;
+  std::optional<Era> era{};             // of the client; nothing: plain JSON-RPC
   uint64_t connection = 0;              // for the log
   const TraceContext* trace = nullptr;  // the caller's; null: none. Needed during the call only
   TimePoint arrived{};
   // Of a request; nothing: the upstream's timeout after arrival.
   std::optional<TimePoint> deadline{};
-  const ClientAddress* client = nullptr;  // its address; null: not known. Needed during the call only
+  const ClientAddress* client = nullptr;         // null: not known. Needed during the call only
   const policy::Principal* principal = nullptr;  // null: anonymous. Needed during the call only
   bool wants_events = false;  // notifications that belong to the call go to ReplySink::on_event()
 };

@@ -15,6 +15,11 @@ using policy::Verdict;
 // What a rare answer has grown to is not kept.
 constexpr size_t kMaxKeptCut = 256 << 10;
 
+void clear(std::string& text) {
+  text.clear();
+  if (text.capacity() > kMaxKeptCut) std::string().swap(text);
+}
+
 template <class Keeps>
 class Filter final : public rpc::ElementFilter {
  public:
@@ -71,9 +76,8 @@ void CallRules::note_list(pool::Call& call, std::string_view method,
   if (call.list != nullptr) call.rules = rules_.rules_of(principal);
 }
 
-void CallRules::cut(const pool::Call& call, const rpc::Envelope& answer,
-                    std::array<std::string_view, 3>& parts) {
-  if (answer.kind != rpc::MessageKind::result) return;
+std::string_view CallRules::seen(const pool::Call& call, const rpc::Envelope& answer) {
+  if (answer.kind != rpc::MessageKind::result) return answer.payload;
   const pool::ListShape& list = *call.list;
   Filter filter([&](std::string_view element) {
     const auto name = rpc::find_clear_member(element, list.name);
@@ -82,18 +86,23 @@ void CallRules::cut(const pool::Call& call, const rpc::Envelope& answer,
                         subject_of(list.use, list.kind,
                                    is_string ? name->substr(1, name->size() - 2) : "", cut_name_));
   });
+  clear(cut_);
+  const rpc::MemberReplacement scope{list.scope, list.private_scope};
+  return rpc::cut_elements(answer.payload, list.member, filter, scope, cut_) ? cut_
+                                                                             : answer.payload;
+}
+
+void CallRules::cut(const pool::Call& call, const rpc::Envelope& answer,
+                    std::array<std::string_view, 3>& parts) {
+  const std::string_view payload = seen(call, answer);
+  if (payload.data() == answer.payload.data()) return;
   // The id stands before or behind the result.
   std::string_view& part = answer.payload.data() >= parts[2].data() ? parts[2] : parts[0];
   const auto payload_at = static_cast<size_t>(answer.payload.data() - part.data());
-  cut_.clear();
-  if (cut_.capacity() > kMaxKeptCut) std::string().swap(cut_);
-  cut_.append(part.substr(0, payload_at));
-  if (!rpc::cut_elements(answer.payload, list.member, filter, {list.scope, list.private_scope},
-                         cut_)) {
-    return;
-  }
-  cut_.append(part.substr(payload_at + answer.payload.size()));
-  part = cut_;
+  clear(text_);
+  text_.append(part.substr(0, payload_at)).append(payload);
+  text_.append(part.substr(payload_at + answer.payload.size()));
+  part = text_;
 }
 
 }  // namespace stdgate::backend

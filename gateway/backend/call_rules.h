@@ -43,8 +43,11 @@ class CallRules {
   // Notes in the call of a request what its answer is to be cut by.
   void note_list(pool::Call& call, std::string_view method,
                  const policy::Principal* principal) const;
-  // Takes what the client may not see out of the answer to a list, of which `parts` are the text
-  // before the id, the id, and the text behind it. What is new is valid until the next cut.
+  // The payload of the answer to a list without what the client may not see. What is new is valid
+  // until the next cut.
+  std::string_view seen(const pool::Call& call, const rpc::Envelope& answer);
+  // As seen(), in the whole answer, of which `parts` are the text before the id, the id, and the
+  // text behind it.
   void cut(const pool::Call& call, const rpc::Envelope& answer,
            std::array<std::string_view, 3>& parts);
 
@@ -57,7 +60,8 @@ class CallRules {
   const pool::Dialect& dialect_;
   std::string name_;      // scratch
   std::string cut_name_;  // scratch
-  std::string cut_;       // scratch
+  std::string cut_;       // scratch: a payload
+  std::string text_;      // scratch: a part of an answer
 };
 
 }  // namespace stdgate::backend

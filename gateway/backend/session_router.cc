@@ -9,17 +9,19 @@
 namespace stdgate::backend {
 
 tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open(
-    session::Caller caller, session::SessionSink& sink, const ClientAddress& client) {
+    session::Caller caller, session::SessionSink& sink, const policy::Client& client) {
   const bool takes_child = services_.config.isolation == config::Isolation::session;
   policy::ClientRates* const starts = takes_child ? services_.core.session_starts : nullptr;
   const TimePoint now = services_.core.clock.now();
   if (starts != nullptr) {
-    if (const Duration wait = starts->wait(client, now); wait > Duration::zero()) {
+    if (const Duration wait = starts->wait(client.address, now); wait > Duration::zero()) {
       return tl::unexpected(
           rpc::faults::rate_limited("too many new sessions of this client", wait));
     }
   }
-  if (auto free = check_count(client); !free) return tl::unexpected(free.error());
+  if (auto free = check_count({client.principal.get(), client.address}); !free) {
+    return tl::unexpected(free.error());
+  }
   if (sessions_.size() - journal_.parked() >= services_.config.pool.sessions) {
     return tl::unexpected(rpc::faults::overloaded("too many sessions of this backend"));
   }
@@ -32,7 +34,7 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open(
       sessions_.release(*id);
       return tl::unexpected(lease.error());
     }
-    if (starts != nullptr) starts->use(client, now);
+    if (starts != nullptr) starts->use(client.address, now);
   }
   journal_.open(known(*id), client);
   if (!reading_) sink.set_reading(false);
@@ -42,13 +44,14 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open(
 
 // Sessions are opened and revived far less often than calls are made, and there are few of them: to
 // count them is cheaper than to keep count.
-tl::expected<void, rpc::FaultReport> SessionRouter::check_count(const ClientAddress& client) {
+tl::expected<void, rpc::FaultReport> SessionRouter::check_count(const policy::ClientRef& client) {
   const uint32_t most = services_.config.calls_per_principal.sessions;
-  if (most == 0 || client.is_none()) return {};
+  if (most == 0 || (client.principal == nullptr && client.address.is_none())) return {};
   size_t count = 0;
   sessions_.for_each([&](session::SessionId, const session::Session& session) {
     const bool is_at_work = session.state != SessionState::parked;
-    if (is_at_work && session.client.key() == client.key()) ++count;
+    const policy::ClientRef other{session.principal.get(), session.client};
+    if (is_at_work && policy::is_same_client(other, client)) ++count;
   });
   if (count < most) return {};
   services_.core.observer.on_rejected(services_.backend, Rejection::sessions);
@@ -69,10 +72,9 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::add(session::C
   return *id;
 }
 
-tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::adopt(session::Caller caller,
-                                                                        session::SessionSink& sink,
-                                                                        const ClientAddress& client,
-                                                                        std::string_view greeting) {
+tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::adopt(
+    session::Caller caller, session::SessionSink& sink, const policy::Client& client,
+    std::string_view greeting) {
   auto id = add(caller, sink);
   if (!id) return id;
   if (services_.config.isolation == config::Isolation::session) pool_.adopt_lease(*id, greeting);
@@ -95,7 +97,7 @@ tl::expected<void, rpc::FaultReport> SessionRouter::use(session::SessionId id) {
   session->used = now;
   ++session->messages;
   if (session->state == SessionState::parked) {
-    if (auto free = check_count(session->client); !free) return free;
+    if (auto free = check_count({session->principal.get(), session->client}); !free) return free;
   }
   if (services_.config.isolation == config::Isolation::shared) {
     journal_.resume(*session);
@@ -161,7 +163,8 @@ void SessionRouter::on_notification(pool::Child& child, const rpc::Envelope& not
                                       : pool::Audience();
   const bool is_passed = pass_notification(child, notification, method, audience);
   const bool is_streamed = pass_to_only_stream(child, notification, audience);
-  if (is_passed || is_streamed) {
+  const bool is_listened = pass_to_listeners(child, notification, audience);
+  if (is_passed || is_streamed || is_listened) {
     note_passed(method);
   } else {
     drop(DropReason::no_listener);
@@ -175,7 +178,7 @@ bool SessionRouter::pass_to_only_stream(pool::Child& child, const rpc::Envelope&
   const bool is_of_subscribers = audience.kind == pool::Audience::Kind::subscribers &&
                                  subscriptions_.has_or_had_any(child.number());
   if (only == nullptr || !only->wants_events || is_of_subscribers ||
-      !wants(child, nullptr, audience)) {
+      !wants_of_call(child, *only, audience)) {
     return false;
   }
   if (!child.abandoned().empty()) {
@@ -188,6 +191,37 @@ bool SessionRouter::pass_to_only_stream(pool::Child& child, const rpc::Envelope&
                                      {&notification.text, 1});
   sink->on_event(only->tag, notification.text);
   return true;
+}
+
+// A call of the modern era is sent log messages only from the level on that it names, and changes
+// of lists never.
+bool SessionRouter::wants_of_call(const pool::Child& child, const pool::Call& call,
+                                  const pool::Audience& audience) const {
+  if (call.client_era != Era::modern) return wants(child, nullptr, audience);
+  if (audience.severity) return call.severity && *audience.severity >= *call.severity;
+  return audience.kind == pool::Audience::Kind::caller;
+}
+
+// At a child of the legacy era the gateway listens for its clients.
+bool SessionRouter::pass_to_listeners(pool::Child& child, const rpc::Envelope& notification,
+                                      const pool::Audience& audience) {
+  if (audience.list == 0) return false;
+  bool is_passed = false;
+  child.calls().for_each([&](const pool::Call& call) {
+    if (!call.listens || (call.lists & audience.list) == 0) return;
+    session::ReplySink* const sink = callers_.find(call.caller);
+    const std::string tag = services_.dialect.listening_tag(call.id);
+    const auto insertion = pool::insertion_at(pool::InsertionPlace::meta, notification, tag);
+    if (sink == nullptr || !insertion) return;
+    std::string text(notification.text.substr(0, insertion->offset));
+    text.append(insertion->head).append(insertion->members).append(insertion->tail);
+    text.append(notification.text.substr(insertion->offset));
+    const std::string_view whole = text;
+    services_.core.observer.on_message(services_.backend, Direction::to_client, {&whole, 1});
+    sink->on_event(call.tag, text);
+    is_passed = true;
+  });
+  return is_passed;
 }
 
 void SessionRouter::note_passed(std::string_view method) {
@@ -264,7 +298,8 @@ void SessionRouter::on_request(pool::Child& child, const rpc::Envelope& request,
   }
   const auto id = session->asks->open({child.number(), std::string(request.id)});
   if (!id)
-    return child.refuse(request.id, rpc::RpcError::internal_error, "the client answers too little");
+    return child.refuse(request.id, rpc::RpcError::internal_error,
+                        "the client has too many unanswered requests");
   tell(*session,
        with_replaced(request.text, place_of(request.id, request.text), std::to_string(*id)));
 }
@@ -274,6 +309,7 @@ session::Session* SessionRouter::only_session(pool::Child& child) {
   session::SessionId only;
   bool is_only = true;
   child.calls().for_each([&](const pool::Call& call) {
+    if (call.listens) return;  // it causes nothing
     // The request may concern a call without a session; no other client may see it then.
     is_only = is_only && !call.session.is_none() && (only.is_none() || only == call.session);
     only = call.session;

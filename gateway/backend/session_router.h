@@ -42,11 +42,11 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
 
   tl::expected<session::SessionId, rpc::FaultReport> open(session::Caller caller,
                                                           session::SessionSink& sink,
-                                                          const ClientAddress& client);
+                                                          const policy::Client& client);
   // Opens a session that has begun in another process, with this greeting. It has no child yet.
   tl::expected<session::SessionId, rpc::FaultReport> adopt(session::Caller caller,
                                                            session::SessionSink& sink,
-                                                           const ClientAddress& client,
+                                                           const policy::Client& client,
                                                            std::string_view greeting);
   // The session has nothing to do: its own child is ended, if it has one. False: the session cannot
   // do without it.
@@ -137,6 +137,11 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
            verbosity_.passes(child.number(), session == nullptr ? std::nullopt : session->severity,
                              *audience.severity);
   }
+  [[nodiscard]] bool wants_of_call(const pool::Child& child, const pool::Call& call,
+                                   const pool::Audience& audience) const;
+  // False: no call of the modern era listens for it at this child.
+  bool pass_to_listeners(pool::Child& child, const rpc::Envelope& notification,
+                         const pool::Audience& audience);
   void tell_what_is_wanted(pool::Child& child);
   void note_passed(std::string_view method);
   void drop(DropReason reason);
@@ -149,7 +154,7 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   tl::expected<session::SessionId, rpc::FaultReport> add(session::Caller caller,
                                                          session::SessionSink& sink);
   // Whether the client may have one more session at work.
-  tl::expected<void, rpc::FaultReport> check_count(const ClientAddress& client);
+  tl::expected<void, rpc::FaultReport> check_count(const policy::ClientRef& client);
   void tell_what_is_gone(session::Session& session);
   bool pass_cancel(pool::Child& child, const rpc::Envelope& notification, std::string_view id);
   void tell(const session::Session& session, std::span<const std::string_view> parts);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -25,6 +26,9 @@ enum class Protocol : uint8_t { jsonrpc, mcp, lsp };
 
 // What a session gets: the children that all share, or one of its own.
 enum class Isolation : uint8_t { shared, session };
+
+// Which era of MCP a backend's children speak; automatic: they are asked.
+enum class Revision : uint8_t { automatic, legacy, modern };
 
 struct PoolConfig {
   uint32_t min = 0;               // children kept running
@@ -101,6 +105,7 @@ struct BackendConfig {
   Isolation isolation = Isolation::shared;  // never shared with lsp
   bool is_default = false;                  // also served at the root
   bool revive = false;  // sessions outlive their children; with mcp only, and there the default
+  Revision revision = Revision::legacy;  // automatic with mcp only, and there the default
   std::map<std::string, std::string> env;
   std::vector<std::string> env_files;                 // paths, as given
   std::map<std::string, std::string> env_from_files;  // what they set; env takes precedence
@@ -149,6 +154,8 @@ struct TlsConfig {
 struct ListenerConfig {
   std::string address;  // "127.0.0.1:8080", "[::]:8080", "unix:/path"
   TlsConfig tls = {};
+  bool anonymous = false;               // clients need not say who they are
+  std::vector<std::string> roles = {};  // of who reads all admin pages off loopback
 
   friend bool operator==(const ListenerConfig&, const ListenerConfig&) = default;
 };
@@ -229,10 +236,61 @@ struct SessionsConfig {
   friend bool operator==(const SessionsConfig&, const SessionsConfig&) = default;
 };
 
+// One key that a client may show, and who that is then.
+struct ApiKeyConfig {
+  std::string name;               // of the principal
+  std::string hash;               // "sha256:" and 64 hex digits; empty: see `file`
+  std::string file;               // as given
+  std::vector<std::string> keys;  // of that file: keys, or hashes of them
+  std::vector<std::string> roles;
+  std::string expires;  // as given; empty: never
+  std::optional<std::chrono::sys_seconds> expires_at;
+
+  friend bool operator==(const ApiKeyConfig&, const ApiKeyConfig&) = default;
+};
+
+// Roles of clients with certificates, by their names; see docs/authentication.md.
+struct MtlsConfig {
+  bool used = false;  // certificates say who clients are
+  // Patterns in which '*' stands for any characters; a certificate has the roles of all that fit.
+  std::map<std::string, std::vector<std::string>> roles;
+
+  friend bool operator==(const MtlsConfig&, const MtlsConfig&) = default;
+};
+
+// An issuer of JSON Web Tokens.
+struct JwtConfig {
+  std::string issuer;                 // as `iss` has it
+  std::vector<std::string> audience;  // one of these is in `aud`
+  std::string jwks_file;              // its public keys (RFC 7517), as given
+  std::string jwks;                   // the content of that file
+  std::vector<std::string> algorithms{"RS256", "PS256", "ES256", "EdDSA"};
+  std::string roles;  // path of the claim, "realm_access.roles"; empty: tokens give none
+
+  friend bool operator==(const JwtConfig&, const JwtConfig&) = default;
+};
+
+// Who may come in.
+struct AuthConfig {
+  std::string api_key_file;       // as given: keys of a principal without roles
+  std::vector<std::string> keys;  // of that file
+  std::vector<ApiKeyConfig> api_keys;
+  MtlsConfig mtls;
+  std::vector<JwtConfig> jwt;
+  std::string public_url;  // of the gateway, as clients use it; without a slash at its end
+
+  [[nodiscard]] bool is_used() const {
+    return !api_key_file.empty() || !api_keys.empty() || mtls.used || !jwt.empty();
+  }
+  friend bool operator==(const AuthConfig&, const AuthConfig&) = default;
+};
+
 struct Config {
   std::vector<ListenerConfig> listen{{"127.0.0.1:8080"}};
-  ListenerConfig admin{"127.0.0.1:9464"};    // no address: no admin listener
-  TlsConfig tls;                             // of TCP listeners of clients without one of their own
+  ListenerConfig admin{"127.0.0.1:9464"};  // no address: no admin listener
+  TlsConfig tls;                           // of TCP listeners of clients without one of their own
+  bool anonymous = false;                  // of all listeners of clients
+  AuthConfig auth;
   std::vector<std::string> allowed_origins;  // beside loopback ones; "*" for any
   std::vector<std::string> allowed_hosts;    // beside the listener's own; "*" for any
   bool rpc_stream = false;  // off loopback, GET /rpc/stream and GET /sse need no special header
@@ -252,6 +310,10 @@ struct Config {
   [[nodiscard]] const TlsConfig* tls_of(const ListenerConfig& listener) const {
     if (listener.tls.is_used()) return &listener.tls;
     return tls.is_used() && !listener.address.starts_with("unix:") ? &tls : nullptr;
+  }
+  // Whether clients of one of `listen` need not say who they are.
+  [[nodiscard]] bool is_anonymous(const ListenerConfig& listener) const {
+    return anonymous || listener.anonymous || !auth.is_used();
   }
 
   friend bool operator==(const Config&, const Config&) = default;

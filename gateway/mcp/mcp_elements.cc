@@ -93,7 +93,8 @@ const pool::ListShape* list_shape(std::string_view method) {
   return list == kLists.end() ? nullptr : &list->shape;
 }
 
-pool::Absence absence(std::string_view method, ElementKind kind, std::string_view name) {
+pool::Absence absence(std::string_view method, ElementKind kind, std::string_view name,
+                      Era of_client) {
   const auto named = [name](std::string_view what) { return std::string(what).append(name); };
   switch (kind) {
     case ElementKind::tool:
@@ -104,7 +105,9 @@ pool::Absence absence(std::string_view method, ElementKind kind, std::string_vie
       if (method == kComplete) return {rpc::RpcError::invalid_params, named("Unknown resource: ")};
       std::string data = R"({"uri":)";
       rpc::append_json_string(data, name);
-      return {rpc::RpcError::resource_not_found, "Resource not found", data + "}"};
+      const bool is_modern = of_client == Era::modern;
+      return {is_modern ? rpc::RpcError::invalid_params : rpc::RpcError::resource_not_found,
+              "Resource not found", data + "}"};
     }
     case ElementKind::none:
       break;

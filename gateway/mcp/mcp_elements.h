@@ -10,6 +10,7 @@ tl::expected<pool::UsedElement, const char*> used_element(const rpc::Envelope& m
                                                           std::string_view method);
 const pool::ListShape* list_shape(std::string_view method);
 // As the reference servers answer (MCP 2025-11-25, server/tools, resources and prompts).
-pool::Absence absence(std::string_view method, policy::ElementKind kind, std::string_view name);
+pool::Absence absence(std::string_view method, policy::ElementKind kind, std::string_view name,
+                      Era of_client);
 
 }  // namespace stdgate::mcp

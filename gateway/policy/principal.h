@@ -36,4 +36,11 @@ struct Principal {
 
 using PrincipalRef = std::shared_ptr<const Principal>;
 
+// Whether both are the same one, or both nobody; roles, scopes and expiry may differ from
+// credential to credential.
+inline bool is_same(const Principal* one, const Principal* other) {
+  if (one == nullptr || other == nullptr) return one == other;
+  return one->kind == other->kind && one->issuer == other->issuer && one->name == other->name;
+}
+
 }  // namespace stdgate::policy

@@ -55,6 +55,11 @@ struct ClientIntent {
   bool greets = false;
   // The answer to this request says what the session's own child is: see Dialect::facts().
   bool introduces = false;
+  // Of a client of the modern era.
+  bool only_of_legacy = false;  // a handshake that a modern child is asked for all the same
+  bool may_be_asked = false;    // its client can be asked something while it waits
+  bool listens = false;         // it stays open, and its events are its purpose
+  uint8_t lists = 0;            // changes of which it wants: bits of the dialect's own
   // A value inside of the message that is replaced for the child; empty: none.
   std::string_view replaced;
   std::string_view replacement;  // lives as long as the dialect
@@ -104,6 +109,7 @@ struct Audience {
   Kind kind = Kind::everybody;
   std::string_view key;  // as spelled between its quotes, inside of the notification
   std::optional<session::Severity> severity{};  // of a log message
+  uint8_t list = 0;  // of the change of a list: a bit of the dialect's own
 };
 
 class Dialect {
@@ -126,6 +132,47 @@ class Dialect {
   [[nodiscard]] virtual tl::expected<std::string, std::string> finish_handshake(
       const rpc::Envelope& /*answer*/) const {
     return {};
+  }
+
+  // --- Protocols with two eras (see Era)
+  // The request that asks a child what it is, which one of the modern era answers without a
+  // handshake, and its method; empty: the protocol has one era, that of the handshake.
+  [[nodiscard]] virtual std::string probe(rpc::WireId /*id*/) const { return {}; }
+  [[nodiscard]] virtual std::string_view probe_method() const { return {}; }
+  // What a request of a client of the modern era asks for, as read_client().
+  [[nodiscard]] virtual tl::expected<ClientIntent, const char*> read_modern_client(
+      const rpc::Envelope& request, std::string_view method) const {
+    return read_client(request, method, config::Isolation::shared);
+  }
+  // The members of params._meta that a modern child demands and this request lacks; they live as
+  // long as the dialect. Empty: none.
+  [[nodiscard]] virtual std::string_view stamp(const rpc::Envelope& /*request*/) const {
+    return {};
+  }
+  // What a child of one era has answered as a client of the other one expects it: the member result
+  // or error, appended to `out`. False: it may stay as it is.
+  [[nodiscard]] virtual bool bridge(const rpc::Envelope& /*answer*/, std::string_view /*method*/,
+                                    Era /*client*/, std::string& /*out*/) const {
+    return false;
+  }
+  // --- Calls that listen (ClientIntent::listens). `id` is the call's, raw JSON
+  // The member result that ends one.
+  [[nodiscard]] virtual std::string listening_end(std::string_view /*id*/) const { return {}; }
+  // Whether a notification says that a child has begun with one.
+  [[nodiscard]] virtual bool begins_listening(std::string_view /*method*/) const { return false; }
+  // At a child of the legacy era, whose facts these are, the gateway listens itself: the
+  // notification that begins it, and the member of params._meta that tags what follows.
+  [[nodiscard]] virtual std::string begin_listening(std::string_view /*id*/, uint8_t /*lists*/,
+                                                    const ChildFacts& /*facts*/) const {
+    return {};
+  }
+  [[nodiscard]] virtual std::string listening_tag(std::string_view /*id*/) const { return {}; }
+
+  // The error (raw JSON) for a modern request that only a legacy child could get.
+  [[nodiscard]] virtual std::string wrong_era_error() const { return {}; }
+  // What the answer to it says; nothing: the child is not of the modern era.
+  [[nodiscard]] virtual std::optional<ChildFacts> discovery(const rpc::Envelope& /*answer*/) const {
+    return std::nullopt;
   }
 
   // What a child has said of itself by its answer (a result) to a greeting.
@@ -174,7 +221,7 @@ class Dialect {
   }
   // `name` is decoded. Without an element it is the method that does not exist.
   [[nodiscard]] virtual Absence absence(std::string_view /*method*/, policy::ElementKind /*kind*/,
-                                        std::string_view /*name*/) const {
+                                        std::string_view /*name*/, Era /*of_client*/) const {
     return {};
   }
 

@@ -46,8 +46,10 @@ enum class RpcError : uint8_t {
   method_not_found,
   invalid_params,
   internal_error,
-  unsupported_version,  // MCP 2026-07-28
-  resource_not_found,   // MCP
+  // MCP 2026-07-28
+  header_mismatch,
+  unsupported_version,
+  resource_not_found,  // MCP until then
 };
 int rpc_error_code(RpcError error);
 

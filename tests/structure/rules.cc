@@ -30,8 +30,8 @@ const std::vector<Layer>& layers() {
   static const Patterns kRpc = {"gateway/base/*", "gateway/rpc/*"};
   static const Patterns kConfig = kRpc + Patterns{"gateway/config/*"};
   static const Patterns kPolicy = kConfig + Patterns{"gateway/policy/*"};
-  static const Patterns kSession = kConfig + Patterns{"gateway/session/*", "gateway/observer.h"};
-  static const Patterns kPool = kSession + Patterns{"gateway/policy/*", "gateway/pool/*"};
+  static const Patterns kSession = kPolicy + Patterns{"gateway/session/*", "gateway/observer.h"};
+  static const Patterns kPool = kSession + Patterns{"gateway/pool/*"};
   static const Patterns kBackend = kPool + Patterns{"gateway/backend/*"};
   // What is in front of the core knows what answers it by an interface.
   static const Patterns kUpstream =
@@ -61,14 +61,18 @@ const std::vector<Layer>& layers() {
       {"gateway/app/*", kAll},
       {"transports/net/*", {"gateway/base/*"}},
       {"transports/seal/*", {"gateway/base/*"}},
+      {"transports/auth/*", kPolicy + Patterns{"transports/net/peer_certificate.h"}},
       {"transports/tls/*", kConfig + Patterns{"gateway/observer.h", "transports/net/*"}},
       // A program of its own on libc alone.
       {"transports/stdio/guard/*",
        {"transports/net/file_descriptor.h", "transports/net/standard_descriptors.h"}},
       {"transports/stdio/*", kPool + Patterns{"transports/net/*"}},
-      {"transports/http/*", kUpstream + Patterns{"gateway/mcp/*", "transports/net/*"}},
+      {"transports/http/*",
+       kUpstream + Patterns{"gateway/mcp/*", "transports/net/*", "transports/auth/authenticator.h",
+                            "transports/auth/identity.h"}},
       {"transports/websocket/*",
-       kUpstream + Patterns{"transports/net/*", "transports/http/*", "transports/tls/digest.h"}},
+       kUpstream + Patterns{"transports/net/*", "transports/http/*", "transports/tls/digest.h",
+                            "transports/auth/identity.h"}},
       {"metrics/logs/*", kPool + Patterns{"metrics/backend_names.h"}},
       {"metrics/prometheus/*", kPool + Patterns{"metrics/backend_names.h"}},
       {"metrics/*", kPool},
@@ -104,6 +108,7 @@ const std::vector<Part>& parts() {
       {"transports/stdio/*", "stdgate::stdio"},
       {"transports/http/*", "stdgate::http"},
       {"transports/seal/*", "stdgate::seal"},
+      {"transports/auth/*", "stdgate::auth"},
       {"transports/websocket/*", "stdgate::websocket"},
       {"metrics/logs/*", "stdgate::logs"},
       {"metrics/prometheus/*", "stdgate::metrics"},
@@ -121,14 +126,16 @@ struct Library {
 const std::vector<Library>& libraries() {
   static const std::vector<Library> kTable = {
       {"uv.h", {"transports/net/*", "transports/stdio/*", "gateway/main.cc"}},
-      {"openssl/*", {"transports/seal/*", "transports/tls/*"}},
+      {"openssl/*", {"transports/seal/*", "transports/tls/*", "transports/auth/*"}},
       {"llhttp.h", {"transports/http/*"}},
       {"wslay/*", {}},  // the peer in tests
       {"prometheus/*", {"metrics/prometheus/*"}},
       {"spdlog/*", {"metrics/logs/*"}},
       {"yaml-cpp/*", {"gateway/config/*.cc", "gateway/config/section_reader.h"}},
       {"CLI/*", {"gateway/app/command_line.cc"}},
-      {"simdjson.h", {"gateway/rpc/*.cc", "gateway/demo/*.cc", "transports/websocket/*.cc"}},
+      {"simdjson.h",
+       {"gateway/rpc/*.cc", "gateway/demo/*.cc", "transports/websocket/*.cc",
+        "transports/auth/*.cc"}},
       {"sys/socket.h", {"transports/*"}},
       {"spawn.h", {"transports/*"}},
   };

@@ -10,11 +10,17 @@ namespace stdgate::http {
 backend::CallContext context_of(const Exchange& exchange, const mcp::McpSessions& sessions) {
   backend::CallContext context;
   context.transport = exchange.endpoint->transport();
+  context.era = Era::legacy;
   context.connection = exchange.client->connection_number();
   context.trace = &exchange.trace;
   context.client = &exchange.client->client_address();
+  context.principal = exchange.identity.principal.get();
   context.arrived = sessions.clock().now();
   return context;
+}
+
+policy::Client client_of(const Exchange& exchange) {
+  return {exchange.client->client_address(), exchange.identity.principal};
 }
 
 void refuse_call(Exchange& exchange, mcp::McpSessions& sessions, const rpc::FaultReport& report,

@@ -40,6 +40,16 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
      .details = "`protocol: mcp` only. With `false` such a session is over (404).",
      .default_words = "mcp: true",
      .applies = [](const BackendConfig& backend) { return backend.protocol == Protocol::mcp; }},
+    {.key = "revision",
+     .type = Word{&BackendConfig::revision},
+     .flag = {"--revision"},
+     .help = "which MCP the child speaks: legacy is up to 2025-11-25, modern from 2026-07-28 on, "
+             "auto asks it",
+     .details = "`protocol: mcp` only. With `auto` the first child that is started for calls "
+                "without a session is sent `server/discover`; where sessions share children it is "
+                "taken for `legacy` unless it refuses `initialize`.",
+     .default_words = "mcp: auto",
+     .applies = [](const BackendConfig& backend) { return backend.protocol == Protocol::mcp; }},
     {.key = "default",
      .type = Switch{&BackendConfig::is_default},
      .help = "also served at the root: /rpc, /mcp and so on",

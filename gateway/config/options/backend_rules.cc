@@ -16,6 +16,7 @@ struct ProtocolDefaults {
   Isolation isolation;
   std::string_view cancel_method;
   bool revive = false;
+  Revision revision = Revision::legacy;
 };
 
 ProtocolDefaults defaults_of(Protocol protocol) {
@@ -23,7 +24,7 @@ ProtocolDefaults defaults_of(Protocol protocol) {
     case Protocol::jsonrpc:
       return {rpc::Framing::newline, Isolation::shared, kDefaultCancelMethod};
     case Protocol::mcp:
-      return {rpc::Framing::newline, Isolation::session, {}, true};
+      return {rpc::Framing::newline, Isolation::session, {}, true, Revision::automatic};
     case Protocol::lsp:
       return {rpc::Framing::content_length, Isolation::session, {}};
   }
@@ -36,6 +37,7 @@ void apply_defaults(const Section& section, BackendConfig& out) {
   if (!section.has("isolation")) out.isolation = defaults.isolation;
   if (!section.has("cancel_method")) out.cancel_method = defaults.cancel_method;
   if (!section.has("revive")) out.revive = defaults.revive;
+  if (!section.has("revision")) out.revision = defaults.revision;
 }
 
 // Without a protocol nothing can be said against a cancel method.
@@ -48,6 +50,9 @@ void check_protocol(const Section& section, BackendConfig& out) {
   }
   if (section.has("revive") && out.protocol != Protocol::mcp) {
     section.fail_at_key("revive", "only for protocol mcp; others have no handshake to repeat");
+  }
+  if (section.has("revision") && out.protocol != Protocol::mcp) {
+    section.fail_at_key("revision", "only for protocol mcp");
   }
   if (out.protocol == Protocol::lsp && out.isolation == Isolation::shared) {
     section.fail("isolation",

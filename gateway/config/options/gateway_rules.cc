@@ -6,6 +6,7 @@
 
 #include "gateway/base/address.h"
 #include "gateway/base/ascii.h"
+#include "gateway/config/options/auth_rules.h"
 #include "gateway/config/options/backend_rules.h"
 #include "gateway/config/options/tls_rules.h"
 #include "gateway/config/value_parser.h"
@@ -23,10 +24,10 @@ void check_admin(const Section& root, const Config& config) {
       });
   if (!used) return;
   if (root.has("admin")) {
-    root.fail("admin", "'" + config.admin.address + "' is listened on already");
+    root.fail("admin", "'" + config.admin.address + "' is already in listen");
   } else {
     root.fail("admin", "its default, '" + config.admin.address +
-                           "', is listened on already; give it an address, or \"off\"");
+                           "', is already in listen; give it an address, or \"off\"");
   }
 }
 
@@ -103,6 +104,7 @@ void complete_config(const Section& root, Config& out) {
   check_replica(root, out);
   complete_limits(root.part("limits"), out.limits);
   if (const Section* tls = root.part("tls")) complete_tls(*tls, out.tls);
+  complete_auth(root, out);
   if (const Section* roles = root.part("roles")) check_roles(*roles, out);
   if (const Section* backends = root.part("backends")) complete_backends(*backends, out);
 }

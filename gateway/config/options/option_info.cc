@@ -93,6 +93,22 @@ void describe(const KeyFile<S>&, const S&, OptionInfo& out) {
 }
 
 template <class S>
+void describe(const ApiKeyFile<S>&, const S&, OptionInfo& out) {
+  out.kind = Kind::text;
+}
+
+template <class S>
+void describe(const TextLists<S>& type, const S&, OptionInfo& out) {
+  out.kind = Kind::text_lists;
+  out.range = {0, type.most};
+}
+
+template <class S>
+void describe(const FileText<S>&, const S&, OptionInfo& out) {
+  out.kind = Kind::file_text;
+}
+
+template <class S>
 void describe(const Paths<S>& type, const S&, OptionInfo& out) {
   out.kind = Kind::files;
   out.range = type.items;

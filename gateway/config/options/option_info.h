@@ -22,6 +22,8 @@ struct OptionInfo {
     word,
     texts,
     text_map,
+    text_lists,  // by name
+    file_text,
     files,
     inherited,
     command,

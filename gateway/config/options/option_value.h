@@ -119,6 +119,12 @@ OptionValue value_of(const KeyFile<S>& type, const S& section) {
 }
 
 template <class S>
+OptionValue value_of(const ApiKeyFile<S>& type, const S& section) {
+  const std::string& file = section.*type.file;
+  return file.empty() ? OptionValue() : file;
+}
+
+template <class S>
 OptionValue value_of(const Inherited<S>& type, const S& section) {
   return inherited_entries(section.*type.member);
 }
@@ -153,6 +159,16 @@ OptionValue value_of(const Buckets<S>& type, const S& section) {
   std::vector<Number> numbers;
   for (const double bound : section.*type.member) numbers.push_back({print_decimal(bound)});
   return numbers;
+}
+
+// These are printed and described in ways of their own.
+template <class S>
+OptionValue value_of(const FileText<S>&, const S&) {
+  return {};
+}
+template <class S>
+OptionValue value_of(const TextLists<S>&, const S&) {
+  return {};
 }
 
 // These have options instead of a value.

@@ -26,6 +26,7 @@ inline constexpr TextRule kVariableName{is_variable_name,
 // Of a rule: see policy::matches().
 inline constexpr TextRule kPattern{is_pattern,
                                    "a name, or a pattern of names with *, of at most 1024 bytes"};
+// Of principals.
 inline constexpr TextRule kRole{is_role, "a role of 1 to 256 bytes"};
 // RFC 6749 section 3.3; it stands in a header field.
 inline constexpr TextRule kScope{is_scope,

@@ -38,8 +38,17 @@ config::Config full() {
 listen:
   - "unix:/run/x y"
   - address: "127.0.0.1:1"
+    anonymous: true
     tls: { certificate: [a.crt, b.crt], key: [a.key, b.key], client_ca: ca.crt, crl: ca.crl }
-admin: { address: "127.0.0.1:2", tls: { certificate: a.crt, key: a.key } }
+admin: { address: "127.0.0.1:2", roles: [ops], tls: { certificate: a.crt, key: a.key } }
+anonymous: true
+auth:
+  api_keys:
+    - name: ci
+      hash: "sha256:0000000000000000000000000000000000000000000000000000000000000000"
+      roles: [a, b]
+      expires: 2027-06-30
+  mtls: { roles: { "spiffe://*": [c] } }
 tls: { certificate: c.crt, key: c.key, client_ca: ca.crt, client_certificate: optional }
 allowed_origins: ["*"]
 allowed_hosts: [a.example]
@@ -73,6 +82,7 @@ backends:
     rules: [{ allow: ["*"], methods: [m], tools: [t], resources: [r], prompts: [p], except: [e],
               scopes: [s] }]
     calls_per_principal: { rate: 20/s, burst: 40, in_flight: 16, sessions: 4 }
+    revision: modern
     env_inherit: ["!"]
   c:
     env_inherit: ["LC_*"]
@@ -101,6 +111,7 @@ TEST(ConfigPrinter, ReadsBack) {
 TEST(ConfigPrinter, ShowsDefaults) {
   EXPECT_EQ(config::print_config(minimal()), R"(listen: ["127.0.0.1:8080"]
 admin: "127.0.0.1:9464"
+anonymous: false
 allowed_origins: []
 allowed_hosts: []
 rpc_stream: false
@@ -111,6 +122,7 @@ backends:
     framing: newline
     isolation: session
     revive: true
+    revision: auto
     default: true
     env_inherit: ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_ALL", "TZ", "TMPDIR"]
     timeout: 1m

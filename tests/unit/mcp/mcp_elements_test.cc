@@ -94,7 +94,7 @@ TEST(McpElements, ListsHaveTheirShapes) {
 
 TEST(McpElements, UnknownOnesAreAnsweredAsServersDo) {
   const auto check = [](const char* method, ElementKind kind, int code, const char* message) {
-    const pool::Absence absence = mcp::absence(method, kind, "n");
+    const pool::Absence absence = mcp::absence(method, kind, "n", Era::legacy);
     EXPECT_EQ(rpc::rpc_error_code(absence.error), code);
     EXPECT_EQ(absence.message, message);
     return absence.data;
@@ -105,6 +105,8 @@ TEST(McpElements, UnknownOnesAreAnsweredAsServersDo) {
             R"({"uri":"n"})");
   EXPECT_EQ(check("completion/complete", ElementKind::resource, -32602, "Unknown resource: n"), "");
   EXPECT_EQ(check("tasks/list", ElementKind::none, -32601, "Method not found"), "");
+  const auto modern = mcp::absence("resources/read", ElementKind::resource, "n", Era::modern);
+  EXPECT_EQ(rpc::rpc_error_code(modern.error), -32602);
 }
 
 }  // namespace
