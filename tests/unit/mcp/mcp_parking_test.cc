@@ -538,9 +538,9 @@ TEST_F(McpTakeOverTest, ASessionEndsWhenItIsTooOld) {
 TEST_F(McpTakeOverTest, ATakenOverSessionEndsWithItsId) {
   ASSERT_NE(reach("theirs"), nullptr);
   world_.bench.advance(hours(1) - seconds(1));
-  EXPECT_NE(sessions_.find("theirs", Kind::streamable), nullptr);
+  EXPECT_NE(sessions_.find("theirs", Kind::streamable, nullptr), nullptr);
   world_.bench.advance(seconds(1));
-  EXPECT_EQ(sessions_.find("theirs", Kind::streamable), nullptr);
+  EXPECT_EQ(sessions_.find("theirs", Kind::streamable, nullptr), nullptr);
 }
 
 TEST_F(McpTakeOverTest, ATakenOverSessionSpeaksWhatItsClientSays) {
