@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "gateway/app/command_line.h"
+#include "gateway/app/hash_key.h"
 #include "gateway/app/process.h"
 #include "gateway/app/tls_listeners.h"
 #include "gateway/base/visible_text.h"
@@ -59,14 +60,15 @@ void warn_of_surroundings(const app::CommandLine& command_line,
   }
 }
 
-// The files of certificates are read as for serving. False: they cannot be used, which has been
-// said.
-bool check_tls_files(const app::CommandLine& command_line, const config::Environment& environment) {
+// The files of certificates and keys are read as for serving. False: they cannot be used, which has
+// been said.
+bool check_files(const app::CommandLine& command_line, const config::Environment& environment) {
   const auto config = app::load_config(command_line, environment);
   if (!config) return true;
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const app::TlsFindings findings =
+  app::TlsFindings findings =
       app::check_tls(*config, std::chrono::duration_cast<std::chrono::seconds>(now).count());
+  for (std::string& line : app::unusable_keys(*config)) findings.errors.push_back(std::move(line));
   const auto print = [](const char* kind, const std::vector<std::string>& lines) {
     for (const std::string& line : lines) {
       std::fprintf(stderr, "stdgate: %s%s\n", kind, visible(line, VisibleText::lines).c_str());
@@ -82,6 +84,13 @@ int print(const std::string& text) {
   if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return app::kCleanExit;
   std::fprintf(stderr, "stdgate: cannot write to stdout: %s\n", std::strerror(errno));
   return app::kCouldNotStart;
+}
+
+// As much as a key may have, and more, so that a longer one is noticed.
+std::string read_stdin() {
+  std::string text(4096, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), stdin));
+  return text;
 }
 
 int run(int argc, char** argv) {
@@ -104,9 +113,16 @@ int run(int argc, char** argv) {
         std::fputs(report.output.c_str(), stderr);
         return report.exit_code;
       }
-      if (!check_tls_files(command_line, environment)) return app::kUsageError;
+      if (!check_files(command_line, environment)) return app::kUsageError;
       warn_of_surroundings(command_line, environment, variables);
       return print(report.output);
+    }
+    case app::CommandLine::Action::hash_key: {
+      const bool makes_key = command_line.makes_key || isatty(STDIN_FILENO) == 1;
+      const auto text = makes_key ? app::new_key_text() : app::key_hash_text(read_stdin());
+      if (text) return print(*text);
+      std::fprintf(stderr, "stdgate: %s\n", text.error().c_str());
+      return app::kUsageError;
     }
     case app::CommandLine::Action::demo_server:
       return demo::run_demo_server(0, 1, SteadyClock());
@@ -117,6 +133,14 @@ int run(int argc, char** argv) {
   if (!config) {
     logs::write_start_error(app::wanted_log_format(command_line), "bad configuration",
                             config.error());
+    return app::kUsageError;
+  }
+  std::string problems;
+  for (const std::string& line : app::unusable_keys(*config)) {
+    problems += "stdgate: " + visible(line, VisibleText::line) + "\n";
+  }
+  if (!problems.empty()) {
+    logs::write_start_error(config->log.format, "bad configuration", problems);
     return app::kUsageError;
   }
   return app::serve(*config, variables);

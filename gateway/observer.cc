@@ -72,8 +72,8 @@ constexpr std::array<std::string_view, kDirectionCount> kDirectionNames = {"to_c
 constexpr std::array<std::string_view, kFlowCount> kFlowNames = {"in", "out"};
 
 constexpr std::array<std::string_view, kDropReasonCount> kDropReasonNames = {
-    "not_json",       "not_rpc",     "oversized",  "unknown_id",  "no_listener",
-    "unknown_cancel", "caller_gone", "overloaded", "outbox_full", "stray_response"};
+    "not_json",    "not_rpc",    "oversized",   "unknown_id",     "no_listener", "unknown_cancel",
+    "caller_gone", "overloaded", "outbox_full", "stray_response", "denied"};
 
 constexpr std::array<std::string_view, kChildStateCount> kChildStateNames = {
     "starting", "ready", "busy", "draining", "dead"};

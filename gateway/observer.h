@@ -1,6 +1,6 @@
-// Observer: what happened, told by core and transports to whoever counts or logs it. The bodies are
-// empty, so an observer overrides only what it wants, which is what it is told
-// (metrics/observers.h); the core names no metrics library.
+// Observer: what happened, told by core and transports to whoever counts or logs it. An observer is
+// called only for the events that it overrides (metrics/observers.h); the core names no metrics
+// library.
 //
 // Contract: called on the loop's thread, must not call back, must not block, must not throw. Ids
 // are small and dense, given by on_backend(), on_method() and on_tool() before their first use, so
@@ -164,10 +164,11 @@ enum class DropReason : uint8_t {
   unknown_cancel,  // a cancel for no call of its caller
   caller_gone,     // the answer's caller has left
   overloaded,      // a notification that no child had room for
-  outbox_full,     // a client that reads too slowly
+  outbox_full,     // the receiver, a client or a child, reads too slowly
   stray_response,  // a client's response to no request
+  denied,          // a client's notification that rules do not let through
 };
-inline constexpr size_t kDropReasonCount = static_cast<size_t>(DropReason::stray_response) + 1;
+inline constexpr size_t kDropReasonCount = static_cast<size_t>(DropReason::denied) + 1;
 std::string_view drop_reason_name(DropReason reason);
 
 enum class ChildState : uint8_t { starting, ready, busy, draining, dead };
@@ -178,7 +179,7 @@ enum class StartReason : uint8_t { minimum, demand, restart };
 std::string_view start_reason_name(StartReason reason);
 inline constexpr size_t kStartReasonCount = static_cast<size_t>(StartReason::restart) + 1;
 
-// `asked`: the gateway wanted it (idle, drain). The others are failures.
+// `asked`: the gateway ended it. `exit_zero` is no failure if its session ended it. The others are.
 enum class ExitReason : uint8_t {
   asked,
   exit_zero,
@@ -210,6 +211,7 @@ struct CallRecord {
   bool reached_child = false;
   std::string_view id;  // raw
   uint64_t connection = 0;
+  std::string_view principal;           // its name; empty: nobody is known
   const TraceContext* trace = nullptr;  // the caller's; null: it named none
   size_t bytes_in = 0;                  // of the request
   size_t bytes_out = 0;                 // of the answer
@@ -237,9 +239,9 @@ class Observer {
   virtual void on_child_ready(BackendId, Duration /*since_start*/) {}
   virtual void on_child_exited(BackendId, ExitReason) {}
 
-  // How many children sessions may have at a time; once.
-  // Whether it is given a pause, as its children keep failing.
+  // The backend's breaker has opened or closed.
   virtual void on_breaker(BackendId, bool /*open*/) {}
+  // How many children sessions may have at a time; once.
   virtual void on_session_places(BackendId, uint32_t) {}
   virtual void on_session_opened(BackendId) {}
   virtual void on_session_state(BackendId, SessionState /*from*/, SessionState /*to*/) {}

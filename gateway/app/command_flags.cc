@@ -20,6 +20,7 @@ constexpr std::string_view kUsage =
     "  stdgate check [options] [...]          validate, print the whole configuration\n"
     "  stdgate config schema                  print FILE's JSON Schema, for editors\n"
     "  stdgate config reference               print what FILE's keys mean\n"
+    "  stdgate hash-key                       make an API key, or hash the one on stdin\n"
     "  stdgate demo-server                    a JSON-RPC server on stdin, to try with\n"
     "  stdgate version                        print the version\n"
     "\n"
@@ -60,6 +61,17 @@ constexpr std::string_view kDemoServerHelp =
     "  echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"methods\"}' | stdgate demo-server\n"
     "Behind stdgate:\n"
     "  stdgate --protocol jsonrpc -- stdgate demo-server\n";
+
+constexpr std::string_view kHashKeyHelp =
+    "Makes an API key and its hash for `auth.api_keys`, or hashes the key on stdin.\n"
+    "\n"
+    "Usage:\n"
+    "  stdgate hash-key              on a terminal: makes a key\n"
+    "  stdgate hash-key --new        the same anywhere\n"
+    "  stdgate hash-key < FILE       prints the hash of the key in FILE\n"
+    "\n"
+    "A key has 16 to 256 visible characters. Who holds it may call; the hash is worth\n"
+    "nothing to others.\n";
 
 constexpr size_t kHelpColumn = 28;
 constexpr size_t kColumns = 80;
@@ -126,7 +138,7 @@ FlagSpec flag_of(const config::OptionInfo& option, const std::string& group) {
   flag.placeholder = placeholder_of(option);
   flag.help = help_of(option, flag.shape);
   flag.group = group;
-  if (option.path.size() > 2 && option.path[1] == config::kAnyBackend) {
+  if (option.path.size() > 2 && option.path[0] == "backends") {
     flag.scope = FlagScope::backend;
     flag.path.erase(flag.path.begin(), flag.path.begin() + 2);
   }
@@ -206,5 +218,7 @@ std::string help_text(const std::vector<FlagSpec>& flags) {
 std::string check_help_text() { return std::string(kCheckHelp); }
 
 std::string demo_server_help_text() { return std::string(kDemoServerHelp); }
+
+std::string hash_key_help_text() { return std::string(kHashKeyHelp); }
 
 }  // namespace stdgate::app

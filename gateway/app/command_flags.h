@@ -35,5 +35,6 @@ std::vector<FlagSpec> command_flags();
 std::string help_text(const std::vector<FlagSpec>& flags);
 std::string check_help_text();
 std::string demo_server_help_text();
+std::string hash_key_help_text();
 
 }  // namespace stdgate::app

@@ -28,6 +28,7 @@ constexpr std::string_view kDemoServer = "demo-server";
 constexpr std::string_view kVersion = "version";
 constexpr std::string_view kHelp = "help";
 constexpr std::string_view kConfig = "config";
+constexpr std::string_view kHashKey = "hash-key";
 constexpr std::string_view kVersionText = "stdgate " STDGATE_VERSION "\n";
 
 // What CLI11 found: one list of texts per flag.
@@ -91,7 +92,8 @@ CommandLine explain_unknown(const std::vector<FlagSpec>& flags,
 
   const std::string intro = "unknown command '" + word + "'; ";
   const bool is_first = unknown.size() == ours.size();
-  const auto nearest = config::nearest_word(word, {kCheck, kConfig, kDemoServer, kVersion, kHelp});
+  const auto nearest =
+      config::nearest_word(word, {kCheck, kConfig, kDemoServer, kHashKey, kVersion, kHelp});
   if (is_first && nearest) {
     return exit_with_error(intro + "did you mean '" + std::string(*nearest) + "'?");
   }
@@ -175,12 +177,14 @@ void add_options(CLI::App& app, Arguments& out) {
     app.add_subcommand(std::string(word));
   }
   app.add_subcommand(std::string(kConfig))->prefix_command();
+  app.add_subcommand(std::string(kHashKey))->prefix_command();
   app.require_subcommand(0, 1);
 }
 
 // Of the word that stands first, else of all.
 std::string help_for(const CLI::App& app, const std::vector<FlagSpec>& flags) {
   if (app.got_subcommand(std::string(kCheck))) return check_help_text();
+  if (app.got_subcommand(std::string(kHashKey))) return hash_key_help_text();
   return app.got_subcommand(std::string(kDemoServer)) ? demo_server_help_text() : help_text(flags);
 }
 
@@ -326,10 +330,22 @@ CommandLine print_description(const std::vector<std::string>& arguments) {
   return exit_with_error("expected stdgate config schema or stdgate config reference");
 }
 
+// `stdgate hash-key`, perhaps with --new.
+CommandLine hash_key(const std::vector<std::string>& arguments) {
+  CommandLine result;
+  result.action = CommandLine::Action::hash_key;
+  result.makes_key = arguments == std::vector<std::string>{"hash-key", "--new"};
+  if (result.makes_key || arguments.size() == 1) return result;
+  return exit_with_error(
+      "expected stdgate hash-key or stdgate hash-key --new; the key is read from "
+      "stdin, as arguments are seen by others");
+}
+
 // The words that take neither options nor a command; nothing for the others.
 std::optional<CommandLine> run_word(const CLI::App& app, const std::vector<FlagSpec>& flags,
                                     const std::vector<std::string>& all) {
   if (app.got_subcommand(std::string(kConfig))) return print_description(all);
+  if (app.got_subcommand(std::string(kHashKey))) return hash_key(all);
   for (const std::string_view word : {kDemoServer, kVersion, kHelp}) {
     if (!app.got_subcommand(std::string(word))) continue;
     if (all.size() != 1) {
@@ -358,8 +374,11 @@ tl::expected<std::vector<config::Setting>, std::string> settings_of(
         setting.value = *std::move(value);
       } else {
         const std::string given = flag.name + " " + spelled;
-        errors.append("stdgate: ").append(given).append(": the environment has no '");
-        errors.append(spelled).append("'; set it, or write ").append(given).append("=VALUE\n");
+        errors.append("stdgate: ").append(given).append(": environment variable '");
+        errors.append(spelled)
+            .append("' is not set; set it, or write ")
+            .append(given)
+            .append("=VALUE\n");
       }
     }
     settings.push_back(std::move(setting));

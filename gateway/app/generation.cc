@@ -7,20 +7,40 @@
 #include "transports/http/backend_paths.h"
 #include "transports/http/landing_page.h"
 #include "transports/http/mcp_endpoint.h"
+#include "transports/http/resource_metadata.h"
 #include "transports/http/rpc_endpoint.h"
 #include "transports/websocket/websocket_endpoint.h"
 
 namespace stdgate::app {
 
+namespace {
+
+std::unique_ptr<auth::Authenticators> make_authenticators(const config::AuthConfig& config,
+                                                          const pool::CoreServices& core) {
+  if (!config.is_used()) return nullptr;
+  return std::make_unique<auth::Authenticators>(config, auth::Clocks{core.clock, *core.wall_clock});
+}
+
+std::vector<std::string> issuers_of(const config::AuthConfig& config) {
+  std::vector<std::string> issuers;
+  for (const config::JwtConfig& jwt : config.jwt) issuers.push_back(jwt.issuer);
+  return issuers;
+}
+
+}  // namespace
+
 Generation::Generation(const config::Config& config, const GenerationServices& services)
     : config_(config),
-      policy_({config.allowed_origins, config.allowed_hosts, config.rpc_stream}),
+      authenticators_(make_authenticators(config.auth, services.core)),
+      policy_({config.allowed_origins, config.allowed_hosts, config.rpc_stream},
+              {authenticators_.get(), config.admin.roles, config.auth.public_url}),
       routes_(policy_) {
   add_backends(services);
   http::add_rpc_routes(routes_, backends_, config_.limits);
   websocket::add_websocket_routes(routes_, backends_);
   add_mcp_sessions(services);
   http::add_landing_page(routes_, backends_, "stdgate " + services.identity.version);
+  if (!config.auth.jwt.empty()) http::add_resource_metadata(routes_, issuers_of(config.auth));
   routes_.share_answers();
 }
 
@@ -33,7 +53,8 @@ void Generation::add_backends(const GenerationServices& services) {
         pool::make_launch_spec(backend, services.environment, services.identity.binary),
         config_.metrics.methods,
         config_.metrics.method_names,
-        config_.metrics.tool_names};
+        config_.metrics.tool_names,
+        config_.roles};
     services.core.observer.on_backend(id, backend.name);
     backends_.add(std::make_unique<backend::Backend>(id, std::move(options),
                                                      make_dialect(backend, services.identity),

@@ -14,6 +14,7 @@
 #include "gateway/config/config.h"
 #include "gateway/mcp/mcp_sessions.h"
 #include "gateway/pool/pool_services.h"
+#include "transports/auth/authenticators.h"
 #include "transports/http/admission.h"
 #include "transports/http/router.h"
 
@@ -54,6 +55,7 @@ class Generation {
   const config::Config config_;
   backend::Upstreams backends_;
   std::map<BackendId, std::unique_ptr<mcp::McpSessions>> mcp_sessions_;
+  const std::unique_ptr<auth::Authenticators> authenticators_;  // null: nobody is asked
   const http::AdmissionPolicy policy_;
   http::Router routes_;
 };

@@ -11,11 +11,14 @@
 
 #include "gateway/app/worker.h"
 #include "gateway/base/visible_text.h"
+#include "gateway/config/api_key_file.h"
 #include "gateway/config/text_file.h"
 #include "gateway/pool/launch_spec.h"
 #include "metrics/logs/start_error.h"
+#include "transports/auth/tokens.h"
 #include "transports/http/admin_endpoint.h"
 #include "transports/http/banner.h"
+#include "transports/net/service_notifier.h"
 #include "transports/net/signals.h"
 #include "transports/stdio/guard_binary.h"
 #include "transports/stdio/orphan_reaper.h"
@@ -54,6 +57,7 @@ class Process final : private http::AdminSource {
                     [this] { return worker_.read_usage(); }),
         admin_routes_(worker_.generation().policy()),
         admin_(worker_.admin_services(), admin_routes_),
+        service_manager_(worker_.loop(), environment_),
         signals_(worker_.loop(), [this](int signal) { on_signal(signal); }) {
     http::add_admin_routes(admin_routes_, *this);
     admin_routes_.add_index("stdgate " STDGATE_VERSION " admin");
@@ -71,6 +75,9 @@ class Process final : private http::AdminSource {
                           {{"advice", std::string_view(line)}});
     }
     worker_.start();
+    const size_t backends = worker_.generation().backends().all().size();
+    service_manager_.ready("serving " + std::to_string(backends) +
+                           (backends == 1 ? " backend" : " backends"));
     worker_.run();
     if (worker_.shutdown().was_hurried()) return 128 + last_signal_;
     return worker_.shutdown().cut_calls_off() ? kDrainTimedOut : kCleanExit;
@@ -101,8 +108,8 @@ class Process final : private http::AdminSource {
   bool listen() {
     for (const config::ListenerConfig& listener : config_.listen) {
       if (!open(listener.address, config_.tls_of(listener), listening_.clients,
-                [this](const Address& wanted, net::StreamLayer* layer) {
-                  return worker_.listen(wanted, layer);
+                [&](const Address& wanted, net::StreamLayer* layer) {
+                  return worker_.listen(wanted, {layer, config_.is_anonymous(listener)});
                 })) {
         return false;
       }
@@ -111,7 +118,7 @@ class Process final : private http::AdminSource {
     return admin.address.empty() ||
            open(admin.address, admin.tls.is_used() ? &admin.tls : nullptr, listening_.admin,
                 [this](const Address& wanted, net::StreamLayer* layer) {
-                  return admin_.listen(wanted, layer);
+                  return admin_.listen(wanted, {layer});
                 });
   }
 
@@ -150,6 +157,7 @@ class Process final : private http::AdminSource {
   void on_signal(int signal) {
     last_signal_ = signal;
     worker_.shut_down(signal);
+    service_manager_.stopping("finishing calls under way", worker_.shutdown().patience());
   }
 
   // AdminSource
@@ -184,6 +192,7 @@ class Process final : private http::AdminSource {
   http::Router admin_routes_;
   http::Server admin_;
   http::Listening listening_;
+  net::ServiceNotifier service_manager_;
   net::Signals signals_;
   int last_signal_ = 0;
 };
@@ -202,9 +211,30 @@ std::vector<std::string> missing_programs(const config::Config& config,
 }
 
 std::vector<std::string> exposed_files(const config::Config& config) {
-  const std::string& keys = config.sessions.key_file;
-  if (keys.empty() || !config::is_readable_by_all(keys)) return {};
-  return {"every user can read the keys in " + keys + "; chmod o-r it"};
+  std::vector<std::string> lines;
+  const auto look_at = [&lines](const std::string& file) {
+    if (file.empty() || !config::is_readable_by_all(file)) return;
+    lines.push_back("every user can read the keys in " + file + "; chmod o-r it");
+  };
+  look_at(config.sessions.key_file);
+  // Hashes of keys are no secret.
+  const auto look_at_keys = [&](const std::string& file, const std::vector<std::string>& keys) {
+    if (!std::ranges::all_of(keys, config::is_key_hash)) look_at(file);
+  };
+  look_at_keys(config.auth.api_key_file, config.auth.keys);
+  for (const config::ApiKeyConfig& key : config.auth.api_keys) look_at_keys(key.file, key.keys);
+  return lines;
+}
+
+std::vector<std::string> unusable_keys(const config::Config& config) {
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < config.auth.jwt.size(); ++i) {
+    const config::JwtConfig& jwt = config.auth.jwt[i];
+    const std::string problem = auth::check_keys(jwt);
+    if (problem.empty()) continue;
+    lines.push_back("auth.jwt[" + std::to_string(i) + "].jwks: " + jwt.jwks_file + ": " + problem);
+  }
+  return lines;
 }
 
 int serve(const config::Config& config, const std::map<std::string, std::string>& environment,

@@ -22,6 +22,10 @@ std::vector<std::string> missing_programs(const config::Config& config,
 // A line for each file with secrets that every user of this machine can read.
 std::vector<std::string> exposed_files(const config::Config& config);
 
+// What is wrong with files of keys that are read only where they are used: lines with the path of
+// the key.
+std::vector<std::string> unusable_keys(const config::Config& config);
+
 // Serves until a signal ends it; gives the exit code. `environment` is the gateway's own;
 // `guard_path` is the guard's file, empty for the one beside this program
 // (transports/stdio/guard_binary.h).

@@ -5,6 +5,7 @@
 
 #include "gateway/base/check.h"
 #include "gateway/config/config_ranges.h"
+#include "transports/auth/sha256.h"
 
 namespace stdgate::app {
 
@@ -79,6 +80,16 @@ std::optional<Carried> read(std::string_view text) {
   return carried;
 }
 
+// Of what tells a principal from all others, in every process with the same keys; empty for nobody.
+std::string digest_of(const policy::Principal* principal) {
+  if (principal == nullptr) return {};
+  std::string text{static_cast<char>('0' + static_cast<int>(principal->kind))};
+  append_number(text, principal->issuer.size());
+  text.append(principal->issuer).append(principal->name);
+  const auth::Digest digest = auth::Sha256().of(text);
+  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
+}
+
 std::string front_of(const std::string& replica, unsigned worker) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string front = replica.empty() ? "" : replica + ".";
@@ -113,10 +124,10 @@ milliseconds SealedSessionIds::now() const {
 }
 
 std::string SealedSessionIds::issue(const mcp::SessionFacts& facts) {
-  STDGATE_CHECK(facts.principal_digest.size() <= kMaxDigest);
+  const std::string digest = digest_of(facts.principal);
   Carried carried;
   carried.backend = facts.backend;
-  carried.principal_digest = facts.principal_digest;
+  carried.principal_digest = digest;
   carried.created = static_cast<uint64_t>(now().count());
   carried.ttl = static_cast<uint64_t>(std::chrono::duration_cast<milliseconds>(ttl_).count());
   if (facts.initialize.size() <= kMaxInitialize) carried.initialize = facts.initialize;
@@ -126,19 +137,22 @@ std::string SealedSessionIds::issue(const mcp::SessionFacts& facts) {
 }
 
 std::optional<mcp::CarriedSession> SealedSessionIds::open(std::string_view id,
-                                                          std::string_view backend) {
+                                                          std::string_view backend,
+                                                          const policy::Principal* principal) {
   const size_t dot = id.find('.');
   const size_t front = (dot == std::string_view::npos ? 0 : dot + 1) + kWorkerDigits;
   if (id.size() > kMaxId || id.size() <= front) return std::nullopt;
   const auto plain = sealer_.open(id.substr(front), context_of(id.substr(0, front)));
   const auto carried = plain ? read(*plain) : std::nullopt;
-  if (!carried || carried->backend != backend) return std::nullopt;
+  if (!carried || carried->backend != backend ||
+      carried->principal_digest != digest_of(principal)) {
+    return std::nullopt;
+  }
   const milliseconds end(static_cast<int64_t>(carried->created + carried->ttl));
   // A clock that was set back makes no id live longer than its ttl.
   const milliseconds left = std::min(end - now(), milliseconds(static_cast<int64_t>(carried->ttl)));
   if (left <= milliseconds(0)) return std::nullopt;
-  return mcp::CarriedSession{std::string(carried->principal_digest),
-                             std::string(carried->initialize), left};
+  return mcp::CarriedSession{std::string(carried->initialize), left};
 }
 
 }  // namespace stdgate::app

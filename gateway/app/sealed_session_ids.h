@@ -32,7 +32,6 @@ class SealedSessionIds final : public mcp::SessionIds {
  public:
   static constexpr size_t kMaxId = 2 << 10;
   static constexpr size_t kMaxInitialize = 1 << 10;
-  static constexpr size_t kMaxDigest = 64;
 
   struct Clocks {
     const Clock& clock;
@@ -43,8 +42,8 @@ class SealedSessionIds final : public mcp::SessionIds {
                    const std::string& replica, unsigned worker, Duration ttl, const Clocks& clocks);
 
   std::string issue(const mcp::SessionFacts& facts) override;
-  [[nodiscard]] std::optional<mcp::CarriedSession> open(std::string_view id,
-                                                        std::string_view backend) override;
+  [[nodiscard]] std::optional<mcp::CarriedSession> open(
+      std::string_view id, std::string_view backend, const policy::Principal* principal) override;
   [[nodiscard]] std::optional<Duration> lifetime() const override { return ttl_; }
 
  private:

@@ -57,10 +57,10 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Serves one more address: gives it as bound, or says what is wrong. `layer` as in Server.
+  // Listens on one more address; returns it as bound, or an error message.
   tl::expected<Address, std::string> listen(const Address& address,
-                                            net::StreamLayer* layer = nullptr) {
-    return clients_.listen(address, layer);
+                                            const http::ListenerTraits& traits = {}) {
+    return clients_.listen(address, traits);
   }
   // Starts the children of pool.min and pool.warm.
   void start() { generation_.backends().start(); }

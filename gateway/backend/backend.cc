@@ -39,6 +39,7 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
     : Upstream(facts_of(id, options, *dialect)),
       options_(std::move(options)),
       dialect_(std::move(dialect)),
+      rules_(options_.config, options_.roles, *dialect_),
       callers_(callers),
       core_(core),
       methods_(options_.method_names,
@@ -97,6 +98,10 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
     on_fault(std::move(call), rpc::faults::because(rpc::Fault::invalid_request, intent.error()));
     return Admission::answered_by_reply;
   }
+  note_tool(*call, intent->tool);
+  if (rules_.any() && refuse_by_rules(request, method, context.principal, call)) {
+    return Admission::answered_by_reply;
+  }
   pool::Outgoing message;
   message.text = request.text;
   message.id = place_of(request.id, request.text);
@@ -113,7 +118,6 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
   call->progress_token = intent->progress_token;
   call->greets = intent->greets;
   call->introduces = intent->introduces;
-  note_tool(*call, intent->tool);
   call->deadline = context.deadline.value_or(context.arrived + timeout());
   if (is_modern) note_modern(request, *intent, *call);
   if (services_.traces) pool::trace_arrived(services_, *call, method);
@@ -146,6 +150,31 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
     }
   }
   return Admission::answered_by_reply;
+}
+
+// False: the call may go on. What is denied is answered as if it did not exist.
+bool Backend::refuse_by_rules(const rpc::Envelope& request, std::string_view method,
+                              const policy::Principal* principal, pool::CallPtr& call) {
+  const CallRuling ruling = rules_.judge(request, method, principal);
+  if (ruling.rejection != nullptr) {
+    on_fault(std::move(call), rpc::faults::because(rpc::Fault::invalid_request, ruling.rejection));
+    return true;
+  }
+  switch (ruling.verdict) {
+    case policy::Verdict::allowed:
+      rules_.note_list(*call, method, principal);
+      return false;
+    case policy::Verdict::needs_scope:
+      on_fault(std::move(call), rpc::faults::insufficient_scope(ruling.scopes));
+      return true;
+    case policy::Verdict::denied:
+      break;
+  }
+  const std::string_view name = ruling.name.substr(0, NameTable::kMaxName);
+  const Era era = call->client_era.value_or(Era::legacy);
+  answer_error(*call, dialect_->absence(method, ruling.element, name, era),
+               Outcome::of(rpc::Fault::denied), "no rule allows it");
+  return true;
 }
 
 // A legacy child that sessions have to themselves keeps state for its client, and what it asks has
@@ -235,9 +264,12 @@ void Backend::learn_memo(const pool::Call& call, const rpc::Envelope& answer) {
 
 // A shared child has one level for all, so the gateway itself filters for each session.
 void Backend::accept_severity(const pool::ClientIntent& intent, const pool::Call& call) {
-  if (!intent.severity) return answer_error(call, "no such log level");
+  const auto refuse = [&](const char* why) {
+    answer_error(call, {rpc::RpcError::invalid_params, why}, Outcome::error(), {});
+  };
+  if (!intent.severity) return refuse("no such log level");
   if (sessions_.find(call.session) == nullptr) {
-    return answer_error(call, "a log level belongs to a session, and this call has none");
+    return refuse("a log level belongs to a session, and this call has none");
   }
   sessions_.set_severity(call.session, *intent.severity);
   answer(call, intent.result);
@@ -246,6 +278,10 @@ void Backend::accept_severity(const pool::ClientIntent& intent, const pool::Call
 Admission Backend::accept_notification(const rpc::Envelope& notification,
                                        const CallContext& context) {
   const std::string_view method = rpc::decode_string(notification.method, method_);
+  if (rules_.any() &&
+      rules_.judge(notification, method, context.principal).verdict != policy::Verdict::allowed) {
+    return drop(DropReason::denied);
+  }
   const auto intent = dialect_->read_client(notification, method, isolation_of(context));
   if (!intent) return drop(DropReason::unknown_cancel);
   switch (intent->kind) {
@@ -317,6 +353,7 @@ pool::CallPtr Backend::make_call(std::string_view id, std::string_view method,
   call->wants_events = context.wants_events;
   call->connection = context.connection;
   if (context.trace != nullptr) call->trace = *context.trace;
+  if (context.principal != nullptr) call->principal = context.principal->name;
   call->arrived = context.arrived;
   return call;
 }
@@ -354,7 +391,7 @@ void Backend::finish_cancelled(const pool::Call& call, pool::CancelReason reason
 }
 
 tl::expected<session::SessionId, rpc::FaultReport> Backend::open_session(
-    session::Caller caller, session::SessionSink& sink, const ClientAddress& client) {
+    session::Caller caller, session::SessionSink& sink, const policy::Client& client) {
   return sessions_.open(caller, sink, client);
 }
 
@@ -399,14 +436,16 @@ void Backend::on_answer(pool::CallPtr call, const rpc::Envelope& answer) {
   const bool is_modern = call->client_era == Era::modern;
   if (call->child_era && is_modern != (call->child_era == Era::modern)) {
     std::string member;
-    if (dialect_->bridge(answer, method_name(*call), is_modern ? Era::modern : Era::legacy,
-                         member)) {
+    rpc::Envelope seen = answer;
+    if (call->list != nullptr) seen.payload = rules_.seen(*call, answer);
+    if (dialect_->bridge(seen, method_name(*call), is_modern ? Era::modern : Era::legacy, member)) {
       return answer_member(*call, outcome, member, rpc::error_code(answer));
     }
   }
   // Its result names the call by its id once more.
   if (call->listens && outcome == Outcome::ok()) return end_listening(*call);
-  const auto parts = with_replaced(answer.text, place_of(answer.id, answer.text), call->id);
+  auto parts = with_replaced(answer.text, place_of(answer.id, answer.text), call->id);
+  if (call->list != nullptr) rules_.cut(*call, answer, parts);
   session::Reply reply;
   reply.head = parts[0];
   reply.id = parts[1];
@@ -463,16 +502,18 @@ void Backend::learn_method(pool::Call& call) {
   }
 }
 
-// As answer(), with an error caused by the caller.
-void Backend::answer_error(const pool::Call& call, std::string_view message) {
+// An error in the place of a child. What the caller may not use does not exist for it.
+void Backend::answer_error(const pool::Call& call, const pool::Absence& error, Outcome outcome,
+                           std::string_view detail) {
   std::string tail = R"(,"error":)";
-  rpc::append_error(tail, rpc::rpc_error_code(rpc::RpcError::invalid_params), message);
+  rpc::append_error(tail, rpc::rpc_error_code(error.error), error.message, error.data);
   tail += '}';
   session::Reply reply;
   reply.head = R"({"jsonrpc":"2.0","id":)";
   reply.id = call.id;
   reply.tail = tail;
-  finish(call, Outcome::error(), &reply, {});
+  if (call.client_era == Era::modern) reply.error_code = rpc::rpc_error_code(error.error);
+  finish(call, outcome, &reply, detail);
 }
 
 // The gateway's own answer, where no child is needed for it.
@@ -493,6 +534,7 @@ void Backend::on_fault(pool::CallPtr call, const rpc::FaultReport& report) {
   reply.head = text;
   reply.fault = report.fault;
   reply.retry_after = report.retry_after;
+  reply.scope = report.scope;
   // A child that died of a call, or was still busy with it, probably knows the method.
   const bool was_taken = call->written != TimePoint{} && (report.fault == rpc::Fault::timeout ||
                                                           report.fault == rpc::Fault::child_failed);
@@ -523,6 +565,7 @@ void Backend::finish(const pool::Call& call, Outcome outcome, const session::Rep
   record.child = record.reached_child ? now - call.written : Duration{0};
   record.id = call.id;
   record.connection = call.connection;
+  record.principal = call.principal;
   record.trace = call.trace.is_none() ? nullptr : &call.trace;
   record.bytes_in = call.bytes_in;
   record.bytes_out = reply == nullptr ? 0 : reply->size();

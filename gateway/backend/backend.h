@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gateway/backend/call_rules.h"
 #include "gateway/backend/name_table.h"
 #include "gateway/backend/session_router.h"
 #include "gateway/backend/upstream.h"
@@ -33,6 +34,7 @@ struct BackendOptions {
   // Names that have their own labels from the start.
   std::vector<std::string> known_methods{};
   std::vector<std::string> known_tools{};
+  std::vector<config::RoleConfig> roles{};
 };
 
 class Backend final : public Upstream, private pool::PoolEvents {
@@ -54,10 +56,10 @@ class Backend final : public Upstream, private pool::PoolEvents {
 
   bool take_cancel(const rpc::ParsedMessage& message, const CallContext& context) override;
   tl::expected<session::SessionId, rpc::FaultReport> open_session(
-      session::Caller caller, session::SessionSink& sink, const ClientAddress& client) override;
+      session::Caller caller, session::SessionSink& sink, const policy::Client& client) override;
   void close_session(session::SessionId session, std::string_view why) override;
   tl::expected<session::SessionId, rpc::FaultReport> adopt_session(
-      session::Caller caller, session::SessionSink& sink, const ClientAddress& client,
+      session::Caller caller, session::SessionSink& sink, const policy::Client& client,
       std::string_view greeting) override {
     return sessions_.adopt(caller, sink, client, greeting);
   }
@@ -108,6 +110,10 @@ class Backend final : public Upstream, private pool::PoolEvents {
   void finish(const pool::Call& call, Outcome outcome, const session::Reply* reply,
               std::string_view detail);
   void answer(const pool::Call& call, std::string_view result);
+  void answer_error(const pool::Call& call, const pool::Absence& error, Outcome outcome,
+                    std::string_view detail);
+  bool refuse_by_rules(const rpc::Envelope& request, std::string_view method,
+                       const policy::Principal* principal, pool::CallPtr& call);
   // `member`: result or error, as the client is given it.
   void answer_member(const pool::Call& call, Outcome outcome, std::string_view member,
                      std::optional<int64_t> error_code = {});
@@ -119,11 +125,11 @@ class Backend final : public Upstream, private pool::PoolEvents {
   void note_modern(const rpc::Envelope& request, const pool::ClientIntent& intent,
                    pool::Call& call) const;
   [[nodiscard]] bool is_refused_for_era(const pool::Call& call) const;
-  void answer_error(const pool::Call& call, std::string_view message);
   Admission drop(DropReason reason);
 
   const BackendOptions options_;
   const std::unique_ptr<pool::Dialect> dialect_;
+  CallRules rules_;
   session::Callers& callers_;
   const pool::CoreServices& core_;
   NameTable methods_;

@@ -7,6 +7,7 @@
 #include "gateway/base/time.h"
 #include "gateway/base/trace_context.h"
 #include "gateway/observer.h"
+#include "gateway/policy/principal.h"
 #include "gateway/session/session_sink.h"
 
 namespace stdgate::backend {
@@ -22,6 +23,7 @@ struct CallContext {
   TimePoint arrived{};
   // Of a request; nothing: the upstream's timeout after arrival.
   std::optional<TimePoint> deadline{};
+  const policy::Principal* principal = nullptr;  // null: anonymous. Needed during the call only
   bool wants_events = false;  // notifications that belong to the call go to ReplySink::on_event()
 };
 

@@ -18,8 +18,9 @@ decltype(LogField::value) shown(std::string_view text) {
 
 }  // namespace
 
-void SessionJournal::open(session::Session& session, const ClientAddress& client) {
-  session.client = client;
+void SessionJournal::open(session::Session& session, const policy::Client& client) {
+  session.client = client.address;
+  if (client.principal != nullptr) session.principal = client.principal->name;
   session.opened = session.used = services_.core.clock.now();
   services_.core.observer.on_session_opened(services_.backend);
   // Where clients say who they are, that line follows when they have.
@@ -31,7 +32,7 @@ void SessionJournal::introduce(session::Session& session, std::string label) {
   write(session, "session opened", {});
 }
 
-void SessionJournal::adopt(session::Session& session, const ClientAddress& client,
+void SessionJournal::adopt(session::Session& session, const policy::Client& client,
                            std::string label) {
   session.label = std::move(label);
   session.is_new_here = true;
@@ -107,6 +108,7 @@ void SessionJournal::write(const session::Session& session, std::string_view eve
                            {{"backend", services_.config.name},
                             detail,
                             {"client", shown(session.label)},
+                            {"principal", shown(session.principal)},
                             {"address", shown(address)},
                             {"age_ms", services_.core.clock.now() - session.opened}});
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "gateway/base/slot_map.h"
+#include "gateway/policy/client.h"
 #include "gateway/pool/backend_status.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/session/session.h"
@@ -18,11 +19,11 @@ class SessionJournal {
  public:
   explicit SessionJournal(const pool::PoolServices& services) : services_(services) {}
 
-  void open(session::Session& session, const ClientAddress& client);
+  void open(session::Session& session, const policy::Client& client);
   // Its client has said who it is.
   void introduce(session::Session& session, std::string label);
   // It comes from another process, and has no child here.
-  void adopt(session::Session& session, const ClientAddress& client, std::string label);
+  void adopt(session::Session& session, const policy::Client& client, std::string label);
   void park(session::Session& session, ParkReason reason);
   void wake(session::Session& session);
   // It has a child again. Of sessions that share children: somebody has a use for it.

@@ -9,12 +9,12 @@
 namespace stdgate::backend {
 
 tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open(
-    session::Caller caller, session::SessionSink& sink, const ClientAddress& client) {
+    session::Caller caller, session::SessionSink& sink, const policy::Client& client) {
   const bool takes_child = services_.config.isolation == config::Isolation::session;
   policy::ClientRates* const starts = takes_child ? services_.core.session_starts : nullptr;
   const TimePoint now = services_.core.clock.now();
   if (starts != nullptr) {
-    if (const Duration wait = starts->wait(client, now); wait > Duration::zero()) {
+    if (const Duration wait = starts->wait(client.address, now); wait > Duration::zero()) {
       return tl::unexpected(
           rpc::faults::rate_limited("too many new sessions of this client", wait));
     }
@@ -31,7 +31,7 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open(
       sessions_.release(*id);
       return tl::unexpected(lease.error());
     }
-    if (starts != nullptr) starts->use(client, now);
+    if (starts != nullptr) starts->use(client.address, now);
   }
   journal_.open(known(*id), client);
   if (!reading_) sink.set_reading(false);
@@ -52,10 +52,9 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::add(session::C
   return *id;
 }
 
-tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::adopt(session::Caller caller,
-                                                                        session::SessionSink& sink,
-                                                                        const ClientAddress& client,
-                                                                        std::string_view greeting) {
+tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::adopt(
+    session::Caller caller, session::SessionSink& sink, const policy::Client& client,
+    std::string_view greeting) {
   auto id = add(caller, sink);
   if (!id) return id;
   if (services_.config.isolation == config::Isolation::session) pool_.adopt_lease(*id, greeting);
@@ -276,7 +275,8 @@ void SessionRouter::on_request(pool::Child& child, const rpc::Envelope& request,
   }
   const auto id = session->asks->open({child.number(), std::string(request.id)});
   if (!id)
-    return child.refuse(request.id, rpc::RpcError::internal_error, "the client answers too little");
+    return child.refuse(request.id, rpc::RpcError::internal_error,
+                        "the client has too many unanswered requests");
   tell(*session,
        with_replaced(request.text, place_of(request.id, request.text), std::to_string(*id)));
 }

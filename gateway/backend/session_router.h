@@ -42,11 +42,11 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
 
   tl::expected<session::SessionId, rpc::FaultReport> open(session::Caller caller,
                                                           session::SessionSink& sink,
-                                                          const ClientAddress& client);
+                                                          const policy::Client& client);
   // Opens a session that has begun in another process, with this greeting. It has no child yet.
   tl::expected<session::SessionId, rpc::FaultReport> adopt(session::Caller caller,
                                                            session::SessionSink& sink,
-                                                           const ClientAddress& client,
+                                                           const policy::Client& client,
                                                            std::string_view greeting);
   // The session has nothing to do: its own child is ended, if it has one. False: the session cannot
   // do without it.

@@ -17,6 +17,7 @@
 #include "gateway/base/time.h"
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
+#include "gateway/policy/client.h"
 #include "gateway/pool/backend_status.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/rpc/fault.h"
@@ -92,9 +93,9 @@ class Upstream {
 
   // Opens a session for the client behind `sink`, which is registered as `caller` and outlives the
   // session. Refused when there are too many, while the upstream cannot serve any, and when
-  // `client` has had too many children for sessions of late.
+  // the client's address has had too many children for sessions of late.
   virtual tl::expected<session::SessionId, rpc::FaultReport> open_session(
-      session::Caller caller, session::SessionSink& sink, const ClientAddress& client) = 0;
+      session::Caller caller, session::SessionSink& sink, const policy::Client& client) = 0;
   // Cancels the session's calls at the children and ends its own child. The sink of the session is
   // not called any more. `why`: empty if the client has gone, and then the calls are not answered;
   // else they are answered by a fault that says `why`. Without effect on a session that is closed.
@@ -102,7 +103,7 @@ class Upstream {
   // As open_session(), for a session that has begun in another process with a greeting that has
   // these params. It gets a child with its first message.
   virtual tl::expected<session::SessionId, rpc::FaultReport> adopt_session(
-      session::Caller caller, session::SessionSink& sink, const ClientAddress& client,
+      session::Caller caller, session::SessionSink& sink, const policy::Client& client,
       std::string_view greeting) = 0;
   // Ends the own child of a session that is idle; its next message gets it another one.
   virtual session::Parking park_session(session::SessionId session) = 0;

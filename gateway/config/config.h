@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -57,6 +58,27 @@ struct ResourceLimits {
   friend bool operator==(const ResourceLimits&, const ResourceLimits&) = default;
 };
 
+// Names are roles of principals; see policy::Rules.
+struct RoleConfig {
+  std::string name;
+  std::vector<std::string> includes;  // roles whose rules hold for it too
+
+  friend bool operator==(const RoleConfig&, const RoleConfig&) = default;
+};
+
+// What some roles may do with a backend. The names are patterns; without any, it is everything.
+struct RuleConfig {
+  std::vector<std::string> allow{};  // roles; "*" for everybody
+  std::vector<std::string> methods{};
+  std::vector<std::string> tools{};
+  std::vector<std::string> resources{};  // URIs
+  std::vector<std::string> prompts{};
+  std::vector<std::string> except{};  // any of these
+  std::vector<std::string> scopes{};  // that the client must have been given too
+
+  friend bool operator==(const RuleConfig&, const RuleConfig&) = default;
+};
+
 struct BackendConfig {
   std::string name;                  // [a-z0-9_-]+, at most 64 bytes; unique
   std::vector<std::string> command;  // argv, not empty
@@ -79,6 +101,8 @@ struct BackendConfig {
   Duration timeout = std::chrono::seconds(60);  // of a call, queue included
   std::string cancel_method;                    // jsonrpc only; empty: the child is not told
   bool expose_fault_details = false;
+  std::vector<std::string> methods;  // patterns of those that clients may use; none: all
+  std::vector<RuleConfig> rules;     // the first that fits decides; none: all is allowed
   PoolConfig pool;
 
   // Children that sessions with one of their own leave to calls without a session. With one child
@@ -111,6 +135,8 @@ struct TlsConfig {
 struct ListenerConfig {
   std::string address;  // "127.0.0.1:8080", "[::]:8080", "unix:/path"
   TlsConfig tls = {};
+  bool anonymous = false;               // clients need not say who they are
+  std::vector<std::string> roles = {};  // of who reads all admin pages off loopback
 
   friend bool operator==(const ListenerConfig&, const ListenerConfig&) = default;
 };
@@ -191,14 +217,66 @@ struct SessionsConfig {
   friend bool operator==(const SessionsConfig&, const SessionsConfig&) = default;
 };
 
+// One key that a client may show, and who that is then.
+struct ApiKeyConfig {
+  std::string name;               // of the principal
+  std::string hash;               // "sha256:" and 64 hex digits; empty: see `file`
+  std::string file;               // as given
+  std::vector<std::string> keys;  // of that file: keys, or hashes of them
+  std::vector<std::string> roles;
+  std::string expires;  // as given; empty: never
+  std::optional<std::chrono::sys_seconds> expires_at;
+
+  friend bool operator==(const ApiKeyConfig&, const ApiKeyConfig&) = default;
+};
+
+// Roles of clients with certificates, by their names; see docs/authentication.md.
+struct MtlsConfig {
+  bool used = false;  // certificates say who clients are
+  // Patterns in which '*' stands for any characters; a certificate has the roles of all that fit.
+  std::map<std::string, std::vector<std::string>> roles;
+
+  friend bool operator==(const MtlsConfig&, const MtlsConfig&) = default;
+};
+
+// An issuer of JSON Web Tokens.
+struct JwtConfig {
+  std::string issuer;                 // as `iss` has it
+  std::vector<std::string> audience;  // one of these is in `aud`
+  std::string jwks_file;              // its public keys (RFC 7517), as given
+  std::string jwks;                   // the content of that file
+  std::vector<std::string> algorithms{"RS256", "PS256", "ES256", "EdDSA"};
+  std::string roles;  // path of the claim, "realm_access.roles"; empty: tokens give none
+
+  friend bool operator==(const JwtConfig&, const JwtConfig&) = default;
+};
+
+// Who may come in.
+struct AuthConfig {
+  std::string api_key_file;       // as given: keys of a principal without roles
+  std::vector<std::string> keys;  // of that file
+  std::vector<ApiKeyConfig> api_keys;
+  MtlsConfig mtls;
+  std::vector<JwtConfig> jwt;
+  std::string public_url;  // of the gateway, as clients use it; without a slash at its end
+
+  [[nodiscard]] bool is_used() const {
+    return !api_key_file.empty() || !api_keys.empty() || mtls.used || !jwt.empty();
+  }
+  friend bool operator==(const AuthConfig&, const AuthConfig&) = default;
+};
+
 struct Config {
   std::vector<ListenerConfig> listen{{"127.0.0.1:8080"}};
-  ListenerConfig admin{"127.0.0.1:9464"};    // no address: no admin listener
-  TlsConfig tls;                             // of TCP listeners of clients without one of their own
+  ListenerConfig admin{"127.0.0.1:9464"};  // no address: no admin listener
+  TlsConfig tls;                           // of TCP listeners of clients without one of their own
+  bool anonymous = false;                  // of all listeners of clients
+  AuthConfig auth;
   std::vector<std::string> allowed_origins;  // beside loopback ones; "*" for any
   std::vector<std::string> allowed_hosts;    // beside the listener's own; "*" for any
   bool rpc_stream = false;  // off loopback, GET /rpc/stream and GET /sse need no special header
   std::string replica;      // first part of session ids, for load balancers; a host name label
+  std::vector<RoleConfig> roles;        // those that include others
   std::vector<BackendConfig> backends;  // at least one
   SessionsConfig sessions;
   LimitsConfig limits;
@@ -213,6 +291,10 @@ struct Config {
   [[nodiscard]] const TlsConfig* tls_of(const ListenerConfig& listener) const {
     if (listener.tls.is_used()) return &listener.tls;
     return tls.is_used() && !listener.address.starts_with("unix:") ? &tls : nullptr;
+  }
+  // Whether clients of one of `listen` need not say who they are.
+  [[nodiscard]] bool is_anonymous(const ListenerConfig& listener) const {
+    return anonymous || listener.anonymous || !auth.is_used();
   }
 
   friend bool operator==(const Config&, const Config&) = default;

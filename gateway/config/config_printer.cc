@@ -99,19 +99,29 @@ void print_option(const Printing& to, const Option<S>& option, const EnvFiles<S>
                           " (values are not shown)");
 }
 
+// Whether more than the address is said of it.
+bool is_map(const ListenerConfig& listener) {
+  return listener.tls.is_used() || listener.anonymous || !listener.roles.empty();
+}
+
 void print_listener(const Printing& to, const ListenerConfig& listener) {
-  if (!listener.tls.is_used()) return ValuePrinter{to}(listener.address);
+  if (!is_map(listener)) return ValuePrinter{to}(listener.address);
   to.out << YAML::BeginMap << YAML::Key << "address" << YAML::Value;
   ValuePrinter{to}(listener.address);
-  to.out << YAML::Key << "tls" << YAML::Value << YAML::BeginMap;
-  print_section(to, listener.tls);
-  to.out << YAML::EndMap << YAML::EndMap;
+  if (listener.tls.is_used()) {
+    to.out << YAML::Key << "tls" << YAML::Value << YAML::BeginMap;
+    print_section(to, listener.tls);
+    to.out << YAML::EndMap;
+  }
+  if (listener.anonymous) print_value(to, "anonymous", true);
+  if (!listener.roles.empty()) print_value(to, "roles", listener.roles);
+  to.out << YAML::EndMap;
 }
 
 template <class S>
 void print_option(const Printing& to, const Option<S>& option, const ListenAddress<S>& type,
                   const S& section) {
-  if (!(section.*type.member).tls.is_used()) {
+  if (!is_map(section.*type.member)) {
     return print_value(to, option.key, value_of(type, section));
   }
   to.out << YAML::Key << std::string(option.key) << YAML::Value;
@@ -122,7 +132,7 @@ template <class S>
 void print_option(const Printing& to, const Option<S>& option, const ListenAddresses<S>& type,
                   const S& section) {
   const auto& listeners = section.*type.member;
-  if (std::ranges::none_of(listeners, [](const auto& one) { return one.tls.is_used(); })) {
+  if (std::ranges::none_of(listeners, is_map)) {
     return print_value(to, option.key, value_of(type, section));
   }
   to.out << YAML::Key << std::string(option.key) << YAML::Value << YAML::BeginSeq;
@@ -130,13 +140,49 @@ void print_option(const Printing& to, const Option<S>& option, const ListenAddre
   to.out << YAML::EndSeq;
 }
 
+void print_key_file(const Printing& to, std::string_view key, const std::string& file,
+                    size_t count) {
+  if (file.empty()) return;
+  print_value(to, key, file);
+  to.out << YAML::Comment(std::to_string(count) + (count == 1 ? " key" : " keys"));
+}
+
 template <class S>
 void print_option(const Printing& to, const Option<S>& option, const KeyFile<S>& type,
                   const S& section) {
-  if ((section.*type.file).empty()) return;
-  print_value(to, option.key, section.*type.file);
-  const size_t count = (section.*type.keys).size();
-  to.out << YAML::Comment(std::to_string(count) + (count == 1 ? " key" : " keys"));
+  print_key_file(to, option.key, section.*type.file, (section.*type.keys).size());
+}
+
+template <class S>
+void print_option(const Printing& to, const Option<S>& option, const ApiKeyFile<S>& type,
+                  const S& section) {
+  print_key_file(to, option.key, section.*type.file, (section.*type.keys).size());
+}
+
+template <class S>
+void print_option(const Printing& to, const Option<S>& option, const FileText<S>& type,
+                  const S& section) {
+  to.out << YAML::Key << std::string(option.key) << YAML::Value << YAML::BeginMap;
+  print_value(to, "file", section.*type.file);
+  to.out << YAML::EndMap;
+}
+
+template <class S>
+void print_option(const Printing& to, const Option<S>& option, const TextLists<S>& type,
+                  const S& section) {
+  to.out << YAML::Key << std::string(option.key) << YAML::Value << YAML::BeginMap;
+  for (const auto& [name, texts] : section.*type.member) {
+    to.out << YAML::Key << YAML::DoubleQuoted << name << YAML::Value;
+    ValuePrinter{to}(texts);
+  }
+  to.out << YAML::EndMap;
+}
+
+template <class S>
+bool has_items(const Option<S>& option, const S& section) {
+  const auto* const items = std::get_if<Items<S>>(&option.type);
+  if (items == nullptr) return false;
+  return std::visit([&](auto member) { return !(section.*member).empty(); }, items->member);
 }
 
 template <class S>
@@ -148,16 +194,57 @@ bool has_values(const S& section) {
 }
 
 template <class S>
+bool is_printed(const S& section) {
+  if constexpr (std::is_same_v<S, MtlsConfig>) {
+    return section.used;  // that it is there says something
+  } else if constexpr (std::is_same_v<S, AuthConfig>) {
+    return section.is_used();
+  } else {
+    return has_values(section);
+  }
+}
+
+template <class S>
 void print_option(const Printing& to, const Option<S>& option, const Part<S>& type,
                   const S& section) {
   std::visit(
       [&](auto member) {
-        if (!has_values(section.*member)) return;
+        if (!is_printed(section.*member)) return;
         to.out << YAML::Key << std::string(option.key) << YAML::Value << YAML::BeginMap;
         print_section(to, section.*member);
         to.out << YAML::EndMap;
       },
       type.member);
+}
+
+template <class S>
+void print_option(const Printing& to, const Option<S>& option, const Items<S>& type,
+                  const S& section) {
+  if (!has_items(option, section)) return;
+  to.out << YAML::Key << std::string(option.key) << YAML::Value << YAML::BeginSeq;
+  std::visit(
+      [&](auto member) {
+        for (const auto& item : section.*member) {
+          to.out << YAML::BeginMap;
+          print_section(to, item);
+          to.out << YAML::EndMap;
+        }
+      },
+      type.member);
+  to.out << YAML::EndSeq;
+}
+
+template <class S>
+void print_option(const Printing& to, const Option<S>& option, const NamedItems<S>& type,
+                  const S& section) {
+  if ((section.*type.member).empty()) return;
+  to.out << YAML::Key << std::string(option.key) << YAML::Value << YAML::BeginMap;
+  for (const auto& named : section.*type.member) {
+    to.out << YAML::Key << YAML::DoubleQuoted << named.name << YAML::Value << YAML::BeginMap;
+    print_section(to, named);
+    to.out << YAML::EndMap;
+  }
+  to.out << YAML::EndMap;
 }
 
 template <class S>

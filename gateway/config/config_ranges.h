@@ -34,6 +34,10 @@ inline constexpr size_t kMaxBackends = 256;
 inline constexpr size_t kMaxBackendName = 64;
 // A label of a host name (RFC 1035 section 2.3.4).
 inline constexpr size_t kMaxReplicaName = 63;
+inline constexpr size_t kMaxRoles = 256;
+inline constexpr size_t kMaxRules = 128;     // of a backend
+inline constexpr size_t kMaxPatterns = 256;  // of a list of names or patterns in a rule
+inline constexpr size_t kMaxPattern = 1024;  // bytes of one
 inline constexpr size_t kMaxBuckets = 100;
 inline constexpr double kMaxBucketSeconds = 86400;
 
@@ -41,6 +45,15 @@ inline constexpr double kMaxBucketSeconds = 86400;
 inline constexpr size_t kMaxEnvFiles = 16;
 // What of one variable execve() takes (MAX_ARG_STRLEN), so that no line can be too long for it.
 inline constexpr size_t kMaxEnvFile = 128 * kKiB;
+// Of `auth`. A key is compared with all of them.
+inline constexpr size_t kMaxApiKeys = 256;
+inline constexpr size_t kMinApiKey = 16;  // bytes of one
+inline constexpr size_t kMaxApiKey = 256;
+inline constexpr size_t kMaxIssuers = 16;
+inline constexpr size_t kMaxAudiences = 64;         // of an issuer
+inline constexpr size_t kMaxPublicUrl = 200;        // bytes
+inline constexpr size_t kMaxTextFile = 128 * kKiB;  // of keys of an issuer
+inline constexpr size_t kMaxPrincipalName = 64;     // as it is configured
 // sessions.key_file: kMaxKeys keys, and comments.
 inline constexpr size_t kMaxKeyFile = 16 * kKiB;
 

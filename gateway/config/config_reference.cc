@@ -76,6 +76,10 @@ std::string type_of(const OptionInfo& option) {
       return "list of texts";
     case Kind::text_map:
       return "map of names to texts";
+    case Kind::file_text:
+      return "`{ file: … }`";
+    case Kind::text_lists:
+      return "map of at most " + std::to_string(option.range.max) + " names to lists of texts";
     case Kind::files:
       return "path, or a list of at most " + std::to_string(option.range.max);
     case Kind::address:
@@ -89,6 +93,10 @@ std::string type_of(const OptionInfo& option) {
              option.greatest;
     case Kind::section:
       return "[keys](#" + anchor_of(option) + ")";
+    case Kind::items:
+      return "list of " + std::to_string(option.range.min) + " to " +
+             std::to_string(option.range.max) + " maps of [keys](#" + anchor_of(option) + ")";
+    case Kind::named:
     case Kind::backends:
       return "map of names to [keys](#" + anchor_of(option) + ")";
   }

@@ -63,8 +63,23 @@ void write_items_range(rpc::JsonWriter& json, const CountRange& range) {
   if (range.max != kAnyNumber.max) json.number("maxItems", range.max);
 }
 
-// An address, or a map of it and its TLS.
-void write_listener_types(rpc::JsonWriter& json) {
+void write_anonymous(rpc::JsonWriter& json) {
+  json.begin_object("anonymous");
+  json.text("$ref", "#/properties/anonymous");
+  json.end_object();
+}
+
+void write_roles(rpc::JsonWriter& json) {
+  json.begin_object("roles");
+  json.text("type", "array");
+  json.begin_object("items");
+  write_text_type(json);
+  json.end_object();
+  json.end_object();
+}
+
+// An address, or a map of it, its TLS, and what `write_more` writes.
+void write_listener_types(rpc::JsonWriter& json, void (*write_more)(rpc::JsonWriter& json)) {
   json.begin_array("anyOf");
   json.begin_object();
   write_text_type(json);
@@ -79,6 +94,7 @@ void write_listener_types(rpc::JsonWriter& json) {
   json.begin_object("tls");
   json.text("$ref", "#/properties/tls");
   json.end_object();
+  write_more(json);
   json.end_object();
   json.begin_array("required");
   json.text({}, "address");
@@ -164,6 +180,37 @@ void write_backends(rpc::JsonWriter& json, const OptionInfo& option) {
   json.end_object();
 }
 
+void write_file_text(rpc::JsonWriter& json) {
+  json.text("type", "object");
+  json.boolean("additionalProperties", false);
+  json.begin_object("properties");
+  json.begin_object("file");
+  write_text_type(json);
+  json.end_object();
+  json.end_object();
+  json.begin_array("required");
+  json.text({}, "file");
+  json.end_array();
+}
+
+void write_items(rpc::JsonWriter& json, const OptionInfo& option) {
+  json.text("type", "array");
+  write_items_range(json, option.range);
+  json.begin_object("items");
+  json.text("type", "object");
+  write_keys(json, option.options);
+  json.end_object();
+}
+
+void write_named(rpc::JsonWriter& json, const OptionInfo& option) {
+  write_types(json, {"object", "null"});
+  json.number("maxProperties", option.range.max);
+  json.begin_object("additionalProperties");
+  write_types(json, {"object", "null"});
+  write_keys(json, option.options);
+  json.end_object();
+}
+
 void write_type(rpc::JsonWriter& json, const OptionInfo& option) {
   switch (option.kind) {
     case Kind::count:
@@ -179,7 +226,7 @@ void write_type(rpc::JsonWriter& json, const OptionInfo& option) {
     case Kind::text:
       return write_text_type(json);
     case Kind::address:
-      return write_listener_types(json);
+      return write_listener_types(json, write_roles);
     case Kind::word:
       return write_words(json, option.words);
     case Kind::texts:
@@ -191,6 +238,15 @@ void write_type(rpc::JsonWriter& json, const OptionInfo& option) {
       json.begin_object("additionalProperties");
       write_text_type(json);
       return json.end_object();
+    case Kind::file_text:
+      return write_file_text(json);
+    case Kind::text_lists:
+      write_types(json, {"object", "null"});
+      json.number("maxProperties", option.range.max);
+      json.begin_object("additionalProperties");
+      json.text("type", "array");
+      write_texts(json, kAnyNumber);
+      return json.end_object();
     case Kind::command:
       json.text("type", "array");
       return write_texts(json, {1, kAnyNumber.max});
@@ -201,13 +257,17 @@ void write_type(rpc::JsonWriter& json, const OptionInfo& option) {
       write_types(json, {"array", "string"});
       write_items_range(json, option.range);
       json.begin_object("items");
-      write_listener_types(json);
+      write_listener_types(json, write_anonymous);
       return json.end_object();
     case Kind::numbers:
       return write_numbers(json, option);
     case Kind::section:
       write_types(json, {"object", "null"});
       return write_keys(json, option.options);
+    case Kind::items:
+      return write_items(json, option);
+    case Kind::named:
+      return write_named(json, option);
     case Kind::backends:
       return write_backends(json, option);
   }

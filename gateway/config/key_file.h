@@ -24,6 +24,10 @@ inline constexpr size_t kMaxKeys = 16;
 struct KeyFileError {
   int line = 0;         // 1-based; 0: of the file as a whole
   std::string message;  // without any part of a key
+  // "FILE:LINE: message"
+  [[nodiscard]] std::string to_string(const std::string& file) const {
+    return file + (line == 0 ? ": " : ":" + std::to_string(line) + ": ") + message;
+  }
 };
 
 // The keys, 1 to kMaxKeys; else the first error.

@@ -6,8 +6,10 @@
 #include <set>
 
 #include "gateway/base/address.h"
+#include "gateway/config/api_key_file.h"
 #include "gateway/config/backend_name.h"
 #include "gateway/config/environment_section.h"
+#include "gateway/config/options/auth_rules.h"
 #include "gateway/config/options/gateway_options.h"
 #include "gateway/config/options/tls_rules.h"
 #include "gateway/config/value_names.h"
@@ -137,6 +139,34 @@ bool read(const TextMap<S>& type, const Value& value, Section&, S& out) {
 }
 
 template <class S>
+bool read(const TextLists<S>& type, const Value& value, Section&, S& out) {
+  const auto entries = value.entries();
+  if (!entries) return false;
+  if (entries->size() > type.most) {
+    value.fail_at_key("at most " + std::to_string(type.most) + " of them");
+    return false;
+  }
+  bool good = true;
+  for (const Value& entry : *entries) {
+    std::vector<std::string>& texts = (out.*type.member)[entry.name()];
+    const auto items = entry.list();
+    good = good && items;
+    for (const Value& item : items.value_or(std::vector<Value>())) {
+      auto text = item.text();
+      if (text && type.texts.accepts(*text)) {
+        texts.push_back(*std::move(text));
+        continue;
+      }
+      good = false;
+      if (text) {
+        item.fail("expected " + std::string(type.texts.expected) + "; found " + item.found());
+      }
+    }
+  }
+  return good;
+}
+
+template <class S>
 bool read(const EnvFiles<S>& type, const Value& value, Section&, S& out) {
   return read_env_files(value, type.max_files, out.*type.files, out.*type.variables);
 }
@@ -153,13 +183,46 @@ bool read(const KeyFile<S>& type, const Value& value, Section&, S& out) {
   if (!content) return false;
   auto keys = parse_key_file(*content);
   if (!keys) {
-    const int line = keys.error().line;
-    value.fail(*file + (line == 0 ? ": " : ":" + std::to_string(line) + ": ") +
-               keys.error().message);
+    value.fail(keys.error().to_string(*file));
     return false;
   }
   out.*type.file = *std::move(file);
   out.*type.keys = *std::move(keys);
+  return true;
+}
+
+template <class S>
+bool read(const ApiKeyFile<S>& type, const Value& value, Section&, S& out) {
+  auto file = value.text();
+  if (!file) return false;
+  if (file->empty()) {
+    value.fail("expected the path of a file");
+    return false;
+  }
+  const auto content = value.read_file(*file, kMaxKeyFile);
+  if (!content) return false;
+  auto keys = parse_api_key_file(*content);
+  if (!keys) {
+    value.fail(keys.error().to_string(*file));
+    return false;
+  }
+  out.*type.file = *std::move(file);
+  out.*type.keys = *std::move(keys);
+  return true;
+}
+
+template <class S>
+bool read(const FileText<S>& type, const Value& value, Section&, S& out) {
+  Section section(value);
+  const auto file = section.find("file");
+  if (!file) section.fail("file", "missing; name the file");
+  section.finish();
+  auto name = file ? file->text() : std::nullopt;
+  if (!name) return false;
+  auto content = file->read_file(*name, kMaxTextFile);
+  if (!content) return false;
+  out.*type.file = *std::move(name);
+  out.*type.content = *std::move(content);
   return true;
 }
 
@@ -207,11 +270,34 @@ bool check_address(const Value& value, const std::string& text, std::set<std::st
   }
   if (used == nullptr || address->has_any_port()) return true;
   if (used->insert(address->to_string()).second) return true;
-  value.fail("'" + text + "' is listened on already");
+  value.fail("'" + text + "' is already in listen");
   return false;
 }
 
-// A map of `address` and `tls`.
+void read_listener_tls(Section& section, ListenerConfig& out) {
+  const auto tls = section.find("tls");
+  if (!tls) return;
+  Section tls_section(*tls);
+  read_section(tls_section, out.tls);
+  complete_tls(tls_section, out.tls);
+}
+
+// The roles of the admin listener's readers.
+void read_roles(Section& section, ListenerConfig& out) {
+  const auto roles = section.find("roles");
+  const auto items = roles ? roles->list() : std::nullopt;
+  if (!items) return;
+  for (const Value& item : *items) {
+    auto role = item.text();
+    if (role && is_role(*role)) {
+      out.roles.push_back(*std::move(role));
+    } else if (role) {
+      item.fail("expected " + std::string(kRole.expected) + "; found " + item.found());
+    }
+  }
+}
+
+// A map of `address` and more; `used`: null: the admin listener.
 bool read_listener_map(const Value& value, std::set<std::string>* used, ListenerConfig& out) {
   Section section(value);
   bool good = true;
@@ -223,10 +309,11 @@ bool read_listener_map(const Value& value, std::set<std::string>* used, Listener
     section.fail("address", "missing; name the address to listen on");
     good = false;
   }
-  if (const auto tls = section.find("tls")) {
-    Section tls_section(*tls);
-    read_section(tls_section, out.tls);
-    complete_tls(tls_section, out.tls);
+  read_listener_tls(section, out);
+  if (used == nullptr) {
+    read_roles(section, out);
+  } else if (const auto anonymous = section.find("anonymous")) {
+    out.anonymous = anonymous->flag().value_or(false);
   }
   section.finish();
   return good;
@@ -319,6 +406,53 @@ template <class S>
 bool read(const Part<S>& type, const Value& value, Section& section, S& out) {
   Section part(value);
   std::visit([&](auto member) { read_section(part, out.*member); }, type.member);
+  section.add_part(std::move(part));
+  return true;
+}
+
+template <class S>
+bool read(const Items<S>& type, const Value& value, Section&, S& out) {
+  const auto items = value.list();
+  if (!items) return false;
+  if (items->size() < type.items.min || items->size() > type.items.max) {
+    value.fail("expected " + std::to_string(type.items.min) + " to " +
+               std::to_string(type.items.max) + " items");
+    return false;
+  }
+  std::visit(
+      [&](auto member) {
+        (out.*member).clear();
+        for (const Value& item : *items) {
+          Section part(item);
+          auto& read_item = (out.*member).emplace_back();
+          read_section(part, read_item);
+          if constexpr (requires { complete_item(part, read_item); })
+            complete_item(part, read_item);
+        }
+      },
+      type.member);
+  return true;
+}
+
+template <class S>
+bool read(const NamedItems<S>& type, const Value& value, Section& section, S& out) {
+  Section part(value);
+  if (!part.entries()) return false;
+  const std::vector<Value>& entries = *part.entries();
+  if (entries.size() > type.most) {
+    value.fail_at_key("at most " + std::to_string(type.most) + " of them");
+    return false;
+  }
+  for (const Value& entry : entries) {
+    if (!type.names.accepts(entry.name())) {
+      entry.fail_at_key("expected " + std::string(type.names.expected));
+    }
+    auto& named = (out.*type.member).emplace_back();
+    named.name = entry.name();
+    Section named_section(entry);
+    read_section(named_section, named);
+    part.add_part(std::move(named_section));
+  }
   section.add_part(std::move(part));
   return true;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "gateway/mcp/mcp_elements.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/pool/greeting_facts.h"
 #include "gateway/rpc/json_member.h"
@@ -50,6 +51,11 @@ constexpr std::array<std::string_view, 31> kMethods = {"initialize",
                                                        "server/discover",
                                                        "subscriptions/listen",
                                                        "notifications/subscriptions/acknowledged"};
+
+// What a client sends for its session to live: it tells nothing but of itself.
+constexpr auto kLifecycle = std::to_array<std::string_view>(
+    {"initialize", "ping", kInitialized, "notifications/cancelled", "notifications/progress",
+     "notifications/roots/list_changed", "server/discover"});
 
 // The member at the end of a path of members; empty when there is none.
 tl::expected<std::string_view, rpc::MemberError> find_path(
@@ -257,6 +263,24 @@ tl::expected<pool::ClientIntent, const char*> McpDialect::read_client(
                                        : pool::ClientIntent::Kind::unsubscribe;
   }
   return with_token(message, intent);
+}
+
+bool McpDialect::is_lifecycle(std::string_view method) const {
+  return std::ranges::find(kLifecycle, method) != kLifecycle.end();
+}
+
+tl::expected<pool::UsedElement, const char*> McpDialect::used_element(
+    const rpc::Envelope& message, std::string_view method) const {
+  return mcp::used_element(message, method);
+}
+
+const pool::ListShape* McpDialect::list_shape(std::string_view method) const {
+  return mcp::list_shape(method);
+}
+
+pool::Absence McpDialect::absence(std::string_view method, policy::ElementKind kind,
+                                  std::string_view name, Era of_client) const {
+  return mcp::absence(method, kind, name, of_client);
 }
 
 tl::expected<pool::ClientIntent, const char*> McpDialect::read_modern_client(

@@ -66,6 +66,12 @@ class McpDialect final : public pool::Dialect {
   [[nodiscard]] tl::expected<pool::ClientIntent, const char*> read_client(
       const rpc::Envelope& message, std::string_view method,
       config::Isolation isolation) const override;
+  [[nodiscard]] bool is_lifecycle(std::string_view method) const override;
+  [[nodiscard]] tl::expected<pool::UsedElement, const char*> used_element(
+      const rpc::Envelope& message, std::string_view method) const override;
+  [[nodiscard]] const pool::ListShape* list_shape(std::string_view method) const override;
+  [[nodiscard]] pool::Absence absence(std::string_view method, policy::ElementKind kind,
+                                      std::string_view name, Era of_client) const override;
   [[nodiscard]] std::string cancel(rpc::WireId id, pool::CancelReason reason) const override;
   // "should not" be answered: MCP 2025-11-25, utilities/cancellation.
   [[nodiscard]] bool cancel_ends_call() const override { return true; }

@@ -56,11 +56,12 @@ std::optional<EventId> parse_event_id(std::string_view text, std::string_view pr
 }  // namespace
 
 McpSession::McpSession(const McpSessionServices& services, McpSessionOwner& owner, std::string id,
-                       Kind kind, TimePoint expiry)
+                       Kind kind, policy::PrincipalRef principal, TimePoint expiry)
     : services_(services),
       owner_(owner),
       id_(std::move(id)),
       kind_(kind),
+      principal_(std::move(principal)),
       events_{id_.substr(id_.size() - std::min(id_.size(), kPrefixLength)),
               session::ReplayLog(services.limits.replay_events, services.limits.replay,
                                  services.storages),
@@ -72,7 +73,7 @@ McpSession::McpSession(const McpSessionServices& services, McpSessionOwner& owne
       pressure_timer_(services.timers, [this] { hold_or_release_child(); }),
       first_stream_timer_(services.timers, [this] { stop_waiting(); }) {}
 
-tl::expected<void, rpc::FaultReport> McpSession::open(const ClientAddress& client) {
+tl::expected<void, rpc::FaultReport> McpSession::open(const policy::Client& client) {
   const auto caller = services_.callers.add(*this);
   if (!caller) return tl::unexpected(rpc::faults::too_many_clients());
   const auto session = services_.backend.open_session(*caller, *this, client);
@@ -90,7 +91,7 @@ tl::expected<void, rpc::FaultReport> McpSession::open(const ClientAddress& clien
 }
 
 // Events have other ids than those that the other process gave out.
-tl::expected<void, rpc::FaultReport> McpSession::adopt(const ClientAddress& client,
+tl::expected<void, rpc::FaultReport> McpSession::adopt(const policy::Client& client,
                                                        std::string_view greeting,
                                                        McpRevision revision) {
   const auto caller = services_.callers.add(*this);

@@ -4,10 +4,10 @@
 // Job: hand over what the client posts, and write each message of the child to one stream. Answers,
 // and what belongs to a call, go to the stream of its POST; the rest to the only POST under way,
 // else to the stream of a GET, else to the youngest POST, else to the log, for the next GET. Owner:
-// McpSessions. The session stays while the child that serves it comes and goes, which is the
-// backend's business. Ends by close(). When it ends from inside (its child has gone, its
-// initialization failed), it tells the owner, who closes it later. Limits: kMaxStreams POSTs under
-// way; those of ReplayLog.
+// McpSessions. Only the principal that has opened it may use it. The session stays while the child
+// that serves it comes and goes, which is the backend's business. Ends by close(). When it ends
+// from inside (its child has gone, its initialization failed), it tells the owner, who closes it
+// later. Limits: kMaxStreams POSTs under way; those of ReplayLog.
 #pragma once
 
 #include <map>
@@ -53,13 +53,13 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
 
   // `expiry`: when it is too old, whatever it does; the owner's business.
   McpSession(const McpSessionServices& services, McpSessionOwner& owner, std::string id, Kind kind,
-             TimePoint expiry);
+             policy::PrincipalRef principal, TimePoint expiry);
 
   // One of these is to be called first. adopt(): the session has begun in another process, by a
   // greeting that has these params; `revision`: that its client speaks.
-  tl::expected<void, rpc::FaultReport> open(const ClientAddress& client);
-  tl::expected<void, rpc::FaultReport> adopt(const ClientAddress& client, std::string_view greeting,
-                                             McpRevision revision);
+  tl::expected<void, rpc::FaultReport> open(const policy::Client& client);
+  tl::expected<void, rpc::FaultReport> adopt(const policy::Client& client,
+                                             std::string_view greeting, McpRevision revision);
   // Does without a child until the client's next message.
   session::Parking park();
   // By park(), and nothing has come since.
@@ -69,6 +69,8 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
 
   [[nodiscard]] const std::string& id() const { return id_; }
   [[nodiscard]] Kind kind() const { return kind_; }
+  // Who has opened it; null: nobody is known.
+  [[nodiscard]] const policy::Principal* principal() const { return principal_.get(); }
   [[nodiscard]] McpRevision revision() const override { return revision_; }
   [[nodiscard]] bool is_over() const { return over_; }
   [[nodiscard]] TimePoint expiry() const { return expiry_; }
@@ -144,6 +146,7 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
   McpSessionOwner& owner_;
   const std::string id_;
   const Kind kind_;
+  const policy::PrincipalRef principal_;
   session::Caller caller_;
   session::SessionId session_;
   McpEventLog events_;

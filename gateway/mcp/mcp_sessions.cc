@@ -16,13 +16,14 @@ McpSessions::McpSessions(const McpSessionServices& services, Duration idle_timeo
 McpSessions::~McpSessions() { close_all(); }
 
 tl::expected<McpSession*, rpc::FaultReport> McpSessions::open(McpSession::Kind kind,
-                                                              const ClientAddress& client,
+                                                              const policy::Client& client,
                                                               std::string_view initialize) {
   McpSessionOwner& owner = *this;
-  std::string id = ids_.issue({services_.backend.name(), {}, initialize});
+  std::string id = ids_.issue({services_.backend.name(), client.principal.get(), initialize});
   const auto lifetime = ids_.lifetime();
   const TimePoint expiry = lifetime ? services_.clock.now() + *lifetime : TimePoint::max();
-  auto session = std::make_unique<McpSession>(services_, owner, std::move(id), kind, expiry);
+  auto session =
+      std::make_unique<McpSession>(services_, owner, std::move(id), kind, client.principal, expiry);
   if (const auto opened = session->open(client); !opened) return tl::unexpected(opened.error());
   return &keep(std::move(session));
 }
@@ -38,26 +39,31 @@ McpSession& McpSessions::keep(std::unique_ptr<McpSession> session) {
 
 tl::expected<McpSession*, rpc::FaultReport> McpSessions::reach(std::string_view id,
                                                                McpSession::Kind kind,
-                                                               const ClientAddress& client,
+                                                               const policy::Client& client,
                                                                McpRevision revision) {
-  if (sessions_.contains(id) || kind != McpSession::Kind::streamable) return find(id, kind);
+  const policy::Principal* const principal = client.principal.get();
+  if (sessions_.contains(id) || kind != McpSession::Kind::streamable) {
+    return find(id, kind, principal);
+  }
   const TimePoint now = services_.clock.now();
-  const auto carried = ids_.open(id, services_.backend.name());
+  const auto carried = ids_.open(id, services_.backend.name(), principal);
   if (!carried || carried->initialize.empty() || ended_.contains(id, now)) return nullptr;
   McpSessionOwner& owner = *this;
-  auto session =
-      std::make_unique<McpSession>(services_, owner, std::string(id), kind, now + carried->left);
+  auto session = std::make_unique<McpSession>(services_, owner, std::string(id), kind,
+                                              client.principal, now + carried->left);
   if (const auto adopted = session->adopt(client, carried->initialize, revision); !adopted) {
     return tl::unexpected(adopted.error());
   }
   return &keep(std::move(session));
 }
 
-McpSession* McpSessions::find(std::string_view id, McpSession::Kind kind) const {
+McpSession* McpSessions::find(std::string_view id, McpSession::Kind kind,
+                              const policy::Principal* principal) const {
   const auto found = sessions_.find(id);
   if (found == sessions_.end()) return nullptr;
   McpSession* session = found->second.get();
-  return session->is_over() || session->kind() != kind ? nullptr : session;
+  const bool is_meant = session->kind() == kind && policy::is_same(session->principal(), principal);
+  return session->is_over() || !is_meant ? nullptr : session;
 }
 
 void McpSessions::detach(std::string_view id, session::EventSink& sink) const {
@@ -71,7 +77,7 @@ void McpSessions::on_sink_writable(std::string_view id) const {
 }
 
 void McpSessions::close(McpSession& session) {
-  if (const auto carried = ids_.open(session.id(), services_.backend.name())) {
+  if (const auto carried = ids_.open(session.id(), services_.backend.name(), session.principal())) {
     const TimePoint now = services_.clock.now();
     ended_.add(session.id(), now, now + carried->left);
   }

@@ -31,16 +31,17 @@ class McpSessions final : private McpSessionOwner {
 
   // `initialize`: the params with which the client begins, for an id that carries them.
   tl::expected<McpSession*, rpc::FaultReport> open(McpSession::Kind kind,
-                                                   const ClientAddress& client = {},
+                                                   const policy::Client& client = {},
                                                    std::string_view initialize = {});
-  // The session with this id, which may be one of another process. Null: never opened, ended, or of
-  // the other kind. The fault: there is no room for it at the moment. `revision`: that the client
-  // says it speaks, to be believed of a session of another process.
+  // The session with this id, which may be one of another process. Null: never opened, ended, of
+  // the other kind, or another principal's. The fault: there is no room for it at the moment.
+  // `revision`: that the client says it speaks, to be believed of a session of another process.
   tl::expected<McpSession*, rpc::FaultReport> reach(std::string_view id, McpSession::Kind kind,
-                                                    const ClientAddress& client,
+                                                    const policy::Client& client,
                                                     McpRevision revision);
   // As reach(), among those that are known.
-  [[nodiscard]] McpSession* find(std::string_view id, McpSession::Kind kind) const;
+  [[nodiscard]] McpSession* find(std::string_view id, McpSession::Kind kind,
+                                 const policy::Principal* principal) const;
   // A response's client has gone, or has taken what was unsent. Without effect if the session is
   // over.
   void detach(std::string_view id, session::EventSink& sink) const;

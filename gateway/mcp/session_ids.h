@@ -11,22 +11,22 @@
 #include <string_view>
 
 #include "gateway/base/time.h"
+#include "gateway/policy/principal.h"
 
 namespace stdgate::mcp {
 
 // What an id may carry.
 struct SessionFacts {
-  std::string_view backend;           // the name under which the session was opened
-  std::string_view principal_digest;  // of who opened it; empty: nobody is known
+  std::string_view backend;                      // the name under which the session was opened
+  const policy::Principal* principal = nullptr;  // who opens it; null: unknown
   // The params of `initialize`, raw JSON as received. An implementation may leave them out.
   std::string_view initialize;
 };
 
 // What an id has carried.
 struct CarriedSession {
-  std::string principal_digest;
-  std::string
-      initialize;    // raw JSON; empty: it was not carried, so the session cannot be taken over
+  // Raw JSON; empty: it was not carried, so the session cannot be taken over.
+  std::string initialize;
   Duration left{0};  // until the id expires
 };
 
@@ -35,9 +35,11 @@ class SessionIds {
   virtual ~SessionIds() = default;
   // The id of a new session: visible ASCII, which has not been given out before.
   virtual std::string issue(const SessionFacts& facts) = 0;
-  // Nothing for what is no id of ours, belongs to another backend, has expired or carries nothing.
+  // Nothing for what is no id of ours, belongs to another backend or principal, has expired or
+  // carries nothing.
   [[nodiscard]] virtual std::optional<CarriedSession> open(std::string_view id,
-                                                           std::string_view backend) = 0;
+                                                           std::string_view backend,
+                                                           const policy::Principal* principal) = 0;
   // How long a session lives from its first request on, whatever it does; nothing: no limit.
   [[nodiscard]] virtual std::optional<Duration> lifetime() const { return std::nullopt; }
 };

@@ -16,6 +16,7 @@
 #include "gateway/base/time.h"
 #include "gateway/base/trace_context.h"
 #include "gateway/observer.h"
+#include "gateway/policy/rules.h"
 #include "gateway/pool/insertion.h"
 #include "gateway/pool/session_memo.h"
 #include "gateway/rpc/correlator.h"
@@ -23,6 +24,8 @@
 #include "gateway/session/session_sink.h"
 
 namespace stdgate::pool {
+
+struct ListShape;  // dialect.h
 
 // Where a call is: it waits in a queue, is in the table of a child, or neither, and then it is
 // about to be answered.
@@ -57,6 +60,9 @@ struct CallFacts {
   CallPlace place = CallPlace::nowhere;
   rpc::WireId wire_id = 0;  // in flight: its id at that child
   uint64_t ticket = 0;      // waiting: its place in the queue, see CallQueue
+  // Its answer is a list that is cut by the rules that hold for the caller; null: it is not.
+  const ListShape* list = nullptr;
+  policy::RuleSet rules;
 };
 
 struct Call : CallFacts {
@@ -64,6 +70,7 @@ struct Call : CallFacts {
   std::string method_name;     // kept only while `method` is kOtherMethod
   std::string tool_name;       // kept only while `tool` is kOtherTool
   TraceContext trace;          // of the caller
+  std::string principal;       // of the caller: its name; empty: nobody is known
   std::string progress_token;  // raw JSON, as the client sent it; empty: none
   std::string subscription;    // the key that its session subscribes to with it; empty: none
   std::string memo_text;       // see ClientIntent

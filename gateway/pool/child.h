@@ -143,8 +143,8 @@ class Child final : private ChildEvents, private ChildMessages {
   // that is taken again at once is no news.
   void settle_state();
 
-  // A call has waited for the process since then, to its deadline. True when the process was silent
-  // all the time though it was read, and that so often in a row that it has to be given up.
+  // A call that has waited since then has reached its deadline. True if the process was read but
+  // silent all the time, for so many calls in a row that it counts as hung.
   bool note_timeout(TimePoint waiting_since);
 
   [[nodiscard]] ChildStatus status() const;

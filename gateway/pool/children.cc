@@ -217,7 +217,8 @@ void Children::note_failure(const Child& child, const ChildEnd& end, bool serves
                       : end.was_ready ? Loss::child
                                       : Loss::start);
   last_failure_ = end.message;
-  // A session that has lost its child is over, so no other child is needed for it.
+  // The loss of one session's child says little about the backend, so no child is started for
+  // trial.
   const bool is_alone = serves_lease && end.was_ready && !breaker_.tripped();
   needs_trial_ = !is_alone || (needs_trial_ && breaker_.failures() > 1);
   if (was_tripped || !breaker_.tripped()) return;
@@ -282,7 +283,7 @@ void Children::end_all(const std::string& message, Duration grace) {
 
 rpc::FaultReport Children::breaker_report() const {
   rpc::FaultReport report =
-      rpc::faults::overloaded("the backend keeps failing and is given a pause");
+      rpc::faults::overloaded("the backend keeps failing; calls are refused for a while");
   report.detail = last_failure_;
   report.retry_after = std::max(breaker_.retry_after(now()), rpc::kRetryHint);
   return report;

@@ -13,6 +13,7 @@
 
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
+#include "gateway/policy/rules.h"
 #include "gateway/pool/child_facts.h"
 #include "gateway/pool/session_memo.h"
 #include "gateway/rpc/correlator.h"
@@ -62,6 +63,33 @@ struct ClientIntent {
   // A value inside of the message that is replaced for the child; empty: none.
   std::string_view replaced;
   std::string_view replacement;  // lives as long as the dialect
+};
+
+// An element that a message of a client uses, for rules.
+struct UsedElement {
+  policy::ElementKind kind = policy::ElementKind::none;
+  std::string_view name;  // as spelled between its quotes; empty: there is none that can be read
+  // The method with which such elements are used. Another method, which tells something of an
+  // element or watches it, is for who may use that element.
+  std::string_view use;
+};
+
+// Where the result of a method has the elements of one kind.
+struct ListShape {
+  policy::ElementKind kind = policy::ElementKind::none;
+  std::string_view member;  // the array
+  std::string_view name;    // of an element: its name, a string
+  std::string_view use;     // as in UsedElement
+  // A member of the result that says who may keep it, and what it says when it is for one client.
+  std::string_view scope;
+  std::string_view private_scope;
+};
+
+// How a child answers what it does not know, or cannot use: an error.
+struct Absence {
+  rpc::RpcError error = rpc::RpcError::method_not_found;
+  std::string message = "Method not found";
+  std::string data{};  // raw JSON; empty: none
 };
 
 // What a child's answer to the greeting of its session's client promises that client.
@@ -178,6 +206,24 @@ class Dialect {
   // `method` is decoded. An error is a constant phrase: the message is an invalid request.
   [[nodiscard]] virtual tl::expected<ClientIntent, const char*> read_client(
       const rpc::Envelope& message, std::string_view method, config::Isolation isolation) const = 0;
+
+  // --- Rules
+  // Whether a session needs this message of its client to live; rules let it through.
+  [[nodiscard]] virtual bool is_lifecycle(std::string_view /*method*/) const { return false; }
+  // An error is a constant phrase: readers could see different elements.
+  [[nodiscard]] virtual tl::expected<UsedElement, const char*> used_element(
+      const rpc::Envelope& /*message*/, std::string_view /*method*/) const {
+    return UsedElement();
+  }
+  // Null: `method` lists nothing that rules judge. The shape lives as long as the dialect.
+  [[nodiscard]] virtual const ListShape* list_shape(std::string_view /*method*/) const {
+    return nullptr;
+  }
+  // `name` is decoded. Without an element it is the method that does not exist.
+  [[nodiscard]] virtual Absence absence(std::string_view /*method*/, policy::ElementKind /*kind*/,
+                                        std::string_view /*name*/, Era /*of_client*/) const {
+    return {};
+  }
 
   // The notification that cancels `id` at the child; empty: the child is not told.
   [[nodiscard]] virtual std::string cancel(rpc::WireId id, CancelReason reason) const = 0;

@@ -76,7 +76,7 @@ class Pool final : private ChildOwner {
   // Passes a client's wish to cancel its call on to the child. Usually the answer is still due; a
   // call that is over by this is moved to `*ended`. False when there is no such call.
   bool request_cancel(session::Caller caller, std::string_view id, CallPtr* ended);
-  // Sends a shared child a request of the gateway's own, `text(id)`, whose answer does not matter.
+  // Sends a shared child a request of the gateway's own, `text(id)`, whose answer is ignored.
   // Clients come first: only while can_ask().
   void ask(Child& child, const std::function<std::string(rpc::WireId)>& text);
   [[nodiscard]] bool can_ask(const Child& child) const;

@@ -31,6 +31,7 @@ struct Session {
   std::optional<Severity> severity;  // of log messages that it wants of shared children
   SessionState state = SessionState::live;
   ClientAddress client;      // who has opened it
+  std::string principal;     // its name; empty: nobody is known
   std::string label;         // the client's name and version, for people; may be empty
   TimePoint opened{};        // or taken over
   TimePoint used{};          // the last message of its client

@@ -20,11 +20,12 @@ struct Texts {
   std::string_view method;
   std::string_view tool;
   std::string_view id;
+  std::string_view principal;
   std::string_view detail;
 
   [[nodiscard]] size_t room() const {
     size_t room = kRoomForTheRest;
-    for (const std::string_view text : {backend, method, tool, id, detail}) {
+    for (const std::string_view text : {backend, method, tool, id, principal, detail}) {
       room += log_style::room_for({}, text);
     }
     return room;
@@ -45,6 +46,9 @@ char* write_fields(char* to, const Texts& texts, const CallRecord& call, std::st
   to = write_field<Style>(to, "child_ms", call.child);
   to = write_field<Style>(to, "id", texts.id, scratch);
   to = write_field<Style>(to, "connection", call.connection);
+  if (!texts.principal.empty()) {
+    to = write_field<Style>(to, "principal", texts.principal, scratch);
+  }
   to = write_field<Style>(to, "bytes_in", uint64_t{call.bytes_in});
   to = write_field<Style>(to, "bytes_out", uint64_t{call.bytes_out});
   if (call.trace != nullptr) {
@@ -65,6 +69,7 @@ void AccessLog::on_call_finished(const CallRecord& call) {
       .tool = cut_utf8(call.tool_name, kMaxTool),
       // A refused call may have no id that could be read; it was answered with null.
       .id = call.id.empty() ? "null" : cut_utf8(call.id, kMaxId),
+      .principal = call.principal,
       .detail = call.detail,
   };
   fields_.clear();

@@ -203,7 +203,7 @@ class Families {
                     "Requests that have arrived and are not answered yet", MetricType::Gauge};
   Family sessions_{"stdgate_sessions", "Open sessions by state", MetricType::Gauge};
   Family breakers_{"stdgate_breaker_open",
-                   "1 while the backend is given a pause, as its children keep failing",
+                   "1 while calls are refused, as the children of the backend keep failing",
                    MetricType::Gauge};
   Family places_{"stdgate_session_places", "Children that sessions may have at a time",
                  MetricType::Gauge};

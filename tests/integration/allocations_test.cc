@@ -16,6 +16,7 @@
 #include "gateway/config/config_parser.h"
 #include "tests/support/counted_new.h"
 #include "tests/support/steady_client.h"
+#include "tests/support/test_issuer.h"
 
 namespace stdgate::test {
 namespace {
@@ -61,6 +62,35 @@ constexpr const char* kTrace =
 // What is behind the gateway.
 constexpr const char* kDemo = "command: [\"" STDGATE_PROGRAM "\", demo-server], protocol: jsonrpc";
 constexpr const char* kTools = "command: [\"" STDGATE_ECHO_CHILD "\"], protocol: mcp";
+// Judged by the last of several rules.
+constexpr const char* kJudgedTools =
+    "command: [\"" STDGATE_ECHO_CHILD
+    "\"], protocol: mcp, rules: [ { allow: [admin] }, { allow: [\"*\"], tools: [\"read_*\"] }, "
+    "{ allow: [\"*\"], tools: [\"*\"], except: [\"delete_*\"] } ]";
+
+// Who calls.
+constexpr const char* kKey = "X-API-Key: a-key-of-somebody\r\n";
+constexpr const char* kAuth =
+    "auth: { public_url: \"https://a\", api_keys: [{ name: somebody-with-a-long-name, hash: "
+    "\"sha256:"
+    "94b0ab86a9989df06ceec5ad3c99efad7e3d4f4ad73cfd436ef22227fd096216\" }], "
+    "jwt: [{ issuer: i, audience: [a], jwks: { file: keys } }] }\n";
+
+const TestIssuer& issuer() {
+  static const TestIssuer kIssuer(TestIssuer::Kind::ed25519);
+  return kIssuer;
+}
+
+std::string token() {
+  return "Authorization: Bearer " +
+         issuer().token("EdDSA", R"({"iss":"i","aud":"a","sub":"somebody-with-a-long-name",)"
+                                 R"("exp":9999999999})") +
+         "\r\n";
+}
+
+tl::expected<std::string, std::string> read_keys(const std::string& /*file*/, size_t /*limit*/) {
+  return issuer().jwks();
+}
 
 struct Steady {
   const char* name;
@@ -68,6 +98,7 @@ struct Steady {
   const char* isolation;
   SteadyCall call;
   size_t at_once = 1;
+  const char* root = "";
 };
 
 std::ostream& operator<<(std::ostream& out, const Steady& steady) { return out << steady.name; }
@@ -88,10 +119,11 @@ class Allocations : public testing::TestWithParam<Steady> {
   // thread that outlives them.
   void serve_client() {
     const std::string socket = folder_ / "socket";
-    const auto config = config::parse_config("listen: [\"unix:" + socket + "\"]\nadmin: \"off\"\n" +
-                                                 "backends: { demo: { " + GetParam().backend +
-                                                 ", isolation: " + GetParam().isolation + " } }\n",
-                                             [](const std::string&) { return std::nullopt; });
+    const auto config = config::parse_config(
+        GetParam().root + std::string("listen: [\"unix:") + socket + "\"]\nadmin: \"off\"\n" +
+            "backends: { demo: { " + GetParam().backend + ", isolation: " + GetParam().isolation +
+            " } }\n",
+        [](const std::string&) { return std::nullopt; }, {}, read_keys);
     ASSERT_TRUE(config) << config.error().front().to_string("");
     std::thread thread([&] {
       converse(socket);
@@ -135,10 +167,14 @@ INSTANTIATE_TEST_SUITE_P(
                     Steady{"LongId", kDemo, "shared", echo_over_http("/rpc", kLongId)},
                     Steady{"Traced", kDemo, "shared", echo_over_http("/rpc", "1", kTrace)},
                     Steady{"WebSocketLongId", kDemo, "shared", echo_over_websocket("/ws", kLongId)},
+                    Steady{"ApiKey", kDemo, "shared", echo_over_http("/rpc", "1", kKey), 1, kAuth},
+                    Steady{"Token", kDemo, "shared", echo_over_http("/rpc", "1", token()), 1,
+                           kAuth},
                     Steady{"OwnChild", kDemo, "session", echo_over_websocket("/ws")},
                     Steady{"Mcp", kTools, "shared", echo_over_mcp("/mcp")},
                     Steady{"PipelinedMcp", kTools, "shared", echo_over_mcp("/mcp"), 16},
-                    Steady{"McpOwnChild", kTools, "session", echo_over_mcp("/mcp")}),
+                    Steady{"McpOwnChild", kTools, "session", echo_over_mcp("/mcp")},
+                    Steady{"McpWithRules", kJudgedTools, "shared", echo_over_mcp("/mcp")}),
     [](const testing::TestParamInfo<Steady>& each) { return each.param.name; });
 
 TEST(AllocationCount, HearsOfLibuv) {

@@ -44,7 +44,7 @@ void SimSession::open() {
   visit_ = std::make_unique<Visit>(SimCalls(world_, owners_, config_, owners_.next()));
   visit_->caller = *callers_.add(*this);
   visit_->waits_when_told = world_.chance(0.7);
-  const auto id = backend_.open_session(visit_->caller, *this, client_);
+  const auto id = backend_.open_session(visit_->caller, *this, {client_});
   if (id) {
     visit_->id = *id;
     if (owners_.are_exclusive()) starts_.note(client_, world_.now());

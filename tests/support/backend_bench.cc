@@ -45,7 +45,7 @@ backend::Admission BackendBench::send(FakeClient& client, std::string text, sess
 
 std::optional<rpc::FaultReport> BackendBench::open(FakeSession& session,
                                                    const ClientAddress& from) {
-  const auto id = backend.open_session(session.caller(), session, from);
+  const auto id = backend.open_session(session.caller(), session, {from});
   if (!id) return id.error();
   session.id = *id;
   return std::nullopt;

@@ -66,7 +66,7 @@ class FakeUpstream final : public backend::Upstream {
 
   tl::expected<session::SessionId, rpc::FaultReport> open_session(
       session::Caller caller, session::SessionSink& sink,
-      const ClientAddress& /*client*/) override {
+      const policy::Client& /*client*/) override {
     const auto id = sessions_.acquire();
     if (!id) return tl::unexpected(rpc::faults::overloaded("no more sessions"));
     *sessions_.find(*id) = {caller, &sink};
@@ -79,7 +79,7 @@ class FakeUpstream final : public backend::Upstream {
     }
   }
   tl::expected<session::SessionId, rpc::FaultReport> adopt_session(
-      session::Caller caller, session::SessionSink& sink, const ClientAddress& client,
+      session::Caller caller, session::SessionSink& sink, const policy::Client& client,
       std::string_view /*greeting*/) override {
     return open_session(caller, sink, client);
   }

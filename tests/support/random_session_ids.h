@@ -16,8 +16,9 @@ class RandomSessionIds final : public mcp::SessionIds {
   explicit RandomSessionIds(NewId new_id) : new_id_(std::move(new_id)) {}
 
   std::string issue(const mcp::SessionFacts& /*facts*/) override { return new_id_(); }
-  [[nodiscard]] std::optional<mcp::CarriedSession> open(std::string_view /*id*/,
-                                                        std::string_view /*backend*/) override {
+  [[nodiscard]] std::optional<mcp::CarriedSession> open(
+      std::string_view /*id*/, std::string_view /*backend*/,
+      const policy::Principal* /*principal*/) override {
     return std::nullopt;
   }
 

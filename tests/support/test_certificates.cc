@@ -75,6 +75,7 @@ Owned<X509> make_certificate(const CertificateWish& wish, EVP_PKEY* key, bool is
   }
   std::string names = "IP:127.0.0.1";
   for (const std::string& host : wish.hosts) names += ",DNS:" + host;
+  for (const std::string& uri : wish.uris) names += ",URI:" + uri;
   add_extension(raw, raw, NID_subject_alt_name, names);
   add_extension(raw, raw, NID_ext_key_usage, "serverAuth,clientAuth");
   return certificate;

@@ -19,6 +19,7 @@ struct Credential {
 struct CertificateWish {
   std::string name = "localhost";
   std::vector<std::string> hosts = {"localhost"};  // subjectAltName, beside 127.0.0.1
+  std::vector<std::string> uris = {};              // of it too
   long begins_seconds = -3600;                     // from now
   long ends_seconds = 86400;
 };

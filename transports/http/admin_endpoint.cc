@@ -53,8 +53,10 @@ std::string readiness_json(const Readiness& readiness) {
 }
 
 void add_admin_routes(Router& router, AdminSource& source) {
-  const auto add = [&router](const char* path, const char* about, std::function<Page()> render) {
-    router.add(path, about, std::make_unique<PageEndpoint>(std::move(render)), Guards::reading());
+  const auto add = [&router](const char* path, const char* about, std::function<Page()> render,
+                             Audience audience = Audience::everyone) {
+    router.add(path, about, std::make_unique<PageEndpoint>(std::move(render)),
+               Guards::reading(audience));
   };
   add("/healthz", "whether the process runs", [] {
     return Page{200, "text/plain; charset=utf-8", "ok\n"};
@@ -66,9 +68,12 @@ void add_admin_routes(Router& router, AdminSource& source) {
   add("/metrics", "metrics in the Prometheus text format", [&source] {
     return Page{200, "text/plain; version=0.0.4; charset=utf-8", source.metrics_text()};
   });
-  add("/debug/state", "backends, children, calls, connections", [&source] {
-    return Page{200, kJsonType, source.state_json()};
-  });
+  add(
+      "/debug/state", "backends, children, calls, connections",
+      [&source] {
+        return Page{200, kJsonType, source.state_json()};
+      },
+      Audience::operators);
 }
 
 }  // namespace stdgate::http

@@ -1,7 +1,8 @@
 // AdmissionPolicy: the one place that decides, by a request's head, whether its sender may call.
 //
 // Each route declares its Guards, all of them unless it says otherwise; the connection checks the
-// head against them before an endpoint sees it. Owner: the generation; outlives the routers.
+// head against them before an endpoint sees it. Who sends it is asked beside that, by every request
+// (Authentication). Owner: the generation; outlives the routers.
 // Every change of the rules begins a new epoch, which invalidates earlier judgements.
 #pragma once
 
@@ -12,11 +13,19 @@
 #include <utility>
 
 #include "gateway/observer.h"
+#include "transports/http/authentication.h"
 #include "transports/http/connection_traits.h"
 #include "transports/http/origin_rules.h"
 #include "transports/http/request_head.h"
 
 namespace stdgate::http {
+
+// Whom a route is for.
+enum class Audience : uint8_t {
+  clients,    // of the listener, which may have to say who they are
+  everyone,   // who sends a request is not looked at
+  operators,  // see Authentication; for others nothing is there
+};
 
 // What a route is guarded by; see OriginRules.
 struct Guards {
@@ -26,9 +35,12 @@ struct Guards {
   // GET and HEAD must be deliberate. Off for routes that only read, and for routes that require
   // something that no page can send.
   bool deliberate_get = true;
+  Audience audience = Audience::clients;
 
   // For routes whose GET changes nothing, and for unknown paths.
-  static constexpr Guards reading() { return {.deliberate_get = false}; }
+  static constexpr Guards reading(Audience audience = Audience::clients) {
+    return {.deliberate_get = false, .audience = audience};
+  }
 };
 
 // What a judgement depends on beside the head.
@@ -46,9 +58,11 @@ struct Denial {
 
 class AdmissionPolicy {
  public:
-  explicit AdmissionPolicy(OriginRules rules) : rules_(std::move(rules)) {}
+  explicit AdmissionPolicy(OriginRules rules, Authentication authentication = {})
+      : rules_(std::move(rules)), authentication_(std::move(authentication)) {}
 
   [[nodiscard]] const OriginRules& rules() const { return rules_; }
+  [[nodiscard]] const Authentication& authentication() const { return authentication_; }
   void replace(OriginRules rules) {
     rules_ = std::move(rules);
     ++epoch_;
@@ -63,6 +77,7 @@ class AdmissionPolicy {
 
  private:
   OriginRules rules_;
+  const Authentication authentication_;
   uint32_t epoch_ = 1;
 };
 

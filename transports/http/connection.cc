@@ -208,8 +208,14 @@ std::optional<backend::CallContext> Connection::call_context() {
   context.transport = Transport::rpc;
   context.connection = number_;
   context.trace = &exchange_->trace;
+  context.principal = exchange_->identity.principal.get();
   context.arrived = services.loop.now();
   return context;
+}
+
+const auth::Identity& Connection::connection_identity() {
+  if (!identity_) identity_ = server_.router().policy().authentication().identify(*stream_);
+  return *identity_;
 }
 
 // The one place that every refused request passes.
@@ -270,6 +276,15 @@ void Connection::end_exchange(bool close) {
   release_exchange();
   if (!pending_.empty() && !std::exchange(resume_asked_, true)) server_.resume_later(*this);
   settle();
+}
+
+// The credential of its client has expired. A session may go on with another request.
+void Connection::cut_stream() {
+  if (exchange_->owner != nullptr) std::exchange(exchange_->owner, nullptr)->on_gone();
+  leave_core();
+  exchange_->rpc.clear();
+  exchange_->keep_alive = false;
+  end_exchange(writer_.end_stream(*exchange_, StreamEnd::bare));
 }
 
 // --- The client's end ----------------------------------------------------------------------------
@@ -445,9 +460,8 @@ TimePoint Connection::due() const {
     case State::discarding:
       return std::min(taking, since_ + timeouts.body);
     case State::busy:
-      return writer_.is_streaming() || exchange_->rpc.is_silent()
-                 ? std::min(taking, since_ + timeouts.keep_alive)
-                 : taking;
+      if (!writer_.is_streaming() && !exchange_->rpc.is_silent()) return taking;
+      return std::min({taking, since_ + timeouts.keep_alive, exchange_->identity.expires});
     case State::lingering:
       return all_taken ? since_ + kLingerTime : taking;
     case State::closed:
@@ -484,6 +498,7 @@ void Connection::expire() {
       if (!reader_.is_body_late(*exchange_, since_, meter_.now(), stream_->bytes_read())) return;
       return fail_and_close({408, "the request's body took too long"});
     case State::busy:
+      if (meter_.now() >= exchange_->identity.expires) return cut_stream();
       if (exchange_->rpc.is_silent()) {
         exchange_->rpc.end_silence();
       } else {

@@ -88,6 +88,7 @@ class Connection final : public ClientConnection,
   Server& server() override { return server_; }
   [[nodiscard]] uint64_t connection_number() const override { return number_; }
   [[nodiscard]] const ClientAddress& client_address() const override { return client(); }
+  [[nodiscard]] const auth::Identity& connection_identity() override;
 
   // Requests: each step returns how many bytes it took.
   size_t process(std::span<char> bytes);
@@ -106,6 +107,7 @@ class Connection final : public ClientConnection,
   // Answers
   void fail_and_close(const HttpError& error);
   void end_exchange(bool close);
+  void cut_stream();
 
   // Ending
   void hand_over();
@@ -136,10 +138,11 @@ class Connection final : public ClientConnection,
   std::unique_ptr<Exchange> exchange_;  // from the first byte of a request to the end of its answer
   PooledBuffer pending_;                // a part of a header block, or requests that wait
   session::Caller caller_;              // none before the first call
-  TimePoint since_{};                   // the present state, or its last progress
-  size_t discarded_ = 0;                // while lingering
-  uint32_t last_exchange_ = 0;          // its number
-  uint32_t sequence_ = 0;               // of the exchange: the upper half of its calls' tags
+  std::optional<auth::Identity> identity_;  // by its certificate; nothing before the first request
+  TimePoint since_{};                       // the present state, or its last progress
+  size_t discarded_ = 0;                    // while lingering
+  uint32_t last_exchange_ = 0;              // its number
+  uint32_t sequence_ = 0;                   // of the exchange: the upper half of its calls' tags
   State state_ = State::idle;
   bool processing_ = false;    // process() is on the stack
   bool resume_asked_ = false;  // resume() comes

@@ -20,6 +20,7 @@ struct ConnectionTraits {
   uint32_t listener = 0;  // ordinal within the server, from 0
   Reach reach = Reach::loopback;
   bool is_secure = false;  // over TLS
+  bool anonymous = true;   // its clients need not say who they are
   // Address that the client connected to, without the port; not the listener's own, which may be
   // bound to all of them.
   ClientAddress local{};

@@ -28,14 +28,16 @@ void append_cors_fields(std::string& out, std::string_view origin) {
   out += origin;
   out +=
       "\r\nVary: Origin\r\n"
-      "Access-Control-Expose-Headers: Mcp-Session-Id, MCP-Protocol-Version, Retry-After\r\n";
+      "Access-Control-Expose-Headers: Mcp-Session-Id, MCP-Protocol-Version, Retry-After, "
+      "WWW-Authenticate\r\n";
 }
 
 void append_preflight_fields(std::string& out, std::string_view methods) {
   out += "Access-Control-Allow-Methods: ";
   out += methods;
   out +=
-      "\r\nAccess-Control-Allow-Headers: Content-Type, Accept, Authorization, Mcp-Session-Id, "
+      "\r\nAccess-Control-Allow-Headers: Content-Type, Accept, Authorization, X-API-Key, "
+      "Mcp-Session-Id, "
       "MCP-Protocol-Version, Last-Event-ID, Mcp-Method, Mcp-Name, traceparent\r\n"
       "Access-Control-Max-Age: 600\r\n";
 }

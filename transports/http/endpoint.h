@@ -20,6 +20,10 @@ class Endpoint {
   // How calls come in here, if they do.
   [[nodiscard]] virtual Transport transport() const { return Transport::rpc; }
 
+  // Error codes of what answers a message that is refused.
+  [[nodiscard]] virtual rpc::CodeSet fault_codes() const {
+    return refusal_codes().value_or(rpc::CodeSet::plain);
+  }
   // Error codes of refusals, which are JSON-RPC errors then; nothing: they are HTTP errors.
   [[nodiscard]] virtual std::optional<rpc::CodeSet> refusal_codes() const { return std::nullopt; }
 

@@ -13,6 +13,7 @@
 
 #include "gateway/base/trace_context.h"
 #include "gateway/policy/rate_window.h"
+#include "transports/auth/identity.h"
 #include "transports/http/admission.h"
 #include "transports/http/body_reader.h"
 #include "transports/http/client_connection.h"
@@ -39,12 +40,14 @@ struct Exchange {
   bool keep_alive = false;                        // after the answer
   TimePoint body_since{};                         // the end of the head
   policy::RateWindow body_rate;
-  bool has_head = false;  // `head` is this request's
+  bool has_head = false;    // `head` is this request's
+  auth::Identity identity;  // of who sends this request
 
   // --- What follows from the head and `key`; see forget_judgement() ---
-  AdmissionKey key;              // that `admitted` was found for
-  bool admitted = false;         // by `endpoint`: all of this is known
-  Endpoint* endpoint = nullptr;  // once the request has been routed
+  AdmissionKey key;                       // that `admitted` was found for
+  bool admitted = false;                  // by `endpoint`: all of this is known
+  Endpoint* endpoint = nullptr;           // once the request has been routed
+  Audience audience = Audience::clients;  // of the route
   bool http_1_0 = false;
   bool head_only = false;
   bool wants_events = false;  // as negotiated by the endpoint
@@ -80,6 +83,7 @@ struct Exchange {
     owner = nullptr;
     successor.reset();
     keep_alive = has_head = false;
+    identity = {};
   }
 };
 

@@ -13,6 +13,8 @@ namespace stdgate::http {
 // The fault that is nearest to an HTTP status: its code goes into the body.
 inline rpc::Fault fault_of_status(int status) {
   switch (status) {
+    case 401:
+      return rpc::Fault::unauthenticated;
     case 413:
       return rpc::Fault::too_large;
     case 429:

@@ -13,8 +13,13 @@ backend::CallContext context_of(const Exchange& exchange, const mcp::McpSessions
   context.era = Era::legacy;
   context.connection = exchange.client->connection_number();
   context.trace = &exchange.trace;
+  context.principal = exchange.identity.principal.get();
   context.arrived = sessions.clock().now();
   return context;
+}
+
+policy::Client client_of(const Exchange& exchange) {
+  return {exchange.client->client_address(), exchange.identity.principal};
 }
 
 void refuse_call(Exchange& exchange, mcp::McpSessions& sessions, const rpc::FaultReport& report,

@@ -11,6 +11,9 @@ namespace stdgate::http {
 // The context of a message in this exchange, without caller, session and tag.
 backend::CallContext context_of(const Exchange& exchange, const mcp::McpSessions& sessions);
 
+// Who sends the request.
+policy::Client client_of(const Exchange& exchange);
+
 // A fault as JSON-RPC, with the HTTP status of the fault. `id` is raw JSON, or empty for null.
 void refuse_call(Exchange& exchange, mcp::McpSessions& sessions, const rpc::FaultReport& report,
                  std::string_view id);

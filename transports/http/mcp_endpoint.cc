@@ -43,7 +43,7 @@ constexpr HttpError kUnknownEvent{400, "Last-Event-ID names no event of this ses
 constexpr HttpError kLostEvent{410, "what followed this event is no longer kept"};
 // GET wants the id of a session, which no page can send unasked.
 constexpr Guards kGuards{.deliberate_get = false};
-constexpr HttpError kBusy{503, "too much waits for this session", {}, rpc::kRetryHint};
+constexpr HttpError kBusy{503, "the queue of this session is full", {}, rpc::kRetryHint};
 constexpr HttpError kDraining{503, "the gateway is shutting down", {}, rpc::kRetryHint};
 
 bool is_initialize(const rpc::ParsedMessage& message) {
@@ -155,7 +155,7 @@ std::optional<HttpError> McpEndpoint::admit(Exchange& exchange) {
   } else if (head.method() == Method::get && !acceptance.takes_event_stream()) {
     return kNotStream;
   }
-  // A POST of the modern era names its version in its body too, and is judged there.
+  // A POST of the modern era names its version in its body too: post() judges it.
   if (head.method() != Method::post && names_modern_version(head)) return kPostOnly;
   if (head.method() != Method::post && !is_known_version(head)) return kBadVersion;
   exchange.version_known = is_known_version(head);
@@ -217,9 +217,8 @@ void McpEndpoint::post_modern(Exchange& exchange, const rpc::Document& document)
 }
 
 void McpEndpoint::initialize(Exchange& exchange, const rpc::Document& document) {
-  const auto session =
-      sessions_.open(mcp::McpSession::Kind::streamable, exchange.client->client_address(),
-                     document.messages[0].envelope.params);
+  const auto session = sessions_.open(mcp::McpSession::Kind::streamable, client_of(exchange),
+                                      document.messages[0].envelope.params);
   if (!session) {
     const std::string_view id = document.messages[0].envelope.id;
     return refuse_call(exchange, sessions_, session.error(), id);
@@ -258,10 +257,10 @@ mcp::McpSession* McpEndpoint::session_of(Exchange& exchange, std::string_view re
     return nullptr;
   }
   constexpr auto kKind = mcp::McpSession::Kind::streamable;
-  if (mcp::McpSession* known = sessions_.find(exchange.session_id, kKind)) return known;
-  const auto session =
-      sessions_.reach(exchange.session_id, kKind, exchange.client->client_address(),
-                      spoken_revision(exchange.head));
+  const policy::Principal* const principal = exchange.identity.principal.get();
+  if (mcp::McpSession* known = sessions_.find(exchange.session_id, kKind, principal)) return known;
+  const auto session = sessions_.reach(exchange.session_id, kKind, client_of(exchange),
+                                       spoken_revision(exchange.head));
   if (!session) {
     refuse_call(exchange, sessions_, session.error(), request_id);
     return nullptr;

@@ -284,7 +284,7 @@ tl::expected<void, HeadError> RequestHead::take_field(const HeaderField& field, 
       break;
     case 14:
       if (!equals_ignoring_case(field.name, "content-length")) break;
-      if (framing.has_length) return bad_request("several Content-Length");
+      if (framing.has_length) return bad_request("more than one Content-Length");
       framing.has_length = true;
       if (const auto length = parse_digits(field.value)) {
         content_length_ = *length;
@@ -313,7 +313,7 @@ tl::expected<void, HeadError> RequestHead::take_field(const HeaderField& field, 
 
 // RFC 9112 section 3.2: exactly one, and a valid one.
 tl::expected<void, HeadError> RequestHead::take_host(const HeaderField& field, Framing& framing) {
-  if (framing.has_host) return bad_request("several Host");
+  if (framing.has_host) return bad_request("more than one Host");
   framing.has_host = true;
   if (!field.value.empty() && !is_authority(field.value)) return bad_request("malformed Host");
   authority_ = field.value;
@@ -323,7 +323,7 @@ tl::expected<void, HeadError> RequestHead::take_host(const HeaderField& field, F
 // RFC 9112 section 3.2: origin-form, absolute-form, or the asterisk of OPTIONS.
 tl::expected<void, HeadError> RequestHead::take_target() {
   if (parser_.method == HTTP_CONNECT) {
-    return tl::unexpected<HeadError>(HeadError{501, "this is no proxy"});
+    return tl::unexpected<HeadError>(HeadError{501, "stdgate is not a forward proxy"});
   }
   if (target_.size() > HeadScanner::kMaxTarget) {
     return tl::unexpected<HeadError>(HeadError{414, "request target too long"});

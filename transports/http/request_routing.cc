@@ -7,11 +7,38 @@
 #include "transports/http/fault_response.h"
 #include "transports/http/field_value.h"
 #include "transports/http/json_body.h"
+#include "transports/http/resource_metadata.h"
 #include "transports/http/url.h"
 
 namespace stdgate::http {
 
 namespace {
+
+void respond_json(const Exchange& exchange, const HttpError& error, const std::string& text) {
+  const std::string_view body = text;
+  exchange.client->respond({.status = error.status,
+                            .content_type = kJsonType,
+                            .allow = error.allow,
+                            .more_fields = error.more_fields,
+                            .body = {&body, 1},
+                            .refusal = RefusalNote{refusal_of(error), error.message}});
+}
+
+// As a JSON-RPC error if a message was sent.
+void refuse_identity(const Exchange& exchange, const IdentityError& why,
+                     std::string_view metadata_url) {
+  const std::string challenge = challenge_field(why, metadata_url);
+  const HttpError error{.status = why.status, .message = why.message, .more_fields = challenge};
+  const bool is_message = exchange.head.method() == Method::post && !check_json_body(exchange.head);
+  if (!is_message) return exchange.client->fail(error);
+  const rpc::CodeSet codes =
+      exchange.endpoint != nullptr ? exchange.endpoint->fault_codes() : rpc::CodeSet::plain;
+  respond_json(exchange, error, json_rpc_error_body(error, codes) + '\n');
+}
+
+Sender sender_of(const Exchange& exchange, const ConnectionTraits& traits) {
+  return {exchange.head, traits, exchange.client->connection_identity()};
+}
 
 void read_trace(const RequestHead& head, TraceContext& trace) {
   const HeaderField* const parent = head.find("traceparent");
@@ -38,6 +65,50 @@ bool RequestRouting::judge(Exchange& exchange, const ConnectionTraits& traits) c
   return exchange.admitted;
 }
 
+// Null: nothing is served there, or not to this client.
+const Route* RequestRouting::find_route(const Sender& sender) const {
+  std::string scratch;
+  const Route* const route = router_.find(percent_decode(sender.head.path(), scratch));
+  const bool is_hidden = route != nullptr && route->guards.audience == Audience::operators &&
+                         !router_.policy().authentication().is_operator(sender);
+  return is_hidden ? nullptr : route;
+}
+
+// The head is known, its sender is not: that may be another one, or his credential may have
+// expired.
+bool RequestRouting::identify_again(Exchange& exchange, const ConnectionTraits& traits) const {
+  switch (exchange.audience) {
+    case Audience::everyone:
+      return true;
+    case Audience::clients:
+      return identify(exchange, traits);
+    case Audience::operators:
+      break;
+  }
+  const bool is_operator =
+      router_.policy().authentication().is_operator(sender_of(exchange, traits));
+  return is_operator || judge(exchange, traits);
+}
+
+// Of the path that is asked, if it has one, else that of all.
+std::string RequestRouting::metadata_url(std::string_view path) const {
+  const std::string& public_url = router_.policy().authentication().public_url();
+  if (public_url.empty()) return {};
+  std::string place(kResourceMetadata);
+  place += path;
+  return public_url + (router_.find(place) != nullptr ? place : std::string(kResourceMetadata));
+}
+
+bool RequestRouting::identify(Exchange& exchange, const ConnectionTraits& traits) const {
+  auto identity = router_.policy().authentication().identify(sender_of(exchange, traits));
+  if (identity) {
+    exchange.identity = *std::move(identity);
+    return true;
+  }
+  refuse_identity(exchange, identity.error(), metadata_url(exchange.head.path()));
+  return false;
+}
+
 bool RequestRouting::route(Exchange& exchange, const ConnectionTraits& traits) const {
   Responder& client = *exchange.client;
   const auto fail = [&client](const HttpError& error) {
@@ -45,10 +116,10 @@ bool RequestRouting::route(Exchange& exchange, const ConnectionTraits& traits) c
     return false;
   };
   const RequestHead& head = exchange.head;
-  std::string scratch;
-  const Route* route = router_.find(percent_decode(head.path(), scratch));
+  const Route* route = find_route(sender_of(exchange, traits));
   if (route != nullptr) exchange.endpoint = route->endpoint.get();
   const Guards guards = route != nullptr ? route->guards : Guards::reading();
+  exchange.audience = guards.audience;
   if (const auto denial = router_.policy().judge(head, traits, guards)) {
     return fail({.status = 403, .message = denial->message, .refusal = denial->reason});
   }
@@ -56,10 +127,11 @@ bool RequestRouting::route(Exchange& exchange, const ConnectionTraits& traits) c
     client.respond({.status = 204, .allow = kAllowAll});
     return false;
   }
+  // Browsers ask with OPTIONS before they send a credential.
+  const bool is_asked = head.method() != Method::options && guards.audience == Audience::clients;
+  if (is_asked && !identify(exchange, traits)) return false;
   if (route == nullptr) {
-    refuse(exchange, {.status = 404,
-                      .message = "nothing is served at this path",
-                      .more_members = router_.paths_member()});
+    refuse_path(exchange, traits);
     return false;
   }
   Endpoint* endpoint = exchange.endpoint;
@@ -90,6 +162,14 @@ void RequestRouting::answer_options(const Exchange& exchange, std::string_view m
   exchange.client->respond({.status = 204, .allow = methods, .more_fields = fields});
 }
 
+void RequestRouting::refuse_path(const Exchange& exchange, const ConnectionTraits& traits) const {
+  const bool sees_all = router_.policy().authentication().is_operator(sender_of(exchange, traits));
+  refuse(exchange,
+         {.status = 404,
+          .message = "nothing is served at this path",
+          .more_members = sees_all ? router_.paths_member() : router_.open_paths_member()});
+}
+
 // A POST to the wrong path is answered with the right paths: as a JSON-RPC error if its body is
 // JSON.
 void RequestRouting::refuse(const Exchange& exchange, const HttpError& error) const {
@@ -101,13 +181,7 @@ void RequestRouting::refuse(const Exchange& exchange, const HttpError& error) co
   HttpError hint = error;
   hint.message = report.message;
   if (check_json_body(head)) return client.fail(hint);
-  const std::string text = fault_body({}, report, rpc::CodeSet::plain);
-  const std::string_view body = text;
-  client.respond({.status = error.status,
-                  .content_type = kJsonType,
-                  .allow = error.allow,
-                  .body = {&body, 1},
-                  .refusal = RefusalNote{refusal_of(error), error.message}});
+  respond_json(exchange, error, fault_body({}, report, rpc::CodeSet::plain));
 }
 
 }  // namespace stdgate::http

@@ -1,9 +1,11 @@
 // RequestRouting: which endpoint takes a request, and what becomes of requests that none takes.
 //
 // The only place that has a head judged by the AdmissionPolicy. What it finds follows from the head
-// and Exchange::key alone, and is kept with them. Owner: the server; one for all connections.
+// and Exchange::key alone, and is kept with them, but for who sends the request: that is asked each
+// time. Owner: the server; one for all connections.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "transports/http/connection_traits.h"
@@ -22,13 +24,20 @@ class RequestRouting {
   // exchange.client.
   bool admit(Exchange& exchange, const ConnectionTraits& traits) const {
     const bool is_known = exchange.admitted && exchange.key == router_.policy().key(traits);
-    return is_known || judge(exchange, traits);
+    if (!is_known) return judge(exchange, traits);
+    return !router_.policy().authentication().is_used() || identify_again(exchange, traits);
   }
 
  private:
   bool judge(Exchange& exchange, const ConnectionTraits& traits) const;
+  // Whether it is known who sends the request, where that has to be; else it has been refused.
+  bool identify(Exchange& exchange, const ConnectionTraits& traits) const;
+  bool identify_again(Exchange& exchange, const ConnectionTraits& traits) const;
+  [[nodiscard]] std::string metadata_url(std::string_view path) const;
+  [[nodiscard]] const Route* find_route(const Sender& sender) const;
   [[nodiscard]] bool route(Exchange& exchange, const ConnectionTraits& traits) const;
   void refuse(const Exchange& exchange, const HttpError& error) const;
+  void refuse_path(const Exchange& exchange, const ConnectionTraits& traits) const;
   static void answer_options(const Exchange& exchange, std::string_view methods);
 
   const Router& router_;

@@ -9,6 +9,7 @@
 
 #include "gateway/backend/call_context.h"
 #include "gateway/session/event_sink.h"
+#include "transports/auth/identity.h"
 #include "transports/http/client_connection.h"
 #include "transports/http/response.h"
 
@@ -73,6 +74,8 @@ class Responder {
   virtual Server& server() = 0;
   [[nodiscard]] virtual uint64_t connection_number() const = 0;  // for the log
   [[nodiscard]] virtual const ClientAddress& client_address() const = 0;
+  // Who the connection's certificate says that it is.
+  [[nodiscard]] virtual const auth::Identity& connection_identity() = 0;
 };
 
 }  // namespace stdgate::http

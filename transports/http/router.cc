@@ -6,6 +6,19 @@ namespace stdgate::http {
 
 namespace {
 
+template <class Wanted>
+std::string member_of(const std::vector<Route>& routes, Wanted&& is_wanted) {
+  std::string member = R"("paths":[)";
+  for (const Route& route : routes) {
+    if (!is_wanted(route)) continue;
+    if (member.back() != '[') member += ',';
+    member += '"';
+    member += route.path;
+    member += '"';
+  }
+  return member += ']';
+}
+
 class IndexEndpoint final : public Endpoint {
  public:
   explicit IndexEndpoint(std::string text) : text_(std::move(text)) {}
@@ -32,14 +45,9 @@ void Router::add(std::string path, std::string about, std::unique_ptr<Endpoint> 
       routes_.begin(), routes_.end(), path,
       [](const Route& route, const std::string& wanted) { return route.path < wanted; });
   routes_.insert(place, Route{std::move(path), std::move(about), std::move(endpoint), guards});
-  paths_member_ = R"("paths":[)";
-  for (const Route& route : routes_) {
-    if (paths_member_.back() != '[') paths_member_ += ',';
-    paths_member_ += '"';
-    paths_member_ += route.path;
-    paths_member_ += '"';
-  }
-  paths_member_ += ']';
+  paths_member_ = member_of(routes_, [](const Route&) { return true; });
+  open_paths_member_ = member_of(
+      routes_, [](const Route& route) { return route.guards.audience != Audience::operators; });
   make_post_hint();
 }
 
@@ -86,7 +94,16 @@ void Router::add_index(std::string_view title) {
     text += route.about;
     text += '\n';
   }
-  add("/", "this list", std::make_unique<IndexEndpoint>(std::move(text)), Guards::reading());
+  add("/", "this list", std::make_unique<IndexEndpoint>(std::move(text)),
+      Guards::reading(Audience::operators));
+}
+
+std::vector<std::string> Router::paths_of(Transport transport) const {
+  std::vector<std::string> paths;
+  for (const Route& route : routes_) {
+    if (route.endpoint->transport() == transport) paths.push_back(route.path);
+  }
+  return paths;
 }
 
 const Route* Router::find(std::string_view path) const {

@@ -40,8 +40,12 @@ class Router {
 
   // `path` is decoded; with one slash at its end it means the same. Null: nothing there.
   [[nodiscard]] const Route* find(std::string_view path) const;
+  // Of the endpoints of this transport.
+  [[nodiscard]] std::vector<std::string> paths_of(Transport transport) const;
   // "paths":["/rpc",…], for the answer to an unknown path.
   [[nodiscard]] std::string_view paths_member() const { return paths_member_; }
+  // The same without what is for operators.
+  [[nodiscard]] std::string_view open_paths_member() const { return open_paths_member_; }
   // "; POST JSON-RPC to /mcp or /rpc", for a POST to another path: at most kMaxHintPaths of them,
   // those at the root first. Empty where nothing takes calls.
   [[nodiscard]] std::string_view post_hint() const { return post_hint_; }
@@ -54,6 +58,7 @@ class Router {
   std::vector<Route> routes_;  // by path
   bool shares_answers_ = false;
   std::string paths_member_ = R"("paths":[])";
+  std::string open_paths_member_ = paths_member_;
   std::string post_hint_;
 };
 

@@ -15,6 +15,7 @@ class RpcEndpoint final : public Endpoint {
   RpcEndpoint(backend::Upstream& upstream, const config::LimitsConfig& limits);
 
   [[nodiscard]] AllowedMethods allowed_methods() const override { return AllowedMethods::post; }
+  [[nodiscard]] rpc::CodeSet fault_codes() const override { return upstream_.codes(); }
   std::optional<HttpError> admit(Exchange& exchange) override;
   void serve(Exchange& exchange, std::span<char> body) override;
   void refuse(Exchange& exchange, rpc::Fault fault) override;

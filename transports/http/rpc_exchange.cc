@@ -92,7 +92,7 @@ void RpcExchange::on_event(session::Tag tag, std::string_view notification) {
   write_event({&notification, 1});
 }
 
-// By another message of the batch: nothing else is of the same exchange.
+// Only another message of the same batch can cancel a call here.
 void RpcExchange::on_cancelled(session::Tag tag) {
   if (client_ == nullptr || tag >> 32 != first_tag_ >> 32) return;
   answers_.leave_out();

@@ -55,10 +55,12 @@ Server::~Server() {
 
 namespace {
 
-ConnectionTraits traits_of(const net::Listener& listener, size_t ordinal, bool is_secure) {
+ConnectionTraits traits_of(const net::Listener& listener, size_t ordinal,
+                           const ListenerTraits& of_listener) {
   ConnectionTraits traits;
   traits.listener = static_cast<uint32_t>(ordinal);
-  traits.is_secure = is_secure;
+  traits.is_secure = of_listener.layer != nullptr;
+  traits.anonymous = of_listener.anonymous;
   traits.local = listener.local_address();
   if (listener.address().kind == Address::Kind::unix_socket) {
     traits.reach = ConnectionTraits::Reach::unix_socket;
@@ -70,10 +72,11 @@ ConnectionTraits traits_of(const net::Listener& listener, size_t ordinal, bool i
 
 }  // namespace
 
-tl::expected<Address, std::string> Server::listen(const Address& address, net::StreamLayer* layer) {
+tl::expected<Address, std::string> Server::listen(const Address& address,
+                                                  const ListenerTraits& traits) {
   auto listener = net::Listener::open(services_.loop, address, *this);
   if (!listener) return tl::unexpected(std::move(listener.error()));
-  listeners_.push_back({std::move(*listener), layer});
+  listeners_.push_back({std::move(*listener), traits});
   return listeners_.back().listener->address();
 }
 
@@ -82,9 +85,8 @@ void Server::on_connection(net::Listener& listener) {
       std::find_if(listeners_.begin(), listeners_.end(),
                    [&listener](const auto& owned) { return owned.listener.get() == &listener; });
   const auto ordinal = static_cast<size_t>(place - listeners_.begin());
-  net::StreamLayer* const layer = place->layer;
-  auto connection =
-      make_connection({traits_of(listener, ordinal, layer != nullptr), listener.peer()});
+  net::StreamLayer* const layer = place->traits.layer;
+  auto connection = make_connection({traits_of(listener, ordinal, place->traits), listener.peer()});
   int error = 0;
   std::unique_ptr<net::Stream> stream = listener.accept(*connection, &error);
   if (stream == nullptr) return;  // gone already

@@ -54,6 +54,12 @@ struct AcceptedClient {
   ClientAddress address;
 };
 
+// What is special about a listener.
+struct ListenerTraits {
+  net::StreamLayer* layer = nullptr;  // between its sockets and its connections (TLS); null: none
+  bool anonymous = true;              // its clients need not say who they are
+};
+
 class Server final : private net::ListenerEvents,
                      private MemoryAccountEvents,
                      private net::Flushable {
@@ -63,10 +69,9 @@ class Server final : private net::ListenerEvents,
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // Serves one more address, with `layer` between its sockets and its connections (TLS); null:
-  // nothing. Gives the address as bound, or says what is wrong.
+  // Serves one more address. Gives it as bound, or says what is wrong.
   tl::expected<Address, std::string> listen(const Address& address,
-                                            net::StreamLayer* layer = nullptr);
+                                            const ListenerTraits& traits = {});
 
   // Accepts no more but what waits to be accepted. Open connections are served as before, but for
   // the `Connection: close` of their next answer, after which they are closed.
@@ -128,7 +133,7 @@ class Server final : private net::ListenerEvents,
   DateHeader date_;
   struct Listening {
     std::unique_ptr<net::Listener> listener;
-    net::StreamLayer* layer = nullptr;
+    ListenerTraits traits;
   };
   std::vector<Listening> listeners_;
   std::vector<std::unique_ptr<ClientConnection>> connections_;  // each knows its place

@@ -17,7 +17,7 @@ constexpr HttpError kNoSession{400, "the query parameter session is missing"};
 constexpr HttpError kUnknownSession{.status = 404,
                                     .message = "no such session, or it has ended; open /sse again",
                                     .refusal = Refusal::unknown_session};
-constexpr HttpError kBusy{503, "too much waits for this session", {}, rpc::kRetryHint};
+constexpr HttpError kBusy{503, "the queue of this session is full", {}, rpc::kRetryHint};
 
 }  // namespace
 
@@ -36,7 +36,7 @@ void SseEndpoint::serve(Exchange& exchange, std::span<char> /*body*/) {
     client.begin_stream({.backend = sessions_.backend().id()});
     return client.end_stream(StreamEnd::bare);
   }
-  const auto session = sessions_.open(mcp::McpSession::Kind::sse, client.client_address());
+  const auto session = sessions_.open(mcp::McpSession::Kind::sse, client_of(exchange));
   if (!session) return refuse_call(exchange, sessions_, session.error(), {});
   exchange.mcp.start(sessions_, **session, client, false);
   exchange.owner = &exchange.mcp;
@@ -60,7 +60,8 @@ void MessagesEndpoint::serve(Exchange& exchange, std::span<char> body) {
   const auto document = parser_.parse(body);
   if (!document) return refuse_call(exchange, sessions_, rpc::report_of(document.error()), {});
   Responder& client = *exchange.client;
-  mcp::McpSession* session = sessions_.find(exchange.session_id, mcp::McpSession::Kind::sse);
+  mcp::McpSession* session = sessions_.find(exchange.session_id, mcp::McpSession::Kind::sse,
+                                            exchange.identity.principal.get());
   if (session == nullptr) return client.fail(kUnknownSession);
   const auto posted = session->post(*document, context_of(exchange, sessions_), exchange.mcp);
   if (posted == mcp::McpSession::Posted::overloaded) return client.fail(kBusy);

@@ -29,6 +29,7 @@ class MessagesEndpoint final : public Endpoint {
   explicit MessagesEndpoint(mcp::McpSessions& sessions);
 
   [[nodiscard]] AllowedMethods allowed_methods() const override { return AllowedMethods::post; }
+  [[nodiscard]] rpc::CodeSet fault_codes() const override { return sessions_.backend().codes(); }
   [[nodiscard]] Transport transport() const override { return Transport::sse; }
   std::optional<HttpError> admit(Exchange& exchange) override;
   void serve(Exchange& exchange, std::span<char> body) override;

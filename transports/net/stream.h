@@ -9,11 +9,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
 #include "gateway/base/memory_account.h"
 #include "gateway/base/time.h"
+#include "transports/net/peer_certificate.h"
 
 namespace stdgate::net {
 
@@ -53,6 +55,11 @@ class Stream {
   [[nodiscard]] virtual size_t unsent_bytes() const = 0;
   // on_writable() is called when unsent bytes, once above `bytes`, have fallen to half of it.
   virtual void set_watermark(size_t bytes) = 0;
+
+  // The peer's certificate, once it has sent anything; nothing: it has shown none.
+  [[nodiscard]] virtual std::optional<PeerCertificate> peer_certificate() const {
+    return std::nullopt;
+  }
 
   // Finishes writing: the peer reads end of stream after what is unsent. Reading goes on.
   virtual void shutdown_write() = 0;

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "transports/tls/client_certificate.h"
 #include "transports/tls/handshake_failure.h"
 
 namespace stdgate::tls {
@@ -120,6 +121,11 @@ bool TlsStream::shake() {
   pause_below();
   services_.loop.flush_later(*this);  // what has been written meanwhile
   return true;
+}
+
+std::optional<net::PeerCertificate> TlsStream::peer_certificate() const {
+  if (ssl_ == nullptr || state_ != State::open) return std::nullopt;
+  return client_certificate_of(*ssl_);
 }
 
 void TlsStream::fail_handshake(HandshakeFailure reason, std::string_view detail) {

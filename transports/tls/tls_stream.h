@@ -70,6 +70,7 @@ class TlsStream final : public net::Stream,
   // Of plaintext that waits, and of sealed bytes below.
   [[nodiscard]] size_t unsent_bytes() const override;
   void set_watermark(size_t bytes) override;
+  [[nodiscard]] std::optional<net::PeerCertificate> peer_certificate() const override;
   void shutdown_write() override;  // by close_notify
   void close() override;           // with close_notify, if nothing is unsent
   // Plaintext; what is written counts once nothing of it waits below.

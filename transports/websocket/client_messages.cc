@@ -35,7 +35,7 @@ tl::expected<void, rpc::FaultReport> ClientMessages::open_session(session::Sessi
   session::Callers& callers = server_.services().callers;
   const auto caller = callers.add(sink);
   if (!caller) return tl::unexpected(rpc::faults::too_many_clients());
-  const auto session = backend_.open_session(*caller, sink, client);
+  const auto session = backend_.open_session(*caller, sink, {client, label_.principal});
   if (!session) {
     callers.remove(*caller);
     return tl::unexpected(session.error());
@@ -63,6 +63,7 @@ backend::CallContext ClientMessages::context() const {
   context.transport = Transport::websocket;
   context.connection = label_.connection;
   context.trace = &label_.trace;
+  context.principal = label_.principal.get();
   context.arrived = server_.services().loop.now();
   return context;
 }

@@ -48,6 +48,7 @@ class ClientMessages {
   struct Label {
     uint64_t connection = 0;
     TraceContext trace;
+    policy::PrincipalRef principal;  // null: nobody is known
   };
 
   ClientMessages(http::Server& server, const Route& route, Label label, AnswerSink& answers);

@@ -8,15 +8,19 @@
 
 namespace stdgate::websocket {
 
-WebSocketConnection::WebSocketConnection(http::Server& server, const Route& route, uint64_t number,
-                                         TraceContext trace)
+WebSocketConnection::WebSocketConnection(http::Server& server, const Route& route,
+                                         Greeting greeting)
     : server_(server),
       backend_(route.backend),
       meter_(server, ConnectionKind::websocket, [this] { on_timer(); }),
       reader_(server.services().loop.storages(), server.services().limits.message),
       writer_(meter_),
-      messages_(server, route, {number, std::move(trace)}, *this),
-      pending_(server.services().loop.storages()) {}
+      messages_(
+          server, route,
+          {greeting.connection, std::move(greeting.trace), std::move(greeting.identity.principal)},
+          *this),
+      pending_(server.services().loop.storages()),
+      expires_(greeting.identity.expires) {}
 
 void WebSocketConnection::take_over(std::unique_ptr<net::Stream> stream, ByteQueue already_read) {
   stream_ = std::move(stream);
@@ -316,7 +320,7 @@ TimePoint WebSocketConnection::due() const {
   const TimePoint taking = meter_.taking_due(patience());
   const bool all_taken = taking == TimePoint::max();
   if (state_ != State::open) return all_taken || hasty_ ? since_ + kCloseTime : taking;
-  const TimePoint kept = std::min(taking, messages_.kept_due());
+  const TimePoint kept = std::min({taking, messages_.kept_due(), expires_});
   if (!reads_) return std::min(kept, looked_ + kLookTime);
   const TimePoint message = std::min(kept, pulse_.message_due(timeouts));
   return messages_.core_reads() ? std::min(message, pulse_.silence_due(timeouts)) : message;
@@ -338,6 +342,10 @@ void WebSocketConnection::on_timer() {
 
 void WebSocketConnection::expire() {
   if (state_ != State::open) return close();
+  if (meter_.now() >= expires_) {
+    start_close(CloseCode::policy_violation, "the credential has expired");
+    return settle();
+  }
   if (meter_.now() >= messages_.kept_due()) return settle();
   if (!reads_) return look();
   const http::HttpServices& services = server_.services();

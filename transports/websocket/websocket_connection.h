@@ -27,6 +27,7 @@
 #include "gateway/base/pooled_buffer.h"
 #include "gateway/base/trace_context.h"
 #include "gateway/session/session_sink.h"
+#include "transports/auth/identity.h"
 #include "transports/http/client_connection.h"
 #include "transports/http/connection_meter.h"
 #include "transports/net/stream.h"
@@ -58,8 +59,14 @@ class WebSocketConnection final : public http::UpgradedConnection,
   // While nothing is read: interval of the checks whether the client has gone.
   static constexpr Duration kLookTime = std::chrono::seconds(1);
 
-  WebSocketConnection(http::Server& server, const Route& route, uint64_t number,
-                      TraceContext trace);
+  // What its handshake has said.
+  struct Greeting {
+    uint64_t connection = 0;  // its number
+    TraceContext trace{};
+    auth::Identity identity{};
+  };
+
+  WebSocketConnection(http::Server& server, const Route& route, Greeting greeting);
 
   // To be called first. If the core refuses, the connection cannot be used; else it sends nothing
   // before take_over().
@@ -143,9 +150,10 @@ class WebSocketConnection final : public http::UpgradedConnection,
   FrameWriter writer_;
   ClientMessages messages_;
   ClientPulse pulse_;
-  PooledBuffer pending_;  // read, and waiting until reading may go on
-  TimePoint since_{};     // the state, or its last progress
-  TimePoint looked_{};    // while !reads_: whether the client has left
+  PooledBuffer pending_;     // read, and waiting until reading may go on
+  TimePoint since_{};        // the state, or its last progress
+  TimePoint looked_{};       // while !reads_: whether the client has left
+  const TimePoint expires_;  // the credential
   std::string end_reason_;
   CloseCode end_code_ = CloseCode::normal;  // with ending_
   State state_ = State::open;

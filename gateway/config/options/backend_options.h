@@ -6,6 +6,7 @@
 #include "gateway/config/options/option.h"
 #include "gateway/config/options/pool_options.h"
 #include "gateway/config/options/rlimits_options.h"
+#include "gateway/config/options/rule_options.h"
 #include "gateway/config/options/text_rules.h"
 
 namespace stdgate::config {
@@ -109,6 +110,19 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
      .help = "show clients the cause of faults",
      .details =
          "Paths, a parser's words and the like, in `error.data`. They are in the log anyway."},
+    {.key = "methods",
+     .type = list_of<&BackendConfig::methods>(kPattern, {1, kMaxPatterns}),
+     .help = "methods that clients may use, or patterns of them; all others do not exist for them",
+     .details = "What a session needs to live, like `initialize` and `ping`, passes by itself. See "
+                "[Rules](rules.md).",
+     .default_words = "all",
+     .applies = [](const BackendConfig& backend) { return !backend.methods.empty(); }},
+    {.key = "rules",
+     .type = Items{&BackendConfig::rules, {1, kMaxRules}},
+     .help = "who may use what; the first rule that fits decides, and what no rule allows does "
+             "not exist for the client",
+     .details = "See [Rules](rules.md).",
+     .default_words = "everybody may use everything"},
     {.key = "pool",
      .type = Part{&BackendConfig::pool},
      .help = "how many children there are, and how calls wait for them"},

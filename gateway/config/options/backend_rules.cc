@@ -61,11 +61,22 @@ void check_protocol(const Section& section, BackendConfig& out) {
   }
 }
 
+// Only MCP has tools, resources and prompts.
+void check_rules(const Section& section, const BackendConfig& out) {
+  if (section.failed("protocol") || out.protocol == Protocol::mcp) return;
+  const bool names_elements = std::ranges::any_of(out.rules, [](const RuleConfig& rule) {
+    return !rule.tools.empty() || !rule.resources.empty() || !rule.prompts.empty();
+  });
+  if (!names_elements) return;
+  section.fail_at_key("rules", "tools, resources and prompts are for protocol mcp; name methods");
+}
+
 }  // namespace
 
 void complete_backend(const Section& section, const LimitsConfig& limits, BackendConfig& out) {
   apply_defaults(section, out);
   check_protocol(section, out);
+  check_rules(section, out);
   const Section* pool = section.part("pool");
   if (pool == nullptr || !pool->has("queue_bytes")) {
     out.pool.queue_bytes = std::max(out.pool.queue_bytes, limits.message);

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "gateway/config/options/auth_options.h"
 #include "gateway/config/options/backend_options.h"
 #include "gateway/config/options/limits_options.h"
 #include "gateway/config/options/log_options.h"
@@ -22,12 +23,19 @@ inline constexpr auto kGatewayOptions = std::to_array<Option<Config>>({
      .help = "where clients connect: host:port, [v6]:port or unix:/path",
      .details = "`\":8080\"` is every IPv4 interface. With port 0 the kernel chooses one. An "
                 "address with TLS of its own is a map, `{ address: …, tls: { … } }`, with the keys "
-                "of [`tls`](#tls)."},
+                "of [`tls`](#tls); with `anonymous: true` there its clients need not say who they "
+                "are."},
     {.key = "admin",
      .type = ListenAddress{&Config::admin, "off"},
      .flag = {.name = "--admin", .placeholder = "ADDRESS"},
      .help = "where metrics and health are served, or off",
-     .details = "With `\"off\"` nothing is counted. With TLS it is a map, as in `listen`."},
+     .details =
+         "With `\"off\"` nothing is counted. With TLS it is a map, as in `listen`. `roles` in "
+         "that map says who reads more than metrics and health from other machines."},
+    {.key = "anonymous",
+     .type = Switch{&Config::anonymous},
+     .flag = {.name = "--anonymous"},
+     .help = "clients of the addresses in listen need not say who they are"},
     {.key = "allowed_origins",
      .type = list_of<&Config::allowed_origins>(kWebOrigin),
      .flag = {.name = "--allowed-origins",
@@ -52,6 +60,11 @@ inline constexpr auto kGatewayOptions = std::to_array<Option<Config>>({
      .help = "name of this process among its replicas; ids of MCP sessions begin with it",
      .details = "A load balancer sends a session's requests to the replica that its id names. 1 to "
                 "63 letters, digits and hyphens, as `${HOSTNAME}` is in a pod."},
+    {.key = "auth", .type = Part{&Config::auth}, .help = "who may call"},
+    {.key = "roles",
+     .type = NamedItems{&Config::roles, kRole, kMaxRoles},
+     .help = "roles that include others; a role that includes none need not be here",
+     .details = "See [Rules](rules.md)."},
     {.key = "limits",
      .type = Part{&Config::limits},
      .help = "bounds of what clients and children may make the gateway hold"},

@@ -140,6 +140,24 @@ struct KeyFile {
 template <class S>
 KeyFile(std::string S::*, std::vector<SecretKey> S::*) -> KeyFile<S>;
 
+// A file of API keys (api_key_file.h). Its name is printed, and how many keys there are.
+template <class S>
+struct ApiKeyFile {
+  std::string S::*file;
+  std::vector<std::string> S::*keys;
+};
+template <class S>
+ApiKeyFile(std::string S::*, std::vector<std::string> S::*) -> ApiKeyFile<S>;
+
+// A map of `file`, whose content is kept.
+template <class S>
+struct FileText {
+  std::string S::*file;
+  std::string S::*content;
+};
+template <class S>
+FileText(std::string S::*, std::string S::*) -> FileText<S>;
+
 // Names of variables that are added to those of the default (environment_section.h).
 template <class S>
 struct Inherited {
@@ -165,7 +183,8 @@ struct Paths {
 template <class S>
 Paths(std::vector<std::string> S::*, CountRange) -> Paths<S>;
 
-// Where to listen: an address, or a map of `address` and `tls`; `none` stands for no address.
+// Where to listen: an address, or a map of it and what else is said of the listener; `none` stands
+// for no address.
 template <class S>
 struct ListenAddress {
   ListenerConfig S::*member;
@@ -193,15 +212,47 @@ struct Buckets {
 template <class S>
 Buckets(std::vector<double> S::*, CountRange, double) -> Buckets<S>;
 
+// A map of names to lists of texts.
+template <class S>
+struct TextLists {
+  std::map<std::string, std::vector<std::string>> S::*member;
+  TextRule texts;
+  size_t most;  // names
+};
+template <class S>
+TextLists(std::map<std::string, std::vector<std::string>> S::*, TextRule, size_t) -> TextLists<S>;
+
 // A map with keys of its own: OptionsOf<its type>.
 template <class S>
 struct Part {
   std::variant<PoolConfig S::*, ResourceLimits S::*, LimitsConfig S::*, TimeoutsConfig S::*,
-               LogConfig S::*, MetricsConfig S::*, SessionsConfig S::*, TlsConfig S::*>
+               LogConfig S::*, MetricsConfig S::*, SessionsConfig S::*, TlsConfig S::*,
+               AuthConfig S::*, MtlsConfig S::*>
       member;
 };
 template <class S, class T>
 Part(T S::*) -> Part<S>;
+
+// A list of maps, each with keys of its own: OptionsOf<their type>.
+template <class S>
+struct Items {
+  std::variant<std::vector<ApiKeyConfig> S::*, std::vector<JwtConfig> S::*,
+               std::vector<RuleConfig> S::*>
+      member;
+  CountRange items;
+};
+template <class S, class T>
+Items(std::vector<T> S::*, CountRange) -> Items<S>;
+
+// A map of names to maps with keys of their own.
+template <class S>
+struct NamedItems {
+  std::vector<RoleConfig> S::*member;
+  TextRule names;
+  size_t most;
+};
+template <class S>
+NamedItems(std::vector<RoleConfig> S::*, TextRule, size_t) -> NamedItems<S>;
 
 // A map of names to backends.
 template <class S>
@@ -214,8 +265,9 @@ Backends(std::vector<BackendConfig> S::*) -> Backends<S>;
 template <class S>
 using OptionType =
     std::variant<Count<S>, Size<S>, Time<S>, Seconds<S>, Switch<S>, Text<S>, Word<S>, List<S>,
-                 TextMap<S>, EnvFiles<S>, KeyFile<S>, Paths<S>, Inherited<S>, Command<S>,
-                 ListenAddress<S>, ListenAddresses<S>, Buckets<S>, Part<S>, Backends<S>>;
+                 TextMap<S>, EnvFiles<S>, KeyFile<S>, ApiKeyFile<S>, FileText<S>, Paths<S>,
+                 TextLists<S>, Inherited<S>, Command<S>, ListenAddress<S>, ListenAddresses<S>,
+                 Buckets<S>, Part<S>, Items<S>, NamedItems<S>, Backends<S>>;
 
 // The flag that says the same on the command line. Beside a switch it takes no value, and turns
 // into what is not the default.

@@ -112,6 +112,12 @@ OptionValue value_of(const KeyFile<S>& type, const S& section) {
 }
 
 template <class S>
+OptionValue value_of(const ApiKeyFile<S>& type, const S& section) {
+  const std::string& file = section.*type.file;
+  return file.empty() ? OptionValue() : file;
+}
+
+template <class S>
 OptionValue value_of(const Inherited<S>& type, const S& section) {
   return inherited_entries(section.*type.member);
 }
@@ -148,7 +154,25 @@ OptionValue value_of(const Buckets<S>& type, const S& section) {
   return numbers;
 }
 
-// These two have options instead of a value.
+// These are printed and described in ways of their own.
+template <class S>
+OptionValue value_of(const FileText<S>&, const S&) {
+  return {};
+}
+template <class S>
+OptionValue value_of(const TextLists<S>&, const S&) {
+  return {};
+}
+
+// These have options instead of a value.
+template <class S>
+OptionValue value_of(const Items<S>&, const S&) {
+  return {};
+}
+template <class S>
+OptionValue value_of(const NamedItems<S>&, const S&) {
+  return {};
+}
 template <class S>
 OptionValue value_of(const Part<S>&, const S&) {
   return {};

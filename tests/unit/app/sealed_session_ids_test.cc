@@ -9,6 +9,7 @@
 
 #include "gateway/base/base64.h"
 #include "gateway/config/config_ranges.h"
+#include "tests/support/calendar.h"
 #include "tests/support/manual_clock.h"
 
 namespace stdgate::app {
@@ -34,14 +35,6 @@ void count_up(std::span<uint8_t> out) {
   for (size_t i = 0; i < out.size(); ++i) out[i] = static_cast<uint8_t>(next >> 8 * (i % 8));
 }
 
-class Calendar final : public WallClock {
- public:
-  [[nodiscard]] WallTime at(TimePoint time) const override {
-    return WallTime(offset + time.time_since_epoch());
-  }
-  Duration offset = hours(24) * 365 * 57;
-};
-
 struct Replica {
   std::vector<seal::Key> keys{key_of(1)};
   std::string name{};
@@ -54,21 +47,26 @@ class SealedSessionIdsTest : public testing::Test {
   SealedSessionIds ids(const Replica& replica = {}) {
     return {replica.keys, count_up, replica.name, replica.worker, replica.ttl, {clock_, calendar_}};
   }
-  static mcp::SessionFacts facts(std::string_view initialize = kInitialize) {
-    return {"files", "digest", initialize};
+  mcp::SessionFacts facts(std::string_view initialize = kInitialize) {
+    return {"files", &ada_, initialize};
   }
 
+  policy::Principal ada_{.name = "ada",
+                         .issuer = "https://id.example",
+                         .subject = {},
+                         .roles = {},
+                         .scopes = {},
+                         .expires = {}};
   test::ManualClock clock_;
-  Calendar calendar_;
+  test::Calendar calendar_;
 };
 
 TEST_F(SealedSessionIdsTest, AnotherProcessWithTheKeyOpensThem) {
   SealedSessionIds first = ids({.name = "gate-0"});
   SealedSessionIds second = ids({.name = "gate-1", .worker = 7, .ttl = seconds(1)});
   const std::string id = first.issue(facts());
-  const auto carried = second.open(id, "files");
+  const auto carried = second.open(id, "files", &ada_);
   ASSERT_TRUE(carried);
-  EXPECT_EQ(carried->principal_digest, "digest");
   EXPECT_EQ(carried->initialize, kInitialize);
   EXPECT_EQ(carried->left, hours(24)) << "the ttl of the process that opened the session";
 }
@@ -94,9 +92,33 @@ TEST_F(SealedSessionIdsTest, AreOfTheirBackendAlone) {
   SealedSessionIds sealed = ids();
   const std::string id = sealed.issue(facts());
   for (const char* other : {"", "file", "filess", "Files", "other"}) {
-    EXPECT_FALSE(sealed.open(id, other)) << other;
+    EXPECT_FALSE(sealed.open(id, other, &ada_)) << other;
   }
-  EXPECT_TRUE(sealed.open(id, "files"));
+  EXPECT_TRUE(sealed.open(id, "files", &ada_));
+}
+
+TEST_F(SealedSessionIdsTest, AreOfTheirPrincipalAlone) {
+  using Kind = policy::Principal::Kind;
+  SealedSessionIds sealed = ids();
+  const std::string id = sealed.issue(facts());
+  policy::Principal other = ada_;
+  other.roles = {"admin"};
+  other.subject = "1234";
+  EXPECT_TRUE(sealed.open(id, "files", &other)) << "the same one with another credential";
+  EXPECT_FALSE(sealed.open(id, "files", nullptr));
+  other = ada_;
+  other.name = "bob";
+  EXPECT_FALSE(sealed.open(id, "files", &other));
+  other = ada_;
+  other.kind = Kind::token;
+  EXPECT_FALSE(sealed.open(id, "files", &other));
+  other = ada_;
+  other.issuer += 'a';
+  other.name = "da";
+  EXPECT_FALSE(sealed.open(id, "files", &other)) << "issuer and name are told apart";
+  const std::string of_nobody = sealed.issue({"files", nullptr, kInitialize});
+  EXPECT_TRUE(sealed.open(of_nobody, "files", nullptr));
+  EXPECT_FALSE(sealed.open(of_nobody, "files", &ada_));
 }
 
 TEST_F(SealedSessionIdsTest, ExpireWithTheirTime) {
@@ -104,22 +126,22 @@ TEST_F(SealedSessionIdsTest, ExpireWithTheirTime) {
   const std::string id = sealed.issue(facts());
   const TimePoint begin = clock_.now();
   clock_.set(begin + milliseconds(999));
-  ASSERT_TRUE(sealed.open(id, "files"));
-  EXPECT_EQ(sealed.open(id, "files")->left, milliseconds(1));
+  ASSERT_TRUE(sealed.open(id, "files", &ada_));
+  EXPECT_EQ(sealed.open(id, "files", &ada_)->left, milliseconds(1));
   clock_.set(begin + milliseconds(1000));
-  EXPECT_FALSE(sealed.open(id, "files"));
+  EXPECT_FALSE(sealed.open(id, "files", &ada_));
   clock_.set(begin);
   calendar_.offset -= hours(1);  // somebody sets the clock back
-  EXPECT_EQ(sealed.open(id, "files")->left, seconds(1));
+  EXPECT_EQ(sealed.open(id, "files", &ada_)->left, seconds(1));
 }
 
 TEST_F(SealedSessionIdsTest, OtherKeysOpenNothing) {
   SealedSessionIds first = ids();
   const std::string id = first.issue(facts());
-  EXPECT_FALSE(ids({.keys = {key_of(2)}}).open(id, "files"));
+  EXPECT_FALSE(ids({.keys = {key_of(2)}}).open(id, "files", &ada_));
   SealedSessionIds rotated = ids({.keys = {key_of(2), key_of(1)}});
-  EXPECT_TRUE(rotated.open(id, "files"));
-  EXPECT_FALSE(first.open(rotated.issue(facts()), "files"));
+  EXPECT_TRUE(rotated.open(id, "files", &ada_));
+  EXPECT_FALSE(first.open(rotated.issue(facts()), "files", &ada_));
 }
 
 TEST_F(SealedSessionIdsTest, WithoutAKeyFileTheKeyIsRandom) {
@@ -137,7 +159,7 @@ TEST_F(SealedSessionIdsTest, LongParamsAreLeftOut) {
   for (const auto& [size, carried] : {std::pair{SealedSessionIds::kMaxInitialize, true},
                                       std::pair{SealedSessionIds::kMaxInitialize + 1, false}}) {
     const std::string params(size, 'x');
-    const auto opened = sealed.open(sealed.issue(facts(params)), "files");
+    const auto opened = sealed.open(sealed.issue(facts(params)), "files", &ada_);
     ASSERT_TRUE(opened);
     EXPECT_EQ(opened->initialize, carried ? params : "") << size;
   }
@@ -145,25 +167,24 @@ TEST_F(SealedSessionIdsTest, LongParamsAreLeftOut) {
 
 TEST_F(SealedSessionIdsTest, AreNeverLongerThanTheirLimit) {
   const std::string backend(config::kMaxBackendName, 'b');
-  const std::string digest(SealedSessionIds::kMaxDigest, 'd');
   const std::string params(SealedSessionIds::kMaxInitialize, 'p');
   SealedSessionIds sealed = ids({.name = std::string(config::kMaxReplicaName, 'h')});
-  const std::string id = sealed.issue({backend, digest, params});
+  const std::string id = sealed.issue({backend, &ada_, params});
   EXPECT_LE(id.size(), SealedSessionIds::kMaxId);
-  EXPECT_TRUE(sealed.open(id, backend));
+  EXPECT_TRUE(sealed.open(id, backend, &ada_));
 }
 
 // Each byte replaced by every other one, and each bit below the base64.
 TEST_F(SealedSessionIdsTest, ChangedOnesAreNotOpened) {
   SealedSessionIds sealed = ids({.name = "g-0"});
-  const std::string id = sealed.issue({"files", "", "{}"});
-  ASSERT_TRUE(sealed.open(id, "files"));
+  const std::string id = sealed.issue({"files", &ada_, "{}"});
+  ASSERT_TRUE(sealed.open(id, "files", &ada_));
   for (size_t at = 0; at < id.size(); ++at) {
     for (int c = 0; c < 256; ++c) {
       std::string changed = id;
       changed[at] = static_cast<char>(c);
       if (changed == id) continue;
-      EXPECT_FALSE(sealed.open(changed, "files")) << at << " " << c;
+      EXPECT_FALSE(sealed.open(changed, "files", &ada_)) << at << " " << c;
     }
   }
   const size_t front = std::string_view("g-0.00").size();
@@ -172,7 +193,8 @@ TEST_F(SealedSessionIdsTest, ChangedOnesAreNotOpened) {
     for (int bit = 0; bit < 8; ++bit) {
       std::string changed = bytes;
       changed[at] = static_cast<char>(changed[at] ^ 1 << bit);
-      EXPECT_FALSE(sealed.open(id.substr(0, front) + encode_base64url(changed), "files")) << at;
+      EXPECT_FALSE(sealed.open(id.substr(0, front) + encode_base64url(changed), "files", &ada_))
+          << at;
     }
   }
 }
@@ -181,12 +203,12 @@ TEST_F(SealedSessionIdsTest, CutAndExtendedOnesAreNotOpened) {
   SealedSessionIds sealed = ids({.name = "g-0"});
   const std::string id = sealed.issue(facts());
   for (size_t size = 0; size < id.size(); ++size) {
-    EXPECT_FALSE(sealed.open(id.substr(0, size), "files")) << size;
-    EXPECT_FALSE(sealed.open(id.substr(id.size() - size), "files")) << size;
+    EXPECT_FALSE(sealed.open(id.substr(0, size), "files", &ada_)) << size;
+    EXPECT_FALSE(sealed.open(id.substr(id.size() - size), "files", &ada_)) << size;
   }
   for (const std::string more : {"A", "=", ".", " ", "AAAA", "\n"}) {
-    EXPECT_FALSE(sealed.open(id + more, "files")) << more;
-    EXPECT_FALSE(sealed.open(more + id, "files")) << more;
+    EXPECT_FALSE(sealed.open(id + more, "files", &ada_)) << more;
+    EXPECT_FALSE(sealed.open(more + id, "files", &ada_)) << more;
   }
 }
 
@@ -219,7 +241,7 @@ TEST_F(SealedSessionIdsTest, ForgedOnesAreNotOpened) {
       "0123456789abcdef0123456789abcdef01",  // as ids were before
       "\xff\xfe\xfd",
   };
-  for (const std::string& text : forged) EXPECT_FALSE(sealed.open(text, "files")) << text;
+  for (const std::string& text : forged) EXPECT_FALSE(sealed.open(text, "files", &ada_)) << text;
 }
 
 // What the same keys may seal for another purpose, or in another version.
@@ -227,7 +249,7 @@ TEST_F(SealedSessionIdsTest, OtherSealedTextsAreNoIds) {
   SealedSessionIds sealed = ids();
   const seal::Sealer sealer({key_of(1)}, count_up);
   const std::string body = std::string("\1\5files\0", 8) + std::string(16, '\1') + "{}";
-  EXPECT_FALSE(sealed.open("00" + sealer.seal(body, "something else 00"), "files"));
+  EXPECT_FALSE(sealed.open("00" + sealer.seal(body, "something else 00"), "files", nullptr));
   const std::string context = "stdgate mcp session 00";
   for (const auto& [text, opens] : {
            std::pair{std::string("\1\5files\0", 8) + std::string("\0\0\0\xff\0\0\0\0", 8) +
@@ -243,7 +265,8 @@ TEST_F(SealedSessionIdsTest, OtherSealedTextsAreNoIds) {
            std::pair{std::string("\1\5files\xff", 8) + std::string(16, '\0'), false},
            std::pair{std::string("\1\5files\0", 8) + std::string(16, '\0'), false},  // expired
        }) {
-    EXPECT_EQ(sealed.open("00" + sealer.seal(text, context), "files").has_value(), opens) << text;
+    EXPECT_EQ(sealed.open("00" + sealer.seal(text, context), "files", nullptr).has_value(), opens)
+        << text;
   }
 }
 

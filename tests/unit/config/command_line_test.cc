@@ -89,6 +89,9 @@ class Unprivileged {
 
 TEST(CommandLine, KnowsItsActions) {
   EXPECT_EQ(parse({"demo-server"}).action, Action::demo_server);
+  EXPECT_EQ(parse({"hash-key"}).action, Action::hash_key);
+  EXPECT_FALSE(parse({"hash-key"}).makes_key);
+  EXPECT_TRUE(parse({"hash-key", "--new"}).makes_key);
   EXPECT_EQ(parse({"check"}).action, Action::check);
   EXPECT_EQ(parse({"check", "--config", "f"}).config_file, "f");
   EXPECT_EQ(parse({"--config", "f", "check"}).action, Action::check);
@@ -123,6 +126,7 @@ TEST(CommandLine, PrintsHelpAndVersion) {
 
 TEST(CommandLine, PrintsTheHelpOfAWord) {
   for (const auto& [word, text] : {std::pair("check", "Validates a configuration"),
+                                   std::pair("hash-key", "Makes an API key and its hash"),
                                    std::pair("demo-server", "A JSON-RPC server on stdin")}) {
     for (const char* flag : {"--help", "-h"}) {
       const app::CommandLine help = parse({word, flag});
@@ -302,8 +306,8 @@ TEST(CommandLine, EnvTakesAValueFromTheEnvironment) {
       parse({"--env", "ONE", "--env", "FOO", "--env", "TWO", "--", "x"}), sample_environment);
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error(),
-            "stdgate: --env ONE: the environment has no 'ONE'; set it, or write --env ONE=VALUE\n"
-            "stdgate: --env TWO: the environment has no 'TWO'; set it, or write --env TWO=VALUE\n");
+            "stdgate: --env ONE: environment variable 'ONE' is not set; set it, or write --env ONE=VALUE\n"
+            "stdgate: --env TWO: environment variable 'TWO' is not set; set it, or write --env TWO=VALUE\n");
 }
 
 TEST_F(CommandLineFiles, EnvFileSetsVariables) {
@@ -432,6 +436,9 @@ TEST(CommandLine, SaysWhatIsWrong) {
       {{"--config", "f", "--", "x"}, "either --config or a command behind --, not both"},
       {{"--"}, "a command must follow --"},
       {{"--", ""}, "a command must follow --"},
+      {{"hash-key", "my-secret-key"},
+       "expected stdgate hash-key or stdgate hash-key --new; the key is read from stdin, as "
+       "arguments are seen by others"},
       {{"demo-server", "--min", "1"}, "demo-server takes no options and no command"},
       {{"demo-server", "--", "x"}, "demo-server takes no options and no command"},
       {{"--min", "1", "--config", "f"},
@@ -472,11 +479,11 @@ TEST(CommandLine, SaysWhatIsWrong) {
       {{"--warm", "1", "--config", "f"},
        "--warm goes with a command, as in stdgate [options] -- COMMAND; with a file, set it "
        "there"},
-      {{"--listen", ":1", "--listen", ":1", "--", "x"}, "--listen: ':1' is listened on already"},
+      {{"--listen", ":1", "--listen", ":1", "--", "x"}, "--listen: ':1' is already in listen"},
       {{"--env-inherit", "a*b", "--", "x"},
        "--env-inherit: expected a variable's name, or a prefix that ends in '*'; found 'a*b'"},
       {{"--listen", "127.0.0.1:9464", "--", "x"},
-       "admin: its default, '127.0.0.1:9464', is listened on already; give it an address, or "
+       "admin: its default, '127.0.0.1:9464', is already in listen; give it an address, or "
        "\"off\""},
   };
   for (const auto& [arguments, message] : cases) {

@@ -38,8 +38,17 @@ config::Config full() {
 listen:
   - "unix:/run/x y"
   - address: "127.0.0.1:1"
+    anonymous: true
     tls: { certificate: [a.crt, b.crt], key: [a.key, b.key], client_ca: ca.crt, crl: ca.crl }
-admin: { address: "127.0.0.1:2", tls: { certificate: a.crt, key: a.key } }
+admin: { address: "127.0.0.1:2", roles: [ops], tls: { certificate: a.crt, key: a.key } }
+anonymous: true
+auth:
+  api_keys:
+    - name: ci
+      hash: "sha256:0000000000000000000000000000000000000000000000000000000000000000"
+      roles: [a, b]
+      expires: 2027-06-30
+  mtls: { roles: { "spiffe://*": [c] } }
 tls: { certificate: c.crt, key: c.key, client_ca: ca.crt, client_certificate: optional }
 allowed_origins: ["*"]
 allowed_hosts: [a.example]
@@ -97,6 +106,7 @@ TEST(ConfigPrinter, ReadsBack) {
 TEST(ConfigPrinter, ShowsDefaults) {
   EXPECT_EQ(config::print_config(minimal()), R"(listen: ["127.0.0.1:8080"]
 admin: "127.0.0.1:9464"
+anonymous: false
 allowed_origins: []
 allowed_hosts: []
 rpc_stream: false

@@ -19,11 +19,15 @@ namespace {
 using testing::HasSubstr;
 using Kind = config::OptionInfo::Kind;
 
-// The rows with a value, of all sections.
+// The rows with a value, of all sections. The items of `auth` want several keys at once: these
+// lists are taken as a whole.
 void append_leaves(const config::OptionInfo& section, std::vector<config::OptionInfo>& out) {
   for (const config::OptionInfo& option : section.options) {
     if (option.options.empty()) {
       out.push_back(option);
+    } else if (option.kind == Kind::items && option.path[0] == "auth") {
+      out.push_back(option);
+      out.back().path.pop_back();
     } else {
       append_leaves(option, out);
     }
@@ -55,7 +59,14 @@ std::vector<std::string> samples(const config::OptionInfo& option) {
     case Kind::word:
       return option.words;
     case Kind::text:
-      return {"\"/sample\"", "sample", "sample.key"};
+      return {"\"/sample\"", "sample", "sample.key", "\"https://sample.example\""};
+    case Kind::items:
+      return {"[{ name: a, hash: \"sha256:" + std::string(64, '1') + "\" }]",
+              "[{ issuer: i, audience: [a], jwks: { file: f } }]"};
+    case Kind::file_text:
+      break;  // within items only
+    case Kind::text_lists:
+      return {"{ \"CN=a*\": [b, c] }"};
     case Kind::text_map:
       return {"{ SAMPLE: \"1\" }"};
     case Kind::texts:
@@ -71,6 +82,7 @@ std::vector<std::string> samples(const config::OptionInfo& option) {
     case Kind::numbers:
       return {"[0.5, 2]"};
     case Kind::section:
+    case Kind::named:
     case Kind::backends:
       break;
   }
@@ -87,19 +99,40 @@ std::string beside_in_tls(const std::string& key) {
   return others;
 }
 
+// `auth.mtls` wants a listener that asks for certificates, as the top has then.
+std::string beside_auth(const config::OptionInfo& option) {
+  if (option.path.size() < 2 || option.path[1] != "mtls") return "";
+  return "tls: { certificate: x, key: x, client_ca: x }\n";
+}
+
+// What else `auth` has to say where it says `key`.
+std::string beside_in_auth(const std::string& key) {
+  if (key == "jwt") return ", public_url: \"https://a\"";
+  return key == "public_url" ? ", api_key_file: f" : "";
+}
+
 // A file that says `value` for `option` and nothing else but what has to be there.
 std::string file_with(const config::OptionInfo& option, const std::string& value,
                       const std::string& protocol) {
-  const bool of_backend = option.path.size() > 1 && option.path[1] == config::kAnyBackend;
+  const bool of_backend = option.path.size() > 1 && option.path[0] == "backends";
   const size_t top = of_backend ? 2 : 0;
   std::string nested = value;
   for (size_t i = option.path.size(); i > top; --i) {
-    nested.insert(0, option.path[i - 1] + ": ");
+    if (option.path[i - 1] == config::kAnyItem) {
+      // What every rule has to say.
+      if (option.key != "allow") nested.insert(1, " allow: [a],");
+      nested = "[" + nested + "]";
+      continue;
+    }
+    const bool is_name = option.path[i - 1] == config::kAnyName;
+    nested.insert(0, (is_name ? "sample_name" : option.path[i - 1]) + ": ");
     if (i == 2 && option.path[0] == "tls") nested += ", " + beside_in_tls(option.key);
+    if (i == 2 && option.path[0] == "auth") nested += beside_in_auth(option.key);
     if (i - 1 > top) nested = "{ " + nested + " }";
   }
   if (!of_backend)
-    return "backends: { a: { command: [x], protocol: " + protocol + " } }\n" + nested + "\n";
+    return "backends: { a: { command: [x], protocol: " + protocol + " } }\n" + beside_auth(option) +
+           nested + "\n";
   std::string others;
   if (option.key != "command") others += "command: [x], ";
   if (option.key != "protocol") others += "protocol: " + protocol + ", ";
@@ -112,7 +145,7 @@ std::string file_without(const config::OptionInfo& option, const std::string& pr
          (option.key == "protocol" ? "" : ", protocol: " + protocol) + " } }\n" +
          (option.path[0] == "tls" && !option.required
               ? "tls: { " + beside_in_tls(option.key) + " }\n"
-              : "");
+              : beside_auth(option));
 }
 
 // All files set the same variable, but one, which has a key.
@@ -132,7 +165,8 @@ bool changes(const config::OptionInfo& option, const std::string& sample,
   const auto base = parse(file_without(option, protocol));
   if (!config || !base || *config == *base) return false;
   const std::string printed = config::print_config(*config);
-  const std::string indent(2 * (option.path.size() - 1), ' ');
+  std::string indent(2 * (option.path.size() - 1), ' ');
+  if (option.key == "allow") indent.replace(indent.size() - 2, 2, "- ");  // the first of an item
   EXPECT_THAT("\n" + printed, HasSubstr("\n" + indent + option.key + ":")) << joined(option.path);
   const auto again = parse(printed);
   EXPECT_TRUE(again && *again == *config) << joined(option.path) << "\n" << printed;
@@ -192,8 +226,9 @@ class Schema : public testing::Test {
   simdjson::dom::element at(const config::OptionInfo& option) {
     simdjson::dom::element node = root_;
     for (const std::string& key : option.path) {
-      node = key == config::kAnyBackend ? node["additionalProperties"].value()
-                                        : node["properties"][key].value();
+      node = key == config::kAnyName   ? node["additionalProperties"].value()
+             : key == config::kAnyItem ? node["items"].value()
+                                       : node["properties"][key].value();
     }
     return node;
   }
@@ -249,13 +284,16 @@ TEST_F(Schema, HasNoOtherKeys) {
         open.push_back(value);
       }
     }
+    simdjson::dom::element items;
+    if (node["items"].get(items) == simdjson::SUCCESS) open.push_back(items);
     simdjson::dom::element others;
     if (node["additionalProperties"].get(others) == simdjson::SUCCESS && others.is_object()) {
       open.push_back(others);
     }
+    if (node["items"].get(others) == simdjson::SUCCESS) open.push_back(others);
   }
   EXPECT_EQ(keys, count_keys(config::describe_options()));
-  EXPECT_EQ(closed, 10U);  // the top, a backend, its pool and limits, and six sections
+  EXPECT_EQ(closed, 16U);  // the top, a backend, its pool, limits and rules, a role, auth, …
 }
 
 TEST_F(Schema, ListsTheWords) {

@@ -14,7 +14,8 @@ using testing::HasSubstr;
 
 constexpr const char* kLoopbackPage = "Origin: http://localhost:3000\r\n";
 constexpr const char* kAllowOrigin = "Access-Control-Allow-Origin";
-constexpr const char* kExposed = "Mcp-Session-Id, MCP-Protocol-Version, Retry-After";
+constexpr const char* kExposed =
+    "Mcp-Session-Id, MCP-Protocol-Version, Retry-After, WWW-Authenticate";
 
 // A host name so long that the origin has `size` bytes.
 std::string origin_of(size_t size) {
@@ -178,7 +179,7 @@ TEST(Cors, PreflightOfAnAllowedPage) {
   const std::string headers = ", " + answer.field("Access-Control-Allow-Headers") + ",";
   for (const std::string name :
        {"Content-Type", "Accept", "Authorization", "Mcp-Session-Id", "MCP-Protocol-Version",
-        "Last-Event-ID", "traceparent", "Mcp-Method", "Mcp-Name"}) {
+        "Last-Event-ID", "traceparent", "X-API-Key", "Mcp-Method", "Mcp-Name"}) {
     EXPECT_THAT(headers, HasSubstr(", " + name + ","));
   }
 }

@@ -37,10 +37,11 @@ class CarryingIds final : public mcp::SessionIds {
  public:
   std::string issue(const mcp::SessionFacts& facts) override {
     const std::string id = "carrying-" + std::to_string(++issued);
-    carried[id] = {{}, std::string(facts.initialize), left};
+    carried[id] = {std::string(facts.initialize), left};
     return id;
   }
-  std::optional<mcp::CarriedSession> open(std::string_view id, std::string_view backend) override {
+  std::optional<mcp::CarriedSession> open(std::string_view id, std::string_view backend,
+                                          const policy::Principal* /*principal*/) override {
     const auto found = carried.find(std::string(id));
     if (found == carried.end() || backend != "b") return std::nullopt;
     return found->second;
@@ -359,7 +360,7 @@ TEST_F(McpPlacesTest, TheOneThatHasBeenIdleLongestGivesItsPlace) {
   EXPECT_TRUE(first.ends().empty());
   EXPECT_FALSE(second.ends().empty());
   EXPECT_EQ(parked()[ParkReason::place_needed], 1);
-  EXPECT_NE(world_.sessions.find(two.id(), Kind::streamable), nullptr);
+  EXPECT_NE(world_.sessions.find(two.id(), Kind::streamable, nullptr), nullptr);
   end_asked();
   EXPECT_EQ(world_.bench.launcher.launched(), 3U);
   check();
@@ -403,8 +404,8 @@ TEST_F(McpPlacesTest, ARequestOfAParkedSessionWaitsForAPlace) {
   world_.bench.advance(seconds(1));
   call(two, second);
   ASSERT_TRUE(world_.sessions.open(Kind::streamable).has_value());  // parks the first session
-  world_.post(*world_.sessions.find("a-secret-of-this-session-10000003", Kind::streamable), get_,
-              initialize_text("1"));
+  world_.post(*world_.sessions.find("a-secret-of-this-session-10000003", Kind::streamable, nullptr),
+              get_, initialize_text("1"));
   world_.post(two, other_, request_text("2"));
   EXPECT_FALSE(first.ends().empty());
   end_asked();
@@ -441,7 +442,7 @@ TEST_F(McpPlacesTest, WithoutRevivalTheSessionIsOver) {
   mcp::McpSession& one = world.greet();
   const std::string id = one.id();
   ASSERT_TRUE(world.sessions.open(Kind::streamable).has_value());
-  EXPECT_EQ(world.sessions.find(id, Kind::streamable), nullptr);
+  EXPECT_EQ(world.sessions.find(id, Kind::streamable, nullptr), nullptr);
 }
 
 // --- Records --------------------------------------------------------------------------------
@@ -458,12 +459,12 @@ TEST_F(McpParkingTest, RecordsAreBounded) {
   EXPECT_EQ(world.sessions.size(), 2U);
   ASSERT_TRUE(world.sessions.open(Kind::streamable).has_value());
   EXPECT_EQ(world.sessions.size(), 2U);
-  EXPECT_EQ(world.sessions.find(first, Kind::streamable), nullptr);
+  EXPECT_EQ(world.sessions.find(first, Kind::streamable, nullptr), nullptr);
 }
 
 class McpTakeOverTest : public McpParkingTest {
  protected:
-  McpTakeOverTest() { ids_.carried["theirs"] = {{}, kParams, hours(1)}; }
+  McpTakeOverTest() { ids_.carried["theirs"] = {kParams, hours(1)}; }
   mcp::McpSession* reach(const std::string& id,
                          mcp::McpRevision revision = mcp::McpRevision::v2025_11_25) {
     const auto found = sessions_.reach(id, Kind::streamable, {}, revision);
@@ -515,7 +516,7 @@ TEST_F(McpTakeOverTest, BackWhereItBeganAnEventFromMeanwhileBeginsTheStreamAnew)
 
 TEST_F(McpTakeOverTest, WhatCannotBeOpenedOrHasEndedIsUnknown) {
   EXPECT_EQ(reach("nobodys"), nullptr);
-  ids_.carried["long"] = {{}, "", hours(1)};
+  ids_.carried["long"] = {"", hours(1)};
   EXPECT_EQ(reach("long"), nullptr);
   mcp::McpSession* session = reach("theirs");
   ASSERT_NE(session, nullptr);
@@ -529,9 +530,9 @@ TEST_F(McpTakeOverTest, ASessionEndsWhenItIsTooOld) {
   const std::string id = (*opened)->id();
   (*opened)->listen(get_);
   world_.bench.advance(hours(24) - seconds(1));
-  EXPECT_NE(sessions_.find(id, Kind::streamable), nullptr);
+  EXPECT_NE(sessions_.find(id, Kind::streamable, nullptr), nullptr);
   world_.bench.advance(seconds(1));
-  EXPECT_EQ(sessions_.find(id, Kind::streamable), nullptr);
+  EXPECT_EQ(sessions_.find(id, Kind::streamable, nullptr), nullptr);
 }
 
 TEST_F(McpTakeOverTest, ATakenOverSessionEndsWithItsId) {
@@ -600,7 +601,7 @@ TEST(McpSharedParking, ASessionWithoutTrafficIsKept) {
   const auto opened = world.sessions.open(Kind::streamable);
   ASSERT_TRUE(opened.has_value());
   world.bench.advance(3 * McpWorld::kIdleTimeout);
-  EXPECT_NE(world.sessions.find((*opened)->id(), Kind::streamable), nullptr);
+  EXPECT_NE(world.sessions.find((*opened)->id(), Kind::streamable, nullptr), nullptr);
   EXPECT_EQ(world.bench.observer.parked[ParkReason::idle], 1);
 }
 

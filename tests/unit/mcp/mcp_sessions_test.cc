@@ -23,11 +23,11 @@ TEST_F(McpSessionsTest, FindsSessionsByIdAndKind) {
   mcp::McpSession& streamable = world_.open();
   mcp::McpSession& sse = world_.open(Kind::sse);
   EXPECT_EQ(world_.sessions.size(), 2U);
-  EXPECT_EQ(world_.sessions.find(streamable.id(), Kind::streamable), &streamable);
-  EXPECT_EQ(world_.sessions.find(streamable.id(), Kind::sse), nullptr);
-  EXPECT_EQ(world_.sessions.find(sse.id(), Kind::sse), &sse);
-  EXPECT_EQ(world_.sessions.find("", Kind::streamable), nullptr);
-  EXPECT_EQ(world_.sessions.find(streamable.id().substr(1), Kind::streamable), nullptr);
+  EXPECT_EQ(world_.sessions.find(streamable.id(), Kind::streamable, nullptr), &streamable);
+  EXPECT_EQ(world_.sessions.find(streamable.id(), Kind::sse, nullptr), nullptr);
+  EXPECT_EQ(world_.sessions.find(sse.id(), Kind::sse, nullptr), &sse);
+  EXPECT_EQ(world_.sessions.find("", Kind::streamable, nullptr), nullptr);
+  EXPECT_EQ(world_.sessions.find(streamable.id().substr(1), Kind::streamable, nullptr), nullptr);
 }
 
 TEST_F(McpSessionsTest, EachHasAChildOfItsOwn) {
@@ -187,7 +187,7 @@ TEST_F(McpSessionsTest, OthersOutliveASessionThatEnds) {
   world_.child().exit(0);
   world_.bench.settle();
   EXPECT_EQ(world_.sessions.size(), 1U);
-  EXPECT_EQ(world_.sessions.find(id, Kind::streamable), &stays);
+  EXPECT_EQ(world_.sessions.find(id, Kind::streamable, nullptr), &stays);
 }
 
 TEST_F(McpSessionsTest, AllCanBeClosed) {
@@ -311,7 +311,7 @@ TEST_F(McpSessionsTest, EachIdlesForItself) {
   world_.bench.advance(McpWorld::kIdleTimeout / 2);
   world_.greet();
   world_.bench.advance(McpWorld::kIdleTimeout / 2);
-  EXPECT_EQ(world_.sessions.find(first, Kind::streamable), nullptr);
+  EXPECT_EQ(world_.sessions.find(first, Kind::streamable, nullptr), nullptr);
   EXPECT_TRUE(world_.is_open());
   world_.bench.advance(McpWorld::kIdleTimeout / 2);
   EXPECT_FALSE(world_.is_open());

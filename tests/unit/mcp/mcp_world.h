@@ -44,7 +44,7 @@ class McpWorld {
   // The child answers the oldest of its calls.
   void answer_next(const std::string& result = "true");
   // Whether the test's session can be found.
-  [[nodiscard]] bool is_open() const { return sessions.find(id, kind_) != nullptr; }
+  [[nodiscard]] bool is_open() const { return sessions.find(id, kind_, nullptr) != nullptr; }
   FakeChild& child() { return *child_; }
 
   config::LimitsConfig limits;

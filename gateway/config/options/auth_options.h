@@ -1,0 +1,125 @@
+// The keys of `auth`: who may come in.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "gateway/config/options/option.h"
+#include "gateway/config/options/text_rules.h"
+
+namespace stdgate::config {
+
+inline constexpr auto kApiKeyOptions = std::to_array<Option<ApiKeyConfig>>({
+    {.key = "name",
+     .type = Text{&ApiKeyConfig::name},
+     .help = "who shows this key, in logs and rules",
+     .details = "Several keys may have one name: an old and a new one.",
+     .missing = "name who shows this key"},
+    {.key = "hash",
+     .type = Text{&ApiKeyConfig::hash},
+     .help = "`sha256:` and the key's SHA-256 in hex, as stdgate hash-key prints it"},
+    {.key = "file",
+     .type = ApiKeyFile{&ApiKeyConfig::file, &ApiKeyConfig::keys},
+     .help = "instead of the hash, a file with keys or hashes, one a line"},
+    {.key = "roles",
+     .type = list_of<&ApiKeyConfig::roles>(kRole, {0, kMaxApiKeys}),
+     .help = "what rules know it by"},
+    {.key = "expires",
+     .type = Text{&ApiKeyConfig::expires},
+     .help = "when the key ends",
+     .details = "A day, `2027-06-30`, at whose beginning in UTC it ends, or a time, "
+                "`2027-06-30T12:00:00Z`."},
+});
+
+template <>
+struct OptionsOf<ApiKeyConfig> {
+  static constexpr std::span<const Option<ApiKeyConfig>> kRows = kApiKeyOptions;
+  static constexpr std::string_view kTitle = "API keys";
+};
+
+// RFC 7518 section 3.1 and RFC 8037, without those of shared secrets and without `none`.
+inline constexpr auto kJwtAlgorithms = std::to_array<std::string_view>(
+    {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"});
+inline constexpr TextRule kJwtAlgorithm{
+    [](std::string_view text) {
+      return std::find(kJwtAlgorithms.begin(), kJwtAlgorithms.end(), text) != kJwtAlgorithms.end();
+    },
+    "one of RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA"};
+
+inline constexpr auto kJwtOptions = std::to_array<Option<JwtConfig>>({
+    {.key = "issuer",
+     .type = Text{&JwtConfig::issuer},
+     .help = "who gives out the tokens, as they have it in iss",
+     .missing = "name the issuer, as tokens have it in iss"},
+    {.key = "audience",
+     .type = list_of<&JwtConfig::audience>(kAnyText, {1, kMaxAudiences}),
+     .help = "what tokens for this gateway have in aud, one of these",
+     .missing = "name what tokens for this gateway have in aud"},
+    {.key = "jwks",
+     .type = FileText{&JwtConfig::jwks_file, &JwtConfig::jwks},
+     .help = "the issuer's public keys, a JSON Web Key Set",
+     .missing = "name the file of the issuer's public keys"},
+    {.key = "algorithms",
+     .type = list_of<&JwtConfig::algorithms>(kJwtAlgorithm, {1, kJwtAlgorithms.size()}),
+     .help = "signatures that are taken",
+     .details =
+         "Of `RS256`, `RS384`, `RS512`, `PS256`, `PS384`, `PS512`, `ES256`, `ES384`, `ES512` "
+         "and `EdDSA`."},
+    {.key = "roles",
+     .type = Text{&JwtConfig::roles},
+     .help = "path of the claim with the roles, its steps between dots",
+     .details = "Like `realm_access.roles`. Without it tokens give no roles."},
+});
+
+template <>
+struct OptionsOf<JwtConfig> {
+  static constexpr std::span<const Option<JwtConfig>> kRows = kJwtOptions;
+  static constexpr std::string_view kTitle = "Tokens";
+};
+
+inline constexpr auto kMtlsOptions = std::to_array<Option<MtlsConfig>>({
+    {.key = "roles",
+     .type = TextLists{&MtlsConfig::roles, kRole, kMaxApiKeys},
+     .help = "roles of clients by the names in their certificates",
+     .details =
+         "A name is the first URI among the alternative names, else the first DNS name, else "
+         "`CN=` and the common name of the subject; `*` stands for any characters. A client "
+         "has the roles of all names that fit."},
+});
+
+template <>
+struct OptionsOf<MtlsConfig> {
+  static constexpr std::span<const Option<MtlsConfig>> kRows = kMtlsOptions;
+  static constexpr std::string_view kTitle = "Certificates of clients";
+};
+
+inline constexpr auto kAuthOptions = std::to_array<Option<AuthConfig>>({
+    {.key = "api_key_file",
+     .type = ApiKeyFile{&AuthConfig::api_key_file, &AuthConfig::keys},
+     .flag = {.name = "--api-key-file",
+              .placeholder = "FILE",
+              .help = "clients need one of these API keys, one a line, or their hashes"},
+     .help = "API keys, or their hashes, of clients without roles, one a line",
+     .details = "Who shows one of them is called `api-key`."},
+    {.key = "api_keys", .type = Items{&AuthConfig::api_keys, {1, kMaxApiKeys}}, .help = "API keys"},
+    {.key = "jwt",
+     .type = Items{&AuthConfig::jwt, {1, kMaxIssuers}},
+     .help = "issuers whose tokens say who clients are (JSON Web Tokens)"},
+    {.key = "public_url",
+     .type = Text{&AuthConfig::public_url},
+     .help = "URL of the gateway, as clients use it; with jwt",
+     .details = "Without a path where backends are at the root. Never taken from `Host`."},
+    {.key = "mtls",
+     .type = Part{&AuthConfig::mtls},
+     .help = "certificates of TLS clients say who they are",
+     .details = "Where `tls` has `client_ca`."},
+});
+
+template <>
+struct OptionsOf<AuthConfig> {
+  static constexpr std::span<const Option<AuthConfig>> kRows = kAuthOptions;
+  static constexpr std::string_view kTitle = "Authentication";
+};
+
+}  // namespace stdgate::config

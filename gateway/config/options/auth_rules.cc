@@ -1,0 +1,168 @@
+// What the keys of `auth` mean together, and with the listeners.
+#include "gateway/config/options/auth_rules.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <string>
+
+#include "gateway/base/address.h"
+#include "gateway/config/api_key_file.h"
+#include "gateway/config/config_ranges.h"
+
+namespace stdgate::config {
+namespace {
+
+// Takes a number of so many digits from the front of `text`.
+bool take_digits(std::string_view& text, size_t digits, int& number) {
+  if (text.size() < digits || text.front() < '0' || text.front() > '9') return false;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + digits, number);
+  if (error != std::errc() || stop != text.data() + digits) return false;
+  text.remove_prefix(digits);
+  return true;
+}
+
+bool take(std::string_view& text, char c) {
+  if (!text.starts_with(c)) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+// "2027-06-30", or "2027-06-30T12:00:00Z" (RFC 3339, in UTC).
+std::optional<std::chrono::sys_seconds> parse_time(std::string_view text) {
+  int year = 0;
+  int month = 0;
+  int day = 0;
+  if (!take_digits(text, 4, year) || !take(text, '-') || !take_digits(text, 2, month) ||
+      !take(text, '-') || !take_digits(text, 2, day)) {
+    return std::nullopt;
+  }
+  const std::chrono::year_month_day date{std::chrono::year(year),
+                                         std::chrono::month(static_cast<unsigned>(month)),
+                                         std::chrono::day(static_cast<unsigned>(day))};
+  if (!date.ok()) return std::nullopt;
+  std::chrono::sys_seconds time = std::chrono::sys_days(date);
+  if (text.empty()) return time;
+  int hours = 0;
+  int minutes = 0;
+  int seconds = 0;
+  if (!take(text, 'T') || !take_digits(text, 2, hours) || !take(text, ':') ||
+      !take_digits(text, 2, minutes) || !take(text, ':') || !take_digits(text, 2, seconds) ||
+      text != "Z" || hours > 23 || minutes > 59 || seconds > 59) {
+    return std::nullopt;
+  }
+  time += std::chrono::hours(hours) + std::chrono::minutes(minutes) + std::chrono::seconds(seconds);
+  return time;
+}
+
+bool is_principal_name(std::string_view text) {
+  return !text.empty() && text.size() <= kMaxPrincipalName &&
+         std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7f; });
+}
+
+// Whether programs of other machines reach it.
+bool is_reachable(const ListenerConfig& listener) {
+  const auto address = Address::parse(listener.address);
+  return address && address->kind == Address::Kind::tcp && !address->is_loopback();
+}
+
+bool asks_for_certificate(const Config& config, const ListenerConfig& listener) {
+  const TlsConfig* const tls = config.tls_of(listener);
+  return tls != nullptr && tls->client_certificate == ClientCertificate::require;
+}
+
+bool asks_for_certificates(const Config& config) {
+  const auto asks = [&config](const ListenerConfig& listener) {
+    const TlsConfig* const tls = config.tls_of(listener);
+    return tls != nullptr && tls->client_certificate != ClientCertificate::none;
+  };
+  return asks(config.admin) || std::ranges::any_of(config.listen, asks);
+}
+
+void check_listeners(const Section& root, const Config& config) {
+  if (config.anonymous || config.auth.is_used() || root.has("auth")) return;
+  for (const ListenerConfig& listener : config.listen) {
+    if (listener.anonymous || !is_reachable(listener) || asks_for_certificate(config, listener)) {
+      continue;
+    }
+    root.fail("listen", "who reaches '" + listener.address +
+                            "' over the network could call; say who may (auth, --api-key-file), "
+                            "or, if everybody may, write { address: \"" +
+                            listener.address + "\", anonymous: true } (--anonymous)");
+  }
+}
+
+void check_keys(const Section& root, const AuthConfig& auth) {
+  std::set<std::string> hashes;
+  for (const ApiKeyConfig& key : auth.api_keys) {
+    if (key.hash.empty() || hashes.insert(key.hash).second) continue;
+    root.fail("auth", "api_keys: the key of '" + key.name + "' stands there twice");
+  }
+}
+
+// It stands in header fields and in front of paths.
+bool is_public_url(std::string_view text) {
+  const bool has_scheme = text.starts_with("https://") || text.starts_with("http://");
+  return has_scheme && !text.ends_with('/') && text.size() <= kMaxPublicUrl &&
+         std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7f && c != '"'; }) &&
+         text.find_first_of("?#\\") == std::string_view::npos;
+}
+
+void check_jwt(const Section& auth, const AuthConfig& config) {
+  if (auth.has("public_url") && !auth.failed("public_url") && !is_public_url(config.public_url)) {
+    auth.fail("public_url",
+              "expected a URL without a slash at its end, like "
+              "https://tools.example.com");
+  }
+  if (auth.has("jwt") && !auth.has("public_url")) {
+    auth.fail("jwt", "needs public_url: clients are told by it who gives out tokens");
+  }
+  std::set<std::string> issuers;
+  for (const JwtConfig& jwt : config.jwt) {
+    if (!issuers.insert(jwt.issuer).second)
+      auth.fail("jwt", "'" + jwt.issuer + "' stands there twice");
+  }
+}
+
+}  // namespace
+
+void complete_item(const Section& section, ApiKeyConfig& out) {
+  if (section.has("name") && !section.failed("name") && !is_principal_name(out.name)) {
+    section.fail("name", "expected 1 to 64 visible characters of ASCII");
+  }
+  if (section.has("hash") == section.has("file")) {
+    section.fail("hash", "expected either hash or file; stdgate hash-key makes a key and its hash");
+  } else if (section.has("hash") && !section.failed("hash") && !is_key_hash(out.hash)) {
+    section.fail("hash", "expected sha256: and 64 hex digits, as stdgate hash-key prints them");
+  }
+  if (!section.has("expires") || section.failed("expires")) return;
+  out.expires_at = parse_time(out.expires);
+  if (out.expires_at) return;
+  section.fail("expires",
+               "expected a day, 2027-06-30, or a time in UTC, 2027-06-30T12:00:00Z; "
+               "found '" +
+                   out.expires + "'");
+}
+
+void complete_item(const Section& section, JwtConfig& out) {
+  if (section.has("issuer") && !section.failed("issuer") && out.issuer.empty()) {
+    section.fail("issuer", "expected a text, like https://id.example.com");
+  }
+}
+
+void complete_auth(const Section& root, Config& out) {
+  const Section* const auth = root.part("auth");
+  out.auth.mtls.used = auth != nullptr && auth->has("mtls");
+  check_keys(root, out.auth);
+  if (auth != nullptr) check_jwt(*auth, out.auth);
+  if (root.has("auth") && !root.failed("auth") && !out.auth.is_used()) {
+    root.fail_at_key("auth", "names nobody who may call; add api_keys or jwt, or remove it");
+  }
+  if (root.failed("listen")) return;
+  check_listeners(root, out);
+  if (out.auth.mtls.used && !asks_for_certificates(out)) {
+    auth->fail_at_key("mtls", "no listener asks for certificates; give its tls a client_ca");
+  }
+}
+
+}  // namespace stdgate::config

@@ -1,0 +1,15 @@
+// What the keys of `auth` mean together, and with the listeners.
+#pragma once
+
+#include "gateway/config/config.h"
+#include "gateway/config/section_reader.h"
+
+namespace stdgate::config {
+
+// `out` has been read from `section`; fills in what depends on other keys, and records errors.
+void complete_item(const Section& section, ApiKeyConfig& out);
+void complete_item(const Section& section, JwtConfig& out);
+// The same for the whole configuration.
+void complete_auth(const Section& root, Config& out);
+
+}  // namespace stdgate::config

@@ -1,0 +1,195 @@
+// Who may come in: the forms of `auth`, and the listeners that have to say it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gateway/config/config_parser.h"
+
+namespace stdgate {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const std::string kBackend = "backends: { a: { command: [x] } }\n";
+const std::string kHash = "sha256:" + std::string(64, 'a');
+const std::string kKey = "0123456789abcdef";
+
+tl::expected<std::string, std::string> read_file(const std::string& file, size_t /*limit*/) {
+  if (file == "missing") return tl::unexpected<std::string>("cannot read missing");
+  return file == "bad" ? "short\n" : kKey + "\n";
+}
+
+auto parse(const std::string& yaml, const std::vector<config::Setting>& settings = {}) {
+  return config::parse_config(
+      yaml + kBackend, [](const std::string&) { return std::nullopt; }, settings, read_file);
+}
+
+std::string errors_of(const std::string& yaml) {
+  const auto config = parse(yaml);
+  std::string lines;
+  if (!config) {
+    for (const config::ConfigError& error : config.error()) lines += error.to_string("f") + "\n";
+  }
+  return lines;
+}
+
+std::string keys(const std::string& entries) { return "auth: { api_keys: [" + entries + "] }\n"; }
+
+TEST(ConfigAuth, ApiKeys) {
+  const auto config = parse(keys("{ name: ci, hash: \"" + kHash +
+                                 "\", roles: [ci, reader], expires: 2027-06-30 }, "
+                                 "{ name: grafana, file: g, expires: \"2027-06-30T12:34:56Z\" }"));
+  ASSERT_TRUE(config);
+  const config::AuthConfig& auth = config->auth;
+  ASSERT_EQ(auth.api_keys.size(), 2U);
+  EXPECT_EQ(auth.api_keys[0].hash, kHash);
+  EXPECT_THAT(auth.api_keys[0].roles, ElementsAre("ci", "reader"));
+  using namespace std::chrono_literals;
+  const std::chrono::sys_seconds day =
+      std::chrono::sys_days(std::chrono::year(2027) / std::chrono::June / 30);
+  EXPECT_EQ(auth.api_keys[0].expires_at, day);
+  EXPECT_EQ(auth.api_keys[1].expires_at, day + 12h + 34min + 56s);
+  EXPECT_THAT(auth.api_keys[1].keys, ElementsAre(kKey));
+  EXPECT_TRUE(auth.is_used());
+  EXPECT_THAT(config::print_config(*config), testing::Not(HasSubstr(kKey)));
+}
+
+TEST(ConfigAuth, ByFlags) {
+  const auto config = parse("", {{{"auth", "api_key_file"}, std::string("f")}});
+  ASSERT_TRUE(config);
+  EXPECT_THAT(config->auth.keys, ElementsAre(kKey));
+  EXPECT_TRUE(parse("listen: \"0.0.0.0:80\"\n", {{{"anonymous"}, std::string("true")}}));
+}
+
+TEST(ConfigAuth, WhatIsWrongWithAKey) {
+  const std::pair<std::string, std::string> cases[] = {
+      {"{ hash: \"" + kHash + "\" }", "name: missing; name who shows this key"},
+      {"{ name: \"\", file: f }", "name: expected 1 to 64 visible characters"},
+      {"{ name: \"a b\", file: f }", "name: expected 1 to 64 visible characters"},
+      {"{ name: a }", "expected either hash or file; stdgate hash-key makes"},
+      {"{ name: a, file: f, hash: \"" + kHash + "\" }", "hash: expected either hash or file"},
+      {"{ name: a, hash: abc }", "hash: expected sha256: and 64 hex digits"},
+      {"{ name: a, file: missing }", "file: cannot read missing"},
+      {"{ name: a, file: bad }", "file: bad:1: expected an API key"},
+      {"{ name: a, file: f, expires: tomorrow }", "expires: expected a day"},
+      {"{ name: a, file: f, expires: 2027-02-29 }", "expires: expected a day"},
+      {"{ name: a, file: f, expires: 2027-6-30 }", "expires: expected a day"},
+      {"{ name: a, file: f, expires: \"2027-06-30T24:00:00Z\" }", "expires: expected a day"},
+      {"{ name: a, file: f, expires: \"2027-06-30T12:00:00\" }", "expires: expected a day"},
+      {"{ name: a, file: f, roles: [\"\"] }", "expected a role"},
+      {"{ name: a, file: f, role: x }", "role: unknown key; did you mean 'roles'?"},
+      {"{ name: a, hash: \"" + kHash + "\" }, { name: b, hash: \"" + kHash + "\" }",
+       "the key of 'b' stands there twice"},
+      {"", "expected 1 to 256 items"},
+  };
+  for (const auto& [entry, error] : cases) {
+    EXPECT_THAT(errors_of(keys(entry)), HasSubstr(error)) << entry;
+  }
+  EXPECT_THAT(errors_of("auth: {}\n"), HasSubstr("auth: names nobody who may call"));
+}
+
+std::string tls(const std::string& more) { return "tls: { certificate: c, key: k" + more + " }"; }
+
+// A listener that other machines reach says who may call.
+TEST(ConfigAuth, OffLoopbackItHasToBeSaid) {
+  const std::string good[] = {
+      "listen: [\"127.0.0.1:80\", \"[::1]:80\", \"localhost:81\", \"unix:/run/s\"]\n",
+      "listen: [{ address: \"0.0.0.0:80\", anonymous: true }]\n",
+      "listen: \"0.0.0.0:80\"\nanonymous: true\n",
+      "listen: \"0.0.0.0:80\"\n" + keys("{ name: a, file: f }"),
+      "listen: \"0.0.0.0:80\"\nauth: { api_key_file: f }\n",
+      "listen: [{ address: \"0.0.0.0:80\", " + tls(", client_ca: a") + " }]\n",
+      "listen: \"0.0.0.0:80\"\n" + tls(", client_ca: a") + "\n",
+      "admin: \"0.0.0.0:80\"\n",
+  };
+  for (const std::string& yaml : good) EXPECT_THAT(errors_of(yaml), IsEmpty()) << yaml;
+  const std::string bad[] = {
+      "listen: \":80\"\n",
+      "listen: [\"127.0.0.1:80\", \"[::]:80\"]\n",
+      "listen: \"192.0.2.1:80\"\n",
+      "listen: [{ address: \"0.0.0.0:80\", anonymous: false }]\n",
+      "listen: [{ address: \"0.0.0.0:80\", " + tls("") + " }]\n",
+      "listen: [{ address: \"0.0.0.0:80\", " + tls(", client_ca: a, client_certificate: optional") +
+          " }]\n",
+      "listen: [{ address: \"0.0.0.0:80\", anonymous: true }, \"0.0.0.0:81\"]\n",
+  };
+  for (const std::string& yaml : bad) {
+    EXPECT_THAT(errors_of(yaml), HasSubstr("anonymous: true } (--anonymous)")) << yaml;
+  }
+}
+
+TEST(ConfigAuth, WhoIsAnonymous) {
+  const auto config = parse(
+      "listen: [\"127.0.0.1:1\", { address: \"127.0.0.1:2\", anonymous: true }]\n"
+      "auth: { api_key_file: f }\n");
+  ASSERT_TRUE(config);
+  EXPECT_FALSE(config->is_anonymous(config->listen[0]));
+  EXPECT_TRUE(config->is_anonymous(config->listen[1]));
+  const auto nobody_is_asked = parse("");
+  EXPECT_TRUE(nobody_is_asked->is_anonymous(nobody_is_asked->listen[0]));
+}
+
+TEST(ConfigAuth, RolesOfTheAdminPages) {
+  const auto config = parse("admin: { address: \"0.0.0.0:9464\", roles: [ops, \"sre\"] }\n");
+  ASSERT_TRUE(config);
+  EXPECT_THAT(config->admin.roles, ElementsAre("ops", "sre"));
+  EXPECT_THAT(config::print_config(*config), HasSubstr("roles: [\"ops\", \"sre\"]"));
+  EXPECT_THAT(errors_of("admin: { address: \"0.0.0.0:9464\", roles: [\"\"] }\n"),
+              HasSubstr("expected a role"));
+  EXPECT_THAT(errors_of("admin: { address: \"0.0.0.0:9464\", anonymous: true }\n"),
+              HasSubstr("unknown key"));
+  EXPECT_THAT(errors_of("listen: [{ address: \"127.0.0.1:1\", roles: [a] }]\n"),
+              HasSubstr("unknown key"));
+}
+
+TEST(ConfigAuth, Tokens) {
+  const std::string url = "public_url: \"https://tools.example\"";
+  const std::string jwt = "{ issuer: i, audience: [a], jwks: { file: f } }";
+  const auto config = parse("auth: { " + url + ", jwt: [" + jwt + "] }\n");
+  ASSERT_TRUE(config);
+  EXPECT_EQ(config->auth.jwt[0].jwks, kKey + "\n");
+  EXPECT_THAT(config->auth.jwt[0].algorithms, ElementsAre("RS256", "PS256", "ES256", "EdDSA"));
+  const auto again = config::parse_config(config::print_config(*config), {}, {}, read_file);
+  EXPECT_TRUE(again && *again == *config) << config::print_config(*config);
+  const std::pair<std::string, std::string> cases[] = {
+      {"jwt: [" + jwt + "]", "jwt: needs public_url"},
+      {url + ", jwt: [" + jwt + ", " + jwt + "]", "'i' stands there twice"},
+      {url + ", jwt: []", "expected 1 to 16 items"},
+      {url + ", jwt: [{ audience: [a], jwks: { file: f } }]", "issuer: missing"},
+      {url + ", jwt: [{ issuer: i, jwks: { file: f } }]", "audience: missing"},
+      {url + ", jwt: [{ issuer: i, audience: [], jwks: { file: f } }]", "expected 1 to 64 items"},
+      {url + ", jwt: [{ issuer: i, audience: [a] }]", "jwks: missing"},
+      {url + ", jwt: [{ issuer: i, audience: [a], jwks: f }]", "jwks"},
+      {url + ", jwt: [{ issuer: i, audience: [a], jwks: {} }]", "file: missing"},
+      {url + ", jwt: [{ issuer: i, audience: [a], jwks: { file: missing } }]",
+       "cannot read missing"},
+      {url + ", jwt: [{ issuer: i, audience: [a], jwks: { file: f }, algorithms: [HS256] }]",
+       "expected one of RS256"},
+      {url + ", jwt: [{ issuer: i, audience: [a], jwks: { file: f }, algorithms: [none] }]",
+       "expected one of RS256"},
+      {"public_url: tools, jwt: [" + jwt + "]", "expected a URL"},
+      {"public_url: \"https://a/\", jwt: [" + jwt + "]", "expected a URL"},
+      {"public_url: \"https://a?b\", jwt: [" + jwt + "]", "expected a URL"},
+  };
+  for (const auto& [text, error] : cases) {
+    EXPECT_THAT(errors_of("auth: { " + text + " }\n"), HasSubstr(error)) << text;
+  }
+}
+
+TEST(ConfigAuth, Certificates) {
+  const std::string with_ca = tls(", client_ca: a") + "\n";
+  const auto config = parse(with_ca + "auth: { mtls: { roles: { \"CN=a*\": [b, c] } } }\n");
+  ASSERT_TRUE(config);
+  EXPECT_THAT(config->auth.mtls.roles.at("CN=a*"), ElementsAre("b", "c"));
+  const auto without_roles = parse(with_ca + "auth: { mtls: {} }\n");
+  ASSERT_TRUE(without_roles);
+  EXPECT_TRUE(without_roles->auth.is_used());
+  const auto again = config::parse_config(config::print_config(*without_roles), {}, {}, read_file);
+  EXPECT_TRUE(again && *again == *without_roles);
+  EXPECT_THAT(errors_of("auth: { mtls: {} }\n"), HasSubstr("no listener asks for certificates"));
+  EXPECT_THAT(errors_of(with_ca + "auth: { mtls: { roles: { a: b } } }\n"), HasSubstr("list"));
+}
+
+}  // namespace
+}  // namespace stdgate

@@ -1,0 +1,274 @@
+// Who sends a request is asked of every request of a listener that demands it, in one place.
+#include "transports/http/authentication.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/http/http_world.h"
+#include "transports/http/admin_endpoint.h"
+#include "transports/http/credentials.h"
+
+namespace stdgate::test {
+namespace {
+
+using auth::Judgement;
+using testing::HasSubstr;
+
+// Knows everybody whose key begins with "key-of-", until `expires`.
+class FakeAuthenticator final : public auth::Authenticator {
+ public:
+  explicit FakeAuthenticator(const Clock& clock) : clock_(clock) {}
+  [[nodiscard]] TimePoint now() const override { return clock_.now(); }
+  [[nodiscard]] std::optional<Judgement> judge(const auth::Credential& credential) override {
+    ++judged;
+    constexpr std::string_view kPrefix = "key-of-";
+    if (!credential.text.starts_with(kPrefix)) return std::nullopt;
+    if (now() >= expires) return Judgement{Judgement::Outcome::expired};
+    policy::Principal principal;
+    principal.name = credential.text.substr(kPrefix.size());
+    principal.roles = {"role-of-" + principal.name};
+    return Judgement{Judgement::Outcome::accepted,
+                     {std::make_shared<const policy::Principal>(principal), expires}};
+  }
+
+  const Clock& clock_;
+  TimePoint expires = TimePoint::max();
+  int judged = 0;
+};
+
+// Answers with the name of who asks, or streams for ever.
+class NamingEndpoint final : public http::Endpoint {
+ public:
+  explicit NamingEndpoint(bool streams) : streams_(streams) {}
+  [[nodiscard]] http::AllowedMethods allowed_methods() const override {
+    return http::AllowedMethods::session;
+  }
+  std::optional<http::HttpError> admit(http::Exchange& /*exchange*/) override {
+    return std::nullopt;
+  }
+  void serve(http::Exchange& exchange, std::span<char> /*body*/) override {
+    if (streams_) return exchange.client->begin_stream({});
+    const auto& principal = exchange.identity.principal;
+    const std::string_view name = principal == nullptr ? "nobody" : principal->name;
+    exchange.client->respond({.content_type = "text/plain", .body = {&name, 1}});
+  }
+
+ private:
+  const bool streams_;
+};
+
+struct FakeSource final : http::AdminSource {
+  std::string metrics_text() override { return "m"; }
+  std::string state_json() override { return "{}"; }
+  http::Readiness readiness() override { return {}; }
+};
+
+struct AuthWorld : HttpWorld {
+  AuthWorld() {
+    routes.add("/name", "", std::make_unique<NamingEndpoint>(false));
+    routes.add("/stream", "", std::make_unique<NamingEndpoint>(true));
+    http::add_admin_routes(routes, source);
+    routes.add_index("title");
+    guarded =
+        std::make_unique<http::Server>(http::HttpServices{loop, log, observer, callers, backends,
+                                                          options.limits, options.timeouts},
+                                       routes);
+    Address loopback;
+    loopback.host = "127.0.0.1";
+    asking = *guarded->listen(loopback, {.layer = nullptr, .anonymous = false});
+    anonymous = *guarded->listen(loopback);
+    address = asking;
+  }
+  Answer ask(const std::string& request) { return TestClient(*this).ask(request); }
+
+  FakeAuthenticator authenticator{loop};
+  FakeSource source;
+  http::AdmissionPolicy policy{{.allowed_origins = {}, .allowed_hosts = {"*"}},
+                               {&authenticator, {"role-of-ada"}}};
+  http::Router routes{policy};
+  std::unique_ptr<http::Server> guarded;
+  Address asking;
+  Address anonymous;
+};
+
+const std::string kAda = "Authorization: Bearer key-of-ada\r\n";
+const std::string kBob = "X-API-Key: key-of-bob\r\n";
+
+TEST(Authentication, KnowsWhoAsksEachTime) {
+  AuthWorld world;
+  TestClient client(world);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(client.ask(get("/name", kAda)).body, "ada");
+    EXPECT_EQ(client.ask(get("/name")).status, 401);
+    EXPECT_EQ(client.ask(get("/name", kBob)).body, "bob");
+    EXPECT_EQ(client.ask(get("/name", "Authorization: Bearer other\r\n")).status, 401);
+  }
+  EXPECT_EQ(world.authenticator.judged, 9);
+}
+
+struct Shown {
+  std::string fields;
+  int status;
+  std::string challenge;
+};
+
+TEST(Authentication, WhatMayBeShown) {
+  const std::string none = "Bearer";
+  const std::string invalid =
+      "Bearer error=\"invalid_token\", error_description=\"nobody is known by this credential\"";
+  const std::string malformed = "Bearer error=\"invalid_request\", error_description=";
+  const std::vector<Shown> cases = {
+      {"", 401, none},
+      {kAda, 200, ""},
+      {kBob, 200, ""},
+      {"authorization: bearer   key-of-ada  \r\n", 200, ""},
+      {"AUTHORIZATION: BEARER key-of-ada\r\n", 200, ""},
+      {"x-api-KEY:key-of-ada\r\n", 200, ""},
+      {"Authorization: Bearer wrong\r\n", 401, invalid},
+      {"X-API-Key: wrong\r\n", 401, invalid},
+      {"Authorization: key-of-ada\r\n", 401, none},
+      {"Authorization: Basic a2V5LW9mLWFkYQ==\r\n", 401, none},
+      {"Authorization: Bearerkey-of-ada\r\n", 401, none},
+      {"Proxy-Authorization: Bearer key-of-ada\r\n", 401, none},
+      {"Cookie: authorization=key-of-ada\r\n", 401, none},
+      {"X-Authorization: Bearer key-of-ada\r\n", 401, none},
+      {"X-API-Keys: key-of-ada\r\n", 401, none},
+      {"Authorization:\r\n", 401, none},
+      {"Authorization: Bearer\r\n", 400, malformed},
+      {"Authorization: Bearer \r\n", 400, malformed},
+      {"X-API-Key:\r\n", 400, malformed},
+      {"Authorization: Bearer key-of-ada key-of-bob\r\n", 400, malformed},
+      {"Authorization: Bearer key-of-ada, Bearer key-of-bob\r\n", 400, malformed},
+      {"Authorization: Bearer key-of-\xc3\xa4\r\n", 400, malformed},
+      {kAda + kAda, 400, malformed},
+      {kAda + "authorization: Basic x\r\n", 400, malformed},
+      {"authorization: Basic x\r\n" + kAda, 400, malformed},
+      {kBob + kBob, 400, malformed},
+      {kAda + kBob, 400, malformed},
+      {kAda + "X-API-Key:\r\n", 400, malformed},
+      {"Authorization:\tBearer key-of-ada\r\n", 200, ""},
+      {"Authorization: Bearer\tkey-of-ada\r\n", 401, none},
+  };
+  AuthWorld world;
+  for (const Shown& shown : cases) {
+    const Answer answer = world.ask(get("/name", shown.fields));
+    EXPECT_EQ(answer.status, shown.status) << shown.fields;
+    const std::string challenge = answer.field("WWW-Authenticate");
+    EXPECT_TRUE(shown.status == 400 ? challenge.starts_with(shown.challenge)
+                                    : challenge == shown.challenge)
+        << shown.fields << challenge;
+    if (shown.status != 200) EXPECT_THAT(answer.body, testing::Not(HasSubstr("key-of")));
+  }
+  // What makes heads ambiguous is no head.
+  for (const char* bad :
+       {"Authorization : Bearer key-of-ada\r\n", "X_API_Key: key-of-ada\r\n",
+        "Authorization: Bearer\r\n key-of-ada\r\n", "Authorization: Bearer key-of-ada\n"}) {
+    EXPECT_EQ(world.ask(get("/name", bad)).status, 400) << bad;
+  }
+  EXPECT_EQ(world.ask(get("/name?access_token=key-of-ada&api_key=key-of-ada")).status, 401);
+}
+
+TEST(Authentication, AnAnonymousListenerJudgesWhatIsShown) {
+  AuthWorld world;
+  world.address = world.anonymous;
+  EXPECT_EQ(world.ask(get("/name")).body, "nobody");
+  EXPECT_EQ(world.ask(get("/name", "Authorization: Basic eA==\r\n")).body, "nobody");
+  EXPECT_EQ(world.ask(get("/name", kAda)).body, "ada");
+  EXPECT_EQ(world.ask(get("/name", "X-API-Key: wrong\r\n")).status, 401);
+  // The same head, which is known now, on the listener that asks.
+  EXPECT_EQ(world.ask(get("/name")).body, "nobody");
+  world.address = world.asking;
+  EXPECT_EQ(world.ask(get("/name")).status, 401);
+}
+
+TEST(Authentication, ComesBeforeWhatIsThere) {
+  AuthWorld world;
+  EXPECT_EQ(world.ask(get("/nowhere")).status, 401);
+  EXPECT_EQ(world.ask(get("/nowhere", kAda)).status, 404);
+  EXPECT_EQ(world.ask("PUT /name HTTP/1.1\r\nHost: localhost\r\n\r\n").status, 401);
+  EXPECT_EQ(world.ask("DELETE /name HTTP/1.1\r\nHost: localhost\r\n\r\n").status, 401);
+  EXPECT_EQ(TestClient(world).ask("HEAD /name HTTP/1.1\r\nHost: localhost\r\n\r\n", true).status,
+            401);
+  const std::string preflight =
+      "Origin: http://localhost:1\r\nAccess-Control-Request-Method: GET\r\n";
+  EXPECT_EQ(world.ask("OPTIONS /name HTTP/1.1\r\nHost: localhost\r\n" + preflight + "\r\n").status,
+            204)
+      << "a browser asks without credentials";
+  EXPECT_EQ(world.ask(get("/healthz")).status, 200) << "for everybody";
+  EXPECT_EQ(world.ask(get("/name", kAda + "Sec-Fetch-Site: cross-site\r\n")).status, 403);
+}
+
+TEST(Authentication, AMessageIsRefusedByAMessage) {
+  AuthWorld world;
+  const Answer refused = world.ask(post("[]", "", "/name"));
+  EXPECT_EQ(refused.status, 401);
+  EXPECT_EQ(refused.field("WWW-Authenticate"), "Bearer");
+  EXPECT_THAT(refused.body, HasSubstr(R"("code":-32002,"message":"say who calls)"));
+}
+
+TEST(Authentication, AnExpiredOneIsRefusedAndItsStreamsEnd) {
+  AuthWorld world;
+  world.authenticator.expires = world.loop.now() + std::chrono::milliseconds(50);
+  TestClient client(world);
+  client.send(get("/stream", kAda));
+  EXPECT_TRUE(client.wait_closed());
+  EXPECT_THAT(client.received, HasSubstr("text/event-stream"));
+  EXPECT_TRUE(client.received.ends_with("0\r\n\r\n")) << client.received;
+  const Answer refused = world.ask(get("/name", kAda));
+  EXPECT_EQ(refused.status, 401);
+  EXPECT_EQ(refused.field("WWW-Authenticate"),
+            "Bearer error=\"invalid_token\", error_description=\"this credential has expired\"");
+}
+
+TEST(Authentication, NothingOfACredentialIsKeptOrLogged) {
+  AuthWorld world;
+  world.ask(get("/name", kAda));
+  world.ask(get("/name", "X-API-Key: a-wrong-one\r\n"));
+  world.ask(get("/name", kAda + kBob));
+  for (const std::string& line : world.log.lines) {
+    EXPECT_THAT(line, testing::Not(testing::AnyOf(HasSubstr("key-of"), HasSubstr("wrong-one"))));
+  }
+  auto exchange = world.guarded->spare_exchanges().take(0);
+  while (exchange != nullptr && exchange->number != 0) {
+    EXPECT_EQ(exchange->identity.principal, nullptr);
+    EXPECT_THAT(std::string(exchange->head.block()), testing::Not(HasSubstr("key-of")));
+    exchange = world.guarded->spare_exchanges().take(0);
+  }
+}
+
+// From other machines.
+http::ConnectionTraits from_network() {
+  http::ConnectionTraits traits;
+  traits.reach = http::ConnectionTraits::Reach::network;
+  return traits;
+}
+
+TEST(Authentication, OperatorsAlone) {
+  AuthWorld world;
+  const auto is_operator = [&](const std::string& fields, const http::ConnectionTraits& traits) {
+    http::RequestHead head;
+    EXPECT_TRUE(head.parse(get("/debug/state", fields)));
+    const auth::Identity nobody;
+    return world.policy.authentication().is_operator({head, traits, nobody});
+  };
+  EXPECT_TRUE(is_operator("", {}));
+  EXPECT_FALSE(is_operator("", from_network()));
+  EXPECT_TRUE(is_operator(kAda, from_network()));
+  EXPECT_FALSE(is_operator(kBob, from_network()));
+  EXPECT_FALSE(is_operator(kAda + kAda, from_network()));
+  EXPECT_THAT(std::string(world.routes.paths_member()), HasSubstr("/debug/state"));
+  EXPECT_THAT(std::string(world.routes.open_paths_member()),
+              testing::Not(HasSubstr("/debug/state")));
+}
+
+TEST(Credentials, HaveALimit) {
+  for (const auto& [size, is_good] :
+       {std::pair{http::kMaxCredential, true}, std::pair{http::kMaxCredential + 1, false}}) {
+    http::RequestHead head;
+    ASSERT_TRUE(head.parse(get("/", "X-API-Key: " + std::string(size, 'k') + "\r\n")));
+    EXPECT_EQ(http::read_credential(head).has_value(), is_good) << size;
+  }
+}
+
+}  // namespace
+}  // namespace stdgate::test

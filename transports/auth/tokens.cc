@@ -1,0 +1,248 @@
+#include "transports/auth/tokens.h"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "gateway/base/base64.h"
+#include "gateway/base/check.h"
+
+namespace stdgate::auth {
+
+namespace {
+
+using Element = simdjson::dom::element;
+using Outcome = Judgement::Outcome;
+using std::chrono::seconds;
+
+Judgement refuse(std::string_view why) { return {.outcome = Outcome::unknown, .problem = why}; }
+
+// The three parts of a compact token (RFC 7515 section 7.1).
+struct Parts {
+  std::string_view header;
+  std::string_view claims;
+  std::string_view signature;
+  std::string_view signed_text;
+};
+
+// `token` has two dots.
+Parts split(std::string_view token) {
+  const size_t first = token.find('.');
+  const size_t last = token.rfind('.');
+  return {token.substr(0, first), token.substr(first + 1, last - first - 1), token.substr(last + 1),
+          token.substr(0, last)};
+}
+
+// One part as a JSON object; its texts live as long as its parser.
+class JsonPart {
+ public:
+  explicit JsonPart(std::string_view base64) {
+    const auto text = decode_base64(base64, Base64Alphabet::url);
+    if (!text) return;
+    Element root;
+    simdjson::dom::object object;
+    if (parser_.parse(*text).get(root) != simdjson::SUCCESS ||
+        root.get(object) != simdjson::SUCCESS || has_twins(object)) {
+      return;
+    }
+    root_ = root;
+  }
+
+  [[nodiscard]] bool is_object() const { return root_.has_value(); }
+  [[nodiscard]] bool has(std::string_view key) const {
+    return (*root_)[key].error() == simdjson::SUCCESS;
+  }
+  // Nothing: absent, or no text.
+  [[nodiscard]] std::optional<std::string_view> text(std::string_view key) const {
+    std::string_view text;
+    if ((*root_)[key].get(text) != simdjson::SUCCESS) return std::nullopt;
+    return text;
+  }
+  // Seconds since 1970; fractions are cut off. Nothing: absent, no number, or not of our time.
+  [[nodiscard]] std::optional<int64_t> time(std::string_view key) const {
+    constexpr double kLast = 253402300799;  // the end of the year 9999
+    double number = 0;
+    if ((*root_)[key].get(number) != simdjson::SUCCESS || !(number >= 0 && number <= kLast)) {
+      return std::nullopt;
+    }
+    return static_cast<int64_t>(number);
+  }
+  // A list of texts, or one text. Empty: absent, or something else.
+  [[nodiscard]] std::vector<std::string> texts(std::string_view key) const {
+    return texts_of((*root_)[key]);
+  }
+  // The same at a path of keys between dots; a key may have dots itself.
+  [[nodiscard]] std::vector<std::string> texts_at(std::string_view path) const {
+    if (has(path)) return texts(path);
+    simdjson::simdjson_result<Element> at(Element{*root_});
+    while (!path.empty()) {
+      const size_t end = std::min(path.find('.'), path.size());
+      at = at[path.substr(0, end)];
+      path.remove_prefix(std::min(end + 1, path.size()));
+    }
+    return texts_of(at);
+  }
+
+ private:
+  static std::vector<std::string> texts_of(simdjson::simdjson_result<Element> value) {
+    std::vector<std::string> texts;
+    std::string_view text;
+    simdjson::dom::array items;
+    if (value.get(text) == simdjson::SUCCESS) {
+      texts.emplace_back(text);
+    } else if (value.get(items) == simdjson::SUCCESS) {
+      for (const Element item : items) {
+        if (item.get(text) == simdjson::SUCCESS) texts.emplace_back(text);
+      }
+    }
+    return texts;
+  }
+  // Readers differ in which of two equal keys counts (RFC 7519 section 4).
+  static bool has_twins(simdjson::dom::object object) {
+    std::vector<std::string_view> keys;
+    for (const auto& [key, value] : object) keys.push_back(key);
+    std::ranges::sort(keys);
+    return std::ranges::adjacent_find(keys) != keys.end();
+  }
+
+  simdjson::dom::parser parser_;
+  std::optional<Element> root_;
+};
+
+bool is_one_of(const std::vector<std::string>& some, const std::vector<std::string>& others) {
+  return std::ranges::any_of(some, [&others](const std::string& one) {
+    return std::ranges::find(others, one) != others.end();
+  });
+}
+
+std::vector<std::string> words_of(const std::vector<std::string>& texts) {
+  std::vector<std::string> words;
+  for (std::string_view text : texts) {
+    while (!text.empty()) {
+      const size_t end = std::min(text.find(' '), text.size());
+      if (end > 0) words.emplace_back(text.substr(0, end));
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+  }
+  return words;
+}
+
+std::vector<std::string> scopes_of(const JsonPart& claims) {
+  return words_of(claims.texts(claims.has("scope") ? "scope" : "scp"));
+}
+
+policy::Principal principal_of(const JsonPart& claims, const config::JwtConfig& issuer) {
+  policy::Principal principal;
+  principal.kind = policy::Principal::Kind::token;
+  principal.name = principal.subject = claims.text("sub").value_or("");
+  principal.issuer = issuer.issuer;
+  if (!issuer.roles.empty()) principal.roles = claims.texts_at(issuer.roles);
+  principal.scopes = scopes_of(claims);
+  return principal;
+}
+
+}  // namespace
+
+size_t Tokens::HashDigest::operator()(const Digest& digest) const {
+  size_t hash = 0;
+  std::memcpy(&hash, digest.data(), sizeof(hash));
+  return hash;
+}
+
+Tokens::Tokens(const std::vector<config::JwtConfig>& issuers, const Clocks& clocks)
+    : clocks_(clocks) {
+  for (const config::JwtConfig& config : issuers) {
+    auto keys = Jwks::parse(config.jwks);
+    STDGATE_CHECK(keys.has_value());
+    Issuer& issuer = issuers_.emplace_back(config, *std::move(keys));
+    for (const std::string& name : config.algorithms) {
+      issuer.algorithms.push_back(find_algorithm(name));
+    }
+  }
+}
+
+std::optional<Judgement> Tokens::judge(const Credential& credential) {
+  const std::string_view token = credential.text;
+  // A brace in base64, and three parts.
+  const bool looks_so = credential.form == Credential::Form::bearer && token.starts_with('e') &&
+                        std::ranges::count(token, '.') == 2;
+  if (!looks_so) return std::nullopt;
+  if (token.size() > kMaxToken) return refuse("the token is too long");
+  const Digest digest = sha256_.of(token);
+  if (const auto known = judged_.find(digest); known != judged_.end()) {
+    if (now() >= known->second.expires) return Judgement{.outcome = Outcome::expired};
+    return Judgement{.outcome = Outcome::accepted, .identity = known->second};
+  }
+  Judgement judgement = judge_anew(token);
+  if (judgement.outcome == Outcome::accepted) remember(digest, judgement.identity);
+  return judgement;
+}
+
+void Tokens::remember(const Digest& digest, const Identity& identity) {
+  if (judged_.size() == kMaxJudged) {
+    judged_.erase(order_.front());
+    order_.pop_front();
+  }
+  if (judged_.emplace(digest, identity).second) order_.push_back(digest);
+}
+
+Judgement Tokens::judge_anew(std::string_view token) const {
+  const Parts parts = split(token);
+  const JsonPart header(parts.header);
+  const JsonPart claims(parts.claims);
+  const auto signature = decode_base64(parts.signature, Base64Alphabet::url);
+  if (!header.is_object() || !claims.is_object() || !signature) {
+    return refuse("the token is malformed");
+  }
+  if (header.has("crit")) return refuse("the token asks for what is not known here (crit)");
+  const auto name = claims.text("iss").value_or("");
+  const auto issuer = std::ranges::find_if(
+      issuers_, [name](const Issuer& known) { return known.config.issuer == name; });
+  if (issuer == issuers_.end()) return refuse("the token's issuer is not known");
+  const SignatureAlgorithm* const algorithm = find_algorithm(header.text("alg").value_or(""));
+  if (algorithm == nullptr ||
+      std::ranges::find(issuer->algorithms, algorithm) == issuer->algorithms.end()) {
+    return refuse("the token's algorithm is not allowed");
+  }
+  if (header.has("kid") && header.text("kid").value_or("").empty()) {
+    return refuse("the token is malformed");
+  }
+  evp_pkey_st* const key = issuer->keys.find(header.text("kid").value_or(""), *algorithm);
+  if (key == nullptr) return refuse("the token's key is not known");
+  if (!verify(*algorithm, *key, parts.signed_text, *signature)) {
+    return refuse("the token's signature is wrong");
+  }
+  if (!is_one_of(claims.texts("aud"), issuer->config.audience)) {
+    return refuse("the token is for another audience");
+  }
+  const std::string_view subject = claims.text("sub").value_or("");
+  if (subject.empty()) return refuse("the token has no subject");
+  if (subject.size() > kMaxSubject) return refuse("the token's subject is too long");
+  const auto now = std::chrono::time_point_cast<seconds>(clocks_.now()).time_since_epoch();
+  const auto is_future = [&](std::string_view claim) {
+    if (!claims.has(claim)) return false;
+    const auto time = claims.time(claim);
+    return !time || seconds(*time) > now + kLeeway;
+  };
+  const auto end = claims.time("exp");
+  if (!end) return refuse("the token does not say when it ends");
+  if (is_future("nbf") || is_future("iat")) return refuse("the token is not valid yet");
+  policy::Principal principal = principal_of(claims, issuer->config);
+  principal.expires = std::chrono::system_clock::time_point(seconds(*end) + kLeeway);
+  Identity identity{std::make_shared<const policy::Principal>(std::move(principal))};
+  identity.expires = clocks_.at(*identity.principal->expires);
+  if (this->now() >= identity.expires) return {.outcome = Outcome::expired};
+  return {.outcome = Outcome::accepted, .identity = std::move(identity)};
+}
+
+std::string check_keys(const config::JwtConfig& issuer) {
+  const auto keys = Jwks::parse(issuer.jwks);
+  return keys ? std::string() : keys.error();
+}
+
+}  // namespace stdgate::auth

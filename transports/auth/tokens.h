@@ -1,0 +1,65 @@
+// Tokens: clients show JSON Web Tokens of known issuers (RFC 7519, RFC 8725).
+//
+// A token is good if its issuer is one of `auth.jwt`, its algorithm one that is allowed for that
+// issuer, its signature that of one of the issuer's keys, it is for this gateway (`aud`), and it is
+// its time (`exp`, `nbf`, `iat`), with kLeeway for clocks that differ. What it says of keys itself
+// (`jku`, `jwk`, `x5u`) is not looked at, and one with `crit` is refused. Owner: Authenticators.
+// Limits: kMaxToken bytes; kMaxJudged good ones are known again by their digests until they expire,
+// so that no signature is checked twice.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <unordered_map>
+#include <vector>
+
+#include "gateway/config/config.h"
+#include "transports/auth/authenticator.h"
+#include "transports/auth/clocks.h"
+#include "transports/auth/jwks.h"
+#include "transports/auth/sha256.h"
+
+namespace stdgate::auth {
+
+class Tokens final : public Authenticator {
+ public:
+  static constexpr size_t kMaxToken = 16 << 10;
+  static constexpr size_t kMaxSubject = 512;  // bytes; it stands in logs
+  static constexpr size_t kMaxJudged = 4096;
+  static constexpr std::chrono::seconds kLeeway{30};
+
+  // The keys have been checked; see check_keys().
+  Tokens(const std::vector<config::JwtConfig>& issuers, const Clocks& clocks);
+
+  [[nodiscard]] TimePoint now() const override { return clocks_.clock.now(); }
+  // Nothing for what does not look like a token.
+  [[nodiscard]] std::optional<Judgement> judge(const Credential& credential) override;
+  // Tokens that are known again.
+  [[nodiscard]] size_t judged() const { return judged_.size(); }
+
+ private:
+  struct Issuer {
+    config::JwtConfig config;
+    Jwks keys;
+    std::vector<const SignatureAlgorithm*> algorithms;
+  };
+  struct HashDigest {
+    size_t operator()(const Digest& digest) const;
+  };
+
+  [[nodiscard]] Judgement judge_anew(std::string_view token) const;
+  void remember(const Digest& digest, const Identity& identity);
+
+  const Clocks clocks_;
+  std::vector<Issuer> issuers_;
+  Sha256 sha256_;
+  std::unordered_map<Digest, Identity, HashDigest> judged_;
+  std::deque<Digest> order_;  // in which they came
+};
+
+// What is wrong with the keys of an issuer; empty: nothing.
+std::string check_keys(const config::JwtConfig& issuer);
+
+}  // namespace stdgate::auth

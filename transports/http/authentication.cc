@@ -1,0 +1,86 @@
+#include "transports/http/authentication.h"
+
+#include "transports/http/credentials.h"
+
+namespace stdgate::http {
+
+namespace {
+
+using auth::Judgement;
+
+constexpr std::string_view kInvalid = "invalid_token";
+
+// None of them says what was shown.
+constexpr IdentityError kNoCredential{
+    401, "say who calls: Authorization: Bearer KEY, or X-API-Key: KEY", {}};
+constexpr IdentityError kExpired{401, "this credential has expired", kInvalid};
+
+IdentityError unknown(std::string_view problem) {
+  return {401, problem.empty() ? "nobody is known by this credential" : problem, kInvalid};
+}
+
+IdentityError malformed(std::string_view why) { return {400, why, "invalid_request"}; }
+
+}  // namespace
+
+auth::Identity Authentication::identify(const net::Stream& stream) const {
+  if (authenticator_ == nullptr) return {};
+  const auto certificate = stream.peer_certificate();
+  if (!certificate) return {};
+  return authenticator_->judge_certificate(*certificate).value_or(Judgement{}).identity;
+}
+
+tl::expected<auth::Identity, IdentityError> Authentication::identify(const Sender& sender) const {
+  if (authenticator_ == nullptr) return auth::Identity{};
+  std::optional<auth::Credential> credential;
+  if (sender.head.has_credentials()) {
+    const auto shown = read_credential(sender.head);
+    if (!shown) return tl::unexpected(malformed(shown.error()));
+    credential = *shown;
+  }
+  if (!credential) return identify_without(sender);
+  auto judgement = authenticator_->judge(*credential).value_or(Judgement{});
+  switch (judgement.outcome) {
+    case Judgement::Outcome::accepted:
+      return std::move(judgement.identity);
+    case Judgement::Outcome::expired:
+      return tl::unexpected(kExpired);
+    case Judgement::Outcome::unknown:
+      break;
+  }
+  return tl::unexpected(unknown(judgement.problem));
+}
+
+tl::expected<auth::Identity, IdentityError> Authentication::identify_without(
+    const Sender& sender) const {
+  if (sender.connection.principal != nullptr) {
+    if (authenticator_->now() >= sender.connection.expires) return tl::unexpected(kExpired);
+    return sender.connection;
+  }
+  if (sender.traits.anonymous) return auth::Identity{};
+  return tl::unexpected(kNoCredential);
+}
+
+bool Authentication::is_operator(const Sender& sender) const {
+  if (sender.traits.reach != ConnectionTraits::Reach::network) return true;
+  const auto identity = identify(sender);
+  if (!identity || identity->principal == nullptr) return false;
+  return std::ranges::any_of(operator_roles_, [&](const std::string& role) {
+    return identity->principal->has_role(role);
+  });
+}
+
+std::string challenge_field(const IdentityError& error, std::string_view metadata_url) {
+  std::string field = "WWW-Authenticate: Bearer";
+  auto add = [&field, is_first = true](std::string_view name, std::string_view value) mutable {
+    if (value.empty()) return;
+    field.append(std::exchange(is_first, false) ? " " : ", ").append(name);
+    field.append("=\"").append(value).append("\"");
+  };
+  add("error", error.code);
+  if (!error.code.empty()) add("error_description", error.message);
+  add("resource_metadata", metadata_url);
+  return field += "\r\n";
+}
+
+}  // namespace stdgate::http

@@ -1,0 +1,72 @@
+// Authentication: who sends a request, judged by every one of them, and the answers to those of
+// whom nothing is known (RFC 6750 section 3).
+//
+// Owner: the AdmissionPolicy; a value.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <utility>
+#include <vector>
+
+#include "transports/auth/authenticator.h"
+#include "transports/http/connection_traits.h"
+#include "transports/http/request_head.h"
+#include "transports/net/stream.h"
+
+namespace stdgate::http {
+
+// What is known of who sends a request.
+struct Sender {
+  const RequestHead& head;
+  const ConnectionTraits& traits;
+  const auth::Identity& connection;  // by its certificate
+};
+
+// Why nobody is known.
+struct IdentityError {
+  int status = 401;
+  std::string_view message;  // a constant, for people, without quotes
+  std::string_view code;     // RFC 6750 section 3.1; empty: no credential was shown
+};
+
+// The line of WWW-Authenticate for it. `metadata_url`: where clients read who gives out tokens
+// (RFC 9728); empty: nobody does.
+std::string challenge_field(const IdentityError& error, std::string_view metadata_url);
+
+class Authentication {
+ public:
+  // Nobody is asked.
+  Authentication() = default;
+  // `authenticator` outlives it. `operator_roles`: see is_operator(). `public_url`: of the gateway,
+  // where tokens are taken; else empty.
+  Authentication(auth::Authenticator* authenticator, std::vector<std::string> operator_roles,
+                 std::string public_url = {})
+      : authenticator_(authenticator),
+        operator_roles_(std::move(operator_roles)),
+        public_url_(std::move(public_url)) {}
+
+  [[nodiscard]] bool is_used() const { return authenticator_ != nullptr; }
+  [[nodiscard]] const std::string& public_url() const { return public_url_; }
+  // The client of a connection by its certificate; nobody without one.
+  [[nodiscard]] auth::Identity identify(const net::Stream& stream) const;
+  // The sender of a request, nobody where that is enough; or why it is refused, with the status 400
+  // or 401. A credential in the head goes before a certificate, and is judged even where none is
+  // needed.
+  [[nodiscard]] tl::expected<auth::Identity, IdentityError> identify(const Sender& sender) const;
+  // Whether the sender may see what is for operators: everybody on this machine, and from others
+  // only who has one of these roles.
+  [[nodiscard]] bool is_operator(const Sender& sender) const;
+
+ private:
+  [[nodiscard]] tl::expected<auth::Identity, IdentityError> identify_without(
+      const Sender& sender) const;
+
+  auth::Authenticator* authenticator_ = nullptr;
+  std::vector<std::string> operator_roles_;
+  std::string public_url_;
+};
+
+}  // namespace stdgate::http
