@@ -10,6 +10,8 @@ namespace {
 constexpr std::array<std::string_view, kTransportCount> kTransportNames = {"rpc", "sse", "mcp",
                                                                            "websocket"};
 
+constexpr std::array<std::string_view, kEraCount> kEraNames = {"legacy", "modern"};
+
 constexpr std::array<std::string_view, kSessionStateCount> kSessionStateNames = {"live", "parked",
                                                                                  "reviving"};
 
@@ -70,8 +72,8 @@ constexpr std::array<std::string_view, kDirectionCount> kDirectionNames = {"to_c
 constexpr std::array<std::string_view, kFlowCount> kFlowNames = {"in", "out"};
 
 constexpr std::array<std::string_view, kDropReasonCount> kDropReasonNames = {
-    "not_json",       "not_rpc",     "oversized",  "unknown_id",  "no_listener",
-    "unknown_cancel", "caller_gone", "overloaded", "outbox_full", "stray_response"};
+    "not_json",    "not_rpc",    "oversized",   "unknown_id",     "no_listener", "unknown_cancel",
+    "caller_gone", "overloaded", "outbox_full", "stray_response", "denied"};
 
 constexpr std::array<std::string_view, kChildStateCount> kChildStateNames = {
     "starting", "ready", "busy", "draining", "dead"};
@@ -91,6 +93,8 @@ std::string_view name_in(const std::array<std::string_view, N>& names, Enum valu
 }  // namespace
 
 std::string_view transport_name(Transport transport) { return name_in(kTransportNames, transport); }
+
+std::string_view era_name(Era era) { return name_in(kEraNames, era); }
 
 std::string_view session_state_name(SessionState state) {
   return name_in(kSessionStateNames, state);

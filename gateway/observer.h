@@ -1,6 +1,6 @@
-// Observer: what happened, told by core and transports to whoever counts or logs it. The bodies are
-// empty, so an observer overrides only what it wants, which is what it is told
-// (metrics/observers.h); the core names no metrics library.
+// Observer: what happened, told by core and transports to whoever counts or logs it. An observer is
+// called only for the events that it overrides (metrics/observers.h); the core names no metrics
+// library.
 //
 // Contract: called on the loop's thread, must not call back, must not block, must not throw. Ids
 // are small and dense, given by on_backend(), on_method() and on_tool() before their first use, so
@@ -34,6 +34,12 @@ inline constexpr ToolId kOtherTool = kOtherName;
 enum class Transport : uint8_t { rpc, sse, mcp, websocket };
 inline constexpr size_t kTransportCount = static_cast<size_t>(Transport::websocket) + 1;
 std::string_view transport_name(Transport transport);
+
+// Which revisions of its protocol a peer speaks: those with a handshake and sessions, or those in
+// which every request stands alone (MCP from 2026-07-28 on).
+enum class Era : uint8_t { legacy, modern };
+inline constexpr size_t kEraCount = static_cast<size_t>(Era::modern) + 1;
+std::string_view era_name(Era era);
 
 // Whether a session has a child: it has one or has been promised one, has none, or is about to get
 // another one.
@@ -158,10 +164,11 @@ enum class DropReason : uint8_t {
   unknown_cancel,  // a cancel for no call of its caller
   caller_gone,     // the answer's caller has left
   overloaded,      // a notification that no child had room for
-  outbox_full,     // a client that reads too slowly
+  outbox_full,     // the receiver, a client or a child, reads too slowly
   stray_response,  // a client's response to no request
+  denied,          // a client's notification that rules do not let through
 };
-inline constexpr size_t kDropReasonCount = static_cast<size_t>(DropReason::stray_response) + 1;
+inline constexpr size_t kDropReasonCount = static_cast<size_t>(DropReason::denied) + 1;
 std::string_view drop_reason_name(DropReason reason);
 
 enum class ChildState : uint8_t { starting, ready, busy, draining, dead };
@@ -172,7 +179,7 @@ enum class StartReason : uint8_t { minimum, demand, restart };
 std::string_view start_reason_name(StartReason reason);
 inline constexpr size_t kStartReasonCount = static_cast<size_t>(StartReason::restart) + 1;
 
-// `asked`: the gateway wanted it (idle, drain). The others are failures.
+// `asked`: the gateway ended it. `exit_zero` is no failure if its session ended it. The others are.
 enum class ExitReason : uint8_t {
   asked,
   exit_zero,
@@ -194,6 +201,8 @@ struct CallRecord {
   std::optional<ToolId> tool;    // set: the call of a tool
   std::string_view tool_name;    // as called, decoded; may be outside of the table
   Transport transport = Transport::rpc;
+  std::optional<Era> client_era;  // nothing: plain JSON-RPC
+  std::optional<Era> child_era;   // nothing: no child, or one whose era does not matter
   Outcome outcome = Outcome::ok();
   WallTime arrived_at{};  // by the wall clock; the epoch where nobody knows it
   Duration total{0};      // arrival to answer
@@ -230,9 +239,9 @@ class Observer {
   virtual void on_child_ready(BackendId, Duration /*since_start*/) {}
   virtual void on_child_exited(BackendId, ExitReason) {}
 
-  // How many children sessions may have at a time; once.
-  // Whether it is given a pause, as its children keep failing.
+  // The backend's breaker has opened or closed.
   virtual void on_breaker(BackendId, bool /*open*/) {}
+  // How many children sessions may have at a time; once.
   virtual void on_session_places(BackendId, uint32_t) {}
   virtual void on_session_opened(BackendId) {}
   virtual void on_session_state(BackendId, SessionState /*from*/, SessionState /*to*/) {}

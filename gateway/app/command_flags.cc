@@ -138,7 +138,7 @@ FlagSpec flag_of(const config::OptionInfo& option, const std::string& group) {
   flag.placeholder = placeholder_of(option);
   flag.help = help_of(option, flag.shape);
   flag.group = group;
-  if (option.path.size() > 2 && option.path[1] == config::kAnyBackend) {
+  if (option.path.size() > 2 && option.path[0] == "backends") {
     flag.scope = FlagScope::backend;
     flag.path.erase(flag.path.begin(), flag.path.begin() + 2);
   }

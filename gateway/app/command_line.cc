@@ -374,8 +374,11 @@ tl::expected<std::vector<config::Setting>, std::string> settings_of(
         setting.value = *std::move(value);
       } else {
         const std::string given = flag.name + " " + spelled;
-        errors.append("stdgate: ").append(given).append(": the environment has no '");
-        errors.append(spelled).append("'; set it, or write ").append(given).append("=VALUE\n");
+        errors.append("stdgate: ").append(given).append(": environment variable '");
+        errors.append(spelled)
+            .append("' is not set; set it, or write ")
+            .append(given)
+            .append("=VALUE\n");
       }
     }
     settings.push_back(std::move(setting));

@@ -212,7 +212,8 @@ std::string_view runner_name(std::string_view program) {
   return program.substr(0, end == std::string_view::npos ? program.size() : end + 1);
 }
 
-// The words behind the subcommand; `words` begins behind the program. Nothing when it is another.
+// The runner whose program and subcommand these are; moves `words` behind the subcommand. Null:
+// none.
 const Runner* find_runner(std::string_view program, Words& words) {
   for (const Runner& runner : kRunners) {
     if (!has_word(runner.programs, program)) continue;

@@ -53,7 +53,8 @@ void Generation::add_backends(const GenerationServices& services) {
         pool::make_launch_spec(backend, services.environment, services.identity.binary),
         config_.metrics.methods,
         config_.metrics.method_names,
-        config_.metrics.tool_names};
+        config_.metrics.tool_names,
+        config_.roles};
     services.core.observer.on_backend(id, backend.name);
     backends_.add(std::make_unique<backend::Backend>(id, std::move(options),
                                                      make_dialect(backend, services.identity),
@@ -79,7 +80,7 @@ void Generation::add_mcp_sessions(const GenerationServices& services) {
           sessions = std::make_unique<mcp::McpSessions>(session_services, backend.idle_timeout(),
                                                         services.session_ids);
         }
-        http::add_mcp_routes(routes_, prefix, *sessions);
+        http::add_mcp_routes(routes_, prefix, *sessions, config_.limits);
       });
 }
 

@@ -18,6 +18,7 @@
 #include "transports/auth/tokens.h"
 #include "transports/http/admin_endpoint.h"
 #include "transports/http/banner.h"
+#include "transports/net/service_notifier.h"
 #include "transports/net/signals.h"
 #include "transports/stdio/guard_binary.h"
 #include "transports/stdio/orphan_reaper.h"
@@ -56,6 +57,7 @@ class Process final : private http::AdminSource {
                     [this] { return worker_.read_usage(); }),
         admin_routes_(worker_.generation().policy()),
         admin_(worker_.admin_services(), admin_routes_),
+        service_manager_(worker_.loop(), environment_),
         signals_(worker_.loop(), [this](int signal) { on_signal(signal); }) {
     http::add_admin_routes(admin_routes_, *this);
     admin_routes_.add_index("stdgate " STDGATE_VERSION " admin");
@@ -73,6 +75,9 @@ class Process final : private http::AdminSource {
                           {{"advice", std::string_view(line)}});
     }
     worker_.start();
+    const size_t backends = worker_.generation().backends().all().size();
+    service_manager_.ready("serving " + std::to_string(backends) +
+                           (backends == 1 ? " backend" : " backends"));
     worker_.run();
     if (worker_.shutdown().was_hurried()) return 128 + last_signal_;
     return worker_.shutdown().cut_calls_off() ? kDrainTimedOut : kCleanExit;
@@ -152,6 +157,7 @@ class Process final : private http::AdminSource {
   void on_signal(int signal) {
     last_signal_ = signal;
     worker_.shut_down(signal);
+    service_manager_.stopping("finishing calls under way", worker_.shutdown().patience());
   }
 
   // AdminSource
@@ -186,6 +192,7 @@ class Process final : private http::AdminSource {
   http::Router admin_routes_;
   http::Server admin_;
   http::Listening listening_;
+  net::ServiceNotifier service_manager_;
   net::Signals signals_;
   int last_signal_ = 0;
 };

@@ -70,11 +70,18 @@ void Shutdown::drain() {
   clients_.drain();
 }
 
-void Shutdown::end_children() {
-  step_ = Step::ending;
+Duration Shutdown::patience() const { return drain_timeout_ + time_of_children(); }
+
+// Asked to end, sent SIGTERM, sent SIGKILL.
+Duration Shutdown::time_of_children() const {
   Duration grace{0};
   for (const auto& backend : backends_.all()) grace = std::max(grace, backend->grace());
-  deadline_ = clock_.now() + 2 * grace + kAfterLastSignal;
+  return 2 * grace + kAfterLastSignal;
+}
+
+void Shutdown::end_children() {
+  step_ = Step::ending;
+  deadline_ = clock_.now() + time_of_children();
   backends_.end_children();
 }
 

@@ -43,6 +43,8 @@ class Shutdown {
   // By this signal. The first time: begins. Again: ends at once.
   void request(int signal);
 
+  // How long it may take from the first request on.
+  [[nodiscard]] Duration patience() const;
   [[nodiscard]] bool requested() const { return step_ != Step::running; }
   [[nodiscard]] bool was_hurried() const { return hurried_; }
   // Calls were cut off because timeouts.drain had passed.
@@ -54,6 +56,7 @@ class Shutdown {
   void advance();
   void drain();
   void end_children();
+  [[nodiscard]] Duration time_of_children() const;
   void stop();
 
   const Clock& clock_;

@@ -57,7 +57,7 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Serves one more address: gives it as bound, or says what is wrong.
+  // Listens on one more address; returns it as bound, or an error message.
   tl::expected<Address, std::string> listen(const Address& address,
                                             const http::ListenerTraits& traits = {}) {
     return clients_.listen(address, traits);

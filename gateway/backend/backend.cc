@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "gateway/base/check.h"
 #include "gateway/pool/call_trace.h"
 
 namespace stdgate::backend {
@@ -38,6 +39,7 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
     : Upstream(facts_of(id, options, *dialect)),
       options_(std::move(options)),
       dialect_(std::move(dialect)),
+      rules_(options_.config, options_.roles, *dialect_),
       callers_(callers),
       core_(core),
       methods_(options_.method_names,
@@ -86,12 +88,18 @@ Admission Backend::accept(const rpc::ParsedMessage& message, const CallContext& 
 
 Admission Backend::accept_request(const rpc::Envelope& request, const CallContext& context) {
   const std::string_view method = rpc::decode_string(request.method, method_);
-  const auto intent = dialect_->read_client(request, method, isolation_of(context));
+  const bool is_modern = context.era == Era::modern;
+  const auto intent = is_modern ? dialect_->read_modern_client(request, method)
+                                : dialect_->read_client(request, method, isolation_of(context));
   pool::CallPtr call = make_call(request.id, method, context);
   call->bytes_in = request.text.size();
   core_.observer.on_call_started(id());
   if (!intent) {
     on_fault(std::move(call), rpc::faults::because(rpc::Fault::invalid_request, intent.error()));
+    return Admission::answered_by_reply;
+  }
+  note_tool(*call, intent->tool);
+  if (rules_.any() && refuse_by_rules(request, method, context.principal, call)) {
     return Admission::answered_by_reply;
   }
   pool::Outgoing message;
@@ -104,11 +112,14 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
   message.replaced = place_of(intent->replaced, request.text);
   message.replacement = intent->replacement;
   message.answered_by_handshake = intent->kind == pool::ClientIntent::Kind::handshake;
+  message.only_of_legacy = intent->only_of_legacy;
+  const auto stamp = stamp_of(request, context);
+  if (stamp) message.inserted = std::span(&*stamp, 1);
   call->progress_token = intent->progress_token;
   call->greets = intent->greets;
   call->introduces = intent->introduces;
-  note_tool(*call, intent->tool);
   call->deadline = context.deadline.value_or(context.arrived + timeout());
+  if (is_modern) note_modern(request, *intent, *call);
   if (services_.traces) pool::trace_arrived(services_, *call, method);
   if (intent->kind == pool::ClientIntent::Kind::set_severity) {
     accept_severity(*intent, *call);
@@ -125,11 +136,79 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
       return Admission::answered_by_reply;
     }
   }
+  if (is_refused_for_era(*call)) {
+    on_wrong_era(std::move(call));
+    return Admission::answered_by_reply;
+  }
   calls_.index().add(*call);
   if (const auto taken = pool_.submit(call, message); !taken) {
-    on_fault(std::move(call), taken.error());
+    // Nobody knows yet whether it could be served: clients of both eras then go on as legacy ones.
+    if (call->needs_modern && !pool_.era()) {
+      on_wrong_era(std::move(call));
+    } else {
+      on_fault(std::move(call), taken.error());
+    }
   }
   return Admission::answered_by_reply;
+}
+
+// False: the call may go on. What is denied is answered as if it did not exist.
+bool Backend::refuse_by_rules(const rpc::Envelope& request, std::string_view method,
+                              const policy::Principal* principal, pool::CallPtr& call) {
+  const CallRuling ruling = rules_.judge(request, method, principal);
+  if (ruling.rejection != nullptr) {
+    on_fault(std::move(call), rpc::faults::because(rpc::Fault::invalid_request, ruling.rejection));
+    return true;
+  }
+  switch (ruling.verdict) {
+    case policy::Verdict::allowed:
+      rules_.note_list(*call, method, principal);
+      return false;
+    case policy::Verdict::needs_scope:
+      on_fault(std::move(call), rpc::faults::insufficient_scope(ruling.scopes));
+      return true;
+    case policy::Verdict::denied:
+      break;
+  }
+  const std::string_view name = ruling.name.substr(0, NameTable::kMaxName);
+  const Era era = call->client_era.value_or(Era::legacy);
+  answer_error(*call, dialect_->absence(method, ruling.element, name, era),
+               Outcome::of(rpc::Fault::denied), "no rule allows it");
+  return true;
+}
+
+// A legacy child that sessions have to themselves keeps state for its client, and what it asks has
+// to reach that client: a request that stands alone has neither.
+void Backend::note_modern(const rpc::Envelope& request, const pool::ClientIntent& intent,
+                          pool::Call& call) const {
+  call.needs_modern =
+      options_.config.isolation == config::Isolation::session || intent.may_be_asked;
+  call.severity = intent.severity;
+  call.listens = intent.listens;
+  if (intent.listens) {
+    call.progress_token = call.id;  // its events name it by its id
+    call.deadline = TimePoint::max();
+    call.lists = intent.lists;
+    call.request = request.text;
+  }
+}
+
+bool Backend::is_refused_for_era(const pool::Call& call) const {
+  return call.needs_modern && pool_.era() == Era::legacy;
+}
+
+// What a modern child demands of a request that a client of no era, or of the other one, has made.
+std::optional<pool::Insertion> Backend::stamp_of(const rpc::Envelope& request,
+                                                 const CallContext& context) const {
+  if (context.era == Era::modern || isolation_of(context) == config::Isolation::session ||
+      pool_.era() == Era::legacy) {
+    return std::nullopt;
+  }
+  const std::string_view members = dialect_->stamp(request);
+  if (members.empty()) return std::nullopt;
+  auto insertion = pool::insertion_at(pool::InsertionPlace::meta, request, members);
+  if (insertion) insertion->modern_only = true;
+  return insertion;
 }
 
 // Whether a child is to be asked; else the call has been answered. Only subscriptions of sessions
@@ -185,9 +264,12 @@ void Backend::learn_memo(const pool::Call& call, const rpc::Envelope& answer) {
 
 // A shared child has one level for all, so the gateway itself filters for each session.
 void Backend::accept_severity(const pool::ClientIntent& intent, const pool::Call& call) {
-  if (!intent.severity) return answer_error(call, "no such log level");
+  const auto refuse = [&](const char* why) {
+    answer_error(call, {rpc::RpcError::invalid_params, why}, Outcome::error(), {});
+  };
+  if (!intent.severity) return refuse("no such log level");
   if (sessions_.find(call.session) == nullptr) {
-    return answer_error(call, "a log level belongs to a session, and this call has none");
+    return refuse("a log level belongs to a session, and this call has none");
   }
   sessions_.set_severity(call.session, *intent.severity);
   answer(call, intent.result);
@@ -196,6 +278,10 @@ void Backend::accept_severity(const pool::ClientIntent& intent, const pool::Call
 Admission Backend::accept_notification(const rpc::Envelope& notification,
                                        const CallContext& context) {
   const std::string_view method = rpc::decode_string(notification.method, method_);
+  if (rules_.any() &&
+      rules_.judge(notification, method, context.principal).verdict != policy::Verdict::allowed) {
+    return drop(DropReason::denied);
+  }
   const auto intent = dialect_->read_client(notification, method, isolation_of(context));
   if (!intent) return drop(DropReason::unknown_cancel);
   switch (intent->kind) {
@@ -263,6 +349,7 @@ pool::CallPtr Backend::make_call(std::string_view id, std::string_view method,
   call->session = context.session;
   call->tag = context.tag;
   call->transport = context.transport;
+  call->client_era = context.era;
   call->wants_events = context.wants_events;
   call->connection = context.connection;
   if (context.trace != nullptr) call->trace = *context.trace;
@@ -346,12 +433,67 @@ void Backend::on_answer(pool::CallPtr call, const rpc::Envelope& answer) {
   if (call->tool == kOtherTool && (outcome == Outcome::ok() || outcome == Outcome::tool_error())) {
     call->tool = tools_.learn(call->tool_name, core_.clock.now());
   }
-  const auto parts = with_replaced(answer.text, place_of(answer.id, answer.text), call->id);
+  const bool is_modern = call->client_era == Era::modern;
+  if (call->child_era && is_modern != (call->child_era == Era::modern)) {
+    std::string member;
+    rpc::Envelope seen = answer;
+    if (call->list != nullptr) seen.payload = rules_.seen(*call, answer);
+    if (dialect_->bridge(seen, method_name(*call), is_modern ? Era::modern : Era::legacy, member)) {
+      return answer_member(*call, outcome, member, rpc::error_code(answer));
+    }
+  }
+  // Its result names the call by its id once more.
+  if (call->listens && outcome == Outcome::ok()) return end_listening(*call);
+  auto parts = with_replaced(answer.text, place_of(answer.id, answer.text), call->id);
+  if (call->list != nullptr) rules_.cut(*call, answer, parts);
   session::Reply reply;
   reply.head = parts[0];
   reply.id = parts[1];
   reply.tail = parts[2];
+  if (is_modern) reply.error_code = rpc::error_code(answer);
   finish(*call, outcome, &reply, {});
+}
+
+void Backend::answer_member(const pool::Call& call, Outcome outcome, std::string_view member,
+                            std::optional<int64_t> error_code) {
+  const std::string tail = "," + std::string(member) + "}";
+  session::Reply reply;
+  reply.head = R"({"jsonrpc":"2.0","id":)";
+  reply.id = call.id;
+  reply.tail = tail;
+  if (call.client_era == Era::modern) reply.error_code = error_code;
+  finish(call, outcome, &reply, {});
+}
+
+void Backend::on_wrong_era(pool::CallPtr call) {
+  answer_member(*call, Outcome::error(), R"("error":)" + dialect_->wrong_era_error(),
+                rpc::rpc_error_code(rpc::RpcError::unsupported_version));
+}
+
+// The next child is asked the same. When there is none, the client is told.
+void Backend::on_listener_lost(pool::CallPtr call, const rpc::FaultReport& report) {
+  std::string text = call->request;
+  rpc::EnvelopeParser parser(envelope_limits());
+  const auto document = parser.parse(text);
+  STDGATE_CHECK(document);
+  const rpc::Envelope& request = document->messages[0].envelope;
+  pool::Outgoing message;
+  message.text = request.text;
+  message.id = place_of(request.id, request.text);
+  call->cancelled = false;
+  if (!pool_.submit(call, message)) on_fault(std::move(call), report);
+}
+
+void Backend::on_listening(const pool::Call& call, const pool::ChildFacts& facts) {
+  session::ReplySink* const sink = callers_.find(call.caller);
+  if (sink != nullptr) {
+    sink->on_event(call.tag, dialect_->begin_listening(call.id, call.lists, facts));
+  }
+}
+
+void Backend::drain() {
+  pool_.drain();
+  for (const pool::CallPtr& call : pool_.withdraw_listeners()) end_listening(*call);
 }
 
 void Backend::learn_method(pool::Call& call) {
@@ -360,16 +502,18 @@ void Backend::learn_method(pool::Call& call) {
   }
 }
 
-// As answer(), with an error caused by the caller.
-void Backend::answer_error(const pool::Call& call, std::string_view message) {
+// An error in the place of a child. What the caller may not use does not exist for it.
+void Backend::answer_error(const pool::Call& call, const pool::Absence& error, Outcome outcome,
+                           std::string_view detail) {
   std::string tail = R"(,"error":)";
-  rpc::append_error(tail, rpc::rpc_error_code(rpc::RpcError::invalid_params), message);
+  rpc::append_error(tail, rpc::rpc_error_code(error.error), error.message, error.data);
   tail += '}';
   session::Reply reply;
   reply.head = R"({"jsonrpc":"2.0","id":)";
   reply.id = call.id;
   reply.tail = tail;
-  finish(call, Outcome::error(), &reply, {});
+  if (call.client_era == Era::modern) reply.error_code = rpc::rpc_error_code(error.error);
+  finish(call, outcome, &reply, detail);
 }
 
 // The gateway's own answer, where no child is needed for it.
@@ -390,6 +534,7 @@ void Backend::on_fault(pool::CallPtr call, const rpc::FaultReport& report) {
   reply.head = text;
   reply.fault = report.fault;
   reply.retry_after = report.retry_after;
+  reply.scope = report.scope;
   // A child that died of a call, or was still busy with it, probably knows the method.
   const bool was_taken = call->written != TimePoint{} && (report.fault == rpc::Fault::timeout ||
                                                           report.fault == rpc::Fault::child_failed);
@@ -410,6 +555,8 @@ void Backend::finish(const pool::Call& call, Outcome outcome, const session::Rep
   record.tool = call.tool;
   record.tool_name = tool_name(call);
   record.transport = call.transport;
+  record.client_era = call.client_era;
+  record.child_era = call.child_era;
   record.outcome = outcome;
   if (core_.wall_clock != nullptr) record.arrived_at = core_.wall_clock->at(call.arrived);
   record.total = now - call.arrived;

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gateway/backend/call_rules.h"
 #include "gateway/backend/name_table.h"
 #include "gateway/backend/session_router.h"
 #include "gateway/backend/upstream.h"
@@ -33,6 +34,7 @@ struct BackendOptions {
   // Names that have their own labels from the start.
   std::vector<std::string> known_methods{};
   std::vector<std::string> known_tools{};
+  std::vector<config::RoleConfig> roles{};
 };
 
 class Backend final : public Upstream, private pool::PoolEvents {
@@ -68,7 +70,7 @@ class Backend final : public Upstream, private pool::PoolEvents {
   void hold_child(session::SessionId session, bool held) override;
 
   // See Pool.
-  void drain() override { pool_.drain(); }
+  void drain() override;
   void fail_calls(const rpc::FaultReport& report) override { pool_.fail_calls(report); }
   void end_children(Duration grace) override { pool_.end_children(grace); }
   [[nodiscard]] size_t calls() const override { return pool_.calls(); }
@@ -83,6 +85,10 @@ class Backend final : public Upstream, private pool::PoolEvents {
  private:
   void on_answer(pool::CallPtr call, const rpc::Envelope& answer) override;
   void on_fault(pool::CallPtr call, const rpc::FaultReport& report) override;
+  void on_wrong_era(pool::CallPtr call) override;
+  void on_listening_end(pool::CallPtr call) override { end_listening(*call); }
+  void on_listener_lost(pool::CallPtr call, const rpc::FaultReport& report) override;
+  void on_listening(const pool::Call& call, const pool::ChildFacts& facts) override;
 
   Admission accept_request(const rpc::Envelope& request, const CallContext& context);
   bool accept_subscription(const pool::ClientIntent& intent, pool::CallPtr& call,
@@ -104,11 +110,26 @@ class Backend final : public Upstream, private pool::PoolEvents {
   void finish(const pool::Call& call, Outcome outcome, const session::Reply* reply,
               std::string_view detail);
   void answer(const pool::Call& call, std::string_view result);
-  void answer_error(const pool::Call& call, std::string_view message);
+  void answer_error(const pool::Call& call, const pool::Absence& error, Outcome outcome,
+                    std::string_view detail);
+  bool refuse_by_rules(const rpc::Envelope& request, std::string_view method,
+                       const policy::Principal* principal, pool::CallPtr& call);
+  // `member`: result or error, as the client is given it.
+  void answer_member(const pool::Call& call, Outcome outcome, std::string_view member,
+                     std::optional<int64_t> error_code = {});
+  void end_listening(const pool::Call& call) {
+    answer_member(call, Outcome::ok(), dialect_->listening_end(call.id));
+  }
+  [[nodiscard]] std::optional<pool::Insertion> stamp_of(const rpc::Envelope& request,
+                                                        const CallContext& context) const;
+  void note_modern(const rpc::Envelope& request, const pool::ClientIntent& intent,
+                   pool::Call& call) const;
+  [[nodiscard]] bool is_refused_for_era(const pool::Call& call) const;
   Admission drop(DropReason reason);
 
   const BackendOptions options_;
   const std::unique_ptr<pool::Dialect> dialect_;
+  CallRules rules_;
   session::Callers& callers_;
   const pool::CoreServices& core_;
   NameTable methods_;

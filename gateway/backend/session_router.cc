@@ -19,9 +19,8 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open(
           rpc::faults::rate_limited("too many new sessions of this client", wait));
     }
   }
-  if (sessions_.size() - journal_.parked() >= services_.config.pool.sessions) {
-    return tl::unexpected(rpc::faults::overloaded("too many sessions of this backend"));
-  }
+  const bool is_full = sessions_.size() - journal_.parked() >= services_.config.pool.sessions;
+  if (is_full && !park_longest_idle()) return tl::unexpected(too_many());
   auto id = add(caller, sink);
   if (!id) return id;
   if (takes_child) {
@@ -43,7 +42,7 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::add(session::C
                                                                       session::SessionSink& sink) {
   if (pool_.is_draining()) return tl::unexpected(rpc::faults::shutting_down());
   const auto id = sessions_.acquire();
-  if (!id) return tl::unexpected(rpc::faults::overloaded("too many sessions of this backend"));
+  if (!id) return tl::unexpected(too_many());
   session::Session& session = known(*id);
   session = {};
   session.caller = caller;
@@ -61,6 +60,29 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::adopt(
   journal_.adopt(known(*id), client, services_.dialect.client_label(greeting));
   if (!reading_) sink.set_reading(false);
   return *id;
+}
+
+rpc::FaultReport SessionRouter::too_many() const {
+  return rpc::faults::overloaded("too many sessions; raise backends." + services_.config.name +
+                                 ".pool.sessions");
+}
+
+// Of those that share children and have nothing open. False: there is none.
+bool SessionRouter::park_longest_idle() {
+  const config::BackendConfig& config = services_.config;
+  if (config.isolation == config::Isolation::session || !config.revive) return false;
+  session::Session* longest = nullptr;
+  session::SessionId id;
+  sessions_.for_each([&](session::SessionId some, session::Session& session) {
+    const bool may_go = session.state != SessionState::parked && session.sink != nullptr &&
+                        session.sink->hold() == session::ClientHold::nothing;
+    if (!may_go || (longest != nullptr && longest->used <= session.used)) return;
+    longest = &session;
+    id = some;
+  });
+  if (longest == nullptr) return false;
+  journal_.park(*longest, ParkReason::place_needed);
+  return true;
 }
 
 session::Parking SessionRouter::park(session::SessionId id) {
@@ -140,7 +162,8 @@ void SessionRouter::on_notification(pool::Child& child, const rpc::Envelope& not
                                       : pool::Audience();
   const bool is_passed = pass_notification(child, notification, method, audience);
   const bool is_streamed = pass_to_only_stream(child, notification, audience);
-  if (is_passed || is_streamed) {
+  const bool is_listened = pass_to_listeners(child, notification, audience);
+  if (is_passed || is_streamed || is_listened) {
     note_passed(method);
   } else {
     drop(DropReason::no_listener);
@@ -154,7 +177,7 @@ bool SessionRouter::pass_to_only_stream(pool::Child& child, const rpc::Envelope&
   const bool is_of_subscribers = audience.kind == pool::Audience::Kind::subscribers &&
                                  subscriptions_.has_or_had_any(child.number());
   if (only == nullptr || !only->wants_events || is_of_subscribers ||
-      !wants(child, nullptr, audience)) {
+      !wants_of_call(child, *only, audience)) {
     return false;
   }
   if (!child.abandoned().empty()) {
@@ -167,6 +190,37 @@ bool SessionRouter::pass_to_only_stream(pool::Child& child, const rpc::Envelope&
                                      {&notification.text, 1});
   sink->on_event(only->tag, notification.text);
   return true;
+}
+
+// A call of the modern era is sent log messages only from the level on that it names, and changes
+// of lists never.
+bool SessionRouter::wants_of_call(const pool::Child& child, const pool::Call& call,
+                                  const pool::Audience& audience) const {
+  if (call.client_era != Era::modern) return wants(child, nullptr, audience);
+  if (audience.severity) return call.severity && *audience.severity >= *call.severity;
+  return audience.kind == pool::Audience::Kind::caller;
+}
+
+// At a child of the legacy era the gateway listens for its clients.
+bool SessionRouter::pass_to_listeners(pool::Child& child, const rpc::Envelope& notification,
+                                      const pool::Audience& audience) {
+  if (audience.list == 0) return false;
+  bool is_passed = false;
+  child.calls().for_each([&](const pool::Call& call) {
+    if (!call.listens || (call.lists & audience.list) == 0) return;
+    session::ReplySink* const sink = callers_.find(call.caller);
+    const std::string tag = services_.dialect.listening_tag(call.id);
+    const auto insertion = pool::insertion_at(pool::InsertionPlace::meta, notification, tag);
+    if (sink == nullptr || !insertion) return;
+    std::string text(notification.text.substr(0, insertion->offset));
+    text.append(insertion->head).append(insertion->members).append(insertion->tail);
+    text.append(notification.text.substr(insertion->offset));
+    const std::string_view whole = text;
+    services_.core.observer.on_message(services_.backend, Direction::to_client, {&whole, 1});
+    sink->on_event(call.tag, text);
+    is_passed = true;
+  });
+  return is_passed;
 }
 
 void SessionRouter::note_passed(std::string_view method) {
@@ -243,7 +297,8 @@ void SessionRouter::on_request(pool::Child& child, const rpc::Envelope& request,
   }
   const auto id = session->asks->open({child.number(), std::string(request.id)});
   if (!id)
-    return child.refuse(request.id, rpc::RpcError::internal_error, "the client answers too little");
+    return child.refuse(request.id, rpc::RpcError::internal_error,
+                        "the client has too many unanswered requests");
   tell(*session,
        with_replaced(request.text, place_of(request.id, request.text), std::to_string(*id)));
 }
@@ -253,6 +308,7 @@ session::Session* SessionRouter::only_session(pool::Child& child) {
   session::SessionId only;
   bool is_only = true;
   child.calls().for_each([&](const pool::Call& call) {
+    if (call.listens) return;  // it causes nothing
     // The request may concern a call without a session; no other client may see it then.
     is_only = is_only && !call.session.is_none() && (only.is_none() || only == call.session);
     only = call.session;

@@ -137,7 +137,14 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
            verbosity_.passes(child.number(), session == nullptr ? std::nullopt : session->severity,
                              *audience.severity);
   }
+  [[nodiscard]] bool wants_of_call(const pool::Child& child, const pool::Call& call,
+                                   const pool::Audience& audience) const;
+  // False: no call of the modern era listens for it at this child.
+  bool pass_to_listeners(pool::Child& child, const rpc::Envelope& notification,
+                         const pool::Audience& audience);
   void tell_what_is_wanted(pool::Child& child);
+  [[nodiscard]] rpc::FaultReport too_many() const;
+  bool park_longest_idle();
   void note_passed(std::string_view method);
   void drop(DropReason reason);
   // An open session.

@@ -27,6 +27,9 @@ enum class Protocol : uint8_t { jsonrpc, mcp, lsp };
 // What a session gets: the children that all share, or one of its own.
 enum class Isolation : uint8_t { shared, session };
 
+// Which era of MCP a backend's children speak; automatic: they are asked.
+enum class Revision : uint8_t { automatic, legacy, modern };
+
 struct PoolConfig {
   uint32_t min = 0;               // children kept running
   uint32_t max = 16;              // children at most, 1 to 1024
@@ -55,6 +58,27 @@ struct ResourceLimits {
   friend bool operator==(const ResourceLimits&, const ResourceLimits&) = default;
 };
 
+// Names are roles of principals; see policy::Rules.
+struct RoleConfig {
+  std::string name;
+  std::vector<std::string> includes;  // roles whose rules hold for it too
+
+  friend bool operator==(const RoleConfig&, const RoleConfig&) = default;
+};
+
+// What some roles may do with a backend. The names are patterns; without any, it is everything.
+struct RuleConfig {
+  std::vector<std::string> allow{};  // roles; "*" for everybody
+  std::vector<std::string> methods{};
+  std::vector<std::string> tools{};
+  std::vector<std::string> resources{};  // URIs
+  std::vector<std::string> prompts{};
+  std::vector<std::string> except{};  // any of these
+  std::vector<std::string> scopes{};  // that the client must have been given too
+
+  friend bool operator==(const RuleConfig&, const RuleConfig&) = default;
+};
+
 struct BackendConfig {
   std::string name;                  // [a-z0-9_-]+, at most 64 bytes; unique
   std::vector<std::string> command;  // argv, not empty
@@ -63,6 +87,7 @@ struct BackendConfig {
   Isolation isolation = Isolation::shared;  // never shared with lsp
   bool is_default = false;                  // also served at the root
   bool revive = false;  // sessions outlive their children; with mcp only, and there the default
+  Revision revision = Revision::legacy;  // automatic with mcp only, and there the default
   std::map<std::string, std::string> env;
   std::vector<std::string> env_files;                 // paths, as given
   std::map<std::string, std::string> env_from_files;  // what they set; env takes precedence
@@ -76,6 +101,8 @@ struct BackendConfig {
   Duration timeout = std::chrono::seconds(60);  // of a call, queue included
   std::string cancel_method;                    // jsonrpc only; empty: the child is not told
   bool expose_fault_details = false;
+  std::vector<std::string> methods;  // patterns of those that clients may use; none: all
+  std::vector<RuleConfig> rules;     // the first that fits decides; none: all is allowed
   PoolConfig pool;
 
   // Children that sessions with one of their own leave to calls without a session. With one child
@@ -249,6 +276,7 @@ struct Config {
   std::vector<std::string> allowed_hosts;    // beside the listener's own; "*" for any
   bool rpc_stream = false;  // off loopback, GET /rpc/stream and GET /sse need no special header
   std::string replica;      // first part of session ids, for load balancers; a host name label
+  std::vector<RoleConfig> roles;        // those that include others
   std::vector<BackendConfig> backends;  // at least one
   SessionsConfig sessions;
   LimitsConfig limits;

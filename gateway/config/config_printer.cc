@@ -235,6 +235,19 @@ void print_option(const Printing& to, const Option<S>& option, const Items<S>& t
 }
 
 template <class S>
+void print_option(const Printing& to, const Option<S>& option, const NamedItems<S>& type,
+                  const S& section) {
+  if ((section.*type.member).empty()) return;
+  to.out << YAML::Key << std::string(option.key) << YAML::Value << YAML::BeginMap;
+  for (const auto& named : section.*type.member) {
+    to.out << YAML::Key << YAML::DoubleQuoted << named.name << YAML::Value << YAML::BeginMap;
+    print_section(to, named);
+    to.out << YAML::EndMap;
+  }
+  to.out << YAML::EndMap;
+}
+
+template <class S>
 void print_option(const Printing& to, const Option<S>& option, const Backends<S>& type,
                   const S& section) {
   to.out << YAML::Key << std::string(option.key) << YAML::Value << YAML::BeginMap;

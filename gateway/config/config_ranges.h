@@ -34,6 +34,10 @@ inline constexpr size_t kMaxBackends = 256;
 inline constexpr size_t kMaxBackendName = 64;
 // A label of a host name (RFC 1035 section 2.3.4).
 inline constexpr size_t kMaxReplicaName = 63;
+inline constexpr size_t kMaxRoles = 256;
+inline constexpr size_t kMaxRules = 128;     // of a backend
+inline constexpr size_t kMaxPatterns = 256;  // of a list of names or patterns in a rule
+inline constexpr size_t kMaxPattern = 1024;  // bytes of one
 inline constexpr size_t kMaxBuckets = 100;
 inline constexpr double kMaxBucketSeconds = 86400;
 

@@ -96,6 +96,7 @@ std::string type_of(const OptionInfo& option) {
     case Kind::items:
       return "list of " + std::to_string(option.range.min) + " to " +
              std::to_string(option.range.max) + " maps of [keys](#" + anchor_of(option) + ")";
+    case Kind::named:
     case Kind::backends:
       return "map of names to [keys](#" + anchor_of(option) + ")";
   }

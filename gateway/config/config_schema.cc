@@ -193,6 +193,24 @@ void write_file_text(rpc::JsonWriter& json) {
   json.end_array();
 }
 
+void write_items(rpc::JsonWriter& json, const OptionInfo& option) {
+  json.text("type", "array");
+  write_items_range(json, option.range);
+  json.begin_object("items");
+  json.text("type", "object");
+  write_keys(json, option.options);
+  json.end_object();
+}
+
+void write_named(rpc::JsonWriter& json, const OptionInfo& option) {
+  write_types(json, {"object", "null"});
+  json.number("maxProperties", option.range.max);
+  json.begin_object("additionalProperties");
+  write_types(json, {"object", "null"});
+  write_keys(json, option.options);
+  json.end_object();
+}
+
 void write_type(rpc::JsonWriter& json, const OptionInfo& option) {
   switch (option.kind) {
     case Kind::count:
@@ -247,12 +265,9 @@ void write_type(rpc::JsonWriter& json, const OptionInfo& option) {
       write_types(json, {"object", "null"});
       return write_keys(json, option.options);
     case Kind::items:
-      json.text("type", "array");
-      write_items_range(json, option.range);
-      json.begin_object("items");
-      json.text("type", "object");
-      write_keys(json, option.options);
-      return json.end_object();
+      return write_items(json, option);
+    case Kind::named:
+      return write_named(json, option);
     case Kind::backends:
       return write_backends(json, option);
   }

@@ -12,7 +12,7 @@ LogFormat log_format_hint(const std::string& yaml, const std::vector<Setting>& s
     const YAML::Node root = YAML::Load(yaml);
     if (root.IsMap() && root["log"].IsMap()) format = root["log"]["format"].as<std::string>("");
   } catch (const YAML::Exception&) {
-    format.clear();  // its errors are the parser's business
+    format.clear();  // the parser reports the errors
   }
   for (const Setting& setting : settings) {
     const auto* value = std::get_if<std::string>(&setting.value);

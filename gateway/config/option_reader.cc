@@ -270,7 +270,7 @@ bool check_address(const Value& value, const std::string& text, std::set<std::st
   }
   if (used == nullptr || address->has_any_port()) return true;
   if (used->insert(address->to_string()).second) return true;
-  value.fail("'" + text + "' is listened on already");
+  value.fail("'" + text + "' is already in listen");
   return false;
 }
 
@@ -426,10 +426,34 @@ bool read(const Items<S>& type, const Value& value, Section&, S& out) {
           Section part(item);
           auto& read_item = (out.*member).emplace_back();
           read_section(part, read_item);
-          complete_item(part, read_item);
+          if constexpr (requires { complete_item(part, read_item); })
+            complete_item(part, read_item);
         }
       },
       type.member);
+  return true;
+}
+
+template <class S>
+bool read(const NamedItems<S>& type, const Value& value, Section& section, S& out) {
+  Section part(value);
+  if (!part.entries()) return false;
+  const std::vector<Value>& entries = *part.entries();
+  if (entries.size() > type.most) {
+    value.fail_at_key("at most " + std::to_string(type.most) + " of them");
+    return false;
+  }
+  for (const Value& entry : entries) {
+    if (!type.names.accepts(entry.name())) {
+      entry.fail_at_key("expected " + std::string(type.names.expected));
+    }
+    auto& named = (out.*type.member).emplace_back();
+    named.name = entry.name();
+    Section named_section(entry);
+    read_section(named_section, named);
+    part.add_part(std::move(named_section));
+  }
+  section.add_part(std::move(part));
   return true;
 }
 

@@ -64,7 +64,7 @@ std::string Value::found() const {
 std::optional<std::string> Value::text() const {
   if (!node_.IsScalar()) {
     const std::string hint = node_.IsNull() ? "; write \"\" for an empty text" : "";
-    fail("expected a text, found " + found() + hint);
+    fail("expected a string, found " + found() + hint);
     return std::nullopt;
   }
   Reading& reading = reading_.get();

@@ -96,7 +96,8 @@ class Section {
 
   // For rules across keys, once all have been read.
   [[nodiscard]] bool has(std::string_view key) const { return entry(key) != nullptr; }
-  // Whether the value at `key` could not be read, so that no rule should judge what stands for it.
+  // Whether the value at `key` could not be read: the member has its default, which no rule should
+  // judge.
   [[nodiscard]] bool failed(std::string_view key) const;
   void mark_failed(std::string_view key) { failed_.push_back(key); }
   // The section that was read at `key`; null when there is none.

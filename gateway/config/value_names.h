@@ -21,6 +21,9 @@ inline constexpr std::array kProtocols{Named<Protocol>{"jsonrpc", Protocol::json
                                        Named<Protocol>{"lsp", Protocol::lsp}};
 inline constexpr std::array kIsolations{Named<Isolation>{"shared", Isolation::shared},
                                         Named<Isolation>{"session", Isolation::session}};
+inline constexpr std::array kRevisions{Named<Revision>{"auto", Revision::automatic},
+                                       Named<Revision>{"legacy", Revision::legacy},
+                                       Named<Revision>{"modern", Revision::modern}};
 inline constexpr std::array kFramings{
     Named<rpc::Framing>{"newline", rpc::Framing::newline},
     Named<rpc::Framing>{"content-length", rpc::Framing::content_length}};
@@ -38,6 +41,7 @@ inline constexpr std::array kClientCertificates{
 // The table of each enum.
 inline std::span<const Named<Protocol>> names_of(Protocol) { return kProtocols; }
 inline std::span<const Named<Isolation>> names_of(Isolation) { return kIsolations; }
+inline std::span<const Named<Revision>> names_of(Revision) { return kRevisions; }
 inline std::span<const Named<rpc::Framing>> names_of(rpc::Framing) { return kFramings; }
 inline std::span<const Named<LogLevel>> names_of(LogLevel) { return kLogLevels; }
 inline std::span<const Named<LogFormat>> names_of(LogFormat) { return kLogFormats; }

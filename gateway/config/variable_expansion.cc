@@ -24,8 +24,8 @@ tl::expected<std::string, std::string> look_up(std::string_view reference,
   std::optional<std::string> value = environment(name);
   if (colon == std::string_view::npos) {
     if (value) return *std::move(value);
-    return tl::unexpected("the environment has no '" + name + "'; set it, or write ${" + name +
-                          ":-default}");
+    return tl::unexpected("environment variable '" + name + "' is not set; set it, or write ${" +
+                          name + ":-default}");
   }
   if (value && !value->empty()) return *std::move(value);
   return std::string(reference.substr(colon + 2));

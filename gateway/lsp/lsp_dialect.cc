@@ -1,5 +1,6 @@
 #include "gateway/lsp/lsp_dialect.h"
 
+#include <algorithm>
 #include <array>
 
 #include "gateway/pool/greeting_facts.h"
@@ -104,6 +105,11 @@ constexpr auto kMethods = std::to_array<std::string_view>({
     "notebookDocument/didClose",
 });
 
+// What a client sends for its session to live.
+constexpr auto kLifecycle =
+    std::to_array<std::string_view>({"initialize", "initialized", "shutdown", "exit", kCancel,
+                                     "$/progress", "$/setTrace", "window/workDoneProgress/cancel"});
+
 bool is_number(std::string_view raw) {
   return !raw.empty() && (raw[0] == '-' || (raw[0] >= '0' && raw[0] <= '9'));
 }
@@ -111,6 +117,10 @@ bool is_number(std::string_view raw) {
 }  // namespace
 
 std::span<const std::string_view> LspDialect::known_methods() const { return kMethods; }
+
+bool LspDialect::is_lifecycle(std::string_view method) const {
+  return std::ranges::find(kLifecycle, method) != kLifecycle.end();
+}
 
 // InitializeResult names no version of the protocol.
 pool::ChildFacts LspDialect::facts(const rpc::Envelope& answer) const {

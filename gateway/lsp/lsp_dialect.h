@@ -19,6 +19,7 @@ class LspDialect final : public pool::Dialect {
   [[nodiscard]] rpc::CodeSet codes() const override { return rpc::CodeSet::plain; }
   [[nodiscard]] bool shares_children() const override { return false; }
   [[nodiscard]] std::span<const std::string_view> known_methods() const override;
+  [[nodiscard]] bool is_lifecycle(std::string_view method) const override;
   [[nodiscard]] pool::ChildFacts facts(const rpc::Envelope& answer) const override;
   [[nodiscard]] tl::expected<pool::ClientIntent, const char*> read_client(
       const rpc::Envelope& message, std::string_view method,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "gateway/mcp/mcp_elements.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/pool/greeting_facts.h"
 #include "gateway/rpc/json_member.h"
@@ -19,7 +20,7 @@ constexpr std::string_view kEmptyResult = "{}";
 // The end of "isError": a search stops at every occurrence of the first letter, and E is rare.
 constexpr std::string_view kErrorEnd = "Error";
 
-constexpr std::array<std::string_view, 29> kMethods = {"initialize",
+constexpr std::array<std::string_view, 31> kMethods = {"initialize",
                                                        "ping",
                                                        "tools/list",
                                                        "tools/call",
@@ -47,7 +48,14 @@ constexpr std::array<std::string_view, 29> kMethods = {"initialize",
                                                        "notifications/resources/updated",
                                                        "notifications/tasks/status",
                                                        "notifications/elicitation/complete",
-                                                       "server/discover"};
+                                                       "server/discover",
+                                                       "subscriptions/listen",
+                                                       "notifications/subscriptions/acknowledged"};
+
+// What a client sends for its session to live: it tells nothing but of itself.
+constexpr auto kLifecycle = std::to_array<std::string_view>(
+    {"initialize", "ping", kInitialized, "notifications/cancelled", "notifications/progress",
+     "notifications/roots/list_changed", "server/discover"});
 
 // The member at the end of a path of members; empty when there is none.
 tl::expected<std::string_view, rpc::MemberError> find_path(
@@ -102,15 +110,11 @@ tl::expected<pool::ClientIntent, const char*> with_token(const rpc::Envelope& re
   return intent;
 }
 
-// What a client may have a list of, by the capability that offers it.
-struct ListKind {
-  std::string_view capability;
-  std::string_view changed;
-};
-constexpr std::array<ListKind, 3> kListKinds = {
-    {{"tools", R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed"})"},
-     {"prompts", R"({"jsonrpc":"2.0","method":"notifications/prompts/list_changed"})"},
-     {"resources", R"({"jsonrpc":"2.0","method":"notifications/resources/list_changed"})"}}};
+// The notifications of changes, in the order of kMcpLists.
+constexpr std::array<std::string_view, 3> kChangeNotices = {
+    R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed"})",
+    R"({"jsonrpc":"2.0","method":"notifications/prompts/list_changed"})",
+    R"({"jsonrpc":"2.0","method":"notifications/resources/list_changed"})"};
 
 // What a session's client tells its own child, that another child would have to be told again.
 void note_memo(const rpc::Envelope& request, std::string_view method, pool::ClientIntent& intent) {
@@ -124,6 +128,16 @@ void note_memo(const rpc::Envelope& request, std::string_view method, pool::Clie
   }
 }
 
+// What a modern child demands of each request, as members of _meta. The gateway has no
+// capabilities.
+std::string stamp_of(const std::string& version) {
+  std::string text = "\"" + std::string(kVersionKey) + "\":\"" + std::string(kModernRevision);
+  text.append("\",\"").append(kClientInfoKey).append(R"(":{"name":"stdgate","version":)");
+  rpc::append_json_string(text, version);
+  text.append("},\"").append(kClientCapabilitiesKey).append("\":{}");
+  return text;
+}
+
 std::string uri_request(rpc::WireId id, std::string_view method, std::string_view uri) {
   std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"method":)";
   rpc::append_json_string(text, method);
@@ -134,6 +148,9 @@ std::string uri_request(rpc::WireId id, std::string_view method, std::string_vie
 }
 
 }  // namespace
+
+McpDialect::McpDialect(std::string version)
+    : version_(std::move(version)), stamp_(stamp_of(version_)) {}
 
 std::span<const std::string_view> McpDialect::known_methods() const { return kMethods; }
 
@@ -162,6 +179,30 @@ tl::expected<std::string, std::string> McpDialect::finish_handshake(
     return tl::unexpected("it speaks the unknown MCP revision " + std::string(revision));
   }
   return R"({"jsonrpc":"2.0","method":"notifications/initialized"})";
+}
+
+std::string McpDialect::probe(rpc::WireId id) const {
+  std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id);
+  text.append(R"(,"method":"server/discover","params":{"_meta":{)").append(stamp_).append("}}}");
+  return text;
+}
+
+// Some children answer every request; a modern one names the version that it was asked in.
+std::optional<pool::ChildFacts> McpDialect::discovery(const rpc::Envelope& answer) const {
+  if (answer.kind != rpc::MessageKind::result) return std::nullopt;
+  const auto versions = rpc::find_member(answer.payload, "supportedVersions");
+  const std::string quoted = '"' + std::string(kModernRevision) + '"';
+  if (!versions || versions->front() != '[' || versions->find(quoted) == std::string_view::npos) {
+    return std::nullopt;
+  }
+  pool::ChildFacts facts = pool::greeting_facts(answer.payload);
+  facts.protocol_version = kModernRevision;
+  const auto server = find_path(answer.payload, {"_meta", kServerInfoKey});
+  if (server) {
+    facts.server_name = pool::fact_text(rpc::find_member(*server, "name").value_or(""));
+    facts.server_version = pool::fact_text(rpc::find_member(*server, "version").value_or(""));
+  }
+  return facts;
 }
 
 pool::ChildFacts McpDialect::facts(const rpc::Envelope& answer) const {
@@ -224,6 +265,68 @@ tl::expected<pool::ClientIntent, const char*> McpDialect::read_client(
   return with_token(message, intent);
 }
 
+bool McpDialect::is_lifecycle(std::string_view method) const {
+  return std::ranges::find(kLifecycle, method) != kLifecycle.end();
+}
+
+tl::expected<pool::UsedElement, const char*> McpDialect::used_element(
+    const rpc::Envelope& message, std::string_view method) const {
+  return mcp::used_element(message, method);
+}
+
+const pool::ListShape* McpDialect::list_shape(std::string_view method) const {
+  return mcp::list_shape(method);
+}
+
+pool::Absence McpDialect::absence(std::string_view method, policy::ElementKind kind,
+                                  std::string_view name, Era of_client) const {
+  return mcp::absence(method, kind, name, of_client);
+}
+
+tl::expected<pool::ClientIntent, const char*> McpDialect::read_modern_client(
+    const rpc::Envelope& request, std::string_view method) const {
+  pool::ClientIntent intent;
+  const auto member_of_meta = [&](std::string_view key) {
+    return find_path(request.params, {"_meta", key}).value_or(std::string_view());
+  };
+  const std::string_view capabilities = member_of_meta(kClientCapabilitiesKey);
+  for (const std::string_view key : {"sampling", "elicitation", "roots"}) {
+    intent.may_be_asked = intent.may_be_asked || rpc::find_member(capabilities, key).has_value();
+  }
+  intent.severity = session::parse_severity(string_content(member_of_meta(kLogLevelKey)));
+  if (method == "server/discover") {
+    intent.kind = pool::ClientIntent::Kind::handshake;
+    intent.only_of_legacy = true;
+    return intent;
+  }
+  intent.listens = method == "subscriptions/listen";
+  if (intent.listens) {
+    const std::string_view wishes =
+        rpc::find_member(request.params, "notifications").value_or(std::string_view());
+    for (const McpList& list : kMcpLists) {
+      const auto wish = rpc::find_member(wishes, list.wish);
+      if (wish && *wish == "true") intent.lists = static_cast<uint8_t>(intent.lists | list.bit);
+    }
+  }
+  if (method == "tools/call") {
+    const auto name = only_member(request.params, "name");
+    if (!name) return tl::unexpected<const char*>("params name the tool twice");
+    intent.tool = string_content(*name);
+  }
+  return with_token(request, intent);
+}
+
+// A list that the child does not offer, or without changes, is not promised.
+std::string McpDialect::begin_listening(std::string_view id, uint8_t lists,
+                                        const pool::ChildFacts& facts) const {
+  uint8_t honored = 0;
+  for (const McpList& list : kMcpLists) {
+    const auto changes = find_path(facts.capabilities, {list.capability, "listChanged"});
+    if (changes && *changes == "true") honored = static_cast<uint8_t>(honored | list.bit);
+  }
+  return listening_acknowledgement(id, static_cast<uint8_t>(honored & lists));
+}
+
 std::string McpDialect::greet_again(rpc::WireId id, std::string_view params) const {
   std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id);
   text.append(R"(,"method":"initialize","params":)").append(params).append("}");
@@ -247,8 +350,8 @@ std::optional<pool::GreetingTerms> McpDialect::terms(const rpc::Envelope& answer
   }
   terms.digest = std::hash<std::string>()(relied_on);
   const std::string_view capabilities = member("capabilities");
-  for (size_t i = 0; i < kListKinds.size(); ++i) {
-    if (rpc::find_member(capabilities, kListKinds[i].capability)) {
+  for (size_t i = 0; i < kMcpLists.size(); ++i) {
+    if (rpc::find_member(capabilities, kMcpLists[i].capability)) {
       terms.lists = static_cast<uint8_t>(terms.lists | 1U << i);
     }
   }
@@ -262,8 +365,8 @@ std::string_view McpDialect::restart_notice() const {
 
 std::vector<std::string_view> McpDialect::change_notices(uint8_t lists) const {
   std::vector<std::string_view> notices;
-  for (size_t i = 0; i < kListKinds.size(); ++i) {
-    if ((lists >> i & 1U) != 0) notices.push_back(kListKinds[i].changed);
+  for (size_t i = 0; i < kMcpLists.size(); ++i) {
+    if ((lists >> i & 1U) != 0) notices.push_back(kChangeNotices[i]);
   }
   return notices;
 }
@@ -295,7 +398,11 @@ std::string_view McpDialect::cancelled_by_child(const rpc::Envelope& notificatio
 
 std::string_view McpDialect::progress_token(const rpc::Envelope& notification,
                                             std::string_view method) const {
-  if (method != "notifications/progress") return {};
+  if (method != "notifications/progress") {
+    // Of a modern child: the id of the request that opened the stream.
+    if (!may_hold(notification.params, kSubscriptionKey)) return {};
+    return find_path(notification.params, {"_meta", kSubscriptionKey}).value_or("");
+  }
   return rpc::find_member(notification.params, "progressToken").value_or(std::string_view());
 }
 
@@ -313,11 +420,9 @@ pool::Audience McpDialect::audience(const rpc::Envelope& notification,
             {},
             session::parse_severity(string_content(level.value_or("")))};
   }
-  const bool is_change_of_a_list = method == "notifications/tools/list_changed" ||
-                                   method == "notifications/prompts/list_changed" ||
-                                   method == "notifications/resources/list_changed";
-  return {
-      is_change_of_a_list ? pool::Audience::Kind::everybody : pool::Audience::Kind::caller, {}, {}};
+  const auto* const list = std::ranges::find(kMcpLists, method, &McpList::changed);
+  if (list == kMcpLists.end()) return {pool::Audience::Kind::caller, {}, {}};
+  return {pool::Audience::Kind::everybody, {}, {}, list->bit};
 }
 
 std::string McpDialect::subscribe(rpc::WireId id, std::string_view key) const {

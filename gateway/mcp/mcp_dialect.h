@@ -1,5 +1,4 @@
-// McpDialect: what the Model Context Protocol adds, for children of the revisions 2024-11-05 to
-// 2025-11-25 (with a handshake).
+// McpDialect: what the Model Context Protocol adds, for children of either era (mcp_revision.h).
 //
 // Of a shared child the gateway is the MCP client: it sends initialize and
 // notifications/initialized itself, answers the child's ping, and has no capabilities. The
@@ -8,6 +7,8 @@
 
 #include <string>
 
+#include "gateway/mcp/era_bridge.h"
+#include "gateway/mcp/mcp_revision.h"
 #include "gateway/pool/dialect.h"
 
 namespace stdgate::mcp {
@@ -15,7 +16,7 @@ namespace stdgate::mcp {
 class McpDialect final : public pool::Dialect {
  public:
   // `version`: the gateway's own, for clientInfo.
-  explicit McpDialect(std::string version) : version_(std::move(version)) {}
+  explicit McpDialect(std::string version);
 
   [[nodiscard]] rpc::CodeSet codes() const override { return rpc::CodeSet::mcp; }
   [[nodiscard]] std::span<const std::string_view> known_methods() const override;
@@ -26,6 +27,34 @@ class McpDialect final : public pool::Dialect {
   }
   [[nodiscard]] tl::expected<std::string, std::string> finish_handshake(
       const rpc::Envelope& answer) const override;
+  [[nodiscard]] std::string probe(rpc::WireId id) const override;
+  [[nodiscard]] std::string_view probe_method() const override { return "server/discover"; }
+  [[nodiscard]] std::optional<pool::ChildFacts> discovery(
+      const rpc::Envelope& answer) const override;
+  [[nodiscard]] tl::expected<pool::ClientIntent, const char*> read_modern_client(
+      const rpc::Envelope& request, std::string_view method) const override;
+  [[nodiscard]] std::string_view stamp(const rpc::Envelope& request) const override {
+    return modern_version(request).empty() ? std::string_view(stamp_) : std::string_view();
+  }
+  [[nodiscard]] bool bridge(const rpc::Envelope& answer, std::string_view method, Era client,
+                            std::string& out) const override {
+    return client == Era::modern ? bridge_to_modern(answer, method, out)
+                                 : bridge_to_legacy(answer, method, out);
+  }
+  [[nodiscard]] std::string listening_end(std::string_view id) const override {
+    return mcp::listening_end(id);
+  }
+  [[nodiscard]] bool begins_listening(std::string_view method) const override {
+    return method == "notifications/subscriptions/acknowledged";
+  }
+  [[nodiscard]] std::string begin_listening(std::string_view id, uint8_t lists,
+                                            const pool::ChildFacts& facts) const override;
+  [[nodiscard]] std::string listening_tag(std::string_view id) const override {
+    return subscription_tag(id);
+  }
+  [[nodiscard]] std::string wrong_era_error() const override {
+    return unsupported_version_error(kModernRevision, false);
+  }
   [[nodiscard]] pool::ChildFacts facts(const rpc::Envelope& answer) const override;
   [[nodiscard]] std::string greet_again(rpc::WireId id, std::string_view params) const override;
   [[nodiscard]] std::string_view greeting_completion() const override;
@@ -37,6 +66,12 @@ class McpDialect final : public pool::Dialect {
   [[nodiscard]] tl::expected<pool::ClientIntent, const char*> read_client(
       const rpc::Envelope& message, std::string_view method,
       config::Isolation isolation) const override;
+  [[nodiscard]] bool is_lifecycle(std::string_view method) const override;
+  [[nodiscard]] tl::expected<pool::UsedElement, const char*> used_element(
+      const rpc::Envelope& message, std::string_view method) const override;
+  [[nodiscard]] const pool::ListShape* list_shape(std::string_view method) const override;
+  [[nodiscard]] pool::Absence absence(std::string_view method, policy::ElementKind kind,
+                                      std::string_view name, Era of_client) const override;
   [[nodiscard]] std::string cancel(rpc::WireId id, pool::CancelReason reason) const override;
   // "should not" be answered: MCP 2025-11-25, utilities/cancellation.
   [[nodiscard]] bool cancel_ends_call() const override { return true; }
@@ -58,6 +93,7 @@ class McpDialect final : public pool::Dialect {
 
  private:
   const std::string version_;
+  const std::string stamp_;  // members of _meta that a modern child demands
 };
 
 }  // namespace stdgate::mcp

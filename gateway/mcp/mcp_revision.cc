@@ -8,7 +8,6 @@ namespace stdgate::mcp {
 
 namespace {
 constexpr std::string_view kMetaKey = "_meta";
-constexpr std::string_view kVersionKey = "io.modelcontextprotocol/protocolVersion";
 }  // namespace
 
 std::optional<McpRevision> parse_mcp_revision(std::string_view text) {

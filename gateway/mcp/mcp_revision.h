@@ -1,5 +1,6 @@
-// The revisions of the Model Context Protocol that have a handshake, and what each offers. The only
-// place that tells them from the revisions without sessions, from 2026-07-28 on.
+// The revisions of the Model Context Protocol, and what each offers. Those with a handshake are of
+// the legacy era, and the only ones that are told apart; the modern era, in which every request
+// stands alone, begins with 2026-07-28.
 #pragma once
 
 #include <array>
@@ -16,6 +17,30 @@ enum class McpRevision : uint8_t { v2024_11_05, v2025_03_26, v2025_06_18, v2025_
 // Newest first.
 inline constexpr std::array<std::string_view, 4> kMcpRevisions = {"2025-11-25", "2025-06-18",
                                                                   "2025-03-26", "2024-11-05"};
+
+inline constexpr std::string_view kModernRevision = "2026-07-28";
+
+// Members of _meta in the modern era (MCP 2026-07-28, basic, _meta).
+inline constexpr std::string_view kVersionKey = "io.modelcontextprotocol/protocolVersion";
+inline constexpr std::string_view kClientInfoKey = "io.modelcontextprotocol/clientInfo";
+inline constexpr std::string_view kClientCapabilitiesKey =
+    "io.modelcontextprotocol/clientCapabilities";
+inline constexpr std::string_view kLogLevelKey = "io.modelcontextprotocol/logLevel";
+inline constexpr std::string_view kServerInfoKey = "io.modelcontextprotocol/serverInfo";
+inline constexpr std::string_view kSubscriptionKey = "io.modelcontextprotocol/subscriptionId";
+
+// What a client may have a list of: the capability that offers it, the notification of a change,
+// and the member of subscriptions/listen that asks for that.
+struct McpList {
+  uint8_t bit;
+  std::string_view capability;
+  std::string_view changed;
+  std::string_view wish;
+};
+inline constexpr std::array<McpList, 3> kMcpLists = {
+    {{1, "tools", "notifications/tools/list_changed", "toolsListChanged"},
+     {2, "prompts", "notifications/prompts/list_changed", "promptsListChanged"},
+     {4, "resources", "notifications/resources/list_changed", "resourcesListChanged"}}};
 
 // Nothing for a text that names none of these.
 std::optional<McpRevision> parse_mcp_revision(std::string_view text);

@@ -18,7 +18,7 @@ namespace stdgate::mcp {
 // What an id may carry.
 struct SessionFacts {
   std::string_view backend;                      // the name under which the session was opened
-  const policy::Principal* principal = nullptr;  // who opens it; null: nobody is known
+  const policy::Principal* principal = nullptr;  // who opens it; null: unknown
   // The params of `initialize`, raw JSON as received. An implementation may leave them out.
   std::string_view initialize;
 };

@@ -16,12 +16,16 @@
 #include "gateway/base/time.h"
 #include "gateway/base/trace_context.h"
 #include "gateway/observer.h"
+#include "gateway/policy/rules.h"
 #include "gateway/pool/insertion.h"
 #include "gateway/pool/session_memo.h"
 #include "gateway/rpc/correlator.h"
+#include "gateway/session/log_verbosity.h"
 #include "gateway/session/session_sink.h"
 
 namespace stdgate::pool {
+
+struct ListShape;  // dialect.h
 
 // Where a call is: it waits in a queue, is in the table of a child, or neither, and then it is
 // about to be answered.
@@ -34,6 +38,13 @@ struct CallFacts {
   session::SessionId session;  // none: the call stands alone
   session::Tag tag = 0;
   Transport transport = Transport::rpc;
+  std::optional<Era> client_era;              // nothing: plain JSON-RPC
+  std::optional<Era> child_era;               // of the child that it was given to
+  std::optional<session::Severity> severity;  // of log messages that a modern client wants with it
+  bool needs_modern = false;                  // a legacy child cannot serve it
+  bool listens = false;                       // it stays open, and its events are its purpose
+  bool has_begun = false;                     // with that, its client has been told
+  uint8_t lists = 0;                          // see ClientIntent
   bool wants_events = false;
   bool cancelled = false;                // the child has been told; once is enough
   bool greets = false;                   // see ClientIntent
@@ -49,6 +60,9 @@ struct CallFacts {
   CallPlace place = CallPlace::nowhere;
   rpc::WireId wire_id = 0;  // in flight: its id at that child
   uint64_t ticket = 0;      // waiting: its place in the queue, see CallQueue
+  // Its answer is a list that is cut by the rules that hold for the caller; null: it is not.
+  const ListShape* list = nullptr;
+  policy::RuleSet rules;
 };
 
 struct Call : CallFacts {
@@ -60,6 +74,7 @@ struct Call : CallFacts {
   std::string progress_token;  // raw JSON, as the client sent it; empty: none
   std::string subscription;    // the key that its session subscribes to with it; empty: none
   std::string memo_text;       // see ClientIntent
+  std::string request;         // of a call that listens: its text, for another child
 
   // The CallIndex's own.
   Call* next = nullptr;
@@ -90,6 +105,7 @@ struct Outgoing {
   std::span<const Insertion> inserted;  // kMaxInsertions at most; they outlive the message
   bool completes_greeting = false;      // the client's greeting of its own child, see SessionMemory
   bool answered_by_handshake = false;   // the child's handshake result answers it, see Dialect
+  bool only_of_legacy = false;          // a modern child is asked all the same
   uint64_t child = 0;                   // the number of the one that it is for; 0: any
 
   // What has to be kept of it while it waits.

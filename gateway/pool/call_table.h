@@ -1,7 +1,8 @@
 // CallTable: the calls that are in flight at one child, in the order in which they were sent.
 //
 // Job: give each call its wire id, find the call by its id, and know how much the child has to do.
-// The gateway's own calls, those without a caller, are in it too: their answers do not matter.
+// The gateway's own calls, which have no caller, are in it too: those of a handshake or a revival,
+// subscriptions, a farewell.
 // Owner: the child. Limit: config.pool.max_in_flight calls.
 #pragma once
 
@@ -28,7 +29,7 @@ class CallTable {
   Call* open_own(TimePoint deadline = TimePoint::max());
   // `id` must be in flight.
   CallPtr close(rpc::WireId id);
-  // The same for any id; null for one that stands for nothing in flight.
+  // The same for any id; null if nothing is in flight under it.
   CallPtr take(rpc::WireId id);
   // Ends all calls, and gives back those of clients.
   std::vector<CallPtr> take_all();
@@ -40,8 +41,16 @@ class CallTable {
   }
   // The call with an id that is in flight.
   Call& at(rpc::WireId id) { return *calls_.at(id); }
-  // The only call in flight; null when there are none, or several.
-  Call* only() { return size() == 1 ? find(*calls_.oldest()) : nullptr; }
+  // The only call in flight, beside those that listen; null when there are none, or several.
+  Call* only() {
+    Call* only = nullptr;
+    for (auto id = calls_.oldest(); id; id = calls_.next(*id)) {
+      if (at(*id).listens) continue;
+      if (only != nullptr) return nullptr;
+      only = &at(*id);
+    }
+    return only;
+  }
   // The visitor may close the call that it is given, and no other.
   template <class Visitor>
   void for_each(Visitor&& visit) {

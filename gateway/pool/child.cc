@@ -33,7 +33,7 @@ std::string joined(const std::vector<std::string>& lines) {
 }  // namespace
 
 Child::Child(const PoolServices& services, ChildOwner& owner, ChildListener& listener,
-             uint64_t number, config::Isolation isolation)
+             uint64_t number, config::Isolation isolation, Greeting greeting)
     : services_(services),
       owner_(owner),
       listener_(listener),
@@ -41,7 +41,7 @@ Child::Child(const PoolServices& services, ChildOwner& owner, ChildListener& lis
       isolation_(isolation),
       calls_(services, number),
       output_(services, name_, *this),
-      handshake_(services, [this] { give_up_start(); }),
+      handshake_(services, greeting, [this] { give_up_start(); }),
       output_end_timer_(
           services.core.timers,
           [this] { end(ExitReason::broken_output, "the child closed its output", Duration{0}); }),
@@ -115,6 +115,7 @@ bool Child::is_backed_up() const {
 
 void Child::send(CallPtr call, const Outgoing& message) {
   const bool is_cancelled = call->cancel_on_send;
+  note_era(*call);
   const Call& sent = calls_.open(std::move(call));
   const rpc::WireId id = sent.wire_id;
   if (sent.greets) handshake_.note_request(id);
@@ -122,6 +123,19 @@ void Child::send(CallPtr call, const Outgoing& message) {
   if (services_.traces) trace_sent(services_, sent, name_, id);
   write(message, id);
   if (is_cancelled) request_cancel(id, CancelReason::client_cancelled);
+}
+
+// Only the modern era does without a handshake of the session's client.
+void Child::note_era(Call& call) const {
+  call.child_era = isolation_ == config::Isolation::session ? Era::legacy : era();
+}
+
+const Call& Child::hold(CallPtr call) {
+  note_era(*call);
+  call->cancelled = true;  // there is nothing to cancel
+  const Call& held = calls_.open(std::move(call));
+  settle_state();
+  return held;
 }
 
 void Child::ask(const std::function<std::string(rpc::WireId)>& text, TimePoint deadline) {
@@ -171,9 +185,10 @@ CallPtr Child::abandon(rpc::WireId id, CancelReason reason) {
     trace_ended(services_, calls_.at(id), name_, id, "call abandoned", 0);
   }
   CallPtr call = calls_.close(id);
-  // Calls of the gateway itself reveal nothing about a client.
-  if (isolation_ == config::Isolation::shared && !call->caller.is_none())
+  // Calls of the gateway itself reveal nothing about a client, nor do those that only listen.
+  if (isolation_ == config::Isolation::shared && !call->caller.is_none() && !call->listens) {
     abandoned_.add(id, call->session);
+  }
   return call;
 }
 
@@ -197,7 +212,7 @@ void Child::note_sign_of_life() {
 }
 
 void Child::write(const Outgoing& message, std::optional<rpc::WireId> id) {
-  Splice splice(message, id);
+  Splice splice(message, id, era());
   const rpc::FrameEnds ends = rpc::frame_ends(services_.config.framing, splice.size(), frame_head_);
   link_->write(splice.framed(ends.head, ends.tail));
 }
@@ -237,7 +252,7 @@ bool Child::on_answer(const rpc::Envelope& answer) {
   const auto id = rpc::parse_wire_id(answer.id);
   if (id) note_answered(*id);
   CallPtr call = id ? calls_.take(*id) : nullptr;
-  if (call == nullptr) return false;
+  if (call == nullptr) return id && take_late_discovery(*id, answer);
   if (services_.traces) {
     trace_ended(services_, *call, name_, *id, "call answered", answer.text.size());
   }
@@ -260,6 +275,8 @@ void Child::on_unreadable_answer(rpc::WireId id, const rpc::FaultReport& report)
     owner_.on_child_broken_answer(*this, std::move(call), report);
   } else if (was_ready() && farewell_ != id) {
     finish_own_call(id, nullptr);
+  } else if (handshake_.is_probing() && handshake_.fall_back()) {
+    send_greeting();
   } else {
     end(ExitReason::start_failed, report.message, Duration{0});
   }
@@ -272,8 +289,18 @@ void Child::finish_own_call(rpc::WireId id, const rpc::Envelope* answer) {
 
 void Child::on_notification(const rpc::Envelope& notification, std::string_view method) {
   const std::string_view token = services_.dialect.progress_token(notification, method);
-  if (token.empty()) return listener_.on_notification(*this, notification, method);
-  if (const Call* call = call_with_token(token); call != nullptr) {
+  if (token.empty()) {
+    if (!end_listening(notification, method)) {
+      listener_.on_notification(*this, notification, method);
+    }
+    return;
+  }
+  if (Call* call = call_with_token(token); call != nullptr) {
+    // After the loss of a child another one begins anew, of which the client need not know.
+    if (call->listens && services_.dialect.begins_listening(method) &&
+        std::exchange(call->has_begun, true)) {
+      return;
+    }
     listener_.on_event(*call, notification, place_of(token, notification.text));
   } else if (isolation_ == config::Isolation::session) {
     // Progress of a call that has ended still belongs to the session.
@@ -284,14 +311,22 @@ void Child::on_notification(const rpc::Envelope& notification, std::string_view 
 }
 
 // A child that belongs to a session got its client's own tokens, others got wire ids.
-const Call* Child::call_with_token(std::string_view token) {
+bool Child::end_listening(const rpc::Envelope& notification, std::string_view method) {
+  const auto id = rpc::parse_wire_id(services_.dialect.cancelled_by_child(notification, method));
+  const Call* const call = id ? calls_.find(*id) : nullptr;
+  if (call == nullptr || !call->listens) return false;
+  owner_.on_child_ended_listening(*this, calls_.close(*id));
+  return true;
+}
+
+Call* Child::call_with_token(std::string_view token) {
   if (isolation_ == config::Isolation::shared) {
     const auto id = rpc::parse_wire_id(token);
-    const Call* const call = id ? calls_.find(*id) : nullptr;
+    Call* const call = id ? calls_.find(*id) : nullptr;
     return call != nullptr && !call->progress_token.empty() ? call : nullptr;
   }
-  const Call* found = nullptr;
-  calls_.for_each([&](const Call& call) {
+  Call* found = nullptr;
+  calls_.for_each([&](Call& call) {
     if (found == nullptr && call.progress_token == token) found = &call;
   });
   return found;
@@ -319,6 +354,10 @@ void Child::on_started(int pid) {
 
 void Child::greet() {
   if (isolation_ == config::Isolation::session) return become_ready();
+  send_greeting();
+}
+
+void Child::send_greeting() {
   const Call* const request = calls_.open_own();
   STDGATE_CHECK(request != nullptr);
   const std::string text = handshake_.request(request->wire_id);
@@ -332,14 +371,24 @@ void Child::greet() {
 
 void Child::finish_greeting(const rpc::Envelope& answer) {
   if (state_ != ChildState::starting) return;
+  const bool was_probed = handshake_.is_probing();
   const auto completion = handshake_.finish(answer);
   if (!completion) {
+    if (was_probed && handshake_.fall_back()) return send_greeting();
     end(ExitReason::start_failed, "the child refused the handshake", Duration{0});
     end_->detail = completion.error();
     return;
   }
   if (!completion->empty()) write_text(*completion);
   become_ready();
+}
+
+// It was greeted as a legacy child because it was slow, so it may behave as one from now on: the
+// next one is begun with as a modern one.
+bool Child::take_late_discovery(rpc::WireId id, const rpc::Envelope& answer) {
+  if (state_ != ChildState::starting || !handshake_.finish_late(id, answer)) return false;
+  end(ExitReason::asked, "the child speaks a newer revision than it was greeted with", Duration{0});
+  return true;
 }
 
 void Child::become_ready() {
@@ -353,6 +402,10 @@ void Child::become_ready() {
 void Child::give_up_start() {
   // The answer may be in the pipe, which is not read now.
   if (!is_read_) return handshake_.start_timer();
+  if (handshake_.is_probing() && handshake_.fall_back()) {
+    calls_.close(handshake_.probe());
+    return send_greeting();
+  }
   end(was_ready() ? ExitReason::hung : ExitReason::start_timeout,
       handshake_.give_up(name_.pid != 0), Duration{0});
 }

@@ -42,6 +42,8 @@ class ChildOwner {
   // The child's answer to a request of the gateway's own; null: it makes no sense. The request has
   // left the child's table.
   virtual void on_child_own_answer(Child& child, rpc::WireId id, const rpc::Envelope* answer) = 0;
+  // The child has ended what the call listens to. The call has left its table.
+  virtual void on_child_ended_listening(Child& child, CallPtr call) = 0;
   // It may have room again.
   virtual void on_child_writable(Child& child) = 0;
   // The last call for a child. Its calls are still in its table: take_calls().
@@ -51,9 +53,9 @@ class ChildOwner {
 class Child final : private ChildEvents, private ChildMessages {
  public:
   // `isolation`: whether many clients share it, or a session is to have it to itself. The latter is
-  // not greeted: its client does that.
+  // not greeted: its client does that, and `greeting` is of no matter.
   Child(const PoolServices& services, ChildOwner& owner, ChildListener& listener, uint64_t number,
-        config::Isolation isolation);
+        config::Isolation isolation, Greeting greeting);
   ~Child() override;
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
@@ -97,6 +99,8 @@ class Child final : private ChildEvents, private ChildMessages {
 
   // Only while has_room().
   void send(CallPtr call, const Outgoing& message);
+  // Keeps a call that listens without a word to the process. Only while has_room().
+  const Call& hold(CallPtr call);
   // A notification. Only while has_room().
   void send_message(const Outgoing& message);
   // A client's answer to a request of the process: dropped, and counted, when it leaves too many
@@ -114,6 +118,10 @@ class Child final : private ChildEvents, private ChildMessages {
   void refuse(std::string_view id, rpc::RpcError error, std::string_view message);
   // What the process answered to the handshake. Only of a child that got ready by one.
   rpc::Envelope handshake_answer() { return handshake_.answer(); }
+  // How it was begun with, and the era that it has shown; of shared children only.
+  [[nodiscard]] Greeting begun() const { return handshake_.begun(); }
+  [[nodiscard]] StartFailure start_failure() const { return handshake_.failure(); }
+  [[nodiscard]] std::optional<Era> era() const { return handshake_.era(); }
   // What the process has said of itself; empty until it has been greeted.
   [[nodiscard]] const ChildFacts& facts() const { return handshake_.facts(); }
 
@@ -135,8 +143,8 @@ class Child final : private ChildEvents, private ChildMessages {
   // that is taken again at once is no news.
   void settle_state();
 
-  // A call has waited for the process since then, to its deadline. True when the process was silent
-  // all the time though it was read, and that so often in a row that it has to be given up.
+  // A call that has waited since then has reached its deadline. True if the process was read but
+  // silent all the time, for so many calls in a row that it counts as hung.
   bool note_timeout(TimePoint waiting_since);
 
   [[nodiscard]] ChildStatus status() const;
@@ -158,7 +166,9 @@ class Child final : private ChildEvents, private ChildMessages {
   void on_request(const rpc::Envelope& request, std::string_view method) override;
   void on_broken_framing(const char* reason) override;
 
-  const Call* call_with_token(std::string_view token);
+  Call* call_with_token(std::string_view token);
+  void note_era(Call& call) const;
+  bool end_listening(const rpc::Envelope& notification, std::string_view method);
   void finish_own_call(rpc::WireId id, const rpc::Envelope* answer);
   void note_answered(rpc::WireId id);
   void note_sign_of_life();
@@ -166,6 +176,8 @@ class Child final : private ChildEvents, private ChildMessages {
   void give_up_start();
 
   void greet();
+  void send_greeting();
+  bool take_late_discovery(rpc::WireId id, const rpc::Envelope& answer);
   void finish_greeting(const rpc::Envelope& answer);
   void become_ready();
   [[nodiscard]] bool takes_calls() const;

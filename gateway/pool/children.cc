@@ -7,6 +7,15 @@
 
 namespace stdgate::pool {
 
+namespace {
+
+// Sessions that share children have said initialize to them: only a legacy child serves these.
+Greeting first_greeting(const config::BackendConfig& config) {
+  return config.isolation == config::Isolation::shared ? Greeting::legacy : Greeting::probe;
+}
+
+}  // namespace
+
 Children::Children(const PoolServices& services, ChildOwner& owner, ChildListener& listener,
                    const CallQueue& queue, Leases& leases)
     : services_(services),
@@ -15,6 +24,7 @@ Children::Children(const PoolServices& services, ChildOwner& owner, ChildListene
       queue_(queue),
       leases_(leases),
       breaker_(services.config.pool, services.core.random),
+      verdict_(services.config.revision, first_greeting(services.config)),
       restart_timer_(services.core.timers, [this] { start_needed(); }),
       idle_timer_(services.core.timers, [this] { end_idle(); }) {}
 
@@ -107,7 +117,7 @@ void Children::start_needed() {
   while (!ending_ && children_.size() < config().max) {
     const Census there = census();
     auto need = needed(there);
-    if (!need) return;
+    if (!need || waits_for_era(*need, there)) return;
     if (breaker_.failures() > 0) {
       need->reason = StartReason::restart;
       if (there.starting() > 0) return;
@@ -122,14 +132,38 @@ void Children::start_needed() {
 
 void Children::start(const Need& need) {
   services_.core.observer.on_child_started(services_.backend, need.reason);
-  children_.push_back(
-      std::make_unique<Child>(services_, owner_, listener_, ++started_, need.isolation));
+  children_.push_back(std::make_unique<Child>(services_, owner_, listener_, ++started_,
+                                              need.isolation, verdict_.greeting()));
   Child& child = *children_.back();
   child.start();
   if (need.isolation == config::Isolation::session) leases_.attach(child);
 }
 
+// While the first one is asked of which era it is, others would only be asked the same.
+bool Children::waits_for_era(const Need& need, const Census& there) const {
+  return need.isolation == config::Isolation::shared && there.shared.starting > 0 &&
+         verdict_.greeting() == Greeting::probe;
+}
+
+void Children::learn_era(const Child& child) {
+  const auto era = child.era();
+  if (!era || !verdict_.learn(*era)) return;
+  services_.core.log.write(
+      LogLevel::info, "era known",
+      {{"backend", services_.config.name}, {"child", child.number()}, {"era", era_name(*era)}});
+}
+
+bool Children::excuses(const Child& child, const ChildEnd& end) {
+  if (end.was_ready || child.isolation() == config::Isolation::session) return false;
+  if (end.reason != ExitReason::asked) {
+    return verdict_.excuses(child.begun(), child.start_failure());
+  }
+  learn_era(child);
+  return false;
+}
+
 void Children::note_ready(const Child& child) {
+  learn_era(child);
   if (std::exchange(was_ready_, true)) return;
   services_.core.log.write(LogLevel::info, "backend ready",
                            {{"backend", services_.config.name},
@@ -183,7 +217,8 @@ void Children::note_failure(const Child& child, const ChildEnd& end, bool serves
                       : end.was_ready ? Loss::child
                                       : Loss::start);
   last_failure_ = end.message;
-  // A session that has lost its child is over, so no other child is needed for it.
+  // The loss of one session's child says little about the backend, so no child is started for
+  // trial.
   const bool is_alone = serves_lease && end.was_ready && !breaker_.tripped();
   needs_trial_ = !is_alone || (needs_trial_ && breaker_.failures() > 1);
   if (was_tripped || !breaker_.tripped()) return;
@@ -248,7 +283,7 @@ void Children::end_all(const std::string& message, Duration grace) {
 
 rpc::FaultReport Children::breaker_report() const {
   rpc::FaultReport report =
-      rpc::faults::overloaded("the backend keeps failing and is given a pause");
+      rpc::faults::overloaded("the backend keeps failing; calls are refused for a while");
   report.detail = last_failure_;
   report.retry_after = std::max(breaker_.retry_after(now()), rpc::kRetryHint);
   return report;

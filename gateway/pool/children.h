@@ -20,6 +20,7 @@
 #include "gateway/pool/breaker.h"
 #include "gateway/pool/call_queue.h"
 #include "gateway/pool/child.h"
+#include "gateway/pool/era_verdict.h"
 #include "gateway/pool/leases.h"
 
 namespace stdgate::pool {
@@ -70,7 +71,12 @@ class Children {
   // The child may have become idle.
   void watch_idle(const Child& child);
 
+  // Which era shared children speak; nothing: not known yet.
+  [[nodiscard]] std::optional<Era> era() const { return verdict_.era(); }
+
   void note_ready(const Child& child);
+  // A child has ended before it was ready. Whether that was no failure: see EraVerdict.
+  bool excuses(const Child& child, const ChildEnd& end);
   // A child has answered, or ended well.
   void note_success();
   // The child has ended: it leaves all(), and stays valid until sweep().
@@ -102,6 +108,8 @@ class Children {
   [[nodiscard]] uint32_t warm_wanted() const;
   [[nodiscard]] std::optional<Need> needed(const Census& there) const;
   void start(const Need& need);
+  [[nodiscard]] bool waits_for_era(const Need& need, const Census& there) const;
+  void learn_era(const Child& child);
   void end_idle();
   void note_failure(const Child& child, const ChildEnd& end, bool serves_lease);
   [[nodiscard]] std::string why_not_ready(const Census& there) const;
@@ -114,6 +122,7 @@ class Children {
   const CallQueue& queue_;
   Leases& leases_;
   Breaker breaker_;
+  EraVerdict verdict_;
   std::vector<std::unique_ptr<Child>> children_;
   std::vector<std::unique_ptr<Child>> gone_;  // until sweep(): nothing dies in its call stack
   uint64_t started_ = 0;

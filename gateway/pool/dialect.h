@@ -13,6 +13,7 @@
 
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
+#include "gateway/policy/rules.h"
 #include "gateway/pool/child_facts.h"
 #include "gateway/pool/session_memo.h"
 #include "gateway/rpc/correlator.h"
@@ -54,9 +55,41 @@ struct ClientIntent {
   bool greets = false;
   // The answer to this request says what the session's own child is: see Dialect::facts().
   bool introduces = false;
+  // Of a client of the modern era.
+  bool only_of_legacy = false;  // a handshake that a modern child is asked for all the same
+  bool may_be_asked = false;    // its client can be asked something while it waits
+  bool listens = false;         // it stays open, and its events are its purpose
+  uint8_t lists = 0;            // changes of which it wants: bits of the dialect's own
   // A value inside of the message that is replaced for the child; empty: none.
   std::string_view replaced;
   std::string_view replacement;  // lives as long as the dialect
+};
+
+// An element that a message of a client uses, for rules.
+struct UsedElement {
+  policy::ElementKind kind = policy::ElementKind::none;
+  std::string_view name;  // as spelled between its quotes; empty: there is none that can be read
+  // The method with which such elements are used. Another method, which tells something of an
+  // element or watches it, is for who may use that element.
+  std::string_view use;
+};
+
+// Where the result of a method has the elements of one kind.
+struct ListShape {
+  policy::ElementKind kind = policy::ElementKind::none;
+  std::string_view member;  // the array
+  std::string_view name;    // of an element: its name, a string
+  std::string_view use;     // as in UsedElement
+  // A member of the result that says who may keep it, and what it says when it is for one client.
+  std::string_view scope;
+  std::string_view private_scope;
+};
+
+// How a child answers what it does not know, or cannot use: an error.
+struct Absence {
+  rpc::RpcError error = rpc::RpcError::method_not_found;
+  std::string message = "Method not found";
+  std::string data{};  // raw JSON; empty: none
 };
 
 // What a child's answer to the greeting of its session's client promises that client.
@@ -76,6 +109,7 @@ struct Audience {
   Kind kind = Kind::everybody;
   std::string_view key;  // as spelled between its quotes, inside of the notification
   std::optional<session::Severity> severity{};  // of a log message
+  uint8_t list = 0;  // of the change of a list: a bit of the dialect's own
 };
 
 class Dialect {
@@ -98,6 +132,47 @@ class Dialect {
   [[nodiscard]] virtual tl::expected<std::string, std::string> finish_handshake(
       const rpc::Envelope& /*answer*/) const {
     return {};
+  }
+
+  // --- Protocols with two eras (see Era)
+  // The request that asks a child what it is, which one of the modern era answers without a
+  // handshake, and its method; empty: the protocol has one era, that of the handshake.
+  [[nodiscard]] virtual std::string probe(rpc::WireId /*id*/) const { return {}; }
+  [[nodiscard]] virtual std::string_view probe_method() const { return {}; }
+  // What a request of a client of the modern era asks for, as read_client().
+  [[nodiscard]] virtual tl::expected<ClientIntent, const char*> read_modern_client(
+      const rpc::Envelope& request, std::string_view method) const {
+    return read_client(request, method, config::Isolation::shared);
+  }
+  // The members of params._meta that a modern child demands and this request lacks; they live as
+  // long as the dialect. Empty: none.
+  [[nodiscard]] virtual std::string_view stamp(const rpc::Envelope& /*request*/) const {
+    return {};
+  }
+  // What a child of one era has answered as a client of the other one expects it: the member result
+  // or error, appended to `out`. False: it may stay as it is.
+  [[nodiscard]] virtual bool bridge(const rpc::Envelope& /*answer*/, std::string_view /*method*/,
+                                    Era /*client*/, std::string& /*out*/) const {
+    return false;
+  }
+  // --- Calls that listen (ClientIntent::listens). `id` is the call's, raw JSON
+  // The member result that ends one.
+  [[nodiscard]] virtual std::string listening_end(std::string_view /*id*/) const { return {}; }
+  // Whether a notification says that a child has begun with one.
+  [[nodiscard]] virtual bool begins_listening(std::string_view /*method*/) const { return false; }
+  // At a child of the legacy era, whose facts these are, the gateway listens itself: the
+  // notification that begins it, and the member of params._meta that tags what follows.
+  [[nodiscard]] virtual std::string begin_listening(std::string_view /*id*/, uint8_t /*lists*/,
+                                                    const ChildFacts& /*facts*/) const {
+    return {};
+  }
+  [[nodiscard]] virtual std::string listening_tag(std::string_view /*id*/) const { return {}; }
+
+  // The error (raw JSON) for a modern request that only a legacy child could get.
+  [[nodiscard]] virtual std::string wrong_era_error() const { return {}; }
+  // What the answer to it says; nothing: the child is not of the modern era.
+  [[nodiscard]] virtual std::optional<ChildFacts> discovery(const rpc::Envelope& /*answer*/) const {
+    return std::nullopt;
   }
 
   // What a child has said of itself by its answer (a result) to a greeting.
@@ -131,6 +206,24 @@ class Dialect {
   // `method` is decoded. An error is a constant phrase: the message is an invalid request.
   [[nodiscard]] virtual tl::expected<ClientIntent, const char*> read_client(
       const rpc::Envelope& message, std::string_view method, config::Isolation isolation) const = 0;
+
+  // --- Rules
+  // Whether a session needs this message of its client to live; rules let it through.
+  [[nodiscard]] virtual bool is_lifecycle(std::string_view /*method*/) const { return false; }
+  // An error is a constant phrase: readers could see different elements.
+  [[nodiscard]] virtual tl::expected<UsedElement, const char*> used_element(
+      const rpc::Envelope& /*message*/, std::string_view /*method*/) const {
+    return UsedElement();
+  }
+  // Null: `method` lists nothing that rules judge. The shape lives as long as the dialect.
+  [[nodiscard]] virtual const ListShape* list_shape(std::string_view /*method*/) const {
+    return nullptr;
+  }
+  // `name` is decoded. Without an element it is the method that does not exist.
+  [[nodiscard]] virtual Absence absence(std::string_view /*method*/, policy::ElementKind /*kind*/,
+                                        std::string_view /*name*/, Era /*of_client*/) const {
+    return {};
+  }
 
   // The notification that cancels `id` at the child; empty: the child is not told.
   [[nodiscard]] virtual std::string cancel(rpc::WireId id, CancelReason reason) const = 0;

@@ -1,4 +1,4 @@
-// Facts of a child, from the members of its answer to a greeting that MCP and LSP have in common.
+// ChildFacts from the members that answers to a greeting have in MCP and LSP alike.
 #pragma once
 
 #include <string_view>

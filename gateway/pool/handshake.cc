@@ -3,21 +3,65 @@
 #include <utility>
 
 #include "gateway/base/check.h"
+#include "gateway/base/utf8.h"
 #include "gateway/pool/child_output.h"
 
 namespace stdgate::pool {
 
-Handshake::Handshake(const PoolServices& services, std::function<void()> on_late)
-    : services_(services), timer_(services.core.timers, std::move(on_late)) {}
+Handshake::Handshake(const PoolServices& services, Greeting greeting, std::function<void()> on_late)
+    : services_(services),
+      begun_(greeting),
+      greeting_(greeting),
+      timer_(services.core.timers, std::move(on_late)) {}
 
 void Handshake::start_timer() {
-  timer_.arm(services_.core.clock.now() + services_.config.pool.start_timeout);
+  deadline_ = services_.core.clock.now() + services_.config.pool.start_timeout;
+  timer_.arm(deadline_);
+}
+
+std::string Handshake::request(rpc::WireId id) {
+  if (greeting_ == Greeting::legacy) return services_.dialect.handshake(id);
+  probe_ = id;
+  if (greeting_ == Greeting::probe) {
+    timer_.arm(services_.core.clock.now() + services_.config.pool.start_timeout / kPatienceShare);
+  }
+  return services_.dialect.probe(id);
+}
+
+bool Handshake::fall_back() {
+  if (greeting_ != Greeting::probe) return false;
+  greeting_ = Greeting::legacy;
+  timer_.arm(deadline_);
+  return true;
+}
+
+bool Handshake::finish_late(rpc::WireId id, const rpc::Envelope& answer) {
+  if (probe_ != id || is_probing() || !services_.dialect.discovery(answer)) return false;
+  era_ = Era::modern;
+  return true;
+}
+
+tl::expected<std::string, std::string> Handshake::finish_probe(const rpc::Envelope& answer) {
+  auto facts = services_.dialect.discovery(answer);
+  was_refused_ = !facts;
+  if (!facts) {
+    return tl::unexpected("the child is not of the modern era: it answered " +
+                          std::string(services_.dialect.probe_method()) + " with " +
+                          std::string(cut_utf8(answer.payload, ChildFacts::kMaxNameBytes)));
+  }
+  answer_ = answer.text;
+  facts_ = std::move(*facts);
+  era_ = Era::modern;
+  return std::string();
 }
 
 tl::expected<std::string, std::string> Handshake::finish(const rpc::Envelope& answer) {
+  if (is_probing()) return finish_probe(answer);
   auto completion = services_.dialect.finish_handshake(answer);
+  was_refused_ = !completion;
   if (completion) {
     answer_ = answer.text;
+    era_ = Era::legacy;
     learn(answer);
   } else if (const auto hint = services_.dialect.greeting_hint(); !hint.empty()) {
     completion.error().append("; ").append(hint);
@@ -51,7 +95,8 @@ void Handshake::note_answered(rpc::WireId id) {
 
 std::string Handshake::give_up(bool is_running) {
   was_given_up_ = true;
-  const std::string_view greeting = services_.dialect.greeting();
+  const std::string_view greeting =
+      is_probing() ? services_.dialect.probe_method() : services_.dialect.greeting();
   if (!is_running || greeting.empty()) return "the child did not get ready in time";
   return "the child did not answer " + std::string(greeting) + " in time";
 }

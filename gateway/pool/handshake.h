@@ -2,7 +2,9 @@
 // client, and the time that it has for the answer.
 //
 // Job: make the greeting, judge and keep the answer, and report when none comes within
-// config.pool.start_timeout. Writes nothing itself. Owner: the child.
+// config.pool.start_timeout. Where the era of the child is not known, it is asked first: one that
+// answers with an error, or not within a part of that time (kPatienceShare), is greeted as a legacy
+// child. Writes nothing itself. Owner: the child.
 #pragma once
 
 #include <functional>
@@ -12,6 +14,7 @@
 #include <tl/expected.hpp>
 
 #include "gateway/base/timers.h"
+#include "gateway/pool/era_verdict.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/rpc/correlator.h"
 #include "gateway/rpc/envelope.h"
@@ -20,19 +23,38 @@ namespace stdgate::pool {
 
 class Handshake {
  public:
+  // A child has start_timeout divided by this to answer what it is.
+  static constexpr int kPatienceShare = 6;
+
   // `on_late`: the time is up.
-  Handshake(const PoolServices& services, std::function<void()> on_late);
+  Handshake(const PoolServices& services, Greeting greeting, std::function<void()> on_late);
 
   // Starts the time, or starts it again.
   void start_timer();
   void stop_timer() { timer_.disarm(); }
 
-  // The request with which the gateway greets the process; empty: its protocol has none.
-  [[nodiscard]] std::string request(rpc::WireId id) const {
-    return services_.dialect.handshake(id);
-  }
-  // Judges the answer to it: the notification that completes the handshake, or why it has failed.
+  // The request with which the gateway begins, or goes on after fall_back(); empty: there is
+  // nothing to say.
+  [[nodiscard]] std::string request(rpc::WireId id);
+  // That request asks of which era the process is, and has not been answered.
+  [[nodiscard]] bool is_probing() const { return probe_ && greeting_ != Greeting::legacy; }
+  [[nodiscard]] rpc::WireId probe() const { return *probe_; }
+  // The process is not modern, or does not say so: greets it as a legacy one. False: it has to be
+  // modern.
+  bool fall_back();
+  // A discovery that comes after that, in answer to `id`.
+  bool finish_late(rpc::WireId id, const rpc::Envelope& answer);
+  // Judges the answer to request(): the notification that completes the handshake, or why it has
+  // failed.
   tl::expected<std::string, std::string> finish(const rpc::Envelope& answer);
+  // How it was begun with the process, and the era that it has shown.
+  [[nodiscard]] Greeting begun() const { return begun_; }
+  [[nodiscard]] std::optional<Era> era() const { return era_; }
+  // Why there was no start.
+  [[nodiscard]] StartFailure failure() const {
+    if (is_probing() && begun_ == Greeting::probe) return StartFailure::while_asked;
+    return was_refused_ ? StartFailure::refused : StartFailure::other;
+  }
   // That answer; only after finish() has succeeded.
   [[nodiscard]] rpc::Envelope answer();
 
@@ -51,11 +73,19 @@ class Handshake {
   [[nodiscard]] bool was_given_up() const { return was_given_up_; }
 
  private:
+  tl::expected<std::string, std::string> finish_probe(const rpc::Envelope& answer);
+
   const PoolServices& services_;
+  const Greeting begun_;
+  Greeting greeting_;  // by now
+  std::optional<Era> era_;
+  std::optional<rpc::WireId> probe_;
+  TimePoint deadline_ = TimePoint::max();  // of the whole start
   Timer timer_;
   std::optional<rpc::WireId> request_;  // of the client, until it is answered
   std::string answer_;                  // to the gateway's own greeting, whole
   ChildFacts facts_;
+  bool was_refused_ = false;
   bool was_given_up_ = false;
 };
 

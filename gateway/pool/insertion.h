@@ -18,6 +18,7 @@ struct Insertion {
   std::string_view head;     // a constant
   std::string_view members;  // `"key":value`, several separated by commas; outlives the message
   std::string_view tail;     // a constant
+  bool modern_only = false;  // left out for a child of the legacy era
 
   [[nodiscard]] size_t size() const { return head.size() + members.size() + tail.size(); }
 };

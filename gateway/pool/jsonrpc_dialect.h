@@ -17,6 +17,9 @@ class JsonRpcDialect final : public Dialect {
   [[nodiscard]] tl::expected<ClientIntent, const char*> read_client(
       const rpc::Envelope& message, std::string_view method,
       config::Isolation isolation) const override;
+  [[nodiscard]] bool is_lifecycle(std::string_view method) const override {
+    return !cancel_method_.empty() && method == cancel_method_;
+  }
   [[nodiscard]] std::string cancel(rpc::WireId id, CancelReason reason) const override;
   [[nodiscard]] std::string_view cancelled_by_child(const rpc::Envelope& notification,
                                                     std::string_view method) const override;

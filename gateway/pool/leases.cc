@@ -103,7 +103,7 @@ tl::expected<void, rpc::FaultReport> Leases::submit(Lease& lease, CallPtr& call,
     return {};
   }
   if (!lease.queue.has_room(message.bytes())) {
-    return tl::unexpected(rpc::faults::overloaded("too much waits for the child of this session"));
+    return tl::unexpected(rpc::faults::overloaded("the queue of this session is full"));
   }
   lease.queue.push(std::move(call), message);
   watch_queue(lease);

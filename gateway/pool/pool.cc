@@ -130,8 +130,16 @@ Child* Pool::child_with_call_of(session::SessionId session) const {
 }
 
 void Pool::give(Child& child, CallPtr call, const Outgoing& message) {
-  if (message.answered_by_handshake) {
+  const bool is_modern = child.era() == Era::modern;
+  if (call->needs_modern && !is_modern) {
+    events_.on_wrong_era(std::move(call));
+  } else if (message.answered_by_handshake && !(is_modern && message.only_of_legacy)) {
+    call->child_era = child.era();
     events_.on_answer(std::move(call), child.handshake_answer());
+  } else if (call->listens && !is_modern) {
+    const bool is_new = !std::exchange(call->has_begun, true);
+    const Call& held = child.hold(std::move(call));
+    if (is_new) events_.on_listening(held, child.facts());
   } else {
     child.send(std::move(call), message);
   }
@@ -185,6 +193,11 @@ void Pool::on_child_broken_answer(Child& child, CallPtr call, const rpc::FaultRe
 
 void Pool::on_child_own_answer(Child& child, rpc::WireId id, const rpc::Envelope* answer) {
   sessions_.note_own_answer(child, id, answer);
+  after_call(child);
+}
+
+void Pool::on_child_ended_listening(Child& child, CallPtr call) {
+  events_.on_listening_end(std::move(call));
   after_call(child);
 }
 
@@ -242,11 +255,18 @@ void Pool::cancel_waiting(Call& call, CallPtr* ended) {
 }
 
 std::vector<CallPtr> Pool::withdraw(session::Caller caller) {
-  const auto is_its = [caller](const Call& call) { return call.caller == caller; };
-  std::vector<CallPtr> withdrawn = queue_.take_all(is_its);
+  return take_back([caller](const Call& call) { return call.caller == caller; });
+}
+
+std::vector<CallPtr> Pool::withdraw_listeners() {
+  return take_back([](const Call& call) { return call.listens; });
+}
+
+std::vector<CallPtr> Pool::take_back(const std::function<bool(const Call&)>& matches) {
+  std::vector<CallPtr> withdrawn = queue_.take_all(matches);
   for (const auto& child : children_.all()) {
     child->calls().for_each([&](const Call& call) {
-      if (is_its(call)) {
+      if (matches(call)) {
         withdrawn.push_back(child->abandon(call.wire_id, CancelReason::client_left));
       }
     });
@@ -306,7 +326,8 @@ void Pool::on_child_gone(Child& child, const ChildEnd& end) {
   // A session may end its child itself, by its protocol.
   const bool is_finished = lease != nullptr && end.reason == ExitReason::exit_zero &&
                            calls.empty() && lease->queue.empty();
-  const bool failed = end.reason != ExitReason::asked && !is_finished;
+  const bool failed =
+      !children_.excuses(child, end) && end.reason != ExitReason::asked && !is_finished;
   children_.remove(child, end, !failed, lease != nullptr);
   sweep_timer_.arm(now());
   listener_.on_child_gone(child.number());
@@ -319,7 +340,13 @@ void Pool::on_child_gone(Child& child, const ChildEnd& end) {
     calls.clear();
   }
   children_.start_needed();
-  for (CallPtr& call : calls) events_.on_fault(std::move(call), report);
+  for (CallPtr& call : calls) {
+    if (call->listens) {
+      events_.on_listener_lost(std::move(call), report);
+    } else {
+      events_.on_fault(std::move(call), report);
+    }
+  }
   if (!failed) return;
   const Children::Census left = children_.census();
   const bool is_tripped = children_.is_tripped();

@@ -76,7 +76,7 @@ class Pool final : private ChildOwner {
   // Passes a client's wish to cancel its call on to the child. Usually the answer is still due; a
   // call that is over by this is moved to `*ended`. False when there is no such call.
   bool request_cancel(session::Caller caller, std::string_view id, CallPtr* ended);
-  // Sends a shared child a request of the gateway's own, `text(id)`, whose answer does not matter.
+  // Sends a shared child a request of the gateway's own, `text(id)`, whose answer is ignored.
   // Clients come first: only while can_ask().
   void ask(Child& child, const std::function<std::string(rpc::WireId)>& text);
   [[nodiscard]] bool can_ask(const Child& child) const;
@@ -86,9 +86,13 @@ class Pool final : private ChildOwner {
   [[nodiscard]] Child* find_child(uint64_t number) const { return children_.find(number); }
   // Takes back, and cancels at the children, all calls of a caller.
   std::vector<CallPtr> withdraw(session::Caller caller);
+  // The same with all calls that listen, which would never end.
+  std::vector<CallPtr> withdraw_listeners();
 
   // Shutdown, step by step: no new calls; answer what is left with a fault; end the children.
   void drain() { children_.drain(); }
+  // Which era shared children speak; nothing: not known yet.
+  [[nodiscard]] std::optional<Era> era() const { return children_.era(); }
   [[nodiscard]] bool is_draining() const { return children_.is_draining(); }
   void fail_calls(const rpc::FaultReport& report);
   void end_children(Duration grace);  // none is started any more
@@ -106,9 +110,11 @@ class Pool final : private ChildOwner {
   void on_child_answer(Child& child, CallPtr call, const rpc::Envelope& answer) override;
   void on_child_broken_answer(Child& child, CallPtr call, const rpc::FaultReport& report) override;
   void on_child_own_answer(Child& child, rpc::WireId id, const rpc::Envelope* answer) override;
+  void on_child_ended_listening(Child& child, CallPtr call) override;
   void on_child_writable(Child& child) override;
   void on_child_gone(Child& child, const ChildEnd& end) override;
 
+  std::vector<CallPtr> take_back(const std::function<bool(const Call&)>& matches);
   void give(Child& child, CallPtr call, const Outgoing& message);
   void dispatch_queue();
   void dispatch_all();

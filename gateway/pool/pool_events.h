@@ -4,6 +4,7 @@
 #pragma once
 
 #include "gateway/pool/call_store.h"
+#include "gateway/pool/child_facts.h"
 #include "gateway/rpc/envelope.h"
 
 namespace stdgate::pool {
@@ -13,6 +14,14 @@ class PoolEvents {
   virtual ~PoolEvents() = default;
   virtual void on_answer(CallPtr call, const rpc::Envelope& answer) = 0;
   virtual void on_fault(CallPtr call, const rpc::FaultReport& report) = 0;
+  // What the call listened to has ended, as far as the child is concerned.
+  virtual void on_listening_end(CallPtr call) = 0;
+  // The child of a call that listens has gone for this reason; another one may take its place.
+  virtual void on_listener_lost(CallPtr call, const rpc::FaultReport& report) = 0;
+  // A call listens at a child that is not to be told of it.
+  virtual void on_listening(const Call& call, const ChildFacts& facts) = 0;
+  // The children are of the legacy era, and cannot serve this call of the modern one.
+  virtual void on_wrong_era(CallPtr call) = 0;
 };
 
 }  // namespace stdgate::pool

@@ -212,9 +212,8 @@ void SessionLane::lose_child(Lease& lease, session::SessionEnd end, const rpc::F
   }
 }
 
-// The child of a session that can have another one has gone. What has not been written to it waits
-// for the next one, but for messages of a session whose new child does not get so far: its backend
-// probably cannot start.
+// The child of a session that can have another one has gone. Messages in the queue wait for the
+// next one. If it has gone before it was greeted, they fail too: the backend probably cannot start.
 void SessionLane::fail(Lease& lease, const rpc::FaultReport& report, std::vector<CallPtr> calls) {
   const session::SessionId session = lease.session;
   const bool was_told = lease.child != nullptr && lease.revival == nullptr;

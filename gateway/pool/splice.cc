@@ -6,7 +6,7 @@
 
 namespace stdgate::pool {
 
-Splice::Splice(const Outgoing& message, std::optional<rpc::WireId> id) {
+Splice::Splice(const Outgoing& message, std::optional<rpc::WireId> id, std::optional<Era> era) {
   std::string_view number;
   if (id) {
     const auto end = std::to_chars(digits_.data(), digits_.data() + digits_.size(), *id).ptr;
@@ -23,6 +23,7 @@ Splice::Splice(const Outgoing& message, std::optional<rpc::WireId> id) {
   // Before the others, as what is inserted where a place begins comes first.
   STDGATE_CHECK(message.inserted.size() <= Outgoing::kMaxInsertions);
   for (const Insertion& insertion : message.inserted) {
+    if (insertion.modern_only && era != Era::modern) continue;
     put({insertion.offset, 0, nullptr, 0, &insertion});
   }
   replace(message.id, number);

@@ -17,7 +17,8 @@ namespace stdgate::pool {
 
 class Splice {
  public:
-  Splice(const Outgoing& message, std::optional<rpc::WireId> id);
+  // `era`: of the child; nothing counts as legacy.
+  Splice(const Outgoing& message, std::optional<rpc::WireId> id, std::optional<Era> era);
   Splice(const Splice&) = delete;
   Splice& operator=(const Splice&) = delete;
 

@@ -36,6 +36,11 @@ Member member_of(std::string_view key) {
   }
 }
 
+bool resembles_member(std::string_view key) {
+  return std::ranges::any_of(
+      kKeys, [key](std::string_view known) { return json_string_resembles(key, known); });
+}
+
 Member member_of_escaped(std::string_view key) {
   const auto* const found = std::find_if(kKeys.begin(), kKeys.end(), [key](std::string_view known) {
     return json_string_equals(key, known);
@@ -49,6 +54,7 @@ struct Members {
   uint8_t repeated = 0;                                 // a bit for each member
   uint8_t escaped = 0;                                  // its key was spelled with escapes
   bool method_has_escapes = false;
+  bool has_lookalikes = false;
 
   [[nodiscard]] bool has(Member member) const { return !values[member].empty(); }
   [[nodiscard]] char first(Member member) const { return has(member) ? values[member][0] : '\0'; }
@@ -129,6 +135,7 @@ void fill(ParsedMessage& message, const Members& members, const EnvelopeLimits& 
   if (members.has(kMethod)) {
     envelope.method = members.values[kMethod].substr(1, members.values[kMethod].size() - 2);
     envelope.method_has_escapes = members.method_has_escapes;
+    envelope.has_lookalikes = members.has_lookalikes;
     if (!has_null_params(members)) envelope.params = members.values[kParams];
   } else {
     envelope.payload = members.values[members.has(kError) ? kError : kResult];
@@ -237,6 +244,7 @@ class DocumentReader {
       at = scanner_.scan_key(at, key);
       if (at == nullptr) return nullptr;
       member = key.escapes ? member_of_escaped(key.raw) : member_of(key.raw);
+      if (member == kMemberCount && resembles_member(key.raw)) members.has_lookalikes = true;
     }
     char* const start = at;
     at = read_value(at, member, members);

@@ -33,6 +33,9 @@ struct Envelope {
   std::string_view params;   // raw JSON; empty when absent
   std::string_view payload;  // raw JSON of result or error; empty for requests and notifications
   bool method_has_escapes = false;  // then decode_string() gives the name that the child reads
+  // It has a member that resembles one of the envelope (json_string.h): a child that ignores case
+  // may read another message than this one. Only rules mind.
+  bool has_lookalikes = false;
 };
 
 // One message of a document: an envelope, or why the message was rejected.

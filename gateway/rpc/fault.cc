@@ -25,6 +25,7 @@ constexpr std::array<FaultEntry, kFaultCount> kFaults{{
     {Fault::not_found, "not_found", -32001, -31404, 404, "Not found"},
     {Fault::unauthenticated, "unauthenticated", -32002, -31401, 401, "Authentication required"},
     {Fault::denied, "denied", -32002, -31403, 403, "Access denied"},
+    {Fault::insufficient_scope, "insufficient_scope", -32002, -31403, 403, "Insufficient scope"},
     {Fault::timeout, "timeout", -32003, -31504, 504, "Request timed out"},
     {Fault::child_failed, "child_failed", -32004, -31502, 502, "Backend failed"},
     {Fault::overloaded, "overloaded", -32005, -31503, 503, "Backend overloaded"},
@@ -43,7 +44,9 @@ constexpr std::array kRpcErrors{
     RpcErrorEntry{RpcError::method_not_found, -32601},
     RpcErrorEntry{RpcError::invalid_params, -32602},
     RpcErrorEntry{RpcError::internal_error, -32603},
+    RpcErrorEntry{RpcError::header_mismatch, -32020},
     RpcErrorEntry{RpcError::unsupported_version, -32022},
+    RpcErrorEntry{RpcError::resource_not_found, -32002},
 };
 
 constexpr bool in_order_of_enum() {
@@ -106,6 +109,14 @@ FaultReport too_large(std::string message, std::string detail) {
   return {Fault::too_large, std::move(message), std::move(detail), {}};
 }
 
+FaultReport insufficient_scope(std::span<const std::string> scopes) {
+  FaultReport report = plain(Fault::insufficient_scope);
+  for (const std::string& scope : scopes) {
+    report.scope.append(report.scope.empty() ? "" : " ").append(scope);
+  }
+  return report;
+}
+
 FaultReport shutting_down() { return overloaded("the gateway is shutting down"); }
 
 FaultReport too_many_clients() { return overloaded("too many clients"); }
@@ -127,9 +138,10 @@ void append_fault_response(std::string& out, std::string_view id, const FaultRep
   out += id.empty() ? std::string_view("null") : id;
   out += R"(,"error":)";
   std::string data;
-  if (with_detail && !report.detail.empty()) {
-    data = R"({"detail":)";
-    append_json_string(data, report.detail);
+  const bool needs_scope = !report.scope.empty();
+  if (needs_scope || (with_detail && !report.detail.empty())) {
+    data = needs_scope ? R"({"scope":)" : R"({"detail":)";
+    append_json_string(data, needs_scope ? report.scope : report.detail);
     data += '}';
   }
   append_error(

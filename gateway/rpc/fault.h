@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,7 @@ enum class Fault : uint8_t {
   not_found,
   unauthenticated,
   denied,
+  insufficient_scope,
   timeout,
   child_failed,
   overloaded,
@@ -44,7 +46,10 @@ enum class RpcError : uint8_t {
   method_not_found,
   invalid_params,
   internal_error,
-  unsupported_version,  // MCP 2026-07-28
+  // MCP 2026-07-28
+  header_mismatch,
+  unsupported_version,
+  resource_not_found,  // MCP until then
 };
 int rpc_error_code(RpcError error);
 
@@ -59,6 +64,7 @@ struct FaultReport {
   std::string message;      // empty: fault_message(fault)
   std::string detail;       // empty: none
   Duration retry_after{0};  // zero: no hint
+  std::string scope{};      // of insufficient_scope: all that are needed, with spaces
 };
 
 namespace faults {
@@ -73,6 +79,7 @@ FaultReport child_failed(std::string message, std::string detail = {});
 FaultReport overloaded(std::string message);
 FaultReport rate_limited(std::string message, Duration retry_after);
 FaultReport too_large(std::string message, std::string detail = {});
+FaultReport insufficient_scope(std::span<const std::string> scopes);
 
 FaultReport shutting_down();
 FaultReport too_many_clients();
@@ -84,6 +91,7 @@ void append_error(std::string& out, int code, std::string_view message, std::str
 
 // The error response, appended to `out`:
 //   {"jsonrpc":"2.0","id":<id>,"error":{"code":…,"message":"…"[,"data":{"detail":"…"}]}}
+// with "data":{"scope":"…"} instead where scopes are needed.
 // `id` is raw JSON; empty means null (JSON-RPC 2.0 section 5: the id could not be read).
 void append_fault_response(std::string& out, std::string_view id, const FaultReport& report,
                            CodeSet codes, bool with_detail);

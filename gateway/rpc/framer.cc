@@ -169,7 +169,7 @@ class ContentLengthFramer final : public Framer {
     const size_t colon = line.find(':');
     if (colon == std::string_view::npos) return "header line without colon";
     if (!equals_ignoring_case(trim(line.substr(0, colon)), "content-length")) return nullptr;
-    if (length_) return "several Content-Length";
+    if (length_) return "more than one Content-Length";
     const std::string_view digits = trim(line.substr(colon + 1));
     size_t length = 0;
     const char* const end = digits.data() + digits.size();

@@ -1,60 +1,46 @@
 #include "gateway/rpc/json_member.h"
 
-#include <utility>
-
+#include "gateway/rpc/json_cursor.h"
 #include "gateway/rpc/json_string.h"
-#include "gateway/rpc/json_walk.h"
 
 namespace stdgate::rpc {
+
 namespace {
 
-// Steps over parts of a valid text.
-class Skipper {
- public:
-  explicit Skipper(std::string_view text) : at_(text.data()), end_(at_ + text.size()) {}
-
-  // Whether `c` is next; passes it and the space around it.
-  bool take(char c) {
-    at_ = skip_json_space(at_, end_);
-    if (at_ == end_ || *at_ != c) return false;
-    at_ = skip_json_space(at_ + 1, end_);
-    return true;
-  }
-  std::string_view take_string() { return pass_to(skip_json_string(at_, end_)); }
-  std::string_view take_value() { return pass_to(skip_json_value(at_, end_)); }
-
- private:
-  std::string_view pass_to(const char* position) {
-    const char* const start = std::exchange(at_, position);
-    return {start, static_cast<size_t>(position - start)};
-  }
-
-  const char* at_;
-  const char* const end_;
-};
-
-// Behind a number or a word there may be space.
-std::string_view without_space_behind(std::string_view value) {
-  while (!value.empty() && is_json_space(value.back())) value.remove_suffix(1);
-  return value;
+// The value of the only member whose key `is_key` takes.
+template <class IsKey>
+tl::expected<std::string_view, MemberError> find_only(std::string_view object, IsKey&& is_key) {
+  JsonCursor cursor(object);
+  std::string_view found;
+  if (!cursor.take('{') || cursor.take('}')) return tl::unexpected(MemberError::absent);
+  do {
+    const std::string_view quoted = cursor.take_string();
+    cursor.take(':');
+    const std::string_view value = cursor.take_value();
+    if (!is_key(quoted.substr(1, quoted.size() - 2))) continue;
+    if (!found.empty()) return tl::unexpected(MemberError::duplicate);
+    found = value;
+  } while (cursor.take(','));
+  if (found.empty()) return tl::unexpected(MemberError::absent);
+  return found;
 }
 
 }  // namespace
 
 tl::expected<std::string_view, MemberError> find_member(std::string_view object,
                                                         std::string_view key) {
-  Skipper skipper(object);
-  std::string_view found;
-  if (!skipper.take('{') || skipper.take('}')) return tl::unexpected(MemberError::absent);
-  do {
-    const std::string_view quoted = skipper.take_string();
-    skipper.take(':');
-    const std::string_view value = skipper.take_value();
-    if (!json_string_equals(quoted.substr(1, quoted.size() - 2), key)) continue;
-    if (!found.empty()) return tl::unexpected(MemberError::duplicate);
-    found = without_space_behind(value);
-  } while (skipper.take(','));
-  if (found.empty()) return tl::unexpected(MemberError::absent);
+  return find_only(object, [key](std::string_view raw) { return json_string_equals(raw, key); });
+}
+
+tl::expected<std::string_view, MemberError> find_clear_member(std::string_view object,
+                                                              std::string_view key) {
+  bool is_clear = true;
+  auto found = find_only(object, [&](std::string_view raw) {
+    if (!json_string_resembles(raw, key)) return false;
+    is_clear = is_clear && json_string_equals(raw, key);
+    return true;
+  });
+  if (!is_clear) return tl::unexpected(MemberError::duplicate);
   return found;
 }
 

@@ -1,8 +1,10 @@
 #include "gateway/rpc/json_string.h"
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 
+#include "gateway/base/ascii.h"
 #include "gateway/base/check.h"
 #include "gateway/base/visible_text.h"
 
@@ -74,6 +76,35 @@ Utf8 take_escape(std::string_view& raw) {
   }
 }
 
+// What readers that ignore case take for an ASCII letter, beside its capital.
+struct Folded {
+  std::string_view point;
+  char letter;
+};
+constexpr std::array<Folded, 4> kFolded{{{"\u017f", 's'},    // long s
+                                         {"\u212a", 'k'},    // the sign for kelvin
+                                         {"\u0130", 'i'},    // with a dot above
+                                         {"\u0131", 'i'}}};  // without one
+
+// Takes a code point off `raw`. Its letter in lower case; another one is none that a key has.
+char take_folded(std::string_view& raw) {
+  Utf8 decoded;
+  std::string_view point = raw;
+  if (raw[0] == '\\') {
+    decoded = take_escape(raw);
+    point = decoded.view();
+  }
+  char letter = lower_ascii(point[0]);
+  size_t size = 1;
+  for (const Folded& folded : kFolded) {
+    if (!point.starts_with(folded.point)) continue;
+    letter = folded.letter;
+    size = folded.point.size();
+  }
+  if (decoded.size == 0) raw.remove_prefix(size);
+  return letter;
+}
+
 }  // namespace
 
 std::string_view decode_string(std::string_view raw, std::string& scratch) {
@@ -103,6 +134,13 @@ bool json_string_equals(std::string_view raw, std::string_view decoded) {
     decoded.remove_prefix(point.size);
   }
   return decoded.empty();
+}
+
+bool json_string_resembles(std::string_view raw, std::string_view key) {
+  for (const char expected : key) {
+    if (raw.empty() || take_folded(raw) != lower_ascii(expected)) return false;
+  }
+  return raw.empty();
 }
 
 void append_json_string(std::string& out, std::string_view text) {

@@ -15,6 +15,10 @@ std::string_view decode_string(std::string_view raw, std::string& scratch);
 // Whether `raw` stands for `decoded`. Allocates nothing.
 bool json_string_equals(std::string_view raw, std::string_view decoded);
 
+// Whether `raw` stands for `key`, a word of ASCII, when case is ignored as Unicode does
+// (simple case folding), which some readers of JSON do for the keys of objects. Allocates nothing.
+bool json_string_resembles(std::string_view raw, std::string_view key);
+
 // Appends `text` as a JSON string, quotes included, that a terminal may show: see VisibleText. Each
 // byte that is no UTF-8 becomes U+FFFD.
 void append_json_string(std::string& out, std::string_view text);

@@ -25,6 +25,9 @@ struct Reply {
   std::string_view tail;
   std::optional<rpc::Fault> fault;  // set: the gateway's own answer, not a child's
   Duration retry_after{0};          // with fault: a hint for Retry-After, zero for none
+  std::string_view scope{};         // with insufficient_scope: see FaultReport
+  // Of an error that a child, or the gateway in its place, answers to a client of the modern era.
+  std::optional<int64_t> error_code{};
   [[nodiscard]] size_t size() const { return head.size() + id.size() + tail.size(); }
 };
 

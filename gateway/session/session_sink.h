@@ -16,7 +16,7 @@ namespace stdgate::session {
 
 using SessionId = Handle;
 
-// Why a session has lost its own child.
+// Why a session has ended from its child's side.
 enum class SessionEnd : uint8_t {
   finished,  // it exited with code 0 on its own account, nothing in flight
   failed,    // anything else; the calls in flight have had their faults

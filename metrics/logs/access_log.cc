@@ -40,6 +40,7 @@ char* write_fields(char* to, const Texts& texts, const CallRecord& call, std::st
   if (!texts.tool.empty()) to = write_field<Style>(to, "tool", texts.tool, scratch);
   to = log_style::write_word_field<Style>(to, "outcome", call.outcome.name());
   to = log_style::write_word_field<Style>(to, "transport", transport_name(call.transport));
+  if (call.client_era == Era::modern) to = log_style::write_word_field<Style>(to, "era", "modern");
   to = write_field<Style>(to, "duration_ms", call.total);
   to = write_field<Style>(to, "queue_ms", call.queued);
   to = write_field<Style>(to, "child_ms", call.child);

@@ -26,7 +26,7 @@ namespace stdgate::logs::log_style {
 constexpr size_t kMaxText = 64 << 10;
 constexpr size_t kMaxNumber = 32;
 constexpr size_t kMaxEscape = 6;    // of one byte, "\u0000"
-constexpr size_t kPunctuation = 8;  // of a field, a line
+constexpr size_t kPunctuation = 8;  // quotes, separator and line end around a field
 
 // More than a field takes.
 inline size_t room_for(std::string_view key, std::string_view text) {

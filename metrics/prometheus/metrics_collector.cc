@@ -74,10 +74,10 @@ class Families {
   std::vector<MetricFamily> take() && {
     std::vector<MetricFamily> families;
     for (Family* family :
-         {&notifications_, &dropped_,  &starts_,     &exits_,       &bytes_,    &refusals_,
-          &handshakes_,    &breakers_, &in_flight_,  &sessions_,    &places_,   &parked_,
-          &revived_,       &revival_,  &children_,   &connections_, &requests_, &tools_,
-          &child_,         &queue_,    &child_start_}) {
+         {&notifications_, &mcp_requests_, &dropped_,  &starts_,     &exits_,       &bytes_,
+          &refusals_,      &handshakes_,   &breakers_, &in_flight_,  &sessions_,    &places_,
+          &parked_,        &revived_,      &revival_,  &children_,   &connections_, &requests_,
+          &tools_,         &child_,        &queue_,    &child_start_}) {
       std::move(*family).move_to(families);
     }
     return families;
@@ -124,8 +124,23 @@ class Families {
       const auto reason = exit_reason_name(static_cast<ExitReason>(i));
       exits_.add(with("reason", reason), backend.exits[i]);
     }
+    add_eras(backend);
     for (const MethodMetrics& method : backend.methods) add(backend.name, method);
     for (const ToolMetrics& tool : backend.tools) add(backend.name, tool);
+  }
+
+  void add_eras(const BackendMetrics& backend) {
+    for (const Era client : {Era::legacy, Era::modern}) {
+      for (const std::optional<Era> child :
+           {std::optional(Era::legacy), std::optional(Era::modern), std::optional<Era>()}) {
+        const uint64_t count = backend.mcp_requests[mcp_requests_at(client, child)];
+        if (count == 0) continue;
+        mcp_requests_.add({{"backend", backend.name},
+                           {"child_era", std::string(child ? era_name(*child) : "none")},
+                           {"client_era", std::string(era_name(client))}},
+                          count);
+      }
+    }
   }
 
   void add(const std::string& backend, const MethodMetrics& method) {
@@ -188,7 +203,7 @@ class Families {
                     "Requests that have arrived and are not answered yet", MetricType::Gauge};
   Family sessions_{"stdgate_sessions", "Open sessions by state", MetricType::Gauge};
   Family breakers_{"stdgate_breaker_open",
-                   "1 while the backend is given a pause, as its children keep failing",
+                   "1 while calls are refused, as the children of the backend keep failing",
                    MetricType::Gauge};
   Family places_{"stdgate_session_places", "Children that sessions may have at a time",
                  MetricType::Gauge};
@@ -203,6 +218,9 @@ class Families {
   Family connections_{"stdgate_connections", "Open client connections", MetricType::Gauge};
   Family notifications_{"stdgate_notifications_total", "Notifications passed on",
                         MetricType::Counter};
+  Family mcp_requests_{"stdgate_mcp_requests_total",
+                       "Requests of MCP clients, by the eras of client and child",
+                       MetricType::Counter};
   Family dropped_{"stdgate_messages_dropped_total", "Messages that were passed on to nobody",
                   MetricType::Counter};
   Family starts_{"stdgate_child_starts_total", "Child processes started", MetricType::Counter};

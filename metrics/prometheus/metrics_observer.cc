@@ -49,6 +49,9 @@ void MetricsObserver::on_call_finished(const CallRecord& call) {
   MethodMetrics& method = one_of(backend.methods, call.method);
   --backend.in_flight;
   store_.observe(method.requests[index_of(call.transport)][call.outcome.index()], call.total);
+  if (call.client_era) {
+    ++backend.mcp_requests[mcp_requests_at(*call.client_era, call.child_era)];
+  }
   if (call.tool) {
     store_.observe(one_of(backend.tools, *call.tool).calls[call.outcome.index()], call.total);
   }

@@ -51,11 +51,19 @@ struct BackendMetrics {
   Histogram queue;
   Histogram child_start;
   Histogram revival;  // of parked sessions
+  // MCP's requests, by the era of client and child in one: see mcp_requests_at().
+  std::array<uint64_t, kEraCount*(kEraCount + 1)> mcp_requests{};
   std::array<uint64_t, kDropReasonCount> dropped{};
   std::array<int64_t, kChildStateCount> children{};  // of `dead` it means nothing
   std::array<uint64_t, kStartReasonCount> starts{};
   std::array<uint64_t, kExitReasonCount> exits{};
 };
+
+// A child of no era: there was none.
+constexpr size_t mcp_requests_at(Era client, std::optional<Era> child) {
+  const size_t column = child ? static_cast<size_t>(*child) : kEraCount;
+  return static_cast<size_t>(client) * (kEraCount + 1) + column;
+}
 
 // Of the connections of one kind.
 struct ConnectionMetrics {

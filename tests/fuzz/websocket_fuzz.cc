@@ -105,7 +105,7 @@ class Oracle {
     if (message->opcode == WSLAY_TEXT_FRAME) oracle.lines.push_back("message " + text);
     if (message->opcode == WSLAY_PING) oracle.lines.push_back("ping " + text);
     if (message->opcode != WSLAY_CONNECTION_CLOSE) return;
-    // wslay takes half a close code.
+    // wslay takes close payload of one byte.
     if (text.size() == 1)
       return oracle.end(failed(static_cast<int>(websocket::CloseCode::protocol_error)));
     const std::string reason = text.size() > 2 ? text.substr(2) : "";

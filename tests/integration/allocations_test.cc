@@ -62,6 +62,11 @@ constexpr const char* kTrace =
 // What is behind the gateway.
 constexpr const char* kDemo = "command: [\"" STDGATE_PROGRAM "\", demo-server], protocol: jsonrpc";
 constexpr const char* kTools = "command: [\"" STDGATE_ECHO_CHILD "\"], protocol: mcp";
+// Judged by the last of several rules.
+constexpr const char* kJudgedTools =
+    "command: [\"" STDGATE_ECHO_CHILD
+    "\"], protocol: mcp, rules: [ { allow: [admin] }, { allow: [\"*\"], tools: [\"read_*\"] }, "
+    "{ allow: [\"*\"], tools: [\"*\"], except: [\"delete_*\"] } ]";
 
 // Who calls.
 constexpr const char* kKey = "X-API-Key: a-key-of-somebody\r\n";
@@ -168,7 +173,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Steady{"OwnChild", kDemo, "session", echo_over_websocket("/ws")},
                     Steady{"Mcp", kTools, "shared", echo_over_mcp("/mcp")},
                     Steady{"PipelinedMcp", kTools, "shared", echo_over_mcp("/mcp"), 16},
-                    Steady{"McpOwnChild", kTools, "session", echo_over_mcp("/mcp")}),
+                    Steady{"McpOwnChild", kTools, "session", echo_over_mcp("/mcp")},
+                    Steady{"McpWithRules", kJudgedTools, "shared", echo_over_mcp("/mcp")}),
     [](const testing::TestParamInfo<Steady>& each) { return each.param.name; });
 
 TEST(AllocationCount, HearsOfLibuv) {

@@ -86,7 +86,7 @@ TEST(CommandLine, WhatIsMissingOrMistypedIsSaid) {
       {{"demo-sever"}, "did you mean 'demo-server'?"},
       {{"\xc2\x9b"}, "unknown command '\\u009b'"},
       {{"--config", "no\xe2\x80\xae.yaml"}, "cannot read no\\u202e.yaml: "},
-      {{"--env", "NOT_SET_ANYWHERE", "--", "cat"}, "the environment has no 'NOT_SET_ANYWHERE'"},
+      {{"--env", "NOT_SET_ANYWHERE", "--", "cat"}, "environment variable 'NOT_SET_ANYWHERE' is not set"},
       {{"npx", "server"}, "put -- in front: stdgate -- npx server"},
       {{"--"}, "a command must follow --"},
       {{"--max", "none", "--", "cat"}, "--max: "},

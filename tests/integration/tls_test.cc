@@ -230,7 +230,7 @@ TEST_F(Tls, FilesAreTakenOverUnderLoad) {
   }
   folder_.write("server.crt", "nothing");
   EXPECT_TRUE(eventually("it is said", [&] {
-    return log_of(gateway, "TLS files cannot be used; the earlier ones stay in use").size() == 1;
+    return log_of(gateway, "TLS files cannot be reloaded").size() == 1;
   }));
   EXPECT_EQ(look_at(gateway.url(), client()).peer_name, "third");
   done = true;

@@ -190,7 +190,7 @@ std::vector<Violation> violations() {
       {"length with its top bit", std::string("\x81\xff\x80\x00\x00\x00\x00\x00\x00\x00mask", 14),
        1002},
       {"binary", frame_bytes({.opcode = Frame::kBinary, .payload = good}), 1003},
-      {"half a close code", frame_bytes({.opcode = Frame::kClose, .payload = "\x03"}), 1002},
+      {"close payload of one byte", frame_bytes({.opcode = Frame::kClose, .payload = "\x03"}), 1002},
       {"close reason that is not UTF-8",
        frame_bytes({.opcode = Frame::kClose, .payload = close_payload(1000, "\xff")}), 1007},
       {"text cut within a character", text_frame("\"\xe2\x82"), 1007},

@@ -18,6 +18,7 @@ class FakeClient final : public session::ReplySink {
     std::string text;
     std::optional<rpc::Fault> fault;
     Duration retry_after{0};
+    std::string scope{};
   };
   explicit FakeClient(session::Callers& callers)
       : callers_(callers), caller_(*callers.add(*this)) {}
@@ -26,7 +27,8 @@ class FakeClient final : public session::ReplySink {
   FakeClient& operator=(const FakeClient&) = delete;
 
   void on_reply(session::Tag tag, const session::Reply& reply) override {
-    Answer answer{tag, std::string(reply.head), reply.fault, reply.retry_after};
+    Answer answer{tag, std::string(reply.head), reply.fault, reply.retry_after,
+                  std::string(reply.scope)};
     answer.text.append(reply.id).append(reply.tail);
     answers.push_back(answer);
     if (after_reply) after_reply(answer);

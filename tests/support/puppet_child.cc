@@ -1,9 +1,11 @@
 // puppet_child: a stdio JSON-RPC child that does what each call tells it, for tests of the gateway.
 //
-// puppet_child [mcp | mcp-refusing] [anything: a mark by which a test finds the process]
+// puppet_child [mcp | mcp-refusing | mcp-library] [anything: a mark by which a test finds the
+// process]
 //   mcp            an MCP server: answers initialize, and ends with code 3 at any other request
 //                  before notifications/initialized
 //   mcp-refusing   an MCP server that answers initialize with an error
+//   mcp-library    an MCP server with more than one of all that is listed
 // Methods; params are named, "_meta" may be among them:
 //   pid, cwd, env          what the process says about itself
 //   history                the lines read so far, an array of texts
@@ -20,7 +22,10 @@
 //   doze                   is answered, then nothing is read until SIGUSR1
 //   meet {notes}           waits for a second such call; then both get their progress in turns, by
 //                          the token that each has, then their answers
-//   tools/list, tools/call   with mcp: one tool, "fail", whose result says isError
+//   tools/list, tools/call   with mcp: one tool, "fail", whose result says isError; with
+//   mcp-library
+//                            read_file, delete_file (spelled with an escape) and write_file
+//   resources/list, resources/templates/list, prompts/list   two of each
 #include <simdjson.h>
 #include <unistd.h>
 
@@ -79,7 +84,9 @@ std::string replaced(std::string text, std::string_view what, std::string_view b
 class Puppet {
  public:
   explicit Puppet(std::string_view mode)
-      : is_mcp_(mode.starts_with("mcp")), refuses_(mode == "mcp-refusing") {}
+      : is_mcp_(mode.starts_with("mcp")),
+        refuses_(mode == "mcp-refusing"),
+        is_library_(mode == "mcp-library") {}
 
   void serve() {
     for (std::string line; std::getline(std::cin, line);) {
@@ -238,7 +245,21 @@ class Puppet {
                R"(,"capabilities":{"tools":{}},"serverInfo":{"name":"puppet","version":"1"}})");
   }
   void list_tools(const Call& call) {
-    answer(call, R"({"tools":[{"name":"fail","inputSchema":{"type":"object"}}]})");
+    answer(call,
+           is_library_
+               ? R"({"tools":[ {"name":"read_file","title":"\u00e4"}, {"name":"\u0064elete_file"},)"
+                 R"({"name":"write_file","x":[{"name":"read_file"}]} ],"nextCursor":"2"})"
+               : R"({"tools":[{"name":"fail","inputSchema":{"type":"object"}}]})");
+  }
+  void list_resources(const Call& call) {
+    answer(call, R"({"resources":[{"uri":"file:///open/a","name":"a"},{"uri":"file:///b"}]})");
+  }
+  void list_templates(const Call& call) {
+    answer(call, R"({"resourceTemplates":[{"uriTemplate":"file:///open/{x}"},)"
+                 R"({"uriTemplate":"file:///{x}"}]})");
+  }
+  void list_prompts(const Call& call) {
+    answer(call, R"({"prompts":[{"name":"greet"},{"name":"secret"}]})");
   }
   void call_tool(const Call& call) { answer(call, R"({"content":[],"isError":true})"); }
 
@@ -246,6 +267,7 @@ class Puppet {
 
   const bool is_mcp_;
   const bool refuses_;
+  const bool is_library_;
   bool greeted_ = false;
   simdjson::dom::parser parser_;
   std::vector<std::string> history_;
@@ -254,24 +276,28 @@ class Puppet {
   std::map<std::string, std::string> asks_;  // id of the request -> raw id of the call
 };
 
-const std::map<std::string_view, Puppet::Act> Puppet::kActs = {{"pid", &Puppet::pid},
-                                                               {"cwd", &Puppet::cwd},
-                                                               {"env", &Puppet::env},
-                                                               {"history", &Puppet::history},
-                                                               {"hang", &Puppet::hang},
-                                                               {"exit", &Puppet::exit},
-                                                               {"signal", &Puppet::signal},
-                                                               {"say", &Puppet::say},
-                                                               {"complain", &Puppet::complain},
-                                                               {"blob", &Puppet::blob},
-                                                               {"deaf", &Puppet::deaf},
-                                                               {"meet", &Puppet::meet},
-                                                               {"push", &Puppet::push},
-                                                               {"ask", &Puppet::ask},
-                                                               {"doze", &Puppet::doze},
-                                                               {"initialize", &Puppet::initialize},
-                                                               {"tools/list", &Puppet::list_tools},
-                                                               {"tools/call", &Puppet::call_tool}};
+const std::map<std::string_view, Puppet::Act> Puppet::kActs = {
+    {"pid", &Puppet::pid},
+    {"cwd", &Puppet::cwd},
+    {"env", &Puppet::env},
+    {"history", &Puppet::history},
+    {"hang", &Puppet::hang},
+    {"exit", &Puppet::exit},
+    {"signal", &Puppet::signal},
+    {"say", &Puppet::say},
+    {"complain", &Puppet::complain},
+    {"blob", &Puppet::blob},
+    {"deaf", &Puppet::deaf},
+    {"meet", &Puppet::meet},
+    {"push", &Puppet::push},
+    {"ask", &Puppet::ask},
+    {"doze", &Puppet::doze},
+    {"initialize", &Puppet::initialize},
+    {"tools/list", &Puppet::list_tools},
+    {"tools/call", &Puppet::call_tool},
+    {"resources/list", &Puppet::list_resources},
+    {"resources/templates/list", &Puppet::list_templates},
+    {"prompts/list", &Puppet::list_prompts}};
 
 }  // namespace
 

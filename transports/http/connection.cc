@@ -449,7 +449,7 @@ TimePoint Connection::due() const {
     case State::discarding:
       return std::min(taking, since_ + timeouts.body);
     case State::busy:
-      if (!writer_.is_streaming()) return taking;
+      if (!writer_.is_streaming() && !exchange_->rpc.is_silent()) return taking;
       return std::min({taking, since_ + timeouts.keep_alive, exchange_->identity.expires});
     case State::lingering:
       return all_taken ? since_ + kLingerTime : taking;
@@ -488,7 +488,11 @@ void Connection::expire() {
       return fail_and_close({408, "the request's body took too long"});
     case State::busy:
       if (meter_.now() >= exchange_->identity.expires) return cut_stream();
-      writer_.write_keep_alive(*exchange_);
+      if (exchange_->rpc.is_silent()) {
+        exchange_->rpc.end_silence();
+      } else {
+        writer_.write_keep_alive(*exchange_);
+      }
       since_ = meter_.now();
       return;
     case State::closed:

@@ -10,6 +10,7 @@ namespace stdgate::http {
 backend::CallContext context_of(const Exchange& exchange, const mcp::McpSessions& sessions) {
   backend::CallContext context;
   context.transport = exchange.endpoint->transport();
+  context.era = Era::legacy;
   context.connection = exchange.client->connection_number();
   context.trace = &exchange.trace;
   context.principal = exchange.identity.principal.get();

@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "gateway/base/ascii.h"
+#include "gateway/mcp/modern_request.h"
 #include "gateway/rpc/json_string.h"
 #include "transports/http/fault_response.h"
 #include "transports/http/json_body.h"
@@ -19,14 +21,18 @@ namespace {
 constexpr HttpError kNotAcceptable{
     406, "send Accept: application/json, text/event-stream; the answer may be either"};
 constexpr HttpError kNotStream{406, "send Accept: text/event-stream"};
-constexpr HttpError kBadVersion{400,
-                                "this MCP-Protocol-Version is not served; 2025-11-25, 2025-06-18, "
-                                "2025-03-26 and 2024-11-05 are"};
+constexpr HttpError kBadVersion{
+    400,
+    "this MCP-Protocol-Version is not served; 2026-07-28, 2025-11-25, 2025-06-18, "
+    "2025-03-26 and 2024-11-05 are"};
 constexpr HttpError kNoSession{400, "send the Mcp-Session-Id that initialize was answered with"};
 constexpr HttpError kUnknownSession{.status = 404,
                                     .message = "no such session, or it has ended; initialize again",
                                     .refusal = Refusal::unknown_session};
 constexpr HttpError kInitializedTwice{400, "this session has been initialized"};
+constexpr HttpError kPostOnly{405, "this revision of MCP has no sessions, and POST only",
+                              "POST, OPTIONS"};
+constexpr HttpError kNoResponses{400, "this revision of MCP has no responses of clients"};
 constexpr HttpError kNullId{400, "the id of a request must not be null"};
 constexpr HttpError kNoBatch{400, "this revision of MCP has no batches"};
 constexpr HttpError kBatchedInitialize{400, "initialize cannot be part of a batch"};
@@ -37,7 +43,7 @@ constexpr HttpError kUnknownEvent{400, "Last-Event-ID names no event of this ses
 constexpr HttpError kLostEvent{410, "what followed this event is no longer kept"};
 // GET wants the id of a session, which no page can send unasked.
 constexpr Guards kGuards{.deliberate_get = false};
-constexpr HttpError kBusy{503, "too much waits for this session", {}, rpc::kRetryHint};
+constexpr HttpError kBusy{503, "the queue of this session is full", {}, rpc::kRetryHint};
 constexpr HttpError kDraining{503, "the gateway is shutting down", {}, rpc::kRetryHint};
 
 bool is_initialize(const rpc::ParsedMessage& message) {
@@ -78,12 +84,31 @@ void fail(Exchange& exchange, HttpError error, std::string_view request_id) {
   exchange.client->fail(error);
 }
 
-// A request of a revision without sessions, which names its version in its body (MCP 2026-07-28).
-const rpc::Envelope* modern_request(const rpc::Document& document) {
-  for (const rpc::ParsedMessage& message : document.messages) {
-    if (message.ok() && !mcp::modern_version(message.envelope).empty()) return &message.envelope;
+// Whether a message names its version in its body (MCP 2026-07-28).
+bool has_modern(const rpc::Document& document) {
+  return std::ranges::any_of(document.messages, [](const rpc::ParsedMessage& message) {
+    return message.ok() && !mcp::modern_version(message.envelope).empty();
+  });
+}
+
+bool names_modern_version(const RequestHead& head) {
+  const HeaderField* version = head.find("mcp-protocol-version");
+  return version != nullptr && version->value == mcp::kModernRevision;
+}
+
+mcp::ModernHeaders modern_headers_of(const RequestHead& head) {
+  mcp::ModernHeaders headers;
+  const auto note = [](mcp::ModernHeader& header, std::string_view value) {
+    header.repeated = header.value.has_value();
+    header.value = value;
+  };
+  for (const HeaderField& field : head.fields()) {
+    if (equals_ignoring_case(field.name, "mcp-protocol-version"))
+      note(headers.version, field.value);
+    if (equals_ignoring_case(field.name, "mcp-method")) note(headers.method, field.value);
+    if (equals_ignoring_case(field.name, "mcp-name")) note(headers.name, field.value);
   }
-  return nullptr;
+  return headers;
 }
 
 // Whether the client names a revision that this endpoint knows, or none.
@@ -99,31 +124,23 @@ mcp::McpRevision spoken_revision(const RequestHead& head) {
   return named.value_or(mcp::McpRevision::v2025_03_26);
 }
 
-std::string unsupported_version(const rpc::Envelope& request) {
+void respond_problem(Exchange& exchange, const mcp::ModernProblem& problem, std::string_view id) {
   std::string text = R"({"jsonrpc":"2.0","id":)";
-  text += request.id.empty() ? std::string_view("null") : request.id;
-  text += R"(,"error":)";
-  std::string data = R"({"supported":[)";
-  for (const std::string_view revision : mcp::kMcpRevisions) {
-    data.append(data.back() == '[' ? "\"" : ",\"").append(revision).append("\"");
-  }
-  data.append(R"(],"requested":)").append(mcp::modern_version(request)).append("}");
-  rpc::append_error(text, rpc::rpc_error_code(rpc::RpcError::unsupported_version),
-                    "unsupported protocol version", data);
-  text += "}\n";
-  return text;
-}
-
-void respond_json(Responder& client, Response response, std::string_view text) {
-  response.content_type = kJsonType;
-  response.body = {&text, 1};
-  client.respond(response);
+  text.append(id.empty() ? std::string_view("null") : id).append(R"(,"error":)");
+  text.append(problem.error).append("}\n");
+  const std::string_view body = text;
+  const RefusalNote note{problem.status == 404 ? Refusal::not_found : Refusal::bad_request,
+                         problem.reason};
+  exchange.client->respond(
+      {.status = problem.status, .content_type = kJsonType, .body = {&body, 1}, .refusal = note});
 }
 
 }  // namespace
 
-McpEndpoint::McpEndpoint(mcp::McpSessions& sessions)
-    : sessions_(sessions), parser_(sessions.backend().envelope_limits()) {}
+McpEndpoint::McpEndpoint(mcp::McpSessions& sessions, size_t message_limit)
+    : sessions_(sessions),
+      message_limit_(message_limit),
+      parser_(sessions.backend().envelope_limits()) {}
 
 std::optional<rpc::CodeSet> McpEndpoint::refusal_codes() const {
   return sessions_.backend().codes();
@@ -138,7 +155,8 @@ std::optional<HttpError> McpEndpoint::admit(Exchange& exchange) {
   } else if (head.method() == Method::get && !acceptance.takes_event_stream()) {
     return kNotStream;
   }
-  // A POST of a revision without sessions names its version in its body too, and is judged there.
+  // A POST of the modern era names its version in its body too: post() judges it.
+  if (head.method() != Method::post && names_modern_version(head)) return kPostOnly;
   if (head.method() != Method::post && !is_known_version(head)) return kBadVersion;
   exchange.version_known = is_known_version(head);
   if (const HeaderField* session = head.find("mcp-session-id"))
@@ -167,10 +185,8 @@ void McpEndpoint::refuse(Exchange& exchange, rpc::Fault fault) {
 void McpEndpoint::post(Exchange& exchange, std::span<char> body) {
   const auto document = parser_.parse(body);
   if (!document) return refuse_call(exchange, sessions_, rpc::report_of(document.error()), {});
-  if (const rpc::Envelope* modern = modern_request(*document)) {
-    const RefusalNote note{Refusal::bad_request, "unsupported protocol version"};
-    return respond_json(*exchange.client, {.status = 400, .refusal = note},
-                        unsupported_version(*modern));
+  if (has_modern(*document) || (!exchange.version_known && names_modern_version(exchange.head))) {
+    return post_modern(exchange, *document);
   }
   const std::string_view id = request_id_of(*document);
   if (!exchange.version_known) return fail(exchange, kBadVersion, id);
@@ -179,6 +195,25 @@ void McpEndpoint::post(Exchange& exchange, std::span<char> body) {
   if (document->batch) return fail(exchange, kBatchedInitialize, id);
   if (!exchange.session_id.empty()) return fail(exchange, kInitializedTwice, id);
   initialize(exchange, *document);
+}
+
+// The client of such a request is its HTTP exchange, and the gateway keeps nothing of it.
+void McpEndpoint::post_modern(Exchange& exchange, const rpc::Document& document) {
+  const rpc::ParsedMessage& message = document.messages[0];
+  const rpc::Envelope& envelope = message.envelope;
+  const std::string_view id = request_id_of(document);
+  if (document.batch) return fail(exchange, kNoBatch, id);
+  if (!message.ok()) return fail(exchange, {400, message.rejection}, id);
+  if (envelope.kind == rpc::MessageKind::request) {
+    if (has_null_id(message)) return fail(exchange, kNullId, id);
+    if (const auto problem = mcp::check_modern(envelope, modern_headers_of(exchange.head))) {
+      return respond_problem(exchange, *problem, id);
+    }
+  } else if (envelope.kind != rpc::MessageKind::notification) {
+    return fail(exchange, kNoResponses, id);
+  }
+  exchange.rpc.start({sessions_.backend(), parser_, message_limit_, true}, document, true,
+                     *exchange.client);
 }
 
 void McpEndpoint::initialize(Exchange& exchange, const rpc::Document& document) {
@@ -268,10 +303,11 @@ void McpEndpoint::end(Exchange& exchange) {
 
 // --- Routes ---------------------------------------------------------------------------------
 
-void add_mcp_routes(Router& router, const std::string& prefix, mcp::McpSessions& sessions) {
+void add_mcp_routes(Router& router, const std::string& prefix, mcp::McpSessions& sessions,
+                    const config::LimitsConfig& limits) {
   const std::string to = " to " + sessions.backend().name();
-  router.add(prefix + "/mcp", "MCP Streamable HTTP" + to, std::make_unique<McpEndpoint>(sessions),
-             kGuards);
+  router.add(prefix + "/mcp", "MCP Streamable HTTP" + to,
+             std::make_unique<McpEndpoint>(sessions, limits.message), kGuards);
   const std::string messages = prefix + "/messages";
   router.add(prefix + "/sse", "MCP over HTTP and SSE (2024-11-05)" + to,
              std::make_unique<SseEndpoint>(sessions, messages));

@@ -1,5 +1,7 @@
-// McpEndpoint: MCP Streamable HTTP at /mcp (MCP 2025-11-25, transports; each revision back to
-// 2024-11-05). POST takes messages, GET listens or resumes, DELETE ends a session.
+// McpEndpoint: MCP Streamable HTTP at /mcp (MCP 2026-07-28 and 2025-11-25, transports; each
+// revision back to 2024-11-05). POST takes messages; GET listens or resumes and DELETE ends a
+// session, which only the legacy era has. A message that names its version in its body, or should
+// as its head does, is of the modern era, and stands alone.
 //
 // Faults of calls are JSON-RPC errors with status 200, as clients lose the id of a call that is
 // answered otherwise. Errors of the request as HTTP, and of a missing session, have their own
@@ -19,7 +21,8 @@ namespace stdgate::http {
 
 class McpEndpoint final : public Endpoint {
  public:
-  explicit McpEndpoint(mcp::McpSessions& sessions);
+  // `message_limit`: of a message, in bytes.
+  McpEndpoint(mcp::McpSessions& sessions, size_t message_limit);
 
   [[nodiscard]] AllowedMethods allowed_methods() const override { return AllowedMethods::session; }
   [[nodiscard]] std::optional<rpc::CodeSet> refusal_codes() const override;
@@ -30,6 +33,7 @@ class McpEndpoint final : public Endpoint {
 
  private:
   void post(Exchange& exchange, std::span<char> body);
+  void post_modern(Exchange& exchange, const rpc::Document& document);
   void initialize(Exchange& exchange, const rpc::Document& document);
   void post_in_session(Exchange& exchange, const rpc::Document& document);
   void listen(Exchange& exchange);
@@ -40,10 +44,12 @@ class McpEndpoint final : public Endpoint {
                  bool announces);
 
   mcp::McpSessions& sessions_;
+  const size_t message_limit_;
   rpc::EnvelopeParser parser_;
 };
 
 // Adds <prefix>/mcp, and <prefix>/sse with <prefix>/messages. `sessions` outlives the router.
-void add_mcp_routes(Router& router, const std::string& prefix, mcp::McpSessions& sessions);
+void add_mcp_routes(Router& router, const std::string& prefix, mcp::McpSessions& sessions,
+                    const config::LimitsConfig& limits);
 
 }  // namespace stdgate::http

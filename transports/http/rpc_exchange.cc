@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "gateway/backend/dispatch.h"
+#include "gateway/mcp/modern_request.h"
 #include "transports/http/fault_response.h"
 
 namespace stdgate::http {
@@ -18,12 +19,22 @@ void RpcExchange::start(const Route& route, std::span<char> text, bool wants_eve
                         Responder& client) {
   const auto document = route.parser.parse(text);
   if (!document) return refuse(route.upstream, rpc::report_of(document.error()), client);
+  start(route, *document, wants_events, client);
+}
+
+void RpcExchange::start(const Route& route, const rpc::Document& document, bool wants_events,
+                        Responder& client) {
   auto context = client.call_context();
   if (!context) return client.fail(kTooManyClients);
   client_ = &client;
   events_ = context->wants_events = wants_events;
+  modern_ = route.is_modern;
+  if (modern_) {
+    context->transport = Transport::mcp;
+    context->era = Era::modern;
+  }
   answers_.begin_messages(route.upstream.codes(), route.answer_limit);
-  hand_over(route.upstream, *document, *context);
+  hand_over(route.upstream, document, *context);
 }
 
 void RpcExchange::refuse(backend::Upstream& upstream, const rpc::FaultReport& report,
@@ -54,14 +65,15 @@ void RpcExchange::hand_over(backend::Upstream& upstream, const rpc::Document& do
 void RpcExchange::finish_dispatch() {
   if (client_ == nullptr) return;  // a single request that has been answered
   if (answers_.complete()) return finish();
-  if (events_) begin_stream();
+  if (events_ && !modern_) begin_stream();
 }
 
 void RpcExchange::on_reply(session::Tag tag, const session::Reply& reply) {
   if (client_ == nullptr || tag >> 32 != first_tag_ >> 32) return;
   // Until the stream has begun a refusal can still have its own HTTP status.
   const bool refused_at_once = answers_.handing_over() && reply.fault.has_value();
-  if (!batch_ && (!events_ || refused_at_once)) {
+  const bool is_single = modern_ ? !streaming_ : !events_ || refused_at_once;
+  if (!batch_ && is_single) {
     answers_.leave_out();
     return respond_single(reply);
   }
@@ -80,7 +92,7 @@ void RpcExchange::on_event(session::Tag tag, std::string_view notification) {
   write_event({&notification, 1});
 }
 
-// By another message of the batch: nothing else is of the same exchange.
+// Only another message of the same batch can cancel a call here.
 void RpcExchange::on_cancelled(session::Tag tag) {
   if (client_ == nullptr || tag >> 32 != first_tag_ >> 32) return;
   answers_.leave_out();
@@ -103,7 +115,12 @@ void RpcExchange::respond_single(const session::Reply& reply) {
   const std::string_view line_end = reply.fault ? "\n" : "";
   const std::array body{reply.head, reply.id, reply.tail, line_end};
   Response response;
-  if (reply.fault) response = fault_response(*reply.fault, reply.retry_after);
+  if (modern_) {
+    // Faults have status 200, as at /mcp in general.
+    response.status = reply.error_code ? mcp::modern_status(*reply.error_code) : 200;
+  } else if (reply.fault) {
+    response = fault_response(*reply.fault, reply.retry_after);
+  }
   response.content_type = kJsonType;
   response.body = body;
   std::exchange(client_, nullptr)->respond(response);
@@ -112,10 +129,10 @@ void RpcExchange::respond_single(const session::Reply& reply) {
 // All messages have been handed over and all requests answered.
 void RpcExchange::finish() {
   Responder& client = *std::exchange(client_, nullptr);
-  if (streaming_) return client.end_stream(StreamEnd::done_event);
+  if (streaming_) return client.end_stream(modern_ ? StreamEnd::bare : StreamEnd::done_event);
   Response response;
   if (answers_.empty()) {
-    response.status = 204;
+    response.status = modern_ ? 202 : 204;
     if (refused_) response = fault_response(rpc::Fault::overloaded, Duration::zero());
     return client.respond(response);
   }

@@ -17,7 +17,7 @@ constexpr HttpError kNoSession{400, "the query parameter session is missing"};
 constexpr HttpError kUnknownSession{.status = 404,
                                     .message = "no such session, or it has ended; open /sse again",
                                     .refusal = Refusal::unknown_session};
-constexpr HttpError kBusy{503, "too much waits for this session", {}, rpc::kRetryHint};
+constexpr HttpError kBusy{503, "the queue of this session is full", {}, rpc::kRetryHint};
 
 }  // namespace
 

@@ -121,7 +121,7 @@ class ByteStream final : public Stream, public Flushable {
   // libuv reads. Goes on while paused until bytes come: a pause shorter than that costs no call.
   bool reading_ = false;
   bool read_ended_ = false;     // the end of the stream was read
-  bool end_to_report_ = false;  // while paused; told when reading is resumed
+  bool end_to_report_ = false;  // it was read while paused; reported on resume
   bool above_watermark_ = false;
   bool flushed_to_report_ = false;  // something was written since on_flushed()
   bool shutdown_asked_ = false;

@@ -13,7 +13,7 @@ namespace stdgate::stdio {
 
 namespace {
 
-// Above the numbers that a guard is given: those are filled before it is executed.
+// Of the guard's file: lower descriptors are replaced before the guard is executed.
 constexpr int kLowestNumber = 10;
 
 // Symbolic links to the program are resolved: the guard lies beside the file itself.

@@ -67,7 +67,7 @@ class OrphanReaper {
   void look_for_strangers();  // with the mutex
 
   const std::shared_ptr<GuardTable> table_ = std::make_shared<GuardTable>();
-  // Children that are neither guards nor orphans. Under the table's mutex, as what follows.
+  // Children that are neither guards nor orphans. The table's mutex guards these members.
   std::set<pid_t> strangers_;
   const bool gets_strangers_;
   size_t expecting_ = 0;  // loops that expect orphans

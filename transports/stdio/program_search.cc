@@ -29,7 +29,7 @@ bool is_directory(const std::string& path) {
   return ::stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
 }
 
-// `path` as a process in the spec's working directory means it.
+// `path`, resolved against the spec's working directory.
 std::string absolute(const pool::LaunchSpec& spec, std::string_view path) {
   const bool is_relative = !path.starts_with('/') && !spec.working_directory.empty();
   return is_relative ? spec.working_directory + "/" + std::string(path) : std::string(path);

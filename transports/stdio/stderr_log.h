@@ -42,7 +42,7 @@ class StderrLog {
   Log& log_;
   const std::string backend_;
   int64_t pid_ = 0;   // 0 until the command runs
-  std::string line_;  // so far, cut
+  std::string line_;  // incomplete, cut at kMaxLine
   std::deque<std::string> last_lines_;
   RateLimit rate_{kMaxLinesPerSecond};
 };

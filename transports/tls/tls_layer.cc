@@ -71,7 +71,7 @@ void TlsLayer::warn() const {
       services_.wall_clock.at(services_.loop.now()).time_since_epoch());
   for (const std::string& line : context_->warnings(now.count())) {
     services_.log.write(
-        LogLevel::warn, "TLS files are out of date",
+        LogLevel::warn, "TLS files are not valid now",
         {{"detail", std::string_view(line)}, {"listener", std::string_view(listener_)}});
   }
 }
@@ -88,13 +88,13 @@ void TlsLayer::reload() {
   used_ = seen_;
   auto context = TlsContext::load(config_);
   if (!context) {
-    services_.log.write(LogLevel::error, "TLS files cannot be used; the earlier ones stay in use",
+    services_.log.write(LogLevel::error, "TLS files cannot be reloaded",
                         {{"error", std::string_view(context.error().message)},
                          {"listener", std::string_view(listener_)}});
     return;
   }
   context_ = *std::move(context);
-  services_.log.write(LogLevel::info, "TLS files taken over",
+  services_.log.write(LogLevel::info, "TLS files reloaded",
                       {{"certificate", std::string_view(certificates().front().file)},
                        {"listener", std::string_view(listener_)}});
   warn();

@@ -84,12 +84,12 @@ MessageReader::Checked MessageReader::check_begin(const FrameHeader& header) con
   if (!header.masked) return broken("a frame is not masked");
   if (header.is_control()) {
     if (!header.final) return broken("a fragmented control frame");
-    if (header.short_length > kMaxControlPayload) return broken("too long a control frame");
+    if (header.short_length > kMaxControlPayload) return broken("control frame over 125 bytes");
     return {};
   }
   const bool continues = header.opcode == static_cast<uint8_t>(Opcode::continuation);
-  if (continues && !in_message_) return broken("nothing to continue");
-  if (!continues && in_message_) return broken("the message before is not complete");
+  if (continues && !in_message_) return broken("continuation without a message");
+  if (!continues && in_message_) return broken("a new message inside a fragmented one");
   if (header.opcode == static_cast<uint8_t>(Opcode::binary)) {
     return tl::unexpected(ReadError{CloseCode::unsupported_data, "send JSON in text frames"});
   }
@@ -161,7 +161,7 @@ tl::expected<bool, ReadError> MessageReader::end_control(std::string_view payloa
 tl::expected<bool, ReadError> MessageReader::end_close(std::string_view payload,
                                                        MessageSink& sink) {
   CloseCode code = CloseCode::no_status;
-  if (payload.size() == 1) return broken("half a close code");
+  if (payload.size() == 1) return broken("close payload of one byte");
   if (payload.size() >= 2) {
     const auto number = static_cast<uint16_t>(static_cast<uint8_t>(payload[0]) << 8 |
                                               static_cast<uint8_t>(payload[1]));

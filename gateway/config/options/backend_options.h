@@ -6,6 +6,7 @@
 #include "gateway/config/options/option.h"
 #include "gateway/config/options/pool_options.h"
 #include "gateway/config/options/rlimits_options.h"
+#include "gateway/config/options/rule_options.h"
 #include "gateway/config/options/text_rules.h"
 
 namespace stdgate::config {
@@ -37,6 +38,16 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
      .help = "keep MCP sessions whose child has ended, and give them another with the next request",
      .details = "`protocol: mcp` only. With `false` such a session is over (404).",
      .default_words = "mcp: true",
+     .applies = [](const BackendConfig& backend) { return backend.protocol == Protocol::mcp; }},
+    {.key = "revision",
+     .type = Word{&BackendConfig::revision},
+     .flag = {"--revision"},
+     .help = "which MCP the child speaks: legacy is up to 2025-11-25, modern from 2026-07-28 on, "
+             "auto asks it",
+     .details = "`protocol: mcp` only. With `auto` the first child that is started for calls "
+                "without a session is sent `server/discover`; where sessions share children it is "
+                "taken for `legacy` unless it refuses `initialize`.",
+     .default_words = "mcp: auto",
      .applies = [](const BackendConfig& backend) { return backend.protocol == Protocol::mcp; }},
     {.key = "default",
      .type = Switch{&BackendConfig::is_default},
@@ -99,6 +110,19 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
      .help = "show clients the cause of faults",
      .details =
          "Paths, a parser's words and the like, in `error.data`. They are in the log anyway."},
+    {.key = "methods",
+     .type = list_of<&BackendConfig::methods>(kPattern, {1, kMaxPatterns}),
+     .help = "methods that clients may use, or patterns of them; all others do not exist for them",
+     .details = "What a session needs to live, like `initialize` and `ping`, passes by itself. See "
+                "[Rules](rules.md).",
+     .default_words = "all",
+     .applies = [](const BackendConfig& backend) { return !backend.methods.empty(); }},
+    {.key = "rules",
+     .type = Items{&BackendConfig::rules, {1, kMaxRules}},
+     .help = "who may use what; the first rule that fits decides, and what no rule allows does "
+             "not exist for the client",
+     .details = "See [Rules](rules.md).",
+     .default_words = "everybody may use everything"},
     {.key = "pool",
      .type = Part{&BackendConfig::pool},
      .help = "how many children there are, and how calls wait for them"},

@@ -16,6 +16,7 @@ struct ProtocolDefaults {
   Isolation isolation;
   std::string_view cancel_method;
   bool revive = false;
+  Revision revision = Revision::legacy;
 };
 
 ProtocolDefaults defaults_of(Protocol protocol) {
@@ -23,7 +24,7 @@ ProtocolDefaults defaults_of(Protocol protocol) {
     case Protocol::jsonrpc:
       return {rpc::Framing::newline, Isolation::shared, kDefaultCancelMethod};
     case Protocol::mcp:
-      return {rpc::Framing::newline, Isolation::session, {}, true};
+      return {rpc::Framing::newline, Isolation::session, {}, true, Revision::automatic};
     case Protocol::lsp:
       return {rpc::Framing::content_length, Isolation::session, {}};
   }
@@ -36,6 +37,7 @@ void apply_defaults(const Section& section, BackendConfig& out) {
   if (!section.has("isolation")) out.isolation = defaults.isolation;
   if (!section.has("cancel_method")) out.cancel_method = defaults.cancel_method;
   if (!section.has("revive")) out.revive = defaults.revive;
+  if (!section.has("revision")) out.revision = defaults.revision;
 }
 
 // Without a protocol nothing can be said against a cancel method.
@@ -49,6 +51,9 @@ void check_protocol(const Section& section, BackendConfig& out) {
   if (section.has("revive") && out.protocol != Protocol::mcp) {
     section.fail_at_key("revive", "only for protocol mcp; others have no handshake to repeat");
   }
+  if (section.has("revision") && out.protocol != Protocol::mcp) {
+    section.fail_at_key("revision", "only for protocol mcp");
+  }
   if (out.protocol == Protocol::lsp && out.isolation == Isolation::shared) {
     section.fail("isolation",
                  "a language server serves one client; leave isolation out, or use session");
@@ -56,11 +61,22 @@ void check_protocol(const Section& section, BackendConfig& out) {
   }
 }
 
+// Only MCP has tools, resources and prompts.
+void check_rules(const Section& section, const BackendConfig& out) {
+  if (section.failed("protocol") || out.protocol == Protocol::mcp) return;
+  const bool names_elements = std::ranges::any_of(out.rules, [](const RuleConfig& rule) {
+    return !rule.tools.empty() || !rule.resources.empty() || !rule.prompts.empty();
+  });
+  if (!names_elements) return;
+  section.fail_at_key("rules", "tools, resources and prompts are for protocol mcp; name methods");
+}
+
 }  // namespace
 
 void complete_backend(const Section& section, const LimitsConfig& limits, BackendConfig& out) {
   apply_defaults(section, out);
   check_protocol(section, out);
+  check_rules(section, out);
   const Section* pool = section.part("pool");
   if (pool == nullptr || !pool->has("queue_bytes")) {
     out.pool.queue_bytes = std::max(out.pool.queue_bytes, limits.message);

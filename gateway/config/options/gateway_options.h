@@ -61,6 +61,10 @@ inline constexpr auto kGatewayOptions = std::to_array<Option<Config>>({
      .details = "A load balancer sends a session's requests to the replica that its id names. 1 to "
                 "63 letters, digits and hyphens, as `${HOSTNAME}` is in a pod."},
     {.key = "auth", .type = Part{&Config::auth}, .help = "who may call"},
+    {.key = "roles",
+     .type = NamedItems{&Config::roles, kRole, kMaxRoles},
+     .help = "roles that include others; a role that includes none need not be here",
+     .details = "See [Rules](rules.md)."},
     {.key = "limits",
      .type = Part{&Config::limits},
      .help = "bounds of what clients and children may make the gateway hold"},

@@ -2,6 +2,7 @@
 #include "gateway/config/options/gateway_rules.h"
 
 #include <algorithm>
+#include <set>
 
 #include "gateway/base/address.h"
 #include "gateway/base/ascii.h"
@@ -23,10 +24,10 @@ void check_admin(const Section& root, const Config& config) {
       });
   if (!used) return;
   if (root.has("admin")) {
-    root.fail("admin", "'" + config.admin.address + "' is listened on already");
+    root.fail("admin", "'" + config.admin.address + "' is already in listen");
   } else {
     root.fail("admin", "its default, '" + config.admin.address +
-                           "', is listened on already; give it an address, or \"off\"");
+                           "', is already in listen; give it an address, or \"off\"");
   }
 }
 
@@ -59,6 +60,29 @@ void complete_limits(const Section* limits, LimitsConfig& out) {
                "must hold the largest message; limits.message is " + print_size(out.message));
 }
 
+// A role that includes itself, be it by others, is a mistake.
+bool includes_itself(const Config& config, const RoleConfig& role) {
+  std::vector<std::string> open = role.includes;
+  std::set<std::string> seen;
+  while (!open.empty()) {
+    const std::string name = std::move(open.back());
+    open.pop_back();
+    if (name == role.name) return true;
+    if (!seen.insert(name).second) continue;
+    for (const RoleConfig& other : config.roles) {
+      if (other.name == name) open.insert(open.end(), other.includes.begin(), other.includes.end());
+    }
+  }
+  return false;
+}
+
+void check_roles(const Section& roles, const Config& config) {
+  for (const RoleConfig& role : config.roles) {
+    if (role.name == "*") roles.fail("*", "\"*\" is everybody, and includes all roles already");
+    if (includes_itself(config, role)) roles.fail(role.name, "the role includes itself");
+  }
+}
+
 void complete_backends(const Section& backends, Config& out) {
   std::string default_name;
   for (BackendConfig& backend : out.backends) {
@@ -81,6 +105,7 @@ void complete_config(const Section& root, Config& out) {
   complete_limits(root.part("limits"), out.limits);
   if (const Section* tls = root.part("tls")) complete_tls(*tls, out.tls);
   complete_auth(root, out);
+  if (const Section* roles = root.part("roles")) check_roles(*roles, out);
   if (const Section* backends = root.part("backends")) complete_backends(*backends, out);
 }
 

@@ -85,8 +85,8 @@ Text(std::string S::*, EmptyText) -> Text<S>;
 // One word of a table in value_names.h.
 template <class S>
 struct Word {
-  std::variant<Protocol S::*, rpc::Framing S::*, Isolation S::*, LogLevel S::*, LogFormat S::*,
-               ClientCertificate S::*>
+  std::variant<Protocol S::*, rpc::Framing S::*, Isolation S::*, Revision S::*, LogLevel S::*,
+               LogFormat S::*, ClientCertificate S::*>
       member;
 };
 template <class S, class T>
@@ -233,14 +233,26 @@ struct Part {
 template <class S, class T>
 Part(T S::*) -> Part<S>;
 
-// A list of maps with keys of their own: OptionsOf<their type>.
+// A list of maps, each with keys of its own: OptionsOf<their type>.
 template <class S>
 struct Items {
-  std::variant<std::vector<ApiKeyConfig> S::*, std::vector<JwtConfig> S::*> member;
+  std::variant<std::vector<ApiKeyConfig> S::*, std::vector<JwtConfig> S::*,
+               std::vector<RuleConfig> S::*>
+      member;
   CountRange items;
 };
 template <class S, class T>
 Items(std::vector<T> S::*, CountRange) -> Items<S>;
+
+// A map of names to maps with keys of their own.
+template <class S>
+struct NamedItems {
+  std::vector<RoleConfig> S::*member;
+  TextRule names;
+  size_t most;
+};
+template <class S>
+NamedItems(std::vector<RoleConfig> S::*, TextRule, size_t) -> NamedItems<S>;
 
 // A map of names to backends.
 template <class S>
@@ -255,7 +267,7 @@ using OptionType =
     std::variant<Count<S>, Size<S>, Time<S>, Seconds<S>, Switch<S>, Text<S>, Word<S>, List<S>,
                  TextMap<S>, EnvFiles<S>, KeyFile<S>, ApiKeyFile<S>, FileText<S>, Paths<S>,
                  TextLists<S>, Inherited<S>, Command<S>, ListenAddress<S>, ListenAddresses<S>,
-                 Buckets<S>, Part<S>, Items<S>, Backends<S>>;
+                 Buckets<S>, Part<S>, Items<S>, NamedItems<S>, Backends<S>>;
 
 // The flag that says the same on the command line. Beside a switch it takes no value, and turns
 // into what is not the default.

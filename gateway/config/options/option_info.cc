@@ -145,30 +145,39 @@ void describe(const Part<S>& type, const S& defaults, OptionInfo& out) {
   std::visit([&](auto member) { describe_section(defaults.*member, out); }, type.member);
 }
 
+// The keys of each T of several.
+template <class T>
+void describe_each(std::string_view step, OptionInfo& out) {
+  OptionInfo each;
+  each.path = out.path;
+  each.path.emplace_back(step);
+  const T defaults;  // g++ 12 fails on a temporary in the next line
+  describe_section(defaults, each);
+  out.path = std::move(each.path);
+  out.title = std::move(each.title);
+  out.options = std::move(each.options);
+}
+
 template <class S>
-void describe(const Items<S>& type, const S& defaults, OptionInfo& out) {
+void describe(const Items<S>& type, const S&, OptionInfo& out) {
   out.kind = Kind::items;
   out.range = type.items;
-  std::visit(
-      [&](auto member) {
-        const typename std::remove_cvref_t<decltype(defaults.*member)>::value_type item{};
-        describe_section(item, out);
-      },
-      type.member);
+  std::visit([&]<class T>(std::vector<T> S::* /*member*/) { describe_each<T>(kAnyItem, out); },
+             type.member);
+}
+
+template <class S>
+void describe(const NamedItems<S>& type, const S&, OptionInfo& out) {
+  out.kind = Kind::named;
+  out.range = {0, type.most};
+  describe_each<RoleConfig>(kAnyName, out);
 }
 
 template <class S>
 void describe(const Backends<S>&, const S&, OptionInfo& out) {
   out.kind = Kind::backends;
   out.range = {1, kMaxBackends};
-  OptionInfo backend;
-  backend.path = out.path;
-  backend.path.emplace_back(kAnyBackend);
-  const BackendConfig defaults;  // g++ 12 fails on a temporary in the next line
-  describe_section(defaults, backend);
-  out.path = std::move(backend.path);
-  out.title = std::move(backend.title);
-  out.options = std::move(backend.options);
+  describe_each<BackendConfig>(kAnyName, out);
 }
 
 template <class S>

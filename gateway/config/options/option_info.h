@@ -31,11 +31,12 @@ struct OptionInfo {
     numbers,
     section,
     items,  // a list of sections
+    named,  // a map of names to sections
     backends
   };
 
   std::string key;                // empty: the whole configuration
-  std::vector<std::string> path;  // from the top; kAnyBackend stands for a backend's name
+  std::vector<std::string> path;  // from the top; kAnyName stands for a name, kAnyItem for an item
   Kind kind = Kind::section;
   CountRange range{};              // of a count, of a size in bytes, of the items of a list
   std::string least;               // the range as it is written: "1KiB"; empty: none
@@ -48,12 +49,13 @@ struct OptionInfo {
   std::string details;
   bool required = false;
 
-  // Of a section, of each one in a list, and of each backend.
+  // Of a section, and of each item, named one and backend.
   std::string title;
   std::vector<OptionInfo> options;
 };
 
-inline constexpr std::string_view kAnyBackend = "<name>";
+inline constexpr std::string_view kAnyName = "<name>";
+inline constexpr std::string_view kAnyItem = "<item>";
 
 // "Children kept running. With `isolation: session` …": help and details as sentences, in Markdown.
 std::string sentence_of(const OptionInfo& option);

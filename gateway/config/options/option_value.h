@@ -166,11 +166,15 @@ OptionValue value_of(const TextLists<S>&, const S&) {
 
 // These have options instead of a value.
 template <class S>
-OptionValue value_of(const Part<S>&, const S&) {
+OptionValue value_of(const Items<S>&, const S&) {
   return {};
 }
 template <class S>
-OptionValue value_of(const Items<S>&, const S&) {
+OptionValue value_of(const NamedItems<S>&, const S&) {
+  return {};
+}
+template <class S>
+OptionValue value_of(const Part<S>&, const S&) {
   return {};
 }
 template <class S>

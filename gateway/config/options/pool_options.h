@@ -29,7 +29,8 @@ inline constexpr auto kPoolOptions = std::to_array<Option<PoolConfig>>({
      .type = Count{&PoolConfig::sessions, {1, 100000}},
      .flag = {"--sessions"},
      .help = "open sessions at most",
-     .details = "MCP sessions without a child count on their own: so many of these are kept."},
+     .details = "Beyond it the MCP session over HTTP that has been idle longest is forgotten, "
+                "those without a child first."},
     {.key = "max_in_flight",
      .type = Count{&PoolConfig::max_in_flight, {1, 4096}},
      .flag = {"--max-in-flight"},

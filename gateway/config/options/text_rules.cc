@@ -1,6 +1,8 @@
 // What texts of the configuration must be like, beyond their type.
 #include "gateway/config/options/text_rules.h"
 
+#include <algorithm>
+
 namespace stdgate::config {
 
 bool is_web_origin(std::string_view text) {
@@ -18,6 +20,14 @@ bool is_variable_name(std::string_view text) {
   return !text.empty() && text.find_first_of(std::string_view("=\0", 2)) == std::string_view::npos;
 }
 
+bool is_pattern(std::string_view text) { return !text.empty() && text.size() <= kMaxPattern; }
+
 bool is_role(std::string_view text) { return !text.empty() && text.size() <= 256; }
+
+bool is_scope(std::string_view text) {
+  return !text.empty() && text.size() <= 256 && std::ranges::all_of(text, [](char c) {
+    return c > 0x20 && c < 0x7f && c != '"' && c != '\\';
+  });
+}
 
 }  // namespace stdgate::config

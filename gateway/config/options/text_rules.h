@@ -8,7 +8,9 @@ namespace stdgate::config {
 bool is_web_origin(std::string_view text);
 bool is_host_name(std::string_view text);
 bool is_variable_name(std::string_view text);
+bool is_pattern(std::string_view text);
 bool is_role(std::string_view text);
+bool is_scope(std::string_view text);
 
 // "https://app.example.com", as a browser sends it (RFC 6454 section 6.2), or "*".
 inline constexpr TextRule kWebOrigin{
@@ -21,7 +23,13 @@ inline constexpr TextRule kAddressBlock{kAnyText.accepts,
 inline constexpr TextRule kVariableName{is_variable_name,
                                         "not a name that an environment variable can have"};
 
+// Of a rule: see policy::matches().
+inline constexpr TextRule kPattern{is_pattern,
+                                   "a name, or a pattern of names with *, of at most 1024 bytes"};
 // Of principals.
 inline constexpr TextRule kRole{is_role, "a role of 1 to 256 bytes"};
+// RFC 6749 section 3.3; it stands in a header field.
+inline constexpr TextRule kScope{is_scope,
+                                 "a scope: visible ASCII without space, quote and backslash"};
 
 }  // namespace stdgate::config

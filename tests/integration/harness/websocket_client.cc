@@ -199,7 +199,7 @@ std::optional<std::string> WebSocketClient::read_message() {
 
 Closing WebSocketClient::closing_of(const Frame& frame) const {
   if (frame.payload.empty()) return {Closing::kNoStatus, ""};
-  if (frame.payload.size() < 2) fail("half a close code");
+  if (frame.payload.size() < 2) fail("close payload of one byte");
   const auto code = static_cast<int>(read_number(std::string_view(frame.payload).substr(0, 2)));
   return {code, frame.payload.substr(2)};
 }

@@ -1,11 +1,16 @@
 // An MCP server on stdio with the tools, resources and prompts that the official conformance suite asks
 // of the server under test, by name and content. Says nothing of transports: that is the gateway's part.
+// With the argument "both" it serves both eras, as its library does.
 import {
   McpServer, ResourceTemplate, completable, fromJsonSchema,
 } from '@modelcontextprotocol/server';
-import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
+import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+
+import { addModernTools, requestState } from './conformance_modern_tools.mjs';
+
+const servesBoth = process.argv[2] === 'both';
 
 const redPixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
 // The header of a WAV file (PCM, mono, 8 kHz, 8 bit) and two samples.
@@ -24,10 +29,11 @@ const server = new McpServer({ name: 'conformance-server', version: '1.0.0' }, {
   capabilities: {
     completions: {},
     logging: {},
-    prompts: {},
+    prompts: servesBoth ? { listChanged: true } : {},
     resources: { subscribe: true },
-    tools: {},
+    tools: servesBoth ? { listChanged: true } : {},
   },
+  ...(servesBoth && { requestState }),
 });
 
 function tool(name, description, handler, inputSchema) {
@@ -204,4 +210,9 @@ server.registerPrompt('test_prompt_with_embedded_resource', {
 server.registerPrompt('test_prompt_with_image', { description: 'With an image' },
   () => asked(image, text('Please analyze the image above.')));
 
-await server.connect(new StdioServerTransport());
+if (servesBoth) {
+  addModernTools(server);
+  serveStdio(() => server);
+} else {
+  await server.connect(new StdioServerTransport());
+}

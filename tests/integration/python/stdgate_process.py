@@ -53,10 +53,10 @@ class Stdgate:
     def in_folder(self, text):
         return text.replace("@DIR@", self.folder)
 
-    async def start(self):
+    async def start(self, **environment):
         self.process = await asyncio.create_subprocess_exec(
-            PROGRAM, *map(self.in_folder, self.words), cwd=self.folder, stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE)
+            PROGRAM, *map(self.in_folder, self.words), cwd=self.folder, env=os.environ | environment,
+            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE)
         self.reading = asyncio.create_task(self.keep_log())
         wants_admin = "off" not in self.words
         while not self.port or (wants_admin and not self.admin):

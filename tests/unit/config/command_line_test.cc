@@ -306,8 +306,8 @@ TEST(CommandLine, EnvTakesAValueFromTheEnvironment) {
       parse({"--env", "ONE", "--env", "FOO", "--env", "TWO", "--", "x"}), sample_environment);
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error(),
-            "stdgate: --env ONE: the environment has no 'ONE'; set it, or write --env ONE=VALUE\n"
-            "stdgate: --env TWO: the environment has no 'TWO'; set it, or write --env TWO=VALUE\n");
+            "stdgate: --env ONE: environment variable 'ONE' is not set; set it, or write --env ONE=VALUE\n"
+            "stdgate: --env TWO: environment variable 'TWO' is not set; set it, or write --env TWO=VALUE\n");
 }
 
 TEST_F(CommandLineFiles, EnvFileSetsVariables) {
@@ -479,11 +479,11 @@ TEST(CommandLine, SaysWhatIsWrong) {
       {{"--warm", "1", "--config", "f"},
        "--warm goes with a command, as in stdgate [options] -- COMMAND; with a file, set it "
        "there"},
-      {{"--listen", ":1", "--listen", ":1", "--", "x"}, "--listen: ':1' is listened on already"},
+      {{"--listen", ":1", "--listen", ":1", "--", "x"}, "--listen: ':1' is already in listen"},
       {{"--env-inherit", "a*b", "--", "x"},
        "--env-inherit: expected a variable's name, or a prefix that ends in '*'; found 'a*b'"},
       {{"--listen", "127.0.0.1:9464", "--", "x"},
-       "admin: its default, '127.0.0.1:9464', is listened on already; give it an address, or "
+       "admin: its default, '127.0.0.1:9464', is already in listen; give it an address, or "
        "\"off\""},
   };
   for (const auto& [arguments, message] : cases) {

@@ -67,6 +67,7 @@ TEST(ConfigParser, FillsInDefaults) {
   expected.command = {"x"};
   expected.isolation = config::Isolation::session;
   expected.revive = true;
+  expected.revision = config::Revision::automatic;
   expected.is_default = true;
   expected.env_inherit = {"PATH", "HOME", "USER",   "LOGNAME", "SHELL",
                           "TERM", "LANG", "LC_ALL", "TZ",      "TMPDIR"};
@@ -452,9 +453,14 @@ TEST(ConfigParser, RefusesBadStructure) {
        "f:3:1: a second document begins here; a configuration is one document\n"},
       {with_root("lisen: x\n"), "f:2:1: lisen: unknown key; did you mean 'listen'?\n"},
       {with_root("xyz: x\n"),
+<<<<<<< HEAD
        "f:2:1: xyz: unknown key; known here: listen, admin, anonymous, allowed_origins, "
        "allowed_hosts, rpc_stream, replica, auth, limits, tls, backends, sessions, timeouts, log, "
        "metrics\n"},
+=======
+       "f:2:1: xyz: unknown key; known here: listen, admin, allowed_origins, allowed_hosts, "
+       "rpc_stream, replica, roles, limits, tls, backends, sessions, timeouts, log, metrics\n"},
+>>>>>>> main
       {with_root("admin: off\nadmin: off\n"),
        "f:3:1: admin: the key occurs twice; it stands in line 2 already\n"},
       {with_root("[a]: b\n"), "f:2:1: a key must be a text\n"},
@@ -463,7 +469,7 @@ TEST(ConfigParser, RefusesBadStructure) {
       {"backends: { a: { command: [x }\n", "f:1:30: this bracket closes none that is open\n"},
       {"a: *b\n", "f:1:4: a text that begins with '*' needs quotes\n"},
       {with_backend("    env: { DEBUG: }\n"),
-       "f:4:12: backends.a.env.DEBUG: expected a text, found nothing; write \"\" for an empty "
+       "f:4:12: backends.a.env.DEBUG: expected a string, found nothing; write \"\" for an empty "
        "text\n"},
   };
   for (const BadFile& bad : cases) check(bad);
@@ -492,13 +498,13 @@ TEST(ConfigParser, RefusesBadBackends) {
       {"backends: { a: { command: { x: y } } }",
        "f:1:27: backends.a.command: expected a list, found a map\n"},
       {"backends: { a: { command: [x, [y], ~] } }",
-       "f:1:31: backends.a.command[1]: expected a text, found a list\n"
-       "f:1:36: backends.a.command[2]: expected a text, found nothing; write \"\" for an empty "
+       "f:1:31: backends.a.command[1]: expected a string, found a list\n"
+       "f:1:36: backends.a.command[2]: expected a string, found nothing; write \"\" for an empty "
        "text\n"},
       {"backends: { a: { command: [\"x\\0y\"] } }",
        "f:1:28: backends.a.command[0]: must not hold a NUL byte\n"},
       {"backends: { a: { command: [x, \"${NONE}\"] } }",
-       "f:1:31: backends.a.command[1]: the environment has no 'NONE'; set it, or write "
+       "f:1:31: backends.a.command[1]: environment variable 'NONE' is not set; set it, or write "
        "${NONE:-default}\n"},
       {with_backend("    protocol: http\n"),
        "f:4:15: backends.a.protocol: expected one of jsonrpc, mcp, lsp; found 'http'\n"},
@@ -514,6 +520,10 @@ TEST(ConfigParser, RefusesBadBackends) {
        "notification\n"},
       {with_backend("    protocol: jsonrpc\n    revive: true\n"),
        "f:5:5: backends.a.revive: only for protocol mcp; others have no handshake to repeat\n"},
+      {with_backend("    protocol: jsonrpc\n    revision: modern\n"),
+       "f:5:5: backends.a.revision: only for protocol mcp\n"},
+      {with_backend("    revision: 2026-07-28\n"),
+       "f:4:15: backends.a.revision: expected auto, legacy or modern; found '2026-07-28'\n"},
       {with_backend("    protocol: lsp\n    cancel_method: \"\"\n"),
        "f:5:5: backends.a.cancel_method: only for protocol jsonrpc; LSP has its own cancel "
        "notification\n"},
@@ -579,14 +589,14 @@ TEST(ConfigParser, RefusesBadGatewayValues) {
       {with_root("listen: x\n"),
        "f:2:9: listen: 'x' is not a listen address: write host:port, [v6]:port or unix:/path\n"},
       {with_root("listen: [\":80\", \"0.0.0.0:80\"]\n"),
-       "f:2:17: listen[1]: '0.0.0.0:80' is listened on already\n"},
+       "f:2:17: listen[1]: '0.0.0.0:80' is already in listen\n"},
       {with_root("admin: \"localhost:8080\"\n"),
-       "f:2:8: admin: 'localhost:8080' is listened on already\n"},
+       "f:2:8: admin: 'localhost:8080' is already in listen\n"},
       {with_root("listen: \"127.0.0.1:9464\"\n"),
-       "f:1:1: admin: its default, '127.0.0.1:9464', is listened on already; give it an address, "
+       "f:1:1: admin: its default, '127.0.0.1:9464', is already in listen; give it an address, "
        "or \"off\"\n"},
       {with_root("admin:\n"),
-       "f:2:1: admin: expected a text, found nothing; write \"\" for an empty text\n"},
+       "f:2:1: admin: expected a string, found nothing; write \"\" for an empty text\n"},
       {with_root("allowed_origins: [\"https://a.example/\", a.example, \"\"]\n"),
        "f:2:19: allowed_origins[0]: " + origin + "'https://a.example/'\n" +
            "f:2:41: allowed_origins[1]: " + origin + "'a.example'\n" +
@@ -666,7 +676,7 @@ TEST(ConfigParser, SettingsAloneAreAConfiguration) {
 TEST(ConfigParser, SettingsHaveErrorsWithoutALine) {
   EXPECT_EQ(errors_of(with_root(""), {{{"log", "level"}, std::string("x")},
                                       {{"admin"}, std::string("127.0.0.1:8080")}}),
-            "f: admin: '127.0.0.1:8080' is listened on already\n"
+            "f: admin: '127.0.0.1:8080' is already in listen\n"
             "f: log.level: expected one of debug, info, warn, error, off; found 'x'\n");
   // What is no map stays as it is, and is reported where it stands.
   EXPECT_EQ(errors_of(with_root("log: 5\n"), {{{"log", "level"}, std::string("info")}}),

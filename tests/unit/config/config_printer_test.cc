@@ -77,6 +77,7 @@ backends:
     command: [y]
     isolation: shared
     revive: false
+    revision: modern
     env_inherit: ["!"]
   c:
     env_inherit: ["LC_*"]
@@ -116,6 +117,7 @@ backends:
     framing: newline
     isolation: session
     revive: true
+    revision: auto
     default: true
     env_inherit: ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_ALL", "TZ", "TMPDIR"]
     timeout: 1m

@@ -105,7 +105,7 @@ TEST(ConfigTls, Errors) {
   check("listen: [{ address: \":1\", tsl: {} }]\n",
         "listen[0].tsl: unknown key; did you mean 'tls'");
   check("listen: [{ address: \":1\", tls: {} }]\n", "listen[0].tls.certificate: missing");
-  check("listen: [\":1\", { address: \":1\" }]\n", "':1' is listened on already");
+  check("listen: [\":1\", { address: \":1\" }]\n", "':1' is already in listen");
   check("admin: { address: \"off\" }\n", "'off' is not a listen address");
 }
 

@@ -41,7 +41,7 @@ TEST(ExpandVariables, Table) {
       {"$/cancelRequest", "$/cancelRequest"},
       {"$${HOME}", "${HOME}"},
       {"$$${HOME}", "$/home/ada"},
-      {"${NONE}", "error: the environment has no 'NONE'; set it, or write ${NONE:-default}"},
+      {"${NONE}", "error: environment variable 'NONE' is not set; set it, or write ${NONE:-default}"},
       {"${HOME", "error: '${' without '}'" + std::string(how)},
       {"${}", "error: '${}' names no variable" + std::string(how)},
       {"${:-x}", "error: '${:-x}' names no variable" + std::string(how)},

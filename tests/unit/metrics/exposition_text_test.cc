@@ -31,6 +31,7 @@ stdgate_messages_dropped_total{backend="calc",reason="caller_gone"} 0
 stdgate_messages_dropped_total{backend="calc",reason="overloaded"} 0
 stdgate_messages_dropped_total{backend="calc",reason="outbox_full"} 1
 stdgate_messages_dropped_total{backend="calc",reason="stray_response"} 0
+stdgate_messages_dropped_total{backend="calc",reason="denied"} 0
 # HELP stdgate_child_starts_total Child processes started
 # TYPE stdgate_child_starts_total counter
 stdgate_child_starts_total{backend="calc",reason="minimum"} 0
@@ -93,7 +94,7 @@ stdgate_tls_handshake_failures_total{reason="refused_by_client"} 0
 stdgate_tls_handshake_failures_total{reason="left"} 0
 stdgate_tls_handshake_failures_total{reason="timeout"} 0
 stdgate_tls_handshake_failures_total{reason="other"} 0
-# HELP stdgate_breaker_open 1 while the backend is given a pause, as its children keep failing
+# HELP stdgate_breaker_open 1 while calls are refused, as the children of the backend keep failing
 # TYPE stdgate_breaker_open gauge
 stdgate_breaker_open{backend="calc"} 0
 # HELP stdgate_requests_in_flight Requests that have arrived and are not answered yet

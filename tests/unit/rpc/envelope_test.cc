@@ -131,6 +131,24 @@ TEST(EnvelopeTest, WholeDocuments) {
   });
 }
 
+TEST(EnvelopeTest, WhatResemblesItsMembersIsNoted) {
+  rpc::EnvelopeParser parser({});
+  const auto has = [&parser](const std::string& more) {
+    std::string text =
+        R"({"jsonrpc":"2.0","id":1,"method":"m","params":{"Method":1},)" + more + "}";
+    const rpc::ParsedMessage message = parser.parse(text).value().messages[0];
+    EXPECT_TRUE(message.ok()) << more;
+    return message.envelope.has_lookalikes;
+  };
+  for (const char* more : {R"("Method":"x")", R"("PARAMS":{})", R"("ID":2)", R"("param\u017f":{})",
+                           R"("\u004dethod":"x")", R"("Result":1)", R"("JSONRPC":1)"}) {
+    EXPECT_TRUE(has(more)) << more;
+  }
+  for (const char* more : {R"("meta":1)", R"("methods":1)", R"("i":1)", R"("":1)"}) {
+    EXPECT_FALSE(has(more)) << more;
+  }
+}
+
 TEST(EnvelopeTest, OffsetOfAnError) {
   rpc::EnvelopeParser parser({});
   const auto offset = [&parser](std::string text) { return parser.parse(text).error().offset; };

@@ -24,6 +24,7 @@ TEST(FaultTest, CodesAndStatuses) {
       {rpc::Fault::not_found, -32001, -31404, 404, "not_found"},
       {rpc::Fault::unauthenticated, -32002, -31401, 401, "unauthenticated"},
       {rpc::Fault::denied, -32002, -31403, 403, "denied"},
+      {rpc::Fault::insufficient_scope, -32002, -31403, 403, "insufficient_scope"},
       {rpc::Fault::timeout, -32003, -31504, 504, "timeout"},
       {rpc::Fault::child_failed, -32004, -31502, 502, "child_failed"},
       {rpc::Fault::overloaded, -32005, -31503, 503, "overloaded"},
@@ -57,6 +58,7 @@ TEST(FaultTest, CodesOfErrorsThatAreNoFaults) {
   EXPECT_EQ(rpc::rpc_error_code(rpc::RpcError::invalid_params), -32602);
   EXPECT_EQ(rpc::rpc_error_code(rpc::RpcError::internal_error), -32603);
   EXPECT_EQ(rpc::rpc_error_code(rpc::RpcError::unsupported_version), -32022);
+  EXPECT_EQ(rpc::rpc_error_code(rpc::RpcError::resource_not_found), -32002);
 }
 
 TEST(FaultTest, WhatMayBetterBeTriedLaterSaysWhen) {

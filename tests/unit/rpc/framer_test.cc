@@ -255,8 +255,8 @@ TEST(ContentLengthFramerTest, BrokenHeaders) {
   };
   const Case cases[] = {
       {"Content-Type: x\r\n\r\n", "no Content-Length"},
-      {"Content-Length: 2\r\nContent-Length: 2\r\n\r\n", "several Content-Length"},
-      {"Content-Length: 2\r\ncontent-length: 3\r\n\r\n", "several Content-Length"},
+      {"Content-Length: 2\r\nContent-Length: 2\r\n\r\n", "more than one Content-Length"},
+      {"Content-Length: 2\r\ncontent-length: 3\r\n\r\n", "more than one Content-Length"},
       {"Content-Length: \r\n\r\n", "Content-Length is no number"},
       {"Content-Length: x\r\n\r\n", "Content-Length is no number"},
       {"Content-Length: -1\r\n\r\n", "Content-Length is no number"},

@@ -15,6 +15,19 @@ struct Case {
   std::string_view value;  // empty: absent
 };
 
+TEST(JsonMemberTest, AClearMemberHasNoOtherLikeIt) {
+  EXPECT_EQ(rpc::find_clear_member(R"({"a":1,"name":2})", "name").value(), "2");
+  EXPECT_EQ(rpc::find_clear_member(R"({"n\u0061me":2})", "name").value(), "2");
+  EXPECT_EQ(rpc::find_clear_member(R"({"a":1})", "name").error(), rpc::MemberError::absent);
+  EXPECT_EQ(rpc::find_clear_member("[]", "name").error(), rpc::MemberError::absent);
+  for (const char* object :
+       {R"({"name":1,"name":1})", R"({"name":1,"Name":1})", R"({"NAME":1,"name":1})",
+        R"({"Name":1})", R"({"nam\u0045":1})", R"({"name":1,"n\u0061me":1})"}) {
+    EXPECT_EQ(rpc::find_clear_member(object, "name").error(), rpc::MemberError::duplicate)
+        << object;
+  }
+}
+
 TEST(JsonMemberTest, FindMember) {
   const Case cases[] = {
       {R"({"a":1})", "a", "1"},

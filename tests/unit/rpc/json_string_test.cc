@@ -63,6 +63,20 @@ TEST(JsonStringTest, Equals) {
   EXPECT_FALSE(rpc::json_string_equals("id", "ID"));
 }
 
+TEST(JsonStringTest, Resembles) {
+  for (const char* raw : {"params", "Params", "PARAMS", "param\u017f", R"(\u0050arams)",
+                          R"(param\u017F)", R"(p\u0041rams)"}) {
+    EXPECT_TRUE(rpc::json_string_resembles(raw, "params")) << raw;
+  }
+  for (const char* raw : {"", "param", "paramss", "par\u00e4ms", "para_s", R"(param\u00df)"}) {
+    EXPECT_FALSE(rpc::json_string_resembles(raw, "params")) << raw;
+  }
+  EXPECT_TRUE(rpc::json_string_resembles("uritemplate", "uriTemplate"));
+  EXPECT_TRUE(rpc::json_string_resembles("\u212aey", "key"));
+  EXPECT_TRUE(rpc::json_string_resembles("ur\u0130", "uri"));
+  EXPECT_TRUE(rpc::json_string_resembles("ur\u0131", "uri"));
+}
+
 TEST(JsonStringTest, Append) {
   struct Case {
     std::string_view text;

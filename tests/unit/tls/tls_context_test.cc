@@ -142,7 +142,7 @@ TEST_F(TlsFilesInUse, AreTakenOver) {
   const Credential next = authority.issue({.name = "next"});
   folder.write("server.crt", next.certificate);  // one after the other
   folder.write("server.key", next.key);
-  EXPECT_TRUE(wait_for("TLS files taken over"));
+  EXPECT_TRUE(wait_for("TLS files reloaded"));
   EXPECT_EQ(name(), "next");
   EXPECT_FALSE(log.has_trouble());
 }
@@ -151,14 +151,14 @@ TEST_F(TlsFilesInUse, ThatCannotBeUsedChangeNothing) {
   open();
   const Credential next = authority.issue({.name = "next"});
   folder.write("server.crt", next.certificate);  // and not the key
-  EXPECT_TRUE(wait_for("TLS files cannot be used; the earlier ones stay in use"));
+  EXPECT_TRUE(wait_for("TLS files cannot be reloaded"));
   EXPECT_EQ(name(), "localhost");
   const size_t lines = log.lines.size();
   EXPECT_THAT(log.lines.back(), HasSubstr("is not the key of the certificate in "));
   run_for(loop, 3 * tls::TlsLayer::kWatch);
   EXPECT_EQ(log.lines.size(), lines);  // said once
   folder.write("server.key", next.key);
-  EXPECT_TRUE(wait_for("TLS files taken over"));
+  EXPECT_TRUE(wait_for("TLS files reloaded"));
   EXPECT_EQ(name(), "next");
 }
 

@@ -166,7 +166,7 @@ TEST(MessageReader, WhatIsNotAllowed) {
   };
   std::vector<Case> cases = {
       {"not masked", client_frame("x", {.masked = false}), 1002},
-      {"nothing to continue", more("x"), 1002},
+      {"continuation without a message", more("x"), 1002},
       {"a continuation after a whole message", text("x") + more("y"), 1002},
       {"text inside of a message", text("x", false) + text("y"), 1002},
       {"binary", client_frame(websocket::Opcode::binary, "x"), 1003},

@@ -18,7 +18,7 @@ class FakeWorld : public WebSocketWorld {
     router.add("/fake/rpc", "", std::make_unique<http::RpcEndpoint>(upstream, options.limits));
     router.add("/fake/ws", "", std::make_unique<websocket::WebSocketEndpoint>(upstream),
                http::Guards{.deliberate_get = false});
-    http::add_mcp_routes(router, "/fake", mcp_sessions_);
+    http::add_mcp_routes(router, "/fake", mcp_sessions_, options.limits);
   }
   ~FakeWorld() { server.reset(); }  // before the MCP sessions
 

@@ -1,0 +1,105 @@
+#include "gateway/backend/call_rules.h"
+
+#include "gateway/policy/name_pattern.h"
+#include "gateway/rpc/json_cut.h"
+#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_string.h"
+
+namespace stdgate::backend {
+
+namespace {
+
+using policy::ElementKind;
+using policy::Verdict;
+
+// What a rare answer has grown to is not kept.
+constexpr size_t kMaxKeptCut = 256 << 10;
+
+void clear(std::string& text) {
+  text.clear();
+  if (text.capacity() > kMaxKeptCut) std::string().swap(text);
+}
+
+template <class Keeps>
+struct Filter final : rpc::ElementFilter {
+  explicit Filter(Keeps keeps) : keeps_(std::move(keeps)) {}
+  bool keeps(std::string_view element) override { return keeps_(element); }
+  Keeps keeps_;
+};
+
+}  // namespace
+
+policy::Subject CallRules::subject_of(std::string_view method, ElementKind kind,
+                                      std::string_view spelled, std::string& scratch) const {
+  policy::Subject subject;
+  subject.method = method;
+  subject.element = kind;
+  subject.name = rpc::decode_string(spelled, scratch);
+  subject.is_plain = kind == ElementKind::resource ? policy::is_plain_uri(subject.name)
+                                                   : policy::is_plain_name(subject.name);
+  return subject;
+}
+
+CallRuling CallRules::judge(const rpc::Envelope& message, std::string_view method,
+                            const policy::Principal* principal) {
+  if (message.has_lookalikes) {
+    return {.verdict = Verdict::denied, .rejection = "a member resembles one of the envelope"};
+  }
+  if (dialect_.is_lifecycle(method)) return {};
+  if (!rules_.takes_method(method)) return {.verdict = Verdict::denied};
+  const auto element = dialect_.used_element(message, method);
+  if (!element) return {.verdict = Verdict::denied, .rejection = element.error()};
+  policy::Subject subject;
+  if (element->kind == ElementKind::none) {
+    subject.method = method;
+    if (const pool::ListShape* const list = dialect_.list_shape(method)) {
+      subject.lists = list->kind;
+    }
+  } else {
+    subject = subject_of(element->use, element->kind, element->name, name_);
+    const policy::Ruling use = rules_.judge(principal, subject);
+    if (use.verdict != Verdict::allowed || element->use == method) {
+      return {use.verdict, element->kind, subject.name, use.scopes};
+    }
+    subject.method = method;
+  }
+  const policy::Ruling ruling = rules_.judge(principal, subject);
+  return {.verdict = ruling.verdict, .scopes = ruling.scopes};
+}
+
+void CallRules::note_list(pool::Call& call, std::string_view method,
+                          const policy::Principal* principal) const {
+  call.list = dialect_.list_shape(method);
+  if (call.list != nullptr) call.rules = rules_.rules_of(principal);
+}
+
+std::string_view CallRules::seen(const pool::Call& call, const rpc::Envelope& answer) {
+  if (answer.kind != rpc::MessageKind::result) return answer.payload;
+  const pool::ListShape& list = *call.list;
+  Filter filter([&](std::string_view element) {
+    const auto name = rpc::find_clear_member(element, list.name);
+    const bool is_string = name && name->front() == '"';
+    return rules_.shows(call.rules,
+                        subject_of(list.use, list.kind,
+                                   is_string ? name->substr(1, name->size() - 2) : "", cut_name_));
+  });
+  clear(cut_);
+  const rpc::MemberReplacement scope{list.scope, list.private_scope};
+  return rpc::cut_elements(answer.payload, list.member, filter, scope, cut_) ? cut_
+                                                                             : answer.payload;
+}
+
+void CallRules::cut(const pool::Call& call, const rpc::Envelope& answer,
+                    std::array<std::string_view, 3>& parts) {
+  const std::string_view payload = seen(call, answer);
+  if (payload.data() == answer.payload.data()) return;
+  // The id stands before or behind the result.
+  std::string_view& part = answer.payload.data() >= parts[2].data() ? parts[2] : parts[0];
+  const auto payload_at = static_cast<size_t>(answer.payload.data() - part.data());
+  clear(text_);
+  text_.append(part.substr(0, payload_at)).append(payload);
+  text_.append(part.substr(payload_at + answer.payload.size()));
+  part = text_;
+}
+
+}  // namespace stdgate::backend

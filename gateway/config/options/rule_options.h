@@ -1,0 +1,70 @@
+// The keys of backends.<name>.rules and of roles: who may use what.
+#pragma once
+
+#include <array>
+
+#include "gateway/config/options/option.h"
+#include "gateway/config/options/text_rules.h"
+
+namespace stdgate::config {
+
+inline constexpr auto kRuleOptions = std::to_array<Option<RuleConfig>>({
+    {.key = "allow",
+     .type = list_of<&RuleConfig::allow>(kRole, {1, kMaxPatterns}),
+     .help = "the roles that it is about, or \"*\" for everybody, anonymous clients too",
+     .missing = "a rule says whom it allows something; [\"*\"] is everybody"},
+    {.key = "methods",
+     .type = list_of<&RuleConfig::methods>(kPattern, {1, kMaxPatterns}),
+     .help = "methods, as tools/list or resources/*",
+     .details = "In all patterns `*` stands for any characters. A rule with none of `methods`, "
+                "`tools`, `resources` and `prompts` is about everything.",
+     .default_words = "none",
+     .applies = [](const RuleConfig& rule) { return !rule.methods.empty(); }},
+    {.key = "tools",
+     .type = list_of<&RuleConfig::tools>(kPattern, {1, kMaxPatterns}),
+     .help = "tools by name, and their list",
+     .default_words = "none",
+     .applies = [](const RuleConfig& rule) { return !rule.tools.empty(); }},
+    {.key = "resources",
+     .type = list_of<&RuleConfig::resources>(kPattern, {1, kMaxPatterns}),
+     .help = "resources by URI, and their lists",
+     .details = "A template is judged by its text, as if it were a URI.",
+     .default_words = "none",
+     .applies = [](const RuleConfig& rule) { return !rule.resources.empty(); }},
+    {.key = "prompts",
+     .type = list_of<&RuleConfig::prompts>(kPattern, {1, kMaxPatterns}),
+     .help = "prompts by name, and their list",
+     .default_words = "none",
+     .applies = [](const RuleConfig& rule) { return !rule.prompts.empty(); }},
+    {.key = "except",
+     .type = list_of<&RuleConfig::except>(kPattern, {1, kMaxPatterns}),
+     .help = "methods, tools, resources and prompts that the rule is not about after all",
+     .default_words = "none",
+     .applies = [](const RuleConfig& rule) { return !rule.except.empty(); }},
+    {.key = "scopes",
+     .type = list_of<&RuleConfig::scopes>(kScope, {1, kMaxPatterns}),
+     .help = "scopes that the client's token must have; without them it is told so",
+     .default_words = "none",
+     .applies = [](const RuleConfig& rule) { return !rule.scopes.empty(); }},
+});
+
+template <>
+struct OptionsOf<RuleConfig> {
+  static constexpr std::span<const Option<RuleConfig>> kRows = kRuleOptions;
+  static constexpr std::string_view kTitle = "Rule";
+};
+
+inline constexpr auto kRoleOptions = std::to_array<Option<RoleConfig>>({
+    {.key = "includes",
+     .type = list_of<&RoleConfig::includes>(kRole, {1, kMaxPatterns}),
+     .help = "roles whose rules hold for this one too",
+     .missing = "a role is named here to include others"},
+});
+
+template <>
+struct OptionsOf<RoleConfig> {
+  static constexpr std::span<const Option<RoleConfig>> kRows = kRoleOptions;
+  static constexpr std::string_view kTitle = "Role";
+};
+
+}  // namespace stdgate::config

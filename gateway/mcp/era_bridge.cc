@@ -1,0 +1,174 @@
+#include "gateway/mcp/era_bridge.h"
+
+#include <algorithm>
+#include <array>
+
+#include "gateway/base/text_place.h"
+#include "gateway/mcp/mcp_revision.h"
+#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_string.h"
+
+namespace stdgate::mcp {
+
+namespace {
+
+constexpr std::string_view kLegacyNotFound = "-32002";  // a resource
+constexpr std::string_view kInvalidParams = "-32602";
+
+// Results that a modern client may keep say for how long: not at all.
+constexpr std::array<std::string_view, 5> kCacheable = {
+    "tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read"};
+constexpr std::string_view kUncached = R"("ttlMs":0,"cacheScope":"private")";
+
+// Capabilities of a server that mean the same in both eras.
+constexpr std::array<std::string_view, 6> kCommonCapabilities = {
+    "tools", "prompts", "completions", "logging", "experimental", "extensions"};
+
+std::string_view member(std::string_view object, std::string_view key) {
+  return rpc::find_member(object, key).value_or(std::string_view());
+}
+
+// Objects are written member by member, the first without a comma before it.
+void append_member(std::string& out, std::string_view key, std::string_view value) {
+  if (value.empty()) return;
+  if (out.back() != '{') out += ',';
+  out.append("\"").append(key).append("\":").append(value);
+}
+
+// Updates of single resources cannot be listened for at a legacy child.
+void append_capabilities(std::string& out, std::string_view capabilities) {
+  out += '{';
+  for (const std::string_view key : kCommonCapabilities) {
+    append_member(out, key, member(capabilities, key));
+  }
+  if (const std::string_view resources = member(capabilities, "resources"); !resources.empty()) {
+    std::string kept = "{";
+    append_member(kept, "listChanged", member(resources, "listChanged"));
+    append_member(out, "resources", kept + "}");
+  }
+  out += '}';
+}
+
+// What a legacy client may rely on at a modern child: no changes are told, and no subscriptions
+// held.
+std::string plain_capabilities(std::string_view capabilities) {
+  std::string plain = "{";
+  for (const std::string_view key : {"tools", "prompts", "resources", "completions"}) {
+    if (!member(capabilities, key).empty()) append_member(plain, key, "{}");
+  }
+  return plain + "}";
+}
+
+// The error with the code `to`, if its code is `from`.
+bool append_error_with(std::string& out, std::string_view error, std::string_view from,
+                       std::string_view to) {
+  const std::string_view code = member(error, "code");
+  if (code != from) return false;
+  const TextPlace place = place_of(code, error);
+  out.append(R"("error":)").append(error.substr(0, place.offset)).append(to);
+  out.append(error.substr(place.offset + place.length));
+  return true;
+}
+
+void append_discovery(std::string& out, std::string_view greeting) {
+  std::string capabilities;
+  append_capabilities(capabilities, member(greeting, "capabilities"));
+  out.append(R"("result":{"resultType":"complete","supportedVersions":[")");
+  out.append(kModernRevision).append("\"]");
+  append_member(out, "capabilities", capabilities);
+  append_member(out, "instructions", member(greeting, "instructions"));
+  out.append(",").append(kUncached);
+  if (const std::string_view server = member(greeting, "serverInfo"); !server.empty()) {
+    out.append(R"(,"_meta":{")").append(kServerInfoKey).append("\":").append(server).append("}");
+  }
+  out += '}';
+}
+
+}  // namespace
+
+bool bridge_to_modern(const rpc::Envelope& answer, std::string_view method, std::string& out) {
+  const std::string_view payload = answer.payload;
+  if (answer.kind == rpc::MessageKind::error) {
+    return append_error_with(out, payload, kLegacyNotFound, kInvalidParams);
+  }
+  if (method == "server/discover") {
+    append_discovery(out, payload);
+    return true;
+  }
+  if (payload.empty() || payload.front() != '{') return false;
+  out.append(R"("result":{)");
+  if (member(payload, "resultType").empty()) append_member(out, "resultType", R"("complete")");
+  const bool is_cacheable = std::ranges::find(kCacheable, method) != kCacheable.end();
+  if (is_cacheable && member(payload, "ttlMs").empty() && member(payload, "cacheScope").empty()) {
+    if (out.back() != '{') out += ',';
+    out += kUncached;
+  }
+  const std::string_view rest = payload.substr(1);
+  const size_t first = rest.find_first_not_of(" \t\r\n");
+  if (rest[first] != '}' && out.back() != '{') out += ',';
+  out.append(rest);
+  return true;
+}
+
+bool bridge_to_legacy(const rpc::Envelope& answer, std::string_view method, std::string& out) {
+  const std::string_view payload = answer.payload;
+  if (answer.kind == rpc::MessageKind::error) {
+    // Such a child has no ping; that it has answered says what was asked.
+    if (method == "ping") {
+      out += R"("result":{})";
+      return true;
+    }
+    return method == "resources/read" &&
+           append_error_with(out, payload, kInvalidParams, kLegacyNotFound);
+  }
+  if (method != "initialize") return false;
+  out.append(R"("result":{"protocolVersion":")").append(kMcpRevisions.front()).append("\"");
+  append_member(out, "capabilities", plain_capabilities(member(payload, "capabilities")));
+  const std::string_view server = member(member(payload, "_meta"), kServerInfoKey);
+  append_member(out, "serverInfo",
+                server.empty() ? R"({"name":"unnamed","version":"unknown"})" : server);
+  append_member(out, "instructions", member(payload, "instructions"));
+  out += '}';
+  return true;
+}
+
+std::string subscription_tag(std::string_view id) {
+  std::string tag = "\"" + std::string(kSubscriptionKey) + "\":";
+  return tag.append(id);
+}
+
+std::string listening_end(std::string_view id) {
+  return R"("result":{"resultType":"complete","_meta":{)" + subscription_tag(id) + "}}";
+}
+
+std::string listening_acknowledgement(std::string_view id, uint8_t lists) {
+  std::string text = R"({"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged",)"
+                     R"("params":{"_meta":{)" +
+                     subscription_tag(id) + R"(},"notifications":)";
+  std::string honored = "{";
+  for (const McpList& list : kMcpLists) {
+    if ((lists & list.bit) != 0) append_member(honored, list.wish, "true");
+  }
+  return text.append(honored).append("}}}");
+}
+
+std::string unsupported_version_error(std::string_view requested, bool is_modern) {
+  std::string data = R"({"supported":[)";
+  const auto add = [&data](std::string_view revision) {
+    data.append(data.back() == '[' ? "\"" : ",\"").append(revision).append("\"");
+  };
+  if (is_modern) {
+    add(kModernRevision);
+  } else {
+    for (const std::string_view revision : kMcpRevisions) add(revision);
+  }
+  data.append(R"(],"requested":)");
+  rpc::append_json_string(data, requested);
+  data += '}';
+  std::string error;
+  rpc::append_error(error, rpc::rpc_error_code(rpc::RpcError::unsupported_version),
+                    "unsupported protocol version", data);
+  return error;
+}
+
+}  // namespace stdgate::mcp

@@ -1,0 +1,16 @@
+// The tools, resources and prompts that messages of MCP are about, for rules.
+#pragma once
+
+#include "gateway/pool/dialect.h"
+
+namespace stdgate::mcp {
+
+// See pool::Dialect.
+tl::expected<pool::UsedElement, const char*> used_element(const rpc::Envelope& message,
+                                                          std::string_view method);
+const pool::ListShape* list_shape(std::string_view method);
+// As the reference servers answer (MCP 2025-11-25, server/tools, resources and prompts).
+pool::Absence absence(std::string_view method, policy::ElementKind kind, std::string_view name,
+                      Era of_client);
+
+}  // namespace stdgate::mcp

@@ -1,0 +1,41 @@
+// The requests of MCP's modern era as HTTP carries them (2026-07-28, transports: Streamable HTTP):
+// what the head and the body have to say, and that both say the same. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "gateway/rpc/envelope.h"
+
+namespace stdgate::mcp {
+
+// A header field of the POST.
+struct ModernHeader {
+  std::optional<std::string_view> value;  // without space around it; nothing: no such field
+  bool repeated = false;
+};
+
+struct ModernHeaders {
+  ModernHeader version;  // MCP-Protocol-Version
+  ModernHeader method;   // Mcp-Method
+  ModernHeader name;     // Mcp-Name
+};
+
+struct ModernProblem {
+  int status = 400;    // of the response
+  std::string error;   // the error object, raw JSON
+  const char* reason;  // for the log: a constant phrase
+};
+
+// What is wrong with a request that names its version, or should; nothing: it may go on.
+std::optional<ModernProblem> check_modern(const rpc::Envelope& request,
+                                          const ModernHeaders& headers);
+
+// The status of a response whose only message is an error with this code.
+int modern_status(int64_t error_code);
+
+// What a field's value stands for: itself, or the text in =?base64?…?=. Nothing: it is neither.
+std::optional<std::string> decode_header(std::string_view value);
+
+}  // namespace stdgate::mcp

@@ -1,0 +1,119 @@
+#include "gateway/policy/rules.h"
+
+#include <algorithm>
+
+#include "gateway/base/check.h"
+#include "gateway/policy/name_pattern.h"
+
+namespace stdgate::policy {
+
+namespace {
+
+constexpr std::string_view kEverybody = "*";
+
+bool contains(const std::vector<std::string>& texts, std::string_view text) {
+  return std::ranges::find(texts, text) != texts.end();
+}
+
+// `named`, and all roles that include one of them, be it by others.
+std::vector<std::string> with_including(std::vector<std::string> named,
+                                        const std::vector<config::RoleConfig>& roles) {
+  for (size_t known = 0; known != named.size();) {
+    known = named.size();
+    for (const config::RoleConfig& role : roles) {
+      const bool includes_one = std::ranges::any_of(
+          role.includes, [&](const std::string& included) { return contains(named, included); });
+      if (includes_one && !contains(named, role.name)) named.push_back(role.name);
+    }
+  }
+  return named;
+}
+
+}  // namespace
+
+Rules::Rules(const config::BackendConfig& backend, const std::vector<config::RoleConfig>& roles)
+    : methods_(backend.methods) {
+  STDGATE_CHECK(backend.rules.size() <= config::kMaxRules);
+  for (const config::RuleConfig& config : backend.rules) {
+    const bool names_something = !config.methods.empty() || !config.tools.empty() ||
+                                 !config.resources.empty() || !config.prompts.empty();
+    rules_.push_back({config, contains(config.allow, kEverybody), !names_something,
+                      with_including(config.allow, roles)});
+  }
+}
+
+bool Rules::takes_method(std::string_view method) const {
+  return methods_.empty() || matches_any(methods_, method);
+}
+
+Ruling Rules::judge(const Principal* principal, const Subject& subject) const {
+  if (rules_.empty()) return {Verdict::allowed};
+  for (const Rule& rule : rules_) {
+    if (!rule.holds_for(principal) || !rule.is_about(subject)) continue;
+    // A list is there without the scope that its elements need: else nobody would know of them.
+    if (rule.is_list_of_named(subject)) return {Verdict::allowed};
+    const std::vector<std::string>& scopes = rule.config.scopes;
+    const bool has_scopes = std::ranges::all_of(scopes, [principal](const std::string& scope) {
+      return principal != nullptr && principal->has_scope(scope);
+    });
+    if (has_scopes) return {Verdict::allowed};
+    return {Verdict::needs_scope, scopes};
+  }
+  return {Verdict::denied};
+}
+
+RuleSet Rules::rules_of(const Principal* principal) const {
+  RuleSet set;
+  for (size_t i = 0; i < rules_.size(); ++i) set[i] = rules_[i].holds_for(principal);
+  return set;
+}
+
+bool Rules::shows(const RuleSet& rules, const Subject& subject) const {
+  if (rules_.empty()) return true;
+  for (size_t i = 0; i < rules_.size(); ++i) {
+    if (rules[i] && rules_[i].is_about(subject)) return true;
+  }
+  return false;
+}
+
+bool Rules::Rule::holds_for(const Principal* principal) const {
+  return is_for_everybody ||
+         (principal != nullptr && std::ranges::any_of(principal->roles, [this](const auto& role) {
+            return contains(roles, role);
+          }));
+}
+
+bool Rules::Rule::is_about(const Subject& subject) const {
+  const bool has_element = subject.element != ElementKind::none;
+  // What cannot be compared for sure may be what is excepted.
+  if (!config.except.empty() &&
+      (matches_any(config.except, subject.method) ||
+       (has_element && (!subject.is_plain || matches_any(config.except, subject.name))))) {
+    return false;
+  }
+  if (is_about_everything || matches_any(config.methods, subject.method)) return true;
+  if (has_element) {
+    // Nothing but "*" is about the empty name.
+    return matches_any(names(subject.element), subject.is_plain ? subject.name : "");
+  }
+  return is_list_of_named(subject);
+}
+
+bool Rules::Rule::is_list_of_named(const Subject& subject) const {
+  return subject.lists != ElementKind::none && !names(subject.lists).empty();
+}
+
+const std::vector<std::string>& Rules::Rule::names(ElementKind kind) const {
+  switch (kind) {
+    case ElementKind::tool:
+      return config.tools;
+    case ElementKind::resource:
+      return config.resources;
+    case ElementKind::prompt:
+    case ElementKind::none:
+      break;
+  }
+  return config.prompts;
+}
+
+}  // namespace stdgate::policy

@@ -1,0 +1,35 @@
+#include "gateway/pool/era_verdict.h"
+
+namespace stdgate::pool {
+
+EraVerdict::EraVerdict(config::Revision revision, Greeting first)
+    : revision_(revision), first_(first) {
+  if (revision == config::Revision::legacy) era_ = Era::legacy;
+  if (revision == config::Revision::modern) era_ = Era::modern;
+}
+
+Greeting EraVerdict::greeting() const {
+  if (!era_) return first_;
+  return *era_ == Era::modern ? Greeting::modern : Greeting::legacy;
+}
+
+bool EraVerdict::learn(Era era) {
+  if (revision_ != config::Revision::automatic || era_ == era) return false;
+  era_ = era;
+  return true;
+}
+
+bool EraVerdict::excuses(Greeting greeting, StartFailure failure) {
+  if (revision_ != config::Revision::automatic) return false;
+  if (greeting == Greeting::probe) {
+    era_ = Era::legacy;
+    return failure == StartFailure::while_asked;
+  }
+  if (failure != StartFailure::refused) return false;
+  // It was greeted as a legacy child without being asked, and is to be tried as a modern one.
+  const bool is_untried = greeting == Greeting::legacy && !era_;
+  era_ = is_untried ? std::optional(Era::modern) : std::nullopt;
+  return is_untried;
+}
+
+}  // namespace stdgate::pool

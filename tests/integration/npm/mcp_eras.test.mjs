@@ -1,0 +1,113 @@
+// The official client of both eras of MCP, in each of its modes, in front of servers of either era: with
+// the default settings, and where children are shared.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+
+import { Stdgate, eventually, server } from './stdgate_process.mjs';
+
+const cleanExit = { code: 0, signal: null, left: [] };
+const packages = new URL('node_modules/', import.meta.url).pathname;
+const node = `${packages}/node-linux-${process.arch}/bin/node`;
+const fixture = new URL('conformance_server.mjs', import.meta.url).pathname;
+const both = [node, fixture, 'both'];
+const legacy = [node, fixture];
+const modern = { pin: '2026-07-28' };
+
+async function connect(gate, mode, capabilities = {}) {
+  const client = new Client({ name: 'ada', version: '1' }, { capabilities, versionNegotiation: { mode } });
+  const transport = new StreamableHTTPClientTransport(new URL(`${gate.url}/mcp`));
+  await client.connect(transport);
+  client.session = transport.sessionId;
+  return client;
+}
+
+async function start(t, flags, command) {
+  const gate = await Stdgate.startWith(flags, ...command);
+  t.after(async () => assert.deepEqual(await gate.stop(), cleanExit));
+  return gate;
+}
+
+const textOf = async (client, name, args = {}, options = undefined) =>
+  (await client.callTool({ name, arguments: args }, options)).content[0].text;
+
+describe('a server of both eras', { timeout: 60_000 }, () => {
+  let gate;
+  before(async () => {
+    gate = await Stdgate.startWith([], ...both);
+  });
+  after(async () => assert.deepEqual(await gate.stop(), cleanExit));
+
+  for (const [name, mode, hasSession] of [
+    ['legacy', 'legacy', true], ['auto', 'auto', false], ['modern', modern, false],
+  ]) {
+    it(`serves a client in mode ${name}`, async () => {
+      const client = await connect(gate, mode);
+      assert.equal(client.session !== undefined, hasSession);
+      assert.equal(client.getServerVersion().name, 'conformance-server');
+      assert.notDeepEqual((await client.listTools()).tools, []);
+      assert.match(await textOf(client, 'test_simple_text'), /simple text/);
+      const steps = [];
+      await textOf(client, 'test_tool_with_progress', {}, { onprogress: ({ progress }) => steps.push(progress) });
+      assert.deepEqual(steps, [0, 50, 100]);
+      await assert.rejects(client.readResource({ uri: 'test://nothing' }), /not found/i);
+      await client.close();
+    });
+  }
+
+  it('asks a modern client by input_required', async () => {
+    const client = await connect(gate, modern, { elicitation: {} });
+    client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { name: 'ada' } }));
+    assert.equal(await textOf(client, 'test_input_required_result_elicitation'), 'Hello, ada!');
+    await client.close();
+  });
+
+  it('tells a modern client of changes, also after a child has been lost', async () => {
+    const client = await connect(gate, modern);
+    let changes = 0;
+    client.setNotificationHandler('notifications/tools/list_changed', () => (changes += 1));
+    const stream = await client.listen({ toolsListChanged: true });
+    await client.callTool({ name: 'test_trigger_tool_change', arguments: {} });
+    await eventually(() => changes > 0, 'a change');
+    for (const child of gate.children()) process.kill(child, 'SIGKILL');
+    const before = changes;
+    await eventually(async () => {
+      await client.callTool({ name: 'test_trigger_tool_change', arguments: {} }).catch(() => {});
+      return changes > before;
+    }, 'a change at the next child');
+    await stream.close();
+    await client.close();
+  });
+});
+
+describe('a legacy server', { timeout: 60_000 }, () => {
+  it('gives each client that speaks both eras a session', async (t) => {
+    const gate = await start(t, [], legacy);
+    const client = await connect(gate, 'auto', { elicitation: {} });
+    assert.notEqual(client.session, undefined);
+    client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { username: 'ada' } }));
+    assert.match(await textOf(client, 'test_elicitation', { message: 'who?' }), /ada/);
+    await client.close();
+    await assert.rejects(connect(gate, modern), /version|2026-07-28/i);
+  });
+
+  it('serves modern clients where children are shared', async (t) => {
+    const gate = await start(t, ['--isolation', 'shared'], [server('mcp-server-everything'), 'stdio']);
+    for (const mode of ['auto', modern]) {
+      const client = await connect(gate, mode);
+      assert.equal(client.session, undefined);
+      assert.match(client.getServerVersion().name, /everything/);
+      assert.notDeepEqual((await client.listTools()).tools, []);
+      assert.equal(await textOf(client, 'echo', { message: 'hi' }), 'Echo: hi');
+      const steps = [];
+      const slow = { duration: 0.4, steps: 4 };
+      await textOf(client, 'trigger-long-running-operation', slow, { onprogress: ({ progress }) => steps.push(progress) });
+      assert.deepEqual(steps, [1, 2, 3, 4]);
+      await client.close();
+    }
+    const old = await connect(gate, 'legacy');
+    assert.equal(await textOf(old, 'echo', { message: 'hi' }), 'Echo: hi');
+    await old.close();
+  });
+});

@@ -1,0 +1,101 @@
+// roles, rules and methods: what is read, and what is refused with which words.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gateway/config/config_parser.h"
+#include "gateway/config/config_ranges.h"
+
+namespace stdgate {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+tl::expected<config::Config, std::vector<config::ConfigError>> parse(const std::string& yaml) {
+  return config::parse_config(yaml, {});
+}
+
+std::string backend(const std::string& keys, const std::string& protocol = "mcp") {
+  return "backends: { a: { command: [x], protocol: " + protocol + ", " + keys + " } }\n";
+}
+
+std::vector<std::string> errors_of(const std::string& yaml) {
+  std::vector<std::string> texts;
+  const auto config = parse(yaml);
+  if (config) return texts;
+  for (const config::ConfigError& error : config.error()) texts.push_back(error.to_string(""));
+  return texts;
+}
+
+TEST(ConfigRules, AreRead) {
+  const auto config = parse(R"(
+roles: { writer: { includes: [reader] }, "a b": { includes: [writer, other] } }
+backends:
+  a:
+    command: [x]
+    methods: ["tools/*"]
+    rules:
+      - { allow: [reader], methods: [ping], tools: ["read_*"], resources: ["file:///*"] }
+      - { allow: ["*"], prompts: [p], except: ["q*"], scopes: ["files:delete"] }
+)");
+  ASSERT_TRUE(config) << config.error().front().to_string("");
+  ASSERT_EQ(config->roles.size(), 2U);
+  EXPECT_EQ(config->roles[1].name, "a b");
+  EXPECT_THAT(config->roles[1].includes, ElementsAre("writer", "other"));
+  const config::BackendConfig& a = config->backends[0];
+  EXPECT_THAT(a.methods, ElementsAre("tools/*"));
+  ASSERT_EQ(a.rules.size(), 2U);
+  EXPECT_THAT(a.rules[0].allow, ElementsAre("reader"));
+  EXPECT_THAT(a.rules[0].methods, ElementsAre("ping"));
+  EXPECT_THAT(a.rules[0].tools, ElementsAre("read_*"));
+  EXPECT_THAT(a.rules[0].resources, ElementsAre("file:///*"));
+  EXPECT_THAT(a.rules[1].prompts, ElementsAre("p"));
+  EXPECT_THAT(a.rules[1].except, ElementsAre("q*"));
+  EXPECT_THAT(a.rules[1].scopes, ElementsAre("files:delete"));
+  const auto again = parse(config::print_config(*config));
+  EXPECT_TRUE(again && *again == *config) << config::print_config(*config);
+}
+
+TEST(ConfigRules, MistakesAreNamed) {
+  const std::pair<std::string, std::string> cases[] = {
+      {backend("rules: []"), "expected 1 to 128 items"},
+      {backend("methods: []"), "expected 1 to 256 items"},
+      {backend("rules: [{ tools: [x] }]"), "a rule says whom it allows something"},
+      {backend("rules: [{ allow: [] }]"), "expected 1 to 256 items"},
+      {backend("rules: [{ allow: [a], tool: [x] }]"), "did you mean 'tools'"},
+      {backend("rules: [{ allow: [a], tools: [\"\"] }]"), "expected a name, or a pattern"},
+      {backend("rules: [{ allow: [a], scopes: [\"a b\"] }]"), "expected a scope"},
+      {backend("rules: [{ allow: [a], scopes: ['a\"b'] }]"), "expected a scope"},
+      {backend("rules: { allow: [a] }"), "expected a list"},
+      {backend("rules: [a]"), "expected a map"},
+      {backend("rules: [{ allow: [a], tools: [x] }]", "jsonrpc"), "are for protocol mcp"},
+      {"roles: { a: { includes: [a] } }\n" + backend("timeout: 1s"), "the role includes itself"},
+      {"roles: { a: { includes: [b] }, b: { includes: [a] } }\n" + backend("timeout: 1s"),
+       "the role includes itself"},
+      {"roles: { \"*\": { includes: [a] } }\n" + backend("timeout: 1s"), "is everybody"},
+      {"roles: { a: {} }\n" + backend("timeout: 1s"), "missing; a role is named here"},
+      {"roles: [a]\n" + backend("timeout: 1s"), "expected a map"},
+  };
+  for (const auto& [yaml, message] : cases) {
+    EXPECT_THAT(errors_of(yaml), testing::Contains(HasSubstr(message))) << yaml;
+  }
+}
+
+TEST(ConfigRules, AsManyAsThereMayBe) {
+  const auto rules = [](size_t count) {
+    std::string text = "rules: [";
+    for (size_t i = 0; i < count; ++i) text += "{ allow: [a] },";
+    return backend(text + "]");
+  };
+  EXPECT_THAT(errors_of(rules(config::kMaxRules)), testing::IsEmpty());
+  EXPECT_THAT(errors_of(rules(config::kMaxRules + 1)),
+              ElementsAre(HasSubstr("expected 1 to 128 items")));
+  const auto pattern = [](size_t size) {
+    return backend("methods: [" + std::string(size, 'x') + "]");
+  };
+  EXPECT_THAT(errors_of(pattern(config::kMaxPattern)), testing::IsEmpty());
+  EXPECT_THAT(errors_of(pattern(config::kMaxPattern + 1)), testing::SizeIs(1));
+}
+
+}  // namespace
+}  // namespace stdgate

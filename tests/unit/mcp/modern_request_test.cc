@@ -1,0 +1,169 @@
+#include "gateway/mcp/modern_request.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "gateway/rpc/envelope.h"
+
+namespace stdgate {
+namespace {
+
+constexpr std::string_view kVersion = "2026-07-28";
+
+std::string with_meta(const std::string& meta, const std::string& more = "") {
+  return R"({"_meta":)" + meta + more + "}";
+}
+
+const std::string& good_meta() {
+  static const std::string kMeta = R"({"io.modelcontextprotocol/protocolVersion":"2026-07-28",)"
+                                   R"("io.modelcontextprotocol/clientCapabilities":{}})";
+  return kMeta;
+}
+
+struct Head {
+  mcp::ModernHeader version{kVersion};
+  mcp::ModernHeader method{"m"};
+  mcp::ModernHeader name{};
+};
+
+// "400 -32020", or "ok".
+std::string judged(const std::string& method, const std::string& params, const Head& head = {}) {
+  std::string text = R"({"jsonrpc":"2.0","id":1,"method":")" + method + '"';
+  if (!params.empty()) text += R"(,"params":)" + params;
+  text += '}';
+  rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
+  const auto document = parser.parse(text);
+  EXPECT_TRUE(document.has_value()) << text;
+  const auto problem =
+      mcp::check_modern(document->messages[0].envelope, {head.version, head.method, head.name});
+  if (!problem) return "ok";
+  const size_t code = problem->error.find(':') + 1;
+  return std::to_string(problem->status) + " " +
+         problem->error.substr(code, problem->error.find(',') - code);
+}
+
+TEST(ModernRequest, MetaIsChecked) {
+  const std::string version = R"("io.modelcontextprotocol/protocolVersion":"2026-07-28")";
+  const std::string capabilities = R"("io.modelcontextprotocol/clientCapabilities":{})";
+  const std::string both = version + "," + capabilities;
+  const auto meta = [](const std::string& members) { return with_meta("{" + members + "}"); };
+  const std::pair<std::string, std::string> cases[] = {
+      {with_meta(good_meta()), "ok"},
+      {"", "400 -32602"},
+      {"{}", "400 -32602"},
+      {"[]", "400 -32602"},
+      {with_meta("1"), "400 -32602"},
+      {meta(capabilities), "400 -32602"},
+      {meta(version), "400 -32602"},
+      {meta(R"("io.modelcontextprotocol/protocolVersion":1,)" + capabilities), "400 -32602"},
+      {meta(version + R"(,"io.modelcontextprotocol/clientCapabilities":[])"), "400 -32602"},
+      {meta(both + "," + version), "400 -32602"},
+      {meta(both + "," + capabilities), "400 -32602"},
+      {meta(both + R"(,"io.modelcontextprotocol/clientInfo":{"name":"a"})"), "ok"},
+      {meta(both + R"(,"io.modelcontextprotocol/clientInfo":"a")"), "400 -32602"},
+      {meta(both + R"(,"io.modelcontextprotocol/logLevel":"info")"), "ok"},
+      {meta(both + R"(,"io.modelcontextprotocol/logLevel":"loud")"), "400 -32602"},
+      {meta(both + R"(,"io.modelcontextprotocol/logLevel":3)"), "400 -32602"},
+      {with_meta(good_meta(), R"(,"_meta":{})"), "400 -32602"},
+  };
+  for (const auto& [params, expected] : cases) EXPECT_EQ(judged("m", params), expected) << params;
+}
+
+TEST(ModernRequest, TheVersionIsServed) {
+  for (const char* version : {"2025-11-25", "2027-01-01", "x"}) {
+    const std::string meta = R"({"io.modelcontextprotocol/protocolVersion":")" +
+                             std::string(version) +
+                             R"(","io.modelcontextprotocol/clientCapabilities":{}})";
+    EXPECT_EQ(judged("m", with_meta(meta), {.version = {version}}), "400 -32022") << version;
+    EXPECT_EQ(judged("m", with_meta(meta)), "400 -32020") << version;
+  }
+}
+
+TEST(ModernRequest, TheHeadSaysWhatTheBodySays) {
+  const std::string params = with_meta(good_meta());
+  EXPECT_EQ(judged("m", params, {.version = {}}), "400 -32020");
+  EXPECT_EQ(judged("m", params, {.version = {"2025-11-25"}}), "400 -32020");
+  EXPECT_EQ(judged("m", params, {.version = {kVersion, true}}), "400 -32020");
+  EXPECT_EQ(judged("m", params, {.method = {}}), "400 -32020");
+  EXPECT_EQ(judged("m", params, {.method = {"M"}}), "400 -32020");
+  EXPECT_EQ(judged("m", params, {.method = {"m", true}}), "400 -32020");
+  EXPECT_EQ(judged("\\u006d", params), "ok") << "the method is compared decoded";
+  EXPECT_EQ(judged("m", params, {.name = {"whatever"}}), "ok") << "nothing is named";
+}
+
+TEST(ModernRequest, TheNameIsTheBodys) {
+  struct Case {
+    std::string method;
+    std::string member;
+    std::optional<std::string_view> name;
+    std::string expected;
+  };
+  const std::vector<Case> cases = {
+      {"tools/call", R"("name":"t")", "t", "ok"},
+      {"tools/call", R"("name":"t")", "T", "400 -32020"},
+      {"tools/call", R"("name":"t")", std::nullopt, "400 -32020"},
+      {"tools/call", R"("name":"t")", "=?base64?dA==?=", "ok"},
+      {"tools/call", R"("name":"t")", "=?base64?dA?=", "400 -32020"},
+      {"tools/call", R"("name":"t")", "=?base64?d!==?=", "400 -32020"},
+      {"tools/call", R"("name":"=?base64?dA==?=")", "=?base64?PT9iYXNlNjQ/ZEE9PT89?=", "ok"},
+      {"tools/call", R"("name":"\u00e9")", "=?base64?w6k=?=", "ok"},
+      {"tools/call", R"("name":"é")", "\xc3\xa9", "400 -32020"},
+      {"tools/call", R"("name":1)", "1", "400 -32602"},
+      {"tools/call", R"("name":"t","name":"t")", "t", "400 -32602"},
+      {"prompts/get", R"("name":"p")", "p", "ok"},
+      {"prompts/get", R"("name":"p")", "q", "400 -32020"},
+      {"resources/read", R"("uri":"a:b")", "a:b", "ok"},
+      {"resources/read", R"("uri":"a:b")", "a:c", "400 -32020"},
+      {"tasks/get", R"("taskId":"1")", "1", "ok"},
+      {"tasks/get", R"("taskId":"1")", std::nullopt, "400 -32020"},
+      {"tools/list", R"("name":"t")", std::nullopt, "ok"},
+  };
+  for (const auto& [method, member, name, expected] : cases) {
+    Head head;
+    head.method = {std::string_view(method)};
+    head.name = {name};
+    EXPECT_EQ(judged(method, with_meta(good_meta(), "," + member), head), expected)
+        << method << member << name.value_or("-");
+  }
+}
+
+TEST(ModernRequest, MethodsThatAreGoneAreNotPassedOn) {
+  for (const char* method : {"initialize", "ping", "logging/setLevel", "resources/subscribe",
+                             "resources/unsubscribe", "tasks/list", "tasks/result"}) {
+    EXPECT_EQ(judged(method, with_meta(good_meta()), {.method = {method}}), "404 -32601") << method;
+  }
+}
+
+TEST(ModernRequest, ErrorsHaveTheirStatus) {
+  const std::pair<int, int> cases[] = {{-32601, 404}, {-32020, 400}, {-32021, 400},
+                                       {-32022, 400}, {-32019, 200}, {-32023, 200},
+                                       {-32602, 200}, {-32603, 200}, {1, 200}};
+  for (const auto& [code, status] : cases) EXPECT_EQ(mcp::modern_status(code), status) << code;
+}
+
+TEST(ModernRequest, HeadersAreDecoded) {
+  using Text = std::optional<std::string>;
+  const std::pair<std::string, Text> cases[] = {
+      {"a b", "a b"},
+      {"", ""},
+      {"=?base64?" "?=", ""},
+      {"=?base64?YQ==?=", "a"},
+      {"=?base64?YWI=?=", "ab"},
+      {"=?base64?YWJj?=", "abc"},
+      {"=?base64?YQ=?=", std::nullopt},
+      {"=?base64?YQ===?=", std::nullopt},
+      {"=?base64?Y===?=", std::nullopt},
+      {"=?base64?YQ==", "=?base64?YQ=="},
+      {"=?BASE64?YQ==?=", "=?BASE64?YQ==?="},
+      {"=?base64?=", "=?base64?="},
+      {"a\x01", std::nullopt},
+      {"a\xff", std::nullopt},
+      {"a\tb", "a\tb"},
+  };
+  for (const auto& [value, text] : cases) EXPECT_EQ(mcp::decode_header(value), text) << value;
+}
+
+}  // namespace
+}  // namespace stdgate

@@ -1,0 +1,136 @@
+// Each observer hears the events that it overrides, and no others.
+#include "metrics/observers.h"
+
+#include <gmock/gmock.h>
+
+namespace stdgate {
+namespace {
+
+class StrictObserver : public Observer {
+ public:
+  MOCK_METHOD(void, on_backend, (BackendId, std::string_view), (override));
+  MOCK_METHOD(void, on_method, (BackendId, MethodId, std::string_view), (override));
+  MOCK_METHOD(void, on_tool, (BackendId, ToolId, std::string_view), (override));
+  MOCK_METHOD(void, on_call_started, (BackendId), (override));
+  MOCK_METHOD(void, on_call_finished, (const CallRecord&), (override));
+  MOCK_METHOD(void, on_message, (BackendId, Direction, std::span<const std::string_view>),
+              (override));
+  MOCK_METHOD(void, on_notification, (BackendId, MethodId, Direction), (override));
+  MOCK_METHOD(void, on_dropped, (BackendId, DropReason), (override));
+  MOCK_METHOD(void, on_child_state, (BackendId, ChildState, ChildState), (override));
+  MOCK_METHOD(void, on_child_started, (BackendId, StartReason), (override));
+  MOCK_METHOD(void, on_child_ready, (BackendId, Duration), (override));
+  MOCK_METHOD(void, on_child_exited, (BackendId, ExitReason), (override));
+  MOCK_METHOD(void, on_session_opened, (BackendId), (override));
+  MOCK_METHOD(void, on_breaker, (BackendId, bool), (override));
+  MOCK_METHOD(void, on_session_places, (BackendId, uint32_t), (override));
+  MOCK_METHOD(void, on_session_state, (BackendId, SessionState, SessionState), (override));
+  MOCK_METHOD(void, on_session_parked, (BackendId, ParkReason), (override));
+  MOCK_METHOD(void, on_session_revived, (BackendId, RevivalOutcome, Duration), (override));
+  MOCK_METHOD(void, on_session_closed, (BackendId, SessionState), (override));
+  MOCK_METHOD(void, on_connection_opened, (ConnectionKind), (override));
+  MOCK_METHOD(void, on_connection_closed, (ConnectionKind), (override));
+  MOCK_METHOD(void, on_bytes, (ConnectionKind, Flow, size_t), (override));
+  MOCK_METHOD(void, on_refused, (Refusal), (override));
+  MOCK_METHOD(void, on_handshake_failed, (HandshakeFailure), (override));
+};
+
+// Overrides, and so hears, one event or two.
+class CallsOnly : public Observer {
+ public:
+  MOCK_METHOD(void, on_call_finished, (const CallRecord&), (override));
+};
+class MessagesOnly : public Observer {
+ public:
+  MOCK_METHOD(void, on_backend, (BackendId, std::string_view), (override));
+  MOCK_METHOD(void, on_message, (BackendId, Direction, std::span<const std::string_view>),
+              (override));
+};
+class DropsOnly : public Observer {
+ public:
+  void on_dropped(BackendId /*backend*/, DropReason /*reason*/) override { ++dropped; }
+  int dropped = 0;
+};
+// What a base has overridden counts too.
+class MoreThanDrops final : public DropsOnly {
+ public:
+  void on_refused(Refusal /*refusal*/) override { ++refused; }
+  int refused = 0;
+};
+
+TEST(Observers, HearWhatTheyOverride) {
+  testing::StrictMock<StrictObserver> first;
+  testing::StrictMock<StrictObserver> second;
+  testing::StrictMock<CallsOnly> of_calls;
+  testing::StrictMock<MessagesOnly> of_messages;
+  DropsOnly of_drops;
+  MoreThanDrops of_more;
+  Observers observers;
+  observers.add(first);
+  observers.add(of_calls);
+  observers.add(of_messages);
+  observers.add(of_drops);
+  observers.add(of_more);
+  observers.add(second);
+  const CallRecord call;
+  EXPECT_CALL(of_calls, on_call_finished(testing::Ref(call)));
+  EXPECT_CALL(of_messages, on_backend(1, std::string_view("calc")));
+  EXPECT_CALL(of_messages, on_message(1, Direction::to_child, testing::SizeIs(1)));
+  for (auto* observer : {&first, &second}) {
+    EXPECT_CALL(*observer, on_backend(1, std::string_view("calc")));
+    EXPECT_CALL(*observer, on_method(1, 2, std::string_view("echo")));
+    EXPECT_CALL(*observer, on_tool(1, 3, std::string_view("add")));
+    EXPECT_CALL(*observer, on_call_started(1));
+    EXPECT_CALL(*observer, on_call_finished(testing::Ref(call)));
+    EXPECT_CALL(*observer, on_message(1, Direction::to_child, testing::SizeIs(1)));
+    EXPECT_CALL(*observer, on_notification(1, 2, Direction::to_client));
+    EXPECT_CALL(*observer, on_dropped(1, DropReason::not_rpc));
+    EXPECT_CALL(*observer, on_child_state(1, ChildState::ready, ChildState::busy));
+    EXPECT_CALL(*observer, on_child_started(1, StartReason::demand));
+    EXPECT_CALL(*observer, on_child_ready(1, Duration(3)));
+    EXPECT_CALL(*observer, on_child_exited(1, ExitReason::hung));
+    EXPECT_CALL(*observer, on_session_opened(1));
+    EXPECT_CALL(*observer, on_breaker(1, true));
+    EXPECT_CALL(*observer, on_session_places(1, 4));
+    EXPECT_CALL(*observer, on_session_state(1, SessionState::live, SessionState::parked));
+    EXPECT_CALL(*observer, on_session_parked(1, ParkReason::idle));
+    EXPECT_CALL(*observer, on_session_revived(1, RevivalOutcome::failed, Duration{2}));
+    EXPECT_CALL(*observer, on_session_closed(1, SessionState::parked));
+    EXPECT_CALL(*observer, on_connection_opened(ConnectionKind::http));
+    EXPECT_CALL(*observer, on_connection_closed(ConnectionKind::http));
+    EXPECT_CALL(*observer, on_bytes(ConnectionKind::http, Flow::out, 5));
+    EXPECT_CALL(*observer, on_refused(Refusal::gone));
+    EXPECT_CALL(*observer, on_handshake_failed(HandshakeFailure::left));
+  }
+  observers.on_backend(1, "calc");
+  observers.on_method(1, 2, "echo");
+  observers.on_tool(1, 3, "add");
+  observers.on_call_started(1);
+  observers.on_call_finished(call);
+  const std::string_view text = "{}";
+  observers.on_message(1, Direction::to_child, {&text, 1});
+  observers.on_notification(1, 2, Direction::to_client);
+  observers.on_dropped(1, DropReason::not_rpc);
+  observers.on_child_state(1, ChildState::ready, ChildState::busy);
+  observers.on_child_started(1, StartReason::demand);
+  observers.on_child_ready(1, Duration(3));
+  observers.on_child_exited(1, ExitReason::hung);
+  observers.on_session_opened(1);
+  observers.on_breaker(1, true);
+  observers.on_session_places(1, 4);
+  observers.on_session_state(1, SessionState::live, SessionState::parked);
+  observers.on_session_parked(1, ParkReason::idle);
+  observers.on_session_revived(1, RevivalOutcome::failed, Duration{2});
+  observers.on_session_closed(1, SessionState::parked);
+  observers.on_connection_opened(ConnectionKind::http);
+  observers.on_connection_closed(ConnectionKind::http);
+  observers.on_bytes(ConnectionKind::http, Flow::out, 5);
+  observers.on_refused(Refusal::gone);
+  observers.on_handshake_failed(HandshakeFailure::left);
+  EXPECT_EQ(of_drops.dropped, 1);
+  EXPECT_EQ(of_more.dropped, 1);
+  EXPECT_EQ(of_more.refused, 1);
+}
+
+}  // namespace
+}  // namespace stdgate

@@ -1,0 +1,224 @@
+// Rules: who may do what. Tables go through one check().
+
+#include "gateway/policy/rules.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace stdgate {
+namespace {
+
+using policy::ElementKind;
+using policy::Principal;
+using policy::Subject;
+using policy::Verdict;
+using Names = std::vector<std::string>;
+
+Principal principal(Names roles, Names scopes = {}) {
+  Principal principal;
+  principal.name = "somebody";
+  principal.roles = std::move(roles);
+  principal.scopes = std::move(scopes);
+  return principal;
+}
+
+Subject method(std::string_view name) { return {.method = name}; }
+Subject tool(std::string_view name, bool is_plain = true) {
+  return {"tools/call", ElementKind::tool, name, is_plain};
+}
+Subject resource(std::string_view uri, bool is_plain = true) {
+  return {"resources/read", ElementKind::resource, uri, is_plain};
+}
+Subject prompt(std::string_view name) { return {"prompts/get", ElementKind::prompt, name}; }
+Subject list(std::string_view name, ElementKind kind) { return {.method = name, .lists = kind}; }
+
+policy::Rules make(std::vector<config::RuleConfig> rules,
+                   std::vector<config::RoleConfig> roles = {}, Names methods = {}) {
+  config::BackendConfig backend;
+  backend.rules = std::move(rules);
+  backend.methods = std::move(methods);
+  return {backend, roles};
+}
+
+struct Case {
+  std::string what;
+  policy::Rules rules;
+  std::optional<Principal> who;
+  Subject subject;
+  Verdict verdict;
+};
+
+void check(const std::vector<Case>& cases) {
+  for (const Case& c : cases) {
+    EXPECT_EQ(c.rules.judge(c.who ? &*c.who : nullptr, c.subject).verdict, c.verdict) << c.what;
+  }
+}
+
+constexpr Verdict kAllowed = Verdict::allowed;
+constexpr Verdict kDenied = Verdict::denied;
+const Names kAll{"*"};
+
+// The example of docs/rules.md.
+policy::Rules example() {
+  return make({{.allow = {"reader"}, .methods = {"tools/list", "resources/*", "logging/setLevel"}},
+               {.allow = {"reader"}, .tools = {"read_*", "list_*"}},
+               {.allow = {"writer"}, .tools = {"*"}, .except = {"delete_*"}},
+               {.allow = {"*"}, .tools = {"delete_*"}, .scopes = {"files:delete"}}},
+              {{"writer", {"reader"}}});
+}
+
+TEST(Rules, WithoutAnyNothingIsForbidden) {
+  const policy::Rules rules = make({});
+  EXPECT_FALSE(rules.any());
+  EXPECT_EQ(rules.judge(nullptr, tool("x")).verdict, kAllowed);
+  EXPECT_TRUE(rules.takes_method("x"));
+}
+
+TEST(Rules, TheExample) {
+  const std::optional<Principal> nobody;
+  const Principal reader = principal({"reader"});
+  const Principal writer = principal({"writer"});
+  const Principal deleter = principal({"other"}, {"files:read", "files:delete"});
+  check({{"a", example(), reader, tool("read_file"), kAllowed},
+         {"b", example(), reader, tool("write_file"), kDenied},
+         {"c", example(), reader, tool("delete_file"), Verdict::needs_scope},
+         {"d", example(), reader, resource("file:///x"), kAllowed},
+         {"e", example(), reader, method("logging/setLevel"), kAllowed},
+         {"f", example(), reader, method("tasks/list"), kDenied},
+         {"g", example(), writer, tool("read_file"), kAllowed},
+         {"h", example(), writer, tool("write_file"), kAllowed},
+         {"i", example(), writer, tool("delete_file"), Verdict::needs_scope},
+         {"j", example(), writer, method("resources/list"), kAllowed},
+         {"k", example(), deleter, tool("delete_file"), kAllowed},
+         {"l", example(), deleter, tool("read_file"), kDenied},
+         {"m", example(), nobody, tool("delete_file"), Verdict::needs_scope},
+         {"n", example(), nobody, tool("read_file"), kDenied},
+         {"o", example(), nobody, method("tools/list"), kDenied},
+         {"p", example(), nobody, list("tools/list", ElementKind::tool), kAllowed},
+         {"q", example(), nobody, list("prompts/list", ElementKind::prompt), kDenied},
+         {"r", example(), principal({}), tool("read_file"), kDenied},
+         {"s", example(), principal({"Reader"}), tool("read_file"), kDenied},
+         {"t", example(), principal({"*"}), tool("read_file"), kDenied}});
+}
+
+TEST(Rules, NamesDecideByTheirKind) {
+  const auto rules = [] {
+    return make({{.allow = kAll, .tools = {"t"}, .resources = {"r"}, .prompts = {"p"}}});
+  };
+  check({{"tool", rules(), {}, tool("t"), kAllowed},
+         {"tool r", rules(), {}, tool("r"), kDenied},
+         {"tool p", rules(), {}, tool("p"), kDenied},
+         {"resource", rules(), {}, resource("r"), kAllowed},
+         {"resource t", rules(), {}, resource("t"), kDenied},
+         {"prompt", rules(), {}, prompt("p"), kAllowed},
+         {"prompt t", rules(), {}, prompt("t"), kDenied},
+         {"method t", rules(), {}, method("t"), kDenied},
+         {"list", rules(), {}, list("tools/list", ElementKind::tool), kAllowed}});
+}
+
+TEST(Rules, ARuleWithoutNamesIsAboutEverything) {
+  const auto rules = [] { return make({{.allow = {"admin"}}}); };
+  const Principal admin = principal({"admin"});
+  check({{"tool", rules(), admin, tool("t"), kAllowed},
+         {"odd tool", rules(), admin, tool("t", false), kAllowed},
+         {"method", rules(), admin, method("m"), kAllowed},
+         {"list", rules(), admin, list("prompts/list", ElementKind::prompt), kAllowed},
+         {"anonymous", rules(), {}, tool("t"), kDenied}});
+}
+
+TEST(Rules, WhatReadersMayTakeForAnotherNameIsExceptedAndNotNamed) {
+  check({{"named", make({{.allow = kAll, .tools = {"a*"}}}), {}, tool("a", false), kDenied},
+         {"all", make({{.allow = kAll, .tools = kAll}}), {}, tool("a", false), kAllowed},
+         {"all but",
+          make({{.allow = kAll, .tools = kAll, .except = {"b"}}}),
+          {},
+          tool("a", false),
+          kDenied},
+         {"all methods but",
+          make({{.allow = kAll, .methods = kAll, .except = {"file:///etc/*"}}}),
+          {},
+          resource("file:///x/../etc/y", false),
+          kDenied},
+         {"no name", make({{.allow = kAll, .tools = {"a"}}}), {}, tool("", false), kDenied}});
+}
+
+TEST(Rules, ExceptIsAboutMethodsToo) {
+  const auto rules = [] {
+    return make({{.allow = kAll, .methods = kAll, .except = {"tools/call", "secret*"}}});
+  };
+  check({{"call", rules(), {}, tool("t"), kDenied},
+         {"list", rules(), {}, list("tools/list", ElementKind::tool), kAllowed},
+         {"prompt", rules(), {}, prompt("secret"), kDenied},
+         {"other prompt", rules(), {}, prompt("open"), kAllowed},
+         {"method", rules(), {}, method("secret/m"), kDenied}});
+}
+
+TEST(Rules, TheFirstThatFitsDecides) {
+  const auto rules = [] {
+    return make({{.allow = {"a"}, .tools = {"t"}, .scopes = {"s"}},
+                 {.allow = {"a"}, .tools = {"t"}},
+                 {.allow = {"b"}, .tools = {"t"}}});
+  };
+  check({{"scope first", rules(), principal({"a"}), tool("t"), Verdict::needs_scope},
+         {"has it", rules(), principal({"a"}, {"s"}), tool("t"), kAllowed},
+         {"b", rules(), principal({"b"}), tool("t"), kAllowed},
+         {"both", rules(), principal({"b", "a"}), tool("t"), Verdict::needs_scope}});
+}
+
+TEST(Rules, NeededScopesAreAllOfTheRule) {
+  const policy::Rules rules = make({{.allow = kAll, .scopes = {"a", "b"}}});
+  const Principal half = principal({}, {"a"});
+  const policy::Ruling ruling = rules.judge(&half, method("m"));
+  EXPECT_EQ(ruling.verdict, Verdict::needs_scope);
+  EXPECT_THAT(ruling.scopes, testing::ElementsAre("a", "b"));
+}
+
+TEST(Rules, RolesIncludeOthersThroughOthers) {
+  const std::vector<config::RoleConfig> roles = {
+      {"admin", {"writer"}}, {"writer", {"reader"}}, {"auditor", {"reader", "log"}}};
+  for (const char* role : {"reader", "writer", "admin", "auditor"}) {
+    const Principal who = principal({role});
+    EXPECT_EQ(make({{.allow = {"reader"}}}, roles).judge(&who, method("m")).verdict, kAllowed)
+        << role;
+  }
+  const Principal reader = principal({"reader"});
+  EXPECT_EQ(make({{.allow = {"writer"}}}, roles).judge(&reader, method("m")).verdict, kDenied);
+}
+
+TEST(Rules, AnAllowlistNeedsNoIdentity) {
+  const policy::Rules rules = make({}, {}, {"add", "math/*"});
+  EXPECT_TRUE(rules.any());
+  EXPECT_TRUE(rules.takes_method("add"));
+  EXPECT_TRUE(rules.takes_method("math/sub"));
+  EXPECT_FALSE(rules.takes_method("Add"));
+  EXPECT_FALSE(rules.takes_method(""));
+}
+
+TEST(Rules, ListsShowWhatSomeRuleOfTheClientIsAbout) {
+  const policy::Rules rules = example();
+  const Principal reader = principal({"reader"});
+  const policy::RuleSet of_reader = rules.rules_of(&reader);
+  const policy::RuleSet of_nobody = rules.rules_of(nullptr);
+  EXPECT_EQ(of_reader.count(), 3U);
+  EXPECT_EQ(of_nobody.count(), 1U);
+  EXPECT_TRUE(rules.shows(of_reader, tool("read_file")));
+  EXPECT_FALSE(rules.shows(of_reader, tool("write_file")));
+  EXPECT_TRUE(rules.shows(of_reader, tool("delete_file")));  // a scope can be had
+  EXPECT_FALSE(rules.shows(of_nobody, tool("read_file")));
+  EXPECT_TRUE(make({}).shows({}, tool("x")));
+}
+
+TEST(Rules, AsManyAsThereMayBe) {
+  std::vector<config::RuleConfig> many(config::kMaxRules, {.allow = {"nobody"}});
+  many.back().allow = {"last"};
+  const policy::Rules rules = make(many);
+  const Principal last = principal({"last"});
+  EXPECT_EQ(rules.judge(&last, method("m")).verdict, kAllowed);
+  EXPECT_TRUE(rules.rules_of(&last)[config::kMaxRules - 1]);
+}
+
+}  // namespace
+}  // namespace stdgate
