@@ -51,6 +51,9 @@ constexpr std::array<std::string_view, kRefusalCount> kRefusalNames = {"bad_head
                                                                        "overloaded",
                                                                        "other"};
 
+constexpr std::array<std::string_view, kRejectionCount> kRejectionNames = {
+    "denied", "insufficient_scope", "rate", "in_flight", "sessions", "clients"};
+
 constexpr std::array<std::string_view, kHandshakeFailureCount> kHandshakeFailureNames = {
     "plain_http",
     "malformed",
@@ -119,6 +122,8 @@ std::string_view handshake_failure_name(HandshakeFailure failure) {
 std::string_view direction_name(Direction direction) { return name_in(kDirectionNames, direction); }
 
 std::string_view flow_name(Flow flow) { return name_in(kFlowNames, flow); }
+
+std::string_view rejection_name(Rejection rejection) { return name_in(kRejectionNames, rejection); }
 
 std::string_view drop_reason_name(DropReason reason) { return name_in(kDropReasonNames, reason); }
 

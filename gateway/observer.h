@@ -105,6 +105,18 @@ enum class Refusal : uint8_t {
 inline constexpr size_t kRefusalCount = static_cast<size_t>(Refusal::other) + 1;
 std::string_view refusal_name(Refusal refusal);
 
+// Why a client's message or session was refused at a backend, by what is said of clients there.
+enum class Rejection : uint8_t {
+  denied,              // by rules
+  insufficient_scope,  // by rules
+  rate,                // too many calls of this client in a time
+  in_flight,           // too many of its calls are not answered yet
+  sessions,            // it has too many sessions
+  clients,             // too many clients have calls under way to count another one's
+};
+inline constexpr size_t kRejectionCount = static_cast<size_t>(Rejection::clients) + 1;
+std::string_view rejection_name(Rejection rejection);
+
 // Why a TLS handshake failed.
 enum class HandshakeFailure : uint8_t {
   plain_http,              // an HTTP request without TLS
@@ -232,6 +244,7 @@ class Observer {
   virtual void on_message(BackendId, Direction, std::span<const std::string_view> /*parts*/) {}
   virtual void on_notification(BackendId, MethodId, Direction) {}
   virtual void on_dropped(BackendId, DropReason) {}
+  virtual void on_rejected(BackendId, Rejection) {}
 
   // A child went from one state to another; `dead` stands for "not there" on both ends of its life.
   virtual void on_child_state(BackendId, ChildState /*from*/, ChildState /*to*/) {}

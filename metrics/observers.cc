@@ -32,6 +32,10 @@ void Observers::on_notification(BackendId backend, MethodId method, Direction di
     observer->on_notification(backend, method, direction);
 }
 
+void Observers::on_rejected(BackendId backend, Rejection reason) {
+  for (Observer* observer : of(Event::rejected)) observer->on_rejected(backend, reason);
+}
+
 void Observers::on_dropped(BackendId backend, DropReason reason) {
   for (Observer* observer : of(Event::dropped)) observer->on_dropped(backend, reason);
 }

@@ -31,6 +31,7 @@ class Observers final : public Observer {
     enlist(Event::call_finished, observer, &Some::on_call_finished, &Observer::on_call_finished);
     enlist(Event::message, observer, &Some::on_message, &Observer::on_message);
     enlist(Event::notification, observer, &Some::on_notification, &Observer::on_notification);
+    enlist(Event::rejected, observer, &Some::on_rejected, &Observer::on_rejected);
     enlist(Event::dropped, observer, &Some::on_dropped, &Observer::on_dropped);
     enlist(Event::child_state, observer, &Some::on_child_state, &Observer::on_child_state);
     enlist(Event::child_started, observer, &Some::on_child_started, &Observer::on_child_started);
@@ -63,6 +64,7 @@ class Observers final : public Observer {
                   std::span<const std::string_view> parts) override;
   void on_notification(BackendId backend, MethodId method, Direction direction) override;
   void on_dropped(BackendId backend, DropReason reason) override;
+  void on_rejected(BackendId backend, Rejection reason) override;
   void on_child_state(BackendId backend, ChildState from, ChildState to) override;
   void on_child_started(BackendId backend, StartReason reason) override;
   void on_child_ready(BackendId backend, Duration since_start) override;
@@ -91,6 +93,7 @@ class Observers final : public Observer {
     message,
     notification,
     dropped,
+    rejected,
     child_state,
     child_started,
     child_ready,

@@ -40,6 +40,7 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
       options_(std::move(options)),
       dialect_(std::move(dialect)),
       rules_(options_.config, options_.roles, *dialect_),
+      quotas_(options_.config.calls_per_principal),
       callers_(callers),
       core_(core),
       methods_(options_.method_names,
@@ -99,6 +100,7 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
     return Admission::answered_by_reply;
   }
   note_tool(*call, intent->tool);
+  if (quotas_.any() && refuse_by_quota(context, call)) return Admission::answered_by_reply;
   if (rules_.any() && refuse_by_rules(request, method, context.principal, call)) {
     return Admission::answered_by_reply;
   }
@@ -152,6 +154,32 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
   return Admission::answered_by_reply;
 }
 
+// False: the call may go on, and counts for its client until its end.
+bool Backend::refuse_by_quota(const CallContext& context, pool::CallPtr& call) {
+  using Reason = policy::QuotaRefusal::Reason;
+  const policy::ClientRef client{context.principal,
+                                 context.client == nullptr ? ClientAddress() : *context.client};
+  const auto begun = quotas_.begin_call(client, core_.clock.now());
+  if (begun) {
+    call->client = *begun;
+    return false;
+  }
+  const Reason reason = begun.error().reason;
+  core_.observer.on_rejected(id(), reason == Reason::rate        ? Rejection::rate
+                                   : reason == Reason::in_flight ? Rejection::in_flight
+                                                                 : Rejection::clients);
+  if (reason == Reason::clients) {
+    on_fault(std::move(call), rpc::faults::too_many_clients());
+  } else if (reason == Reason::rate) {
+    on_fault(std::move(call),
+             rpc::faults::rate_limited("too many calls of this client", begun.error().wait));
+  } else {
+    on_fault(std::move(call),
+             rpc::faults::rate_limited("too many calls of this client at a time", rpc::kRetryHint));
+  }
+  return true;
+}
+
 // False: the call may go on. What is denied is answered as if it did not exist.
 bool Backend::refuse_by_rules(const rpc::Envelope& request, std::string_view method,
                               const policy::Principal* principal, pool::CallPtr& call) {
@@ -165,11 +193,13 @@ bool Backend::refuse_by_rules(const rpc::Envelope& request, std::string_view met
       rules_.note_list(*call, method, principal);
       return false;
     case policy::Verdict::needs_scope:
+      core_.observer.on_rejected(id(), Rejection::insufficient_scope);
       on_fault(std::move(call), rpc::faults::insufficient_scope(ruling.scopes));
       return true;
     case policy::Verdict::denied:
       break;
   }
+  core_.observer.on_rejected(id(), Rejection::denied);
   const std::string_view name = ruling.name.substr(0, NameTable::kMaxName);
   const Era era = call->client_era.value_or(Era::legacy);
   answer_error(*call, dialect_->absence(method, ruling.element, name, era),
@@ -280,6 +310,7 @@ Admission Backend::accept_notification(const rpc::Envelope& notification,
   const std::string_view method = rpc::decode_string(notification.method, method_);
   if (rules_.any() &&
       rules_.judge(notification, method, context.principal).verdict != policy::Verdict::allowed) {
+    core_.observer.on_rejected(id(), Rejection::denied);
     return drop(DropReason::denied);
   }
   const auto intent = dialect_->read_client(notification, method, isolation_of(context));
@@ -547,6 +578,7 @@ void Backend::on_fault(pool::CallPtr call, const rpc::FaultReport& report) {
 void Backend::finish(const pool::Call& call, Outcome outcome, const session::Reply* reply,
                      std::string_view detail) {
   if (!call.subscription.empty()) sessions_.finish_subscribe(call, outcome);
+  if (call.client != nullptr) quotas_.end_call(*call.client);
   const TimePoint now = core_.clock.now();
   CallRecord record;
   record.backend = id();

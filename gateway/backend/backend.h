@@ -17,6 +17,7 @@
 #include "gateway/backend/session_router.h"
 #include "gateway/backend/upstream.h"
 #include "gateway/observer.h"
+#include "gateway/policy/client_quotas.h"
 #include "gateway/pool/backend_status.h"
 #include "gateway/pool/dialect.h"
 #include "gateway/pool/pool.h"
@@ -112,6 +113,7 @@ class Backend final : public Upstream, private pool::PoolEvents {
   void answer(const pool::Call& call, std::string_view result);
   void answer_error(const pool::Call& call, const pool::Absence& error, Outcome outcome,
                     std::string_view detail);
+  bool refuse_by_quota(const CallContext& context, pool::CallPtr& call);
   bool refuse_by_rules(const rpc::Envelope& request, std::string_view method,
                        const policy::Principal* principal, pool::CallPtr& call);
   // `member`: result or error, as the client is given it.
@@ -130,6 +132,7 @@ class Backend final : public Upstream, private pool::PoolEvents {
   const BackendOptions options_;
   const std::unique_ptr<pool::Dialect> dialect_;
   CallRules rules_;
+  policy::ClientQuotas quotas_;
   session::Callers& callers_;
   const pool::CoreServices& core_;
   NameTable methods_;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "gateway/base/client_address.h"
 #include "gateway/base/time.h"
 #include "gateway/base/trace_context.h"
 #include "gateway/observer.h"
@@ -23,6 +24,7 @@ struct CallContext {
   TimePoint arrived{};
   // Of a request; nothing: the upstream's timeout after arrival.
   std::optional<TimePoint> deadline{};
+  const ClientAddress* client = nullptr;         // null: not known. Needed during the call only
   const policy::Principal* principal = nullptr;  // null: anonymous. Needed during the call only
   bool wants_events = false;  // notifications that belong to the call go to ReplySink::on_event()
 };

@@ -21,10 +21,13 @@ void clear(std::string& text) {
 }
 
 template <class Keeps>
-struct Filter final : rpc::ElementFilter {
+class Filter final : public rpc::ElementFilter {
+ public:
   explicit Filter(Keeps keeps) : keeps_(std::move(keeps)) {}
   bool keeps(std::string_view element) override { return keeps_(element); }
-  Keeps keeps_;
+
+ private:
+  const Keeps keeps_;
 };
 
 }  // namespace

@@ -20,7 +20,7 @@ decltype(LogField::value) shown(std::string_view text) {
 
 void SessionJournal::open(session::Session& session, const policy::Client& client) {
   session.client = client.address;
-  if (client.principal != nullptr) session.principal = client.principal->name;
+  session.principal = client.principal;
   session.opened = session.used = services_.core.clock.now();
   services_.core.observer.on_session_opened(services_.backend);
   // Where clients say who they are, that line follows when they have.
@@ -104,13 +104,15 @@ void SessionJournal::write(const session::Session& session, std::string_view eve
                            LogField detail) const {
   if (!services_.core.log.enabled(LogLevel::info)) return;
   const std::string address = session.client.to_string();
-  services_.core.log.write(LogLevel::info, event,
-                           {{"backend", services_.config.name},
-                            detail,
-                            {"client", shown(session.label)},
-                            {"principal", shown(session.principal)},
-                            {"address", shown(address)},
-                            {"age_ms", services_.core.clock.now() - session.opened}});
+  services_.core.log.write(
+      LogLevel::info, event,
+      {{"backend", services_.config.name},
+       detail,
+       {"client", shown(session.label)},
+       {"principal",
+        shown(session.principal == nullptr ? std::string_view() : session.principal->name)},
+       {"address", shown(address)},
+       {"age_ms", services_.core.clock.now() - session.opened}});
 }
 
 }  // namespace stdgate::backend

@@ -19,6 +19,9 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open(
           rpc::faults::rate_limited("too many new sessions of this client", wait));
     }
   }
+  if (auto free = check_count({client.principal.get(), client.address}); !free) {
+    return tl::unexpected(free.error());
+  }
   const bool is_full = sessions_.size() - journal_.parked() >= services_.config.pool.sessions;
   if (is_full && !park_longest_idle()) return tl::unexpected(too_many());
   auto id = add(caller, sink);
@@ -36,6 +39,23 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open(
   if (!reading_) sink.set_reading(false);
   settle_all();
   return *id;
+}
+
+// Sessions are opened and revived far less often than calls are made, and there are few of them: to
+// count them is cheaper than to keep count.
+tl::expected<void, rpc::FaultReport> SessionRouter::check_count(const policy::ClientRef& client) {
+  const uint32_t most = services_.config.calls_per_principal.sessions;
+  if (most == 0 || (client.principal == nullptr && client.address.is_none())) return {};
+  size_t count = 0;
+  sessions_.for_each([&](session::SessionId, const session::Session& session) {
+    const bool is_at_work = session.state != SessionState::parked;
+    const policy::ClientRef other{session.principal.get(), session.client};
+    if (is_at_work && policy::is_same_client(other, client)) ++count;
+  });
+  if (count < most) return {};
+  services_.core.observer.on_rejected(services_.backend, Rejection::sessions);
+  return tl::unexpected(
+      rpc::faults::rate_limited("too many sessions of this client", rpc::kRetryHint));
 }
 
 tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::add(session::Caller caller,
@@ -98,6 +118,9 @@ tl::expected<void, rpc::FaultReport> SessionRouter::use(session::SessionId id) {
   const TimePoint now = services_.core.clock.now();
   session->used = now;
   ++session->messages;
+  if (session->state == SessionState::parked) {
+    if (auto free = check_count({session->principal.get(), session->client}); !free) return free;
+  }
   if (services_.config.isolation == config::Isolation::shared) {
     journal_.resume(*session);
     if (std::exchange(session->is_new_here, false)) tell_what_is_gone(*session);

@@ -155,6 +155,8 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   void settle_all();
   tl::expected<session::SessionId, rpc::FaultReport> add(session::Caller caller,
                                                          session::SessionSink& sink);
+  // Whether the client may have one more session at work.
+  tl::expected<void, rpc::FaultReport> check_count(const policy::ClientRef& client);
   void tell_what_is_gone(session::Session& session);
   bool pass_cancel(pool::Child& child, const rpc::Envelope& notification, std::string_view id);
   void tell(const session::Session& session, std::span<const std::string_view> parts);

@@ -79,6 +79,24 @@ struct RuleConfig {
   friend bool operator==(const RuleConfig&, const RuleConfig&) = default;
 };
 
+// So many in a time; none: no limit.
+struct Rate {
+  uint32_t count = 0;
+  Duration per = std::chrono::seconds(1);
+
+  friend bool operator==(const Rate&, const Rate&) = default;
+};
+
+// What one client may do with a backend; 0: no limit.
+struct ClientLimits {
+  Rate rate;               // of calls
+  uint32_t burst = 0;      // of them at once, after a rest; 0: as many as `rate` names
+  uint32_t in_flight = 0;  // calls that are not answered yet
+  uint32_t sessions = 0;   // that have a child or wait for one
+
+  friend bool operator==(const ClientLimits&, const ClientLimits&) = default;
+};
+
 struct BackendConfig {
   std::string name;                  // [a-z0-9_-]+, at most 64 bytes; unique
   std::vector<std::string> command;  // argv, not empty
@@ -103,6 +121,7 @@ struct BackendConfig {
   bool expose_fault_details = false;
   std::vector<std::string> methods;  // patterns of those that clients may use; none: all
   std::vector<RuleConfig> rules;     // the first that fits decides; none: all is allowed
+  ClientLimits calls_per_principal;  // or, of anonymous clients, per address
   PoolConfig pool;
 
   // Children that sessions with one of their own leave to calls without a session. With one child

@@ -27,6 +27,7 @@ constexpr std::string_view kIntroduction =
     "| values | are written as |\n"
     "|---|---|\n"
     "| duration | `250ms`, `30s`, `5m`, `1h` |\n"
+    "| rate | `20/s`, `100/m`, `5000/h` |\n"
     "| size | bytes: `512`, `64KiB`, `16MiB`, `1GiB` |\n"
     "| variable | `${NAME}` or `${NAME:-default}`, in any value, from the environment of stdgate; "
     "`$$` is a dollar sign |\n"
@@ -64,6 +65,8 @@ std::string type_of(const OptionInfo& option) {
       return "size" + range;
     case Kind::duration:
       return "duration" + range;
+    case Kind::rate:
+      return "rate, 1 to 1000000";
     case Kind::boolean:
       return "`true` or `false`";
     case Kind::text:

@@ -220,6 +220,9 @@ void write_type(rpc::JsonWriter& json, const OptionInfo& option) {
     case Kind::duration:
       json.text("type", "string");
       return json.text("pattern", pattern_of("^[0-9]+(ms|s|m|h)$"));
+    case Kind::rate:
+      json.text("type", "string");
+      return json.text("pattern", pattern_of("^[0-9]+/[smh]$"));
     case Kind::boolean:
       write_types(json, {"boolean", "string"});
       return json.text("pattern", pattern_of("^(true|false)$"));

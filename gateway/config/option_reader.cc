@@ -62,6 +62,20 @@ bool read(const Seconds<S>& type, const Value& value, Section&, S& out) {
 }
 
 template <class S>
+bool read(const PerTime<S>& type, const Value& value, Section&, S& out) {
+  const auto text = value.text();
+  if (!text) return false;
+  const auto rate = parse_rate(*text);
+  if (!rate) {
+    value.fail("expected a rate of 1 to 1000000, written like 20/s, 100/m or 5000/h; found " +
+               value.found());
+    return false;
+  }
+  out.*type.member = *rate;
+  return true;
+}
+
+template <class S>
 bool read(const Switch<S>& type, const Value& value, Section&, S& out) {
   const auto flag = value.flag();
   if (flag) out.*type.member = *flag;

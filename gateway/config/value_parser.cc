@@ -87,6 +87,31 @@ tl::expected<size_t, std::string> parse_size(std::string_view text) {
                         "' is not a size; write it like 512, 64KiB, 16MiB or 1GiB");
 }
 
+std::optional<Rate> parse_rate(std::string_view text) {
+  constexpr uint64_t kMaxCount = 1'000'000;
+  if (text.size() < 3 || text[text.size() - 2] != '/') return std::nullopt;
+  const auto count = parse_count(text.substr(0, text.size() - 2));
+  if (!count || *count == 0 || *count > kMaxCount) return std::nullopt;
+  const auto number = static_cast<uint32_t>(*count);
+  switch (text.back()) {
+    case 's':
+      return Rate{number, std::chrono::seconds(1)};
+    case 'm':
+      return Rate{number, std::chrono::minutes(1)};
+    case 'h':
+      return Rate{number, std::chrono::hours(1)};
+    default:
+      return std::nullopt;
+  }
+}
+
+std::string print_rate(const Rate& rate) {
+  const char* const unit = rate.per == std::chrono::seconds(1)   ? "/s"
+                           : rate.per == std::chrono::minutes(1) ? "/m"
+                                                                 : "/h";
+  return std::to_string(rate.count) + unit;
+}
+
 std::string print_duration(Duration duration) {
   if (duration == Duration::zero()) return "0s";
   return print_with_unit(static_cast<uint64_t>(duration.count()), kDurationUnits);

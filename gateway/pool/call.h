@@ -16,6 +16,7 @@
 #include "gateway/base/time.h"
 #include "gateway/base/trace_context.h"
 #include "gateway/observer.h"
+#include "gateway/policy/client_quotas.h"
 #include "gateway/policy/rules.h"
 #include "gateway/pool/insertion.h"
 #include "gateway/pool/session_memo.h"
@@ -62,6 +63,7 @@ struct CallFacts {
   uint64_t ticket = 0;      // waiting: its place in the queue, see CallQueue
   // Its answer is a list that is cut by the rules that hold for the caller; null: it is not.
   const ListShape* list = nullptr;
+  policy::ClientQuotas::Client* client = nullptr;  // whose calls are limited; null: they are not
   policy::RuleSet rules;
 };
 

@@ -12,6 +12,7 @@
 #include "gateway/base/client_address.h"
 #include "gateway/base/time.h"
 #include "gateway/observer.h"
+#include "gateway/policy/principal.h"
 #include "gateway/rpc/correlator.h"
 #include "gateway/session/log_verbosity.h"
 #include "gateway/session/session_sink.h"
@@ -30,12 +31,12 @@ struct Session {
   Caller caller;
   std::optional<Severity> severity;  // of log messages that it wants of shared children
   SessionState state = SessionState::live;
-  ClientAddress client;      // who has opened it
-  std::string principal;     // its name; empty: nobody is known
-  std::string label;         // the client's name and version, for people; may be empty
-  TimePoint opened{};        // or taken over
-  TimePoint used{};          // the last message of its client
-  uint64_t messages = 0;     // of its client
+  ClientAddress client;            // who has opened it
+  policy::PrincipalRef principal;  // who that is; null: nobody is known
+  std::string label;               // the client's name and version, for people; may be empty
+  TimePoint opened{};              // or taken over
+  TimePoint used{};                // the last message of its client
+  uint64_t messages = 0;           // of its client
   bool is_new_here = false;  // it comes from another process, which its client has not been told
   SessionSink* sink = nullptr;
   // Under the ids that the client sees. Made with the first one: most sessions are never asked.

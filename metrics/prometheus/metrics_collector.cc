@@ -74,10 +74,10 @@ class Families {
   std::vector<MetricFamily> take() && {
     std::vector<MetricFamily> families;
     for (Family* family :
-         {&notifications_, &mcp_requests_, &dropped_,  &starts_,     &exits_,       &bytes_,
-          &refusals_,      &handshakes_,   &breakers_, &in_flight_,  &sessions_,    &places_,
-          &parked_,        &revived_,      &revival_,  &children_,   &connections_, &requests_,
-          &tools_,         &child_,        &queue_,    &child_start_}) {
+         {&notifications_, &mcp_requests_, &dropped_,    &rejected_, &starts_,     &exits_,
+          &bytes_,         &refusals_,     &handshakes_, &breakers_, &in_flight_,  &sessions_,
+          &places_,        &parked_,       &revived_,    &revival_,  &children_,   &connections_,
+          &requests_,      &tools_,        &child_,      &queue_,    &child_start_}) {
       std::move(*family).move_to(families);
     }
     return families;
@@ -98,6 +98,10 @@ class Families {
     for (size_t i = 0; i < kDropReasonCount; ++i) {
       const auto reason = drop_reason_name(static_cast<DropReason>(i));
       dropped_.add(with("reason", reason), backend.dropped[i]);
+    }
+    for (size_t i = 0; i < kRejectionCount; ++i) {
+      const auto reason = rejection_name(static_cast<Rejection>(i));
+      rejected_.add(with("reason", reason), backend.rejected[i]);
     }
     // `dead` is no state of a child, but where it comes from and goes to.
     for (size_t i = 0; i < static_cast<size_t>(ChildState::dead); ++i) {
@@ -223,6 +227,9 @@ class Families {
                        MetricType::Counter};
   Family dropped_{"stdgate_messages_dropped_total", "Messages that were passed on to nobody",
                   MetricType::Counter};
+  Family rejected_{"stdgate_rejected_total",
+                   "Messages and sessions refused by rules and by limits of one client",
+                   MetricType::Counter};
   Family starts_{"stdgate_child_starts_total", "Child processes started", MetricType::Counter};
   Family exits_{"stdgate_child_exits_total",
                 "Child processes ended; asked is no failure, nor is "

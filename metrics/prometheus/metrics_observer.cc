@@ -70,6 +70,10 @@ void MetricsObserver::on_dropped(BackendId backend, DropReason reason) {
   ++store_.backend(backend).dropped[index_of(reason)];
 }
 
+void MetricsObserver::on_rejected(BackendId backend, Rejection reason) {
+  ++store_.backend(backend).rejected[index_of(reason)];
+}
+
 void MetricsObserver::on_child_state(BackendId backend, ChildState from, ChildState to) {
   auto& children = store_.backend(backend).children;
   --children[index_of(from)];

@@ -26,6 +26,7 @@ class MetricsObserver final : public Observer {
   void on_call_finished(const CallRecord& call) override;
   void on_notification(BackendId backend, MethodId method, Direction direction) override;
   void on_dropped(BackendId backend, DropReason reason) override;
+  void on_rejected(BackendId backend, Rejection reason) override;
   void on_child_state(BackendId backend, ChildState from, ChildState to) override;
   void on_child_started(BackendId backend, StartReason reason) override;
   void on_child_ready(BackendId backend, Duration since_start) override;

@@ -72,6 +72,7 @@ void MetricsStore::add(BackendMetrics& sum, const BackendMetrics& backend,
   sum.child_start.add(backend.child_start);
   add_numbers(sum.mcp_requests, backend.mcp_requests);
   add_numbers(sum.dropped, backend.dropped);
+  add_numbers(sum.rejected, backend.rejected);
   add_numbers(sum.children, backend.children);
   add_numbers(sum.starts, backend.starts);
   add_numbers(sum.exits, backend.exits);

@@ -54,6 +54,7 @@ struct BackendMetrics {
   // MCP's requests, by the era of client and child in one: see mcp_requests_at().
   std::array<uint64_t, kEraCount*(kEraCount + 1)> mcp_requests{};
   std::array<uint64_t, kDropReasonCount> dropped{};
+  std::array<uint64_t, kRejectionCount> rejected{};
   std::array<int64_t, kChildStateCount> children{};  // of `dead` it means nothing
   std::array<uint64_t, kStartReasonCount> starts{};
   std::array<uint64_t, kExitReasonCount> exits{};

@@ -141,6 +141,38 @@ TEST(Rules, DeniedCallsAreCountedAndLogged) {
   EXPECT_EQ(lines.front().text("/tool"), "delete_file");
 }
 
+// 127.0.0.1 is one client, whatever its connections are.
+TEST(ClientLimits, ARateIsAnsweredBy429) {
+  GatewayProcess gateway(serve_one(
+      demo_server(), "protocol: jsonrpc, calls_per_principal: { rate: 2/m, in_flight: 8 }"));
+  for (int i = 0; i < 2; ++i) {
+    HttpClient client = gateway.connect();
+    EXPECT_EQ(call(client, "echo", "[1]").status, 200);
+  }
+  HttpClient client = gateway.connect();
+  const HttpResponse refused = call(client, "echo", "[1]");
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_THAT(refused.body, HasSubstr("too many calls of this client"));
+  const int wait = std::stoi(refused.header("retry-after"));
+  EXPECT_GT(wait, 10);
+  EXPECT_LE(wait, 30);
+  WebSocketClient socket(gateway.url());
+  EXPECT_THAT(socket.call("echo", "[1]"), HasSubstr("too many calls of this client"));
+  EXPECT_EQ(gateway.metrics().sum("stdgate_rejected_total", {{"reason", "rate"}}), 2);
+}
+
+TEST(ClientLimits, SessionsOfOneClient) {
+  GatewayProcess gateway(serve_one(
+      puppet("mcp"), "protocol: mcp, pool: { max: 4 }, calls_per_principal: { sessions: 2 }"));
+  const Headers both = {{"accept", "application/json, text/event-stream"}};
+  HttpClient client = gateway.connect();
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(client.post("/mcp", initialize(), both).status, 200);
+  const HttpResponse refused = client.post("/mcp", initialize(), both);
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_EQ(refused.header("retry-after"), "1");
+  EXPECT_EQ(gateway.metrics().sum("stdgate_rejected_total", {{"reason", "sessions"}}), 1);
+}
+
 // Without any identity, on a backend of any protocol.
 TEST(Rules, AnAllowlistOfMethods) {
   GatewayProcess gateway(

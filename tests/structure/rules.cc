@@ -30,8 +30,8 @@ const std::vector<Layer>& layers() {
   static const Patterns kRpc = {"gateway/base/*", "gateway/rpc/*"};
   static const Patterns kConfig = kRpc + Patterns{"gateway/config/*"};
   static const Patterns kPolicy = kConfig + Patterns{"gateway/policy/*"};
-  static const Patterns kSession = kConfig + Patterns{"gateway/session/*", "gateway/observer.h"};
-  static const Patterns kPool = kSession + Patterns{"gateway/policy/*", "gateway/pool/*"};
+  static const Patterns kSession = kPolicy + Patterns{"gateway/session/*", "gateway/observer.h"};
+  static const Patterns kPool = kSession + Patterns{"gateway/pool/*"};
   static const Patterns kBackend = kPool + Patterns{"gateway/backend/*"};
   // What is in front of the core knows what answers it by an interface.
   static const Patterns kUpstream =

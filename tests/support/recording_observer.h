@@ -39,6 +39,7 @@ class RecordingObserver final : public Observer {
     ++notifications[direction];
   }
   void on_dropped(BackendId, DropReason reason) override { ++dropped[reason]; }
+  void on_rejected(BackendId, Rejection reason) override { ++rejected[reason]; }
   void on_child_state(BackendId, ChildState from, ChildState to) override {
     --states[from];
     ++states[to];
@@ -67,6 +68,7 @@ class RecordingObserver final : public Observer {
   std::vector<Record> records;
   std::map<Direction, int> notifications;
   std::map<DropReason, int> dropped;
+  std::map<Rejection, int> rejected;
   std::map<ChildState, int> states;
   size_t state_changes = 0;
   std::vector<StartReason> starts;

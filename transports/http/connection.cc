@@ -208,6 +208,7 @@ std::optional<backend::CallContext> Connection::call_context() {
   context.transport = Transport::rpc;
   context.connection = number_;
   context.trace = &exchange_->trace;
+  context.client = &client();
   context.principal = exchange_->identity.principal.get();
   context.arrived = services.loop.now();
   return context;

@@ -13,6 +13,7 @@ backend::CallContext context_of(const Exchange& exchange, const mcp::McpSessions
   context.era = Era::legacy;
   context.connection = exchange.client->connection_number();
   context.trace = &exchange.trace;
+  context.client = &exchange.client->client_address();
   context.principal = exchange.identity.principal.get();
   context.arrived = sessions.clock().now();
   return context;

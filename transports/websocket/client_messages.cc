@@ -41,6 +41,7 @@ tl::expected<void, rpc::FaultReport> ClientMessages::open_session(session::Sessi
     return tl::unexpected(session.error());
   }
   caller_ = *caller;
+  client_ = client;
   session_ = *session;
   return {};
 }
@@ -63,6 +64,7 @@ backend::CallContext ClientMessages::context() const {
   context.transport = Transport::websocket;
   context.connection = label_.connection;
   context.trace = &label_.trace;
+  context.client = &client_;
   context.principal = label_.principal.get();
   context.arrived = server_.services().loop.now();
   return context;

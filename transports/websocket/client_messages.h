@@ -114,6 +114,7 @@ class ClientMessages {
   backend::Upstream& backend_;
   rpc::EnvelopeParser& parser_;
   const Label label_;
+  ClientAddress client_;  // from open_session() on
   AnswerSink& answers_;
   session::Caller caller_;  // none when the core is not connected
   session::SessionId session_;

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "gateway/config/options/client_limits_options.h"
 #include "gateway/config/options/option.h"
 #include "gateway/config/options/pool_options.h"
 #include "gateway/config/options/rlimits_options.h"
@@ -123,6 +124,9 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
              "not exist for the client",
      .details = "See [Rules](rules.md).",
      .default_words = "everybody may use everything"},
+    {.key = "calls_per_principal",
+     .type = Part{&BackendConfig::calls_per_principal},
+     .help = "what each client may do: each principal, and each address of anonymous clients"},
     {.key = "pool",
      .type = Part{&BackendConfig::pool},
      .help = "how many children there are, and how calls wait for them"},

@@ -61,6 +61,14 @@ struct Seconds {
 template <class S>
 Seconds(std::optional<uint64_t> S::*, DurationRange) -> Seconds<S>;
 
+// 20/s, 100/m, 5000/h.
+template <class S>
+struct PerTime {
+  Rate S::*member;
+};
+template <class S>
+PerTime(Rate S::*) -> PerTime<S>;
+
 // true or false.
 template <class S>
 struct Switch {
@@ -227,7 +235,7 @@ template <class S>
 struct Part {
   std::variant<PoolConfig S::*, ResourceLimits S::*, LimitsConfig S::*, TimeoutsConfig S::*,
                LogConfig S::*, MetricsConfig S::*, SessionsConfig S::*, TlsConfig S::*,
-               AuthConfig S::*, MtlsConfig S::*>
+               AuthConfig S::*, MtlsConfig S::*, ClientLimits S::*>
       member;
 };
 template <class S, class T>
@@ -264,8 +272,8 @@ Backends(std::vector<BackendConfig> S::*) -> Backends<S>;
 
 template <class S>
 using OptionType =
-    std::variant<Count<S>, Size<S>, Time<S>, Seconds<S>, Switch<S>, Text<S>, Word<S>, List<S>,
-                 TextMap<S>, EnvFiles<S>, KeyFile<S>, ApiKeyFile<S>, FileText<S>, Paths<S>,
+    std::variant<Count<S>, Size<S>, Time<S>, Seconds<S>, PerTime<S>, Switch<S>, Text<S>, Word<S>,
+                 List<S>, TextMap<S>, EnvFiles<S>, KeyFile<S>, ApiKeyFile<S>, FileText<S>, Paths<S>,
                  TextLists<S>, Inherited<S>, Command<S>, ListenAddress<S>, ListenAddresses<S>,
                  Buckets<S>, Part<S>, Items<S>, NamedItems<S>, Backends<S>>;
 

@@ -46,6 +46,11 @@ void describe(const Seconds<S>& type, const S&, OptionInfo& out) {
 }
 
 template <class S>
+void describe(const PerTime<S>&, const S&, OptionInfo& out) {
+  out.kind = Kind::rate;
+}
+
+template <class S>
 void describe(const Switch<S>&, const S&, OptionInfo& out) {
   out.kind = Kind::boolean;
 }

@@ -16,6 +16,7 @@ struct OptionInfo {
     count,
     size,
     duration,
+    rate,
     boolean,
     text,
     word,

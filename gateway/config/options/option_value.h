@@ -70,6 +70,13 @@ OptionValue value_of(const Seconds<S>& type, const S& section) {
 }
 
 template <class S>
+OptionValue value_of(const PerTime<S>& type, const S& section) {
+  const Rate& rate = section.*type.member;
+  if (rate.count == 0) return {};
+  return Plain{print_rate(rate)};
+}
+
+template <class S>
 OptionValue value_of(const Switch<S>& type, const S& section) {
   return section.*type.member;
 }

@@ -54,6 +54,7 @@ allowed_origins: ["*"]
 allowed_hosts: [a.example]
 rpc_stream: true
 replica: gate-1
+roles: { writer: { includes: [reader] } }
 backends:
   "null":
     command: ["/bin/sh", "-c", "echo $$$${HOME} $$$$ \"'\\ \t\n ü \x01", "", "~", "true", "1"]
@@ -77,6 +78,10 @@ backends:
     command: [y]
     isolation: shared
     revive: false
+    methods: ["tools/*"]
+    rules: [{ allow: ["*"], methods: [m], tools: [t], resources: [r], prompts: [p], except: [e],
+              scopes: [s] }]
+    calls_per_principal: { rate: 20/s, burst: 40, in_flight: 16, sessions: 4 }
     revision: modern
     env_inherit: ["!"]
   c:

@@ -81,6 +81,24 @@ TEST(ConfigRules, MistakesAreNamed) {
   }
 }
 
+TEST(ConfigRules, LimitsOfOneClient) {
+  const auto config =
+      parse(backend("calls_per_principal: { rate: 20/m, burst: 40, in_flight: 16, sessions: 4 }"));
+  ASSERT_TRUE(config) << config.error().front().to_string("");
+  const config::ClientLimits& limits = config->backends[0].calls_per_principal;
+  EXPECT_EQ(limits.rate.count, 20U);
+  EXPECT_EQ(limits.rate.per, std::chrono::minutes(1));
+  EXPECT_EQ(limits.burst, 40U);
+  EXPECT_EQ(limits.in_flight, 16U);
+  EXPECT_EQ(limits.sessions, 4U);
+  EXPECT_THAT(errors_of(backend("calls_per_principal: { rate: 1000000/s }")), testing::IsEmpty());
+  for (const char* rate : {"20", "20/d", "0/s", "-1/s", "1000001/s", "/s", "1.5/s", "20 /s", "s"}) {
+    EXPECT_THAT(errors_of(backend("calls_per_principal: { rate: \"" + std::string(rate) + "\" }")),
+                ElementsAre(HasSubstr("written like 20/s, 100/m or 5000/h")))
+        << rate;
+  }
+}
+
 TEST(ConfigRules, AsManyAsThereMayBe) {
   const auto rules = [](size_t count) {
     std::string text = "rules: [";

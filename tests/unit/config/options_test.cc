@@ -54,6 +54,8 @@ std::vector<std::string> samples(const config::OptionInfo& option) {
     case Kind::size:
     case Kind::duration:
       return {option.least, option.greatest};
+    case Kind::rate:
+      return {"20/s", "100/m", "1000000/h"};
     case Kind::boolean:
       return {"true", "false"};
     case Kind::word:
@@ -294,11 +296,7 @@ TEST_F(Schema, HasNoOtherKeys) {
     if (node["items"].get(others) == simdjson::SUCCESS) open.push_back(others);
   }
   EXPECT_EQ(keys, count_keys(config::describe_options()));
-<<<<<<< HEAD
-  EXPECT_EQ(closed, 15U);  // the top, a backend, its pool, three of auth, and nine sections
-=======
-  EXPECT_EQ(closed, 16U);  // the top, a backend, its pool, limits and rules, a role, auth, …
->>>>>>> main
+  EXPECT_EQ(closed, 17U);  // the top, a backend, its pool, limits, rules, clients, a role, auth, …
 }
 
 TEST_F(Schema, ListsTheWords) {

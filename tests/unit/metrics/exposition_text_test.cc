@@ -32,6 +32,14 @@ stdgate_messages_dropped_total{backend="calc",reason="overloaded"} 0
 stdgate_messages_dropped_total{backend="calc",reason="outbox_full"} 1
 stdgate_messages_dropped_total{backend="calc",reason="stray_response"} 0
 stdgate_messages_dropped_total{backend="calc",reason="denied"} 0
+# HELP stdgate_rejected_total Messages and sessions refused by rules and by limits of one client
+# TYPE stdgate_rejected_total counter
+stdgate_rejected_total{backend="calc",reason="denied"} 0
+stdgate_rejected_total{backend="calc",reason="insufficient_scope"} 0
+stdgate_rejected_total{backend="calc",reason="rate"} 0
+stdgate_rejected_total{backend="calc",reason="in_flight"} 0
+stdgate_rejected_total{backend="calc",reason="sessions"} 0
+stdgate_rejected_total{backend="calc",reason="clients"} 0
 # HELP stdgate_child_starts_total Child processes started
 # TYPE stdgate_child_starts_total counter
 stdgate_child_starts_total{backend="calc",reason="minimum"} 0

@@ -241,6 +241,8 @@ TEST(MetricsObserver, CountsDropsConnectionsAndBytes) {
   Metrics metrics;
   metrics::MetricsObserver& observer = metrics.observer();
   observer.on_dropped(0, DropReason::not_json);
+  observer.on_rejected(0, Rejection::rate);
+  observer.on_rejected(0, Rejection::rate);
   observer.on_dropped(0, DropReason::stray_response);
   observer.on_dropped(0, DropReason::stray_response);
   observer.on_connection_opened(ConnectionKind::http);
@@ -251,6 +253,7 @@ TEST(MetricsObserver, CountsDropsConnectionsAndBytes) {
   observer.on_bytes(ConnectionKind::http, Flow::out, 3'000'000'000);
   const std::string dropped = "stdgate_messages_dropped_total{backend=\"calc\",reason=\"";
   EXPECT_EQ(metrics.value(dropped + "not_json\"}"), 1);
+  EXPECT_EQ(metrics.value("stdgate_rejected_total{backend=\"calc\",reason=\"rate\"}"), 2);
   EXPECT_EQ(metrics.value(dropped + "stray_response\"}"), 2);
   EXPECT_EQ(metrics.value(dropped + "unknown_id\"}"), 0);
   EXPECT_EQ(metrics.value("stdgate_connections{transport=\"http\"}"), 1);

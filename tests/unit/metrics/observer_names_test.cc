@@ -26,6 +26,7 @@ void check(size_t count, std::string_view (*name)(Enum)) {
 TEST(ObserverNames, AreDistinctAndInSnakeCase) {
   check<Transport>(kTransportCount, transport_name);
   check<ConnectionKind>(kConnectionKindCount, connection_kind_name);
+  check<Rejection>(kRejectionCount, rejection_name);
   check<Refusal>(kRefusalCount, refusal_name);
   check<SessionState>(kSessionStateCount, session_state_name);
   check<ParkReason>(kParkReasonCount, park_reason_name);

@@ -1,0 +1,121 @@
+#include "gateway/policy/client_quotas.h"
+
+#include <functional>
+
+#include "gateway/base/check.h"
+
+namespace stdgate::policy {
+
+namespace {
+
+// A principal and an address as views: what clients are compared by.
+struct KeyView {
+  ClientAddress address{};
+  int kind = -1;
+  std::string_view issuer{};
+  std::string_view name{};
+  friend bool operator==(const KeyView&, const KeyView&) = default;
+};
+
+KeyView view_of(const ClientRef& client) {
+  if (client.principal == nullptr) return {.address = client.address.key()};
+  return {{},
+          static_cast<int>(client.principal->kind),
+          client.principal->issuer,
+          client.principal->name};
+}
+
+template <class Key>
+KeyView view_of_key(const Key& key) {
+  return {key.address, key.kind, key.issuer, key.name};
+}
+
+size_t hash_of(const KeyView& key) {
+  const std::hash<std::string_view> hash;
+  return (hash(key.name) * 31 + hash(key.issuer)) * 31 + ClientAddressHash()(key.address) +
+         static_cast<size_t>(key.kind);
+}
+
+BucketSize bucket_size(const config::ClientLimits& limits) {
+  const std::chrono::duration<double> per = limits.rate.per;
+  const double burst = limits.burst > 0 ? limits.burst : limits.rate.count;
+  return {limits.rate.count / per.count(), burst};
+}
+
+}  // namespace
+
+bool is_same_client(const ClientRef& a, const ClientRef& b) { return view_of(a) == view_of(b); }
+
+class ClientQuotas::Client {
+ public:
+  Client(Key known_by, const BucketSize& size, TimePoint now)
+      : key(std::move(known_by)), bucket(size, now) {}
+
+  const Key key;
+  TokenBucket bucket;
+  size_t in_flight = 0;
+};
+
+size_t ClientQuotas::Hash::operator()(const Key& key) const { return hash_of(view_of_key(key)); }
+size_t ClientQuotas::Hash::operator()(const ClientRef& client) const {
+  return hash_of(view_of(client));
+}
+bool ClientQuotas::Equal::operator()(const Key& a, const Key& b) const {
+  return view_of_key(a) == view_of_key(b);
+}
+bool ClientQuotas::Equal::operator()(const ClientRef& a, const Key& b) const {
+  return view_of(a) == view_of_key(b);
+}
+
+ClientQuotas::ClientQuotas(const config::ClientLimits& limits)
+    : limits_(limits), size_(bucket_size(limits)) {}
+
+ClientQuotas::~ClientQuotas() = default;
+
+tl::expected<ClientQuotas::Client*, QuotaRefusal> ClientQuotas::begin_call(const ClientRef& client,
+                                                                           TimePoint now) {
+  using Reason = QuotaRefusal::Reason;
+  if (client.principal == nullptr && client.address.is_none()) return nullptr;
+  Client* const known = find_or_add(client, now);
+  if (known == nullptr) return tl::unexpected(QuotaRefusal{Reason::clients, {}});
+  if (limits_.in_flight > 0 && known->in_flight >= limits_.in_flight) {
+    return tl::unexpected(QuotaRefusal{Reason::in_flight, {}});
+  }
+  if (limits_.rate.count > 0 && !known->bucket.take(size_, now)) {
+    return tl::unexpected(QuotaRefusal{Reason::rate, known->bucket.wait(size_, now)});
+  }
+  ++known->in_flight;
+  ++in_flight_;
+  return known;
+}
+
+void ClientQuotas::end_call(Client& client) {
+  STDGATE_CHECK(client.in_flight > 0 && in_flight_ > 0);
+  --client.in_flight;
+  --in_flight_;
+}
+
+ClientQuotas::Client* ClientQuotas::find_or_add(const ClientRef& client, TimePoint now) {
+  if (const auto found = places_.find(client); found != places_.end()) {
+    clients_.splice(clients_.begin(), clients_, found->second);
+    return &clients_.front();
+  }
+  if (clients_.size() == kMaxClients && !make_room()) return nullptr;
+  const KeyView view = view_of(client);
+  const Key key{view.address, view.kind, std::string(view.issuer), std::string(view.name)};
+  clients_.emplace_front(key, size_, now);
+  places_.emplace(key, clients_.begin());
+  return &clients_.front();
+}
+
+bool ClientQuotas::make_room() {
+  for (auto last = clients_.rbegin(); last != clients_.rend(); ++last) {
+    if (last->in_flight > 0) continue;
+    places_.erase(last->key);
+    clients_.erase(std::next(last).base());
+    return true;
+  }
+  return false;
+}
+
+}  // namespace stdgate::policy

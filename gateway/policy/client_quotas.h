@@ -1,0 +1,92 @@
+// ClientQuotas: how many calls each client of one backend makes in a time, and has under way.
+//
+// A client is its principal or, anonymous, its address (the /64 network of IPv6, the user at the
+// other end of a Unix socket). Who has neither is not limited. Owner: a backend. Time is passed in.
+// Limit: kMaxClients known; one with calls under way stays, of the others the one that called
+// longest ago goes first. Allocates nothing for a client that is known.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <string>
+#include <tl/expected.hpp>
+#include <unordered_map>
+
+#include "gateway/base/client_address.h"
+#include "gateway/config/config.h"
+#include "gateway/policy/principal.h"
+#include "gateway/policy/token_bucket.h"
+
+namespace stdgate::policy {
+
+struct ClientRef {
+  const Principal* principal = nullptr;  // null: anonymous
+  ClientAddress address{};
+};
+
+// Whether limits take both for one client.
+bool is_same_client(const ClientRef& a, const ClientRef& b);
+
+struct QuotaRefusal {
+  enum class Reason : uint8_t {
+    rate,
+    in_flight,
+    clients,  // too many have calls under way to count another one
+  };
+  Reason reason = Reason::rate;
+  Duration wait{0};  // rate: until there is room
+};
+
+class ClientQuotas {
+ public:
+  static constexpr size_t kMaxClients = 8192;
+  class Client;
+
+  explicit ClientQuotas(const config::ClientLimits& limits);
+  ~ClientQuotas();
+  ClientQuotas(const ClientQuotas&) = delete;
+  ClientQuotas& operator=(const ClientQuotas&) = delete;
+
+  // Whether any call may be refused; else begin_call() is not to be asked.
+  [[nodiscard]] bool any() const { return limits_.rate.count > 0 || limits_.in_flight > 0; }
+  // Counts a call of the client, which stays known until end_call(). Null: it is not limited.
+  tl::expected<Client*, QuotaRefusal> begin_call(const ClientRef& client, TimePoint now);
+  void end_call(Client& client);
+
+  [[nodiscard]] size_t clients() const { return clients_.size(); }
+  [[nodiscard]] size_t in_flight() const { return in_flight_; }  // calls of all clients
+
+ private:
+  // What a client is known by.
+  struct Key {
+    ClientAddress address;
+    int kind = -1;  // of the principal; -1: none
+    std::string issuer;
+    std::string name;
+  };
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(const Key& key) const;
+    size_t operator()(const ClientRef& client) const;
+  };
+  struct Equal {
+    using is_transparent = void;
+    bool operator()(const Key& a, const Key& b) const;
+    bool operator()(const ClientRef& a, const Key& b) const;
+    bool operator()(const Key& a, const ClientRef& b) const { return (*this)(b, a); }
+  };
+  using Clients = std::list<Client>;
+
+  // Null: there is no room for it.
+  Client* find_or_add(const ClientRef& client, TimePoint now);
+  bool make_room();
+
+  const config::ClientLimits limits_;
+  const BucketSize size_;
+  Clients clients_;  // the one used last comes first
+  std::unordered_map<Key, Clients::iterator, Hash, Equal> places_;
+  size_t in_flight_ = 0;
+};
+
+}  // namespace stdgate::policy
