@@ -453,14 +453,10 @@ TEST(ConfigParser, RefusesBadStructure) {
        "f:3:1: a second document begins here; a configuration is one document\n"},
       {with_root("lisen: x\n"), "f:2:1: lisen: unknown key; did you mean 'listen'?\n"},
       {with_root("xyz: x\n"),
-<<<<<<< HEAD
        "f:2:1: xyz: unknown key; known here: listen, admin, anonymous, allowed_origins, "
-       "allowed_hosts, rpc_stream, replica, auth, limits, tls, backends, sessions, timeouts, log, "
-       "metrics\n"},
-=======
-       "f:2:1: xyz: unknown key; known here: listen, admin, allowed_origins, allowed_hosts, "
-       "rpc_stream, replica, roles, limits, tls, backends, sessions, timeouts, log, metrics\n"},
->>>>>>> main
+       "allowed_hosts, rpc_stream, replica, auth, roles, limits, tls, backends, sessions, "
+       "timeouts, "
+       "log, metrics\n"},
       {with_root("admin: off\nadmin: off\n"),
        "f:3:1: admin: the key occurs twice; it stands in line 2 already\n"},
       {with_root("[a]: b\n"), "f:2:1: a key must be a text\n"},
