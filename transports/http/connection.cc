@@ -29,11 +29,6 @@ void Connection::open(std::unique_ptr<net::Stream> stream) {
   schedule();
 }
 
-void Connection::enter(State state) {
-  state_ = state;
-  since_ = meter_.now();
-}
-
 // --- Requests ------------------------------------------------------------------------------------
 
 void Connection::on_bytes(std::span<char> bytes) {

@@ -125,7 +125,10 @@ class Connection final : public ClientConnection,
   void release_exchange();
 
   // Time
-  void enter(State state);  // now
+  void enter(State state) {  // now
+    state_ = state;
+    since_ = meter_.now();
+  }
   [[nodiscard]] TimePoint due() const;
   void schedule();
   void on_timer();
