@@ -20,7 +20,7 @@ constexpr std::string_view kUsage =
     "  stdgate check [options] [...]          validate, print the whole configuration\n"
     "  stdgate config schema                  print FILE's JSON Schema, for editors\n"
     "  stdgate config reference               print what FILE's keys mean\n"
-    "  stdgate hash-key                       make an API key, or hash the one on stdin\n"
+    "  stdgate hash-key                       make an API key, or hash one on stdin\n"
     "  stdgate demo-server                    a JSON-RPC server on stdin, to try with\n"
     "  stdgate version                        print the version\n"
     "\n"

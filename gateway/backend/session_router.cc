@@ -22,9 +22,8 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open(
   if (auto free = check_count({client.principal.get(), client.address}); !free) {
     return tl::unexpected(free.error());
   }
-  if (sessions_.size() - journal_.parked() >= services_.config.pool.sessions) {
-    return tl::unexpected(rpc::faults::overloaded("too many sessions of this backend"));
-  }
+  const bool is_full = sessions_.size() - journal_.parked() >= services_.config.pool.sessions;
+  if (is_full && !park_longest_idle()) return tl::unexpected(too_many());
   auto id = add(caller, sink);
   if (!id) return id;
   if (takes_child) {
@@ -63,7 +62,7 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::add(session::C
                                                                       session::SessionSink& sink) {
   if (pool_.is_draining()) return tl::unexpected(rpc::faults::shutting_down());
   const auto id = sessions_.acquire();
-  if (!id) return tl::unexpected(rpc::faults::overloaded("too many sessions of this backend"));
+  if (!id) return tl::unexpected(too_many());
   session::Session& session = known(*id);
   session = {};
   session.caller = caller;
@@ -81,6 +80,29 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::adopt(
   journal_.adopt(known(*id), client, services_.dialect.client_label(greeting));
   if (!reading_) sink.set_reading(false);
   return *id;
+}
+
+rpc::FaultReport SessionRouter::too_many() const {
+  return rpc::faults::overloaded("too many sessions; raise backends." + services_.config.name +
+                                 ".pool.sessions");
+}
+
+// Of those that share children and have nothing open. False: there is none.
+bool SessionRouter::park_longest_idle() {
+  const config::BackendConfig& config = services_.config;
+  if (config.isolation == config::Isolation::session || !config.revive) return false;
+  session::Session* longest = nullptr;
+  session::SessionId id;
+  sessions_.for_each([&](session::SessionId some, session::Session& session) {
+    const bool may_go = session.state != SessionState::parked && session.sink != nullptr &&
+                        session.sink->hold() == session::ClientHold::nothing;
+    if (!may_go || (longest != nullptr && longest->used <= session.used)) return;
+    longest = &session;
+    id = some;
+  });
+  if (longest == nullptr) return false;
+  journal_.park(*longest, ParkReason::place_needed);
+  return true;
 }
 
 session::Parking SessionRouter::park(session::SessionId id) {

@@ -143,6 +143,8 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   bool pass_to_listeners(pool::Child& child, const rpc::Envelope& notification,
                          const pool::Audience& audience);
   void tell_what_is_wanted(pool::Child& child);
+  [[nodiscard]] rpc::FaultReport too_many() const;
+  bool park_longest_idle();
   void note_passed(std::string_view method);
   void drop(DropReason reason);
   // An open session.

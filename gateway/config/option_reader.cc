@@ -185,8 +185,9 @@ bool read(const EnvFiles<S>& type, const Value& value, Section&, S& out) {
   return read_env_files(value, type.max_files, out.*type.files, out.*type.variables);
 }
 
-template <class S>
-bool read(const KeyFile<S>& type, const Value& value, Section&, S& out) {
+// A file of keys, one a line, which `parse` reads.
+template <class Parse, class Keys>
+bool read_key_file(const Value& value, Parse&& parse, std::string& out_file, Keys& out_keys) {
   auto file = value.text();
   if (!file) return false;
   if (file->empty()) {
@@ -195,34 +196,24 @@ bool read(const KeyFile<S>& type, const Value& value, Section&, S& out) {
   }
   const auto content = value.read_file(*file, kMaxKeyFile);
   if (!content) return false;
-  auto keys = parse_key_file(*content);
+  auto keys = parse(*content);
   if (!keys) {
     value.fail(keys.error().to_string(*file));
     return false;
   }
-  out.*type.file = *std::move(file);
-  out.*type.keys = *std::move(keys);
+  out_file = *std::move(file);
+  out_keys = *std::move(keys);
   return true;
 }
 
 template <class S>
+bool read(const KeyFile<S>& type, const Value& value, Section&, S& out) {
+  return read_key_file(value, parse_key_file, out.*type.file, out.*type.keys);
+}
+
+template <class S>
 bool read(const ApiKeyFile<S>& type, const Value& value, Section&, S& out) {
-  auto file = value.text();
-  if (!file) return false;
-  if (file->empty()) {
-    value.fail("expected the path of a file");
-    return false;
-  }
-  const auto content = value.read_file(*file, kMaxKeyFile);
-  if (!content) return false;
-  auto keys = parse_api_key_file(*content);
-  if (!keys) {
-    value.fail(keys.error().to_string(*file));
-    return false;
-  }
-  out.*type.file = *std::move(file);
-  out.*type.keys = *std::move(keys);
-  return true;
+  return read_key_file(value, parse_api_key_file, out.*type.file, out.*type.keys);
 }
 
 template <class S>

@@ -49,6 +49,27 @@ void append_capabilities(std::string& out, std::string_view capabilities) {
   out += '}';
 }
 
+// What a legacy client may rely on at a modern child: no changes are told, and no subscriptions
+// held.
+std::string plain_capabilities(std::string_view capabilities) {
+  std::string plain = "{";
+  for (const std::string_view key : {"tools", "prompts", "resources", "completions"}) {
+    if (!member(capabilities, key).empty()) append_member(plain, key, "{}");
+  }
+  return plain + "}";
+}
+
+// The error with the code `to`, if its code is `from`.
+bool append_error_with(std::string& out, std::string_view error, std::string_view from,
+                       std::string_view to) {
+  const std::string_view code = member(error, "code");
+  if (code != from) return false;
+  const TextPlace place = place_of(code, error);
+  out.append(R"("error":)").append(error.substr(0, place.offset)).append(to);
+  out.append(error.substr(place.offset + place.length));
+  return true;
+}
+
 void append_discovery(std::string& out, std::string_view greeting) {
   std::string capabilities;
   append_capabilities(capabilities, member(greeting, "capabilities"));
@@ -68,12 +89,7 @@ void append_discovery(std::string& out, std::string_view greeting) {
 bool bridge_to_modern(const rpc::Envelope& answer, std::string_view method, std::string& out) {
   const std::string_view payload = answer.payload;
   if (answer.kind == rpc::MessageKind::error) {
-    const std::string_view code = member(payload, "code");
-    if (code != kLegacyNotFound) return false;
-    const TextPlace place = place_of(code, payload);
-    out.append(R"("error":)").append(payload.substr(0, place.offset)).append(kInvalidParams);
-    out.append(payload.substr(place.offset + place.length));
-    return true;
+    return append_error_with(out, payload, kLegacyNotFound, kInvalidParams);
   }
   if (method == "server/discover") {
     append_discovery(out, payload);
@@ -95,14 +111,23 @@ bool bridge_to_modern(const rpc::Envelope& answer, std::string_view method, std:
 }
 
 bool bridge_to_legacy(const rpc::Envelope& answer, std::string_view method, std::string& out) {
-  if (method != "initialize" || answer.kind != rpc::MessageKind::result) return false;
+  const std::string_view payload = answer.payload;
+  if (answer.kind == rpc::MessageKind::error) {
+    // Such a child has no ping; that it has answered says what was asked.
+    if (method == "ping") {
+      out += R"("result":{})";
+      return true;
+    }
+    return method == "resources/read" &&
+           append_error_with(out, payload, kInvalidParams, kLegacyNotFound);
+  }
+  if (method != "initialize") return false;
   out.append(R"("result":{"protocolVersion":")").append(kMcpRevisions.front()).append("\"");
-  const std::string_view capabilities = member(answer.payload, "capabilities");
-  append_member(out, "capabilities", capabilities.empty() ? "{}" : capabilities);
-  const std::string_view server = member(member(answer.payload, "_meta"), kServerInfoKey);
+  append_member(out, "capabilities", plain_capabilities(member(payload, "capabilities")));
+  const std::string_view server = member(member(payload, "_meta"), kServerInfoKey);
   append_member(out, "serverInfo",
                 server.empty() ? R"({"name":"unnamed","version":"unknown"})" : server);
-  append_member(out, "instructions", member(answer.payload, "instructions"));
+  append_member(out, "instructions", member(payload, "instructions"));
   out += '}';
   return true;
 }

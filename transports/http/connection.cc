@@ -29,11 +29,6 @@ void Connection::open(std::unique_ptr<net::Stream> stream) {
   schedule();
 }
 
-void Connection::enter(State state) {
-  state_ = state;
-  since_ = meter_.now();
-}
-
 // --- Requests ------------------------------------------------------------------------------------
 
 void Connection::on_bytes(std::span<char> bytes) {
@@ -233,13 +228,7 @@ void Connection::fail(const HttpError& error) {
   const std::string text =
       codes ? json_rpc_error_body(error, *codes) : http_error_body(error, error.more_members);
   const std::string_view body = text;
-  respond({.status = error.status,
-           .content_type = kJsonType,
-           .allow = error.allow,
-           .retry_after = error.retry_after,
-           .more_fields = error.more_fields,
-           .body = {&body, 1},
-           .refusal = RefusalNote{refusal_of(error), error.message}});
+  respond(refusal_response(error, body));
 }
 
 void Connection::fail_and_close(const HttpError& error) {
@@ -279,7 +268,6 @@ void Connection::end_exchange(bool close) {
   settle();
 }
 
-// The credential of its client has expired. A session may go on with another request.
 void Connection::cut_stream() {
   if (exchange_->owner != nullptr) std::exchange(exchange_->owner, nullptr)->on_gone();
   leave_core();
@@ -372,10 +360,6 @@ void Connection::resume() {
   if (doomed_) return close();
   process_pending();
   settle();
-}
-
-HeldMemory Connection::held_memory() const {
-  return meter_.held_memory(state_ == State::body ? std::optional(since_) : std::nullopt);
 }
 
 // --- Ending --------------------------------------------------------------------------------------

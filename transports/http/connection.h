@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -59,7 +60,9 @@ class Connection final : public ClientConnection,
   void drain() override;  // closes now if nothing is under way, else with the answer
   void close() override;
   void cut() override;
-  [[nodiscard]] HeldMemory held_memory() const override;
+  [[nodiscard]] HeldMemory held_memory() const override {
+    return meter_.held_memory(state_ == State::body ? std::optional(since_) : std::nullopt);
+  }
   void report_written() override { meter_.report_written(); }
   void resume() override;
 
@@ -107,7 +110,7 @@ class Connection final : public ClientConnection,
   // Answers
   void fail_and_close(const HttpError& error);
   void end_exchange(bool close);
-  void cut_stream();
+  void cut_stream();  // as the client's credential has expired; a session may go on without it
 
   // Ending
   void hand_over();
@@ -122,7 +125,10 @@ class Connection final : public ClientConnection,
   void release_exchange();
 
   // Time
-  void enter(State state);  // now
+  void enter(State state) {  // now
+    state_ = state;
+    since_ = meter_.now();
+  }
   [[nodiscard]] TimePoint due() const;
   void schedule();
   void on_timer();

@@ -148,6 +148,7 @@ struct HeadCallbacks {
 };
 
 struct RequestHead::Framing {
+  uint32_t seen = 0;  // fields that may stand once: a bit for the length of each name
   bool has_host = false;
   bool has_length = false;
   bool has_transfer_encoding = false;
@@ -269,11 +270,15 @@ tl::expected<void, HeadError> RequestHead::take_field(const HeaderField& field, 
       }
       expects_continue_ = true;
       break;
+    case 8:
+      return take_once(field, "mcp-name", framing);
     case 9:
       has_credentials_ = has_credentials_ || equals_ignoring_case(field.name, "x-api-key");
       break;
     case 10:
-      if (!equals_ignoring_case(field.name, "connection")) break;
+      if (!equals_ignoring_case(field.name, "connection")) {
+        return take_once(field, "mcp-method", framing);
+      }
       for_each_element(field.value, ',', [&](std::string_view option) {
         if (equals_ignoring_case(option, "close")) framing.close = true;
         if (equals_ignoring_case(option, "keep-alive")) framing.keep_alive = true;
@@ -281,9 +286,11 @@ tl::expected<void, HeadError> RequestHead::take_field(const HeaderField& field, 
       break;
     case 13:
       has_credentials_ = has_credentials_ || equals_ignoring_case(field.name, "authorization");
-      break;
+      return take_once(field, "last-event-id", framing);
     case 14:
-      if (!equals_ignoring_case(field.name, "content-length")) break;
+      if (!equals_ignoring_case(field.name, "content-length")) {
+        return take_once(field, "mcp-session-id", framing);
+      }
       if (framing.has_length) return bad_request("more than one Content-Length");
       framing.has_length = true;
       if (const auto length = parse_digits(field.value)) {
@@ -305,9 +312,22 @@ tl::expected<void, HeadError> RequestHead::take_field(const HeaderField& field, 
       has_credentials_ =
           has_credentials_ || equals_ignoring_case(field.name, "proxy-authorization");
       break;
+    case 20:
+      return take_once(field, "mcp-protocol-version", framing);
     default:
       break;
   }
+  return {};
+}
+
+// Programs in front may route by such a field, and take another one than the gateway. `name` is in
+// lower case, and no two of them are of one length.
+tl::expected<void, HeadError> RequestHead::take_once(const HeaderField& field,
+                                                     std::string_view name, Framing& framing) {
+  if (!equals_ignoring_case(field.name, name)) return {};
+  const uint32_t bit = 1U << name.size();
+  if ((framing.seen & bit) != 0) return bad_request("more than one header of the same name");
+  framing.seen |= bit;
   return {};
 }
 

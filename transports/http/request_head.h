@@ -129,6 +129,8 @@ class RequestHead {
   tl::expected<void, HeadError> take_fields(Framing& framing);
   tl::expected<void, HeadError> take_field(const HeaderField& field, Framing& framing);
   tl::expected<void, HeadError> take_host(const HeaderField& field, Framing& framing);
+  static tl::expected<void, HeadError> take_once(const HeaderField& field, std::string_view name,
+                                                 Framing& framing);
   tl::expected<void, HeadError> take_target();
   tl::expected<void, HeadError> judge_body(const Framing& framing);
 

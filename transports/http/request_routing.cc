@@ -16,12 +16,7 @@ namespace {
 
 void respond_json(const Exchange& exchange, const HttpError& error, const std::string& text) {
   const std::string_view body = text;
-  exchange.client->respond({.status = error.status,
-                            .content_type = kJsonType,
-                            .allow = error.allow,
-                            .more_fields = error.more_fields,
-                            .body = {&body, 1},
-                            .refusal = RefusalNote{refusal_of(error), error.message}});
+  exchange.client->respond(refusal_response(error, body));
 }
 
 // As a JSON-RPC error if a message was sent.

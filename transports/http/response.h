@@ -86,6 +86,17 @@ struct HttpError {
 // What a refusal by `error` is counted as.
 Refusal refusal_of(const HttpError& error);
 
+// Refuses by `error` with this body; both outlive it.
+inline Response refusal_response(const HttpError& error, const std::string_view& body) {
+  return {.status = error.status,
+          .content_type = kJsonType,
+          .allow = error.allow,
+          .retry_after = error.retry_after,
+          .more_fields = error.more_fields,
+          .body = {&body, 1},
+          .refusal = RefusalNote{refusal_of(error), error.message}};
+}
+
 // {"error":{"code":"not_found","message":"…"[,<more>]}}; `more` is JSON members.
 std::string http_error_body(const HttpError& error, std::string_view more);
 

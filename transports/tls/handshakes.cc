@@ -6,27 +6,43 @@
 
 namespace stdgate::tls {
 
-bool Handshakes::begin(Waiter& waiter) {
-  if (under_way_ == limit_) {
-    waiting_.push_back(&waiter);
+bool Handshakes::has_share(const ClientAddress& client) const {
+  const auto found = of_clients_.find(client);
+  return found == of_clients_.end() || found->second < share_;
+}
+
+void Handshakes::count(const ClientAddress& client) {
+  ++under_way_;
+  if (!client.is_none()) ++of_clients_[client];
+}
+
+bool Handshakes::begin(Waiter& waiter, const ClientAddress& client) {
+  const ClientAddress key = client.key();
+  if (under_way_ == limit_ || !has_share(key)) {
+    waiting_.push_back({&waiter, key});
     return false;
   }
-  ++under_way_;
+  count(key);
   return true;
 }
 
-void Handshakes::end() {
+void Handshakes::end(const ClientAddress& client) {
   STDGATE_CHECK(under_way_ > 0);
   --under_way_;
-  if (waiting_.empty()) return;
-  Waiter& next = *waiting_.front();
-  waiting_.pop_front();
-  ++under_way_;
-  next.on_handshake_turn();
+  if (const auto found = of_clients_.find(client.key()); found != of_clients_.end()) {
+    if (--found->second == 0) of_clients_.erase(found);
+  }
+  const auto next = std::ranges::find_if(
+      waiting_, [this](const Waiting& waiting) { return has_share(waiting.client); });
+  if (next == waiting_.end()) return;
+  const Waiting taken = *next;
+  waiting_.erase(next);
+  count(taken.client);
+  taken.waiter->on_handshake_turn();
 }
 
 void Handshakes::leave(const Waiter& waiter) {
-  const auto place = std::ranges::find(waiting_, &waiter);
+  const auto place = std::ranges::find(waiting_, &waiter, &Waiting::waiter);
   STDGATE_CHECK(place != waiting_.end());
   waiting_.erase(place);
 }

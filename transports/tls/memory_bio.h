@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 #include "gateway/base/copy_text.h"
@@ -33,6 +34,17 @@ class MemoryBio {
     left_.release_if_empty();
   }
   [[nodiscard]] size_t left_memory() const { return left_.capacity(); }
+  // Of what is to be read.
+  [[nodiscard]] size_t unread() const { return left_.size() + fresh_.size(); }
+  [[nodiscard]] uint8_t byte(size_t place) const {
+    const std::string_view left = left_.view();
+    return static_cast<uint8_t>(place < left.size() ? left[place] : fresh_[place - left.size()]);
+  }
+  // Nothing of it is read any more.
+  void drop_unread() {
+    fresh_ = {};
+    left_.release();
+  }
 
   // What OpenSSL has written; the caller takes it away.
   PooledBuffer& sealed() { return sealed_; }

@@ -8,8 +8,11 @@
 #include <openssl/x509v3.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <ctime>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "gateway/config/text_file.h"
@@ -37,7 +40,8 @@ using ChainPtr = std::unique_ptr<STACK_OF(X509), ChainDeleter>;
 
 // With forward secrecy and authenticated encryption; TLS 1.3 has no others.
 constexpr const char* kCiphers = "ECDHE+AESGCM:ECDHE+CHACHA20";
-constexpr std::string_view kProtocol = "\x08http/1.1";  // of ALPN, as on the wire
+// Of ALPN, as on the wire; the best first.
+constexpr std::array<std::string_view, 2> kProtocols = {"\x08http/1.1", "\x08http/1.0"};
 constexpr std::string_view kSessionContext = "stdgate";
 constexpr long kSessionSeconds = 3600;
 constexpr int kMaxChain = 10;  // certificates of a client
@@ -78,6 +82,12 @@ std::string date_of(int64_t seconds) {
 }
 
 tl::expected<std::string, TlsError> read(std::string_view key, const std::string& file) {
+  // A pipe would have to be waited for, and the loop stands still meanwhile.
+  std::error_code unknown;
+  const auto kind = std::filesystem::status(file, unknown).type();
+  if (kind == std::filesystem::file_type::fifo || kind == std::filesystem::file_type::socket) {
+    return error_at(key, file + " is a pipe or a socket; a file is needed");
+  }
   auto text = config::read_text_file(file, TlsContext::kMaxFile);
   if (!text) return error_at(key, std::move(text.error()));
   return *std::move(text);
@@ -147,11 +157,13 @@ tl::expected<Certificate, TlsError> read_certificate(const std::string& file,
 int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* chosen_size,
                     const unsigned char* offered, unsigned offered_size, void*) {
   const std::string_view list(reinterpret_cast<const char*>(offered), offered_size);
-  for (size_t at = 0; at < list.size(); at += 1 + static_cast<uint8_t>(list[at])) {
-    if (!list.substr(at).starts_with(kProtocol)) continue;
-    *chosen = offered + at + 1;
-    *chosen_size = offered[at];
-    return SSL_TLSEXT_ERR_OK;
+  for (const std::string_view protocol : kProtocols) {
+    for (size_t at = 0; at < list.size(); at += 1 + static_cast<uint8_t>(list[at])) {
+      if (!list.substr(at).starts_with(protocol)) continue;
+      *chosen = offered + at + 1;
+      *chosen_size = offered[at];
+      return SSL_TLSEXT_ERR_OK;
+    }
   }
   return SSL_TLSEXT_ERR_ALERT_FATAL;
 }
@@ -196,6 +208,9 @@ tl::expected<void, TlsError> trust_authorities(SSL_CTX& context, const config::T
     X509_STORE_add_cert(store, authority.get());
     SSL_CTX_add_client_CA(&context, authority.get());
   }
+  // A session would be resumed after its certificate has expired or was revoked.
+  SSL_CTX_set_options(&context, SSL_OP_NO_TICKET);
+  SSL_CTX_set_num_tickets(&context, 0);
   const bool is_required = config.client_certificate == config::ClientCertificate::require;
   SSL_CTX_set_verify(
       &context, SSL_VERIFY_PEER | (is_required ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0), nullptr);

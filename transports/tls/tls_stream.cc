@@ -59,19 +59,29 @@ void TlsStream::on_bytes(std::span<char> bytes) {
   }
   // What follows close_notify is ignored (RFC 8446 section 6.1).
   if (end_to_report_ || has_ended_) return;
-  const std::string_view sealed(bytes.data(), bytes.size());
-  if (state_ == State::fresh) take_first_bytes(sealed);
-  if (state_ >= State::lingering) return;
-  bio_.feed(sealed);
+  bio_.feed({bytes.data(), bytes.size()});
+  if (state_ == State::fresh && has_first_record()) take_first_record();
+  if (state_ >= State::lingering) return bio_.drop_unread();
   advance();
   bio_.keep_rest();
   account();
 }
 
-void TlsStream::take_first_bytes(std::string_view bytes) {
-  // No record of TLS begins like a method (RFC 8446 section 5.1).
-  if (bytes.front() >= 'A' && bytes.front() <= 'Z') return answer_plain_http();
-  if (services_.handshakes.begin(*this)) {
+// What is no record of a handshake is for OpenSSL to judge at once.
+bool TlsStream::has_first_record() const {
+  constexpr size_t kHeader = 5;  // RFC 8446 section 5.1
+  constexpr uint8_t kHandshake = 22;
+  const size_t size = bio_.unread();
+  if (bio_.byte(0) != kHandshake) return true;
+  if (size < kHeader) return false;
+  const size_t length = static_cast<size_t>(bio_.byte(3)) << 8 | bio_.byte(4);
+  return length > kRecord || size >= kHeader + length;
+}
+
+void TlsStream::take_first_record() {
+  // No record of TLS begins like a method.
+  if (bio_.byte(0) >= 'A' && bio_.byte(0) <= 'Z') return answer_plain_http();
+  if (services_.handshakes.begin(*this, client_)) {
     state_ = State::shaking;
     begin_handshake();
   } else {
@@ -97,6 +107,13 @@ void TlsStream::begin_handshake() {
   if (bio == nullptr) return fail_handshake(HandshakeFailure::other, "out of memory");
   SSL_set_bio(ssl_.get(), bio, bio);
   SSL_set_accept_state(ssl_.get());
+  SSL_set_msg_callback_arg(ssl_.get(), this);
+  SSL_set_msg_callback(ssl_.get(), [](int is_own, int, int type, const void* message, size_t size,
+                                      SSL*, void* self) {
+    const bool is_update = is_own == 0 && type == SSL3_RT_HANDSHAKE && size > 0 &&
+                           *static_cast<const uint8_t*>(message) == SSL3_MT_KEY_UPDATE;
+    if (is_update) static_cast<TlsStream*>(self)->note_key_update();
+  });
 }
 
 void TlsStream::advance() {
@@ -144,14 +161,16 @@ void TlsStream::linger() {
 
 void TlsStream::leave_handshakes() {
   if (state_ == State::queued) services_.handshakes.leave(*this);
-  if (state_ == State::shaking) services_.handshakes.end();
+  if (state_ == State::shaking) services_.handshakes.end(client_);
   if (is_before_open()) state_ = State::fresh;
 }
 
 void TlsStream::on_timer() {
   if (state_ == State::lingering) return fail(-EPROTO);
+  const bool has_waited = state_ == State::queued;
   leave_handshakes();
-  tls_events_.on_handshake_failed(HandshakeFailure::timeout, {}, client_);
+  tls_events_.on_handshake_failed(HandshakeFailure::timeout,
+                                  has_waited ? "limits.handshakes were under way" : "", client_);
   fail(-ETIMEDOUT);
 }
 
@@ -214,7 +233,7 @@ TlsStream::Read TlsStream::fill(size_t& size) {
     }
     switch (SSL_get_error(ssl_.get(), 0)) {
       case SSL_ERROR_WANT_READ:
-        return Read::empty;
+        return has_too_many_key_updates() ? Read::failed : Read::empty;
       case SSL_ERROR_ZERO_RETURN:
         return Read::ended;
       default:
@@ -222,6 +241,16 @@ TlsStream::Read TlsStream::fill(size_t& size) {
     }
   }
   return Read::full;
+}
+
+bool TlsStream::has_too_many_key_updates() const {
+  return key_updates_ > kMaxKeyUpdates + bytes_read_ / (1 << 20);
+}
+
+// OpenSSL reads on until it has data of the application: with nothing left to read it stops.
+void TlsStream::note_key_update() {
+  ++key_updates_;
+  if (has_too_many_key_updates()) bio_.drop_unread();
 }
 
 void TlsStream::report_end() {

@@ -1,14 +1,14 @@
 // TlsStream: the server's end of a TLS connection, as a Stream over another one.
 //
-// States: fresh (not a byte has come), queued (limits.handshakes are under way), shaking, open,
-// lingering (the handshake has failed; what says why is sent, and input discarded until the client
-// closes, else a reset could take it away), over.
-// What the owner writes is kept as plaintext and sealed at the end of the turn, no more of it than
-// kSealAhead ahead of the socket; so a large answer exists once, and one that is shared with other
-// streams stays shared. While reading is paused, nothing is decrypted: what has been read of the
-// socket already, one read of it, is kept as it is and charged to the account.
-// Owner: the connection. Owns the stream below. OpenSSL is never on the stack when the owner is
-// called. Limits: timeouts.handshake; kLingerTime, kLingerBytes.
+// States: fresh (no whole record has come), queued (limits.handshakes are under way), shaking,
+// open, lingering (the handshake has failed; what says why is sent, and input discarded until the
+// client closes, else a reset could take it away), over. What the owner writes is kept as plaintext
+// and sealed at the end of the turn, no more of it than kSealAhead ahead of the socket; so a large
+// answer exists once, and one that is shared with other streams stays shared. While reading is
+// paused, nothing is decrypted: what has been read of the socket already, one read of it, is kept
+// as it is and charged to the account. Owner: the connection. Owns the stream below. OpenSSL is
+// never on the stack when the owner is called. Limits: timeouts.handshake; kLingerTime,
+// kLingerBytes.
 #pragma once
 
 #include <memory>
@@ -53,6 +53,8 @@ class TlsStream final : public net::Stream,
   static constexpr size_t kSealAhead = 256 << 10;
   static constexpr Duration kLingerTime = std::chrono::seconds(2);
   static constexpr size_t kLingerBytes = 64 << 10;
+  // Beside one for each MiB that it sends: an update costs far more than its bytes.
+  static constexpr uint64_t kMaxKeyUpdates = 32;
 
   TlsStream(const TlsStreamServices& services, std::shared_ptr<const TlsContext> context,
             TlsEvents& tls_events, std::unique_ptr<net::Stream> below, const ClientAddress& client);
@@ -98,7 +100,8 @@ class TlsStream final : public net::Stream,
   void on_handshake_turn() override;  // Handshakes::Waiter
 
   // Handshake
-  void take_first_bytes(std::string_view bytes);
+  [[nodiscard]] bool has_first_record() const;
+  void take_first_record();
   void begin_handshake();
   void advance();
   bool shake();  // whether it is done
@@ -113,6 +116,8 @@ class TlsStream final : public net::Stream,
   Read fill(size_t& size);
   void report_end();
   void pause_below();
+  void note_key_update();
+  [[nodiscard]] bool has_too_many_key_updates() const;
 
   // Writing
   void keep(std::string_view part);
@@ -142,9 +147,10 @@ class TlsStream final : public net::Stream,
   TimePoint waiting_since_{};
   size_t watermark_ = SIZE_MAX;
   uint64_t bytes_read_ = 0;
-  uint64_t sealed_ = 0;   // plaintext
-  uint64_t written_ = 0;  // of it, when the last of it was sealed
-  size_t lingered_ = 0;   // bytes
+  uint64_t sealed_ = 0;       // plaintext
+  uint64_t written_ = 0;      // of it, when the last of it was sealed
+  size_t lingered_ = 0;       // bytes
+  uint64_t key_updates_ = 0;  // of the client
   State state_ = State::fresh;
   uint8_t pause_reasons_ = kNotStarted;
   bool decrypt_later_ = false;  // something was left when reading was paused

@@ -86,7 +86,7 @@ describe('a legacy server', { timeout: 60_000 }, () => {
     const gate = await start(t, [], legacy);
     const client = await connect(gate, 'auto', { elicitation: {} });
     assert.notEqual(client.session, undefined);
-    client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { username: 'ada' } }));
+    client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { username: 'ada', email: 'ada@example.org' } }));
     assert.match(await textOf(client, 'test_elicitation', { message: 'who?' }), /ada/);
     await client.close();
     await assert.rejects(connect(gate, modern), /version|2026-07-28/i);

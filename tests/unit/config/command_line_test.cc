@@ -507,8 +507,8 @@ TEST_F(CommandLineFiles, FlagsOverrideTheFile) {
         "listen: [\":1\", \":2\"]\nadmin: \":3\"\nlog: { level: debug, format: json }\n"
         "limits: { message: 2MiB, batch: 3 }\nbackends: { a: { command: [x] } }\n");
   const config::Config config =
-      config_of({"--config", "f.yaml", "--listen", ":4", "--admin", "off", "--log-level", "error",
-                 "--no-call-log", "--max-message", "1MiB"});
+      config_of({"--config", "f.yaml", "--anonymous", "--listen", ":4", "--admin", "off",
+                 "--log-level", "error", "--no-call-log", "--max-message", "1MiB"});
   EXPECT_THAT(config.listen, ElementsAre(config::ListenerConfig{":4"}));
   EXPECT_EQ(config.admin.address, "");
   EXPECT_EQ(config.log.level, LogLevel::error);

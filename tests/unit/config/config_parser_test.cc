@@ -349,7 +349,7 @@ metrics: { buckets: [0.001, 1, 2.5e1], methods: 7, method_names: [a/b], tool_nam
 
 TEST(ConfigParser, AcceptsWhatIsReasonable) {
   const std::string cases[] = {
-      with_root("listen: \":0\"\n"),
+      with_root("listen: \":0\"\nanonymous: true\n"),
       with_root("listen: [\"127.0.0.1:0\", \"127.0.0.1:0\"]\nadmin: \"127.0.0.1:0\"\n"),
       with_root("limits:\ntimeouts:\nlog:\nmetrics:\n"),
       with_backend("    pool:\n    env:\n    rlimits:\n"),
@@ -453,8 +453,10 @@ TEST(ConfigParser, RefusesBadStructure) {
        "f:3:1: a second document begins here; a configuration is one document\n"},
       {with_root("lisen: x\n"), "f:2:1: lisen: unknown key; did you mean 'listen'?\n"},
       {with_root("xyz: x\n"),
-       "f:2:1: xyz: unknown key; known here: listen, admin, allowed_origins, allowed_hosts, "
-       "rpc_stream, replica, roles, limits, tls, backends, sessions, timeouts, log, metrics\n"},
+       "f:2:1: xyz: unknown key; known here: listen, admin, anonymous, allowed_origins, "
+       "allowed_hosts, rpc_stream, replica, auth, roles, limits, tls, backends, sessions, "
+       "timeouts, "
+       "log, metrics\n"},
       {with_root("admin: off\nadmin: off\n"),
        "f:3:1: admin: the key occurs twice; it stands in line 2 already\n"},
       {with_root("[a]: b\n"), "f:2:1: a key must be a text\n"},

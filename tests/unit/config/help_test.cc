@@ -63,6 +63,8 @@ std::string default_for(const std::string& stated, const std::string& protocol) 
 
 TEST(Help, StatesTheDefaultsThatTheConfigurationHas) {
   const std::set<std::string> without = {"--allowed-hosts",
+                                         "--anonymous",
+                                         "--api-key-file",
                                          "--allowed-origins",
                                          "--rpc-stream",
                                          "--no-call-log",

@@ -133,6 +133,33 @@ TEST_F(McpModernChild, AnswersInitializeOfNoEraFromItsDiscovery) {
   EXPECT_TRUE(child.take_lines().empty());
 }
 
+// A session of a legacy client that shares modern children.
+TEST(McpModernShared, ServesLegacySessions) {
+  ModernBench bench(config::Revision::modern, config::Isolation::shared);
+  FakeChild& child = bench.begin(0, kDiscovery);
+  SharedClient session(bench);
+  session.request("initialize", "{}");
+  EXPECT_EQ(session.take(),
+            Texts{R"({"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25",)"
+                  R"("capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"3"}}})"});
+  session.send(note("initialized", "{}"));
+  EXPECT_TRUE(child.take_lines().empty());
+  session.request("tools/call", R"({"name":"t"})");
+  const std::string line = child.take_line();
+  EXPECT_NE(line.find("clientCapabilities"), std::string::npos) << line;
+  child.answer(parse_asked(line).id, "{}");
+  EXPECT_EQ(session.take(), Texts{empty_result()});
+  const auto refused = [&](const std::string& method, int code) {
+    session.request(method, "{}");
+    child.say(R"({"jsonrpc":"2.0","id":)" + child.take_ids().at(0) + R"(,"error":{"code":)" +
+              std::to_string(code) + R"(,"message":"no"}})");
+    return session.take().at(0);
+  };
+  EXPECT_EQ(refused("ping", -32601), empty_result());
+  EXPECT_NE(refused("resources/read", -32602).find("-32002"), std::string::npos);
+  EXPECT_NE(refused("tools/call", -32602).find("-32602"), std::string::npos);
+}
+
 TEST_F(McpModernChild, ProgressFindsItsCall) {
   bench.send_modern(
       client, request("1", "tools/call", R"("name":"t")", meta("{}", R"(,"progressToken":"p")")));

@@ -538,9 +538,9 @@ TEST_F(McpTakeOverTest, ASessionEndsWhenItIsTooOld) {
 TEST_F(McpTakeOverTest, ATakenOverSessionEndsWithItsId) {
   ASSERT_NE(reach("theirs"), nullptr);
   world_.bench.advance(hours(1) - seconds(1));
-  EXPECT_NE(sessions_.find("theirs", Kind::streamable), nullptr);
+  EXPECT_NE(sessions_.find("theirs", Kind::streamable, nullptr), nullptr);
   world_.bench.advance(seconds(1));
-  EXPECT_EQ(sessions_.find("theirs", Kind::streamable), nullptr);
+  EXPECT_EQ(sessions_.find("theirs", Kind::streamable, nullptr), nullptr);
 }
 
 TEST_F(McpTakeOverTest, ATakenOverSessionSpeaksWhatItsClientSays) {
@@ -593,6 +593,30 @@ TEST_F(McpTakeOverTest, ARequestOfTheChildIsRefusedWhenNoStreamComes) {
 }
 
 // --- Shared children ------------------------------------------------------------------------
+
+TEST(McpSharedParking, TheOneThatHasBeenIdleLongestGivesWay) {
+  backend::BackendOptions options = mcp_options(config::Isolation::shared);
+  options.config.name = "b";
+  options.config.revive = true;
+  options.config.pool.sessions = 2;
+  McpWorld world(options);
+  FakeEventSink streams[2];
+  for (FakeEventSink& stream : streams) {
+    const auto opened = world.sessions.open(Kind::streamable);
+    ASSERT_TRUE(opened.has_value());
+    (*opened)->listen(stream);
+  }
+  const auto refused = world.sessions.open(Kind::streamable);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().message, "too many sessions; raise backends.b.pool.sessions");
+  world.sessions.close_all();
+  for (int i = 0; i < 5; ++i) {
+    world.bench.advance(seconds(1));
+    ASSERT_TRUE(world.sessions.open(Kind::streamable).has_value()) << i;
+  }
+  EXPECT_EQ(world.bench.observer.parked[ParkReason::place_needed], 3);
+  EXPECT_EQ(world.sessions.size(), 2U);
+}
 
 TEST(McpSharedParking, ASessionWithoutTrafficIsKept) {
   backend::BackendOptions options = mcp_options(config::Isolation::shared);

@@ -137,7 +137,10 @@ TEST(TlsHandshake, ClientsThatLeave) {
   EXPECT_EQ(silent.owner.errors, 1);
   EXPECT_TRUE(world.events.failures.empty());  // a look whether somebody listens
   TlsConnection begun(world);
-  begun.peer.send(begun.client.take_sealed().substr(0, 10));
+  const std::string hello = begun.client.take_sealed();
+  begun.peer.send(hello.substr(0, hello.size() - 1));
+  EXPECT_EQ(world.handshakes.under_way(), 0u) << "it costs no more than its bytes";
+  begun.peer.send(hello.substr(hello.size() - 1));
   EXPECT_EQ(world.handshakes.under_way(), 1u);
   begun.peer.end();
   EXPECT_EQ(begun.owner.errors, 1);
@@ -150,9 +153,8 @@ TEST(TlsHandshake, SoManyAreUnderWayAndTheNextWaits) {
   TlsConnection idle(world);  // has sent nothing: costs nothing
   TlsConnection one(world);
   TlsConnection two(world);
-  const std::string first = one.client.take_sealed();
-  one.peer.send(first.substr(0, 5));
-  two.peer.send(two.client.take_sealed().substr(0, 5));
+  one.peer.send(one.client.take_sealed());
+  two.peer.send(two.client.take_sealed());
   EXPECT_EQ(world.handshakes.under_way(), 2u);
   TlsConnection three(world);
   TlsConnection four(world);
@@ -161,7 +163,7 @@ TEST(TlsHandshake, SoManyAreUnderWayAndTheNextWaits) {
   EXPECT_FALSE(three.client.is_open());
   EXPECT_EQ(world.handshakes.waiting(), 2u);
   EXPECT_FALSE(three.peer.stream->is_read());
-  one.peer.send(first.substr(5));
+  one.give_client();
   one.carry();
   EXPECT_TRUE(one.client.is_open());
   three.carry();
@@ -177,7 +179,7 @@ TEST(TlsHandshake, SoManyAreUnderWayAndTheNextWaits) {
 TEST(TlsHandshake, WhoWaitsMayLeaveOrBeLate) {
   TlsWorld world(1);
   TlsConnection one(world);
-  one.peer.send(one.client.take_sealed().substr(0, 5));
+  one.peer.send(one.client.take_sealed());
   {
     TlsConnection gone(world);
     gone.carry();
@@ -188,10 +190,39 @@ TEST(TlsHandshake, WhoWaitsMayLeaveOrBeLate) {
   TlsConnection late(world);
   late.carry();
   EXPECT_TRUE(run_until(world.loop, [&] { return late.owner.errors == 1; }));
+  EXPECT_EQ(world.events.failures.back(), "timeout");
+  EXPECT_EQ(world.events.details.back(), "limits.handshakes were under way");
   EXPECT_EQ(world.handshakes.waiting(), 0u);
   EXPECT_EQ(world.handshakes.under_way(), 1u);
   one.stream->close();
   EXPECT_EQ(world.handshakes.under_way(), 0u);
+}
+
+TEST(Handshakes, OneClientHasAQuarterOfThem) {
+  struct Waiter final : tls::Handshakes::Waiter {
+    void on_handshake_turn() override { has_turn = true; }
+    bool has_turn = false;
+  };
+  const ClientAddress greedy = *ClientAddress::parse("192.0.2.1");
+  const ClientAddress honest = *ClientAddress::parse("192.0.2.2");
+  tls::Handshakes handshakes(8);
+  Waiter ignored;
+  EXPECT_TRUE(handshakes.begin(ignored, greedy));
+  EXPECT_TRUE(handshakes.begin(ignored, greedy));
+  Waiter third;
+  EXPECT_FALSE(handshakes.begin(third, greedy));
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_TRUE(handshakes.begin(ignored, i < 2 ? honest : ClientAddress())) << i;
+  }
+  Waiter last;
+  EXPECT_FALSE(handshakes.begin(last, ClientAddress()));
+  handshakes.end(honest);
+  EXPECT_FALSE(third.has_turn) << "its client has its share still";
+  EXPECT_TRUE(last.has_turn);
+  handshakes.end(greedy);
+  EXPECT_TRUE(third.has_turn);
+  EXPECT_EQ(handshakes.waiting(), 0u);
+  EXPECT_EQ(handshakes.under_way(), 8u);
 }
 
 TEST(TlsHandshake, SessionsAreResumed) {
@@ -317,18 +348,22 @@ TEST_F(ClientCertificates, AnOldListRefusesAll) {
   EXPECT_EQ(connect(clients.issue()), "bad_client_certificate: CRL has expired");
 }
 
-TEST_F(ClientCertificates, SessionsAreResumed) {
-  require(config::ClientCertificate::require);
-  TlsClientOptions options = world.client_options();
-  options.credential = clients.issue();
-  TlsConnection first(world, options);
-  first.ask("x");
-  first.client.shutdown_write();
-  options.session = first.client.session();
-  TlsConnection second(world, options);
-  second.ask("y");
-  EXPECT_TRUE(second.client.was_resumed());
-  EXPECT_EQ(second.owner.bytes, "y");
+// A certificate that has expired or was revoked meanwhile would get in.
+TEST_F(ClientCertificates, SessionsAreNotResumed) {
+  for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
+    require(config::ClientCertificate::require);
+    TlsClientOptions options = world.client_options();
+    options.credential = clients.issue();
+    options.max_version = version;
+    TlsConnection first(world, options);
+    first.ask("x");
+    first.client.shutdown_write();
+    options.session = first.client.session();
+    TlsConnection second(world, options);
+    second.ask("y");
+    EXPECT_FALSE(second.client.was_resumed()) << version;
+    EXPECT_EQ(second.owner.bytes, "y");
+  }
 }
 
 }  // namespace

@@ -367,6 +367,24 @@ TEST(TlsStream, RenegotiationIsRefused) {
   EXPECT_FALSE(connection.client.error().empty() && connection.client.is_open());
 }
 
+TEST(TlsStream, ManyKeyUpdatesAreCutOff) {
+  TlsWorld world;
+  for (const bool at_once : {false, true}) {
+    TlsConnection connection(world);
+    connection.carry();
+    std::string updates;
+    for (uint64_t i = 0; i <= tls::TlsStream::kMaxKeyUpdates; ++i) {
+      EXPECT_EQ(connection.owner.errors, 0) << i;
+      SSL_key_update(connection.client.ssl(), SSL_KEY_UPDATE_NOT_REQUESTED);
+      SSL_do_handshake(connection.client.ssl());
+      updates += connection.client.take_sealed();
+      if (!at_once) connection.peer.send(std::exchange(updates, {}));
+    }
+    if (at_once) connection.peer.send(updates);
+    EXPECT_EQ(connection.owner.errors, 1) << at_once;
+  }
+}
+
 TEST(TlsStream, KeysAreUpdated) {
   TlsWorld world;
   TlsConnection connection(world);
