@@ -332,11 +332,6 @@ void Backend::finish_cancelled(const pool::Call& call, pool::CancelReason reason
   finish(call, Outcome::cancelled(), reply, pool::cancel_reason_text(reason));
 }
 
-tl::expected<session::SessionId, rpc::FaultReport> Backend::open_session(
-    session::Caller caller, session::SessionSink& sink, const policy::Client& client) {
-  return sessions_.open(caller, sink, client);
-}
-
 void Backend::close_session(session::SessionId id, std::string_view why) {
   const session::Session* session = sessions_.find(id);
   if (session == nullptr) return;
@@ -405,16 +400,6 @@ void Backend::answer_member(const pool::Call& call, Outcome outcome, std::string
   reply.tail = tail;
   if (call.client_era == Era::modern) reply.error_code = error_code;
   finish(call, outcome, &reply, detail);
-}
-
-void Backend::on_wrong_era(pool::CallPtr call) {
-  answer_member(*call, Outcome::error(), R"("error":)" + dialect_->wrong_era_error(),
-                rpc::rpc_error_code(rpc::RpcError::unsupported_version));
-}
-
-void Backend::drain() {
-  pool_.drain();
-  for (const pool::CallPtr& call : pool_.withdraw_listeners()) end_listening(*call);
 }
 
 void Backend::learn_method(pool::Call& call) {

@@ -57,7 +57,9 @@ class Backend final : public Upstream, private pool::PoolEvents {
 
   bool take_cancel(const rpc::ParsedMessage& message, const CallContext& context) override;
   tl::expected<session::SessionId, rpc::FaultReport> open_session(
-      session::Caller caller, session::SessionSink& sink, const policy::Client& client) override;
+      session::Caller caller, session::SessionSink& sink, const policy::Client& client) override {
+    return sessions_.open(caller, sink, client);
+  }
   void close_session(session::SessionId session, std::string_view why) override;
   tl::expected<session::SessionId, rpc::FaultReport> adopt_session(
       session::Caller caller, session::SessionSink& sink, const policy::Client& client,
@@ -71,7 +73,10 @@ class Backend final : public Upstream, private pool::PoolEvents {
   void hold_child(session::SessionId session, bool held) override;
 
   // See Pool.
-  void drain() override;
+  void drain() override {
+    pool_.drain();
+    for (const pool::CallPtr& call : pool_.withdraw_listeners()) end_listening(*call);
+  }
   void fail_calls(const rpc::FaultReport& report) override { pool_.fail_calls(report); }
   void end_children(Duration grace) override { pool_.end_children(grace); }
   [[nodiscard]] size_t calls() const override { return pool_.calls(); }
@@ -86,7 +91,10 @@ class Backend final : public Upstream, private pool::PoolEvents {
  private:
   void on_answer(pool::CallPtr call, const rpc::Envelope& answer) override;
   void on_fault(pool::CallPtr call, const rpc::FaultReport& report) override;
-  void on_wrong_era(pool::CallPtr call) override;
+  void on_wrong_era(pool::CallPtr call) override {
+    answer_member(*call, Outcome::error(), R"("error":)" + dialect_->wrong_era_error(),
+                  rpc::rpc_error_code(rpc::RpcError::unsupported_version));
+  }
   void on_listening_end(pool::CallPtr call) override { end_listening(*call); }
   void on_listener_lost(pool::CallPtr call, const rpc::FaultReport& report) override {
     if (!modern_.listen_again(call)) on_fault(std::move(call), report);
