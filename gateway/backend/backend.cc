@@ -3,40 +3,14 @@
 #include <array>
 #include <utility>
 
-#include "gateway/base/check.h"
+#include "gateway/backend/upstream_facts.h"
 #include "gateway/pool/call_trace.h"
 
 namespace stdgate::backend {
 
-namespace {
-
-rpc::EnvelopeLimits client_envelope_limits(const config::LimitsConfig& limits) {
-  rpc::EnvelopeLimits envelope;
-  envelope.depth = limits.depth;
-  envelope.batch = limits.batch;
-  return envelope;
-}
-
-UpstreamFacts facts_of(BackendId id, const BackendOptions& options, const pool::Dialect& dialect) {
-  const config::BackendConfig& config = options.config;
-  return {.id = id,
-          .name = config.name,
-          .is_default = config.is_default,
-          .protocol = config.protocol,
-          .codes = dialect.codes(),
-          .envelope_limits = client_envelope_limits(options.limits),
-          .owns_children = config.isolation == config::Isolation::session,
-          .max_sessions = config.pool.sessions,
-          .timeout = config.timeout,
-          .idle_timeout = config.pool.idle_timeout,
-          .grace = config.pool.grace};
-}
-
-}  // namespace
-
 Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dialect> dialect,
                  session::Callers& callers, const pool::CoreServices& core)
-    : Upstream(facts_of(id, options, *dialect)),
+    : Upstream(upstream_facts(id, options.config, options.limits, *dialect)),
       options_(std::move(options)),
       dialect_(std::move(dialect)),
       rules_(options_.config, options_.roles, *dialect_),
@@ -55,7 +29,8 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
       services_{
           core_,           Upstream::id(), options_.config, options_.limits,
           options_.launch, *dialect_,      calls_,          core_.log.enabled(LogLevel::debug)},
-      sessions_(services_, pool_, callers_, methods_),
+      modern_(services_, pool_, callers_),
+      sessions_(services_, pool_, callers_, methods_, modern_),
       pool_(services_, *this, sessions_, sessions_) {
   core_.observer.on_session_places(Upstream::id(), pool_.session_places());
   for (const std::string& name : options_.known_methods) methods_.admit(name);
@@ -115,13 +90,14 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
   message.replacement = intent->replacement;
   message.answered_by_handshake = intent->kind == pool::ClientIntent::Kind::handshake;
   message.only_of_legacy = intent->only_of_legacy;
-  const auto stamp = stamp_of(request, context);
+  const auto stamp =
+      modern_.stamp_of(request, context, isolation_of(context) == config::Isolation::shared);
   if (stamp) message.inserted = std::span(&*stamp, 1);
   call->progress_token = intent->progress_token;
   call->greets = intent->greets;
   call->introduces = intent->introduces;
   call->deadline = context.deadline.value_or(context.arrived + timeout());
-  if (is_modern) note_modern(request, *intent, *call);
+  if (is_modern) modern_.note(request, *intent, *call);
   if (services_.traces) pool::trace_arrived(services_, *call, method);
   if (intent->kind == pool::ClientIntent::Kind::set_severity) {
     accept_severity(*intent, *call);
@@ -138,7 +114,7 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
       return Admission::answered_by_reply;
     }
   }
-  if (is_refused_for_era(*call)) {
+  if (modern_.is_refused(*call)) {
     on_wrong_era(std::move(call));
     return Admission::answered_by_reply;
   }
@@ -205,40 +181,6 @@ bool Backend::refuse_by_rules(const rpc::Envelope& request, std::string_view met
   answer_error(*call, dialect_->absence(method, ruling.element, name, era),
                Outcome::of(rpc::Fault::denied), "no rule allows it");
   return true;
-}
-
-// A legacy child that sessions have to themselves keeps state for its client, and what it asks has
-// to reach that client: a request that stands alone has neither.
-void Backend::note_modern(const rpc::Envelope& request, const pool::ClientIntent& intent,
-                          pool::Call& call) const {
-  call.needs_modern =
-      options_.config.isolation == config::Isolation::session || intent.may_be_asked;
-  call.severity = intent.severity;
-  call.listens = intent.listens;
-  if (intent.listens) {
-    call.progress_token = call.id;  // its events name it by its id
-    call.deadline = TimePoint::max();
-    call.lists = intent.lists;
-    call.request = request.text;
-  }
-}
-
-bool Backend::is_refused_for_era(const pool::Call& call) const {
-  return call.needs_modern && pool_.era() == Era::legacy;
-}
-
-// What a modern child demands of a request that a client of no era, or of the other one, has made.
-std::optional<pool::Insertion> Backend::stamp_of(const rpc::Envelope& request,
-                                                 const CallContext& context) const {
-  if (context.era == Era::modern || isolation_of(context) == config::Isolation::session ||
-      pool_.era() == Era::legacy) {
-    return std::nullopt;
-  }
-  const std::string_view members = dialect_->stamp(request);
-  if (members.empty()) return std::nullopt;
-  auto insertion = pool::insertion_at(pool::InsertionPlace::meta, request, members);
-  if (insertion) insertion->modern_only = true;
-  return insertion;
 }
 
 // Whether a child is to be asked; else the call has been answered. Only subscriptions of sessions
@@ -421,11 +363,6 @@ void Backend::finish_cancelled(const pool::Call& call, pool::CancelReason reason
   finish(call, Outcome::cancelled(), reply, pool::cancel_reason_text(reason));
 }
 
-tl::expected<session::SessionId, rpc::FaultReport> Backend::open_session(
-    session::Caller caller, session::SessionSink& sink, const policy::Client& client) {
-  return sessions_.open(caller, sink, client);
-}
-
 void Backend::close_session(session::SessionId id, std::string_view why) {
   const session::Session* session = sessions_.find(id);
   if (session == nullptr) return;
@@ -486,45 +423,14 @@ void Backend::on_answer(pool::CallPtr call, const rpc::Envelope& answer) {
 }
 
 void Backend::answer_member(const pool::Call& call, Outcome outcome, std::string_view member,
-                            std::optional<int64_t> error_code) {
+                            std::optional<int64_t> error_code, std::string_view detail) {
   const std::string tail = "," + std::string(member) + "}";
   session::Reply reply;
   reply.head = R"({"jsonrpc":"2.0","id":)";
   reply.id = call.id;
   reply.tail = tail;
   if (call.client_era == Era::modern) reply.error_code = error_code;
-  finish(call, outcome, &reply, {});
-}
-
-void Backend::on_wrong_era(pool::CallPtr call) {
-  answer_member(*call, Outcome::error(), R"("error":)" + dialect_->wrong_era_error(),
-                rpc::rpc_error_code(rpc::RpcError::unsupported_version));
-}
-
-// The next child is asked the same. When there is none, the client is told.
-void Backend::on_listener_lost(pool::CallPtr call, const rpc::FaultReport& report) {
-  std::string text = call->request;
-  rpc::EnvelopeParser parser(envelope_limits());
-  const auto document = parser.parse(text);
-  STDGATE_CHECK(document);
-  const rpc::Envelope& request = document->messages[0].envelope;
-  pool::Outgoing message;
-  message.text = request.text;
-  message.id = place_of(request.id, request.text);
-  call->cancelled = false;
-  if (!pool_.submit(call, message)) on_fault(std::move(call), report);
-}
-
-void Backend::on_listening(const pool::Call& call, const pool::ChildFacts& facts) {
-  session::ReplySink* const sink = callers_.find(call.caller);
-  if (sink != nullptr) {
-    sink->on_event(call.tag, dialect_->begin_listening(call.id, call.lists, facts));
-  }
-}
-
-void Backend::drain() {
-  pool_.drain();
-  for (const pool::CallPtr& call : pool_.withdraw_listeners()) end_listening(*call);
+  finish(call, outcome, &reply, detail);
 }
 
 void Backend::learn_method(pool::Call& call) {
@@ -536,25 +442,10 @@ void Backend::learn_method(pool::Call& call) {
 // An error in the place of a child. What the caller may not use does not exist for it.
 void Backend::answer_error(const pool::Call& call, const pool::Absence& error, Outcome outcome,
                            std::string_view detail) {
-  std::string tail = R"(,"error":)";
-  rpc::append_error(tail, rpc::rpc_error_code(error.error), error.message, error.data);
-  tail += '}';
-  session::Reply reply;
-  reply.head = R"({"jsonrpc":"2.0","id":)";
-  reply.id = call.id;
-  reply.tail = tail;
-  if (call.client_era == Era::modern) reply.error_code = rpc::rpc_error_code(error.error);
-  finish(call, outcome, &reply, detail);
-}
-
-// The gateway's own answer, where no child is needed for it.
-void Backend::answer(const pool::Call& call, std::string_view result) {
-  const std::string tail = R"(,"result":)" + std::string(result) + "}";
-  session::Reply reply;
-  reply.head = R"({"jsonrpc":"2.0","id":)";
-  reply.id = call.id;
-  reply.tail = tail;
-  finish(call, Outcome::ok(), &reply, {});
+  const int code = rpc::rpc_error_code(error.error);
+  std::string member = R"("error":)";
+  rpc::append_error(member, code, error.message, error.data);
+  answer_member(call, outcome, member, code, detail);
 }
 
 void Backend::on_fault(pool::CallPtr call, const rpc::FaultReport& report) {

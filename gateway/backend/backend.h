@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "gateway/backend/call_rules.h"
+#include "gateway/backend/modern_calls.h"
 #include "gateway/backend/name_table.h"
 #include "gateway/backend/session_router.h"
 #include "gateway/backend/upstream.h"
@@ -57,7 +58,9 @@ class Backend final : public Upstream, private pool::PoolEvents {
 
   bool take_cancel(const rpc::ParsedMessage& message, const CallContext& context) override;
   tl::expected<session::SessionId, rpc::FaultReport> open_session(
-      session::Caller caller, session::SessionSink& sink, const policy::Client& client) override;
+      session::Caller caller, session::SessionSink& sink, const policy::Client& client) override {
+    return sessions_.open(caller, sink, client);
+  }
   void close_session(session::SessionId session, std::string_view why) override;
   tl::expected<session::SessionId, rpc::FaultReport> adopt_session(
       session::Caller caller, session::SessionSink& sink, const policy::Client& client,
@@ -71,7 +74,10 @@ class Backend final : public Upstream, private pool::PoolEvents {
   void hold_child(session::SessionId session, bool held) override;
 
   // See Pool.
-  void drain() override;
+  void drain() override {
+    pool_.drain();
+    for (const pool::CallPtr& call : pool_.withdraw_listeners()) end_listening(*call);
+  }
   void fail_calls(const rpc::FaultReport& report) override { pool_.fail_calls(report); }
   void end_children(Duration grace) override { pool_.end_children(grace); }
   [[nodiscard]] size_t calls() const override { return pool_.calls(); }
@@ -86,10 +92,17 @@ class Backend final : public Upstream, private pool::PoolEvents {
  private:
   void on_answer(pool::CallPtr call, const rpc::Envelope& answer) override;
   void on_fault(pool::CallPtr call, const rpc::FaultReport& report) override;
-  void on_wrong_era(pool::CallPtr call) override;
+  void on_wrong_era(pool::CallPtr call) override {
+    answer_member(*call, Outcome::error(), R"("error":)" + dialect_->wrong_era_error(),
+                  rpc::rpc_error_code(rpc::RpcError::unsupported_version));
+  }
   void on_listening_end(pool::CallPtr call) override { end_listening(*call); }
-  void on_listener_lost(pool::CallPtr call, const rpc::FaultReport& report) override;
-  void on_listening(const pool::Call& call, const pool::ChildFacts& facts) override;
+  void on_listener_lost(pool::CallPtr call, const rpc::FaultReport& report) override {
+    if (!modern_.listen_again(call)) on_fault(std::move(call), report);
+  }
+  void on_listening(const pool::Call& call, const pool::ChildFacts& facts) override {
+    modern_.begin_listening(call, facts);
+  }
 
   Admission accept_request(const rpc::Envelope& request, const CallContext& context);
   bool accept_subscription(const pool::ClientIntent& intent, pool::CallPtr& call,
@@ -110,7 +123,10 @@ class Backend final : public Upstream, private pool::PoolEvents {
   void note_tool(pool::Call& call, std::string_view spelled);
   void finish(const pool::Call& call, Outcome outcome, const session::Reply* reply,
               std::string_view detail);
-  void answer(const pool::Call& call, std::string_view result);
+  // The gateway's own answer, where no child is needed for it.
+  void answer(const pool::Call& call, std::string_view result) {
+    answer_member(call, Outcome::ok(), R"("result":)" + std::string(result));
+  }
   void answer_error(const pool::Call& call, const pool::Absence& error, Outcome outcome,
                     std::string_view detail);
   bool refuse_by_quota(const CallContext& context, pool::CallPtr& call);
@@ -118,15 +134,10 @@ class Backend final : public Upstream, private pool::PoolEvents {
                        const policy::Principal* principal, pool::CallPtr& call);
   // `member`: result or error, as the client is given it.
   void answer_member(const pool::Call& call, Outcome outcome, std::string_view member,
-                     std::optional<int64_t> error_code = {});
+                     std::optional<int64_t> error_code = {}, std::string_view detail = {});
   void end_listening(const pool::Call& call) {
     answer_member(call, Outcome::ok(), dialect_->listening_end(call.id));
   }
-  [[nodiscard]] std::optional<pool::Insertion> stamp_of(const rpc::Envelope& request,
-                                                        const CallContext& context) const;
-  void note_modern(const rpc::Envelope& request, const pool::ClientIntent& intent,
-                   pool::Call& call) const;
-  [[nodiscard]] bool is_refused_for_era(const pool::Call& call) const;
   Admission drop(DropReason reason);
 
   const BackendOptions options_;
@@ -142,6 +153,7 @@ class Backend final : public Upstream, private pool::PoolEvents {
   std::string key_;     // scratch
   pool::CallStore calls_;
   const pool::PoolServices services_;
+  ModernCalls modern_;
   SessionRouter sessions_;
   pool::Pool pool_;
 };

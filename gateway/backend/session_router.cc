@@ -82,11 +82,6 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::adopt(
   return *id;
 }
 
-rpc::FaultReport SessionRouter::too_many() const {
-  return rpc::faults::overloaded("too many sessions; raise backends." + services_.config.name +
-                                 ".pool.sessions");
-}
-
 // Of those that share children and have nothing open. False: there is none.
 bool SessionRouter::park_longest_idle() {
   const config::BackendConfig& config = services_.config;
@@ -185,7 +180,7 @@ void SessionRouter::on_notification(pool::Child& child, const rpc::Envelope& not
                                       : pool::Audience();
   const bool is_passed = pass_notification(child, notification, method, audience);
   const bool is_streamed = pass_to_only_stream(child, notification, audience);
-  const bool is_listened = pass_to_listeners(child, notification, audience);
+  const bool is_listened = modern_.pass_to_listeners(child, notification, audience.list);
   if (is_passed || is_streamed || is_listened) {
     note_passed(method);
   } else {
@@ -215,45 +210,9 @@ bool SessionRouter::pass_to_only_stream(pool::Child& child, const rpc::Envelope&
   return true;
 }
 
-// A call of the modern era is sent log messages only from the level on that it names, and changes
-// of lists never.
-bool SessionRouter::wants_of_call(const pool::Child& child, const pool::Call& call,
-                                  const pool::Audience& audience) const {
-  if (call.client_era != Era::modern) return wants(child, nullptr, audience);
-  if (audience.severity) return call.severity && *audience.severity >= *call.severity;
-  return audience.kind == pool::Audience::Kind::caller;
-}
-
-// At a child of the legacy era the gateway listens for its clients.
-bool SessionRouter::pass_to_listeners(pool::Child& child, const rpc::Envelope& notification,
-                                      const pool::Audience& audience) {
-  if (audience.list == 0) return false;
-  bool is_passed = false;
-  child.calls().for_each([&](const pool::Call& call) {
-    if (!call.listens || (call.lists & audience.list) == 0) return;
-    session::ReplySink* const sink = callers_.find(call.caller);
-    const std::string tag = services_.dialect.listening_tag(call.id);
-    const auto insertion = pool::insertion_at(pool::InsertionPlace::meta, notification, tag);
-    if (sink == nullptr || !insertion) return;
-    std::string text(notification.text.substr(0, insertion->offset));
-    text.append(insertion->head).append(insertion->members).append(insertion->tail);
-    text.append(notification.text.substr(insertion->offset));
-    const std::string_view whole = text;
-    services_.core.observer.on_message(services_.backend, Direction::to_client, {&whole, 1});
-    sink->on_event(call.tag, text);
-    is_passed = true;
-  });
-  return is_passed;
-}
-
 void SessionRouter::note_passed(std::string_view method) {
   services_.core.observer.on_notification(
       services_.backend, methods_.learn(method, services_.core.clock.now()), Direction::to_client);
-}
-
-void SessionRouter::drop(DropReason reason) {
-  services_.core.observer.on_dropped(services_.backend, reason);
-  if (services_.traces) pool::trace_dropped(services_, reason);
 }
 
 bool SessionRouter::pass_notification(pool::Child& child, const rpc::Envelope& notification,
@@ -538,21 +497,10 @@ void SessionRouter::on_reading(session::SessionId id, bool reading) {
   }
 }
 
-void SessionRouter::on_session_end(session::SessionId id, session::SessionEnd end,
-                                   std::string_view message) {
-  const session::Session* session = sessions_.find(id);
-  if (session != nullptr) session->sink->on_session_end(end, message);
-}
-
 session::Session& SessionRouter::known(session::SessionId id) {
   session::Session* const session = sessions_.find(id);
   STDGATE_CHECK(session != nullptr);
   return *session;
-}
-
-void SessionRouter::describe(pool::BackendStatus& status) const {
-  status.session_places = pool_.session_places();
-  journal_.describe(sessions_, status);
 }
 
 void SessionRouter::check_invariants() {

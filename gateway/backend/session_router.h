@@ -18,9 +18,11 @@
 #include <span>
 #include <string_view>
 
+#include "gateway/backend/modern_calls.h"
 #include "gateway/backend/name_table.h"
 #include "gateway/backend/session_journal.h"
 #include "gateway/base/check.h"
+#include "gateway/pool/call_trace.h"
 #include "gateway/pool/pool.h"
 #include "gateway/session/log_verbosity.h"
 #include "gateway/session/session.h"
@@ -32,11 +34,12 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
  public:
   // `methods`: learns the names of notifications. `pool` may not be constructed yet.
   SessionRouter(const pool::PoolServices& services, pool::Pool& pool, session::Callers& callers,
-                NameTable& methods)
+                NameTable& methods, const ModernCalls& modern)
       : services_(services),
         pool_(pool),
         callers_(callers),
         methods_(methods),
+        modern_(modern),
         sessions_(2 * size_t{services.config.pool.sessions}),
         journal_(services) {}
 
@@ -70,7 +73,10 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
     return sessions_.find(session);
   }
   [[nodiscard]] size_t size() const { return sessions_.size(); }
-  void describe(pool::BackendStatus& status) const;
+  void describe(pool::BackendStatus& status) const {
+    status.session_places = pool_.session_places();
+    journal_.describe(sessions_, status);
+  }
 
   // The client's answer to a request of a child. False: it answers none.
   bool pass_answer(session::SessionId session, const rpc::Envelope& answer);
@@ -105,8 +111,11 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
     STDGATE_CHECK(known != nullptr);
     return known->sink == nullptr ? session::ClientHold::connection : known->sink->hold();
   }
-  void on_session_end(session::SessionId session, session::SessionEnd end,
-                      std::string_view message) override;
+  void on_session_end(session::SessionId id, session::SessionEnd end,
+                      std::string_view message) override {
+    const session::Session* session = sessions_.find(id);
+    if (session != nullptr) session->sink->on_session_end(end, message);
+  }
   // ChildListener
   void on_event(const pool::Call& call, const rpc::Envelope& notification,
                 TextPlace progress_token) override;
@@ -137,16 +146,25 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
            verbosity_.passes(child.number(), session == nullptr ? std::nullopt : session->severity,
                              *audience.severity);
   }
+  // A call of the modern era is sent log messages only from the level on that it names, and changes
+  // of lists never.
   [[nodiscard]] bool wants_of_call(const pool::Child& child, const pool::Call& call,
-                                   const pool::Audience& audience) const;
-  // False: no call of the modern era listens for it at this child.
-  bool pass_to_listeners(pool::Child& child, const rpc::Envelope& notification,
-                         const pool::Audience& audience);
+                                   const pool::Audience& audience) const {
+    if (call.client_era != Era::modern) return wants(child, nullptr, audience);
+    if (audience.severity) return call.severity && *audience.severity >= *call.severity;
+    return audience.kind == pool::Audience::Kind::caller;
+  }
   void tell_what_is_wanted(pool::Child& child);
-  [[nodiscard]] rpc::FaultReport too_many() const;
+  [[nodiscard]] rpc::FaultReport too_many() const {
+    return rpc::faults::overloaded("too many sessions; raise backends." + services_.config.name +
+                                   ".pool.sessions");
+  }
   bool park_longest_idle();
   void note_passed(std::string_view method);
-  void drop(DropReason reason);
+  void drop(DropReason reason) {
+    services_.core.observer.on_dropped(services_.backend, reason);
+    if (services_.traces) pool::trace_dropped(services_, reason);
+  }
   // An open session.
   [[nodiscard]] session::Session& known(session::SessionId id);
   [[nodiscard]] pool::Child& child_that_asked(const session::Ask& ask) const;
@@ -165,6 +183,7 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   pool::Pool& pool_;
   session::Callers& callers_;
   NameTable& methods_;
+  const ModernCalls& modern_;
   SlotMap<session::Session> sessions_;
   SessionJournal journal_;
   session::Subscriptions subscriptions_;

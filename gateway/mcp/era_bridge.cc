@@ -12,8 +12,7 @@ namespace stdgate::mcp {
 
 namespace {
 
-constexpr std::string_view kLegacyNotFound = "-32002";  // a resource
-constexpr std::string_view kInvalidParams = "-32602";
+using Error = rpc::RpcError;
 
 // Results that a modern client may keep say for how long: not at all.
 constexpr std::array<std::string_view, 5> kCacheable = {
@@ -60,12 +59,13 @@ std::string plain_capabilities(std::string_view capabilities) {
 }
 
 // The error with the code `to`, if its code is `from`.
-bool append_error_with(std::string& out, std::string_view error, std::string_view from,
-                       std::string_view to) {
+bool append_error_with(std::string& out, std::string_view error, Error from, Error to) {
   const std::string_view code = member(error, "code");
-  if (code != from) return false;
+  if (code != std::to_string(rpc::rpc_error_code(from))) return false;
   const TextPlace place = place_of(code, error);
-  out.append(R"("error":)").append(error.substr(0, place.offset)).append(to);
+  out.append(R"("error":)")
+      .append(error.substr(0, place.offset))
+      .append(std::to_string(rpc::rpc_error_code(to)));
   out.append(error.substr(place.offset + place.length));
   return true;
 }
@@ -89,7 +89,7 @@ void append_discovery(std::string& out, std::string_view greeting) {
 bool bridge_to_modern(const rpc::Envelope& answer, std::string_view method, std::string& out) {
   const std::string_view payload = answer.payload;
   if (answer.kind == rpc::MessageKind::error) {
-    return append_error_with(out, payload, kLegacyNotFound, kInvalidParams);
+    return append_error_with(out, payload, Error::resource_not_found, Error::invalid_params);
   }
   if (method == "server/discover") {
     append_discovery(out, payload);
@@ -119,7 +119,7 @@ bool bridge_to_legacy(const rpc::Envelope& answer, std::string_view method, std:
       return true;
     }
     return method == "resources/read" &&
-           append_error_with(out, payload, kInvalidParams, kLegacyNotFound);
+           append_error_with(out, payload, Error::invalid_params, Error::resource_not_found);
   }
   if (method != "initialize") return false;
   out.append(R"("result":{"protocolVersion":")").append(kMcpRevisions.front()).append("\"");

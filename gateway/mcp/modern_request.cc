@@ -147,7 +147,12 @@ std::optional<ModernProblem> check_modern(const rpc::Envelope& request,
 
 int modern_status(int64_t error_code) {
   if (error_code == rpc::rpc_error_code(Error::method_not_found)) return 404;
-  return error_code >= -32022 && error_code <= -32020 ? 400 : 200;
+  constexpr std::array kOfTheRequest = {Error::header_mismatch, Error::missing_capability,
+                                        Error::unsupported_version};
+  const auto has_code = [error_code](Error error) {
+    return rpc::rpc_error_code(error) == error_code;
+  };
+  return std::ranges::any_of(kOfTheRequest, has_code) ? 400 : 200;
 }
 
 }  // namespace stdgate::mcp

@@ -125,11 +125,6 @@ void Child::send(CallPtr call, const Outgoing& message) {
   if (is_cancelled) request_cancel(id, CancelReason::client_cancelled);
 }
 
-// Only the modern era does without a handshake of the session's client.
-void Child::note_era(Call& call) const {
-  call.child_era = isolation_ == config::Isolation::session ? Era::legacy : era();
-}
-
 const Call& Child::hold(CallPtr call) {
   note_era(*call);
   call->cancelled = true;  // there is nothing to cancel

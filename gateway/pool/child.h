@@ -167,7 +167,10 @@ class Child final : private ChildEvents, private ChildMessages {
   void on_broken_framing(const char* reason) override;
 
   Call* call_with_token(std::string_view token);
-  void note_era(Call& call) const;
+  // Only the modern era does without a handshake of the session's client.
+  void note_era(Call& call) const {
+    call.child_era = isolation_ == config::Isolation::session ? Era::legacy : era();
+  }
   bool end_listening(const rpc::Envelope& notification, std::string_view method);
   void finish_own_call(rpc::WireId id, const rpc::Envelope* answer);
   void note_answered(rpc::WireId id);

@@ -45,6 +45,7 @@ constexpr std::array kRpcErrors{
     RpcErrorEntry{RpcError::invalid_params, -32602},
     RpcErrorEntry{RpcError::internal_error, -32603},
     RpcErrorEntry{RpcError::header_mismatch, -32020},
+    RpcErrorEntry{RpcError::missing_capability, -32021},
     RpcErrorEntry{RpcError::unsupported_version, -32022},
     RpcErrorEntry{RpcError::resource_not_found, -32002},
 };

@@ -48,6 +48,7 @@ enum class RpcError : uint8_t {
   internal_error,
   // MCP 2026-07-28
   header_mismatch,
+  missing_capability,
   unsupported_version,
   resource_not_found,  // MCP until then
 };

@@ -484,11 +484,8 @@ void Connection::expire() {
       return fail_and_close({408, "the request's body took too long"});
     case State::busy:
       if (meter_.now() >= exchange_->identity.expires) return cut_stream();
-      if (exchange_->rpc.is_silent()) {
-        exchange_->rpc.end_silence();
-      } else {
-        writer_.write_keep_alive(*exchange_);
-      }
+      exchange_->rpc.end_silence();
+      writer_.write_keep_alive(*exchange_);
       since_ = meter_.now();
       return;
     case State::closed:

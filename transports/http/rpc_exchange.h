@@ -47,7 +47,9 @@ class RpcExchange {
   // A request of MCP's modern era has had no word yet: as a stream its response gets keep-alive
   // comments, so that proxies do not close it.
   [[nodiscard]] bool is_silent() const { return modern_ && client_ != nullptr && !streaming_; }
-  void end_silence() { begin_stream(); }
+  void end_silence() {
+    if (is_silent()) begin_stream();
+  }
 
   [[nodiscard]] bool calls_under_way() const { return answers_.due() > 0; }
   // Bytes of a batch's answers that wait for the others.

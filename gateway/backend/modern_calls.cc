@@ -1,0 +1,76 @@
+#include "gateway/backend/modern_calls.h"
+
+#include <string>
+
+#include "gateway/base/check.h"
+
+namespace stdgate::backend {
+
+// A legacy child that sessions have to themselves keeps state for its client, and what it asks has
+// to reach that client: a request that stands alone has neither.
+void ModernCalls::note(const rpc::Envelope& request, const pool::ClientIntent& intent,
+                       pool::Call& call) const {
+  call.needs_modern =
+      services_.config.isolation == config::Isolation::session || intent.may_be_asked;
+  call.severity = intent.severity;
+  call.listens = intent.listens;
+  if (!intent.listens) return;
+  call.progress_token = call.id;  // its events name it by its id
+  call.deadline = TimePoint::max();
+  call.lists = intent.lists;
+  call.request = request.text;
+}
+
+std::optional<pool::Insertion> ModernCalls::stamp_of(const rpc::Envelope& request,
+                                                     const CallContext& context,
+                                                     bool is_shared) const {
+  if (context.era == Era::modern || !is_shared || pool_.era() == Era::legacy) return std::nullopt;
+  const std::string_view members = services_.dialect.stamp(request);
+  if (members.empty()) return std::nullopt;
+  auto insertion = pool::insertion_at(pool::InsertionPlace::meta, request, members);
+  if (insertion) insertion->modern_only = true;
+  return insertion;
+}
+
+bool ModernCalls::listen_again(pool::CallPtr& call) const {
+  std::string text = call->request;
+  rpc::EnvelopeParser parser({.depth = services_.limits.depth,
+                              .batch = services_.limits.batch});  // as it was parsed first
+  const auto document = parser.parse(text);
+  STDGATE_CHECK(document);
+  const rpc::Envelope& request = document->messages[0].envelope;
+  pool::Outgoing message;
+  message.text = request.text;
+  message.id = place_of(request.id, request.text);
+  call->cancelled = false;
+  return pool_.submit(call, message).has_value();
+}
+
+void ModernCalls::begin_listening(const pool::Call& call, const pool::ChildFacts& facts) const {
+  session::ReplySink* const sink = callers_.find(call.caller);
+  if (sink == nullptr) return;
+  sink->on_event(call.tag, services_.dialect.begin_listening(call.id, call.lists, facts));
+}
+
+bool ModernCalls::pass_to_listeners(pool::Child& child, const rpc::Envelope& notification,
+                                    uint8_t list) const {
+  if (list == 0) return false;
+  bool is_passed = false;
+  child.calls().for_each([&](const pool::Call& call) {
+    if (!call.listens || (call.lists & list) == 0) return;
+    session::ReplySink* const sink = callers_.find(call.caller);
+    const std::string tag = services_.dialect.listening_tag(call.id);
+    const auto insertion = pool::insertion_at(pool::InsertionPlace::meta, notification, tag);
+    if (sink == nullptr || !insertion) return;
+    std::string text(notification.text.substr(0, insertion->offset));
+    text.append(insertion->head).append(insertion->members).append(insertion->tail);
+    text.append(notification.text.substr(insertion->offset));
+    const std::string_view whole = text;
+    services_.core.observer.on_message(services_.backend, Direction::to_client, {&whole, 1});
+    sink->on_event(call.tag, text);
+    is_passed = true;
+  });
+  return is_passed;
+}
+
+}  // namespace stdgate::backend

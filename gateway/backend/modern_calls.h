@@ -1,0 +1,47 @@
+// ModernCalls: what calls of the modern era, and calls at modern children, have of their own (see
+// Era). All else of them is as with any call.
+//
+// Holds nothing but references. Owner: the backend.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "gateway/backend/call_context.h"
+#include "gateway/pool/pool.h"
+
+namespace stdgate::backend {
+
+class ModernCalls {
+ public:
+  // `pool` may not be constructed yet.
+  ModernCalls(const pool::PoolServices& services, pool::Pool& pool, session::Callers& callers)
+      : services_(services), pool_(pool), callers_(callers) {}
+
+  // `call` is this request of a modern client.
+  void note(const rpc::Envelope& request, const pool::ClientIntent& intent, pool::Call& call) const;
+  // The children are known to be of the legacy era, and cannot serve it.
+  [[nodiscard]] bool is_refused(const pool::Call& call) const {
+    return call.needs_modern && pool_.era() == Era::legacy;
+  }
+  // What a modern child demands of a request that a client of no era, or of the other one, has
+  // made.
+  [[nodiscard]] std::optional<pool::Insertion> stamp_of(const rpc::Envelope& request,
+                                                        const CallContext& context,
+                                                        bool is_shared) const;
+
+  // Gives a call that listens, and has lost its child, to another one. False: none takes it.
+  bool listen_again(pool::CallPtr& call) const;
+  // Tells the client of a call that listens that it does.
+  void begin_listening(const pool::Call& call, const pool::ChildFacts& facts) const;
+  // At a legacy child the gateway listens for its clients: passes on a change of this list. False:
+  // nobody listens for it.
+  bool pass_to_listeners(pool::Child& child, const rpc::Envelope& notification, uint8_t list) const;
+
+ private:
+  const pool::PoolServices& services_;
+  pool::Pool& pool_;
+  session::Callers& callers_;
+};
+
+}  // namespace stdgate::backend

@@ -1,0 +1,13 @@
+// What never changes of a backend, from its configuration and its protocol.
+#pragma once
+
+#include "gateway/backend/upstream.h"
+#include "gateway/config/config.h"
+#include "gateway/pool/dialect.h"
+
+namespace stdgate::backend {
+
+UpstreamFacts upstream_facts(BackendId id, const config::BackendConfig& config,
+                             const config::LimitsConfig& limits, const pool::Dialect& dialect);
+
+}  // namespace stdgate::backend
