@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "gateway/backend/call_record.h"
 #include "gateway/backend/upstream_facts.h"
 #include "gateway/pool/call_trace.h"
 
@@ -31,7 +32,8 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
           options_.launch, *dialect_,      calls_,          core_.log.enabled(LogLevel::debug)},
       modern_(services_, pool_, callers_),
       sessions_(services_, pool_, callers_, methods_, modern_),
-      pool_(services_, *this, sessions_, sessions_) {
+      pool_(services_, *this, sessions_, sessions_),
+      memos_(sessions_, pool_, *dialect_) {
   core_.observer.on_session_places(Upstream::id(), pool_.session_places());
   for (const std::string& name : options_.known_methods) methods_.admit(name);
   for (const std::string& name : options_.known_tools) tools_.admit(name);
@@ -109,7 +111,7 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
     return Admission::answered_by_reply;
   }
   if (!context.session.is_none()) {
-    if (const auto kept = keep_memo(*intent, *call); !kept) {
+    if (const auto kept = memos_.keep(*intent, *call); !kept) {
       on_fault(std::move(call), kept.error());
       return Admission::answered_by_reply;
     }
@@ -206,32 +208,6 @@ bool Backend::accept_subscription(const pool::ClientIntent& intent, pool::CallPt
   }
   answer(*call, intent.result);
   return false;
-}
-
-// What the session tells its own child is noted when the child has answered it; the greeting of a
-// session that shares children says who the client is.
-tl::expected<void, rpc::FaultReport> Backend::keep_memo(const pool::ClientIntent& intent,
-                                                        pool::Call& call) {
-  if (auto usable = sessions_.use(call.session); !usable) return usable;
-  if (intent.memo == pool::SessionMemo::none) return {};
-  call.memo = intent.memo;
-  const bool is_key =
-      intent.memo == pool::SessionMemo::subscribe || intent.memo == pool::SessionMemo::unsubscribe;
-  call.memo_text = is_key ? rpc::decode_string(intent.memo_text, key_) : intent.memo_text;
-  const pool::SessionMemory* const memory = pool_.memory_of(call.session);
-  if (memory == nullptr || intent.memo != pool::SessionMemo::subscribe ||
-      memory->has_room_for(call.memo_text)) {
-    return {};
-  }
-  return tl::unexpected(rpc::faults::overloaded("this session has too many subscriptions"));
-}
-
-// A child has answered with a result.
-void Backend::learn_memo(const pool::Call& call, const rpc::Envelope& answer) {
-  if (pool::SessionMemory* const memory = pool_.memory_of(call.session); memory != nullptr) {
-    memory->learn(call, answer, *dialect_);
-  }
-  if (call.memo == pool::SessionMemo::greeting) sessions_.introduce(call.session, call.memo_text);
 }
 
 // A shared child has one level for all, so the gateway itself filters for each session.
@@ -391,7 +367,7 @@ void Backend::hold_child(session::SessionId session, bool held) { pool_.hold_chi
 
 void Backend::on_answer(pool::CallPtr call, const rpc::Envelope& answer) {
   const Outcome outcome = dialect_->outcome(answer, method_name(*call));
-  if (call->memo != pool::SessionMemo::none && outcome == Outcome::ok()) learn_memo(*call, answer);
+  if (call->memo != pool::SessionMemo::none && outcome == Outcome::ok()) memos_.learn(*call, answer);
   // A child that does not know a method must not fill the table with invented names.
   if (call->method == kOtherMethod &&
       (outcome != Outcome::error() ||
@@ -470,27 +446,12 @@ void Backend::finish(const pool::Call& call, Outcome outcome, const session::Rep
                      std::string_view detail) {
   if (!call.subscription.empty()) sessions_.finish_subscribe(call, outcome);
   if (call.client != nullptr) quotas_.end_call(*call.client);
-  const TimePoint now = core_.clock.now();
-  CallRecord record;
+  CallRecord record = record_of(call, core_.clock.now());
   record.backend = id();
-  record.method = call.method;
   record.method_name = method_name(call);
-  record.tool = call.tool;
   record.tool_name = tool_name(call);
-  record.transport = call.transport;
-  record.client_era = call.client_era;
-  record.child_era = call.child_era;
   record.outcome = outcome;
   if (core_.wall_clock != nullptr) record.arrived_at = core_.wall_clock->at(call.arrived);
-  record.total = now - call.arrived;
-  record.reached_child = call.written != TimePoint{};
-  record.queued = (record.reached_child ? call.written : now) - call.arrived;
-  record.child = record.reached_child ? now - call.written : Duration{0};
-  record.id = call.id;
-  record.connection = call.connection;
-  record.principal = call.principal;
-  record.trace = call.trace.is_none() ? nullptr : &call.trace;
-  record.bytes_in = call.bytes_in;
   record.bytes_out = reply == nullptr ? 0 : reply->size();
   record.detail = detail;
   core_.observer.on_call_finished(record);

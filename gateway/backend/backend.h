@@ -15,6 +15,7 @@
 #include "gateway/backend/call_rules.h"
 #include "gateway/backend/modern_calls.h"
 #include "gateway/backend/name_table.h"
+#include "gateway/backend/session_memos.h"
 #include "gateway/backend/session_router.h"
 #include "gateway/backend/upstream.h"
 #include "gateway/observer.h"
@@ -107,9 +108,6 @@ class Backend final : public Upstream, private pool::PoolEvents {
   Admission accept_request(const rpc::Envelope& request, const CallContext& context);
   bool accept_subscription(const pool::ClientIntent& intent, pool::CallPtr& call,
                            pool::Outgoing& message);
-  tl::expected<void, rpc::FaultReport> keep_memo(const pool::ClientIntent& intent,
-                                                 pool::Call& call);
-  void learn_memo(const pool::Call& call, const rpc::Envelope& answer);
   void accept_severity(const pool::ClientIntent& intent, const pool::Call& call);
   Admission accept_notification(const rpc::Envelope& notification, const CallContext& context);
   bool accept_cancel(std::string_view id, const CallContext& context);
@@ -156,6 +154,7 @@ class Backend final : public Upstream, private pool::PoolEvents {
   ModernCalls modern_;
   SessionRouter sessions_;
   pool::Pool pool_;
+  SessionMemos memos_;
 };
 
 }  // namespace stdgate::backend

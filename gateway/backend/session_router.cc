@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "gateway/backend/session_census.h"
 #include "gateway/base/check.h"
 #include "gateway/pool/call_trace.h"
 
@@ -41,18 +42,9 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open(
   return *id;
 }
 
-// Sessions are opened and revived far less often than calls are made, and there are few of them: to
-// count them is cheaper than to keep count.
 tl::expected<void, rpc::FaultReport> SessionRouter::check_count(const policy::ClientRef& client) {
   const uint32_t most = services_.config.calls_per_principal.sessions;
-  if (most == 0 || (client.principal == nullptr && client.address.is_none())) return {};
-  size_t count = 0;
-  sessions_.for_each([&](session::SessionId, const session::Session& session) {
-    const bool is_at_work = session.state != SessionState::parked;
-    const policy::ClientRef other{session.principal.get(), session.client};
-    if (is_at_work && policy::is_same_client(other, client)) ++count;
-  });
-  if (count < most) return {};
+  if (most == 0 || at_work_of(sessions_, client) < most) return {};
   services_.core.observer.on_rejected(services_.backend, Rejection::sessions);
   return tl::unexpected(
       rpc::faults::rate_limited("too many sessions of this client", rpc::kRetryHint));
@@ -86,15 +78,7 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::adopt(
 bool SessionRouter::park_longest_idle() {
   const config::BackendConfig& config = services_.config;
   if (config.isolation == config::Isolation::session || !config.revive) return false;
-  session::Session* longest = nullptr;
-  session::SessionId id;
-  sessions_.for_each([&](session::SessionId some, session::Session& session) {
-    const bool may_go = session.state != SessionState::parked && session.sink != nullptr &&
-                        session.sink->hold() == session::ClientHold::nothing;
-    if (!may_go || (longest != nullptr && longest->used <= session.used)) return;
-    longest = &session;
-    id = some;
-  });
+  session::Session* const longest = longest_idle(sessions_);
   if (longest == nullptr) return false;
   journal_.park(*longest, ParkReason::place_needed);
   return true;

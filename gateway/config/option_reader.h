@@ -10,5 +10,6 @@ namespace stdgate::config {
 // wrong with each by itself. `root` then has its parts and knows which keys failed, for the rules
 // across keys (options/gateway_rules.h).
 void read_options(Section& root, Config& out);
+void read_options(Section& section, TlsConfig& out);
 
 }  // namespace stdgate::config

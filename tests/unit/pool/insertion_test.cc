@@ -17,7 +17,7 @@ namespace {
 using Place = pool::InsertionPlace;
 
 std::string spliced(const pool::Outgoing& message) {
-  pool::Splice splice(message, rpc::WireId{7});
+  pool::Splice splice(message, rpc::WireId{7}, std::nullopt);
   std::string written;
   for (const std::string_view part : splice.framed("", "")) written += part;
   EXPECT_EQ(splice.size(), written.size());

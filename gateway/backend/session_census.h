@@ -1,0 +1,21 @@
+// Who has how many sessions, and which of them can do without.
+//
+// Sessions are opened and revived far less often than calls are made, and there are few of them: to
+// look at all is cheaper than to keep count.
+#pragma once
+
+#include <cstddef>
+
+#include "gateway/base/slot_map.h"
+#include "gateway/policy/client_quotas.h"
+#include "gateway/session/session.h"
+
+namespace stdgate::backend {
+
+// Sessions of this client that are not parked. Nobody's, if the client has no name and no address.
+size_t at_work_of(const SlotMap<session::Session>& sessions, const policy::ClientRef& client);
+
+// Of the sessions that are not parked and have nothing open. Null: there is none.
+session::Session* longest_idle(SlotMap<session::Session>& sessions);
+
+}  // namespace stdgate::backend

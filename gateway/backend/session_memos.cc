@@ -1,0 +1,31 @@
+#include "gateway/backend/session_memos.h"
+
+#include "gateway/rpc/json_string.h"
+
+namespace stdgate::backend {
+
+tl::expected<void, rpc::FaultReport> SessionMemos::keep(const pool::ClientIntent& intent,
+                                                     pool::Call& call) {
+  if (auto usable = sessions_.use(call.session); !usable) return usable;
+  if (intent.memo == pool::SessionMemo::none) return {};
+  call.memo = intent.memo;
+  const bool is_key =
+      intent.memo == pool::SessionMemo::subscribe || intent.memo == pool::SessionMemo::unsubscribe;
+  call.memo_text = is_key ? rpc::decode_string(intent.memo_text, key_) : intent.memo_text;
+  const pool::SessionMemory* const memory = pool_.memory_of(call.session);
+  if (memory == nullptr || intent.memo != pool::SessionMemo::subscribe ||
+      memory->has_room_for(call.memo_text)) {
+    return {};
+  }
+  return tl::unexpected(rpc::faults::overloaded("this session has too many subscriptions"));
+}
+
+// The greeting of a session that shares children says who the client is.
+void SessionMemos::learn(const pool::Call& call, const rpc::Envelope& answer) {
+  if (pool::SessionMemory* const memory = pool_.memory_of(call.session); memory != nullptr) {
+    memory->learn(call, answer, dialect_);
+  }
+  if (call.memo == pool::SessionMemo::greeting) sessions_.introduce(call.session, call.memo_text);
+}
+
+}  // namespace stdgate::backend

@@ -1,0 +1,33 @@
+// SessionMemos: what calls of sessions tell their own children, for the children that follow.
+//
+// Noted when the child has answered, in the SessionMemory of the lease. Owner: the backend. Limits:
+// those of SessionMemory.
+#pragma once
+
+#include <string>
+#include <tl/expected.hpp>
+
+#include "gateway/backend/session_router.h"
+#include "gateway/pool/dialect.h"
+#include "gateway/pool/pool.h"
+
+namespace stdgate::backend {
+
+class SessionMemos {
+ public:
+  SessionMemos(SessionRouter& sessions, pool::Pool& pool, const pool::Dialect& dialect)
+      : sessions_(sessions), pool_(pool), dialect_(dialect) {}
+
+  // Of a call that its session makes: the session is used, and may be refused.
+  tl::expected<void, rpc::FaultReport> keep(const pool::ClientIntent& intent, pool::Call& call);
+  // A child has answered with a result.
+  void learn(const pool::Call& call, const rpc::Envelope& answer);
+
+ private:
+  SessionRouter& sessions_;
+  pool::Pool& pool_;
+  const pool::Dialect& dialect_;
+  std::string key_;  // scratch
+};
+
+}  // namespace stdgate::backend

@@ -1,0 +1,16 @@
+// An address to listen on: a text, or a map of `address` and what holds for this listener alone.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "gateway/config/config.h"
+#include "gateway/config/section_reader.h"
+
+namespace stdgate::config {
+
+// False after an error, which has been recorded then. `used`: addresses that are taken, to which
+// this one is added; null: the admin listener.
+bool read_listener(const Value& value, std::set<std::string>* used, ListenerConfig& out);
+
+}  // namespace stdgate::config
