@@ -49,7 +49,8 @@ class NamingEndpoint final : public http::Endpoint {
   void serve(http::Exchange& exchange, std::span<char> /*body*/) override {
     if (streams_) return exchange.client->begin_stream({});
     const auto& principal = exchange.identity.principal;
-    const std::string_view name = principal == nullptr ? "nobody" : principal->name;
+    const std::string_view name =
+        principal == nullptr ? std::string_view("nobody") : std::string_view(principal->name);
     exchange.client->respond({.content_type = "text/plain", .body = {&name, 1}});
   }
 
