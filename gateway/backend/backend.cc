@@ -367,7 +367,8 @@ void Backend::hold_child(session::SessionId session, bool held) { pool_.hold_chi
 
 void Backend::on_answer(pool::CallPtr call, const rpc::Envelope& answer) {
   const Outcome outcome = dialect_->outcome(answer, method_name(*call));
-  if (call->memo != pool::SessionMemo::none && outcome == Outcome::ok()) memos_.learn(*call, answer);
+  if (call->memo != pool::SessionMemo::none && outcome == Outcome::ok())
+    memos_.learn(*call, answer);
   // A child that does not know a method must not fill the table with invented names.
   if (call->method == kOtherMethod &&
       (outcome != Outcome::error() ||

@@ -5,7 +5,7 @@
 namespace stdgate::backend {
 
 tl::expected<void, rpc::FaultReport> SessionMemos::keep(const pool::ClientIntent& intent,
-                                                     pool::Call& call) {
+                                                        pool::Call& call) {
   if (auto usable = sessions_.use(call.session); !usable) return usable;
   if (intent.memo == pool::SessionMemo::none) return {};
   call.memo = intent.memo;

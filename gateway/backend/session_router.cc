@@ -84,13 +84,6 @@ bool SessionRouter::park_longest_idle() {
   return true;
 }
 
-session::Parking SessionRouter::park(session::SessionId id) {
-  if (services_.config.isolation == config::Isolation::session) return pool_.park(id);
-  if (!services_.config.revive) return session::Parking::refused;
-  journal_.park(known(id), ParkReason::idle);
-  return session::Parking::parked;
-}
-
 tl::expected<void, rpc::FaultReport> SessionRouter::use(session::SessionId id) {
   session::Session* const session = sessions_.find(id);
   if (session == nullptr) return {};

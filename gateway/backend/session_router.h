@@ -53,7 +53,12 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
                                                            std::string_view greeting);
   // The session has nothing to do: its own child is ended, if it has one. False: the session cannot
   // do without it.
-  session::Parking park(session::SessionId session);
+  session::Parking park(session::SessionId session) {
+    if (services_.config.isolation == config::Isolation::session) return pool_.park(session);
+    if (!services_.config.revive) return session::Parking::refused;
+    journal_.park(known(session), ParkReason::idle);
+    return session::Parking::parked;
+  }
   // A message of the session has come, which may need a child; or why it cannot have one.
   tl::expected<void, rpc::FaultReport> use(session::SessionId session);
   // A child has answered the greeting of the session's client, which has these params.
