@@ -21,9 +21,8 @@ class TlsListeners {
  public:
   TlsListeners(net::Loop& loop, Log& log, Observer& observer, const WallClock& wall_clock,
                const config::Config& config)
-      : handshakes_(config.limits.handshakes), services_{loop,        log,
-                                                         observer,    wall_clock,
-                                                         handshakes_, config.timeouts.handshake} {}
+      : handshakes_(config.limits.handshakes, config.limits.unlimited_addresses),
+        services_{loop, log, observer, wall_clock, handshakes_, config.timeouts.handshake} {}
 
   // The layer of the listener at `address`; the error names the key of `tls` and the file.
   tl::expected<net::StreamLayer*, std::string> open(const std::string& address,

@@ -8,19 +8,6 @@
 namespace stdgate::config {
 namespace {
 
-// Records an error when `value` is no address or, with `used`, one of these.
-bool check_address(const Value& value, const std::string& text, std::set<std::string>* used) {
-  const auto address = Address::parse(text);
-  if (!address) {
-    value.fail(address.error());
-    return false;
-  }
-  if (used == nullptr || address->has_any_port()) return true;
-  if (used->insert(address->to_string()).second) return true;
-  value.fail("'" + text + "' is already in listen");
-  return false;
-}
-
 void read_listener_tls(Section& section, ListenerConfig& out) {
   const auto tls = section.find("tls");
   if (!tls) return;
@@ -44,7 +31,20 @@ void read_roles(Section& section, ListenerConfig& out) {
   }
 }
 
-// A map of `address` and more; `used`: null: the admin listener.
+}  // namespace
+
+bool check_address(const Value& value, const std::string& text, std::set<std::string>* used) {
+  const auto address = Address::parse(text);
+  if (!address) {
+    value.fail(address.error());
+    return false;
+  }
+  if (used == nullptr || address->has_any_port()) return true;
+  if (used->insert(address->to_string()).second) return true;
+  value.fail("'" + text + "' is already in listen");
+  return false;
+}
+
 bool read_listener_map(const Value& value, std::set<std::string>* used, ListenerConfig& out) {
   Section section(value);
   bool good = true;
@@ -65,8 +65,6 @@ bool read_listener_map(const Value& value, std::set<std::string>* used, Listener
   section.finish();
   return good;
 }
-
-}  // namespace
 
 bool read_listener(const Value& value, std::set<std::string>* used, ListenerConfig& out) {
   if (value.is_map()) return read_listener_map(value, used, out);

@@ -9,8 +9,10 @@
 
 namespace stdgate::config {
 
-// False after an error, which has been recorded then. `used`: addresses that are taken, to which
-// this one is added; null: the admin listener.
+// Each gives false after an error, which has been recorded then. `used`: addresses that are taken,
+// to which this one is added; null: the admin listener.
+bool check_address(const Value& value, const std::string& text, std::set<std::string>* used);
+bool read_listener_map(const Value& value, std::set<std::string>* used, ListenerConfig& out);
 bool read_listener(const Value& value, std::set<std::string>* used, ListenerConfig& out);
 
 }  // namespace stdgate::config

@@ -6,6 +6,13 @@
 
 namespace stdgate::tls {
 
+ClientAddress Handshakes::counted(const ClientAddress& client) const {
+  const bool is_unlimited = std::ranges::any_of(
+      unlimited_, [&](const AddressBlock& block) { return block.contains(client); });
+  const bool is_counted = client.kind == ClientAddress::Kind::ip && !is_unlimited;
+  return is_counted ? client.key() : ClientAddress();
+}
+
 bool Handshakes::has_share(const ClientAddress& client) const {
   const auto found = of_clients_.find(client);
   return found == of_clients_.end() || found->second < share_;
@@ -17,7 +24,7 @@ void Handshakes::count(const ClientAddress& client) {
 }
 
 bool Handshakes::begin(Waiter& waiter, const ClientAddress& client) {
-  const ClientAddress key = client.key();
+  const ClientAddress key = counted(client);
   if (under_way_ == limit_ || !has_share(key)) {
     waiting_.push_back({&waiter, key});
     return false;
@@ -29,7 +36,7 @@ bool Handshakes::begin(Waiter& waiter, const ClientAddress& client) {
 void Handshakes::end(const ClientAddress& client) {
   STDGATE_CHECK(under_way_ > 0);
   --under_way_;
-  if (const auto found = of_clients_.find(client.key()); found != of_clients_.end()) {
+  if (const auto found = of_clients_.find(counted(client)); found != of_clients_.end()) {
     if (--found->second == 0) of_clients_.erase(found);
   }
   const auto next = std::ranges::find_if(

@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <deque>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "gateway/base/client_address.h"
 
@@ -25,7 +27,9 @@ class Handshakes {
     virtual void on_handshake_turn() = 0;
   };
 
-  explicit Handshakes(size_t limit) : limit_(limit), share_(std::max<size_t>(1, limit / 4)) {}
+  // `unlimited`: addresses that may have all of them, as of a proxy in front.
+  explicit Handshakes(size_t limit, std::vector<AddressBlock> unlimited = {})
+      : limit_(limit), share_(std::max<size_t>(1, limit / 4)), unlimited_(std::move(unlimited)) {}
   Handshakes(const Handshakes&) = delete;
   Handshakes& operator=(const Handshakes&) = delete;
 
@@ -42,15 +46,18 @@ class Handshakes {
  private:
   struct Waiting {
     Waiter* waiter;
-    ClientAddress client;  // its key()
+    ClientAddress client;  // as it is counted
   };
 
-  // Clients without an address, those of Unix sockets, share nothing.
+  // Its key(); none if its handshakes are not counted: those of `unlimited`, and of clients without
+  // an address.
+  [[nodiscard]] ClientAddress counted(const ClientAddress& client) const;
   [[nodiscard]] bool has_share(const ClientAddress& client) const;
   void count(const ClientAddress& client);
 
   const size_t limit_;
   const size_t share_;
+  const std::vector<AddressBlock> unlimited_;
   size_t under_way_ = 0;
   std::unordered_map<ClientAddress, size_t, ClientAddressHash> of_clients_;  // by key(); none is 0
   std::deque<Waiting> waiting_;

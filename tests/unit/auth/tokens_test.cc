@@ -24,8 +24,8 @@ constexpr const char* kAudience = "https://tools.example/mcp";
 
 // Making a key takes long.
 const TestIssuer& shared_issuer() {
-  static const TestIssuer kIssuer(TestIssuer::Kind::rsa);
-  return kIssuer;
+  static const TestIssuer kShared(TestIssuer::Kind::rsa);
+  return kShared;
 }
 
 class TokensTest : public testing::Test {

@@ -519,7 +519,7 @@ TEST(ConfigParser, RefusesBadBackends) {
       {with_backend("    protocol: jsonrpc\n    revision: modern\n"),
        "f:5:5: backends.a.revision: only for protocol mcp\n"},
       {with_backend("    revision: 2026-07-28\n"),
-       "f:4:15: backends.a.revision: expected auto, legacy or modern; found '2026-07-28'\n"},
+       "f:4:15: backends.a.revision: expected one of auto, legacy, modern; found '2026-07-28'\n"},
       {with_backend("    protocol: lsp\n    cancel_method: \"\"\n"),
        "f:5:5: backends.a.cancel_method: only for protocol jsonrpc; LSP has its own cancel "
        "notification\n"},

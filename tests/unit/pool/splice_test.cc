@@ -39,7 +39,7 @@ TEST(Splice, PutsTheChildsNumbersIntoTheClientsBytes) {
     message.progress_token = place_of(c.text, c.token);
     message.replaced = place_of(c.text, c.replaced);
     message.replacement = "null";
-    pool::Splice splice(message, rpc::WireId{INT32_MAX});
+    pool::Splice splice(message, rpc::WireId{INT32_MAX}, std::nullopt);
     std::string written;
     for (const std::string_view part : splice.framed("<", ">")) written += part;
     EXPECT_EQ(written, c.expected);

@@ -165,7 +165,7 @@ TEST_F(TlsFilesInUse, ThatCannotBeUsedChangeNothing) {
 TEST_F(TlsFilesInUse, WarnWhenTheyAreOutOfDate) {
   use(authority.issue({.ends_seconds = -60}));
   open();
-  ASSERT_NE(log.find("TLS files are out of date"), nullptr);
+  ASSERT_NE(log.find("TLS files are not valid now"), nullptr);
   EXPECT_THAT(log.lines[0], HasSubstr("server.crt expired at "));
 }
 

@@ -223,6 +223,8 @@ TEST(Handshakes, OneClientHasAQuarterOfThem) {
   EXPECT_TRUE(third.has_turn);
   EXPECT_EQ(handshakes.waiting(), 0u);
   EXPECT_EQ(handshakes.under_way(), 8u);
+  tls::Handshakes behind_a_proxy(8, {*AddressBlock::parse("192.0.2.1")});
+  for (int i = 0; i < 8; ++i) EXPECT_TRUE(behind_a_proxy.begin(ignored, greedy)) << i;
 }
 
 TEST(TlsHandshake, SessionsAreResumed) {
