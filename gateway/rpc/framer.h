@@ -32,8 +32,8 @@ class FrameSink {
   // A message longer than the limit has been skipped. `id` is the raw JSON of its top-level "id"
   // member, empty when it had none that could be read.
   virtual void on_oversized_frame(std::string_view id, size_t size) = 0;
-  // content_length only: the header block makes no sense (no or more than one Content-Length, no number,
-  // header over the limit). Framing is lost for good; the reader has to end the stream.
+  // content_length only: the header block makes no sense (no or more than one Content-Length, no
+  // number, header over the limit). Framing is lost for good; the reader has to end the stream.
   virtual void on_broken_framing(const char* reason) = 0;
 };
 

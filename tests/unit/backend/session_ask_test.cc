@@ -133,8 +133,9 @@ TEST_F(OwnChild, SoManyAsksAndNoMore) {
   EXPECT_THAT(child_.take_lines(), IsEmpty());
   child_.say(request_text("\"more\"", "ask"));
   EXPECT_THAT(session_.take(), IsEmpty());
-  EXPECT_THAT(child_.take_lines(),
-              ElementsAre(error_text("\"more\"", -32603, "the client has too many unanswered requests")));
+  EXPECT_THAT(
+      child_.take_lines(),
+      ElementsAre(error_text("\"more\"", -32603, "the client has too many unanswered requests")));
   bench_.child(1).say(request_text("1", "ask"));
   EXPECT_EQ(other_.take().size(), 1U) << "each session has its own limit";
   bench_.send(session_, result_text(id_in(asked.back())));

@@ -306,8 +306,10 @@ TEST(CommandLine, EnvTakesAValueFromTheEnvironment) {
       parse({"--env", "ONE", "--env", "FOO", "--env", "TWO", "--", "x"}), sample_environment);
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error(),
-            "stdgate: --env ONE: environment variable 'ONE' is not set; set it, or write --env ONE=VALUE\n"
-            "stdgate: --env TWO: environment variable 'TWO' is not set; set it, or write --env TWO=VALUE\n");
+            "stdgate: --env ONE: environment variable 'ONE' is not set; set it, or write --env "
+            "ONE=VALUE\n"
+            "stdgate: --env TWO: environment variable 'TWO' is not set; set it, or write --env "
+            "TWO=VALUE\n");
 }
 
 TEST_F(CommandLineFiles, EnvFileSetsVariables) {

@@ -148,7 +148,9 @@ TEST(ModernRequest, HeadersAreDecoded) {
   const std::pair<std::string, Text> cases[] = {
       {"a b", "a b"},
       {"", ""},
-      {"=?base64?" "?=", ""},
+      {"=?base64?"
+       "?=",
+       ""},
       {"=?base64?YQ==?=", "a"},
       {"=?base64?YWI=?=", "ab"},
       {"=?base64?YWJj?=", "abc"},
