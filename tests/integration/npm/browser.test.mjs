@@ -177,7 +177,7 @@ describe('pages in a browser', { timeout: 120_000 }, () => {
   it('an address of the network: unmarked requests make nothing happen', {
     skip: network === undefined && 'this machine has no address but loopback ones',
   }, async () => {
-    const open = await serve(network);
+    const open = await serve(network, 'anonymous: true');
     try {
       for (const name of unmarked) {
         await attempt(`http://attacker.example:${pagePort}`, name, targetAt(open.url));

@@ -49,7 +49,8 @@ class Sessions:
     async def test_a_server_that_was_killed(self):
         async with self.serve(ECHO) as gate, self.open(gate.port) as client:
             await self.assert_echo(client, "one")
-            os.kill(gate.children()[0], signal.SIGKILL)
+            for pid in gate.children():
+                os.kill(pid, signal.SIGKILL)
             await eventually(lambda: "reason=child_ended" in gate.log, "the end of the server")
             await self.assert_echo(client, "two")
             await self.assert_echo(client, "three")
