@@ -129,12 +129,12 @@ std::optional<ModernProblem> check_modern(const rpc::Envelope& request,
   const auto version = meta ? rpc::find_member(*meta, kVersionKey) : meta;
   const auto named = version ? text_of(*version) : std::nullopt;
   if (!named) return malformed("_meta has no io.modelcontextprotocol/protocolVersion");
-  if (const auto problem = check_headers(request, headers, *named)) return problem;
+  if (auto problem = check_headers(request, headers, *named)) return problem;
   if (*named != kModernRevision) {
     return ModernProblem{400, unsupported_version_error(*named, true),
                          "unsupported protocol version"};
   }
-  if (const auto problem = check_meta(*meta)) return problem;
+  if (auto problem = check_meta(*meta)) return problem;
   std::string scratch;
   const std::string_view method = rpc::decode_string(request.method, scratch);
   if (std::ranges::find(kGone, method) != kGone.end()) {

@@ -56,7 +56,7 @@ void Splice::put(const Edit& edit) {
 }
 
 void Splice::add(std::string_view part) {
-  parts_[count_++] = part;
+  parts_.list[count_++] = part;
   size_ += part.size();
 }
 

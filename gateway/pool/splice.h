@@ -25,9 +25,9 @@ class Splice {
   [[nodiscard]] size_t size() const { return size_; }
   // The pieces between the head and the tail of a frame.
   std::span<const std::string_view> framed(std::string_view head, std::string_view tail) {
-    parts_[0] = head;
-    parts_[count_] = tail;
-    return std::span(parts_).first(count_ + 1);
+    parts_.list[0] = head;
+    parts_.list[count_] = tail;
+    return std::span(parts_.list).first(count_ + 1);
   }
 
  private:
@@ -50,12 +50,16 @@ class Splice {
   void put(const Edit& edit);
   void add(std::string_view part);
 
+  // Begins without values.
+  union Parts {
+    Parts() {}  // NOLINT(modernize-use-equals-default): the default one would be deleted
+    std::array<std::string_view, kMaxParts> list;  // the first is for the frame's head
+  };
+
   std::array<char, 10> digits_;        // of a 31-bit number
   std::array<Edit, kMaxEdits> edits_;  // by their place; most messages have one
   size_t edit_count_ = 0;
-  union {                                            // so that it begins without values
-    std::array<std::string_view, kMaxParts> parts_;  // the first is for the frame's head
-  };
+  Parts parts_;
   size_t count_ = 1;
   size_t size_ = 0;
 };

@@ -2,9 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <ctime>
+#include <iterator>
 
 #include "tests/integration/harness/program_run.h"
 #include "tests/integration/harness/setups.h"
@@ -77,12 +79,11 @@ std::string bytes(const std::string& method, const std::string& target,
          body;
 }
 
-std::vector<Attempt> attempts() {
+std::vector<Attempt> attempts_without_a_header() {
   const std::string accept = "Accept: application/json, text/event-stream\r\n";
   const std::string upgrade =
       "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
       "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
-  const std::string good = "Authorization: Bearer " + kAda + "\r\n";
   const std::string echo = request("echo", "[1]");
   return {
       // No credential, on every path.
@@ -123,6 +124,13 @@ std::vector<Attempt> attempts() {
        "Transfer-Encoding: chunked\r\nTrailer: Authorization\r\n\r\n0\r\nAuthorization: Bearer " +
            kAda + "\r\n\r\n",
        401},
+  };
+}
+
+std::vector<Attempt> attempts_with_a_header() {
+  const std::string good = "Authorization: Bearer " + kAda + "\r\n";
+  const std::string echo = request("echo", "[1]");
+  return {
       // Wrong ones.
       {"unknown key", bytes("POST", "/rpc", "Authorization: Bearer " + kAda + "x\r\n", echo), 401},
       {"its hash",
@@ -171,7 +179,9 @@ std::vector<Attempt> attempts() {
 
 TEST_F(Auth, NothingGetsPast) {
   GatewayProcess gateway(mcp_setup(two_people(folder_)));
-  for (const Attempt& attempt : attempts()) {
+  std::vector<Attempt> attempts = attempts_without_a_header();
+  std::ranges::move(attempts_with_a_header(), std::back_inserter(attempts));
+  for (const Attempt& attempt : attempts) {
     HttpClient client = gateway.connect();
     client.send(attempt.request);
     const HttpResponse response = client.read_response();

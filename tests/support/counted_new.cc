@@ -23,6 +23,11 @@ void* operator new(size_t size, const std::nothrow_t& /*tag*/) noexcept {
   stdgate::test::note_allocation();
   return std::malloc(size);
 }
+// simdjson takes what it parses into so.
+void* operator new[](size_t size, const std::nothrow_t& /*tag*/) noexcept {
+  stdgate::test::note_allocation();
+  return std::malloc(size);
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t /*size*/) noexcept { std::free(memory); }

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "gateway/base/calendar_time.h"
 #include "gateway/config/api_key_file.h"
 
 namespace stdgate::auth {
@@ -22,7 +23,7 @@ void ApiKeys::add(const config::ApiKeyConfig& config) {
   principal.kind = policy::Principal::Kind::api_key;
   principal.name = config.name;
   principal.roles = config.roles;
-  principal.expires = config.expires_at;
+  if (config.expires_at) principal.expires = calendar_time(*config.expires_at);
   const auto shared = std::make_shared<const policy::Principal>(std::move(principal));
   if (!config.hash.empty()) keys_.push_back({parse_key_hash(config.hash), shared});
   for (const std::string& key : config.keys) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "gateway/base/base64.h"
+#include "gateway/base/calendar_time.h"
 #include "gateway/base/check.h"
 
 namespace stdgate::auth {
@@ -159,7 +160,7 @@ Tokens::Tokens(const std::vector<config::JwtConfig>& issuers, const Clocks& cloc
   for (const config::JwtConfig& config : issuers) {
     auto keys = Jwks::parse(config.jwks);
     STDGATE_CHECK(keys.has_value());
-    Issuer& issuer = issuers_.emplace_back(config, *std::move(keys));
+    Issuer& issuer = issuers_.emplace_back(Issuer{config, *std::move(keys), {}});
     for (const std::string& name : config.algorithms) {
       issuer.algorithms.push_back(find_algorithm(name));
     }
@@ -233,7 +234,7 @@ Judgement Tokens::judge_anew(std::string_view token) const {
   if (!end) return refuse("the token does not say when it ends");
   if (is_future("nbf") || is_future("iat")) return refuse("the token is not valid yet");
   policy::Principal principal = principal_of(claims, issuer->config);
-  principal.expires = std::chrono::system_clock::time_point(seconds(*end) + kLeeway);
+  principal.expires = calendar_time(std::chrono::sys_seconds(seconds(*end) + kLeeway));
   Identity identity{std::make_shared<const policy::Principal>(std::move(principal))};
   identity.expires = clocks_.at(*identity.principal->expires);
   if (this->now() >= identity.expires) return {.outcome = Outcome::expired};

@@ -11,6 +11,8 @@
 #include <string>
 #include <string_view>
 
+#include "gateway/base/calendar_time.h"
+
 namespace stdgate::tls {
 
 namespace {
@@ -75,7 +77,7 @@ std::optional<net::PeerCertificate> client_certificate_of(const ssl_st& ssl) {
   read_subject(*certificate, read);
   std::tm end{};
   if (ASN1_TIME_to_tm(X509_get0_notAfter(certificate.get()), &end) != 1) return std::nullopt;
-  read.expires = std::chrono::system_clock::from_time_t(::timegm(&end));
+  read.expires = calendar_time(std::chrono::sys_seconds(std::chrono::seconds(::timegm(&end))));
   return read;
 }
 

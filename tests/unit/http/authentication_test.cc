@@ -31,9 +31,11 @@ class FakeAuthenticator final : public auth::Authenticator {
                      {std::make_shared<const policy::Principal>(principal), expires}};
   }
 
-  const Clock& clock_;
   TimePoint expires = TimePoint::max();
   int judged = 0;
+
+ private:
+  const Clock& clock_;
 };
 
 // Answers with the name of who asks, or streams for ever.

@@ -24,7 +24,7 @@ backend::BackendOptions options_of(config::Revision revision) {
 
 // A backend whose first child runs.
 class McpEra : public testing::Test {
- protected:
+ public:
   explicit McpEra(config::Revision revision = config::Revision::automatic)
       : bench(options_of(revision), std::make_unique<mcp::McpDialect>("1")) {
     bench.child(0).start();
@@ -214,14 +214,14 @@ TEST(McpEraStarts, ChildrenThatSessionsShareAreInitializedFirst) {
 }
 
 class McpLegacyEra : public McpEra {
- protected:
+ public:
   McpLegacyEra() : McpEra(config::Revision::legacy) {}
 };
 
 TEST_F(McpLegacyEra, IsNotAsked) { EXPECT_EQ(asked(0), "initialize"); }
 
 class McpModernEra : public McpEra {
- protected:
+ public:
   McpModernEra() : McpEra(config::Revision::modern) {}
 };
 

@@ -77,7 +77,7 @@ Texts events_of(const FakeClient& client) {
 }
 
 class McpModernChild : public testing::Test {
- protected:
+ public:
   ModernBench bench{config::Revision::modern, config::Isolation::session};
   FakeChild& child = bench.begin(0, kDiscovery);
   FakeClient client{bench.callers};
@@ -208,7 +208,7 @@ std::string tagged(const std::string& id, const std::string& more = "") {
 }
 
 class McpListening : public McpModernChild {
- protected:
+ public:
   McpListening() {
     bench.send_modern(client, request("\"s\"", "subscriptions/listen",
                                       R"("notifications":{"toolsListChanged":true})"));
@@ -285,7 +285,7 @@ TEST_F(McpListening, LeavesNoDoubtBehind) {
 // --- A legacy child
 
 class McpLegacyChild : public testing::Test {
- protected:
+ public:
   std::string answer_of(const std::string& method, const std::string& answer) {
     bench.send_modern(client, request("1", method, R"("name":"t")"));
     child.say(R"({"jsonrpc":"2.0","id":)" + child.take_ids().at(0) + "," + answer + "}");
@@ -375,7 +375,7 @@ TEST_F(McpLegacyChild, PlainRequestsAreNotStamped) {
 
 // Which children serve is not known yet.
 class McpUnknownEra : public testing::Test {
- protected:
+ public:
   ModernBench bench{config::Revision::automatic, config::Isolation::session};
   FakeClient client{bench.callers};
 };

@@ -264,17 +264,17 @@ TEST_F(McpParkingTest, ARevivalThatFailsIsAFaultAndTheNextRequestTriesAgain) {
 TEST_F(McpParkingTest, ASessionThatWasPausedGoesOnAfterARevivalThatFails) {
   backend::BackendOptions options = reviving();
   options.config.pool.queue = 4;
-  McpWorld world(options);
   FakeEventSink greeting;
+  FakeEventSink waiting[2];
+  FakeEventSink surplus;
+  McpWorld world(options);
   mcp::McpSession& session = world.open();
   world.post(session, greeting, initialize_text("0"));
   FakeChild& first = world.bench.launcher.child(0);
   first.answer(first.take_ids().at(0), kTerms);
   first.exit(0);
   world.bench.settle();
-  FakeEventSink waiting[2];
   for (FakeEventSink& sink : waiting) world.post(session, sink, request_text("1"));
-  FakeEventSink surplus;
   EXPECT_EQ(world.post(session, surplus, request_text("2")), Posted::overloaded);
   FakeChild& second = world.bench.start_child();
   second.die(9);
@@ -599,8 +599,8 @@ TEST(McpSharedParking, TheOneThatHasBeenIdleLongestGivesWay) {
   options.config.name = "b";
   options.config.revive = true;
   options.config.pool.sessions = 2;
-  McpWorld world(options);
   FakeEventSink streams[2];
+  McpWorld world(options);
   for (FakeEventSink& stream : streams) {
     const auto opened = world.sessions.open(Kind::streamable);
     ASSERT_TRUE(opened.has_value());
