@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "gateway/policy/name_pattern.h"
+
 namespace stdgate::auth {
 
 namespace {
@@ -16,28 +18,6 @@ std::string name_of(const net::PeerCertificate& certificate) {
 
 }  // namespace
 
-bool matches(std::string_view pattern, std::string_view text) {
-  size_t at = 0;
-  size_t next = 0;                       // in the text
-  size_t star = std::string_view::npos;  // the last one
-  size_t behind = 0;                     // in the text: what it does not stand for
-  while (next < text.size()) {
-    if (at < pattern.size() && pattern[at] == '*') {
-      star = at++;
-      behind = next;
-    } else if (at < pattern.size() && pattern[at] == text[next]) {
-      ++at;
-      ++next;
-    } else if (star != std::string_view::npos) {
-      at = star + 1;
-      next = ++behind;
-    } else {
-      return false;
-    }
-  }
-  return pattern.find_first_not_of('*', at) == std::string_view::npos;
-}
-
 Certificates::Certificates(config::MtlsConfig config, const Clocks& clocks)
     : config_(std::move(config)), clocks_(clocks) {}
 
@@ -49,7 +29,7 @@ std::optional<Judgement> Certificates::judge_certificate(const net::PeerCertific
   principal.subject = certificate.subject;
   principal.expires = certificate.expires;
   for (const auto& [pattern, roles] : config_.roles) {
-    if (!matches(pattern, principal.name)) continue;
+    if (!policy::matches(pattern, principal.name)) continue;
     for (const std::string& role : roles) {
       if (!principal.has_role(role)) principal.roles.push_back(role);
     }

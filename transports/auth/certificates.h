@@ -28,7 +28,4 @@ class Certificates final : public Authenticator {
   const Clocks clocks_;
 };
 
-// Whether `text` is `pattern`, in which each '*' stands for any characters, none included.
-bool matches(std::string_view pattern, std::string_view text);
-
 }  // namespace stdgate::auth

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "gateway/policy/name_pattern.h"
 #include "tests/support/calendar.h"
 #include "tests/support/manual_clock.h"
 
@@ -68,7 +69,8 @@ TEST(Certificates, Patterns) {
       {"a.c", "abc", false},
       {"*a*a*a*a*b", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", false},
   };
-  for (const Case& c : cases) EXPECT_EQ(matches(c.pattern, c.text), c.fits) << c.pattern << c.text;
+  for (const Case& c : cases)
+    EXPECT_EQ(policy::matches(c.pattern, c.text), c.fits) << c.pattern << c.text;
 }
 
 }  // namespace

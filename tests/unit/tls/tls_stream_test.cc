@@ -9,6 +9,11 @@
 namespace stdgate::test {
 namespace {
 
+struct UnwatchedMemory final : MemoryAccountEvents {
+  void on_memory_over_limit() override {}
+  void on_much_memory() override {}
+};
+
 TEST(TlsStream, CarriesBytesBothWays) {
   TlsWorld world;
   TlsConnection connection(world);
@@ -145,10 +150,7 @@ TEST(TlsStream, TheEndWaitsForAPause) {
 }
 
 TEST(TlsStream, WhatIsLeftWhilePausedIsCharged) {
-  struct Events final : MemoryAccountEvents {
-    void on_memory_over_limit() override {}
-    void on_much_memory() override {}
-  } events;
+  UnwatchedMemory events;
   TlsWorld world;
   MemoryAccount account(1 << 30, events);
   TlsConnection connection(world);
@@ -168,10 +170,7 @@ TEST(TlsStream, WhatIsLeftWhilePausedIsCharged) {
 }
 
 TEST(TlsStream, NoMoreIsSealedThanTheSocketNeeds) {
-  struct Events final : MemoryAccountEvents {
-    void on_memory_over_limit() override {}
-    void on_much_memory() override {}
-  } events;
+  UnwatchedMemory events;
   TlsWorld world;
   MemoryAccount account(1 << 30, events);
   TlsConnection connection(world);
@@ -202,10 +201,7 @@ TEST(TlsStream, NoMoreIsSealedThanTheSocketNeeds) {
 }
 
 TEST(TlsStream, ABroadcastStaysInOneCopy) {
-  struct Events final : MemoryAccountEvents {
-    void on_memory_over_limit() override {}
-    void on_much_memory() override {}
-  } events;
+  UnwatchedMemory events;
   TlsWorld world;
   MemoryAccount account(1 << 30, events);
   TlsConnection one(world);
@@ -259,10 +255,7 @@ TEST(TlsStream, HalfClosedByTheClient) {
 }
 
 TEST(TlsStream, WhatFollowsTheClientsEndIsNotKept) {
-  struct Events final : MemoryAccountEvents {
-    void on_memory_over_limit() override {}
-    void on_much_memory() override {}
-  } events;
+  UnwatchedMemory events;
   TlsWorld world;
   MemoryAccount account(1 << 30, events);
   for (const bool is_paused : {false, true}) {
