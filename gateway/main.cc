@@ -20,10 +20,13 @@
 
 #include "gateway/app/command_line.h"
 #include "gateway/app/hash_key.h"
+#include "gateway/app/permissions.h"
 #include "gateway/app/process.h"
 #include "gateway/app/tls_listeners.h"
 #include "gateway/base/visible_text.h"
 #include "gateway/demo/demo_server.h"
+#include "gateway/tools/tool.h"
+#include "metrics/audit/verification.h"
 #include "metrics/logs/start_error.h"
 #include "transports/net/standard_descriptors.h"
 
@@ -42,6 +45,8 @@ std::map<std::string, std::string> read_environment() {
   return variables;
 }
 
+constexpr int kBadAudit = 1;  // exit code: something in it is not what was written
+
 class SteadyClock final : public Clock {
  public:
   [[nodiscard]] TimePoint now() const override { return std::chrono::steady_clock::now(); }
@@ -53,7 +58,7 @@ void warn_of_surroundings(const app::CommandLine& command_line,
                           const std::map<std::string, std::string>& variables) {
   const auto config = app::load_config(command_line, environment);
   if (!config) return;
-  std::vector<std::string> lines = app::missing_programs(*config, variables);
+  std::vector<std::string> lines = app::unstartable_children(*config, variables);
   for (std::string& line : app::exposed_files(*config)) lines.push_back(std::move(line));
   for (const std::string& line : lines) {
     std::fprintf(stderr, "stdgate: warning: %s\n", visible(line, VisibleText::lines).c_str());
@@ -86,6 +91,18 @@ int print(const std::string& text) {
   return app::kCouldNotStart;
 }
 
+// `stdgate check --as`.
+int print_permissions(const app::CommandLine& command_line,
+                      const config::Environment& environment) {
+  const auto config = app::load_config(command_line, environment);
+  if (!config) return app::kUsageError;  // which has been said
+  const auto text =
+      app::permissions_text(*config, command_line.as, command_line.only, command_line.as_json);
+  if (text) return print(*text);
+  std::fprintf(stderr, "stdgate: %s\n", visible(text.error(), VisibleText::line).c_str());
+  return app::kUsageError;
+}
+
 // As much as a key may have, and more, so that a longer one is noticed.
 std::string read_stdin() {
   std::string text(4096, '\0');
@@ -93,15 +110,29 @@ std::string read_stdin() {
   return text;
 }
 
+int run_tool(const tools::Tool& tool, std::vector<std::string> arguments,
+             const std::map<std::string, std::string>& variables,
+             const config::Environment& environment) {
+  const tools::ToolSurroundings surroundings{variables, environment, STDGATE_VERSION,
+                                             isatty(STDOUT_FILENO) == 1};
+  const tools::ToolOutput output = tools::run_tool(tool, arguments, surroundings);
+  std::fputs(output.err.c_str(), stderr);
+  const int printed = print(output.out);
+  return printed == app::kCleanExit ? output.exit_code : printed;
+}
+
 int run(int argc, char** argv) {
-  std::error_code gone;  // the working directory may not exist any more
-  const std::string working_directory = std::filesystem::current_path(gone).string();
-  const app::CommandLine command_line = app::parse_command_line(argc, argv, working_directory);
   const std::map<std::string, std::string> variables = read_environment();
   const config::Environment environment = [&variables](const std::string& name) {
     const auto found = variables.find(name);
     return found == variables.end() ? std::nullopt : std::optional(found->second);
   };
+  if (const tools::Tool* tool = argc > 1 ? tools::find_tool(argv[1]) : nullptr) {
+    return run_tool(*tool, {argv + 2, argv + argc}, variables, environment);
+  }
+  std::error_code gone;  // the working directory may not exist any more
+  const std::string working_directory = std::filesystem::current_path(gone).string();
+  const app::CommandLine command_line = app::parse_command_line(argc, argv, working_directory);
   switch (command_line.action) {
     case app::CommandLine::Action::exit:
       if (command_line.exit_code == 0) return print(command_line.output);
@@ -113,6 +144,11 @@ int run(int argc, char** argv) {
         std::fputs(report.output.c_str(), stderr);
         return report.exit_code;
       }
+      if (command_line.as.empty() && (command_line.as_json || !command_line.only.empty())) {
+        std::fputs("stdgate: --backend and --json go with --as\n", stderr);
+        return app::kUsageError;
+      }
+      if (!command_line.as.empty()) return print_permissions(command_line, environment);
       if (!check_files(command_line, environment)) return app::kUsageError;
       warn_of_surroundings(command_line, environment, variables);
       return print(report.output);
@@ -123,6 +159,11 @@ int run(int argc, char** argv) {
       if (text) return print(*text);
       std::fprintf(stderr, "stdgate: %s\n", text.error().c_str());
       return app::kUsageError;
+    }
+    case app::CommandLine::Action::verify_audit: {
+      const audit::AuditReport report = audit::verify_files(command_line.audit_files);
+      const int printed = print(visible(report.text, VisibleText::lines));
+      return report.is_good ? printed : kBadAudit;
     }
     case app::CommandLine::Action::demo_server:
       return demo::run_demo_server(0, 1, SteadyClock());
@@ -157,5 +198,7 @@ int main(int argc, char** argv) {
   if (!stdgate::net::open_standard_descriptors()) return stdgate::app::kCouldNotStart;
   // Peers that go away are errors of their write, not the end of the program.
   std::signal(SIGPIPE, SIG_IGN);
+  // A file that may not grow any more is an error of its write too.
+  std::signal(SIGXFSZ, SIG_IGN);
   return stdgate::run(argc, argv);
 }

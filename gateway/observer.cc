@@ -18,6 +18,9 @@ constexpr std::array<std::string_view, kSessionStateCount> kSessionStateNames = 
 constexpr std::array<std::string_view, kParkReasonCount> kParkReasonNames = {
     "idle", "place_needed", "child_ended", "taken_over"};
 
+constexpr std::array<std::string_view, kParkedEndCount> kParkedEndNames = {"resumed", "expired",
+                                                                           "stopped"};
+
 constexpr std::array<std::string_view, kRevivalOutcomeCount> kRevivalOutcomeNames = {
     "same", "changed", "failed", "other_revision"};
 
@@ -67,6 +70,10 @@ constexpr std::array<std::string_view, kHandshakeFailureCount> kHandshakeFailure
     "timeout",
     "other"};
 
+constexpr std::array<std::string_view, kFetchOutcomeCount> kFetchOutcomeNames = {
+    "ok",         "unreachable", "untrusted",   "timeout",     "redirected",
+    "bad_status", "too_large",   "bad_content", "wrong_issuer"};
+
 constexpr std::array<std::string_view, Outcome::kAnswers> kAnswerNames = {
     "ok", "error", "tool_error", "cancelled"};
 
@@ -105,6 +112,8 @@ std::string_view session_state_name(SessionState state) {
 
 std::string_view park_reason_name(ParkReason reason) { return name_in(kParkReasonNames, reason); }
 
+std::string_view parked_end_name(ParkedEnd end) { return name_in(kParkedEndNames, end); }
+
 std::string_view revival_outcome_name(RevivalOutcome outcome) {
   return name_in(kRevivalOutcomeNames, outcome);
 }
@@ -117,6 +126,10 @@ std::string_view refusal_name(Refusal refusal) { return name_in(kRefusalNames, r
 
 std::string_view handshake_failure_name(HandshakeFailure failure) {
   return name_in(kHandshakeFailureNames, failure);
+}
+
+std::string_view fetch_outcome_name(FetchOutcome outcome) {
+  return name_in(kFetchOutcomeNames, outcome);
 }
 
 std::string_view direction_name(Direction direction) { return name_in(kDirectionNames, direction); }

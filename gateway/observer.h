@@ -57,6 +57,15 @@ enum class ParkReason : uint8_t {
 inline constexpr size_t kParkReasonCount = static_cast<size_t>(ParkReason::taken_over) + 1;
 std::string_view park_reason_name(ParkReason reason);
 
+// What became of a call that was parked until its client has input for it: see RoundTrips.
+enum class ParkedEnd : uint8_t {
+  resumed,
+  expired,  // its client did not come back in time
+  stopped,  // the gateway was stopped
+};
+inline constexpr size_t kParkedEndCount = static_cast<size_t>(ParkedEnd::stopped) + 1;
+std::string_view parked_end_name(ParkedEnd end);
+
 // What became of a session that was to get another child.
 enum class RevivalOutcome : uint8_t {
   same,            // the child says what the former one said
@@ -133,6 +142,21 @@ enum class HandshakeFailure : uint8_t {
 };
 inline constexpr size_t kHandshakeFailureCount = static_cast<size_t>(HandshakeFailure::other) + 1;
 std::string_view handshake_failure_name(HandshakeFailure failure);
+
+// How it went when the keys of an issuer of tokens were fetched.
+enum class FetchOutcome : uint8_t {
+  ok,
+  unreachable,   // no connection, or one that broke
+  untrusted,     // TLS: not the server that is meant
+  timeout,       // see CurlFetcher
+  redirected,    // redirects are not followed
+  bad_status,    // any other than 200
+  too_large,     // see CurlFetcher
+  bad_content,   // no JSON, or not what is looked for
+  wrong_issuer,  // the description that was found is that of another one
+};
+inline constexpr size_t kFetchOutcomeCount = static_cast<size_t>(FetchOutcome::wrong_issuer) + 1;
+std::string_view fetch_outcome_name(FetchOutcome outcome);
 
 // How a call ended: by the child's answer, by the caller, or by a fault of the gateway.
 class Outcome {
@@ -252,13 +276,15 @@ class Observer {
   virtual void on_child_ready(BackendId, Duration /*since_start*/) {}
   virtual void on_child_exited(BackendId, ExitReason) {}
 
-  // The backend's breaker has opened or closed.
+  // A breaker of the backend has opened or closed; it has one for each of its pools.
   virtual void on_breaker(BackendId, bool /*open*/) {}
   // How many children sessions may have at a time; once.
   virtual void on_session_places(BackendId, uint32_t) {}
   virtual void on_session_opened(BackendId) {}
   virtual void on_session_state(BackendId, SessionState /*from*/, SessionState /*to*/) {}
   virtual void on_session_parked(BackendId, ParkReason) {}
+  virtual void on_call_parked(BackendId) {}
+  virtual void on_parked_call_ended(BackendId, ParkedEnd) {}
   virtual void on_session_revived(BackendId, RevivalOutcome, Duration /*since_request*/) {}
   virtual void on_session_closed(BackendId, SessionState /*it was in*/) {}
 
@@ -267,6 +293,8 @@ class Observer {
   virtual void on_bytes(ConnectionKind, Flow, size_t /*count*/) {}
   virtual void on_refused(Refusal) {}
   virtual void on_handshake_failed(HandshakeFailure) {}
+  // Keys of an issuer, with the issuer's description where that is needed.
+  virtual void on_keys_fetched(FetchOutcome) {}
 };
 
 }  // namespace stdgate

@@ -76,6 +76,16 @@ void Observers::on_session_parked(BackendId backend, ParkReason reason) {
   for (Observer* observer : of(Event::session_parked)) observer->on_session_parked(backend, reason);
 }
 
+void Observers::on_call_parked(BackendId backend) {
+  for (Observer* observer : of(Event::call_parked)) observer->on_call_parked(backend);
+}
+
+void Observers::on_parked_call_ended(BackendId backend, ParkedEnd end) {
+  for (Observer* observer : of(Event::parked_call_ended)) {
+    observer->on_parked_call_ended(backend, end);
+  }
+}
+
 void Observers::on_session_revived(BackendId backend, RevivalOutcome outcome,
                                    Duration since_request) {
   for (Observer* observer : of(Event::session_revived)) {
@@ -105,6 +115,10 @@ void Observers::on_refused(Refusal refusal) {
 
 void Observers::on_handshake_failed(HandshakeFailure failure) {
   for (Observer* observer : of(Event::handshake_failed)) observer->on_handshake_failed(failure);
+}
+
+void Observers::on_keys_fetched(FetchOutcome outcome) {
+  for (Observer* observer : of(Event::keys_fetched)) observer->on_keys_fetched(outcome);
 }
 
 }  // namespace stdgate

@@ -42,6 +42,9 @@ class Observers final : public Observer {
     enlist(Event::session_opened, observer, &Some::on_session_opened, &Observer::on_session_opened);
     enlist(Event::session_state, observer, &Some::on_session_state, &Observer::on_session_state);
     enlist(Event::session_parked, observer, &Some::on_session_parked, &Observer::on_session_parked);
+    enlist(Event::call_parked, observer, &Some::on_call_parked, &Observer::on_call_parked);
+    enlist(Event::parked_call_ended, observer, &Some::on_parked_call_ended,
+           &Observer::on_parked_call_ended);
     enlist(Event::session_revived, observer, &Some::on_session_revived,
            &Observer::on_session_revived);
     enlist(Event::session_closed, observer, &Some::on_session_closed, &Observer::on_session_closed);
@@ -53,6 +56,7 @@ class Observers final : public Observer {
     enlist(Event::refused, observer, &Some::on_refused, &Observer::on_refused);
     enlist(Event::handshake_failed, observer, &Some::on_handshake_failed,
            &Observer::on_handshake_failed);
+    enlist(Event::keys_fetched, observer, &Some::on_keys_fetched, &Observer::on_keys_fetched);
   }
 
   void on_backend(BackendId backend, std::string_view name) override;
@@ -74,6 +78,8 @@ class Observers final : public Observer {
   void on_session_opened(BackendId backend) override;
   void on_session_state(BackendId backend, SessionState from, SessionState to) override;
   void on_session_parked(BackendId backend, ParkReason reason) override;
+  void on_call_parked(BackendId backend) override;
+  void on_parked_call_ended(BackendId backend, ParkedEnd end) override;
   void on_session_revived(BackendId backend, RevivalOutcome outcome,
                           Duration since_request) override;
   void on_session_closed(BackendId backend, SessionState state) override;
@@ -82,6 +88,7 @@ class Observers final : public Observer {
   void on_bytes(ConnectionKind kind, Flow flow, size_t count) override;
   void on_refused(Refusal refusal) override;
   void on_handshake_failed(HandshakeFailure failure) override;
+  void on_keys_fetched(FetchOutcome outcome) override;
 
  private:
   enum class Event : uint8_t {
@@ -103,15 +110,18 @@ class Observers final : public Observer {
     session_opened,
     session_state,
     session_parked,
+    call_parked,
+    parked_call_ended,
     session_revived,
     session_closed,
     connection_opened,
     connection_closed,
     bytes,
     refused,
-    handshake_failed
+    handshake_failed,
+    keys_fetched
   };
-  static constexpr size_t kEvents = static_cast<size_t>(Event::handshake_failed) + 1;
+  static constexpr size_t kEvents = static_cast<size_t>(Event::keys_fetched) + 1;
   using List = std::vector<Observer*>;
 
   // What is not overridden is a member of Observer.

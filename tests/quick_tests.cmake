@@ -2,13 +2,11 @@
 # folders that follow. The sources under test keep their options.
 #
 # NDEBUG and the sanitizers stay as they are. CMAKE_DISABLE_PRECOMPILE_HEADERS=ON switches the headers off.
-if(STDGATE_SANITIZE OR STDGATE_SANITIZE_THREADS)
+if(STDGATE_SANITIZE OR STDGATE_SANITIZE_THREADS OR CMAKE_BUILD_TYPE STREQUAL Release)
   add_compile_options(-O0)
-elseif(CMAKE_BUILD_TYPE STREQUAL Release)
-  add_compile_options(-O1)
 endif()
 
-# At these levels, and with precompiled headers, g++ 12 warns of std::string's own code.
+# At this level, and with precompiled headers, g++ 12 warns of std::string's own code.
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   add_compile_options(-Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
 endif()

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "gateway/app/command_words.h"
 #include "gateway/config/options/option_info.h"
 
 namespace stdgate::app {
@@ -16,13 +17,8 @@ constexpr std::string_view kUsage =
     "\n"
     "Usage:\n"
     "  stdgate [options] -- COMMAND [ARG...]  serve one command\n"
-    "  stdgate [options] [--config FILE]      serve what FILE says\n"
-    "  stdgate check [options] [...]          validate, print the whole configuration\n"
-    "  stdgate config schema                  print FILE's JSON Schema, for editors\n"
-    "  stdgate config reference               print what FILE's keys mean\n"
-    "  stdgate hash-key                       make an API key, or hash one on stdin\n"
-    "  stdgate demo-server                    a JSON-RPC server on stdin, to try with\n"
-    "  stdgate version                        print the version\n"
+    "  stdgate [options] [--config FILE]      serve what FILE says\n";
+constexpr std::string_view kRules =
     "\n"
     "Options override FILE; defaults stand in parentheses. Those under Backend and\n"
     "Pool go with a COMMAND: a file has them, and more, for each of its backends.\n";
@@ -43,6 +39,8 @@ constexpr std::string_view kCheckHelp =
     "Usage:\n"
     "  stdgate check [options] [--config FILE]      the file (gateway.yaml)\n"
     "  stdgate check [options] -- COMMAND [ARG...]  the flags of one command\n"
+    "  stdgate check --as NAME[,ROLE...]            what somebody may do by the rules\n"
+    "                [--backend NAME] [--json]      (anonymous: without an identity)\n"
     "\n"
     "All errors are told at once on stderr, each with its place. What is printed on\n"
     "stdout is a configuration again; secrets in it are ***hidden***. Files of\n"
@@ -74,6 +72,7 @@ constexpr std::string_view kHashKeyHelp =
     "nothing to others.\n";
 
 constexpr size_t kHelpColumn = 28;
+constexpr size_t kWordColumn = 41;
 constexpr size_t kColumns = 80;
 
 FlagShape shape_of(const config::OptionInfo& option) {
@@ -87,7 +86,7 @@ FlagShape shape_of(const config::OptionInfo& option) {
     case Kind::numbers:
     case Kind::command:
       return FlagShape::list;
-    case Kind::text_map:
+    case Kind::variables:
       return FlagShape::pairs;
     default:
       return FlagShape::text;
@@ -138,6 +137,7 @@ FlagSpec flag_of(const config::OptionInfo& option, const std::string& group) {
   flag.placeholder = placeholder_of(option);
   flag.help = help_of(option, flag.shape);
   flag.group = group;
+  flag.words.assign(option.words.begin(), option.words.end());
   if (option.path.size() > 2 && option.path[0] == "backends") {
     flag.scope = FlagScope::backend;
     flag.path.erase(flag.path.begin(), flag.path.begin() + 2);
@@ -184,6 +184,18 @@ std::string help_line(const std::string& left, std::string_view text) {
   return line + wrapped(text, kHelpColumn);
 }
 
+// "  stdgate check [options] [...]          validate, print the whole configuration"
+std::string words_text() {
+  std::string text;
+  for (const CommandWord& word : kCommandWords) {
+    std::string line = "  stdgate " + std::string(word.word);
+    if (!word.arguments.empty()) line.append(" ").append(word.arguments);
+    line.resize(std::max(line.size() + 2, kWordColumn), ' ');
+    text.append(line).append(word.about) += '\n';
+  }
+  return text;
+}
+
 std::string inherited_text() {
   const config::BackendConfig defaults;
   const std::string names = config::text_of(defaults.env_inherit);
@@ -201,7 +213,7 @@ std::vector<FlagSpec> command_flags() {
 
 std::string help_text(const std::vector<FlagSpec>& flags) {
   std::string text =
-      std::string(kUsage) + "\nGeneral:\n" +
+      std::string(kUsage) + words_text() + std::string(kRules) + "\nGeneral:\n" +
       help_line("-c, --config FILE", "the configuration (gateway.yaml)") +
       help_line("-V, --version", "print the version") +
       help_line("-h, --help", "print this; behind check and demo-server, what is theirs");

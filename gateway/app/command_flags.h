@@ -22,7 +22,8 @@ struct FlagSpec {
   std::vector<std::string> path;  // within the file, or within the backend
   std::string placeholder;
   std::string help;
-  std::string group;  // of --help
+  std::string group;                 // of --help
+  std::vector<std::string> words{};  // that the value may be; none: anything
 };
 
 // The name of a flag that has no place in the configuration: it is the key of the backend.

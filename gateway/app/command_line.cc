@@ -10,6 +10,7 @@
 
 #include "gateway/app/command_flags.h"
 #include "gateway/app/command_name.h"
+#include "gateway/app/command_words.h"
 #include "gateway/base/visible_text.h"
 #include "gateway/config/config_ranges.h"
 #include "gateway/config/config_reference.h"
@@ -29,6 +30,7 @@ constexpr std::string_view kVersion = "version";
 constexpr std::string_view kHelp = "help";
 constexpr std::string_view kConfig = "config";
 constexpr std::string_view kHashKey = "hash-key";
+constexpr std::string_view kAudit = "audit";
 constexpr std::string_view kVersionText = "stdgate " STDGATE_VERSION "\n";
 
 // What CLI11 found: one list of texts per flag.
@@ -36,6 +38,7 @@ struct Arguments {
   std::vector<FlagSpec> flags = command_flags();
   std::vector<std::vector<std::string>> values{flags.size()};
   std::vector<std::string> config_files;
+  CommandLine of_check;  // what only check takes
 };
 
 CommandLine exit_with_error(const std::string& message) {
@@ -84,7 +87,7 @@ CommandLine explain_unknown(const std::vector<FlagSpec>& flags,
                             const std::vector<std::string>& ours,
                             const std::vector<std::string>& unknown) {
   const std::string& word = unknown.front();
-  if (word.starts_with("-")) return explain_unknown_option(flags, word);
+  if (word.starts_with('-')) return explain_unknown_option(flags, word);
   std::string before = "stdgate";
   for (size_t i = 0; i + unknown.size() < ours.size(); ++i) before += " " + shell_quote(ours[i]);
   std::string after;
@@ -92,8 +95,9 @@ CommandLine explain_unknown(const std::vector<FlagSpec>& flags,
 
   const std::string intro = "unknown command '" + word + "'; ";
   const bool is_first = unknown.size() == ours.size();
-  const auto nearest =
-      config::nearest_word(word, {kCheck, kConfig, kDemoServer, kHashKey, kVersion, kHelp});
+  std::vector<std::string_view> words(kCommandWords.size());
+  std::ranges::transform(kCommandWords, words.begin(), &CommandWord::word);
+  const auto nearest = config::nearest_word(word, words);
   if (is_first && nearest) {
     return exit_with_error(intro + "did you mean '" + std::string(*nearest) + "'?");
   }
@@ -172,12 +176,17 @@ void add_options(CLI::App& app, Arguments& out) {
     app.add_option(spec.name, out.values[i])->allow_extra_args(false);
   }
   // Options may stand behind the word too: `stdgate check --min 2 -- COMMAND`.
-  app.add_subcommand(std::string(kCheck))->fallthrough();
+  CLI::App* const check = app.add_subcommand(std::string(kCheck))->fallthrough();
+  check->add_option("--as", out.of_check.as);
+  check->add_option("--backend", out.of_check.only);
+  check->add_flag("--json", out.of_check.as_json);
   for (const std::string_view word : {kDemoServer, kVersion, kHelp}) {
     app.add_subcommand(std::string(word));
   }
   app.add_subcommand(std::string(kConfig))->prefix_command();
-  app.add_subcommand(std::string(kHashKey))->prefix_command();
+  for (const std::string_view word : {kHashKey, kAudit}) {
+    app.add_subcommand(std::string(word))->prefix_command();
+  }
   app.require_subcommand(0, 1);
 }
 
@@ -341,11 +350,22 @@ CommandLine hash_key(const std::vector<std::string>& arguments) {
       "stdin, as arguments are seen by others");
 }
 
+CommandLine verify_audit(const std::vector<std::string>& arguments) {
+  if (arguments.size() < 3 || arguments[1] != "verify") {
+    return exit_with_error("expected stdgate audit verify FILE…, the oldest file first");
+  }
+  CommandLine result;
+  result.action = CommandLine::Action::verify_audit;
+  result.audit_files.assign(arguments.begin() + 2, arguments.end());
+  return result;
+}
+
 // The words that take neither options nor a command; nothing for the others.
 std::optional<CommandLine> run_word(const CLI::App& app, const std::vector<FlagSpec>& flags,
                                     const std::vector<std::string>& all) {
   if (app.got_subcommand(std::string(kConfig))) return print_description(all);
   if (app.got_subcommand(std::string(kHashKey))) return hash_key(all);
+  if (app.got_subcommand(std::string(kAudit))) return verify_audit(all);
   for (const std::string_view word : {kDemoServer, kVersion, kHelp}) {
     if (!app.got_subcommand(std::string(word))) continue;
     if (all.size() != 1) {
@@ -374,11 +394,8 @@ tl::expected<std::vector<config::Setting>, std::string> settings_of(
         setting.value = *std::move(value);
       } else {
         const std::string given = flag.name + " " + spelled;
-        errors.append("stdgate: ").append(given).append(": environment variable '");
-        errors.append(spelled)
-            .append("' is not set; set it, or write ")
-            .append(given)
-            .append("=VALUE\n");
+        errors.append("stdgate: ").append(given).append(": environment variable '").append(spelled);
+        errors.append("' is not set; set it, or write ").append(given).append("=VALUE\n");
       }
     }
     settings.push_back(std::move(setting));
@@ -416,7 +433,7 @@ CommandLine parse_arguments(const std::vector<std::string>& all,
   if (auto done = run_parser(app, arguments.flags, ours)) return *std::move(done);
   if (auto done = run_word(app, arguments.flags, all)) return *std::move(done);
 
-  CommandLine result;
+  CommandLine result = arguments.of_check;
   const std::vector<std::string> unknown = app.remaining(true);
   if (!unknown.empty()) return explain_unknown(arguments.flags, ours, unknown);
   if (app.got_subcommand(std::string(kCheck))) result.action = CommandLine::Action::check;
@@ -445,6 +462,7 @@ config::LogFormat wanted_log_format(const CommandLine& command_line) {
   tl::expected<std::string, std::string> yaml = std::string();
   if (file && !file->empty()) yaml = config::read_text_file(*file, config::kMaxConfigFile);
   std::vector<config::Setting> settings;
+  settings.reserve(command_line.flags.size());
   for (const CommandLine::Flag& flag : command_line.flags) settings.push_back(flag.setting);
   return config::log_format_hint(yaml.value_or(std::string()), settings);
 }

@@ -16,7 +16,7 @@
 namespace stdgate::app {
 
 struct CommandLine {
-  enum class Action : uint8_t { serve, check, demo_server, hash_key, exit };
+  enum class Action : uint8_t { serve, check, demo_server, hash_key, verify_audit, exit };
   struct Flag {
     std::string name;  // as typed, for errors: "--max"
     config::Setting setting;
@@ -25,9 +25,13 @@ struct CommandLine {
   };
 
   Action action = Action::serve;
-  bool makes_key = false;  // for hash_key: a new one, whatever stands on stdin
-  int exit_code = 0;       // for exit
-  std::string output;      // for exit: goes to stdout with exit code 0, else to stderr
+  bool makes_key = false;                // for hash_key: a new one, whatever stands on stdin
+  std::vector<std::string> audit_files;  // for verify_audit
+  std::string as;        // for check: who, with roles behind commas; empty: the configuration
+  std::string only;      // for check: the one backend that is asked about; empty: all
+  bool as_json = false;  // for check
+  int exit_code = 0;     // for exit
+  std::string output;    // for exit: goes to stdout with exit code 0, else to stderr
   config::LogFormat error_format =
       config::LogFormat::text;       // for exit: in which an error is wanted
   std::string config_file;           // empty: the command's, else gateway.yaml

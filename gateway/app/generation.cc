@@ -3,6 +3,10 @@
 #include <utility>
 
 #include "gateway/backend/backend.h"
+#include "gateway/backend/principal_pools.h"
+#include "gateway/backend/upstream_facts.h"
+#include "gateway/config/principal_variables.h"
+#include "gateway/config/text_file.h"
 #include "gateway/pool/launch_spec.h"
 #include "transports/http/backend_paths.h"
 #include "transports/http/landing_page.h"
@@ -16,49 +20,114 @@ namespace stdgate::app {
 namespace {
 
 std::unique_ptr<auth::Authenticators> make_authenticators(const config::AuthConfig& config,
-                                                          const pool::CoreServices& core) {
+                                                          const GenerationServices& services) {
   if (!config.is_used()) return nullptr;
-  return std::make_unique<auth::Authenticators>(config, auth::Clocks{core.clock, *core.wall_clock});
+  const pool::CoreServices& core = services.core;
+  return std::make_unique<auth::Authenticators>(
+      config, auth::Clocks{core.clock, *core.wall_clock},
+      auth::KeyServices{services.fetcher, core.clock, core.timers, core.log, core.observer});
 }
 
 std::vector<std::string> issuers_of(const config::AuthConfig& config) {
   std::vector<std::string> issuers;
+  issuers.reserve(config.jwt.size());
   for (const config::JwtConfig& jwt : config.jwt) issuers.push_back(jwt.issuer);
   return issuers;
+}
+
+// RFC 6749 section 3.3.
+std::string joined(const std::vector<std::string>& scopes) {
+  std::string text;
+  for (const std::string& scope : scopes) text.append(text.empty() ? "" : " ").append(scope);
+  return text;
+}
+
+backend::BackendOptions options_of(const config::Config& config,
+                                   const config::BackendConfig& backend,
+                                   const GenerationServices& services) {
+  return {backend,
+          config.limits,
+          pool::make_launch_spec(backend, services.environment, services.identity.binary),
+          config.metrics.methods,
+          config.metrics.method_names,
+          config.metrics.tool_names,
+          config.roles,
+          nullptr,
+          config.timeouts.input};
+}
+
+// Pools of children that are all alike but for what names their principal in their environment.
+std::unique_ptr<backend::Upstream> make_pools(const config::Config& config, BackendId id,
+                                              const config::BackendConfig& backend,
+                                              const GenerationServices& services) {
+  const auto names =
+      std::make_shared<backend::BackendNames>(id, config.metrics.methods, services.core.observer);
+  backend::BackendOptions options = options_of(config, backend, services);
+  options.config.isolation = config::Isolation::shared;
+  options.names = names.get();
+  // `names` is kept by the function, which outlives the pools that it makes.
+  const auto make_one = [id, options, services = services, names](pool::LaunchSpec launch) {
+    backend::BackendOptions own = options;
+    own.launch = std::move(launch);
+    return std::make_unique<backend::Backend>(id, std::move(own),
+                                              make_dialect(own.config, services.identity),
+                                              services.callers, services.core);
+  };
+  const config::Environment environment = [&variables =
+                                               services.environment](const std::string& name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? std::nullopt : std::optional(found->second);
+  };
+  auto make = [make_one, options, environment](const policy::Principal& principal)
+      -> tl::expected<std::unique_ptr<backend::Upstream>, std::string> {
+    auto variables = config::variables_of_principal(options.config,
+                                                    {principal.name, policy::source_of(principal)},
+                                                    environment, config::read_text_file);
+    if (!variables) return tl::unexpected(std::move(variables.error()));
+    pool::LaunchSpec launch = options.launch;
+    for (auto& [name, value] : *variables) launch.environment[name] = std::move(value);
+    return make_one(std::move(launch));
+  };
+  const auto dialect = make_dialect(backend, services.identity);
+  return std::make_unique<backend::PrincipalPools>(
+      backend::upstream_facts(id, options.config, config.limits, *dialect), backend.pool.principals,
+      make_one(options.launch), std::move(make),
+      backend::PrincipalPools::Services{services.core.clock, services.core.timers,
+                                        services.core.log, services.core.observer});
 }
 
 }  // namespace
 
 Generation::Generation(const config::Config& config, const GenerationServices& services)
     : config_(config),
-      authenticators_(make_authenticators(config.auth, services.core)),
+      authenticators_(make_authenticators(config.auth, services)),
       policy_({config.allowed_origins, config.allowed_hosts, config.rpc_stream},
-              {authenticators_.get(), config.admin.roles, config.auth.public_url}),
+              {authenticators_.get(),
+               config.admin.roles,
+               {config.auth.public_url, joined(config.auth.scopes)}}),
       routes_(policy_) {
   add_backends(services);
   http::add_rpc_routes(routes_, backends_, config_.limits);
   websocket::add_websocket_routes(routes_, backends_);
   add_mcp_sessions(services);
   http::add_landing_page(routes_, backends_, "stdgate " + services.identity.version);
-  if (!config.auth.jwt.empty()) http::add_resource_metadata(routes_, issuers_of(config.auth));
+  if (!config.auth.jwt.empty()) {
+    http::add_resource_metadata(routes_, issuers_of(config.auth), config.auth.scopes);
+  }
   routes_.share_answers();
 }
 
 void Generation::add_backends(const GenerationServices& services) {
   BackendId id = 0;
   for (const config::BackendConfig& backend : config_.backends) {
-    backend::BackendOptions options{
-        backend,
-        config_.limits,
-        pool::make_launch_spec(backend, services.environment, services.identity.binary),
-        config_.metrics.methods,
-        config_.metrics.method_names,
-        config_.metrics.tool_names,
-        config_.roles};
     services.core.observer.on_backend(id, backend.name);
-    backends_.add(std::make_unique<backend::Backend>(id, std::move(options),
-                                                     make_dialect(backend, services.identity),
-                                                     services.callers, services.core));
+    if (backend.isolation == config::Isolation::principal) {
+      backends_.add(make_pools(config_, id, backend, services));
+    } else {
+      backends_.add(std::make_unique<backend::Backend>(id, options_of(config_, backend, services),
+                                                       make_dialect(backend, services.identity),
+                                                       services.callers, services.core));
+    }
     ++id;
   }
 }

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "gateway/app/dialects.h"
 #include "gateway/backend/upstreams.h"
@@ -27,6 +28,7 @@ struct GenerationServices {
   const GatewayIdentity& identity;
   // The gateway's own; children inherit the variables that their configuration names.
   const std::map<std::string, std::string>& environment;
+  fetch::Fetcher& fetcher;
 };
 
 class Generation {
@@ -41,6 +43,16 @@ class Generation {
   [[nodiscard]] const http::Router& routes() const { return routes_; }
   // Who may call, for every listener.
   [[nodiscard]] const http::AdmissionPolicy& policy() const { return policy_; }
+
+  // Of the issuers whose tokens are taken.
+  // Frees what is kept only to be faster.
+  void drop_caches() {
+    if (authenticators_ != nullptr) authenticators_->drop_caches();
+  }
+  [[nodiscard]] std::vector<auth::KeyFacts> key_facts() const {
+    return authenticators_ == nullptr ? std::vector<auth::KeyFacts>()
+                                      : authenticators_->key_facts();
+  }
 
   // Shutdown: MCP streams that only listen are ended.
   void drain_sessions();

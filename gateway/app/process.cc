@@ -14,7 +14,9 @@
 #include "gateway/config/api_key_file.h"
 #include "gateway/config/text_file.h"
 #include "gateway/pool/launch_spec.h"
+#include "metrics/audit/audit_file.h"
 #include "metrics/logs/start_error.h"
+#include "transports/auth/request_signatures.h"
 #include "transports/auth/tokens.h"
 #include "transports/http/admin_endpoint.h"
 #include "transports/http/banner.h"
@@ -23,6 +25,7 @@
 #include "transports/stdio/guard_binary.h"
 #include "transports/stdio/orphan_reaper.h"
 #include "transports/stdio/program_search.h"
+#include "transports/stdio/sandbox_check.h"
 #include "transports/stdio/stranger_watch.h"
 
 namespace stdgate::app {
@@ -46,11 +49,14 @@ bool is_ignored(int signal) {
 class Process final : private http::AdminSource {
  public:
   Process(const config::Config& config, const std::map<std::string, std::string>& environment,
-          stdio::GuardBinary guard_binary)
+          stdio::GuardBinary guard_binary, std::optional<audit::AuditFile> audit_file)
       : config_(config),
         environment_(environment),
         guard_binary_(std::move(guard_binary)),
-        worker_(config_, {environment_, identity_, guard_binary_.path(), 0, orphans_},
+        audit_file_(std::move(audit_file)),
+        worker_(config_,
+                {environment_, identity_, guard_binary_.path(), 0, orphans_,
+                 audit_file_ ? &*audit_file_ : nullptr},
                 [this] { admin_.close_all(); }),
         strangers_(worker_.loop(), orphans_),
         exposition_({&worker_.counts()}, identity_.version,
@@ -66,7 +72,7 @@ class Process final : private http::AdminSource {
   int run() {
     // Before the listening sockets show that it runs.
     for (const int signal : {SIGTERM, SIGINT}) signals_.watch(signal);
-    if (!is_ignored(SIGHUP)) signals_.watch(SIGHUP);
+    if (audit_file_ || !is_ignored(SIGHUP)) signals_.watch(SIGHUP);
     if (!listen()) return kCouldNotStart;
     announce();
     log_confinement();
@@ -155,6 +161,8 @@ class Process final : private http::AdminSource {
   }
 
   void on_signal(int signal) {
+    // After a log rotation.
+    if (signal == SIGHUP && worker_.reopen_audit()) return;
     last_signal_ = signal;
     worker_.shut_down(signal);
     service_manager_.stopping("finishing calls under way", worker_.shutdown().patience());
@@ -164,6 +172,7 @@ class Process final : private http::AdminSource {
   std::string metrics_text() override { return exposition_.text(); }
   std::string state_json() override {
     std::vector<ListenerFacts> listeners;
+    listeners.reserve(listening_.clients.size() + listening_.admin.size());
     for (const auto& bound : listening_.clients) listeners.push_back({http::url_of(bound), false});
     for (const auto& bound : listening_.admin) listeners.push_back({http::url_of(bound), true});
     return worker_.state_json(std::move(listeners));
@@ -171,7 +180,12 @@ class Process final : private http::AdminSource {
   http::Readiness readiness() override {
     http::Readiness readiness;
     readiness.ready = !worker_.shutdown().requested();
-    if (!readiness.ready) readiness.reason = "shutting down";
+    if (!readiness.ready) {
+      readiness.reason = "shutting down";
+    } else if (worker_.audit() != nullptr && !worker_.audit()->can_record()) {
+      readiness.ready = false;
+      readiness.reason = "the audit cannot be written";
+    }
     for (const auto& backend : worker_.generation().backends().all()) {
       const pool::BackendStatus status = backend->status();
       readiness.ready = readiness.ready && status.ready;
@@ -186,6 +200,7 @@ class Process final : private http::AdminSource {
   const stdio::GuardBinary guard_binary_;
   const GatewayIdentity identity_{STDGATE_VERSION, std::filesystem::read_symlink("/proc/self/exe")};
   stdio::OrphanReaper orphans_;
+  std::optional<audit::AuditFile> audit_file_;  // nothing: there is no audit
   Worker worker_;
   stdio::StrangerWatch strangers_;
   metrics::MetricsExposition exposition_;
@@ -199,13 +214,23 @@ class Process final : private http::AdminSource {
 
 }  // namespace
 
-std::vector<std::string> missing_programs(const config::Config& config,
-                                          const std::map<std::string, std::string>& environment) {
+std::vector<std::string> unstartable_children(
+    const config::Config& config, const std::map<std::string, std::string>& environment) {
   const std::string own_path = std::filesystem::read_symlink("/proc/self/exe");
+  const guard::KernelFeatures kernel = guard::kernel_features();
   std::vector<std::string> lines;
   for (const config::BackendConfig& backend : config.backends) {
-    const auto found = stdio::find_program(pool::make_launch_spec(backend, environment, own_path));
-    if (!found) lines.push_back("backend " + backend.name + ": " + found.error());
+    const pool::LaunchSpec spec = pool::make_launch_spec(backend, environment, own_path);
+    const auto say = [&](std::string_view what) {
+      lines.push_back("backend " + backend.name + ": " + std::string(what));
+    };
+    if (const auto found = stdio::find_program(spec); !found) say(found.error());
+    if (const auto found = stdio::check_sandbox(spec, kernel); !found) {
+      say(found.error());
+    } else if (const auto status = stdio::sandbox_status(spec.sandbox, kernel);
+               !status.missing.empty()) {
+      say("sandbox: this kernel has " + std::string(status.missing) + "; children start without");
+    }
   }
   return lines;
 }
@@ -223,6 +248,7 @@ std::vector<std::string> exposed_files(const config::Config& config) {
   };
   look_at_keys(config.auth.api_key_file, config.auth.keys);
   for (const config::ApiKeyConfig& key : config.auth.api_keys) look_at_keys(key.file, key.keys);
+  for (const config::SignatureConfig& key : config.auth.signatures) look_at(key.secret_file);
   return lines;
 }
 
@@ -230,24 +256,39 @@ std::vector<std::string> unusable_keys(const config::Config& config) {
   std::vector<std::string> lines;
   for (size_t i = 0; i < config.auth.jwt.size(); ++i) {
     const config::JwtConfig& jwt = config.auth.jwt[i];
-    const std::string problem = auth::check_keys(jwt);
+    const std::string problem = auth::check_keys(jwt.jwks);
     if (problem.empty()) continue;
-    lines.push_back("auth.jwt[" + std::to_string(i) + "].jwks: " + jwt.jwks_file + ": " + problem);
+    lines.push_back("auth.jwt[" + std::to_string(i) + "].jwks: " + jwt.jwks.file + ": " + problem);
+  }
+  for (size_t i = 0; i < config.auth.signatures.size(); ++i) {
+    const config::SignatureConfig& key = config.auth.signatures[i];
+    const std::string problem = auth::check_key(key);
+    if (problem.empty()) continue;
+    const std::string& file = key.secret_file.empty() ? key.public_key_file : key.secret_file;
+    std::string& line = lines.emplace_back("auth.signatures[");
+    line.append(std::to_string(i)).append("]: ").append(file).append(": ").append(problem);
   }
   return lines;
 }
 
 int serve(const config::Config& config, const std::map<std::string, std::string>& environment,
           const std::string& guard_path) {
-  auto guard_binary = stdio::GuardBinary::open(guard_path);
-  if (!guard_binary) {
+  const auto fail = [&config](const std::string& problem) {
     const std::string sentence = config.log.format == config::LogFormat::text ? "stdgate: " : "";
     logs::write_start_error(config.log.format, "cannot start",
-                            sentence + visible(guard_binary.error(), VisibleText::line) + '\n');
+                            sentence + visible(problem, VisibleText::line) + '\n');
     return kCouldNotStart;
+  };
+  auto guard_binary = stdio::GuardBinary::open(guard_path);
+  if (!guard_binary) return fail(guard_binary.error());
+  std::optional<audit::AuditFile> audit_file;
+  if (config.audit.is_used()) {
+    auto opened = audit::AuditFile::open(config.audit.file);
+    if (!opened) return fail("cannot open the audit: " + opened.error());
+    audit_file = *std::move(opened);
   }
   raise_descriptor_limit();
-  return Process(config, environment, std::move(*guard_binary)).run();
+  return Process(config, environment, std::move(*guard_binary), std::move(audit_file)).run();
 }
 
 }  // namespace stdgate::app

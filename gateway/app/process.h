@@ -15,9 +15,10 @@ inline constexpr int kCleanExit = 0;
 inline constexpr int kCouldNotStart = 1;
 inline constexpr int kDrainTimedOut = 3;  // calls were cut off
 
-// A line for each backend whose program, user or working directory cannot be found here and now.
-std::vector<std::string> missing_programs(const config::Config& config,
-                                          const std::map<std::string, std::string>& environment);
+// A line for each backend whose program, user, working directory or paths of its sandbox cannot be
+// found here and now, or whose sandbox this kernel cannot hold.
+std::vector<std::string> unstartable_children(
+    const config::Config& config, const std::map<std::string, std::string>& environment);
 
 // A line for each file with secrets that every user of this machine can read.
 std::vector<std::string> exposed_files(const config::Config& config);

@@ -18,6 +18,7 @@ void write_child(rpc::JsonWriter& json, const pool::ChildStatus& child) {
   json.number("unsent_bytes", child.unsent_bytes);
   json.number("calls", child.calls);
   if (child.leased) json.boolean("leased", true);
+  if (!child.principal.empty()) json.text("principal", child.principal);
   write_seconds(json, "age_seconds", child.age);
   const pool::ChildFacts& facts = child.facts;
   if (!facts.protocol_version.empty()) json.text("protocol_version", facts.protocol_version);
@@ -44,6 +45,23 @@ void write_sessions(rpc::JsonWriter& json, std::string_view key,
   json.end_array();
 }
 
+void write_texts(rpc::JsonWriter& json, std::string_view key,
+                 const std::vector<std::string_view>& texts) {
+  json.begin_array(key);
+  for (const std::string_view text : texts) json.text({}, text);
+  json.end_array();
+}
+
+void write_sandbox(rpc::JsonWriter& json, const pool::SandboxStatus& sandbox) {
+  json.begin_object("sandbox");
+  json.boolean("required", sandbox.required);
+  write_texts(json, "holds", sandbox.holds);
+  write_texts(json, "lacks", sandbox.lacks);
+  if (!sandbox.missing.empty()) json.text("missing", sandbox.missing);
+  json.number("incomplete_starts", sandbox.incomplete_starts);
+  json.end_object();
+}
+
 void write_backend(rpc::JsonWriter& json, const pool::BackendStatus& backend) {
   json.text("name", backend.name);
   json.boolean("ready", backend.ready);
@@ -52,6 +70,7 @@ void write_backend(rpc::JsonWriter& json, const pool::BackendStatus& backend) {
   json.number("sessions", backend.sessions);
   json.number("parked_sessions", backend.parked_sessions);
   json.number("session_places", backend.session_places);
+  json.number("parked_calls", backend.parked_calls);
   write_sessions(json, "oldest_sessions", backend.oldest_sessions);
   write_sessions(json, "longest_idle_sessions", backend.longest_idle_sessions);
   write_sessions(json, "busiest_sessions", backend.busiest_sessions);
@@ -60,6 +79,7 @@ void write_backend(rpc::JsonWriter& json, const pool::BackendStatus& backend) {
   json.number("failures_in_a_row", backend.failures);
   json.boolean("breaker_open", backend.breaker_open);
   write_seconds(json, "retry_after_seconds", backend.retry_after);
+  if (backend.sandbox.used) write_sandbox(json, backend.sandbox);
   json.begin_array("children");
   for (const pool::ChildStatus& child : backend.children) {
     json.begin_object();
@@ -77,9 +97,8 @@ void write_confinement(rpc::JsonWriter& json, const pool::Confinement& confineme
   json.number("unconfined_starts", confinement.unconfined_starts);
   json.boolean("gateway_dumpable", confinement.gateway_dumpable);
   json.boolean("runs_as_root", confinement.runs_as_root);
-  json.begin_array("children_keep_capabilities");
-  for (const std::string_view capability : confinement.capabilities) json.text({}, capability);
-  json.end_array();
+  json.boolean("syscalls_filtered", confinement.syscalls_filtered);
+  write_texts(json, "children_keep_capabilities", confinement.capabilities);
 }
 
 void write_listeners(rpc::JsonWriter& json, const GatewayFacts& facts) {
@@ -111,6 +130,21 @@ void write_listeners(rpc::JsonWriter& json, const GatewayFacts& facts) {
   json.number("handshakes", facts.handshakes);
 }
 
+void write_issuers(rpc::JsonWriter& json, const std::vector<IssuerFacts>& issuers) {
+  if (issuers.empty()) return;
+  json.begin_array("issuers");
+  for (const IssuerFacts& issuer : issuers) {
+    json.begin_object();
+    json.text("issuer", issuer.issuer);
+    json.text("source", issuer.source);
+    json.number("keys", issuer.keys);
+    if (issuer.age) write_seconds(json, "age_seconds", *issuer.age);
+    if (!issuer.problem.empty()) json.text("problem", issuer.problem);
+    json.end_object();
+  }
+  json.end_array();
+}
+
 }  // namespace
 
 std::string state_report(const GatewayFacts& facts, const backend::Upstreams& backends) {
@@ -121,6 +155,7 @@ std::string state_report(const GatewayFacts& facts, const backend::Upstreams& ba
   json.boolean("draining", facts.draining);
   json.number("connections", facts.connections);
   write_listeners(json, facts);
+  write_issuers(json, facts.issuers);
   json.begin_object("confinement");
   write_confinement(json, facts.confinement);
   json.end_object();

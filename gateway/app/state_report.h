@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,14 @@ struct TlsFacts {
   std::vector<Certificate> certificates;
 };
 
+struct IssuerFacts {
+  std::string_view issuer;
+  std::string_view source;  // of its keys: file, url, discovery
+  size_t keys = 0;
+  std::optional<Duration> age;  // of fetched keys; nothing: of a file, or none have come
+  std::string problem;          // of the last fetch; empty: none
+};
+
 struct GatewayFacts {
   std::string_view version;
   Duration uptime{0};
@@ -36,11 +45,12 @@ struct GatewayFacts {
   pool::Confinement confinement;
   std::vector<ListenerFacts> listeners = {};
   std::vector<TlsFacts> tls = {};
+  std::vector<IssuerFacts> issuers = {};
   size_t handshakes = 0;  // of TLS, under way
 };
 
 // {"version":…,"uptime_seconds":…,"draining":…,"connections":…,"listeners":[{"url":…,"admin":…}],
-//  "tls":[{"listener":…,…}],"handshakes":…,"confinement":{…},"backends":[{"name":…,"ready":…,
+//  "tls":[{"listener":…,…}],"handshakes":…,"issuers":[{"issuer":…,"keys":…,…}],"confinement":{…},"backends":[{"name":…,"ready":…,
 //  "queued":…,"in_flight":…,"breaker_open":…,"children":[{"pid":…,"state":…,"in_flight":…,…}]}]}
 std::string state_report(const GatewayFacts& facts, const backend::Upstreams& backends);
 

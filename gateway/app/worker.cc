@@ -7,6 +7,7 @@
 #include "gateway/app/random_bytes.h"
 #include "gateway/app/state_report.h"
 #include "gateway/config/value_names.h"
+#include "metrics/logs/log_colour.h"
 
 namespace stdgate::app {
 
@@ -18,7 +19,8 @@ constexpr size_t kSpareCallers = 16;
 size_t max_callers(const config::Config& config) {
   size_t count = config.limits.connections + kSpareCallers;
   for (const config::BackendConfig& backend : config.backends) {
-    if (backend.protocol == config::Protocol::mcp) count += backend.pool.sessions;
+    // And one stands for the clients of parked calls.
+    if (backend.protocol == config::Protocol::mcp) count += backend.pool.sessions + 1;
   }
   return count;
 }
@@ -28,7 +30,8 @@ size_t max_callers(const config::Config& config) {
 Worker::Worker(const config::Config& config, const WorkerServices& services,
                std::function<void()> stopped)
     : wall_clock_(loop_),
-      writer_(STDERR_FILENO, config.log.level, config.log.format, &loop_),
+      writer_(STDERR_FILENO, config.log.level, config.log.format, &loop_,
+              logs::takes_colour(STDERR_FILENO, services.environment)),
       log_(loop_, writer_),
       counts_(config.metrics),
       calls_(log_),
@@ -40,6 +43,13 @@ Worker::Worker(const config::Config& config, const WorkerServices& services,
       callers_(max_callers(config)),
       session_starts_(static_cast<double>(config.limits.session_starts),
                       static_cast<double>(config.limits.session_burst)),
+      audit_(services.audit_file == nullptr
+                 ? nullptr
+                 : std::make_unique<audit::AuditLog>(
+                       config.audit, config.log.redact, *services.audit_file,
+                       audit::AuditServices{loop_, wall_clock_, loop_.timers(), log_})),
+      overload_(config.limits, {loop_, loop_.timers(), log_, loop_.storages(), caches_}, memory_),
+      states_(session_keys(config.sessions, fill_random), fill_random),
       core_{loop_,
             loop_.timers(),
             log_,
@@ -48,14 +58,20 @@ Worker::Worker(const config::Config& config, const WorkerServices& services,
             random_,
             loop_.storages(),
             &session_starts_,
-            &wall_clock_},
+            &wall_clock_,
+            audit_.get(),
+            &overload_.stages(),
+            &states_},
       session_ids_(session_keys(config.sessions, fill_random), fill_random, config.replica,
                    services.number, config.sessions.ttl, {loop_, wall_clock_}),
       identity_(services.identity),
-      generation_(config, {core_, callers_, session_ids_, identity_, services.environment}),
-      tls_(loop_, log_, observers_, wall_clock_, generation_.config()),
+      fetcher_(loop_),
+      generation_(config,
+                  {core_, callers_, session_ids_, identity_, services.environment, fetcher_}),
+      tls_(loop_, log_, observers_, wall_clock_, generation_.config(), audit_.get()),
       clients_({loop_, log_, observers_, callers_, generation_.backends(),
-                generation_.config().limits, generation_.config().timeouts},
+                generation_.config().limits, generation_.config().timeouts, audit_.get(),
+                &overload_.stages(), generation_.config().trusted_proxies},
                generation_.routes()),
       shutdown_(loop_, loop_.timers(), log_, generation_.backends(),
                 {[this] { clients_.stop_accepting(); }, [this] { drain_clients(); },
@@ -69,6 +85,11 @@ Worker::Worker(const config::Config& config, const WorkerServices& services,
   loop_.check_each_turn([this] { generation_.check_invariants(); });
 }
 
+void Worker::DroppableCaches::drop() {
+  worker_.generation_.drop_caches();
+  worker_.clients_.drop_caches();
+}
+
 Observers Worker::wanted_observers(const config::Config& config) {
   Observers wanted;
   // The counts can only be read through the admin listener.
@@ -80,6 +101,7 @@ Observers Worker::wanted_observers(const config::Config& config) {
 
 void Worker::run() {
   loop_.run();
+  if (audit_ != nullptr) audit_->close();
   writer_.flush_blocking();
 }
 
@@ -95,7 +117,14 @@ http::HttpServices Worker::admin_services() {
           callers_,
           generation_.backends(),
           generation_.config().limits,
-          generation_.config().timeouts};
+          generation_.config().timeouts,
+          audit_.get()};
+}
+
+bool Worker::reopen_audit() {
+  if (audit_ == nullptr) return false;
+  audit_->reopen();
+  return true;
 }
 
 metrics::ScrapeReadings Worker::read_usage() {
@@ -103,14 +132,23 @@ metrics::ScrapeReadings Worker::read_usage() {
   metrics::ScrapeReadings readings;
   for (const auto& backend : generation_.backends().all()) {
     const stdio::ProcessUsage usage = processes_.usage(backend->name());
-    readings.children.push_back({backend->name(), usage.cpu_seconds, usage.resident_bytes});
+    readings.children.push_back({backend->name(), usage.cpu_seconds, usage.resident_bytes,
+                                 processes_.incomplete_starts(backend->name())});
   }
   for (const auto& layer : tls_.all()) {
     for (const tls::CertificateFacts& facts : layer->certificates()) {
       readings.certificates.push_back({layer->listener(), facts.file, facts.not_after});
     }
   }
+  for (const auth::KeyFacts& keys : generation_.key_facts()) {
+    if (keys.age) readings.issuers.push_back({std::string(keys.issuer), to_seconds(*keys.age)});
+  }
   readings.loop_lag = loop_.lag();
+  readings.memory_pressure = overload_.stages().pressure();
+  if (audit_ != nullptr) {
+    const audit::AuditCounts counts = audit_->counts();
+    readings.audit = {counts.lines, counts.failures, counts.lost, counts.is_failing};
+  }
   return readings;
 }
 
@@ -124,6 +162,9 @@ std::string Worker::state_json(std::vector<ListenerFacts> listeners) const {
     for (const tls::CertificateFacts& certificate : layer->certificates()) {
       tls.certificates.push_back({certificate.file, certificate.not_after});
     }
+  }
+  for (const auth::KeyFacts& keys : generation_.key_facts()) {
+    facts.issuers.push_back({keys.issuer, keys.source, keys.keys, keys.age, keys.problem});
   }
   facts.handshakes = tls_.handshakes().under_way();
   return state_report(facts, generation_.backends());

@@ -14,16 +14,22 @@
 #include <string>
 
 #include "gateway/app/generation.h"
+#include "gateway/app/overload_watch.h"
 #include "gateway/app/sealed_session_ids.h"
+#include "gateway/app/sealed_states.h"
 #include "gateway/app/shutdown.h"
 #include "gateway/app/state_report.h"
+#include "gateway/app/system_memory.h"
 #include "gateway/app/tls_listeners.h"
 #include "gateway/app/turn_log.h"
+#include "metrics/audit/audit_file.h"
+#include "metrics/audit/audit_log.h"
 #include "metrics/logs/access_log.h"
 #include "metrics/logs/payload_log.h"
 #include "metrics/observers.h"
 #include "metrics/prometheus/exposition.h"
 #include "metrics/prometheus/metrics_observer.h"
+#include "transports/fetch/curl_fetcher.h"
 #include "transports/http/server.h"
 #include "transports/net/system_wall_clock.h"
 #include "transports/stdio/child_process.h"
@@ -35,8 +41,9 @@ struct WorkerServices {
   const std::map<std::string, std::string>& environment;
   const GatewayIdentity& identity;
   const std::string& guard_binary;
-  unsigned number = 0;           // of the worker, from 0; session ids name it
-  stdio::OrphanReaper& orphans;  // thread-safe; the one of the process
+  unsigned number = 0;                     // of the worker, from 0; session ids name it
+  stdio::OrphanReaper& orphans;            // thread-safe; the one of the process
+  audit::AuditFile* audit_file = nullptr;  // of one worker; null: there is no audit
 };
 
 // Counts only refusals of the admin pages: connections and bytes are counted for clients only.
@@ -68,6 +75,10 @@ class Worker {
   void run();
   // See Shutdown::request().
   void shut_down(int signal) { shutdown_.request(signal); }
+  // Log rotation. False: there is no audit.
+  bool reopen_audit();
+  // Null: there is none.
+  [[nodiscard]] const audit::AuditLog* audit() const { return audit_.get(); }
 
   [[nodiscard]] net::Loop& loop() { return loop_; }
   [[nodiscard]] TurnLog& log() { return log_; }
@@ -85,6 +96,16 @@ class Worker {
   [[nodiscard]] std::string state_json(std::vector<ListenerFacts> listeners) const;
 
  private:
+  // Of clients and credentials; none before the worker is complete.
+  class DroppableCaches final : public Caches {
+   public:
+    explicit DroppableCaches(Worker& worker) : worker_(worker) {}
+    void drop() override;
+
+   private:
+    Worker& worker_;
+  };
+
   // Those of its own observers that the configuration asks for.
   Observers wanted_observers(const config::Config& config);
   void drain_clients();
@@ -103,9 +124,15 @@ class Worker {
   stdio::ChildProcesses processes_;
   session::Callers callers_;
   policy::ClientRates session_starts_;
+  const std::unique_ptr<audit::AuditLog> audit_;  // null: there is none
+  SystemMemory memory_;
+  DroppableCaches caches_{*this};
+  OverloadWatch overload_;
+  SealedStates states_;
   const pool::CoreServices core_;
   SealedSessionIds session_ids_;
   const GatewayIdentity& identity_;
+  fetch::CurlFetcher fetcher_;
   Generation generation_;
   TlsListeners tls_;
   http::Server clients_;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "gateway/backend/call_record.h"
+#include "gateway/backend/quota_refusal.h"
 #include "gateway/backend/upstream_facts.h"
 #include "gateway/pool/call_trace.h"
 
@@ -16,16 +17,15 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
       dialect_(std::move(dialect)),
       rules_(options_.config, options_.roles, *dialect_),
       quotas_(options_.config.calls_per_principal),
+      audit_(core.audit, options_.config.name, *dialect_),
       callers_(callers),
       core_(core),
-      methods_(options_.method_names,
-               [this](MethodId method, std::string_view name) {
-                 core_.observer.on_method(Upstream::id(), method, name);
-               }),
-      tools_(options_.method_names,
-             [this](ToolId tool, std::string_view name) {
-               core_.observer.on_tool(Upstream::id(), tool, name);
-             }),
+      own_names_(options_.names != nullptr
+                     ? nullptr
+                     : std::make_unique<BackendNames>(Upstream::id(), options_.method_names,
+                                                      core_.observer)),
+      methods_((own_names_ ? own_names_.get() : options_.names)->methods()),
+      tools_((own_names_ ? own_names_.get() : options_.names)->tools()),
       calls_{core.random(), core.random()},
       services_{
           core_,           Upstream::id(), options_.config, options_.limits,
@@ -33,7 +33,8 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
       modern_(services_, pool_, callers_),
       sessions_(services_, pool_, callers_, methods_, modern_),
       pool_(services_, *this, sessions_, sessions_),
-      memos_(sessions_, pool_, *dialect_) {
+      memos_(sessions_, pool_, *dialect_),
+      round_trips_(services_, pool_, sessions_, callers_, *this, *this, options_.input_timeout) {
   core_.observer.on_session_places(Upstream::id(), pool_.session_places());
   for (const std::string& name : options_.known_methods) methods_.admit(name);
   for (const std::string& name : options_.known_tools) tools_.admit(name);
@@ -77,6 +78,10 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
     return Admission::answered_by_reply;
   }
   note_tool(*call, intent->tool);
+  if (const auto obstacle = find_obstacle(request, method, context, *call)) {
+    on_fault(std::move(call), *obstacle);
+    return Admission::answered_by_reply;
+  }
   if (quotas_.any() && refuse_by_quota(context, call)) return Admission::answered_by_reply;
   if (rules_.any() && refuse_by_rules(request, method, context.principal, call)) {
     return Admission::answered_by_reply;
@@ -99,7 +104,7 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
   call->greets = intent->greets;
   call->introduces = intent->introduces;
   call->deadline = context.deadline.value_or(context.arrived + timeout());
-  if (is_modern) modern_.note(request, *intent, *call);
+  if (is_modern) modern_.note(request, *intent, context.principal, *call);
   if (services_.traces) pool::trace_arrived(services_, *call, method);
   if (intent->kind == pool::ClientIntent::Kind::set_severity) {
     accept_severity(*intent, *call);
@@ -121,6 +126,10 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
     return Admission::answered_by_reply;
   }
   calls_.index().add(*call);
+  if (call->alone && pool_.era() == Era::legacy) {
+    round_trips_.take(std::move(call), message);
+    return Admission::answered_by_reply;
+  }
   if (const auto taken = pool_.submit(call, message); !taken) {
     // Nobody knows yet whether it could be served: clients of both eras then go on as legacy ones.
     if (call->needs_modern && !pool_.era()) {
@@ -134,7 +143,6 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
 
 // False: the call may go on, and counts for its client until its end.
 bool Backend::refuse_by_quota(const CallContext& context, pool::CallPtr& call) {
-  using Reason = policy::QuotaRefusal::Reason;
   const policy::ClientRef client{context.principal,
                                  context.client == nullptr ? ClientAddress() : *context.client};
   const auto begun = quotas_.begin_call(client, core_.clock.now());
@@ -142,19 +150,9 @@ bool Backend::refuse_by_quota(const CallContext& context, pool::CallPtr& call) {
     call->client = *begun;
     return false;
   }
-  const Reason reason = begun.error().reason;
-  core_.observer.on_rejected(id(), reason == Reason::rate        ? Rejection::rate
-                                   : reason == Reason::in_flight ? Rejection::in_flight
-                                                                 : Rejection::clients);
-  if (reason == Reason::clients) {
-    on_fault(std::move(call), rpc::faults::too_many_clients());
-  } else if (reason == Reason::rate) {
-    on_fault(std::move(call),
-             rpc::faults::rate_limited("too many calls of this client", begun.error().wait));
-  } else {
-    on_fault(std::move(call),
-             rpc::faults::rate_limited("too many calls of this client at a time", rpc::kRetryHint));
-  }
+  CountedRefusal refusal = counted_refusal(begun.error());
+  core_.observer.on_rejected(id(), refusal.reason);
+  on_fault(std::move(call), refusal.report);
   return true;
 }
 
@@ -226,8 +224,14 @@ void Backend::accept_severity(const pool::ClientIntent& intent, const pool::Call
 Admission Backend::accept_notification(const rpc::Envelope& notification,
                                        const CallContext& context) {
   const std::string_view method = rpc::decode_string(notification.method, method_);
-  if (rules_.any() &&
-      rules_.judge(notification, method, context.principal).verdict != policy::Verdict::allowed) {
+  const bool is_denied =
+      rules_.any() &&
+      rules_.judge(notification, method, context.principal).verdict != policy::Verdict::allowed;
+  if (!audit_.pass(notification, method, context, is_denied)) {
+    drop(DropReason::overloaded);
+    return Admission::refused_overloaded;
+  }
+  if (is_denied) {
     core_.observer.on_rejected(id(), Rejection::denied);
     return drop(DropReason::denied);
   }
@@ -318,13 +322,16 @@ void Backend::note_tool(pool::Call& call, std::string_view spelled) {
 void Backend::refuse(const rpc::FaultReport& report, std::string_view id,
                      const CallContext& context) {
   core_.observer.on_call_started(Upstream::id());
-  on_fault(make_call(id, {}, context), report);
+  pool::CallPtr call = make_call(id, {}, context);
+  audit_.note_client(context, *call);
+  on_fault(std::move(call), report);
 }
 
 void Backend::count_refused(const rpc::FaultReport& report, std::string_view id,
                             const CallContext& context) {
   core_.observer.on_call_started(Upstream::id());
   const pool::CallPtr call = make_call(id, {}, context);
+  audit_.note_client(context, *call);
   finish(*call, Outcome::of(report.fault), nullptr, report.detail);
 }
 
@@ -361,11 +368,10 @@ void Backend::close_session(session::SessionId id, std::string_view why) {
   }
 }
 
-void Backend::hold_child(session::SessionId session, bool held) { pool_.hold_child(session, held); }
-
 // --- Ends -----------------------------------------------------------------------------------
 
 void Backend::on_answer(pool::CallPtr call, const rpc::Envelope& answer) {
+  if (call->alone && round_trips_.take_answer(call, answer)) return;
   const Outcome outcome = dialect_->outcome(answer, method_name(*call));
   if (call->memo != pool::SessionMemo::none && outcome == Outcome::ok())
     memos_.learn(*call, answer);
@@ -410,12 +416,6 @@ void Backend::answer_member(const pool::Call& call, Outcome outcome, std::string
   finish(call, outcome, &reply, detail);
 }
 
-void Backend::learn_method(pool::Call& call) {
-  if (call.method == kOtherMethod) {
-    call.method = methods_.learn(call.method_name, core_.clock.now());
-  }
-}
-
 // An error in the place of a child. What the caller may not use does not exist for it.
 void Backend::answer_error(const pool::Call& call, const pool::Absence& error, Outcome outcome,
                            std::string_view detail) {
@@ -426,6 +426,7 @@ void Backend::answer_error(const pool::Call& call, const pool::Absence& error, O
 }
 
 void Backend::on_fault(pool::CallPtr call, const rpc::FaultReport& report) {
+  if (call->parked && round_trips_.take_fault(*call, report)) return;
   std::string text;
   rpc::append_fault_response(text, call->id, report, dialect_->codes(),
                              options_.config.expose_fault_details);
@@ -447,14 +448,16 @@ void Backend::finish(const pool::Call& call, Outcome outcome, const session::Rep
                      std::string_view detail) {
   if (!call.subscription.empty()) sessions_.finish_subscribe(call, outcome);
   if (call.client != nullptr) quotas_.end_call(*call.client);
+  if (call.alone) round_trips_.note_end(call, outcome);
   CallRecord record = record_of(call, core_.clock.now());
   record.backend = id();
   record.method_name = method_name(call);
   record.tool_name = tool_name(call);
   record.outcome = outcome;
   if (core_.wall_clock != nullptr) record.arrived_at = core_.wall_clock->at(call.arrived);
-  record.bytes_out = reply == nullptr ? 0 : reply->size();
   record.detail = detail;
+  reply = audit_.end(call, record, reply);
+  record.bytes_out = reply == nullptr ? 0 : reply->size();
   core_.observer.on_call_finished(record);
   if (reply == nullptr) return;
   const std::array<std::string_view, 3> parts = {reply->head, reply->id, reply->tail};
@@ -487,6 +490,7 @@ pool::BackendStatus Backend::status() const {
   status.name = name();
   sessions_.describe(status);
   pool_.describe(status);
+  status.parked_calls = round_trips_.parked();
   return status;
 }
 

@@ -12,9 +12,11 @@
 #include <string_view>
 #include <vector>
 
+#include "gateway/backend/backend_names.h"
+#include "gateway/backend/call_audit.h"
 #include "gateway/backend/call_rules.h"
 #include "gateway/backend/modern_calls.h"
-#include "gateway/backend/name_table.h"
+#include "gateway/backend/round_trips.h"
 #include "gateway/backend/session_memos.h"
 #include "gateway/backend/session_router.h"
 #include "gateway/backend/upstream.h"
@@ -38,9 +40,12 @@ struct BackendOptions {
   std::vector<std::string> known_methods{};
   std::vector<std::string> known_tools{};
   std::vector<config::RoleConfig> roles{};
+  // That backends with the same id share; outlives them. Null: it has its own.
+  BackendNames* names = nullptr;
+  Duration input_timeout = std::chrono::minutes(5);  // of parked calls
 };
 
-class Backend final : public Upstream, private pool::PoolEvents {
+class Backend final : public Upstream, private pool::PoolEvents, private TripEnds {
  public:
   // Whoever gives the `id` tells the observer of it first, as a backend tells the observer its
   // names from the beginning.
@@ -60,6 +65,9 @@ class Backend final : public Upstream, private pool::PoolEvents {
   bool take_cancel(const rpc::ParsedMessage& message, const CallContext& context) override;
   tl::expected<session::SessionId, rpc::FaultReport> open_session(
       session::Caller caller, session::SessionSink& sink, const policy::Client& client) override {
+    if (core_.overload != nullptr && core_.overload->refuses_sessions()) {
+      return tl::unexpected(rpc::faults::no_new_sessions());
+    }
     return sessions_.open(caller, sink, client);
   }
   void close_session(session::SessionId session, std::string_view why) override;
@@ -72,11 +80,14 @@ class Backend final : public Upstream, private pool::PoolEvents {
     return sessions_.park(session);
   }
   void give_up_asks(session::SessionId session) override { sessions_.give_up_asks(session); }
-  void hold_child(session::SessionId session, bool held) override;
+  void hold_child(session::SessionId session, bool held) override {
+    pool_.hold_child(session, held);
+  }
 
   // See Pool.
   void drain() override {
     pool_.drain();
+    round_trips_.drain();
     for (const pool::CallPtr& call : pool_.withdraw_listeners()) end_listening(*call);
   }
   void fail_calls(const rpc::FaultReport& report) override { pool_.fail_calls(report); }
@@ -97,6 +108,13 @@ class Backend final : public Upstream, private pool::PoolEvents {
     answer_member(*call, Outcome::error(), R"("error":)" + dialect_->wrong_era_error(),
                   rpc::rpc_error_code(rpc::RpcError::unsupported_version));
   }
+  void on_call_alone(pool::CallPtr call, const pool::Outgoing& message) override {
+    round_trips_.take(std::move(call), message);
+  }
+  void end_call(const pool::Call& call, Outcome outcome, std::string_view member,
+                std::optional<int64_t> error_code) override {
+    answer_member(call, outcome, member, error_code);
+  }
   void on_listening_end(pool::CallPtr call) override { end_listening(*call); }
   void on_listener_lost(pool::CallPtr call, const rpc::FaultReport& report) override {
     if (!modern_.listen_again(call)) on_fault(std::move(call), report);
@@ -114,7 +132,10 @@ class Backend final : public Upstream, private pool::PoolEvents {
   [[nodiscard]] config::Isolation isolation_of(const CallContext& context) const;
   void finish_cancelled(const pool::Call& call, pool::CancelReason reason,
                         const session::Reply* reply = nullptr);
-  void learn_method(pool::Call& call);
+  void learn_method(pool::Call& call) {
+    if (call.method != kOtherMethod) return;
+    call.method = methods_.learn(call.method_name, core_.clock.now());
+  }
   pool::CallPtr make_call(std::string_view id, std::string_view method, const CallContext& context);
   [[nodiscard]] std::string_view method_name(const pool::Call& call) const;
   [[nodiscard]] std::string_view tool_name(const pool::Call& call) const;
@@ -127,6 +148,16 @@ class Backend final : public Upstream, private pool::PoolEvents {
   }
   void answer_error(const pool::Call& call, const pool::Absence& error, Outcome outcome,
                     std::string_view detail);
+  // What keeps the gateway from taking any such call now.
+  std::optional<rpc::FaultReport> find_obstacle(const rpc::Envelope& request,
+                                                std::string_view method, const CallContext& context,
+                                                pool::Call& call) {
+    if (core_.overload != nullptr && core_.overload->refuses_calls()) {
+      return rpc::faults::short_of_memory();
+    }
+    if (!audit_.begin(request, method, context, call)) return rpc::faults::unrecorded();
+    return std::nullopt;
+  }
   bool refuse_by_quota(const CallContext& context, pool::CallPtr& call);
   bool refuse_by_rules(const rpc::Envelope& request, std::string_view method,
                        const policy::Principal* principal, pool::CallPtr& call);
@@ -142,10 +173,12 @@ class Backend final : public Upstream, private pool::PoolEvents {
   const std::unique_ptr<pool::Dialect> dialect_;
   CallRules rules_;
   policy::ClientQuotas quotas_;
+  CallAudit audit_;
   session::Callers& callers_;
   const pool::CoreServices& core_;
-  NameTable methods_;
-  NameTable tools_;
+  const std::unique_ptr<BackendNames> own_names_;  // null: they are shared
+  NameTable& methods_;
+  NameTable& tools_;
   std::string method_;  // scratch
   std::string tool_;    // scratch
   std::string key_;     // scratch
@@ -155,6 +188,7 @@ class Backend final : public Upstream, private pool::PoolEvents {
   SessionRouter sessions_;
   pool::Pool pool_;
   SessionMemos memos_;
+  RoundTrips round_trips_;
 };
 
 }  // namespace stdgate::backend

@@ -6,12 +6,37 @@
 
 namespace stdgate::backend {
 
+namespace {
+
+// Tells who may go on with a call from all others; empty for nobody.
+std::string identity_of(const policy::Principal* principal) {
+  if (principal == nullptr) return {};
+  std::string text = std::to_string(static_cast<int>(principal->kind));
+  text.append(" ").append(std::to_string(principal->issuer.size())).append(" ");
+  return text.append(principal->issuer).append(principal->name);
+}
+
+}  // namespace
+
+bool ModernCalls::can_serve_alone() const {
+  return services_.config.bridge && services_.core.states != nullptr &&
+         services_.dialect.input() != nullptr && pool_.own_places() > 0;
+}
+
 // A legacy child that sessions have to themselves keeps state for its client, and what it asks has
 // to reach that client: a request that stands alone has neither.
 void ModernCalls::note(const rpc::Envelope& request, const pool::ClientIntent& intent,
-                       pool::Call& call) const {
-  call.needs_modern =
-      services_.config.isolation == config::Isolation::session || intent.may_be_asked;
+                       const policy::Principal* principal, pool::Call& call) const {
+  const bool is_strict = services_.config.isolation == config::Isolation::session;
+  if (can_serve_alone()) {
+    const bool is_call = intent.kind == pool::ClientIntent::Kind::forward && !intent.listens;
+    call.alone =
+        is_call && (intent.may_be_asked || intent.resumes || (is_strict && intent.may_use_memory));
+    call.resumes = intent.resumes;
+    if (call.alone) call.identity = identity_of(principal);
+  } else {
+    call.needs_modern = is_strict || intent.may_be_asked;
+  }
   call.severity = intent.severity;
   call.listens = intent.listens;
   if (!intent.listens) return;

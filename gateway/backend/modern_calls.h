@@ -19,7 +19,8 @@ class ModernCalls {
       : services_(services), pool_(pool), callers_(callers) {}
 
   // `call` is this request of a modern client.
-  void note(const rpc::Envelope& request, const pool::ClientIntent& intent, pool::Call& call) const;
+  void note(const rpc::Envelope& request, const pool::ClientIntent& intent,
+            const policy::Principal* principal, pool::Call& call) const;
   // The children are known to be of the legacy era, and cannot serve it.
   [[nodiscard]] bool is_refused(const pool::Call& call) const {
     return call.needs_modern && pool_.era() == Era::legacy;
@@ -39,6 +40,8 @@ class ModernCalls {
   bool pass_to_listeners(pool::Child& child, const rpc::Envelope& notification, uint8_t list) const;
 
  private:
+  [[nodiscard]] bool can_serve_alone() const;
+
   const pool::PoolServices& services_;
   pool::Pool& pool_;
   session::Callers& callers_;

@@ -1,5 +1,7 @@
 #include "gateway/backend/session_census.h"
 
+#include <algorithm>
+
 #include "gateway/session/session_sink.h"
 
 namespace stdgate::backend {
@@ -15,10 +17,31 @@ size_t at_work_of(const SlotMap<session::Session>& sessions, const policy::Clien
   return count;
 }
 
+bool has_its_share(const SlotMap<session::Session>& sessions, const policy::ClientRef& client,
+                   const config::BackendConfig& config, uint32_t places) {
+  const uint32_t most = config.calls_per_principal.sessions;
+  if (most > 0) return at_work_of(sessions, client) >= most;
+  if (client.principal == nullptr || config.isolation == config::Isolation::shared) return false;
+  size_t own = 0;
+  size_t all = 0;
+  bool others_wait = false;
+  sessions.for_each([&](session::SessionId, const session::Session& session) {
+    if (session.state == SessionState::parked) return;
+    ++all;
+    if (policy::is_same_client({session.principal.get(), session.client}, client)) {
+      ++own;
+    } else if (session.state == SessionState::reviving) {
+      others_wait = true;
+    }
+  });
+  return others_wait && all >= places && own >= std::max<size_t>(1, places / 2);
+}
+
 session::Session* longest_idle(SlotMap<session::Session>& sessions) {
   session::Session* longest = nullptr;
   sessions.for_each([&](session::SessionId, session::Session& session) {
-    const bool may_go = session.state != SessionState::parked && session.sink != nullptr &&
+    const bool may_go = !session.is_trip && session.state != SessionState::parked &&
+                        session.sink != nullptr &&
                         session.sink->hold() == session::ClientHold::nothing;
     if (may_go && (longest == nullptr || session.used < longest->used)) longest = &session;
   });

@@ -5,8 +5,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "gateway/base/slot_map.h"
+#include "gateway/config/config.h"
 #include "gateway/policy/client_quotas.h"
 #include "gateway/session/session.h"
 
@@ -14,6 +16,12 @@ namespace stdgate::backend {
 
 // Sessions of this client that are not parked. Nobody's, if the client has no name and no address.
 size_t at_work_of(const SlotMap<session::Session>& sessions, const policy::ClientRef& client);
+
+// Whether this client may not have another session at work: it has as many as its limit says.
+// Without a limit, and if it is known who it is: it has half of the places for sessions with a
+// child of their own, all places are taken, and a session of another client waits for one.
+bool has_its_share(const SlotMap<session::Session>& sessions, const policy::ClientRef& client,
+                   const config::BackendConfig& config, uint32_t places);
 
 // Of the sessions that are not parked and have nothing open. Null: there is none.
 session::Session* longest_idle(SlotMap<session::Session>& sessions);

@@ -23,6 +23,9 @@ void SessionJournal::open(session::Session& session, const policy::Client& clien
   session.principal = client.principal;
   session.opened = session.used = services_.core.clock.now();
   services_.core.observer.on_session_opened(services_.backend);
+  if (services_.core.audit != nullptr) {
+    services_.core.audit->on_session_opened(audited(session));
+  }
   // Where clients say who they are, that line follows when they have.
   if (services_.dialect.greeting_completion().empty()) write(session, "session opened", {});
 }
@@ -41,24 +44,37 @@ void SessionJournal::adopt(session::Session& session, const policy::Client& clie
 }
 
 void SessionJournal::park(session::Session& session, ParkReason reason) {
+  if (session.is_trip) return;
   set_state(session, SessionState::parked);
   services_.core.observer.on_session_parked(services_.backend, reason);
   write(session, "session parked", {"reason", park_reason_name(reason)});
 }
 
-void SessionJournal::wake(session::Session& session) { set_state(session, SessionState::reviving); }
+void SessionJournal::wake(session::Session& session) {
+  if (!session.is_trip) set_state(session, SessionState::reviving);
+}
 
 void SessionJournal::revive(session::Session& session, RevivalOutcome outcome,
                             Duration since_request) {
+  if (session.is_trip) return;
   if (outcome != RevivalOutcome::failed) resume(session);
   services_.core.observer.on_session_revived(services_.backend, outcome, since_request);
   write(session, "session revived", {"outcome", revival_outcome_name(outcome)});
 }
 
 void SessionJournal::close(session::Session& session) {
+  if (session.is_trip) return;
   if (session.state == SessionState::parked) --parked_;
   services_.core.observer.on_session_closed(services_.backend, session.state);
+  if (services_.core.audit != nullptr) services_.core.audit->on_session_ended(audited(session));
   write(session, "session ended", {"messages", session.messages});
+}
+
+AuditedSession SessionJournal::audited(const session::Session& session) const {
+  return {services_.config.name,
+          {session.principal.get(), session.client},
+          session.label,
+          services_.core.clock.now() - session.opened};
 }
 
 pool::SessionStatus SessionJournal::status(const session::Session& session) const {
@@ -69,11 +85,12 @@ pool::SessionStatus SessionJournal::status(const session::Session& session) cons
 
 void SessionJournal::describe(const SlotMap<session::Session>& sessions,
                               pool::BackendStatus& status) const {
-  status.sessions = sessions.size();
   status.parked_sessions = parked_;
   std::vector<const session::Session*> all;
-  sessions.for_each(
-      [&all](session::SessionId, const session::Session& session) { all.push_back(&session); });
+  sessions.for_each([&all](session::SessionId, const session::Session& session) {
+    if (!session.is_trip) all.push_back(&session);
+  });
+  status.sessions = all.size();
   const auto first_by = [&](auto less) {
     const auto end = all.begin() + static_cast<ptrdiff_t>(std::min(all.size(), kMaxDescribed));
     std::partial_sort(all.begin(), end, all.end(),

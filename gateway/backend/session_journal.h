@@ -40,6 +40,7 @@ class SessionJournal {
   static constexpr size_t kMaxDescribed = 5;  // sessions of each kind
 
   [[nodiscard]] pool::SessionStatus status(const session::Session& session) const;
+  [[nodiscard]] AuditedSession audited(const session::Session& session) const;
   void set_state(session::Session& session, SessionState state);
   void write(const session::Session& session, std::string_view event, LogField detail) const;
 

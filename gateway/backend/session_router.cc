@@ -43,8 +43,7 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open(
 }
 
 tl::expected<void, rpc::FaultReport> SessionRouter::check_count(const policy::ClientRef& client) {
-  const uint32_t most = services_.config.calls_per_principal.sessions;
-  if (most == 0 || at_work_of(sessions_, client) < most) return {};
+  if (!has_its_share(sessions_, client, services_.config, pool_.session_places())) return {};
   services_.core.observer.on_rejected(services_.backend, Rejection::sessions);
   return tl::unexpected(
       rpc::faults::rate_limited("too many sessions of this client", rpc::kRetryHint));
@@ -61,6 +60,17 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::add(session::C
   session.sink = &sink;
   verbosity_.add_session(std::nullopt);
   return *id;
+}
+
+tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open_trip(
+    session::Caller caller, session::SessionSink& sink, std::string_view greeting,
+    bool asks_first) {
+  auto id = add(caller, sink);
+  if (!id) return id;
+  known(*id).is_trip = true;
+  verbosity_.remove_session(std::nullopt);
+  pool_.adopt_lease(*id, greeting, asks_first);
+  return id;
 }
 
 tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::adopt(
@@ -120,7 +130,7 @@ void SessionRouter::tell_what_is_gone(session::Session& session) {
 void SessionRouter::close(session::SessionId id) {
   session::Session& session = known(id);
   const auto asks = std::move(session.asks);
-  verbosity_.remove_session(session.severity);
+  if (!session.is_trip) verbosity_.remove_session(session.severity);
   journal_.close(session);
   sessions_.release(id);
   subscriptions_.close(id);
@@ -136,7 +146,7 @@ void SessionRouter::close(session::SessionId id) {
 void SessionRouter::on_event(const pool::Call& call, const rpc::Envelope& notification,
                              TextPlace progress_token) {
   const auto parts = with_replaced(notification.text, progress_token, call.progress_token);
-  const session::Session* session = sessions_.find(call.session);
+  const session::Session* session = call.alone ? nullptr : sessions_.find(call.session);
   session::ReplySink* sink = call.wants_events ? callers_.find(call.caller) : nullptr;
   if (session == nullptr && sink == nullptr) return drop(DropReason::no_listener);
   note_passed(rpc::decode_string(notification.method, method_));
@@ -152,9 +162,9 @@ void SessionRouter::on_event(const pool::Call& call, const rpc::Envelope& notifi
 
 void SessionRouter::on_notification(pool::Child& child, const rpc::Envelope& notification,
                                     std::string_view method) {
-  const pool::Audience audience = child.isolation() == config::Isolation::shared
-                                      ? services_.dialect.audience(notification, method)
-                                      : pool::Audience();
+  const bool has_clients = child.isolation() == config::Isolation::shared || is_of_trip(child);
+  const pool::Audience audience =
+      has_clients ? services_.dialect.audience(notification, method) : pool::Audience();
   const bool is_passed = pass_notification(child, notification, method, audience);
   const bool is_streamed = pass_to_only_stream(child, notification, audience);
   const bool is_listened = modern_.pass_to_listeners(child, notification, audience.list);
@@ -242,7 +252,7 @@ bool SessionRouter::pass_to_subscribers(uint64_t child, const rpc::Envelope& not
 
 void SessionRouter::on_request(pool::Child& child, const rpc::Envelope& request,
                                std::string_view method) {
-  if (child.isolation() == config::Isolation::shared) {
+  if (child.isolation() == config::Isolation::shared || is_of_trip(child)) {
     const std::string_view result = services_.dialect.answer_child(method);
     if (!result.empty()) return child.answer(request.id, result);
   }
@@ -387,10 +397,6 @@ void SessionRouter::set_severity(session::SessionId id, session::Severity severi
   settle_all();
 }
 
-void SessionRouter::settle_all() {
-  if (!subscriptions_.settled() || !verbosity_.settled()) pool_.offer_spare_room();
-}
-
 void SessionRouter::tell_what_is_wanted(pool::Child& child) {
   if (!verbosity_.settled() && pool_.can_ask(child)) {
     if (const auto severity = verbosity_.take(child.number())) {
@@ -427,15 +433,8 @@ void SessionRouter::give_up_asks(session::SessionId id) {
 // --- From the pool --------------------------------------------------------------------------
 
 void SessionRouter::on_child_gone(uint64_t number) {
-  sessions_.for_each([number](session::SessionId, session::Session& session) {
-    if (session.asks == nullptr) return;
-    rpc::Correlator<session::Ask>& asks = *session.asks;
-    for (auto ask = asks.oldest(); ask;) {
-      const auto next = asks.next(*ask);
-      if (asks.at(*ask).child == number) asks.close(*ask);
-      ask = next;
-    }
-  });
+  sessions_.for_each(
+      [number](session::SessionId, session::Session& session) { session.forget_asks_of(number); });
   subscriptions_.lose_child(number);
   verbosity_.lose_child(number);
   settle_all();
@@ -446,7 +445,7 @@ void SessionRouter::on_session_revived(session::SessionId id, RevivalOutcome out
                                        std::span<const std::string_view> notices) {
   session::Session& session = known(id);
   journal_.revive(session, outcome, since_request);
-  if (outcome == RevivalOutcome::other_revision) return;
+  if (outcome == RevivalOutcome::other_revision || session.is_trip) return;
   for (const std::string_view notice : notices) tell(session, {&notice, 1});
 }
 
@@ -474,23 +473,19 @@ void SessionRouter::on_reading(session::SessionId id, bool reading) {
   }
 }
 
-session::Session& SessionRouter::known(session::SessionId id) {
-  session::Session* const session = sessions_.find(id);
-  STDGATE_CHECK(session != nullptr);
-  return *session;
-}
-
 void SessionRouter::check_invariants() {
   size_t wishes = 0;
+  size_t trips = 0;
   sessions_.for_each([&](session::SessionId, session::Session& session) {
     STDGATE_CHECK(session.sink != nullptr);
+    trips += session.is_trip ? 1 : 0;
     wishes += session.severity ? 1 : 0;
     if (session.asks == nullptr) return;
     rpc::Correlator<session::Ask>& asks = *session.asks;
     for (auto ask = asks.oldest(); ask; ask = asks.next(*ask))
       static_cast<void>(child_that_asked(asks.at(*ask)));
   });
-  STDGATE_CHECK(verbosity_.sessions() == sessions_.size());
+  STDGATE_CHECK(verbosity_.sessions() + trips == sessions_.size());
   STDGATE_CHECK(verbosity_.sessions_with_wish() == wishes);
   subscriptions_.check_invariants(
       [this](session::SessionId id) { return sessions_.find(id) != nullptr; },

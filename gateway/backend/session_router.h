@@ -51,6 +51,16 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
                                                            session::SessionSink& sink,
                                                            const policy::Client& client,
                                                            std::string_view greeting);
+  // Opens one that stands for calls of clients without a session (RoundTrips), whose child is to be
+  // greeted so.
+  tl::expected<session::SessionId, rpc::FaultReport> open_trip(session::Caller caller,
+                                                               session::SessionSink& sink,
+                                                               std::string_view greeting,
+                                                               bool asks_first);
+  // Its calls are not to be sent yet, or go on; see SessionEvents::holds_calls().
+  void hold_calls(session::SessionId id, bool holds) {
+    if (session::Session* const session = sessions_.find(id)) session->holds_calls = holds;
+  }
   // The session has nothing to do: its own child is ended, if it has one. False: the session cannot
   // do without it.
   session::Parking park(session::SessionId session) {
@@ -111,6 +121,10 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   void on_session_revived(session::SessionId session, RevivalOutcome outcome,
                           Duration since_request,
                           std::span<const std::string_view> notices) override;
+  [[nodiscard]] bool holds_calls(session::SessionId id) const override {
+    const session::Session* const session = sessions_.find(id);
+    return session != nullptr && (session->holds_calls || asks_of(*session) > 0);
+  }
   [[nodiscard]] session::ClientHold hold_of(session::SessionId session) const override {
     const session::Session* const known = sessions_.find(session);
     STDGATE_CHECK(known != nullptr);
@@ -171,11 +185,25 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
     if (services_.traces) pool::trace_dropped(services_, reason);
   }
   // An open session.
-  [[nodiscard]] session::Session& known(session::SessionId id);
+  [[nodiscard]] session::Session& known(session::SessionId id) {
+    session::Session* const session = sessions_.find(id);
+    STDGATE_CHECK(session != nullptr);
+    return *session;
+  }
   [[nodiscard]] pool::Child& child_that_asked(const session::Ask& ask) const;
+  static size_t asks_of(const session::Session& session) {
+    return session.asks == nullptr ? 0 : session.asks->size();
+  }
+  // A child of which no client knows that it has it alone: the gateway is its client.
+  [[nodiscard]] bool is_of_trip(const pool::Child& child) const {
+    const session::Session* const session = sessions_.find(child.lease());
+    return session != nullptr && session->is_trip;
+  }
   [[nodiscard]] session::Session* only_session(pool::Child& child);
   bool pass_to_subscribers(uint64_t child, const rpc::Envelope& notification, std::string_view key);
-  void settle_all();
+  void settle_all() {
+    if (!subscriptions_.settled() || !verbosity_.settled()) pool_.offer_spare_room();
+  }
   tl::expected<session::SessionId, rpc::FaultReport> add(session::Caller caller,
                                                          session::SessionSink& sink);
   // Whether the client may have one more session at work.

@@ -12,10 +12,12 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gateway/base/client_address.h"
 #include "gateway/base/log.h"
+#include "gateway/base/proxy_source.h"
 #include "gateway/base/time.h"
 #include "gateway/config/key_file.h"
 #include "gateway/rpc/framer.h"
@@ -24,8 +26,9 @@ namespace stdgate::config {
 
 enum class Protocol : uint8_t { jsonrpc, mcp, lsp };
 
-// What a session gets: the children that all share, or one of its own.
-enum class Isolation : uint8_t { shared, session };
+// Who shares a child: all clients, nobody (each session has one of its own), or the sessions and
+// calls of one principal.
+enum class Isolation : uint8_t { shared, session, principal };
 
 // Which era of MCP a backend's children speak; automatic: they are asked.
 enum class Revision : uint8_t { automatic, legacy, modern };
@@ -35,6 +38,8 @@ struct PoolConfig {
   uint32_t max = 16;              // children at most, 1 to 1024
   uint32_t warm = 0;              // children kept ready for sessions to come (Isolation::session)
   uint32_t sessions = 1000;       // open sessions, at most
+  uint32_t principals = 64;       // with children at a time (Isolation::principal); each has `max`
+  uint32_t parked = 8;            // calls that wait for input of modern clients
   uint32_t max_in_flight = 256;   // calls in flight per child, 1 to 4096; 1: one at a time
   uint32_t queue = 2048;          // calls waiting for a child, at most
   size_t queue_bytes = 64 << 20;  // of their messages; never less than LimitsConfig::message
@@ -97,6 +102,55 @@ struct ClientLimits {
   friend bool operator==(const ClientLimits&, const ClientLimits&) = default;
 };
 
+// A variable of the children's environment whose value is not simply written down.
+struct VariableSource {
+  std::string text;           // as written: the path of a file, or the value
+  bool is_file = false;       // the value is what the file holds
+  bool of_principal = false;  // it names the principal: made for each one (principal_variables.h)
+
+  friend bool operator==(const VariableSource&, const VariableSource&) = default;
+};
+
+// A TCP port.
+struct Port {
+  uint16_t number = 0;
+
+  static std::optional<Port> parse(std::string_view text);  // 1 to 65535
+  [[nodiscard]] std::string to_string() const { return std::to_string(number); }
+  friend bool operator==(const Port&, const Port&) = default;
+};
+
+// Which files a child reaches. Paths are as given, relative ones to the child's directory.
+struct FilesystemConfig {
+  bool used = false;               // else all that its user may
+  bool default_read = true;        // all may be read, not `read` alone
+  std::vector<std::string> read;   // beside the system's files and BackendConfig::cwd
+  std::vector<std::string> write;  // for reading too
+
+  friend bool operator==(const FilesystemConfig&, const FilesystemConfig&) = default;
+};
+
+enum class NetworkAccess : uint8_t { any, none, outbound, ports };
+
+struct NetworkConfig {
+  NetworkAccess access = NetworkAccess::any;
+  std::vector<Port> connect;  // these with `ports` only
+  std::vector<Port> bind;
+  bool unix_sockets = false;
+
+  friend bool operator==(const NetworkConfig&, const NetworkConfig&) = default;
+};
+
+// What a child may reach of the machine.
+struct SandboxConfig {
+  bool used = false;
+  FilesystemConfig filesystem;
+  NetworkConfig network;
+  bool required = true;  // it is not started where the kernel cannot hold it to that
+
+  friend bool operator==(const SandboxConfig&, const SandboxConfig&) = default;
+};
+
 struct BackendConfig {
   std::string name;                  // [a-z0-9_-]+, at most 64 bytes; unique
   std::vector<std::string> command;  // argv, not empty
@@ -105,8 +159,10 @@ struct BackendConfig {
   Isolation isolation = Isolation::shared;  // never shared with lsp
   bool is_default = false;                  // also served at the root
   bool revive = false;  // sessions outlive their children; with mcp only, and there the default
-  Revision revision = Revision::legacy;  // automatic with mcp only, and there the default
-  std::map<std::string, std::string> env;
+  bool bridge = false;  // modern clients are served by any legacy child; as revive, of mcp
+  Revision revision = Revision::legacy;    // automatic with mcp only, and there the default
+  std::map<std::string, std::string> env;  // without those that name the principal
+  std::map<std::string, VariableSource> env_sources;  // of those that are no plain text
   std::vector<std::string> env_files;                 // paths, as given
   std::map<std::string, std::string> env_from_files;  // what they set; env takes precedence
   // Names, or prefixes ending in '*': what a stdio server usually needs to start, and nothing that
@@ -116,6 +172,7 @@ struct BackendConfig {
   std::string cwd;
   std::string user;
   ResourceLimits rlimits;
+  SandboxConfig sandbox;
   Duration timeout = std::chrono::seconds(60);  // of a call, queue included
   std::string cancel_method;                    // jsonrpc only; empty: the child is not told
   bool expose_fault_details = false;
@@ -181,6 +238,10 @@ struct LimitsConfig {
   size_t handshakes = 256;     // of TLS, under way
   size_t min_rate = 1 << 10;   // bytes a second of a body, or of an answer taken; 0: no limit
 
+  // Of the gateway as a whole; see Overload.
+  std::optional<uint64_t> memory;               // bytes; nothing: a part of what is there
+  Duration loop_lag = std::chrono::seconds(1);  // how late timers may fire; 0: no limit
+
   friend bool operator==(const LimitsConfig&, const LimitsConfig&) = default;
 };
 
@@ -196,6 +257,7 @@ struct TimeoutsConfig {
   Duration pong = std::chrono::seconds(20);         // for its answer, then the connection is closed
   Duration request = std::chrono::minutes(10);      // end of the headers to the end of the body
   Duration first_stream = std::chrono::seconds(5);  // for an MCP client to open its first stream
+  Duration input = std::chrono::minutes(5);         // for a modern client to answer its server
 
   friend bool operator==(const TimeoutsConfig&, const TimeoutsConfig&) = default;
 };
@@ -258,16 +320,59 @@ struct MtlsConfig {
   friend bool operator==(const MtlsConfig&, const MtlsConfig&) = default;
 };
 
+// Where the public keys of an issuer are (RFC 7517). Neither a file nor a URL: where the issuer's
+// own description says.
+struct JwksConfig {
+  std::string file;  // as given
+  std::string keys;  // the content of that file
+  std::string url;
+  std::string ca_file;       // authorities of the servers that are asked, as given
+  std::string certificates;  // the content of that file; empty: the system's
+
+  [[nodiscard]] bool is_fetched() const { return file.empty(); }
+  friend bool operator==(const JwksConfig&, const JwksConfig&) = default;
+};
+
 // An issuer of JSON Web Tokens.
 struct JwtConfig {
   std::string issuer;                 // as `iss` has it
-  std::vector<std::string> audience;  // one of these is in `aud`
-  std::string jwks_file;              // its public keys (RFC 7517), as given
-  std::string jwks;                   // the content of that file
+  std::vector<std::string> audience;  // one of these is in `aud`; none: the URL that is asked
+  JwksConfig jwks;
   std::vector<std::string> algorithms{"RS256", "PS256", "ES256", "EdDSA"};
   std::string roles;  // path of the claim, "realm_access.roles"; empty: tokens give none
 
   friend bool operator==(const JwtConfig&, const JwtConfig&) = default;
+};
+
+// What the audit says of the params of a call: their SHA-256, or the text, perhaps with the values
+// of LogConfig::redact hidden.
+enum class AuditArguments : uint8_t { digest, redacted, full };
+
+// The record of who did what; see docs/audit.md.
+struct AuditConfig {
+  std::string file;                     // as given; empty: there is none
+  std::vector<std::string> calls{"*"};  // patterns of methods; what is refused is recorded anyway
+  AuditArguments arguments = AuditArguments::digest;
+  bool durable = false;  // a line is on the disk before its call is answered
+
+  [[nodiscard]] bool is_used() const { return !file.empty(); }
+  friend bool operator==(const AuditConfig&, const AuditConfig&) = default;
+};
+
+// How a client signs its requests (RFC 9421 section 3.3).
+enum class SignatureMethod : uint8_t { hmac_sha256, ed25519, ecdsa_p256_sha256 };
+
+// A client that signs its requests.
+struct SignatureConfig {
+  std::string key_id;           // `keyid` of its signatures, and name of the principal
+  std::string secret_file;      // with hmac-sha256, as given
+  std::string secret;           // the content of that file: base64
+  std::string public_key_file;  // with the others, as given
+  std::string public_key;       // the content of that file: PEM
+  SignatureMethod algorithm = SignatureMethod::ed25519;
+  std::vector<std::string> roles;
+
+  friend bool operator==(const SignatureConfig&, const SignatureConfig&) = default;
 };
 
 // Who may come in.
@@ -277,10 +382,13 @@ struct AuthConfig {
   std::vector<ApiKeyConfig> api_keys;
   MtlsConfig mtls;
   std::vector<JwtConfig> jwt;
-  std::string public_url;  // of the gateway, as clients use it; without a slash at its end
+  std::vector<SignatureConfig> signatures;
+  std::string public_url;           // of the gateway, as clients use it; without a slash at its end
+  std::vector<std::string> scopes;  // that clients are told to ask for first
 
   [[nodiscard]] bool is_used() const {
-    return !api_key_file.empty() || !api_keys.empty() || mtls.used || !jwt.empty();
+    return !api_key_file.empty() || !api_keys.empty() || mtls.used || !jwt.empty() ||
+           !signatures.empty();
   }
   friend bool operator==(const AuthConfig&, const AuthConfig&) = default;
 };
@@ -293,6 +401,7 @@ struct Config {
   AuthConfig auth;
   std::vector<std::string> allowed_origins;  // beside loopback ones; "*" for any
   std::vector<std::string> allowed_hosts;    // beside the listener's own; "*" for any
+  std::vector<ProxySource> trusted_proxies;  // who says where a client comes from
   bool rpc_stream = false;  // off loopback, GET /rpc/stream and GET /sse need no special header
   std::string replica;      // first part of session ids, for load balancers; a host name label
   std::vector<RoleConfig> roles;        // those that include others
@@ -301,6 +410,7 @@ struct Config {
   LimitsConfig limits;
   TimeoutsConfig timeouts;
   LogConfig log;
+  AuditConfig audit;
   MetricsConfig metrics;
   // Texts of the file with a ${NAME} that looks secret (secret.h), expanded, and what it stood for
   // in each; print_config() hides that.

@@ -42,18 +42,24 @@ void sort_by_place(std::vector<ConfigError>& errors) {
   });
 }
 
-// Finds an unclosed quote: the parser reads it as a text up to the end of the file.
-class OpenQuoteFinder final : public YAML::EventHandler {
+// Finds what the parser reads as something that nobody meant: an unclosed quote as a text up to the
+// end of the file, and a comma that no list is around as an empty document, again and again for it
+// does not get past the comma.
+class MistakeFinder final : public YAML::EventHandler {
  public:
-  explicit OpenQuoteFinder(const std::string& yaml) : yaml_(yaml) {}
+  explicit MistakeFinder(const std::string& yaml) : yaml_(yaml) {}
 
-  [[nodiscard]] const std::optional<YAML::Mark>& found() const { return found_; }
+  [[nodiscard]] const std::optional<YAML::Mark>& open_quote() const { return open_quote_; }
+  [[nodiscard]] const std::optional<YAML::Mark>& stuck_at() const { return stuck_at_; }
 
   void OnScalar(const YAML::Mark& mark, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
                 const std::string& /*value*/) override {
-    if (!is_quote_closed(yaml_, static_cast<size_t>(mark.pos))) found_ = mark;
+    if (!is_quote_closed(yaml_, static_cast<size_t>(mark.pos))) open_quote_ = mark;
   }
-  void OnDocumentStart(const YAML::Mark& /*mark*/) override {}
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (mark.pos == document_) stuck_at_ = mark;
+    document_ = mark.pos;
+  }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
   void OnAlias(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
@@ -66,18 +72,28 @@ class OpenQuoteFinder final : public YAML::EventHandler {
 
  private:
   const std::string& yaml_;
-  std::optional<YAML::Mark> found_;
+  std::optional<YAML::Mark> open_quote_;
+  std::optional<YAML::Mark> stuck_at_;
+  int document_ = -1;  // where the last one begins
 };
 
-std::optional<ConfigError> find_open_quote(const std::string& yaml) {
+ConfigError error_at(const YAML::Mark& mark, std::string message) {
+  return {mark.line + 1, mark.column + 1, "", std::move(message)};
+}
+
+std::optional<ConfigError> find_mistake(const std::string& yaml) {
   std::istringstream stream(yaml);
   YAML::Parser parser(stream);
-  OpenQuoteFinder finder(yaml);
-  while (parser.HandleNextDocument(finder)) {
+  MistakeFinder finder(yaml);
+  while (!finder.stuck_at() && parser.HandleNextDocument(finder)) {
   }
-  if (!finder.found()) return std::nullopt;
-  return ConfigError{finder.found()->line + 1, finder.found()->column + 1, "",
-                     "the quote that opens here is not closed"};
+  if (const auto& comma = finder.stuck_at()) {
+    return error_at(*comma, "a text cannot begin with this character; put it in quotes");
+  }
+  if (const auto& quote = finder.open_quote()) {
+    return error_at(*quote, "the quote that opens here is not closed");
+  }
+  return std::nullopt;
 }
 
 bool names_backend(const std::vector<Setting>& settings) {
@@ -133,7 +149,7 @@ tl::expected<Config, std::vector<ConfigError>> parse_config(const std::string& y
                                                             const FileReader& read_file) {
   if (auto bad = check_yaml_bytes(yaml)) return tl::unexpected(std::vector{*std::move(bad)});
   try {
-    if (auto open = find_open_quote(yaml)) return tl::unexpected(std::vector{*std::move(open)});
+    if (auto mistake = find_mistake(yaml)) return tl::unexpected(std::vector{*std::move(mistake)});
     return read_document(yaml, environment, settings, read_file);
   } catch (const YAML::Exception& error) {
     ConfigError syntax =

@@ -7,6 +7,7 @@
 #include "gateway/config/config_parser.h"
 #include "gateway/config/options/gateway_options.h"
 #include "gateway/config/options/option_value.h"
+#include "gateway/config/options/option_visit.h"
 #include "gateway/config/secret.h"
 #include "gateway/config/variable_expansion.h"
 
@@ -24,6 +25,12 @@ struct Printing {
   }
 };
 
+// A key of the user's own.
+void print_key(const Printing& to, const std::string& name) {
+  const bool is_ascii = std::all_of(name.begin(), name.end(), [](char c) { return c > 0; });
+  to.out << YAML::Key << (is_ascii ? YAML::Auto : YAML::DoubleQuoted) << name << YAML::Value;
+}
+
 // Texts are always quoted, so that none can be taken for something else.
 struct ValuePrinter {
   const Printing& to;
@@ -39,8 +46,7 @@ struct ValuePrinter {
   void operator()(const std::map<std::string, std::string>& values) const {
     to.out << YAML::BeginMap;
     for (const auto& [name, value] : values) {
-      const bool is_ascii = std::all_of(name.begin(), name.end(), [](char c) { return c > 0; });
-      to.out << YAML::Key << (is_ascii ? YAML::Auto : YAML::DoubleQuoted) << name << YAML::Value;
+      print_key(to, name);
       (*this)(value);
     }
     to.out << YAML::EndMap;
@@ -62,6 +68,17 @@ void print_value(const Printing& to, std::string_view key, const OptionValue& va
   std::visit(ValuePrinter{to}, value);
 }
 
+// One that names the principal is shown as it is written: nothing in it has been expanded.
+void print_source(const Printing& to, const VariableSource& source) {
+  const std::string text = source.of_principal ? source.text : escape_variables(source.text);
+  if (source.is_file) {
+    to.out << YAML::Flow << YAML::BeginMap << YAML::Key << "file" << YAML::Value
+           << YAML::DoubleQuoted << text << YAML::EndMap;
+  } else {
+    to.out << YAML::DoubleQuoted << text;
+  }
+}
+
 template <class S, class Type>
 void print_option(const Printing& to, const Option<S>& option, const Type& type, const S& section) {
   print_value(to, option.key, value_of(type, section));
@@ -76,13 +93,24 @@ void print_option(const Printing& to, const Option<S>& option, const Command<S>&
 }
 
 template <class S>
-void print_option(const Printing& to, const Option<S>& option, const TextMap<S>& type,
+void print_option(const Printing& to, const Option<S>& option, const Variables<S>& type,
                   const S& section) {
-  std::map<std::string, std::string> shown;
-  for (const auto& [name, value] : section.*type.member) {
-    shown.emplace(name, hide_secret_variable(name, to.hidden(value)));
+  const auto& sources = section.*type.sources;
+  std::map<std::string, const VariableSource*> shown;
+  for (const auto& [name, value] : section.*type.values) shown.emplace(name, nullptr);
+  for (const auto& [name, source] : sources) shown[name] = &source;
+  if (shown.empty()) return;
+  to.out << YAML::Key << std::string(option.key) << YAML::Value << YAML::BeginMap;
+  for (const auto& [name, source] : shown) {
+    print_key(to, name);
+    if (source == nullptr) {
+      const std::string& value = (section.*type.values).find(name)->second;
+      ValuePrinter{to}(hide_secret_variable(name, to.hidden(value)));
+    } else {
+      print_source(to, *source);
+    }
   }
-  if (!shown.empty()) print_value(to, option.key, shown);
+  to.out << YAML::EndMap;
 }
 
 // The names of what the files set; the values are not shown.
@@ -160,14 +188,6 @@ void print_option(const Printing& to, const Option<S>& option, const ApiKeyFile<
 }
 
 template <class S>
-void print_option(const Printing& to, const Option<S>& option, const FileText<S>& type,
-                  const S& section) {
-  to.out << YAML::Key << std::string(option.key) << YAML::Value << YAML::BeginMap;
-  print_value(to, "file", section.*type.file);
-  to.out << YAML::EndMap;
-}
-
-template <class S>
 void print_option(const Printing& to, const Option<S>& option, const TextLists<S>& type,
                   const S& section) {
   to.out << YAML::Key << std::string(option.key) << YAML::Value << YAML::BeginMap;
@@ -182,7 +202,7 @@ template <class S>
 bool has_items(const Option<S>& option, const S& section) {
   const auto* const items = std::get_if<Items<S>>(&option.type);
   if (items == nullptr) return false;
-  return std::visit([&](auto member) { return !(section.*member).empty(); }, items->member);
+  return visit_member(*items, [&](auto member) { return !(section.*member).empty(); });
 }
 
 template <class S>
@@ -195,9 +215,9 @@ bool has_values(const S& section) {
 
 template <class S>
 bool is_printed(const S& section) {
-  if constexpr (std::is_same_v<S, MtlsConfig>) {
+  if constexpr (std::is_same_v<S, MtlsConfig> || std::is_same_v<S, FilesystemConfig>) {
     return section.used;  // that it is there says something
-  } else if constexpr (std::is_same_v<S, AuthConfig>) {
+  } else if constexpr (std::is_same_v<S, AuthConfig> || std::is_same_v<S, AuditConfig>) {
     return section.is_used();
   } else {
     return has_values(section);
@@ -207,14 +227,22 @@ bool is_printed(const S& section) {
 template <class S>
 void print_option(const Printing& to, const Option<S>& option, const Part<S>& type,
                   const S& section) {
-  std::visit(
-      [&](auto member) {
-        if (!is_printed(section.*member)) return;
-        to.out << YAML::Key << std::string(option.key) << YAML::Value << YAML::BeginMap;
-        print_section(to, section.*member);
-        to.out << YAML::EndMap;
-      },
-      type.member);
+  visit_member(type, [&](auto member) {
+    if (!is_printed(section.*member)) return;
+    to.out << YAML::Key << std::string(option.key) << YAML::Value << YAML::BeginMap;
+    print_section(to, section.*member);
+    to.out << YAML::EndMap;
+  });
+}
+
+template <class S>
+void print_option(const Printing& to, const Option<S>& option, const WordOrPart<S>& type,
+                  const S& section) {
+  const OptionValue word = value_of(type, section);
+  if (!std::holds_alternative<std::monostate>(word)) return print_value(to, option.key, word);
+  to.out << YAML::Key << std::string(option.key) << YAML::Value << YAML::BeginMap;
+  visit_member(type, [&](auto member) { print_section(to, section.*member); });
+  to.out << YAML::EndMap;
 }
 
 template <class S>
@@ -222,15 +250,13 @@ void print_option(const Printing& to, const Option<S>& option, const Items<S>& t
                   const S& section) {
   if (!has_items(option, section)) return;
   to.out << YAML::Key << std::string(option.key) << YAML::Value << YAML::BeginSeq;
-  std::visit(
-      [&](auto member) {
-        for (const auto& item : section.*member) {
-          to.out << YAML::BeginMap;
-          print_section(to, item);
-          to.out << YAML::EndMap;
-        }
-      },
-      type.member);
+  visit_member(type, [&](auto member) {
+    for (const auto& item : section.*member) {
+      to.out << YAML::BeginMap;
+      print_section(to, item);
+      to.out << YAML::EndMap;
+    }
+  });
   to.out << YAML::EndSeq;
 }
 
@@ -262,7 +288,7 @@ void print_option(const Printing& to, const Option<S>& option, const Backends<S>
 template <class S>
 void print_row(const Printing& to, const Option<S>& option, const S& section) {
   if (option.applies != nullptr && !option.applies(section)) return;
-  std::visit([&](const auto& type) { print_option(to, option, type, section); }, option.type);
+  visit_type(option, [&](const auto& type) { print_option(to, option, type, section); });
 }
 
 template <class S>

@@ -45,13 +45,18 @@ inline constexpr double kMaxBucketSeconds = 86400;
 inline constexpr size_t kMaxEnvFiles = 16;
 // What of one variable execve() takes (MAX_ARG_STRLEN), so that no line can be too long for it.
 inline constexpr size_t kMaxEnvFile = 128 * kKiB;
+// backends.*.sandbox, of each list; what the guard takes (guard/sandbox.h).
+inline constexpr size_t kMaxSandboxPaths = 64;
+inline constexpr size_t kMaxSandboxPorts = 64;
 // Of `auth`. A key is compared with all of them.
 inline constexpr size_t kMaxApiKeys = 256;
 inline constexpr size_t kMinApiKey = 16;  // bytes of one
 inline constexpr size_t kMaxApiKey = 256;
 inline constexpr size_t kMaxIssuers = 16;
-inline constexpr size_t kMaxAudiences = 64;         // of an issuer
-inline constexpr size_t kMaxPublicUrl = 200;        // bytes
+inline constexpr size_t kMaxAudiences = 64;   // of an issuer
+inline constexpr size_t kMaxScopes = 1024;    // bytes of all, as they stand in a field
+inline constexpr size_t kMaxPublicUrl = 200;  // bytes
+inline constexpr size_t kMaxVariableFile = 64 * kKiB;
 inline constexpr size_t kMaxTextFile = 128 * kKiB;  // of keys of an issuer
 inline constexpr size_t kMaxPrincipalName = 64;     // as it is configured
 // sessions.key_file: kMaxKeys keys, and comments.

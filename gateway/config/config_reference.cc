@@ -77,10 +77,8 @@ std::string type_of(const OptionInfo& option) {
     case Kind::inherited:
     case Kind::command:
       return "list of texts";
-    case Kind::text_map:
-      return "map of names to texts";
-    case Kind::file_text:
-      return "`{ file: … }`";
+    case Kind::variables:
+      return "map of names to texts, or to `{ file: … }`";
     case Kind::text_lists:
       return "map of at most " + std::to_string(option.range.max) + " names to lists of texts";
     case Kind::files:
@@ -94,6 +92,8 @@ std::string type_of(const OptionInfo& option) {
       return "list of " + std::to_string(option.range.min) + " to " +
              std::to_string(option.range.max) + " numbers, above " + option.least + " to " +
              option.greatest;
+    case Kind::word_or_section:
+      return words_of(option.words) + ", or [keys](#" + anchor_of(option) + ")";
     case Kind::section:
       return "[keys](#" + anchor_of(option) + ")";
     case Kind::items:

@@ -193,6 +193,20 @@ void write_file_text(rpc::JsonWriter& json) {
   json.end_array();
 }
 
+void write_variables(rpc::JsonWriter& json) {
+  write_types(json, {"object", "null"});
+  json.begin_object("additionalProperties");
+  json.begin_array("anyOf");
+  json.begin_object({});
+  write_text_type(json);
+  json.end_object();
+  json.begin_object({});
+  write_file_text(json);
+  json.end_object();
+  json.end_array();
+  json.end_object();
+}
+
 void write_items(rpc::JsonWriter& json, const OptionInfo& option) {
   json.text("type", "array");
   write_items_range(json, option.range);
@@ -209,6 +223,18 @@ void write_named(rpc::JsonWriter& json, const OptionInfo& option) {
   write_types(json, {"object", "null"});
   write_keys(json, option.options);
   json.end_object();
+}
+
+void write_word_or_section(rpc::JsonWriter& json, const OptionInfo& option) {
+  json.begin_array("anyOf");
+  json.begin_object();
+  write_words(json, option.words);
+  json.end_object();
+  json.begin_object();
+  write_types(json, {"object", "null"});
+  write_keys(json, option.options);
+  json.end_object();
+  json.end_array();
 }
 
 void write_type(rpc::JsonWriter& json, const OptionInfo& option) {
@@ -236,13 +262,8 @@ void write_type(rpc::JsonWriter& json, const OptionInfo& option) {
     case Kind::inherited:
       json.text("type", "array");
       return write_texts(json, option.range);
-    case Kind::text_map:
-      write_types(json, {"object", "null"});
-      json.begin_object("additionalProperties");
-      write_text_type(json);
-      return json.end_object();
-    case Kind::file_text:
-      return write_file_text(json);
+    case Kind::variables:
+      return write_variables(json);
     case Kind::text_lists:
       write_types(json, {"object", "null"});
       json.number("maxProperties", option.range.max);
@@ -267,6 +288,8 @@ void write_type(rpc::JsonWriter& json, const OptionInfo& option) {
     case Kind::section:
       write_types(json, {"object", "null"});
       return write_keys(json, option.options);
+    case Kind::word_or_section:
+      return write_word_or_section(json, option);
     case Kind::items:
       return write_items(json, option);
     case Kind::named:

@@ -6,6 +6,7 @@
 #include "gateway/config/config.h"
 #include "gateway/config/config_ranges.h"
 #include "gateway/config/env_file.h"
+#include "gateway/config/principal_variables.h"
 #include "gateway/config/section_reader.h"
 
 namespace stdgate::config {
@@ -42,7 +43,39 @@ std::string wrong_with_name(const std::string& name) {
   return is_name ? "" : "expected a variable's name, or a prefix that ends in '*'";
 }
 
+// The value that is or names the text; nothing after an error.
+std::optional<Value> file_of(const Value& entry) {
+  Section section(entry);
+  auto file = section.find("file");
+  if (!file) section.fail("file", "missing; name the file, or write the value as a text");
+  section.finish();
+  return file;
+}
+
 }  // namespace
+
+bool read_variable(const Value& entry, std::map<std::string, std::string>& values,
+                   std::map<std::string, VariableSource>& sources) {
+  const bool is_file = entry.is_map();
+  const auto written = is_file ? file_of(entry) : entry;
+  if (!written) return false;
+  if (written->is_scalar() && principal_use(written->spelled()).any()) {
+    VariableSource& source = sources[entry.name()];
+    source = {written->spelled(), is_file, true};
+    const auto sample = for_principal(source, {"sample", "sample"}, written->environment());
+    if (!sample) written->fail(sample.error());
+    return sample.has_value();
+  }
+  auto text = written->text();
+  if (!text) return false;
+  if (is_file) {
+    sources[entry.name()] = {*text, true, false};
+    text = written->variable_file(*text);
+    if (!text) return false;
+  }
+  values.emplace(entry.name(), *std::move(text));
+  return true;
+}
 
 bool read_env_files(const Value& value, size_t max_files, std::vector<std::string>& files,
                     std::map<std::string, std::string>& variables) {

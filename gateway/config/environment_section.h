@@ -1,5 +1,5 @@
-// The keys of a backend that say its children's environment and have rules of their own: env_file
-// and env_inherit.
+// The keys of a backend that say its children's environment and have rules of their own: env,
+// env_file and env_inherit.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,13 @@
 namespace stdgate::config {
 
 class Value;
+struct VariableSource;
+
+// One entry of env, a text or { file: … }: its value goes to `values`, unless it names the
+// principal, and where it comes from, if it is no plain text, to `sources`. False after an error,
+// which has been recorded.
+bool read_variable(const Value& entry, std::map<std::string, std::string>& values,
+                   std::map<std::string, VariableSource>& sources);
 
 // As the first entry of env_inherit: without the default list.
 inline constexpr std::string_view kInheritOnly = "!";

@@ -11,6 +11,8 @@
 #include "gateway/config/listener_reader.h"
 #include "gateway/config/options/auth_rules.h"
 #include "gateway/config/options/gateway_options.h"
+#include "gateway/config/options/option_visit.h"
+#include "gateway/config/options/sandbox_rules.h"
 #include "gateway/config/options/tls_rules.h"
 #include "gateway/config/value_names.h"
 #include "gateway/config/value_parser.h"
@@ -21,26 +23,26 @@ namespace {
 template <class S>
 void read_section(Section& section, S& out);
 
-template <class S, class Members>
-bool assign(const std::optional<uint64_t>& number, const Members& members, S& out) {
-  if (!number) return false;
-  std::visit(
-      [&](auto member) {
-        using T = std::remove_cvref_t<decltype(out.*member)>;
-        out.*member = static_cast<T>(*number);
-      },
-      members);
-  return true;
+template <class Type, class S>
+void assign(uint64_t number, const Type& type, S& out) {
+  visit_member(type, [&](auto member) {
+    using T = std::remove_cvref_t<decltype(out.*member)>;
+    out.*member = static_cast<T>(number);
+  });
 }
 
 template <class S>
 bool read(const Count<S>& type, const Value& value, Section&, S& out) {
-  return assign(value.count(type.range), type.member, out);
+  const auto count = value.count(type.range);
+  if (count) assign(*count, type, out);
+  return count.has_value();
 }
 
 template <class S>
 bool read(const Size<S>& type, const Value& value, Section&, S& out) {
-  return assign(value.size(type.range), type.member, out);
+  const auto size = value.size(type.range);
+  if (size) assign(*size, type, out);
+  return size.has_value();
 }
 
 template <class S>
@@ -94,20 +96,18 @@ template <class S>
 bool read(const Word<S>& type, const Value& value, Section&, S& out) {
   const auto text = value.text();
   if (!text) return false;
-  return std::visit(
-      [&](auto member) {
-        std::string expected;
-        for (const auto& word : names_of(out.*member)) {
-          if (word.name == *text) {
-            out.*member = word.value;
-            return true;
-          }
-          expected += (expected.empty() ? "" : ", ") + std::string(word.name);
-        }
-        value.fail("expected one of " + expected + "; found '" + *text + "'");
-        return false;
-      },
-      type.member);
+  return visit_member(type, [&](auto member) {
+    std::string expected;
+    for (const auto& word : names_of(out.*member)) {
+      if (word.name == *text) {
+        out.*member = word.value;
+        return true;
+      }
+      expected += (expected.empty() ? "" : ", ") + std::string(word.name);
+    }
+    value.fail("expected one of " + expected + "; found '" + *text + "'");
+    return false;
+  });
 }
 
 template <class S>
@@ -134,20 +134,16 @@ bool read(const List<S>& type, const Value& value, Section&, S& out) {
 }
 
 template <class S>
-bool read(const TextMap<S>& type, const Value& value, Section&, S& out) {
+bool read(const Variables<S>& type, const Value& value, Section&, S& out) {
   const auto entries = value.entries();
   if (!entries) return false;
   bool good = true;
   for (const Value& entry : *entries) {
-    auto text = entry.text();
     if (!type.names.accepts(entry.name())) {
       entry.fail_at_key(std::string(type.names.expected));
       good = false;
-    } else if (text) {
-      (out.*type.member).emplace(entry.name(), *std::move(text));
-    } else {
-      good = false;
     }
+    good = read_variable(entry, out.*type.values, out.*type.sources) && good;
   }
   return good;
 }
@@ -218,15 +214,15 @@ bool read(const ApiKeyFile<S>& type, const Value& value, Section&, S& out) {
 
 template <class S>
 bool read(const FileText<S>& type, const Value& value, Section&, S& out) {
-  Section section(value);
-  const auto file = section.find("file");
-  if (!file) section.fail("file", "missing; name the file");
-  section.finish();
-  auto name = file ? file->text() : std::nullopt;
-  if (!name) return false;
-  auto content = file->read_file(*name, kMaxTextFile);
+  auto file = value.text();
+  if (!file) return false;
+  if (file->empty()) {
+    value.fail("expected the path of a file");
+    return false;
+  }
+  auto content = value.read_file(*file, kMaxTextFile);
   if (!content) return false;
-  out.*type.file = *std::move(name);
+  out.*type.file = *std::move(file);
   out.*type.content = *std::move(content);
   return true;
 }
@@ -251,9 +247,9 @@ std::string list_form(const std::string& command) {
 template <class S>
 bool read(const Command<S>& type, const Value& value, Section&, S& out) {
   if (value.is_scalar()) {
-    if (const auto text = value.text()) {
-      value.fail("expected a list, found a text; no shell splits it. Write: " + list_form(*text));
-    }
+    // As it is written: a variable may be a secret.
+    value.fail("expected a list, found a text; no shell splits it. Write: " +
+               list_form(value.spelled()));
     return false;
   }
   auto command = value.texts();
@@ -343,9 +339,37 @@ bool read(const Buckets<S>& type, const Value& value, Section&, S& out) {
 template <class S>
 bool read(const Part<S>& type, const Value& value, Section& section, S& out) {
   Section part(value);
-  std::visit([&](auto member) { read_section(part, out.*member); }, type.member);
+  visit_member(type, [&](auto member) { read_section(part, out.*member); });
   section.add_part(std::move(part));
   return true;
+}
+
+template <class T>
+bool read_word(const Value& value, T& out) {
+  const auto text = value.text();
+  if (!text) return false;
+  std::string expected;
+  for (const Named<T>& word : words_of(out)) {
+    if (word.name == *text) {
+      out = word.value;
+      return true;
+    }
+    expected += std::string(word.name) + ", ";
+  }
+  value.fail("expected " + expected + "or a map; found '" + *text + "'");
+  return false;
+}
+
+template <class S>
+bool read(const WordOrPart<S>& type, const Value& value, Section& section, S& out) {
+  return visit_member(type, [&](auto member) {
+    if (value.is_scalar()) return read_word(value, out.*member);
+    Section part(value);
+    begin_section(out.*member);
+    read_section(part, out.*member);
+    section.add_part(std::move(part));
+    return true;
+  });
 }
 
 template <class S>
@@ -357,18 +381,15 @@ bool read(const Items<S>& type, const Value& value, Section&, S& out) {
                std::to_string(type.items.max) + " items");
     return false;
   }
-  std::visit(
-      [&](auto member) {
-        (out.*member).clear();
-        for (const Value& item : *items) {
-          Section part(item);
-          auto& read_item = (out.*member).emplace_back();
-          read_section(part, read_item);
-          if constexpr (requires { complete_item(part, read_item); })
-            complete_item(part, read_item);
-        }
-      },
-      type.member);
+  visit_member(type, [&](auto member) {
+    (out.*member).clear();
+    for (const Value& item : *items) {
+      Section part(item);
+      auto& read_item = (out.*member).emplace_back();
+      read_section(part, read_item);
+      if constexpr (requires { complete_item(part, read_item); }) complete_item(part, read_item);
+    }
+  });
   return true;
 }
 
@@ -430,7 +451,7 @@ void read_section(Section& section, S& out) {
       continue;
     }
     const bool good =
-        std::visit([&](const auto& type) { return read(type, *value, section, out); }, option.type);
+        visit_type(option, [&](const auto& type) { return read(type, *value, section, out); });
     if (!good) section.mark_failed(option.key);
   }
   section.finish();

@@ -7,6 +7,7 @@
 
 #include "gateway/base/utf8.h"
 #include "gateway/config/nearest_word.h"
+#include "gateway/config/principal_variables.h"
 #include "gateway/config/secret.h"
 #include "gateway/config/value_parser.h"
 #include "gateway/config/variable_expansion.h"
@@ -90,6 +91,13 @@ std::optional<std::string> Value::text() const {
 std::optional<std::string> Value::read_file(const std::string& file, size_t limit) const {
   const FileReader& read = reading_.get().read_file;
   auto content = read ? read(file, limit) : tl::unexpected("cannot read " + file + " here");
+  if (content) return *std::move(content);
+  fail(content.error());
+  return std::nullopt;
+}
+
+std::optional<std::string> Value::variable_file(const std::string& file) const {
+  auto content = read_variable_file(file, reading_.get().read_file);
   if (content) return *std::move(content);
   fail(content.error());
   return std::nullopt;

@@ -64,6 +64,12 @@ class Value {
   // The content of `file`, which the value names.
   [[nodiscard]] std::optional<std::string> read_file(const std::string& file, size_t limit) const;
 
+  // The same of a file that holds the value of one variable.
+  [[nodiscard]] std::optional<std::string> variable_file(const std::string& file) const;
+  // Of a scalar: as it is written, not expanded.
+  [[nodiscard]] const std::string& spelled() const { return node_.Scalar(); }
+  [[nodiscard]] const Environment& environment() const { return reading_.get().environment; }
+
   [[nodiscard]] bool is_scalar() const { return node_.IsScalar(); }
   [[nodiscard]] bool is_map() const { return node_.IsMap(); }
   // For messages: "'text'", "a list", "a map", "nothing".

@@ -20,7 +20,8 @@ inline constexpr std::array kProtocols{Named<Protocol>{"jsonrpc", Protocol::json
                                        Named<Protocol>{"mcp", Protocol::mcp},
                                        Named<Protocol>{"lsp", Protocol::lsp}};
 inline constexpr std::array kIsolations{Named<Isolation>{"shared", Isolation::shared},
-                                        Named<Isolation>{"session", Isolation::session}};
+                                        Named<Isolation>{"session", Isolation::session},
+                                        Named<Isolation>{"principal", Isolation::principal}};
 inline constexpr std::array kRevisions{Named<Revision>{"auto", Revision::automatic},
                                        Named<Revision>{"legacy", Revision::legacy},
                                        Named<Revision>{"modern", Revision::modern}};
@@ -37,6 +38,14 @@ inline constexpr std::array kClientCertificates{
     Named<ClientCertificate>{"none", ClientCertificate::none},
     Named<ClientCertificate>{"optional", ClientCertificate::optional},
     Named<ClientCertificate>{"require", ClientCertificate::require}};
+inline constexpr std::array kAuditArguments{
+    Named<AuditArguments>{"digest", AuditArguments::digest},
+    Named<AuditArguments>{"redacted", AuditArguments::redacted},
+    Named<AuditArguments>{"full", AuditArguments::full}};
+inline constexpr std::array kSignatureMethods{
+    Named<SignatureMethod>{"hmac-sha256", SignatureMethod::hmac_sha256},
+    Named<SignatureMethod>{"ed25519", SignatureMethod::ed25519},
+    Named<SignatureMethod>{"ecdsa-p256-sha256", SignatureMethod::ecdsa_p256_sha256}};
 
 // The table of each enum.
 inline std::span<const Named<Protocol>> names_of(Protocol) { return kProtocols; }
@@ -47,6 +56,10 @@ inline std::span<const Named<LogLevel>> names_of(LogLevel) { return kLogLevels; 
 inline std::span<const Named<LogFormat>> names_of(LogFormat) { return kLogFormats; }
 inline std::span<const Named<ClientCertificate>> names_of(ClientCertificate) {
   return kClientCertificates;
+}
+inline std::span<const Named<AuditArguments>> names_of(AuditArguments) { return kAuditArguments; }
+inline std::span<const Named<SignatureMethod>> names_of(SignatureMethod) {
+  return kSignatureMethods;
 }
 
 template <class T>

@@ -308,6 +308,12 @@ tl::expected<pool::ClientIntent, const char*> McpDialect::read_modern_client(
       if (wish && *wish == "true") intent.lists = static_cast<uint8_t>(intent.lists | list.bit);
     }
   }
+  intent.may_use_memory = input_.may_need_input(method);
+  if (intent.may_use_memory &&
+      (may_hold(request.params, "requestState") || may_hold(request.params, "inputResponses"))) {
+    const pool::InputAnswers answers = input_.read_answers(request);
+    intent.resumes = answers.has_state || answers.is_malformed || !answers.answers.empty();
+  }
   if (method == "tools/call") {
     const auto name = only_member(request.params, "name");
     if (!name) return tl::unexpected<const char*>("params name the tool twice");

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "gateway/mcp/era_bridge.h"
+#include "gateway/mcp/mcp_input.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/pool/dialect.h"
 
@@ -52,6 +53,7 @@ class McpDialect final : public pool::Dialect {
   [[nodiscard]] std::string listening_tag(std::string_view id) const override {
     return subscription_tag(id);
   }
+  [[nodiscard]] const pool::InputDialect* input() const override { return &input_; }
   [[nodiscard]] std::string wrong_era_error() const override {
     return unsupported_version_error(kModernRevision, false);
   }
@@ -94,6 +96,7 @@ class McpDialect final : public pool::Dialect {
  private:
   const std::string version_;
   const std::string stamp_;  // members of _meta that a modern child demands
+  const McpInput input_;
 };
 
 }  // namespace stdgate::mcp

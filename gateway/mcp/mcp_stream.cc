@@ -96,6 +96,8 @@ void McpStream::answer(const session::Reply& reply) {
     write(parts);
   } else if (batch_ != nullptr) {
     batch_->add(reply);
+  } else if (sink_ != nullptr && !reply.scope.empty()) {
+    std::exchange(sink_, nullptr)->respond_scope(parts, reply.scope);
   } else if (sink_ != nullptr) {
     std::exchange(sink_, nullptr)->respond(parts);
   }

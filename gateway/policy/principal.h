@@ -34,6 +34,24 @@ struct Principal {
   }
 };
 
+// Who says what its name is: api_key, certificate, signature, or the issuer without its scheme. Two
+// principals with the same name and source are the same.
+inline std::string source_of(const Principal& principal) {
+  switch (principal.kind) {
+    case Principal::Kind::api_key:
+      return "api_key";
+    case Principal::Kind::certificate:
+      return "certificate";
+    case Principal::Kind::signature:
+      return "signature";
+    case Principal::Kind::token:
+      break;
+  }
+  constexpr std::string_view kScheme = "https://";
+  const std::string_view issuer = principal.issuer;
+  return std::string(issuer.starts_with(kScheme) ? issuer.substr(kScheme.size()) : issuer);
+}
+
 using PrincipalRef = std::shared_ptr<const Principal>;
 
 // Whether both are the same one, or both nobody; roles, scopes and expiry may differ from

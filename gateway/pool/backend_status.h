@@ -8,6 +8,7 @@
 #include "gateway/base/time.h"
 #include "gateway/observer.h"
 #include "gateway/pool/child_facts.h"
+#include "gateway/pool/sandbox_status.h"
 
 namespace stdgate::pool {
 
@@ -18,7 +19,8 @@ struct ChildStatus {
   size_t in_flight = 0;
   size_t unsent_bytes = 0;
   uint64_t calls = 0;
-  bool leased = false;  // to a session
+  bool leased = false;    // to a session
+  std::string principal;  // whose child it is (isolation: principal); empty: nobody's
   Duration age{0};
   ChildFacts facts;
 };
@@ -46,10 +48,12 @@ struct BackendStatus {
   size_t sessions = 0;
   size_t parked_sessions = 0;   // of these
   uint32_t session_places = 0;  // children that sessions may have at a time
+  size_t parked_calls = 0;      // that wait for input of their clients
   std::vector<SessionStatus> oldest_sessions;
   std::vector<SessionStatus> longest_idle_sessions;
   std::vector<SessionStatus> busiest_sessions;
   std::vector<ChildStatus> children;
+  SandboxStatus sandbox;
 };
 
 }  // namespace stdgate::pool

@@ -43,6 +43,9 @@ struct CallFacts {
   std::optional<Era> child_era;               // of the child that it was given to
   std::optional<session::Severity> severity;  // of log messages that a modern client wants with it
   bool needs_modern = false;                  // a legacy child cannot serve it
+  bool alone = false;                         // nor can one with other calls: see RoundTrips
+  bool resumes = false;                       // see ClientIntent
+  bool parked = false;                        // its client has been answered, and may go on with it
   bool listens = false;                       // it stays open, and its events are its purpose
   bool has_begun = false;                     // with that, its client has been told
   uint8_t lists = 0;                          // see ClientIntent
@@ -50,6 +53,7 @@ struct CallFacts {
   bool cancelled = false;                // the child has been told; once is enough
   bool greets = false;                   // see ClientIntent
   bool introduces = false;               // see ClientIntent
+  bool is_audited = false;               // see Audit::covers()
   bool cancel_on_send = false;           // its client has cancelled it before it was sent
   SessionMemo memo = SessionMemo::none;  // see ClientIntent
   uint64_t connection = 0;
@@ -77,6 +81,8 @@ struct Call : CallFacts {
   std::string subscription;    // the key that its session subscribes to with it; empty: none
   std::string memo_text;       // see ClientIntent
   std::string request;         // of a call that listens: its text, for another child
+  std::string audit_notes;     // see Audit::describe_call()
+  std::string identity;        // of one that has a child alone: who may go on with it
 
   // The CallIndex's own.
   Call* next = nullptr;

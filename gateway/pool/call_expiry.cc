@@ -34,7 +34,7 @@ void CallExpiry::arm(TimePoint deadline) {
 }
 
 void CallExpiry::watch(Call& call) {
-  services_.calls.deadlines().add(call);
+  if (!call.is_watched()) services_.calls.deadlines().add(call);
   arm(call.deadline);
 }
 

@@ -22,7 +22,7 @@ class CallExpiry {
   CallExpiry(const PoolServices& services, PoolEvents& events, CallQueue& queue,
              const Leases& leases, const Children& children, std::function<void()> on_room);
 
-  // The call is to expire at its deadline.
+  // The call is to expire at its deadline. Without effect for one that is watched already.
   void watch(Call& call);
   // The same for one that is watched already.
   void arm(TimePoint deadline);

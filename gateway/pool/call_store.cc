@@ -34,9 +34,9 @@ void CallStore::give_back(std::unique_ptr<Call> call) {
   deadlines_.remove(*call);
   if (kept_.size() == kMaxKept) return;
   static_cast<CallFacts&>(*call) = {};
-  for (std::string* text :
-       {&call->id, &call->method_name, &call->tool_name, &call->trace.state, &call->principal,
-        &call->progress_token, &call->subscription, &call->memo_text, &call->request}) {
+  for (std::string* text : {&call->id, &call->method_name, &call->tool_name, &call->trace.state,
+                            &call->principal, &call->progress_token, &call->subscription,
+                            &call->memo_text, &call->request, &call->audit_notes}) {
     clear(*text);
   }
   call->trace.clear();

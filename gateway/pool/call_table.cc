@@ -39,6 +39,21 @@ Call* CallTable::put(CallPtr call) {
   return &opened;
 }
 
+Call& CallTable::replace(rpc::WireId id, CallPtr call) {
+  CallPtr& place = calls_.at(id);
+  STDGATE_CHECK(!place->caller.is_none() && !call->caller.is_none());
+  call->written = services_.core.clock.now();
+  call->child = child_;
+  call->child_era = place->child_era;
+  call->place = CallPlace::in_flight;
+  call->wire_id = id;
+  bytes_ += call->bytes_in - place->bytes_in;
+  ++sent_;
+  place->place = CallPlace::nowhere;
+  place = std::move(call);
+  return *place;
+}
+
 CallPtr CallTable::close(rpc::WireId id) {
   CallPtr call = take(id);
   STDGATE_CHECK(call != nullptr);

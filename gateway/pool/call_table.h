@@ -27,6 +27,9 @@ class CallTable {
   Call& open(CallPtr call);
   // A call of the gateway's own. Null when the table is full.
   Call* open_own(TimePoint deadline = TimePoint::max());
+  // `call` takes the place of the call with this id, which must be in flight: the child goes on
+  // with it without knowing.
+  Call& replace(rpc::WireId id, CallPtr call);
   // `id` must be in flight.
   CallPtr close(rpc::WireId id);
   // The same for any id; null if nothing is in flight under it.

@@ -315,14 +315,14 @@ bool Child::end_listening(const rpc::Envelope& notification, std::string_view me
 }
 
 Call* Child::call_with_token(std::string_view token) {
-  if (isolation_ == config::Isolation::shared) {
-    const auto id = rpc::parse_wire_id(token);
-    Call* const call = id ? calls_.find(*id) : nullptr;
+  const auto id = rpc::parse_wire_id(token);
+  Call* const call = id ? calls_.find(*id) : nullptr;
+  if (isolation_ == config::Isolation::shared || (call != nullptr && call->alone)) {
     return call != nullptr && !call->progress_token.empty() ? call : nullptr;
   }
   Call* found = nullptr;
-  calls_.for_each([&](Call& call) {
-    if (found == nullptr && call.progress_token == token) found = &call;
+  calls_.for_each([&](Call& some) {
+    if (found == nullptr && some.progress_token == token) found = &some;
   });
   return found;
 }

@@ -13,6 +13,7 @@
 
 #include "gateway/base/time.h"
 #include "gateway/config/config.h"
+#include "gateway/pool/sandbox_status.h"
 
 namespace stdgate::pool {
 
@@ -23,6 +24,7 @@ struct LaunchSpec {
   std::string working_directory;                   // empty: the gateway's
   std::string user;                                // empty: the gateway's
   config::ResourceLimits limits;
+  config::SandboxConfig sandbox;
 };
 
 struct ExitStatus {
@@ -79,6 +81,10 @@ class ChildLauncher {
   // Whether `spec` could be launched: the program can be found and executed, its user and its
   // working directory exist. Else what is wrong, for people.
   [[nodiscard]] virtual tl::expected<void, std::string> look_for(const LaunchSpec& /*spec*/) const {
+    return {};
+  }
+  // What of the sandbox of `spec` holds here.
+  [[nodiscard]] virtual SandboxStatus sandbox_status(const LaunchSpec& /*spec*/) const {
     return {};
   }
 };

@@ -28,7 +28,9 @@ Children::Children(const PoolServices& services, ChildOwner& owner, ChildListene
       restart_timer_(services.core.timers, [this] { start_needed(); }),
       idle_timer_(services.core.timers, [this] { end_idle(); }) {}
 
-Children::~Children() = default;
+Children::~Children() {
+  if (breaker_.tripped()) services_.core.observer.on_breaker(services_.backend, false);
+}
 
 Child* Children::find(uint64_t number) const {
   const auto found = std::find_if(children_.begin(), children_.end(), [number](const auto& child) {
@@ -71,8 +73,10 @@ Children::Census Children::census() const {
 // --- How many there may be ------------------------------------------------------------------
 
 uint32_t Children::session_places() const {
-  if (services_.config.isolation == config::Isolation::shared) return 0;
-  return config().max - std::min(services_.config.kept_for_calls(), config().max);
+  const bool is_shared = services_.config.isolation == config::Isolation::shared;
+  const uint32_t kept =
+      is_shared ? std::max(config().min, uint32_t{1}) : services_.config.kept_for_calls();
+  return config().max - std::min(kept, config().max);
 }
 
 // More sessions than that may wait for a child.
@@ -298,6 +302,7 @@ void Children::describe(BackendStatus& status) const {
     status.children.push_back(child->status());
     status.in_flight += child->in_flight();
   }
+  status.sandbox = services_.core.launcher.sandbox_status(services_.launch);
   status.reason = why_not_ready(there);
   status.ready = status.reason.empty();
 }

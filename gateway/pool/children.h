@@ -57,7 +57,8 @@ class Children {
     [[nodiscard]] uint32_t alive() const { return starting() + ready(); }
   };
   [[nodiscard]] Census census() const;
-  // How many children of each lane there may be at the moment.
+  // How many children of each lane there may be at the moment. Where sessions share children, those
+  // of the session lane are for calls that need one alone.
   [[nodiscard]] uint32_t session_places() const;
   [[nodiscard]] uint32_t shared_places() const;
 

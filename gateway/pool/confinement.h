@@ -13,6 +13,7 @@ struct Confinement {
   bool children_apart = false;           // they cannot trace each other, nor read what others have
   bool signals_scoped = false;           // they can signal only their own descendants
   bool abstract_sockets_scoped = false;  // nor connect to abstract sockets of others
+  bool syscalls_filtered = false;        // in a sandbox
   bool gateway_dumpable = true;          // others of its user may trace it and read what it has
   bool runs_as_root = false;
   std::vector<std::string_view> capabilities;  // that the gateway has and its children keep

@@ -15,6 +15,7 @@
 #include "gateway/observer.h"
 #include "gateway/policy/rules.h"
 #include "gateway/pool/child_facts.h"
+#include "gateway/pool/input_dialect.h"
 #include "gateway/pool/session_memo.h"
 #include "gateway/rpc/correlator.h"
 #include "gateway/rpc/envelope.h"
@@ -58,6 +59,8 @@ struct ClientIntent {
   // Of a client of the modern era.
   bool only_of_legacy = false;  // a handshake that a modern child is asked for all the same
   bool may_be_asked = false;    // its client can be asked something while it waits
+  bool may_use_memory = false;  // of a legacy child, what it has kept of former requests
+  bool resumes = false;         // a former call, which has needed input: see InputDialect
   bool listens = false;         // it stays open, and its events are its purpose
   uint8_t lists = 0;            // changes of which it wants: bits of the dialect's own
   // A value inside of the message that is replaced for the child; empty: none.
@@ -167,6 +170,9 @@ class Dialect {
     return {};
   }
   [[nodiscard]] virtual std::string listening_tag(std::string_view /*id*/) const { return {}; }
+
+  // How a modern client is asked what a legacy child wants to know; null: it cannot be.
+  [[nodiscard]] virtual const InputDialect* input() const { return nullptr; }
 
   // The error (raw JSON) for a modern request that only a legacy child could get.
   [[nodiscard]] virtual std::string wrong_era_error() const { return {}; }

@@ -33,6 +33,7 @@ LaunchSpec make_launch_spec(const config::BackendConfig& config,
   spec.working_directory = config.cwd;
   spec.user = config.user;
   spec.limits = config.rlimits;
+  spec.sandbox = config.sandbox;
   return spec;
 }
 

@@ -75,7 +75,7 @@ bool Leases::attach(Child& child) {
   next->child = &child;
   child.set_lease(next->session);
   if (!next->memory.greeting().empty()) {
-    next->revival = std::make_unique<Revival>(services_, next->memory);
+    next->revival = std::make_unique<Revival>(services_, events_, next->session, next->memory);
   } else if (const auto woken = std::exchange(next->woken, std::nullopt)) {
     const TimePoint now = services_.core.clock.now();
     events_.on_session_revived(next->session, RevivalOutcome::same, now - *woken, {});

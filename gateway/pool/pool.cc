@@ -39,7 +39,7 @@ Pool::~Pool() = default;
 
 void Pool::start() {
   if (const auto found = services_.core.launcher.look_for(services_.launch); !found) {
-    services_.core.log.write(LogLevel::warn, "program not found",
+    services_.core.log.write(LogLevel::warn, "children cannot start",
                              {{"backend", services_.config.name}, {"why", found.error()}});
   }
   children_.start_needed();
@@ -133,6 +133,8 @@ void Pool::give(Child& child, CallPtr call, const Outgoing& message) {
   const bool is_modern = child.era() == Era::modern;
   if (call->needs_modern && !is_modern) {
     events_.on_wrong_era(std::move(call));
+  } else if (call->alone && !is_modern) {
+    events_.on_call_alone(std::move(call), message);
   } else if (message.answered_by_handshake && !(is_modern && message.only_of_legacy)) {
     call->child_era = child.era();
     events_.on_answer(std::move(call), child.handshake_answer());
@@ -254,6 +256,23 @@ void Pool::cancel_waiting(Call& call, CallPtr* ended) {
   }
 }
 
+void Pool::replace(Call& in_flight, CallPtr call) {
+  Child* const child = find_child(in_flight.child);
+  STDGATE_CHECK(child != nullptr && in_flight.place == CallPlace::in_flight);
+  expiry_.watch(*call);
+  child->calls().replace(in_flight.wire_id, std::move(call));
+}
+
+CallPtr Pool::take(Call& call, CancelReason reason) {
+  if (call.place == CallPlace::waiting) {
+    Lease* const lease = leases_.find(call.session);
+    return (lease == nullptr ? queue_ : lease->queue).take(call);
+  }
+  Child* const child = find_child(call.child);
+  STDGATE_CHECK(child != nullptr);
+  return child->abandon(call.wire_id, reason);
+}
+
 std::vector<CallPtr> Pool::withdraw(session::Caller caller) {
   return take_back([caller](const Call& call) { return call.caller == caller; });
 }
@@ -264,6 +283,9 @@ std::vector<CallPtr> Pool::withdraw_listeners() {
 
 std::vector<CallPtr> Pool::take_back(const std::function<bool(const Call&)>& matches) {
   std::vector<CallPtr> withdrawn = queue_.take_all(matches);
+  leases_.for_each([&](Lease& lease) {
+    for (CallPtr& call : lease.queue.take_all(matches)) withdrawn.push_back(std::move(call));
+  });
   for (const auto& child : children_.all()) {
     child->calls().for_each([&](const Call& call) {
       if (matches(call)) {

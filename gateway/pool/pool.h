@@ -46,13 +46,27 @@ class Pool final : private ChildOwner {
     return sessions_.open(session);
   }
   // Opens a session that is parked: its child is to be greeted with `greeting`.
-  void adopt_lease(session::SessionId session, std::string_view greeting) {
-    sessions_.adopt(session, greeting);
+  // `asks_first`: see SessionMemory.
+  void adopt_lease(session::SessionId session, std::string_view greeting, bool asks_first = false) {
+    sessions_.adopt(session, greeting, asks_first);
+  }
+  // Sends what waits for the session's child, as far as it takes anything.
+  void dispatch_lease(session::SessionId session) {
+    if (Lease* const lease = leases_.find(session); lease != nullptr) leases_.dispatch(*lease);
+  }
+  // Whether one more call may wait for a child of its own.
+  [[nodiscard]] bool has_room_alone(size_t bytes) const {
+    return leases_.queued() < services_.config.pool.queue &&
+           leases_.queued_bytes() + bytes <= services_.config.pool.queue_bytes;
   }
   // Ends the child of a session, if the session is idle; its next message gets it another one.
   session::Parking park(session::SessionId session) { return sessions_.park(session); }
   // How many children sessions may have at a time.
-  [[nodiscard]] uint32_t session_places() const { return children_.session_places(); }
+  [[nodiscard]] uint32_t session_places() const {
+    return services_.config.isolation == config::Isolation::shared ? 0 : own_places();
+  }
+  // The same with calls that have a child alone.
+  [[nodiscard]] uint32_t own_places() const { return children_.session_places(); }
   // Whether a message of this session needs a child that the session does not have yet.
   [[nodiscard]] bool is_parked(session::SessionId session) const {
     return sessions_.is_parked(session);
@@ -76,6 +90,11 @@ class Pool final : private ChildOwner {
   // Passes a client's wish to cancel its call on to the child. Usually the answer is still due; a
   // call that is over by this is moved to `*ended`. False when there is no such call.
   bool request_cancel(session::Caller caller, std::string_view id, CallPtr* ended);
+  // `call` takes the place of one that is in flight: its child goes on without knowing. It expires
+  // as any call.
+  void replace(Call& in_flight, CallPtr call);
+  // Takes a call back that waits, or is in flight; its child is told.
+  CallPtr take(Call& call, CancelReason reason);
   // Sends a shared child a request of the gateway's own, `text(id)`, whose answer is ignored.
   // Clients come first: only while can_ask().
   void ask(Child& child, const std::function<std::string(rpc::WireId)>& text);

@@ -22,6 +22,8 @@ class PoolEvents {
   virtual void on_listening(const Call& call, const ChildFacts& facts) = 0;
   // The children are of the legacy era, and cannot serve this call of the modern one.
   virtual void on_wrong_era(CallPtr call) = 0;
+  // The children are of the legacy era: this call (Call::alone) needs one of its own.
+  virtual void on_call_alone(CallPtr call, const Outgoing& message) = 0;
 };
 
 }  // namespace stdgate::pool

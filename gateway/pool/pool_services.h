@@ -1,6 +1,7 @@
 // PoolServices: what a pool and its children need from outside, as references that outlive them.
 #pragma once
 
+#include "gateway/audit.h"
 #include "gateway/base/log.h"
 #include "gateway/base/storage_pool.h"
 #include "gateway/base/time.h"
@@ -9,10 +10,12 @@
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
 #include "gateway/policy/client_rates.h"
+#include "gateway/policy/overload.h"
 #include "gateway/pool/breaker.h"
 #include "gateway/pool/call_store.h"
 #include "gateway/pool/child_link.h"
 #include "gateway/pool/dialect.h"
+#include "gateway/session/state_seal.h"
 
 namespace stdgate::pool {
 
@@ -27,6 +30,9 @@ struct CoreServices {  // one for the whole gateway
   policy::ClientRates* session_starts =
       nullptr;                            // of sessions with a child of their own; null: no limit
   const WallClock* wall_clock = nullptr;  // for CallRecord::arrived_at; null: it is not said
+  Audit* audit = nullptr;                 // null: there is none
+  const policy::Overload* overload = nullptr;  // null: never
+  session::StateSeal* states = nullptr;        // of parked calls; null: none is parked
 };
 
 struct PoolServices {  // one a backend

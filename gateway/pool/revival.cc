@@ -21,12 +21,16 @@ bool Revival::go_on(Child& child) {
       }
       step_ = Step::subscriptions;
       const auto severity = memory_.severity();
-      if (!severity) return subscribe(child);
+      if (!severity) return hear_out(child);
       child.ask([&](rpc::WireId id) { return services_.dialect.set_severity(id, *severity); });
-      return subscribe(child);
+      return hear_out(child);
     }
     case Step::subscriptions:
-      return subscribe(child);
+      return hear_out(child);
+    case Step::pong:
+      return false;
+    case Step::questions:
+      return !events_.holds_calls(session_);
   }
   return true;
 }
@@ -39,6 +43,18 @@ bool Revival::subscribe(Child& child) {
     subscribed_ = *key;
   }
   return true;
+}
+
+bool Revival::hear_out(Child& child) {
+  if (!subscribe(child)) return false;
+  if (!memory_.asks_first()) return true;
+  if (!child.has_room()) return false;
+  child.ask([this](rpc::WireId id) {
+    pong_ = id;
+    return services_.dialect.input()->ping(id);
+  });
+  step_ = Step::pong;
+  return false;
 }
 
 RevivalOutcome Revival::judge(const rpc::Envelope* answer) {

@@ -44,8 +44,10 @@ tl::expected<void, rpc::FaultReport> SessionLane::open(session::SessionId sessio
   return {};
 }
 
-void SessionLane::adopt(session::SessionId session, std::string_view greeting) {
-  leases_.open(session).memory.adopt(greeting);
+void SessionLane::adopt(session::SessionId session, std::string_view greeting, bool asks_first) {
+  SessionMemory& memory = leases_.open(session).memory;
+  memory.adopt(greeting);
+  if (asks_first) memory.note_asks_first();
 }
 
 bool SessionLane::is_parked(session::SessionId session) const {
@@ -183,9 +185,9 @@ void SessionLane::hold_child(session::SessionId session, bool held) {
 
 void SessionLane::note_own_answer(Child& child, rpc::WireId id, const rpc::Envelope* answer) {
   Lease* const lease = leases_.find(child.lease());
-  if (lease != nullptr && lease->revival != nullptr && lease->revival->awaits(id)) {
-    finish_greeting(*lease, child, answer);
-  }
+  if (lease == nullptr || lease->revival == nullptr) return;
+  if (lease->revival->awaits(id)) return finish_greeting(*lease, child, answer);
+  lease->revival->note_answer(id);
 }
 
 void SessionLane::finish_greeting(Lease& lease, Child& child, const rpc::Envelope* answer) {

@@ -25,6 +25,9 @@ class SessionMemory {
   void learn(const Call& call, const rpc::Envelope& answer, const Dialect& dialect);
   // The client's greeting, from elsewhere: the session comes from another process.
   void adopt(std::string_view greeting);
+  // A child may ask something once it has been greeted: it gets no calls before that is answered.
+  void note_asks_first() { asks_first_ = true; }
+  [[nodiscard]] bool asks_first() const { return asks_first_; }
   // A new child has answered the greeting.
   void set_terms(GreetingTerms terms) { terms_ = std::move(terms); }
   // The client has completed its greeting.
@@ -58,6 +61,7 @@ class SessionMemory {
   bool is_repeatable_ = true;
   bool is_complete_ = false;
   bool has_served_ = false;
+  bool asks_first_ = false;
 };
 
 }  // namespace stdgate::pool

@@ -31,6 +31,7 @@ constexpr std::array<FaultEntry, kFaultCount> kFaults{{
     {Fault::overloaded, "overloaded", -32005, -31503, 503, "Backend overloaded"},
     {Fault::rate_limited, "rate_limited", -32006, -31429, 429, "Too many requests"},
     {Fault::too_large, "too_large", -32007, -31413, 413, "Message too large"},
+    {Fault::unrecorded, "unrecorded", -32008, -31503, 503, "Audit record cannot be written"},
     {Fault::internal, "internal", -32603, -32603, 500, "Internal error"},
 }};
 
@@ -121,6 +122,12 @@ FaultReport insufficient_scope(std::span<const std::string> scopes) {
 FaultReport shutting_down() { return overloaded("the gateway is shutting down"); }
 
 FaultReport too_many_clients() { return overloaded("too many clients"); }
+
+FaultReport short_of_memory() { return overloaded("the gateway is short of memory"); }
+
+FaultReport no_new_sessions() { return overloaded("the gateway is too busy to take new sessions"); }
+
+FaultReport unrecorded() { return {Fault::unrecorded, {}, {}, kRetryHint}; }
 
 }  // namespace faults
 

@@ -27,6 +27,7 @@ enum class Fault : uint8_t {
   overloaded,
   rate_limited,
   too_large,
+  unrecorded,
   internal,
 };
 inline constexpr size_t kFaultCount = static_cast<size_t>(Fault::internal) + 1;
@@ -84,6 +85,10 @@ FaultReport insufficient_scope(std::span<const std::string> scopes);
 
 FaultReport shutting_down();
 FaultReport too_many_clients();
+FaultReport short_of_memory();
+FaultReport no_new_sessions();
+// The audit has to have a line of the call, and cannot be written.
+FaultReport unrecorded();
 
 }  // namespace faults
 

@@ -23,6 +23,8 @@ class EventSink {
   virtual ~EventSink() = default;
   // The whole response: a JSON document. Ends it.
   virtual void respond(std::span<const std::string_view> json) = 0;
+  // The same where the client needs these scopes, with spaces between them.
+  virtual void respond_scope(std::span<const std::string_view> json, std::string_view scope) = 0;
   // From now on the response is a stream; may be called again.
   virtual void begin_stream() = 0;
   // These begin the stream if begin_stream() has not.

@@ -38,9 +38,21 @@ struct Session {
   TimePoint used{};                // the last message of its client
   uint64_t messages = 0;           // of its client
   bool is_new_here = false;  // it comes from another process, which its client has not been told
+  bool is_trip = false;      // it stands for a call of a client without a session: see RoundTrips
+  bool holds_calls = false;  // they are not to be sent yet
   SessionSink* sink = nullptr;
   // Under the ids that the client sees. Made with the first one: most sessions are never asked.
   std::unique_ptr<rpc::Correlator<Ask>> asks;
+
+  // This child has gone.
+  void forget_asks_of(uint64_t child) const {
+    if (asks == nullptr) return;
+    for (auto ask = asks->oldest(); ask;) {
+      const auto next = asks->next(*ask);
+      if (asks->at(*ask).child == child) asks->close(*ask);
+      ask = next;
+    }
+  }
 };
 
 }  // namespace stdgate::session

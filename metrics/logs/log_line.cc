@@ -9,6 +9,8 @@ namespace {
 
 // %N: the level as the configuration spells it; spdlog has "warning".
 constexpr const char* kJsonPrefix = R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%N","event":)";
+// %Q: the same in its colour.
+constexpr const char* kColouredPrefix = "\x1b[2m%Y-%m-%dT%H:%M:%S.%eZ\x1b[0m %Q ";
 constexpr const char* kTextPrefix = "%Y-%m-%dT%H:%M:%S.%eZ %N ";
 
 spdlog::level::level_enum to_spdlog(LogLevel level) {
@@ -26,37 +28,68 @@ spdlog::level::level_enum to_spdlog(LogLevel level) {
   return spdlog::level::err;
 }
 
+std::string_view level_name(spdlog::level::level_enum level) {
+  switch (level) {
+    case spdlog::level::debug:
+      return "debug";
+    case spdlog::level::info:
+      return "info";
+    case spdlog::level::warn:
+      return "warn";
+    default:
+      return "error";
+  }
+}
+
+// ECMA-48, select graphic rendition.
+std::string_view colour_of(spdlog::level::level_enum level) {
+  switch (level) {
+    case spdlog::level::debug:
+      return "\x1b[2m";
+    case spdlog::level::info:
+      return "\x1b[32m";
+    case spdlog::level::warn:
+      return "\x1b[33m";
+    default:
+      return "\x1b[31m";
+  }
+}
+
+void append(spdlog::memory_buf_t& out, std::string_view text) {
+  out.append(text.data(), text.data() + text.size());
+}
+
 class LevelName final : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm& /*time*/,
               spdlog::memory_buf_t& out) override {
-    const std::string_view name = name_of(message.level);
-    out.append(name.data(), name.data() + name.size());
+    append(out, level_name(message.level));
   }
   [[nodiscard]] std::unique_ptr<custom_flag_formatter> clone() const override {
     return std::make_unique<LevelName>();
   }
+};
 
- private:
-  static std::string_view name_of(spdlog::level::level_enum level) {
-    switch (level) {
-      case spdlog::level::debug:
-        return "debug";
-      case spdlog::level::info:
-        return "info";
-      case spdlog::level::warn:
-        return "warn";
-      default:
-        return "error";
-    }
+class ColouredLevel final : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, const std::tm& /*time*/,
+              spdlog::memory_buf_t& out) override {
+    append(out, colour_of(message.level));
+    append(out, level_name(message.level));
+    append(out, "\x1b[0m");
+  }
+  [[nodiscard]] std::unique_ptr<custom_flag_formatter> clone() const override {
+    return std::make_unique<ColouredLevel>();
   }
 };
 
-std::unique_ptr<spdlog::formatter> make_prefix_formatter(config::LogFormat format) {
+std::unique_ptr<spdlog::formatter> make_prefix_formatter(config::LogFormat format,
+                                                         bool is_coloured) {
   auto formatter =
       std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc, std::string());
-  formatter->add_flag<LevelName>('N').set_pattern(format == config::LogFormat::json ? kJsonPrefix
-                                                                                    : kTextPrefix);
+  const char* const text = is_coloured ? kColouredPrefix : kTextPrefix;
+  formatter->add_flag<LevelName>('N').add_flag<ColouredLevel>('Q').set_pattern(
+      format == config::LogFormat::json ? kJsonPrefix : text);
   return formatter;
 }
 
@@ -107,8 +140,8 @@ char* write_rendered(char* to, std::string_view prefix, std::string_view event,
 
 }  // namespace
 
-LogLine::LogLine(config::LogFormat format)
-    : format_(format), prefix_formatter_(make_prefix_formatter(format)) {}
+LogLine::LogLine(config::LogFormat format, bool is_coloured)
+    : format_(format), prefix_formatter_(make_prefix_formatter(format, is_coloured)) {}
 
 LogLine::~LogLine() = default;
 

@@ -26,7 +26,8 @@ class LogLine {
  public:
   using Time = std::chrono::time_point<std::chrono::system_clock, std::chrono::milliseconds>;
 
-  explicit LogLine(config::LogFormat format);
+  // `is_coloured`: the level of a line of text stands out on a terminal.
+  explicit LogLine(config::LogFormat format, bool is_coloured = false);
   ~LogLine();
   LogLine(const LogLine&) = delete;
   LogLine& operator=(const LogLine&) = delete;

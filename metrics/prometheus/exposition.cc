@@ -41,19 +41,39 @@ MetricFamily single(const char* name, const char* help, MetricType type, double 
   return result;
 }
 
+void add_audit(std::vector<MetricFamily>& families, const ScrapeReadings::Audit& audit) {
+  const auto counter = MetricType::Counter;
+  families.push_back(single("stdgate_audit_lines_total", "Lines of the audit", counter,
+                            static_cast<double>(audit.lines)));
+  families.push_back(single("stdgate_audit_failures_total",
+                            "Attempts to write the audit, or to have it on the disk, that failed",
+                            counter, static_cast<double>(audit.failures)));
+  families.push_back(single("stdgate_audit_lost_lines_total",
+                            "Lines of the audit that were not written for lack of room", counter,
+                            static_cast<double>(audit.lost)));
+  families.push_back(single("stdgate_audit_failing",
+                            "1 while the audit cannot be written, and calls are refused for it",
+                            MetricType::Gauge, audit.is_failing ? 1 : 0));
+}
+
 void add_readings(std::vector<MetricFamily>& families, const ScrapeReadings& readings) {
   MetricFamily cpu =
       family("stdgate_child_cpu_seconds_total", "CPU time of child processes and what they started",
              MetricType::Counter);
   MetricFamily memory = family("stdgate_child_resident_memory_bytes",
                                "Resident memory of child processes", MetricType::Gauge);
+  MetricFamily sandboxes =
+      family("stdgate_child_incomplete_sandboxes_total",
+             "Child processes started without all of their sandbox", MetricType::Counter);
   for (const auto& usage : readings.children) {
     add(cpu, usage.cpu_seconds, {{"backend", usage.backend}});
+    add(sandboxes, static_cast<double>(usage.incomplete_sandboxes), {{"backend", usage.backend}});
     add(memory, static_cast<double>(usage.resident_bytes), {{"backend", usage.backend}});
   }
   if (!readings.children.empty()) {
     families.push_back(std::move(cpu));
     families.push_back(std::move(memory));
+    families.push_back(std::move(sandboxes));
   }
   MetricFamily expiry = family("stdgate_tls_certificate_expiry_timestamp_seconds",
                                "When a listener's certificate expires, in seconds since the epoch",
@@ -63,9 +83,19 @@ void add_readings(std::vector<MetricFamily>& families, const ScrapeReadings& rea
         {{"certificate", certificate.file}, {"listener", certificate.listener}});
   }
   if (!readings.certificates.empty()) families.push_back(std::move(expiry));
+  MetricFamily age =
+      family("stdgate_issuer_keys_age_seconds",
+             "Time since the keys of an issuer of tokens were fetched", MetricType::Gauge);
+  for (const auto& keys : readings.issuers) {
+    add(age, keys.age_seconds, {{"issuer", keys.issuer}});
+  }
+  if (!readings.issuers.empty()) families.push_back(std::move(age));
   families.push_back(single("stdgate_loop_lag_seconds",
                             "How late the event loop came back from its last timer",
                             MetricType::Gauge, to_seconds(readings.loop_lag)));
+  families.push_back(single("stdgate_memory_pressure", "Part of limits.memory that is used",
+                            MetricType::Gauge, readings.memory_pressure));
+  if (readings.audit) add_audit(families, *readings.audit);
 }
 
 // Names and meanings as all Prometheus client libraries have them.

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,17 +20,31 @@ namespace stdgate::metrics {
 struct ScrapeReadings {
   struct BackendUsage {
     std::string backend;
-    double cpu_seconds = 0;       // of all children so far, ended ones included
-    uint64_t resident_bytes = 0;  // of the living ones
+    double cpu_seconds = 0;             // of all children so far, ended ones included
+    uint64_t resident_bytes = 0;        // of the living ones
+    uint64_t incomplete_sandboxes = 0;  // of those so far that lacked a part of theirs
   };
   struct Certificate {
     std::string listener;  // its address
     std::string file;
     int64_t not_after = 0;  // seconds since the epoch
   };
+  struct IssuerKeys {
+    std::string issuer;
+    double age_seconds = 0;  // since the keys in use came
+  };
   std::vector<BackendUsage> children;
   std::vector<Certificate> certificates;  // of TLS listeners
+  std::vector<IssuerKeys> issuers;        // whose keys were fetched
   Duration loop_lag{0};
+  double memory_pressure = 0;  // the part of limits.memory that is used
+  struct Audit {
+    uint64_t lines = 0;
+    uint64_t failures = 0;
+    uint64_t lost = 0;
+    bool is_failing = false;
+  };
+  std::optional<Audit> audit;  // nothing: there is none
 };
 
 class MetricsExposition {

@@ -69,15 +69,20 @@ class Families {
       const std::string reason(handshake_failure_name(static_cast<HandshakeFailure>(f)));
       handshakes_.add({{"reason", reason}}, store.handshake_failures()[f]);
     }
+    for (size_t o = 0; o < kFetchOutcomeCount; ++o) {
+      const std::string outcome(fetch_outcome_name(static_cast<FetchOutcome>(o)));
+      key_fetches_.add({{"outcome", outcome}}, store.key_fetches()[o]);
+    }
   }
 
   std::vector<MetricFamily> take() && {
     std::vector<MetricFamily> families;
-    for (Family* family :
-         {&notifications_, &mcp_requests_, &dropped_,    &rejected_, &starts_,     &exits_,
-          &bytes_,         &refusals_,     &handshakes_, &breakers_, &in_flight_,  &sessions_,
-          &places_,        &parked_,       &revived_,    &revival_,  &children_,   &connections_,
-          &requests_,      &tools_,        &child_,      &queue_,    &child_start_}) {
+    for (Family* family : {&notifications_, &mcp_requests_, &dropped_,  &rejected_,   &starts_,
+                           &exits_,         &bytes_,        &refusals_, &handshakes_, &key_fetches_,
+                           &breakers_,      &in_flight_,    &sessions_, &places_,     &parked_,
+                           &parked_calls_,  &parked_ends_,  &revived_,  &revival_,    &children_,
+                           &connections_,   &requests_,     &tools_,    &child_,      &queue_,
+                           &child_start_}) {
       std::move(*family).move_to(families);
     }
     return families;
@@ -87,6 +92,7 @@ class Families {
   void add(const BackendMetrics& backend) {
     const Labels labels = {{"backend", backend.name}};
     in_flight_.add(labels, backend.in_flight);
+    parked_calls_.add(labels, backend.parked_calls);
     breakers_.add(labels, int64_t{backend.open_breakers});
     places_.add(labels, int64_t{backend.session_places});
     revival_.add(labels, backend.revival, store_.buckets());
@@ -115,6 +121,10 @@ class Families {
     for (size_t i = 0; i < kParkReasonCount; ++i) {
       const auto reason = park_reason_name(static_cast<ParkReason>(i));
       parked_.add(with("reason", reason), backend.parked[i]);
+    }
+    for (size_t i = 0; i < kParkedEndCount; ++i) {
+      const auto end = parked_end_name(static_cast<ParkedEnd>(i));
+      parked_ends_.add(with("end", end), backend.parked_ends[i]);
     }
     for (size_t i = 0; i < kRevivalOutcomeCount; ++i) {
       const auto outcome = revival_outcome_name(static_cast<RevivalOutcome>(i));
@@ -213,6 +223,10 @@ class Families {
                  MetricType::Gauge};
   Family parked_{"stdgate_sessions_parked_total", "Sessions that have lost or given up their child",
                  MetricType::Counter};
+  Family parked_calls_{"stdgate_parked_calls", "Calls that wait for input of their clients",
+                       MetricType::Gauge};
+  Family parked_ends_{"stdgate_parked_calls_ended_total",
+                      "Calls that have waited for input of their clients", MetricType::Counter};
   Family revived_{"stdgate_sessions_revived_total", "Parked sessions that were to get a child",
                   MetricType::Counter};
   Family revival_{"stdgate_session_revival_duration_seconds",
@@ -242,6 +256,9 @@ class Families {
                    MetricType::Counter};
   Family handshakes_{"stdgate_tls_handshake_failures_total", "TLS handshakes that failed",
                      MetricType::Counter};
+  Family key_fetches_{"stdgate_key_fetches_total",
+                      "How it went when keys of issuers of tokens were fetched",
+                      MetricType::Counter};
 };
 
 }  // namespace

@@ -93,7 +93,8 @@ void MetricsObserver::on_child_exited(BackendId backend, ExitReason reason) {
 }
 
 void MetricsObserver::on_breaker(BackendId backend, bool open) {
-  store_.backend(backend).open_breakers = open ? 1 : 0;
+  uint32_t& open_ones = store_.backend(backend).open_breakers;
+  open ? ++open_ones : --open_ones;
 }
 
 void MetricsObserver::on_session_places(BackendId backend, uint32_t places) {
@@ -112,6 +113,14 @@ void MetricsObserver::on_session_state(BackendId backend, SessionState from, Ses
 
 void MetricsObserver::on_session_parked(BackendId backend, ParkReason reason) {
   ++store_.backend(backend).parked[index_of(reason)];
+}
+
+void MetricsObserver::on_call_parked(BackendId backend) { ++store_.backend(backend).parked_calls; }
+
+void MetricsObserver::on_parked_call_ended(BackendId backend, ParkedEnd end) {
+  BackendMetrics& metrics = store_.backend(backend);
+  --metrics.parked_calls;
+  ++metrics.parked_ends[index_of(end)];
 }
 
 void MetricsObserver::on_session_revived(BackendId backend, RevivalOutcome outcome,
@@ -138,5 +147,7 @@ void MetricsObserver::on_refused(Refusal refusal) { ++store_.refusals(refusal); 
 void MetricsObserver::on_handshake_failed(HandshakeFailure failure) {
   ++store_.handshake_failures(failure);
 }
+
+void MetricsObserver::on_keys_fetched(FetchOutcome outcome) { ++store_.key_fetches(outcome); }
 
 }  // namespace stdgate::metrics

@@ -36,6 +36,8 @@ class MetricsObserver final : public Observer {
   void on_session_opened(BackendId backend) override;
   void on_session_state(BackendId backend, SessionState from, SessionState to) override;
   void on_session_parked(BackendId backend, ParkReason reason) override;
+  void on_call_parked(BackendId backend) override;
+  void on_parked_call_ended(BackendId backend, ParkedEnd end) override;
   void on_session_revived(BackendId backend, RevivalOutcome outcome,
                           Duration since_request) override;
   void on_session_closed(BackendId backend, SessionState state) override;
@@ -44,6 +46,7 @@ class MetricsObserver final : public Observer {
   void on_bytes(ConnectionKind kind, Flow flow, size_t count) override;
   void on_refused(Refusal refusal) override;
   void on_handshake_failed(HandshakeFailure failure) override;
+  void on_keys_fetched(FetchOutcome outcome) override;
 
  private:
   MetricsStore store_;

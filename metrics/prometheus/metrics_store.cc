@@ -52,6 +52,7 @@ void MetricsStore::add(const MetricsStore& other) {
   }
   add_numbers(refusals_, other.refusals_);
   add_numbers(handshake_failures_, other.handshake_failures_);
+  add_numbers(key_fetches_, other.key_fetches_);
 }
 
 void MetricsStore::add(BackendMetrics& sum, const BackendMetrics& backend,
@@ -66,6 +67,8 @@ void MetricsStore::add(BackendMetrics& sum, const BackendMetrics& backend,
   sum.session_places += backend.session_places;
   add_numbers(sum.sessions, backend.sessions);
   add_numbers(sum.parked, backend.parked);
+  sum.parked_calls += backend.parked_calls;
+  add_numbers(sum.parked_ends, backend.parked_ends);
   add_numbers(sum.revived, backend.revived);
   sum.revival.add(backend.revival);
   sum.queue.add(backend.queue);

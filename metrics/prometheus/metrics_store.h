@@ -47,6 +47,8 @@ struct BackendMetrics {
   uint32_t session_places = 0;
   std::array<int64_t, kSessionStateCount> sessions{};
   std::array<uint64_t, kParkReasonCount> parked{};
+  int64_t parked_calls = 0;
+  std::array<uint64_t, kParkedEndCount> parked_ends{};
   std::array<uint64_t, kRevivalOutcomeCount> revived{};
   Histogram queue;
   Histogram child_start;
@@ -89,6 +91,9 @@ class MetricsStore {
   [[nodiscard]] uint64_t& handshake_failures(HandshakeFailure failure) {
     return handshake_failures_[static_cast<size_t>(failure)];
   }
+  [[nodiscard]] uint64_t& key_fetches(FetchOutcome outcome) {
+    return key_fetches_[static_cast<size_t>(outcome)];
+  }
   void observe(HistogramSlot& slot, Duration duration) {
     if (slot.number == 0) slot.number = make_histogram();
     histograms_[slot.number - 1].observe(buckets_, duration);
@@ -108,6 +113,9 @@ class MetricsStore {
   [[nodiscard]] const std::array<uint64_t, kHandshakeFailureCount>& handshake_failures() const {
     return handshake_failures_;
   }
+  [[nodiscard]] const std::array<uint64_t, kFetchOutcomeCount>& key_fetches() const {
+    return key_fetches_;
+  }
   // Null: not used yet.
   [[nodiscard]] const Histogram* find(HistogramSlot slot) const {
     return slot.number == 0 ? nullptr : &histograms_[slot.number - 1];
@@ -125,6 +133,7 @@ class MetricsStore {
   std::array<ConnectionMetrics, kConnectionKindCount> connections_;
   std::array<uint64_t, kRefusalCount> refusals_{};
   std::array<uint64_t, kHandshakeFailureCount> handshake_failures_{};
+  std::array<uint64_t, kFetchOutcomeCount> key_fetches_{};
   std::vector<Histogram> histograms_;  // by HistogramSlot
 };
 

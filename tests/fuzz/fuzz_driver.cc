@@ -2,7 +2,12 @@
 // and invented inputs from a printed seed.
 //
 //   fuzz_<target> <corpus folder> <number of inputs>
+//
+// An input that takes longer than kPatience ends the run like one that breaks a promise.
 
+#include <unistd.h>
+
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -26,7 +31,15 @@ std::vector<std::string> read_corpus(const char* folder) {
   return corpus;
 }
 
+constexpr unsigned kPatience = 20;  // seconds
+
+std::string_view under_test;  // for the handler of the alarm
+
+void on_alarm(int /*signal*/) { stdgate::test::require(false, "it takes too long", under_test); }
+
 void run(const std::string& input) {
+  under_test = input;
+  alarm(kPatience);
   LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(input.data()), input.size());
 }
 
@@ -42,6 +55,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "no corpus in %s\n", argv[1]);
     return 2;
   }
+  std::signal(SIGALRM, on_alarm);
   for (const std::string& input : corpus) run(input);
   stdgate::test::Mutator mutator(stdgate::test::random_seed());
   for (long left = std::atol(argv[2]); left > 0; --left) {

@@ -151,7 +151,7 @@ TEST(FirstProcess, WaitsForStrangersThatHaveDied) {
   // A job that leaves one orphan after the other, which are none of the gateway's.
   const std::string job =
       "(until [ -e strangers ]; do sleep 0.01; done; "
-      "for i in 1 2 3 4 5 6 7 8; do (sleep 0.05 &); done; sleep 0.3; touch done) &\n";
+      "for i in 1 2 3 4 5 6 7 8; do (sleep 0.5 &); done; sleep 1; touch done) &\n";
   const std::string script = unshare.empty()
                                  ? job + "exec \"$@\""
                                  : "exec " + unshare + " sh -c '" + job + "exec \"$@\"' sh \"$@\"";

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdio>
 #include <ctime>
+#include <fstream>
 #include <thread>
 
 #include "tests/integration/harness/program_run.h"
@@ -248,7 +249,16 @@ TEST_F(Tls, ClientsShowCertificates) {
   folder_.write("good.key", good.key);
   GatewayProcess gateway(serve_one(
       demo_server(), "",
-      listen("client_ca: " + folder_.path("people.crt") + ", crl: " + folder_.path("people.crl"))));
+      listen("client_ca: " + folder_.path("people.crt") + ", crl: " + folder_.path("people.crl")) +
+          "audit: { file: " + folder_.path("audit.jsonl") + " }\n"));
+  const auto logins = [&] {
+    std::ifstream file(folder_.path("audit.jsonl"));
+    std::vector<std::string> found;
+    for (std::string line; std::getline(file, line);) {
+      if (line.find("login_failed") != std::string::npos) found.push_back(line);
+    }
+    return found;
+  };
   const auto opens = [&](const test::Credential& credential) {
     test::TlsClientOptions options = client();
     options.credential = credential;
@@ -261,6 +271,12 @@ TEST_F(Tls, ClientsShowCertificates) {
   EXPECT_EQ(state_of(gateway).text("/tls/0/client_certificate"), "require");
   EXPECT_EQ(failures(gateway, "bad_client_certificate"), 2);
   EXPECT_EQ(failures(gateway, "no_client_certificate"), 1);
+  EXPECT_TRUE(eventually("the audit has them", [&] { return logins().size() == 3; }));
+  EXPECT_THAT(logins()[0],
+              AllOf(HasSubstr(R"("reason":"bad_client_certificate")"),
+                    HasSubstr(R"("detail":"certificate revoked")"),
+                    HasSubstr(R"("listener":"127.0.0.1:)"), HasSubstr(R"("address":"127.0.0.1")")));
+  EXPECT_THAT(logins()[1], HasSubstr(R"("reason":"no_client_certificate")"));
   EXPECT_EQ(
       shell_output("curl --silent --show-error --max-time 20 --cacert " + folder_.path("ca.crt") +
                    " --cert " + folder_.path("good.crt") + " --key " + folder_.path("good.key") +

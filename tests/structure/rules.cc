@@ -30,7 +30,8 @@ const std::vector<Layer>& layers() {
   static const Patterns kRpc = {"gateway/base/*", "gateway/rpc/*"};
   static const Patterns kConfig = kRpc + Patterns{"gateway/config/*"};
   static const Patterns kPolicy = kConfig + Patterns{"gateway/policy/*"};
-  static const Patterns kSession = kPolicy + Patterns{"gateway/session/*", "gateway/observer.h"};
+  static const Patterns kSession =
+      kPolicy + Patterns{"gateway/session/*", "gateway/observer.h", "gateway/audit.h"};
   static const Patterns kPool = kSession + Patterns{"gateway/pool/*"};
   static const Patterns kBackend = kPool + Patterns{"gateway/backend/*"};
   // What is in front of the core knows what answers it by an interface.
@@ -42,6 +43,7 @@ const std::vector<Layer>& layers() {
       {"gateway/base/*", {}},
       {"gateway/rpc/*", kRpc},
       {"gateway/observer.*", kRpc},
+      {"gateway/audit.h", kPolicy + Patterns{"gateway/observer.h"}},
       {"gateway/config/*", kConfig},
       {"gateway/policy/*", kPolicy},
       {"gateway/session/*", kSession},
@@ -56,25 +58,37 @@ const std::vector<Layer>& layers() {
       {"gateway/app/state_report.*", kUpstream},
       {"gateway/app/random_bytes.*", {}},
       {"gateway/app/dialects.*", kBackend + Patterns{"gateway/mcp/*", "gateway/lsp/*"}},
+      // Programs of their own behind a word: they see what the composition root sees of starting
+      // children, of the command line, and of what rules let somebody see.
+      {"gateway/tools/*",
+       kPool + Patterns{"gateway/app/command_*", "gateway/app/dialects.h",
+                        "gateway/app/permissions.h", "gateway/backend/call_rules.h",
+                        "gateway/mcp/*", "transports/fetch/http_client.h", "transports/net/*",
+                        "transports/stdio/*"}},
       // The composition root.
       {"gateway/main.cc", kAll},
       {"gateway/app/*", kAll},
       {"transports/net/*", {"gateway/base/*"}},
       {"transports/seal/*", {"gateway/base/*"}},
-      {"transports/auth/*", kPolicy + Patterns{"transports/net/peer_certificate.h"}},
-      {"transports/tls/*", kConfig + Patterns{"gateway/observer.h", "transports/net/*"}},
+      {"transports/fetch/*", kRpc + Patterns{"gateway/observer.h", "transports/net/*"}},
+      {"transports/auth/*", kPolicy + Patterns{"gateway/observer.h", "transports/fetch/fetcher.h",
+                                               "transports/net/peer_certificate.h"}},
+      {"transports/tls/*",
+       kConfig + Patterns{"gateway/audit.h", "gateway/observer.h", "transports/net/*"}},
       // A program of its own on libc alone.
       {"transports/stdio/guard/*",
        {"transports/net/file_descriptor.h", "transports/net/standard_descriptors.h"}},
       {"transports/stdio/*", kPool + Patterns{"transports/net/*"}},
       {"transports/http/*",
        kUpstream + Patterns{"gateway/mcp/*", "transports/net/*", "transports/auth/authenticator.h",
-                            "transports/auth/identity.h"}},
+                            "transports/auth/identity.h", "transports/auth/body_digest.h",
+                            "transports/auth/message_signature.h"}},
       {"transports/websocket/*",
        kUpstream + Patterns{"transports/net/*", "transports/http/*", "transports/tls/digest.h",
                             "transports/auth/identity.h"}},
       {"metrics/logs/*", kPool + Patterns{"metrics/backend_names.h"}},
       {"metrics/prometheus/*", kPool + Patterns{"metrics/backend_names.h"}},
+      {"metrics/audit/*", kPool + Patterns{"metrics/logs/redaction.h", "transports/auth/sha256.h"}},
       {"metrics/*", kPool},
   };
   return kTable;
@@ -89,30 +103,20 @@ struct Part {
 
 const std::vector<Part>& parts() {
   static const std::vector<Part> kTable = {
-      {"gateway/main.cc", "stdgate"},
-      {"gateway/observer.*", "stdgate"},
-      {"gateway/base/*", "stdgate"},
-      {"gateway/rpc/*", "stdgate::rpc"},
-      {"gateway/config/*", "stdgate::config"},
-      {"gateway/policy/*", "stdgate::policy"},
-      {"gateway/session/*", "stdgate::session"},
-      {"gateway/pool/*", "stdgate::pool"},
-      {"gateway/backend/*", "stdgate::backend"},
-      {"gateway/mcp/*", "stdgate::mcp"},
-      {"gateway/lsp/*", "stdgate::lsp"},
-      {"gateway/demo/*", "stdgate::demo"},
-      {"gateway/app/*", "stdgate::app"},
-      {"transports/net/*", "stdgate::net"},
-      {"transports/tls/*", "stdgate::tls"},
-      {"transports/stdio/guard/*", "stdgate::guard"},
-      {"transports/stdio/*", "stdgate::stdio"},
-      {"transports/http/*", "stdgate::http"},
-      {"transports/seal/*", "stdgate::seal"},
-      {"transports/auth/*", "stdgate::auth"},
-      {"transports/websocket/*", "stdgate::websocket"},
-      {"metrics/logs/*", "stdgate::logs"},
-      {"metrics/prometheus/*", "stdgate::metrics"},
-      {"metrics/*", "stdgate"},
+      {"gateway/main.cc", "stdgate"},           {"gateway/observer.*", "stdgate"},
+      {"gateway/audit.h", "stdgate"},           {"gateway/base/*", "stdgate"},
+      {"gateway/rpc/*", "stdgate::rpc"},        {"gateway/config/*", "stdgate::config"},
+      {"gateway/policy/*", "stdgate::policy"},  {"gateway/session/*", "stdgate::session"},
+      {"gateway/pool/*", "stdgate::pool"},      {"gateway/backend/*", "stdgate::backend"},
+      {"gateway/mcp/*", "stdgate::mcp"},        {"gateway/lsp/*", "stdgate::lsp"},
+      {"gateway/demo/*", "stdgate::demo"},      {"gateway/app/*", "stdgate::app"},
+      {"gateway/tools/*", "stdgate::tools"},    {"transports/net/*", "stdgate::net"},
+      {"transports/tls/*", "stdgate::tls"},     {"transports/stdio/guard/*", "stdgate::guard"},
+      {"transports/stdio/*", "stdgate::stdio"}, {"transports/http/*", "stdgate::http"},
+      {"transports/seal/*", "stdgate::seal"},   {"transports/auth/*", "stdgate::auth"},
+      {"transports/fetch/*", "stdgate::fetch"}, {"transports/websocket/*", "stdgate::websocket"},
+      {"metrics/logs/*", "stdgate::logs"},      {"metrics/prometheus/*", "stdgate::metrics"},
+      {"metrics/audit/*", "stdgate::audit"},    {"metrics/*", "stdgate"},
   };
   return kTable;
 }
@@ -126,7 +130,9 @@ struct Library {
 const std::vector<Library>& libraries() {
   static const std::vector<Library> kTable = {
       {"uv.h", {"transports/net/*", "transports/stdio/*", "gateway/main.cc"}},
-      {"openssl/*", {"transports/seal/*", "transports/tls/*", "transports/auth/*"}},
+      {"curl/*", {"transports/fetch/*"}},
+      {"openssl/*",
+       {"transports/seal/*", "transports/tls/*", "transports/auth/*", "transports/fetch/*"}},
       {"llhttp.h", {"transports/http/*"}},
       {"wslay/*", {}},  // the peer in tests
       {"prometheus/*", {"metrics/prometheus/*"}},
@@ -134,7 +140,7 @@ const std::vector<Library>& libraries() {
       {"yaml-cpp/*", {"gateway/config/*.cc", "gateway/config/section_reader.h"}},
       {"CLI/*", {"gateway/app/command_line.cc"}},
       {"simdjson.h",
-       {"gateway/rpc/*.cc", "gateway/demo/*.cc", "transports/websocket/*.cc",
+       {"gateway/rpc/*.cc", "gateway/demo/*.cc", "gateway/tools/*.cc", "transports/websocket/*.cc",
         "transports/auth/*.cc"}},
       {"sys/socket.h", {"transports/*"}},
       {"spawn.h", {"transports/*"}},

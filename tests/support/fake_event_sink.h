@@ -36,6 +36,10 @@ class FakeEventSink final : public session::EventSink {
     json = join(text);
     act();
   }
+  void respond_scope(std::span<const std::string_view> text, std::string_view needed) override {
+    scope = needed;
+    respond(text);
+  }
   void begin_stream() override {
     expect_open();
     streaming = true;
@@ -73,6 +77,7 @@ class FakeEventSink final : public session::EventSink {
 
   std::vector<Event> events;
   std::optional<std::string> json;
+  std::string scope;  // with it
   bool streaming = false;
   bool ended = false;  // by end_stream()
   bool over = false;   // however

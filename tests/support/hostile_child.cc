@@ -6,6 +6,14 @@
 //   connect {"name": "x"}   to the abstract socket of that name: {"connect": 1}
 //   capabilities {}         {"effective": MASK}
 //   kill {"pid": N, "signal": S}   {"kill": 0}
+//   syscalls {}, sockets {}, connects {"port": N}, listening {"port": N}, unix {"path": "x"},
+//   reading {"path": "x"}, metadata {"path": "x"}, writing {"path": "x"}   see sandbox_attempts.h
+//   again {"call": "x", ...}  the same method and its params, attempted by a detached descendant
+//                           that has executed this program anew, with LD_PRELOAD
+//   descriptors {}          {"3": 0, ...}, those that are open beside 0, 1 and 2
+//   fork_bomb {}            {"forks": N, "fork": 11}: so many living processes, then why no more
+//   outlive {}              {"pid": N} of a detached descendant that minds no signal
+//   run_as_root {"path": "x"}  {"run": 0} when this program at `path` runs as root: is it setuid?
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -30,6 +38,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "tests/support/sandbox_attempts.h"
 
 namespace {
 
@@ -114,7 +124,7 @@ int with_pidfd(pid_t pid, const std::function<int(int)>& use) {
   return result;
 }
 
-using Attempts = std::vector<std::pair<std::string, int>>;
+using stdgate::test::Attempts;
 
 // SIGURG does nothing to who takes it.
 Attempts attack(pid_t pid) {
@@ -203,6 +213,120 @@ std::string text_of(const Attempts& attempts) {
   return text + "}";
 }
 
+Attempts open_descriptors() {
+  Attempts found;
+  DIR* const list = ::opendir("/proc/self/fd");
+  if (list == nullptr) return {{"opendir", errno}};
+  while (const dirent* entry = ::readdir(list)) {
+    const int fd = std::atoi(entry->d_name);
+    if (fd > STDERR_FILENO && fd != ::dirfd(list)) found.emplace_back(entry->d_name, 0);
+  }
+  ::closedir(list);
+  return found;
+}
+
+// At most so many, where nothing stops it.
+constexpr int kMaxForks = 500;
+
+Attempts fork_bomb() {
+  std::vector<pid_t> children;
+  int error = 0;
+  while (error == 0 && children.size() < kMaxForks) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      for (;;) ::pause();
+    }
+    if (child > 0) children.push_back(child);
+    error = result_of(child);
+  }
+  for (const pid_t child : children) {
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+  }
+  return {{"forks", static_cast<int>(children.size())}, {"fork", error}};
+}
+
+// Runs `work` in a process of its own session whose parent is gone; its output comes through a
+// pipe.
+std::string detached(const std::function<void(int out)>& work) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return "";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::setsid();
+    if (::fork() != 0) ::_exit(0);
+    work(ends[1]);
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  ::waitpid(child, nullptr, 0);
+  std::string output;
+  std::array<char, 4096> bytes;
+  for (ssize_t count = 0; (count = ::read(ends[0], bytes.data(), bytes.size())) > 0;) {
+    output.append(bytes.data(), static_cast<size_t>(count));
+  }
+  ::close(ends[0]);
+  return output;
+}
+
+std::string outlive() {
+  return detached([](int out) {
+    for (int number = 1; number < NSIG; ++number) std::signal(number, SIG_IGN);
+    const std::string text = "{\"pid\":" + std::to_string(::getpid()) + "}";
+    if (::write(out, text.data(), text.size()) < 0) return;
+    ::close(out);
+    for (const int fd : {0, 1, 2}) ::close(fd);
+    for (;;) ::pause();
+  });
+}
+
+constexpr const char* kAnswer = "--answer";
+constexpr const char* kAmIRoot = "--am-i-root";
+
+// `program`: this one, as it was started.
+std::string again(const char* program, std::string line) {
+  line.replace(line.find("\"method\""), 8, "\"former\"");
+  line.replace(line.find("\"call\""), 6, "\"method\"");
+  return detached([&](int out) {
+    ::dup2(out, STDOUT_FILENO);
+    ::setenv("LD_PRELOAD", "/nonexistent.so", 1);
+    ::execl(program, program, kAnswer, line.c_str(), nullptr);
+  });
+}
+
+Attempts run_as_root(const std::string& path) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::execl(path.c_str(), path.c_str(), kAmIRoot, nullptr);
+    ::_exit(errno);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return {{"run", WIFEXITED(status) ? WEXITSTATUS(status) : -1}};
+}
+
+const char* this_program = nullptr;
+
+std::string sandbox_answer(const std::string& method, const std::string& line) {
+  namespace test = stdgate::test;
+  const int port = std::atoi(member(line, "port").c_str());
+  const std::string path = member(line, "path");
+  if (method == "syscalls") return text_of(test::attempt_syscalls());
+  if (method == "sockets") return text_of(test::attempt_sockets());
+  if (method == "connects") return text_of(test::attempt_connects(port));
+  if (method == "listening") return text_of(test::attempt_listening(port));
+  if (method == "unix") return text_of(test::attempt_unix(path));
+  if (method == "reading") return text_of(test::attempt_reading(path));
+  if (method == "metadata") return text_of(test::attempt_metadata(path));
+  if (method == "writing") return text_of(test::attempt_writing(path));
+  if (method == "descriptors") return text_of(open_descriptors());
+  if (method == "fork_bomb") return text_of(fork_bomb());
+  if (method == "run_as_root") return text_of(run_as_root(path));
+  if (method == "outlive") return outlive();
+  if (method == "again") return again(this_program, line);
+  return "null";
+}
+
 std::string answer(const std::string& line) {
   const std::string method = member(line, "method");
   if (method == "attack") return text_of(attack(pid_in(line)));
@@ -213,12 +337,20 @@ std::string answer(const std::string& line) {
     return text_of({{"kill", result_of(::kill(pid_in(line), signal))}});
   }
   if (method == "capabilities") return effective_capabilities();
-  return "null";
+  return sandbox_answer(method, line);
 }
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  this_program = argv[0];
+  const std::string mode = argc > 1 ? argv[1] : "";
+  if (mode == kAmIRoot) return ::geteuid() == 0 ? 0 : EPERM;
+  if (mode == kAnswer) {
+    std::cout << answer(argc > 2 ? argv[2] : "") << std::flush;
+    return 0;
+  }
+  if (!mode.empty()) return 0;
   for (std::string line; std::getline(std::cin, line);) {
     const std::string id = member(line, "id");
     std::cout << R"({"jsonrpc":"2.0","id":)" << id << R"(,"result":)" << answer(line) << "}"

@@ -22,8 +22,9 @@
 //   doze                   is answered, then nothing is read until SIGUSR1
 //   meet {notes}           waits for a second such call; then both get their progress in turns, by
 //                          the token that each has, then their answers
-//   tools/list, tools/call   with mcp: one tool, "fail", whose result says isError; with
-//   mcp-library
+//   tools/list, tools/call   with mcp: one tool, "fail", whose result says isError; "elicit", which
+//                            is not listed, asks the client, and its result is what it answers;
+//                            with mcp-library
 //                            read_file, delete_file (spelled with an escape) and write_file
 //   resources/list, resources/templates/list, prompts/list   two of each
 #include <simdjson.h>
@@ -261,7 +262,16 @@ class Puppet {
   void list_prompts(const Call& call) {
     answer(call, R"({"prompts":[{"name":"greet"},{"name":"secret"}]})");
   }
-  void call_tool(const Call& call) { answer(call, R"({"content":[],"isError":true})"); }
+  void call_tool(const Call& call) {
+    if (param<std::string_view>(call, "name", "") != "elicit") {
+      return answer(call, R"({"content":[],"isError":true})");
+    }
+    const std::string id = "\"ask-" + std::to_string(++asked_) + '"';
+    asks_[id] = call.id;
+    write_line(R"({"jsonrpc":"2.0","id":)" + id +
+               R"(,"method":"elicitation/create","params":{"message":"who?",)"
+               R"("requestedSchema":{"type":"object","properties":{}}}})");
+  }
 
   static const std::map<std::string_view, Act> kActs;
 

@@ -56,6 +56,8 @@ class RecordingObserver final : public Observer {
   void on_session_closed(BackendId, SessionState) override { --sessions; }
   void on_breaker(BackendId, bool open) override { breaker_open = open; }
   void on_session_parked(BackendId, ParkReason reason) override { ++parked[reason]; }
+  void on_call_parked(BackendId) override { ++parked_calls; }
+  void on_parked_call_ended(BackendId, ParkedEnd end) override { ++parked_ends[end]; }
   void on_session_revived(BackendId, RevivalOutcome outcome, Duration) override {
     ++revived[outcome];
   }
@@ -63,6 +65,8 @@ class RecordingObserver final : public Observer {
   int sessions = 0;
   bool breaker_open = false;
   std::map<ParkReason, int> parked;
+  int parked_calls = 0;  // so far
+  std::map<ParkedEnd, int> parked_ends;
   std::map<RevivalOutcome, int> revived;
   uint64_t started = 0;
   std::vector<Record> records;

@@ -9,9 +9,22 @@
 #include <string_view>
 
 #include "transports/auth/identity.h"
+#include "transports/auth/message_signature.h"
 #include "transports/net/peer_certificate.h"
 
 namespace stdgate::auth {
+
+// What is asked: its URL is that of the gateway, `public_url`, with the path of the request.
+struct Resource {
+  std::string_view public_url{};  // empty: not known
+  std::string_view path{};
+
+  // Whether a token for `audience` is one for it: for its URL, or for the whole gateway.
+  [[nodiscard]] bool is_meant_by(std::string_view audience) const {
+    return !public_url.empty() && audience.starts_with(public_url) &&
+           (audience.size() == public_url.size() || audience.substr(public_url.size()) == path);
+  }
+};
 
 // What a request shows of its sender.
 struct Credential {
@@ -20,6 +33,7 @@ struct Credential {
 
   Form form = Form::bearer;
   std::string_view text;
+  Resource resource{};
 };
 
 struct Judgement {
@@ -27,11 +41,12 @@ struct Judgement {
     accepted,
     unknown,  // nobody is known by it
     expired,
+    undecided,  // it cannot be judged now, perhaps in a second
   };
 
   Outcome outcome = Outcome::unknown;
   Identity identity{};         // when accepted
-  std::string_view problem{};  // when unknown: a constant, for people; may be empty
+  std::string_view problem{};  // when unknown or undecided: a constant, for people; may be empty
 };
 
 class Authenticator {
@@ -41,6 +56,13 @@ class Authenticator {
   [[nodiscard]] virtual TimePoint now() const = 0;
   // Nothing: it is no credential of its kind.
   [[nodiscard]] virtual std::optional<Judgement> judge(const Credential& credential) = 0;
+  // Whether requests may be signed; else signatures are not looked at.
+  [[nodiscard]] virtual bool takes_signatures() const { return false; }
+  // The client that has signed a request; once for each request.
+  [[nodiscard]] virtual std::optional<Judgement> judge_signature(
+      const MessageSignature& /*signature*/) {
+    return std::nullopt;
+  }
   // The client of a TLS connection; once for each of them.
   [[nodiscard]] virtual std::optional<Judgement> judge_certificate(
       const net::PeerCertificate& /*certificate*/) {

@@ -1,15 +1,26 @@
 #include "transports/auth/authenticators.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "transports/auth/api_keys.h"
 #include "transports/auth/certificates.h"
-#include "transports/auth/tokens.h"
+#include "transports/auth/request_signatures.h"
 
 namespace stdgate::auth {
 
-Authenticators::Authenticators(const config::AuthConfig& config, const Clocks& clocks)
+Authenticators::Authenticators(const config::AuthConfig& config, const Clocks& clocks,
+                               const KeyServices& services)
     : clocks_(clocks) {
-  if (!config.jwt.empty()) all_.push_back(std::make_unique<Tokens>(config.jwt, clocks));
+  if (!config.jwt.empty()) {
+    auto tokens = std::make_unique<Tokens>(config.jwt, clocks, services);
+    tokens_ = tokens.get();
+    all_.push_back(std::move(tokens));
+  }
   if (config.mtls.used) all_.push_back(std::make_unique<Certificates>(config.mtls, clocks));
+  if (!config.signatures.empty()) {
+    all_.push_back(std::make_unique<RequestSignatures>(config.signatures, clocks));
+  }
   all_.push_back(std::make_unique<ApiKeys>(config, clocks));
 }
 
@@ -26,6 +37,21 @@ std::optional<Judgement> Authenticators::judge_certificate(
     if (auto judgement = authenticator->judge_certificate(certificate)) return judgement;
   }
   return std::nullopt;
+}
+
+bool Authenticators::takes_signatures() const {
+  return std::ranges::any_of(all_, [](const auto& one) { return one->takes_signatures(); });
+}
+
+std::optional<Judgement> Authenticators::judge_signature(const MessageSignature& signature) {
+  for (const auto& authenticator : all_) {
+    if (auto judgement = authenticator->judge_signature(signature)) return judgement;
+  }
+  return std::nullopt;
+}
+
+std::vector<KeyFacts> Authenticators::key_facts() const {
+  return tokens_ == nullptr ? std::vector<KeyFacts>() : tokens_->key_facts();
 }
 
 }  // namespace stdgate::auth

@@ -9,21 +9,33 @@
 #include "gateway/config/config.h"
 #include "transports/auth/authenticator.h"
 #include "transports/auth/clocks.h"
+#include "transports/auth/tokens.h"
 
 namespace stdgate::auth {
 
 class Authenticators final : public Authenticator {
  public:
-  Authenticators(const config::AuthConfig& config, const Clocks& clocks);
+  Authenticators(const config::AuthConfig& config, const Clocks& clocks,
+                 const KeyServices& services);
 
   [[nodiscard]] TimePoint now() const override { return clocks_.clock.now(); }
   [[nodiscard]] std::optional<Judgement> judge(const Credential& credential) override;
   [[nodiscard]] std::optional<Judgement> judge_certificate(
       const net::PeerCertificate& certificate) override;
+  [[nodiscard]] bool takes_signatures() const override;
+  [[nodiscard]] std::optional<Judgement> judge_signature(
+      const MessageSignature& signature) override;
+  // Of all issuers of tokens.
+  [[nodiscard]] std::vector<KeyFacts> key_facts() const;
+  // Frees what is kept only to be faster.
+  void drop_caches() {
+    if (tokens_ != nullptr) tokens_->forget_all();
+  }
 
  private:
   const Clocks clocks_;
   std::vector<std::unique_ptr<Authenticator>> all_;
+  Tokens* tokens_ = nullptr;  // one of them; null: no tokens are taken
 };
 
 }  // namespace stdgate::auth

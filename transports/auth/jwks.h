@@ -1,8 +1,8 @@
 // Jwks: the public keys of an issuer of tokens (RFC 7517).
 //
 // Keys that nothing here can use are left out: of other kinds, for encryption, too short. A set
-// with private or secret keys is refused, as it should not be where it is. Owner: JwtIssuer. Limit:
-// kMaxKeys.
+// with private or secret keys is refused, as it should not be where it is. Owner: IssuerKeys.
+// Limit: kMaxKeys.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +22,7 @@ class Jwks {
   // The error says what is wrong with the set.
   static tl::expected<Jwks, std::string> parse(std::string_view json);
 
+  [[nodiscard]] size_t size() const { return keys_.size(); }
   // The key with this id, or the only one where a token names none, if it is for the algorithm.
   [[nodiscard]] evp_pkey_st* find(std::string_view id, const SignatureAlgorithm& algorithm) const;
 

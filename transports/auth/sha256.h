@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -27,6 +28,15 @@ class Sha256 {
 
   std::unique_ptr<evp_md_st, Free> algorithm_;
   std::unique_ptr<evp_md_ctx_st, Free> context_;
+};
+
+// For tables by digest.
+struct HashDigest {
+  size_t operator()(const Digest& digest) const {
+    size_t hash = 0;
+    std::memcpy(&hash, digest.data(), sizeof(hash));
+    return hash;
+  }
 };
 
 // Whether they are the same, in a time that does not depend on where they differ.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -20,6 +19,8 @@ namespace {
 using Element = simdjson::dom::element;
 using Outcome = Judgement::Outcome;
 using std::chrono::seconds;
+
+constexpr std::string_view kOtherAudience = "the token is for another audience";
 
 Judgement refuse(std::string_view why) { return {.outcome = Outcome::unknown, .problem = why}; }
 
@@ -121,6 +122,11 @@ bool is_one_of(const std::vector<std::string>& some, const std::vector<std::stri
   });
 }
 
+bool is_for(const Resource& resource, const std::vector<std::string>& audience) {
+  return std::ranges::any_of(
+      audience, [&resource](const std::string& one) { return resource.is_meant_by(one); });
+}
+
 std::vector<std::string> words_of(const std::vector<std::string>& texts) {
   std::vector<std::string> words;
   for (std::string_view text : texts) {
@@ -149,18 +155,13 @@ policy::Principal principal_of(const JsonPart& claims, const config::JwtConfig& 
 
 }  // namespace
 
-size_t Tokens::HashDigest::operator()(const Digest& digest) const {
-  size_t hash = 0;
-  std::memcpy(&hash, digest.data(), sizeof(hash));
-  return hash;
-}
-
-Tokens::Tokens(const std::vector<config::JwtConfig>& issuers, const Clocks& clocks)
+Tokens::Tokens(const std::vector<config::JwtConfig>& issuers, const Clocks& clocks,
+               const KeyServices& services)
     : clocks_(clocks) {
   for (const config::JwtConfig& config : issuers) {
-    auto keys = Jwks::parse(config.jwks);
-    STDGATE_CHECK(keys.has_value());
-    Issuer& issuer = issuers_.emplace_back(Issuer{config, *std::move(keys), {}});
+    Issuer& issuer = issuers_.emplace_back();
+    issuer.config = config;
+    issuer.keys = std::make_unique<IssuerKeys>(config, services, [this] { forget_all(); });
     for (const std::string& name : config.algorithms) {
       issuer.algorithms.push_back(find_algorithm(name));
     }
@@ -175,25 +176,49 @@ std::optional<Judgement> Tokens::judge(const Credential& credential) {
   if (!looks_so) return std::nullopt;
   if (token.size() > kMaxToken) return refuse("the token is too long");
   const Digest digest = sha256_.of(token);
-  if (const auto known = judged_.find(digest); known != judged_.end()) {
-    if (now() >= known->second.expires) return Judgement{.outcome = Outcome::expired};
-    return Judgement{.outcome = Outcome::accepted, .identity = known->second};
+  if (const auto found = judged_.find(digest); found != judged_.end()) {
+    return judge_again(credential, found->second);
   }
-  Judgement judgement = judge_anew(token);
-  if (judgement.outcome == Outcome::accepted) remember(digest, judgement.identity);
+  Known known;
+  Judgement judgement = judge_anew(credential, known);
+  if (judgement.outcome != Outcome::accepted) return judgement;
+  known.identity = judgement.identity;
+  remember(digest, std::move(known));
   return judgement;
 }
 
-void Tokens::remember(const Digest& digest, const Identity& identity) {
+// What it is for depends on the request.
+Judgement Tokens::judge_again(const Credential& credential, const Known& known) const {
+  if (now() >= known.identity.expires) return {.outcome = Outcome::expired};
+  if (!known.audience.empty() && !is_for(credential.resource, known.audience)) {
+    return refuse(kOtherAudience);
+  }
+  return {.outcome = Outcome::accepted, .identity = known.identity};
+}
+
+void Tokens::remember(const Digest& digest, Known known) {
   if (judged_.size() == kMaxJudged) {
     judged_.erase(order_.front());
     order_.pop_front();
   }
-  if (judged_.emplace(digest, identity).second) order_.push_back(digest);
+  if (judged_.emplace(digest, std::move(known)).second) order_.push_back(digest);
 }
 
-Judgement Tokens::judge_anew(std::string_view token) const {
-  const Parts parts = split(token);
+// Keys that an issuer has taken back are good for nothing any more.
+void Tokens::forget_all() {
+  judged_.clear();
+  order_.clear();
+}
+
+std::vector<KeyFacts> Tokens::key_facts() const {
+  std::vector<KeyFacts> facts;
+  facts.reserve(issuers_.size());
+  for (const Issuer& issuer : issuers_) facts.push_back(issuer.keys->facts());
+  return facts;
+}
+
+Judgement Tokens::judge_anew(const Credential& credential, Known& known) {
+  const Parts parts = split(credential.text);
   const JsonPart header(parts.header);
   const JsonPart claims(parts.claims);
   const auto signature = decode_base64(parts.signature, Base64Alphabet::url);
@@ -203,7 +228,7 @@ Judgement Tokens::judge_anew(std::string_view token) const {
   if (header.has("crit")) return refuse("the token asks for what is not known here (crit)");
   const auto name = claims.text("iss").value_or("");
   const auto issuer = std::ranges::find_if(
-      issuers_, [name](const Issuer& known) { return known.config.issuer == name; });
+      issuers_, [name](const Issuer& one) { return one.config.issuer == name; });
   if (issuer == issuers_.end()) return refuse("the token's issuer is not known");
   const SignatureAlgorithm* const algorithm = find_algorithm(header.text("alg").value_or(""));
   if (algorithm == nullptr ||
@@ -213,14 +238,24 @@ Judgement Tokens::judge_anew(std::string_view token) const {
   if (header.has("kid") && header.text("kid").value_or("").empty()) {
     return refuse("the token is malformed");
   }
-  evp_pkey_st* const key = issuer->keys.find(header.text("kid").value_or(""), *algorithm);
-  if (key == nullptr) return refuse("the token's key is not known");
+  if (issuer->keys->keys() == nullptr) {
+    return {.outcome = Outcome::undecided,
+            .problem = "the keys of the token's issuer have not come yet"};
+  }
+  evp_pkey_st* const key = issuer->keys->keys()->find(header.text("kid").value_or(""), *algorithm);
+  if (key == nullptr) {
+    issuer->keys->note_missing();
+    return refuse("the token's key is not known");
+  }
   if (!verify(*algorithm, *key, parts.signed_text, *signature)) {
     return refuse("the token's signature is wrong");
   }
-  if (!is_one_of(claims.texts("aud"), issuer->config.audience)) {
-    return refuse("the token is for another audience");
-  }
+  std::vector<std::string> audience = claims.texts("aud");
+  const bool is_default = issuer->config.audience.empty();
+  const bool is_meant = is_default ? is_for(credential.resource, audience)
+                                   : is_one_of(audience, issuer->config.audience);
+  if (!is_meant) return refuse(kOtherAudience);
+  if (is_default) known.audience = std::move(audience);
   const std::string_view subject = claims.text("sub").value_or("");
   if (subject.empty()) return refuse("the token has no subject");
   if (subject.size() > kMaxSubject) return refuse("the token's subject is too long");
@@ -241,8 +276,9 @@ Judgement Tokens::judge_anew(std::string_view token) const {
   return {.outcome = Outcome::accepted, .identity = std::move(identity)};
 }
 
-std::string check_keys(const config::JwtConfig& issuer) {
-  const auto keys = Jwks::parse(issuer.jwks);
+std::string check_keys(const config::JwksConfig& config) {
+  if (config.is_fetched()) return {};
+  const auto keys = Jwks::parse(config.keys);
   return keys ? std::string() : keys.error();
 }
 

@@ -2,13 +2,15 @@
 //
 // A token is good if its issuer is one of `auth.jwt`, its algorithm one that is allowed for that
 // issuer, its signature that of one of the issuer's keys, it is for this gateway (`aud`), and it is
-// its time (`exp`, `nbf`, `iat`), with kLeeway for clocks that differ. What it says of keys itself
+// its time (`exp`, `nbf`, `iat`), with kLeeway for clocks that differ. Until the issuer's first
+// keys have come nothing can be said of it. What it says of keys itself
 // (`jku`, `jwk`, `x5u`) is not looked at, and one with `crit` is refused. Owner: Authenticators.
 // Limits: kMaxToken bytes; kMaxJudged good ones are known again by their digests until they expire,
-// so that no signature is checked twice.
+// so that no signature is checked twice, until the keys change or memory is short.
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
@@ -18,7 +20,7 @@
 #include "gateway/config/config.h"
 #include "transports/auth/authenticator.h"
 #include "transports/auth/clocks.h"
-#include "transports/auth/jwks.h"
+#include "transports/auth/issuer_keys.h"
 #include "transports/auth/sha256.h"
 
 namespace stdgate::auth {
@@ -30,36 +32,43 @@ class Tokens final : public Authenticator {
   static constexpr size_t kMaxJudged = 4096;
   static constexpr std::chrono::seconds kLeeway{30};
 
-  // The keys have been checked; see check_keys().
-  Tokens(const std::vector<config::JwtConfig>& issuers, const Clocks& clocks);
+  // Keys in files have been checked; see check_keys().
+  Tokens(const std::vector<config::JwtConfig>& issuers, const Clocks& clocks,
+         const KeyServices& services);
 
   [[nodiscard]] TimePoint now() const override { return clocks_.clock.now(); }
   // Nothing for what does not look like a token.
   [[nodiscard]] std::optional<Judgement> judge(const Credential& credential) override;
   // Tokens that are known again.
   [[nodiscard]] size_t judged() const { return judged_.size(); }
+  [[nodiscard]] std::vector<KeyFacts> key_facts() const;
+  // No token is known again.
+  void forget_all();
 
  private:
   struct Issuer {
     config::JwtConfig config;
-    Jwks keys;
+    std::unique_ptr<IssuerKeys> keys;
     std::vector<const SignatureAlgorithm*> algorithms;
   };
-  struct HashDigest {
-    size_t operator()(const Digest& digest) const;
+  struct Known {
+    Identity identity;
+    std::vector<std::string> audience;  // for Resource::is_meant_by(); else empty
   };
 
-  [[nodiscard]] Judgement judge_anew(std::string_view token) const;
-  void remember(const Digest& digest, const Identity& identity);
+  // Notes in `known` what is to be remembered if it is good.
+  [[nodiscard]] Judgement judge_anew(const Credential& credential, Known& known);
+  [[nodiscard]] Judgement judge_again(const Credential& credential, const Known& known) const;
+  void remember(const Digest& digest, Known known);
 
   const Clocks clocks_;
   std::vector<Issuer> issuers_;
   Sha256 sha256_;
-  std::unordered_map<Digest, Identity, HashDigest> judged_;
+  std::unordered_map<Digest, Known, HashDigest> judged_;
   std::deque<Digest> order_;  // in which they came
 };
 
-// What is wrong with the keys of an issuer; empty: nothing.
-std::string check_keys(const config::JwtConfig& issuer);
+// What is wrong with the keys in an issuer's file; empty: nothing, or there is none.
+std::string check_keys(const config::JwksConfig& config);
 
 }  // namespace stdgate::auth

@@ -1,8 +1,8 @@
 #include "transports/http/admission.h"
 
+#include "gateway/base/web_url.h"
 #include "gateway/config/options/text_rules.h"
 #include "transports/http/origin_rules.h"
-#include "transports/http/url.h"
 
 namespace stdgate::http {
 

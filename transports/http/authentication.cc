@@ -1,6 +1,7 @@
 #include "transports/http/authentication.h"
 
 #include "transports/http/credentials.h"
+#include "transports/http/message_signature.h"
 
 namespace stdgate::http {
 
@@ -21,6 +22,20 @@ IdentityError unknown(std::string_view problem) {
 
 IdentityError malformed(std::string_view why) { return {400, why, "invalid_request"}; }
 
+tl::expected<auth::Identity, IdentityError> identity_of(Judgement judgement) {
+  switch (judgement.outcome) {
+    case Judgement::Outcome::accepted:
+      return std::move(judgement.identity);
+    case Judgement::Outcome::expired:
+      return tl::unexpected(kExpired);
+    case Judgement::Outcome::undecided:
+      return tl::unexpected(IdentityError{503, judgement.problem, {}});
+    case Judgement::Outcome::unknown:
+      break;
+  }
+  return tl::unexpected(unknown(judgement.problem));
+}
+
 }  // namespace
 
 auth::Identity Authentication::identify(const net::Stream& stream) const {
@@ -37,18 +52,41 @@ tl::expected<auth::Identity, IdentityError> Authentication::identify(const Sende
     const auto shown = read_credential(sender.head);
     if (!shown) return tl::unexpected(malformed(shown.error()));
     credential = *shown;
+    if (credential) credential->resource = {public_url(), sender.head.path()};
+  }
+  if (const auto signer = identify_signer(sender)) {
+    if (credential) return tl::unexpected(malformed("send one credential, or a signature"));
+    return *signer;
   }
   if (!credential) return identify_without(sender);
-  auto judgement = authenticator_->judge(*credential).value_or(Judgement{});
-  switch (judgement.outcome) {
-    case Judgement::Outcome::accepted:
-      return std::move(judgement.identity);
-    case Judgement::Outcome::expired:
-      return tl::unexpected(kExpired);
-    case Judgement::Outcome::unknown:
-      break;
+  return identity_of(authenticator_->judge(*credential).value_or(Judgement{}));
+}
+
+std::optional<tl::expected<auth::Identity, IdentityError>> Authentication::identify_signer(
+    const Sender& sender) const {
+  const bool is_signed =
+      sender.head.find("signature-input") != nullptr || sender.head.find("signature") != nullptr;
+  if (!is_signed || !authenticator_->takes_signatures()) return std::nullopt;
+  std::string origin = public_url();
+  if (origin.empty()) {
+    origin.append(sender.traits.is_secure ? "https://" : "http://").append(sender.head.authority());
   }
-  return tl::unexpected(unknown(judgement.problem));
+  const auto read = read_signature(sender.head, origin);
+  if (!read) {
+    const SignatureError& error = read.error();
+    return tl::unexpected(error.is_malformed ? malformed(error.message) : unknown(error.message));
+  }
+  if (!*read) return std::nullopt;
+  return identity_of(authenticator_->judge_signature(**read).value_or(Judgement{}));
+}
+
+tl::expected<void, IdentityError> Authentication::check_body(const RequestHead& head,
+                                                             const auth::Identity& sender,
+                                                             std::span<const char> body) {
+  const bool is_signed =
+      sender.principal != nullptr && sender.principal->kind == policy::Principal::Kind::signature;
+  if (!is_signed || is_digest_right(head, body)) return {};
+  return tl::unexpected(unknown("the body is not the one that was signed"));
 }
 
 tl::expected<auth::Identity, IdentityError> Authentication::identify_without(
@@ -70,7 +108,8 @@ bool Authentication::is_operator(const Sender& sender) const {
   });
 }
 
-std::string challenge_field(const IdentityError& error, std::string_view metadata_url) {
+std::string challenge_field(const IdentityError& error, std::string_view scope,
+                            std::string_view metadata_url) {
   std::string field = "WWW-Authenticate: Bearer";
   auto add = [&field, is_first = true](std::string_view name, std::string_view value) mutable {
     if (value.empty()) return;
@@ -79,6 +118,7 @@ std::string challenge_field(const IdentityError& error, std::string_view metadat
   };
   add("error", error.code);
   if (!error.code.empty()) add("error_description", error.message);
+  add("scope", scope);
   add("resource_metadata", metadata_url);
   return field += "\r\n";
 }

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
@@ -32,30 +34,41 @@ struct IdentityError {
   std::string_view code;     // RFC 6750 section 3.1; empty: no credential was shown
 };
 
-// The line of WWW-Authenticate for it. `metadata_url`: where clients read who gives out tokens
-// (RFC 9728); empty: nobody does.
-std::string challenge_field(const IdentityError& error, std::string_view metadata_url);
+// The line of WWW-Authenticate for it. `scope`: that a token is to be given; empty: it is not said.
+// `metadata_url`: where clients read who gives out tokens (RFC 9728); empty: nobody does.
+std::string challenge_field(const IdentityError& error, std::string_view scope,
+                            std::string_view metadata_url);
+
+// What `auth` says to clients.
+struct Announcement {
+  std::string public_url = {};  // of the gateway
+  std::string scope = {};       // that tokens are to be asked with, with spaces
+};
 
 class Authentication {
  public:
   // Nobody is asked.
   Authentication() = default;
-  // `authenticator` outlives it. `operator_roles`: see is_operator(). `public_url`: of the gateway,
-  // where tokens are taken; else empty.
+  // `authenticator` outlives it. `operator_roles`: see is_operator().
   Authentication(auth::Authenticator* authenticator, std::vector<std::string> operator_roles,
-                 std::string public_url = {})
+                 Announcement announcement = {})
       : authenticator_(authenticator),
         operator_roles_(std::move(operator_roles)),
-        public_url_(std::move(public_url)) {}
+        announcement_(std::move(announcement)) {}
 
   [[nodiscard]] bool is_used() const { return authenticator_ != nullptr; }
-  [[nodiscard]] const std::string& public_url() const { return public_url_; }
+  [[nodiscard]] const std::string& public_url() const { return announcement_.public_url; }
+  [[nodiscard]] const std::string& scope() const { return announcement_.scope; }
   // The client of a connection by its certificate; nobody without one.
   [[nodiscard]] auth::Identity identify(const net::Stream& stream) const;
-  // The sender of a request, nobody where that is enough; or why it is refused, with the status 400
-  // or 401. A credential in the head goes before a certificate, and is judged even where none is
-  // needed.
+  // The sender of a request, nobody where that is enough; or why it is refused, with the status
+  // 400, 401, or 503 where that cannot be said yet. A credential in the head goes before a
+  // certificate, and is judged even where none is needed.
   [[nodiscard]] tl::expected<auth::Identity, IdentityError> identify(const Sender& sender) const;
+  // Whether `body` is what its sender has signed, if he has.
+  [[nodiscard]] static tl::expected<void, IdentityError> check_body(const RequestHead& head,
+                                                                    const auth::Identity& sender,
+                                                                    std::span<const char> body);
   // Whether the sender may see what is for operators: everybody on this machine, and from others
   // only who has one of these roles.
   [[nodiscard]] bool is_operator(const Sender& sender) const;
@@ -63,10 +76,13 @@ class Authentication {
  private:
   [[nodiscard]] tl::expected<auth::Identity, IdentityError> identify_without(
       const Sender& sender) const;
+  // Nothing: the request is not signed, or signatures are not looked at.
+  [[nodiscard]] std::optional<tl::expected<auth::Identity, IdentityError>> identify_signer(
+      const Sender& sender) const;
 
   auth::Authenticator* authenticator_ = nullptr;
   std::vector<std::string> operator_roles_;
-  std::string public_url_;
+  Announcement announcement_;
 };
 
 }  // namespace stdgate::http

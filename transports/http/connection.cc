@@ -5,6 +5,7 @@
 
 #include "transports/http/endpoint.h"
 #include "transports/http/fault_response.h"
+#include "transports/http/forwarded.h"
 #include "transports/http/server.h"
 
 namespace stdgate::http {
@@ -40,8 +41,7 @@ void Connection::on_bytes(std::span<char> bytes) {
     return;
   }
   if (pending_.empty() && may_read()) {
-    const size_t taken = process(bytes);
-    keep(bytes.subspan(taken));
+    keep(bytes.subspan(process(bytes)));
   } else {
     keep(bytes);
     process_pending();
@@ -52,8 +52,7 @@ void Connection::on_bytes(std::span<char> bytes) {
 }
 
 void Connection::keep(std::span<const char> bytes) {
-  if (bytes.empty()) return;
-  pending_.append({bytes.data(), bytes.size()});
+  if (!bytes.empty()) pending_.append({bytes.data(), bytes.size()});
 }
 
 void Connection::process_pending() {
@@ -111,9 +110,11 @@ void Connection::begin_request(bool body_has_begun) {
   reader_.take_head(exchange, body_has_begun);
   state_ = State::busy;
   ++sequence_;
-  server_.request_log().note_request(exchange, client(), number_);
-  if (!server_.routing().admit(exchange, traits_)) return;
-  if (exchange.head.body_kind() == BodyKind::none) return exchange.endpoint->serve(exchange, {});
+  const Provenance from = provenance(exchange.head, client(), server_.services().trusted_proxies);
+  exchange.origin = from.client;
+  server_.request_log().note_request(exchange, exchange.origin, number_);
+  if (!server_.routing().admit(exchange, traits_.as_spoken(from.is_secure))) return;
+  if (exchange.head.body_kind() == BodyKind::none) return server_.routing().serve(exchange, {});
   begin_body(body_has_begun);
 }
 
@@ -141,7 +142,7 @@ size_t Connection::step_body(std::span<char> bytes) {
     case RequestReader::Outcome::complete: {
       state_ = State::busy;
       const StorageOffer offer = exchange.body.offer();
-      exchange.endpoint->serve(exchange, exchange.body.body());
+      server_.routing().serve(exchange, exchange.body.body());
       break;
     }
     case RequestReader::Outcome::failed:
@@ -203,7 +204,7 @@ std::optional<backend::CallContext> Connection::call_context() {
   context.transport = Transport::rpc;
   context.connection = number_;
   context.trace = &exchange_->trace;
-  context.client = &client();
+  context.client = &client_address();
   context.principal = exchange_->identity.principal.get();
   context.arrived = services.loop.now();
   return context;
@@ -214,10 +215,14 @@ const auth::Identity& Connection::connection_identity() {
   return *identity_;
 }
 
+std::string Connection::scope_challenge(std::string_view scope) {
+  return server_.routing().scope_challenge(exchange_->head, scope);
+}
+
 // The one place that every refused request passes.
 void Connection::respond(const Response& response) {
   if (response.refusal) {
-    server_.request_log().note_refusal(*exchange_, response, client(), number_);
+    server_.request_log().note_refusal(*exchange_, response, client_address(), number_);
   }
   end_exchange(writer_.respond(*exchange_, response));
 }
@@ -375,9 +380,8 @@ void Connection::drain() {
     begin_close();
     return settle();
   }
-  if (state_ != State::idle || !pending_.empty()) return;
-  // Closing now would reset it; what comes is answered first.
-  if (stream_->has_unread()) return;
+  // Closing now would reset what is unread; it is answered first.
+  if (state_ != State::idle || !pending_.empty() || stream_->has_unread()) return;
   if (stream_->unsent_bytes() == 0) return close();
   begin_close();
   settle();

@@ -88,9 +88,12 @@ class Connection final : public ClientConnection,
   void end_stream(StreamEnd end) override;
   [[nodiscard]] bool is_backed_up() const override { return is_blocked(); }
   void upgrade(std::string_view fields, std::unique_ptr<UpgradedConnection> successor) override;
+  [[nodiscard]] std::string scope_challenge(std::string_view scope) override;
   Server& server() override { return server_; }
   [[nodiscard]] uint64_t connection_number() const override { return number_; }
-  [[nodiscard]] const ClientAddress& client_address() const override { return client(); }
+  [[nodiscard]] const ClientAddress& client_address() const override {
+    return exchange_ != nullptr && exchange_->has_head ? exchange_->origin : client();
+  }
   [[nodiscard]] const auth::Identity& connection_identity() override;
 
   // Requests: each step returns how many bytes it took.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "gateway/base/client_address.h"
 
@@ -24,6 +25,13 @@ struct ConnectionTraits {
   // Address that the client connected to, without the port; not the listener's own, which may be
   // bound to all of them.
   ClientAddress local{};
+
+  // Those of a connection behind a proxy, which may say whether its client speaks TLS.
+  [[nodiscard]] ConnectionTraits as_spoken(std::optional<bool> secure) const {
+    ConnectionTraits traits = *this;
+    traits.is_secure = secure.value_or(is_secure);
+    return traits;
+  }
 
   friend bool operator==(const ConnectionTraits&, const ConnectionTraits&) = default;
 };

@@ -42,6 +42,7 @@ struct Exchange {
   policy::RateWindow body_rate;
   bool has_head = false;    // `head` is this request's
   auth::Identity identity;  // of who sends this request
+  ClientAddress origin;     // of the client, as trusted proxies say; with a head only
 
   // --- What follows from the head and `key`; see forget_judgement() ---
   AdmissionKey key;                       // that `admitted` was found for

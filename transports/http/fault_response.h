@@ -33,7 +33,8 @@ inline Response fault_response(rpc::Fault fault, Duration retry_after) {
   Response response;
   response.status = rpc::fault_http_status(fault);
   response.retry_after = retry_after;
-  if (fault == rpc::Fault::overloaded || fault == rpc::Fault::rate_limited) {
+  if (fault == rpc::Fault::overloaded || fault == rpc::Fault::rate_limited ||
+      fault == rpc::Fault::unrecorded) {
     response.retry_after = std::max(response.retry_after, rpc::kRetryHint);
   }
   return response;

@@ -4,7 +4,10 @@
 #include <memory>
 #include <utility>
 
+#include "gateway/config/value_names.h"
+#include "gateway/rpc/json_writer.h"
 #include "transports/http/backend_paths.h"
+#include "transports/http/media_type.h"
 
 namespace stdgate::http {
 
@@ -64,10 +67,15 @@ class LandingPage final : public Endpoint {
 
   std::optional<HttpError> admit(Exchange& /*exchange*/) override { return std::nullopt; }
   void serve(Exchange& exchange, std::span<char> /*body*/) override {
+    const bool is_json = Acceptance::of(exchange.head).json.value_or(0) > 0;
+    const auto page = is_json ? landing_json : landing_page;
     const std::string text =
-        landing_page(title_, backends_, exchange.head.authority(), exchange.key.traits.is_secure);
+        page(title_, backends_, exchange.head.authority(), exchange.key.traits.is_secure);
     const std::string_view body = text;
-    exchange.client->respond({.content_type = "text/plain; charset=utf-8", .body = {&body, 1}});
+    exchange.client->respond(
+        {.content_type = is_json ? "application/json" : "text/plain; charset=utf-8",
+         .more_fields = "Vary: Accept\r\n",
+         .body = {&body, 1}});
   }
 
  private:
@@ -98,6 +106,35 @@ std::string landing_page(std::string_view title, const backend::Upstreams& backe
     append_snippets(text, *backend, site, prefix);
   }
   return text;
+}
+
+std::string landing_json(std::string_view title, const backend::Upstreams& backends,
+                         std::string_view authority, bool is_secure) {
+  const Site site{std::string(is_plain(authority) ? authority : "localhost"), is_secure};
+  rpc::JsonWriter json(rpc::JsonWriter::Layout::compact);
+  json.begin_object();
+  json.text("server", title);
+  json.begin_array("backends");
+  for (const auto& backend : backends.all()) {
+    json.begin_object();
+    json.text("name", backend->name());
+    json.text("protocol", config::name_of(backend->protocol()));
+    json.boolean("default", backend->is_default());
+    json.begin_array("paths");
+    for (const ServedPath& served : served_paths(backend->protocol())) {
+      json.begin_object();
+      json.text("name", served.name);
+      json.text("method", served.method);
+      json.text("url",
+                site.url(served.is_websocket) + prefix_of(*backend) + std::string(served.path));
+      json.end_object();
+    }
+    json.end_array();
+    json.end_object();
+  }
+  json.end_array();
+  json.end_object();
+  return json.take() + "\n";
 }
 
 void add_landing_page(Router& router, const backend::Upstreams& backends, std::string title) {

@@ -21,4 +21,10 @@ void add_landing_page(Router& router, const backend::Upstreams& backends, std::s
 std::string landing_page(std::string_view title, const backend::Upstreams& backends,
                          std::string_view authority, bool is_secure = false);
 
+// The same as JSON, for a client that asks for application/json:
+// {"server":…,"backends":[{"name":…,"protocol":…,"default":…,"paths":[{"name":…,"method":…,
+// "url":…}]}]}
+std::string landing_json(std::string_view title, const backend::Upstreams& backends,
+                         std::string_view authority, bool is_secure = false);
+
 }  // namespace stdgate::http

@@ -23,6 +23,17 @@ void McpExchange::respond(std::span<const std::string_view> json) {
   std::exchange(client_, nullptr)->respond(response);
 }
 
+void McpExchange::respond_scope(std::span<const std::string_view> json, std::string_view scope) {
+  if (client_ == nullptr) return;
+  const std::string fields = client_->scope_challenge(scope) + fields_;
+  Response response;
+  response.status = rpc::fault_http_status(rpc::Fault::insufficient_scope);
+  response.content_type = kJsonType;
+  response.more_fields = fields;
+  response.body = json;
+  std::exchange(client_, nullptr)->respond(response);
+}
+
 void McpExchange::begin_stream() {
   if (client_ == nullptr || std::exchange(streaming_, true)) return;
   const backend::Upstream& backend = sessions_->backend();

@@ -21,6 +21,7 @@ class McpExchange final : public session::EventSink, public ExchangeOwner {
 
   // EventSink
   void respond(std::span<const std::string_view> json) override;
+  void respond_scope(std::span<const std::string_view> json, std::string_view scope) override;
   void begin_stream() override;
   void write_event(const session::StreamEvent& event) override;
   void end_stream() override;

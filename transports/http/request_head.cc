@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>  // explicit_bzero()
 
+#include "gateway/base/web_url.h"
 #include "transports/http/field_value.h"
-#include "transports/http/url.h"
 
 namespace stdgate::http {
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "gateway/audit.h"
 #include "gateway/base/client_address.h"
 #include "gateway/base/log.h"
 #include "gateway/observer.h"
@@ -17,9 +18,11 @@ namespace stdgate::http {
 
 class RequestLog {
  public:
-  RequestLog(Log& log, Observer& observer, const Clock& clock, TimerQueue& timers)
+  // `audit`: null: there is none.
+  RequestLog(Log& log, Observer& observer, Audit* audit, const Clock& clock, TimerQueue& timers)
       : log_(log),
         observer_(observer),
+        audit_(audit),
         refusals_(log, clock, timers),
         traces_(log.enabled(LogLevel::debug)) {}
 
@@ -35,6 +38,7 @@ class RequestLog {
 
   Log& log_;
   Observer& observer_;
+  Audit* const audit_;
   RefusalLog refusals_;
   const bool traces_;
 };

@@ -19,18 +19,6 @@ void respond_json(const Exchange& exchange, const HttpError& error, const std::s
   exchange.client->respond(refusal_response(error, body));
 }
 
-// As a JSON-RPC error if a message was sent.
-void refuse_identity(const Exchange& exchange, const IdentityError& why,
-                     std::string_view metadata_url) {
-  const std::string challenge = challenge_field(why, metadata_url);
-  const HttpError error{.status = why.status, .message = why.message, .more_fields = challenge};
-  const bool is_message = exchange.head.method() == Method::post && !check_json_body(exchange.head);
-  if (!is_message) return exchange.client->fail(error);
-  const rpc::CodeSet codes =
-      exchange.endpoint != nullptr ? exchange.endpoint->fault_codes() : rpc::CodeSet::plain;
-  respond_json(exchange, error, json_rpc_error_body(error, codes) + '\n');
-}
-
 Sender sender_of(const Exchange& exchange, const ConnectionTraits& traits) {
   return {exchange.head, traits, exchange.client->connection_identity()};
 }
@@ -87,11 +75,16 @@ bool RequestRouting::identify_again(Exchange& exchange, const ConnectionTraits& 
 
 // Of the path that is asked, if it has one, else that of all.
 std::string RequestRouting::metadata_url(std::string_view path) const {
-  const std::string& public_url = router_.policy().authentication().public_url();
-  if (public_url.empty()) return {};
   std::string place(kResourceMetadata);
+  if (router_.find(place) == nullptr) return {};
   place += path;
-  return public_url + (router_.find(place) != nullptr ? place : std::string(kResourceMetadata));
+  return router_.policy().authentication().public_url() +
+         (router_.find(place) != nullptr ? place : std::string(kResourceMetadata));
+}
+
+std::string RequestRouting::scope_challenge(const RequestHead& head, std::string_view scope) const {
+  constexpr std::string_view kMore = "this needs a token with more scopes";
+  return challenge_field({403, kMore, "insufficient_scope"}, scope, metadata_url(head.path()));
 }
 
 bool RequestRouting::identify(Exchange& exchange, const ConnectionTraits& traits) const {
@@ -100,8 +93,31 @@ bool RequestRouting::identify(Exchange& exchange, const ConnectionTraits& traits
     exchange.identity = *std::move(identity);
     return true;
   }
-  refuse_identity(exchange, identity.error(), metadata_url(exchange.head.path()));
+  refuse_identity(exchange, identity.error());
   return false;
+}
+
+void RequestRouting::serve(Exchange& exchange, std::span<char> body) const {
+  const auto checked = Authentication::check_body(exchange.head, exchange.identity, body);
+  if (!checked) return refuse_identity(exchange, checked.error());
+  exchange.endpoint->serve(exchange, body);
+}
+
+// As a JSON-RPC error if a message was sent.
+void RequestRouting::refuse_identity(const Exchange& exchange, const IdentityError& why) const {
+  const bool is_undecided = why.status == 503;
+  const std::string& scope = router_.policy().authentication().scope();
+  const std::string challenge =
+      is_undecided ? "" : challenge_field(why, scope, metadata_url(exchange.head.path()));
+  const HttpError error{.status = why.status,
+                        .message = why.message,
+                        .retry_after = is_undecided ? rpc::kRetryHint : Duration::zero(),
+                        .more_fields = challenge};
+  const bool is_message = exchange.head.method() == Method::post && !check_json_body(exchange.head);
+  if (!is_message) return exchange.client->fail(error);
+  const rpc::CodeSet codes =
+      exchange.endpoint != nullptr ? exchange.endpoint->fault_codes() : rpc::CodeSet::plain;
+  respond_json(exchange, error, json_rpc_error_body(error, codes) + '\n');
 }
 
 bool RequestRouting::route(Exchange& exchange, const ConnectionTraits& traits) const {
@@ -122,9 +138,13 @@ bool RequestRouting::route(Exchange& exchange, const ConnectionTraits& traits) c
     client.respond({.status = 204, .allow = kAllowAll});
     return false;
   }
-  // Browsers ask with OPTIONS before they send a credential.
-  const bool is_asked = head.method() != Method::options && guards.audience == Audience::clients;
-  if (is_asked && !identify(exchange, traits)) return false;
+  if (guards.audience == Audience::clients) {
+    if (is_preflight_of_nobody(exchange, traits)) {
+      answer_options(exchange, kAllowAll);
+      return false;
+    }
+    if (!identify(exchange, traits)) return false;
+  }
   if (route == nullptr) {
     refuse_path(exchange, traits);
     return false;
@@ -147,6 +167,14 @@ bool RequestRouting::route(Exchange& exchange, const ConnectionTraits& traits) c
   }
   const auto error = endpoint->admit(exchange);
   return error ? fail(*error) : true;
+}
+
+// Browsers ask before they send a credential. Where one is wanted, each path has the same answer,
+// so that it does not tell which are served.
+bool RequestRouting::is_preflight_of_nobody(const Exchange& exchange,
+                                            const ConnectionTraits& traits) const {
+  return router_.policy().authentication().is_used() && !traits.anonymous &&
+         is_preflight(exchange.head);
 }
 
 void RequestRouting::answer_options(const Exchange& exchange, std::string_view methods) {

@@ -5,6 +5,7 @@
 // time. Owner: the server; one for all connections.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -28,16 +29,24 @@ class RequestRouting {
     return !router_.policy().authentication().is_used() || identify_again(exchange, traits);
   }
 
+  // Has the request served, whose body has come, unless that is not the one that was signed.
+  void serve(Exchange& exchange, std::span<char> body) const;
+  // See Responder::scope_challenge(); `head` is that of the call.
+  [[nodiscard]] std::string scope_challenge(const RequestHead& head, std::string_view scope) const;
+
  private:
   bool judge(Exchange& exchange, const ConnectionTraits& traits) const;
   // Whether it is known who sends the request, where that has to be; else it has been refused.
   bool identify(Exchange& exchange, const ConnectionTraits& traits) const;
   bool identify_again(Exchange& exchange, const ConnectionTraits& traits) const;
+  void refuse_identity(const Exchange& exchange, const IdentityError& why) const;
   [[nodiscard]] std::string metadata_url(std::string_view path) const;
   [[nodiscard]] const Route* find_route(const Sender& sender) const;
   [[nodiscard]] bool route(Exchange& exchange, const ConnectionTraits& traits) const;
   void refuse(const Exchange& exchange, const HttpError& error) const;
   void refuse_path(const Exchange& exchange, const ConnectionTraits& traits) const;
+  [[nodiscard]] bool is_preflight_of_nobody(const Exchange& exchange,
+                                            const ConnectionTraits& traits) const;
   static void answer_options(const Exchange& exchange, std::string_view methods);
 
   const Router& router_;

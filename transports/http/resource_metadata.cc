@@ -24,13 +24,19 @@ class MetadataEndpoint final : public Endpoint {
 };
 
 // RFC 9728 section 2.
-std::string metadata_of(const std::string& resource, const std::vector<std::string>& issuers) {
+std::string metadata_of(const std::string& resource, const std::vector<std::string>& issuers,
+                        const std::vector<std::string>& scopes) {
   rpc::JsonWriter json(rpc::JsonWriter::Layout::compact);
   json.begin_object();
   json.text("resource", resource);
   json.begin_array("authorization_servers");
   for (const std::string& issuer : issuers) json.text({}, issuer);
   json.end_array();
+  if (!scopes.empty()) {
+    json.begin_array("scopes_supported");
+    for (const std::string& scope : scopes) json.text({}, scope);
+    json.end_array();
+  }
   json.begin_array("bearer_methods_supported");
   json.text({}, "header");
   json.end_array();
@@ -40,13 +46,14 @@ std::string metadata_of(const std::string& resource, const std::vector<std::stri
 
 }  // namespace
 
-void add_resource_metadata(Router& router, const std::vector<std::string>& issuers) {
+void add_resource_metadata(Router& router, const std::vector<std::string>& issuers,
+                           const std::vector<std::string>& scopes) {
   const std::string& public_url = router.policy().authentication().public_url();
   std::vector<std::string> paths = router.paths_of(Transport::mcp);
   paths.emplace_back();
   for (const std::string& path : paths) {
     router.add(std::string(kResourceMetadata) + path, "who gives out tokens",
-               std::make_unique<MetadataEndpoint>(metadata_of(public_url + path, issuers)),
+               std::make_unique<MetadataEndpoint>(metadata_of(public_url + path, issuers, scopes)),
                Guards::reading(Audience::everyone));
   }
 }

@@ -12,7 +12,9 @@ namespace stdgate::http {
 inline constexpr std::string_view kResourceMetadata = "/.well-known/oauth-protected-resource";
 
 // Adds kResourceMetadata, and the same with the path of each endpoint of MCP behind it. `issuers`:
-// of the tokens that are taken. After the endpoints' own routes.
-void add_resource_metadata(Router& router, const std::vector<std::string>& issuers);
+// of the tokens that are taken; `scopes`: with which they are to be asked for. After the endpoints'
+// own routes.
+void add_resource_metadata(Router& router, const std::vector<std::string>& issuers,
+                           const std::vector<std::string>& scopes);
 
 }  // namespace stdgate::http

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "gateway/backend/call_context.h"
@@ -66,6 +67,9 @@ class Responder {
   virtual void end_stream(StreamEnd end) = 0;
   // So much is unsent that its source should wait, if it can; ExchangeOwner::on_writable() follows.
   [[nodiscard]] virtual bool is_backed_up() const = 0;
+
+  // The line of WWW-Authenticate that says which scopes a call needs (RFC 6750 section 3.1).
+  [[nodiscard]] virtual std::string scope_challenge(std::string_view scope) = 0;
 
   // For another protocol on the same connection (RFC 9110 section 7.8). Only from within
   // Endpoint::serve(): answers 101 with these header lines; `successor` then takes over the stream

@@ -35,7 +35,7 @@ struct Response {
 };
 
 // Bytes of such lines; the gateway's own, so asserted only.
-inline constexpr size_t kMaxFieldBytes = 512;
+inline constexpr size_t kMaxFieldBytes = 2048;
 
 inline constexpr std::string_view kJsonType = "application/json";
 

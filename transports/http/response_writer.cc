@@ -18,7 +18,7 @@ ResponseFrame ResponseWriter::frame(const Exchange& exchange) const {
   return {.date = server_.date(),
           .more_fields = exchange.cors_fields,
           .http_1_0 = exchange.http_1_0,
-          .close = !exchange.keep_alive || server_.stopping()};
+          .close = !exchange.keep_alive || server_.ends_connections()};
 }
 
 void ResponseWriter::write(std::span<const std::string_view> parts) {
@@ -94,7 +94,7 @@ bool ResponseWriter::end_stream(const Exchange& exchange, StreamEnd end) {
     if (!exchange.http_1_0) write({&kLastChunk, 1});
   }
   streaming_ = false;
-  return !exchange.keep_alive || server_.stopping();
+  return !exchange.keep_alive || server_.ends_connections();
 }
 
 }  // namespace stdgate::http

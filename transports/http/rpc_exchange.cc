@@ -115,8 +115,13 @@ void RpcExchange::respond_single(const session::Reply& reply) {
   const std::string_view line_end = reply.fault ? "\n" : "";
   const std::array body{reply.head, reply.id, reply.tail, line_end};
   Response response;
-  if (modern_) {
-    // Faults have status 200, as at /mcp in general.
+  std::string challenge;
+  if (!reply.scope.empty()) {
+    response.status = rpc::fault_http_status(rpc::Fault::insufficient_scope);
+    challenge = client_->scope_challenge(reply.scope);
+    response.more_fields = challenge;
+  } else if (modern_) {
+    // Other faults have status 200, as at /mcp in general.
     response.status = reply.error_code ? mcp::modern_status(*reply.error_code) : 200;
   } else if (reply.fault) {
     response = fault_response(*reply.fault, reply.retry_after);

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
@@ -21,10 +22,12 @@
 #include "gateway/backend/upstreams.h"
 #include "gateway/base/log.h"
 #include "gateway/base/memory_account.h"
+#include "gateway/base/proxy_source.h"
 #include "gateway/base/rate_limit.h"
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
 #include "gateway/policy/client_counts.h"
+#include "gateway/policy/overload.h"
 #include "transports/http/connection.h"
 #include "transports/http/date_header.h"
 #include "transports/http/request_log.h"
@@ -46,6 +49,9 @@ struct HttpServices {
   backend::Upstreams& backends;
   const config::LimitsConfig& limits;
   const config::TimeoutsConfig& timeouts;
+  Audit* audit = nullptr;                      // null: there is none
+  const policy::Overload* overload = nullptr;  // null: never
+  std::span<const ProxySource> trusted_proxies{};
 };
 
 // What is known of a client when it has connected.
@@ -95,10 +101,16 @@ class Server final : private net::ListenerEvents,
   [[nodiscard]] const RequestRouting& routing() const { return routing_; }
   // Each connection takes but one more request.
   [[nodiscard]] bool stopping() const { return stopping_; }
+  // A connection ends with its answer.
+  [[nodiscard]] bool ends_connections() const {
+    return stopping_ || (services_.overload != nullptr && services_.overload->ends_connections());
+  }
   [[nodiscard]] bool draining() const { return draining_; }
   [[nodiscard]] std::string_view date() { return date_.at(services_.loop.now()); }
   RequestLog& request_log() { return request_log_; }
   SpareExchanges& spare_exchanges() { return spare_; }
+  // Frees what is kept only to be faster.
+  void drop_caches() { spare_.drop(); }
   void change_held(size_t from, size_t to) { memory_.change_received(from, to); }
   [[nodiscard]] bool holds_too_much() const { return memory_.is_over(); }
   // Logs that `connection` is closed, as its client reads less than limits.min_rate.

@@ -27,6 +27,8 @@ class SpareExchanges {
   // `number`: of the exchange that the caller had last; 0: it had none.
   std::unique_ptr<Exchange> take(uint32_t number);
   void give_back(std::unique_ptr<Exchange> exchange);
+  // Frees those that are here, with the heads that they keep; their numbers are given out again.
+  void drop();
 
  private:
   // A ring from the oldest to the youngest that are here, through slot 0, which has none.
@@ -40,7 +42,8 @@ class SpareExchanges {
   std::unique_ptr<Exchange> make();
 
   StoragePool& storages_;
-  std::vector<Slot> slots_;  // by number
+  std::vector<Slot> slots_;           // by number
+  std::vector<uint32_t> free_slots_;  // of exchanges that have been dropped
 };
 
 }  // namespace stdgate::http

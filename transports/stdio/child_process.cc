@@ -13,6 +13,7 @@
 #include "transports/stdio/guard_arguments.h"
 #include "transports/stdio/guard_process.h"
 #include "transports/stdio/program_search.h"
+#include "transports/stdio/sandbox_check.h"
 #include "transports/stdio/stderr_log.h"
 
 namespace stdgate::stdio {
@@ -25,13 +26,15 @@ enum class Ending : uint8_t { no, input_closed, terminated, killed };
 class ChildProcess final : public pool::ChildLink {
  public:
   ChildProcess(net::Loop& loop, Log& log, GuardWatch& guards, UsageLedger& ledger,
-               pool::Confinement& confinement, const pool::LaunchSpec& spec,
-               pool::ChildEvents& events)
+               pool::Confinement& confinement, uint64_t& incomplete_starts, uint64_t& left_behind,
+               const pool::LaunchSpec& spec, pool::ChildEvents& events)
       : loop_(loop),
         log_(log),
         guards_(guards),
         ledger_(ledger),
         confinement_(confinement),
+        incomplete_starts_(incomplete_starts),
+        left_behind_(left_behind),
         backend_(spec.backend),
         events_(events),
         stderr_log_(log, spec.backend),
@@ -81,6 +84,7 @@ class ChildProcess final : public pool::ChildLink {
   void on_control(std::span<char> bytes);
   void on_control_end();
   void on_control_line(std::string_view line);
+  void on_unsandboxed(std::string_view missing);
   void on_started(int pid);
   void on_guard_exit(int64_t code, int signal);
 
@@ -96,6 +100,8 @@ class ChildProcess final : public pool::ChildLink {
   GuardWatch& guards_;
   UsageLedger& ledger_;
   pool::Confinement& confinement_;
+  uint64_t& incomplete_starts_;  // of its backend
+  uint64_t& left_behind_;
   const std::string backend_;
   pool::ChildEvents& events_;
   StderrLog stderr_log_;
@@ -233,9 +239,20 @@ void ChildProcess::on_control_line(std::string_view line) {
   } else if (word == guard::kUnconfinedLine) {
     ++confinement_.unconfined_starts;
     log_.write(LogLevel::warn, "child is not confined", {{"backend", backend_}, {"reason", rest}});
+  } else if (word == guard::kLeftLine) {
+    left_behind_ += static_cast<uint64_t>(std::max<int64_t>(number, 0));
+  } else if (word == guard::kUnsandboxedLine) {
+    on_unsandboxed(rest);
   } else if (word == guard::kCpuLine) {
     account(static_cast<double>(number) / 1e6);
   }
+}
+
+// Said once of each backend; all of its children are started alike.
+void ChildProcess::on_unsandboxed(std::string_view missing) {
+  if (++incomplete_starts_ > 1) return;
+  log_.write(LogLevel::warn, "sandbox is incomplete",
+             {{"backend", backend_}, {"missing", missing}});
 }
 
 // Nothing is read from the command before: so on_started() comes first, and each line of stderr has
@@ -355,6 +372,10 @@ void ChildProcess::account(double cpu_seconds) {
   ledger_.close(backend_, guard_pid_, cpu_seconds);
 }
 
+guard::KernelFeatures kernel_of(const pool::Confinement& confinement) {
+  return {confinement.landlock_abi, confinement.syscalls_filtered};
+}
+
 }  // namespace
 
 ChildProcesses::ChildProcesses(net::Loop& loop, Log& log, OrphanReaper& orphans,
@@ -368,7 +389,8 @@ ChildProcesses::ChildProcesses(net::Loop& loop, Log& log, OrphanReaper& orphans,
 std::unique_ptr<pool::ChildLink> ChildProcesses::launch(const pool::LaunchSpec& spec,
                                                         pool::ChildEvents& events) {
   auto child =
-      std::make_unique<ChildProcess>(loop_, log_, guards_, ledger_, confinement_, spec, events);
+      std::make_unique<ChildProcess>(loop_, log_, guards_, ledger_, confinement_,
+                                     incomplete_starts_[spec.backend], left_behind_, spec, events);
   child->start(guard_binary_, spec, identity_of(spec.user));
   return child;
 }
@@ -382,7 +404,19 @@ tl::expected<std::string, int> ChildProcesses::identity_of(const std::string& us
 }
 
 tl::expected<void, std::string> ChildProcesses::look_for(const pool::LaunchSpec& spec) const {
-  return find_program(spec);
+  if (auto found = find_program(spec); !found) return found;
+  return check_sandbox(spec, kernel_of(confinement_));
+}
+
+pool::SandboxStatus ChildProcesses::sandbox_status(const pool::LaunchSpec& spec) const {
+  pool::SandboxStatus status = stdio::sandbox_status(spec.sandbox, kernel_of(confinement_));
+  status.incomplete_starts = incomplete_starts(spec.backend);
+  return status;
+}
+
+uint64_t ChildProcesses::incomplete_starts(std::string_view backend) const {
+  const auto found = incomplete_starts_.find(backend);
+  return found == incomplete_starts_.end() ? 0 : found->second;
 }
 
 }  // namespace stdgate::stdio

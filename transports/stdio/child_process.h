@@ -13,6 +13,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -40,11 +42,18 @@ class ChildProcesses final : public pool::ChildLauncher {
   [[nodiscard]] tl::expected<void, std::string> look_for(
       const pool::LaunchSpec& spec) const override;
 
+  [[nodiscard]] pool::SandboxStatus sandbox_status(const pool::LaunchSpec& spec) const override;
+
   // CPU time of all children that `backend` has and had, memory of those that it has. Reads /proc.
   ProcessUsage usage(std::string_view backend) { return ledger_.usage(backend); }
 
-  // What holds for the children.
+  // Children of `backend` that were started without all of their sandbox.
+  [[nodiscard]] uint64_t incomplete_starts(std::string_view backend) const;
+  // What holds for all children.
   [[nodiscard]] const pool::Confinement& confinement() const { return confinement_; }
+
+  // Processes that still ran when their command had exited by itself, and were ended.
+  [[nodiscard]] uint64_t left_behind() const { return left_behind_; }
 
   static constexpr Duration kMaxDrainTime = std::chrono::seconds(1);
   static constexpr Duration kBrokenInputGrace = std::chrono::seconds(1);
@@ -61,6 +70,8 @@ class ChildProcesses final : public pool::ChildLauncher {
   GuardWatch guards_;
   UsageLedger ledger_;
   pool::Confinement confinement_;
+  std::map<std::string, uint64_t, std::less<>> incomplete_starts_;  // by backend
+  uint64_t left_behind_ = 0;
 };
 
 }  // namespace stdgate::stdio

@@ -5,12 +5,15 @@
 
 #include "transports/stdio/guard/capabilities.h"
 #include "transports/stdio/guard/landlock.h"
+#include "transports/stdio/guard/sandbox.h"
 
 namespace stdgate::stdio {
 
 pool::Confinement probe_confinement() {
   pool::Confinement found;
-  found.landlock_abi = guard::landlock_abi();
+  const guard::KernelFeatures kernel = guard::kernel_features();
+  found.landlock_abi = kernel.landlock_abi;
+  found.syscalls_filtered = kernel.filters_syscalls;
   const guard::LandlockPlan plan = guard::landlock_plan(found.landlock_abi);
   found.children_apart = plan.makes_domain();
   found.signals_scoped = (plan.scoped & guard::kLandlockScopeSignals) != 0;

@@ -36,9 +36,8 @@ bool Handshakes::begin(Waiter& waiter, const ClientAddress& client) {
 void Handshakes::end(const ClientAddress& client) {
   STDGATE_CHECK(under_way_ > 0);
   --under_way_;
-  if (const auto found = of_clients_.find(counted(client)); found != of_clients_.end()) {
-    if (--found->second == 0) of_clients_.erase(found);
-  }
+  const auto found = of_clients_.find(counted(client));
+  if (found != of_clients_.end() && --found->second == 0) of_clients_.erase(found);
   const auto next = std::ranges::find_if(
       waiting_, [this](const Waiting& waiting) { return has_share(waiting.client); });
   if (next == waiting_.end()) return;

@@ -54,6 +54,9 @@ std::unique_ptr<net::Stream> TlsLayer::wrap(std::unique_ptr<net::Stream> stream,
 void TlsLayer::on_handshake_failed(HandshakeFailure reason, std::string_view detail,
                                    const ClientAddress& client) {
   services_.observer.on_handshake_failed(reason);
+  if (services_.audit != nullptr && is_refusal_of_certificate(reason)) {
+    services_.audit->on_handshake_refused({client, listener_, reason, detail});
+  }
   if (!services_.log.enabled(LogLevel::info)) return;
   if (!failure_lines_.allow(services_.loop.now())) return;
   const std::string peer = client.with_port();

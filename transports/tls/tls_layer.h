@@ -14,6 +14,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "gateway/audit.h"
 #include "gateway/base/log.h"
 #include "gateway/base/rate_limit.h"
 #include "gateway/base/timers.h"
@@ -34,6 +35,7 @@ struct TlsLayerServices {
   const WallClock& wall_clock;
   Handshakes& handshakes;
   Duration handshake_timeout;
+  Audit* audit = nullptr;  // null: there is none
 };
 
 class TlsLayer final : public net::StreamLayer, private TlsEvents {

@@ -47,6 +47,26 @@ inline constexpr TextRule kJwtAlgorithm{
     },
     "one of RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA"};
 
+inline constexpr auto kJwksOptions = std::to_array<Option<JwksConfig>>({
+    {.key = "file",
+     .type = FileText{&JwksConfig::file, &JwksConfig::keys},
+     .help = "a file with the keys, read at start"},
+    {.key = "url",
+     .type = Text{&JwksConfig::url},
+     .help = "where the keys are fetched",
+     .details = "With `https`; `http` to this machine only."},
+    {.key = "ca",
+     .type = FileText{&JwksConfig::ca_file, &JwksConfig::certificates},
+     .help = "a file with the authorities of the servers that are asked, in PEM",
+     .default_words = "those of the system"},
+});
+
+template <>
+struct OptionsOf<JwksConfig> {
+  static constexpr std::span<const Option<JwksConfig>> kRows = kJwksOptions;
+  static constexpr std::string_view kTitle = "Keys of an issuer";
+};
+
 inline constexpr auto kJwtOptions = std::to_array<Option<JwtConfig>>({
     {.key = "issuer",
      .type = Text{&JwtConfig::issuer},
@@ -55,11 +75,14 @@ inline constexpr auto kJwtOptions = std::to_array<Option<JwtConfig>>({
     {.key = "audience",
      .type = list_of<&JwtConfig::audience>(kAnyText, {1, kMaxAudiences}),
      .help = "what tokens for this gateway have in aud, one of these",
-     .missing = "name what tokens for this gateway have in aud"},
+     .default_words = "`public_url`, or the URL that is asked",
+     .applies = [](const JwtConfig& jwt) { return !jwt.audience.empty(); }},
     {.key = "jwks",
-     .type = FileText{&JwtConfig::jwks_file, &JwtConfig::jwks},
-     .help = "the issuer's public keys, a JSON Web Key Set",
-     .missing = "name the file of the issuer's public keys"},
+     .type = Part{&JwtConfig::jwks},
+     .help = "where the issuer's public keys are, a JSON Web Key Set",
+     .details = "Without `file` and `url` the issuer's own description says it: "
+                "`/.well-known/openid-configuration` behind the issuer, or RFC 8414's "
+                "`/.well-known/oauth-authorization-server`."},
     {.key = "algorithms",
      .type = list_of<&JwtConfig::algorithms>(kJwtAlgorithm, {1, kJwtAlgorithms.size()}),
      .help = "signatures that are taken",
@@ -76,6 +99,30 @@ template <>
 struct OptionsOf<JwtConfig> {
   static constexpr std::span<const Option<JwtConfig>> kRows = kJwtOptions;
   static constexpr std::string_view kTitle = "Tokens";
+};
+
+inline constexpr auto kSignatureOptions = std::to_array<Option<SignatureConfig>>({
+    {.key = "key_id",
+     .type = Text{&SignatureConfig::key_id},
+     .help = "keyid of the signatures, and who the client is in logs and rules",
+     .missing = "name the key, as signatures have it in keyid"},
+    {.key = "algorithm", .type = Word{&SignatureConfig::algorithm}, .help = "how the client signs"},
+    {.key = "secret_file",
+     .type = FileText{&SignatureConfig::secret_file, &SignatureConfig::secret},
+     .help = "with hmac-sha256, a file with the secret in base64, 32 bytes or more",
+     .details = "As `openssl rand -base64 32` makes it."},
+    {.key = "public_key",
+     .type = FileText{&SignatureConfig::public_key_file, &SignatureConfig::public_key},
+     .help = "with the other algorithms, a file with the client's public key in PEM"},
+    {.key = "roles",
+     .type = list_of<&SignatureConfig::roles>(kRole, {0, kMaxApiKeys}),
+     .help = "what rules know the client by"},
+});
+
+template <>
+struct OptionsOf<SignatureConfig> {
+  static constexpr std::span<const Option<SignatureConfig>> kRows = kSignatureOptions;
+  static constexpr std::string_view kTitle = "Signed requests";
 };
 
 inline constexpr auto kMtlsOptions = std::to_array<Option<MtlsConfig>>({
@@ -106,10 +153,19 @@ inline constexpr auto kAuthOptions = std::to_array<Option<AuthConfig>>({
     {.key = "jwt",
      .type = Items{&AuthConfig::jwt, {1, kMaxIssuers}},
      .help = "issuers whose tokens say who clients are (JSON Web Tokens)"},
+    {.key = "signatures",
+     .type = Items{&AuthConfig::signatures, {1, kMaxApiKeys}},
+     .help = "keys of clients that sign their requests (RFC 9421)"},
     {.key = "public_url",
      .type = Text{&AuthConfig::public_url},
-     .help = "URL of the gateway, as clients use it; with jwt",
+     .help = "URL of the gateway, as clients use it; for jwt and signatures",
      .details = "Without a path where backends are at the root. Never taken from `Host`."},
+    {.key = "scopes",
+     .type = list_of<&AuthConfig::scopes>(kScope, {0, kMaxPatterns}),
+     .help = "scopes that clients are told to ask for first; with jwt",
+     .details = "What is needed is said by `rules`. Who lacks a scope there is told which, and can "
+                "come back with another token.",
+     .applies = [](const AuthConfig& auth) { return !auth.scopes.empty(); }},
     {.key = "mtls",
      .type = Part{&AuthConfig::mtls},
      .help = "certificates of TLS clients say who they are",

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "gateway/base/address.h"
+#include "gateway/base/web_url.h"
 #include "gateway/config/api_key_file.h"
 #include "gateway/config/config_ranges.h"
 
@@ -100,6 +101,32 @@ void check_keys(const Section& root, const AuthConfig& auth) {
   }
 }
 
+// They stand in a header field, with spaces.
+void check_scopes(const Section& section, const std::vector<std::string>& scopes) {
+  size_t size = 0;
+  for (const std::string& scope : scopes) size += scope.size() + 1;
+  if (size <= kMaxScopes) return;
+  section.fail("scopes", "expected at most " + std::to_string(kMaxScopes) + " bytes together");
+}
+
+void check_jwks(const Section& section, const JwksConfig& config) {
+  if (section.has("file") && section.has("url")) {
+    section.fail("url", "expected either file or url");
+  } else if (section.has("url") && !section.failed("url")) {
+    const auto url = WebUrl::parse(config.url);
+    if (!url) {
+      section.fail("url", "expected a URL, like https://id.example.com/jwks");
+    } else if (!url->is_safe()) {
+      section.fail("url", "keys are fetched with https, or with http from this machine only");
+    }
+  }
+  if (!section.has("ca") || section.failed("ca")) return;
+  if (section.has("file")) section.fail("ca", "has no meaning beside file");
+  if (config.certificates.find("-----BEGIN CERTIFICATE-----") == std::string::npos) {
+    section.fail("ca", "holds no certificate in PEM");
+  }
+}
+
 // It stands in header fields and in front of paths.
 bool is_public_url(std::string_view text) {
   const bool has_scheme = text.starts_with("https://") || text.starts_with("http://");
@@ -114,8 +141,17 @@ void check_jwt(const Section& auth, const AuthConfig& config) {
               "expected a URL without a slash at its end, like "
               "https://tools.example.com");
   }
+  check_scopes(auth, config.scopes);
+  if (auth.has("scopes") && !auth.has("jwt")) {
+    auth.fail("scopes", "has a meaning for tokens only; needs jwt");
+  }
   if (auth.has("jwt") && !auth.has("public_url")) {
     auth.fail("jwt", "needs public_url: clients are told by it who gives out tokens");
+  }
+  std::set<std::string> key_ids;
+  for (const SignatureConfig& key : config.signatures) {
+    if (!key_ids.insert(key.key_id).second)
+      auth.fail("signatures", "'" + key.key_id + "' stands there twice");
   }
   std::set<std::string> issuers;
   for (const JwtConfig& jwt : config.jwt) {
@@ -144,9 +180,33 @@ void complete_item(const Section& section, ApiKeyConfig& out) {
                    out.expires + "'");
 }
 
+void complete_item(const Section& section, SignatureConfig& out) {
+  if (section.has("key_id") && !section.failed("key_id") && !is_principal_name(out.key_id)) {
+    section.fail("key_id", "expected 1 to 64 visible characters of ASCII");
+  }
+  const bool is_shared = out.algorithm == SignatureMethod::hmac_sha256;
+  const char* const wanted = is_shared ? "secret_file" : "public_key";
+  const char* const other = is_shared ? "public_key" : "secret_file";
+  if (section.has(other)) section.fail(other, "has no meaning with this algorithm");
+  if (!section.has(wanted)) section.fail(wanted, "missing; this algorithm needs it");
+}
+
+void complete_item(const Section& section, RuleConfig& out) { check_scopes(section, out.scopes); }
+
 void complete_item(const Section& section, JwtConfig& out) {
   if (section.has("issuer") && !section.failed("issuer") && out.issuer.empty()) {
     section.fail("issuer", "expected a text, like https://id.example.com");
+  }
+  const Section* const jwks = section.part("jwks");
+  if (jwks != nullptr) check_jwks(*jwks, out.jwks);
+  const bool is_discovered =
+      out.jwks.url.empty() && (jwks == nullptr || !(jwks->has("file") || jwks->has("url")));
+  const auto issuer = WebUrl::parse(out.issuer);
+  const bool can_be = issuer && issuer->is_safe() && issuer->query.empty();
+  if (is_discovered && section.has("issuer") && !section.failed("issuer") && !can_be) {
+    section.fail("issuer",
+                 "its keys are looked for at its own address, so expected a URL like "
+                 "https://id.example.com; or name jwks: { file: … } or { url: … }");
   }
 }
 

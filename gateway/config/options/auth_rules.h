@@ -9,6 +9,8 @@ namespace stdgate::config {
 // `out` has been read from `section`; fills in what depends on other keys, and records errors.
 void complete_item(const Section& section, ApiKeyConfig& out);
 void complete_item(const Section& section, JwtConfig& out);
+void complete_item(const Section& section, RuleConfig& out);
+void complete_item(const Section& section, SignatureConfig& out);
 // The same for the whole configuration.
 void complete_auth(const Section& root, Config& out);
 

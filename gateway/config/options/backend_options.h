@@ -8,6 +8,7 @@
 #include "gateway/config/options/pool_options.h"
 #include "gateway/config/options/rlimits_options.h"
 #include "gateway/config/options/rule_options.h"
+#include "gateway/config/options/sandbox_options.h"
 #include "gateway/config/options/text_rules.h"
 
 namespace stdgate::config {
@@ -31,7 +32,8 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
     {.key = "isolation",
      .type = Word{&BackendConfig::isolation},
      .flag = {"--isolation"},
-     .help = "whether sessions share the children or have one each",
+     .help = "who shares children: all clients, nobody (each session has one), or the sessions and "
+             "calls of one principal",
      .details = "`protocol: lsp` has `session` only.",
      .default_words = "session; jsonrpc: shared"},
     {.key = "revive",
@@ -39,6 +41,16 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
      .help = "keep MCP sessions whose child has ended, and give them another with the next request",
      .details = "`protocol: mcp` only. With `false` such a session is over (404).",
      .default_words = "mcp: true",
+     .applies = [](const BackendConfig& backend) { return backend.protocol == Protocol::mcp; }},
+    {.key = "bridge",
+     .type = Switch{&BackendConfig::bridge},
+     .flag = {.name = "--bridge"},
+     .help = "serve clients of MCP's modern era by any legacy child, by one for a call alone where "
+             "that is needed",
+     .details = "`protocol: mcp` only. With `false` a client that a legacy child might ask "
+                "something, and with `isolation: session` every one, is sent away, and goes on "
+                "with a session if it can.",
+     .default_words = "true; isolation session: false",
      .applies = [](const BackendConfig& backend) { return backend.protocol == Protocol::mcp; }},
     {.key = "revision",
      .type = Word{&BackendConfig::revision},
@@ -56,14 +68,16 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
      .details = "At most one backend can be the default.",
      .default_words = "true for an only backend, else false"},
     {.key = "env",
-     .type = TextMap{&BackendConfig::env, kVariableName},
+     .type = Variables{&BackendConfig::env, &BackendConfig::env_sources, kVariableName},
      .flag = {.name = "--env",
               .placeholder = "NAME[=VALUE]",
               .help = "set in the child's environment; NAME alone: with the value that it has "
                       "here. Everybody on this machine can read a VALUE in ps: for secrets use "
                       "NAME alone or --env-file"},
      .help = "set in the child's environment",
-     .details = "Takes precedence over `env_file`."},
+     .details = "`{ file: PATH }` stands for what the file holds, without a line feed at its end. "
+                "Takes precedence over `env_file`. With `isolation: principal` the texts and paths "
+                "may name the principal; see [Rules](rules.md#a-pool-for-each-principal)."},
     {.key = "env_file",
      .type = EnvFiles{&BackendConfig::env_files, &BackendConfig::env_from_files, kMaxEnvFiles},
      .flag = {.name = "--env-file",
@@ -94,6 +108,11 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
     {.key = "rlimits",
      .type = Part{&BackendConfig::rlimits},
      .help = "resource limits of each child"},
+    {.key = "sandbox",
+     .type = WordOrPart<BackendConfig>{&BackendConfig::sandbox},
+     .help = "files and network that each child may reach, and no system calls that reach around",
+     .details = "`strict`: no network, nothing to write, and only the system's files and `cwd` to "
+                "read. See [Children](children.md#sandbox)."},
     {.key = "timeout",
      .type = Time{&BackendConfig::timeout, {std::chrono::milliseconds(1), std::chrono::hours(24)}},
      .flag = {"--timeout"},

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "gateway/config/options/pool_rules.h"
+#include "gateway/config/options/sandbox_rules.h"
 
 namespace stdgate::config {
 namespace {
@@ -37,6 +38,10 @@ void apply_defaults(const Section& section, BackendConfig& out) {
   if (!section.has("isolation")) out.isolation = defaults.isolation;
   if (!section.has("cancel_method")) out.cancel_method = defaults.cancel_method;
   if (!section.has("revive")) out.revive = defaults.revive;
+  // Where each session has a child, the state in it would be lost between calls without a session.
+  if (!section.has("bridge")) {
+    out.bridge = out.protocol == Protocol::mcp && out.isolation != Isolation::session;
+  }
   if (!section.has("revision")) out.revision = defaults.revision;
 }
 
@@ -51,13 +56,28 @@ void check_protocol(const Section& section, BackendConfig& out) {
   if (section.has("revive") && out.protocol != Protocol::mcp) {
     section.fail_at_key("revive", "only for protocol mcp; others have no handshake to repeat");
   }
+  if (section.has("bridge") && out.protocol != Protocol::mcp) {
+    section.fail_at_key("bridge", "only for protocol mcp");
+  }
   if (section.has("revision") && out.protocol != Protocol::mcp) {
     section.fail_at_key("revision", "only for protocol mcp");
   }
-  if (out.protocol == Protocol::lsp && out.isolation == Isolation::shared) {
+  if (out.protocol == Protocol::lsp && out.isolation != Isolation::session) {
     section.fail("isolation",
                  "a language server serves one client; leave isolation out, or use session");
     out.isolation = Isolation::session;  // the pool is judged by what it will have to be
+  }
+}
+
+// Children of their own for principals: nobody else has a variable that names one.
+void check_principals(const Section& section, const BackendConfig& out) {
+  if (section.failed("isolation") || section.failed("env")) return;
+  if (out.isolation == Isolation::principal) return;
+  for (const auto& [name, source] : out.env_sources) {
+    if (!source.of_principal) continue;
+    section.fail("env", name +
+                            " names the principal, which needs isolation: principal; write $$ "
+                            "for a dollar sign");
   }
 }
 
@@ -76,7 +96,11 @@ void check_rules(const Section& section, const BackendConfig& out) {
 void complete_backend(const Section& section, const LimitsConfig& limits, BackendConfig& out) {
   apply_defaults(section, out);
   check_protocol(section, out);
+  check_principals(section, out);
   check_rules(section, out);
+  if (const Section* sandbox = section.part("sandbox"); sandbox != nullptr) {
+    complete_sandbox(*sandbox, out.sandbox);
+  }
   const Section* pool = section.part("pool");
   if (pool == nullptr || !pool->has("queue_bytes")) {
     out.pool.queue_bytes = std::max(out.pool.queue_bytes, limits.message);

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "gateway/config/options/audit_options.h"
 #include "gateway/config/options/auth_options.h"
 #include "gateway/config/options/backend_options.h"
 #include "gateway/config/options/limits_options.h"
@@ -50,6 +51,11 @@ inline constexpr auto kGatewayOptions = std::to_array<Option<Config>>({
               .help = "name that clients may use beside the listener's address, or *"},
      .help = "names in Host that are answered, beside those of the listener's address",
      .details = "`\"*\"` for any."},
+    {.key = "trusted_proxies",
+     .type = list_of<&Config::trusted_proxies>(kProxySource, {0, kMaxAddressBlocks}),
+     .help = "addresses, or blocks of them, of proxies that say where clients come from",
+     .details = "Like `10.1.0.0/16`, or `unix` for all Unix sockets in `listen`. Only from there "
+                "`Forwarded` and `X-Forwarded-For` are believed."},
     {.key = "rpc_stream",
      .type = Switch{&Config::rpc_stream},
      .flag = {.name = "--rpc-stream"},
@@ -84,6 +90,7 @@ inline constexpr auto kGatewayOptions = std::to_array<Option<Config>>({
      .type = Part{&Config::timeouts},
      .help = "how long the gateway waits for clients"},
     {.key = "log", .type = Part{&Config::log}, .help = "what is written to stderr"},
+    {.key = "audit", .type = Part{&Config::audit}, .help = "the record of who did what"},
     {.key = "metrics", .type = Part{&Config::metrics}, .help = "what the admin listener shows"},
 });
 

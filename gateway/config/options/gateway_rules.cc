@@ -9,6 +9,7 @@
 #include "gateway/config/options/auth_rules.h"
 #include "gateway/config/options/backend_rules.h"
 #include "gateway/config/options/tls_rules.h"
+#include "gateway/config/principal_variables.h"
 #include "gateway/config/value_parser.h"
 
 namespace stdgate::config {
@@ -83,12 +84,43 @@ void check_roles(const Section& roles, const Config& config) {
   }
 }
 
+// How many kinds of credentials there are that could give two principals the same name.
+size_t sources_of_names(const AuthConfig& auth) {
+  const bool has_keys = !auth.api_key_file.empty() || !auth.api_keys.empty();
+  return (has_keys ? 1U : 0U) + (auth.mtls.used ? 1U : 0U) + (auth.signatures.empty() ? 0U : 1U) +
+         auth.jwt.size();
+}
+
+// With a pool for each principal: who calls has to be known, and no two of them may be taken for
+// one.
+void check_principals(const Section& section, const Config& config, const BackendConfig& backend) {
+  if (backend.isolation != Isolation::principal) return;
+  const bool is_anonymous = std::ranges::any_of(
+      config.listen,
+      [&config](const ListenerConfig& listener) { return config.is_anonymous(listener); });
+  if (is_anonymous) {
+    section.fail("isolation",
+                 "principal needs clients that say who they are: configure auth, and no listener "
+                 "with anonymous: true");
+  }
+  if (section.failed("env") || sources_of_names(config.auth) < 2) return;
+  for (const auto& [name, source] : backend.env_sources) {
+    const PrincipalUse use = principal_use(source.text);
+    if (!source.of_principal || !use.name || use.source) continue;
+    section.fail("env", name +
+                            " names ${principal} alone, and several kinds of credentials are "
+                            "configured, which could give two principals the same name; add "
+                            "${principal_source}");
+  }
+}
+
 void complete_backends(const Section& backends, Config& out) {
   std::string default_name;
   for (BackendConfig& backend : out.backends) {
     const Section* section = backends.part(backend.name);
     if (section == nullptr) continue;
     complete_backend(*section, out.limits, backend);
+    check_principals(*section, out, backend);
     if (!backend.is_default) continue;
     if (!default_name.empty()) {
       section->fail("default", "only one backend can be the default; '" + default_name + "' is");

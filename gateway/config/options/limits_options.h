@@ -56,6 +56,16 @@ inline constexpr auto kLimitsOptions = std::to_array<Option<LimitsConfig>>({
      .help = "bytes a second of a body, or of an answer taken; 0: no limit",
      .details = "Averaged over `timeouts.body`, and over `ping` and `pong` for what a WebSocket "
                 "takes."},
+    {.key = "memory",
+     .type = Size{&LimitsConfig::memory, {4 * kMiB, 1024 * kGiB}},
+     .help = "memory of the gateway, without its children; new calls are refused near it",
+     .details =
+         "From 85 % of it connections are closed with their answers, from 95 % new calls are "
+         "refused (503).",
+     .default_words = "three quarters of what the control group, or the machine, has"},
+    {.key = "loop_lag",
+     .type = Time{&LimitsConfig::loop_lag, {Duration::zero(), std::chrono::minutes(1)}},
+     .help = "how late timers may fire before new sessions are refused; 0: no limit"},
     {.key = "replay",
      .type = Size{&LimitsConfig::replay, {0, kGiB}},
      .help = "bytes that an MCP session keeps for a client that comes back"},

@@ -94,7 +94,7 @@ Text(std::string S::*, EmptyText) -> Text<S>;
 template <class S>
 struct Word {
   std::variant<Protocol S::*, rpc::Framing S::*, Isolation S::*, Revision S::*, LogLevel S::*,
-               LogFormat S::*, ClientCertificate S::*>
+               LogFormat S::*, ClientCertificate S::*, AuditArguments S::*, SignatureMethod S::*>
       member;
 };
 template <class S, class T>
@@ -118,14 +118,17 @@ struct List {
   CountRange items;
 };
 
-// Names and texts. Values that look secret are hidden when they are printed.
+// Variables of the environment: a text each, or { file: … } (environment_section.h). Values that
+// look secret are hidden when they are printed, and those from files are never shown.
 template <class S>
-struct TextMap {
-  std::map<std::string, std::string> S::*member;
+struct Variables {
+  std::map<std::string, std::string> S::*values;
+  std::map<std::string, VariableSource> S::*sources;
   TextRule names;
 };
 template <class S>
-TextMap(std::map<std::string, std::string> S::*, TextRule) -> TextMap<S>;
+Variables(std::map<std::string, std::string> S::*, std::map<std::string, VariableSource> S::*,
+          TextRule) -> Variables<S>;
 
 // Files of variables (env_file.h), one or several; a single one need not be a list. Their names are
 // printed, and which variables they set.
@@ -157,7 +160,7 @@ struct ApiKeyFile {
 template <class S>
 ApiKeyFile(std::string S::*, std::vector<std::string> S::*) -> ApiKeyFile<S>;
 
-// A map of `file`, whose content is kept.
+// A file whose content is kept. Its name is printed.
 template <class S>
 struct FileText {
   std::string S::*file;
@@ -235,17 +238,24 @@ template <class S>
 struct Part {
   std::variant<PoolConfig S::*, ResourceLimits S::*, LimitsConfig S::*, TimeoutsConfig S::*,
                LogConfig S::*, MetricsConfig S::*, SessionsConfig S::*, TlsConfig S::*,
-               AuthConfig S::*, MtlsConfig S::*, ClientLimits S::*>
+               AuthConfig S::*, MtlsConfig S::*, JwksConfig S::*, ClientLimits S::*,
+               AuditConfig S::*, FilesystemConfig S::*>
       member;
 };
 template <class S, class T>
 Part(T S::*) -> Part<S>;
 
+// Such a map, or a word that stands for a whole one (sandbox_rules.h).
+template <class S>
+struct WordOrPart {
+  std::variant<SandboxConfig S::*, NetworkConfig S::*> member;
+};
+
 // A list of maps, each with keys of its own: OptionsOf<their type>.
 template <class S>
 struct Items {
   std::variant<std::vector<ApiKeyConfig> S::*, std::vector<JwtConfig> S::*,
-               std::vector<RuleConfig> S::*>
+               std::vector<SignatureConfig> S::*, std::vector<RuleConfig> S::*>
       member;
   CountRange items;
 };
@@ -271,11 +281,11 @@ template <class S>
 Backends(std::vector<BackendConfig> S::*) -> Backends<S>;
 
 template <class S>
-using OptionType =
-    std::variant<Count<S>, Size<S>, Time<S>, Seconds<S>, PerTime<S>, Switch<S>, Text<S>, Word<S>,
-                 List<S>, TextMap<S>, EnvFiles<S>, KeyFile<S>, ApiKeyFile<S>, FileText<S>, Paths<S>,
-                 TextLists<S>, Inherited<S>, Command<S>, ListenAddress<S>, ListenAddresses<S>,
-                 Buckets<S>, Part<S>, Items<S>, NamedItems<S>, Backends<S>>;
+using OptionType = std::variant<Count<S>, Size<S>, Time<S>, Seconds<S>, PerTime<S>, Switch<S>,
+                                Text<S>, Word<S>, List<S>, Variables<S>, EnvFiles<S>, KeyFile<S>,
+                                ApiKeyFile<S>, FileText<S>, Paths<S>, TextLists<S>, Inherited<S>,
+                                Command<S>, ListenAddress<S>, ListenAddresses<S>, Buckets<S>,
+                                Part<S>, WordOrPart<S>, Items<S>, NamedItems<S>, Backends<S>>;
 
 // The flag that says the same on the command line. Beside a switch it takes no value, and turns
 // into what is not the default.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "gateway/config/options/gateway_options.h"
+#include "gateway/config/options/option_visit.h"
 
 namespace stdgate::config {
 namespace {
@@ -63,11 +64,9 @@ void describe(const Text<S>&, const S&, OptionInfo& out) {
 template <class S>
 void describe(const Word<S>& type, const S& defaults, OptionInfo& out) {
   out.kind = Kind::word;
-  std::visit(
-      [&](auto member) {
-        for (const auto& word : names_of(defaults.*member)) out.words.emplace_back(word.name);
-      },
-      type.member);
+  visit_member(type, [&](auto member) {
+    for (const auto& word : names_of(defaults.*member)) out.words.emplace_back(word.name);
+  });
 }
 
 template <class S>
@@ -77,8 +76,8 @@ void describe(const List<S>& type, const S&, OptionInfo& out) {
 }
 
 template <class S>
-void describe(const TextMap<S>&, const S&, OptionInfo& out) {
-  out.kind = Kind::text_map;
+void describe(const Variables<S>&, const S&, OptionInfo& out) {
+  out.kind = Kind::variables;
 }
 
 template <class S>
@@ -105,7 +104,7 @@ void describe(const TextLists<S>& type, const S&, OptionInfo& out) {
 
 template <class S>
 void describe(const FileText<S>&, const S&, OptionInfo& out) {
-  out.kind = Kind::file_text;
+  out.kind = Kind::text;
 }
 
 template <class S>
@@ -147,7 +146,16 @@ void describe(const Buckets<S>& type, const S&, OptionInfo& out) {
 template <class S>
 void describe(const Part<S>& type, const S& defaults, OptionInfo& out) {
   out.kind = Kind::section;
-  std::visit([&](auto member) { describe_section(defaults.*member, out); }, type.member);
+  visit_member(type, [&](auto member) { describe_section(defaults.*member, out); });
+}
+
+template <class S>
+void describe(const WordOrPart<S>& type, const S& defaults, OptionInfo& out) {
+  out.kind = Kind::word_or_section;
+  visit_member(type, [&](auto member) {
+    for (const auto& word : words_of(defaults.*member)) out.words.emplace_back(word.name);
+    describe_section(defaults.*member, out);
+  });
 }
 
 // The keys of each T of several.
@@ -167,8 +175,8 @@ template <class S>
 void describe(const Items<S>& type, const S&, OptionInfo& out) {
   out.kind = Kind::items;
   out.range = type.items;
-  std::visit([&]<class T>(std::vector<T> S::* /*member*/) { describe_each<T>(kAnyItem, out); },
-             type.member);
+  visit_member(type,
+               [&]<class T>(std::vector<T> S::* /*member*/) { describe_each<T>(kAnyItem, out); });
 }
 
 template <class S>
@@ -199,7 +207,7 @@ void describe_section(const S& defaults, OptionInfo& out) {
     info.required = !option.missing.empty();
     info.default_value = value_of(option, defaults);
     info.default_words = option.default_words;
-    std::visit([&](const auto& type) { describe(type, defaults, info); }, option.type);
+    visit_type(option, [&](const auto& type) { describe(type, defaults, info); });
   }
 }
 
@@ -210,7 +218,7 @@ std::string sentence_of(const OptionInfo& option) {
   if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') {
     text[0] = static_cast<char>(text[0] - 'a' + 'A');
   }
-  text += ".";
+  text += '.';
   if (!option.details.empty()) text += " " + option.details;
   return text;
 }

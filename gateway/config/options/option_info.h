@@ -21,9 +21,8 @@ struct OptionInfo {
     text,
     word,
     texts,
-    text_map,
+    variables,
     text_lists,  // by name
-    file_text,
     files,
     inherited,
     command,
@@ -31,6 +30,7 @@ struct OptionInfo {
     addresses,
     numbers,
     section,
+    word_or_section,
     items,  // a list of sections
     named,  // a map of names to sections
     backends
@@ -42,7 +42,7 @@ struct OptionInfo {
   CountRange range{};              // of a count, of a size in bytes, of the items of a list
   std::string least;               // the range as it is written: "1KiB"; empty: none
   std::string greatest;            //
-  std::vector<std::string> words;  // of Kind::word
+  std::vector<std::string> words;  // of Kind::word and Kind::word_or_section
   OptionValue default_value;
   std::string default_words;  // instead of default_value, where not empty
   OptionFlag flag;

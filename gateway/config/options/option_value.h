@@ -5,7 +5,8 @@
 #include <algorithm>
 
 #include "gateway/config/environment_section.h"
-#include "gateway/config/options/option.h"
+#include "gateway/config/options/option_visit.h"
+#include "gateway/config/options/sandbox_rules.h"
 #include "gateway/config/value_names.h"
 #include "gateway/config/value_parser.h"
 
@@ -31,30 +32,26 @@ std::string yaml_of(const OptionValue& value);
 
 template <class S>
 OptionValue value_of(const Count<S>& type, const S& section) {
-  return std::visit(
-      [&](auto member) -> OptionValue {
-        if constexpr (std::is_same_v<decltype(member), std::optional<uint64_t> S::*>) {
-          if (!(section.*member)) return {};
-          return Number{std::to_string(*(section.*member))};
-        } else {
-          return Number{std::to_string(section.*member)};
-        }
-      },
-      type.member);
+  return visit_member(type, [&](auto member) -> OptionValue {
+    if constexpr (std::is_same_v<decltype(member), std::optional<uint64_t> S::*>) {
+      if (!(section.*member)) return {};
+      return Number{std::to_string(*(section.*member))};
+    } else {
+      return Number{std::to_string(section.*member)};
+    }
+  });
 }
 
 template <class S>
 OptionValue value_of(const Size<S>& type, const S& section) {
-  return std::visit(
-      [&](auto member) -> OptionValue {
-        if constexpr (std::is_same_v<decltype(member), std::optional<uint64_t> S::*>) {
-          if (!(section.*member)) return {};
-          return Plain{print_size(*(section.*member))};
-        } else {
-          return Plain{print_size(section.*member)};
-        }
-      },
-      type.member);
+  return visit_member(type, [&](auto member) -> OptionValue {
+    if constexpr (std::is_same_v<decltype(member), std::optional<uint64_t> S::*>) {
+      if (!(section.*member)) return {};
+      return Plain{print_size(*(section.*member))};
+    } else {
+      return Plain{print_size(section.*member)};
+    }
+  });
 }
 
 template <class S>
@@ -90,9 +87,9 @@ OptionValue value_of(const Text<S>& type, const S& section) {
 
 template <class S>
 OptionValue value_of(const Word<S>& type, const S& section) {
-  return std::visit(
-      [&](auto member) -> OptionValue { return Plain{std::string(name_of(section.*member))}; },
-      type.member);
+  return visit_member(type, [&](auto member) -> OptionValue {
+    return Plain{std::string(name_of(section.*member))};
+  });
 }
 
 template <class S>
@@ -101,9 +98,9 @@ OptionValue value_of(const List<S>& type, const S& section) {
 }
 
 template <class S>
-OptionValue value_of(const TextMap<S>& type, const S& section) {
-  if ((section.*type.member).empty()) return {};
-  return section.*type.member;
+OptionValue value_of(const Variables<S>& type, const S& section) {
+  if ((section.*type.values).empty()) return {};
+  return section.*type.values;
 }
 
 template <class S>
@@ -161,11 +158,25 @@ OptionValue value_of(const Buckets<S>& type, const S& section) {
   return numbers;
 }
 
-// These are printed and described in ways of their own.
+// The word for it, if there is one.
 template <class S>
-OptionValue value_of(const FileText<S>&, const S&) {
-  return {};
+OptionValue value_of(const WordOrPart<S>& type, const S& section) {
+  return visit_member(type, [&](auto member) -> OptionValue {
+    for (const auto& word : words_of(section.*member)) {
+      if (word.value == section.*member) return Plain{std::string(word.name)};
+    }
+    return {};
+  });
 }
+
+// The name of the file.
+template <class S>
+OptionValue value_of(const FileText<S>& type, const S& section) {
+  const std::string& file = section.*type.file;
+  return file.empty() ? OptionValue() : file;
+}
+
+// Printed and described in a way of its own.
 template <class S>
 OptionValue value_of(const TextLists<S>&, const S&) {
   return {};
@@ -191,7 +202,7 @@ OptionValue value_of(const Backends<S>&, const S&) {
 
 template <class S>
 OptionValue value_of(const Option<S>& option, const S& section) {
-  return std::visit([&](const auto& type) { return value_of(type, section); }, option.type);
+  return visit_type(option, [&](const auto& type) { return value_of(type, section); });
 }
 
 }  // namespace stdgate::config

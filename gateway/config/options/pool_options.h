@@ -31,6 +31,15 @@ inline constexpr auto kPoolOptions = std::to_array<Option<PoolConfig>>({
      .help = "open sessions at most",
      .details = "Beyond it the MCP session over HTTP that has been idle longest is forgotten, "
                 "those without a child first."},
+    {.key = "principals",
+     .type = Count{&PoolConfig::principals, {1, 10000}},
+     .help = "principals that have children at a time",
+     .details = "For `isolation: principal` only, where each of them has `max` children at most."},
+    {.key = "parked",
+     .type = Count{&PoolConfig::parked, {1, 1024}},
+     .help = "calls at most that wait for input of their modern MCP clients",
+     .details =
+         "Each has a child of its own meanwhile. Others that need input wait for their turn."},
     {.key = "max_in_flight",
      .type = Count{&PoolConfig::max_in_flight, {1, 4096}},
      .flag = {"--max-in-flight"},

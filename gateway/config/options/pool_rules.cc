@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "gateway/config/value_names.h"
 #include "gateway/config/value_parser.h"
 
 namespace stdgate::config {
@@ -21,10 +22,10 @@ void check_lanes(const Section& section, const BackendConfig& backend) {
                             " is for children that clients share, and a language server serves "
                             "one client; use warm");
   }
-  if (backend.isolation == Isolation::shared && pool.warm > 0) {
+  if (backend.isolation != Isolation::session && pool.warm > 0) {
     section.fail("warm", named("warm", pool.warm) +
-                             " is for sessions with a child of their own; with isolation shared "
-                             "use min");
+                             " is for sessions with a child of their own; with isolation " +
+                             std::string(name_of(backend.isolation)) + " use min");
   }
 }
 

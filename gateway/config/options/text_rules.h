@@ -19,6 +19,9 @@ inline constexpr TextRule kHostName{is_host_name, "\"*\" or a host name, like ga
 // AddressBlock::parse() is the judge.
 inline constexpr TextRule kAddressBlock{kAnyText.accepts,
                                         "an address or a block of them, like 10.1.0.0/16"};
+// ProxySource::parse() is the judge.
+inline constexpr TextRule kProxySource{kAnyText.accepts,
+                                       "unix, an address or a block of them, like 10.1.0.0/16"};
 // As execve(2) takes it; more than what ${NAME} can name.
 inline constexpr TextRule kVariableName{is_variable_name,
                                         "not a name that an environment variable can have"};
@@ -26,6 +29,8 @@ inline constexpr TextRule kVariableName{is_variable_name,
 // Of a rule: see policy::matches().
 inline constexpr TextRule kPattern{is_pattern,
                                    "a name, or a pattern of names with *, of at most 1024 bytes"};
+// Port::parse() is the judge.
+inline constexpr TextRule kPort{kAnyText.accepts, "a port from 1 to 65535"};
 // Of principals.
 inline constexpr TextRule kRole{is_role, "a role of 1 to 256 bytes"};
 // RFC 6749 section 3.3; it stands in a header field.

@@ -38,8 +38,8 @@ function checksIn(folder) {
 }
 
 // `beyond`: run, but not required: written later, or too much for the suite's own example. `left`: run, and
-// not expected to pass: extensions, and what is not built.
-function conforms(title, { revision, scenarios, command, beyond, left }) {
+// not expected to pass: extensions, and what is not built. `missed`: required, and cannot be met.
+function conforms(title, { revision, scenarios, command, beyond, left, missed = [] }) {
   describe(title, { timeout: 120_000 }, () => {
     const required = requiredBy(revision);
     let gate;
@@ -47,7 +47,7 @@ function conforms(title, { revision, scenarios, command, beyond, left }) {
     let output;
     let checks;
     before(async () => {
-      gate = await Stdgate.startWith(['--warm', '2'], node, ...command);
+      gate = await Stdgate.startWith(['--warm', '2', '--bridge'], node, ...command);
       const folder = join(gate.folder, 'results');
       ({ code, output } = await run(`${gate.url}/mcp`, revision, folder));
       checks = checksIn(folder);
@@ -63,13 +63,16 @@ function conforms(title, { revision, scenarios, command, beyond, left }) {
     for (const scenario of [...required, ...beyond]) {
       it(scenario, () => {
         const made = checks.get(scenario);
+        if (missed.includes(scenario)) {
+          return assert.ok(made.some(({ status }) => ['FAILURE', 'WARNING'].includes(status)), 'it is met now');
+        }
         assert.ok(made.some(({ status }) => status === 'SUCCESS'), JSON.stringify(made));
         const unmet = made.filter(({ status }) => !['SUCCESS', 'INFO'].includes(status));
         assert.deepEqual(unmet, []);
       });
     }
 
-    it('is content', () => assert.equal(code, 0, output));
+    it('is content', () => assert.equal(code === 0, missed.length === 0, output));
   });
 }
 
@@ -85,6 +88,21 @@ conforms('the conformance suite, 2026-07-28', {
   revision: '2026-07-28',
   scenarios: 37,
   command: [fixture, 'both'],
+  beyond: ['json-schema-2020-12', 'http-header-validation'],
+  left: /^tasks-|^http-custom-header/,
+});
+
+// A legacy server's questions have no keys, and three scenarios answer under keys of their own. Roots are asked for
+// in a round before the call, so one that expects three questions at once gets two. And whether such a server needs
+// a capability that its client lacks it decides by itself, and says so in its own way.
+conforms('the conformance suite, 2026-07-28, of a legacy server', {
+  missed: [
+    'server-stateless', 'input-required-result-basic-elicitation', 'input-required-result-ignore-extra-params',
+    'input-required-result-multiple-input-requests', 'input-required-result-validate-input',
+  ],
+  revision: '2026-07-28',
+  scenarios: 37,
+  command: [fixture, 'asking'],
   beyond: ['json-schema-2020-12', 'http-header-validation'],
   left: /^tasks-|^http-custom-header/,
 });

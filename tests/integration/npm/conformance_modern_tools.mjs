@@ -28,7 +28,8 @@ async function gather(context, inputRequests, state, finish) {
   });
 }
 
-export function addModernTools(server) {
+// `atOnce`: what is asked by requests is asked together.
+export function addModernTools(server, atOnce) {
   const tool = (name, handler) => server.registerTool(name, { description: name }, handler);
   const name = ask('What is your name?', 'name');
   const confirm = ask('Please confirm', 'ok', 'boolean');
@@ -46,7 +47,14 @@ export function addModernTools(server) {
     () => text('state-ok')));
   tool('test_input_required_result_tampered_state', (context) => gather(context, { confirm }, 'one',
     () => text('state-ok')));
-  tool('test_input_required_result_multiple_inputs', (context) => gather(context, {
+  tool('test_input_required_result_multiple_inputs', atOnce ? async ({ mcpReq }) => {
+    await Promise.all([
+      mcpReq.elicitInput({ message: 'What is your name?', requestedSchema: one('name', 'string') }),
+      mcpReq.requestSampling({ messages: [{ role: 'user', content: { type: 'text', text: 'Hi' } }], maxTokens: 50 }),
+      server.server.listRoots(),
+    ]);
+    return text('all there');
+  } : (context) => gather(context, {
     user_name: name,
     greeting: sample('Generate a greeting', 50),
     client_roots: inputRequired.listRoots(),

@@ -1,6 +1,7 @@
 // An MCP server on stdio with the tools, resources and prompts that the official conformance suite asks
 // of the server under test, by name and content. Says nothing of transports: that is the gateway's part.
-// With the argument "both" it serves both eras, as its library does.
+// With the argument "both" it serves both eras, as its library does; with "asking" the legacy era alone, with
+// the tools of the modern one, whose questions the library then asks as requests.
 import {
   McpServer, ResourceTemplate, completable, fromJsonSchema,
 } from '@modelcontextprotocol/server';
@@ -11,6 +12,7 @@ import { z } from 'zod';
 import { addModernTools, requestState } from './conformance_modern_tools.mjs';
 
 const servesBoth = process.argv[2] === 'both';
+const hasModernTools = servesBoth || process.argv[2] === 'asking';
 
 const redPixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
 // The header of a WAV file (PCM, mono, 8 kHz, 8 bit) and two samples.
@@ -29,11 +31,11 @@ const server = new McpServer({ name: 'conformance-server', version: '1.0.0' }, {
   capabilities: {
     completions: {},
     logging: {},
-    prompts: servesBoth ? { listChanged: true } : {},
+    prompts: hasModernTools ? { listChanged: true } : {},
     resources: { subscribe: true },
-    tools: servesBoth ? { listChanged: true } : {},
+    tools: hasModernTools ? { listChanged: true } : {},
   },
-  ...(servesBoth && { requestState }),
+  ...(hasModernTools && { requestState }),
 });
 
 function tool(name, description, handler, inputSchema) {
@@ -210,8 +212,8 @@ server.registerPrompt('test_prompt_with_embedded_resource', {
 server.registerPrompt('test_prompt_with_image', { description: 'With an image' },
   () => asked(image, text('Please analyze the image above.')));
 
+if (hasModernTools) addModernTools(server, !servesBoth);
 if (servesBoth) {
-  addModernTools(server);
   serveStdio(() => server);
 } else {
   await server.connect(new StdioServerTransport());

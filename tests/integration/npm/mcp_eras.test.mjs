@@ -1,6 +1,8 @@
 // The official client of both eras of MCP, in each of its modes, in front of servers of either era: with
 // the default settings, and where children are shared.
 import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -81,15 +83,70 @@ describe('a server of both eras', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a legacy server', { timeout: 60_000 }, () => {
-  it('gives each client that speaks both eras a session', async (t) => {
-    const gate = await start(t, [], legacy);
+describe('a legacy server', { timeout: 120_000 }, () => {
+  for (const isolation of ['session', 'shared']) {
+    for (const mode of ['auto', modern]) {
+      it(`asks a client in mode ${mode.pin ?? mode}, isolation ${isolation}`, async (t) => {
+        const gate = await start(t, ['--bridge', '--isolation', isolation], legacy);
+        const client = await connect(gate, mode, { elicitation: {}, sampling: {} });
+        assert.equal(client.session, undefined);
+        client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { username: 'ada', email: 'ada@example.org' } }));
+        client.setRequestHandler('sampling/createMessage', () => (
+          { role: 'assistant', model: 'm', content: { type: 'text', text: 'from the model' } }));
+        assert.match(await textOf(client, 'test_elicitation', { message: 'who?' }), /ada/);
+        assert.match(await textOf(client, 'test_sampling', { prompt: 'say' }), /from the model/);
+        assert.match(await textOf(client, 'test_simple_text'), /simple text/);
+        await client.close();
+      });
+    }
+  }
+
+  it('without a bridge has sessions alone', async (t) => {
+    const gate = await Stdgate.serve([
+      'listen: "127.0.0.1:0"', 'admin: "off"', 'backends:', '  main:',
+      `    command: ${JSON.stringify(legacy)}`, '    bridge: false', '',
+    ].join('\n'));
+    t.after(async () => assert.deepEqual(await gate.stop(), cleanExit));
     const client = await connect(gate, 'auto', { elicitation: {} });
     assert.notEqual(client.session, undefined);
-    client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { username: 'ada', email: 'ada@example.org' } }));
-    assert.match(await textOf(client, 'test_elicitation', { message: 'who?' }), /ada/);
     await client.close();
     await assert.rejects(connect(gate, modern), /version|2026-07-28/i);
+  });
+
+  it('asks server-everything\'s clients in round trips', async (t) => {
+    const gate = await start(t, ['--bridge'], [server('mcp-server-everything'), 'stdio']);
+    const client = await connect(gate, modern, { elicitation: {}, sampling: {} });
+    assert.equal(client.session, undefined);
+    client.setRequestHandler('sampling/createMessage', () => (
+      { role: 'assistant', model: 'm', content: { type: 'text', text: 'from the model' } }));
+    client.setRequestHandler('elicitation/create', () => ({ action: 'decline' }));
+    const names = (await client.listTools()).tools.map(({ name }) => name);
+    assert.ok(names.includes('trigger-sampling-request') && names.includes('trigger-elicitation-request'), names.join());
+    assert.match(await textOf(client, 'trigger-sampling-request', { prompt: 'say', maxTokens: 9 }), /from the model/);
+    assert.match(await textOf(client, 'trigger-elicitation-request'), /declined/i);
+    await client.close();
+  });
+
+  it('lets server-filesystem ask for roots', async (t) => {
+    const gate = await start(t, ['--bridge'], [server('mcp-server-filesystem')]);
+    const folder = join(gate.folder, 'root');
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'a.txt'), 'in the root');
+    const client = await connect(gate, modern, { roots: {} });
+    client.setRequestHandler('roots/list', () => ({ roots: [{ uri: `file://${folder}` }] }));
+    assert.match(await textOf(client, 'read_text_file', { path: join(folder, 'a.txt') }), /in the root/);
+    await client.close();
+  });
+
+  it('asks each of twenty clients at once what concerns it', async (t) => {
+    const gate = await start(t, ['--bridge', '--max', '24'], legacy);
+    await Promise.all(Array.from({ length: 20 }, async (_, number) => {
+      const client = await connect(gate, modern, { elicitation: {} });
+      client.setRequestHandler('elicitation/create', () => (
+        { action: 'accept', content: { username: `user ${number};`, email: 'a@example.org' } }));
+      assert.match(await textOf(client, 'test_elicitation', { message: 'who?' }), new RegExp(`user ${number};`));
+      await client.close();
+    }));
   });
 
   it('serves modern clients where children are shared', async (t) => {

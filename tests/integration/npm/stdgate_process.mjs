@@ -38,6 +38,10 @@ function processesIn(folder) {
   })).filter(({ cwd, command }) => cwd.includes(folder) || command.includes(folder));
 }
 
+// A file whose tests have failed may not have stopped its gateways: it ends without waiting for them.
+const running = new Set();
+process.on('exit', () => running.forEach((gateway) => gateway.kill('SIGKILL')));
+
 export class Stdgate {
   // Serves `command`, in which '@DIR@' stands for the folder, once it says where it listens.
   static start(...command) {
@@ -74,6 +78,8 @@ export class Stdgate {
     });
     this.process.stderr.on('data', (bytes) => (this.log += bytes));
     this.url = await this.#address();
+    running.add(this.process);
+    for (const part of [this.process, this.process.stdout, this.process.stderr]) part.unref();
     return this;
   }
 
@@ -129,6 +135,7 @@ export class Stdgate {
     const overdue = setTimeout(() => this.process.kill('SIGKILL'), 30_000);
     const exit = await this.exited;
     clearTimeout(overdue);
+    running.delete(this.process);
     let left = [];
     await eventually(() => (left = processesIn(this.folder)).length === 0, 'an end', 2000)
       .catch(() => {});

@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 const std::string kUnconfined =
     R"("listeners":[],"confinement":{"landlock_abi":0,"children_apart":false,"signals_scoped":false,)"
     R"("abstract_sockets_scoped":false,"unconfined_starts":0,"gateway_dumpable":true,)"
-    R"("runs_as_root":false,"children_keep_capabilities":[]},)";
+    R"("runs_as_root":false,"syscalls_filtered":false,"children_keep_capabilities":[]},)";
 
 TEST(StateReport, OfNothing) {
   EXPECT_EQ(app::state_report({"1.2", milliseconds(1500), 3, true, {}}, backend::Upstreams()),
@@ -25,12 +25,13 @@ TEST(StateReport, OfNothing) {
 }
 
 TEST(StateReport, OfConfinement) {
-  const pool::Confinement confinement{7, true, true, true, false, true, {"chown", "kill"}, 3};
+  const pool::Confinement confinement{7, true, true, true, true, false, true, {"chown", "kill"}, 3};
   EXPECT_NE(
       app::state_report({"1", milliseconds(0), 0, false, confinement}, backend::Upstreams())
-          .find(R"("confinement":{"landlock_abi":7,"children_apart":true,"signals_scoped":true,)"
-                R"("abstract_sockets_scoped":true,"unconfined_starts":3,"gateway_dumpable":false,)"
-                R"("runs_as_root":true,"children_keep_capabilities":["chown","kill"]},)"),
+          .find(
+              R"("confinement":{"landlock_abi":7,"children_apart":true,"signals_scoped":true,)"
+              R"("abstract_sockets_scoped":true,"unconfined_starts":3,"gateway_dumpable":false,)"
+              R"("runs_as_root":true,"syscalls_filtered":true,"children_keep_capabilities":["chown","kill"]},)"),
       std::string::npos);
 }
 
@@ -56,7 +57,7 @@ TEST(StateReport, OfBackendsAndChildren) {
   bench.clock.set(bench.clock.now() + milliseconds(250));
 
   const std::string idle =
-      R"("sessions":0,"parked_sessions":0,"session_places":0,"oldest_sessions":[],)"
+      R"("sessions":0,"parked_sessions":0,"session_places":0,"parked_calls":0,"oldest_sessions":[],)"
       R"("longest_idle_sessions":[],"busiest_sessions":[],)"
       R"("queued":0,"queued_bytes":0,"failures_in_a_row":0,)"
       R"("breaker_open":false,"retry_after_seconds":0.000000,"children":[)";

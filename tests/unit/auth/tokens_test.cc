@@ -7,7 +7,9 @@
 #include "gateway/base/base64.h"
 #include "gateway/config/options/auth_options.h"
 #include "tests/support/calendar.h"
+#include "tests/support/fake_fetcher.h"
 #include "tests/support/manual_clock.h"
+#include "tests/support/recording_log.h"
 #include "tests/support/test_issuer.h"
 
 namespace stdgate::auth {
@@ -34,7 +36,8 @@ class TokensTest : public testing::Test {
     config_.issuer = kIssuer;
     config_.audience = {kAudience, "other"};
     config_.roles = "realm_access.roles";
-    config_.jwks = rsa_.jwks();
+    config_.jwks.file = "jwks.json";
+    config_.jwks.keys = rsa_.jwks();
   }
   [[nodiscard]] int64_t now() const {
     return std::chrono::duration_cast<std::chrono::seconds>(clocks_.now().time_since_epoch())
@@ -54,7 +57,7 @@ class TokensTest : public testing::Test {
   }
   [[nodiscard]] std::string end() const { return R"("exp":)" + std::to_string(now() + 600); }
   Judgement judge(std::string_view token, Credential::Form form = Credential::Form::bearer) {
-    Tokens tokens({config_}, clocks_);
+    Tokens tokens({config_}, clocks_, services_);
     return tokens.judge(Credential{form, token}).value_or(Judgement{.problem = "no token"});
   }
   [[nodiscard]] std::string rs256(const std::string& header, const std::string& text) const {
@@ -64,6 +67,11 @@ class TokensTest : public testing::Test {
   test::ManualClock clock_;
   test::Calendar calendar_;
   const Clocks clocks_{clock_, calendar_};
+  TimerQueue timers_;
+  test::FakeFetcher fetcher_;
+  test::RecordingLog log_;
+  Observer observer_;
+  const KeyServices services_{fetcher_, clock_, timers_, log_, observer_};
   const TestIssuer& rsa_ = shared_issuer();
   config::JwtConfig config_;
 };
@@ -122,7 +130,7 @@ TEST_F(TokensTest, EveryAlgorithm) {
   };
   for (const auto& [kind, algorithms] : kinds) {
     const TestIssuer issuer(kind);
-    config_.jwks = issuer.jwks();
+    config_.jwks.keys = issuer.jwks();
     for (const std::string& algorithm : algorithms) {
       config_.algorithms = {algorithm};
       const std::string token = issuer.token(algorithm, claims());
@@ -200,7 +208,7 @@ TEST_F(TokensTest, ForgedOnes) {
 
 TEST_F(TokensTest, KeysThatAreTooShort) {
   const TestIssuer small(TestIssuer::Kind::small_rsa);
-  config_.jwks =
+  config_.jwks.keys =
       R"({"keys":[)" + small.jwk() + "," + TestIssuer(TestIssuer::Kind::p256).jwk() + "]}";
   EXPECT_EQ(judge(small.token("RS256", claims())).problem, "the token's key is not known");
 }
@@ -266,7 +274,7 @@ TEST_F(TokensTest, HaveALimit) {
 }
 
 TEST_F(TokensTest, GoodOnesAreKnownAgainUntilTheyExpire) {
-  Tokens tokens({config_}, clocks_);
+  Tokens tokens({config_}, clocks_, services_);
   const std::string token = rsa_.token("RS256", claims());
   const auto judged = [&](std::string_view text) {
     return *tokens.judge(Credential{Credential::Form::bearer, text});
@@ -276,14 +284,18 @@ TEST_F(TokensTest, GoodOnesAreKnownAgainUntilTheyExpire) {
   EXPECT_EQ(judged(token).identity.principal, first.identity.principal) << "the very same";
   EXPECT_EQ(judged(token + "x").outcome, Outcome::unknown);
   EXPECT_EQ(tokens.judged(), 1U) << "bad ones are not kept";
+  tokens.forget_all();
+  EXPECT_EQ(tokens.judged(), 0U);
+  EXPECT_EQ(judged(token).outcome, Outcome::accepted) << "judged anew";
+  EXPECT_EQ(tokens.judged(), 1U);
   clock_.set(first.identity.expires);
   EXPECT_EQ(judged(token).outcome, Outcome::expired);
 }
 
 TEST_F(TokensTest, OnlySoManyAreKnownAgain) {
   const TestIssuer issuer(TestIssuer::Kind::ed25519);
-  config_.jwks = issuer.jwks();
-  Tokens tokens({config_}, clocks_);
+  config_.jwks.keys = issuer.jwks();
+  Tokens tokens({config_}, clocks_, services_);
   for (size_t i = 0; i <= Tokens::kMaxJudged; ++i) {
     const std::string token =
         issuer.token("EdDSA", claims(R"("jti":")" + std::to_string(i) + R"(",)"));

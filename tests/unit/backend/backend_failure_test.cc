@@ -240,8 +240,8 @@ TEST(BackendStart, AMissingProgramIsToldBeforeAnybodyCalls) {
     EXPECT_FALSE(bench.status().ready);
     EXPECT_EQ(bench.status().reason, "program \"x\" not found");
     bench.backend.start();
-    ASSERT_NE(bench.log.find("program not found"), nullptr);
-    EXPECT_NE(bench.log.find("program not found")->find("program \"x\""), std::string::npos);
+    ASSERT_NE(bench.log.find("children cannot start"), nullptr);
+    EXPECT_NE(bench.log.find("children cannot start")->find("program \"x\""), std::string::npos);
     bench.launcher.missing.clear();
     EXPECT_EQ(bench.status().ready, min == 0) << "it has come meanwhile";
   }

@@ -76,9 +76,9 @@ TEST(CommandFlags, HelpFitsATerminal) {
     EXPECT_FALSE(line.ends_with(' ')) << line;
     if (line.ends_with(':') && line[0] != ' ') groups.push_back(line);
   }
-  EXPECT_THAT(groups, testing::ElementsAre(
-                          "Usage:", "General:", "Listening:", "Backend:", "Pool:",
-                          "Authentication:", "Limits:", "TLS:", "Sessions:", "Log:", "Examples:"));
+  EXPECT_THAT(groups, testing::ElementsAre("Usage:", "General:", "Listening:", "Backend:", "Pool:",
+                                           "Authentication:", "Limits:", "TLS:", "Sessions:",
+                                           "Log:", "Audit:", "Examples:"));
 }
 
 }  // namespace

@@ -93,6 +93,11 @@ TEST(CommandLine, KnowsItsActions) {
   EXPECT_FALSE(parse({"hash-key"}).makes_key);
   EXPECT_TRUE(parse({"hash-key", "--new"}).makes_key);
   EXPECT_EQ(parse({"check"}).action, Action::check);
+  EXPECT_EQ(parse({"check", "--as", "ci,writer"}).as, "ci,writer");
+  EXPECT_EQ(parse({"check", "--as", "ci", "--backend", "files", "-c", "f"}).only, "files");
+  EXPECT_TRUE(parse({"check", "--as", "ci", "--json"}).as_json);
+  EXPECT_EQ(parse({"audit", "verify", "a", "b"}).action, Action::verify_audit);
+  EXPECT_THAT(parse({"audit", "verify", "a", "b"}).audit_files, ElementsAre("a", "b"));
   EXPECT_EQ(parse({"check", "--config", "f"}).config_file, "f");
   EXPECT_EQ(parse({"--config", "f", "check"}).action, Action::check);
   EXPECT_EQ(parse({"check", "--min", "2", "--", "x"}).action, Action::check);
@@ -441,6 +446,9 @@ TEST(CommandLine, SaysWhatIsWrong) {
       {{"hash-key", "my-secret-key"},
        "expected stdgate hash-key or stdgate hash-key --new; the key is read from stdin, as "
        "arguments are seen by others"},
+      {{"audit"}, "expected stdgate audit verify FILE…, the oldest file first"},
+      {{"audit", "verify"}, "expected stdgate audit verify FILE…, the oldest file first"},
+      {{"audit", "check", "f"}, "expected stdgate audit verify FILE…, the oldest file first"},
       {{"demo-server", "--min", "1"}, "demo-server takes no options and no command"},
       {{"demo-server", "--", "x"}, "demo-server takes no options and no command"},
       {{"--min", "1", "--config", "f"},
@@ -462,7 +470,7 @@ TEST(CommandLine, SaysWhatIsWrong) {
       {{"--protocol", "http", "--", "x"},
        "--protocol: expected one of jsonrpc, mcp, lsp; found 'http'"},
       {{"--isolation", "none", "--", "x"},
-       "--isolation: expected one of shared, session; found 'none'"},
+       "--isolation: expected one of shared, session, principal; found 'none'"},
       {{"--sessions", "0", "--", "x"},
        "--sessions: expected a whole number from 1 to 100000, found '0'"},
       {{"--protocol", "lsp", "--isolation", "shared", "--", "x"},

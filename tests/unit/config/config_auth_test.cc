@@ -10,6 +10,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 const std::string kBackend = "backends: { a: { command: [x] } }\n";
 const std::string kHash = "sha256:" + std::string(64, 'a');
@@ -148,20 +149,40 @@ TEST(ConfigAuth, Tokens) {
   const std::string jwt = "{ issuer: i, audience: [a], jwks: { file: f } }";
   const auto config = parse("auth: { " + url + ", jwt: [" + jwt + "] }\n");
   ASSERT_TRUE(config);
-  EXPECT_EQ(config->auth.jwt[0].jwks, kKey + "\n");
+  EXPECT_EQ(config->auth.jwt[0].jwks.keys, kKey + "\n");
   EXPECT_THAT(config->auth.jwt[0].algorithms, ElementsAre("RS256", "PS256", "ES256", "EdDSA"));
   const auto again = config::parse_config(config::print_config(*config), {}, {}, read_file);
   EXPECT_TRUE(again && *again == *config) << config::print_config(*config);
+  for (const std::string good :
+       {"{ issuer: \"https://id.example/a\" }", "{ issuer: \"http://127.0.0.1:1\" }",
+        "{ issuer: \"https://id.example\", jwks: {} }",
+        "{ issuer: i, jwks: { url: \"https://id.example/jwks?a\" } }",
+        "{ issuer: i, jwks: { url: \"http://localhost:1/jwks\" } }"}) {
+    const auto fetched = parse("auth: { " + url + ", jwt: [" + good + "] }\n");
+    ASSERT_TRUE(fetched) << good;
+    EXPECT_TRUE(fetched->auth.jwt[0].jwks.is_fetched());
+    const auto same = config::parse_config(config::print_config(*fetched), {}, {}, read_file);
+    EXPECT_TRUE(same && *same == *fetched) << config::print_config(*fetched);
+  }
   const std::pair<std::string, std::string> cases[] = {
       {"jwt: [" + jwt + "]", "jwt: needs public_url"},
       {url + ", jwt: [" + jwt + ", " + jwt + "]", "'i' stands there twice"},
       {url + ", jwt: []", "expected 1 to 16 items"},
       {url + ", jwt: [{ audience: [a], jwks: { file: f } }]", "issuer: missing"},
-      {url + ", jwt: [{ issuer: i, jwks: { file: f } }]", "audience: missing"},
       {url + ", jwt: [{ issuer: i, audience: [], jwks: { file: f } }]", "expected 1 to 64 items"},
-      {url + ", jwt: [{ issuer: i, audience: [a] }]", "jwks: missing"},
+      {url + ", jwt: [{ issuer: i, audience: [a] }]", "issuer: its keys are looked for at"},
+      {url + ", jwt: [{ issuer: \"http://id.example\" }]", "issuer: its keys are looked for at"},
+      {url + ", jwt: [{ issuer: \"https://id.example?a\" }]", "issuer: its keys are looked for at"},
+      {url + ", jwt: [{ issuer: i, jwks: { url: x } }]", "url: expected a URL"},
+      {url + ", jwt: [{ issuer: i, jwks: { url: \"http://id.example\" } }]",
+       "url: keys are fetched with https"},
+      {url + ", jwt: [{ issuer: i, jwks: { url: \"https://ada:pw@id.example\" } }]",
+       "url: expected a URL"},
+      {url + ", jwt: [{ issuer: i, jwks: { file: f, url: \"https://a\" } }]",
+       "expected either file or url"},
+      {url + ", jwt: [{ issuer: i, jwks: { url: \"https://a\", ca: f } }]",
+       "ca: holds no certificate in PEM"},
       {url + ", jwt: [{ issuer: i, audience: [a], jwks: f }]", "jwks"},
-      {url + ", jwt: [{ issuer: i, audience: [a], jwks: {} }]", "file: missing"},
       {url + ", jwt: [{ issuer: i, audience: [a], jwks: { file: missing } }]",
        "cannot read missing"},
       {url + ", jwt: [{ issuer: i, audience: [a], jwks: { file: f }, algorithms: [HS256] }]",
@@ -175,6 +196,51 @@ TEST(ConfigAuth, Tokens) {
   for (const auto& [text, error] : cases) {
     EXPECT_THAT(errors_of("auth: { " + text + " }\n"), HasSubstr(error)) << text;
   }
+}
+
+TEST(ConfigAuth, SignedRequests) {
+  const std::string hmac = "{ key_id: a, algorithm: hmac-sha256, secret_file: s, roles: [r] }";
+  const std::string ed25519 = "{ key_id: b, public_key: p }";
+  const auto config = parse("auth: { signatures: [" + hmac + ", " + ed25519 + "] }\n");
+  ASSERT_TRUE(config);
+  EXPECT_TRUE(config->auth.is_used());
+  EXPECT_EQ(config->auth.signatures[0].secret, kKey + "\n");
+  EXPECT_EQ(config->auth.signatures[1].algorithm, config::SignatureMethod::ed25519);
+  const std::string printed = config::print_config(*config);
+  EXPECT_THAT(printed, Not(HasSubstr(kKey)));
+  const auto again = config::parse_config(printed, {}, {}, read_file);
+  EXPECT_TRUE(again && *again == *config) << printed;
+  const std::pair<std::string, std::string> cases[] = {
+      {"[]", "expected 1 to 256 items"},
+      {"[{ public_key: p }]", "key_id: missing"},
+      {"[{ key_id: \"a b\", public_key: p }]", "expected 1 to 64 visible characters"},
+      {"[{ key_id: a }]", "missing; this algorithm needs it"},
+      {"[{ key_id: a, secret_file: s }]", "has no meaning with this algorithm"},
+      {"[{ key_id: a, algorithm: hmac-sha256, public_key: p }]",
+       "has no meaning with this algorithm"},
+      {"[{ key_id: a, algorithm: rsa-pss-sha512, public_key: p }]",
+       "expected one of hmac-sha256, ed25519, ecdsa-p256-sha256"},
+      {"[{ key_id: a, public_key: missing }]", "cannot read missing"},
+      {"[" + ed25519 + ", " + ed25519 + "]", "'b' stands there twice"},
+  };
+  for (const auto& [text, error] : cases) {
+    EXPECT_THAT(errors_of("auth: { signatures: " + text + " }\n"), HasSubstr(error)) << text;
+  }
+}
+
+TEST(ConfigAuth, ScopesStandInAHeaderField) {
+  const auto scopes = [](size_t count, size_t size) {
+    std::string list = "[";
+    for (size_t i = 0; i < count; ++i) list += (i == 0 ? "" : ", ") + std::string(size, 's');
+    return list + "]";
+  };
+  const std::string jwt = "public_url: \"https://a\", jwt: [{ issuer: \"https://i\" }]";
+  EXPECT_TRUE(parse("auth: { " + jwt + ", scopes: " + scopes(4, 255) + " }\n"));
+  const std::string too_long = "expected at most 1024 bytes together";
+  EXPECT_THAT(errors_of("auth: { " + jwt + ", scopes: " + scopes(4, 256) + " }\n"),
+              HasSubstr(too_long));
+  EXPECT_THAT(errors_of("auth: { api_keys: [], scopes: [a] }\n"),
+              HasSubstr("has a meaning for tokens only"));
 }
 
 TEST(ConfigAuth, Certificates) {

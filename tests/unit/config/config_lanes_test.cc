@@ -107,7 +107,7 @@ TEST(ConfigLanes, OneErrorIsNotTwo) {
   const std::string no_max =
       "f:3:18: backends.a.pool.max: expected a whole number from 1 to 1024, found '0'\n";
   const std::string isolation =
-      "f:2:16: backends.a.isolation: expected one of shared, session; found 'none'\n";
+      "f:2:16: backends.a.isolation: expected one of shared, session, principal; found 'none'\n";
   const Case cases[] = {
       {"", "max: 0, min: 17, warm: 17", no_max},
       {"", "min: 3, max: 2, warm: 2",

@@ -102,6 +102,9 @@ TEST(ConfigParser, SaysInPlainWordsWhatIsNoYaml) {
       {"backends:\n  a:\n    command: [x\n    timeout: 1s\n",
        "f:3:14: the '[' that opens here is not closed\n"},
       {"backends:\n  a: { command: [\"]\", x]\n", "f:2:6: the '{' that opens here is not closed\n"},
+      // The parser alone would not end.
+      {", a: 1\n", "f:1:1: a text cannot begin with this character; put it in quotes\n"},
+      {"{}\n, a\n", "f:2:1: a text cannot begin with this character; put it in quotes\n"},
       {"backends: { a: { command: [x }\n", "f:1:30: this bracket closes none that is open\n"},
       {"a: b: c\n", "f:1:5: " + value},
       {"backends:\n  a:\n    command [x]\n    timeout: 1s\n", "f:4:12: " + value},
@@ -268,7 +271,8 @@ backends:
     command: [y]
 limits: { message: 2MiB, headers: 2KiB, batch: 3, depth: 4, connections: 5, buffered: 6MiB,
           outbox: 7KiB, replay: 3KiB, replay_events: 12, connections_per_address: 13,
-          unlimited_addresses: [192.0.2.0/24], session_starts: 14, session_burst: 15, min_rate: 16 }
+          unlimited_addresses: [192.0.2.0/24], session_starts: 14, session_burst: 15, min_rate: 16,
+          memory: 17MiB, loop_lag: 18s }
 timeouts: { header: 1s, body: 2s, idle: 3m, drain: 0s, keep_alive: 1h, ping: 4s, pong: 5s,
             request: 2h }
 log: { level: debug, format: json, calls: false, payloads: true, payload_limit: 1KiB,
@@ -326,7 +330,9 @@ metrics: { buckets: [0.001, 1, 2.5e1], methods: 7, method_names: [a/b], tool_nam
                                   .unlimited_addresses = {*AddressBlock::parse("192.0.2.0/24")},
                                   .session_starts = 14,
                                   .session_burst = 15,
-                                  .min_rate = 16}));
+                                  .min_rate = 16,
+                                  .memory = 17 << 20,
+                                  .loop_lag = seconds(18)}));
   EXPECT_EQ(config.timeouts, (config::TimeoutsConfig{.header = seconds(1),
                                                      .body = seconds(2),
                                                      .idle = minutes(3),
@@ -352,7 +358,7 @@ TEST(ConfigParser, AcceptsWhatIsReasonable) {
       with_root("listen: \":0\"\nanonymous: true\n"),
       with_root("listen: [\"127.0.0.1:0\", \"127.0.0.1:0\"]\nadmin: \"127.0.0.1:0\"\n"),
       with_root("limits:\ntimeouts:\nlog:\nmetrics:\n"),
-      with_backend("    pool:\n    env:\n    rlimits:\n"),
+      with_backend("    pool:\n    env:\n    rlimits:\n    sandbox:\n"),
       with_backend("    protocol: mcp\n    framing: content-length\n"),
       with_backend("    protocol: lsp\n    framing: newline\n    isolation: session\n"),
       with_backend("    default: false\n"),
@@ -454,9 +460,15 @@ TEST(ConfigParser, RefusesBadStructure) {
       {with_root("lisen: x\n"), "f:2:1: lisen: unknown key; did you mean 'listen'?\n"},
       {with_root("xyz: x\n"),
        "f:2:1: xyz: unknown key; known here: listen, admin, anonymous, allowed_origins, "
-       "allowed_hosts, rpc_stream, replica, auth, roles, limits, tls, backends, sessions, "
-       "timeouts, "
-       "log, metrics\n"},
+       "allowed_hosts, trusted_proxies, rpc_stream, replica, auth, roles, limits, tls, backends, "
+       "sessions, timeouts, log, audit, metrics\n"},
+      {with_root("audit: { calls: [a] }\n"),
+       "f:2:1: audit.file: missing; name the file of the audit\n"},
+      {with_root("audit: { file: a, arguments: none }\n"),
+       "f:2:30: audit.arguments: expected one of digest, redacted, full; found 'none'\n"},
+      {with_root("trusted_proxies: [localhost]\n"),
+       "f:2:19: trusted_proxies[0]: expected unix, an address or a block of them, like "
+       "10.1.0.0/16; found 'localhost'\n"},
       {with_root("admin: off\nadmin: off\n"),
        "f:3:1: admin: the key occurs twice; it stands in line 2 already\n"},
       {with_root("[a]: b\n"), "f:2:1: a key must be a text\n"},
@@ -491,6 +503,10 @@ TEST(ConfigParser, RefusesBadBackends) {
       {"backends: { a: { command: npx -y  server } }",
        "f:1:27: backends.a.command: expected a list, found a text; no shell splits it. Write: "
        "[\"npx\", \"-y\", \"server\"]\n"},
+      // It may be a secret.
+      {"backends: { a: { command: \"x ${TOKEN}\" } }",
+       "f:1:27: backends.a.command: expected a list, found a text; no shell splits it. Write: "
+       "[\"x\", \"${TOKEN}\"]\n"},
       {"backends: { a: { command: { x: y } } }",
        "f:1:27: backends.a.command: expected a list, found a map\n"},
       {"backends: { a: { command: [x, [y], ~] } }",
@@ -507,7 +523,7 @@ TEST(ConfigParser, RefusesBadBackends) {
       {with_backend("    framing: lines\n"),
        "f:4:14: backends.a.framing: expected one of newline, content-length; found 'lines'\n"},
       {with_backend("    isolation: none\n"),
-       "f:4:16: backends.a.isolation: expected one of shared, session; found 'none'\n"},
+       "f:4:16: backends.a.isolation: expected one of shared, session, principal; found 'none'\n"},
       {with_backend("    protocol: lsp\n    isolation: shared\n    pool: { warm: 1 }\n"),
        "f:5:16: backends.a.isolation: a language server serves one client; leave isolation out, "
        "or use session\n"},
@@ -516,6 +532,8 @@ TEST(ConfigParser, RefusesBadBackends) {
        "notification\n"},
       {with_backend("    protocol: jsonrpc\n    revive: true\n"),
        "f:5:5: backends.a.revive: only for protocol mcp; others have no handshake to repeat\n"},
+      {with_backend("    protocol: jsonrpc\n    bridge: true\n"),
+       "f:5:5: backends.a.bridge: only for protocol mcp\n"},
       {with_backend("    protocol: jsonrpc\n    revision: modern\n"),
        "f:5:5: backends.a.revision: only for protocol mcp\n"},
       {with_backend("    revision: 2026-07-28\n"),
@@ -556,6 +574,20 @@ TEST(ConfigParser, RefusesBadBackends) {
       {with_backend("    rlimits: { memory: 1GiB }\n"),
        "f:4:16: backends.a.rlimits.memory: unknown key; known here: address_space, cpu, "
        "open_files, processes\n"},
+      {with_backend("    sandbox: loose\n"),
+       "f:4:14: backends.a.sandbox: expected off, strict, or a map; found 'loose'\n"},
+      {with_backend("    sandbox: { network: all }\n"),
+       "f:4:25: backends.a.sandbox.network: expected any, none, outbound, or a map; found "
+       "'all'\n"},
+      {with_backend("    sandbox: { network: { connect: [0] } }\n"),
+       "f:4:37: backends.a.sandbox.network.connect[0]: expected a port from 1 to 65535; found "
+       "'0'\n"},
+      {with_backend("    sandbox: { network: { bind: [65536] } }\n"),
+       "f:4:34: backends.a.sandbox.network.bind[0]: expected a port from 1 to 65535; found "
+       "'65536'\n"},
+      {with_backend("    sandbox: { filesystem: { read: [/a], default_read: true } }\n"),
+       "f:4:30: backends.a.sandbox.filesystem.read: default_read lets all be read; leave one of "
+       "them out\n"},
       {with_backend("    timeout: 60\n"),
        "f:4:14: backends.a.timeout: '60' is not a duration; write it like 250ms, 30s, 5m or 1h\n"},
       {with_backend("    pool: { max: ten }\n"),

@@ -52,6 +52,7 @@ auth:
 tls: { certificate: c.crt, key: c.key, client_ca: ca.crt, client_certificate: optional }
 allowed_origins: ["*"]
 allowed_hosts: [a.example]
+trusted_proxies: [10.0.0.0/8, unix]
 rpc_stream: true
 replica: gate-1
 roles: { writer: { includes: [reader] } }
@@ -69,15 +70,19 @@ backends:
     cwd: /srv
     user: nobody
     rlimits: { address_space: 1GiB, cpu: 90s, open_files: 1024, processes: 64 }
+    sandbox: { filesystem: { read: [/a, "$$b"], write: [c] }, network: { connect: [443], bind: [80],
+               unix: true }, required: false }
     timeout: 1500ms
     expose_fault_details: true
-    pool: { min: 2, max: 9, warm: 7, sessions: 8, max_in_flight: 4, queue: 5,
+    pool: { min: 2, max: 9, warm: 7, sessions: 8, parked: 3, max_in_flight: 4, queue: 5,
             queue_bytes: 33MiB, start_timeout: 1s,
             idle_timeout: 2s, grace: 3s, backoff_min: 4ms, backoff_max: 5ms, breaker_failures: 6 }
   b:
     command: [y]
+    sandbox: strict
     isolation: shared
     revive: false
+    bridge: false
     methods: ["tools/*"]
     rules: [{ allow: ["*"], methods: [m], tools: [t], resources: [r], prompts: [p], except: [e],
               scopes: [s] }]
@@ -87,17 +92,19 @@ backends:
   c:
     env_inherit: ["LC_*"]
     command: [z]
+    sandbox: { filesystem: {}, network: outbound }
     protocol: lsp
     pool: { max: 2, warm: 2 }
 limits: { message: 2MiB, headers: 2KiB, batch: 3, depth: 4, connections: 5, buffered: 6MiB,
           outbox: 7KiB, connections_per_address: 6, unlimited_addresses: [10.0.0.0/8, "fd00::/8"],
           session_starts: 0, session_burst: 9, handshakes: 8, min_rate: 0, replay: 3KiB,
-          replay_events: 12 }
+          replay_events: 12, memory: 1GiB, loop_lag: 2s }
 sessions: { key_file: sessions.key, ttl: 90s }
 timeouts: { handshake: 6s, header: 1s, body: 2s, request: 2m, idle: 3m, drain: 0s, keep_alive: 1h,
-            first_stream: 0s, ping: 4s, pong: 5s }
+            first_stream: 0s, input: 4m, ping: 4s, pong: 5s }
 log: { level: "off", format: json, calls: false, payloads: true, payload_limit: 1KiB,
        redact: [password] }
+audit: { file: audit.jsonl, calls: [a, "b/*"], arguments: full, durable: true }
 metrics: { buckets: [0.00005, 0.1, 25], methods: 7, method_names: [a/b], tool_names: [t] }
 )");
 }
@@ -114,6 +121,7 @@ admin: "127.0.0.1:9464"
 anonymous: false
 allowed_origins: []
 allowed_hosts: []
+trusted_proxies: []
 rpc_stream: false
 backends:
   a:
@@ -122,9 +130,11 @@ backends:
     framing: newline
     isolation: session
     revive: true
+    bridge: false
     revision: auto
     default: true
     env_inherit: ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_ALL", "TZ", "TMPDIR"]
+    sandbox: off
     timeout: 1m
     expose_fault_details: false
     pool:
@@ -132,6 +142,8 @@ backends:
       max: 16
       warm: 0
       sessions: 1000
+      principals: 64
+      parked: 8
       max_in_flight: 256
       queue: 2048
       queue_bytes: 64MiB
@@ -155,6 +167,7 @@ limits:
   session_burst: 256
   handshakes: 256
   min_rate: 1KiB
+  loop_lag: 1s
   replay: 1MiB
   replay_events: 1000
 sessions:
@@ -168,6 +181,7 @@ timeouts:
   drain: 20s
   keep_alive: 15s
   first_stream: 5s
+  input: 5m
   ping: 30s
   pong: 20s
 log:

@@ -90,6 +90,8 @@ TEST(ConfigRange, OfTheGateway) {
       {"limits.session_starts", nullptr, "0", "1000000", "1000001"},
       {"limits.session_burst", "0", "1", "1000000", "1000001"},
       {"limits.min_rate", nullptr, "0", "1GiB", "1073741825"},
+      {"limits.memory", "4194303", "4MiB", "1024GiB", "1099511627777"},
+      {"limits.loop_lag", nullptr, "0s", "1m", "60001ms"},
       {"limits.replay", nullptr, "0", "1GiB", "1073741825"},
       {"limits.replay_events", nullptr, "0", "1000000", "1000001"},
       {"timeouts.header", "0s", "1ms", "1h", "3600001ms"},

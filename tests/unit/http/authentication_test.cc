@@ -194,9 +194,15 @@ TEST(Authentication, ComesBeforeWhatIsThere) {
             401);
   const std::string preflight =
       "Origin: http://localhost:1\r\nAccess-Control-Request-Method: GET\r\n";
-  EXPECT_EQ(world.ask("OPTIONS /name HTTP/1.1\r\nHost: localhost\r\n" + preflight + "\r\n").status,
-            204)
-      << "a browser asks without credentials";
+  for (const std::string path : {"/name", "/nowhere"}) {
+    const std::string options = "OPTIONS " + path + " HTTP/1.1\r\nHost: localhost\r\n";
+    const Answer asked = world.ask(options + preflight + "\r\n");
+    EXPECT_EQ(asked.status, 204) << path << ": a browser asks without credentials";
+    EXPECT_EQ(asked.field("Allow"), "GET, HEAD, POST, DELETE, OPTIONS")
+        << path << ": the answer does not tell what is there";
+    EXPECT_EQ(world.ask(options + "\r\n").status, 401) << path << ": no browser asks so";
+  }
+  EXPECT_EQ(world.ask("OPTIONS /name HTTP/1.1\r\nHost: localhost\r\n" + kAda + "\r\n").status, 204);
   EXPECT_EQ(world.ask(get("/healthz")).status, 200) << "for everybody";
   EXPECT_EQ(world.ask(get("/name", kAda + "Sec-Fetch-Site: cross-site\r\n")).status, 403);
 }

@@ -91,6 +91,20 @@ TEST(LandingPage, NamesTheHostOnlyIfAShellReadsNothingElse) {
   }
 }
 
+TEST(LandingPage, AsJsonForPrograms) {
+  Shelf shelf;
+  const std::string page =
+      http::landing_json("stdgate 1", shelf.backends, "gate.example:8080", true);
+  EXPECT_THAT(page,
+              HasSubstr(R"({"server":"stdgate 1","backends":[{"name":"tools","protocol":"mcp",)"
+                        R"("default":true,"paths":[{"name":"mcp","method":"POST",)"
+                        R"("url":"https://gate.example:8080/mcp"})"));
+  EXPECT_THAT(page, HasSubstr(R"({"name":"calc","protocol":"jsonrpc","default":false,"paths":[)"
+                              R"({"name":"rpc","method":"POST",)"
+                              R"("url":"https://gate.example:8080/calc/rpc"})"));
+  EXPECT_THAT(http::landing_json("t", shelf.backends, "a;b"), HasSubstr("http://localhost/rpc"));
+}
+
 TEST(LandingPage, IsServedAsPlainText) {
   HttpWorld world;
   const http::AdmissionPolicy policy{http::OriginRules{}};

@@ -74,5 +74,29 @@ TEST(SpareExchanges, SoManyAreKept) {
             http::SpareExchanges::kMaxEntries);
 }
 
+TEST(SpareExchanges, WhatIsDroppedMakesRoomForOthers) {
+  StoragePool storages;
+  http::SpareExchanges spare(storages);
+  std::vector<ExchangePtr> taken = take_many(spare, http::SpareExchanges::kMaxEntries);
+  ExchangePtr busy = std::move(taken.back());
+  taken.pop_back();
+  give_back(spare, std::move(taken));
+  spare.drop();
+  spare.drop();
+  const uint32_t number = busy->number;
+  http::Exchange* const kept = busy.get();
+  spare.give_back(std::move(busy));
+  EXPECT_EQ(spare.take(number).get(), kept) << "one that was in use comes back as ever";
+  // Its holder is gone; all others have numbers again.
+  taken = take_many(spare, http::SpareExchanges::kMaxEntries);
+  EXPECT_NE(taken[http::SpareExchanges::kMaxEntries - 2]->number, 0U);
+  EXPECT_EQ(taken.back()->number, 0U);
+  taken.pop_back();
+  http::Exchange* const own = taken[5].get();
+  const uint32_t its_number = own->number;
+  give_back(spare, std::move(taken));
+  EXPECT_EQ(spare.take(its_number).get(), own);
+}
+
 }  // namespace
 }  // namespace stdgate::test

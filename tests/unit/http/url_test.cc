@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "gateway/base/web_url.h"
 #include "transports/http/field_value.h"
 
 namespace stdgate {
@@ -43,7 +44,7 @@ TEST(Url, Authority) {
       {"a,b", true},
       {"a\\b", false},
   };
-  for (const auto& [text, expected] : cases) EXPECT_EQ(http::is_authority(text), expected) << text;
+  for (const auto& [text, expected] : cases) EXPECT_EQ(is_authority(text), expected) << text;
 }
 
 TEST(Url, LoopbackHost) {
@@ -64,15 +65,14 @@ TEST(Url, LoopbackHost) {
       {"127.", false},
       {"2130706433", false},
   };
-  for (const auto& [text, expected] : cases)
-    EXPECT_EQ(http::is_loopback_host(text), expected) << text;
+  for (const auto& [text, expected] : cases) EXPECT_EQ(is_loopback_host(text), expected) << text;
 }
 
 TEST(Url, HostOfAuthority) {
-  EXPECT_EQ(http::host_of("a.example:80"), "a.example");
-  EXPECT_EQ(http::host_of("a.example"), "a.example");
-  EXPECT_EQ(http::host_of("[::1]:80"), "[::1]");
-  EXPECT_EQ(http::host_of("[::1]"), "[::1]");
+  EXPECT_EQ(host_of("a.example:80"), "a.example");
+  EXPECT_EQ(host_of("a.example"), "a.example");
+  EXPECT_EQ(host_of("[::1]:80"), "[::1]");
+  EXPECT_EQ(host_of("[::1]"), "[::1]");
 }
 
 TEST(Url, PercentDecoding) {
@@ -130,6 +130,38 @@ TEST(FieldValue, ListElements) {
   EXPECT_EQ(elements("\"a\\\",b\",c"), List({"\"a\\\",b\"", "c"}));
   EXPECT_EQ(elements("\"a,b"), List({"\"a,b"}));
   EXPECT_EQ(elements("\"a\\"), List({"\"a\\"}));
+}
+
+TEST(Url, WebUrls) {
+  struct Case {
+    const char* text;
+    bool is_safe;
+    const char* origin;
+    const char* path;
+    const char* query;
+  };
+  const Case cases[] = {
+      {"https://a.example", true, "https://a.example", "", ""},
+      {"https://a.example:8443/b/c?d=e?f", true, "https://a.example:8443", "/b/c", "?d=e?f"},
+      {"https://a.example?b", true, "https://a.example", "", "?b"},
+      {"http://a.example/", false, "http://a.example", "/", ""},
+      {"http://127.0.0.1:1/", true, "http://127.0.0.1:1", "/", ""},
+      {"http://[::1]/", true, "http://[::1]", "/", ""},
+      {"http://localhost.example/", false, "http://localhost.example", "/", ""},
+  };
+  for (const Case& wanted : cases) {
+    const auto url = WebUrl::parse(wanted.text);
+    ASSERT_TRUE(url) << wanted.text;
+    EXPECT_EQ(url->is_safe(), wanted.is_safe) << wanted.text;
+    EXPECT_EQ(url->origin, wanted.origin);
+    EXPECT_EQ(url->path, wanted.path);
+    EXPECT_EQ(url->query, wanted.query);
+  }
+  for (const char* text : {"", "https://", "https:///a", "ftp://a", "HTTPS://a", "//a", "a",
+                           "https://a@b/", "https://a b/", "https://a/#b", "https://a/%2",
+                           "https://a/\\b", "https://a:b/", "file:///etc/passwd"}) {
+    EXPECT_FALSE(WebUrl::parse(text)) << text;
+  }
 }
 
 }  // namespace

@@ -1,80 +1,12 @@
 // Requests of MCP's modern era at children of either era: what reaches the child, and what comes
 // back.
 
-#include "tests/unit/mcp/shared_bench.h"
+#include "tests/unit/mcp/modern_bench.h"
 
 namespace stdgate::test {
 namespace {
 
 using std::chrono::seconds;
-using Texts = std::vector<std::string>;
-
-constexpr std::string_view kDiscovery =
-    R"({"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},)"
-    R"("_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"3"}}})";
-constexpr std::string_view kGreeting =
-    R"({"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},)"
-    R"("prompts":{},"resources":{"subscribe":true,"listChanged":true},"tasks":{}},)"
-    R"("serverInfo":{"name":"old","version":"1"},"instructions":"do"})";
-
-std::string meta(const std::string& capabilities = "{}", const std::string& more = "") {
-  return R"("_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",)"
-         R"("io.modelcontextprotocol/clientCapabilities":)" +
-         capabilities + more + "}";
-}
-
-std::string request(const std::string& id, const std::string& method,
-                    const std::string& params = "", const std::string& with = meta()) {
-  return R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":")" + method + R"(","params":{)" + params +
-         (params.empty() ? "" : ",") + with + "}}";
-}
-
-std::string note(const std::string& method, const std::string& params) {
-  return R"({"jsonrpc":"2.0","method":"notifications/)" + method + R"(","params":)" + params + "}";
-}
-
-class ModernBench : public BackendBench {
- public:
-  ModernBench(config::Revision revision, config::Isolation isolation)
-      : BackendBench(options_of(revision, isolation), std::make_unique<mcp::McpDialect>("1")) {}
-
-  // The child answers what it is begun with.
-  FakeChild& begin(size_t index, std::string_view answer) {
-    FakeChild& process = child(index);
-    process.start();
-    process.answer(process.take_ids().at(0), std::string(answer));
-    process.take_lines();
-    return process;
-  }
-  void send_modern(FakeClient& client, std::string text) {
-    rpc::EnvelopeParser parser(backend.envelope_limits());
-    backend::CallContext context;
-    context.caller = client.caller();
-    context.transport = Transport::mcp;
-    context.era = Era::modern;
-    context.arrived = clock.now();
-    context.wants_events = true;
-    const auto document = parser.parse(text);
-    ASSERT_TRUE(document.has_value()) << text;
-    backend.accept(document->messages[0], context);
-  }
-
- private:
-  static backend::BackendOptions options_of(config::Revision revision,
-                                            config::Isolation isolation) {
-    backend::BackendOptions options = shared_mcp_options(1);
-    options.config.revision = revision;
-    options.config.isolation = isolation;
-    options.config.pool.max = isolation == config::Isolation::session ? 2 : 1;
-    return options;
-  }
-};
-
-Texts events_of(const FakeClient& client) {
-  Texts texts;
-  for (const auto& [tag, text] : client.events) texts.push_back(text);
-  return texts;
-}
 
 class McpModernChild : public testing::Test {
  public:

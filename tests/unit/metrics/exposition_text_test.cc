@@ -102,6 +102,17 @@ stdgate_tls_handshake_failures_total{reason="refused_by_client"} 0
 stdgate_tls_handshake_failures_total{reason="left"} 0
 stdgate_tls_handshake_failures_total{reason="timeout"} 0
 stdgate_tls_handshake_failures_total{reason="other"} 0
+# HELP stdgate_key_fetches_total How it went when keys of issuers of tokens were fetched
+# TYPE stdgate_key_fetches_total counter
+stdgate_key_fetches_total{outcome="ok"} 1
+stdgate_key_fetches_total{outcome="unreachable"} 0
+stdgate_key_fetches_total{outcome="untrusted"} 0
+stdgate_key_fetches_total{outcome="timeout"} 0
+stdgate_key_fetches_total{outcome="redirected"} 0
+stdgate_key_fetches_total{outcome="bad_status"} 0
+stdgate_key_fetches_total{outcome="too_large"} 0
+stdgate_key_fetches_total{outcome="bad_content"} 0
+stdgate_key_fetches_total{outcome="wrong_issuer"} 0
 # HELP stdgate_breaker_open 1 while calls are refused, as the children of the backend keep failing
 # TYPE stdgate_breaker_open gauge
 stdgate_breaker_open{backend="calc"} 0
@@ -122,6 +133,14 @@ stdgate_sessions_parked_total{backend="calc",reason="idle"} 0
 stdgate_sessions_parked_total{backend="calc",reason="place_needed"} 0
 stdgate_sessions_parked_total{backend="calc",reason="child_ended"} 0
 stdgate_sessions_parked_total{backend="calc",reason="taken_over"} 0
+# HELP stdgate_parked_calls Calls that wait for input of their clients
+# TYPE stdgate_parked_calls gauge
+stdgate_parked_calls{backend="calc"} 0
+# HELP stdgate_parked_calls_ended_total Calls that have waited for input of their clients
+# TYPE stdgate_parked_calls_ended_total counter
+stdgate_parked_calls_ended_total{backend="calc",end="resumed"} 0
+stdgate_parked_calls_ended_total{backend="calc",end="expired"} 0
+stdgate_parked_calls_ended_total{backend="calc",end="stopped"} 0
 # HELP stdgate_sessions_revived_total Parked sessions that were to get a child
 # TYPE stdgate_sessions_revived_total counter
 stdgate_sessions_revived_total{backend="calc",outcome="same"} 0
@@ -201,12 +220,33 @@ stdgate_child_cpu_seconds_total{backend="calc"} 1.5
 # HELP stdgate_child_resident_memory_bytes Resident memory of child processes
 # TYPE stdgate_child_resident_memory_bytes gauge
 stdgate_child_resident_memory_bytes{backend="calc"} 4096
+# HELP stdgate_child_incomplete_sandboxes_total Child processes started without all of their sandbox
+# TYPE stdgate_child_incomplete_sandboxes_total counter
+stdgate_child_incomplete_sandboxes_total{backend="calc"} 2
 # HELP stdgate_tls_certificate_expiry_timestamp_seconds When a listener's certificate expires, in seconds since the epoch
 # TYPE stdgate_tls_certificate_expiry_timestamp_seconds gauge
 stdgate_tls_certificate_expiry_timestamp_seconds{certificate="a.crt",listener=":443"} 1800000000
+# HELP stdgate_issuer_keys_age_seconds Time since the keys of an issuer of tokens were fetched
+# TYPE stdgate_issuer_keys_age_seconds gauge
+stdgate_issuer_keys_age_seconds{issuer="https://id"} 2.5
 # HELP stdgate_loop_lag_seconds How late the event loop came back from its last timer
 # TYPE stdgate_loop_lag_seconds gauge
 stdgate_loop_lag_seconds 0.00025
+# HELP stdgate_memory_pressure Part of limits.memory that is used
+# TYPE stdgate_memory_pressure gauge
+stdgate_memory_pressure 0.5
+# HELP stdgate_audit_lines_total Lines of the audit
+# TYPE stdgate_audit_lines_total counter
+stdgate_audit_lines_total 9
+# HELP stdgate_audit_failures_total Attempts to write the audit, or to have it on the disk, that failed
+# TYPE stdgate_audit_failures_total counter
+stdgate_audit_failures_total 3
+# HELP stdgate_audit_lost_lines_total Lines of the audit that were not written for lack of room
+# TYPE stdgate_audit_lost_lines_total counter
+stdgate_audit_lost_lines_total 2
+# HELP stdgate_audit_failing 1 while the audit cannot be written, and calls are refused for it
+# TYPE stdgate_audit_failing gauge
+stdgate_audit_failing 1
 # HELP stdgate_build_info The version that runs; always 1
 # TYPE stdgate_build_info gauge
 stdgate_build_info{version="1.2.3"} 1
@@ -257,6 +297,7 @@ void record(Observer& observer) {
   observer.on_connection_opened(ConnectionKind::http);
   observer.on_refused(Refusal::not_found);
   observer.on_handshake_failed(HandshakeFailure::version);
+  observer.on_keys_fetched(FetchOutcome::ok);
   observer.on_bytes(ConnectionKind::http, Flow::in, 123);
   observer.on_bytes(ConnectionKind::websocket, Flow::out, 3'000'000'000);
 }
@@ -279,9 +320,12 @@ TEST(MetricsExposition, IsThisText) {
   record(observer);
   const metrics::MetricsExposition exposition({&observer.store()}, "1.2.3", [] {
     metrics::ScrapeReadings readings;
-    readings.children = {{"calc", 1.5, 4096}};
+    readings.children = {{"calc", 1.5, 4096, 2}};
     readings.certificates = {{":443", "a.crt", 1800000000}};
+    readings.issuers = {{"https://id", 2.5}};
     readings.loop_lag = std::chrono::microseconds(250);
+    readings.memory_pressure = 0.5;
+    readings.audit = {9, 3, 2, true};
     return readings;
   });
   EXPECT_EQ(fixed_lines(exposition.text()), kText);

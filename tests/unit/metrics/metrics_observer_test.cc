@@ -269,6 +269,9 @@ TEST(MetricsObserver, CountsRefusalsByReason) {
   metrics.observer().on_handshake_failed(HandshakeFailure::timeout);
   EXPECT_EQ(metrics.value("stdgate_tls_handshake_failures_total{reason=\"timeout\"}"), 1);
   EXPECT_EQ(metrics.value("stdgate_tls_handshake_failures_total{reason=\"version\"}"), 0);
+  metrics.observer().on_keys_fetched(FetchOutcome::redirected);
+  EXPECT_EQ(metrics.value("stdgate_key_fetches_total{outcome=\"redirected\"}"), 1);
+  EXPECT_EQ(metrics.value("stdgate_key_fetches_total{outcome=\"ok\"}"), 0);
   const std::string refusals = "stdgate_http_refusals_total{reason=\"";
   EXPECT_EQ(metrics.value(refusals + "bad_origin\"}"), 2);
   EXPECT_EQ(metrics.value(refusals + "other\"}"), 1);

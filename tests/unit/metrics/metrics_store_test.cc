@@ -80,6 +80,9 @@ TEST(MetricsStore, AddsWhatHasNoName) {
   one.on_session_places(0, 4);
   one.on_session_opened(0);
   one.on_session_parked(0, ParkReason::idle);
+  one.on_call_parked(0);
+  one.on_call_parked(0);
+  one.on_parked_call_ended(0, ParkedEnd::resumed);
   one.on_session_revived(0, RevivalOutcome::failed, milliseconds(5));
   one.on_dropped(0, DropReason::overloaded);
   one.on_child_state(0, ChildState::dead, ChildState::starting);
@@ -90,6 +93,7 @@ TEST(MetricsStore, AddsWhatHasNoName) {
   one.on_connection_opened(ConnectionKind::websocket);
   one.on_bytes(ConnectionKind::websocket, Flow::out, 7);
   one.on_refused(Refusal::gone);
+  one.on_keys_fetched(FetchOutcome::ok);
 
   metrics::MetricsStore sum(config().buckets);
   for (int i = 0; i < 3; ++i) sum.add(metrics::MetricsStore(one.store()));
@@ -101,6 +105,8 @@ TEST(MetricsStore, AddsWhatHasNoName) {
   EXPECT_EQ(backend.open_breakers, 3U);
   EXPECT_EQ(backend.session_places, 12U);
   EXPECT_EQ(backend.parked[static_cast<size_t>(ParkReason::idle)], 3U);
+  EXPECT_EQ(backend.parked_calls, 3);
+  EXPECT_EQ(backend.parked_ends[static_cast<size_t>(ParkedEnd::resumed)], 3U);
   EXPECT_EQ(backend.revived[static_cast<size_t>(RevivalOutcome::failed)], 3U);
   EXPECT_EQ(backend.dropped[static_cast<size_t>(DropReason::overloaded)], 3U);
   EXPECT_EQ(backend.children[static_cast<size_t>(ChildState::starting)], 3);
@@ -112,6 +118,7 @@ TEST(MetricsStore, AddsWhatHasNoName) {
       sum.connections().at(static_cast<size_t>(ConnectionKind::websocket));
   EXPECT_EQ(websocket.open, 3);
   EXPECT_EQ(websocket.bytes[static_cast<size_t>(Flow::out)], 21U);
+  EXPECT_EQ(sum.key_fetches().at(static_cast<size_t>(FetchOutcome::ok)), 3U);
   EXPECT_EQ(sum.refusals().at(static_cast<size_t>(Refusal::gone)), 3U);
 }
 

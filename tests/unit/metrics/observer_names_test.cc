@@ -30,6 +30,7 @@ TEST(ObserverNames, AreDistinctAndInSnakeCase) {
   check<Refusal>(kRefusalCount, refusal_name);
   check<SessionState>(kSessionStateCount, session_state_name);
   check<ParkReason>(kParkReasonCount, park_reason_name);
+  check<ParkedEnd>(kParkedEndCount, parked_end_name);
   check<RevivalOutcome>(kRevivalOutcomeCount, revival_outcome_name);
   check<Direction>(kDirectionCount, direction_name);
   check<Flow>(kFlowCount, flow_name);
@@ -37,6 +38,7 @@ TEST(ObserverNames, AreDistinctAndInSnakeCase) {
   check<ChildState>(kChildStateCount, child_state_name);
   check<StartReason>(kStartReasonCount, start_reason_name);
   check<HandshakeFailure>(kHandshakeFailureCount, handshake_failure_name);
+  check<FetchOutcome>(kFetchOutcomeCount, fetch_outcome_name);
   check<ExitReason>(kExitReasonCount, exit_reason_name);
 }
 

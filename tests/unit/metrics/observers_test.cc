@@ -26,6 +26,8 @@ class StrictObserver : public Observer {
   MOCK_METHOD(void, on_session_places, (BackendId, uint32_t), (override));
   MOCK_METHOD(void, on_session_state, (BackendId, SessionState, SessionState), (override));
   MOCK_METHOD(void, on_session_parked, (BackendId, ParkReason), (override));
+  MOCK_METHOD(void, on_call_parked, (BackendId), (override));
+  MOCK_METHOD(void, on_parked_call_ended, (BackendId, ParkedEnd), (override));
   MOCK_METHOD(void, on_session_revived, (BackendId, RevivalOutcome, Duration), (override));
   MOCK_METHOD(void, on_session_closed, (BackendId, SessionState), (override));
   MOCK_METHOD(void, on_connection_opened, (ConnectionKind), (override));
@@ -33,6 +35,7 @@ class StrictObserver : public Observer {
   MOCK_METHOD(void, on_bytes, (ConnectionKind, Flow, size_t), (override));
   MOCK_METHOD(void, on_refused, (Refusal), (override));
   MOCK_METHOD(void, on_handshake_failed, (HandshakeFailure), (override));
+  MOCK_METHOD(void, on_keys_fetched, (FetchOutcome), (override));
 };
 
 // Overrides, and so hears, one event or two.
@@ -94,6 +97,8 @@ TEST(Observers, HearWhatTheyOverride) {
     EXPECT_CALL(*observer, on_session_places(1, 4));
     EXPECT_CALL(*observer, on_session_state(1, SessionState::live, SessionState::parked));
     EXPECT_CALL(*observer, on_session_parked(1, ParkReason::idle));
+    EXPECT_CALL(*observer, on_call_parked(1));
+    EXPECT_CALL(*observer, on_parked_call_ended(1, ParkedEnd::expired));
     EXPECT_CALL(*observer, on_session_revived(1, RevivalOutcome::failed, Duration{2}));
     EXPECT_CALL(*observer, on_session_closed(1, SessionState::parked));
     EXPECT_CALL(*observer, on_connection_opened(ConnectionKind::http));
@@ -101,6 +106,7 @@ TEST(Observers, HearWhatTheyOverride) {
     EXPECT_CALL(*observer, on_bytes(ConnectionKind::http, Flow::out, 5));
     EXPECT_CALL(*observer, on_refused(Refusal::gone));
     EXPECT_CALL(*observer, on_handshake_failed(HandshakeFailure::left));
+    EXPECT_CALL(*observer, on_keys_fetched(FetchOutcome::timeout));
   }
   observers.on_backend(1, "calc");
   observers.on_method(1, 2, "echo");
@@ -120,6 +126,8 @@ TEST(Observers, HearWhatTheyOverride) {
   observers.on_session_places(1, 4);
   observers.on_session_state(1, SessionState::live, SessionState::parked);
   observers.on_session_parked(1, ParkReason::idle);
+  observers.on_call_parked(1);
+  observers.on_parked_call_ended(1, ParkedEnd::expired);
   observers.on_session_revived(1, RevivalOutcome::failed, Duration{2});
   observers.on_session_closed(1, SessionState::parked);
   observers.on_connection_opened(ConnectionKind::http);
@@ -127,6 +135,7 @@ TEST(Observers, HearWhatTheyOverride) {
   observers.on_bytes(ConnectionKind::http, Flow::out, 5);
   observers.on_refused(Refusal::gone);
   observers.on_handshake_failed(HandshakeFailure::left);
+  observers.on_keys_fetched(FetchOutcome::timeout);
   EXPECT_EQ(of_drops.dropped, 1);
   EXPECT_EQ(of_more.dropped, 1);
   EXPECT_EQ(of_more.refused, 1);

@@ -30,6 +30,7 @@ TEST(FaultTest, CodesAndStatuses) {
       {rpc::Fault::overloaded, -32005, -31503, 503, "overloaded"},
       {rpc::Fault::rate_limited, -32006, -31429, 429, "rate_limited"},
       {rpc::Fault::too_large, -32007, -31413, 413, "too_large"},
+      {rpc::Fault::unrecorded, -32008, -31503, 503, "unrecorded"},
       {rpc::Fault::internal, -32603, -32603, 500, "internal"},
   };
   ASSERT_EQ(std::size(cases), rpc::kFaultCount);

@@ -51,6 +51,49 @@ TEST(GuardOptions, AllOfThem) {
   EXPECT_EQ(parsed.options.command[2], nullptr);
 }
 
+TEST(GuardOptions, ASandbox) {
+  const Parsed parsed =
+      parse({"--sandbox", "required", "--files", "all",       "--read",     "a",         "--read",
+             "/b",        "--write",  "c",       "--network", "ports+unix", "--connect", "443",
+             "--bind",    "80",       "--bind",  "65535",     "--",         "cmd"});
+  ASSERT_TRUE(parsed.valid);
+  const guard::Sandbox& sandbox = parsed.options.sandbox;
+  EXPECT_TRUE(sandbox.is_wanted);
+  EXPECT_TRUE(sandbox.is_required);
+  EXPECT_EQ(sandbox.files, guard::FileRule::all);
+  EXPECT_EQ(sandbox.network, guard::NetworkRule::ports);
+  EXPECT_TRUE(sandbox.unix_sockets);
+  EXPECT_THAT(std::vector<std::string>(sandbox.read.begin(), sandbox.read.end()),
+              testing::ElementsAre("a", "/b"));
+  EXPECT_THAT(std::vector<std::string>(sandbox.write.begin(), sandbox.write.end()),
+              testing::ElementsAre("c"));
+  EXPECT_THAT(std::vector<int>(sandbox.connect.begin(), sandbox.connect.end()),
+              testing::ElementsAre(443));
+  EXPECT_THAT(std::vector<int>(sandbox.bind.begin(), sandbox.bind.end()),
+              testing::ElementsAre(80, 65535));
+  const Parsed wished = parse({"--sandbox", "wished", "--", "cmd"});
+  ASSERT_TRUE(wished.valid);
+  EXPECT_TRUE(wished.options.sandbox.is_wanted);
+  EXPECT_FALSE(wished.options.sandbox.is_required);
+}
+
+TEST(GuardOptions, PathsAndPortsOfASandboxAreBounded) {
+  const auto many = [](const std::string& name, const std::string& value, size_t count) {
+    std::vector<std::string> arguments;
+    for (size_t i = 0; i < count; ++i) arguments.insert(arguments.end(), {name, value});
+    arguments.insert(arguments.end(), {"--", "cmd"});
+    return arguments;
+  };
+  for (const char* name : {"--read", "--write"}) {
+    EXPECT_TRUE(parse(many(name, "/", guard::kMaxPaths)).valid) << name;
+    EXPECT_FALSE(parse(many(name, "/", guard::kMaxPaths + 1)).valid) << name;
+  }
+  for (const char* name : {"--connect", "--bind"}) {
+    EXPECT_TRUE(parse(many(name, "1", guard::kMaxPorts)).valid) << name;
+    EXPECT_FALSE(parse(many(name, "1", guard::kMaxPorts + 1)).valid) << name;
+  }
+}
+
 TEST(GuardOptions, NoneButACommand) {
   const Parsed parsed = parse({"--", "cmd"});
   ASSERT_TRUE(parsed.valid);
@@ -71,6 +114,12 @@ TEST(GuardOptions, Refused) {
       {"--cpu", "1s", "--", "cmd"},
       {"--cpu", "-1", "--", "cmd"},
       {"--cpu", "18446744073709551616", "--", "cmd"},
+      {"--sandbox", "", "--", "cmd"},
+      {"--sandbox", "strict", "--", "cmd"},
+      {"--files", "some", "--", "cmd"},
+      {"--network", "any", "--", "cmd"},
+      {"--connect", "65536", "--", "cmd"},
+      {"--bind", "x", "--", "cmd"},
       {"--identity", "", "--", "cmd"},
       {"--identity", "1", "--", "cmd"},
       {"--identity", "1:", "--", "cmd"},

@@ -48,7 +48,8 @@ int in_domain(const guard::LandlockPlan& plan, const std::function<int()>& check
   const pid_t child = ::fork();
   if (child == 0) {
     ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    if (guard::enter_landlock_domain(plan) != 0) ::_exit(255);
+    guard::LandlockFailure failure;
+    if (!guard::enter_landlock_domain(plan, {}, false, nullptr, &failure)) ::_exit(255);
     ::_exit(checks());
   }
   int status = 0;
@@ -95,8 +96,68 @@ TEST(Landlock, DomainsKeepApartAndDenyNoFile) {
 }
 
 TEST(Landlock, RefusalIsTold) {
-  EXPECT_NE(guard::enter_landlock_domain({}), 0);                      // nothing handled
-  EXPECT_NE(guard::enter_landlock_domain({0, uint64_t{1} << 63}), 0);  // nobody knows it
+  const guard::LandlockPlan plans[] = {{}, {0, uint64_t{1} << 63}};  // nothing; nobody knows it
+  for (const guard::LandlockPlan& plan : plans) {
+    guard::LandlockFailure failure;
+    EXPECT_FALSE(guard::enter_landlock_domain(plan, {}, false, nullptr, &failure));
+    EXPECT_NE(failure.error, 0);
+    EXPECT_FALSE(failure.is_of_path);
+    EXPECT_STREQ(failure.what.data(), "landlock");
+  }
+}
+
+TEST(Landlock, PlanOfASandboxByAbi) {
+  constexpr uint64_t kAllWrites = 0b1'1111'1111'0010;
+  constexpr uint64_t kReads = 0b1101;
+  constexpr uint64_t kPorts = guard::kLandlockBindTcp | guard::kLandlockConnectTcp;
+  static_assert(guard::kLandlockWrites == kAllWrites && guard::kLandlockReads == kReads);
+  struct Case {
+    int abi;
+    uint64_t writes;  // handled with FileRule::writes
+    uint64_t outbound;
+    uint64_t ports;
+  };
+  const Case cases[] = {{0, 0, 0, 0},
+                        {1, kAllWrites, 0, 0},
+                        {2, kAllWrites | 1 << 13, 0, 0},
+                        {3, kAllWrites | 0b11 << 13, 0, 0},
+                        {4, kAllWrites | 0b11 << 13, guard::kLandlockBindTcp, kPorts},
+                        {5, kAllWrites | 0b111 << 13, guard::kLandlockBindTcp, kPorts},
+                        {9, kAllWrites | 0b111 << 13, guard::kLandlockBindTcp, kPorts}};
+  for (const Case& c : cases) {
+    const auto plan = [&](FileRule files, NetworkRule network) {
+      return guard::landlock_plan(c.abi, files, network);
+    };
+    EXPECT_EQ(plan(FileRule::writes, NetworkRule::any).handled_files, c.writes) << c.abi;
+    EXPECT_EQ(plan(FileRule::all, NetworkRule::any).handled_files,
+              c.abi == 0 ? 0 : c.writes | kReads);
+    EXPECT_EQ(plan(FileRule::none, NetworkRule::outbound).handled_network, c.outbound) << c.abi;
+    EXPECT_EQ(plan(FileRule::none, NetworkRule::ports).handled_network, c.ports) << c.abi;
+    EXPECT_EQ(plan(FileRule::writes, NetworkRule::any).is_open, c.abi == 0) << c.abi;
+    EXPECT_TRUE(plan(FileRule::none, NetworkRule::ports).is_open) << c.abi;
+  }
+}
+
+TEST(Landlock, WhatAKernelLacks) {
+  struct Case {
+    guard::KernelFeatures kernel;
+    FileRule files;
+    NetworkRule network;
+    bool is_complete;
+  };
+  const Case cases[] = {{{7, false}, FileRule::none, NetworkRule::any, false},
+                        {{0, true}, FileRule::none, NetworkRule::any, true},
+                        {{0, true}, FileRule::none, NetworkRule::none, true},
+                        {{2, true}, FileRule::writes, NetworkRule::any, false},
+                        {{2, true}, FileRule::all, NetworkRule::any, false},
+                        {{3, true}, FileRule::all, NetworkRule::none, true},
+                        {{3, true}, FileRule::none, NetworkRule::outbound, false},
+                        {{3, true}, FileRule::none, NetworkRule::ports, false},
+                        {{4, true}, FileRule::all, NetworkRule::ports, true}};
+  for (const Case& c : cases) {
+    EXPECT_EQ(guard::missing_feature(c.files, c.network, c.kernel) == nullptr, c.is_complete)
+        << &c - cases;
+  }
 }
 
 }  // namespace

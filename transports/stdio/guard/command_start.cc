@@ -7,11 +7,15 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 
 #include "transports/stdio/guard/capabilities.h"
 #include "transports/stdio/guard/exit_codes.h"
 #include "transports/stdio/guard/landlock.h"
+#include "transports/stdio/guard/program_path.h"
+#include "transports/stdio/guard/sandbox.h"
+#include "transports/stdio/guard/syscall_filter.h"
 
 namespace stdgate::guard {
 
@@ -32,7 +36,7 @@ void CommandStart::run() {
     ::execvp(options_.command[0], options_.command);
     step = "exec";
   }
-  report(step, errno, false);
+  report(step, errno, StartReport::Kind::failed);
   ::_exit(kNotStarted);
 }
 
@@ -42,7 +46,9 @@ const char* CommandStart::prepare() {
   if (!apply_limits()) return "setrlimit";
   // The kernel or a seccomp filter may refuse this; the command still runs, and is reported
   // as unconfined.
-  if (const int error = drop_capabilities(); error != 0) report("capabilities", error, true);
+  if (const int error = drop_capabilities(); error != 0) {
+    report("capabilities", error, StartReport::Kind::unconfined);
+  }
   if (!change_user()) return "user";
   // After the change of user, which clears it.
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return "prctl";
@@ -50,10 +56,44 @@ const char* CommandStart::prepare() {
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return "no_new_privs";
   if (options_.directory != nullptr && ::chdir(options_.directory) != 0) return "chdir";
   reset_signals();
-  if (const LandlockPlan plan = landlock_plan(landlock_abi()); plan.makes_domain()) {
-    if (const int error = enter_landlock_domain(plan); error != 0) report("landlock", error, true);
+  return enter_sandbox();
+}
+
+// Without a sandbox too: a Landlock domain keeps children apart.
+const char* CommandStart::enter_sandbox() {
+  const Sandbox& sandbox = options_.sandbox;
+  const KernelFeatures kernel = kernel_features();
+  const char* const missing =
+      sandbox.is_wanted ? missing_feature(sandbox.files, sandbox.network, kernel) : nullptr;
+  if (missing != nullptr) {
+    errno = ENOSYS;
+    if (sandbox.is_required) return describe("sandbox: this kernel has ", missing);
+    report(missing, ENOSYS, StartReport::Kind::unsandboxed);
   }
-  return nullptr;
+  const LandlockPlan plan = landlock_plan(kernel.landlock_abi, sandbox.files, sandbox.network);
+  if (plan.makes_domain()) {
+    const ProgramPath program(options_.command[0]);
+    LandlockFailure failure;
+    if (!enter_landlock_domain(plan, sandbox, options_.directory != nullptr, program.get(),
+                               &failure)) {
+      errno = failure.error;
+      if (failure.is_of_path || sandbox.is_required) {
+        return describe("sandbox: ", failure.what.data());
+      }
+      report(failure.what.data(), failure.error,
+             sandbox.is_wanted ? StartReport::Kind::unsandboxed : StartReport::Kind::unconfined);
+    }
+  }
+  if (!sandbox.is_wanted || !kernel.filters_syscalls) return nullptr;
+  const int error = enter_syscall_filter(sandbox);
+  errno = error;
+  return error == 0 ? nullptr : "sandbox: seccomp";
+}
+
+// A step's text; keeps errno.
+const char* CommandStart::describe(const char* before, const char* text) {
+  std::snprintf(failure_.data(), failure_.size(), "%s%s", before, text);
+  return failure_.data();
 }
 
 bool CommandStart::apply_limits() const {
@@ -72,10 +112,10 @@ bool CommandStart::change_user() const {
          ::setgid(identity.group) == 0 && ::setuid(identity.user) == 0;
 }
 
-void CommandStart::report(const char* step, int error, bool runs_all_the_same) const {
+void CommandStart::report(const char* step, int error, StartReport::Kind kind) const {
   StartReport report;
   report.error = error;
-  report.runs_all_the_same = runs_all_the_same;
+  report.kind = kind;
   std::strncpy(report.step.data(), step, report.step.size() - 1);
   [[maybe_unused]] const ssize_t sent = ::write(report_, &report, sizeof(report));
 }

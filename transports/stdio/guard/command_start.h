@@ -1,13 +1,14 @@
 // CommandStart: the command's process between fork and exec, and what it tells the guard.
 //
 // Job: own process group, resource limits, capabilities, user, parent-death signal, no_new_privs,
-// directory, default signals, a Landlock domain of its own, then the command. Owner: the guard's
-// child. Limits: system calls only.
+// directory, default signals, a Landlock domain of its own with the sandbox, the system calls that
+// it is refused, then the command. Owner: the guard's child. Limits: system calls only.
 #pragma once
 
 #include <sys/types.h>
 
 #include <array>
+#include <cstdint>
 
 #include "transports/stdio/guard/options.h"
 
@@ -15,9 +16,14 @@ namespace stdgate::guard {
 
 // Sent through a pipe that closes when the command runs.
 struct StartReport {
+  enum class Kind : uint8_t {
+    failed,       // the command is not started; the others: it is
+    unconfined,   // without what keeps children apart
+    unsandboxed,  // without all of its sandbox
+  };
   int error = 0;
-  bool runs_all_the_same = false;  // else the command is not started
-  std::array<char, 16> step{};
+  Kind kind = Kind::failed;
+  std::array<char, 180> step{};  // or what is missing
 };
 
 class CommandStart {
@@ -33,11 +39,14 @@ class CommandStart {
   const char* prepare();
   [[nodiscard]] bool apply_limits() const;
   [[nodiscard]] bool change_user() const;
-  void report(const char* step, int error, bool runs_all_the_same) const;
+  const char* enter_sandbox();
+  const char* describe(const char* before, const char* text);
+  void report(const char* step, int error, StartReport::Kind kind) const;
 
   const Options& options_;
   const int report_;
   const pid_t guard_;
+  std::array<char, 180> failure_{};  // a step's text
 };
 
 }  // namespace stdgate::guard

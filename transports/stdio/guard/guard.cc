@@ -51,7 +51,7 @@ void let_go_of_stdio() {
 
 // A line of the control channel: "WORD NUMBER", or "WORD NUMBER STEP: what errno NUMBER means".
 void send_line(std::string_view word, uint64_t number, const char* step = nullptr) {
-  std::array<char, 256> line{};
+  std::array<char, 512> line{};
   const int word_size = static_cast<int>(word.size());
   const auto value = static_cast<unsigned long long>(number);
   int size = 0;
@@ -75,6 +75,7 @@ int Guard::run() {
   end_everything();
   while (!started_ && !failed_) read_start_report();  // it came as the watch ended
   if (failed_) return kNotStarted;
+  report_left();
   report_cpu();
   exit_like_command();
 }
@@ -102,7 +103,10 @@ void Guard::watch() {
     if (fds[0].revents != 0) read_start_report();
     if (fds[1].revents != 0 && take_signals()) terminate_command();
     if (fds[2].revents != 0 && !read_control()) return;
-    if (command_has_exited()) return;
+    if (command_has_exited()) {
+      exited_by_itself_ = true;
+      return;
+    }
   }
 }
 
@@ -111,10 +115,17 @@ void Guard::read_start_report() {
   StartReport report;
   const ssize_t count = ::read(start_report_.get(), &report, sizeof(report));
   if (count == static_cast<ssize_t>(sizeof(report))) {
-    if (report.runs_all_the_same) {
-      send_line(kUnconfinedLine, static_cast<uint64_t>(report.error), report.step.data());
-    } else {
-      fail(report.error, report.step.data());
+    const auto error = static_cast<uint64_t>(report.error);
+    switch (report.kind) {
+      case StartReport::Kind::failed:
+        fail(report.error, report.step.data());
+        break;
+      case StartReport::Kind::unconfined:
+        send_line(kUnconfinedLine, error, report.step.data());
+        break;
+      case StartReport::Kind::unsandboxed:
+        send_line(kUnsandboxedLine, error, report.step.data());
+        break;
     }
     return;
   }
@@ -179,8 +190,16 @@ bool Guard::reap() {
     const pid_t pid = ::waitpid(-1, &status, WNOHANG);
     if (pid < 0) return errno != ECHILD;
     if (pid == 0) return true;
-    if (pid == command_) command_status_ = status;
+    if (pid == command_) {
+      command_status_ = status;
+    } else if (exited_by_itself_ && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
+      ++left_behind_;
+    }
   }
+}
+
+void Guard::report_left() const {
+  if (left_behind_ > 0) send_line(kLeftLine, left_behind_);
 }
 
 void Guard::report_cpu() const {

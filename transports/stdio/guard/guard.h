@@ -37,6 +37,7 @@ class Guard {
   [[nodiscard]] bool command_has_exited() const;
   void end_everything();
   bool reap();
+  void report_left() const;
   void report_cpu() const;
   [[noreturn]] void exit_like_command() const;
   int fail(int error, const char* step);
@@ -45,6 +46,8 @@ class Guard {
   net::FileDescriptor signals_;
   net::FileDescriptor start_report_;
   pid_t command_ = 0;
+  unsigned left_behind_ = 0;  // processes that were ended though their command had exited by itself
+  bool exited_by_itself_ = false;
   int command_status_ = SIGKILL;  // as wait(2) gives it
   bool started_ = false;
   bool failed_ = false;

@@ -1,12 +1,15 @@
 #include "transports/stdio/guard/landlock.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 
 #include "transports/net/file_descriptor.h"
+#include "transports/stdio/guard/system_paths.h"
 
 namespace stdgate::guard {
 
@@ -19,6 +22,7 @@ constexpr long kRestrictSelf = 446;
 
 constexpr unsigned kAskForVersion = 1U << 0;  // LANDLOCK_CREATE_RULESET_VERSION
 constexpr int kPathBeneath = 1;               // LANDLOCK_RULE_PATH_BENEATH
+constexpr int kNetPort = 2;                   // LANDLOCK_RULE_NET_PORT
 
 // Kernels that know less of it take it as long as what they do not know is 0.
 struct RulesetAttributes {
@@ -32,11 +36,64 @@ struct [[gnu::packed]] PathBeneathAttributes {
   int32_t parent_fd = -1;
 };
 
-bool allow_everywhere(const net::FileDescriptor& ruleset, uint64_t access) {
-  const net::FileDescriptor root(::open("/", O_PATH | O_CLOEXEC));
-  const PathBeneathAttributes rule{access, root.get()};
-  return root.is_open() && ::syscall(kAddRule, ruleset.get(), kPathBeneath, &rule, 0) == 0;
-}
+struct NetPortAttributes {
+  uint64_t allowed_access = 0;
+  uint64_t port = 0;
+};
+
+// What a rule for something that is no directory may name.
+constexpr uint64_t kOfFiles =
+    uint64_t{0b111} | kLandlockTruncate | kLandlockIoctl;  // EXECUTE, WRITE_FILE, READ_FILE
+
+// A set of rules that is being written; remembers what has failed first.
+class Ruleset {
+ public:
+  Ruleset(const LandlockPlan& plan, LandlockFailure* failure) : plan_(plan), failure_(*failure) {
+    const RulesetAttributes attributes{plan.handled_files, plan.handled_network, plan.scoped};
+    fd_.reset(static_cast<int>(::syscall(kCreateRuleset, &attributes, sizeof(attributes), 0)));
+    if (!fd_.is_open()) fail("landlock", errno);
+  }
+
+  // Without complaint when there is no such path.
+  void allow_if_there(const char* path, uint64_t access) { allow(path, access, true); }
+  void allow(const char* path, uint64_t access) { allow(path, access, false); }
+  void allow_port(uint16_t port, uint64_t access) {
+    const NetPortAttributes rule{access & plan_.handled_network, port};
+    if (failure_.error != 0 || rule.allowed_access == 0) return;
+    if (::syscall(kAddRule, fd_.get(), kNetPort, &rule, 0) != 0) fail("landlock port", errno);
+  }
+  bool enter() {
+    if (failure_.error == 0 && ::syscall(kRestrictSelf, fd_.get(), 0) != 0) fail("landlock", errno);
+    return failure_.error == 0;
+  }
+
+ private:
+  void allow(const char* path, uint64_t access, bool may_be_missing) {
+    access &= plan_.handled_files;
+    if (failure_.error != 0 || access == 0) return;
+    const net::FileDescriptor fd(::open(path, O_PATH | O_CLOEXEC));
+    if (!fd.is_open()) {
+      if (!may_be_missing) fail_path(path, errno);
+      return;
+    }
+    struct stat facts {};
+    if (::fstat(fd.get(), &facts) != 0) return fail_path(path, errno);
+    const PathBeneathAttributes rule{S_ISDIR(facts.st_mode) ? access : access & kOfFiles, fd.get()};
+    if (::syscall(kAddRule, fd_.get(), kPathBeneath, &rule, 0) != 0) fail_path(path, errno);
+  }
+  void fail_path(const char* path, int error) {
+    failure_.is_of_path = true;
+    fail(path, error);
+  }
+  void fail(const char* what, int error) {
+    failure_.error = error;
+    std::snprintf(failure_.what.data(), failure_.what.size(), "%s", what);
+  }
+
+  const LandlockPlan& plan_;
+  LandlockFailure& failure_;
+  net::FileDescriptor fd_;
+};
 
 }  // namespace
 
@@ -45,13 +102,23 @@ int landlock_abi() {
   return version > 0 ? static_cast<int>(version) : 0;
 }
 
-int enter_landlock_domain(const LandlockPlan& plan) {
-  const RulesetAttributes attributes{plan.handled_files, 0, plan.scoped};
-  const net::FileDescriptor ruleset(
-      static_cast<int>(::syscall(kCreateRuleset, &attributes, sizeof(attributes), 0)));
-  if (!ruleset.is_open()) return errno;
-  if (plan.handled_files != 0 && !allow_everywhere(ruleset, plan.handled_files)) return errno;
-  return ::syscall(kRestrictSelf, ruleset.get(), 0) == 0 ? 0 : errno;
+bool enter_landlock_domain(const LandlockPlan& plan, const Sandbox& sandbox, bool opens_directory,
+                           const char* program, LandlockFailure* failure) {
+  constexpr uint64_t kAll = ~uint64_t{0};
+  Ruleset rules(plan, failure);
+  if (plan.is_open) {
+    rules.allow("/", kAll);
+  } else {
+    for (const char* path : kSystemPaths) rules.allow_if_there(path, kLandlockReads);
+    for (const char* path : kSystemDevices) rules.allow_if_there(path, kAll);
+    if (opens_directory) rules.allow(".", kLandlockReads);
+    if (program != nullptr) rules.allow_if_there(program, kLandlockReads);
+    for (const char* path : sandbox.read) rules.allow(path, kLandlockReads);
+    for (const char* path : sandbox.write) rules.allow(path, kAll);
+  }
+  for (const uint16_t port : sandbox.connect) rules.allow_port(port, kLandlockConnectTcp);
+  for (const uint16_t port : sandbox.bind) rules.allow_port(port, kLandlockBindTcp);
+  return rules.enter();
 }
 
 }  // namespace stdgate::guard

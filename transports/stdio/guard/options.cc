@@ -45,6 +45,41 @@ bool parse_limit(std::string_view name, std::string_view value, Options* options
   return false;
 }
 
+bool parse_port(std::string_view text, Bounded<uint16_t, kMaxPorts>* ports) {
+  uint16_t port = 0;
+  return parse_number(text, &port) && ports->add(port);
+}
+
+bool parse_network(std::string_view value, Sandbox* sandbox) {
+  sandbox->unix_sockets = value == kNetworkPortsAndUnix;
+  if (value == kNetworkNone) {
+    sandbox->network = NetworkRule::none;
+  } else if (value == kNetworkOutbound) {
+    sandbox->network = NetworkRule::outbound;
+  } else if (value == kNetworkPorts || value == kNetworkPortsAndUnix) {
+    sandbox->network = NetworkRule::ports;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+bool parse_sandbox(std::string_view name, const char* value, Sandbox* sandbox) {
+  if (name == kReadOption) return sandbox->read.add(value);
+  if (name == kWriteOption) return sandbox->write.add(value);
+  if (name == kConnectOption) return parse_port(value, &sandbox->connect);
+  if (name == kBindOption) return parse_port(value, &sandbox->bind);
+  if (name == kNetworkOption) return parse_network(value, sandbox);
+  if (name == kFilesOption) {
+    sandbox->files = value == kFilesAll ? FileRule::all : FileRule::writes;
+    return value == kFilesAll || value == kFilesWrites;
+  }
+  if (name != kSandboxOption) return false;
+  sandbox->is_wanted = true;
+  sandbox->is_required = value == kSandboxRequired;
+  return sandbox->is_required || value == kSandboxWished;
+}
+
 }  // namespace
 
 bool parse_options(int argc, char** argv, Options* options) {
@@ -59,7 +94,8 @@ bool parse_options(int argc, char** argv, Options* options) {
       options->directory = value;
     } else if (name == kIdentityOption) {
       if (!parse_identity(value, &options->identity.emplace())) return false;
-    } else if (!parse_limit(name, value, options)) {
+    } else if (!parse_limit(name, value, options) &&
+               !parse_sandbox(name, value, &options->sandbox)) {
       return false;
     }
   }

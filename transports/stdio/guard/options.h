@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "transports/stdio/guard/protocol.h"
+#include "transports/stdio/guard/sandbox.h"
 
 namespace stdgate::guard {
 
@@ -23,6 +24,7 @@ struct Options {
   const char* directory = nullptr;  // null: as it is
   std::optional<Identity> identity;
   std::array<std::optional<uint64_t>, kLimitOptions.size()> limits;  // as kLimitOptions
+  Sandbox sandbox;
   char** command = nullptr;  // argv of the command, ends with null
 };
 

@@ -6,6 +6,11 @@
 //   "failed 2 exec: No such file or directory"   errno and step; the guard exits
 //   "unconfined 1 landlock: Operation not permitted"
 //                        errno and step; the command runs nevertheless
+//   "left 2"             so many processes still ran when the command had exited by itself, and
+//   were
+//                        ended; before "cpu", and only if there were any
+//   "unsandboxed 38 no Landlock ABI 3 (Linux 6.2) for files: Function not implemented"
+//                        errno and what is missing of a sandbox; the command runs nevertheless
 //   "cpu 123456"         microseconds of CPU used by the command, its descendants and the guard;
 //                        sent before the guard exits
 // Gateway to guard: kTerminateByte sends SIGTERM to the command's process group; end of file ends
@@ -32,6 +37,23 @@ inline constexpr std::string_view kIdentityOption = "--identity";
 inline constexpr size_t kMaxGroups = 1024;
 inline constexpr std::string_view kCommandFollows = "--";
 
+// The sandbox (sandbox.h): each word, path and port as an option of its own.
+inline constexpr std::string_view kSandboxOption = "--sandbox";  // one of these two
+inline constexpr std::string_view kSandboxRequired = "required";
+inline constexpr std::string_view kSandboxWished = "wished";
+inline constexpr std::string_view kFilesOption = "--files";  // one of these two
+inline constexpr std::string_view kFilesWrites = "writes";
+inline constexpr std::string_view kFilesAll = "all";
+inline constexpr std::string_view kReadOption = "--read";
+inline constexpr std::string_view kWriteOption = "--write";
+inline constexpr std::string_view kNetworkOption = "--network";  // one of these four; else any
+inline constexpr std::string_view kNetworkNone = "none";
+inline constexpr std::string_view kNetworkOutbound = "outbound";
+inline constexpr std::string_view kNetworkPorts = "ports";
+inline constexpr std::string_view kNetworkPortsAndUnix = "ports+unix";
+inline constexpr std::string_view kConnectOption = "--connect";
+inline constexpr std::string_view kBindOption = "--bind";
+
 using Resource = decltype(RLIMIT_AS);
 struct LimitOption {
   std::string_view name;
@@ -47,6 +69,8 @@ inline constexpr std::array kLimitOptions{kAddressSpaceLimit, kCpuLimit, kFilesL
 inline constexpr std::string_view kPidLine = "pid";
 inline constexpr std::string_view kFailedLine = "failed";
 inline constexpr std::string_view kUnconfinedLine = "unconfined";
+inline constexpr std::string_view kLeftLine = "left";
+inline constexpr std::string_view kUnsandboxedLine = "unsandboxed";
 inline constexpr std::string_view kCpuLine = "cpu";
 
 }  // namespace stdgate::guard

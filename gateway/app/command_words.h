@@ -1,0 +1,37 @@
+// The words that may stand first on the command line, as --help, completion and the manual list
+// them, and as mistyped ones are compared with.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace stdgate::app {
+
+struct CommandWord {
+  std::string_view word;
+  std::string_view arguments;  // behind it, for --help
+  std::string_view about;
+};
+
+// In the order of --help.
+inline constexpr std::array kCommandWords{
+    CommandWord{"check", "[options] [...]", "validate, print the whole configuration"},
+    CommandWord{"doctor", "-- COMMAND", "try a server, say what is wrong with it"},
+    CommandWord{"ls", "", "list the backends of a running gateway"},
+    CommandWord{"tools", "[BACKEND]", "list the tools of its MCP servers"},
+    CommandWord{"call", "BACKEND METHOD [PARAMS]", "call a method of one"},
+    CommandWord{"snippet", "CLIENT", "what to paste into a client"},
+    CommandWord{"add", "NAME -- COMMAND", "add a backend to FILE, or import"},
+    CommandWord{"config", "schema", "print FILE's JSON Schema, for editors"},
+    CommandWord{"config", "reference", "print what FILE's keys mean"},
+    CommandWord{"hash-key", "", "make an API key, or hash one on stdin"},
+    CommandWord{"audit", "verify FILE...", "whether an audit is as it was written"},
+    CommandWord{"demo-server", "", "a JSON-RPC server on stdin, to try with"},
+    CommandWord{"completion", "bash|zsh|fish", "what a shell completes these words with"},
+    CommandWord{"man", "", "the manual page"},
+    CommandWord{"install-to", "DIR", "copy stdgate and its guard there"},
+    CommandWord{"version", "", "print the version"},
+    CommandWord{"help", "", "print this"},
+};
+
+}  // namespace stdgate::app

@@ -1,0 +1,177 @@
+#include "gateway/app/permissions.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "gateway/policy/name_pattern.h"
+#include "gateway/policy/rules.h"
+#include "gateway/rpc/json_writer.h"
+
+namespace stdgate::app {
+
+namespace {
+
+constexpr std::string_view kAnonymous = "anonymous";
+
+using Names = std::vector<std::string>;
+
+void add_new(Names& to, const Names& names) {
+  for (const std::string& name : names) {
+    if (std::ranges::find(to, name) == to.end()) to.push_back(name);
+  }
+}
+
+Names split(std::string_view text) {
+  Names parts;
+  while (true) {
+    const size_t comma = text.find(',');
+    parts.emplace_back(text.substr(0, comma));
+    if (comma == std::string_view::npos) return parts;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+// What one backend lets somebody do.
+struct Permissions {
+  const config::BackendConfig& backend;
+  std::vector<const config::RuleConfig*> rules;  // those that hold, in order
+};
+
+Permissions permissions_at(const config::BackendConfig& backend, const config::Config& config,
+                           const policy::Principal* principal) {
+  const policy::RuleSet holding = policy::Rules(backend, config.roles).rules_of(principal);
+  Permissions found{backend, {}};
+  for (size_t i = 0; i < backend.rules.size(); ++i) {
+    if (holding[i]) found.rules.push_back(&backend.rules[i]);
+  }
+  return found;
+}
+
+bool is_about_everything(const config::RuleConfig& rule) {
+  return rule.methods.empty() && rule.tools.empty() && rule.resources.empty() &&
+         rule.prompts.empty();
+}
+
+std::string join(const Names& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+void append_names(std::string& line, std::string_view what, const Names& names) {
+  if (names.empty()) return;
+  line.append(line.empty() ? "" : "; ").append(what).append(" ").append(join(names));
+}
+
+std::string words_of(const config::RuleConfig& rule) {
+  std::string line;
+  append_names(line, "methods", rule.methods);
+  append_names(line, "tools", rule.tools);
+  append_names(line, "resources", rule.resources);
+  append_names(line, "prompts", rule.prompts);
+  if (is_about_everything(rule)) line = "everything";
+  if (!rule.except.empty()) line += "; but not " + join(rule.except);
+  if (!rule.scopes.empty()) line += "; with the scopes " + join(rule.scopes);
+  return line;
+}
+
+std::string words_of(const Permissions& permissions) {
+  const config::BackendConfig& backend = permissions.backend;
+  std::string text = backend.name + ":\n";
+  if (!backend.methods.empty()) text += "  only methods " + join(backend.methods) + "\n";
+  if (backend.rules.empty()) return text + "  everything: it has no rules\n";
+  if (permissions.rules.empty()) return text + "  nothing: no rule is about this client\n";
+  for (const config::RuleConfig* rule : permissions.rules) text += "  " + words_of(*rule) + "\n";
+  return text;
+}
+
+void write_names(rpc::JsonWriter& json, std::string_view key, const Names& names) {
+  if (names.empty()) return;
+  json.begin_array(key);
+  for (const std::string& name : names) json.text({}, name);
+  json.end_array();
+}
+
+void write(rpc::JsonWriter& json, const Permissions& permissions) {
+  const config::BackendConfig& backend = permissions.backend;
+  json.begin_object(backend.name);
+  write_names(json, "only_methods", backend.methods);
+  json.boolean("everything", backend.rules.empty());
+  json.begin_array("rules");
+  for (const config::RuleConfig* rule : permissions.rules) {
+    json.begin_object();
+    json.boolean("everything", is_about_everything(*rule));
+    write_names(json, "methods", rule->methods);
+    write_names(json, "tools", rule->tools);
+    write_names(json, "resources", rule->resources);
+    write_names(json, "prompts", rule->prompts);
+    write_names(json, "except", rule->except);
+    write_names(json, "scopes", rule->scopes);
+    json.end_object();
+  }
+  json.end_array();
+  json.end_object();
+}
+
+std::string title_of(const policy::Principal* principal) {
+  if (principal == nullptr) return "anonymous clients\n";
+  return principal->name + (principal->roles.empty() ? ", without roles\n"
+                                                     : ", roles " + join(principal->roles) + "\n");
+}
+
+std::string json_of(const policy::Principal* principal, const std::vector<Permissions>& all) {
+  rpc::JsonWriter json(rpc::JsonWriter::Layout::lines);
+  json.begin_object();
+  if (principal != nullptr) {
+    json.text("principal", principal->name);
+    write_names(json, "roles", principal->roles);
+  }
+  json.begin_object("backends");
+  for (const Permissions& permissions : all) write(json, permissions);
+  json.end_object();
+  json.end_object();
+  return json.take() + "\n";
+}
+
+}  // namespace
+
+tl::expected<std::optional<policy::Principal>, std::string> principal_of(
+    const config::Config& config, std::string_view who) {
+  if (who == kAnonymous) return std::nullopt;
+  Names names = split(who);
+  if (std::ranges::any_of(names, [](const std::string& name) { return name.empty(); })) {
+    return tl::unexpected<std::string>("--as: expected a name, and roles behind commas: ci,writer");
+  }
+  policy::Principal principal;
+  principal.name = names.front();
+  names.erase(names.begin());
+  principal.roles = std::move(names);
+  for (const config::ApiKeyConfig& key : config.auth.api_keys) {
+    if (key.name == principal.name) add_new(principal.roles, key.roles);
+  }
+  for (const auto& [pattern, roles] : config.auth.mtls.roles) {
+    if (policy::matches(pattern, principal.name)) add_new(principal.roles, roles);
+  }
+  return principal;
+}
+
+tl::expected<std::string, std::string> permissions_text(const config::Config& config,
+                                                        std::string_view who, std::string_view only,
+                                                        bool as_json) {
+  const auto principal = principal_of(config, who);
+  if (!principal) return tl::unexpected(principal.error());
+  const policy::Principal* const known = *principal ? &**principal : nullptr;
+  std::vector<Permissions> all;
+  for (const config::BackendConfig& backend : config.backends) {
+    if (only.empty() || only == backend.name) {
+      all.push_back(permissions_at(backend, config, known));
+    }
+  }
+  if (all.empty()) return tl::unexpected("--backend: there is no backend " + std::string(only));
+  if (as_json) return json_of(known, all);
+  std::string text = title_of(known);
+  for (const Permissions& permissions : all) text += words_of(permissions);
+  return text;
+}
+
+}  // namespace stdgate::app

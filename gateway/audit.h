@@ -1,0 +1,93 @@
+// Audit: the record of who did what, as core and transports know it. Unlike an Observer it is asked
+// too: what has to be recorded and cannot be is refused.
+//
+// Contract: called on the loop's thread, must not call back, must not throw. It may wait for a
+// disk. Views are valid during the call.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "gateway/base/client_address.h"
+#include "gateway/observer.h"
+#include "gateway/policy/principal.h"
+
+namespace stdgate {
+
+// Who did it.
+struct AuditedClient {
+  const policy::Principal* principal = nullptr;  // null: nobody is known
+  ClientAddress address{};
+};
+
+// What a call is about, as known at its arrival. Names are decoded.
+struct AuditedCall {
+  AuditedClient client;
+  std::string_view element;  // what `name` is of: "tool", "resource", "prompt"; empty: none
+  std::string_view name;
+  std::string_view params;  // raw JSON; empty: none
+};
+
+struct AuditedSession {
+  std::string_view backend;
+  AuditedClient client;
+  std::string_view label;  // what the client calls itself; may be empty
+  Duration age{0};
+};
+
+// A request that was refused before it became a call.
+struct AuditedRefusal {
+  AuditedClient client;
+  std::string_view method;  // of HTTP; empty: the head could not be read
+  std::string_view path;    // as sent, without the query
+  int status = 0;
+  Refusal reason = Refusal::other;
+  uint64_t connection = 0;
+};
+
+// A TLS handshake that was refused for the client's certificate, or because it showed none.
+struct AuditedHandshake {
+  const ClientAddress& address;
+  std::string_view listener;  // its address
+  HandshakeFailure reason = HandshakeFailure::bad_client_certificate;
+  std::string_view detail;  // what is wrong with the certificate; may be empty
+};
+
+class Audit {
+ public:
+  virtual ~Audit() = default;
+
+  // Whether calls of `method` (decoded) are recorded whatever becomes of them.
+  [[nodiscard]] virtual bool covers(std::string_view method) const = 0;
+  // False: no call that is recorded may be taken.
+  [[nodiscard]] virtual bool can_record() const = 0;
+  // Writes to `notes`, which is its own text, what the line of this call will need.
+  virtual void describe_call(const AuditedCall& call, bool is_covered, std::string& notes) = 0;
+  // The end of a call that was described. False: its line is not where it has to be, and its answer
+  // must not go out.
+  [[nodiscard]] virtual bool record_call(std::string_view backend, const CallRecord& call,
+                                         bool is_covered, std::string_view notes) = 0;
+  // A notification that is covered, or was denied.
+  virtual void record_notification(std::string_view backend, const CallRecord& notification,
+                                   bool is_covered, std::string_view notes) = 0;
+
+  virtual void on_session_opened(const AuditedSession& session) = 0;
+  virtual void on_session_ended(const AuditedSession& session) = 0;
+  virtual void on_refused(const AuditedRefusal& refusal) = 0;
+  virtual void on_handshake_refused(const AuditedHandshake& handshake) = 0;
+};
+
+// Whether a handshake that failed so is a login that failed.
+inline bool is_refusal_of_certificate(HandshakeFailure reason) {
+  return reason == HandshakeFailure::no_client_certificate ||
+         reason == HandshakeFailure::bad_client_certificate;
+}
+
+// Whether a call that ended so was refused for who its client is or what it has done.
+inline bool is_refusal_of_client(Outcome outcome) {
+  return outcome == Outcome::of(rpc::Fault::denied) ||
+         outcome == Outcome::of(rpc::Fault::insufficient_scope) ||
+         outcome == Outcome::of(rpc::Fault::rate_limited);
+}
+
+}  // namespace stdgate

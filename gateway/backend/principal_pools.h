@@ -1,0 +1,124 @@
+// PrincipalPools: an upstream with a pool of children for each principal (isolation: principal), so
+// that two principals never share a process, and each has its own credentials in its children's
+// environment.
+//
+// Job: find the upstream of the principal who sends a message, make it with the principal's first
+// message, and end it when it has idled for the upstream's idle_timeout or when another principal
+// needs its place. Sessions get ids of its own, as those of two pools may be alike. Calls without a
+// principal, and what is refused before anybody's pool is asked, are answered by `lobby`, which
+// never starts a child. Owner: Upstreams. Limits: `max_pools` pools, and as many that are ending;
+// a principal more is answered with a fault.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <tl/expected.hpp>
+#include <unordered_map>
+#include <vector>
+
+#include "gateway/backend/upstream.h"
+#include "gateway/base/log.h"
+#include "gateway/base/rate_limit.h"
+#include "gateway/base/slot_map.h"
+#include "gateway/base/timers.h"
+#include "gateway/policy/principal.h"
+
+namespace stdgate::backend {
+
+class PrincipalPools final : public Upstream {
+ public:
+  // Makes the upstream of one principal, not started yet; or says, for the log, why there is none.
+  using Make =
+      std::function<tl::expected<std::unique_ptr<Upstream>, std::string>(const policy::Principal&)>;
+
+  struct Services {
+    const Clock& clock;
+    TimerQueue& timers;
+    Log& log;
+    Observer& observer;
+  };
+
+  // Between two looks at what idles and what has ended.
+  static constexpr Duration kSweep = std::chrono::seconds(1);
+
+  PrincipalPools(UpstreamFacts facts, size_t max_pools, std::unique_ptr<Upstream> lobby, Make make,
+                 const Services& services);
+  ~PrincipalPools() override;
+
+  Admission accept(const rpc::ParsedMessage& message, const CallContext& context) override;
+  bool take_cancel(const rpc::ParsedMessage& message, const CallContext& context) override;
+  void refuse(const rpc::FaultReport& report, std::string_view id,
+              const CallContext& context) override {
+    lobby_->refuse(report, id, context);
+  }
+  void count_refused(const rpc::FaultReport& report, std::string_view id,
+                     const CallContext& context) override {
+    lobby_->count_refused(report, id, context);
+  }
+  void cancel_calls_of(session::Caller caller) override;
+
+  tl::expected<session::SessionId, rpc::FaultReport> open_session(
+      session::Caller caller, session::SessionSink& sink, const policy::Client& client) override;
+  void close_session(session::SessionId session, std::string_view why) override;
+  tl::expected<session::SessionId, rpc::FaultReport> adopt_session(
+      session::Caller caller, session::SessionSink& sink, const policy::Client& client,
+      std::string_view greeting) override;
+  session::Parking park_session(session::SessionId session) override;
+  void give_up_asks(session::SessionId session) override;
+  void hold_child(session::SessionId session, bool held) override;
+
+  // No principal is known yet.
+  void start() override {}
+  void drain() override;
+  void fail_calls(const rpc::FaultReport& report) override;
+  void end_children(Duration grace) override;
+  [[nodiscard]] size_t calls() const override;
+  [[nodiscard]] bool has_children() const override;
+
+  // Of all pools together. Ready whatever becomes of them: that one principal's children cannot be
+  // started says nothing of the others.
+  [[nodiscard]] pool::BackendStatus status() const override;
+  void check_invariants() override;
+
+  [[nodiscard]] size_t pools() const { return pools_.size(); }
+
+ private:
+  struct Pool;
+  struct Session {
+    Pool* pool = nullptr;
+    session::SessionId inner;
+  };
+  // The principal as a key: kind, issuer, name.
+  using Pools = std::unordered_map<std::string, std::unique_ptr<Pool>>;
+
+  // The pool of the message's session or principal. Null: none has been made.
+  [[nodiscard]] Pool* find(const CallContext& context);
+  tl::expected<Pool*, rpc::FaultReport> find_or_make(const policy::Principal* principal);
+  tl::expected<Pool*, rpc::FaultReport> make(const policy::Principal& principal);
+  bool free_place();
+  void retire(Pools::iterator place);
+  void sweep();
+  [[nodiscard]] CallContext inner_context(const CallContext& context);
+  tl::expected<session::SessionId, rpc::FaultReport> add_session(
+      const policy::Client& client,
+      const std::function<tl::expected<session::SessionId, rpc::FaultReport>(Upstream&)>& open);
+  template <class Visitor>
+  void for_each(Visitor&& visit) const;
+  [[nodiscard]] TimePoint now() const { return services_.clock.now(); }
+
+  const size_t max_pools_;
+  const std::unique_ptr<Upstream> lobby_;
+  const Make make_;
+  const Services services_;
+  Pools pools_;
+  std::vector<std::unique_ptr<Pool>> ending_;  // they take nothing new
+  SlotMap<Session> sessions_;
+  std::string key_;  // scratch
+  RateLimit refusals_{1};
+  bool draining_ = false;
+  Timer sweep_timer_;
+};
+
+}  // namespace stdgate::backend

@@ -1,0 +1,100 @@
+// Trip: one call of a modern client at a legacy child of its own, see RoundTrips.
+//
+// What its child says comes to it as to the client of a session; the owner hears of it. Owner:
+// RoundTrips. Limits: Session::kMaxAsks questions, and config.limits.message bytes of them.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "gateway/pool/call.h"
+#include "gateway/pool/input_dialect.h"
+#include "gateway/session/session_sink.h"
+
+namespace stdgate::backend {
+
+class Trip;
+
+class TripOwner {
+ public:
+  virtual ~TripOwner() = default;
+  // A request or notification of the trip's child, for its client.
+  virtual void on_trip_message(Trip& trip, std::string_view text) = 0;
+};
+
+// What the child of a trip wants to know.
+struct Question {
+  rpc::WireId ask = 0;  // of the session
+  pool::InputRequest request;
+};
+
+class Trip final : public session::SessionSink {
+ public:
+  Trip(TripOwner& owner, uint64_t number_of_it, std::string greeting_of_it)
+      : number(number_of_it), greeting(std::move(greeting_of_it)), owner_(owner) {}
+
+  // SessionSink
+  void on_message(std::optional<session::Tag> of_call,
+                  std::span<const std::string_view> parts) override {
+    if (of_call) return;
+    std::string text;
+    for (const std::string_view part : parts) text += part;
+    owner_.on_trip_message(*this, text);
+  }
+  [[nodiscard]] session::ClientHold hold() const override { return session::ClientHold::nothing; }
+  void set_reading(bool /*reading*/) override {}
+  void on_session_end(session::SessionEnd /*end*/, std::string_view /*message*/) override {
+    is_spoilt = true;
+  }
+  void on_reply(session::Tag /*tag*/, const session::Reply& /*reply*/) override {}
+  void on_event(session::Tag /*tag*/, std::string_view /*notification*/) override {}
+  void on_cancelled(session::Tag /*tag*/) override {}
+
+  [[nodiscard]] bool is_idle() const { return call == nullptr && !is_parked; }
+
+  const uint64_t number;
+  const std::string greeting;  // its params
+  session::SessionId session;
+  std::string identity;  // who may go on with it
+  std::string essence;   // of the request
+  bool may_need_input = false;
+  // The call whose client waits; null: nobody does. It waits or is in flight.
+  pool::Call* call = nullptr;
+
+  // --- Parked, or about to be
+  bool is_parked = false;
+  uint64_t round = 0;  // of those that it has been parked for
+  TimePoint expires{};
+  pool::Call* stand_in = nullptr;  // in flight in the place of the parked call; null: none is
+  std::vector<Question> questions;
+  size_t question_bytes = 0;
+  std::vector<rpc::WireId> refused;         // that nobody can be asked
+  std::vector<pool::InputRequest> demands;  // to be met before the call is made again
+  std::optional<std::string> answer;        // that has come meanwhile
+  std::optional<rpc::FaultReport> fault;    // the same
+  std::string lacking;                      // a capability that was needed; empty: none
+  std::optional<TimePoint> quiet_until;     // its calls wait, as its child is taking answers in
+
+  // --- Over
+  TimePoint idle_since{};
+  bool has_ended = false;   // in this turn
+  bool is_private = false;  // its child has been told what is of one client alone
+  bool is_spoilt = false;   // its child serves no other call
+
+ private:
+  TripOwner& owner_;
+};
+
+// Of calls that nobody waits for.
+class NoSink final : public session::ReplySink {
+ public:
+  void on_reply(session::Tag /*tag*/, const session::Reply& /*reply*/) override {}
+  void on_event(session::Tag /*tag*/, std::string_view /*notification*/) override {}
+  void on_cancelled(session::Tag /*tag*/) override {}
+};
+
+}  // namespace stdgate::backend

@@ -1,0 +1,495 @@
+#include "gateway/backend/round_trips.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "gateway/base/check.h"
+#include "gateway/pool/child_output.h"
+#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_string.h"
+
+namespace stdgate::backend {
+
+namespace {
+
+// A child that has asked before its first call gets so long to take the answers in: servers do not
+// say when they have.
+constexpr Duration kQuiet = std::chrono::milliseconds(50);
+
+const pool::Absence& invalid_state() {
+  static const pool::Absence kError{rpc::RpcError::invalid_params, "requestState is not valid"};
+  return kError;
+}
+
+std::string error_member(rpc::RpcError error, std::string_view message) {
+  std::string member = R"("error":)";
+  rpc::append_error(member, rpc::rpc_error_code(error), message);
+  return member;
+}
+
+}  // namespace
+
+RoundTrips::RoundTrips(const pool::PoolServices& services, pool::Pool& pool,
+                       SessionRouter& sessions, session::Callers& callers, pool::PoolEvents& events,
+                       TripEnds& ends, Duration input_timeout)
+    : services_(services),
+      pool_(pool),
+      sessions_(sessions),
+      callers_(callers),
+      events_(events),
+      ends_(ends),
+      input_timeout_(input_timeout),
+      states_(services),
+      turn_timer_(services.core.timers, [this] { settle(); }),
+      clock_timer_(services.core.timers, [this] { look_at_time(); }) {}
+
+RoundTrips::~RoundTrips() {
+  if (nobody_) callers_.remove(*nobody_);
+}
+
+// --- Calls in -------------------------------------------------------------------------------
+
+void RoundTrips::take(pool::CallPtr call, const pool::Outgoing& message) {
+  if (pool_.is_draining()) return events_.on_fault(std::move(call), rpc::faults::shutting_down());
+  std::string text(message.text);
+  rpc::EnvelopeParser parser({.depth = services_.limits.depth, .batch = services_.limits.batch});
+  const auto document = parser.parse(text);
+  STDGATE_CHECK(document && document->messages[0].ok());  // as it was parsed before
+  const rpc::Envelope& request = document->messages[0].envelope;
+  if (call->resumes) {
+    resume(std::move(call), request);
+  } else {
+    begin(std::move(call), request);
+  }
+}
+
+void RoundTrips::begin(pool::CallPtr call, const rpc::Envelope& request) {
+  std::string greeting = input().greeting_for(request);
+  Trip* trip = idle_trip(*call, greeting);
+  if (trip == nullptr) {
+    const auto opened = open(std::move(greeting));
+    if (!opened) return events_.on_fault(std::move(call), opened.error());
+    trip = *opened;
+  }
+  std::string scratch;
+  trip->identity = call->identity;
+  trip->may_need_input = input().may_need_input(rpc::decode_string(request.method, scratch));
+  trip->essence = trip->may_need_input ? input().essence(request) : std::string();
+  trip->lacking.clear();
+  submit(*trip, std::move(call), request);
+}
+
+Trip* RoundTrips::idle_trip(const pool::Call& call, std::string_view greeting) {
+  // Where sessions have children of their own, nobody gets one that another client has used.
+  const bool is_strict = services_.config.isolation == config::Isolation::session;
+  for (const auto& [number, trip] : trips_) {
+    if (!trip->is_idle() || trip->has_ended || trip->is_spoilt || trip->greeting != greeting) {
+      continue;
+    }
+    const bool is_same = !call.identity.empty() && call.identity == trip->identity;
+    if (is_same || (!is_strict && !trip->is_private)) return trip.get();
+  }
+  return nullptr;
+}
+
+tl::expected<Trip*, rpc::FaultReport> RoundTrips::open(std::string greeting) {
+  if (greeting.size() > pool::SessionMemory::kMaxGreeting) {
+    return tl::unexpected(rpc::faults::too_large("the client's capabilities are too long"));
+  }
+  if (!nobody_) nobody_ = callers_.add(no_sink_);
+  if (!nobody_) return tl::unexpected(rpc::faults::overloaded("too many clients"));
+  const uint64_t number = ++opened_;
+  auto trip = std::make_unique<Trip>(*this, number, std::move(greeting));
+  const auto session =
+      sessions_.open_trip(*nobody_, *trip, trip->greeting, input().may_ask_first(trip->greeting));
+  if (!session) return tl::unexpected(session.error());
+  trip->session = *session;
+  return trips_.emplace(number, std::move(trip)).first->second.get();
+}
+
+// The request without what belongs to a former one, as a child has to get it.
+void RoundTrips::submit(Trip& trip, pool::CallPtr call, const rpc::Envelope& request) {
+  trip.call = call.get();
+  call->session = trip.session;
+  std::string text = call->resumes ? input().without_answers(request) : std::string(request.text);
+  rpc::EnvelopeParser parser({.depth = services_.limits.depth, .batch = services_.limits.batch});
+  const auto document = parser.parse(text);
+  STDGATE_CHECK(document && document->messages[0].ok());
+  const rpc::Envelope& sent = document->messages[0].envelope;
+  pool::Outgoing message;
+  message.text = sent.text;
+  message.id = place_of(sent.id, sent.text);
+  if (!call->progress_token.empty()) {
+    const auto intent = services_.dialect.read_modern_client(sent, {});
+    if (intent) message.progress_token = place_of(intent->progress_token, sent.text);
+  }
+  if (!pool_.has_room_alone(message.bytes())) {
+    trip.is_spoilt = true;
+    return events_.on_fault(std::move(call),
+                            rpc::faults::overloaded("the queue of this backend is full"));
+  }
+  if (const auto taken = pool_.submit(call, message); !taken) {
+    trip.is_spoilt = true;
+    events_.on_fault(std::move(call), taken.error());
+  }
+}
+
+// --- The retry ------------------------------------------------------------------------------
+
+void RoundTrips::resume(pool::CallPtr call, const rpc::Envelope& request) {
+  const pool::InputAnswers read = input().read_answers(request);
+  if (read.is_malformed) {
+    return end_with(std::move(call), {rpc::RpcError::invalid_params,
+                                      "requestState is no string, or inputResponses no object"});
+  }
+  if (!read.has_state) return begin(std::move(call), request);
+  Trip* const trip = find_parked(*call, read.state, input().essence(request));
+  if (trip == nullptr) return end_with(std::move(call), invalid_state());
+  call->session = trip->session;
+  if (trip->answer || trip->fault) return deliver_end(*trip, std::move(call));
+  std::vector<pool::InputRequest> missing;
+  for (const pool::InputRequest& demand : trip->demands) {
+    const auto answer = rpc::find_member(read.answers, demand.key);
+    if (!answer) {
+      missing.push_back(demand);
+    } else if (!input().is_consent(*answer)) {
+      trip->demands.clear();
+      end_parking(*trip, ParkedEnd::resumed);
+      trip->call = call.get();
+      return end_with(std::move(call),
+                      {rpc::RpcError::invalid_params, "the client has declined what this needs"});
+    }
+  }
+  trip->demands = std::move(missing);
+  end_parking(*trip, ParkedEnd::resumed);
+  if (!trip->demands.empty()) {
+    trip->call = call.get();
+    return park_for(*trip, *call, trip->demands);
+  }
+  if (trip->stand_in != nullptr) {
+    trip->call = call.get();
+    pool::Call& stand_in = *std::exchange(trip->stand_in, nullptr);
+    pool_.replace(stand_in, std::move(call));
+    give_answers(*trip, read.answers);
+    return;
+  }
+  // Its child has asked before it got the call.
+  if (give_answers(*trip, read.answers)) {
+    sessions_.hold_calls(trip->session, true);
+    trip->quiet_until = now() + kQuiet;
+    arm_clock(*trip->quiet_until);
+  }
+  submit(*trip, std::move(call), request);
+}
+
+// Nothing: it was not made for this call, or has been used.
+Trip* RoundTrips::find_parked(const pool::Call& call, std::string_view state,
+                              std::string_view essence) {
+  const auto round = states_.open(state, call.identity, essence);
+  const auto found = round ? trips_.find(round->trip) : trips_.end();
+  if (found == trips_.end()) return nullptr;
+  Trip& trip = *found->second;
+  return trip.is_parked && trip.round == round->round && now() < round->expires ? &trip : nullptr;
+}
+
+// Those that are missing are asked for again. Whether the child has been given any.
+bool RoundTrips::give_answers(Trip& trip, std::string_view answers) {
+  std::vector<Question> missing;
+  std::vector<std::pair<rpc::WireId, std::string>> given;
+  for (Question& question : trip.questions) {
+    const auto answer = rpc::find_member(answers, question.request.key);
+    if (answer && answer->front() == '{') {
+      given.emplace_back(question.ask, R"("result":)" + std::string(*answer));
+    } else {
+      missing.push_back(std::move(question));
+    }
+  }
+  trip.questions = std::move(missing);
+  trip.question_bytes = 0;
+  for (const Question& question : trip.questions) {
+    trip.question_bytes += question.request.value.size();
+  }
+  for (const auto& [ask, member] : given) answer_ask(trip, ask, member);
+  if (!trip.questions.empty()) turn_timer_.arm(now());
+  return !given.empty();
+}
+
+// The child has ended the call while it was parked.
+void RoundTrips::deliver_end(Trip& trip, pool::CallPtr call) {
+  end_parking(trip, ParkedEnd::resumed);
+  trip.call = call.get();
+  call->child_era = Era::legacy;
+  if (trip.fault) {
+    trip.is_spoilt = true;
+    return events_.on_fault(std::move(call), *std::exchange(trip.fault, std::nullopt));
+  }
+  std::string text = *std::exchange(trip.answer, std::nullopt);
+  rpc::EnvelopeParser parser(pool::ChildOutput::envelope_limits(services_.limits));
+  const auto document = parser.parse(text);
+  STDGATE_CHECK(document && document->messages[0].ok());
+  events_.on_answer(std::move(call), document->messages[0].envelope);
+}
+
+// --- What its child says --------------------------------------------------------------------
+
+void RoundTrips::on_trip_message(Trip& trip, std::string_view text) {
+  std::string copy(text);
+  rpc::EnvelopeParser parser(pool::ChildOutput::envelope_limits(services_.limits));
+  const auto document = parser.parse(copy);
+  if (!document || !document->messages[0].ok()) return;
+  const rpc::Envelope& message = document->messages[0].envelope;
+  std::string scratch;
+  const std::string_view method = rpc::decode_string(message.method, scratch);
+  if (message.kind == rpc::MessageKind::notification) {
+    const auto ask = rpc::parse_wire_id(services_.dialect.cancelled_by_child(message, method));
+    if (ask) std::erase_if(trip.questions, [&](const Question& q) { return q.ask == *ask; });
+    return;
+  }
+  const auto ask = rpc::parse_wire_id(message.id);
+  if (message.kind != rpc::MessageKind::request || !ask) return;
+  pool::InputRuling ruling = input().judge(message, method, trip.greeting);
+  trip.question_bytes += ruling.value.size();
+  if (ruling.verdict != pool::InputRuling::Verdict::allowed ||
+      trip.question_bytes > services_.limits.message) {
+    if (ruling.verdict == pool::InputRuling::Verdict::lacks_capability) {
+      trip.lacking = std::move(ruling.capability);
+    }
+    trip.refused.push_back(*ask);
+  } else {
+    trip.is_private = trip.is_private || input().is_private(method);
+    trip.questions.push_back({*ask, {"input-" + std::to_string(++keys_), std::move(ruling.value)}});
+  }
+  turn_timer_.arm(now());
+}
+
+bool RoundTrips::take_answer(pool::CallPtr& call, const rpc::Envelope& answer) {
+  Trip* const trip = trip_of(*call);
+  if (trip == nullptr) return false;
+  if (call->parked) {
+    trip->stand_in = nullptr;
+    trip->answer = answer.text;
+    trip->is_spoilt = true;  // it has not been told what it has asked
+    trip->questions.clear();
+    return true;
+  }
+  if (answer.kind != rpc::MessageKind::error) return false;
+  const auto demanded = input().demanded(answer, trip->greeting);
+  for (const pool::InputRuling& demand : demanded) {
+    if (demand.verdict != pool::InputRuling::Verdict::allowed) trip->lacking = demand.capability;
+  }
+  if (!trip->lacking.empty()) {
+    end_with(std::move(call), input().missing_capability(std::exchange(trip->lacking, {})));
+    return true;
+  }
+  if (demanded.empty() || pool_.is_draining() || parked_ >= services_.config.pool.parked) {
+    return false;
+  }
+  for (const pool::InputRuling& demand : demanded) {
+    trip->demands.push_back({"input-" + std::to_string(++keys_), demand.value});
+  }
+  park_for(*trip, *call, trip->demands);
+  return true;
+}
+
+bool RoundTrips::take_fault(const pool::Call& call, const rpc::FaultReport& report) {
+  Trip* const trip = call.parked ? trip_of(call) : nullptr;
+  if (trip == nullptr) return call.parked;
+  trip->stand_in = nullptr;
+  trip->fault = report;
+  trip->questions.clear();
+  return true;
+}
+
+void RoundTrips::note_end(const pool::Call& call, Outcome outcome) {
+  Trip* const trip = trip_of(call);
+  if (trip == nullptr || trip->call != &call) return;
+  trip->call = nullptr;
+  trip->has_ended = true;
+  const bool is_well =
+      outcome == Outcome::ok() || outcome == Outcome::error() || outcome == Outcome::tool_error();
+  if (!is_well) trip->is_spoilt = true;
+  turn_timer_.arm(now());
+}
+
+Trip* RoundTrips::trip_of(const pool::Call& call) const {
+  const session::Session* const session = sessions_.find(call.session);
+  if (session == nullptr || !session->is_trip) return nullptr;
+  return static_cast<Trip*>(session->sink);
+}
+
+// --- Once a turn ----------------------------------------------------------------------------
+
+void RoundTrips::settle() {
+  for (auto next = trips_.begin(); next != trips_.end();) {
+    Trip& trip = *(next++)->second;
+    settle(trip);
+  }
+}
+
+void RoundTrips::settle(Trip& trip) {
+  if (!trip.refused.empty()) {
+    const std::string member =
+        error_member(rpc::RpcError::method_not_found, "the client cannot be asked this");
+    trip.is_spoilt = true;  // it may have learnt that nobody answers
+    for (const rpc::WireId ask : std::exchange(trip.refused, {})) answer_ask(trip, ask, member);
+  }
+  if (!trip.questions.empty() && !trip.is_parked) {
+    const bool can_ask = trip.call != nullptr && trip.may_need_input && !pool_.is_draining();
+    if (!can_ask) {
+      refuse_asks(trip);
+    } else if (parked_ < services_.config.pool.parked) {
+      park(trip);
+    }
+  }
+  if (!std::exchange(trip.has_ended, false)) {
+    if (trip.is_idle() && trip.is_spoilt) release(trip);
+    return;
+  }
+  const bool is_strict = services_.config.isolation == config::Isolation::session;
+  const bool may_serve = !is_strict || !trip.identity.empty();
+  const bool may_be_private = !trip.is_private || !trip.identity.empty();
+  if (trip.is_spoilt || !may_serve || !may_be_private || pool_.is_draining()) {
+    return release(trip);
+  }
+  trip.idle_since = now();
+  arm_clock(now() + services_.config.pool.idle_timeout);
+}
+
+void RoundTrips::refuse_asks(Trip& trip) {
+  const std::string member =
+      error_member(rpc::RpcError::method_not_found, "no client here takes requests");
+  trip.is_spoilt = true;
+  for (const Question& question : std::exchange(trip.questions, {})) {
+    answer_ask(trip, question.ask, member);
+  }
+  trip.question_bytes = 0;
+  pool_.dispatch_lease(trip.session);
+}
+
+// Without effect if the ask is over.
+void RoundTrips::answer_ask(Trip& trip, rpc::WireId ask, std::string_view member) {
+  std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(ask) + ",";
+  text.append(member).append("}");
+  rpc::EnvelopeParser parser({.depth = services_.limits.depth, .batch = services_.limits.batch});
+  const auto document = parser.parse(text);
+  STDGATE_CHECK(document && document->messages[0].ok());
+  sessions_.pass_answer(trip.session, document->messages[0].envelope);
+}
+
+// --- Parking --------------------------------------------------------------------------------
+
+void RoundTrips::park(Trip& trip) {
+  std::vector<pool::InputRequest> requests;
+  requests.reserve(trip.questions.size());
+  for (const Question& question : trip.questions) requests.push_back(question.request);
+  pool::Call& call = *trip.call;
+  if (call.place == pool::CallPlace::in_flight) {
+    // What tells the client is a copy, so that all is in order when the client hears of it.
+    const pool::CallPtr told = services_.calls.take();
+    static_cast<pool::CallFacts&>(*told) = static_cast<const pool::CallFacts&>(call);
+    told->place = pool::CallPlace::nowhere;
+    for (const auto text : {&pool::Call::id, &pool::Call::method_name, &pool::Call::tool_name,
+                            &pool::Call::principal}) {
+      (*told).*text = call.*text;
+    }
+    told->trace = call.trace;
+    leave_in_place(trip, call);
+    park_for(trip, *told, requests);
+  } else {
+    const pool::CallPtr waiting = pool_.take(call, pool::CancelReason::client_left);
+    park_for(trip, *waiting, requests);
+  }
+}
+
+// From now on the call is nobody's, until its client goes on with it.
+void RoundTrips::leave_in_place(Trip& trip, pool::Call& call) {
+  services_.calls.index().remove(call);
+  services_.calls.deadlines().remove(call);
+  call.deadline = TimePoint::max();
+  call.caller = *nobody_;
+  call.client = nullptr;
+  call.list = nullptr;
+  call.progress_token.clear();
+  call.wants_events = false;
+  call.parked = true;
+  trip.stand_in = &call;
+}
+
+void RoundTrips::park_for(Trip& trip, const pool::Call& call,
+                          std::span<const pool::InputRequest> requests) {
+  trip.call = nullptr;
+  trip.is_parked = true;
+  ++trip.round;
+  ++parked_;
+  trip.expires = now() + input_timeout_;
+  arm_clock(trip.expires);
+  services_.core.observer.on_call_parked(services_.backend);
+  const std::string state =
+      states_.issue({trip.number, trip.round, trip.expires}, trip.identity, trip.essence);
+  ends_.end_call(call, Outcome::ok(), input().input_required(requests, state), {});
+}
+
+void RoundTrips::end_parking(Trip& trip, ParkedEnd end) {
+  trip.is_parked = false;
+  --parked_;
+  services_.core.observer.on_parked_call_ended(services_.backend, end);
+  turn_timer_.arm(now());  // another one may be parked
+}
+
+void RoundTrips::release(Trip& trip) {
+  if (trip.is_parked) {
+    end_parking(trip, pool_.is_draining() ? ParkedEnd::stopped : ParkedEnd::expired);
+  }
+  if (trip.stand_in != nullptr) pool_.take(*trip.stand_in, pool::CancelReason::deadline);
+  const session::SessionId session = trip.session;
+  sessions_.close(session);
+  for (pool::CallPtr& call : pool_.close_lease(session)) {
+    if (call->parked || call->caller == *nobody_) continue;
+    events_.on_fault(std::move(call), rpc::faults::child_failed("its child has gone"));
+  }
+  trips_.erase(trip.number);
+}
+
+void RoundTrips::drain() {
+  for (auto next = trips_.begin(); next != trips_.end();) {
+    Trip& trip = *(next++)->second;
+    if (trip.call == nullptr) release(trip);
+  }
+}
+
+void RoundTrips::arm_clock(TimePoint due) {
+  if (!clock_timer_.armed() || due < clock_timer_.due()) clock_timer_.arm(due);
+}
+
+void RoundTrips::look_at_time() {
+  const TimePoint time = now();
+  std::optional<TimePoint> first;
+  const auto wait_for = [&first](TimePoint due) { first = std::min(first.value_or(due), due); };
+  for (auto next = trips_.begin(); next != trips_.end();) {
+    Trip& trip = *(next++)->second;
+    if (trip.quiet_until && *trip.quiet_until <= time) {
+      trip.quiet_until.reset();
+      sessions_.hold_calls(trip.session, false);
+      pool_.dispatch_lease(trip.session);
+    }
+    if (trip.quiet_until) wait_for(*trip.quiet_until);
+    if (trip.call != nullptr || trip.has_ended) continue;
+    const TimePoint due =
+        trip.is_parked ? trip.expires : trip.idle_since + services_.config.pool.idle_timeout;
+    if (due <= time) {
+      release(trip);
+    } else {
+      wait_for(due);
+    }
+  }
+  if (first) clock_timer_.arm(*first);
+}
+
+void RoundTrips::end_with(pool::CallPtr call, const pool::Absence& error) {
+  const int code = rpc::rpc_error_code(error.error);
+  std::string member = R"("error":)";
+  rpc::append_error(member, code, error.message, error.data);
+  ends_.end_call(*call, Outcome::error(), member, code);
+}
+
+}  // namespace stdgate::backend

@@ -1,0 +1,111 @@
+// RoundTrips: calls of modern clients that a legacy child serves alone, as it may ask something.
+//
+//   client        gateway                       child
+//   tools/call ─▶ a session of the gateway's ─▶ initialize with what this client can be asked, call
+//                                            ◀─ elicitation/create
+//              ◀─ input_required, requestState  (the call is parked: the child waits)
+//   tools/call ─▶ the parked call goes on     ─▶ the answer
+//              ◀──────────────────────────────── the result
+//
+// A trip is one such call from its first request to its result, and the session that stands for it
+// at the pool: it has no client of its own, its messages are the gateway's. The call is in the
+// child's table as any call; while it is parked another one, of nobody, stands in its place.
+// A `requestState` is sealed, for one principal and one request, and used once; all else of a
+// parked call is kept here. A trip that is over leaves its child to the next call that may have it.
+// Owner: the backend. Limits: config.pool.parked calls at a time, others that would be parked wait;
+// the input timeout, after which a parked call is cancelled; those of a pool's queue for calls that
+// wait for a child.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "gateway/backend/round_trip.h"
+#include "gateway/backend/session_router.h"
+#include "gateway/backend/trip_states.h"
+#include "gateway/base/timers.h"
+#include "gateway/pool/pool.h"
+
+namespace stdgate::backend {
+
+// How the calls of trips end: as all calls of the backend do.
+class TripEnds {
+ public:
+  virtual ~TripEnds() = default;
+  virtual void end_call(const pool::Call& call, Outcome outcome, std::string_view member,
+                        std::optional<int64_t> error_code) = 0;
+};
+
+class RoundTrips final : public TripOwner {
+ public:
+  RoundTrips(const pool::PoolServices& services, pool::Pool& pool, SessionRouter& sessions,
+             session::Callers& callers, pool::PoolEvents& events, TripEnds& ends,
+             Duration input_timeout);
+  ~RoundTrips() override;
+
+  // Takes a call (Call::alone) that legacy children are to serve, and brings it to its end.
+  void take(pool::CallPtr call, const pool::Outgoing& message);
+  // A child has answered a call of a trip. False: the answer is for the call's client.
+  bool take_answer(pool::CallPtr& call, const rpc::Envelope& answer);
+  // The same for what has ended a call instead of an answer.
+  bool take_fault(const pool::Call& call, const rpc::FaultReport& report);
+  // A call of a trip has ended, and its client has been told.
+  void note_end(const pool::Call& call, Outcome outcome);
+  // Nobody can go on with a parked call any more.
+  void drain();
+
+  [[nodiscard]] size_t parked() const { return parked_; }
+
+ private:
+  // TripOwner
+  void on_trip_message(Trip& trip, std::string_view text) override;
+
+  [[nodiscard]] const pool::InputDialect& input() const { return *services_.dialect.input(); }
+  [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
+  void begin(pool::CallPtr call, const rpc::Envelope& request);
+  void resume(pool::CallPtr call, const rpc::Envelope& request);
+  void submit(Trip& trip, pool::CallPtr call, const rpc::Envelope& request);
+  Trip* idle_trip(const pool::Call& call, std::string_view greeting);
+  tl::expected<Trip*, rpc::FaultReport> open(std::string greeting);
+  [[nodiscard]] Trip* trip_of(const pool::Call& call) const;
+  Trip* find_parked(const pool::Call& call, std::string_view state, std::string_view essence);
+  bool give_answers(Trip& trip, std::string_view answers);
+  void deliver_end(Trip& trip, pool::CallPtr call);
+
+  void settle();
+  void settle(Trip& trip);
+  void refuse_asks(Trip& trip);
+  void answer_ask(Trip& trip, rpc::WireId ask, std::string_view member);
+  void park(Trip& trip);
+  void park_for(Trip& trip, const pool::Call& call, std::span<const pool::InputRequest> requests);
+  void leave_in_place(Trip& trip, pool::Call& call);
+  void end_parking(Trip& trip, ParkedEnd end);
+  void release(Trip& trip);
+  void look_at_time();
+  void arm_clock(TimePoint due);
+  void end_with(pool::CallPtr call, const pool::Absence& error);
+
+  const pool::PoolServices& services_;
+  pool::Pool& pool_;
+  SessionRouter& sessions_;
+  session::Callers& callers_;
+  pool::PoolEvents& events_;
+  TripEnds& ends_;
+  const Duration input_timeout_;
+  TripStates states_;
+  std::optional<session::Caller> nobody_;  // whose the calls are that stand for parked ones
+  NoSink no_sink_;
+  std::map<uint64_t, std::unique_ptr<Trip>> trips_;  // by number, the oldest first
+  uint64_t opened_ = 0;
+  uint64_t keys_ = 0;  // of input requests
+  size_t parked_ = 0;
+  Timer turn_timer_;   // something has changed in this turn
+  Timer clock_timer_;  // some trip may have to end, or to go on
+};
+
+}  // namespace stdgate::backend

@@ -1,0 +1,40 @@
+// TripStates: the states that clients of parked calls keep, see RoundTrips.
+//
+// Each is sealed over this process, the trip, its round and its end. Principal and request are the
+// context in which it is sealed: for another one it does not open. Owner: RoundTrips.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "gateway/base/time.h"
+#include "gateway/pool/pool_services.h"
+
+namespace stdgate::backend {
+
+// Which of the rounds of which trip, and until when.
+struct TripRound {
+  uint64_t trip = 0;
+  uint64_t round = 0;
+  TimePoint expires{};
+};
+
+class TripStates {
+ public:
+  explicit TripStates(const pool::PoolServices& services) : services_(services) {}
+
+  std::string issue(const TripRound& round, std::string_view identity, std::string_view essence);
+  // Nothing: it was not issued here for these.
+  [[nodiscard]] std::optional<TripRound> open(std::string_view state, std::string_view identity,
+                                              std::string_view essence) const;
+
+ private:
+  [[nodiscard]] std::string context_of(std::string_view identity, std::string_view essence) const;
+
+  const pool::PoolServices& services_;
+  std::optional<uint64_t> instance_;  // tells this process from others with the same keys
+};
+
+}  // namespace stdgate::backend

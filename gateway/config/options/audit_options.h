@@ -1,0 +1,41 @@
+// The keys of `audit`: the record of who did what.
+#pragma once
+
+#include <array>
+
+#include "gateway/config/options/option.h"
+#include "gateway/config/options/text_rules.h"
+
+namespace stdgate::config {
+
+inline constexpr auto kAuditOptions = std::to_array<Option<AuditConfig>>({
+    {.key = "file",
+     .type = Text{&AuditConfig::file},
+     .flag = {.name = "--audit-file", .placeholder = "FILE"},
+     .help = "where the record of who did what is written; without it there is none",
+     .details = "A line of JSON each. SIGHUP opens it anew, after a log rotation. See "
+                "[Audit](audit.md).",
+     .missing = "name the file of the audit"},
+    {.key = "calls",
+     .type = list_of<&AuditConfig::calls>(kPattern, {0, kMaxPatterns}),
+     .help = "methods whose calls are recorded, as tools/call or resources/*",
+     .details = "What is refused is recorded anyway, and so are sessions. A call of such a method "
+                "is refused while its line could not be written."},
+    {.key = "arguments",
+     .type = Word{&AuditConfig::arguments},
+     .help = "what is recorded of a call's params",
+     .details = "`digest`: their SHA-256. `full`: their text. `redacted`: the text, where the "
+                "values that `log.redact` names are hidden."},
+    {.key = "durable",
+     .type = Switch{&AuditConfig::durable},
+     .help = "a call is answered when its line is on the disk",
+     .details = "Costs a wait for the disk with each call that is recorded."},
+});
+
+template <>
+struct OptionsOf<AuditConfig> {
+  static constexpr std::span<const Option<AuditConfig>> kRows = kAuditOptions;
+  static constexpr std::string_view kTitle = "Audit";
+};
+
+}  // namespace stdgate::config

@@ -1,0 +1,237 @@
+#include "gateway/mcp/mcp_input.h"
+
+#include <algorithm>
+#include <array>
+
+#include "gateway/mcp/mcp_revision.h"
+#include "gateway/pool/dialect.h"
+#include "gateway/rpc/json_cursor.h"
+#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_string.h"
+
+namespace stdgate::mcp {
+
+namespace {
+
+constexpr std::string_view kStateKey = "requestState";
+constexpr std::string_view kAnswersKey = "inputResponses";
+constexpr std::string_view kMetaKey = "_meta";
+constexpr std::string_view kSampling = "sampling/createMessage";
+constexpr std::string_view kElicitation = "elicitation/create";
+constexpr std::string_view kRoots = "roots/list";
+
+// Capabilities of a client that let a server ask it something.
+constexpr std::array<std::string_view, 3> kAskable = {"sampling", "elicitation", "roots"};
+
+std::string_view member(std::string_view object, std::string_view key) {
+  return rpc::find_member(object, key).value_or(std::string_view());
+}
+
+bool is_object(std::string_view raw) { return !raw.empty() && raw.front() == '{'; }
+
+std::string_view string_content(std::string_view raw) {
+  return !raw.empty() && raw[0] == '"' ? raw.substr(1, raw.size() - 2) : std::string_view();
+}
+
+// Calls `visit(key, value)`, both raw, for each member.
+template <class Visitor>
+void for_each_member(std::string_view object, Visitor&& visit) {
+  rpc::JsonCursor cursor(object);
+  if (!cursor.take('{') || cursor.take('}')) return;
+  do {
+    const std::string_view key = cursor.take_string();
+    cursor.take(':');
+    visit(key, cursor.take_value());
+  } while (cursor.take(','));
+}
+
+void append_member(std::string& out, std::string_view key, std::string_view value) {
+  if (out.back() != '{') out += ',';
+  out.append("\"").append(key).append("\":").append(value);
+}
+
+bool is_of_round(std::string_view quoted) {
+  const std::string_view key = string_content(quoted);
+  return rpc::json_string_equals(key, kStateKey) || rpc::json_string_equals(key, kAnswersKey);
+}
+
+// `{"<capability>":{"<mode>":{}}}`
+std::string capability_of(std::string_view name, std::string_view mode = {}) {
+  std::string text = "{\"" + std::string(name) + "\":{";
+  if (!mode.empty()) text.append("\"").append(mode).append("\":{}");
+  return text + "}}";
+}
+
+// Without a mode it is `form` that is asked and declared (client/elicitation, capabilities).
+bool has_mode(std::string_view elicitation, std::string_view mode) {
+  const bool has_any = !member(elicitation, "form").empty() || !member(elicitation, "url").empty();
+  return has_any ? !member(elicitation, mode).empty() : mode == "form";
+}
+
+// The params as the modern era has them.
+std::string params_of(std::string_view params) {
+  std::string text = "{";
+  for_each_member(params, [&](std::string_view key, std::string_view value) {
+    const std::string_view name = string_content(key);
+    // Of tasks, tokens and identifiers, which belong to the legacy era.
+    for (const std::string_view gone : {"_meta", "task", "elicitationId"}) {
+      if (rpc::json_string_equals(name, gone)) return;
+    }
+    append_member(text, name, value);
+  });
+  return text + "}";
+}
+
+std::string request_text(std::string_view method, std::string_view params) {
+  std::string text = "{\"method\":\"" + std::string(method) + "\"";
+  if (is_object(params)) text.append(",\"params\":").append(params_of(params));
+  return text + "}";
+}
+
+pool::InputRuling judge_elicitation(std::string_view params, std::string_view declared) {
+  pool::InputRuling ruling;
+  const std::string_view named = string_content(member(params, "mode"));
+  const std::string_view mode = named.empty() ? "form" : named;
+  const bool is_declared = is_object(declared) && has_mode(declared, mode);
+  ruling.verdict = is_declared ? pool::InputRuling::Verdict::allowed
+                               : pool::InputRuling::Verdict::lacks_capability;
+  ruling.value = request_text(kElicitation, params);
+  ruling.capability = capability_of("elicitation", mode);
+  return ruling;
+}
+
+}  // namespace
+
+bool McpInput::may_need_input(std::string_view method) const {
+  return method == "tools/call" || method == "prompts/get" || method == "resources/read";
+}
+
+pool::InputAnswers McpInput::read_answers(const rpc::Envelope& request) const {
+  pool::InputAnswers read;
+  const auto state = rpc::find_member(request.params, kStateKey);
+  const auto answers = rpc::find_member(request.params, kAnswersKey);
+  const auto is_twice = [](const auto& found) {
+    return !found && found.error() == rpc::MemberError::duplicate;
+  };
+  read.is_malformed = is_twice(state) || is_twice(answers) || (state && state->front() != '"') ||
+                      (answers && !is_object(*answers));
+  read.has_state = state || is_twice(state);
+  if (read.is_malformed) return read;
+  if (state) {
+    std::string scratch;
+    read.state = rpc::decode_string(string_content(*state), scratch);
+  }
+  if (answers) read.answers = *answers;
+  return read;
+}
+
+std::string McpInput::greeting_for(const rpc::Envelope& request) const {
+  const std::string_view meta = member(request.params, kMetaKey);
+  const std::string_view declared = member(meta, kClientCapabilitiesKey);
+  std::string capabilities = "{";
+  for (const std::string_view key : kAskable) {
+    const std::string_view value = member(declared, key);
+    // A server could not be told of changes.
+    if (is_object(value)) append_member(capabilities, key, key == "roots" ? "{}" : value);
+  }
+  std::string text = "{\"protocolVersion\":\"" + std::string(kMcpRevisions.front()) + "\"";
+  append_member(text, "capabilities", capabilities + "}");
+  const std::string_view info = member(meta, kClientInfoKey);
+  append_member(text, "clientInfo",
+                is_object(info) ? info : R"({"name":"unnamed","version":"unknown"})");
+  return text + "}";
+}
+
+bool McpInput::may_ask_first(std::string_view greeting) const {
+  return !member(member(greeting, "capabilities"), "roots").empty();
+}
+
+bool McpInput::is_private(std::string_view method) const { return method == kRoots; }
+
+// In the order of their keys, as the order of members means nothing.
+std::string McpInput::essence(const rpc::Envelope& request) const {
+  std::vector<std::string> members;
+  for_each_member(request.params, [&](std::string_view key, std::string_view value) {
+    if (is_of_round(key) || rpc::json_string_equals(string_content(key), kMetaKey)) return;
+    members.push_back(std::string(key).append(":").append(value));
+  });
+  std::ranges::sort(members);
+  std::string text(request.method);
+  for (const std::string& part : members) text.append("\n").append(part);
+  return text;
+}
+
+std::string McpInput::without_answers(const rpc::Envelope& request) const {
+  std::string params = "{";
+  for_each_member(request.params, [&](std::string_view key, std::string_view value) {
+    if (!is_of_round(key)) append_member(params, string_content(key), value);
+  });
+  std::string text = R"({"jsonrpc":"2.0","id":)" + std::string(request.id);
+  text.append(R"(,"method":")").append(request.method).append(R"(","params":)").append(params);
+  return text + "}}";
+}
+
+pool::InputRuling McpInput::judge(const rpc::Envelope& ask, std::string_view method,
+                                  std::string_view greeting) const {
+  using Verdict = pool::InputRuling::Verdict;
+  const std::string_view declared = member(greeting, "capabilities");
+  if (method == kElicitation) return judge_elicitation(ask.params, member(declared, "elicitation"));
+  pool::InputRuling ruling;
+  if (method == kSampling) {
+    const std::string_view sampling = member(declared, "sampling");
+    const bool uses_tools =
+        !member(ask.params, "tools").empty() || !member(ask.params, "toolChoice").empty();
+    const bool is_declared =
+        is_object(sampling) && (!uses_tools || !member(sampling, "tools").empty());
+    ruling.verdict = is_declared ? Verdict::allowed : Verdict::lacks_capability;
+    ruling.capability = capability_of("sampling", uses_tools ? "tools" : "");
+  } else if (method == kRoots) {
+    ruling.verdict =
+        member(declared, "roots").empty() ? Verdict::lacks_capability : Verdict::allowed;
+    ruling.capability = capability_of("roots");
+  } else {
+    return ruling;
+  }
+  // roots/list has nothing but what belongs to the legacy era.
+  ruling.value = request_text(method, method == kRoots ? std::string_view() : ask.params);
+  return ruling;
+}
+
+// Of the errors of 2025-11-25 only "URL elicitation required" has such data; the modern era does
+// not know it.
+std::vector<pool::InputRuling> McpInput::demanded(const rpc::Envelope& error,
+                                                  std::string_view greeting) const {
+  std::vector<pool::InputRuling> rulings;
+  const std::string_view declared = member(member(greeting, "capabilities"), "elicitation");
+  rpc::JsonCursor cursor(member(member(error.payload, "data"), "elicitations"));
+  if (!cursor.take('[') || cursor.take(']')) return rulings;
+  do {
+    rulings.push_back(judge_elicitation(cursor.take_value(), declared));
+  } while (cursor.take(','));
+  return rulings;
+}
+
+std::string McpInput::input_required(std::span<const pool::InputRequest> requests,
+                                     std::string_view state) const {
+  std::string text = R"("result":{"resultType":"input_required","inputRequests":{)";
+  for (const pool::InputRequest& request : requests) {
+    append_member(text, request.key, request.value);
+  }
+  return text.append(R"(},"requestState":")").append(state).append("\"}");
+}
+
+bool McpInput::is_consent(std::string_view answer) const {
+  const std::string_view action = member(answer, "action");
+  return action.empty() || rpc::json_string_equals(string_content(action), "accept");
+}
+
+std::string McpInput::ping(rpc::WireId id) const {
+  return R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"method":"ping"})";
+}
+
+pool::Absence McpInput::missing_capability(std::string_view capability) const {
+  return {rpc::RpcError::missing_capability, "the client lacks a capability that this needs",
+          R"({"requiredCapabilities":)" + std::string(capability) + "}"};
+}
+
+}  // namespace stdgate::mcp

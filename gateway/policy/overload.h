@@ -1,0 +1,70 @@
+// Overload: how near the gateway is to what it may use: stages of memory, and whether its loop
+// comes late.
+//
+// Pure: readings go in, from a timer and not with each call; what is refused comes out. A stage
+// ends kSlack below where it begins, so that it does not flap. Owner: the worker.
+#pragma once
+
+#include <cstdint>
+
+#include "gateway/base/time.h"
+
+namespace stdgate::policy {
+
+class Overload {
+ public:
+  // Parts of the memory that may be used.
+  static constexpr double kTight = 0.85;
+  static constexpr double kFull = 0.95;
+  static constexpr double kSlack = 0.05;
+  // Readings in a row that are late, before it counts: one may be the system's doing.
+  static constexpr unsigned kLateReadings = 2;
+
+  enum class Memory : uint8_t { free, tight, full };
+
+  // `lag` zero: the loop is never too late.
+  explicit Overload(Duration lag) : max_lag_(lag) {}
+
+  // The part of the memory that is used. True: the stage is another one.
+  bool note_memory(double part) {
+    pressure_ = part;
+    const Memory before = memory_;
+    if (part >= kFull) {
+      memory_ = Memory::full;
+    } else if (part < kTight - kSlack) {
+      memory_ = Memory::free;
+    } else {
+      const bool leaves_full = memory_ == Memory::full && part < kFull - kSlack;
+      const bool leaves_free = memory_ == Memory::free && part >= kTight;
+      if (leaves_full || leaves_free) memory_ = Memory::tight;
+    }
+    return memory_ != before;
+  }
+  // How late the loop was. True: it is too late from now on, or no longer.
+  bool note_lag(Duration lag) {
+    if (max_lag_ == Duration::zero()) return false;
+    const bool was_late = is_late_;
+    late_readings_ = lag > max_lag_ ? late_readings_ + 1 : 0;
+    if (late_readings_ >= kLateReadings) is_late_ = true;
+    if (lag <= max_lag_ / 2) is_late_ = false;
+    return is_late_ != was_late;
+  }
+
+  [[nodiscard]] Memory memory() const { return memory_; }
+  [[nodiscard]] double pressure() const { return pressure_; }
+  [[nodiscard]] bool is_late() const { return is_late_; }
+
+  // Connections are closed with their answers.
+  [[nodiscard]] bool ends_connections() const { return memory_ != Memory::free; }
+  [[nodiscard]] bool refuses_calls() const { return memory_ == Memory::full; }
+  [[nodiscard]] bool refuses_sessions() const { return memory_ == Memory::full || is_late_; }
+
+ private:
+  const Duration max_lag_;
+  double pressure_ = 0;
+  unsigned late_readings_ = 0;
+  Memory memory_ = Memory::free;
+  bool is_late_ = false;
+};
+
+}  // namespace stdgate::policy

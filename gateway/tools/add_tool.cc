@@ -1,0 +1,170 @@
+#include "gateway/tools/add_tool.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <map>
+#include <system_error>
+#include <utility>
+#include <variant>
+
+#include "gateway/base/visible_text.h"
+#include "gateway/config/backend_name.h"
+#include "gateway/config/config_ranges.h"
+#include "gateway/config/secret.h"
+#include "gateway/config/text_file.h"
+#include "gateway/tools/client_import.h"
+#include "gateway/tools/command_stage.h"
+#include "gateway/tools/config_edit.h"
+#include "gateway/tools/file_replacement.h"
+
+namespace stdgate::tools {
+
+namespace {
+
+constexpr const char* kUsualFile = "gateway.yaml";
+
+constexpr std::string_view kUsage =
+    "  stdgate add [options] NAME -- COMMAND [ARG...]\n"
+    "  stdgate add [options] --import FILE\n";
+constexpr std::string_view kAbout =
+    "Adds a backend to gateway.yaml. The rest of the file, comments too, stays as it\n"
+    "is. With --import it adds the servers of an MCP client: FILE is its\n"
+    "claude_desktop_config.json, .mcp.json or mcp.json. Secrets are not copied:\n"
+    "they become references to variables of stdgate's environment.\n"
+    "\n"
+    "Exit code: 0 added, 1 not, 2 usage.\n";
+constexpr std::array kOptions{
+    ToolOption{"--import", "FILE", "settings of an MCP client"},
+    ToolOption{"--config", "FILE", "what is added to (gateway.yaml)"},
+    ToolOption{"--dry-run", "", "print the file, and write nothing"},
+};
+
+// A scalar as it stands in YAML.
+std::string scalar(const std::string& text) {
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("._-").find(c) != std::string_view::npos;
+  };
+  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), is_plain) &&
+                     text.front() != '-' && text.front() != '.';
+  return plain ? text : yaml_text(text);
+}
+
+std::string value_text(const std::variant<std::string, std::vector<std::string>>& value) {
+  if (const auto* const text = std::get_if<std::string>(&value)) return scalar(*text);
+  std::string list = "[";
+  for (const std::string& text : std::get<std::vector<std::string>>(value)) {
+    list.append(list.size() > 1 ? ", " : "").append(yaml_text(text));
+  }
+  return list + "]";
+}
+
+ToolOutput write(const std::string& file, const std::string& text,
+                 const std::vector<BackendLines>& backends, std::vector<std::string> warnings,
+                 bool is_dry_run) {
+  auto added = add_backends(text, backends);
+  if (!added) return tool_error(kFailed, file + ": " + added.error());
+  warnings.insert(warnings.end(), added->warnings.begin(), added->warnings.end());
+  ToolOutput output;
+  for (const std::string& warning : warnings) {
+    output.err += "stdgate: warning: " + visible(warning, VisibleText::line) + "\n";
+  }
+  if (is_dry_run) {
+    output.out = added->text;
+    return output;
+  }
+  if (const auto written = replace_file(file, added->text); !written) {
+    return tool_error(kFailed, written.error());
+  }
+  output.out = "added to " + visible(file, VisibleText::line) + ":";
+  for (const BackendLines& backend : backends) output.out += " " + backend.name;
+  output.out += '\n';
+  return output;
+}
+
+ToolOutput run_import(const ToolArguments& arguments, const std::string& file,
+                      const std::string& text) {
+  const std::string source = arguments.value("--import");
+  const auto settings = config::read_text_file(source, config::kMaxConfigFile);
+  if (!settings) return tool_error(kFailed, settings.error());
+  auto servers = import_servers(*settings);
+  if (!servers) return tool_error(kFailed, source + ": " + servers.error());
+  if (servers->backends.empty()) {
+    std::string reasons;
+    for (const std::string& warning : servers->warnings) reasons += "\n  " + warning;
+    return tool_error(kFailed, source + ": there is nothing to import" + reasons);
+  }
+  return write(file, text, servers->backends, std::move(servers->warnings),
+               arguments.has("--dry-run"));
+}
+
+ToolOutput run(const ToolArguments& arguments, const ToolSurroundings& /*surroundings*/) {
+  const bool imports = arguments.has("--import");
+  const bool is_good = imports ? arguments.words.empty() && !arguments.has_command
+                               : arguments.words.size() == 1 && arguments.has_command;
+  if (!is_good) {
+    return tool_error(kBadUsage, "add: expected NAME -- COMMAND, or --import FILE");
+  }
+  const std::string file = arguments.has("--config") ? arguments.value("--config") : kUsualFile;
+  std::string text;
+  std::error_code unreadable;
+  if (std::filesystem::exists(file, unreadable)) {
+    auto present = config::read_text_file(file, config::kMaxConfigFile);
+    if (!present) return tool_error(kFailed, present.error());
+    text = *std::move(present);
+  }
+  if (imports) return run_import(arguments, file, text);
+  const std::string& name = arguments.words.front();
+  if (const auto good = config::check_backend_name(name); !good) {
+    return tool_error(kBadUsage, "add: " + name + ": " + good.error());
+  }
+  ToolArguments of_backend = arguments;
+  of_backend.options.erase("--config");
+  of_backend.backend_options.push_back("--name=" + name);
+  const app::CommandLine line = command_line_of(of_backend);
+  if (line.action == app::CommandLine::Action::exit) return {kBadUsage, {}, line.output};
+  std::vector<std::string> warnings;
+  BackendLines backend = lines_of(line, warnings);
+  backend.name = name;
+  return write(file, text, {backend}, std::move(warnings), arguments.has("--dry-run"));
+}
+
+}  // namespace
+
+BackendLines lines_of(const app::CommandLine& command_line, std::vector<std::string>& warnings) {
+  BackendLines lines;
+  lines.command = command_line.command;
+  std::map<std::string, std::string> nested;  // "pool" to "min: 1, max: 2"
+  for (const app::CommandLine::Flag& flag : command_line.flags) {
+    const std::vector<std::string>& path = flag.setting.path;
+    if (path.size() < 3 || path[2] == "command") continue;
+    if (path[2] == "env") {
+      const std::string& variable = path.back();
+      const std::string value = std::get<std::string>(flag.setting.value);
+      const bool is_secret = config::looks_secret(variable, value);
+      if (is_secret) {
+        std::string warning = "the value of " + variable;
+        warning.append(" was not written: set ").append(variable);
+        warnings.push_back(warning + " in stdgate's environment");
+      }
+      const bool is_reference = is_secret || flag.from_environment;
+      lines.env[variable] = is_reference ? yaml_reference(variable) : yaml_text(value);
+    } else if (path.size() == 3) {
+      lines.others.push_back(path[2] + ": " + value_text(flag.setting.value));
+    } else {
+      std::string& members = nested[path[2]];
+      members.append(members.empty() ? "" : ", ").append(path[3]).append(": ");
+      members += value_text(flag.setting.value);
+    }
+  }
+  for (const auto& [key, members] : nested) {
+    std::string line = key;
+    lines.others.push_back(line.append(": { ").append(members).append(" }"));
+  }
+  return lines;
+}
+
+const Tool kAddTool{"add", kUsage, kAbout, kOptions, true, run};
+
+}  // namespace stdgate::tools

@@ -1,0 +1,36 @@
+// A backend as lines of gateway.yaml, for people to keep.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gateway/config/config.h"
+
+namespace stdgate::tools {
+
+// A text in double quotes that the configuration reads back as it is: nothing in it expands.
+std::string yaml_text(std::string_view text);
+// The same with references to variables in it, which are to expand.
+std::string yaml_expanding(std::string_view text);
+// A reference: "${NAME}".
+std::string yaml_reference(std::string_view variable);
+
+struct BackendLines {
+  std::string name;
+  std::vector<std::string> command{};
+  std::map<std::string, std::string> env{};  // values as YAML, quotes included
+  std::string cwd{};
+  bool expands = false;               // command and cwd have references to variables
+  std::vector<std::string> others{};  // whole lines: "protocol: lsp"
+};
+
+// With all that doctor changes and differs from the defaults; values of env that look like secrets
+// become references.
+BackendLines lines_of(const config::BackendConfig& backend);
+
+// "NAME:" and its members, `indent` deeper; each line behind `margin` spaces.
+std::string backend_yaml(const BackendLines& backend, size_t margin, size_t indent);
+
+}  // namespace stdgate::tools

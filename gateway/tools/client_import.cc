@@ -1,0 +1,221 @@
+#include "gateway/tools/client_import.h"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "gateway/base/visible_text.h"
+#include "gateway/config/backend_name.h"
+#include "gateway/config/secret.h"
+#include "gateway/rpc/json_string.h"
+
+namespace stdgate::tools {
+
+namespace {
+
+using simdjson::dom::element;
+
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+// JSON with comments and trailing commas as JSON.
+class PlainJson {
+ public:
+  explicit PlainJson(std::string_view text) : text_(text) {}
+
+  std::string take() {
+    while (at_ < text_.size()) step();
+    return std::move(out_);
+  }
+
+ private:
+  void step() {
+    const std::string_view rest = text_.substr(at_);
+    if (rest.front() == '"') {
+      copy_string();
+    } else if (rest.starts_with("//")) {
+      at_ += std::min(rest.find('\n'), rest.size());
+    } else if (rest.starts_with("/*")) {
+      const size_t end = rest.find("*/", 2);
+      at_ = end == std::string_view::npos ? text_.size() : at_ + end + 2;
+    } else {
+      if (rest.front() == '}' || rest.front() == ']') drop_comma();
+      out_ += rest.front();
+      ++at_;
+    }
+  }
+  void copy_string() {
+    const size_t begin = at_++;
+    while (at_ < text_.size() && text_[at_] != '"') at_ += text_[at_] == '\\' ? 2 : 1;
+    at_ = std::min(at_ + 1, text_.size());
+    out_ += text_.substr(begin, at_ - begin);
+  }
+  void drop_comma() {
+    size_t last = out_.size();
+    while (last > 0 && is_space(out_[last - 1])) --last;
+    if (last > 0 && out_[last - 1] == ',') out_.erase(last - 1, 1);
+  }
+
+  const std::string_view text_;
+  size_t at_ = 0;
+  std::string out_;
+};
+
+// "My Server" is "my-server".
+std::string backend_name(std::string_view name) {
+  std::string out;
+  for (char c : name) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    const bool is_fine = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+    if (is_fine) {
+      out += c;
+    } else if (!out.empty() && out.back() != '-') {
+      out += '-';
+    }
+  }
+  while (out.ends_with('-')) out.pop_back();
+  return out;
+}
+
+bool is_variable_char(char c) {
+  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+std::string capitals(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+    out += is_variable_char(c) ? c : '_';
+  }
+  return out;
+}
+
+class Import {
+ public:
+  tl::expected<ImportedServers, std::string> run(std::string_view text) {
+    simdjson::dom::parser parser;
+    element root;
+    const std::string plain = PlainJson(text).take();
+    if (parser.parse(simdjson::padded_string(plain)).get(root) != simdjson::SUCCESS) {
+      return tl::unexpected<std::string>("it is no JSON");
+    }
+    simdjson::dom::object servers;
+    if (root["mcpServers"].get(servers) != simdjson::SUCCESS &&
+        root["servers"].get(servers) != simdjson::SUCCESS &&
+        root["mcp"]["servers"].get(servers) != simdjson::SUCCESS) {
+      return tl::unexpected<std::string>("it has neither mcpServers nor servers");
+    }
+    for (const auto [name, server] : servers) take_server(std::string(name), server);
+    return std::move(out_);
+  }
+
+ private:
+  void warn(const std::string& name, const std::string& what) {
+    out_.warnings.push_back(visible(name, VisibleText::line) + ": " +
+                            visible(what, VisibleText::line));
+  }
+
+  void take_server(const std::string& name, element server) {
+    if (std::string_view url; server["url"].get(url) == simdjson::SUCCESS) {
+      return warn(name, "left out, as it is reached by URL already (" + std::string(url) +
+                            "); stdgate serves commands");
+    }
+    bool disabled = false;
+    if (server["disabled"].get(disabled) == simdjson::SUCCESS && disabled) {
+      return warn(name, "left out, as it is disabled");
+    }
+    std::string_view command;
+    if (server["command"].get(command) != simdjson::SUCCESS || command.empty()) {
+      return warn(name, "left out, as it names no command");
+    }
+    BackendLines lines;
+    lines.name = backend_name(name);
+    if (!config::check_backend_name(lines.name)) {
+      return warn(name, "left out, as nothing of its name can stand in a path; rename it");
+    }
+    const bool is_taken =
+        std::any_of(out_.backends.begin(), out_.backends.end(),
+                    [&lines](const BackendLines& other) { return other.name == lines.name; });
+    if (is_taken) return warn(name, "left out, as there is another " + lines.name);
+    lines.command.push_back(reference(name, command));
+    simdjson::dom::array arguments;
+    if (server["args"].get(arguments) == simdjson::SUCCESS) {
+      for (const element argument : arguments) {
+        std::string_view word;
+        if (argument.get(word) == simdjson::SUCCESS) lines.command.push_back(reference(name, word));
+      }
+    }
+    if (config::hide_secret_arguments(lines.command) != lines.command) {
+      warn(name, "its command holds what looks like a secret; put that into a variable");
+    }
+    std::string_view directory;
+    if (server["cwd"].get(directory) == simdjson::SUCCESS) lines.cwd = reference(name, directory);
+    lines.expands = true;
+    take_environment(name, server, lines);
+    out_.backends.push_back(std::move(lines));
+  }
+
+  void take_environment(const std::string& name, element server, BackendLines& lines) {
+    simdjson::dom::object variables;
+    if (server["env"].get(variables) != simdjson::SUCCESS) return;
+    for (const auto [key, value] : variables) {
+      std::string_view text;
+      if (value.get(text) != simdjson::SUCCESS) {
+        warn(name, "env." + std::string(key) + " is no text, and left out");
+        continue;
+      }
+      const std::string variable(key);
+      if (text.find("${") == std::string_view::npos && config::looks_secret(variable, text)) {
+        const std::string source = source_of(lines.name, variable, std::string(text));
+        std::string what = "its " + variable;
+        what.append(" was not copied: set ").append(source);
+        warn(name, what.append(" in stdgate's environment"));
+        lines.env.emplace(variable, yaml_reference(source));
+      } else {
+        lines.env.emplace(variable, yaml_expanding(reference(name, text)));
+      }
+    }
+  }
+
+  // The variable of stdgate that has this secret; two servers may have another one of a name.
+  std::string source_of(const std::string& backend, const std::string& variable,
+                        std::string value) {
+    const auto [known, is_new] = secrets_.emplace(variable, value);
+    if (is_new || known->second == value) return variable;
+    return capitals(backend) + "_" + variable;
+  }
+
+  // VS Code's ${env:NAME} as ours.
+  std::string reference(const std::string& name, std::string_view text) {
+    std::string out;
+    while (!text.empty()) {
+      if (text.starts_with("${env:")) {
+        out += "${";
+        text.remove_prefix(6);
+        continue;
+      }
+      if (text.starts_with("${input:") || text.starts_with("${workspaceFolder") ||
+          text.starts_with("${userHome")) {
+        warn(name, "replace " + std::string(text.substr(0, text.find('}') + 1)) +
+                       ", which only its client knows");
+        out += '$';
+      }
+      out += text.front();
+      text.remove_prefix(1);
+    }
+    return out;
+  }
+
+  ImportedServers out_;
+  std::map<std::string, std::string> secrets_;
+};
+
+}  // namespace
+
+tl::expected<ImportedServers, std::string> import_servers(std::string_view text) {
+  return Import().run(text);
+}
+
+}  // namespace stdgate::tools

@@ -1,0 +1,78 @@
+#include "gateway/tools/command_grammar.h"
+
+#include <algorithm>
+
+#include "gateway/app/command_flags.h"
+#include "gateway/app/command_words.h"
+#include "gateway/tools/snippet_tool.h"
+#include "gateway/tools/tool.h"
+
+namespace stdgate::tools {
+
+namespace {
+
+GrammarOption option_of(const app::FlagSpec& flag) {
+  return {flag.name, flag.placeholder, flag.help, flag.group, flag.words};
+}
+
+GrammarOption option_of(const ToolOption& option) {
+  return {
+      std::string(option.name), std::string(option.placeholder), std::string(option.help), {}, {}};
+}
+
+const GrammarOption& help_option() {
+  static const GrammarOption kHelp{"--help", {}, "print what is there", {}, {}};
+  return kHelp;
+}
+
+std::vector<GrammarOption> options_of(std::string_view word,
+                                      const std::vector<app::FlagSpec>& flags) {
+  std::vector<GrammarOption> options;
+  const Tool* const tool = find_tool(word);
+  if (tool != nullptr) {
+    for (const ToolOption& option : tool->options) options.push_back(option_of(option));
+  }
+  const bool is_check = word == "check";
+  if (is_check) options.push_back({"--config", "FILE", "the configuration", {}, {}});
+  for (const app::FlagSpec& flag : flags) {
+    const bool is_of_backend = flag.scope == app::FlagScope::backend;
+    if (!is_check && !(tool != nullptr && tool->takes_backend_options && is_of_backend)) continue;
+    const bool is_known =
+        std::any_of(options.begin(), options.end(),
+                    [&flag](const GrammarOption& option) { return option.name == flag.name; });
+    if (!is_known) options.push_back(option_of(flag));
+  }
+  if (word == "hash-key") options.push_back({"--new", {}, "make a key", {}, {}});
+  options.push_back(help_option());
+  return options;
+}
+
+std::vector<std::string> operands_of(std::string_view word) {
+  if (word == "config") return {"schema", "reference"};
+  if (word == "completion") return {"bash", "zsh", "fish"};
+  if (word != "snippet") return {};
+  const std::vector<std::string_view> clients = snippet_clients();
+  return {clients.begin(), clients.end()};
+}
+
+}  // namespace
+
+Grammar command_grammar() {
+  const std::vector<app::FlagSpec> flags = app::command_flags();
+  Grammar grammar;
+  grammar.options = {{"--config", "FILE", "the configuration (gateway.yaml)", "General", {}},
+                     {"--version", {}, "print the version", "General", {}},
+                     {"--help", {}, "print what is there", "General", {}}};
+  for (const app::FlagSpec& flag : flags) grammar.options.push_back(option_of(flag));
+  for (const app::CommandWord& word : app::kCommandWords) {
+    const bool is_known =
+        std::any_of(grammar.words.begin(), grammar.words.end(),
+                    [&word](const GrammarWord& known) { return known.word == word.word; });
+    if (is_known) continue;
+    grammar.words.push_back({std::string(word.word), std::string(word.about),
+                             options_of(word.word, flags), operands_of(word.word)});
+  }
+  return grammar;
+}
+
+}  // namespace stdgate::tools

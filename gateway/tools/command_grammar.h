@@ -1,0 +1,35 @@
+// The command line as a whole: every word with its options and operands, from the tables that also
+// parse them. For completion and the manual.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stdgate::tools {
+
+struct GrammarOption {
+  std::string name;                // "--config"
+  std::string placeholder;         // empty: it takes no value
+  std::string help;                // one sentence
+  std::string group;               // of --help; empty for those of a tool
+  std::vector<std::string> words;  // that may stand for the value; empty: anything
+
+  [[nodiscard]] bool takes_file() const { return placeholder == "FILE" || placeholder == "DIR"; }
+};
+
+struct GrammarWord {
+  std::string word;
+  std::string about;
+  std::vector<GrammarOption> options;
+  std::vector<std::string> operands;  // that may stand behind it; empty: anything, or nothing
+};
+
+struct Grammar {
+  std::vector<GrammarOption> options;  // without a word
+  std::vector<GrammarWord> words;      // each once
+};
+
+Grammar command_grammar();
+
+}  // namespace stdgate::tools

@@ -1,0 +1,216 @@
+#include "gateway/tools/completion_tool.h"
+
+#include <map>
+#include <utility>
+
+namespace stdgate::tools {
+
+namespace {
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out.append(out.empty() ? "" : " ").append(word);
+  return out;
+}
+
+// In single quotes of a shell.
+std::string quoted(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+std::string option_names(const std::vector<GrammarOption>& options) {
+  std::vector<std::string> names;
+  names.reserve(options.size());
+  for (const GrammarOption& option : options) names.push_back(option.name);
+  return joined(names);
+}
+
+// Every option that takes a value, each once.
+std::map<std::string, GrammarOption> value_options(const Grammar& grammar) {
+  std::map<std::string, GrammarOption> options;
+  const auto add = [&options](const std::vector<GrammarOption>& some) {
+    for (const GrammarOption& option : some) {
+      if (!option.placeholder.empty()) options.emplace(option.name, option);
+    }
+  };
+  add(grammar.options);
+  for (const GrammarWord& word : grammar.words) add(word.options);
+  return options;
+}
+
+constexpr std::string_view kBashHead =
+    R"sh(# bash completion for stdgate: source <(stdgate completion bash)
+_stdgate() {
+  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} word=${COMP_WORDS[1]} at
+  COMPREPLY=()
+  for ((at = 1; at < COMP_CWORD; ++at)); do
+    if [[ ${COMP_WORDS[at]} == -- ]]; then  # the command behind it
+      if declare -F _command_offset >/dev/null; then
+        _command_offset $((at + 1))
+      elif ((at + 1 == COMP_CWORD)); then
+        mapfile -t COMPREPLY < <(compgen -c -- "$current")
+      else
+        mapfile -t COMPREPLY < <(compgen -f -- "$current")
+      fi
+      return
+    fi
+  done
+  case $previous in
+)sh";
+constexpr std::string_view kBashTail = R"sh(  if [[ $current == -* ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")
+  else
+    mapfile -t COMPREPLY < <(compgen -W "$operands" -- "$current")
+  fi
+}
+complete -o default -F _stdgate stdgate
+)sh";
+
+// What may stand behind an option, as one line of `case $previous`.
+std::string bash_value(const GrammarOption& option) {
+  std::string offered = ":";
+  if (!option.words.empty()) offered = "-W " + quoted(joined(option.words));
+  if (option.takes_file()) offered = "-f";
+  const bool is_known = offered != ":";
+  return "    " + option.name + ") " +
+         (is_known ? "mapfile -t COMPREPLY < <(compgen " + offered + " -- \"$current\")"
+                   : offered) +
+         "; return ;;\n";
+}
+
+// The same of `case $word`.
+std::string bash_word(const GrammarWord& word) {
+  return "    " + word.word + ") options=" + quoted(option_names(word.options)) +
+         " operands=" + quoted(joined(word.operands)) + " ;;\n";
+}
+
+// [, ] and : mean something in a specification of _arguments.
+std::string zsh_text(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '[' || c == ']' || c == ':' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string zsh_option(const GrammarOption& option) {
+  std::string text = option.name + "[" + zsh_text(option.help) + "]";
+  if (option.placeholder.empty()) return quoted(text);
+  text += ":" + zsh_text(option.placeholder) + ":";
+  if (!option.words.empty()) text += "(" + joined(option.words) + ")";
+  if (option.takes_file()) text += "_files";
+  return quoted(text);
+}
+
+std::string zsh_word(const GrammarWord& word) {
+  std::string text = "    " + word.word + ") _arguments";
+  for (const GrammarOption& option : word.options) {
+    text.append(" \\\n      ").append(zsh_option(option));
+  }
+  if (!word.operands.empty()) {
+    text += " \\\n      " + quoted("2:operand:(" + joined(word.operands) + ")");
+  }
+  return text + " ;;\n";
+}
+
+std::string fish_option(const std::string& condition, const GrammarOption& option) {
+  std::string text = "complete -c stdgate -n " + quoted(condition) + " -l " +
+                     option.name.substr(2) + " -d " + quoted(option.help);
+  if (option.placeholder.empty()) return text + "\n";
+  text += option.takes_file() ? " -r -F" : " -x";
+  if (!option.words.empty()) text += " -a " + quoted(joined(option.words));
+  return text + "\n";
+}
+
+std::string fish_word(const GrammarWord& word) {
+  const std::string condition = "__fish_seen_subcommand_from " + word.word;
+  std::string text;
+  for (const GrammarOption& option : word.options) text += fish_option(condition, option);
+  if (word.operands.empty()) return text;
+  return text + "complete -c stdgate -n " + quoted(condition) + " -a " +
+         quoted(joined(word.operands)) + "\n";
+}
+
+constexpr std::string_view kUsage = "  stdgate completion bash|zsh|fish\n";
+constexpr std::string_view kAbout =
+    "Prints a script with which a shell completes stdgate's command line.\n"
+    "\n"
+    "  bash: echo 'source <(stdgate completion bash)' >> ~/.bashrc\n"
+    "  zsh:  stdgate completion zsh > ~/.zfunc/_stdgate   (a folder of $fpath)\n"
+    "  fish: stdgate completion fish > ~/.config/fish/completions/stdgate.fish\n";
+
+ToolOutput run(const ToolArguments& arguments, const ToolSurroundings& /*surroundings*/) {
+  const std::string shell = arguments.words.size() == 1 ? arguments.words[0] : std::string();
+  if (shell == "bash") return tool_text(bash_completion(command_grammar()));
+  if (shell == "zsh") return tool_text(zsh_completion(command_grammar()));
+  if (shell == "fish") return tool_text(fish_completion(command_grammar()));
+  return tool_error(kBadUsage, "completion: expected bash, zsh or fish");
+}
+
+}  // namespace
+
+std::string bash_completion(const Grammar& grammar) {
+  std::string text(kBashHead);
+  for (const auto& [name, option] : value_options(grammar)) text += bash_value(option);
+  text += "  esac\n  local options= operands=\n  ((COMP_CWORD > 1)) && case $word in\n";
+  std::vector<std::string> words;
+  for (const GrammarWord& word : grammar.words) {
+    words.push_back(word.word);
+    text += bash_word(word);
+  }
+  text +=
+      "  esac\n  if [[ -z $options ]]; then\n    options=" + quoted(option_names(grammar.options)) +
+      "\n    ((COMP_CWORD == 1)) && operands=" + quoted(joined(words)) + "\n  fi\n";
+  return text + std::string(kBashTail);
+}
+
+std::string zsh_completion(const Grammar& grammar) {
+  std::string text =
+      "#compdef stdgate\n"
+      "_stdgate() {\n"
+      "  local -i at=${words[(i)--]}\n"
+      "  if (( at < CURRENT )); then  # the command behind it\n"
+      "    words=(\"${(@)words[at+1,-1]}\")\n"
+      "    (( CURRENT -= at ))\n"
+      "    _normal\n"
+      "    return\n"
+      "  fi\n"
+      "  if (( CURRENT == 2 )) && [[ $words[2] != -* ]]; then\n"
+      "    local -a commands=(\n";
+  for (const GrammarWord& word : grammar.words) {
+    text.append("      ").append(quoted(word.word + ":" + word.about)) += '\n';
+  }
+  text += "    )\n    _describe command commands\n    return\n  fi\n  case $words[2] in\n";
+  for (const GrammarWord& word : grammar.words) {
+    text += zsh_word(word);
+  }
+  text += "    *) _arguments";
+  for (const GrammarOption& option : grammar.options) {
+    text.append(" \\\n      ").append(zsh_option(option));
+  }
+  return text + " ;;\n  esac\n}\n_stdgate \"$@\"\n";
+}
+
+std::string fish_completion(const Grammar& grammar) {
+  std::string text =
+      "# fish completion for stdgate\n"
+      "complete -c stdgate -f\n";
+  for (const GrammarWord& word : grammar.words) {
+    text.append("complete -c stdgate -n __fish_use_subcommand -a ").append(word.word);
+    text.append(" -d ").append(quoted(word.about)) += '\n';
+  }
+  for (const GrammarOption& option : grammar.options) {
+    text += fish_option("__fish_use_subcommand", option);
+  }
+  for (const GrammarWord& word : grammar.words) {
+    text += fish_word(word);
+  }
+  return text;
+}
+
+const Tool kCompletionTool{"completion", kUsage, kAbout, {}, false, run};
+
+}  // namespace stdgate::tools

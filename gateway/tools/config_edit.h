@@ -1,0 +1,28 @@
+// Adding a backend to the text of gateway.yaml: everything else stays, byte for byte. Pure.
+//
+// The text is edited by lines, as no YAML library keeps comments; what came out is parsed and
+// compared with what was there, so that a file which is written otherwise than expected is refused
+// instead of spoilt.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "gateway/config/config_parser.h"
+#include "gateway/tools/backend_yaml.h"
+
+namespace stdgate::tools {
+
+struct EditedConfig {
+  std::string text;
+  std::vector<std::string> warnings;
+};
+
+// `text` may be empty: a file of these backends alone. The error is one line or several, and says
+// what to do.
+tl::expected<EditedConfig, std::string> add_backends(const std::string& text,
+                                                     const std::vector<BackendLines>& backends);
+
+}  // namespace stdgate::tools

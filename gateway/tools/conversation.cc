@@ -1,0 +1,245 @@
+#include "gateway/tools/conversation.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <utility>
+
+#include "gateway/base/ascii.h"
+#include "gateway/base/utf8.h"
+#include "gateway/base/visible_text.h"
+#include "gateway/pool/child_output.h"
+#include "gateway/rpc/fault.h"
+#include "gateway/rpc/json_string.h"
+
+namespace stdgate::tools {
+
+namespace {
+
+constexpr size_t kMaxBeginning = 4096;
+
+std::string shown(std::string_view text) {
+  return visible(cut_utf8(text, Observations::kMaxShown), VisibleText::line);
+}
+
+template <class T>
+void keep(std::vector<T>& notes, T note) {
+  if (notes.size() < Observations::kMaxKept) notes.push_back(std::move(note));
+}
+
+bool is_length_header(std::string_view line) {
+  constexpr std::string_view kName = "content-length:";
+  return equals_ignoring_case(line.substr(0, kName.size()), kName);
+}
+
+}  // namespace
+
+rpc::Envelope Answer::envelope() const {
+  rpc::Envelope envelope;
+  envelope.kind = is_error ? rpc::MessageKind::error : rpc::MessageKind::result;
+  envelope.text = text;
+  envelope.payload = payload;
+  return envelope;
+}
+
+Conversation::Conversation(const ConversationServices& services, rpc::Framing framing)
+    : services_(services),
+      framing_(framing),
+      framer_(rpc::make_framer(framing, services.limits.message, services.loop.storages())),
+      parser_(pool::ChildOutput::envelope_limits(services.limits)),
+      left_before_(services.left_behind()) {}
+
+Conversation::~Conversation() = default;
+
+TimePoint Conversation::now() {
+  services_.loop.refresh_now();
+  return services_.loop.now();
+}
+
+template <class Condition>
+bool Conversation::wait(TimePoint deadline, Condition&& holds) {
+  Timer alarm(services_.loop.timers(), [] {});
+  alarm.arm(deadline);
+  while (!holds()) {
+    if (now() >= deadline) return false;
+    services_.loop.wait_once();
+  }
+  return true;
+}
+
+std::optional<Duration> Conversation::start(Duration timeout) {
+  started_at_ = now();
+  link_ = services_.launcher.launch(services_.launch, *this);
+  wait(started_at_ + timeout, [this] { return is_running_ || seen_.exit.has_value(); });
+  if (seen_.pid == 0) return std::nullopt;
+  return now() - started_at_;
+}
+
+std::optional<Answer> Conversation::ask(rpc::WireId id, std::string_view request,
+                                        Duration timeout) {
+  if (!is_open()) return std::nullopt;
+  waiting_for_ = id;
+  answer_.reset();
+  doubted_at_.reset();
+  const TimePoint asked_at = now();
+  TimePoint deadline = asked_at + timeout;
+  write(request);
+  const auto is_over = [this] { return answer_.has_value() || !is_open(); };
+  wait(deadline, [&] { return is_over() || doubted_at_.has_value(); });
+  if (!is_over() && doubted_at_) {
+    deadline = std::min(deadline, *doubted_at_ + kSecondThoughts);
+    wait(deadline, is_over);
+  }
+  waiting_for_.reset();
+  if (!answer_) {
+    given_up_.insert(id);
+    if (output_ended_) wait(now() + kSecondThoughts, [this] { return seen_.exit.has_value(); });
+    return std::nullopt;
+  }
+  answer_->took = now() - asked_at;
+  return std::exchange(answer_, std::nullopt);
+}
+
+void Conversation::end(Duration grace) {
+  if (link_ == nullptr || seen_.exit) return;
+  is_ending_ = true;
+  end_asked_at_ = now();
+  link_->end(grace);
+  // The link needs twice the grace; more is a process that hangs in the kernel.
+  wait(end_asked_at_ + 2 * grace + std::chrono::seconds(5),
+       [this] { return seen_.exit.has_value(); });
+}
+
+void Conversation::write(std::string_view message) {
+  if (link_ == nullptr) return;
+  std::string head;
+  const rpc::FrameEnds ends = rpc::frame_ends(framing_, message.size(), head);
+  const std::array<std::string_view, 3> parts{ends.head, message, ends.tail};
+  link_->write(parts);
+}
+
+void Conversation::on_started(int pid) {
+  seen_.pid = pid;
+  is_running_ = true;
+}
+
+void Conversation::on_output(std::span<char> bytes) {
+  if (!seen_.first_output) {
+    seen_.first_output = services_.loop.now() - started_at_;
+    if (framing_ == rpc::Framing::content_length && bytes.front() == '{') {
+      seen_.lacks_length_headers = true;
+      note_doubt();
+    }
+  }
+  if (seen_.beginning.size() < kMaxBeginning) {
+    seen_.beginning.append(bytes.data(),
+                           std::min(bytes.size(), kMaxBeginning - seen_.beginning.size()));
+  }
+  framer_->feed(bytes, *this);
+}
+
+void Conversation::on_output_end() {
+  framer_->finish(*this);
+  output_ended_ = true;
+}
+
+void Conversation::on_exit(const pool::ExitStatus& status) {
+  is_running_ = false;
+  seen_.exit = status;
+  seen_.left_behind = services_.left_behind() - left_before_;
+  seen_.exited_by_itself = !is_ending_;
+  if (is_ending_) seen_.ended_after = services_.loop.now() - end_asked_at_;
+  seen_.last_words = link_ == nullptr ? std::vector<std::string>() : link_->last_words();
+}
+
+void Conversation::on_frame(std::span<char> message) {
+  const std::string_view text(message.data(), message.size());
+  seen_.largest = std::max(seen_.largest, message.size());
+  std::string as_written(cut_utf8(text, Observations::kMaxShown));  // the parser may change it
+  const auto document = parser_.parse(message);
+  if (document) {
+    for (const rpc::ParsedMessage& parsed : document->messages) handle(parsed);
+    return;
+  }
+  if (document.error().fault == rpc::Fault::parse_error) {
+    if (is_length_header(text)) {
+      seen_.has_length_headers = true;
+      note_doubt();
+      return;
+    }
+    ++seen_.noise_lines;
+    keep(seen_.noise, shown(as_written));
+  } else {
+    keep(seen_.broken, std::string(document.error().reason) + ": " + shown(as_written));
+    note_doubt();
+  }
+}
+
+void Conversation::handle(const rpc::ParsedMessage& message) {
+  const rpc::Envelope& envelope = message.envelope;
+  if (!message.ok()) {
+    keep(seen_.broken, std::string(message.rejection) + ": " + shown(envelope.text));
+    return note_doubt();
+  }
+  switch (envelope.kind) {
+    case rpc::MessageKind::result:
+    case rpc::MessageKind::error:
+      return take_answer(envelope);
+    case rpc::MessageKind::request:
+      return reply(envelope);
+    case rpc::MessageKind::notification:
+      ++seen_.notifications;
+      return;
+  }
+}
+
+void Conversation::take_answer(const rpc::Envelope& answer) {
+  const auto id = rpc::parse_wire_id(answer.id);
+  if (id && waiting_for_ == *id) {
+    Answer taken;
+    taken.text = answer.text;
+    taken.is_error = answer.kind == rpc::MessageKind::error;
+    taken.payload = answer.payload;
+    answer_ = std::move(taken);
+    waiting_for_.reset();
+  } else if (id && given_up_.contains(*id)) {
+    ++seen_.late;
+    if (is_ending_ && services_.loop.now() - end_asked_at_ < kFlushTime) ++seen_.after_end;
+  } else {
+    keep(seen_.other_ids, shown(answer.id));
+    note_doubt();
+  }
+}
+
+// As the gateway answers for a child that clients share.
+void Conversation::reply(const rpc::Envelope& request) {
+  std::string scratch;
+  const std::string_view method = rpc::decode_string(request.method, scratch);
+  keep(seen_.asked, shown(method));
+  std::string text = R"({"jsonrpc":"2.0","id":)" + std::string(request.id);
+  if (const auto result = services_.dialect.answer_child(method); !result.empty()) {
+    text.append(R"(,"result":)").append(result);
+  } else {
+    text += R"(,"error":)";
+    rpc::append_error(text, rpc::rpc_error_code(rpc::RpcError::method_not_found),
+                      "Method not found");
+  }
+  write(text + "}");
+}
+
+void Conversation::on_oversized_frame(std::string_view /*id*/, size_t size) {
+  keep(seen_.oversized, size);
+  seen_.largest = std::max(seen_.largest, size);
+  note_doubt();
+}
+
+void Conversation::on_broken_framing(const char* reason) {
+  if (!seen_.lacks_length_headers) keep(seen_.broken, std::string(reason));
+  output_ended_ = true;
+}
+
+void Conversation::note_doubt() {
+  if (waiting_for_ && !doubted_at_) doubted_at_ = services_.loop.now();
+}
+
+}  // namespace stdgate::tools

@@ -1,0 +1,150 @@
+// Conversation: one process of a command, started as the gateway starts its children, and spoken
+// with one request at a time.
+//
+// Job: run the loop until what was asked for has happened or its time is up, and note whatever is
+// not as it should be. What a child asks is answered as the gateway answers it on its own account.
+// Owner: a tool. It outlives none of its services; its destructor ends the process and all that it
+// has started. Limits: limits.message for a message; kMaxKept of each kind of note, kMaxShown bytes
+// of a foreign line.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gateway/config/config.h"
+#include "gateway/pool/child_link.h"
+#include "gateway/pool/dialect.h"
+#include "gateway/rpc/correlator.h"
+#include "gateway/rpc/envelope.h"
+#include "gateway/rpc/framer.h"
+#include "transports/net/loop.h"
+
+namespace stdgate::tools {
+
+struct ConversationServices {
+  net::Loop& loop;
+  pool::ChildLauncher& launcher;
+  const pool::LaunchSpec& launch;
+  const pool::Dialect& dialect;
+  const config::LimitsConfig& limits;
+  // Processes that commands have left behind when they exited, since the beginning.
+  std::function<uint64_t()> left_behind;
+};
+
+// An answer of the child, whole and by its parts.
+struct Answer {
+  std::string text;
+  bool is_error = false;
+  std::string payload;  // raw JSON of result or error
+  Duration took{0};
+
+  // For a Dialect; its views are of this object.
+  [[nodiscard]] rpc::Envelope envelope() const;
+};
+
+// What was seen of the child so far.
+struct Observations {
+  static constexpr size_t kMaxKept = 5;
+  static constexpr size_t kMaxShown = 300;
+
+  int pid = 0;  // 0: never ran
+  std::optional<Duration> first_output;
+  std::vector<std::string> noise;  // lines on stdout that are no JSON
+  size_t noise_lines = 0;
+  std::vector<std::string> broken;     // JSON that is no JSON-RPC: why, and the text
+  std::vector<std::string> other_ids;  // of answers to nothing that was asked, raw
+  std::vector<size_t> oversized;       // messages over limits.message, in bytes
+  size_t largest = 0;                  // bytes of the largest message
+  size_t late = 0;                     // answers that came after their time was up
+  size_t after_end = 0;                // of these, at once when the input was closed
+  bool has_length_headers = false;     // though lines are expected
+  bool lacks_length_headers = false;   // though they are expected
+  std::vector<std::string> asked;      // methods of its own requests
+  size_t notifications = 0;
+  std::string beginning;  // of stdout, as it came
+  // Set when it has gone; `ended_after` is from end() on, if that was called before.
+  std::optional<pool::ExitStatus> exit;
+  std::optional<Duration> ended_after;
+  uint64_t left_behind = 0;             // processes that it had started and that still ran
+  bool exited_by_itself = false;        // before end()
+  std::vector<std::string> last_words;  // of stderr
+};
+
+class Conversation final : private pool::ChildEvents, private rpc::FrameSink {
+ public:
+  // After a wrong answer, or one in another framing, there is so much time left for a right one.
+  static constexpr Duration kSecondThoughts = std::chrono::milliseconds(500);
+
+  // An answer within this time after the end of the input had been made before, and kept.
+  static constexpr Duration kFlushTime = std::chrono::seconds(1);
+
+  Conversation(const ConversationServices& services, rpc::Framing framing);
+  ~Conversation() override;
+  Conversation(const Conversation&) = delete;
+  Conversation& operator=(const Conversation&) = delete;
+
+  // Waits until the command runs, and gives the time that it took; nothing: see seen().exit.
+  std::optional<Duration> start(Duration timeout);
+  // The id of the next request.
+  rpc::WireId next_id() { return ++last_id_; }
+  // Sends a request with that id. Nothing: no answer came that could be used.
+  std::optional<Answer> ask(rpc::WireId id, std::string_view request, Duration timeout);
+  void say(std::string_view message) { write(message); }
+  // Closes its input, and ends it by signals when it does not exit within `grace`, twice. Returns
+  // when it has gone.
+  void end(Duration grace);
+
+  [[nodiscard]] const Observations& seen() const { return seen_; }
+  // Whether its answers could still come.
+  [[nodiscard]] bool is_open() const { return is_running_ && !output_ended_; }
+
+ private:
+  // ChildEvents
+  void on_started(int pid) override;
+  void on_output(std::span<char> bytes) override;
+  void on_output_end() override;
+  void on_writable() override {}
+  void on_exit(const pool::ExitStatus& status) override;
+  // FrameSink
+  void on_frame(std::span<char> message) override;
+  void on_oversized_frame(std::string_view id, size_t size) override;
+  void on_broken_framing(const char* reason) override;
+
+  void handle(const rpc::ParsedMessage& message);
+  void take_answer(const rpc::Envelope& answer);
+  void reply(const rpc::Envelope& request);
+  void write(std::string_view message);
+  void note_doubt();
+  // False: the time was up.
+  template <class Condition>
+  bool wait(TimePoint deadline, Condition&& holds);
+  [[nodiscard]] TimePoint now();
+
+  const ConversationServices services_;
+  const rpc::Framing framing_;
+  const std::unique_ptr<rpc::Framer> framer_;
+  rpc::EnvelopeParser parser_;
+  Observations seen_;
+  rpc::WireId last_id_ = 0;
+  std::optional<rpc::WireId> waiting_for_;
+  std::set<rpc::WireId> given_up_;
+  std::optional<Answer> answer_;
+  std::optional<TimePoint> doubted_at_;  // something wrong came while an answer was awaited
+  const uint64_t left_before_;
+  TimePoint started_at_{};
+  TimePoint end_asked_at_{};
+  bool is_running_ = false;
+  bool output_ended_ = false;
+  bool is_ending_ = false;
+  std::unique_ptr<pool::ChildLink> link_;
+};
+
+}  // namespace stdgate::tools

@@ -1,0 +1,167 @@
+#include "gateway/tools/diagnosis.h"
+
+#include <algorithm>
+
+#include "gateway/base/visible_text.h"
+#include "gateway/config/secret.h"
+#include "gateway/config/value_names.h"
+#include "gateway/rpc/json_writer.h"
+#include "gateway/tools/backend_yaml.h"
+#include "gateway/tools/findings.h"
+
+namespace stdgate::tools {
+
+namespace {
+
+constexpr size_t kColumns = 80;
+constexpr size_t kStepWidth = 24;
+constexpr size_t kTimeWidth = 10;
+
+std::string padded(std::string text, size_t width) {
+  text.resize(std::max(text.size() + 1, width), ' ');
+  return text;
+}
+
+// `text` in lines that begin in `column`, the first one behind what stands there already: `used`
+// columns.
+std::string wrapped(std::string_view text, size_t column, size_t used) {
+  std::string lines;
+  while (text.size() > kColumns - used) {
+    size_t end = text.rfind(' ', kColumns - used);
+    if (end == std::string_view::npos || end == 0) end = std::min(text.find(' '), text.size());
+    lines.append(text.substr(0, end)).append("\n").append(column, ' ');
+    text.remove_prefix(std::min(end + 1, text.size()));
+    used = column;
+  }
+  return lines.append(text) + "\n";
+}
+
+std::string joined(const std::vector<std::string>& words, std::string_view separator) {
+  std::string out;
+  for (const std::string& word : words) out.append(out.empty() ? "" : separator).append(word);
+  return out;
+}
+
+std::string command_text(const Diagnosis& diagnosis) {
+  const auto words = config::hide_secret_arguments(diagnosis.backend.command);
+  return visible(joined(words, " "), VisibleText::line);
+}
+
+std::string server_text(const Diagnosis& diagnosis) {
+  std::string text = diagnosis.server_name;
+  if (!diagnosis.server_version.empty()) text += " " + diagnosis.server_version;
+  if (!diagnosis.revision.empty()) text += (text.empty() ? "MCP " : ", MCP ") + diagnosis.revision;
+  return visible(text, VisibleText::line);
+}
+
+std::string finding_text(const Finding& finding) {
+  const std::string head = std::string(name_of(finding.weight)) + ": ";
+  std::string text = "\n" + head;
+  text += wrapped(finding.message + " [" + std::string(finding.code) + "]", 2, head.size());
+  for (const std::string& line : finding.evidence) text += "  | " + line + "\n";
+  if (!finding.advice.empty()) text += "  -> " + wrapped(finding.advice, 5, 5);
+  return text;
+}
+
+}  // namespace
+
+std::string_view name_of(Finding::Weight weight) {
+  switch (weight) {
+    case Finding::Weight::breaks:
+      return "error";
+    case Finding::Weight::warning:
+      return "warning";
+    case Finding::Weight::note:
+      break;
+  }
+  return "note";
+}
+
+bool Diagnosis::is_healthy() const {
+  return std::none_of(findings.begin(), findings.end(), [](const Finding& finding) {
+    return finding.weight == Finding::Weight::breaks;
+  });
+}
+
+std::string yaml_of(const Diagnosis& diagnosis) {
+  BackendLines lines = lines_of(diagnosis.backend);
+  lines.command = config::hide_secret_arguments(lines.command);
+  for (const std::string& name : diagnosis.variables) {
+    lines.env.emplace(name, yaml_reference(name));
+  }
+  return "backends:\n" + backend_yaml(lines, 2, 2);
+}
+
+std::string text_of(const Diagnosis& diagnosis) {
+  std::string text = "command  " + command_text(diagnosis) + "\n";
+  if (const std::string server = server_text(diagnosis); !server.empty()) {
+    text += "server   " + server + "\n";
+  }
+  text += '\n';
+  for (const Step& step : diagnosis.steps) {
+    std::string line = step.is_ok ? "  ok  " : "  --  ";
+    line += padded(step.name, kStepWidth) + padded(text_of(step.took), kTimeWidth);
+    line += visible(step.outcome, VisibleText::line);
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  for (const Offer& offer : diagnosis.offers) {
+    if (offer.names.empty()) continue;
+    const std::string head = std::string(offer.kind) + ": ";
+    text += "\n" + head +
+            wrapped(visible(joined(offer.names, ", "), VisibleText::line), 2, head.size());
+  }
+  for (const Finding& finding : diagnosis.findings) text += finding_text(finding);
+  text += "\nfor gateway.yaml:\n\n" + yaml_of(diagnosis) + "\n";
+  return text + (diagnosis.is_healthy() ? "healthy\n" : "not healthy\n");
+}
+
+std::string json_of(const Diagnosis& diagnosis) {
+  rpc::JsonWriter json(rpc::JsonWriter::Layout::lines);
+  json.begin_object();
+  json.boolean("healthy", diagnosis.is_healthy());
+  json.text("command", command_text(diagnosis));
+  json.text("protocol", config::name_of(diagnosis.backend.protocol));
+  json.begin_object("server");
+  json.text("name", diagnosis.server_name);
+  json.text("version", diagnosis.server_version);
+  json.text("revision", diagnosis.revision);
+  json.boolean("legacy", diagnosis.is_legacy);
+  json.boolean("modern", diagnosis.is_modern);
+  json.end_object();
+  json.begin_array("steps");
+  for (const Step& step : diagnosis.steps) {
+    json.begin_object();
+    json.text("name", step.name);
+    json.boolean("ok", step.is_ok);
+    json.raw("seconds", std::to_string(to_seconds(step.took)));
+    json.text("outcome", step.outcome);
+    json.end_object();
+  }
+  json.end_array();
+  json.begin_object("offers");
+  for (const Offer& offer : diagnosis.offers) {
+    json.begin_array(offer.kind);
+    for (const std::string& name : offer.names) json.text({}, name);
+    json.end_array();
+  }
+  json.end_object();
+  json.begin_array("findings");
+  for (const Finding& finding : diagnosis.findings) {
+    json.begin_object();
+    json.text("weight", name_of(finding.weight));
+    json.text("code", finding.code);
+    json.text("message", finding.message);
+    json.text("advice", finding.advice);
+    json.begin_array("evidence");
+    for (const std::string& line : finding.evidence) json.text({}, line);
+    json.end_array();
+    json.end_object();
+  }
+  json.end_array();
+  json.text("config", yaml_of(diagnosis));
+  json.end_object();
+  return json.take() + "\n";
+}
+
+}  // namespace stdgate::tools

@@ -1,0 +1,364 @@
+#include "gateway/tools/doctor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "gateway/mcp/mcp_revision.h"
+#include "gateway/pool/handshake.h"
+#include "gateway/tools/mcp_listing.h"
+#include "gateway/tools/stderr_hints.h"
+
+namespace stdgate::tools {
+
+namespace {
+
+using Weight = Finding::Weight;
+
+// OpenRPC's; whoever does not know it says so, which is an answer too.
+constexpr std::string_view kPlainMethod = "rpc.discover";
+
+std::string request_text(rpc::WireId id, std::string_view method, std::string_view params = {}) {
+  std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id);
+  text.append(R"(,"method":")").append(method).append("\"");
+  if (!params.empty()) text.append(R"(,"params":)").append(params);
+  return text + "}";
+}
+
+std::string shortened(std::string text) {
+  if (text.size() > Observations::kMaxShown) text.resize(Observations::kMaxShown);
+  return text;
+}
+
+}  // namespace
+
+Doctor::Doctor(DoctorServices services, const config::BackendConfig& backend, Duration timeout)
+    : services_(std::move(services)),
+      timeout_(timeout),
+      patience_(std::min(timeout, backend.pool.start_timeout / pool::Handshake::kPatienceShare)),
+      diagnosis_{backend} {}
+
+Diagnosis Doctor::examine() {
+  if (!can_be_started()) return std::move(diagnosis_);
+  switch (diagnosis_.backend.protocol) {
+    case config::Protocol::mcp:
+      examine_mcp();
+      break;
+    case config::Protocol::jsonrpc:
+      examine_plain();
+      break;
+    case config::Protocol::lsp:
+      examine_language_server();
+      break;
+  }
+  std::stable_sort(diagnosis_.findings.begin(), diagnosis_.findings.end(),
+                   [](const Finding& a, const Finding& b) { return a.weight < b.weight; });
+  return std::move(diagnosis_);
+}
+
+bool Doctor::can_be_started() {
+  const auto found = services_.conversation.launcher.look_for(services_.conversation.launch);
+  if (found) return true;
+  add_finding({Weight::breaks, "not-found", found.error(),
+               "name the program by its path, or set PATH: env: { PATH: \"...\" }"});
+  return false;
+}
+
+// --- MCP ------------------------------------------------------------------------------------
+
+// The older era first: its process pays for what the first start has to fetch, and is waited for
+// longest.
+void Doctor::examine_mcp() {
+  Conversation child(services_.conversation, diagnosis_.backend.framing);
+  const Visit visit = greet_legacy(child);
+  end(child);
+  judge(child, visit, "initialize");
+  const Observations& seen = child.seen();
+  if (seen.pid == 0 || seen.has_length_headers || seen.after_end > 0) return;
+  examine_modern();
+  if (!diagnosis_.is_legacy && !diagnosis_.is_modern) return try_other_framing();
+  if (diagnosis_.is_legacy || !diagnosis_.is_modern) return;
+  // It was asked in vain, which is no trouble for one of the modern era.
+  drop_findings({"no-answer", "exited", "refused"});
+  add_finding({Weight::note, "only-modern",
+               "it answers server/discover and no initialize: it is of the modern era alone",
+               "revision: modern spares the question; older clients reach it through POST /rpc"});
+  diagnosis_.backend.revision = config::Revision::modern;
+}
+
+Doctor::Visit Doctor::greet_legacy(Conversation& child) {
+  Visit visit;
+  const TimePoint began = now();
+  if (!start(child)) return visit;
+  const auto answer = ask(
+      child, "initialize", [this](rpc::WireId id) { return dialect().handshake(id); }, timeout_);
+  if (!answer) return visit;
+  visit.first_answer = now() - began;
+  const rpc::Envelope envelope = answer->envelope();
+  const pool::ChildFacts facts = dialect().facts(envelope);
+  note_facts(facts);
+  const auto completion = dialect().finish_handshake(envelope);
+  if (!completion) {
+    visit.refused = true;
+    diagnosis_.steps.back().is_ok = false;
+    diagnosis_.steps.back().outcome = shortened(completion.error());
+    add_finding({Weight::breaks, "refused",
+                 "it does not do the handshake: " + shortened(completion.error()),
+                 std::string(dialect().greeting_hint())});
+    return visit;
+  }
+  visit.answered = diagnosis_.is_legacy = true;
+  diagnosis_.steps.back().outcome = facts.protocol_version;
+  child.say(*completion);
+  const auto pong = ask(
+      child, "ping", [](rpc::WireId id) { return request_text(id, "ping"); }, timeout_);
+  if (!pong || pong->is_error) {
+    add_finding({Weight::warning, "no-ping", "it does not answer ping",
+                 "MCP wants an empty result; clients close a connection over this"});
+  }
+  list_offers(child, facts.capabilities, {});
+  return visit;
+}
+
+void Doctor::examine_modern() {
+  Conversation child(services_.conversation, diagnosis_.backend.framing);
+  if (start(child)) examine_modern_child(child);
+  end(child);
+  if (!diagnosis_.is_legacy && diagnosis_.is_modern) {
+    judge(child, {true, false, Duration{0}}, "server/discover");
+  }
+}
+
+void Doctor::examine_modern_child(Conversation& child) {
+  const std::string method(dialect().probe_method());
+  const auto answer = ask(
+      child, method, [this](rpc::WireId id) { return dialect().probe(id); }, patience_);
+  Step& step = diagnosis_.steps.back();
+  const auto facts = answer ? dialect().discovery(answer->envelope()) : std::nullopt;
+  if (facts) {
+    diagnosis_.is_modern = true;
+    step.outcome = facts->protocol_version;
+    if (diagnosis_.is_legacy) return;
+    note_facts(*facts);
+    return list_offers(child, facts->capabilities, dialect().stamp({}));
+  }
+  if (diagnosis_.revision == mcp::kModernRevision) {
+    step.is_ok = false;
+    drop_findings({"refused"});
+    add_finding(
+        {Weight::breaks, "no-discover",
+         "it says that it speaks " + diagnosis_.revision + ", and does not answer " + method,
+         "a server of that revision answers server/discover and needs no initialize"});
+    return;
+  }
+  if (answer) {
+    step.is_ok = true;
+    step.outcome = "not of the modern era";
+    return;
+  }
+  if (!diagnosis_.is_legacy) return;
+  const bool has_gone = !child.is_open();
+  if (has_gone) step.outcome = "it ended";
+  add_finding({Weight::warning, has_gone ? "ends-when-asked" : "silent-when-asked",
+               has_gone ? "it ends when it is asked " + method + " before initialize"
+                        : "it leaves " + method + " before initialize unanswered: stdgate waits " +
+                              text_of(patience_) + " before it goes on",
+               "revision: legacy in gateway.yaml spares the question"});
+  diagnosis_.backend.revision = config::Revision::legacy;
+}
+
+void Doctor::list_offers(Conversation& child, const std::string& capabilities,
+                         std::string_view stamp) {
+  for (const ListKind& kind : kListKinds) {
+    if (!offers(capabilities, kind) || !child.is_open()) continue;
+    diagnosis_.offers.push_back(Offer{kind.kind});
+    if (list_one(child, kind, stamp)) continue;
+    add_finding({Weight::warning, "no-list",
+                 "it offers " + std::string(kind.kind) +
+                     " and does not list them: " + diagnosis_.steps.back().outcome,
+                 "answer " + std::string(kind.method) + ", or do not offer it in capabilities"});
+  }
+}
+
+bool Doctor::list_one(Conversation& child, const ListKind& kind, std::string_view stamp) {
+  std::string cursor;
+  Offer& offer = diagnosis_.offers.back();
+  for (size_t pages = 0; pages < kMaxPages; ++pages) {
+    const auto answer = ask(
+        child, kind.method,
+        [&](rpc::WireId id) { return list_request(id, kind.method, cursor, stamp); }, timeout_);
+    Step& step = diagnosis_.steps.back();
+    if (!answer) return false;
+    const auto page =
+        answer->is_error ? tl::unexpected(answer->payload) : read_page(answer->payload, kind);
+    if (!page) {
+      step.is_ok = false;
+      step.outcome = shortened(page.error());
+      return false;
+    }
+    for (const ListEntry& entry : page->entries) offer.names.push_back(entry.name);
+    step.outcome = std::to_string(page->entries.size());
+    if (page->next_cursor.empty()) return true;
+    step.outcome += ", and more";
+    cursor = page->next_cursor;
+  }
+  add_finding(
+      {Weight::warning, "endless-list",
+       std::string(kind.method) + " has no end after " + std::to_string(kMaxPages) + " pages",
+       "leave nextCursor out of the last page"});
+  return true;
+}
+
+// --- Other protocols ------------------------------------------------------------------------
+
+void Doctor::examine_plain() {
+  Conversation child(services_.conversation, diagnosis_.backend.framing);
+  Visit visit;
+  const TimePoint began = now();
+  if (start(child)) {
+    const auto answer = ask(
+        child, kPlainMethod, [](rpc::WireId id) { return request_text(id, kPlainMethod); },
+        timeout_);
+    visit.answered = answer.has_value();
+    visit.first_answer = now() - began;
+    if (answer) {
+      diagnosis_.steps.back().outcome = answer->is_error ? "an error, as usual" : "a description";
+    }
+  }
+  end(child);
+  judge(child, visit, kPlainMethod);
+  if (!visit.answered && child.seen().pid != 0) try_other_framing();
+}
+
+void Doctor::examine_language_server() {
+  Conversation child(services_.conversation, diagnosis_.backend.framing);
+  Visit visit;
+  const TimePoint began = now();
+  if (start(child)) {
+    const auto answer = ask(
+        child, "initialize",
+        [](rpc::WireId id) {
+          return request_text(id, "initialize",
+                              R"({"processId":null,"rootUri":null,"capabilities":{}})");
+        },
+        timeout_);
+    visit.answered = answer && !answer->is_error;
+    visit.refused = answer && answer->is_error;
+    visit.first_answer = now() - began;
+    if (visit.answered) {
+      note_facts(dialect().facts(answer->envelope()));
+      child.say(R"({"jsonrpc":"2.0","method":"initialized","params":{}})");
+      ask(
+          child, "shutdown", [this](rpc::WireId id) { return dialect().shutdown_request(id); },
+          timeout_);
+      child.say(dialect().exit_notification());
+    } else if (answer) {
+      add_finding(
+          {Weight::breaks, "refused", "it refuses initialize: " + shortened(answer->payload)});
+    }
+  }
+  end(child);
+  judge(child, visit, "initialize");
+  if (!visit.answered && !visit.refused && child.seen().pid != 0) try_other_framing();
+}
+
+// One that waits for headers takes a line for an incomplete one, and says nothing.
+void Doctor::try_other_framing() {
+  const bool has_reason = std::any_of(
+      diagnosis_.findings.begin(), diagnosis_.findings.end(), [](const Finding& finding) {
+        return finding.weight == Weight::breaks && finding.code != "no-answer";
+      });
+  if (has_reason) return;
+  const rpc::Framing other = diagnosis_.backend.framing == rpc::Framing::newline
+                                 ? rpc::Framing::content_length
+                                 : rpc::Framing::newline;
+  Conversation child(services_.conversation, other);
+  if (!start(child)) return;
+  const auto answer = ask(
+      child, "initialize, other framing",
+      [](rpc::WireId id) { return request_text(id, "initialize", R"({"capabilities":{}})"); },
+      patience_);
+  end(child);
+  if (!answer) return;
+  drop_findings({"no-answer"});
+  diagnosis_.backend.framing = other;
+  const bool is_length = other == rpc::Framing::content_length;
+  add_finding({Weight::breaks, is_length ? "length-headers" : "no-length-headers",
+               is_length ? "it answers messages with Content-Length headers only"
+                         : "it answers messages in lines only",
+               is_length ? "set framing: content-length; if it is a language server, protocol: lsp"
+                         : "set framing: newline; if it is no language server, protocol: mcp or "
+                           "jsonrpc"});
+}
+
+// --- Steps ----------------------------------------------------------------------------------
+
+bool Doctor::start(Conversation& child) {
+  const auto took = child.start(timeout_);
+  diagnosis_.steps.push_back(Step{diagnosis_.steps.empty() ? "start" : "start again",
+                                  took.value_or(Duration{0}), took.has_value()});
+  return took.has_value();
+}
+
+std::optional<Answer> Doctor::ask(Conversation& child, std::string_view name,
+                                  const std::function<std::string(rpc::WireId)>& request,
+                                  Duration timeout) {
+  const rpc::WireId id = child.next_id();
+  const TimePoint began = now();
+  auto answer = child.ask(id, request(id), timeout);
+  Step step{std::string(name), now() - began, answer.has_value()};
+  if (!answer) step.outcome = "no answer";
+  if (answer && answer->is_error) step.outcome = shortened(answer->payload);
+  diagnosis_.steps.push_back(std::move(step));
+  return answer;
+}
+
+void Doctor::end(Conversation& child) {
+  const bool was_open = !child.seen().exit;
+  child.end(diagnosis_.backend.pool.grace);
+  const Observations& seen = child.seen();
+  if (seen.pid == 0 || !was_open || !seen.exit) return;
+  diagnosis_.steps.push_back(Step{"end of input", seen.ended_after.value_or(Duration{0}),
+                                  seen.ended_after < diagnosis_.backend.pool.grace,
+                                  text_of(*seen.exit)});
+}
+
+void Doctor::judge(const Conversation& child, const Visit& visit, std::string_view request) {
+  const FindingContext context{diagnosis_.backend,
+                               services_.conversation.limits,
+                               services_.has_variable,
+                               request,
+                               visit.answered,
+                               visit.refused,
+                               visit.first_answer,
+                               timeout_,
+                               diagnosis_.backend.pool.grace};
+  for (Finding& finding : findings_of(child.seen(), context)) {
+    if (finding.code == "slow-start") diagnosis_.backend.pool.min = 1;
+    if (finding.code == "late") diagnosis_.backend.pool.start_timeout = 4 * timeout_;
+    add_finding(std::move(finding));
+  }
+  if (child.seen().has_length_headers) {
+    diagnosis_.backend.framing = rpc::Framing::content_length;
+  }
+  if (child.seen().lacks_length_headers) diagnosis_.backend.framing = rpc::Framing::newline;
+  if (visit.answered) return;
+  for (std::string& name : missing_variables(child.seen().last_words)) {
+    diagnosis_.variables.push_back(std::move(name));
+  }
+}
+
+void Doctor::note_facts(const pool::ChildFacts& facts) {
+  diagnosis_.server_name = facts.server_name;
+  diagnosis_.server_version = facts.server_version;
+  diagnosis_.revision = facts.protocol_version;
+}
+
+void Doctor::drop_findings(std::initializer_list<std::string_view> codes) {
+  std::erase_if(diagnosis_.findings, [&codes](const Finding& finding) {
+    return std::find(codes.begin(), codes.end(), finding.code) != codes.end();
+  });
+}
+
+void Doctor::add_finding(Finding finding) { diagnosis_.findings.push_back(std::move(finding)); }
+
+}  // namespace stdgate::tools

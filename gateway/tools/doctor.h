@@ -1,0 +1,73 @@
+// Doctor: tries a command as the gateway would use it, and says what users would meet.
+//
+// Job: start it (by the pool's ChildLauncher, so under a guard, with the environment and user of
+// its configuration), greet it as its protocol wants, ask what it offers, end it, and judge what
+// was seen. MCP servers are greeted in both eras, each time in a process of their own. Owner: a
+// tool; examine() runs the loop and returns when the last process has gone.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "gateway/pool/child_facts.h"
+#include "gateway/tools/conversation.h"
+#include "gateway/tools/diagnosis.h"
+#include "gateway/tools/findings.h"
+#include "gateway/tools/mcp_listing.h"
+
+namespace stdgate::tools {
+
+struct DoctorServices {
+  ConversationServices conversation;
+  // Whether the environment of the gateway has a variable.
+  std::function<bool(const std::string&)> has_variable;
+};
+
+class Doctor {
+ public:
+  // `timeout`: of each step.
+  Doctor(DoctorServices services, const config::BackendConfig& backend, Duration timeout);
+
+  Diagnosis examine();
+
+ private:
+  // What a process was like.
+  struct Visit {
+    bool answered = false;
+    bool refused = false;
+    Duration first_answer{0};
+  };
+
+  bool can_be_started();
+  void examine_mcp();
+  Visit greet_legacy(Conversation& child);
+  void examine_modern();
+  void examine_modern_child(Conversation& child);
+  void examine_plain();
+  void examine_language_server();
+  void try_other_framing();
+  void list_offers(Conversation& child, const std::string& capabilities, std::string_view stamp);
+  bool list_one(Conversation& child, const ListKind& kind, std::string_view stamp);
+
+  [[nodiscard]] TimePoint now() const { return services_.conversation.loop.now(); }
+  [[nodiscard]] const pool::Dialect& dialect() const { return services_.conversation.dialect; }
+  bool start(Conversation& child);
+  std::optional<Answer> ask(Conversation& child, std::string_view name,
+                            const std::function<std::string(rpc::WireId)>& request,
+                            Duration timeout);
+  void end(Conversation& child);
+  void judge(const Conversation& child, const Visit& visit, std::string_view request);
+  void note_facts(const pool::ChildFacts& facts);
+  void add_finding(Finding finding);
+  void drop_findings(std::initializer_list<std::string_view> codes);
+
+  const DoctorServices services_;
+  const Duration timeout_;
+  const Duration patience_;  // that the gateway has with a question of its own
+  Diagnosis diagnosis_;
+};
+
+}  // namespace stdgate::tools

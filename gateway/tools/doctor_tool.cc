@@ -1,0 +1,80 @@
+#include "gateway/tools/doctor_tool.h"
+
+#include <algorithm>
+#include <array>
+
+#include "gateway/config/config_parser.h"
+#include "gateway/tools/command_stage.h"
+#include "gateway/tools/doctor.h"
+
+namespace stdgate::tools {
+
+namespace {
+
+constexpr std::string_view kUsage =
+    "  stdgate doctor [options] -- COMMAND [ARG...]  a command\n"
+    "  stdgate doctor [options] BACKEND              one of the configuration\n";
+
+constexpr std::string_view kAbout =
+    "Starts a server as stdgate would, does its handshake, lists what it offers, ends\n"
+    "it, and says what users would meet: noise on stdout, buffered answers, a crash\n"
+    "with its last words, missing variables, slow starts, processes left behind. It\n"
+    "prints what to write into gateway.yaml.\n"
+    "\n"
+    "Exit code: 0 healthy, 1 something breaks it, 2 usage.\n";
+
+constexpr std::array kOptions{
+    ToolOption{"--json", "", "the report as JSON"},
+    ToolOption{"--timeout", "TIME", "of each step (30s)"},
+    ToolOption{"--config", "FILE", "where BACKEND is (gateway.yaml)"},
+};
+
+constexpr Duration kTimeout = std::chrono::seconds(30);
+
+// The backend that is meant; null: none, and why stands in `problem`.
+const config::BackendConfig* choose(const config::Config& config, const ToolArguments& arguments,
+                                    std::string& problem) {
+  if (arguments.has_command) return &config.backends.front();
+  const std::string& name = arguments.words.front();
+  const auto found =
+      std::find_if(config.backends.begin(), config.backends.end(),
+                   [&name](const config::BackendConfig& backend) { return backend.name == name; });
+  if (found != config.backends.end()) return &*found;
+  problem = "no backend '" + name + "'; there are:";
+  for (const config::BackendConfig& backend : config.backends) problem += " " + backend.name;
+  return nullptr;
+}
+
+ToolOutput run(const ToolArguments& arguments, const ToolSurroundings& surroundings) {
+  if (arguments.has_command ? !arguments.words.empty() : arguments.words.size() != 1) {
+    return tool_error(kBadUsage, "doctor: expected -- COMMAND, or the name of one backend");
+  }
+  Duration timeout = kTimeout;
+  if (arguments.has("--timeout")) {
+    const auto given = config::parse_duration(arguments.value("--timeout"));
+    if (!given) return tool_error(kBadUsage, "--timeout: " + given.error());
+    timeout = *given;
+  }
+  const auto config = config_of(arguments, surroundings);
+  if (!config) return {kBadUsage, {}, config.error()};
+  std::string problem;
+  const config::BackendConfig* const backend = choose(*config, arguments, problem);
+  if (backend == nullptr) return tool_error(kBadUsage, problem);
+  const auto stage = CommandStage::open(*config, *backend, surroundings);
+  if (!stage) return tool_error(kFailed, stage.error());
+  Doctor doctor(
+      {(*stage)->services(),
+       [&surroundings](const std::string& name) { return surroundings.variables.contains(name); }},
+      *backend, timeout);
+  const Diagnosis diagnosis = doctor.examine();
+  ToolOutput output;
+  output.exit_code = diagnosis.is_healthy() ? kHealthy : kFailed;
+  output.out = arguments.has("--json") ? json_of(diagnosis) : text_of(diagnosis);
+  return output;
+}
+
+}  // namespace
+
+const Tool kDoctorTool{"doctor", kUsage, kAbout, kOptions, true, run};
+
+}  // namespace stdgate::tools

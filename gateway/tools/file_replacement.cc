@@ -1,0 +1,57 @@
+#include "gateway/tools/file_replacement.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include "transports/net/file_descriptor.h"
+
+namespace stdgate::tools {
+
+namespace {
+
+tl::unexpected<std::string> failed(const std::string& file) {
+  return tl::unexpected("cannot write " + file + ": " + std::strerror(errno));
+}
+
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(fd, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(count));
+  }
+  return true;
+}
+
+}  // namespace
+
+tl::expected<void, std::string> replace_file(const std::string& file, const std::string& content) {
+  std::error_code absent;
+  const std::filesystem::path real = std::filesystem::canonical(file, absent);
+  const std::string target = absent ? file : real.string();
+  std::string fresh = target + ".XXXXXX";
+  const net::FileDescriptor fd(::mkostemp(fresh.data(), O_CLOEXEC));
+  if (!fd.is_open()) return failed(file);
+  struct stat former {};
+  bool is_good = true;
+  if (::stat(target.c_str(), &former) == 0) {
+    is_good = ::fchmod(fd.get(), former.st_mode & 07777) == 0;
+    // Only root may give files away.
+    if (::fchown(fd.get(), former.st_uid, former.st_gid) != 0) errno = 0;
+  }
+  is_good = is_good && write_all(fd.get(), content) && ::fsync(fd.get()) == 0 &&
+            ::rename(fresh.c_str(), target.c_str()) == 0;
+  if (is_good) return {};
+  const auto error = failed(file);
+  ::unlink(fresh.c_str());
+  return error;
+}
+
+}  // namespace stdgate::tools

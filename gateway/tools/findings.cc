@@ -1,0 +1,252 @@
+#include "gateway/tools/findings.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+
+#include "gateway/base/visible_text.h"
+#include "gateway/tools/stderr_hints.h"
+
+namespace stdgate::tools {
+
+namespace {
+
+using Weight = Finding::Weight;
+
+std::vector<std::string> shown(const std::vector<std::string>& lines) {
+  std::vector<std::string> out;
+  out.reserve(lines.size());
+  for (const std::string& line : lines) out.push_back(visible(line, VisibleText::line));
+  return out;
+}
+
+// Finds one kind of trouble after the other, and knows which explain why there was no answer.
+class Judge {
+ public:
+  Judge(const Observations& seen, const FindingContext& context) : seen_(seen), context_(context) {}
+
+  std::vector<Finding> findings() {
+    judge_start();
+    judge_framing();
+    judge_answers();
+    judge_environment();
+    judge_crash();
+    judge_silence();
+    judge_noise();
+    judge_time_and_size();
+    judge_end();
+    return std::move(findings_);
+  }
+
+ private:
+  void add(Weight weight, std::string_view code, std::string message, std::string advice = {},
+           std::vector<std::string> evidence = {}) {
+    findings_.push_back({weight, code, std::move(message), std::move(advice), std::move(evidence)});
+  }
+  // The reason why there was no answer.
+  void explain(std::string_view code, std::string message, std::string advice = {},
+               std::vector<std::string> evidence = {}) {
+    is_explained_ = true;
+    add(Weight::breaks, code, std::move(message), std::move(advice), std::move(evidence));
+  }
+  [[nodiscard]] bool needs_reason() const { return !context_.answered && !is_explained_; }
+
+  void judge_start() {
+    if (seen_.pid != 0) return;
+    const std::string reason =
+        seen_.exit ? seen_.exit->reason : "it did not start within " + text_of(context_.timeout);
+    explain("not-started", "the command could not be started: " + reason, advice_for(reason));
+  }
+
+  void judge_framing() {
+    if (seen_.has_length_headers) {
+      explain("length-headers", "it writes Content-Length headers where stdgate expects lines",
+              "set framing: content-length; if it is a language server, protocol: lsp",
+              {shown({seen_.beginning.substr(0, seen_.beginning.find('\n'))})});
+    }
+    if (seen_.lacks_length_headers) {
+      explain("no-length-headers", "it writes lines where stdgate expects Content-Length headers",
+              "set framing: newline; if it is no language server, protocol: mcp or jsonrpc");
+    }
+  }
+
+  void judge_answers() {
+    if (!seen_.broken.empty()) {
+      add(Weight::breaks, "not-json-rpc", "it writes JSON that is no JSON-RPC 2.0",
+          R"(each message is an object with "jsonrpc":"2.0"; an answer has the request's id, and )"
+          R"(result or error)",
+          seen_.broken);
+      is_explained_ = true;
+    }
+    if (!seen_.other_ids.empty()) {
+      std::vector<std::string> ids;
+      ids.reserve(seen_.other_ids.size());
+      for (const std::string& id : seen_.other_ids) ids.push_back("id " + id);
+      add(Weight::breaks, "other-id", "it answers with ids that nobody has sent",
+          "an answer repeats the id of its request as it is: a number stays a number", ids);
+      is_explained_ = true;
+    }
+    for (const size_t size : seen_.oversized) explain_oversized(size);
+  }
+
+  void explain_oversized(size_t size) {
+    explain("oversized", "a message of " + std::to_string(size) + " bytes is over limits.message",
+            "raise limits.message, or have the server answer in pages");
+  }
+
+  void judge_environment() {
+    if (context_.answered && !(seen_.exit && seen_.exited_by_itself)) return;
+    for (const std::string& name : missing_variables(seen_.last_words)) {
+      if (!context_.backend.env.contains(name)) explain_missing(name);
+    }
+  }
+
+  void explain_missing(const std::string& name) {
+    const bool is_set = context_.has_variable(name);
+    explain("missing-variable",
+            "it misses the environment variable " + name +
+                (is_set ? ", which is set here but not passed on" : ""),
+            "env: { " + name + ": \"${" + name + "}\" } in gateway.yaml, or --env " + name +
+                (is_set ? "" : ", and set it for stdgate"),
+            shown(seen_.last_words));
+  }
+
+  void judge_crash() {
+    if (!seen_.exit || !seen_.exited_by_itself || seen_.pid == 0) return;
+    std::string advice;
+    for (const std::string& line : seen_.last_words) {
+      if (advice.empty()) advice = advice_for(line);
+    }
+    if (advice.empty() && seen_.last_words.empty()) {
+      advice = "run the command by hand: it says nothing on stderr";
+    }
+    const std::string when =
+        context_.answered ? "it ended by itself with " : "it ended without an answer, with ";
+    // Shown with the variable already.
+    const bool is_shown =
+        std::any_of(findings_.begin(), findings_.end(),
+                    [](const Finding& finding) { return finding.code == "missing-variable"; });
+    is_explained_ = true;
+    add(Weight::breaks, "exited", when + text_of(*seen_.exit), advice,
+        is_shown ? std::vector<std::string>() : shown(seen_.last_words));
+  }
+
+  void judge_silence() {
+    if (asks_to_install(seen_.beginning) || asks_in_stderr()) {
+      explain("npx-asks", "npx asks whether it may install the package, and nobody is there",
+              "write npx -y");
+    }
+    if (is_explained_) return;
+    if (seen_.after_end > 0) {
+      explain("buffered", "its answers came only when its input had ended: it buffers its output",
+              "flush stdout after each message; python3 -u or PYTHONUNBUFFERED=1 for Python, "
+              "stdbuf -oL for C programs");
+    } else if (!context_.answered && seen_.late > 0) {
+      explain("late",
+              "its answer to " + std::string(context_.request) + " came after " +
+                  text_of(context_.timeout),
+              "give it longer: pool.start_timeout");
+    }
+    if (needs_reason() && !context_.refused) {
+      explain("no-answer",
+              "it did not answer " + std::string(context_.request) + " within " +
+                  text_of(context_.timeout),
+              "does it speak its protocol on stdin and stdout? Some servers need an option for "
+              "that (--stdio)",
+              shown(seen_.last_words));
+    }
+  }
+
+  [[nodiscard]] bool asks_in_stderr() const {
+    for (const std::string& line : seen_.last_words) {
+      if (asks_to_install(line)) return true;
+    }
+    return false;
+  }
+
+  void judge_noise() {
+    if (seen_.noise_lines == 0) return;
+    add(Weight::warning, "noise-on-stdout",
+        "it writes to stdout what is no JSON (" + std::to_string(seen_.noise_lines) +
+            (seen_.noise_lines == 1 ? " line" : " lines") + "): stdgate drops it, others fail",
+        "log to stderr: console.error, logging, print(..., file=sys.stderr)", seen_.noise);
+  }
+
+  void judge_time_and_size() {
+    if (context_.answered && context_.first_answer >= kSlowStart) {
+      add(Weight::warning, "slow-start", "its first answer took " + text_of(context_.first_answer),
+          "keep one running (pool.min: 1), and install it instead of fetching it with each start");
+    }
+    if (seen_.oversized.empty() && seen_.largest >= kHugeMessage) {
+      add(Weight::warning, "huge-message",
+          "it wrote a message of " + std::to_string(seen_.largest >> 10) + " KiB",
+          "clients and models have to take it whole: have it answer in pages");
+    }
+  }
+
+  void judge_end() {
+    if (!seen_.exit || seen_.pid == 0) return;
+    if (seen_.left_behind > 0) {
+      const uint64_t count = seen_.left_behind;
+      add(Weight::warning, "left-behind",
+          "it left " + std::to_string(count) + (count == 1 ? " process" : " processes") +
+              " running, which stdgate ended",
+          "it should wait for what it starts; without stdgate these would stay");
+    }
+    if (!seen_.ended_after || *seen_.ended_after < context_.grace) {
+      const bool is_odd = seen_.ended_after && seen_.exit->value != 0;
+      if (is_odd) {
+        add(Weight::note, "exit-code",
+            "at the end of its input it ended with " + text_of(*seen_.exit), {},
+            shown(seen_.last_words));
+      }
+      return;
+    }
+    const bool was_killed = *seen_.ended_after >= 2 * context_.grace;
+    add(Weight::warning, "ignores-end",
+        was_killed ? "it minds neither the end of its input nor SIGTERM, and had to be killed"
+                   : "it does not exit at the end of its input, but at SIGTERM " +
+                         text_of(context_.grace) + " later",
+        "exit when stdin ends: each session's end waits for it (pool.grace)");
+  }
+
+  const Observations& seen_;
+  const FindingContext& context_;
+  std::vector<Finding> findings_;
+  bool is_explained_ = false;
+};
+
+}  // namespace
+
+std::vector<Finding> findings_of(const Observations& seen, const FindingContext& context) {
+  return Judge(seen, context).findings();
+}
+
+std::string text_of(const pool::ExitStatus& status) {
+  switch (status.kind) {
+    case pool::ExitStatus::Kind::exited:
+      return "exit code " + std::to_string(status.value);
+    case pool::ExitStatus::Kind::signaled: {
+      const char* const name = sigabbrev_np(status.value);
+      return "signal " + std::to_string(status.value) +
+             (name == nullptr ? "" : " (SIG" + std::string(name) + ")");
+    }
+    case pool::ExitStatus::Kind::not_started:
+      break;
+  }
+  return "no start: " + status.reason;
+}
+
+std::string text_of(Duration duration) {
+  const double seconds = to_seconds(duration);
+  std::array<char, 32> text{};
+  if (seconds < 1) {
+    std::snprintf(text.data(), text.size(), "%.0f ms", seconds * 1000);
+  } else {
+    std::snprintf(text.data(), text.size(), "%.1f s", seconds);
+  }
+  return text.data();
+}
+
+}  // namespace stdgate::tools

@@ -1,0 +1,38 @@
+// What is wrong with a command, judged by what was seen of one of its processes. Pure.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gateway/tools/conversation.h"
+#include "gateway/tools/diagnosis.h"
+
+namespace stdgate::tools {
+
+struct FindingContext {
+  const config::BackendConfig& backend;
+  const config::LimitsConfig& limits;
+  // Whether the gateway's own environment has a variable.
+  std::function<bool(const std::string&)> has_variable;
+  std::string_view request;  // the one that was to be answered first
+  bool answered = false;     // and was
+  bool refused = false;      // by an error, or by what is no answer to it
+  Duration first_answer{0};  // if it was: from the start on
+  Duration timeout{0};       // that it had
+  Duration grace{0};
+};
+
+// Above these users notice.
+inline constexpr Duration kSlowStart = std::chrono::seconds(5);
+inline constexpr size_t kHugeMessage = 1 << 20;
+
+std::vector<Finding> findings_of(const Observations& seen, const FindingContext& context);
+
+// "exit code 3", "signal 11 (SIGSEGV)"
+std::string text_of(const pool::ExitStatus& status);
+// "812 ms", "1.3 s"
+std::string text_of(Duration duration);
+
+}  // namespace stdgate::tools

@@ -1,0 +1,52 @@
+// Peer: who answers a tool's calls: a gateway that runs, or a command that is started for them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "gateway/tools/tool.h"
+
+namespace stdgate::tools {
+
+// Why a tool cannot go on: its exit code, and a sentence that says what to do.
+struct Trouble {
+  int exit_code = kFailed;
+  std::string message;
+  std::string code = {};  // of the JSON-RPC error that is the reason, as it came; empty: none is
+};
+
+struct PeerBackend {
+  std::string name;
+  std::string protocol;             // "mcp"
+  std::vector<std::string> places;  // URLs, or the command
+};
+
+class Peer {
+ public:
+  virtual ~Peer() = default;
+  virtual tl::expected<std::vector<PeerBackend>, Trouble> backends() = 0;
+  // `params`: raw JSON; empty: none. What comes is a whole response (JSON-RPC 2.0 section 5).
+  virtual tl::expected<std::string, Trouble> call(const std::string& backend,
+                                                  const std::string& method,
+                                                  const std::string& params) = 0;
+};
+
+// Options of every tool that has one.
+inline constexpr ToolOption kUrlOption{"--url", "URL", "of the gateway (what gateway.yaml says)"};
+inline constexpr ToolOption kConfigOption{"--config", "FILE",
+                                          "where its address is (gateway.yaml)"};
+inline constexpr ToolOption kKeyOption{"--api-key-file", "FILE", "with the API key to show"};
+inline constexpr ToolOption kCaOption{"--ca", "FILE",
+                                      "with the authority of its certificate (PEM)"};
+inline constexpr ToolOption kTimeoutOption{"--timeout", "TIME", "of a call (60s)"};
+
+tl::expected<std::unique_ptr<Peer>, Trouble> open_peer(const ToolArguments& arguments,
+                                                       const ToolSurroundings& surroundings);
+
+// "{"jsonrpc":"2.0","id":ID,"method":…}"
+std::string request_text(uint64_t id, std::string_view method, std::string_view params);
+
+}  // namespace stdgate::tools

@@ -1,0 +1,114 @@
+#include "gateway/tools/stderr_hints.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace stdgate::tools {
+
+namespace {
+
+bool is_name_char(char c) { return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+// A line with one of these tells of something that is missing.
+constexpr std::array<std::string_view, 12> kMissing = {
+    "keyerror",    "required",    "missing",      "not set",
+    "must be set", "not defined", "undefined",    "not provided",
+    "no value",    "please set",  "must provide", "not found in environment"};
+// A word of capitals without an underscore is a variable only if the line says so.
+constexpr std::array<std::string_view, 4> kOfVariables = {"environment", "env var", "process.env",
+                                                          "keyerror"};
+// Capitals that are no names of variables.
+constexpr std::array<std::string_view, 9> kOtherWords = {
+    "ERROR", "FATAL", "WARN", "WARNING", "INFO", "DEBUG", "MCP", "STDIO", "API_KEYS_"};
+
+template <size_t N>
+bool holds_any(std::string_view text, const std::array<std::string_view, N>& words) {
+  return std::any_of(words.begin(), words.end(), [text](std::string_view word) {
+    return text.find(word) != std::string_view::npos;
+  });
+}
+
+void add_names(std::string_view line, bool of_variables, std::vector<std::string>& names) {
+  for (size_t at = 0; at < line.size();) {
+    size_t end = at;
+    while (end < line.size() && is_name_char(line[end])) ++end;
+    const std::string_view word = line.substr(at, end - at);
+    const bool begins = at == 0 || (std::isalnum(static_cast<unsigned char>(line[at - 1])) == 0 &&
+                                    line[at - 1] != '_');
+    const bool ends =
+        end == line.size() || (std::isalnum(static_cast<unsigned char>(line[end])) == 0);
+    const bool is_name =
+        word.size() > 2 && std::isdigit(static_cast<unsigned char>(word[0])) == 0 &&
+        (of_variables || word.find('_') != std::string_view::npos) &&
+        std::find(kOtherWords.begin(), kOtherWords.end(), word) == kOtherWords.end();
+    if (begins && ends && is_name && std::find(names.begin(), names.end(), word) == names.end()) {
+      names.emplace_back(word);
+    }
+    at = std::max(end, at + 1);
+  }
+}
+
+struct Hint {
+  std::string_view text;  // in lower case
+  std::string_view advice;
+};
+
+constexpr std::array kHints{
+    Hint{"cannot find module", "install its packages (npm ci) where it runs, or set cwd"},
+    Hint{"err_module_not_found", "install its packages (npm ci) where it runs, or set cwd"},
+    Hint{"modulenotfounderror",
+         "install its packages into the Python that runs it, and name that "
+         "Python by its path, as \".venv/bin/python\""},
+    Hint{"no module named",
+         "install its packages into the Python that runs it, and name that "
+         "Python by its path, as \".venv/bin/python\""},
+    Hint{"ebadengine", "use a newer Node.js"},
+    Hint{"unsupported engine", "use a newer Node.js"},
+    Hint{"eaddrinuse", "it wants to listen on an address: start it with its option for stdio"},
+    Hint{"address already in use",
+         "it wants to listen on an address: start it with its option for "
+         "stdio"},
+    Hint{"permission denied", "make the file executable, or readable for the user that runs it"},
+    Hint{"eacces", "make the file executable, or readable for the user that runs it"},
+    Hint{"e404", "no such package in the registry: check its name"},
+    Hint{"enotfound", "it cannot reach the network from here"},
+    Hint{"etimedout", "it cannot reach the network from here"},
+    Hint{"no such file or directory", "check the paths in the command, and cwd"},
+    Hint{"enoent", "check the paths in the command, and cwd"},
+    Hint{"command not found", "name the program by its path, or set PATH in env"},
+    Hint{": not found", "name the program by its path, or set PATH in env"},
+    Hint{"usage:", "it does not understand its arguments; see its usage"},
+};
+
+}  // namespace
+
+std::vector<std::string> missing_variables(const std::vector<std::string>& lines) {
+  std::vector<std::string> names;
+  for (const std::string& line : lines) {
+    const std::string low = lower(line);
+    if (holds_any(low, kMissing)) add_names(line, holds_any(low, kOfVariables), names);
+  }
+  return names;
+}
+
+std::string advice_for(std::string_view line) {
+  const std::string low = lower(line);
+  const auto* const hint = std::find_if(kHints.begin(), kHints.end(), [&low](const Hint& known) {
+    return low.find(known.text) != std::string::npos;
+  });
+  return hint == kHints.end() ? std::string() : std::string(hint->advice);
+}
+
+bool asks_to_install(std::string_view text) {
+  return text.find("Ok to proceed?") != std::string_view::npos;
+}
+
+}  // namespace stdgate::tools

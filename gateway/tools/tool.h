@@ -1,0 +1,84 @@
+// A tool: a word behind `stdgate` that looks at servers or helps with a configuration, and serves
+// nothing.
+//
+// Job: the table from which the tools are found, parsed, explained (--help), completed by shells
+// and put into the manual. Owner: the process; a tool is called once, and gives all that it has to
+// say.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "gateway/config/config_parser.h"
+
+namespace stdgate::tools {
+
+// What the process lends to a tool.
+struct ToolSurroundings {
+  const std::map<std::string, std::string>& variables;  // of the environment
+  const config::Environment& environment;               // the same
+  std::string version;
+  bool is_terminal = false;  // stdout is one
+};
+
+struct ToolOutput {
+  int exit_code = 0;
+  std::string out;  // stdout
+  std::string err;  // stderr: whole lines
+};
+inline constexpr int kHealthy = 0;
+inline constexpr int kFailed = 1;  // findings, or an error as the answer
+inline constexpr int kBadUsage = 2;
+inline constexpr int kUnreachable = 3;
+
+// "stdgate: message"
+ToolOutput tool_error(int exit_code, const std::string& message);
+ToolOutput tool_text(std::string text);
+
+struct ToolOption {
+  std::string_view name;         // "--json"
+  std::string_view placeholder;  // of its value; empty: it takes none
+  std::string_view help;
+};
+
+struct ToolArguments {
+  std::map<std::string, std::string, std::less<>> options;  // the last value counts
+  std::vector<std::string> words;                           // beside options
+  std::vector<std::string> backend_options;                 // as given, for parse_command_line()
+  std::vector<std::string> command;                         // behind "--"
+  bool has_command = false;
+
+  [[nodiscard]] bool has(std::string_view option) const { return options.contains(option); }
+  // Empty: it was not given.
+  [[nodiscard]] std::string value(std::string_view option) const;
+};
+
+struct Tool {
+  std::string_view word;
+  std::string_view usage;  // lines, each "stdgate WORD …"
+  std::string_view about;  // a paragraph or several
+  std::span<const ToolOption> options;
+  bool takes_backend_options = false;  // for the command behind "--": those of `stdgate --help`
+  ToolOutput (*run)(const ToolArguments& arguments, const ToolSurroundings& surroundings);
+};
+
+// In the order of --help.
+std::span<const Tool> all_tools();
+// Null: no such tool.
+const Tool* find_tool(std::string_view word);
+
+// `arguments`: those behind the word. The error is one sentence.
+tl::expected<ToolArguments, std::string> parse_tool_arguments(
+    const Tool& tool, std::span<const std::string> arguments);
+
+std::string help_of(const Tool& tool);
+
+// What `stdgate WORD ARGUMENT…` does.
+ToolOutput run_tool(const Tool& tool, std::span<const std::string> arguments,
+                    const ToolSurroundings& surroundings);
+
+}  // namespace stdgate::tools

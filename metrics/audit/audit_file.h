@@ -1,0 +1,58 @@
+// AuditFile: the file of an audit: locked, appended to, and where its chain stands.
+//
+// Job: one writer at a time (flock), whole bytes or an error, never a wait but for the disk. A
+// regular file only. Owner: the process, which lends it to its AuditLog. Other programs may read,
+// rename and remove it; reopen() then finds the new one.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+
+#include "metrics/audit/chain.h"
+
+namespace stdgate::audit {
+
+class AuditFile {
+ public:
+  // Makes the file if it is not there, for its user alone. An error says what is wrong, with the
+  // name of the file.
+  static tl::expected<AuditFile, std::string> open(const std::string& path);
+  AuditFile(AuditFile&& other) noexcept;
+  AuditFile& operator=(AuditFile&& other) noexcept;
+  ~AuditFile();
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  // Where its chain stood when it was opened. A file without a whole line has the beginning's.
+  [[nodiscard]] const ChainEnd& found() const { return found_; }
+  // Bytes of a torn line at its end; the digest of found() is theirs then.
+  [[nodiscard]] size_t torn() const { return torn_; }
+
+  // Whether the next line needs a line end before it.
+  [[nodiscard]] bool lacks_line_end() const { return lacks_line_end_; }
+
+  // Appends what it can; gives how many bytes. Less than all: error() says why.
+  size_t append(std::string_view bytes);
+  // Waits until all of it is on the disk.
+  bool sync();
+  [[nodiscard]] int error() const { return error_; }  // errno
+
+  // Whether its name is another file's by now, or nobody's.
+  [[nodiscard]] bool was_moved() const;
+
+ private:
+  AuditFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+  // False: it cannot be read, or is no audit.
+  tl::expected<void, std::string> find_end();
+  [[nodiscard]] tl::unexpected<std::string> no_audit() const;
+  bool read_tail(std::string& tail, size_t size);
+
+  int fd_;
+  std::string path_;
+  ChainEnd found_ = ChainEnd::beginning();
+  size_t torn_ = 0;
+  bool lacks_line_end_ = false;
+  int error_ = 0;
+};
+
+}  // namespace stdgate::audit

@@ -1,0 +1,74 @@
+// Verification: whether the lines of an audit are those that were written: none changed, taken out,
+// moved or invented.
+//
+// A value that is given line after line, of several files in the order in which they were written.
+// What it cannot see: lines taken from the end, and a chain that somebody has written anew from a
+// line on. Both show in the digest of the last line, if that is kept elsewhere. Limit: kMaxFindings
+// are told apart, further ones counted.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "metrics/audit/chain.h"
+
+namespace stdgate::audit {
+
+class Verification {
+ public:
+  static constexpr size_t kMaxFindings = 100;
+
+  // The lines from now on are those of this file.
+  void begin_file(const std::string& name);
+  // The next line, without its end. `is_whole`: it has one.
+  void add_line(std::string_view line, bool is_whole = true);
+  void end();
+
+  // "audit.jsonl:12: …"
+  [[nodiscard]] const std::vector<std::string>& findings() const { return findings_; }
+  [[nodiscard]] uint64_t more_findings() const { return more_findings_; }
+  // What is worth knowing and no fault.
+  [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+  [[nodiscard]] uint64_t lines() const { return lines_; }
+  [[nodiscard]] const ChainEnd& chain_end() const { return end_; }
+
+ private:
+  [[nodiscard]] std::string place(uint64_t line) const;
+  void find(std::string place, std::string_view what);
+  void note(std::string place, std::string_view what);
+  void judge(const LineHead& head);
+  [[nodiscard]] bool explains_last(const LineHead& head) const;
+  [[nodiscard]] bool explains_torn(const LineHead& head) const;
+
+  Hasher hasher_;
+  std::string file_;
+  uint64_t line_ = 0;   // of the file
+  uint64_t lines_ = 0;  // of all files
+  bool has_begun_ = false;
+  ChainEnd end_ = ChainEnd::beginning();
+  std::string last_place_;  // of the line that end_ is about
+  size_t last_size_ = 0;    // of it
+  // A line that is none, which the next one may explain as torn.
+  struct Unknown {
+    std::string place;
+    size_t size = 0;
+    DigestText digest{};
+    bool is_whole = true;
+  };
+  std::optional<Unknown> unknown_;
+  std::vector<std::string> findings_;
+  std::vector<std::string> notes_;
+  uint64_t more_findings_ = 0;
+};
+
+struct AuditReport {
+  bool is_good = false;
+  std::string text;  // lines for people
+};
+
+// Reads the files. One that cannot be read is a finding.
+AuditReport verify_files(const std::vector<std::string>& files);
+
+}  // namespace stdgate::audit

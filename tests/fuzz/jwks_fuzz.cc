@@ -1,0 +1,36 @@
+// Fuzz target: any set of keys is read or refused, and a key that was read is for its algorithm.
+
+#include <array>
+#include <string>
+
+#include "tests/fuzz/fuzz_target.h"
+#include "transports/auth/jwks.h"
+
+namespace stdgate::test {
+namespace {
+
+void check(std::string_view text) {
+  const auto keys = auth::Jwks::parse(text);
+  if (!keys) {
+    require(!keys.error().empty(), "what is refused has a reason", text);
+    return;
+  }
+  for (const char* name : {"RS256", "PS256", "ES256", "EdDSA"}) {
+    const auth::SignatureAlgorithm* algorithm = auth::find_algorithm(name);
+    require(algorithm != nullptr, "a known algorithm", text);
+    for (const char* id : {"", "k1", "k2"}) {
+      evp_pkey_st* const key = keys->find(id, *algorithm);
+      if (key == nullptr) continue;
+      // Verifying with it must be safe whatever it is.
+      static_cast<void>(auth::verify(*algorithm, *key, "text", std::string(64, 's')));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace stdgate::test
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  stdgate::test::check({reinterpret_cast<const char*>(data), size});
+  return 0;
+}

@@ -1,0 +1,35 @@
+// Fuzz target: what parse_dictionary() takes is written in one way, which means the same.
+
+#include <string>
+
+#include "tests/fuzz/fuzz_target.h"
+#include "transports/http/structured_field.h"
+
+namespace stdgate::test {
+namespace {
+
+void check(std::string_view original) {
+  const auto members = http::parse_dictionary(original);
+  if (!members) return;
+  for (const http::DictionaryMember& member : *members) {
+    require(!member.key.empty(), "each member has a key", original);
+    if (!member.is_list) {
+      require(member.items.size() == 1, "an item is one", original);
+      continue;
+    }
+    const std::string written = member.list_text();
+    const auto again = http::parse_dictionary("a=" + written);
+    require(again && again->size() == 1 && again->front().is_list, "what is written can be read",
+            original);
+    require(again->front().list_text() == written, "there is one way to write it", original);
+    require(again->front().items.size() == member.items.size(), "nothing is lost", original);
+  }
+}
+
+}  // namespace
+}  // namespace stdgate::test
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  stdgate::test::check({reinterpret_cast<const char*>(data), size});
+  return 0;
+}

@@ -1,0 +1,108 @@
+// What bash makes of `stdgate completion bash`, and groff of `stdgate man`.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/integration/harness/program_run.h"
+
+namespace stdgate::harness {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::IsSupersetOf;
+using testing::Not;
+
+class CompletionTest : public testing::Test {
+ protected:
+  std::string shell(const std::string& script) {
+    folder_.write("script.sh", script);
+    const std::string command = "cd " + folder_.path().string() + " && bash --norc script.sh 2>&1";
+    FILE* const pipe = ::popen(command.c_str(), "r");
+    std::string out;
+    for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) out += static_cast<char>(c);
+    EXPECT_EQ(::pclose(pipe), 0) << out;
+    return out;
+  }
+
+  // What is offered for the last of these words.
+  std::vector<std::string> complete(const std::vector<std::string>& words) {
+    std::string script = "source <(" STDGATE_PROGRAM " completion bash)\nCOMP_WORDS=(stdgate";
+    for (const std::string& word : words) script += " '" + word + "'";
+    script += ")\nCOMP_CWORD=" + std::to_string(words.size()) +
+              "\n_stdgate\n((${#COMPREPLY[@]})) && printf '%s\\n' \"${COMPREPLY[@]}\"; true\n";
+    std::istringstream lines(shell(script));
+    std::vector<std::string> offered;
+    for (std::string line; std::getline(lines, line);) offered.push_back(line);
+    return offered;
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(CompletionTest, BashCompletesWords) {
+  EXPECT_THAT(complete({"doc"}), ElementsAre("doctor"));
+  EXPECT_THAT(complete({""}), IsSupersetOf({"check", "doctor", "ls", "call", "add", "man"}));
+  EXPECT_THAT(complete({"config", ""}), ElementsAre("schema", "reference"));
+  EXPECT_THAT(complete({"completion", "f"}), ElementsAre("fish"));
+  EXPECT_THAT(complete({"snippet", "cl"}), ElementsAre("claude-code", "claude-desktop"));
+  EXPECT_THAT(complete({"ls", "d"}), IsEmpty());
+}
+
+TEST_F(CompletionTest, BashCompletesOptionsAndTheirValues) {
+  EXPECT_THAT(complete({"doctor", "--js"}), ElementsAre("--json"));
+  EXPECT_THAT(complete({"--tls-c"}), Contains("--tls-certificate"));
+  EXPECT_THAT(complete({"doctor", "--tls-c"}), IsEmpty());
+  EXPECT_THAT(complete({"doctor", "--proto"}), ElementsAre("--protocol"));
+  EXPECT_THAT(complete({"--protocol", ""}), ElementsAre("jsonrpc", "mcp", "lsp"));
+  EXPECT_THAT(complete({"check", "--log-level", "w"}), ElementsAre("warn"));
+  folder_.write("one.yaml", "");
+  EXPECT_THAT(complete({"--config", "on"}), ElementsAre("one.yaml"));
+  EXPECT_THAT(complete({"--timeout", ""}), IsEmpty());
+}
+
+TEST_F(CompletionTest, BashCompletesTheCommandBehindTheDashes) {
+  EXPECT_THAT(complete({"doctor", "--", "bas"}), Contains("bash"));
+  folder_.write("server.py", "");
+  EXPECT_THAT(complete({"--", "python3", "ser"}), ElementsAre("server.py"));
+}
+
+TEST_F(CompletionTest, ScriptsOfOtherShellsNameEverything) {
+  const std::string zsh = run_stdgate(folder_, {"completion", "zsh"}).out;
+  EXPECT_THAT(zsh, AllOf(HasSubstr("#compdef stdgate\n"), HasSubstr("'doctor:try a server"),
+                         HasSubstr("'--protocol["), HasSubstr(":(jsonrpc mcp lsp)'")));
+  const std::string fish = run_stdgate(folder_, {"completion", "fish"}).out;
+  EXPECT_THAT(fish, AllOf(HasSubstr("-a doctor -d "), HasSubstr(" -l protocol "),
+                          HasSubstr("-a 'jsonrpc mcp lsp'")));
+  EXPECT_EQ(run_stdgate(folder_, {"completion", "tcsh"}).exit_code, 2);
+}
+
+// In reach of every system: man(7) macros are formatted where groff is.
+TEST_F(CompletionTest, ManualPage) {
+  const std::string page = run_stdgate(folder_, {"man"}).out;
+  EXPECT_THAT(page, AllOf(HasSubstr(".TH STDGATE 1"), HasSubstr(".SH COMMANDS"),
+                          HasSubstr(".SS doctor"), HasSubstr("\\fB\\-\\-protocol\\fR")));
+  std::istringstream lines(page);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with('.')) continue;
+    EXPECT_THAT(
+        (std::vector<std::string>{"TH", "SH", "SS", "TP", "PP", "B", "br", "nf", "fi", "RS", "RE"}),
+        Contains(line.substr(1, line.find(' ') - 1)))
+        << line;
+  }
+  folder_.write("stdgate.1", page);
+  const std::string text =
+      shell("groff -man -Tascii -ww -Wbreak -P-cbou stdgate.1 | sed 's/.\\x08//g'");
+  EXPECT_THAT(text, AllOf(HasSubstr("stdgate doctor [options] -- COMMAND"),
+                          HasSubstr("--protocol PROTOCOL"), Not(HasSubstr("warning"))));
+}
+
+}  // namespace
+}  // namespace stdgate::harness

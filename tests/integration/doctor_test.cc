@@ -1,0 +1,361 @@
+// `stdgate doctor` on servers that misbehave in one way each, and on good ones.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tests/integration/harness/json_value.h"
+#include "tests/integration/harness/processes.h"
+#include "tests/integration/harness/program_run.h"
+#include "tests/integration/harness/setups.h"
+
+namespace stdgate::harness {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+// An MCP server in one file: `server.py MODE`. Without a mode it is a good one of the older era.
+constexpr const char* kServer = R"py(
+import json, os, signal, subprocess, sys, time
+
+mode = sys.argv[1] if len(sys.argv) > 1 else ""
+MODERN = "2026-07-28"
+
+def write(text):
+    sys.stdout.write(text + "\n")
+    if mode != "buffered":
+        sys.stdout.flush()
+
+def answer(message, result):
+    reply = {"jsonrpc": "2.0", "id": message["id"], "result": result}
+    if mode == "other-id":
+        reply["id"] = str(reply["id"])
+    if mode == "no-version":
+        del reply["jsonrpc"]
+    text = json.dumps(reply)
+    if mode == "headers":
+        sys.stdout.write("Content-Length: %d\r\n\r\n%s" % (len(text), text))
+        sys.stdout.flush()
+    else:
+        write(text)
+
+def refuse(message, code=-32601, text="Method not found"):
+    write(json.dumps({"jsonrpc": "2.0", "id": message["id"],
+                      "error": {"code": code, "message": text}}))
+
+def serve(message):
+    method = message["method"]
+    if method == "initialize":
+        if mode == "only-modern":
+            return refuse(message)
+        if mode == "slow":
+            time.sleep(5.2)
+        revision = MODERN if mode == "no-discover" else "2025-06-18"
+        answer(message, {"protocolVersion": revision, "capabilities": {"tools": {}},
+                         "serverInfo": {"name": "one", "version": "1.2"}})
+    elif method == "server/discover":
+        if mode == "only-modern":
+            answer(message, {"supportedVersions": [MODERN], "capabilities": {"tools": {}},
+                             "resultType": "complete"})
+        elif mode == "silent":
+            pass
+        elif mode == "dies-when-asked":
+            sys.exit(7)
+        else:
+            refuse(message)
+    elif method == "ping" and mode != "no-ping":
+        answer(message, {})
+    elif method == "tools/list" and mode != "no-list":
+        if mode == "oversized":
+            answer(message, {"tools": [{"name": "x" * (17 << 20)}]})
+        elif mode == "huge":
+            answer(message, {"tools": [{"name": "big", "description": "x" * (2 << 20)}]})
+        elif "cursor" not in message.get("params", {}):
+            answer(message, {"tools": [{"name": "first"}], "nextCursor": "2"})
+        else:
+            answer(message, {"tools": [{"name": "second"}]})
+    else:
+        refuse(message)
+
+if mode == "crash":
+    sys.stderr.write("loading\nfatal: the database is broken\n")
+    sys.exit(3)
+if mode == "signal":
+    os.kill(os.getpid(), signal.SIGSEGV)
+if mode == "key-error":
+    os.environ["WEATHER_API_KEY"]
+if mode == "required":
+    sys.stderr.write("Error: BRAVE_API_KEY environment variable is required\n")
+    sys.exit(1)
+if mode == "noise":
+    print("Server listening on stdio", flush=True)
+if mode == "asks":
+    sys.stderr.write("Need to install the following packages:\nfoo@1.0\nOk to proceed? (y) ")
+    sys.stderr.flush()
+if mode == "grandchild":
+    subprocess.Popen(["sleep", "600"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                     stderr=subprocess.DEVNULL, start_new_session=True)
+if mode == "ignores-all":
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+for line in sys.stdin:
+    if mode in ("mute", "asks"):
+        continue
+    message = json.loads(line)
+    if "id" in message:
+        serve(message)
+while mode in ("ignores-end", "ignores-all"):
+    time.sleep(60)
+)py";
+
+// It answers messages with Content-Length headers, and waits for them.
+constexpr const char* kHeaderServer = R"py(
+import json, sys
+while True:
+    length = 0
+    while True:
+        line = sys.stdin.buffer.readline()
+        if not line:
+            sys.exit(0)
+        if line.strip() == b"":
+            break
+        if line.lower().startswith(b"content-length:"):
+            length = int(line.split(b":")[1])
+    message = json.loads(sys.stdin.buffer.read(length))
+    if "id" not in message:
+        continue
+    text = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": {"capabilities": {}}})
+    sys.stdout.write("Content-Length: %d\r\n\r\n%s" % (len(text), text))
+    sys.stdout.flush()
+)py";
+
+class DoctorTest : public testing::Test {
+ protected:
+  DoctorTest() {
+    folder_.write("server.py", kServer);
+    folder_.write("headers.py", kHeaderServer);
+  }
+
+  // The report of a command; `options` stand in front of it.
+  JsonValue diagnose(const Command& command, std::vector<std::string> options = {}) {
+    options.insert(options.begin(), {"doctor", "--json"});
+    options.emplace_back("--");
+    options.insert(options.end(), command.begin(), command.end());
+    run_ = run_stdgate(folder_, options, Millis(60'000));
+    EXPECT_THAT(run_.err, IsEmpty());
+    JsonValue report(run_.out);
+    EXPECT_EQ(run_.exit_code, report.flag("/healthy") ? 0 : 1);
+    return report;
+  }
+  JsonValue diagnose_mode(const std::string& mode) {
+    return diagnose({"python3", "server.py", mode}, {"--timeout", "2s", "--grace", "500ms"});
+  }
+
+  // "error noise-on-stdout"
+  static std::vector<std::string> findings_of(const JsonValue& report) {
+    std::vector<std::string> found;
+    for (size_t i = 0; i < report.size("/findings"); ++i) {
+      const std::string at = "/findings/" + std::to_string(i);
+      found.push_back(report.text(at + "/weight") + " " + report.text(at + "/code"));
+    }
+    return found;
+  }
+  static std::vector<std::string> evidence_of(const JsonValue& report) {
+    return report.texts("/findings/0/evidence");
+  }
+  static std::string message_of(const JsonValue& report) {
+    return report.text("/findings/0/message");
+  }
+  static std::string advice_of(const JsonValue& report) {
+    return report.text("/findings/0/advice");
+  }
+
+  TemporaryFolder folder_;
+  ProgramRun run_;
+};
+
+TEST_F(DoctorTest, GoodServerIsHealthy) {
+  const JsonValue report = diagnose({"python3", "server.py"});
+  EXPECT_THAT(findings_of(report), IsEmpty());
+  EXPECT_TRUE(report.flag("/healthy"));
+  EXPECT_EQ(report.text("/server/name"), "one");
+  EXPECT_EQ(report.text("/server/revision"), "2025-06-18");
+  EXPECT_TRUE(report.flag("/server/legacy"));
+  EXPECT_FALSE(report.flag("/server/modern"));
+  EXPECT_THAT(report.texts("/offers/tools"), ElementsAre("first", "second"));
+  EXPECT_EQ(report.text("/config"),
+            "backends:\n  server:\n    command: [\"python3\", \"server.py\"]\n");
+}
+
+TEST_F(DoctorTest, ServersOfTheOtherProtocols) {
+  const JsonValue plain = diagnose({"stdgate", "demo-server"}, {"--protocol", "jsonrpc"});
+  EXPECT_TRUE(plain.flag("/healthy"));
+  EXPECT_THAT(plain.text("/config"), HasSubstr("protocol: jsonrpc\n"));
+  const JsonValue language = diagnose({"python3", "headers.py"}, {"--protocol", "lsp"});
+  EXPECT_THAT(findings_of(language), IsEmpty()) << run_.out;
+  EXPECT_THAT(language.text("/config"),
+              AllOf(HasSubstr("protocol: lsp"), Not(HasSubstr("framing:"))));
+}
+
+struct BadServer {
+  std::string mode;
+  std::vector<std::string> findings;
+  std::string message;   // part of the first one
+  std::string evidence;  // part of its first line; empty: not looked at
+  std::string advice;
+};
+
+class BadServerTest : public DoctorTest, public testing::WithParamInterface<BadServer> {};
+
+TEST_P(BadServerTest, IsFoundOut) {
+  const BadServer& bad = GetParam();
+  const JsonValue report = diagnose_mode(bad.mode);
+  EXPECT_EQ(findings_of(report), bad.findings) << run_.out;
+  ASSERT_GT(report.size("/findings"), 0U);
+  EXPECT_THAT(message_of(report), HasSubstr(bad.message));
+  EXPECT_THAT(advice_of(report), HasSubstr(bad.advice));
+  if (!bad.evidence.empty()) {
+    EXPECT_THAT(evidence_of(report), Contains(HasSubstr(bad.evidence)));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, BadServerTest,
+    testing::Values(
+        BadServer{"noise", {"warning noise-on-stdout"}, "1 line", "Server listening", "stderr"},
+        BadServer{"buffered", {"error buffered"}, "buffers its output", "", "python3 -u"},
+        BadServer{"other-id", {"error other-id"}, "nobody has sent", "id \"1\"", "repeats"},
+        BadServer{"no-version", {"error not-json-rpc"}, "no JSON-RPC 2.0", "\"id\": 1", "jsonrpc"},
+        BadServer{"headers",
+                  {"error length-headers"},
+                  "Content-Length",
+                  "Content-Length: ",
+                  "framing: content-length"},
+        BadServer{"crash", {"error exited"}, "exit code 3", "the database is broken", ""},
+        BadServer{"signal", {"error exited"}, "signal 11 (SIGSEGV)", "", "by hand"},
+        BadServer{"key-error",
+                  {"error missing-variable", "error exited"},
+                  "WEATHER_API_KEY",
+                  "KeyError",
+                  "--env WEATHER_API_KEY"},
+        BadServer{"required",
+                  {"error missing-variable", "error exited"},
+                  "BRAVE_API_KEY",
+                  "is required",
+                  "${BRAVE_API_KEY}"},
+        BadServer{"asks", {"error npx-asks"}, "npx asks", "", "npx -y"},
+        BadServer{
+            "mute", {"error no-answer"}, "did not answer initialize within 2.0 s", "", "--stdio"},
+        BadServer{"grandchild", {"warning left-behind"}, "left 1 process running", "", "wait"},
+        BadServer{"ignores-end", {"warning ignores-end"}, "at SIGTERM", "", "stdin ends"},
+        BadServer{"ignores-all", {"warning ignores-end"}, "had to be killed", "", "stdin ends"},
+        BadServer{"no-discover", {"error no-discover"}, "2026-07-28", "", "server/discover"},
+        BadServer{"only-modern", {"note only-modern"}, "modern era alone", "", "revision: modern"},
+        BadServer{"silent", {"warning silent-when-asked"}, "unanswered", "", "revision: legacy"},
+        BadServer{
+            "dies-when-asked", {"warning ends-when-asked"}, "it ends when", "", "revision: legacy"},
+        BadServer{"no-ping", {"warning no-ping"}, "ping", "", "empty result"},
+        BadServer{"no-list", {"warning no-list"}, "Method not found", "", "tools/list"},
+        BadServer{
+            "oversized", {"error oversized", "warning no-list"}, "limits.message", "", "pages"},
+        BadServer{"huge", {"warning huge-message"}, "2048 KiB", "", "pages"}),
+    [](const testing::TestParamInfo<BadServer>& bad) {
+      std::string name = bad.param.mode;
+      std::replace(name.begin(), name.end(), '-', '_');
+      return name;
+    });
+
+TEST_F(DoctorTest, SlowStartIsNamedAndWrittenDown) {
+  const JsonValue report = diagnose({"python3", "server.py", "slow"}, {"--timeout", "20s"});
+  EXPECT_THAT(findings_of(report), ElementsAre("warning slow-start"));
+  EXPECT_THAT(report.text("/config"), HasSubstr("pool: { min: 1 }"));
+}
+
+TEST_F(DoctorTest, LateAnswerIsNoSilence) {
+  const JsonValue report =
+      diagnose({"python3", "server.py", "slow"}, {"--timeout", "4s", "--grace", "3s"});
+  EXPECT_THAT(findings_of(report), Contains("error late")) << run_.out;
+  EXPECT_THAT(report.text("/config"), HasSubstr("start_timeout: 16s"));
+}
+
+TEST_F(DoctorTest, ServerThatWaitsForHeadersIsAskedWithThem) {
+  const JsonValue report = diagnose({"python3", "headers.py"}, {"--timeout", "3s"});
+  EXPECT_THAT(findings_of(report), Contains("error length-headers")) << run_.out;
+  EXPECT_THAT(report.text("/config"), HasSubstr("framing: content-length"));
+}
+
+TEST_F(DoctorTest, ProgramThatIsMissing) {
+  const JsonValue report = diagnose({"no-such-program"});
+  EXPECT_THAT(findings_of(report), ElementsAre("error not-found"));
+  EXPECT_THAT(message_of(report), AllOf(HasSubstr("no-such-program"), HasSubstr("PATH \"")));
+}
+
+TEST_F(DoctorTest, VariableThatIsSetButNotPassedOn) {
+  setenv("WEATHER_API_KEY", "wonderful", 1);
+  const JsonValue without = diagnose_mode("key-error");
+  EXPECT_THAT(message_of(without), HasSubstr("is set here but not passed on"));
+  EXPECT_THAT(without.text("/config"), HasSubstr("WEATHER_API_KEY: \"${WEATHER_API_KEY}\""));
+  const JsonValue with =
+      diagnose({"python3", "server.py", "key-error"}, {"--env", "WEATHER_API_KEY"});
+  unsetenv("WEATHER_API_KEY");
+  EXPECT_TRUE(with.flag("/healthy"));
+  EXPECT_THAT(run_.out, Not(HasSubstr("wonderful")));
+}
+
+TEST_F(DoctorTest, NothingIsLeftOfWhatItStarted) {
+  const std::string mark = "stdgate-doctor-mark-" + folder_.path().filename().string();
+  diagnose({"python3", "server.py", "grandchild", mark}, {"--timeout", "2s"});
+  EXPECT_THAT(processes_marked(mark), IsEmpty());
+}
+
+TEST_F(DoctorTest, BackendOfTheConfiguration) {
+  folder_.write("gateway.yaml",
+                "backends:\n  one: { command: [\"python3\", \"server.py\"] }\n"
+                "  two: { command: [\"python3\", \"server.py\", \"crash\"] }\n");
+  EXPECT_EQ(run_stdgate(folder_, {"doctor", "one"}, Millis(30'000)).exit_code, 0);
+  EXPECT_EQ(run_stdgate(folder_, {"doctor", "two"}, Millis(30'000)).exit_code, 1);
+  const ProgramRun none = run_stdgate(folder_, {"doctor", "three"});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.err, HasSubstr("no backend 'three'; there are: one two"));
+}
+
+TEST_F(DoctorTest, TextForPeople) {
+  const ProgramRun run =
+      run_stdgate(folder_, {"doctor", "--", "python3", "server.py", "noise"}, Millis(30'000));
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_THAT(run.out,
+              AllOf(HasSubstr("server   one 1.2, MCP 2025-06-18\n"), HasSubstr("  ok  initialize"),
+                    HasSubstr("\ntools: first, second\n"), HasSubstr("\nwarning: it writes"),
+                    HasSubstr("  | Server listening on stdio\n"), HasSubstr("\nhealthy\n")));
+}
+
+TEST_F(DoctorTest, Usage) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> table = {
+      {{"doctor"}, "expected -- COMMAND"},
+      {{"doctor", "--"}, "a command must follow --"},
+      {{"doctor", "one", "--", "cat"}, "expected -- COMMAND"},
+      {{"doctor", "--jsn", "--", "cat"}, "did you mean --json?"},
+      {{"doctor", "--protocol", "grpc", "--", "cat"}, "--protocol"},
+      {{"doctor", "--timeout", "soon", "--", "cat"}, "--timeout: "},
+      {{"doctor", "--timeout"}, "--timeout needs a value"},
+      {{"doctor", "--json=yes", "--", "cat"}, "--json takes no value"},
+  };
+  for (const auto& [arguments, error] : table) {
+    const ProgramRun run = run_stdgate(folder_, arguments);
+    EXPECT_EQ(run.exit_code, 2) << error;
+    EXPECT_THAT(run.err, HasSubstr(error));
+    EXPECT_THAT(run.out, IsEmpty());
+  }
+  const ProgramRun help = run_stdgate(folder_, {"doctor", "--help"});
+  EXPECT_EQ(help.exit_code, 0);
+  EXPECT_THAT(help.out, AllOf(HasSubstr("Usage:"), HasSubstr("--timeout TIME")));
+}
+
+}  // namespace
+}  // namespace stdgate::harness

@@ -1,0 +1,54 @@
+// WebServer: an HTTP or HTTPS server in the test, that answers as the test says, well or badly.
+//
+// Listens on a free port of 127.0.0.1; each connection is answered once, in a thread of its own.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/support/test_certificates.h"
+
+struct ssl_ctx_st;
+
+namespace stdgate::harness {
+
+class WebServer {
+ public:
+  // With a certificate: HTTPS.
+  explicit WebServer(const test::Credential& credential = {});
+  ~WebServer();
+  WebServer(const WebServer&) = delete;
+  WebServer& operator=(const WebServer&) = delete;
+
+  [[nodiscard]] const std::string& url() const { return url_; }  // http://127.0.0.1:40123
+  // The whole response to what stands at a path, from now on; empty: none is ever sent.
+  void answer(const std::string& path, std::string response);
+  // The times that this path was asked for.
+  [[nodiscard]] size_t count(const std::string& path) const;
+  // No connection is taken any more.
+  void die();
+
+  static std::string json(const std::string& body, const std::string& fields = "");
+  static std::string status(const std::string& line, const std::string& fields = "",
+                            const std::string& body = "");
+
+ private:
+  void accept_all();
+  void serve(int socket);
+  std::string response_to(const std::string& head);
+
+  int socket_ = -1;
+  std::string url_;
+  ssl_ctx_st* tls_ = nullptr;
+  mutable std::mutex mutex_;
+  std::map<std::string, std::string> answers_;
+  std::map<std::string, size_t> counts_;
+  std::vector<int> open_;
+  std::vector<std::thread> threads_;
+  std::thread acceptor_;
+};
+
+}  // namespace stdgate::harness

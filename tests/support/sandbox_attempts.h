@@ -1,0 +1,29 @@
+// What a sandboxed child must not be able to do, attempted. Each result is 0, or errno.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace stdgate::test {
+
+using Attempts = std::vector<std::pair<std::string, int>>;
+
+// System calls that a sandbox refuses; harmless where they are not refused.
+Attempts attempt_syscalls();
+// Sockets of each family and type, by name.
+Attempts attempt_sockets();
+// Of 127.0.0.1 to `port`: TCP by connect(2) and by sendto(2) with MSG_FASTOPEN, MPTCP, UDP.
+Attempts attempt_connects(int port);
+// Binding and listening at `port`; listening without a port of its own.
+Attempts attempt_listening(int port);
+// The Unix socket at `path`: by a socket, and by one of a pair.
+Attempts attempt_unix(const std::string& path);
+// Everything that can be done to a file or directory at `path`.
+Attempts attempt_reading(const std::string& path);
+// What belongs to the file or directory at `path` beside its content: each is set to what it is.
+Attempts attempt_metadata(const std::string& path);
+// Everything that changes what is in the directory `path`, in which a file "old" is.
+Attempts attempt_writing(const std::string& path);
+
+}  // namespace stdgate::test

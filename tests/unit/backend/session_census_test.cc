@@ -1,0 +1,87 @@
+// Who has how many sessions, and what is its share of the places.
+#include "gateway/backend/session_census.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "gateway/base/ascii.h"
+
+namespace stdgate {
+namespace {
+
+using backend::has_its_share;
+
+policy::PrincipalRef named(const std::string& name) {
+  auto principal = std::make_shared<policy::Principal>();
+  principal->name = name;
+  return principal;
+}
+
+config::BackendConfig with_children(config::Isolation isolation = config::Isolation::session) {
+  config::BackendConfig config;
+  config.isolation = isolation;
+  return config;
+}
+
+// Sessions of these clients: 'a' is a live one of a, 'A' one that waits for a child, '.' a parked
+// one of a.
+struct Sessions {
+  explicit Sessions(const std::string& letters) {
+    for (const char letter : letters) {
+      session::Session& session = *all.find(all.acquire().value());
+      const bool waits = letter >= 'A' && letter <= 'Z';
+      session.principal = named(letter == '.' ? "a" : std::string(1, lower_ascii(letter)));
+      session.state = letter == '.' ? SessionState::parked
+                      : waits       ? SessionState::reviving
+                                    : SessionState::live;
+    }
+  }
+  [[nodiscard]] bool a_has_its_share(uint32_t places,
+                                     const config::BackendConfig& config = with_children()) const {
+    const policy::PrincipalRef a = named("a");
+    return has_its_share(all, {a.get(), {}}, config, places);
+  }
+  SlotMap<session::Session> all{100};
+};
+
+TEST(SessionCensus, NobodyHasMoreThanHalfWhileOthersWait) {
+  const struct {
+    const char* sessions;
+    uint32_t places;
+    bool has_its_share;
+  } cases[] = {
+      {"", 4, false},         {"aaaa", 4, false},                       // nobody else wants one
+      {"aaaab", 4, false},                                              // nobody waits
+      {"aaaaB", 4, true},                                               // b does
+      {"aaB", 4, false},                                                // there is room
+      {"aaB.....", 4, false}, {"aabB", 4, true},                        // two of four are half
+      {"abbB", 4, false},                                               // one is less
+      {"aaabbB", 6, true},    {"aabbbB", 6, false}, {"aabB", 3, true},  // one of three is half
+      {"bbB", 3, false},      {"aB", 1, true},                          // the only one
+      {"bB", 1, false},       {"aaaA", 4, false},                       // its own waits
+  };
+  for (const auto& item : cases) {
+    EXPECT_EQ(Sessions(item.sessions).a_has_its_share(item.places), item.has_its_share)
+        << item.sessions << " " << item.places;
+  }
+}
+
+TEST(SessionCensus, ALimitOfItsOwnCounts) {
+  config::BackendConfig config = with_children();
+  config.calls_per_principal.sessions = 3;
+  EXPECT_FALSE(Sessions("aaBB").a_has_its_share(4, config));
+  EXPECT_TRUE(Sessions("aaa").a_has_its_share(100, config));
+  EXPECT_FALSE(Sessions("aa..").a_has_its_share(100, config));
+}
+
+TEST(SessionCensus, OnlyWhereSessionsHaveChildrenAndClientsNames) {
+  EXPECT_FALSE(Sessions("aaaaB").a_has_its_share(4, with_children(config::Isolation::shared)));
+  const Sessions sessions("aaaaB");
+  const policy::ClientRef anonymous{nullptr, *ClientAddress::parse("192.0.2.1")};
+  EXPECT_FALSE(has_its_share(sessions.all, anonymous, with_children(), 4));
+}
+
+}  // namespace
+}  // namespace stdgate

@@ -1,0 +1,601 @@
+// Modern clients at legacy children that ask: the round trips, what ends them, and who may go on.
+
+#include <gmock/gmock.h>
+
+#include "tests/unit/mcp/modern_bench.h"
+
+namespace stdgate::test {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string kElicits = R"({"elicitation":{}})";
+const std::string kAsk =
+    R"({"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"message":"who?",)"
+    R"("requestedSchema":{"type":"object","properties":{}},"_meta":{"x":1}}})";
+
+backend::BackendOptions options_of(config::Isolation isolation) {
+  backend::BackendOptions options = ModernBench::options_of(config::Revision::legacy, isolation);
+  options.config.bridge = true;
+  options.config.revive = true;
+  options.config.pool.min = 0;
+  options.config.pool.max = 4;
+  options.config.pool.parked = 2;
+  options.config.pool.idle_timeout = minutes(5);
+  options.input_timeout = minutes(5);
+  return options;
+}
+
+policy::Principal named(const std::string& name) {
+  policy::Principal principal;
+  principal.name = name;
+  return principal;
+}
+
+class TripBench : public ModernBench {
+ public:
+  explicit TripBench(const backend::BackendOptions& options) : ModernBench(options) {
+    services.states = &seal_;
+  }
+  // A tool is called by a client that can be asked what `capabilities` say.
+  void call(FakeClient& client, const std::string& id, const std::string& more = "",
+            const std::string& capabilities = kElicits,
+            const policy::Principal* principal = nullptr) {
+    send_modern(client, request(id, "tools/call", R"("name":"t")" + more, meta(capabilities)),
+                principal);
+  }
+  // Starts the child with this index; it answers its greeting, which is returned.
+  std::string greet(size_t index) {
+    FakeChild& process = child(index);
+    process.start();
+    const std::string greeting = process.take_line();
+    process.answer(parse_asked(greeting).id, std::string(kGreeting));
+    EXPECT_EQ(process.take_line(), R"({"jsonrpc":"2.0","method":"notifications/initialized"})");
+    return greeting;
+  }
+
+ private:
+  FakeSeal seal_;
+};
+
+// The one member of inputRequests, and the state, of a call that needs input.
+struct Needed {
+  std::string key;
+  std::string request;
+  std::string state;
+};
+
+Needed needed_of(const std::string& answer) {
+  rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
+  std::string copy = answer;
+  const auto document = parser.parse(copy);
+  EXPECT_TRUE(document.has_value()) << answer;
+  const std::string_view result = document->messages[0].envelope.payload;
+  EXPECT_EQ(rpc::find_member(result, "resultType").value_or(""), R"("input_required")") << answer;
+  const std::string_view requests = rpc::find_member(result, "inputRequests").value_or("{}");
+  const std::string_view state = rpc::find_member(result, "requestState").value_or(R"("")");
+  const size_t end = requests.find('"', 2);
+  if (end == std::string_view::npos) return {};
+  const std::string key(requests.substr(2, end - 2));
+  return {key, std::string(rpc::find_member(requests, key).value_or("")),
+          std::string(state.substr(1, state.size() - 2))};
+}
+
+std::string with_state(const std::string& state) { return R"(,"requestState":")" + state + "\""; }
+
+std::string with_answer(const Needed& needed,
+                        const std::string& answer = R"({"action":"accept","content":{"n":1}})") {
+  return R"(,"inputResponses":{")" + needed.key + "\":" + answer + "}" + with_state(needed.state);
+}
+
+class McpRoundTrips : public testing::TestWithParam<config::Isolation> {
+ public:
+  // The first child, with the call of a client in flight.
+  FakeChild& called(const std::string& capabilities = kElicits) {
+    bench.call(client, "1", "", capabilities);
+    bench.greet(0);
+    call_id = bench.child(0).take_ids().at(0);
+    return bench.child(0);
+  }
+  // The same, and the child has asked: the call is parked.
+  FakeChild& parked() {
+    FakeChild& child = called();
+    child.say(kAsk);
+    bench.settle();
+    needed = needed_of(client.texts().at(0));
+    return child;
+  }
+  [[nodiscard]] std::string error_of(const std::string& text) const {
+    const size_t at = text.find(R"("error":)");
+    return at == std::string::npos ? text : text.substr(at);
+  }
+
+  TripBench bench{options_of(GetParam())};
+  FakeClient client{bench.callers};
+  FakeClient other{bench.callers};
+  std::string call_id;
+  Needed needed;
+};
+
+INSTANTIATE_TEST_SUITE_P(Isolations, McpRoundTrips,
+                         testing::Values(config::Isolation::shared, config::Isolation::session));
+
+TEST_P(McpRoundTrips, TheChildIsGreetedWithWhatTheClientDeclares) {
+  bench.call(client, "1", "",
+             R"({"elicitation":{"url":{}},"sampling":{},"extensions":{"a/b":{}}})");
+  const std::string greeting = bench.greet(0);
+  EXPECT_THAT(greeting, HasSubstr(R"("capabilities":{"sampling":{},"elicitation":{"url":{}}})"));
+  const std::string line = bench.child(0).take_line();
+  EXPECT_EQ(parse_asked(line).method, "tools/call");
+  bench.child(0).answer(parse_asked(line).id, R"({"content":[]})");
+  EXPECT_EQ(client.texts(),
+            Texts{R"({"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[]}})"});
+}
+
+TEST_P(McpRoundTrips, WhatTheChildAsksEndsTheRequest) {
+  FakeChild& child = called();
+  child.say(kAsk);
+  EXPECT_TRUE(client.answers.empty()) << "more may follow in this turn";
+  bench.settle();
+  ASSERT_EQ(client.answers.size(), 1U);
+  const Needed asked = needed_of(client.texts()[0]);
+  EXPECT_EQ(asked.request, R"({"method":"elicitation/create","params":{"message":"who?",)"
+                           R"("requestedSchema":{"type":"object","properties":{}}}})");
+  EXPECT_FALSE(asked.state.empty());
+  EXPECT_TRUE(child.take_lines().empty());
+  EXPECT_EQ(bench.status().parked_calls, 1U);
+  EXPECT_EQ(bench.status().sessions, 0U);
+}
+
+TEST_P(McpRoundTrips, TheRetryGoesOnWithTheCall) {
+  FakeChild& child = parked();
+  bench.call(client, "\"two\"", with_answer(needed));
+  EXPECT_EQ(child.take_lines(),
+            Texts{R"({"jsonrpc":"2.0","id":7,"result":{"action":"accept","content":{"n":1}}})"});
+  EXPECT_EQ(client.answers.size(), 1U);
+  child.answer(call_id, R"({"content":[1]})");
+  ASSERT_EQ(client.answers.size(), 2U);
+  EXPECT_EQ(client.texts()[1],
+            R"({"jsonrpc":"2.0","id":"two","result":{"resultType":"complete","content":[1]}})");
+  EXPECT_EQ(bench.status().parked_calls, 0U);
+  EXPECT_EQ(bench.observer.parked_ends[ParkedEnd::resumed], 1);
+}
+
+TEST_P(McpRoundTrips, SeveralQuestionsOfATurnAreAskedTogether) {
+  FakeChild& child = called(R"({"elicitation":{},"sampling":{}})");
+  child.say(kAsk);
+  child.say(
+      R"({"jsonrpc":"2.0","id":8,"method":"sampling/createMessage","params":{"maxTokens":1}})");
+  bench.settle();
+  ASSERT_EQ(client.answers.size(), 1U);
+  EXPECT_THAT(client.texts()[0], HasSubstr("elicitation/create"));
+  EXPECT_THAT(client.texts()[0],
+              HasSubstr(R"({"method":"sampling/createMessage","params":{"maxTokens":1}})"));
+}
+
+TEST_P(McpRoundTrips, MissingAnswersAreAskedForAgain) {
+  FakeChild& child = parked();
+  bench.call(client, "2", R"(,"inputResponses":{"other":{}})" + with_state(needed.state));
+  EXPECT_TRUE(child.take_lines().empty());
+  bench.settle();
+  ASSERT_EQ(client.answers.size(), 2U);
+  const Needed again = needed_of(client.texts()[1]);
+  EXPECT_EQ(again.key, needed.key);
+  EXPECT_NE(again.state, needed.state);
+  bench.call(client, "3", with_answer(again));
+  EXPECT_EQ(child.take_lines().size(), 1U);
+}
+
+TEST_P(McpRoundTrips, LaterQuestionsParkItAgain) {
+  FakeChild& child = parked();
+  bench.call(client, "2", with_answer(needed));
+  child.take_lines();
+  child.say(
+      R"({"jsonrpc":"2.0","id":"b","method":"elicitation/create","params":{"message":"why?"}})");
+  bench.settle();
+  const Needed again = needed_of(client.texts().at(1));
+  bench.call(client, "3", with_answer(again, R"({"action":"decline"})"));
+  EXPECT_EQ(child.take_lines(),
+            Texts{R"({"jsonrpc":"2.0","id":"b","result":{"action":"decline"}})"});
+  child.answer(call_id, "{}");
+  EXPECT_THAT(client.texts().at(2), HasSubstr(R"("id":3,"result")"));
+}
+
+TEST_P(McpRoundTrips, ProgressComesUnderTheTokenOfTheRetry) {
+  const auto with_token = [](const std::string& token) {
+    return meta(kElicits, R"(,"progressToken":)" + token);
+  };
+  bench.send_modern(client, request("1", "tools/call", R"("name":"t")", with_token("\"a\"")));
+  bench.greet(0);
+  FakeChild& child = bench.child(0);
+  const std::string line = child.take_line();
+  call_id = parse_asked(line).id;
+  EXPECT_THAT(line, HasSubstr(R"("progressToken":)" + call_id));
+  const std::string step = note("progress", R"({"progressToken":)" + call_id + R"(,"progress":1})");
+  child.say(step);
+  EXPECT_EQ(events_of(client), Texts{note("progress", R"({"progressToken":"a","progress":1})")});
+  client.events.clear();
+  child.say(kAsk);
+  bench.settle();
+  child.say(step);
+  EXPECT_TRUE(client.events.empty()) << "nobody waits now";
+  needed = needed_of(client.texts().at(0));
+  bench.send_modern(
+      client, request("2", "tools/call", R"("name":"t")" + with_answer(needed), with_token("5")));
+  child.say(step);
+  EXPECT_EQ(events_of(client), Texts{note("progress", R"({"progressToken":5,"progress":1})")});
+}
+
+TEST_P(McpRoundTrips, LogMessagesNeedALevel) {
+  const auto log = [](const std::string& level) {
+    return note("message", R"({"level":")" + level + R"(","data":1})");
+  };
+  bench.send_modern(client,
+                    request("1", "tools/call", R"("name":"t")",
+                            meta(kElicits, R"(,"io.modelcontextprotocol/logLevel":"error")")));
+  bench.greet(0);
+  bench.child(0).say(log("info"));
+  bench.child(0).say(log("alert"));
+  bench.child(0).say(note("tools/list_changed", "{}"));
+  EXPECT_EQ(events_of(client), Texts{log("alert")});
+}
+
+// --- Attacks on the state
+
+TEST_P(McpRoundTrips, AStateIsForOneRequestOfOneClientOnce) {
+  const policy::Principal ada = named("ada");
+  const policy::Principal eve = named("eve");
+  bench.call(client, "1", "", kElicits, &ada);
+  bench.greet(0);
+  FakeChild& child = bench.child(0);
+  call_id = child.take_ids().at(0);
+  child.say(kAsk);
+  bench.settle();
+  needed = needed_of(client.texts().at(0));
+  const auto refused = [&](const std::string& more, const policy::Principal* who) {
+    other.answers.clear();
+    bench.call(other, "9", more, kElicits, who);
+    EXPECT_TRUE(child.take_lines().empty()) << more;
+    return other.texts().size() == 1 ? error_of(other.texts()[0]) : "";
+  };
+  const std::string expected = R"("error":{"code":-32602,"message":"requestState is not valid"}})";
+  EXPECT_EQ(refused(with_answer(needed), &eve), expected) << "another principal";
+  EXPECT_EQ(refused(with_answer(needed), nullptr), expected) << "nobody";
+  EXPECT_EQ(refused(R"(,"arguments":{"a":1})" + with_answer(needed), &ada), expected)
+      << "another request";
+  EXPECT_EQ(refused(with_state("state-99"), &ada), expected) << "an invented one";
+  EXPECT_EQ(refused(R"(,"requestState":"")", &ada), expected);
+  EXPECT_THAT(refused(R"(,"requestState":5)", &ada), HasSubstr("-32602"));
+  EXPECT_THAT(refused(R"(,"inputResponses":[])" + with_state(needed.state), &ada),
+              HasSubstr("-32602"));
+  EXPECT_EQ(bench.status().parked_calls, 1U) << "nothing of it has used it up";
+  bench.call(client, "2", with_answer(needed), kElicits, &ada);
+  EXPECT_EQ(child.take_lines().size(), 1U);
+  EXPECT_EQ(refused(with_answer(needed), &ada), expected) << "twice";
+}
+
+TEST_P(McpRoundTrips, AnswersWithoutAStateAreLeftOut) {
+  bench.call(client, "1", R"(,"inputResponses":{"a":{"action":"accept"}})");
+  bench.greet(0);
+  const std::string line = bench.child(0).take_line();
+  EXPECT_EQ(parse_asked(line).method, "tools/call");
+  EXPECT_THAT(line, Not(HasSubstr("inputResponses")));
+  bench.call(other, "2", R"(,"inputResponses":null)");
+  EXPECT_THAT(other.texts().at(0), HasSubstr("-32602"));
+}
+
+TEST_P(McpRoundTrips, TheOrderOfMembersMeansNothing) {
+  FakeChild& child = parked();
+  bench.send_modern(client, R"({"jsonrpc":"2.0","id":2,"method":"tools/call","params":{)" +
+                                meta(kElicits) + with_answer(needed) + R"(,"name":"t"}})");
+  EXPECT_EQ(child.take_lines().size(), 1U);
+}
+
+TEST_P(McpRoundTrips, AClientThatDoesNotComeBackIsNotWaitedForForever) {
+  FakeChild& child = parked();
+  bench.advance(minutes(5) - milliseconds(1));
+  EXPECT_TRUE(child.take_lines().empty());
+  bench.advance(milliseconds(1));
+  const Texts lines = child.take_lines();
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_THAT(lines[0], HasSubstr("notifications/cancelled"));
+  EXPECT_THAT(lines[1], HasSubstr(R"("id":7,"error")"));
+  EXPECT_FALSE(child.ends().empty());
+  EXPECT_EQ(bench.status().parked_calls, 0U);
+  EXPECT_EQ(bench.observer.parked_ends[ParkedEnd::expired], 1);
+  bench.call(client, "2", with_answer(needed));
+  EXPECT_THAT(client.texts().at(1), HasSubstr("requestState is not valid"));
+}
+
+TEST_P(McpRoundTrips, ACallThatIsParkedHasNoDeadline) {
+  FakeChild& child = parked();
+  bench.advance(minutes(4));
+  bench.call(client, "2", with_answer(needed));
+  EXPECT_EQ(child.take_lines().size(), 1U);
+  bench.advance(seconds(10));
+  EXPECT_THAT(client.texts().at(1), HasSubstr("-31504")) << "but one that goes on has";
+}
+
+// --- Deaths
+
+TEST_P(McpRoundTrips, TheRetryIsToldThatTheChildHasGone) {
+  FakeChild& child = parked();
+  child.die(9);
+  bench.settle();
+  bench.call(client, "2", with_answer(needed));
+  EXPECT_THAT(client.texts().at(1), HasSubstr("-31502"));
+  bench.settle();
+  bench.call(client, "3", with_answer(needed));
+  EXPECT_THAT(client.texts().at(2), HasSubstr("-32602"));
+}
+
+TEST_P(McpRoundTrips, AnAnswerThatComesMeanwhileIsKept) {
+  FakeChild& child = parked();
+  child.answer(call_id, R"({"content":["late"]})");
+  bench.settle();
+  EXPECT_EQ(client.answers.size(), 1U);
+  bench.call(client, "2", with_answer(needed));
+  EXPECT_EQ(client.texts().at(1),
+            R"({"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","content":["late"]}})");
+}
+
+TEST_P(McpRoundTrips, AClientThatLeavesBeforeItIsAskedCancels) {
+  FakeChild& child = called();
+  bench.leave(client);
+  EXPECT_THAT(child.take_line(), HasSubstr("notifications/cancelled"));
+  bench.settle();
+  EXPECT_FALSE(child.ends().empty());
+}
+
+TEST_P(McpRoundTrips, AClientThatLeavesBeforeThereIsAChildIsForgotten) {
+  bench.call(client, "1");
+  bench.leave(client);
+  bench.settle();
+  EXPECT_EQ(bench.backend.calls(), 0U);
+}
+
+TEST_P(McpRoundTrips, AClientThatLeavesAfterTheRetryCancels) {
+  FakeChild& child = parked();
+  bench.call(client, "2", with_answer(needed));
+  child.take_lines();
+  bench.leave(client);
+  EXPECT_THAT(child.take_line(), HasSubstr(R"("requestId":)" + call_id));
+}
+
+TEST_P(McpRoundTrips, AStopDoesNotWaitForParkedCalls) {
+  FakeChild& child = parked();
+  bench.backend.drain();
+  EXPECT_EQ(bench.backend.calls(), 0U);
+  EXPECT_THAT(child.take_line(), HasSubstr("notifications/cancelled"));
+  bench.call(client, "2", with_answer(needed));
+  EXPECT_THAT(client.texts().at(1), HasSubstr("-31503"));
+  EXPECT_EQ(bench.observer.parked_ends[ParkedEnd::stopped], 1);
+}
+
+// --- Who may be asked what
+
+TEST_P(McpRoundTrips, WhatTheClientCannotBeAskedIsRefused) {
+  FakeChild& child = called();
+  child.say(R"({"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{}})");
+  child.say(R"({"jsonrpc":"2.0","id":2,"method":"roots/list"})");
+  child.say(R"({"jsonrpc":"2.0","id":3,"method":"elicitation/create","params":{"mode":"url"}})");
+  child.say(R"({"jsonrpc":"2.0","id":4,"method":"tasks/list"})");
+  child.say(R"({"jsonrpc":"2.0","id":5,"method":"ping"})");
+  bench.settle();
+  EXPECT_TRUE(client.answers.empty());
+  const Texts lines = child.take_lines();
+  ASSERT_EQ(lines.size(), 5U);
+  EXPECT_EQ(lines[0], R"({"jsonrpc":"2.0","id":5,"result":{}})");
+  for (size_t i = 1; i < lines.size(); ++i) EXPECT_THAT(lines[i], HasSubstr("-32601"));
+}
+
+TEST_P(McpRoundTrips, AnErrorAfterThatNamesTheCapability) {
+  FakeChild& child = called();
+  child.say(R"({"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{"tools":[]}})");
+  bench.settle();
+  child.say(R"({"jsonrpc":"2.0","id":)" + call_id + R"(,"error":{"code":-32603,"message":"no"}})");
+  EXPECT_THAT(client.texts().at(0), HasSubstr(R"("code":-32021)"));
+  EXPECT_THAT(client.texts()[0],
+              HasSubstr(R"("data":{"requiredCapabilities":{"sampling":{"tools":{}}}})"));
+}
+
+TEST_P(McpRoundTrips, DemandedUrlElicitationsAreAskedAndTheCallMadeAgain) {
+  const std::string error =
+      R"(,"error":{"code":-32042,"message":"sign in","data":{"elicitations":[{"mode":"url",)"
+      R"("elicitationId":"e","url":"https://x/","message":"sign in"}]}}})";
+  FakeChild& child = called(R"({"elicitation":{"url":{}}})");
+  child.say(R"({"jsonrpc":"2.0","id":)" + call_id + error);
+  needed = needed_of(client.texts().at(0));
+  EXPECT_EQ(needed.request,
+            R"({"method":"elicitation/create","params":{"mode":"url","url":"https://x/",)"
+            R"("message":"sign in"}})");
+  bench.call(client, "2", with_answer(needed, R"({"action":"accept"})"),
+             R"({"elicitation":{"url":{}}})");
+  const std::string line = child.take_line();
+  EXPECT_EQ(parse_asked(line).method, "tools/call");
+  EXPECT_THAT(line, Not(HasSubstr("requestState")));
+  EXPECT_THAT(line, Not(HasSubstr("inputResponses")));
+  child.say(R"({"jsonrpc":"2.0","id":)" + parse_asked(line).id + error);
+  needed = needed_of(client.texts().at(1));
+  bench.call(client, "3", with_answer(needed, R"({"action":"decline"})"),
+             R"({"elicitation":{"url":{}}})");
+  EXPECT_THAT(client.texts().at(2), HasSubstr("declined"));
+  EXPECT_TRUE(child.take_lines().empty());
+}
+
+TEST_P(McpRoundTrips, DemandedUrlElicitationsNeedTheCapability) {
+  FakeChild& child = called();
+  child.say(R"({"jsonrpc":"2.0","id":)" + call_id +
+            R"(,"error":{"code":-32042,"message":"m","data":{"elicitations":[{"mode":"url"}]}}})");
+  EXPECT_THAT(client.texts().at(0), HasSubstr(R"("code":-32021)"));
+  EXPECT_THAT(client.texts()[0], HasSubstr(R"({"elicitation":{"url":{}}})"));
+}
+
+TEST_P(McpRoundTrips, OtherRequestsThanCallsNeedNoInput) {
+  bench.send_modern(client, request("1", "tools/list", "", meta(kElicits)));
+  bench.greet(0);
+  FakeChild& child = bench.child(0);
+  const std::string id = child.take_ids().at(0);
+  child.say(kAsk);
+  bench.settle();
+  EXPECT_TRUE(client.answers.empty());
+  EXPECT_THAT(child.take_line(), HasSubstr("-32601"));
+  child.answer(id, R"({"tools":[]})");
+  EXPECT_THAT(client.texts().at(0), HasSubstr(R"("tools":[])"));
+}
+
+// --- Questions before the first call
+
+TEST_P(McpRoundTrips, RootsAreAskedForBeforeTheCall) {
+  const std::string roots = R"({"roots":{}})";
+  bench.call(client, "1", "", roots);
+  bench.greet(0);
+  FakeChild& child = bench.child(0);
+  const Asked ping = parse_asked(child.take_line());
+  EXPECT_EQ(ping.method, "ping");
+  EXPECT_TRUE(child.take_lines().empty()) << "the call waits";
+  child.say(R"({"jsonrpc":"2.0","id":0,"method":"roots/list"})");
+  child.answer(ping.id, "{}");
+  bench.settle();
+  EXPECT_TRUE(child.take_lines().empty());
+  needed = needed_of(client.texts().at(0));
+  EXPECT_EQ(needed.request, R"({"method":"roots/list"})");
+  bench.call(client, "2", with_answer(needed, R"({"roots":[]})"), roots);
+  EXPECT_EQ(child.take_lines(), Texts{R"({"jsonrpc":"2.0","id":0,"result":{"roots":[]}})"});
+  bench.advance(milliseconds(50));
+  const std::string line = child.take_line();
+  EXPECT_EQ(parse_asked(line).method, "tools/call");
+  EXPECT_THAT(line, Not(HasSubstr("requestState")));
+  child.answer(parse_asked(line).id, "{}");
+  EXPECT_THAT(client.texts().at(1), HasSubstr(R"("id":2,"result")"));
+  bench.settle();
+  EXPECT_FALSE(child.ends().empty()) << "nobody else gets it";
+}
+
+TEST_P(McpRoundTrips, AChildThatAsksNothingFirstGetsTheCallAtOnce) {
+  bench.call(client, "1", "", R"({"roots":{}})");
+  bench.greet(0);
+  FakeChild& child = bench.child(0);
+  child.answer(parse_asked(child.take_line()).id, "{}");
+  EXPECT_EQ(parse_asked(child.take_line()).method, "tools/call");
+}
+
+// --- Children and their limits
+
+TEST_P(McpRoundTrips, MoreThanMayBeParkedWaitForTheirTurn) {
+  FakeClient third(bench.callers);
+  FakeClient* const clients[] = {&client, &other, &third};
+  for (size_t i = 0; i < 3; ++i) {
+    bench.call(*clients[i], "1");
+    bench.greet(i);
+    bench.child(i).take_lines();
+    bench.child(i).say(kAsk);
+    bench.settle();
+  }
+  EXPECT_EQ(bench.status().parked_calls, 2U);
+  EXPECT_TRUE(third.answers.empty());
+  bench.call(client, "2", with_answer(needed_of(client.texts().at(0))));
+  bench.settle();
+  EXPECT_EQ(third.answers.size(), 1U);
+  EXPECT_EQ(bench.status().parked_calls, 2U);
+}
+
+TEST_P(McpRoundTrips, EachCallHasAChildAlone) {
+  bench.call(client, "1");
+  bench.greet(0);
+  bench.call(other, "1");
+  EXPECT_EQ(bench.launcher.launched(), 2U);
+  bench.greet(1);
+  EXPECT_EQ(bench.child(0).take_ids().size(), 1U);
+  EXPECT_EQ(bench.child(1).take_ids().size(), 1U);
+}
+
+TEST_P(McpRoundTrips, AChildServesTheNextCallOfTheSamePrincipal) {
+  const policy::Principal ada = named("ada");
+  bench.call(client, "1", "", kElicits, &ada);
+  bench.greet(0);
+  bench.child(0).answer(bench.child(0).take_ids().at(0), "{}");
+  bench.settle();
+  bench.call(client, "2", "", kElicits, &ada);
+  const Texts ids = bench.child(0).take_ids();
+  ASSERT_EQ(ids.size(), 1U);
+  EXPECT_EQ(bench.launcher.launched(), 1U);
+  bench.child(0).answer(ids[0], "{}");
+  bench.advance(minutes(5));
+  EXPECT_FALSE(bench.child(0).ends().empty());
+}
+
+TEST_P(McpRoundTrips, AnotherClientsChildIsUsedOnlyWhereSessionsShareChildren) {
+  called();
+  bench.child(0).answer(call_id, "{}");
+  bench.settle();
+  bench.call(other, "2");
+  const bool is_shared = GetParam() == config::Isolation::shared;
+  EXPECT_EQ(bench.launcher.launched(), is_shared ? 1U : 2U);
+}
+
+TEST_P(McpRoundTrips, OtherCapabilitiesNeedAnotherChild) {
+  called();
+  bench.child(0).answer(call_id, "{}");
+  bench.settle();
+  bench.call(client, "2", "", R"({"sampling":{}})");
+  EXPECT_EQ(bench.launcher.launched(), 2U);
+}
+
+TEST_P(McpRoundTrips, WithoutTheBridgeSuchClientsAreSentAway) {
+  backend::BackendOptions options = options_of(GetParam());
+  options.config.bridge = false;
+  TripBench plain(options);
+  FakeClient client_of_it(plain.callers);
+  plain.call(client_of_it, "1");
+  EXPECT_THAT(client_of_it.texts().at(0), HasSubstr("-32022"));
+}
+
+// --- Where sessions have children of their own
+
+TEST(McpRoundTripsAlone, CallsAreNotMixedEvenIfNobodyCanBeAsked) {
+  TripBench bench(options_of(config::Isolation::session));
+  FakeClient client(bench.callers);
+  FakeClient other(bench.callers);
+  bench.call(client, "1", "", "{}");
+  EXPECT_THAT(bench.greet(0), HasSubstr(R"("capabilities":{})"));
+  bench.call(other, "1", "", "{}");
+  bench.greet(1);
+  EXPECT_EQ(bench.child(0).take_ids().size(), 1U);
+  EXPECT_EQ(bench.child(1).take_ids().size(), 1U);
+}
+
+TEST(McpRoundTripsAlone, ListsComeFromASharedChild) {
+  TripBench bench(options_of(config::Isolation::session));
+  FakeClient client(bench.callers);
+  bench.send_modern(client, request("1", "tools/list"));
+  bench.send_modern(client, request("2", "prompts/list"));
+  FakeChild& child = bench.begin(0, kGreeting);
+  static_cast<void>(child);
+  EXPECT_EQ(bench.launcher.launched(), 1U);
+}
+
+// The era is found out with the first call.
+TEST(McpRoundTripsAlone, ACallWaitsForTheEra) {
+  backend::BackendOptions options = options_of(config::Isolation::session);
+  options.config.revision = config::Revision::automatic;
+  TripBench bench(options);
+  FakeClient client(bench.callers);
+  bench.call(client, "1");
+  FakeChild& first = bench.child(0);
+  first.start();
+  const Asked probe = parse_asked(first.take_line());
+  EXPECT_EQ(probe.method, "server/discover");
+  first.say(R"({"jsonrpc":"2.0","id":)" + probe.id + R"(,"error":{"code":-32601,"message":"no"}})");
+  first.answer(parse_asked(first.take_line()).id, std::string(kGreeting));
+  EXPECT_TRUE(client.answers.empty());
+  bench.greet(1);
+  EXPECT_EQ(bench.child(1).take_ids().size(), 1U);
+}
+
+}  // namespace
+}  // namespace stdgate::test

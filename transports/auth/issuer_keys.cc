@@ -1,0 +1,214 @@
+#include "transports/auth/issuer_keys.h"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "gateway/base/ascii.h"
+#include "gateway/base/check.h"
+#include "gateway/base/web_url.h"
+
+namespace stdgate::auth {
+
+namespace {
+
+constexpr std::string_view kOpenid = "/.well-known/openid-configuration";
+constexpr std::string_view kOauth = "/.well-known/oauth-authorization-server";
+
+std::string_view without_slash(std::string_view url) {
+  return url.ends_with('/') ? url.substr(0, url.size() - 1) : url;
+}
+
+// Behind the issuer (OpenID Connect Discovery 1.0 section 4.1).
+std::string openid_url(const std::string& issuer) {
+  return std::string(without_slash(issuer)).append(kOpenid);
+}
+
+// Between the issuer's host and its path (RFC 8414 section 3.1).
+std::string oauth_url(const std::string& issuer) {
+  const auto url = WebUrl::parse(issuer);
+  STDGATE_CHECK(url.has_value());
+  return std::string(url->origin).append(kOauth).append(without_slash(url->path));
+}
+
+// application/json, application/jwk-set+json.
+bool is_json(std::string_view content_type) {
+  std::string type(trim(content_type.substr(0, content_type.find(';'))));
+  std::ranges::transform(type, type.begin(), lower_ascii);
+  return type == "application/json" || type.ends_with("+json");
+}
+
+// RFC 9111 section 5.2.2; nothing: it says nothing of it.
+std::optional<std::chrono::seconds> max_age_of(std::string_view cache_control) {
+  constexpr std::chrono::seconds kMost = IssuerKeys::kMaxLifetime;
+  while (!cache_control.empty()) {
+    const size_t end = std::min(cache_control.find(','), cache_control.size());
+    const std::string_view directive = trim(cache_control.substr(0, end));
+    cache_control.remove_prefix(std::min(end + 1, cache_control.size()));
+    if (equals_ignoring_case(directive, "no-store") || equals_ignoring_case(directive, "no-cache"))
+      return std::chrono::seconds::zero();
+    const size_t equals = directive.find('=');
+    if (equals == std::string_view::npos ||
+        !equals_ignoring_case(directive.substr(0, equals), "max-age")) {
+      continue;
+    }
+    const std::string_view digits = trim(directive.substr(equals + 1), "\"");
+    uint64_t seconds = 0;
+    const auto [stop, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), seconds);
+    if (stop != digits.data() + digits.size()) return std::nullopt;
+    if (error != std::errc() || seconds > uint64_t(kMost.count())) return kMost;
+    return std::chrono::seconds(seconds);
+  }
+  return std::nullopt;
+}
+
+Duration lifetime_of(const fetch::Fetched& fetched) {
+  const auto named = max_age_of(fetched.cache_control);
+  return std::clamp<Duration>(named.value_or(IssuerKeys::kLifetime), IssuerKeys::kMinLifetime,
+                              IssuerKeys::kMaxLifetime);
+}
+
+struct Description {
+  std::string issuer;
+  std::string jwks_uri;
+};
+
+std::optional<Description> parse_description(const std::string& text) {
+  simdjson::dom::parser parser;
+  simdjson::dom::element root;
+  std::string_view issuer;
+  std::string_view uri;
+  if (parser.parse(text).get(root) != simdjson::SUCCESS ||
+      root["issuer"].get(issuer) != simdjson::SUCCESS ||
+      root["jwks_uri"].get(uri) != simdjson::SUCCESS) {
+    return std::nullopt;
+  }
+  return Description{std::string(issuer), std::string(uri)};
+}
+
+}  // namespace
+
+IssuerKeys::IssuerKeys(const config::JwtConfig& config, const KeyServices& services,
+                       std::function<void()> changed)
+    : issuer_(config.issuer),
+      config_(config.jwks),
+      services_(services),
+      changed_(std::move(changed)),
+      timer_(services.timers, [this] { fetch_now(); }) {
+  if (config_.is_fetched()) {
+    timer_.arm(services_.clock.now());
+    return;
+  }
+  auto keys = Jwks::parse(config_.keys);
+  STDGATE_CHECK(keys.has_value());
+  keys_ = *std::move(keys);
+}
+
+void IssuerKeys::note_missing() {
+  if (!config_.is_fetched() || fetch_ != nullptr) return;
+  const TimePoint now = services_.clock.now();
+  const TimePoint due = missed_at_ ? std::max(now, *missed_at_ + kMissedEvery) : now;
+  if (timer_.armed() && timer_.due() <= due) return;
+  missed_at_ = due;
+  timer_.arm(due);
+}
+
+KeyFacts IssuerKeys::facts() const {
+  KeyFacts facts;
+  facts.issuer = issuer_;
+  facts.source = "file";
+  if (config_.is_fetched()) facts.source = config_.url.empty() ? "discovery" : "url";
+  facts.keys = keys_ ? keys_->size() : 0;
+  if (config_.is_fetched() && keys_) facts.age = services_.clock.now() - fetched_at_;
+  facts.problem = problem_;
+  return facts;
+}
+
+void IssuerKeys::fetch_now() {
+  if (!config_.url.empty()) return get(Step::keys, config_.url);
+  get(Step::openid, openid_url(issuer_));
+}
+
+void IssuerKeys::get(Step step, std::string url) {
+  fetch::Request request{url, config_.certificates};
+  auto done = [this, step, url = std::move(url)](const fetch::Fetched& fetched) {
+    const auto finished = std::move(fetch_);  // until the end of this call
+    on_fetched(step, url, fetched);
+  };
+  fetch_ = services_.fetcher.start(request, std::move(done));
+}
+
+void IssuerKeys::on_fetched(Step step, const std::string& url, const fetch::Fetched& fetched) {
+  const bool is_ok = fetched.outcome == FetchOutcome::ok;
+  const bool is_good = is_ok && is_json(fetched.content_type);
+  // The other description may be there.
+  const bool is_absent = fetched.outcome == FetchOutcome::bad_status || (is_ok && !is_good);
+  if (step == Step::openid && is_absent) return get(Step::oauth, oauth_url(issuer_));
+  if (!is_ok) return fail(fetched.outcome, url, fetched.detail);
+  if (!is_good) return fail(FetchOutcome::bad_content, url, "is not sent as application/json");
+  if (step == Step::keys) return take_keys(url, fetched);
+  read_description(url, fetched);
+}
+
+// Not sent in the clear where the issuer was not, nor from this machine to where its users may not
+// look.
+bool IssuerKeys::may_fetch(std::string_view url) const {
+  const auto parsed = WebUrl::parse(url);
+  const auto issuer = WebUrl::parse(issuer_);
+  return parsed && (parsed->is_secure || (parsed->is_loopback() && issuer && !issuer->is_secure));
+}
+
+void IssuerKeys::read_description(const std::string& url, const fetch::Fetched& fetched) {
+  const auto description = parse_description(fetched.body);
+  if (!description) {
+    return fail(FetchOutcome::bad_content, url, "expected issuer and jwks_uri in JSON");
+  }
+  if (description->issuer != issuer_) {
+    constexpr size_t kMaxShown = 200;
+    return fail(FetchOutcome::wrong_issuer, url,
+                "describes " + description->issuer.substr(0, kMaxShown));
+  }
+  if (!may_fetch(description->jwks_uri)) {
+    return fail(FetchOutcome::bad_content, url, "its jwks_uri is not one with https");
+  }
+  get(Step::keys, description->jwks_uri);
+}
+
+void IssuerKeys::take_keys(const std::string& url, const fetch::Fetched& fetched) {
+  auto keys = Jwks::parse(fetched.body);
+  if (!keys) return fail(FetchOutcome::bad_content, url, keys.error());
+  services_.observer.on_keys_fetched(FetchOutcome::ok);
+  fetched_at_ = services_.clock.now();
+  const Duration lifetime = lifetime_of(fetched);
+  timer_.arm(fetched_at_ + lifetime - lifetime / 4);
+  retry_ = kFirstRetry;
+  const bool was_down = !std::exchange(problem_, {}).empty();
+  const bool is_new = !keys_ || text_ != fetched.body;
+  if (is_new || was_down) {
+    services_.log.write(LogLevel::info, "keys of an issuer fetched",
+                        {{"issuer", issuer_}, {"url", url}, {"keys", uint64_t{keys->size()}}});
+  }
+  if (!is_new) return;
+  keys_ = *std::move(keys);
+  text_ = fetched.body;
+  changed_();
+}
+
+void IssuerKeys::fail(FetchOutcome outcome, std::string_view url, std::string_view detail) {
+  services_.observer.on_keys_fetched(outcome);
+  problem_ = std::string(url).append(": ").append(detail);
+  services_.log.write(LogLevel::warn, "keys of an issuer not fetched",
+                      {{"issuer", issuer_},
+                       {"url", url},
+                       {"outcome", fetch_outcome_name(outcome)},
+                       {"detail", detail},
+                       {"keys_in_use", uint64_t{keys_ ? keys_->size() : 0}},
+                       {"next_try_in_ms", retry_}});
+  timer_.arm(services_.clock.now() + retry_);
+  retry_ = std::min<Duration>(retry_ * 2, kLastRetry);
+}
+
+}  // namespace stdgate::auth

@@ -1,0 +1,88 @@
+// IssuerKeys: the public keys of an issuer of tokens, from a file, or fetched and kept fresh.
+//
+// Job: decide when to fetch and what to believe. Keys that are fetched are used until newer ones
+// have come, however long the issuer is down, and are fetched again before they are stale
+// (Cache-Control: max-age within bounds), at once when a token names one that is not known, and
+// then not more often than every kMissedEvery. Where they are is configured, or the issuer's own
+// description says it (OpenID Connect Discovery 1.0, else RFC 8414), which must name the same
+// issuer. Owner: Tokens. Limits: those of the Fetcher, and of Jwks.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "gateway/base/log.h"
+#include "gateway/base/timers.h"
+#include "gateway/config/config.h"
+#include "gateway/observer.h"
+#include "transports/auth/jwks.h"
+#include "transports/fetch/fetcher.h"
+
+namespace stdgate::auth {
+
+// What keys that are fetched need; outlives them.
+struct KeyServices {
+  fetch::Fetcher& fetcher;
+  const Clock& clock;
+  TimerQueue& timers;
+  Log& log;
+  Observer& observer;
+};
+
+// For /debug/state and metrics.
+struct KeyFacts {
+  std::string_view issuer;
+  std::string_view source;      // file, url, discovery
+  size_t keys = 0;              // 0: none have come yet
+  std::optional<Duration> age;  // of fetched ones
+  std::string problem;          // of the last fetch; empty: it went well
+};
+
+class IssuerKeys {
+ public:
+  static constexpr std::chrono::hours kLifetime{1};  // where the server names none
+  static constexpr std::chrono::minutes kMinLifetime{5};
+  static constexpr std::chrono::hours kMaxLifetime{24};
+  static constexpr std::chrono::seconds kMissedEvery{30};
+  static constexpr std::chrono::seconds kFirstRetry{1};  // after a failure, then doubled
+  static constexpr std::chrono::seconds kLastRetry{60};
+
+  // A file's keys have been checked. `changed` is called when other keys have come.
+  IssuerKeys(const config::JwtConfig& config, const KeyServices& services,
+             std::function<void()> changed);
+
+  // Null: none have come yet.
+  [[nodiscard]] const Jwks* keys() const { return keys_ ? &*keys_ : nullptr; }
+  // A token was signed with a key that is not among them.
+  void note_missing();
+  [[nodiscard]] KeyFacts facts() const;
+
+ private:
+  enum class Step : uint8_t { openid, oauth, keys };
+
+  void fetch_now();
+  void get(Step step, std::string url);
+  void on_fetched(Step step, const std::string& url, const fetch::Fetched& fetched);
+  void read_description(const std::string& url, const fetch::Fetched& fetched);
+  void take_keys(const std::string& url, const fetch::Fetched& fetched);
+  void fail(FetchOutcome outcome, std::string_view url, std::string_view detail);
+  [[nodiscard]] bool may_fetch(std::string_view url) const;
+
+  const std::string issuer_;
+  const config::JwksConfig config_;
+  const KeyServices services_;
+  const std::function<void()> changed_;
+  std::optional<Jwks> keys_;
+  std::string text_;  // of the keys in use
+  TimePoint fetched_at_{};
+  std::optional<TimePoint> missed_at_;  // the last fetch because of a missing key
+  Duration retry_ = kFirstRetry;
+  std::string problem_;
+  Timer timer_;  // the next fetch
+  std::unique_ptr<fetch::Fetch> fetch_;
+};
+
+}  // namespace stdgate::auth

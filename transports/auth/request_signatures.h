@@ -1,0 +1,70 @@
+// RequestSignatures: clients sign their requests (RFC 9421) with a key of `auth.signatures`.
+//
+// A signature is good if it is that of its key, was made within kWindow of now, and its nonce is
+// new. Nonces are remembered as long as their signatures would be good. Owner: Authenticators.
+// Limit: kMaxNonces; when so many are remembered, nobody is let in by a signature, as a nonce that
+// was forgotten could come again.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "gateway/config/config.h"
+#include "transports/auth/authenticator.h"
+#include "transports/auth/clocks.h"
+#include "transports/auth/sha256.h"
+#include "transports/auth/signature.h"
+
+namespace stdgate::auth {
+
+class RequestSignatures final : public Authenticator {
+ public:
+  static constexpr std::chrono::seconds kWindow{60};
+  static constexpr size_t kMaxNonces = 1 << 18;
+  static constexpr size_t kMinSecret = 32;  // bytes
+
+  // The keys have been checked; see check_key(). `max_nonces`: for tests.
+  RequestSignatures(const std::vector<config::SignatureConfig>& keys, const Clocks& clocks,
+                    size_t max_nonces = kMaxNonces);
+
+  [[nodiscard]] TimePoint now() const override { return clocks_.clock.now(); }
+  [[nodiscard]] std::optional<Judgement> judge(const Credential& /*credential*/) override {
+    return std::nullopt;
+  }
+  [[nodiscard]] bool takes_signatures() const override { return true; }
+  [[nodiscard]] std::optional<Judgement> judge_signature(
+      const MessageSignature& signature) override;
+
+ private:
+  struct Key {
+    std::string id;
+    config::SignatureMethod method = config::SignatureMethod::ed25519;
+    std::string secret;    // of hmac-sha256
+    PublicKey public_key;  // of the others
+    policy::PrincipalRef principal;
+
+    [[nodiscard]] bool has_signed(const MessageSignature& signature) const;
+  };
+  struct Nonce {
+    TimePoint until;
+    Digest digest{};
+  };
+
+  [[nodiscard]] const Key* find(std::string_view id) const;
+  void forget_old_nonces();
+
+  const Clocks clocks_;
+  const size_t max_nonces_;
+  std::vector<Key> keys_;
+  Sha256 sha256_;
+  std::unordered_set<Digest, HashDigest> nonces_;
+  std::deque<Nonce> order_;  // in which they came
+};
+
+// What is wrong with a key; empty: nothing.
+std::string check_key(const config::SignatureConfig& config);
+
+}  // namespace stdgate::auth

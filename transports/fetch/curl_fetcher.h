@@ -1,0 +1,37 @@
+// CurlFetcher: a Fetcher on libcurl's multi interface, driven by the loop.
+//
+// Verifies servers by https, speaks HTTP/1.1, keeps no connection, no cookie and no password file.
+// A proxy of the environment (https_proxy, no_proxy) is used, but not towards this machine. Names
+// are resolved in a thread of libcurl's, which is not waited for. Owner: the worker; outlives what
+// it has started. Limits: kMaxBody bytes, kConnectTime, kTime in all.
+#pragma once
+
+#include <memory>
+
+#include "gateway/base/timers.h"
+#include "transports/fetch/fetcher.h"
+#include "transports/net/loop.h"
+
+namespace stdgate::fetch {
+
+class CurlFetcher final : public Fetcher {
+ public:
+  static constexpr size_t kMaxBody = 256 << 10;
+  static constexpr std::chrono::seconds kConnectTime{5};
+  static constexpr std::chrono::seconds kTime{10};
+
+  explicit CurlFetcher(net::Loop& loop);
+  ~CurlFetcher() override;
+  CurlFetcher(const CurlFetcher&) = delete;
+  CurlFetcher& operator=(const CurlFetcher&) = delete;
+
+  std::unique_ptr<Fetch> start(const Request& request, Done done) override;
+
+ private:
+  class Multi;
+
+  net::Loop& loop_;
+  std::unique_ptr<Multi> multi_;  // from the first transfer on
+};
+
+}  // namespace stdgate::fetch

@@ -1,0 +1,145 @@
+#include "transports/fetch/http_client.h"
+
+#include <curl/curl.h>
+
+#include <array>
+#include <chrono>
+#include <utility>
+
+namespace stdgate::fetch {
+
+namespace {
+
+constexpr std::chrono::milliseconds kConnectTimeout{5000};
+
+struct Received {
+  std::string body;
+  bool is_too_long = false;
+};
+
+size_t take_bytes(char* bytes, size_t size, size_t count, void* target) {
+  auto* const received = static_cast<Received*>(target);
+  const size_t length = size * count;
+  if (received->body.size() + length > HttpClient::kMaxResponse) {
+    received->is_too_long = true;
+    return 0;
+  }
+  received->body.append(bytes, length);
+  return length;
+}
+
+bool is_loopback(const std::string& url) {
+  for (const char* const host : {"://127.", "://localhost", "://[::1]"}) {
+    if (url.find(host) != std::string::npos) return true;
+  }
+  return false;
+}
+
+std::string advice_for(CURLcode code, const HttpOptions& options) {
+  switch (code) {
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_COULDNT_RESOLVE_HOST:
+      return "; does stdgate run there? --url names another place";
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+      return options.ca_file.empty() ? "; --ca FILE names the authority of its certificate" : "";
+    case CURLE_GOT_NOTHING:
+    case CURLE_RECV_ERROR:
+      return options.gateway.url.starts_with("http://") ? "; does it want https://?" : "";
+    case CURLE_OPERATION_TIMEDOUT:
+      return "; --timeout gives it longer";
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+struct HttpClient::Handle {
+  CURL* curl = curl_easy_init();
+  curl_slist* json_headers = nullptr;
+  curl_slist* headers = nullptr;
+  std::array<char, CURL_ERROR_SIZE> error{};
+};
+
+tl::expected<GatewayAddress, std::string> parse_gateway_url(const std::string& text) {
+  if (text.starts_with("unix:/")) return GatewayAddress{"http://localhost", text.substr(5)};
+  const bool is_url = text.starts_with("http://") || text.starts_with("https://");
+  if (!is_url || text.find("://") + 3 == text.size()) {
+    return tl::unexpected("expected http://HOST:PORT, https://HOST:PORT or unix:/PATH, found '" +
+                          text + "'");
+  }
+  std::string url = text;
+  while (url.ends_with('/')) url.pop_back();
+  return GatewayAddress{std::move(url), {}};
+}
+
+HttpClient::HttpClient(HttpOptions options)
+    : options_(std::move(options)), handle_(std::make_unique<Handle>()) {
+  CURL* const curl = handle_->curl;
+  if (curl == nullptr) return;
+  curl_slist* headers = curl_slist_append(nullptr, "Accept: application/json");
+  if (!options_.api_key.empty()) {
+    headers = curl_slist_append(headers, ("Authorization: Bearer " + options_.api_key).c_str());
+  }
+  handle_->headers = headers;
+  curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, handle_->error.data());
+  curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_bytes);
+  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(kConnectTimeout.count()));
+  const auto timeout = std::chrono::ceil<std::chrono::milliseconds>(options_.timeout);
+  curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(timeout.count()));
+  if (!options_.ca_file.empty()) curl_easy_setopt(curl, CURLOPT_CAINFO, options_.ca_file.c_str());
+  if (!options_.gateway.unix_socket.empty()) {
+    curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, options_.gateway.unix_socket.c_str());
+  }
+  if (is_loopback(options_.gateway.url)) curl_easy_setopt(curl, CURLOPT_PROXY, "");
+}
+
+HttpClient::~HttpClient() {
+  curl_slist_free_all(handle_->headers);
+  curl_slist_free_all(handle_->json_headers);
+  if (handle_->curl != nullptr) curl_easy_cleanup(handle_->curl);
+}
+
+tl::expected<HttpAnswer, std::string> HttpClient::send(const std::string& path,
+                                                       const std::string& body) {
+  CURL* const curl = handle_->curl;
+  if (curl == nullptr) return tl::unexpected<std::string>("no memory for a connection");
+  Received received;
+  const std::string url = options_.gateway.url + path;
+  curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
+  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &received);
+  if (body.empty()) {
+    curl_easy_setopt(curl, CURLOPT_HTTPGET, 1L);
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, handle_->headers);
+  } else {
+    if (handle_->json_headers == nullptr) {
+      curl_slist* headers = curl_slist_append(nullptr, "Content-Type: application/json");
+      for (const curl_slist* other = handle_->headers; other != nullptr; other = other->next) {
+        headers = curl_slist_append(headers, other->data);
+      }
+      handle_->json_headers = headers;
+    }
+    curl_easy_setopt(curl, CURLOPT_POST, 1L);
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body.data());
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, handle_->json_headers);
+  }
+  handle_->error[0] = '\0';
+  const CURLcode code = curl_easy_perform(curl);
+  if (received.is_too_long) return tl::unexpected("the answer of " + url + " is too long");
+  if (code != CURLE_OK) {
+    const std::string place =
+        options_.gateway.unix_socket.empty() ? url : "unix:" + options_.gateway.unix_socket;
+    const char* const why =
+        handle_->error[0] == '\0' ? curl_easy_strerror(code) : handle_->error.data();
+    return tl::unexpected("cannot reach " + place + ": " + why + advice_for(code, options_));
+  }
+  long status = 0;
+  curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+  return HttpAnswer{static_cast<int>(status), std::move(received.body)};
+}
+
+}  // namespace stdgate::fetch

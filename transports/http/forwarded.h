@@ -1,0 +1,33 @@
+// Forwarded: where a request comes from that a trusted proxy has passed on (RFC 7239;
+// X-Forwarded-For and X-Forwarded-Proto, which have no specification).
+//
+// Pure. The headers are read from their end, where the nearest proxy has written, up to the first
+// address that is no trusted proxy: what stands before it is the client's own word, and is not even
+// read. What is malformed before that point means that nothing is believed, and so do both headers
+// if they name different clients: then one of them came through a proxy that does not write it.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "gateway/base/client_address.h"
+#include "gateway/base/proxy_source.h"
+#include "transports/http/request_head.h"
+
+namespace stdgate::http {
+
+// Entries that are looked at; a longer chain of proxies is not believed.
+inline constexpr size_t kMaxHops = 32;
+
+struct Provenance {
+  ClientAddress client{};
+  std::optional<bool> is_secure{};  // what the client spoke with the first proxy; nothing: not said
+
+  friend bool operator==(const Provenance&, const Provenance&) = default;
+};
+
+// `peer` has sent it. Whoever is not trusted is the client.
+Provenance provenance(const RequestHead& head, const ClientAddress& peer,
+                      std::span<const ProxySource> trusted);
+
+}  // namespace stdgate::http
