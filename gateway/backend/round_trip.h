@@ -56,6 +56,10 @@ class Trip final : public session::SessionSink {
 
   [[nodiscard]] bool is_idle() const { return call == nullptr && !is_parked; }
 
+  // The results, out of the object `answers`, that its child has to get, by what it has asked.
+  // Questions without one stay.
+  std::vector<std::pair<rpc::WireId, std::string>> take_answers(std::string_view answers);
+
   const uint64_t number;
   const std::string greeting;  // its params
   session::SessionId session;
@@ -72,6 +76,7 @@ class Trip final : public session::SessionSink {
   pool::Call* stand_in = nullptr;  // in flight in the place of the parked call; null: none is
   std::vector<Question> questions;
   size_t question_bytes = 0;
+  TimePoint asking_until{};                 // others may follow the first question
   std::vector<rpc::WireId> refused;         // that nobody can be asked
   std::vector<pool::InputRequest> demands;  // to be met before the call is made again
   std::optional<std::string> answer;        // that has come meanwhile

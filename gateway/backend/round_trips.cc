@@ -15,6 +15,9 @@ namespace {
 // A child that has asked before its first call gets so long to take the answers in: servers do not
 // say when they have.
 constexpr Duration kQuiet = std::chrono::milliseconds(50);
+// Questions that come so soon after a first one are of the same round: a server writes them one
+// after the other.
+constexpr Duration kGather = std::chrono::milliseconds(20);
 
 const pool::Absence& invalid_state() {
   static const pool::Absence kError{rpc::RpcError::invalid_params, "requestState is not valid"};
@@ -194,21 +197,7 @@ Trip* RoundTrips::find_parked(const pool::Call& call, std::string_view state,
 
 // Those that are missing are asked for again. Whether the child has been given any.
 bool RoundTrips::give_answers(Trip& trip, std::string_view answers) {
-  std::vector<Question> missing;
-  std::vector<std::pair<rpc::WireId, std::string>> given;
-  for (Question& question : trip.questions) {
-    const auto answer = rpc::find_member(answers, question.request.key);
-    if (answer && answer->front() == '{') {
-      given.emplace_back(question.ask, R"("result":)" + std::string(*answer));
-    } else {
-      missing.push_back(std::move(question));
-    }
-  }
-  trip.questions = std::move(missing);
-  trip.question_bytes = 0;
-  for (const Question& question : trip.questions) {
-    trip.question_bytes += question.request.value.size();
-  }
+  const auto given = trip.take_answers(answers);
   for (const auto& [ask, member] : given) answer_ask(trip, ask, member);
   if (!trip.questions.empty()) turn_timer_.arm(now());
   return !given.empty();
@@ -257,6 +246,7 @@ void RoundTrips::on_trip_message(Trip& trip, std::string_view text) {
     trip.refused.push_back(*ask);
   } else {
     trip.is_private = trip.is_private || input().is_private(method);
+    if (trip.questions.empty()) trip.asking_until = now() + kGather;
     trip.questions.push_back({*ask, {"input-" + std::to_string(++keys_), std::move(ruling.value)}});
   }
   turn_timer_.arm(now());
@@ -337,6 +327,8 @@ void RoundTrips::settle(Trip& trip) {
     const bool can_ask = trip.call != nullptr && trip.may_need_input && !pool_.is_draining();
     if (!can_ask) {
       refuse_asks(trip);
+    } else if (now() < trip.asking_until) {
+      arm_clock(trip.asking_until);
     } else if (parked_ < services_.config.pool.parked) {
       park(trip);
     }
@@ -473,6 +465,13 @@ void RoundTrips::look_at_time() {
       pool_.dispatch_lease(trip.session);
     }
     if (trip.quiet_until) wait_for(*trip.quiet_until);
+    if (!trip.questions.empty() && !trip.is_parked) {
+      if (time < trip.asking_until) {
+        wait_for(trip.asking_until);
+      } else {
+        turn_timer_.arm(time);
+      }
+    }
     if (trip.call != nullptr || trip.has_ended) continue;
     const TimePoint due =
         trip.is_parked ? trip.expires : trip.idle_since + services_.config.pool.idle_timeout;

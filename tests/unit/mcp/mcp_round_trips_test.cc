@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <regex>
+
 #include "tests/unit/mcp/modern_bench.h"
 
 namespace stdgate::test {
@@ -13,6 +15,7 @@ using std::chrono::seconds;
 using testing::HasSubstr;
 using testing::Not;
 
+constexpr milliseconds kGather(20);
 const std::string kElicits = R"({"elicitation":{}})";
 const std::string kAsk =
     R"({"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"message":"who?",)"
@@ -48,6 +51,8 @@ class TripBench : public ModernBench {
     send_modern(client, request(id, "tools/call", R"("name":"t")" + more, meta(capabilities)),
                 principal);
   }
+  // Until no other question is waited for.
+  void settle() { advance(kGather); }
   // Starts the child with this index; it answers its greeting, which is returned.
   std::string greet(size_t index) {
     FakeChild& process = child(index);
@@ -139,7 +144,8 @@ TEST_P(McpRoundTrips, TheChildIsGreetedWithWhatTheClientDeclares) {
 TEST_P(McpRoundTrips, WhatTheChildAsksEndsTheRequest) {
   FakeChild& child = called();
   child.say(kAsk);
-  EXPECT_TRUE(client.answers.empty()) << "more may follow in this turn";
+  bench.advance(kGather - milliseconds(1));
+  EXPECT_TRUE(client.answers.empty()) << "more may follow";
   bench.settle();
   ASSERT_EQ(client.answers.size(), 1U);
   const Needed asked = needed_of(client.texts()[0]);
@@ -149,6 +155,40 @@ TEST_P(McpRoundTrips, WhatTheChildAsksEndsTheRequest) {
   EXPECT_TRUE(child.take_lines().empty());
   EXPECT_EQ(bench.status().parked_calls, 1U);
   EXPECT_EQ(bench.status().sessions, 0U);
+}
+
+TEST_P(McpRoundTrips, QuestionsOneAfterTheOtherAreOfOneRound) {
+  FakeChild& child = called();
+  const auto ask = [&child](const std::string& id) {
+    std::string text = kAsk;
+    child.say(text.replace(text.find("\"id\":7"), 6, "\"id\":" + id));
+  };
+  ask("7");
+  bench.advance(kGather - milliseconds(1));
+  ask("8");
+  EXPECT_TRUE(client.answers.empty());
+  bench.advance(milliseconds(1));
+  ASSERT_EQ(client.answers.size(), 1U) << "later ones do not delay the round";
+  ask("9");
+  bench.settle();
+  const std::string round = client.texts()[0];
+  const std::regex kKeys("\"(input-[0-9]+)\":");
+  std::string answers;
+  size_t keys = 0;
+  for (std::sregex_iterator at(round.begin(), round.end(), kKeys), end; at != end; ++at) {
+    answers.append(answers.empty() ? "" : ",")
+        .append("\"")
+        .append((*at)[1])
+        .append(R"(":{"action":"decline"})");
+    ++keys;
+  }
+  EXPECT_EQ(keys, 2U);
+  bench.call(client, "2",
+             ",\"inputResponses\":{" + answers + "}" + with_state(needed_of(round).state));
+  EXPECT_EQ(child.take_lines().size(), 2U) << "the answers";
+  bench.settle();
+  ASSERT_EQ(client.answers.size(), 2U) << "the third question is of another round";
+  EXPECT_THAT(client.texts()[1], HasSubstr("input_required"));
 }
 
 TEST_P(McpRoundTrips, TheRetryGoesOnWithTheCall) {
