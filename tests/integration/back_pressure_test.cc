@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/integration/harness/sanitized.h"
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/websocket_client.h"
 
@@ -27,11 +28,6 @@ constexpr const char* kSharedChild = "isolation: shared, pool: { min: 1, max: 1 
 // What the gateway may need besides: a message of each client, buffers that are kept for reuse.
 constexpr size_t kSpare = 8 * kMiB;
 constexpr int kTooSlow = 1013;
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool kMemoryIsKept = true;
-#else
-constexpr bool kMemoryIsKept = false;
-#endif
 
 // Not smaller than a segment of the loopback: reading would take for ever afterwards.
 WebSocketClient slow_reader(const GatewayProcess& gateway) {
@@ -49,7 +45,7 @@ class MemoryWatch {
                 mebibytes(peak));
     ASSERT_GT(before_, 0U);
     // The address sanitizer keeps what is freed: there the figures are only printed.
-    if (!kMemoryIsKept) {
+    if (!kSanitized) {
       EXPECT_LT(peak, before_ + limit);
     }
   }

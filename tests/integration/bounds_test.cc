@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/integration/harness/sanitized.h"
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/websocket_client.h"
 
@@ -25,11 +26,6 @@ constexpr size_t kMiB = 1 << 20;
 constexpr const char* kSharedChild = "isolation: shared, pool: { min: 1, max: 1 }";
 // What the gateway may need besides: a message under way, storage that is lent again.
 constexpr size_t kSpare = 64 * kMiB;
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool kMemoryIsKept = true;  // what is freed stays: the figures say nothing
-#else
-constexpr bool kMemoryIsKept = false;
-#endif
 
 double mebibytes(size_t bytes) { return static_cast<double>(bytes) / kMiB; }
 
@@ -41,7 +37,7 @@ size_t virtual_bytes(pid_t pid) {
 }
 
 void limit_address_space(pid_t pid, size_t more) {
-  if (kMemoryIsKept) return;
+  if (kSanitized) return;
   const rlimit limit = {virtual_bytes(pid) + more, RLIM_INFINITY};
   ASSERT_EQ(prlimit(pid, RLIMIT_AS, &limit, nullptr), 0);
 }
@@ -76,11 +72,11 @@ TEST(Bounds, AnswersThatNobodyTakesAreBoundedTogetherAndFreed) {
     const size_t peak = peak_resident_bytes(gateway.pid());
     std::printf("resident: %.1f MiB before, %.1f MiB at its peak\n", mebibytes(before),
                 mebibytes(peak));
-    if (!kMemoryIsKept) {
+    if (!kSanitized) {
       EXPECT_LT(peak, before + 64 * kMiB + kSpare);
     }
   }
-  EXPECT_TRUE(kMemoryIsKept || eventually("what is free is given back", [&] {
+  EXPECT_TRUE(kSanitized || eventually("what is free is given back", [&] {
                 return resident_bytes(gateway.pid()) < before + 8 * kMiB;
               }));
   std::printf("resident: %.1f MiB afterwards\n", mebibytes(resident_bytes(gateway.pid())));
@@ -206,7 +202,7 @@ TEST(Bounds, ABroadcastIsHeldOnceHoweverManyDoNotTakeIt) {
   std::printf("resident: %.1f MiB before, %.1f MiB at its peak\n", mebibytes(before),
               mebibytes(peak));
   // In a copy each it would be 600 MiB, less what lies in sockets.
-  if (!kMemoryIsKept) {
+  if (!kSanitized) {
     EXPECT_LT(peak, before + kPushes * kSize + kSpare);
   }
   // The others have lost nothing.
