@@ -15,7 +15,7 @@ from pathlib import Path
 
 from mcp import Client
 
-from stdgate_process import PATIENCE, Stdgate
+from stdgate_process import PATIENCE, Stdgate, eventually
 
 DEPLOY = Path(__file__).resolve().parents[3] / "deploy"
 RULES = DEPLOY / "prometheus/stdgate.rules.yml"
@@ -145,6 +145,8 @@ class OnRealData(unittest.IsolatedAsyncioTestCase):
 
     async def test_every_expression_finds_data(self):
         await self.call(12)
+        # Prometheus takes some seconds to begin, and evaluates after that.
+        await eventually(lambda: self.prometheus.query("stdgate:requests:rate5m"), "the rules have been evaluated")
         text = urllib.request.urlopen(f"http://127.0.0.1:{self.gate.admin}/metrics", timeout=30).read()
         lint = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, check=False)
         self.assertEqual((lint.returncode, lint.stderr), (0, b""))
@@ -153,9 +155,9 @@ class OnRealData(unittest.IsolatedAsyncioTestCase):
             self.assertEqual((rule["health"], rule.get("lastError", "")), ("ok", ""), rule["name"])
             for metric in metrics_of(rule["query"]):
                 with self.subTest(rule["name"], metric=metric):
-                    self.assertTrue(self.prometheus.query(metric))
+                    await eventually(lambda metric=metric: self.prometheus.query(metric), "it has a value")
         self.assertGreater(len(rules), 20)
         self.assertEqual([rule["name"] for rule in rules if rule.get("state") == "firing"], [])
         for panel, expression in dashboard_expressions():
             with self.subTest(panel, expression=expression):
-                self.assertTrue(self.prometheus.query(expression))
+                await eventually(lambda expression=expression: self.prometheus.query(expression), "it has values")
