@@ -172,10 +172,10 @@ TEST_P(McpRoundTrips, QuestionsOneAfterTheOtherAreOfOneRound) {
   ask("9");
   bench.settle();
   const std::string round = client.texts()[0];
-  const std::regex kKeys("\"(input-[0-9]+)\":");
+  const std::regex keys_of_inputs("\"(input-[0-9]+)\":");
   std::string answers;
   size_t keys = 0;
-  for (std::sregex_iterator at(round.begin(), round.end(), kKeys), end; at != end; ++at) {
+  for (std::sregex_iterator at(round.begin(), round.end(), keys_of_inputs), end; at != end; ++at) {
     answers.append(answers.empty() ? "" : ",")
         .append("\"")
         .append((*at)[1])
