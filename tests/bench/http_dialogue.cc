@@ -20,7 +20,7 @@ std::string HttpDialogue::request_head(std::string_view method, std::string_view
   std::string head = std::string(method) + " " + options_.path +
                      " HTTP/1.1\r\nHost: " + options_.host + ":" + std::to_string(options_.port) +
                      "\r\n";
-  head += fields;
+  head.append(fields).append(options_.fields);
   if (body_size > 0) {
     head +=
         "Content-Type: application/json\r\nContent-Length: " + std::to_string(body_size) + "\r\n";

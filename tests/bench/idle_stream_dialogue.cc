@@ -6,7 +6,8 @@ namespace stdgate::bench {
 
 void IdleStreamDialogue::begin() {
   channel_.send("GET " + options_.path + " HTTP/1.1\r\nHost: " + options_.host + ":" +
-                std::to_string(options_.port) + "\r\nAccept: text/event-stream\r\n\r\n");
+                std::to_string(options_.port) + "\r\nAccept: text/event-stream\r\n" +
+                options_.fields + "\r\n");
 }
 
 tl::expected<size_t, std::string> IdleStreamDialogue::take(std::span<char> bytes, Instant /*now*/) {

@@ -92,6 +92,9 @@ tl::expected<LoadArguments, std::string> parse_load_arguments(int argc, char** a
   app.add_option("mode", options.mode)->required()->transform(CLI::Transformer(modes()));
   app.add_option("--url", url, "http://ADDRESS:PORT/PATH");
   app.add_option("command", options.command, "pipe: the program and its arguments, after \"--\"");
+  std::vector<std::string> headers;
+  app.add_option("--header", headers, "\"NAME: VALUE\" of each request; repeatable")
+      ->allow_extra_args(false);
   app.add_option("--clients", options.clients)->capture_default_str()->check(CLI::Range(1, 60000));
   app.add_option("--in-flight", options.in_flight, "calls of each client at once")
       ->capture_default_str()
@@ -128,6 +131,12 @@ tl::expected<LoadArguments, std::string> parse_load_arguments(int argc, char** a
     return arguments;
   } catch (const CLI::ParseError& error) {
     return tl::unexpected(std::string(error.what()) + "\nload --help says more");
+  }
+  for (const std::string& header : headers) {
+    if (header.find(": ") == std::string::npos) {
+      return tl::unexpected("--header: not \"NAME: VALUE\": " + header);
+    }
+    options.fields.append(header).append("\r\n");
   }
   if (!url.empty()) {
     if (const Checked read = parse_url(url, options); !read) return tl::unexpected(read.error());

@@ -28,6 +28,7 @@ struct LoadOptions {
   uint16_t port = 0;
   std::string path = "/";
   std::vector<std::string> command;  // of `pipe`
+  std::string fields;                // more lines of each request's header
 
   size_t clients = 1;
   size_t in_flight = 1;  // of each client; more than 1 with `ws` and `pipe` only

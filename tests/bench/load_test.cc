@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tests/integration/harness/setups.h"
+#include "tests/support/test_folder.h"
 
 namespace stdgate::harness {
 namespace {
@@ -71,6 +72,22 @@ TEST(Load, EveryTransportIsServedWithoutErrors) {
   expect_no_errors("mcp --sessions 3" + url + "/shared/mcp" + few, 200);
   expect_no_errors("idle-ws --seconds 0.05" + url + "/ws --clients 20", 0);
   expect_no_errors("idle-sse --seconds 0.05" + url + "/shared/sse --clients 20", 0);
+}
+
+TEST(Load, EveryTransportSendsTheHeadersThatAreWanted) {
+  const test::TestFolder folder;
+  folder.write("key", "a-key-of-somebody\n");
+  GatewayProcess gateway(
+      serve({backend("plain", {kEchoChild}, "default: true"),
+             backend("shared", {kEchoChild}, "protocol: mcp, isolation: shared")},
+            "auth: { api_keys: [{ name: a, file: " + folder.path("key") + " }] }\n"));
+  const std::string at =
+      " --header 'X-API-Key: a-key-of-somebody' --clients 4 --url " + gateway.url();
+  const std::string few = " --calls 20 --warm-up 0";
+  expect_no_errors("http" + at + "/rpc" + few, 20);
+  expect_no_errors("ws" + at + "/ws" + few, 20);
+  expect_no_errors("mcp" + at + "/shared/mcp" + few, 20);
+  expect_no_errors("idle-sse --seconds 0.05" + at + "/shared/sse", 0);
 }
 
 TEST(Load, ItEndsItsMcpSessions) {
@@ -149,7 +166,8 @@ TEST(Load, WhatIsNoMessageIsAnError) { expect_errors("s/{/[/", "no JSON-RPC mess
 TEST(Load, WrongArgumentsSaySo) {
   for (const char* arguments : {"", "fly", "http", "http --url nowhere", "http --url http://x",
                                 "pipe", "http --in-flight 2 --url http://127.0.0.1:1/",
-                                "http --url http://127.0.0.1:1/ --clients 0"}) {
+                                "http --url http://127.0.0.1:1/ --clients 0",
+                                "http --url http://127.0.0.1:1/ --header X"}) {
     EXPECT_EQ(run_load(std::string(arguments) + " 2>&1").exit_code, 2) << arguments;
   }
   EXPECT_THAT(run_load("--help").line, HasSubstr("--in-flight"));

@@ -11,6 +11,8 @@ import socket
 import subprocess
 import time
 
+from credentials import API_KEY, METHOD_RULES, TOOL_RULES, auth_section, make_certificate, token_field
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 TOOLS = f"{ROOT}/build/release/tests/bench"
@@ -78,11 +80,18 @@ class Program:
             return True
         return False
 
+    def secure(self):
+        return self.setup.get("tls", False)
+
     def url(self, way):
-        return f"http://127.0.0.1:{self.port}{self.targets[way][1]}"
+        return f"{'https' if self.secure() else 'http'}://127.0.0.1:{self.port}{self.targets[way][1]}"
 
     def mode(self, way):
         return self.targets[way][0]
+
+    def fields(self):
+        """More lines of each request's header."""
+        return []
 
     def pid(self):
         return self.process.pid
@@ -112,6 +121,8 @@ class Stdgate(Program):
     name = "stdgate"
     binary = f"{ROOT}/build/release/bin/stdgate"
     switches = 'admin: "127.0.0.1:0"'
+    method_rules = ""
+    tool_rules = ""
     targets = {"http": ("http", "/rpc"), "ws": ("ws", "/ws"), "mcp": ("mcp", "/tools/mcp"),
                "mcp-shared": ("mcp", "/shared/mcp"),
                "parked": ("mcp", "/parked/mcp"), "warm": ("mcp", "/warm/mcp"),
@@ -122,15 +133,21 @@ class Stdgate(Program):
         # One child, or those that the workload wants.
         children = self.setup.get("children", 1)
         limits = self.setup.get("limits", "")
+        tls = ""
+        if self.secure():
+            make_certificate(self.folder)
+            tls = f"tls: {{ certificate: {self.folder}/tls.crt, key: {self.folder}/tls.key }}"
         with open(config, "w", encoding="utf-8") as file:
             file.write(f"""listen: ["127.0.0.1:0"]
 {self.switches}
 {limits}
+{tls}
 backends:
   plain:
     command: ["{ECHO_CHILD}"]
     protocol: jsonrpc
     default: true
+    {self.method_rules}
     pool: {{ min: {children}, max: {max(children, 1)}, sessions: 20000 }}
   tools: {{ command: ["{ECHO_CHILD}"], protocol: mcp, pool: {{ max: 100 }} }}
   parked: {{ command: ["{ECHO_CHILD}"], protocol: mcp, pool: {{ max: 16, sessions: 20000 }} }}
@@ -139,6 +156,7 @@ backends:
     command: ["{ECHO_CHILD}"]
     protocol: mcp
     isolation: shared
+    {self.tool_rules}
     pool: {{ sessions: 20000 }}
 """)
         return [self.binary, "--config", config]
@@ -151,7 +169,7 @@ backends:
             said = out.read()
         with open(self.log, encoding="utf-8") as log:
             said += log.read()
-        found = re.search(r"listening on http://127\.0\.0\.1:(\d+)", said)
+        found = re.search(r"listening on https?://127\.0\.0\.1:(\d+)", said)
         if not found:
             return False
         self.port = int(found.group(1))
@@ -170,12 +188,49 @@ class Bare(Stdgate):
     switches = 'admin: "off"\nlog: { calls: false }'
 
 
+class Keyed(Stdgate):
+    """Asks who calls; they show an API key."""
+    name = "api-key"
+    field = API_KEY
+
+    def command(self):
+        self.switches = f"{Stdgate.switches}\n{auth_section(self.folder)}"
+        self.field = self.credential()
+        return super().command()
+
+    def credential(self):
+        token_field(self.folder)  # the keys of issuers are configured, and unused
+        return API_KEY
+
+    def fields(self):
+        return [self.field]
+
+
+class Token(Keyed):
+    """The same with a token."""
+    name = "token"
+
+    def credential(self):
+        return token_field(self.folder)
+
+
+class Ruled(Keyed):
+    """The same with an API key, and rules."""
+    name = "rules"
+    method_rules = METHOD_RULES
+    tool_rules = TOOL_RULES
+
+
 class Nginx(Program):
     name = "nginx"
     targets = {"http": ("post", "/"), "ws": ("post", "/"), "mcp": ("post", "/")}
 
     def command(self):
         config = f"{self.folder}/nginx.conf"
+        tls = ""
+        if self.secure():
+            make_certificate(self.folder)
+            tls = f"ssl_certificate {self.folder}/tls.crt; ssl_certificate_key {self.folder}/tls.key;"
         with open(config, "w", encoding="utf-8") as file:
             file.write(f"""daemon off;
 master_process off;
@@ -191,7 +246,8 @@ http {{
   uwsgi_temp_path {self.folder}/uwsgi;
   scgi_temp_path {self.folder}/scgi;
   server {{
-    listen 127.0.0.1:{self.port};
+    listen 127.0.0.1:{self.port}{" ssl" if tls else ""};
+    {tls}
     location / {{ default_type application/json; return 200 "{'x' * 100}"; }}
   }}
 }}
@@ -246,9 +302,9 @@ class Pipe(Program):
 def program_makers(binary, compare_binary):
     """Classes by the names that workloads use."""
     makers = {each.name: each for each in (
-        Stdgate, WithoutLog, Bare, Nginx, Websocketd, Supergateway, McpProxy, Pipe)}
+        Stdgate, WithoutLog, Bare, Keyed, Token, Ruled, Nginx, Websocketd, Supergateway, McpProxy, Pipe)}
     if binary:
-        for each in (Stdgate, WithoutLog, Bare):
+        for each in [maker for maker in makers.values() if issubclass(maker, Stdgate)]:
             makers[each.name] = type("Measured", (each,), {"binary": os.path.abspath(binary)})
     if compare_binary:
         makers["before"] = type("Before", (Stdgate,), {

@@ -104,15 +104,26 @@ def notes_of(row):
         yield f"{name}: {figure(runs.median('idle', 'child_bytes_each'))} B in children for each connection"
 
 
+# What one program does that the other leaves out.
+COSTS = [("stdgate", "no-log", "the access log"), ("stdgate", "bare", "metrics and access log"),
+         ("api-key", "stdgate", "an API key"), ("token", "stdgate", "a token"), ("rules", "api-key", "three rules")]
+
+
 def cost_notes(rows):
-    """What the rows of one workload say together: stdgate beside itself without some features."""
+    """What the rows say together: programs beside themselves without some features."""
     cpu_us = {(row["workload"], row["cores"], row["program"]): Runs(row).cpu_us("watched") for row in rows}
-    for (workload, cores, program), without in cpu_us.items():
-        whole = cpu_us.get((workload, cores, "stdgate"))
-        what = {"no-log": "the access log", "bare": "metrics and access log"}.get(program)
-        if what and whole and without:
-            yield (f"{workload}, {cores}: {what}: {figure(whole - without)} of {figure(whole)} us of CPU "
-                   f"a call, {(whole - without) / whole:.1%}")
+
+    def note(where, what, whole, without):
+        if whole and without:
+            yield f"{where}: {what}: {figure(whole - without)} of {figure(whole)} us of CPU a call, {1 - without / whole:.1%}"
+
+    for workload, cores in dict.fromkeys((row["workload"], row["cores"]) for row in rows):
+        for with_it, without_it, what in COSTS:
+            yield from note(f"{workload}, {cores}", what, cpu_us.get((workload, cores, with_it)),
+                            cpu_us.get((workload, cores, without_it)))
+    for (workload, cores, program), whole in cpu_us.items():
+        if workload == "tls-64":
+            yield from note(f"{workload}, {cores}, {program}", "TLS", whole, cpu_us.get(("plain-64", cores, program)))
 
 
 def print_table(rows):

@@ -28,7 +28,8 @@ void WebSocketDialogue::begin() {
   channel_.send("GET " + options_.path + " HTTP/1.1\r\nHost: " + options_.host + ":" +
                 std::to_string(options_.port) +
                 "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                "Sec-WebSocket-Key: c3RkZ2F0ZSBiZW5jaG1hcg==\r\nSec-WebSocket-Version: 13\r\n\r\n");
+                "Sec-WebSocket-Key: c3RkZ2F0ZSBiZW5jaG1hcg==\r\nSec-WebSocket-Version: 13\r\n" +
+                options_.fields + "\r\n");
 }
 
 void WebSocketDialogue::prepare_calls() {

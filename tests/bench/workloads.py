@@ -3,7 +3,9 @@
 A measurement is the load generator's report as a dict, with "refused" when there is none.
 """
 import json
+import math
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -18,6 +20,8 @@ MCP = ["stdgate", "before", "supergateway", "mcp-proxy"]
 MCP_SHARED = ["stdgate", "before", "mcp-proxy"]
 WEBSOCKET = ["stdgate", "before", "websocketd", "supergateway"]
 FEATURES = ["stdgate", "no-log", "bare"]
+IDENTITIES = ["stdgate", "api-key", "token", "rules"]
+CEILING = ["stdgate", "before", "nginx"]
 CALLERS = 2  # of the many sessions, at once
 
 
@@ -38,7 +42,8 @@ class Measuring:
     def command(self, program, way, words):
         target = ["--", ECHO_CHILD] if program.name == "pipe" else ["--url", program.url(way)]
         watch = ["--watch", str(program.pid())] if program.pid() else []
-        return self.machine.prefix + [f"{TOOLS}/load", program.mode(way), *watch, *words, *target]
+        fields = [word for field in program.fields() for word in ("--header", field)]
+        return self.machine.prefix + [f"{TOOLS}/load", program.mode(way), *watch, *fields, *words, *target]
 
     def load(self, program, way, words, deadline_s=10):
         words = ["--deadline", str(deadline_s), *words]
@@ -244,6 +249,39 @@ class Cost(Workload):
         return report
 
 
+class Generated(Workload):
+    """Called by h2load, which speaks TLS too: HTTP/1.1, kept connections. It looks at the status alone."""
+    turns = 2
+
+    def measure(self, measuring, program, turn):
+        body = f"{program.folder}/request"
+        text = "x" * (self.payload - 60)
+        with open(body, "w", encoding="utf-8") as file:
+            file.write('{"jsonrpc":"2.0","id":1,"method":"echo","params":{"text":"' + text + '"}}')
+        before = cpu_us(program.pid())
+        run = subprocess.run(
+            measuring.machine.prefix + [
+                "h2load", "--h1", "-c", str(self.clients), "-D", str(math.ceil(measuring.seconds)), "-d", body,
+                "-H", "content-type: application/json", program.url(self.way)],
+            capture_output=True, text=True, timeout=60, check=False)
+        spent = [after - first for after, first in zip(cpu_us(program.pid()), before)]
+        program.forget_log()
+        rate = re.search(r"finished in [\d.]+\w*, ([\d.]+) req/s", run.stdout)
+        counts = re.search(r"(\d+) succeeded, (\d+) failed, (\d+) errored", run.stdout)
+        if not rate or not counts or not int(counts[1]):
+            return {"refused": (run.stderr or run.stdout)[-300:]}
+        done = int(counts[1])
+        return {"calls_per_second": float(rate[1]), "errors": int(counts[2]) + int(counts[3]),
+                "watched": {"user_us_per_call": spent[0] / done, "system_us_per_call": spent[1] / done}}
+
+
+def cpu_us(pid):
+    """What a process has used, in user and in system."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return [int(field) * 1e6 / os.sysconf("SC_CLK_TCK") for field in fields[11:13]]
+
+
 class Start(Workload):
     """From the start of the program to its first answer, beside the child alone."""
 
@@ -322,4 +360,10 @@ def all_workloads():
         Start("start", ["stdgate", "before", "websocketd", "supergateway", "mcp-proxy"]),
         Cost("cost-http-64", "http", 64, programs=FEATURES),
         Cost("cost-ws-64x16", "ws", 64, 16, programs=FEATURES),
+        Cost("identity-http-64", "http", 64, programs=IDENTITIES),
+        Cost("identity-mcp-64", "mcp-shared", 64, programs=IDENTITIES),
+        # By the same generator, so that their difference is TLS.
+        Generated("plain-64", "http", 64, programs=CEILING, pinned=True),
+        Generated("tls-64", "http", 64, programs=CEILING, pinned=True, setup={"tls": True}),
+        Generated("tls-10k", "http", 16, 1, 10 * kilo, programs=CEILING, setup={"tls": True}),
     ]

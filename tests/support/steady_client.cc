@@ -42,17 +42,18 @@ SteadyCall echo_over_http(std::string_view path, std::string_view id,
   return {"", post(path, more_fields, echo_request(id)), echo_params() + '}'};
 }
 
-SteadyCall echo_over_mcp(std::string_view path) {
+SteadyCall echo_over_mcp(std::string_view path, std::string_view more_fields) {
   constexpr std::string_view kAccept = "Accept: application/json, text/event-stream\r\n";
   constexpr std::string_view kVersion = "MCP-Protocol-Version: 2025-11-25\r\n";
   const std::string text = '"' + std::string(kTextSize, 'x') + '"';
+  const std::string fields = std::string(kAccept).append(more_fields);
   SteadyCall call;
   call.opening =
-      post(path, kAccept,
+      post(path, fields,
            R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":)"
            R"("2025-11-25","capabilities":{},"clientInfo":{"name":"steady","version":"1"}}})");
   call.opening_end = "}}";
-  call.request = post(path, std::string(kAccept) + std::string(kVersion),
+  call.request = post(path, fields + std::string(kVersion),
                       R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo",)"
                       R"("arguments":{"text":)" +
                           text + "}}}");

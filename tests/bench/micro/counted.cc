@@ -3,23 +3,21 @@
 //   cases [NAME…]                 these, or all of them: prints the name and the number of steps
 //   that
 //                                 count_steps(), which callgrind is told to look at, does of each
-//   gateway SOCKET STDGATE TOOLS  the whole program in this process, until SIGTERM: the program
-//                                 STDGATE is its child, the guard beside it its guard, TOOLS an MCP
-//                                 server for all sessions; calls are not logged
-//   client SOCKET WORKLOAD ROUNDS says the same to that gateway, so often; /-separated
-//                                 http/1, websocket/16…: how many calls are under way at once
+//   gateway CONFIG GUARD          the whole program in this process, until SIGTERM, as CONFIG says
+//   client SOCKET WORKLOAD ROUNDS [HEADER]
+//                                 says the same to that gateway, so often, with one more line in
+//                                 each head; http/1, websocket/16…: how many calls are under way
 #include <algorithm>
 #include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <iterator>
 #include <optional>
 #include <string_view>
 
+#include "gateway/app/command_line.h"
 #include "gateway/app/process.h"
-#include "gateway/config/config_parser.h"
 #include "tests/bench/micro/case.h"
 #include "tests/support/steady_client.h"
 
@@ -64,30 +62,29 @@ int run_cases(const std::vector<std::string_view>& names) {
   return 0;
 }
 
-int run_gateway(const std::string& socket, const std::string& stdgate, const std::string& tools) {
-  const auto config = config::parse_config(
-      "listen: [\"unix:" + socket + "\"]\nadmin: \"off\"\nlog: { calls: false }\n" +
-          "backends:\n  demo: { command: [\"" + stdgate +
-          "\", demo-server], protocol: jsonrpc, default: true }\n" + "  tools: { command: [\"" +
-          tools + "\"], protocol: mcp, isolation: shared }\n",
-      [](const std::string&) { return std::nullopt; });
-  if (!config) return fail(config.error().front().to_string(""));
+int run_gateway(const std::string& file, const std::string& guard) {
+  app::CommandLine command_line;
+  command_line.config_file = file;
+  const auto config =
+      app::load_config(command_line, [](const std::string&) { return std::nullopt; });
+  if (!config) return fail(config.error());
   if (std::freopen("/dev/null", "w", stderr) == nullptr) return fail("no /dev/null");
   std::signal(SIGPIPE, SIG_IGN);
-  return app::serve(*config, {}, std::filesystem::path(stdgate).replace_filename("stdgate-guard"));
+  return app::serve(*config, {}, guard);
 }
 
-std::optional<test::SteadyCall> call_by(std::string_view transport) {
-  if (transport == "http") return test::echo_over_http("/rpc");
+std::optional<test::SteadyCall> call_by(std::string_view transport, std::string_view fields) {
+  if (transport == "http") return test::echo_over_http("/rpc", "1", fields);
   if (transport == "websocket") return test::echo_over_websocket("/ws");
-  if (transport == "mcp") return test::echo_over_mcp("/tools/mcp");
+  if (transport == "mcp") return test::echo_over_mcp("/tools/mcp", fields);
   return std::nullopt;
 }
 
-int run_client(const std::string& socket, std::string_view workload, size_t rounds) {
+int run_client(const std::string& socket, std::string_view workload, size_t rounds,
+               const std::string& fields) {
   const size_t slash = workload.find('/');
   const auto at_once = parse_number(workload.substr(std::min(slash + 1, workload.size())));
-  const auto call = call_by(workload.substr(0, slash));
+  const auto call = call_by(workload.substr(0, slash), fields);
   if (!call || !at_once || *at_once == 0) {
     return fail("no such workload: " + std::string(workload));
   }
@@ -98,13 +95,15 @@ int run_client(const std::string& socket, std::string_view workload, size_t roun
 
 int run(int argc, char** argv) {
   const std::string_view mode = argc > 1 ? argv[1] : "";
-  const auto last = parse_number(argc > 1 ? argv[argc - 1] : "");
+  const auto rounds = parse_number(argc > 4 ? argv[4] : "");
   if (mode == "cases") return run_cases({argv + 2, argv + argc});
-  if (mode == "gateway" && argc == 5) return run_gateway(argv[2], argv[3], argv[4]);
-  if (mode == "client" && argc == 5 && last) return run_client(argv[2], argv[3], *last);
+  if (mode == "gateway" && argc == 4) return run_gateway(argv[2], argv[3]);
+  if (mode == "client" && (argc == 5 || argc == 6) && rounds) {
+    return run_client(argv[2], argv[3], *rounds, argc == 6 ? argv[5] + std::string("\r\n") : "");
+  }
   std::fputs(
-      "usage: stdgate_counted cases [NAME…] | gateway SOCKET STDGATE TOOLS |\n"
-      "                       client SOCKET WORKLOAD ROUNDS\n",
+      "usage: stdgate_counted cases [NAME…] | gateway CONFIG GUARD |\n"
+      "                       client SOCKET WORKLOAD ROUNDS [HEADER]\n",
       stderr);
   return kUsage;
 }
