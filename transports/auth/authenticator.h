@@ -54,6 +54,9 @@ class Authenticator {
   virtual ~Authenticator() = default;
   // By the clock of Identity::expires.
   [[nodiscard]] virtual TimePoint now() const = 0;
+  // From 1 on. Another one means that what has been accepted may not be good any more, though it
+  // has not expired.
+  [[nodiscard]] virtual uint32_t revision() const { return 1; }
   // Nothing: it is no credential of its kind.
   [[nodiscard]] virtual std::optional<Judgement> judge(const Credential& credential) = 0;
   // Whether requests may be signed; else signatures are not looked at.

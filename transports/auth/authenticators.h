@@ -19,6 +19,9 @@ class Authenticators final : public Authenticator {
                  const KeyServices& services);
 
   [[nodiscard]] TimePoint now() const override { return clocks_.clock.now(); }
+  [[nodiscard]] uint32_t revision() const override {
+    return tokens_ == nullptr ? 1 : tokens_->revision();
+  }
   [[nodiscard]] std::optional<Judgement> judge(const Credential& credential) override;
   [[nodiscard]] std::optional<Judgement> judge_certificate(
       const net::PeerCertificate& certificate) override;

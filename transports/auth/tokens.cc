@@ -206,6 +206,7 @@ void Tokens::remember(const Digest& digest, Known known) {
 
 // Keys that an issuer has taken back are good for nothing any more.
 void Tokens::forget_all() {
+  if (++revision_ == 0) revision_ = 1;
   judged_.clear();
   order_.clear();
 }

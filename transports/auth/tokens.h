@@ -37,6 +37,7 @@ class Tokens final : public Authenticator {
          const KeyServices& services);
 
   [[nodiscard]] TimePoint now() const override { return clocks_.clock.now(); }
+  [[nodiscard]] uint32_t revision() const override { return revision_; }
   // Nothing for what does not look like a token.
   [[nodiscard]] std::optional<Judgement> judge(const Credential& credential) override;
   // Tokens that are known again.
@@ -66,6 +67,7 @@ class Tokens final : public Authenticator {
   Sha256 sha256_;
   std::unordered_map<Digest, Known, HashDigest> judged_;
   std::deque<Digest> order_;  // in which they came
+  uint32_t revision_ = 1;
 };
 
 // What is wrong with the keys in an issuer's file; empty: nothing, or there is none.

@@ -89,6 +89,12 @@ tl::expected<void, IdentityError> Authentication::check_body(const RequestHead& 
   return tl::unexpected(unknown("the body is not the one that was signed"));
 }
 
+uint32_t Authentication::revision_of(const auth::Identity& identity) const {
+  const policy::Principal* const principal = identity.principal.get();
+  const bool holds = principal != nullptr && principal->kind != policy::Principal::Kind::signature;
+  return holds ? revision() : 0;
+}
+
 tl::expected<auth::Identity, IdentityError> Authentication::identify_without(
     const Sender& sender) const {
   if (sender.connection.principal != nullptr) {

@@ -57,6 +57,15 @@ class Authentication {
         announcement_(std::move(announcement)) {}
 
   [[nodiscard]] bool is_used() const { return authenticator_ != nullptr; }
+  // By the clock of Identity::expires.
+  [[nodiscard]] TimePoint now() const { return authenticator_->now(); }
+  // See Authenticator.
+  [[nodiscard]] uint32_t revision() const {
+    return authenticator_ == nullptr ? 0 : authenticator_->revision();
+  }
+  // Under which an identity holds for all requests with the same head over the same connection; 0:
+  // for none, as a signature is for one request.
+  [[nodiscard]] uint32_t revision_of(const auth::Identity& identity) const;
   [[nodiscard]] const std::string& public_url() const { return announcement_.public_url; }
   [[nodiscard]] const std::string& scope() const { return announcement_.scope; }
   // The client of a connection by its certificate; nobody without one.

@@ -17,6 +17,7 @@ Connection::Connection(Server& server, uint64_t number, const ConnectionTraits& 
       meter_(server, ConnectionKind::http, [this] { on_timer(); }),
       reader_(server.services().limits, server.services().timeouts),
       writer_(server, meter_),
+      own_(server.spare_exchanges()),
       pending_(server.services().loop.storages()) {}
 
 void Connection::open(std::unique_ptr<net::Stream> stream) {
@@ -100,9 +101,8 @@ size_t Connection::step_head(std::span<char> bytes) {
 }
 
 void Connection::take_exchange() {
-  exchange_ = server_.spare_exchanges().take(last_exchange_);
+  exchange_ = own_.take();
   exchange_->client = this;
-  last_exchange_ = exchange_->number;
 }
 
 void Connection::begin_request(bool body_has_begun) {
@@ -303,8 +303,6 @@ void Connection::on_end() {
   }
 }
 
-void Connection::on_error(int /*error*/) { close(); }
-
 void Connection::on_writable() {
   if (state_ == State::closed || doomed_) return;
   if (exchange_ != nullptr && exchange_->owner != nullptr) exchange_->owner->on_writable();
@@ -356,10 +354,6 @@ void Connection::account() {
   meter_.hold(held);
 }
 
-void Connection::release_exchange() {
-  if (exchange_ != nullptr) server_.spare_exchanges().give_back(std::move(exchange_));
-}
-
 void Connection::resume() {
   resume_asked_ = false;
   if (doomed_) return close();
@@ -401,6 +395,7 @@ void Connection::close() {
   }
   leave_core();
   release_exchange();
+  own_.drop();
   pending_.clear();
   meter_.close();
   stream_->leave_account();  // the server may go before the stream does
@@ -441,6 +436,7 @@ TimePoint Connection::due() const {
   const bool all_taken = taking == TimePoint::max();
   switch (state_) {
     case State::idle:
+      if (own_.is_kept()) return std::min(taking, since_ + OwnExchange::kTime);
       return all_taken ? since_ + timeouts.idle : taking;
     case State::head:
       return std::min(taking, since_ + timeouts.header);
@@ -476,6 +472,8 @@ void Connection::on_timer() {
 void Connection::expire() {
   switch (state_) {
     case State::idle:
+      // What it would otherwise close for comes later.
+      return own_.is_kept() ? own_.drop() : close();
     case State::discarding:
     case State::lingering:
       return close();

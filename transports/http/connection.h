@@ -29,6 +29,7 @@
 #include "transports/http/connection_meter.h"
 #include "transports/http/connection_traits.h"
 #include "transports/http/exchange.h"
+#include "transports/http/own_exchange.h"
 #include "transports/http/request_reader.h"
 #include "transports/http/responder.h"
 #include "transports/http/response_writer.h"
@@ -72,7 +73,7 @@ class Connection final : public ClientConnection,
   // StreamEvents
   void on_bytes(std::span<char> bytes) override;
   void on_end() override;
-  void on_error(int error) override;
+  void on_error(int /*error*/) override { close(); }
   void on_writable() override;
   void on_flushed() override;
   // ReplySink
@@ -125,7 +126,9 @@ class Connection final : public ClientConnection,
   void settle();
   void apply_pressure();
   void account();
-  void release_exchange();
+  void release_exchange() {
+    if (exchange_ != nullptr) own_.give_back(std::move(exchange_), state_ == State::idle);
+  }
 
   // Time
   void enter(State state) {  // now
@@ -145,12 +148,12 @@ class Connection final : public ClientConnection,
   RequestReader reader_;
   ResponseWriter writer_;
   std::unique_ptr<Exchange> exchange_;  // from the first byte of a request to the end of its answer
-  PooledBuffer pending_;                // a part of a header block, or requests that wait
-  session::Caller caller_;              // none before the first call
+  OwnExchange own_;
+  PooledBuffer pending_;                    // a part of a header block, or requests that wait
+  session::Caller caller_;                  // none before the first call
   std::optional<auth::Identity> identity_;  // by its certificate; nothing before the first request
   TimePoint since_{};                       // the present state, or its last progress
   size_t discarded_ = 0;                    // while lingering
-  uint32_t last_exchange_ = 0;              // its number
   uint32_t sequence_ = 0;                   // of the exchange: the upper half of its calls' tags
   State state_ = State::idle;
   bool processing_ = false;    // process() is on the stack

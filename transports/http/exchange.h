@@ -2,14 +2,16 @@
 //
 // Taken from the server's free list with the first byte of a request, given back with the last of
 // its answer, so that an idle connection is small. What follows from the head and the AdmissionKey
-// alone is kept with the head: a repeated header block is not judged again. Nothing else may be
-// kept there: not the caller's identity, the expiry of its credentials, or how often it has called.
-// A head with credentials is not kept at all.
+// alone is kept with the head: a repeated header block is not judged again. A head with credentials
+// is kept by its connection alone (OwnExchange), and with it who was found to send it, for as long
+// as that holds. Nothing of a sender is kept in what other connections may get, and how often he
+// has called is kept nowhere here.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "gateway/base/trace_context.h"
 #include "gateway/policy/rate_window.h"
@@ -42,7 +44,10 @@ struct Exchange {
   policy::RateWindow body_rate;
   bool has_head = false;    // `head` is this request's
   auth::Identity identity;  // of who sends this request
-  ClientAddress origin;     // of the client, as trusted proxies say; with a head only
+  // Of the authentication, under which `identity` is true of each request with this head; 0: it is
+  // of this request only.
+  uint32_t identity_revision = 0;
+  ClientAddress origin;  // of the client, as trusted proxies say; with a head only
 
   // --- What follows from the head and `key`; see forget_judgement() ---
   AdmissionKey key;                       // that `admitted` was found for
@@ -58,6 +63,9 @@ struct Exchange {
   std::string session_id;
   std::string last_event_id;
   bool version_known = false;
+  // The identity and its revision of the last request with this head, of the same connection.
+  auth::Identity known;
+  uint32_t known_revision = 0;  // 0: nobody is known
 
   uint32_t number = 0;  // see SpareExchanges; 0: one that is not kept
 
@@ -69,12 +77,26 @@ struct Exchange {
     cors_fields.clear();
     session_id.clear();
     last_event_id.clear();
+    known = {};
+    known_revision = 0;
   }
 
+  // For any connection.
   void clear() {
     if (head.has_credentials()) {
       head.wipe();
       forget_judgement();
+    }
+    known = {};
+    known_revision = identity_revision = 0;
+    rest();
+  }
+
+  // For the next request of the same connection.
+  void rest() {
+    if (identity_revision != 0) {
+      known = std::move(identity);
+      known_revision = std::exchange(identity_revision, 0);
     }
     head.forget_long_block();
     body.clear();

@@ -1,6 +1,7 @@
 #include "transports/http/request_routing.h"
 
 #include <string>
+#include <utility>
 
 #include "transports/http/cors.h"
 #include "transports/http/endpoint.h"
@@ -64,13 +65,25 @@ bool RequestRouting::identify_again(Exchange& exchange, const ConnectionTraits& 
     case Audience::everyone:
       return true;
     case Audience::clients:
-      return identify(exchange, traits);
+      return know_again(exchange) || identify(exchange, traits);
     case Audience::operators:
       break;
   }
   const bool is_operator =
       router_.policy().authentication().is_operator(sender_of(exchange, traits));
   return is_operator || judge(exchange, traits);
+}
+
+// His connection has sent this head before, and what it shows is still good.
+bool RequestRouting::know_again(Exchange& exchange) const {
+  const Authentication& authentication = router_.policy().authentication();
+  if (exchange.known_revision == 0 || exchange.known_revision != authentication.revision() ||
+      authentication.now() >= exchange.known.expires) {
+    return false;
+  }
+  exchange.identity = std::move(exchange.known);
+  exchange.identity_revision = std::exchange(exchange.known_revision, 0);
+  return true;
 }
 
 // Of the path that is asked, if it has one, else that of all.
@@ -91,6 +104,7 @@ bool RequestRouting::identify(Exchange& exchange, const ConnectionTraits& traits
   auto identity = router_.policy().authentication().identify(sender_of(exchange, traits));
   if (identity) {
     exchange.identity = *std::move(identity);
+    exchange.identity_revision = router_.policy().authentication().revision_of(exchange.identity);
     return true;
   }
   refuse_identity(exchange, identity.error());

@@ -2,7 +2,8 @@
 //
 // The only place that has a head judged by the AdmissionPolicy. What it finds follows from the head
 // and Exchange::key alone, and is kept with them, but for who sends the request: that is asked each
-// time. Owner: the server; one for all connections.
+// time, or known of the same head over the same connection. Owner: the server; one for all
+// connections.
 #pragma once
 
 #include <span>
@@ -39,6 +40,7 @@ class RequestRouting {
   // Whether it is known who sends the request, where that has to be; else it has been refused.
   bool identify(Exchange& exchange, const ConnectionTraits& traits) const;
   bool identify_again(Exchange& exchange, const ConnectionTraits& traits) const;
+  [[nodiscard]] bool know_again(Exchange& exchange) const;
   void refuse_identity(const Exchange& exchange, const IdentityError& why) const;
   [[nodiscard]] std::string metadata_url(std::string_view path) const;
   [[nodiscard]] const Route* find_route(const Sender& sender) const;
