@@ -107,8 +107,24 @@ IssuerKeys::IssuerKeys(const config::JwtConfig& config, const KeyServices& servi
   keys_ = *std::move(keys);
 }
 
-void IssuerKeys::note_missing() {
-  if (!config_.is_fetched() || fetch_ != nullptr) return;
+bool IssuerKeys::look_for(std::string_view key_id) {
+  if (!config_.is_fetched()) return false;
+  if (keys_ && !key_id.empty() && keys_->has(key_id)) return false;  // it is for something else
+  look_again();
+  const auto known =
+      std::ranges::find(missing_, std::hash<std::string_view>()(key_id), &Missing::id);
+  if (known != missing_.end()) return brought_ <= known->asked_at;
+  add_missing(key_id, begun_);
+  return true;
+}
+
+void IssuerKeys::add_missing(std::string_view key_id, uint64_t asked_at) {
+  if (missing_.size() == kMaxMissing) missing_.pop_front();
+  missing_.push_back({std::hash<std::string_view>()(key_id), asked_at});
+}
+
+void IssuerKeys::look_again() {
+  if (fetch_ != nullptr) return;
   const TimePoint now = services_.clock.now();
   const TimePoint due = missed_at_ ? std::max(now, *missed_at_ + kMissedEvery) : now;
   if (timer_.armed() && timer_.due() <= due) return;
@@ -128,6 +144,7 @@ KeyFacts IssuerKeys::facts() const {
 }
 
 void IssuerKeys::fetch_now() {
+  ++begun_;
   if (!config_.url.empty()) return get(Step::keys, config_.url);
   get(Step::openid, openid_url(issuer_));
 }
@@ -180,6 +197,7 @@ void IssuerKeys::read_description(const std::string& url, const fetch::Fetched& 
 void IssuerKeys::take_keys(const std::string& url, const fetch::Fetched& fetched) {
   auto keys = Jwks::parse(fetched.body);
   if (!keys) return fail(FetchOutcome::bad_content, url, keys.error());
+  brought_ = begun_;
   services_.observer.on_keys_fetched(FetchOutcome::ok);
   fetched_at_ = services_.clock.now();
   const Duration lifetime = lifetime_of(fetched);
@@ -192,6 +210,11 @@ void IssuerKeys::take_keys(const std::string& url, const fetch::Fetched& fetched
                         {{"issuer", issuer_}, {"url", url}, {"keys", uint64_t{keys->size()}}});
   }
   if (!is_new) return;
+  // Those that it has taken back need not be looked for.
+  for (const std::string_view id :
+       keys_ ? keys_->ids_missing_in(*keys) : std::vector<std::string_view>()) {
+    add_missing(id, 0);
+  }
   keys_ = *std::move(keys);
   text_ = fetched.body;
   changed_();

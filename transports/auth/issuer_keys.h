@@ -3,11 +3,16 @@
 // Job: decide when to fetch and what to believe. Keys that are fetched are used until newer ones
 // have come, however long the issuer is down, and are fetched again before they are stale
 // (Cache-Control: max-age within bounds), at once when a token names one that is not known, and
-// then not more often than every kMissedEvery. Where they are is configured, or the issuer's own
+// then not more often than every kMissedEvery. Until that fetch, nothing can be said of such a
+// token. Where they are is configured, or the issuer's own
 // description says it (OpenID Connect Discovery 1.0, else RFC 8414), which must name the same
-// issuer. Owner: Tokens. Limits: those of the Fetcher, and of Jwks.
+// issuer. Owner: Tokens. Limits: those of the Fetcher, and of Jwks; kMaxMissing ids of keys that
+// are looked for, of which the oldest is forgotten.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -50,19 +55,30 @@ class IssuerKeys {
   static constexpr std::chrono::seconds kFirstRetry{1};  // after a failure, then doubled
   static constexpr std::chrono::seconds kLastRetry{60};
 
+  static constexpr size_t kMaxMissing = 64;
+
   // A file's keys have been checked. `changed` is called when other keys have come.
   IssuerKeys(const config::JwtConfig& config, const KeyServices& services,
              std::function<void()> changed);
 
   // Null: none have come yet.
   [[nodiscard]] const Jwks* keys() const { return keys_ ? &*keys_ : nullptr; }
-  // A token was signed with a key that is not among them.
-  void note_missing();
+  // A token was signed with a key that is not among them. Whether it may still be found: no fetch
+  // that has begun after the first such token has brought keys yet.
+  bool look_for(std::string_view key_id);
   [[nodiscard]] KeyFacts facts() const;
 
  private:
   enum class Step : uint8_t { openid, oauth, keys };
 
+  // By its digest, with the number of fetches that had begun when it was first asked for.
+  struct Missing {
+    size_t id = 0;
+    uint64_t asked_at = 0;
+  };
+
+  void look_again();
+  void add_missing(std::string_view key_id, uint64_t asked_at);
   void fetch_now();
   void get(Step step, std::string url);
   void on_fetched(Step step, const std::string& url, const fetch::Fetched& fetched);
@@ -79,6 +95,9 @@ class IssuerKeys {
   std::string text_;  // of the keys in use
   TimePoint fetched_at_{};
   std::optional<TimePoint> missed_at_;  // the last fetch because of a missing key
+  std::deque<Missing> missing_;
+  uint64_t begun_ = 0;    // fetches
+  uint64_t brought_ = 0;  // the last of them that has brought keys
   Duration retry_ = kFirstRetry;
   std::string problem_;
   Timer timer_;  // the next fetch

@@ -136,6 +136,18 @@ tl::expected<Jwks, std::string> Jwks::parse(std::string_view json) {
   return jwks;
 }
 
+bool Jwks::has(std::string_view id) const {
+  return std::ranges::find(keys_, id, &Key::id) != keys_.end();
+}
+
+std::vector<std::string_view> Jwks::ids_missing_in(const Jwks& other) const {
+  std::vector<std::string_view> ids;
+  for (const Key& key : keys_) {
+    if (!other.has(key.id)) ids.emplace_back(key.id);
+  }
+  return ids;
+}
+
 evp_pkey_st* Jwks::find(std::string_view id, const SignatureAlgorithm& algorithm) const {
   evp_pkey_st* found = nullptr;
   for (const Key& key : keys_) {

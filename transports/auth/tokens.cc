@@ -243,10 +243,11 @@ Judgement Tokens::judge_anew(const Credential& credential, Known& known) {
     return {.outcome = Outcome::undecided,
             .problem = "the keys of the token's issuer have not come yet"};
   }
-  evp_pkey_st* const key = issuer->keys->keys()->find(header.text("kid").value_or(""), *algorithm);
+  const std::string_view key_id = header.text("kid").value_or("");
+  evp_pkey_st* const key = issuer->keys->keys()->find(key_id, *algorithm);
   if (key == nullptr) {
-    issuer->keys->note_missing();
-    return refuse("the token's key is not known");
+    if (!issuer->keys->look_for(key_id)) return refuse("the token's key is not known");
+    return {.outcome = Outcome::undecided, .problem = "the token's key is not known yet"};
   }
   if (!verify(*algorithm, *key, parts.signed_text, *signature)) {
     return refuse("the token's signature is wrong");

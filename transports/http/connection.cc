@@ -17,7 +17,6 @@ Connection::Connection(Server& server, uint64_t number, const ConnectionTraits& 
       meter_(server, ConnectionKind::http, [this] { on_timer(); }),
       reader_(server.services().limits, server.services().timeouts),
       writer_(server, meter_),
-      own_(server.spare_exchanges()),
       pending_(server.services().loop.storages()) {}
 
 void Connection::open(std::unique_ptr<net::Stream> stream) {
@@ -50,10 +49,6 @@ void Connection::on_bytes(std::span<char> bytes) {
   settle();
   // Waiting requests count like bodies, but cannot be refused before their turn.
   if (state_ == State::busy && !pending_.empty() && server_.holds_too_much()) close();
-}
-
-void Connection::keep(std::span<const char> bytes) {
-  if (!bytes.empty()) pending_.append({bytes.data(), bytes.size()});
 }
 
 void Connection::process_pending() {
@@ -101,7 +96,7 @@ size_t Connection::step_head(std::span<char> bytes) {
 }
 
 void Connection::take_exchange() {
-  exchange_ = own_.take();
+  exchange_ = own_.take(server_.spare_exchanges());
   exchange_->client = this;
 }
 
@@ -176,14 +171,6 @@ void Connection::on_reply(session::Tag tag, const session::Reply& reply) {
   if (server_.holds_too_much()) doom();
 }
 
-void Connection::on_event(session::Tag tag, std::string_view notification) {
-  if (exchange_ != nullptr && !doomed_) exchange_->rpc.on_event(tag, notification);
-}
-
-void Connection::on_cancelled(session::Tag tag) {
-  if (exchange_ != nullptr && !doomed_) exchange_->rpc.on_cancelled(tag);
-}
-
 void Connection::doom() {
   doomed_ = true;
   if (!std::exchange(resume_asked_, true)) server_.resume_later(*this);
@@ -211,8 +198,14 @@ std::optional<backend::CallContext> Connection::call_context() {
 }
 
 const auth::Identity& Connection::connection_identity() {
-  if (!identity_) identity_ = server_.router().policy().authentication().identify(*stream_);
-  return *identity_;
+  static const auth::Identity kNobody;
+  if (!std::exchange(looked_at_, true)) {
+    auto identity = server_.router().policy().authentication().identify(*stream_);
+    if (identity.principal != nullptr) {
+      identity_ = std::make_unique<const auth::Identity>(std::move(identity));
+    }
+  }
+  return identity_ != nullptr ? *identity_ : kNobody;
 }
 
 std::string Connection::scope_challenge(std::string_view scope) {
@@ -354,6 +347,11 @@ void Connection::account() {
   meter_.hold(held);
 }
 
+void Connection::release_exchange() {
+  if (exchange_ == nullptr) return;
+  own_.give_back(std::move(exchange_), server_.spare_exchanges(), state_ == State::idle);
+}
+
 void Connection::resume() {
   resume_asked_ = false;
   if (doomed_) return close();
@@ -395,7 +393,7 @@ void Connection::close() {
   }
   leave_core();
   release_exchange();
-  own_.drop();
+  own_.drop(server_.spare_exchanges());
   pending_.clear();
   meter_.close();
   stream_->leave_account();  // the server may go before the stream does
@@ -473,7 +471,8 @@ void Connection::expire() {
   switch (state_) {
     case State::idle:
       // What it would otherwise close for comes later.
-      return own_.is_kept() ? own_.drop() : close();
+      if (!own_.is_kept()) return close();
+      return own_.drop(server_.spare_exchanges());
     case State::discarding:
     case State::lingering:
       return close();

@@ -78,8 +78,12 @@ class Connection final : public ClientConnection,
   void on_flushed() override;
   // ReplySink
   void on_reply(session::Tag tag, const session::Reply& reply) override;
-  void on_event(session::Tag tag, std::string_view notification) override;
-  void on_cancelled(session::Tag tag) override;
+  void on_event(session::Tag tag, std::string_view notification) override {
+    if (exchange_ != nullptr && !doomed_) exchange_->rpc.on_event(tag, notification);
+  }
+  void on_cancelled(session::Tag tag) override {
+    if (exchange_ != nullptr && !doomed_) exchange_->rpc.on_cancelled(tag);
+  }
   // Responder
   std::optional<backend::CallContext> call_context() override;
   void respond(const Response& response) override;
@@ -103,7 +107,9 @@ class Connection final : public ClientConnection,
   size_t step_head(std::span<char> bytes);
   size_t step_body(std::span<char> bytes);
   size_t step_discard(std::span<char> bytes);
-  void keep(std::span<const char> bytes);
+  void keep(std::span<const char> bytes) {
+    if (!bytes.empty()) pending_.append({bytes.data(), bytes.size()});
+  }
   void process_pending();
   void take_exchange();
   void begin_request(bool body_has_begun);
@@ -126,9 +132,7 @@ class Connection final : public ClientConnection,
   void settle();
   void apply_pressure();
   void account();
-  void release_exchange() {
-    if (exchange_ != nullptr) own_.give_back(std::move(exchange_), state_ == State::idle);
-  }
+  void release_exchange();
 
   // Time
   void enter(State state) {  // now
@@ -149,13 +153,14 @@ class Connection final : public ClientConnection,
   ResponseWriter writer_;
   std::unique_ptr<Exchange> exchange_;  // from the first byte of a request to the end of its answer
   OwnExchange own_;
-  PooledBuffer pending_;                    // a part of a header block, or requests that wait
-  session::Caller caller_;                  // none before the first call
-  std::optional<auth::Identity> identity_;  // by its certificate; nothing before the first request
-  TimePoint since_{};                       // the present state, or its last progress
-  size_t discarded_ = 0;                    // while lingering
-  uint32_t sequence_ = 0;                   // of the exchange: the upper half of its calls' tags
+  PooledBuffer pending_;    // a part of a header block, or requests that wait
+  session::Caller caller_;  // none before the first call
+  std::unique_ptr<const auth::Identity> identity_;  // by its certificate; null: nobody
+  TimePoint since_{};                               // the present state, or its last progress
+  size_t discarded_ = 0;                            // while lingering
+  uint32_t sequence_ = 0;  // of the exchange: the upper half of its calls' tags
   State state_ = State::idle;
+  bool looked_at_ = false;     // its certificate
   bool processing_ = false;    // process() is on the stack
   bool resume_asked_ = false;  // resume() comes
   bool doomed_ = false;        // resume() closes

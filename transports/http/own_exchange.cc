@@ -4,27 +4,28 @@
 
 namespace stdgate::http {
 
-std::unique_ptr<Exchange> OwnExchange::take() {
+std::unique_ptr<Exchange> OwnExchange::take(SpareExchanges& spare) {
   if (kept_ != nullptr) {
-    spare_.note_return();
+    spare.note_return();
     return std::move(kept_);
   }
-  auto exchange = spare_.take(last_);
+  auto exchange = spare.take(last_);
   last_ = exchange->number;
   return exchange;
 }
 
-void OwnExchange::give_back(std::unique_ptr<Exchange> exchange, bool goes_on) {
+void OwnExchange::give_back(std::unique_ptr<Exchange> exchange, SpareExchanges& spare,
+                            bool goes_on) {
   const bool is_worth = goes_on && exchange->admitted && exchange->head.has_credentials();
-  if (!is_worth || !spare_.may_leave()) return spare_.give_back(std::move(exchange));
+  if (!is_worth || !spare.may_leave()) return spare.give_back(std::move(exchange));
   exchange->rest();
   kept_ = std::move(exchange);
 }
 
-void OwnExchange::drop() {
+void OwnExchange::drop(SpareExchanges& spare) {
   if (kept_ == nullptr) return;
-  spare_.note_return();
-  spare_.give_back(std::move(kept_));
+  spare.note_return();
+  spare.give_back(std::move(kept_));
 }
 
 }  // namespace stdgate::http

@@ -114,14 +114,14 @@ TEST_F(IssuerKeysTest, AMissingKeyIsLookedForAtOnceAndThenSeldom) {
   make();
   fetcher_.finish_json(old_.jwks());
   pass(seconds(1));
-  keys_->note_missing();
-  keys_->note_missing();
+  keys_->look_for("new");
+  keys_->look_for("new");
   pass(seconds(0));
   EXPECT_EQ(fetcher_.urls.size(), 2U);
-  keys_->note_missing();
+  keys_->look_for("new");
   fetcher_.finish_json(old_.jwks());
   for (int i = 0; i < 29; ++i) {
-    keys_->note_missing();
+    keys_->look_for("new");
     pass(seconds(1));
   }
   EXPECT_EQ(fetcher_.urls.size(), 2U);
@@ -129,6 +129,39 @@ TEST_F(IssuerKeysTest, AMissingKeyIsLookedForAtOnceAndThenSeldom) {
   EXPECT_EQ(fetcher_.urls.size(), 3U);
   fetcher_.finish_json(new_.jwks());
   EXPECT_TRUE(knows("new"));
+}
+
+TEST_F(IssuerKeysTest, NothingIsSaidOfAMissingKeyBeforeTheyHaveBeenFetchedOnceMore) {
+  make();
+  EXPECT_TRUE(keys_->look_for("early")) << "the first ones are on their way";
+  fetcher_.finish_json(old_.jwks());
+  EXPECT_TRUE(keys_->look_for("early")) << "they may have been written before it was asked for";
+  pass(seconds(0));
+  EXPECT_TRUE(keys_->look_for("early"));
+  EXPECT_TRUE(keys_->look_for("late")) << "while a fetch is under way";
+  fetcher_.finish_json(old_.jwks());
+  EXPECT_FALSE(keys_->look_for("early"));
+  EXPECT_TRUE(keys_->look_for("late"));
+  pass(seconds(30));
+  fetcher_.finish({.outcome = FetchOutcome::unreachable});
+  EXPECT_TRUE(keys_->look_for("late")) << "that one has brought nothing";
+  pass(minutes(1));
+  fetcher_.finish_json(old_.jwks());
+  EXPECT_FALSE(keys_->look_for("late"));
+}
+
+TEST_F(IssuerKeysTest, InventedKeysPushOutNoMoreThanTheOldest) {
+  make();
+  fetcher_.finish_json(old_.jwks());
+  for (size_t i = 0; i < IssuerKeys::kMaxMissing; ++i) {
+    EXPECT_TRUE(keys_->look_for("k" + std::to_string(i)));
+  }
+  pass(seconds(0));
+  fetcher_.finish_json(old_.jwks());
+  EXPECT_FALSE(keys_->look_for("k0"));
+  EXPECT_TRUE(keys_->look_for("one more"));
+  EXPECT_FALSE(keys_->look_for("k1"));
+  EXPECT_TRUE(keys_->look_for("k0")) << "it has been forgotten";
 }
 
 TEST_F(IssuerKeysTest, StayInUseWhileTheIssuerIsDown) {
@@ -229,7 +262,7 @@ TEST_F(IssuerKeysTest, OfAFileAreNotFetched) {
   config_.jwks.file = "jwks.json";
   config_.jwks.keys = old_.jwks();
   make("");
-  keys_->note_missing();
+  EXPECT_FALSE(keys_->look_for("new"));
   pass(hours(48));
   EXPECT_TRUE(knows("old"));
   EXPECT_TRUE(fetcher_.urls.empty());

@@ -194,6 +194,8 @@ TEST(Admission, KeepsNoHeadWithCredentials) {
     AdmissionWorld world;
     TestClient client(world);
     client.ask(get("/open", fields));
+    client.leave();
+    world.until([&] { return world.guarded->connections() == 0; });
     const auto exchange = world.guarded->spare_exchanges().take(1);
     EXPECT_EQ(exchange->head.block(), "") << fields;
     EXPECT_FALSE(exchange->admitted) << fields;

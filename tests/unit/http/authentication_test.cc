@@ -18,7 +18,10 @@ using testing::HasSubstr;
 class FakeAuthenticator final : public auth::Authenticator {
  public:
   explicit FakeAuthenticator(const Clock& clock) : clock_(clock) {}
-  [[nodiscard]] TimePoint now() const override { return clock_.now(); }
+  [[nodiscard]] TimePoint now() const override { return now_ == TimePoint{} ? clock_.now() : now_; }
+  [[nodiscard]] uint32_t revision() const override { return revision_; }
+  void change() { ++revision_; }
+  void set_now(TimePoint now) { now_ = now; }
   [[nodiscard]] std::optional<Judgement> judge(const auth::Credential& credential) override {
     ++judged;
     constexpr std::string_view kPrefix = "key-of-";
@@ -36,6 +39,8 @@ class FakeAuthenticator final : public auth::Authenticator {
 
  private:
   const Clock& clock_;
+  TimePoint now_{};
+  uint32_t revision_ = 1;
 };
 
 // Answers with the name of who asks, or streams for ever.
@@ -107,6 +112,78 @@ TEST(Authentication, KnowsWhoAsksEachTime) {
     EXPECT_EQ(client.ask(get("/name", "Authorization: Bearer other\r\n")).status, 401);
   }
   EXPECT_EQ(world.authenticator.judged, 9);
+}
+
+TEST(Authentication, KnowsTheSameHeadAgainOverTheSameConnectionOnly) {
+  AuthWorld world;
+  TestClient client(world);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(client.ask(get("/name", kAda)).body, "ada");
+  EXPECT_EQ(world.authenticator.judged, 1);
+  TestClient another(world);
+  EXPECT_EQ(another.ask(get("/name", kAda)).body, "ada");
+  EXPECT_EQ(world.authenticator.judged, 2);
+  EXPECT_EQ(client.ask(get("/name", kBob)).body, "bob");
+  EXPECT_EQ(client.ask(get("/name", kAda)).body, "ada");
+  EXPECT_EQ(world.authenticator.judged, 4);
+  // What was refused is not known.
+  const std::string wrong = get("/name", "X-API-Key: wrong\r\n");
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(client.ask(wrong).status, 401);
+  EXPECT_EQ(world.authenticator.judged, 6);
+}
+
+TEST(Authentication, WhoIsKnownExpires) {
+  AuthWorld world;
+  TestClient client(world);
+  world.authenticator.expires = world.loop.now() + std::chrono::hours(1);
+  EXPECT_EQ(client.ask(get("/name", kAda)).body, "ada");
+  EXPECT_EQ(client.ask(get("/name", kAda)).body, "ada");
+  world.authenticator.set_now(world.authenticator.expires);
+  EXPECT_EQ(client.ask(get("/name", kAda)).status, 401);
+}
+
+TEST(Authentication, WhoIsKnownIsJudgedAnewWhenWhatIsAcceptedHasChanged) {
+  AuthWorld world;
+  TestClient client(world);
+  EXPECT_EQ(client.ask(get("/name", kAda)).body, "ada");
+  world.authenticator.change();
+  world.authenticator.expires = TimePoint{};  // as if the key had been taken back
+  EXPECT_EQ(client.ask(get("/name", kAda)).status, 401);
+  EXPECT_EQ(world.authenticator.judged, 2);
+}
+
+// The head was good, then comes the same one that is cut off, and one that is wrong.
+TEST(Authentication, WhoIsKnownIsNotTheSenderOfABadHead) {
+  AuthWorld world;
+  TestClient client(world);
+  EXPECT_EQ(client.ask(get("/name", kAda)).body, "ada");
+  client.send("GET /name HTTP/1.1\r\nHost: a b\r\n" + kAda + "\r\n");
+  EXPECT_EQ(client.answer().status, 400);
+  EXPECT_EQ(world.authenticator.judged, 1);
+}
+
+TEST(Authentication, AHeadWithCredentialsIsWipedWhenItsConnectionIsStillOrGone) {
+  AuthWorld world;
+  TestClient client(world);
+  EXPECT_EQ(client.ask(get("/name", kAda)).body, "ada");
+  const auto is_back = [&world] {
+    auto exchange = world.guarded->spare_exchanges().take(1);
+    const bool is_it = exchange->number == 1;
+    if (is_it) {
+      EXPECT_EQ(exchange->head.block(), "");
+      EXPECT_FALSE(exchange->admitted);
+      EXPECT_EQ(exchange->known.principal, nullptr);
+    }
+    world.guarded->spare_exchanges().give_back(std::move(exchange));
+    return is_it;
+  };
+  EXPECT_FALSE(is_back());
+  EXPECT_TRUE(world.until([&] { return is_back(); }));
+  EXPECT_EQ(client.ask(get("/name", kAda)).body, "ada") << "the connection is there still";
+  EXPECT_EQ(world.authenticator.judged, 2);
+  TestClient another(world);
+  EXPECT_EQ(another.ask(get("/name", kAda)).body, "ada");
+  another.leave();
+  EXPECT_TRUE(world.until([&] { return world.guarded->connections() == 1; }));
 }
 
 struct Shown {
