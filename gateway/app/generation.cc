@@ -42,6 +42,22 @@ std::string joined(const std::vector<std::string>& scopes) {
   return text;
 }
 
+// For the 401 of whoever shows nothing.
+std::string how_to_say_who_calls(const config::AuthConfig& auth) {
+  std::string text = "say who calls: ";
+  const size_t begin = text.size();
+  const auto add = [&](std::string_view way) {
+    text.append(text.size() == begin ? "" : ", or ").append(way);
+  };
+  const bool has_keys = !auth.api_keys.empty() || !auth.keys.empty();
+  if (has_keys) add("Authorization: Bearer KEY");
+  if (has_keys) add("X-API-Key: KEY");
+  if (!auth.jwt.empty()) add("Authorization: Bearer TOKEN");
+  if (!auth.signatures.empty()) add("a signature (RFC 9421)");
+  if (auth.mtls.used) add("a certificate of a client");
+  return text;
+}
+
 backend::BackendOptions options_of(const config::Config& config,
                                    const config::BackendConfig& backend,
                                    const GenerationServices& services) {
@@ -104,7 +120,8 @@ Generation::Generation(const config::Config& config, const GenerationServices& s
       policy_({config.allowed_origins, config.allowed_hosts, config.rpc_stream},
               {authenticators_.get(),
                config.admin.roles,
-               {config.auth.public_url, joined(config.auth.scopes)}}),
+               {config.auth.public_url, joined(config.auth.scopes),
+                how_to_say_who_calls(config.auth)}}),
       routes_(policy_) {
   add_backends(services);
   http::add_rpc_routes(routes_, backends_, config_.limits);

@@ -74,6 +74,7 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
   call->bytes_in = request.text.size();
   core_.observer.on_call_started(id());
   if (!intent) {
+    audit_.begin(request, method, context, *call);
     on_fault(std::move(call), rpc::faults::because(rpc::Fault::invalid_request, intent.error()));
     return Admission::answered_by_reply;
   }

@@ -65,15 +65,16 @@ class Backend final : public Upstream, private pool::PoolEvents, private TripEnd
   bool take_cancel(const rpc::ParsedMessage& message, const CallContext& context) override;
   tl::expected<session::SessionId, rpc::FaultReport> open_session(
       session::Caller caller, session::SessionSink& sink, const policy::Client& client) override {
-    if (core_.overload != nullptr && core_.overload->refuses_sessions()) {
-      return tl::unexpected(rpc::faults::no_new_sessions());
-    }
+    auto obstacle = find_obstacle(client);
+    if (obstacle) return tl::unexpected(*std::move(obstacle));
     return sessions_.open(caller, sink, client);
   }
   void close_session(session::SessionId session, std::string_view why) override;
   tl::expected<session::SessionId, rpc::FaultReport> adopt_session(
       session::Caller caller, session::SessionSink& sink, const policy::Client& client,
       std::string_view greeting) override {
+    auto obstacle = find_obstacle(client);
+    if (obstacle) return tl::unexpected(*std::move(obstacle));
     return sessions_.adopt(caller, sink, client, greeting);
   }
   session::Parking park_session(session::SessionId session) override {
@@ -148,6 +149,17 @@ class Backend final : public Upstream, private pool::PoolEvents, private TripEnd
   }
   void answer_error(const pool::Call& call, const pool::Absence& error, Outcome outcome,
                     std::string_view detail);
+  // What keeps the client from having a session.
+  std::optional<rpc::FaultReport> find_obstacle(const policy::Client& client) {
+    if (!rules_.admits(client.principal.get())) {
+      core_.observer.on_rejected(id(), Rejection::denied);
+      return rpc::faults::because(rpc::Fault::denied, "no rule of this backend is about you");
+    }
+    if (core_.overload != nullptr && core_.overload->refuses_sessions()) {
+      return rpc::faults::no_new_sessions();
+    }
+    return std::nullopt;
+  }
   // What keeps the gateway from taking any such call now.
   std::optional<rpc::FaultReport> find_obstacle(const rpc::Envelope& request,
                                                 std::string_view method, const CallContext& context,

@@ -36,6 +36,10 @@ class CallRules {
 
   // Whether anything is forbidden to anybody; else nothing else is to be asked.
   [[nodiscard]] bool any() const { return rules_.any(); }
+  // Whether the client may have a session: no rule is about others, who may do nothing at all.
+  [[nodiscard]] bool admits(const policy::Principal* principal) const {
+    return rules_.is_about(principal);
+  }
   // `message` is a request or a notification, `method` decoded. Views into the ruling are valid
   // until the next one.
   CallRuling judge(const rpc::Envelope& message, std::string_view method,

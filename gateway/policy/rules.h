@@ -50,6 +50,10 @@ class Rules {
   [[nodiscard]] bool any() const { return !methods_.empty() || !rules_.empty(); }
   // Whether `method` is one of the backend's allowlist, or it has none.
   [[nodiscard]] bool takes_method(std::string_view method) const;
+  // Whether anything may be allowed to him; where there are no rules, all is.
+  [[nodiscard]] bool is_about(const Principal* principal) const {
+    return rules_.empty() || rules_of(principal).any();
+  }
   // null: an anonymous client, which has no roles.
   [[nodiscard]] Ruling judge(const Principal* principal, const Subject& subject) const;
 

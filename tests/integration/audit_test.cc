@@ -84,6 +84,7 @@ TEST(Audit, SaysWhoDidWhat) {
   HttpClient client = gateway.connect();
   client.post("/rpc", request("tools/call", R"({"name":"read_file"})"), ada);
   client.post("/rpc", request("tools/call", R"({"name":"delete_file\n"})"), ada);
+  client.post("/rpc", request("tools/call", R"({"name":"read_file","name":"delete_file"})"), ada);
   Headers wrong = ada;
   wrong["authorization"] += "x";
   EXPECT_EQ(client.post("/rpc?secret=1", request("ping"), wrong).status, 401);
@@ -102,7 +103,7 @@ TEST(Audit, SaysWhoDidWhat) {
     client.send_request("DELETE", "/mcp", "", both);
     client.read_response();
   }
-  const auto calls = await_lines(gateway, "call", 3);
+  const auto calls = await_lines(gateway, "call", 4);
   EXPECT_EQ(calls[0].text("/principal"), "ada");
   EXPECT_EQ(calls[0].text("/principal_kind"), "api_key");
   EXPECT_EQ(calls[0].text("/address"), "127.0.0.1");
@@ -112,6 +113,8 @@ TEST(Audit, SaysWhoDidWhat) {
   EXPECT_THAT(calls[0].text("/arguments"), testing::MatchesRegex("sha256:[0-9a-f]{64}"));
   EXPECT_EQ(calls[1].text("/tool"), "delete_file\n");
   EXPECT_EQ(calls[1].text("/outcome"), "denied");
+  EXPECT_EQ(calls[2].text("/outcome"), "invalid_request");
+  EXPECT_EQ(calls[2].text("/principal"), "ada");
   const auto failed = await_lines(gateway, "login_failed", 1);
   EXPECT_EQ(failed[0].text("/path"), "/rpc");
   EXPECT_EQ(failed[0].text("/reason"), "unauthorized");

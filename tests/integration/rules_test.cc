@@ -8,6 +8,7 @@
 
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/websocket_client.h"
+#include "tests/support/test_folder.h"
 
 namespace stdgate::harness {
 namespace {
@@ -75,6 +76,45 @@ void over_each_transport(const GatewayProcess& gateway,
     EXPECT_EQ(poster.post(endpoint, text).status, 202);
     return stream.read_event()->data;
   });
+}
+
+TEST(Rules, WhomNoRuleIsAboutGetsNothing) {
+  const test::TestFolder folder;
+  folder.write("ada", "the-key-of-ada-1234\n");
+  folder.write("eve", "the-key-of-eve-1234\n");
+  GatewayProcess gateway(serve_one(
+      puppet("mcp-library"),
+      "protocol: mcp, isolation: session, rules: [ { allow: [reader], tools: [\"read_*\"] } ]",
+      "auth: { api_keys: [ { name: ada, roles: [reader], file: " + folder.path("ada") +
+          " }, { name: eve, roles: [other], file: " + folder.path("eve") + " } ] }\n"));
+  const auto as = [](const std::string& name) {
+    return Headers{{"authorization", "Bearer the-key-of-" + name + "-1234"},
+                   {"accept", "application/json, text/event-stream"}};
+  };
+  const HttpResponse refused = gateway.connect().post("/mcp", initialize(), as("eve"));
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_THAT(refused.body, AllOf(HasSubstr("no rule of this backend is about you"),
+                                  HasSubstr("-31403"), Not(HasSubstr("serverInfo"))));
+  for (const char* method : {"initialize", "ping", "server/discover", "tools/list"}) {
+    EXPECT_THAT(gateway.connect().post("/rpc", request(method), as("eve")).body,
+                HasSubstr("-32601"))
+        << method;
+  }
+  const std::string meta = R"({"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",)"
+                           R"("io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},)"
+                           R"("io.modelcontextprotocol/clientCapabilities":{}}})";
+  Headers modern = as("eve");
+  modern["mcp-protocol-version"] = "2026-07-28";
+  modern["mcp-method"] = "server/discover";
+  EXPECT_THAT(gateway.connect().post("/mcp", request("server/discover", meta), modern).body,
+              HasSubstr("-32601"));
+  Headers upgrade = handshake_fields();
+  upgrade.merge(as("eve"));
+  HttpClient socket = gateway.connect();
+  socket.send_request("GET", "/ws", "", upgrade);
+  EXPECT_EQ(socket.read_response().status, 403);
+  EXPECT_EQ(gateway.metrics().sum("stdgate_child_starts_total"), 0);
+  EXPECT_EQ(gateway.connect().post("/mcp", initialize(), as("ada")).status, 200);
 }
 
 std::vector<std::string> history_of(const GatewayProcess& gateway) {

@@ -12,8 +12,6 @@ using auth::Judgement;
 constexpr std::string_view kInvalid = "invalid_token";
 
 // None of them says what was shown.
-constexpr IdentityError kNoCredential{
-    401, "say who calls: Authorization: Bearer KEY, or X-API-Key: KEY", {}};
 constexpr IdentityError kExpired{401, "this credential has expired", kInvalid};
 
 IdentityError unknown(std::string_view problem) {
@@ -102,7 +100,7 @@ tl::expected<auth::Identity, IdentityError> Authentication::identify_without(
     return sender.connection;
   }
   if (sender.traits.anonymous) return auth::Identity{};
-  return tl::unexpected(kNoCredential);
+  return tl::unexpected(IdentityError{401, announcement_.how, {}});
 }
 
 bool Authentication::is_operator(const Sender& sender) const {

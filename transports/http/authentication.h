@@ -30,7 +30,7 @@ struct Sender {
 // Why nobody is known.
 struct IdentityError {
   int status = 401;
-  std::string_view message;  // a constant, for people, without quotes
+  std::string_view message;  // for people, without quotes; the gateway's own, constant words
   std::string_view code;     // RFC 6750 section 3.1; empty: no credential was shown
 };
 
@@ -41,8 +41,9 @@ std::string challenge_field(const IdentityError& error, std::string_view scope,
 
 // What `auth` says to clients.
 struct Announcement {
-  std::string public_url = {};  // of the gateway
-  std::string scope = {};       // that tokens are to be asked with, with spaces
+  std::string public_url = {};        // of the gateway
+  std::string scope = {};             // that tokens are to be asked with, with spaces
+  std::string how = "say who calls";  // and by what it can be said
 };
 
 class Authentication {

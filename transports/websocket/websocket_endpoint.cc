@@ -45,9 +45,10 @@ void WebSocketEndpoint::refuse_session(http::Responder& client, const rpc::Fault
   http::Response response = http::fault_response(report.fault, report.retry_after);
   response.content_type = http::kJsonType;
   response.body = {&body, 1};
-  const bool is_rate_limited = report.fault == rpc::Fault::rate_limited;
-  response.refusal = {is_rate_limited ? Refusal::rate_limited : Refusal::overloaded,
-                      "no session can be opened"};
+  Refusal refusal = Refusal::overloaded;
+  if (report.fault == rpc::Fault::rate_limited) refusal = Refusal::rate_limited;
+  if (report.fault == rpc::Fault::denied) refusal = Refusal::forbidden;
+  response.refusal = {refusal, "no session can be opened"};
   client.respond(response);
 }
 
