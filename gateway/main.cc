@@ -121,6 +121,29 @@ int run_tool(const tools::Tool& tool, std::vector<std::string> arguments,
   return printed == app::kCleanExit ? output.exit_code : printed;
 }
 
+// The configuration with the files that only serving needs, or what is wrong with it, for people.
+tl::expected<config::Config, std::string> load_to_serve(const app::CommandLine& command_line,
+                                                        const config::Environment& environment) {
+  auto config = app::load_config(command_line, environment);
+  if (!config) return config;
+  std::string problems;
+  for (const std::string& line : app::unusable_keys(*config)) {
+    problems += "stdgate: " + visible(line, VisibleText::line) + "\n";
+  }
+  if (!problems.empty()) return tl::unexpected(std::move(problems));
+  return config;
+}
+
+int serve(const app::CommandLine& command_line, const std::map<std::string, std::string>& variables,
+          const config::Environment& environment) {
+  const auto read = [&] { return load_to_serve(command_line, environment); };
+  const auto config = read();
+  if (config) return app::serve(*config, variables, {.read_again = read});
+  logs::write_start_error(app::wanted_log_format(command_line), "bad configuration",
+                          config.error());
+  return app::kUsageError;
+}
+
 int run(int argc, char** argv) {
   const std::map<std::string, std::string> variables = read_environment();
   const config::Environment environment = [&variables](const std::string& name) {
@@ -170,21 +193,7 @@ int run(int argc, char** argv) {
     case app::CommandLine::Action::serve:
       break;
   }
-  const auto config = app::load_config(command_line, environment);
-  if (!config) {
-    logs::write_start_error(app::wanted_log_format(command_line), "bad configuration",
-                            config.error());
-    return app::kUsageError;
-  }
-  std::string problems;
-  for (const std::string& line : app::unusable_keys(*config)) {
-    problems += "stdgate: " + visible(line, VisibleText::line) + "\n";
-  }
-  if (!problems.empty()) {
-    logs::write_start_error(config->log.format, "bad configuration", problems);
-    return app::kUsageError;
-  }
-  return app::serve(*config, variables);
+  return serve(command_line, variables, environment);
 }
 
 }  // namespace

@@ -19,13 +19,15 @@ namespace stdgate::app {
 
 namespace {
 
-std::unique_ptr<auth::Authenticators> make_authenticators(const config::AuthConfig& config,
-                                                          const GenerationServices& services) {
+std::unique_ptr<auth::Authenticators> make_authenticators(
+    const config::AuthConfig& config, const GenerationServices& services,
+    std::unique_ptr<auth::Authenticators> predecessor = nullptr) {
   if (!config.is_used()) return nullptr;
   const pool::CoreServices& core = services.core;
   return std::make_unique<auth::Authenticators>(
       config, auth::Clocks{core.clock, *core.wall_clock},
-      auth::KeyServices{services.fetcher, core.clock, core.timers, core.log, core.observer});
+      auth::KeyServices{services.fetcher, core.clock, core.timers, core.log, core.observer},
+      std::move(predecessor));
 }
 
 std::vector<std::string> issuers_of(const config::AuthConfig& config) {
@@ -33,13 +35,6 @@ std::vector<std::string> issuers_of(const config::AuthConfig& config) {
   issuers.reserve(config.jwt.size());
   for (const config::JwtConfig& jwt : config.jwt) issuers.push_back(jwt.issuer);
   return issuers;
-}
-
-// RFC 6749 section 3.3.
-std::string joined(const std::vector<std::string>& scopes) {
-  std::string text;
-  for (const std::string& scope : scopes) text.append(text.empty() ? "" : " ").append(scope);
-  return text;
 }
 
 // For the 401 of whoever shows nothing.
@@ -56,6 +51,18 @@ std::string how_to_say_who_calls(const config::AuthConfig& auth) {
   if (!auth.signatures.empty()) add("a signature (RFC 9421)");
   if (auth.mtls.used) add("a certificate of a client");
   return text;
+}
+
+http::OriginRules origin_rules_of(const config::Config& config) {
+  return {config.allowed_origins, config.allowed_hosts, config.rpc_stream};
+}
+
+http::Authentication authentication_of(const config::Config& config,
+                                       auth::Authenticator* authenticator) {
+  return {authenticator,
+          config.admin.roles,
+          {config.auth.public_url, issuers_of(config.auth), config.auth.scopes,
+           how_to_say_who_calls(config.auth)}};
 }
 
 backend::BackendOptions options_of(const config::Config& config,
@@ -117,21 +124,30 @@ std::unique_ptr<backend::Upstream> make_pools(const config::Config& config, Back
 Generation::Generation(const config::Config& config, const GenerationServices& services)
     : config_(config),
       authenticators_(make_authenticators(config.auth, services)),
-      policy_({config.allowed_origins, config.allowed_hosts, config.rpc_stream},
-              {authenticators_.get(),
-               config.admin.roles,
-               {config.auth.public_url, joined(config.auth.scopes),
-                how_to_say_who_calls(config.auth)}}),
+      policy_(origin_rules_of(config), authentication_of(config, authenticators_.get())),
       routes_(policy_) {
   add_backends(services);
   http::add_rpc_routes(routes_, backends_, config_.limits);
   websocket::add_websocket_routes(routes_, backends_);
   add_mcp_sessions(services);
   http::add_landing_page(routes_, backends_, "stdgate " + services.identity.version);
-  if (!config.auth.jwt.empty()) {
-    http::add_resource_metadata(routes_, issuers_of(config.auth), config.auth.scopes);
-  }
+  if (!config.auth.jwt.empty()) http::add_resource_metadata(routes_);
   routes_.share_answers();
+}
+
+void Generation::take_over(const config::Config& config, const GenerationServices& services) {
+  config_ = config;
+  // The policy lets go of the former authenticators first, of which the new ones take what they
+  // need.
+  auto former = std::move(authenticators_);
+  policy_.replace(origin_rules_of(config_), {});
+  authenticators_ = make_authenticators(config_.auth, services, std::move(former));
+  policy_.replace(origin_rules_of(config_), authentication_of(config_, authenticators_.get()));
+  for (const config::BackendConfig& backend : config_.backends) {
+    if (backend::Upstream* const upstream = backends_.find(backend.name)) {
+      upstream->set_rules(backend, config_.roles);
+    }
+  }
 }
 
 void Generation::add_backends(const GenerationServices& services) {

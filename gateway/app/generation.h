@@ -37,6 +37,9 @@ class Generation {
   Generation(const Generation&) = delete;
   Generation& operator=(const Generation&) = delete;
 
+  // What has changed of who may call, and of the rules; see config/config_changes.h.
+  void take_over(const config::Config& config, const GenerationServices& services);
+
   [[nodiscard]] const config::Config& config() const { return config_; }
   [[nodiscard]] backend::Upstreams& backends() { return backends_; }
   [[nodiscard]] const backend::Upstreams& backends() const { return backends_; }
@@ -64,11 +67,11 @@ class Generation {
   void add_mcp_sessions(const GenerationServices& services);
 
   // In the order in which they need each other; destroyed the other way round.
-  const config::Config config_;
+  config::Config config_;
   backend::Upstreams backends_;
   std::map<BackendId, std::unique_ptr<mcp::McpSessions>> mcp_sessions_;
-  const std::unique_ptr<auth::Authenticators> authenticators_;  // null: nobody is asked
-  const http::AdmissionPolicy policy_;
+  std::unique_ptr<auth::Authenticators> authenticators_;  // null: nobody is asked
+  http::AdmissionPolicy policy_;
   http::Router routes_;
 };
 

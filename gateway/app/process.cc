@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "gateway/app/reloads.h"
 #include "gateway/app/worker.h"
 #include "gateway/base/visible_text.h"
 #include "gateway/config/api_key_file.h"
@@ -40,18 +41,30 @@ void raise_descriptor_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// As by nohup, which wants the program to outlive its terminal.
-bool is_ignored(int signal) {
-  struct sigaction present {};
-  return ::sigaction(signal, nullptr, &present) == 0 && present.sa_handler == SIG_IGN;
-}
+// The terminal that the gateway was started from, if any. When it is closed, SIGHUP comes too.
+class StartTerminal {
+ public:
+  [[nodiscard]] bool is_gone() const { return descriptor_ && ::isatty(*descriptor_) == 0; }
+
+ private:
+  static std::optional<int> find() {
+    for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+      if (::isatty(descriptor) == 1) return descriptor;
+    }
+    return std::nullopt;
+  }
+
+  const std::optional<int> descriptor_ = find();
+};
 
 class Process final : private http::AdminSource {
  public:
   Process(const config::Config& config, const std::map<std::string, std::string>& environment,
-          stdio::GuardBinary guard_binary, std::optional<audit::AuditFile> audit_file)
+          ConfigSource read_again, stdio::GuardBinary guard_binary,
+          std::optional<audit::AuditFile> audit_file)
       : config_(config),
         environment_(environment),
+        read_again_(std::move(read_again)),
         guard_binary_(std::move(guard_binary)),
         audit_file_(std::move(audit_file)),
         worker_(config_,
@@ -59,11 +72,11 @@ class Process final : private http::AdminSource {
                  audit_file_ ? &*audit_file_ : nullptr},
                 [this] { admin_.close_all(); }),
         strangers_(worker_.loop(), orphans_),
-        exposition_({&worker_.counts()}, identity_.version,
-                    [this] { return worker_.read_usage(); }),
+        exposition_({&worker_.counts()}, identity_.version, [this] { return read_usage(); }),
         admin_routes_(worker_.generation().policy()),
         admin_(worker_.admin_services(), admin_routes_),
         service_manager_(worker_.loop(), environment_),
+        reloads_(worker_.log()),
         signals_(worker_.loop(), [this](int signal) { on_signal(signal); }) {
     http::add_admin_routes(admin_routes_, *this);
     admin_routes_.add_index("stdgate " STDGATE_VERSION " admin");
@@ -71,8 +84,7 @@ class Process final : private http::AdminSource {
 
   int run() {
     // Before the listening sockets show that it runs.
-    for (const int signal : {SIGTERM, SIGINT}) signals_.watch(signal);
-    if (audit_file_ || !is_ignored(SIGHUP)) signals_.watch(SIGHUP);
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) signals_.watch(signal);
     if (!listen()) return kCouldNotStart;
     announce();
     log_confinement();
@@ -81,9 +93,7 @@ class Process final : private http::AdminSource {
                           {{"advice", std::string_view(line)}});
     }
     worker_.start();
-    const size_t backends = worker_.generation().backends().all().size();
-    service_manager_.ready("serving " + std::to_string(backends) +
-                           (backends == 1 ? " backend" : " backends"));
+    tell_ready();
     worker_.run();
     if (worker_.shutdown().was_hurried()) return 128 + last_signal_;
     return worker_.shutdown().cut_calls_off() ? kDrainTimedOut : kCleanExit;
@@ -160,12 +170,37 @@ class Process final : private http::AdminSource {
     return false;
   }
 
+  void tell_ready() {
+    const size_t backends = worker_.generation().backends().all().size();
+    service_manager_.ready("serving " + std::to_string(backends) +
+                           (backends == 1 ? " backend" : " backends"));
+  }
+
   void on_signal(int signal) {
-    // After a log rotation.
-    if (signal == SIGHUP && worker_.reopen_audit()) return;
+    if (signal == SIGHUP && !terminal_.is_gone()) return on_hangup();
     last_signal_ = signal;
     worker_.shut_down(signal);
     service_manager_.stopping("finishing calls under way", worker_.shutdown().patience());
+  }
+
+  void on_hangup() {
+    worker_.reopen_audit();  // after a log rotation
+    if (read_again_ == nullptr || worker_.shutdown().requested()) return;
+    service_manager_.reloading();
+    const auto wanted = read_again_();
+    if (wanted) {
+      reloads_.note(worker_.take_over(*wanted));
+    } else {
+      reloads_.note_failure(visible(wanted.error(), VisibleText::line));
+    }
+    tell_ready();
+  }
+
+  metrics::ScrapeReadings read_usage() {
+    metrics::ScrapeReadings readings = worker_.read_usage();
+    const ReloadFacts& facts = reloads_.facts();
+    readings.reloads = {facts.good, facts.failed, facts.last_was_good};
+    return readings;
   }
 
   // AdminSource
@@ -175,7 +210,7 @@ class Process final : private http::AdminSource {
     listeners.reserve(listening_.clients.size() + listening_.admin.size());
     for (const auto& bound : listening_.clients) listeners.push_back({http::url_of(bound), false});
     for (const auto& bound : listening_.admin) listeners.push_back({http::url_of(bound), true});
-    return worker_.state_json(std::move(listeners));
+    return worker_.state_json(std::move(listeners), reloads_.facts());
   }
   http::Readiness readiness() override {
     http::Readiness readiness;
@@ -197,6 +232,8 @@ class Process final : private http::AdminSource {
   // In the order in which they need each other; destroyed the other way round.
   const config::Config& config_;
   const std::map<std::string, std::string>& environment_;
+  const ConfigSource read_again_;  // null: it is not read again
+  const StartTerminal terminal_;
   const stdio::GuardBinary guard_binary_;
   const GatewayIdentity identity_{STDGATE_VERSION, std::filesystem::read_symlink("/proc/self/exe")};
   stdio::OrphanReaper orphans_;
@@ -208,6 +245,7 @@ class Process final : private http::AdminSource {
   http::Server admin_;
   http::Listening listening_;
   net::ServiceNotifier service_manager_;
+  Reloads reloads_;
   net::Signals signals_;
   int last_signal_ = 0;
 };
@@ -272,14 +310,14 @@ std::vector<std::string> unusable_keys(const config::Config& config) {
 }
 
 int serve(const config::Config& config, const std::map<std::string, std::string>& environment,
-          const std::string& guard_path) {
+          const ServeOptions& options) {
   const auto fail = [&config](const std::string& problem) {
     const std::string sentence = config.log.format == config::LogFormat::text ? "stdgate: " : "";
     logs::write_start_error(config.log.format, "cannot start",
                             sentence + visible(problem, VisibleText::line) + '\n');
     return kCouldNotStart;
   };
-  auto guard_binary = stdio::GuardBinary::open(guard_path);
+  auto guard_binary = stdio::GuardBinary::open(options.guard_path);
   if (!guard_binary) return fail(guard_binary.error());
   std::optional<audit::AuditFile> audit_file;
   if (config.audit.is_used()) {
@@ -288,7 +326,9 @@ int serve(const config::Config& config, const std::map<std::string, std::string>
     audit_file = *std::move(opened);
   }
   raise_descriptor_limit();
-  return Process(config, environment, std::move(*guard_binary), std::move(audit_file)).run();
+  return Process(config, environment, options.read_again, std::move(*guard_binary),
+                 std::move(audit_file))
+      .run();
 }
 
 }  // namespace stdgate::app

@@ -2,8 +2,10 @@
 // main().
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
+#include <tl/expected.hpp>
 #include <vector>
 
 #include "gateway/config/config.h"
@@ -27,10 +29,16 @@ std::vector<std::string> exposed_files(const config::Config& config);
 // the key.
 std::vector<std::string> unusable_keys(const config::Config& config);
 
-// Serves until a signal ends it; gives the exit code. `environment` is the gateway's own;
-// `guard_path` is the guard's file, empty for the one beside this program
-// (transports/stdio/guard_binary.h).
+// Reads the configuration again, checked as at the start; or says what is wrong with it.
+using ConfigSource = std::function<tl::expected<config::Config, std::string>()>;
+
+struct ServeOptions {
+  std::string guard_path{};   // empty: beside this program (transports/stdio/guard_binary.h)
+  ConfigSource read_again{};  // on SIGHUP; null: it is not read again
+};
+
+// Serves until a signal ends it; gives the exit code. `environment` is the gateway's own.
 int serve(const config::Config& config, const std::map<std::string, std::string>& environment,
-          const std::string& guard_path = "");
+          const ServeOptions& options = {});
 
 }  // namespace stdgate::app

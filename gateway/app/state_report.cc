@@ -101,6 +101,17 @@ void write_confinement(rpc::JsonWriter& json, const pool::Confinement& confineme
   write_texts(json, "children_keep_capabilities", confinement.capabilities);
 }
 
+void write_reloads(rpc::JsonWriter& json, const ReloadFacts& reloads) {
+  json.begin_object("configuration");
+  json.number("reloads", reloads.good);
+  json.number("failed_reloads", reloads.failed);
+  if (!reloads.problem.empty()) json.text("problem", reloads.problem);
+  json.begin_array("needs_restart");
+  for (const std::string& key : reloads.restart) json.text({}, key);
+  json.end_array();
+  json.end_object();
+}
+
 void write_listeners(rpc::JsonWriter& json, const GatewayFacts& facts) {
   json.begin_array("listeners");
   for (const ListenerFacts& listener : facts.listeners) {
@@ -154,6 +165,7 @@ std::string state_report(const GatewayFacts& facts, const backend::Upstreams& ba
   write_seconds(json, "uptime_seconds", facts.uptime);
   json.boolean("draining", facts.draining);
   json.number("connections", facts.connections);
+  if (facts.reloads != nullptr) write_reloads(json, *facts.reloads);
   write_listeners(json, facts);
   write_issuers(json, facts.issuers);
   json.begin_object("confinement");

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gateway/app/reloads.h"
 #include "gateway/backend/upstreams.h"
 #include "gateway/base/time.h"
 #include "gateway/pool/confinement.h"
@@ -46,11 +47,13 @@ struct GatewayFacts {
   std::vector<ListenerFacts> listeners = {};
   std::vector<TlsFacts> tls = {};
   std::vector<IssuerFacts> issuers = {};
-  size_t handshakes = 0;  // of TLS, under way
+  size_t handshakes = 0;                 // of TLS, under way
+  const ReloadFacts* reloads = nullptr;  // null: nothing is said of them
 };
 
 // {"version":…,"uptime_seconds":…,"draining":…,"connections":…,"listeners":[{"url":…,"admin":…}],
-//  "tls":[{"listener":…,…}],"handshakes":…,"issuers":[{"issuer":…,"keys":…,…}],"confinement":{…},"backends":[{"name":…,"ready":…,
+//  "configuration":{"reloads":…,"failed_reloads":…,"needs_restart":[…]},"tls":[{"listener":…,…}],
+//  "handshakes":…,"issuers":[{"issuer":…,"keys":…,…}],"confinement":{…},"backends":[{"name":…,"ready":…,
 //  "queued":…,"in_flight":…,"breaker_open":…,"children":[{"pid":…,"state":…,"in_flight":…,…}]}]}
 std::string state_report(const GatewayFacts& facts, const backend::Upstreams& backends);
 

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "gateway/app/known_principals.h"
 #include "gateway/app/random_bytes.h"
 #include "gateway/app/state_report.h"
 #include "gateway/config/value_names.h"
@@ -66,8 +67,8 @@ Worker::Worker(const config::Config& config, const WorkerServices& services,
                    services.number, config.sessions.ttl, {loop_, wall_clock_}),
       identity_(services.identity),
       fetcher_(loop_),
-      generation_(config,
-                  {core_, callers_, session_ids_, identity_, services.environment, fetcher_}),
+      lent_{core_, callers_, session_ids_, identity_, services.environment, fetcher_},
+      generation_(config, lent_),
       tls_(loop_, log_, observers_, wall_clock_, generation_.config(), audit_.get()),
       clients_({loop_, log_, observers_, callers_, generation_.backends(),
                 generation_.config().limits, generation_.config().timeouts, audit_.get(),
@@ -121,6 +122,19 @@ http::HttpServices Worker::admin_services() {
           audit_.get()};
 }
 
+config::ConfigChanges Worker::take_over(const config::Config& wanted) {
+  const config::AuthConfig before = generation_.config().auth;
+  config::ConfigChanges changes = config::changes_between(generation_.config(), wanted);
+  if (changes.taken.empty()) return changes;
+  generation_.take_over(changes.config, lent_);
+  // Heads that are kept with what was judged by the former rules.
+  clients_.drop_caches();
+  clients_.end_credentials([&](const policy::Principal& principal) {
+    return is_still_known(principal, before, generation_.config().auth);
+  });
+  return changes;
+}
+
 bool Worker::reopen_audit() {
   if (audit_ == nullptr) return false;
   audit_->reopen();
@@ -152,7 +166,8 @@ metrics::ScrapeReadings Worker::read_usage() {
   return readings;
 }
 
-std::string Worker::state_json(std::vector<ListenerFacts> listeners) const {
+std::string Worker::state_json(std::vector<ListenerFacts> listeners,
+                               const ReloadFacts& reloads) const {
   GatewayFacts facts{identity_.version,     loop_.now() - started_at_, clients_.connections(),
                      shutdown_.requested(), processes_.confinement(),  std::move(listeners)};
   for (const auto& layer : tls_.all()) {
@@ -166,6 +181,7 @@ std::string Worker::state_json(std::vector<ListenerFacts> listeners) const {
   for (const auth::KeyFacts& keys : generation_.key_facts()) {
     facts.issuers.push_back({keys.issuer, keys.source, keys.keys, keys.age, keys.problem});
   }
+  facts.reloads = &reloads;
   facts.handshakes = tls_.handshakes().under_way();
   return state_report(facts, generation_.backends());
 }

@@ -22,6 +22,7 @@
 #include "gateway/app/system_memory.h"
 #include "gateway/app/tls_listeners.h"
 #include "gateway/app/turn_log.h"
+#include "gateway/config/config_changes.h"
 #include "metrics/audit/audit_file.h"
 #include "metrics/audit/audit_log.h"
 #include "metrics/logs/access_log.h"
@@ -75,6 +76,9 @@ class Worker {
   void run();
   // See Shutdown::request().
   void shut_down(int signal) { shutdown_.request(signal); }
+  // Takes over what it can of another configuration while it serves. What lasts of clients whose
+  // credentials are not good any more ends.
+  config::ConfigChanges take_over(const config::Config& wanted);
   // Log rotation. False: there is no audit.
   bool reopen_audit();
   // Null: there is none.
@@ -93,7 +97,8 @@ class Worker {
 
   [[nodiscard]] metrics::ScrapeReadings read_usage();
   // The JSON of /debug/state.
-  [[nodiscard]] std::string state_json(std::vector<ListenerFacts> listeners) const;
+  [[nodiscard]] std::string state_json(std::vector<ListenerFacts> listeners,
+                                       const ReloadFacts& reloads) const;
 
  private:
   // Of clients and credentials; none before the worker is complete.
@@ -133,6 +138,7 @@ class Worker {
   SealedSessionIds session_ids_;
   const GatewayIdentity& identity_;
   fetch::CurlFetcher fetcher_;
+  const GenerationServices lent_;
   Generation generation_;
   TlsListeners tls_;
   http::Server clients_;

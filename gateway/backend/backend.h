@@ -85,6 +85,11 @@ class Backend final : public Upstream, private pool::PoolEvents, private TripEnd
     pool_.hold_child(session, held);
   }
 
+  void set_rules(const config::BackendConfig& backend,
+                 const std::vector<config::RoleConfig>& roles) override {
+    rules_.replace(backend, roles);
+  }
+
   // See Pool.
   void drain() override {
     pool_.drain();

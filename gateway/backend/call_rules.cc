@@ -50,7 +50,7 @@ CallRuling CallRules::judge(const rpc::Envelope& message, std::string_view metho
   }
   if (!admits(principal)) return {.verdict = Verdict::denied};
   if (dialect_.is_lifecycle(method)) return {};
-  if (!rules_.takes_method(method)) return {.verdict = Verdict::denied};
+  if (!rules_->takes_method(method)) return {.verdict = Verdict::denied};
   const auto element = dialect_.used_element(message, method);
   if (!element) return {.verdict = Verdict::denied, .rejection = element.error()};
   policy::Subject subject;
@@ -61,20 +61,22 @@ CallRuling CallRules::judge(const rpc::Envelope& message, std::string_view metho
     }
   } else {
     subject = subject_of(element->use, element->kind, element->name, name_);
-    const policy::Ruling use = rules_.judge(principal, subject);
+    const policy::Ruling use = rules_->judge(principal, subject);
     if (use.verdict != Verdict::allowed || element->use == method) {
       return {use.verdict, element->kind, subject.name, use.scopes};
     }
     subject.method = method;
   }
-  const policy::Ruling ruling = rules_.judge(principal, subject);
+  const policy::Ruling ruling = rules_->judge(principal, subject);
   return {.verdict = ruling.verdict, .scopes = ruling.scopes};
 }
 
 void CallRules::note_list(pool::Call& call, std::string_view method,
                           const policy::Principal* principal) const {
   call.list = dialect_.list_shape(method);
-  if (call.list != nullptr) call.rules = rules_.rules_of(principal);
+  if (call.list == nullptr) return;
+  call.rules = rules_->rules_of(principal);
+  call.judged_by = rules_;
 }
 
 std::string_view CallRules::seen(const pool::Call& call, const rpc::Envelope& answer) {
@@ -83,9 +85,9 @@ std::string_view CallRules::seen(const pool::Call& call, const rpc::Envelope& an
   Filter filter([&](std::string_view element) {
     const auto name = rpc::find_clear_member(element, list.name);
     const bool is_string = name && name->front() == '"';
-    return rules_.shows(call.rules,
-                        subject_of(list.use, list.kind,
-                                   is_string ? name->substr(1, name->size() - 2) : "", cut_name_));
+    return call.judged_by->shows(
+        call.rules, subject_of(list.use, list.kind,
+                               is_string ? name->substr(1, name->size() - 2) : "", cut_name_));
   });
   clear(cut_);
   const rpc::MemberReplacement scope{list.scope, list.private_scope};

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -30,15 +31,19 @@ class CallRules {
  public:
   CallRules(const config::BackendConfig& backend, const std::vector<config::RoleConfig>& roles,
             const pool::Dialect& dialect)
-      : rules_(backend, roles), dialect_(dialect) {}
+      : rules_(std::make_shared<const policy::Rules>(backend, roles)), dialect_(dialect) {}
   CallRules(const CallRules&) = delete;
   CallRules& operator=(const CallRules&) = delete;
 
+  // Lists that are under way are cut by the rules that their calls were judged by.
+  void replace(const config::BackendConfig& backend, const std::vector<config::RoleConfig>& roles) {
+    rules_ = std::make_shared<const policy::Rules>(backend, roles);
+  }
   // Whether anything is forbidden to anybody; else nothing else is to be asked.
-  [[nodiscard]] bool any() const { return rules_.any(); }
+  [[nodiscard]] bool any() const { return rules_->any(); }
   // Whether the client may have a session: no rule is about others, who may do nothing at all.
   [[nodiscard]] bool admits(const policy::Principal* principal) const {
-    return rules_.is_about(principal);
+    return rules_->is_about(principal);
   }
   // `message` is a request or a notification, `method` decoded. Views into the ruling are valid
   // until the next one.
@@ -60,7 +65,7 @@ class CallRules {
   policy::Subject subject_of(std::string_view method, policy::ElementKind kind,
                              std::string_view spelled, std::string& scratch) const;
 
-  const policy::Rules rules_;
+  std::shared_ptr<const policy::Rules> rules_;  // never null
   const pool::Dialect& dialect_;
   std::string name_;      // scratch
   std::string cut_name_;  // scratch

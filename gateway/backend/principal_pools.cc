@@ -83,6 +83,12 @@ void PrincipalPools::for_each(Visitor&& visit) const {
   for (const auto& pool : ending_) visit(*pool->upstream);
 }
 
+void PrincipalPools::set_rules(const config::BackendConfig& backend,
+                               const std::vector<config::RoleConfig>& roles) {
+  set_rules_ = [backend, roles](Upstream& upstream) { upstream.set_rules(backend, roles); };
+  for_each(set_rules_);
+}
+
 // --- Pools ---------------------------------------------------------------------------------------
 
 PrincipalPools::Pool* PrincipalPools::find(const CallContext& context) {
@@ -128,6 +134,7 @@ tl::expected<PrincipalPools::Pool*, rpc::FaultReport> PrincipalPools::make(
     return tl::unexpected(rpc::faults::child_failed("this server cannot be started for this client",
                                                     std::move(upstream.error())));
   }
+  if (set_rules_) set_rules_(**upstream);
   auto& pool = pools_[key_];
   pool = std::make_unique<Pool>(principal.name, std::move(*upstream));
   pool->used = now();

@@ -69,6 +69,9 @@ class PrincipalPools final : public Upstream {
   void give_up_asks(session::SessionId session) override;
   void hold_child(session::SessionId session, bool held) override;
 
+  void set_rules(const config::BackendConfig& backend,
+                 const std::vector<config::RoleConfig>& roles) override;
+
   // No principal is known yet.
   void start() override {}
   void drain() override;
@@ -116,6 +119,8 @@ class PrincipalPools final : public Upstream {
   std::vector<std::unique_ptr<Pool>> ending_;  // they take nothing new
   SlotMap<Session> sessions_;
   std::string key_;  // scratch
+  // Of pools that are made from now on; null: as they are made.
+  std::function<void(Upstream&)> set_rules_;
   RateLimit refusals_{1};
   bool draining_ = false;
   Timer sweep_timer_;

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <tl/expected.hpp>
 #include <utility>
+#include <vector>
 
 #include "gateway/backend/call_context.h"
 #include "gateway/base/client_address.h"
@@ -112,6 +113,11 @@ class Upstream {
   // `held`: the client takes too little, so the output of the session's own child is not read.
   // Without effect on shared children, and on one that has been asked to go.
   virtual void hold_child(session::SessionId session, bool held) = 0;
+
+  // Rules that hold for all that comes from now on. `backend` has them, and the allowlist of
+  // methods; nothing else of it is taken over.
+  virtual void set_rules(const config::BackendConfig& backend,
+                         const std::vector<config::RoleConfig>& roles) = 0;
 
   // --- Its own life ---------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -72,10 +73,11 @@ struct CallFacts {
 };
 
 struct Call : CallFacts {
-  std::string id;              // raw JSON, as the client sent it
-  std::string method_name;     // kept only while `method` is kOtherMethod
-  std::string tool_name;       // kept only while `tool` is kOtherTool
-  TraceContext trace;          // of the caller
+  std::shared_ptr<const policy::Rules> judged_by;  // with `list`: that `rules` are of
+  std::string id;                                  // raw JSON, as the client sent it
+  std::string method_name;                         // kept only while `method` is kOtherMethod
+  std::string tool_name;                           // kept only while `tool` is kOtherTool
+  TraceContext trace;                              // of the caller
   std::string principal;       // of the caller: its name; empty: nobody is known
   std::string progress_token;  // raw JSON, as the client sent it; empty: none
   std::string subscription;    // the key that its session subscribes to with it; empty: none

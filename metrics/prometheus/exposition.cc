@@ -95,6 +95,14 @@ void add_readings(std::vector<MetricFamily>& families, const ScrapeReadings& rea
                             MetricType::Gauge, to_seconds(readings.loop_lag)));
   families.push_back(single("stdgate_memory_pressure", "Part of limits.memory that is used",
                             MetricType::Gauge, readings.memory_pressure));
+  MetricFamily reloads = family("stdgate_config_reloads_total",
+                                "Times that the configuration was read again", MetricType::Counter);
+  add(reloads, static_cast<double>(readings.reloads.good), {{"outcome", "ok"}});
+  add(reloads, static_cast<double>(readings.reloads.failed), {{"outcome", "failed"}});
+  families.push_back(std::move(reloads));
+  families.push_back(single("stdgate_config_last_reload_successful",
+                            "1 unless the configuration that was read last could not be used",
+                            MetricType::Gauge, readings.reloads.last_was_good ? 1 : 0));
   if (readings.audit) add_audit(families, *readings.audit);
 }
 

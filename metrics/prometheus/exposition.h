@@ -45,6 +45,12 @@ struct ScrapeReadings {
     bool is_failing = false;
   };
   std::optional<Audit> audit;  // nothing: there is none
+  struct Reloads {             // of the configuration
+    uint64_t good = 0;
+    uint64_t failed = 0;
+    bool last_was_good = true;
+  };
+  Reloads reloads;
 };
 
 class MetricsExposition {

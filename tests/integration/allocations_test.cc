@@ -131,7 +131,7 @@ class Allocations : public testing::TestWithParam<Steady> {
     });
     const QuietStderr quiet;
     std::signal(SIGTERM, SIG_IGN);  // should app::serve() not have come so far as to watch it
-    EXPECT_EQ(app::serve(*config, {}, STDGATE_GUARD), app::kCleanExit);
+    EXPECT_EQ(app::serve(*config, {}, {.guard_path = STDGATE_GUARD}), app::kCleanExit);
     thread.join();
   }
 

@@ -56,7 +56,7 @@ TEST_P(Shutdown, FinishesCallsUnderWayAndTakesNoNewOnes) {
   EXPECT_FALSE(log_of(gateway).empty());  // throws when a line is something else
 }
 
-INSTANTIATE_TEST_SUITE_P(Signals, Shutdown, testing::Values(SIGTERM, SIGINT, SIGHUP),
+INSTANTIATE_TEST_SUITE_P(Signals, Shutdown, testing::Values(SIGTERM, SIGINT),
                          [](const auto& given) { return std::string(sigabbrev_np(given.param)); });
 
 TEST(Hangup, IsIgnoredWhereTheGatewayWasStartedSo) {

@@ -55,7 +55,8 @@ const std::vector<Layer>& layers() {
       {"gateway/demo/*", kRpc},
       // Used by the composition root alone, and yet they see no edge.
       {"gateway/app/shutdown.*", kUpstream},
-      {"gateway/app/state_report.*", kUpstream},
+      {"gateway/app/state_report.*", kUpstream + Patterns{"gateway/app/reloads.h"}},
+      {"gateway/app/reloads.*", kConfig},
       {"gateway/app/random_bytes.*", {}},
       {"gateway/app/dialects.*", kBackend + Patterns{"gateway/mcp/*", "gateway/lsp/*"}},
       // Programs of their own behind a word: they see what the composition root sees of starting

@@ -72,6 +72,8 @@ class FakeUpstream final : public backend::Upstream {
     *sessions_.find(*id) = {caller, &sink};
     return *id;
   }
+  void set_rules(const config::BackendConfig& /*backend*/,
+                 const std::vector<config::RoleConfig>& /*roles*/) override {}
   void close_session(session::SessionId session, std::string_view /*why*/) override {
     if (const FakeSession* open = sessions_.find(session); open != nullptr) {
       cancel_calls_of(open->caller);

@@ -5,21 +5,27 @@
 
 #include "transports/auth/api_keys.h"
 #include "transports/auth/certificates.h"
-#include "transports/auth/request_signatures.h"
 
 namespace stdgate::auth {
 
 Authenticators::Authenticators(const config::AuthConfig& config, const Clocks& clocks,
-                               const KeyServices& services)
+                               const KeyServices& services,
+                               std::unique_ptr<Authenticators> predecessor)
     : clocks_(clocks) {
   if (!config.jwt.empty()) {
-    auto tokens = std::make_unique<Tokens>(config.jwt, clocks, services);
+    auto tokens = std::make_unique<Tokens>(config.jwt, clocks, services,
+                                           predecessor ? predecessor->tokens_ : nullptr);
     tokens_ = tokens.get();
     all_.push_back(std::move(tokens));
   }
   if (config.mtls.used) all_.push_back(std::make_unique<Certificates>(config.mtls, clocks));
   if (!config.signatures.empty()) {
-    all_.push_back(std::make_unique<RequestSignatures>(config.signatures, clocks));
+    auto signatures = std::make_unique<RequestSignatures>(config.signatures, clocks);
+    signatures_ = signatures.get();
+    if (predecessor && predecessor->signatures_ != nullptr) {
+      signatures_->take_nonces(*predecessor->signatures_);
+    }
+    all_.push_back(std::move(signatures));
   }
   all_.push_back(std::make_unique<ApiKeys>(config, clocks));
 }

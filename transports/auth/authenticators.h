@@ -9,14 +9,16 @@
 #include "gateway/config/config.h"
 #include "transports/auth/authenticator.h"
 #include "transports/auth/clocks.h"
+#include "transports/auth/request_signatures.h"
 #include "transports/auth/tokens.h"
 
 namespace stdgate::auth {
 
 class Authenticators final : public Authenticator {
  public:
+  // `predecessor`: whose fetched keys and nonces it takes over; null: there is none.
   Authenticators(const config::AuthConfig& config, const Clocks& clocks,
-                 const KeyServices& services);
+                 const KeyServices& services, std::unique_ptr<Authenticators> predecessor);
 
   [[nodiscard]] TimePoint now() const override { return clocks_.clock.now(); }
   [[nodiscard]] uint32_t revision() const override {
@@ -38,7 +40,9 @@ class Authenticators final : public Authenticator {
  private:
   const Clocks clocks_;
   std::vector<std::unique_ptr<Authenticator>> all_;
-  Tokens* tokens_ = nullptr;  // one of them; null: no tokens are taken
+  // Of these; null: there is none.
+  Tokens* tokens_ = nullptr;
+  RequestSignatures* signatures_ = nullptr;
 };
 
 }  // namespace stdgate::auth

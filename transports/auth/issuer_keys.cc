@@ -91,12 +91,10 @@ std::optional<Description> parse_description(const std::string& text) {
 
 }  // namespace
 
-IssuerKeys::IssuerKeys(const config::JwtConfig& config, const KeyServices& services,
-                       std::function<void()> changed)
+IssuerKeys::IssuerKeys(const config::JwtConfig& config, const KeyServices& services)
     : issuer_(config.issuer),
       config_(config.jwks),
       services_(services),
-      changed_(std::move(changed)),
       timer_(services.timers, [this] { fetch_now(); }) {
   if (config_.is_fetched()) {
     timer_.arm(services_.clock.now());
@@ -217,7 +215,7 @@ void IssuerKeys::take_keys(const std::string& url, const fetch::Fetched& fetched
   }
   keys_ = *std::move(keys);
   text_ = fetched.body;
-  changed_();
+  if (changed_) changed_();
 }
 
 void IssuerKeys::fail(FetchOutcome outcome, std::string_view url, std::string_view detail) {

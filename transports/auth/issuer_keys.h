@@ -57,9 +57,10 @@ class IssuerKeys {
 
   static constexpr size_t kMaxMissing = 64;
 
-  // A file's keys have been checked. `changed` is called when other keys have come.
-  IssuerKeys(const config::JwtConfig& config, const KeyServices& services,
-             std::function<void()> changed);
+  // A file's keys have been checked.
+  IssuerKeys(const config::JwtConfig& config, const KeyServices& services);
+  // `changed` is called when other keys have come.
+  void on_change(std::function<void()> changed) { changed_ = std::move(changed); }
 
   // Null: none have come yet.
   [[nodiscard]] const Jwks* keys() const { return keys_ ? &*keys_ : nullptr; }
@@ -90,7 +91,7 @@ class IssuerKeys {
   const std::string issuer_;
   const config::JwksConfig config_;
   const KeyServices services_;
-  const std::function<void()> changed_;
+  std::function<void()> changed_;
   std::optional<Jwks> keys_;
   std::string text_;  // of the keys in use
   TimePoint fetched_at_{};

@@ -30,6 +30,11 @@ class RequestSignatures final : public Authenticator {
   RequestSignatures(const std::vector<config::SignatureConfig>& keys, const Clocks& clocks,
                     size_t max_nonces = kMaxNonces);
 
+  // What has been used before stays used.
+  void take_nonces(RequestSignatures& predecessor) {
+    nonces_ = std::move(predecessor.nonces_);
+    order_ = std::move(predecessor.order_);
+  }
   [[nodiscard]] TimePoint now() const override { return clocks_.clock.now(); }
   [[nodiscard]] std::optional<Judgement> judge(const Credential& /*credential*/) override {
     return std::nullopt;

@@ -156,16 +156,26 @@ policy::Principal principal_of(const JsonPart& claims, const config::JwtConfig& 
 }  // namespace
 
 Tokens::Tokens(const std::vector<config::JwtConfig>& issuers, const Clocks& clocks,
-               const KeyServices& services)
+               const KeyServices& services, Tokens* predecessor)
     : clocks_(clocks) {
   for (const config::JwtConfig& config : issuers) {
     Issuer& issuer = issuers_.emplace_back();
     issuer.config = config;
-    issuer.keys = std::make_unique<IssuerKeys>(config, services, [this] { forget_all(); });
+    if (predecessor != nullptr) issuer.keys = predecessor->give_keys(config);
+    if (issuer.keys == nullptr) issuer.keys = std::make_unique<IssuerKeys>(config, services);
+    issuer.keys->on_change([this] { forget_all(); });
     for (const std::string& name : config.algorithms) {
       issuer.algorithms.push_back(find_algorithm(name));
     }
   }
+}
+
+// Null: it has none that were found so.
+std::unique_ptr<IssuerKeys> Tokens::give_keys(const config::JwtConfig& config) {
+  for (Issuer& issuer : issuers_) {
+    if (issuer.config == config && issuer.keys != nullptr) return std::move(issuer.keys);
+  }
+  return nullptr;
 }
 
 std::optional<Judgement> Tokens::judge(const Credential& credential) {

@@ -32,9 +32,10 @@ class Tokens final : public Authenticator {
   static constexpr size_t kMaxJudged = 4096;
   static constexpr std::chrono::seconds kLeeway{30};
 
-  // Keys in files have been checked; see check_keys().
+  // Keys in files have been checked; see check_keys(). `predecessor`: whose fetched keys it takes
+  // over, of issuers that are configured as before; null: there is none.
   Tokens(const std::vector<config::JwtConfig>& issuers, const Clocks& clocks,
-         const KeyServices& services);
+         const KeyServices& services, Tokens* predecessor = nullptr);
 
   [[nodiscard]] TimePoint now() const override { return clocks_.clock.now(); }
   [[nodiscard]] uint32_t revision() const override { return revision_; }
@@ -57,6 +58,7 @@ class Tokens final : public Authenticator {
     std::vector<std::string> audience;  // for Resource::is_meant_by(); else empty
   };
 
+  std::unique_ptr<IssuerKeys> give_keys(const config::JwtConfig& config);
   // Notes in `known` what is to be remembered if it is good.
   [[nodiscard]] Judgement judge_anew(const Credential& credential, Known& known);
   [[nodiscard]] Judgement judge_again(const Credential& credential, const Known& known) const;

@@ -67,6 +67,12 @@ class AdmissionPolicy {
     rules_ = std::move(rules);
     ++epoch_;
   }
+  // What the former authentication lends is not used any more when this returns.
+  void replace(OriginRules rules, Authentication authentication) {
+    authentication_ = std::move(authentication);
+    replace(std::move(rules));
+  }
+  [[nodiscard]] uint32_t epoch() const { return epoch_; }
 
   [[nodiscard]] AdmissionKey key(const ConnectionTraits& traits) const { return {traits, epoch_}; }
 
@@ -77,7 +83,7 @@ class AdmissionPolicy {
 
  private:
   OriginRules rules_;
-  const Authentication authentication_;
+  Authentication authentication_;
   uint32_t epoch_ = 1;
 };
 

@@ -87,6 +87,12 @@ tl::expected<void, IdentityError> Authentication::check_body(const RequestHead& 
   return tl::unexpected(unknown("the body is not the one that was signed"));
 }
 
+std::string Authentication::joined(const std::vector<std::string>& scopes) {
+  std::string text;
+  for (const std::string& scope : scopes) text.append(text.empty() ? "" : " ").append(scope);
+  return text;
+}
+
 uint32_t Authentication::revision_of(const auth::Identity& identity) const {
   const policy::Principal* const principal = identity.principal.get();
   const bool holds = principal != nullptr && principal->kind != policy::Principal::Kind::signature;

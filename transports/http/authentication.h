@@ -41,9 +41,10 @@ std::string challenge_field(const IdentityError& error, std::string_view scope,
 
 // What `auth` says to clients.
 struct Announcement {
-  std::string public_url = {};        // of the gateway
-  std::string scope = {};             // that tokens are to be asked with, with spaces
-  std::string how = "say who calls";  // and by what it can be said
+  std::string public_url = {};            // of the gateway
+  std::vector<std::string> issuers = {};  // of the tokens that are taken
+  std::vector<std::string> scopes = {};   // that tokens are to be asked with
+  std::string how = "say who calls";      // and by what it can be said
 };
 
 class Authentication {
@@ -55,7 +56,8 @@ class Authentication {
                  Announcement announcement = {})
       : authenticator_(authenticator),
         operator_roles_(std::move(operator_roles)),
-        announcement_(std::move(announcement)) {}
+        announcement_(std::move(announcement)),
+        scope_(joined(announcement_.scopes)) {}
 
   [[nodiscard]] bool is_used() const { return authenticator_ != nullptr; }
   // By the clock of Identity::expires.
@@ -68,7 +70,9 @@ class Authentication {
   // for none, as a signature is for one request.
   [[nodiscard]] uint32_t revision_of(const auth::Identity& identity) const;
   [[nodiscard]] const std::string& public_url() const { return announcement_.public_url; }
-  [[nodiscard]] const std::string& scope() const { return announcement_.scope; }
+  [[nodiscard]] const Announcement& announcement() const { return announcement_; }
+  // RFC 6749 section 3.3.
+  [[nodiscard]] const std::string& scope() const { return scope_; }
   // The client of a connection by its certificate; nobody without one.
   [[nodiscard]] auth::Identity identify(const net::Stream& stream) const;
   // The sender of a request, nobody where that is enough; or why it is refused, with the status
@@ -84,6 +88,7 @@ class Authentication {
   [[nodiscard]] bool is_operator(const Sender& sender) const;
 
  private:
+  static std::string joined(const std::vector<std::string>& scopes);
   [[nodiscard]] tl::expected<auth::Identity, IdentityError> identify_without(
       const Sender& sender) const;
   // Nothing: the request is not signed, or signatures are not looked at.
@@ -93,6 +98,7 @@ class Authentication {
   auth::Authenticator* authenticator_ = nullptr;
   std::vector<std::string> operator_roles_;
   Announcement announcement_;
+  std::string scope_;
 };
 
 }  // namespace stdgate::http

@@ -9,6 +9,7 @@
 #include "gateway/base/client_address.h"
 #include "gateway/base/time.h"
 #include "gateway/observer.h"
+#include "gateway/policy/principal.h"
 #include "transports/net/stream.h"
 
 namespace stdgate::http {
@@ -34,6 +35,10 @@ class ClientConnection {
   virtual void report_written() = 0;
   // What it asked for with Server::resume_later(), at the end of the turn.
   virtual void resume() = 0;
+  // Who uses it; null: nobody is known, or nothing is under way.
+  [[nodiscard]] virtual const policy::Principal* principal() const = 0;
+  // The credential is not good any more: what lasts ends, as if it had expired.
+  virtual void end_credential() = 0;
 
   // Where the server keeps it.
   void set_place(size_t place) { place_ = place; }

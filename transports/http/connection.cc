@@ -10,6 +10,14 @@
 
 namespace stdgate::http {
 
+namespace {
+// Null: nobody.
+std::unique_ptr<const auth::Identity> keep_known(auth::Identity identity) {
+  if (identity.principal == nullptr) return nullptr;
+  return std::make_unique<const auth::Identity>(std::move(identity));
+}
+}  // namespace
+
 Connection::Connection(Server& server, uint64_t number, const ConnectionTraits& traits)
     : server_(server),
       number_(number),
@@ -199,11 +207,9 @@ std::optional<backend::CallContext> Connection::call_context() {
 
 const auth::Identity& Connection::connection_identity() {
   static const auth::Identity kNobody;
-  if (!std::exchange(looked_at_, true)) {
-    auto identity = server_.router().policy().authentication().identify(*stream_);
-    if (identity.principal != nullptr) {
-      identity_ = std::make_unique<const auth::Identity>(std::move(identity));
-    }
+  const AdmissionPolicy& policy = server_.router().policy();
+  if (std::exchange(identity_epoch_, policy.epoch()) != policy.epoch()) {
+    identity_ = keep_known(policy.authentication().identify(*stream_));
   }
   return identity_ != nullptr ? *identity_ : kNobody;
 }
@@ -272,6 +278,11 @@ void Connection::cut_stream() {
   exchange_->rpc.clear();
   exchange_->keep_alive = false;
   end_exchange(writer_.end_stream(*exchange_, StreamEnd::bare));
+}
+
+// A call that is answered once is left to its answer.
+void Connection::end_credential() {
+  if (state_ == State::busy && writer_.is_streaming()) cut_stream();
 }
 
 // --- The client's end ----------------------------------------------------------------------------
@@ -400,11 +411,6 @@ void Connection::close() {
   server_.remove(*this);
 }
 
-void Connection::cut() {
-  stream_->close();
-  close();
-}
-
 void Connection::hand_over() {
   state_ = State::closed;
   leave_core();
@@ -451,10 +457,6 @@ TimePoint Connection::due() const {
       break;
   }
   return TimePoint::max();
-}
-
-void Connection::schedule() {
-  if (state_ != State::closed) meter_.schedule(due());
 }
 
 void Connection::on_timer() {

@@ -60,12 +60,19 @@ class Connection final : public ClientConnection,
   [[nodiscard]] ConnectionKind kind() const override { return ConnectionKind::http; }
   void drain() override;  // closes now if nothing is under way, else with the answer
   void close() override;
-  void cut() override;
+  void cut() override {
+    stream_->close();
+    close();
+  }
   [[nodiscard]] HeldMemory held_memory() const override {
     return meter_.held_memory(state_ == State::body ? std::optional(since_) : std::nullopt);
   }
   void report_written() override { meter_.report_written(); }
   void resume() override;
+  [[nodiscard]] const policy::Principal* principal() const override {
+    return exchange_ == nullptr ? nullptr : exchange_->identity.principal.get();
+  }
+  void end_credential() override;
 
  private:
   enum class State : uint8_t { idle, head, body, busy, discarding, lingering, closed };
@@ -140,7 +147,9 @@ class Connection final : public ClientConnection,
     since_ = meter_.now();
   }
   [[nodiscard]] TimePoint due() const;
-  void schedule();
+  void schedule() {
+    if (state_ != State::closed) meter_.schedule(due());
+  }
   void on_timer();
   void expire();
 
@@ -158,9 +167,9 @@ class Connection final : public ClientConnection,
   std::unique_ptr<const auth::Identity> identity_;  // by its certificate; null: nobody
   TimePoint since_{};                               // the present state, or its last progress
   size_t discarded_ = 0;                            // while lingering
-  uint32_t sequence_ = 0;  // of the exchange: the upper half of its calls' tags
+  uint32_t identity_epoch_ = 0;  // of the policy that `identity_` was found under
+  uint32_t sequence_ = 0;        // of the exchange: the upper half of its calls' tags
   State state_ = State::idle;
-  bool looked_at_ = false;     // its certificate
   bool processing_ = false;    // process() is on the stack
   bool resume_asked_ = false;  // resume() comes
   bool doomed_ = false;        // resume() closes

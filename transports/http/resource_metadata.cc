@@ -9,32 +9,17 @@ namespace stdgate::http {
 
 namespace {
 
-class MetadataEndpoint final : public Endpoint {
- public:
-  explicit MetadataEndpoint(std::string text) : text_(std::move(text)) {}
-
-  std::optional<HttpError> admit(Exchange& /*exchange*/) override { return std::nullopt; }
-  void serve(Exchange& exchange, std::span<char> /*body*/) override {
-    const std::string_view body = text_;
-    exchange.client->respond({.content_type = kJsonType, .body = {&body, 1}});
-  }
-
- private:
-  const std::string text_;
-};
-
 // RFC 9728 section 2.
-std::string metadata_of(const std::string& resource, const std::vector<std::string>& issuers,
-                        const std::vector<std::string>& scopes) {
+std::string metadata_of(const Announcement& announcement, const std::string& path) {
   rpc::JsonWriter json(rpc::JsonWriter::Layout::compact);
   json.begin_object();
-  json.text("resource", resource);
+  json.text("resource", announcement.public_url + path);
   json.begin_array("authorization_servers");
-  for (const std::string& issuer : issuers) json.text({}, issuer);
+  for (const std::string& issuer : announcement.issuers) json.text({}, issuer);
   json.end_array();
-  if (!scopes.empty()) {
+  if (!announcement.scopes.empty()) {
     json.begin_array("scopes_supported");
-    for (const std::string& scope : scopes) json.text({}, scope);
+    for (const std::string& scope : announcement.scopes) json.text({}, scope);
     json.end_array();
   }
   json.begin_array("bearer_methods_supported");
@@ -44,16 +29,31 @@ std::string metadata_of(const std::string& resource, const std::vector<std::stri
   return json.take() + "\n";
 }
 
+class MetadataEndpoint final : public Endpoint {
+ public:
+  MetadataEndpoint(const AdmissionPolicy& policy, std::string path)
+      : policy_(policy), path_(std::move(path)) {}
+
+  std::optional<HttpError> admit(Exchange& /*exchange*/) override { return std::nullopt; }
+  void serve(Exchange& exchange, std::span<char> /*body*/) override {
+    const std::string text = metadata_of(policy_.authentication().announcement(), path_);
+    const std::string_view body = text;
+    exchange.client->respond({.content_type = kJsonType, .body = {&body, 1}});
+  }
+
+ private:
+  const AdmissionPolicy& policy_;
+  const std::string path_;
+};
+
 }  // namespace
 
-void add_resource_metadata(Router& router, const std::vector<std::string>& issuers,
-                           const std::vector<std::string>& scopes) {
-  const std::string& public_url = router.policy().authentication().public_url();
+void add_resource_metadata(Router& router) {
   std::vector<std::string> paths = router.paths_of(Transport::mcp);
   paths.emplace_back();
   for (const std::string& path : paths) {
     router.add(std::string(kResourceMetadata) + path, "who gives out tokens",
-               std::make_unique<MetadataEndpoint>(metadata_of(public_url + path, issuers, scopes)),
+               std::make_unique<MetadataEndpoint>(router.policy(), path),
                Guards::reading(Audience::everyone));
   }
 }

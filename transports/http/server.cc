@@ -237,6 +237,14 @@ void Server::log_slow(const ClientConnection& connection, size_t unsent) {
                        {"suppressed", slow_.take_suppressed()}});
 }
 
+void Server::end_credentials(const std::function<bool(const policy::Principal&)>& is_good) {
+  // Backwards: one that goes is replaced by one that has been asked already.
+  for (size_t i = connections_.size(); i > 0; --i) {
+    const policy::Principal* const principal = connections_[i - 1]->principal();
+    if (principal != nullptr && !is_good(*principal)) connections_[i - 1]->end_credential();
+  }
+}
+
 void Server::report_written() {
   for (const auto& connection : connections_) connection->report_written();
 }

@@ -111,6 +111,8 @@ class Server final : private net::ListenerEvents,
   SpareExchanges& spare_exchanges() { return spare_; }
   // Frees what is kept only to be faster.
   void drop_caches() { spare_.drop(); }
+  // Ends what lasts of clients whose credentials are not good any more.
+  void end_credentials(const std::function<bool(const policy::Principal&)>& is_good);
   void change_held(size_t from, size_t to) { memory_.change_received(from, to); }
   [[nodiscard]] bool holds_too_much() const { return memory_.is_over(); }
   // Logs that `connection` is closed, as its client reads less than limits.min_rate.

@@ -53,6 +53,12 @@ void ServiceNotifier::ready(std::string_view status) {
   if (interval_ > Duration::zero()) tell_alive();
 }
 
+void ServiceNotifier::reloading() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  const auto microseconds = std::chrono::floor<std::chrono::microseconds>(now).count();
+  tell("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(microseconds));
+}
+
 void ServiceNotifier::stopping(std::string_view status, Duration patience) {
   const auto microseconds = std::chrono::ceil<std::chrono::microseconds>(patience).count();
   tell("STOPPING=1\nSTATUS=" + std::string(status) +

@@ -24,6 +24,8 @@ class ServiceNotifier {
 
   // Everything listens. `status` is a line for people.
   void ready(std::string_view status);
+  // It reads its configuration again; ready() follows.
+  void reloading();
   // It ends, which takes up to `patience`.
   void stopping(std::string_view status, Duration patience);
 

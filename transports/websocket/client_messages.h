@@ -53,6 +53,9 @@ class ClientMessages {
 
   ClientMessages(http::Server& server, const Route& route, Label label, AnswerSink& answers);
 
+  // Who sends them; null: nobody is known.
+  [[nodiscard]] const policy::Principal* principal() const { return label_.principal.get(); }
+
   // The client's session; `sink` outlives it.
   tl::expected<void, rpc::FaultReport> open_session(session::SessionSink& sink,
                                                     const ClientAddress& client);

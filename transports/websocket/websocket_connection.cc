@@ -340,6 +340,12 @@ void WebSocketConnection::on_timer() {
   schedule();
 }
 
+void WebSocketConnection::end_credential() {
+  if (state_ != State::open) return;
+  start_close(CloseCode::policy_violation, "the credential is not good any more");
+  settle();
+}
+
 void WebSocketConnection::expire() {
   if (state_ != State::open) return close();
   if (meter_.now() >= expires_) {

@@ -84,6 +84,10 @@ class WebSocketConnection final : public http::UpgradedConnection,
   [[nodiscard]] http::HeldMemory held_memory() const override;
   void report_written() override { meter_.report_written(); }
   void resume() override;
+  [[nodiscard]] const policy::Principal* principal() const override {
+    return messages_.principal();
+  }
+  void end_credential() override;
 
  private:
   enum class State : uint8_t { open, closing, lingering, closed };

@@ -70,7 +70,7 @@ int run_gateway(const std::string& file, const std::string& guard) {
   if (!config) return fail(config.error());
   if (std::freopen("/dev/null", "w", stderr) == nullptr) return fail("no /dev/null");
   std::signal(SIGPIPE, SIG_IGN);
-  return app::serve(*config, {}, guard);
+  return app::serve(*config, {}, {.guard_path = guard});
 }
 
 std::optional<test::SteadyCall> call_by(std::string_view transport, std::string_view fields) {

@@ -29,8 +29,9 @@ class IssuerKeysTest : public testing::Test {
   IssuerKeysTest() { config_.issuer = "https://id.example/tenant"; }
   IssuerKeys& make(const std::string& url = "https://id.example/jwks") {
     config_.jwks.url = url;
-    keys_ = std::make_unique<IssuerKeys>(
-        config_, KeyServices{fetcher_, clock_, timers_, log_, observer_}, [this] { ++changes_; });
+    keys_ = std::make_unique<IssuerKeys>(config_,
+                                         KeyServices{fetcher_, clock_, timers_, log_, observer_});
+    keys_->on_change([this] { ++changes_; });
     timers_.run_due(clock_.now());
     return *keys_;
   }

@@ -97,6 +97,16 @@ TEST_F(RequestSignaturesTest, ExamplesOfTheRfc) {
   EXPECT_EQ(judge(edwards()).outcome, Outcome::accepted);
 }
 
+TEST_F(RequestSignaturesTest, WhatHasBeenUsedStaysUsedForTheSuccessor) {
+  make();
+  ASSERT_EQ(judge(edwards()).outcome, Outcome::accepted);
+  const auto former = std::move(all_);
+  make();
+  all_->take_nonces(*former);
+  EXPECT_EQ(judge(edwards()).problem, "the signature has been used before");
+  EXPECT_EQ(judge(shared()).outcome, Outcome::accepted);
+}
+
 TEST_F(RequestSignaturesTest, WhatIsWrong) {
   make();
   const auto problem = [&](auto change, bool is_shared = true) {

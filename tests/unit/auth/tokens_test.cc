@@ -76,6 +76,24 @@ class TokensTest : public testing::Test {
   config::JwtConfig config_;
 };
 
+TEST_F(TokensTest, FetchedKeysGoOnToTheirSuccessor) {
+  config_.jwks = {};
+  config_.jwks.url = "https://id.example/jwks";
+  config::JwtConfig other = config_;
+  other.issuer = "https://other.example";
+  Tokens former({config_}, clocks_, services_);
+  timers_.run_due(clock_.now());
+  fetcher_.finish_json(rsa_.jwks());
+  const std::string token = rsa_.token("RS256", claims());
+  const Credential credential{Credential::Form::bearer, token};
+  ASSERT_EQ(former.judge(credential)->outcome, Outcome::accepted);
+  Tokens next({other, config_}, clocks_, services_, &former);
+  EXPECT_EQ(next.judge(credential)->outcome, Outcome::accepted);
+  config_.audience = {"https://elsewhere.example"};
+  Tokens last({config_}, clocks_, services_, &next);
+  EXPECT_EQ(last.judge(credential)->outcome, Outcome::undecided) << "it is configured otherwise";
+}
+
 TEST_F(TokensTest, AGoodOneSaysWhoItIs) {
   const Judgement judgement = judge(rsa_.token(
       "RS256", claims(R"("realm_access":{"roles":["ci",7,"ops"]},"scope":"a  b c","scp":["x"],)")));

@@ -235,6 +235,13 @@ stdgate_loop_lag_seconds 0.00025
 # HELP stdgate_memory_pressure Part of limits.memory that is used
 # TYPE stdgate_memory_pressure gauge
 stdgate_memory_pressure 0.5
+# HELP stdgate_config_reloads_total Times that the configuration was read again
+# TYPE stdgate_config_reloads_total counter
+stdgate_config_reloads_total{outcome="ok"} 4
+stdgate_config_reloads_total{outcome="failed"} 1
+# HELP stdgate_config_last_reload_successful 1 unless the configuration that was read last could not be used
+# TYPE stdgate_config_last_reload_successful gauge
+stdgate_config_last_reload_successful 0
 # HELP stdgate_audit_lines_total Lines of the audit
 # TYPE stdgate_audit_lines_total counter
 stdgate_audit_lines_total 9
@@ -325,6 +332,7 @@ TEST(MetricsExposition, IsThisText) {
     readings.issuers = {{"https://id", 2.5}};
     readings.loop_lag = std::chrono::microseconds(250);
     readings.memory_pressure = 0.5;
+    readings.reloads = {4, 1, false};
     readings.audit = {9, 3, 2, true};
     return readings;
   });

@@ -1,0 +1,36 @@
+#include "gateway/app/reloads.h"
+
+#include <string_view>
+
+namespace stdgate::app {
+namespace {
+
+std::string joined(const std::vector<std::string>& keys) {
+  std::string text;
+  for (const std::string& key : keys) text.append(text.empty() ? "" : ",").append(key);
+  return text;
+}
+
+}  // namespace
+
+void Reloads::note_failure(const std::string& problem) {
+  ++facts_.failed;
+  facts_.last_was_good = false;
+  facts_.problem = problem;
+  log_.write(LogLevel::error, "configuration not reloaded",
+             {{"problem", std::string_view(facts_.problem)}});
+}
+
+void Reloads::note(const config::ConfigChanges& changes) {
+  ++facts_.good;
+  facts_.last_was_good = true;
+  facts_.problem.clear();
+  facts_.restart = changes.restart;
+  log_.write(LogLevel::info, "configuration reloaded", {{"changed", joined(changes.taken)}});
+  if (facts_.restart.empty()) return;
+  log_.write(LogLevel::warn, "configuration needs a restart",
+             {{"keys", joined(facts_.restart)},
+              {"advice", "they are as they were at the start; restart stdgate to use them"}});
+}
+
+}  // namespace stdgate::app

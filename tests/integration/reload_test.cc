@@ -1,0 +1,222 @@
+// SIGHUP: who may call, and what, is taken over while the gateway serves; the rest is named.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <atomic>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "tests/integration/harness/eventually.h"
+#include "tests/integration/harness/setups.h"
+#include "tests/integration/harness/websocket_client.h"
+
+namespace stdgate::harness {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+// printf '%s' the-key-of-ada-1234 | stdgate hash-key
+constexpr const char* kAda =
+    "{ name: ada, roles: [reader], hash: "
+    "\"sha256:c5174bdf96d3b1617fae25d280f798252a83b1bb8149ffe0ec6c723edbebc50d\" }";
+constexpr const char* kAdaAsWriter =
+    "{ name: ada, roles: [writer], hash: "
+    "\"sha256:c5174bdf96d3b1617fae25d280f798252a83b1bb8149ffe0ec6c723edbebc50d\" }";
+constexpr const char* kBob =
+    "{ name: bob, roles: [reader], hash: "
+    "\"sha256:90c3d2a3c8b61f8460f8cca72dc166b09ffc937793e413ce9eaf2629a5942983\" }";
+constexpr const char* kForReaders = "rules: [ { allow: [reader] } ]";
+
+std::string text_of(const std::string& keys, const std::string& options = kForReaders,
+                    const std::string& root = "") {
+  return "listen: [\"127.0.0.1:0\"]\nadmin: \"127.0.0.1:0\"\nlog: { format: json }\n" + root +
+         "auth: { api_keys: [ " + keys + " ] }\nbackends: { " + backend("main", puppet(), options) +
+         " }\n";
+}
+
+GatewaySetup setup_of(const std::string& text) {
+  GatewaySetup setup;
+  setup.config = text;
+  return setup;
+}
+
+Headers as(const std::string& name) {
+  return {{"authorization", "Bearer the-key-of-" + name + "-1234"}};
+}
+
+class Reload : public testing::Test {
+ protected:
+  void reload(const std::string& text, bool is_good = true) {
+    std::ofstream(gateway_.folder() / "gateway.yaml") << text;
+    const double before = reloads();
+    gateway_.signal(SIGHUP);
+    ASSERT_TRUE(eventually("it has been read again", [&] { return reloads() > before; }));
+    ASSERT_EQ(gateway_.metrics().value("stdgate_config_last_reload_successful", {}),
+              is_good ? 1 : 0)
+        << gateway_.log();
+  }
+  [[nodiscard]] bool logs(const std::string& text) const {
+    return eventually("the log has " + text,
+                      [&] { return gateway_.log().find(text) != std::string::npos; });
+  }
+  [[nodiscard]] double reloads() const {
+    return gateway_.metrics().sum("stdgate_config_reloads_total");
+  }
+  [[nodiscard]] int status(const std::string& name) {
+    return gateway_.connect().post("/rpc", request("pid"), as(name)).status;
+  }
+  [[nodiscard]] std::string pid(const std::string& name) {
+    return gateway_.connect().post("/rpc", request("pid"), as(name)).body;
+  }
+  [[nodiscard]] WebSocketClient open_socket(const std::string& name) const {
+    WebSocketClient::Options options;
+    options.headers = as(name);
+    return {gateway_.url() + "/ws", options};
+  }
+
+  GatewayProcess gateway_{setup_of(text_of(kAda))};
+};
+
+TEST_F(Reload, KeysComeAndGo) {
+  const std::string child = pid("ada");
+  EXPECT_EQ(status("bob"), 401);
+  reload(text_of(std::string(kAda) + ", " + kBob));
+  EXPECT_EQ(status("bob"), 200);
+  EXPECT_EQ(pid("ada"), child) << "the child goes on";
+  reload(text_of(kBob));
+  EXPECT_EQ(status("ada"), 401);
+  EXPECT_EQ(status("bob"), 200);
+  EXPECT_EQ(pid("bob"), child);
+  EXPECT_TRUE(logs("\"event\":\"configuration reloaded\",\"changed\":\"auth\""));
+  EXPECT_THAT(gateway_.log(), Not(HasSubstr("needs a restart")));
+  EXPECT_EQ(state_of(gateway_).number("/configuration/reloads"), 2);
+}
+
+TEST_F(Reload, AKeptConnectionIsJudgedAnew) {
+  HttpClient client = gateway_.connect();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(client.post("/rpc", request("pid"), as("ada")).status, 200);
+  reload(text_of(kBob));
+  EXPECT_EQ(client.post("/rpc", request("pid"), as("ada")).status, 401);
+  EXPECT_EQ(client.post("/rpc", request("pid"), as("bob")).status, 200);
+}
+
+TEST_F(Reload, WhatLastsEndsWithItsKeyAndWithNoOther) {
+  reload(text_of(std::string(kAda) + ", " + kBob));
+  WebSocketClient ada = open_socket("ada");
+  WebSocketClient bob = open_socket("bob");
+  ada.call("pid");
+  bob.call("pid");
+  reload(text_of(kBob));
+  const Closing closing = ada.read_closing();
+  EXPECT_EQ(closing.code, 1008);
+  EXPECT_EQ(closing.reason, "the credential is not good any more");
+  EXPECT_THAT(bob.call("pid"), HasSubstr("result"));
+  // Another role is another credential.
+  reload(text_of(std::string(kAdaAsWriter) + ", " + kBob));
+  EXPECT_THAT(bob.call("pid"), HasSubstr("result"));
+}
+
+TEST_F(Reload, RulesHoldForTheNextCall) {
+  WebSocketClient socket = open_socket("ada");
+  EXPECT_THAT(socket.call("pid"), HasSubstr("result"));
+  reload(text_of(kAda, "rules: [ { allow: [reader], methods: [cwd] } ]"));
+  EXPECT_THAT(socket.call("pid"), HasSubstr("-32601"));
+  EXPECT_THAT(socket.call("cwd"), HasSubstr("result"));
+  EXPECT_EQ(gateway_.connect().post("/rpc", request("pid"), as("ada")).status, 200);
+  EXPECT_THAT(pid("ada"), HasSubstr("-32601"));
+  reload(text_of(kAda, "rules: [ { allow: [writer] } ]",
+                 "roles: { writer: { includes: [editor] } }\n"));
+  EXPECT_THAT(socket.call("cwd"), HasSubstr("-32601"));
+  reload(text_of(kAda, "rules: [ { allow: [writer] } ]",
+                 "roles: { reader: { includes: [writer] } }\n"));
+  EXPECT_THAT(socket.call("cwd"), HasSubstr("result"));
+  reload(text_of(kAda, "rules: [ { allow: [writer] } ]"));
+  EXPECT_THAT(socket.call("cwd"), HasSubstr("-32601"));
+  reload(text_of(kAda, "methods: [cwd]"));
+  EXPECT_THAT(socket.call("cwd"), HasSubstr("result"));
+  EXPECT_THAT(socket.call("pid"), HasSubstr("-32601"));
+  EXPECT_TRUE(logs("backends.main.methods"));
+}
+
+TEST_F(Reload, OriginsAndHostsToo) {
+  Headers foreign = as("ada");
+  foreign["origin"] = "https://app.example";
+  EXPECT_EQ(gateway_.connect().post("/rpc", request("pid"), foreign).status, 403);
+  reload(text_of(kAda, kForReaders, "allowed_origins: [\"https://app.example\"]\n"));
+  EXPECT_EQ(gateway_.connect().post("/rpc", request("pid"), foreign).status, 200);
+  reload(text_of(kAda));
+  EXPECT_EQ(gateway_.connect().post("/rpc", request("pid"), foreign).status, 403);
+}
+
+TEST_F(Reload, ABadFileChangesNothing) {
+  reload("backends: { main: { comand: [x] } }\n", false);
+  EXPECT_EQ(status("ada"), 200);
+  EXPECT_EQ(gateway_.metrics().sum("stdgate_config_reloads_total", {{"outcome", "failed"}}), 1);
+  EXPECT_THAT(state_of(gateway_).text("/configuration/problem"), HasSubstr("comand"));
+  EXPECT_THAT(gateway_.log(), AllOf(HasSubstr("configuration not reloaded"), HasSubstr("comand")));
+  reload(text_of(kAda));
+  EXPECT_EQ(status("ada"), 200);
+}
+
+TEST_F(Reload, WhatNeedsARestartIsNamed) {
+  const std::string child = pid("ada");
+  std::string text = text_of(std::string(kAda) + ", " + kBob, "timeout: 5s",
+                             "limits: { batch: 7 }\ntimeouts: { idle: 9s }\n");
+  text.insert(text.rfind('}'), ", " + backend("second", puppet()));
+  reload(text);
+  EXPECT_EQ(status("bob"), 200) << "what can be taken over is";
+  EXPECT_EQ(pid("ada"), child);
+  EXPECT_EQ(gateway_.connect().post("/second/rpc", request("pid"), as("ada")).status, 404);
+  EXPECT_THAT(state_of(gateway_).texts("/configuration/needs_restart"),
+              testing::ElementsAre("limits", "timeouts", "backends.main", "backends.second"));
+  EXPECT_TRUE(logs("configuration needs a restart"));
+  // Nobody would be asked any more: the listeners were opened otherwise.
+  std::string open = text_of(kAda, "");
+  open.erase(open.find("auth:"), open.find("backends:") - open.find("auth:"));
+  reload(open);
+  EXPECT_EQ(gateway_.connect().post("/rpc", request("pid")).status, 401);
+  EXPECT_THAT(state_of(gateway_).texts("/configuration/needs_restart"),
+              testing::ElementsAre("auth"));
+}
+
+// Every call of the others is answered by a result, whatever comes and goes beside.
+TEST_F(Reload, LosesNoCall) {
+  std::atomic<bool> ends = false;
+  std::atomic<int> good = 0;
+  std::atomic<int> bad = 0;
+  std::thread caller([&] {
+    HttpClient client = gateway_.connect();
+    while (!ends) ++(client.post("/rpc", request("pid"), as("ada")).status == 200 ? good : bad);
+  });
+  WebSocketClient socket = open_socket("ada");
+  for (int i = 0; i < 20; ++i) {
+    reload(text_of(i % 2 == 0 ? std::string(kAda) + ", " + kBob : kAda,
+                   i % 3 == 0 ? kForReaders : "rules: [ { allow: [reader, writer] } ]"));
+    EXPECT_THAT(socket.call("pid"), HasSubstr("result"));
+  }
+  ends = true;
+  caller.join();
+  EXPECT_GT(good, 20);
+  EXPECT_EQ(bad, 0);
+}
+
+TEST(Hangup, DoesNotEndAGatewayWithoutAFile) {
+  GatewaySetup setup;
+  setup.arguments = {"--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--log-format",
+                     "json",     "--protocol",  "jsonrpc", "--"};
+  for (const std::string& word : puppet()) setup.arguments.push_back(word);
+  GatewayProcess gateway(setup);
+  gateway.signal(SIGHUP);
+  EXPECT_TRUE(eventually("it has been read again", [&] {
+    return gateway.metrics().sum("stdgate_config_reloads_total", {{"outcome", "ok"}}) == 1;
+  }));
+  HttpClient client = gateway.connect();
+  EXPECT_EQ(call(client, "cwd").status, 200);
+}
+
+}  // namespace
+}  // namespace stdgate::harness

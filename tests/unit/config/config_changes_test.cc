@@ -1,0 +1,114 @@
+// What a reload takes over, and what it only names.
+#include "gateway/config/config_changes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gateway/config/config_parser.h"
+
+namespace stdgate::config {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+Config parse(const std::string& yaml) {
+  const FileReader reads = [](const std::string& file, size_t /*limit*/) {
+    return file + "-content";
+  };
+  auto config = parse_config(yaml, {}, {}, reads);
+  EXPECT_TRUE(config) << config.error().front().to_string("");
+  return config.value_or(Config());
+}
+
+constexpr const char* kOne = "backends: { a: { command: [x] } }\n";
+constexpr const char* kHash =
+    "\"sha256:c5174bdf96d3b1617fae25d280f798252a83b1bb8149ffe0ec6c723edbebc50d\"";
+
+std::string keys_of(const std::string& name) {
+  return "auth: { api_keys: [ { name: " + name + ", hash: " + kHash + " } ] }\n";
+}
+
+TEST(ConfigChanges, NoneBetweenEquals) {
+  const Config config = parse(kOne);
+  const ConfigChanges changes = changes_between(config, config);
+  EXPECT_THAT(changes.taken, IsEmpty());
+  EXPECT_THAT(changes.restart, IsEmpty());
+  EXPECT_EQ(changes.config, config);
+}
+
+struct Change {
+  std::string before;
+  std::string after;
+  std::vector<std::string> taken;
+  std::vector<std::string> restart;
+};
+
+class ConfigChangesOf : public testing::TestWithParam<Change> {};
+
+TEST_P(ConfigChangesOf, AreTakenOrNamed) {
+  const Config before = parse(GetParam().before);
+  const Config after = parse(GetParam().after);
+  const ConfigChanges changes = changes_between(before, after);
+  EXPECT_EQ(changes.taken, GetParam().taken);
+  EXPECT_EQ(changes.restart, GetParam().restart);
+  EXPECT_EQ(changes.config == before, GetParam().taken.empty());
+  EXPECT_EQ(changes.config == after, GetParam().restart.empty());
+  // What has been taken over is nothing new any more.
+  EXPECT_THAT(changes_between(changes.config, after).taken, IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Keys, ConfigChangesOf,
+    testing::Values(
+        Change{keys_of("ada") + kOne, keys_of("bob") + kOne, {"auth"}, {}},
+        Change{kOne, keys_of("bob") + kOne, {}, {"auth"}},
+        Change{keys_of("ada") + kOne, kOne, {}, {"auth"}},
+        Change{std::string("allowed_origins: [\"https://a\"]\n") + kOne,
+               kOne,
+               {"allowed_origins"},
+               {}},
+        Change{kOne,
+               std::string("allowed_hosts: [a]\nrpc_stream: true\n") + kOne,
+               {"allowed_hosts", "rpc_stream"},
+               {}},
+        Change{kOne, std::string("roles: { a: { includes: [b] } }\n") + kOne, {"roles"}, {}},
+        Change{kOne,
+               std::string("admin: { address: \"127.0.0.1:9464\", roles: [ops] }\n") + kOne,
+               {"admin.roles"},
+               {}},
+        Change{kOne,
+               "backends: { a: { command: [x], methods: [m], rules: [ { allow: [b] } ] } }\n",
+               {"backends.a.rules", "backends.a.methods"},
+               {}},
+        Change{kOne,
+               "backends: { a: { command: [y], methods: [m] } }\n",
+               {"backends.a.methods"},
+               {"backends.a"}},
+        Change{kOne, "backends: { b: { command: [x] } }\n", {}, {"backends.a", "backends.b"}},
+        Change{kOne,
+               std::string("listen: [\"127.0.0.1:1\"]\nadmin: \"off\"\n") + kOne,
+               {},
+               {"listen", "admin"}},
+        Change{kOne,
+               std::string("anonymous: true\nreplica: r\n") + kOne,
+               {},
+               {"anonymous", "replica"}},
+        Change{kOne,
+               std::string("limits: { batch: 1 }\ntimeouts: { idle: 1s }\nlog: { level: warn }\n"
+                           "metrics: { methods: 7 }\nsessions: { ttl: 1h }\n"
+                           "trusted_proxies: [\"10.0.0.0/8\"]\naudit: { file: a }\n") +
+                   kOne,
+               {},
+               {"trusted_proxies", "sessions", "limits", "timeouts", "log", "audit", "metrics"}}));
+
+TEST(ConfigChanges, TheOrderOfBackendsIsNone) {
+  const ConfigChanges changes =
+      changes_between(parse("backends: { a: { command: [x] }, b: { command: [y] } }\n"),
+                      parse("backends: { b: { command: [y] }, a: { command: [x] } }\n"));
+  EXPECT_THAT(changes.taken, IsEmpty());
+  EXPECT_THAT(changes.restart, IsEmpty());
+}
+
+}  // namespace
+}  // namespace stdgate::config
