@@ -48,8 +48,9 @@ CallRuling CallRules::judge(const rpc::Envelope& message, std::string_view metho
   if (message.has_lookalikes) {
     return {.verdict = Verdict::denied, .rejection = "a member resembles one of the envelope"};
   }
-  if (!admits(principal)) return {.verdict = Verdict::denied};
-  if (dialect_.is_lifecycle(method)) return {};
+  if (dialect_.is_lifecycle(method)) {
+    return {.verdict = admits(principal) ? Verdict::allowed : Verdict::denied};
+  }
   if (!rules_->takes_method(method)) return {.verdict = Verdict::denied};
   const auto element = dialect_.used_element(message, method);
   if (!element) return {.verdict = Verdict::denied, .rejection = element.error()};

@@ -84,6 +84,22 @@ TEST_F(Issuers, RotateTheirKeys) {
   EXPECT_THAT(gateway.log(), AllOf(HasSubstr("keys of an issuer fetched"), Not(HasSubstr("eyJ"))));
 }
 
+// Not for the client.
+TEST_F(Issuers, WhatIsWrongWithATokenIsInTheLog) {
+  folder_.write("jwks", old_.jwks());
+  GatewayProcess gateway(setup("https://id.example", "{ file: " + folder_.path("jwks") + " }"));
+  const auto logs = [&](const std::string& token, const std::string& wanted) {
+    return eventually(wanted, [&] {
+      EXPECT_THAT(ask(gateway, token).body, Not(HasSubstr("evil")));  // lines are limited in rate
+      return gateway.log().find(wanted) != std::string::npos;
+    });
+  };
+  EXPECT_TRUE(logs(old_.token("ES256", claims("https://evil.example")),
+                   R"(the token's iss is \"https://evil.example\", not \"https://id.example\")"));
+  EXPECT_TRUE(logs(old_.token("ES256", claims("https://id.example", "https://evil.example")),
+                   R"(the token's aud is \"https://evil.example\", not \")" + kPublicUrl));
+}
+
 TEST_F(Issuers, AreAwaitedAtFirst) {
   WebServer server;
   server.answer("/jwks", "");

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "transports/auth/identity.h"
@@ -47,6 +48,7 @@ struct Judgement {
   Outcome outcome = Outcome::unknown;
   Identity identity{};         // when accepted
   std::string_view problem{};  // when unknown or undecided: a constant, for people; may be empty
+  std::string detail{};        // the same for the log alone: what was shown, what is expected
 };
 
 class Authenticator {

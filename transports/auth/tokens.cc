@@ -20,9 +20,20 @@ using Element = simdjson::dom::element;
 using Outcome = Judgement::Outcome;
 using std::chrono::seconds;
 
-constexpr std::string_view kOtherAudience = "the token is for another audience";
+Judgement refuse(std::string_view why, std::string detail = {}) {
+  return {.outcome = Outcome::unknown, .problem = why, .detail = std::move(detail)};
+}
 
-Judgement refuse(std::string_view why) { return {.outcome = Outcome::unknown, .problem = why}; }
+// For the log: '"a", "b"', of what is long its beginning.
+std::string quoted(const std::vector<std::string>& texts) {
+  constexpr size_t kMaxTexts = 5;
+  constexpr size_t kMaxShown = 200;
+  std::string list;
+  for (size_t i = 0; i < std::min(texts.size(), kMaxTexts); ++i) {
+    list.append(i == 0 ? "\"" : ", \"").append(texts[i], 0, kMaxShown).append("\"");
+  }
+  return list.empty() ? "nothing" : list;
+}
 
 // The three parts of a compact token (RFC 7515 section 7.1).
 struct Parts {
@@ -127,6 +138,17 @@ bool is_for(const Resource& resource, const std::vector<std::string>& audience) 
       audience, [&resource](const std::string& one) { return resource.is_meant_by(one); });
 }
 
+// `expected`: of the configuration; none: the URL that is asked.
+Judgement refuse_audience(const Resource& resource, const std::vector<std::string>& audience,
+                          const std::vector<std::string>& expected) {
+  std::string wanted = quoted(expected);
+  if (expected.empty()) {
+    wanted = quoted({std::string(resource.public_url).append(resource.path)});
+  }
+  return refuse("the token is for another audience",
+                "the token's aud is " + quoted(audience) + ", not " + wanted);
+}
+
 std::vector<std::string> words_of(const std::vector<std::string>& texts) {
   std::vector<std::string> words;
   for (std::string_view text : texts) {
@@ -201,7 +223,7 @@ std::optional<Judgement> Tokens::judge(const Credential& credential) {
 Judgement Tokens::judge_again(const Credential& credential, const Known& known) const {
   if (now() >= known.identity.expires) return {.outcome = Outcome::expired};
   if (!known.audience.empty() && !is_for(credential.resource, known.audience)) {
-    return refuse(kOtherAudience);
+    return refuse_audience(credential.resource, known.audience, {});
   }
   return {.outcome = Outcome::accepted, .identity = known.identity};
 }
@@ -240,7 +262,13 @@ Judgement Tokens::judge_anew(const Credential& credential, Known& known) {
   const auto name = claims.text("iss").value_or("");
   const auto issuer = std::ranges::find_if(
       issuers_, [name](const Issuer& one) { return one.config.issuer == name; });
-  if (issuer == issuers_.end()) return refuse("the token's issuer is not known");
+  if (issuer == issuers_.end()) {
+    std::vector<std::string> known_issuers;
+    for (const Issuer& one : issuers_) known_issuers.push_back(one.config.issuer);
+    return refuse(
+        "the token's issuer is not known",
+        "the token's iss is " + quoted({std::string(name)}) + ", not " + quoted(known_issuers));
+  }
   const SignatureAlgorithm* const algorithm = find_algorithm(header.text("alg").value_or(""));
   if (algorithm == nullptr ||
       std::ranges::find(issuer->algorithms, algorithm) == issuer->algorithms.end()) {
@@ -266,7 +294,7 @@ Judgement Tokens::judge_anew(const Credential& credential, Known& known) {
   const bool is_default = issuer->config.audience.empty();
   const bool is_meant = is_default ? is_for(credential.resource, audience)
                                    : is_one_of(audience, issuer->config.audience);
-  if (!is_meant) return refuse(kOtherAudience);
+  if (!is_meant) return refuse_audience(credential.resource, audience, issuer->config.audience);
   if (is_default) known.audience = std::move(audience);
   const std::string_view subject = claims.text("sub").value_or("");
   if (subject.empty()) return refuse("the token has no subject");

@@ -12,7 +12,7 @@ using auth::Judgement;
 constexpr std::string_view kInvalid = "invalid_token";
 
 // None of them says what was shown.
-constexpr IdentityError kExpired{401, "this credential has expired", kInvalid};
+IdentityError expired() { return {401, "this credential has expired", kInvalid}; }
 
 IdentityError unknown(std::string_view problem) {
   return {401, problem.empty() ? "nobody is known by this credential" : problem, kInvalid};
@@ -25,13 +25,15 @@ tl::expected<auth::Identity, IdentityError> identity_of(Judgement judgement) {
     case Judgement::Outcome::accepted:
       return std::move(judgement.identity);
     case Judgement::Outcome::expired:
-      return tl::unexpected(kExpired);
+      return tl::unexpected(expired());
     case Judgement::Outcome::undecided:
       return tl::unexpected(IdentityError{503, judgement.problem, {}});
     case Judgement::Outcome::unknown:
       break;
   }
-  return tl::unexpected(unknown(judgement.problem));
+  IdentityError error = unknown(judgement.problem);
+  error.detail = std::move(judgement.detail);
+  return tl::unexpected(std::move(error));
 }
 
 }  // namespace
@@ -102,7 +104,7 @@ uint32_t Authentication::revision_of(const auth::Identity& identity) const {
 tl::expected<auth::Identity, IdentityError> Authentication::identify_without(
     const Sender& sender) const {
   if (sender.connection.principal != nullptr) {
-    if (authenticator_->now() >= sender.connection.expires) return tl::unexpected(kExpired);
+    if (authenticator_->now() >= sender.connection.expires) return tl::unexpected(expired());
     return sender.connection;
   }
   if (sender.traits.anonymous) return auth::Identity{};

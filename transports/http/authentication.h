@@ -32,6 +32,7 @@ struct IdentityError {
   int status = 401;
   std::string_view message;  // for people, without quotes; the gateway's own, constant words
   std::string_view code;     // RFC 6750 section 3.1; empty: no credential was shown
+  std::string detail{};      // for the log alone; empty: the message says all
 };
 
 // The line of WWW-Authenticate for it. `scope`: that a token is to be given; empty: it is not said.

@@ -126,7 +126,8 @@ void RequestRouting::refuse_identity(const Exchange& exchange, const IdentityErr
   const HttpError error{.status = why.status,
                         .message = why.message,
                         .retry_after = is_undecided ? rpc::kRetryHint : Duration::zero(),
-                        .more_fields = challenge};
+                        .more_fields = challenge,
+                        .detail = why.detail};
   const bool is_message = exchange.head.method() == Method::post && !check_json_body(exchange.head);
   if (!is_message) return exchange.client->fail(error);
   const rpc::CodeSet codes =

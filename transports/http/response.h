@@ -81,6 +81,7 @@ struct HttpError {
   std::string_view request_id{};
   Refusal refusal = Refusal::other;  // other: what the status says
   std::string_view more_members{};   // JSON, for a plain HTTP error's body
+  std::string_view detail{};         // for the log instead of the message; empty: the message
 };
 
 // What a refusal by `error` is counted as.
@@ -94,7 +95,8 @@ inline Response refusal_response(const HttpError& error, const std::string_view&
           .retry_after = error.retry_after,
           .more_fields = error.more_fields,
           .body = {&body, 1},
-          .refusal = RefusalNote{refusal_of(error), error.message}};
+          .refusal =
+              RefusalNote{refusal_of(error), error.detail.empty() ? error.message : error.detail}};
 }
 
 // {"error":{"code":"not_found","message":"…"[,<more>]}}; `more` is JSON members.
