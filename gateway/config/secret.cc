@@ -110,6 +110,10 @@ bool looks_secret(std::string_view name, std::string_view value) {
   return !value.empty() && (is_secret_name(name) || is_secret_value(value));
 }
 
+bool holds_secret(std::string_view name, std::string_view value) {
+  return looks_secret(name, value) || hide_passwords(value) != value;
+}
+
 std::string hide_secret_variable(std::string_view name, std::string_view value) {
   return looks_secret(name, value) ? std::string(kHidden) : hide_passwords(value);
 }

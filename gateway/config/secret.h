@@ -13,6 +13,9 @@ inline constexpr std::string_view kHidden = "***hidden***";
 // Whether the name of a variable, or its value, looks like a secret's.
 bool looks_secret(std::string_view name, std::string_view value);
 
+// The same, or whether it has a password in it, as a URL may.
+bool holds_secret(std::string_view name, std::string_view value);
+
 // `value`, or kHidden when the variable's name or its value looks like a secret.
 std::string hide_secret_variable(std::string_view name, std::string_view value);
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <map>
 #include <system_error>
 #include <utility>
 #include <variant>
@@ -132,36 +131,33 @@ ToolOutput run(const ToolArguments& arguments, const ToolSurroundings& /*surroun
 
 }  // namespace
 
-BackendLines lines_of(const app::CommandLine& command_line, std::vector<std::string>& warnings) {
+BackendLines lines_of(const app::CommandLine& command_line, std::vector<std::string>& warnings,
+                      const std::vector<BackendSetting>& changes) {
   BackendLines lines;
   lines.command = command_line.command;
-  std::map<std::string, std::string> nested;  // "pool" to "min: 1, max: 2"
+  std::vector<BackendSetting> settings;
   for (const app::CommandLine::Flag& flag : command_line.flags) {
     const std::vector<std::string>& path = flag.setting.path;
     if (path.size() < 3 || path[2] == "command") continue;
+    BackendSetting setting{{path.begin() + 2, path.end()}, {}};
     if (path[2] == "env") {
       const std::string& variable = path.back();
       const std::string value = std::get<std::string>(flag.setting.value);
-      const bool is_secret = config::looks_secret(variable, value);
+      const bool is_secret = config::holds_secret(variable, value);
       if (is_secret) {
         std::string warning = "the value of " + variable;
         warning.append(" was not written: set ").append(variable);
         warnings.push_back(warning + " in stdgate's environment");
       }
       const bool is_reference = is_secret || flag.from_environment;
-      lines.env[variable] = is_reference ? yaml_reference(variable) : yaml_text(value);
-    } else if (path.size() == 3) {
-      lines.others.push_back(path[2] + ": " + value_text(flag.setting.value));
+      setting.value = is_reference ? yaml_reference(variable) : yaml_text(value);
     } else {
-      std::string& members = nested[path[2]];
-      members.append(members.empty() ? "" : ", ").append(path[3]).append(": ");
-      members += value_text(flag.setting.value);
+      setting.value = value_text(flag.setting.value);
     }
+    settings.push_back(std::move(setting));
   }
-  for (const auto& [key, members] : nested) {
-    std::string line = key;
-    lines.others.push_back(line.append(": { ").append(members).append(" }"));
-  }
+  settings.insert(settings.end(), changes.begin(), changes.end());
+  add_settings(lines, settings);
   return lines;
 }
 

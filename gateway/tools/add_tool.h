@@ -9,7 +9,9 @@ namespace stdgate::tools {
 
 extern const Tool kAddTool;
 
-// The backend of `-- COMMAND` with its options, as lines. `warnings` gets what was not written.
-BackendLines lines_of(const app::CommandLine& command_line, std::vector<std::string>& warnings);
+// The backend of `-- COMMAND` with its options, and with `changes` to them, as lines. `warnings`
+// gets what was not written.
+BackendLines lines_of(const app::CommandLine& command_line, std::vector<std::string>& warnings,
+                      const std::vector<BackendSetting>& changes = {});
 
 }  // namespace stdgate::tools

@@ -2,7 +2,6 @@
 
 #include <chrono>
 
-#include "gateway/config/secret.h"
 #include "gateway/config/value_names.h"
 #include "gateway/rpc/json_string.h"
 
@@ -17,6 +16,10 @@ std::string flow_list(const std::vector<std::string>& texts, bool expands) {
     out += expands ? yaml_expanding(text) : yaml_text(text);
   }
   return out + "]";
+}
+
+rpc::Framing usual_framing(config::Protocol protocol) {
+  return protocol == config::Protocol::lsp ? rpc::Framing::content_length : rpc::Framing::newline;
 }
 
 // "90s", "1500ms"
@@ -51,39 +54,60 @@ std::string yaml_reference(std::string_view variable) {
   return "\"${" + std::string(variable) + "}\"";
 }
 
-BackendLines lines_of(const config::BackendConfig& backend) {
-  BackendLines lines;
-  lines.name = backend.name;
-  lines.command = backend.command;
-  lines.cwd = backend.cwd;
-  for (const auto& [name, value] : backend.env) {
-    const bool is_secret = config::looks_secret(name, value);
-    lines.env.emplace(name, is_secret ? yaml_reference(name) : yaml_text(value));
+std::vector<BackendSetting> changes_between(const config::BackendConfig& given,
+                                            const config::BackendConfig& wanted) {
+  std::vector<BackendSetting> changes;
+  rpc::Framing framing = given.framing;
+  if (wanted.protocol != given.protocol) {
+    changes.push_back({{"protocol"}, std::string(config::name_of(wanted.protocol))});
+    framing = usual_framing(wanted.protocol);
   }
-  const config::BackendConfig defaults;
-  if (backend.protocol != defaults.protocol) {
-    lines.others.push_back("protocol: " + std::string(config::name_of(backend.protocol)));
+  if (wanted.framing != framing) {
+    changes.push_back({{"framing"}, std::string(config::name_of(wanted.framing))});
   }
-  const auto usual_framing = backend.protocol == config::Protocol::lsp
-                                 ? rpc::Framing::content_length
-                                 : rpc::Framing::newline;
-  if (backend.framing != usual_framing) {
-    lines.others.push_back("framing: " + std::string(config::name_of(backend.framing)));
+  if (wanted.protocol == config::Protocol::mcp && wanted.revision != given.revision) {
+    changes.push_back({{"revision"}, std::string(config::name_of(wanted.revision))});
   }
-  if (backend.protocol == config::Protocol::mcp &&
-      backend.revision != config::Revision::automatic) {
-    lines.others.push_back("revision: " + std::string(config::name_of(backend.revision)));
+  if (wanted.pool.min != given.pool.min) {
+    changes.push_back({{"pool", "min"}, std::to_string(wanted.pool.min)});
   }
-  if (backend.pool.start_timeout != defaults.pool.start_timeout || backend.pool.min != 0) {
-    std::string pool;
-    if (backend.pool.min != 0) pool = "min: " + std::to_string(backend.pool.min);
-    if (backend.pool.start_timeout != defaults.pool.start_timeout) {
-      pool.append(pool.empty() ? "" : ", ").append("start_timeout: ");
-      pool += duration_text(backend.pool.start_timeout);
+  if (wanted.pool.start_timeout != given.pool.start_timeout) {
+    changes.push_back({{"pool", "start_timeout"}, duration_text(wanted.pool.start_timeout)});
+  }
+  return changes;
+}
+
+std::string setting_text(const std::string& backend, const BackendSetting& setting) {
+  std::string text = "backends." + backend;
+  for (const std::string& key : setting.path) text.append(".").append(key);
+  return text + ": " + setting.value;
+}
+
+void add_settings(BackendLines& lines, const std::vector<BackendSetting>& settings) {
+  std::map<std::string, std::string> plain;
+  std::map<std::string, std::map<std::string, std::string>> nested;
+  for (const BackendSetting& setting : settings) {
+    const std::string& key = setting.path.front();
+    if (setting.path.size() == 1) {
+      plain[key] = setting.value;
+    } else if (key == "env") {
+      lines.env[setting.path[1]] = setting.value;
+    } else {
+      nested[key][setting.path[1]] = setting.value;
     }
-    lines.others.push_back("pool: { " + pool + " }");
   }
-  return lines;
+  for (const auto& [key, value] : plain) {
+    std::string line = key;
+    lines.others.push_back(line.append(": ").append(value));
+  }
+  for (const auto& [key, members] : nested) {
+    std::string text;
+    for (const auto& [member, value] : members) {
+      text.append(text.empty() ? "" : ", ").append(member).append(": ").append(value);
+    }
+    std::string line = key;
+    lines.others.push_back(line.append(": { ").append(text).append(" }"));
+  }
 }
 
 std::string backend_yaml(const BackendLines& backend, size_t margin, size_t indent) {

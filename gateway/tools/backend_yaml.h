@@ -26,9 +26,22 @@ struct BackendLines {
   std::vector<std::string> others{};  // whole lines: "protocol: lsp"
 };
 
-// With all that doctor changes and differs from the defaults; values of env that look like secrets
-// become references.
-BackendLines lines_of(const config::BackendConfig& backend);
+// One key of a backend: its place below the backend, as {"pool", "min"}, and its value as YAML.
+struct BackendSetting {
+  std::vector<std::string> path;
+  std::string value;
+};
+
+// What makes `wanted` of `given`, as far as doctor changes a backend.
+std::vector<BackendSetting> changes_between(const config::BackendConfig& given,
+                                            const config::BackendConfig& wanted);
+
+// "backends.NAME.pool.min: 1"
+std::string setting_text(const std::string& backend, const BackendSetting& setting);
+
+// Into `lines`, each member of a section beside the others of it; of two settings of one place the
+// later one.
+void add_settings(BackendLines& lines, const std::vector<BackendSetting>& settings);
 
 // "NAME:" and its members, `indent` deeper; each line behind `margin` spaces.
 std::string backend_yaml(const BackendLines& backend, size_t margin, size_t indent);

@@ -3,10 +3,8 @@
 #include <algorithm>
 
 #include "gateway/base/visible_text.h"
-#include "gateway/config/secret.h"
 #include "gateway/config/value_names.h"
 #include "gateway/rpc/json_writer.h"
-#include "gateway/tools/backend_yaml.h"
 #include "gateway/tools/findings.h"
 
 namespace stdgate::tools {
@@ -42,11 +40,6 @@ std::string joined(const std::vector<std::string>& words, std::string_view separ
   return out;
 }
 
-std::string command_text(const Diagnosis& diagnosis) {
-  const auto words = config::hide_secret_arguments(diagnosis.backend.command);
-  return visible(joined(words, " "), VisibleText::line);
-}
-
 std::string server_text(const Diagnosis& diagnosis) {
   std::string text = diagnosis.server_name;
   if (!diagnosis.server_version.empty()) text += " " + diagnosis.server_version;
@@ -60,6 +53,16 @@ std::string finding_text(const Finding& finding) {
   text += wrapped(finding.message + " [" + std::string(finding.code) + "]", 2, head.size());
   for (const std::string& line : finding.evidence) text += "  | " + line + "\n";
   if (!finding.advice.empty()) text += "  -> " + wrapped(finding.advice, 5, 5);
+  return text;
+}
+
+std::string config_text(const Diagnosis& diagnosis) {
+  if (!diagnosis.config.empty()) return "\nfor gateway.yaml:\n\n" + diagnosis.config;
+  if (diagnosis.changes.empty()) {
+    return diagnosis.is_healthy() ? "\nnothing has to change in the configuration\n" : "";
+  }
+  std::string text = "\nto change in the configuration:\n\n";
+  for (const std::string& change : diagnosis.changes) text += "  " + change + "\n";
   return text;
 }
 
@@ -83,17 +86,8 @@ bool Diagnosis::is_healthy() const {
   });
 }
 
-std::string yaml_of(const Diagnosis& diagnosis) {
-  BackendLines lines = lines_of(diagnosis.backend);
-  lines.command = config::hide_secret_arguments(lines.command);
-  for (const std::string& name : diagnosis.variables) {
-    lines.env.emplace(name, yaml_reference(name));
-  }
-  return "backends:\n" + backend_yaml(lines, 2, 2);
-}
-
 std::string text_of(const Diagnosis& diagnosis) {
-  std::string text = "command  " + command_text(diagnosis) + "\n";
+  std::string text = "command  " + diagnosis.command + "\n";
   if (const std::string server = server_text(diagnosis); !server.empty()) {
     text += "server   " + server + "\n";
   }
@@ -112,7 +106,7 @@ std::string text_of(const Diagnosis& diagnosis) {
             wrapped(visible(joined(offer.names, ", "), VisibleText::line), 2, head.size());
   }
   for (const Finding& finding : diagnosis.findings) text += finding_text(finding);
-  text += "\nfor gateway.yaml:\n\n" + yaml_of(diagnosis) + "\n";
+  text += config_text(diagnosis) + "\n";
   return text + (diagnosis.is_healthy() ? "healthy\n" : "not healthy\n");
 }
 
@@ -120,7 +114,7 @@ std::string json_of(const Diagnosis& diagnosis) {
   rpc::JsonWriter json(rpc::JsonWriter::Layout::lines);
   json.begin_object();
   json.boolean("healthy", diagnosis.is_healthy());
-  json.text("command", command_text(diagnosis));
+  json.text("command", diagnosis.command);
   json.text("protocol", config::name_of(diagnosis.backend.protocol));
   json.begin_object("server");
   json.text("name", diagnosis.server_name);
@@ -159,7 +153,10 @@ std::string json_of(const Diagnosis& diagnosis) {
     json.end_object();
   }
   json.end_array();
-  json.text("config", yaml_of(diagnosis));
+  json.text("config", diagnosis.config);
+  json.begin_array("changes");
+  for (const std::string& change : diagnosis.changes) json.text({}, change);
+  json.end_array();
   json.end_object();
   return json.take() + "\n";
 }

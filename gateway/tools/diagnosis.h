@@ -52,13 +52,14 @@ struct Diagnosis {
   bool is_modern = false;  // answers server/discover
   // Variables that the configuration has to pass on.
   std::vector<std::string> variables{};
+  std::string command{};  // as it may be shown
+  // What to write into gateway.yaml: a whole backend of a command, ...
+  std::string config{};
+  // ... or, of a backend that is there, nothing but what has to change: "backends.NAME.KEY: VALUE".
+  std::vector<std::string> changes{};
 
   [[nodiscard]] bool is_healthy() const;
 };
-
-// What to write into gateway.yaml: the backend with all that differs from the defaults. Values of
-// env become ${NAME}.
-std::string yaml_of(const Diagnosis& diagnosis);
 
 std::string text_of(const Diagnosis& diagnosis);
 std::string json_of(const Diagnosis& diagnosis);

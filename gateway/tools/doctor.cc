@@ -333,7 +333,9 @@ void Doctor::judge(const Conversation& child, const Visit& visit, std::string_vi
                                timeout_,
                                diagnosis_.backend.pool.grace};
   for (Finding& finding : findings_of(child.seen(), context)) {
-    if (finding.code == "slow-start") diagnosis_.backend.pool.min = 1;
+    if (finding.code == "slow-start") {
+      diagnosis_.backend.pool.min = std::max(diagnosis_.backend.pool.min, 1U);
+    }
     if (finding.code == "late") diagnosis_.backend.pool.start_timeout = 4 * timeout_;
     add_finding(std::move(finding));
   }

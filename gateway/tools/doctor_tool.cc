@@ -3,9 +3,14 @@
 #include <algorithm>
 #include <array>
 
+#include "gateway/base/visible_text.h"
 #include "gateway/config/config_parser.h"
+#include "gateway/config/secret.h"
+#include "gateway/tools/add_tool.h"
+#include "gateway/tools/backend_yaml.h"
 #include "gateway/tools/command_stage.h"
 #include "gateway/tools/doctor.h"
+#include "gateway/tools/secret_texts.h"
 
 namespace stdgate::tools {
 
@@ -19,7 +24,7 @@ constexpr std::string_view kAbout =
     "Starts a server as stdgate would, does its handshake, lists what it offers, ends\n"
     "it, and says what users would meet: noise on stdout, buffered answers, a crash\n"
     "with its last words, missing variables, slow starts, processes left behind. It\n"
-    "prints what to write into gateway.yaml.\n"
+    "prints what to write into gateway.yaml, of a BACKEND what has to change there.\n"
     "\n"
     "Exit code: 0 healthy, 1 something breaks it, 2 usage.\n";
 
@@ -45,6 +50,46 @@ const config::BackendConfig* choose(const config::Config& config, const ToolArgu
   return nullptr;
 }
 
+// What to write into the configuration, or to change in it.
+void add_changes(Diagnosis& diagnosis, const config::BackendConfig& given,
+                 const ToolArguments& arguments) {
+  std::vector<BackendSetting> changes = changes_between(given, diagnosis.backend);
+  for (const std::string& name : diagnosis.variables) {
+    const bool is_set = given.env.contains(name) || given.env_sources.contains(name) ||
+                        given.env_from_files.contains(name);
+    if (!is_set) changes.push_back({{"env", name}, yaml_reference(name)});
+  }
+  if (arguments.has_command) {
+    std::vector<std::string> not_written;  // secrets, as a report has it
+    BackendLines lines = lines_of(command_line_of(arguments), not_written, changes);
+    lines.name = given.name;
+    lines.command = config::hide_secret_arguments(lines.command);
+    diagnosis.config = "backends:\n" + backend_yaml(lines, 2, 2);
+    return;
+  }
+  for (const BackendSetting& change : changes) {
+    diagnosis.changes.push_back(setting_text(given.name, change));
+  }
+}
+
+void hide_secrets(Diagnosis& diagnosis, const SecretTexts& secrets) {
+  for (const std::string& word : secrets.command()) {
+    diagnosis.command += (diagnosis.command.empty() ? "" : " ") + word;
+  }
+  diagnosis.command = visible(secrets.hide(diagnosis.command), VisibleText::line);
+  for (Step& step : diagnosis.steps) step.outcome = secrets.hide(step.outcome);
+  for (Finding& finding : diagnosis.findings) {
+    finding.message = secrets.hide(finding.message);
+    finding.advice = secrets.hide(finding.advice);
+    for (std::string& line : finding.evidence) line = secrets.hide(line);
+  }
+  for (Offer& offer : diagnosis.offers) {
+    for (std::string& name : offer.names) name = secrets.hide(name);
+  }
+  diagnosis.server_name = secrets.hide(diagnosis.server_name);
+  diagnosis.server_version = secrets.hide(diagnosis.server_version);
+}
+
 ToolOutput run(const ToolArguments& arguments, const ToolSurroundings& surroundings) {
   if (arguments.has_command ? !arguments.words.empty() : arguments.words.size() != 1) {
     return tool_error(kBadUsage, "doctor: expected -- COMMAND, or the name of one backend");
@@ -66,7 +111,9 @@ ToolOutput run(const ToolArguments& arguments, const ToolSurroundings& surroundi
       {(*stage)->services(),
        [&surroundings](const std::string& name) { return surroundings.variables.contains(name); }},
       *backend, timeout);
-  const Diagnosis diagnosis = doctor.examine();
+  Diagnosis diagnosis = doctor.examine();
+  add_changes(diagnosis, *backend, arguments);
+  hide_secrets(diagnosis, {*config, *backend, (*stage)->services().launch.environment});
   ToolOutput output;
   output.exit_code = diagnosis.is_healthy() ? kHealthy : kFailed;
   output.out = arguments.has("--json") ? json_of(diagnosis) : text_of(diagnosis);

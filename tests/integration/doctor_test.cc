@@ -84,6 +84,9 @@ def serve(message):
     else:
         refuse(message)
 
+if mode == "tells":
+    sys.stderr.write("\n".join(os.environ[name] for name in ("GH_PAT", "CONN", "DB")) + "\n")
+    sys.exit(3)
 if mode == "crash":
     sys.stderr.write("loading\nfatal: the database is broken\n")
     sys.exit(3)
@@ -323,6 +326,78 @@ TEST_F(DoctorTest, BackendOfTheConfiguration) {
   const ProgramRun none = run_stdgate(folder_, {"doctor", "three"});
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_THAT(none.err, HasSubstr("no backend 'three'; there are: one two"));
+}
+
+// All that doctor says of a backend whose server says all that it was given.
+TEST_F(DoctorTest, SecretsOfTheConfigurationAreNotShown) {
+  folder_.write("key.txt", "of-the-file\n");
+  folder_.write("some.env", "OF_ENV_FILE=of-the-env-file\n");
+  folder_.write(
+      "gateway.yaml",
+      "backends:\n  one:\n"
+      "    command: [\"python3\", \"server.py\", tells, \"x${SECRETVAR}\", --token, abcd]\n"
+      "    env_file: some.env\n"
+      "    env: { GH_PAT: { file: key.txt }, CONN: \"${SECRETVAR}\",\n"
+      "           DB: \"postgres://u:pw@host/db\" }\n");
+  setenv("SECRETVAR", "of-the-variable", 1);
+  const ProgramRun text = run_stdgate(folder_, {"doctor", "one"}, Millis(30'000));
+  const ProgramRun json = run_stdgate(folder_, {"doctor", "--json", "one"}, Millis(30'000));
+  unsetenv("SECRETVAR");
+  for (const ProgramRun& run : {text, json}) {
+    EXPECT_EQ(run.exit_code, 1);
+    for (const char* const secret : {"of-the-", ":pw@", "abcd"}) {
+      EXPECT_THAT(run.out + run.err, Not(HasSubstr(secret)));
+    }
+    EXPECT_THAT(run.out, HasSubstr("postgres://u:***hidden***@host/db"));
+    EXPECT_THAT(run.out, HasSubstr("python3 server.py tells x***hidden*** --token ***hidden***"));
+  }
+}
+
+TEST_F(DoctorTest, SecretsOfTheCommandLineAreNotShown) {
+  const JsonValue report =
+      diagnose({"python3", "server.py", "tells"},
+               {"--env", "GH_PAT=ghp_1234", "--env", "CONN=plain", "--env", "DB=redis://:pw@host"});
+  EXPECT_THAT(report.text("/config"),
+              AllOf(HasSubstr("CONN: \"plain\""), HasSubstr("GH_PAT: \"${GH_PAT}\""),
+                    HasSubstr("DB: \"${DB}\"")));
+  EXPECT_THAT(run_.out, AllOf(Not(HasSubstr("ghp_")), Not(HasSubstr("pw"))));
+}
+
+// A block to paste would drop what protects the backend.
+TEST_F(DoctorTest, OfABackendThatIsThereOnlyChangesAreNamed) {
+  const std::string guarded =
+      "rules: [ { allow: [\"*\"] } ], rlimits: { open_files: 100 }, timeout: 7s";
+  folder_.write("gateway.yaml",
+                "backends:\n"
+                "  good: { command: [\"python3\", \"server.py\"], " +
+                    guarded +
+                    " }\n"
+                    "  asks: { command: [\"python3\", \"server.py\", silent], " +
+                    guarded +
+                    " }\n"
+                    "  wants: { command: [\"python3\", \"server.py\", key-error], " +
+                    guarded + " }\n");
+  const ProgramRun good = run_stdgate(folder_, {"doctor", "good"}, Millis(30'000));
+  EXPECT_EQ(good.exit_code, 0);
+  EXPECT_THAT(good.out, AllOf(HasSubstr("\nnothing has to change in the configuration\n"),
+                              Not(HasSubstr("backends"))));
+  const ProgramRun asks =
+      run_stdgate(folder_, {"doctor", "--timeout", "1s", "asks"}, Millis(30'000));
+  EXPECT_THAT(asks.out, AllOf(HasSubstr("\nto change in the configuration:\n\n"
+                                        "  backends.asks.revision: legacy\n\n"),
+                              Not(HasSubstr("command:"))));
+  const JsonValue wants(run_stdgate(folder_, {"doctor", "--json", "wants"}, Millis(30'000)).out);
+  EXPECT_THAT(wants.texts("/changes"),
+              ElementsAre("backends.wants.env.WEATHER_API_KEY: \"${WEATHER_API_KEY}\""));
+  EXPECT_EQ(wants.text("/config"), "");
+}
+
+TEST_F(DoctorTest, OptionsOfACommandAreInWhatIsToBeWritten) {
+  const JsonValue report =
+      diagnose({"python3", "server.py", "silent"}, {"--timeout", "1s", "--max", "2", "--cwd", "."});
+  EXPECT_EQ(report.text("/config"),
+            "backends:\n  server:\n    command: [\"python3\", \"server.py\", \"silent\"]\n"
+            "    cwd: \".\"\n    revision: legacy\n    pool: { max: 2 }\n");
 }
 
 TEST_F(DoctorTest, TextForPeople) {
