@@ -186,7 +186,8 @@ int run(int argc, char** argv) {
     case app::CommandLine::Action::verify_audit: {
       const audit::AuditReport report = audit::verify_files(command_line.audit_files);
       const int printed = print(visible(report.text, VisibleText::lines));
-      return report.is_good ? printed : kBadAudit;
+      if (report.is_good) return printed;
+      return report.is_complete ? kBadAudit : app::kUsageError;
     }
     case app::CommandLine::Action::demo_server:
       return demo::run_demo_server(0, 1, SteadyClock());

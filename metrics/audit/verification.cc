@@ -123,6 +123,31 @@ struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
+struct Compression {
+  std::string_view beginning;  // of a file
+  std::string_view name;
+  std::string_view command;  // that prints it as it was
+};
+constexpr std::array kCompressions{
+    Compression{"\x1f\x8b", "gzip", "zcat"},
+    Compression{"\x28\xb5\x2f\xfd", "zstd", "zstdcat"},
+    Compression{"\xfd"
+                "7zXZ",
+                "xz", "xzcat"},
+    Compression{"BZh", "bzip2", "bzcat"},
+};
+
+// Empty: it is not compressed, as far as its beginning says.
+std::string compression_of(const std::string& name, std::string_view beginning) {
+  for (const Compression& known : kCompressions) {
+    if (!beginning.starts_with(known.beginning)) continue;
+    std::string text = "compressed (";
+    text.append(known.name).append("); give it as <(").append(known.command).append(" ");
+    return text + name + ")";
+  }
+  return {};
+}
+
 // Empty: the whole file was read. Of a line that is too long only what is needed to know that is
 // kept.
 std::string read_lines(const std::string& name, Verification& verification) {
@@ -130,8 +155,12 @@ std::string read_lines(const std::string& name, Verification& verification) {
   if (file == nullptr) return std::strerror(errno);
   std::array<char, 64 << 10> chunk{};
   std::string line;
+  bool is_first = true;
   while (const size_t count = std::fread(chunk.data(), 1, chunk.size(), file.get())) {
     std::string_view rest(chunk.data(), count);
+    if (std::exchange(is_first, false)) {
+      if (auto problem = compression_of(name, rest); !problem.empty()) return problem;
+    }
     while (!rest.empty()) {
       const size_t end = std::min(rest.find('\n'), rest.size());
       line.append(
@@ -165,7 +194,8 @@ AuditReport verify_files(const std::vector<std::string>& files) {
     report.text += "… and " + std::to_string(verification.more_findings()) + " more\n";
   }
   report.text += unreadable;
-  report.is_good = verification.findings().empty() && unreadable.empty();
+  report.is_complete = unreadable.empty();
+  report.is_good = verification.findings().empty() && report.is_complete;
   const ChainEnd& end = verification.chain_end();
   report.text += (report.is_good ? "ok: " : "NOT ok: ") + lines_text(verification.lines());
   report.text += ", the last is number " + std::to_string(end.sequence) + ", its SHA-256 " +

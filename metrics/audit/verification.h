@@ -65,10 +65,11 @@ class Verification {
 
 struct AuditReport {
   bool is_good = false;
-  std::string text;  // lines for people
+  bool is_complete = true;  // all files could be read
+  std::string text;         // lines for people
 };
 
-// Reads the files. One that cannot be read is a finding.
+// Reads the files. With one that cannot be read, as it is not there or compressed, it is not good.
 AuditReport verify_files(const std::vector<std::string>& files);
 
 }  // namespace stdgate::audit

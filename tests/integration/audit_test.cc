@@ -140,6 +140,9 @@ TEST(Audit, AChangedLineIsFound) {
   const ProgramRun run = run_stdgate(folder, {"audit", "verify", "changed"});
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_THAT(run.out, AllOf(HasSubstr("changed:2: changed"), HasSubstr("NOT ok")));
+  const ProgramRun missing = run_stdgate(folder, {"audit", "verify", "changed", "missing"});
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_THAT(missing.out, HasSubstr("missing: No such file"));
 }
 
 TEST(Audit, GoesOnInANewFileOnHangup) {

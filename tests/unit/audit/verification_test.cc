@@ -4,6 +4,11 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/support/test_folder.h"
 
 namespace stdgate {
 namespace {
@@ -12,6 +17,7 @@ using audit::Verification;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::StartsWith;
 
 using Lines = std::vector<std::string>;
@@ -143,7 +149,26 @@ TEST(Verification, SaysOnlySoMuch) {
 TEST(Verification, AFileThatCannotBeReadIsNotGood) {
   const auto report = audit::verify_files({"/no/such/file"});
   EXPECT_FALSE(report.is_good);
+  EXPECT_FALSE(report.is_complete);
   EXPECT_THAT(report.text, HasSubstr("/no/such/file: No such file"));
+}
+
+TEST(Verification, ACompressedFileIsNotTakenForAChangedOne) {
+  const test::TestFolder folder;
+  const std::vector<std::pair<std::string, std::string>> table = {{"\x1f\x8b\x08", "gzip"},
+                                                                  {"\x28\xb5\x2f\xfd", "zstd"},
+                                                                  {"\xfd"
+                                                                   "7zXZ",
+                                                                   "xz"},
+                                                                  {"BZh9", "bzip2"}};
+  for (const auto& [beginning, name] : table) {
+    const std::string file = folder.write("a.1", beginning + "\nx\ny\n");
+    const auto report = audit::verify_files({file});
+    EXPECT_FALSE(report.is_good);
+    EXPECT_FALSE(report.is_complete);
+    EXPECT_THAT(report.text, HasSubstr(file + ": compressed (" + name + "); give it as <("));
+    EXPECT_THAT(report.text, Not(HasSubstr("invented")));
+  }
 }
 
 }  // namespace
