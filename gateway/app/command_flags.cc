@@ -33,44 +33,6 @@ constexpr std::string_view kExamples =
     "    docker run -i --rm -e GITHUB_TOKEN ghcr.io/github/github-mcp-server\n"
     "  stdgate check --config gateway.yaml\n";
 
-constexpr std::string_view kCheckHelp =
-    "Validates a configuration and prints it with every default; serves nothing.\n"
-    "\n"
-    "Usage:\n"
-    "  stdgate check [options] [--config FILE]      the file (gateway.yaml)\n"
-    "  stdgate check [options] -- COMMAND [ARG...]  the flags of one command\n"
-    "  stdgate check --as NAME[,ROLE...]            what somebody may do by the rules\n"
-    "                [--backend NAME] [--json]      (anonymous: without an identity)\n"
-    "\n"
-    "All errors are told at once on stderr, each with its place. What is printed on\n"
-    "stdout is a configuration again; secrets in it are ***hidden***. Files of\n"
-    "variables are read, commands are not started, and addresses are not opened.\n"
-    "\n"
-    "Exit code: 0 valid, 2 not. The options are those of stdgate --help.\n";
-
-constexpr std::string_view kDemoServerHelp =
-    "A JSON-RPC server on stdin and stdout, one message a line, to try stdgate with.\n"
-    "\n"
-    "Usage:\n"
-    "  stdgate demo-server\n"
-    "\n"
-    "It takes no options, and ends at the end of its input. The method `methods`\n"
-    "lists what it can do:\n"
-    "  echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"methods\"}' | stdgate demo-server\n"
-    "Behind stdgate:\n"
-    "  stdgate --protocol jsonrpc -- stdgate demo-server\n";
-
-constexpr std::string_view kHashKeyHelp =
-    "Makes an API key and its hash for `auth.api_keys`, or hashes the key on stdin.\n"
-    "\n"
-    "Usage:\n"
-    "  stdgate hash-key              on a terminal: makes a key\n"
-    "  stdgate hash-key --new        the same anywhere\n"
-    "  stdgate hash-key < FILE       prints the hash of the key in FILE\n"
-    "\n"
-    "A key has 16 to 256 visible characters. Who holds it may call; the hash is worth\n"
-    "nothing to others.\n";
-
 constexpr size_t kHelpColumn = 28;
 constexpr size_t kWordColumn = 41;
 constexpr size_t kColumns = 80;
@@ -212,11 +174,10 @@ std::vector<FlagSpec> command_flags() {
 }
 
 std::string help_text(const std::vector<FlagSpec>& flags) {
-  std::string text =
-      std::string(kUsage) + words_text() + std::string(kRules) + "\nGeneral:\n" +
-      help_line("-c, --config FILE", "the configuration (gateway.yaml)") +
-      help_line("-V, --version", "print the version") +
-      help_line("-h, --help", "print this; behind check and demo-server, what is theirs");
+  std::string text = std::string(kUsage) + words_text() + std::string(kRules) + "\nGeneral:\n" +
+                     help_line("-c, --config FILE", "the configuration (gateway.yaml)") +
+                     help_line("-V, --version", "print the version") +
+                     help_line("-h, --help", "print this; behind a word, what is of it");
   std::string_view group;
   for (const FlagSpec& flag : flags) {
     if (flag.group != group) text += "\n" + flag.group + ":\n";
@@ -226,11 +187,5 @@ std::string help_text(const std::vector<FlagSpec>& flags) {
   }
   return text + "\n" + inherited_text() + "\n" + std::string(kExamples);
 }
-
-std::string check_help_text() { return std::string(kCheckHelp); }
-
-std::string demo_server_help_text() { return std::string(kDemoServerHelp); }
-
-std::string hash_key_help_text() { return std::string(kHashKeyHelp); }
 
 }  // namespace stdgate::app

@@ -32,10 +32,7 @@ inline constexpr const char* kNameFlag = "--name";
 // Those that an option has, and kNameFlag; in the order of --help.
 std::vector<FlagSpec> command_flags();
 
-// What `stdgate --help` says, and `--help` behind a word of its own; at most 80 columns wide.
+// What `stdgate --help` says; at most 80 columns wide.
 std::string help_text(const std::vector<FlagSpec>& flags);
-std::string check_help_text();
-std::string demo_server_help_text();
-std::string hash_key_help_text();
 
 }  // namespace stdgate::app

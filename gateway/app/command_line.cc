@@ -9,14 +9,14 @@
 #include <system_error>
 
 #include "gateway/app/command_flags.h"
+#include "gateway/app/command_help.h"
+#include "gateway/app/command_mistakes.h"
 #include "gateway/app/command_name.h"
-#include "gateway/app/command_words.h"
 #include "gateway/base/visible_text.h"
 #include "gateway/config/config_ranges.h"
 #include "gateway/config/config_reference.h"
 #include "gateway/config/config_schema.h"
 #include "gateway/config/log_format_hint.h"
-#include "gateway/config/nearest_word.h"
 #include "gateway/config/text_file.h"
 
 namespace stdgate::app {
@@ -54,69 +54,6 @@ CommandLine exit_with_text(std::string text) {
   result.action = CommandLine::Action::exit;
   result.output = std::move(text);
   return result;
-}
-
-// A text that can be pasted into a shell.
-std::string shell_quote(const std::string& word) {
-  if (!word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                              "0123456789_@%+=:,./-") == std::string::npos) {
-    return word;
-  }
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
-// `flags` must outlive them.
-std::vector<std::string_view> names_of(const std::vector<FlagSpec>& flags) {
-  std::vector<std::string_view> names{"--config", "--help", "--version"};
-  for (const FlagSpec& spec : flags) names.emplace_back(spec.name);
-  return names;
-}
-
-CommandLine explain_unknown_option(const std::vector<FlagSpec>& flags, const std::string& word) {
-  const auto nearest = config::nearest_word(word.substr(0, word.find('=')), names_of(flags));
-  return exit_with_error("unknown option " + word + "; " +
-                         (nearest ? "did you mean " + std::string(*nearest) + "?"
-                                  : "stdgate --help lists the options"));
-}
-
-// `unknown` is the first argument that the parser does not know, and all behind it: a mistyped
-// word, a file, or a command without "--" in front.
-CommandLine explain_unknown(const std::vector<FlagSpec>& flags,
-                            const std::vector<std::string>& ours,
-                            const std::vector<std::string>& unknown) {
-  const std::string& word = unknown.front();
-  if (word.starts_with('-')) return explain_unknown_option(flags, word);
-  std::string before = "stdgate";
-  for (size_t i = 0; i + unknown.size() < ours.size(); ++i) before += " " + shell_quote(ours[i]);
-  std::string after;
-  for (const std::string& argument : unknown) after += " " + shell_quote(argument);
-
-  const std::string intro = "unknown command '" + word + "'; ";
-  const bool is_first = unknown.size() == ours.size();
-  std::vector<std::string_view> words(kCommandWords.size());
-  std::ranges::transform(kCommandWords, words.begin(), &CommandWord::word);
-  const auto nearest = config::nearest_word(word, words);
-  if (is_first && nearest) {
-    return exit_with_error(intro + "did you mean '" + std::string(*nearest) + "'?");
-  }
-  if (word.ends_with(".yaml") || word.ends_with(".yml")) {
-    return exit_with_error(intro + "a file needs its option: " + before + " --config" + after);
-  }
-  return exit_with_error(intro + "to serve it, put -- in front: " + before + " --" + after);
-}
-
-// `-min` is one option of ours with a hyphen too few; CLI11 would take it for -m.
-std::optional<std::string> find_short_spelling(const std::vector<FlagSpec>& flags,
-                                               const std::vector<std::string>& arguments) {
-  const std::vector<std::string_view> names = names_of(flags);
-  for (const std::string& argument : arguments) {
-    if (!argument.starts_with('-') || argument.starts_with("--")) continue;
-    const std::string name = "-" + argument.substr(0, argument.find('='));
-    if (std::find(names.begin(), names.end(), name) != names.end()) return argument;
-  }
-  return std::nullopt;
 }
 
 config::Setting make_setting(const FlagSpec& spec, const std::string& backend,
@@ -190,11 +127,27 @@ void add_options(CLI::App& app, Arguments& out) {
   app.require_subcommand(0, 1);
 }
 
-// Of the word that stands first, else of all.
+// Of the word that was found, else of all.
 std::string help_for(const CLI::App& app, const std::vector<FlagSpec>& flags) {
-  if (app.got_subcommand(std::string(kCheck))) return check_help_text();
-  if (app.got_subcommand(std::string(kHashKey))) return hash_key_help_text();
-  return app.got_subcommand(std::string(kDemoServer)) ? demo_server_help_text() : help_text(flags);
+  const auto words = app.get_subcommands();
+  return words.empty() ? help_text(flags) : std::string(word_help(words.front()->get_name()));
+}
+
+// `--help` anywhere behind a word: CLI11 takes none behind what a word is about.
+std::optional<CommandLine> explain_word(const std::vector<std::string>& ours) {
+  const std::string_view help = ours.empty() ? std::string_view() : word_help(ours.front());
+  const auto asks = [](const std::string& word) { return word == "--help" || word == "-h"; };
+  if (help.empty() || std::ranges::none_of(ours, asks)) return std::nullopt;
+  return exit_with_text(std::string(help));
+}
+
+// Who, and where, cannot be nobody and nowhere: that would be another question.
+std::string empty_value_of(const CLI::App& check) {
+  for (const std::string name : {"--as", "--backend"}) {
+    const CLI::Option& option = *check.get_option(name);
+    if (option.count() > 0 && option.as<std::string>().empty()) return name;
+  }
+  return {};
 }
 
 // What ends the program right away: help, version, an error; nothing when `app` has been filled in.
@@ -425,8 +378,10 @@ CommandLine parse_arguments(const std::vector<std::string>& all,
   const auto dashes = std::find(all.begin(), all.end(), "--");
   Arguments arguments;
   if (const auto misspelt = find_short_spelling(arguments.flags, ours)) {
-    return explain_unknown_option(arguments.flags, *misspelt);
+    return exit_with_error(unknown_option_text(arguments.flags, *misspelt));
   }
+
+  if (auto help = explain_word(ours)) return *std::move(help);
 
   CLI::App app;
   add_options(app, arguments);
@@ -435,8 +390,11 @@ CommandLine parse_arguments(const std::vector<std::string>& all,
 
   CommandLine result = arguments.of_check;
   const std::vector<std::string> unknown = app.remaining(true);
-  if (!unknown.empty()) return explain_unknown(arguments.flags, ours, unknown);
+  if (!unknown.empty()) return exit_with_error(unknown_text(arguments.flags, ours, unknown));
   if (app.got_subcommand(std::string(kCheck))) result.action = CommandLine::Action::check;
+  if (const auto name = empty_value_of(*app.get_subcommand(std::string(kCheck))); !name.empty()) {
+    return exit_with_error(name + " needs a value");
+  }
   if (dashes != all.end()) {
     result.command.assign(dashes + 1, all.end());
     if (result.command.empty() || result.command.front().empty()) {

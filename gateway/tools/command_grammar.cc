@@ -33,7 +33,12 @@ std::vector<GrammarOption> options_of(std::string_view word,
     for (const ToolOption& option : tool->options) options.push_back(option_of(option));
   }
   const bool is_check = word == "check";
-  if (is_check) options.push_back({"--config", "FILE", "the configuration", {}, {}});
+  if (is_check) {
+    options.push_back({"--config", "FILE", "the configuration", {}, {}});
+    options.push_back({"--as", "NAME[,ROLE...]", "what somebody may do by the rules", {}, {}});
+    options.push_back({"--backend", "NAME", "with --as: at this one alone", {}, {}});
+    options.push_back({"--json", {}, "with --as: for scripts", {}, {}});
+  }
   for (const app::FlagSpec& flag : flags) {
     const bool is_of_backend = flag.scope == app::FlagScope::backend;
     if (!is_check && !(tool != nullptr && tool->takes_backend_options && is_of_backend)) continue;
@@ -49,6 +54,7 @@ std::vector<GrammarOption> options_of(std::string_view word,
 
 std::vector<std::string> operands_of(std::string_view word) {
   if (word == "config") return {"schema", "reference"};
+  if (word == "audit") return {"verify"};
   if (word == "completion") return {"bash", "zsh", "fish"};
   if (word != "snippet") return {};
   const std::vector<std::string_view> clients = snippet_clients();
@@ -70,7 +76,8 @@ Grammar command_grammar() {
                     [&word](const GrammarWord& known) { return known.word == word.word; });
     if (is_known) continue;
     grammar.words.push_back({std::string(word.word), std::string(word.about),
-                             options_of(word.word, flags), operands_of(word.word)});
+                             options_of(word.word, flags), operands_of(word.word),
+                             word.word == "audit"});
   }
   return grammar;
 }

@@ -23,6 +23,7 @@ struct GrammarWord {
   std::string about;
   std::vector<GrammarOption> options;
   std::vector<std::string> operands;  // that may stand behind it; empty: anything, or nothing
+  bool takes_files = false;           // behind an operand
 };
 
 struct Grammar {

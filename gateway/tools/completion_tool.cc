@@ -59,7 +59,10 @@ _stdgate() {
   done
   case $previous in
 )sh";
-constexpr std::string_view kBashTail = R"sh(  if [[ $current == -* ]]; then
+constexpr std::string_view kBashTail = R"sh(  for ((at = 2; at < COMP_CWORD; ++at)); do
+    [[ " $operands " == *" ${COMP_WORDS[at]} "* ]] && operands=  # it stands there
+  done
+  if [[ $current == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")
   else
     mapfile -t COMPREPLY < <(compgen -W "$operands" -- "$current")
@@ -113,6 +116,7 @@ std::string zsh_word(const GrammarWord& word) {
   if (!word.operands.empty()) {
     text += " \\\n      " + quoted("2:operand:(" + joined(word.operands) + ")");
   }
+  if (word.takes_files) text += " \\\n      '*:file:_files'";
   return text + " ;;\n";
 }
 
@@ -130,8 +134,12 @@ std::string fish_word(const GrammarWord& word) {
   std::string text;
   for (const GrammarOption& option : word.options) text += fish_option(condition, option);
   if (word.operands.empty()) return text;
-  return text + "complete -c stdgate -n " + quoted(condition) + " -a " +
-         quoted(joined(word.operands)) + "\n";
+  const std::string operands = joined(word.operands);
+  const std::string seen = "; and __fish_seen_subcommand_from " + operands;
+  text += "complete -c stdgate -n " + quoted(condition + "; and not" + seen.substr(5)) + " -a " +
+          quoted(operands) + "\n";
+  if (word.takes_files) text += "complete -c stdgate -n " + quoted(condition + seen) + " -F\n";
+  return text;
 }
 
 constexpr std::string_view kUsage = "  stdgate completion bash|zsh|fish\n";

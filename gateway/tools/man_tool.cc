@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "gateway/app/command_help.h"
+
 namespace stdgate::tools {
 
 namespace {
@@ -61,7 +63,7 @@ std::string commands(const Grammar& grammar) {
     const Tool* const tool = find_tool(word.word);
     text.append(".SS ").append(roff(word.word)) += '\n';
     if (tool == nullptr) {
-      text += roff(word.about) + "\n";
+      text += paragraphs(app::word_help(word.word));
       continue;
     }
     text += example(tool->usage) + paragraphs(tool->about);

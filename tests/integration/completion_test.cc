@@ -51,6 +51,8 @@ TEST_F(CompletionTest, BashCompletesWords) {
   EXPECT_THAT(complete({"doc"}), ElementsAre("doctor"));
   EXPECT_THAT(complete({""}), IsSupersetOf({"check", "doctor", "ls", "call", "add", "man"}));
   EXPECT_THAT(complete({"config", ""}), ElementsAre("schema", "reference"));
+  EXPECT_THAT(complete({"audit", ""}), ElementsAre("verify"));
+  EXPECT_THAT(complete({"audit", "verify", ""}), IsEmpty());  // files, by default
   EXPECT_THAT(complete({"completion", "f"}), ElementsAre("fish"));
   EXPECT_THAT(complete({"snippet", "cl"}), ElementsAre("claude-code", "claude-desktop"));
   EXPECT_THAT(complete({"ls", "d"}), IsEmpty());
@@ -58,6 +60,7 @@ TEST_F(CompletionTest, BashCompletesWords) {
 
 TEST_F(CompletionTest, BashCompletesOptionsAndTheirValues) {
   EXPECT_THAT(complete({"doctor", "--js"}), ElementsAre("--json"));
+  EXPECT_THAT(complete({"check", "--as"}), ElementsAre("--as"));
   EXPECT_THAT(complete({"--tls-c"}), Contains("--tls-certificate"));
   EXPECT_THAT(complete({"doctor", "--tls-c"}), IsEmpty());
   EXPECT_THAT(complete({"doctor", "--proto"}), ElementsAre("--protocol"));
@@ -77,10 +80,12 @@ TEST_F(CompletionTest, BashCompletesTheCommandBehindTheDashes) {
 TEST_F(CompletionTest, ScriptsOfOtherShellsNameEverything) {
   const std::string zsh = run_stdgate(folder_, {"completion", "zsh"}).out;
   EXPECT_THAT(zsh, AllOf(HasSubstr("#compdef stdgate\n"), HasSubstr("'doctor:try a server"),
-                         HasSubstr("'--protocol["), HasSubstr(":(jsonrpc mcp lsp)'")));
+                         HasSubstr("'--protocol["), HasSubstr(":(jsonrpc mcp lsp)'"),
+                         HasSubstr("'2:operand:(verify)' \\\n      '*:file:_files'")));
   const std::string fish = run_stdgate(folder_, {"completion", "fish"}).out;
   EXPECT_THAT(fish, AllOf(HasSubstr("-a doctor -d "), HasSubstr(" -l protocol "),
-                          HasSubstr("-a 'jsonrpc mcp lsp'")));
+                          HasSubstr("-a 'jsonrpc mcp lsp'"), HasSubstr(" -a 'verify'\n"),
+                          HasSubstr("from audit; and __fish_seen_subcommand_from verify' -F\n")));
   EXPECT_EQ(run_stdgate(folder_, {"completion", "tcsh"}).exit_code, 2);
 }
 

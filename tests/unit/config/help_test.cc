@@ -6,7 +6,9 @@
 #include <sstream>
 
 #include "gateway/app/command_flags.h"
+#include "gateway/app/command_help.h"
 #include "gateway/app/command_line.h"
+#include "gateway/app/command_words.h"
 
 namespace stdgate {
 namespace {
@@ -111,10 +113,39 @@ TEST(Help, NamesWhatIsInherited) {
 }
 
 TEST(Help, FitsATerminal) {
-  for (const std::string& help : {app::help_text(app::command_flags()), app::check_help_text(),
-                                  app::demo_server_help_text()}) {
+  std::vector<std::string> helps{app::help_text(app::command_flags())};
+  for (const app::CommandWord& word : app::kCommandWords) {
+    helps.emplace_back(app::word_help(word.word));
+  }
+  for (const std::string& help : helps) {
     std::istringstream lines(help);
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+  }
+}
+
+TEST(Help, EachWordExplainsItselfWhereverItIsAsked) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> table = {
+      {{"audit", "--help"}, "stdgate audit verify FILE"},
+      {{"audit", "verify", "--help"}, "stdgate audit verify FILE"},
+      {{"audit", "verify", "file", "-h"}, "stdgate audit verify FILE"},
+      {{"config", "--help"}, "stdgate config schema"},
+      {{"config", "schema", "--help"}, "stdgate config schema"},
+      {{"config", "reference", "-h"}, "stdgate config reference"},
+      {{"version", "--help"}, "stdgate version"},
+      {{"help", "--help"}, "stdgate help"},
+      {{"check", "--help"}, "stdgate check --as"},
+      {{"--config", "f", "check", "--help"}, "stdgate check --as"},
+      {{"hash-key", "--help"}, "stdgate hash-key --new"},
+      {{"demo-server", "-h"}, "stdgate demo-server"},
+  };
+  for (const auto& [arguments, text] : table) {
+    const app::CommandLine line = parse(arguments);
+    EXPECT_EQ(line.action, app::CommandLine::Action::exit) << text;
+    EXPECT_EQ(line.exit_code, 0) << text;
+    EXPECT_THAT(line.output, HasSubstr("Usage:\n"));
+    EXPECT_THAT(line.output, HasSubstr("  " + text));
+    EXPECT_THAT(line.output,
+                testing::Not(HasSubstr("stdgate [options] -- COMMAND [ARG...]  serve")));
   }
 }
 
