@@ -82,12 +82,25 @@ ToolOutput write(const std::string& file, const std::string& text,
   return output;
 }
 
+// The folder that settings in its .vscode or .cursor are of; empty: these are of none.
+std::string workspace_of(const std::string& settings) {
+  std::error_code unreadable;
+  const std::filesystem::path file = std::filesystem::absolute(settings, unreadable);
+  const std::filesystem::path folder = file.lexically_normal().parent_path();
+  const bool is_of_workspace = folder.filename() == ".vscode" || folder.filename() == ".cursor";
+  return is_of_workspace ? folder.parent_path().string() : std::string();
+}
+
 ToolOutput run_import(const ToolArguments& arguments, const std::string& file,
                       const std::string& text) {
   const std::string source = arguments.value("--import");
   const auto settings = config::read_text_file(source, config::kMaxConfigFile);
   if (!settings) return tool_error(kFailed, settings.error());
-  auto servers = import_servers(*settings);
+  const auto has_file = [](const std::string& name) {
+    std::error_code unreadable;
+    return std::filesystem::exists(name, unreadable);
+  };
+  auto servers = import_servers(*settings, {workspace_of(source), has_file});
   if (!servers) return tool_error(kFailed, source + ": " + servers.error());
   if (servers->backends.empty()) {
     std::string reasons;

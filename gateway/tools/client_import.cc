@@ -18,6 +18,8 @@ namespace {
 
 using simdjson::dom::element;
 
+constexpr std::string_view kWorkspace = "${workspaceFolder}";
+
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 // JSON with comments and trailing commas as JSON.
@@ -92,8 +94,26 @@ std::string capitals(std::string_view text) {
   return out;
 }
 
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(' '), text.size());
+    if (end > 0) words.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return words;
+}
+
+// Whether a command with spaces is one program by its path; quotes are a shell's matter.
+bool is_one_word(std::string_view command) {
+  return command.substr(0, command.find(' ')).find('/') != std::string_view::npos ||
+         command.find_first_of("\"'\\") != std::string_view::npos;
+}
+
 class Import {
  public:
+  explicit Import(const ImportSurroundings& surroundings) : surroundings_(surroundings) {}
+
   tl::expected<ImportedServers, std::string> run(std::string_view text) {
     simdjson::dom::parser parser;
     element root;
@@ -119,7 +139,8 @@ class Import {
 
   void take_server(const std::string& name, element server) {
     if (std::string_view url; server["url"].get(url) == simdjson::SUCCESS) {
-      return warn(name, "left out, as it is reached by URL already (" + std::string(url) +
+      const auto shown = config::hide_secret_arguments({std::string(url)});
+      return warn(name, "left out, as it is reached by URL already (" + shown.front() +
                             "); stdgate serves commands");
     }
     bool disabled = false;
@@ -139,14 +160,7 @@ class Import {
         std::any_of(out_.backends.begin(), out_.backends.end(),
                     [&lines](const BackendLines& other) { return other.name == lines.name; });
     if (is_taken) return warn(name, "left out, as there is another " + lines.name);
-    lines.command.push_back(reference(name, command));
-    simdjson::dom::array arguments;
-    if (server["args"].get(arguments) == simdjson::SUCCESS) {
-      for (const element argument : arguments) {
-        std::string_view word;
-        if (argument.get(word) == simdjson::SUCCESS) lines.command.push_back(reference(name, word));
-      }
-    }
+    take_command(name, server, command, lines);
     if (config::hide_secret_arguments(lines.command) != lines.command) {
       warn(name, "its command holds what looks like a secret; put that into a variable");
     }
@@ -154,7 +168,53 @@ class Import {
     if (server["cwd"].get(directory) == simdjson::SUCCESS) lines.cwd = reference(name, directory);
     lines.expands = true;
     take_environment(name, server, lines);
+    take_environment_file(name, server, lines);
     out_.backends.push_back(std::move(lines));
+  }
+
+  void take_command(const std::string& name, element server, std::string_view command,
+                    BackendLines& lines) {
+    simdjson::dom::array arguments;
+    const bool has_arguments =
+        server["args"].get(arguments) == simdjson::SUCCESS && arguments.size() > 0;
+    if (has_arguments || command.find(' ') == std::string_view::npos) {
+      lines.command.push_back(reference(name, command));
+    } else if (is_one_word(command)) {
+      warn(name,
+           "its command has spaces and no args, and was taken for the path of one program; "
+           "if it is a program and its arguments, write each as a word of its own");
+      lines.command.push_back(reference(name, command));
+    } else {
+      for (const std::string& word : words_of(command)) {
+        lines.command.push_back(reference(name, word));
+      }
+      warn(name, "its command has spaces and no args, and was split at them into " +
+                     std::to_string(lines.command.size()) + " words");
+    }
+    if (!has_arguments) return;
+    for (const element argument : arguments) {
+      std::string_view word;
+      if (argument.get(word) == simdjson::SUCCESS) lines.command.push_back(reference(name, word));
+    }
+  }
+
+  // VS Code's.
+  void take_environment_file(const std::string& name, element server, BackendLines& lines) {
+    std::string_view written;
+    if (server["envFile"].get(written) != simdjson::SUCCESS || written.empty()) return;
+    std::string file(written);
+    const std::string& workspace = surroundings_.workspace;
+    if (file.starts_with(kWorkspace) && !workspace.empty()) {
+      file.replace(0, kWorkspace.size(), workspace);
+    } else if (!file.starts_with('/') && !file.starts_with("${") && !workspace.empty()) {
+      file.insert(0, workspace + "/");
+    }
+    if (file.find("${") != std::string::npos || !surroundings_.has_file(file)) {
+      return warn(name,
+                  "its envFile " + file +
+                      " was left out, as there is no such file; write env_file: with its path");
+    }
+    lines.others.push_back("env_file: " + yaml_text(file));
   }
 
   void take_environment(const std::string& name, element server, BackendLines& lines) {
@@ -167,7 +227,7 @@ class Import {
         continue;
       }
       const std::string variable(key);
-      if (text.find("${") == std::string_view::npos && config::looks_secret(variable, text)) {
+      if (text.find("${") == std::string_view::npos && config::holds_secret(variable, text)) {
         const std::string source = source_of(lines.name, variable, std::string(text));
         std::string what = "its " + variable;
         what.append(" was not copied: set ").append(source);
@@ -187,13 +247,18 @@ class Import {
     return capitals(backend) + "_" + variable;
   }
 
-  // VS Code's ${env:NAME} as ours.
+  // VS Code's ${env:NAME} as ours, and its ${workspaceFolder} if that is known.
   std::string reference(const std::string& name, std::string_view text) {
     std::string out;
     while (!text.empty()) {
       if (text.starts_with("${env:")) {
         out += "${";
         text.remove_prefix(6);
+        continue;
+      }
+      if (text.starts_with(kWorkspace) && !surroundings_.workspace.empty()) {
+        for (const char c : surroundings_.workspace) out += c == '$' ? "$$" : std::string(1, c);
+        text.remove_prefix(kWorkspace.size());
         continue;
       }
       if (text.starts_with("${input:") || text.starts_with("${workspaceFolder") ||
@@ -208,14 +273,16 @@ class Import {
     return out;
   }
 
+  const ImportSurroundings& surroundings_;
   ImportedServers out_;
   std::map<std::string, std::string> secrets_;
 };
 
 }  // namespace
 
-tl::expected<ImportedServers, std::string> import_servers(std::string_view text) {
-  return Import().run(text);
+tl::expected<ImportedServers, std::string> import_servers(std::string_view text,
+                                                          const ImportSurroundings& surroundings) {
+  return Import(surroundings).run(text);
 }
 
 }  // namespace stdgate::tools

@@ -88,6 +88,19 @@ TEST_F(AddTest, ImportOfAClient) {
   EXPECT_THAT(nothing.err, AllOf(HasSubstr("nothing to import"), HasSubstr("web: left out")));
 }
 
+TEST_F(AddTest, ImportOfAWorkspaceTakesItsFileOfVariables) {
+  std::filesystem::create_directory(folder_.path() / ".vscode");
+  folder_.write(".env", "LOG_LEVEL=debug\n");
+  folder_.write(".vscode/mcp.json", R"({"servers":{
+      "here":{"command":"cat","envFile":"${workspaceFolder}/.env"},
+      "gone":{"command":"cat","envFile":"${workspaceFolder}/gone.env"}}})");
+  const ProgramRun added = run({"add", "--import", ".vscode/mcp.json"});
+  EXPECT_EQ(added.exit_code, 0) << added.err;
+  EXPECT_THAT(content(), HasSubstr("env_file: \"" + (folder_.path() / ".env").string() + "\""));
+  EXPECT_THAT(added.err, HasSubstr("warning: gone: its envFile"));
+  EXPECT_THAT(run({"check"}).out, HasSubstr("sets LOG_LEVEL"));
+}
+
 TEST_F(AddTest, Usage) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> table = {
       {{"add"}, "expected NAME -- COMMAND"},

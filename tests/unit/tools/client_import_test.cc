@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "gateway/tools/config_edit.h"
+#include "tests/support/test_folder.h"
 
 namespace stdgate::tools {
 namespace {
@@ -16,8 +17,8 @@ using testing::IsEmpty;
 using testing::Not;
 
 // The file that comes of it.
-std::string imported(std::string_view settings) {
-  const auto servers = import_servers(settings);
+std::string imported(std::string_view settings, const ImportSurroundings& surroundings = {}) {
+  const auto servers = import_servers(settings, surroundings);
   if (!servers) return "error: " + servers.error();
   const auto file = add_backends("", servers->backends);
   return file ? file->text : "error: " + file.error();
@@ -101,6 +102,54 @@ TEST(ClientImport, SecretInACommandIsWarnedOf) {
   EXPECT_THAT(
       warnings_of(R"({"mcpServers":{"a":{"command":"x","args":["--api-key","s3cr3t99"]}}})"),
       ElementsAre(HasSubstr("a: its command holds what looks like a secret")));
+}
+
+TEST(ClientImport, PasswordInAUrlIsASecret) {
+  constexpr std::string_view kSettings =
+      R"({"mcpServers":{"a":{"command":"x","env":{"URL":"postgres://u:pw@h/db"}},
+                        "b":{"url":"https://u:pw@h/mcp?api_key=abc"}}})";
+  EXPECT_THAT(imported(kSettings),
+              AllOf(HasSubstr("env: { URL: \"${URL}\" }"), Not(HasSubstr("pw"))));
+  EXPECT_THAT(
+      warnings_of(kSettings),
+      ElementsAre(HasSubstr("a: its URL was not copied: set URL in stdgate's environment"),
+                  AllOf(HasSubstr("b: left out"), Not(HasSubstr("pw")), Not(HasSubstr("abc")))));
+}
+
+TEST(ClientImport, CommandWithSpacesIsNamed) {
+  constexpr std::string_view kSettings = R"({"mcpServers":{
+      "words": {"command":"npx  some-server -y"},
+      "path": {"command":"/opt/My Server/run"},
+      "shell": {"command":"sh -c 'a b'"},
+      "plain": {"command":"my server","args":["x"]}}})";
+  EXPECT_THAT(import_servers(kSettings)->backends[0].command,
+              ElementsAre("npx", "some-server", "-y"));
+  EXPECT_THAT(import_servers(kSettings)->backends[1].command, ElementsAre("/opt/My Server/run"));
+  EXPECT_THAT(import_servers(kSettings)->backends[2].command, ElementsAre("sh -c 'a b'"));
+  EXPECT_THAT(import_servers(kSettings)->backends[3].command, ElementsAre("my server", "x"));
+  EXPECT_THAT(warnings_of(kSettings),
+              ElementsAre(HasSubstr("words: its command has spaces and no args, and was split at "
+                                    "them into 3 words"),
+                          HasSubstr("path: its command has spaces and no args, and was taken for"),
+                          HasSubstr("shell: its command has spaces and no args, and was taken")));
+}
+
+TEST(ClientImport, EnvironmentFilesOfVsCode) {
+  const test::TestFolder folder;
+  const std::string file = folder.write(".env", "A=b\n");
+  const std::string workspace = folder.path("");
+  const std::string settings = R"({"servers":{
+      "one": {"command":"${workspaceFolder}/x","envFile":"${workspaceFolder}/.env"},
+      "two": {"command":"x","envFile":".env"}}})";
+  const auto has_file = [&file](const std::string& name) { return name == file; };
+  const std::string yaml =
+      imported(settings, {workspace.substr(0, workspace.size() - 1), has_file});
+  EXPECT_THAT(yaml,
+              HasSubstr("command: [\"" + workspace + "x\"]\n    env_file: \"" + file + "\"\n"));
+  EXPECT_THAT(yaml.substr(yaml.find("  two:")), HasSubstr("env_file: \"" + file + "\"\n"));
+  EXPECT_THAT(warnings_of(settings),
+              ElementsAre(HasSubstr("one: replace ${workspaceFolder}"),
+                          HasSubstr("one: its envFile ${workspaceFolder}/.env was left out")));
 }
 
 TEST(ClientImport, WhatIsNoSuchFile) {
