@@ -21,11 +21,11 @@ namespace stdgate::tools {
 namespace {
 
 constexpr ToolOption kJsonOption{"--json", "", "for scripts"};
-constexpr std::array kListOptions{kJsonOption, kUrlOption, kConfigOption,
-                                  kKeyOption,  kCaOption,  kTimeoutOption};
+constexpr std::array kListOptions{kJsonOption, kUrlOption,  kConfigOption,  kKeyOption,
+                                  kCaOption,   kCertOption, kCertKeyOption, kTimeoutOption};
 constexpr ToolOption kRawOption{"--raw", "", "the whole response as it came"};
-constexpr std::array kCallOptions{kRawOption, kUrlOption, kConfigOption,
-                                  kKeyOption, kCaOption,  kTimeoutOption};
+constexpr std::array kCallOptions{kRawOption, kUrlOption,  kConfigOption,  kKeyOption,
+                                  kCaOption,  kCertOption, kCertKeyOption, kTimeoutOption};
 
 // --- tools ----------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ namespace {
 constexpr const char* kUsualFile = "gateway.yaml";
 constexpr const char* kNotSet = "not-set";
 constexpr size_t kMaxKeyFile = 64 << 10;
+constexpr size_t kMaxPemFile = 4 << 20;
 
 // What an answer that is no JSON-RPC says about the way, by its status.
 std::string words_for(const fetch::HttpAnswer& answer, const std::string& url) {
@@ -165,6 +166,18 @@ tl::expected<std::unique_ptr<Peer>, Trouble> open_gateway_peer(const ToolArgumen
   options.gateway = *std::move(gateway);
   options.ca_file = arguments.value("--ca");
   options.timeout = timeout;
+  if (arguments.has("--key") && !arguments.has("--cert")) {
+    return tl::unexpected(Trouble{kBadUsage, "--key goes with --cert"});
+  }
+  for (const ToolOption& option : {kCaOption, kCertOption, kCertKeyOption}) {
+    if (!arguments.has(option.name)) continue;
+    const auto text = config::read_text_file(arguments.value(option.name), kMaxPemFile);
+    if (!text) {
+      return tl::unexpected(Trouble{kBadUsage, std::string(option.name) + ": " + text.error()});
+    }
+  }
+  options.certificate_file = arguments.value("--cert");
+  options.key_file = arguments.value(arguments.has("--key") ? "--key" : "--cert");
   if (arguments.has("--api-key-file")) {
     auto key = read_key(arguments.value("--api-key-file"));
     if (!key) return tl::unexpected(Trouble{kBadUsage, "--api-key-file: " + key.error()});

@@ -25,8 +25,8 @@ namespace {
 constexpr ToolOption kJsonOption{"--json", "", "for scripts"};
 constexpr ToolOption kAsOption{"--as", "NAME[,ROLE...]",
                                "what this principal sees by the rules of gateway.yaml"};
-constexpr std::array kLsOptions{kJsonOption, kAsOption, kUrlOption,    kConfigOption,
-                                kKeyOption,  kCaOption, kTimeoutOption};
+constexpr std::array kLsOptions{kJsonOption, kAsOption,   kUrlOption,     kConfigOption, kKeyOption,
+                                kCaOption,   kCertOption, kCertKeyOption, kTimeoutOption};
 
 // --- The backends ---------------------------------------------------------------------------
 

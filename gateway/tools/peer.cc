@@ -24,7 +24,8 @@ tl::expected<std::unique_ptr<Peer>, Trouble> open_peer(const ToolArguments& argu
     timeout = *given;
   }
   if (!arguments.has_command) return open_gateway_peer(arguments, surroundings, timeout);
-  for (const ToolOption& option : {kUrlOption, kConfigOption, kKeyOption, kCaOption}) {
+  for (const ToolOption& option :
+       {kUrlOption, kConfigOption, kKeyOption, kCaOption, kCertOption, kCertKeyOption}) {
     if (!arguments.has(option.name)) continue;
     return tl::unexpected(
         Trouble{kBadUsage, std::string(option.name) + " goes with a gateway, not with a command"});

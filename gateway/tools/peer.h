@@ -41,6 +41,8 @@ inline constexpr ToolOption kConfigOption{"--config", "FILE",
 inline constexpr ToolOption kKeyOption{"--api-key-file", "FILE", "with the API key to show"};
 inline constexpr ToolOption kCaOption{"--ca", "FILE",
                                       "with the authority of its certificate (PEM)"};
+inline constexpr ToolOption kCertOption{"--cert", "FILE", "with a certificate to show (PEM)"};
+inline constexpr ToolOption kCertKeyOption{"--key", "FILE", "with its key (that of --cert)"};
 inline constexpr ToolOption kTimeoutOption{"--timeout", "TIME", "of a call (60s)"};
 
 tl::expected<std::unique_ptr<Peer>, Trouble> open_peer(const ToolArguments& arguments,

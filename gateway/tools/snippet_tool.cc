@@ -201,7 +201,8 @@ constexpr std::string_view kAbout =
     "not printed.\n"
     "\n"
     "Exit code: 0, 1 no such backend, 2 usage, 3 no gateway there.\n";
-constexpr std::array kOptions{kUrlOption, kConfigOption, kKeyOption, kCaOption, kTimeoutOption};
+constexpr std::array kOptions{kUrlOption,  kConfigOption,  kKeyOption,    kCaOption,
+                              kCertOption, kCertKeyOption, kTimeoutOption};
 
 }  // namespace
 

@@ -19,6 +19,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::StartsWith;
 
 // Two pages of tools, one of them with a description of several lines.
@@ -230,6 +231,48 @@ TEST_F(ToolsTest, TlsIsVerified) {
   const ProgramRun unknown = ask({"call", "calc", "math/add", "[2,3]"});
   EXPECT_EQ(unknown.exit_code, 3);
   EXPECT_THAT(unknown.err, HasSubstr("--ca FILE"));
+}
+
+TEST_F(ToolsTest, CertificateOpensTheGateway) {
+  test::TestAuthority authority;
+  const test::Credential server = authority.issue();
+  const test::Credential ada = authority.issue({.name = "ada"});
+  folder_.write("ca.crt", authority.certificate());
+  folder_.write("server.crt", server.certificate);
+  folder_.write("server.key", server.key);
+  folder_.write("ada.crt", ada.certificate);
+  folder_.write("ada.key", ada.key);
+  folder_.write("ada.pem", ada.certificate + ada.key);
+  const std::string at = folder_.path().string();
+  serve_both("listen: [{ address: \"127.0.0.1:0\", tls: { certificate: " + at +
+             "/server.crt, key: " + at + "/server.key, client_ca: " + at +
+             "/ca.crt } }]\nadmin: \"127.0.0.1:0\"\n");
+  for (const char* const word : {"ls", "tools", "snippet"}) {
+    std::vector<std::string> arguments{word,      "--ca",  "ca.crt", "--cert",
+                                       "ada.crt", "--key", "ada.key"};
+    if (arguments[0] == "snippet") arguments.emplace_back("cursor");
+    const ProgramRun known = ask(arguments);
+    EXPECT_EQ(known.exit_code, 0) << known.err;
+  }
+  const ProgramRun one_file =
+      ask({"call", "--ca", "ca.crt", "--cert", "ada.pem", "calc", "math/add", "[2,3]"});
+  EXPECT_EQ(one_file.out, "5\n") << one_file.err;
+
+  const ProgramRun none = ask({"ls", "--ca", "ca.crt"});
+  EXPECT_EQ(none.exit_code, 3);
+  EXPECT_THAT(none.err, AllOf(HasSubstr("the gateway wants a certificate of its clients; --cert"),
+                              Not(HasSubstr("alert"))));
+  for (const char* const name : {"Test Authority", "Other Authority"}) {
+    test::TestAuthority others(name);
+    const test::Credential stranger = others.issue({.name = "ada"});
+    folder_.write("stranger.pem", stranger.certificate + stranger.key);
+    const ProgramRun refused = ask({"ls", "--ca", "ca.crt", "--cert", "stranger.pem"});
+    EXPECT_EQ(refused.exit_code, 3);
+    EXPECT_THAT(refused.err, HasSubstr("the gateway refuses the certificate of --cert ("));
+  }
+  EXPECT_THAT(ask({"ls", "--cert", "gone.crt"}).err, HasSubstr("--cert: "));
+  EXPECT_THAT(ask({"ls", "--cert", "ada.crt", "--ca", "ca.crt"}).err, HasSubstr("--key"));
+  EXPECT_EQ(ask({"ls", "--key", "ada.key"}).exit_code, 2);
 }
 
 TEST_F(ToolsTest, WhatCannotBeReachedSaysWhatToDo) {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <chrono>
+#include <string_view>
 #include <utility>
 
 namespace stdgate::fetch {
@@ -35,6 +36,25 @@ bool is_loopback(const std::string& url) {
   return false;
 }
 
+// What a server says that minds the certificate of its client, or the lack of one; empty: it is
+// about something else. OpenSSL has no codes for that which come through libcurl.
+std::string certificate_trouble(std::string_view error, const HttpOptions& options) {
+  const size_t at = error.find("alert ");
+  if (at == std::string_view::npos) return {};
+  const std::string_view alert = error.substr(at + 6, error.find(',', at) - at - 6);
+  const bool has_certificate = !options.certificate_file.empty();
+  // "decrypt error": another authority has the name of the right one.
+  const bool is_about_certificates = alert.find("certificate") != std::string_view::npos ||
+                                     alert == "unknown ca" || alert == "decrypt error";
+  // TLS 1.2 has no alert of its own for a certificate that is missing.
+  if (!has_certificate && (is_about_certificates || alert == "handshake failure")) {
+    return "the gateway wants a certificate of its clients; --cert FILE and --key FILE name one";
+  }
+  if (!is_about_certificates) return {};
+  return "the gateway refuses the certificate of --cert (" + std::string(alert) +
+         "); is it of an authority in the gateway's client_ca, and still valid?";
+}
+
 std::string advice_for(CURLcode code, const HttpOptions& options) {
   switch (code) {
     case CURLE_COULDNT_CONNECT:
@@ -43,6 +63,8 @@ std::string advice_for(CURLcode code, const HttpOptions& options) {
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CACERT_BADFILE:
       return options.ca_file.empty() ? "; --ca FILE names the authority of its certificate" : "";
+    case CURLE_SSL_CERTPROBLEM:
+      return "; --cert and --key name a certificate and its key, both in PEM";
     case CURLE_GOT_NOTHING:
     case CURLE_RECV_ERROR:
       return options.gateway.url.starts_with("http://") ? "; does it want https://?" : "";
@@ -91,6 +113,10 @@ HttpClient::HttpClient(HttpOptions options)
   const auto timeout = std::chrono::ceil<std::chrono::milliseconds>(options_.timeout);
   curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, static_cast<long>(timeout.count()));
   if (!options_.ca_file.empty()) curl_easy_setopt(curl, CURLOPT_CAINFO, options_.ca_file.c_str());
+  if (!options_.certificate_file.empty()) {
+    curl_easy_setopt(curl, CURLOPT_SSLCERT, options_.certificate_file.c_str());
+    curl_easy_setopt(curl, CURLOPT_SSLKEY, options_.key_file.c_str());
+  }
   if (!options_.gateway.unix_socket.empty()) {
     curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, options_.gateway.unix_socket.c_str());
   }
@@ -135,6 +161,9 @@ tl::expected<HttpAnswer, std::string> HttpClient::send(const std::string& path,
         options_.gateway.unix_socket.empty() ? url : "unix:" + options_.gateway.unix_socket;
     const char* const why =
         handle_->error[0] == '\0' ? curl_easy_strerror(code) : handle_->error.data();
+    if (const auto trouble = certificate_trouble(why, options_); !trouble.empty()) {
+      return tl::unexpected("cannot reach " + place + ": " + trouble);
+    }
     return tl::unexpected("cannot reach " + place + ": " + why + advice_for(code, options_));
   }
   long status = 0;

@@ -24,9 +24,11 @@ tl::expected<GatewayAddress, std::string> parse_gateway_url(const std::string& t
 
 struct HttpOptions {
   GatewayAddress gateway;
-  std::string api_key;  // empty: none
-  std::string ca_file;  // empty: the system's
-  Duration timeout{0};  // of a request
+  std::string api_key;           // empty: none
+  std::string ca_file;           // empty: the system's
+  std::string certificate_file;  // of this client, in PEM; empty: none
+  std::string key_file;          // of that
+  Duration timeout{0};           // of a request
 };
 
 struct HttpAnswer {
