@@ -6,6 +6,7 @@
 #include "gateway/config/value_names.h"
 #include "gateway/rpc/json_writer.h"
 #include "gateway/tools/findings.h"
+#include "gateway/tools/sandbox_hints.h"
 
 namespace stdgate::tools {
 
@@ -91,6 +92,9 @@ std::string text_of(const Diagnosis& diagnosis) {
   if (const std::string server = server_text(diagnosis); !server.empty()) {
     text += "server   " + server + "\n";
   }
+  if (const std::string sandbox = sandbox_text(diagnosis.backend); !sandbox.empty()) {
+    text += "sandbox  " + visible(sandbox, VisibleText::line) + "\n";
+  }
   text += '\n';
   for (const Step& step : diagnosis.steps) {
     std::string line = step.is_ok ? "  ok  " : "  --  ";
@@ -116,6 +120,7 @@ std::string json_of(const Diagnosis& diagnosis) {
   json.boolean("healthy", diagnosis.is_healthy());
   json.text("command", diagnosis.command);
   json.text("protocol", config::name_of(diagnosis.backend.protocol));
+  json.text("sandbox", sandbox_text(diagnosis.backend));
   json.begin_object("server");
   json.text("name", diagnosis.server_name);
   json.text("version", diagnosis.server_version);

@@ -5,6 +5,7 @@
 
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/pool/handshake.h"
+#include "gateway/rpc/json_member.h"
 #include "gateway/tools/mcp_listing.h"
 #include "gateway/tools/stderr_hints.h"
 
@@ -22,6 +23,12 @@ std::string request_text(rpc::WireId id, std::string_view method, std::string_vi
   text.append(R"(,"method":")").append(method).append("\"");
   if (!params.empty()) text.append(R"(,"params":)").append(params);
   return text + "}";
+}
+
+// An MCP server names the revision that it speaks.
+bool is_of_language_server(const Answer& answer) {
+  return !answer.is_error && rpc::find_member(answer.payload, "capabilities") &&
+         !rpc::find_member(answer.payload, "protocolVersion");
 }
 
 std::string shortened(std::string text) {
@@ -282,6 +289,13 @@ void Doctor::try_other_framing() {
   drop_findings({"no-answer"});
   diagnosis_.backend.framing = other;
   const bool is_length = other == rpc::Framing::content_length;
+  if (is_length && is_of_language_server(*answer)) {
+    diagnosis_.backend.protocol = config::Protocol::lsp;
+    return add_finding({Weight::breaks, "length-headers",
+                        "it answers messages with Content-Length headers only, and initialize as "
+                        "a language server does",
+                        "set protocol: lsp"});
+  }
   add_finding({Weight::breaks, is_length ? "length-headers" : "no-length-headers",
                is_length ? "it answers messages with Content-Length headers only"
                          : "it answers messages in lines only",

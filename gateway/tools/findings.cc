@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "gateway/base/visible_text.h"
+#include "gateway/tools/sandbox_hints.h"
 #include "gateway/tools/stderr_hints.h"
 
 namespace stdgate::tools {
@@ -56,7 +57,20 @@ class Judge {
     if (seen_.pid != 0) return;
     const std::string reason =
         seen_.exit ? seen_.exit->reason : "it did not start within " + text_of(context_.timeout);
-    explain("not-started", "the command could not be started: " + reason, advice_for(reason));
+    explain("not-started", "the command could not be started: " + reason, advice_of({reason}));
+  }
+
+  // On the first line of each kind that says something; of the sandbox, which makes others
+  // misleading, before all.
+  [[nodiscard]] std::string advice_of(const std::vector<std::string>& lines) const {
+    std::string of_sandbox;
+    std::string usual;
+    for (const std::string& line : lines) {
+      if (of_sandbox.empty()) of_sandbox = sandbox_advice(context_.backend, line);
+      if (usual.empty()) usual = advice_for(line);
+    }
+    if (of_sandbox.empty() || usual.empty()) return of_sandbox + usual;
+    return of_sandbox + "; if it is not: " + usual;
   }
 
   void judge_framing() {
@@ -114,12 +128,11 @@ class Judge {
 
   void judge_crash() {
     if (!seen_.exit || !seen_.exited_by_itself || seen_.pid == 0) return;
-    std::string advice;
-    for (const std::string& line : seen_.last_words) {
-      if (advice.empty()) advice = advice_for(line);
-    }
+    std::string advice = advice_of(seen_.last_words);
     if (advice.empty() && seen_.last_words.empty()) {
-      advice = "run the command by hand: it says nothing on stderr";
+      advice = context_.backend.sandbox.used
+                   ? "run the command by hand, and without its sandbox: it says nothing on stderr"
+                   : "run the command by hand: it says nothing on stderr";
     }
     const std::string when =
         context_.answered ? "it ended by itself with " : "it ended without an answer, with ";

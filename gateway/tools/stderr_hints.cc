@@ -63,7 +63,7 @@ struct Hint {
 
 constexpr std::array kHints{
     Hint{"cannot find module", "install its packages (npm ci) where it runs, or set cwd"},
-    Hint{"err_module_not_found", "install its packages (npm ci) where it runs, or set cwd"},
+    Hint{"module_not_found", "install its packages (npm ci) where it runs, or set cwd"},
     Hint{"modulenotfounderror",
          "install its packages into the Python that runs it, and name that "
          "Python by its path, as \".venv/bin/python\""},

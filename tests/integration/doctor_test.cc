@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "tests/integration/harness/processes.h"
 #include "tests/integration/harness/program_run.h"
 #include "tests/integration/harness/setups.h"
+#include "transports/stdio/guard/sandbox.h"
 
 namespace stdgate::harness {
 namespace {
@@ -133,7 +135,10 @@ while True:
     message = json.loads(sys.stdin.buffer.read(length))
     if "id" not in message:
         continue
-    text = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": {"capabilities": {}}})
+    result = {"capabilities": {}}
+    if "mcp" in sys.argv:
+        result["protocolVersion"] = "2025-06-18"
+    text = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result})
     sys.stdout.write("Content-Length: %d\r\n\r\n%s" % (len(text), text))
     sys.stdout.flush()
 )py";
@@ -288,9 +293,42 @@ TEST_F(DoctorTest, LateAnswerIsNoSilence) {
 }
 
 TEST_F(DoctorTest, ServerThatWaitsForHeadersIsAskedWithThem) {
+  const JsonValue report = diagnose({"python3", "headers.py", "mcp"}, {"--timeout", "3s"});
+  EXPECT_THAT(findings_of(report), Contains("error length-headers")) << run_.out;
+  EXPECT_THAT(report.text("/config"),
+              AllOf(HasSubstr("framing: content-length"), Not(HasSubstr("protocol"))));
+}
+
+TEST_F(DoctorTest, LanguageServerIsKnownByItsAnswer) {
   const JsonValue report = diagnose({"python3", "headers.py"}, {"--timeout", "3s"});
   EXPECT_THAT(findings_of(report), Contains("error length-headers")) << run_.out;
-  EXPECT_THAT(report.text("/config"), HasSubstr("framing: content-length"));
+  EXPECT_EQ(advice_of(report), "set protocol: lsp");
+  EXPECT_THAT(report.text("/config"),
+              AllOf(HasSubstr("    protocol: lsp\n"), Not(HasSubstr("framing"))));
+}
+
+TEST_F(DoctorTest, SandboxIsNamedAndSuspectedFirst) {
+  const guard::KernelFeatures kernel = guard::kernel_features();
+  if (!kernel.filters_syscalls || kernel.landlock_abi < guard::kAbiOfFiles) {
+    GTEST_SKIP() << "this kernel cannot hold a sandbox";
+  }
+  const std::filesystem::path inside = folder_.path() / "inside";
+  std::filesystem::create_directory(inside);
+  std::filesystem::copy_file("/bin/sh", folder_.path() / "interpreter");
+  const std::string script = (folder_.path() / "script").string();
+  folder_.write("script", "#!" + (folder_.path() / "interpreter").string() + "\n");
+  std::filesystem::permissions(script, std::filesystem::perms::all);
+  folder_.write("gateway.yaml",
+                "backends:\n  script: { command: [\"" + script + "\"], cwd: \"" + inside.string() +
+                    "\", sandbox: strict }\n  words: { command: [sh, -c, \"cat " + script +
+                    "; exit 1\"], cwd: \"" + inside.string() + "\", sandbox: strict }\n");
+  for (const std::string name : {"script", "words"}) {
+    const JsonValue report(run_stdgate(folder_, {"doctor", "--json", name}, Millis(30'000)).out);
+    EXPECT_EQ(report.text("/sandbox"), "reads the system's files, cwd; writes nothing; no network");
+    EXPECT_THAT(advice_of(report), testing::StartsWith("the sandbox is the likely cause: "));
+  }
+  const ProgramRun text = run_stdgate(folder_, {"doctor", "words"}, Millis(30'000));
+  EXPECT_THAT(text.out, HasSubstr("\nsandbox  reads the system's files, cwd; writes nothing"));
 }
 
 TEST_F(DoctorTest, ProgramThatIsMissing) {
