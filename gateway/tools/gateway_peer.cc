@@ -38,7 +38,10 @@ std::string words_for(const fetch::HttpAnswer& answer, const std::string& url) {
 
 class GatewayPeer final : public Peer {
  public:
-  explicit GatewayPeer(fetch::HttpOptions options) : client_(std::move(options)) {}
+  explicit GatewayPeer(fetch::HttpOptions options)
+      : is_on_unix_socket_(!options.gateway.unix_socket.empty()), client_(std::move(options)) {}
+
+  [[nodiscard]] bool is_on_unix_socket() const override { return is_on_unix_socket_; }
 
   tl::expected<std::vector<PeerBackend>, Trouble> backends() override {
     auto answer = client_.send("/");
@@ -88,6 +91,7 @@ class GatewayPeer final : public Peer {
   }
 
  private:
+  const bool is_on_unix_socket_;
   fetch::HttpClient client_;
   uint64_t last_id_ = 0;
 };

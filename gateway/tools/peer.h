@@ -32,6 +32,8 @@ class Peer {
   virtual tl::expected<std::string, Trouble> call(const std::string& backend,
                                                   const std::string& method,
                                                   const std::string& params) = 0;
+  // Whether it is reached where no URL leads.
+  [[nodiscard]] virtual bool is_on_unix_socket() const { return false; }
 };
 
 // Options of every tool that has one.

@@ -10,6 +10,7 @@ namespace stdgate::tools {
 
 namespace {
 
+constexpr std::string_view kNoAddress = "http://localhost/";  // how a Unix socket is asked
 constexpr std::string_view kKey = "Bearer YOUR_API_KEY";
 
 using Backends = std::vector<PeerBackend>;
@@ -188,6 +189,11 @@ ToolOutput run(const ToolArguments& arguments, const ToolSurroundings& surroundi
   output.out = client->make(*backends, arguments.has(kKeyOption.name));
   output.err = "stdgate: for " + std::string(client->where) + "\n";
   if (!surroundings.is_terminal) output.err.clear();
+  if ((*peer)->is_on_unix_socket() && output.out.find(kNoAddress) != std::string::npos) {
+    output.err +=
+        "stdgate: warning: at a Unix socket no client has a URL; auth.public_url says where\n"
+        "  clients reach the gateway, or --url names an address of it\n";
+  }
   return output;
 }
 

@@ -275,6 +275,26 @@ TEST_F(ToolsTest, CertificateOpensTheGateway) {
   EXPECT_EQ(ask({"ls", "--key", "ada.key"}).exit_code, 2);
 }
 
+TEST_F(ToolsTest, UrlsToPasteAreThoseOfClients) {
+  const std::string socket = "unix:" + (folder_.path() / "socket").string();
+  const std::string listen = "listen: [\"127.0.0.1:0\", \"" + socket + "\"]\n";
+  serve_both(listen);
+  const ProgramRun nowhere = run({"snippet", "--url", socket, "claude-code"});
+  EXPECT_THAT(nowhere.err, HasSubstr("at a Unix socket no client has a URL; auth.public_url"));
+  gateway_.reset();
+  folder_.write("keys", "a-key-of-a-test-0123456789\n");
+  const std::string keys = (folder_.path() / "keys").string();
+  serve_both(listen + "auth: { api_key_file: \"" + keys +
+             "\", public_url: \"https://tools.example/gate\" }\n");
+  const ProgramRun snippet =
+      run({"snippet", "--url", socket, "--api-key-file", "keys", "claude-code"});
+  EXPECT_EQ(snippet.err, "");
+  EXPECT_THAT(snippet.out, HasSubstr("http pages https://tools.example/gate/pages/mcp --header"));
+  EXPECT_THAT(ask({"ls", "--api-key-file", "keys"}).out,
+              HasSubstr("https://tools.example/gate/calc/rpc\n"));
+  EXPECT_EQ(ask({"call", "--api-key-file", "keys", "calc", "math/add", "[2,3]"}).out, "5\n");
+}
+
 TEST_F(ToolsTest, WhatCannotBeReachedSaysWhatToDo) {
   serve_both();
   const ProgramRun unknown = ask({"call", "nobody", "x"});

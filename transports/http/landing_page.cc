@@ -25,14 +25,31 @@ bool is_plain(std::string_view authority) {
          std::all_of(authority.begin(), authority.end(), [](char c) { return is_plain(c); });
 }
 
-// Where the page has been asked for.
-struct Site {
-  std::string host;
-  bool is_secure = false;
+bool is_plain_url(std::string_view url) {
+  return !url.empty() && std::ranges::all_of(url, [](char c) { return is_plain(c) || c == '/'; });
+}
 
-  [[nodiscard]] std::string url(bool is_websocket) const {
-    return std::string(scheme_of(is_secure, is_websocket)) + host;
+// Where clients find the gateway: at its public URL if that is known, else where the page has been
+// asked for.
+class Site {
+ public:
+  Site(std::string_view authority, bool is_secure, std::string_view public_url) {
+    const std::string_view host = is_plain(authority) ? authority : "localhost";
+    http_.append(scheme_of(is_secure, false)).append(host);
+    websocket_.append(scheme_of(is_secure, true)).append(host);
+    if (!is_plain_url(public_url)) return;
+    http_ = public_url;
+    websocket_ = "ws";
+    websocket_ += public_url.substr(std::string_view("http").size());
   }
+
+  [[nodiscard]] const std::string& url(bool is_websocket) const {
+    return is_websocket ? websocket_ : http_;
+  }
+
+ private:
+  std::string http_;
+  std::string websocket_;
 };
 
 void append_line(std::string& out, std::string_view text) { out.append("  ").append(text) += '\n'; }
@@ -62,15 +79,15 @@ void append_snippets(std::string& out, const backend::Upstream& backend, const S
 
 class LandingPage final : public Endpoint {
  public:
-  LandingPage(const backend::Upstreams& backends, std::string title)
-      : backends_(backends), title_(std::move(title)) {}
+  LandingPage(const backend::Upstreams& backends, std::string title, std::string public_url)
+      : backends_(backends), title_(std::move(title)), public_url_(std::move(public_url)) {}
 
   std::optional<HttpError> admit(Exchange& /*exchange*/) override { return std::nullopt; }
   void serve(Exchange& exchange, std::span<char> /*body*/) override {
     const bool is_json = Acceptance::of(exchange.head).json.value_or(0) > 0;
     const auto page = is_json ? landing_json : landing_page;
-    const std::string text =
-        page(title_, backends_, exchange.head.authority(), exchange.key.traits.is_secure);
+    const std::string text = page(title_, backends_, exchange.head.authority(),
+                                  exchange.key.traits.is_secure, public_url_);
     const std::string_view body = text;
     exchange.client->respond(
         {.content_type = is_json ? "application/json" : "text/plain; charset=utf-8",
@@ -81,13 +98,14 @@ class LandingPage final : public Endpoint {
  private:
   const backend::Upstreams& backends_;
   const std::string title_;
+  const std::string public_url_;
 };
 
 }  // namespace
 
 std::string landing_page(std::string_view title, const backend::Upstreams& backends,
-                         std::string_view authority, bool is_secure) {
-  const Site site{std::string(is_plain(authority) ? authority : "localhost"), is_secure};
+                         std::string_view authority, bool is_secure, std::string_view public_url) {
+  const Site site(authority, is_secure, public_url);
   std::string text(title);
   text += '\n';
   for (const auto& backend : backends.all()) {
@@ -109,8 +127,8 @@ std::string landing_page(std::string_view title, const backend::Upstreams& backe
 }
 
 std::string landing_json(std::string_view title, const backend::Upstreams& backends,
-                         std::string_view authority, bool is_secure) {
-  const Site site{std::string(is_plain(authority) ? authority : "localhost"), is_secure};
+                         std::string_view authority, bool is_secure, std::string_view public_url) {
+  const Site site(authority, is_secure, public_url);
   rpc::JsonWriter json(rpc::JsonWriter::Layout::compact);
   json.begin_object();
   json.text("server", title);
@@ -138,7 +156,9 @@ std::string landing_json(std::string_view title, const backend::Upstreams& backe
 }
 
 void add_landing_page(Router& router, const backend::Upstreams& backends, std::string title) {
-  router.add("/", "this page", std::make_unique<LandingPage>(backends, std::move(title)),
+  router.add("/", "this page",
+             std::make_unique<LandingPage>(backends, std::move(title),
+                                           router.policy().authentication().public_url()),
              Guards::reading());
 }
 

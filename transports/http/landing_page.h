@@ -1,9 +1,10 @@
 // LandingPage: GET / of the client listeners: what is served, as URLs and lines to be pasted.
 //
 // Plain text, so that it reads the same in a terminal and a browser, and needs no policy for
-// scripts. URLs name the host that the request named, if it consists of letters, digits, '.', '-',
-// '_', ':' and brackets alone; otherwise "localhost", as a shell would read other characters.
-// Owner: the router; the backends outlive it.
+// scripts. URLs begin with the public one of the configuration, if that has no other characters
+// than these and slashes. Without, they name the host that the request named, if it consists of
+// letters, digits, '.', '-', '_', ':' and brackets alone; otherwise "localhost", as a shell would
+// read other characters. Owner: the router; the backends outlive it.
 #pragma once
 
 #include <string>
@@ -18,13 +19,16 @@ namespace stdgate::http {
 void add_landing_page(Router& router, const backend::Upstreams& backends, std::string title);
 
 // The page as a client sees it that has asked for `authority`, over TLS if it `is_secure`.
+// `public_url`: auth.public_url, may be empty.
 std::string landing_page(std::string_view title, const backend::Upstreams& backends,
-                         std::string_view authority, bool is_secure = false);
+                         std::string_view authority, bool is_secure = false,
+                         std::string_view public_url = {});
 
 // The same as JSON, for a client that asks for application/json:
 // {"server":…,"backends":[{"name":…,"protocol":…,"default":…,"paths":[{"name":…,"method":…,
 // "url":…}]}]}
 std::string landing_json(std::string_view title, const backend::Upstreams& backends,
-                         std::string_view authority, bool is_secure = false);
+                         std::string_view authority, bool is_secure = false,
+                         std::string_view public_url = {});
 
 }  // namespace stdgate::http

@@ -159,7 +159,8 @@ inline constexpr auto kAuthOptions = std::to_array<Option<AuthConfig>>({
     {.key = "public_url",
      .type = Text{&AuthConfig::public_url},
      .help = "URL of the gateway, as clients use it; for jwt and signatures",
-     .details = "Without a path where backends are at the root. Never taken from `Host`."},
+     .details = "Without a path where backends are at the root. Never taken from `Host`. `GET /`, "
+                "`stdgate ls` and `stdgate snippet` show it."},
     {.key = "scopes",
      .type = list_of<&AuthConfig::scopes>(kScope, {0, kMaxPatterns}),
      .help = "scopes that clients are told to ask for first; with jwt",

@@ -91,6 +91,21 @@ TEST(LandingPage, NamesTheHostOnlyIfAShellReadsNothingElse) {
   }
 }
 
+TEST(LandingPage, ShowsThePublicUrlWhereverItIsAskedFor) {
+  Shelf shelf;
+  constexpr std::string_view kPublic = "https://tools.example/gate";
+  const std::string page = http::landing_page("t", shelf.backends, "10.0.0.1:1", false, kPublic);
+  EXPECT_THAT(page, AllOf(HasSubstr("POST  https://tools.example/gate/mcp  MCP"),
+                          HasSubstr("\"url\": \"https://tools.example/gate/mcp\""),
+                          HasSubstr("wscat -c wss://tools.example/gate/calc/ws"),
+                          Not(HasSubstr("10.0.0.1"))));
+  EXPECT_THAT(http::landing_json("t", shelf.backends, "10.0.0.1:1", false, kPublic),
+              AllOf(HasSubstr(R"("url":"https://tools.example/gate/calc/rpc")"),
+                    Not(HasSubstr("10.0.0.1"))));
+  EXPECT_THAT(http::landing_page("t", shelf.backends, "gate", false, "https://x/$(id)"),
+              AllOf(HasSubstr("http://gate/mcp"), Not(HasSubstr("$(id)"))));
+}
+
 TEST(LandingPage, AsJsonForPrograms) {
   Shelf shelf;
   const std::string page =
