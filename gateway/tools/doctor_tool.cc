@@ -88,6 +88,7 @@ void hide_secrets(Diagnosis& diagnosis, const SecretTexts& secrets) {
   }
   diagnosis.server_name = secrets.hide(diagnosis.server_name);
   diagnosis.server_version = secrets.hide(diagnosis.server_version);
+  diagnosis.revision = secrets.hide(diagnosis.revision);
 }
 
 ToolOutput run(const ToolArguments& arguments, const ToolSurroundings& surroundings) {
