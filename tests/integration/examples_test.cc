@@ -300,6 +300,9 @@ TEST(Examples, Service) {
   const int wrong = run_stdgate(folder, {"--config", "gateway.yaml"}).exit_code;
   EXPECT_THAT(unit_values(unit, "RestartPreventExitStatus"),
               testing::ElementsAre(std::to_string(wrong)));
+  for (const char* key : {"StateDirectory", "LogsDirectory", "RuntimeDirectory"}) {
+    EXPECT_THAT(unit_values(unit, key), testing::ElementsAre("stdgate")) << key;
+  }
   ASSERT_EQ(unit_values(unit, "TimeoutStopSec").size(), 1U);
   EXPECT_GT(std::stoi(unit_values(unit, "TimeoutStopSec").front()), 20 + 2 * 2);
 }
