@@ -60,13 +60,15 @@ void warn_of_surroundings(const app::CommandLine& command_line,
   if (!config) return;
   std::vector<std::string> lines = app::unstartable_children(*config, variables);
   for (std::string& line : app::exposed_files(*config)) lines.push_back(std::move(line));
+  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  for (std::string& line : app::expired_keys(*config, now)) lines.push_back(std::move(line));
   for (const std::string& line : lines) {
     std::fprintf(stderr, "stdgate: warning: %s\n", visible(line, VisibleText::lines).c_str());
   }
 }
 
-// The files of certificates and keys are read as for serving. False: they cannot be used, which has
-// been said.
+// The files of certificates, keys and the audit are read as for serving. False: they cannot be
+// used, which has been said.
 bool check_files(const app::CommandLine& command_line, const config::Environment& environment) {
   const auto config = app::load_config(command_line, environment);
   if (!config) return true;
@@ -74,6 +76,9 @@ bool check_files(const app::CommandLine& command_line, const config::Environment
   app::TlsFindings findings =
       app::check_tls(*config, std::chrono::duration_cast<std::chrono::seconds>(now).count());
   for (std::string& line : app::unusable_keys(*config)) findings.errors.push_back(std::move(line));
+  if (std::string line = app::unusable_audit(*config); !line.empty()) {
+    findings.errors.push_back(std::move(line));
+  }
   const auto print = [](const char* kind, const std::vector<std::string>& lines) {
     for (const std::string& line : lines) {
       std::fprintf(stderr, "stdgate: %s%s\n", kind, visible(line, VisibleText::lines).c_str());

@@ -275,9 +275,10 @@ std::vector<std::string> unstartable_children(
 
 std::vector<std::string> exposed_files(const config::Config& config) {
   std::vector<std::string> lines;
-  const auto look_at = [&lines](const std::string& file) {
+  const auto look_at = [&lines](const std::string& file, std::string_view what = "keys") {
     if (file.empty() || !config::is_readable_by_all(file)) return;
-    lines.push_back("every user can read the keys in " + file + "; chmod o-r it");
+    std::string& line = lines.emplace_back("every user can read the ");
+    line.append(what).append(" in ").append(file).append("; chmod o-r it");
   };
   look_at(config.sessions.key_file);
   // Hashes of keys are no secret.
@@ -287,7 +288,36 @@ std::vector<std::string> exposed_files(const config::Config& config) {
   look_at_keys(config.auth.api_key_file, config.auth.keys);
   for (const config::ApiKeyConfig& key : config.auth.api_keys) look_at_keys(key.file, key.keys);
   for (const config::SignatureConfig& key : config.auth.signatures) look_at(key.secret_file);
+  const auto look_at_tls = [&](const config::TlsConfig& tls) {
+    for (const std::string& file : tls.key) look_at(file);
+  };
+  for (const config::ListenerConfig& listener : config.listen) look_at_tls(listener.tls);
+  look_at_tls(config.admin.tls);
+  look_at_tls(config.tls);
+  for (const config::BackendConfig& backend : config.backends) {
+    for (const std::string& file : backend.env_files) look_at(file, "variables");
+    for (const auto& [name, source] : backend.env_sources) {
+      if (source.is_file && !source.of_principal) look_at(source.text, "value of " + name);
+    }
+  }
   return lines;
+}
+
+std::vector<std::string> expired_keys(const config::Config& config, std::chrono::sys_seconds now) {
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < config.auth.api_keys.size(); ++i) {
+    const config::ApiKeyConfig& key = config.auth.api_keys[i];
+    if (!key.expires_at || *key.expires_at > now) continue;
+    lines.push_back("auth.api_keys[" + std::to_string(i) + "]: the key of '" + key.name +
+                    "' expired at " + key.expires);
+  }
+  return lines;
+}
+
+std::string unusable_audit(const config::Config& config) {
+  if (!config.audit.is_used()) return {};
+  const auto found = audit::AuditFile::check(config.audit.file);
+  return found ? std::string() : "audit.file: " + found.error();
 }
 
 std::vector<std::string> unusable_keys(const config::Config& config) {

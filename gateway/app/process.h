@@ -2,6 +2,7 @@
 // main().
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <string>
@@ -24,6 +25,13 @@ std::vector<std::string> unstartable_children(
 
 // A line for each file with secrets that every user of this machine can read.
 std::vector<std::string> exposed_files(const config::Config& config);
+
+// A line for each API key that is not accepted any more.
+std::vector<std::string> expired_keys(const config::Config& config, std::chrono::sys_seconds now);
+
+// Why the audit cannot be written, as far as can be seen without making its file; empty: nothing is
+// known against it.
+std::string unusable_audit(const config::Config& config);
 
 // What is wrong with files of keys that are read only where they are used: lines with the path of
 // the key.

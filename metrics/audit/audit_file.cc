@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 namespace stdgate::audit {
@@ -69,6 +70,23 @@ tl::expected<AuditFile, std::string> AuditFile::open(const std::string& path) {
   }
   if (auto found = file.find_end(); !found) return tl::unexpected(std::move(found.error()));
   return file;
+}
+
+tl::expected<void, std::string> AuditFile::check(const std::string& path) {
+  const auto fail = [&path](std::string_view what) { return tl::unexpected(problem(path, what)); };
+  const int fd = ::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  if (fd < 0 && errno == ENOENT) {
+    const std::string folder = std::filesystem::path(path).parent_path().string();
+    const bool may_make =
+        ::faccessat(AT_FDCWD, folder.empty() ? "." : folder.c_str(), W_OK | X_OK, AT_EACCESS) == 0;
+    return may_make ? tl::expected<void, std::string>() : fail(std::strerror(errno));
+  }
+  if (fd < 0) return fail(std::strerror(errno));
+  AuditFile file(fd, path);
+  struct stat facts {};
+  if (::fstat(fd, &facts) != 0) return fail(std::strerror(errno));
+  if (!S_ISREG(facts.st_mode)) return fail("no regular file");
+  return file.find_end();
 }
 
 bool AuditFile::read_tail(std::string& tail, size_t size) {

@@ -18,6 +18,9 @@ class AuditFile {
   // Makes the file if it is not there, for its user alone. An error says what is wrong, with the
   // name of the file.
   static tl::expected<AuditFile, std::string> open(const std::string& path);
+  // Whether open() would do, as far as can be seen without making the file. That another process
+  // writes it is no error.
+  static tl::expected<void, std::string> check(const std::string& path);
   AuditFile(AuditFile&& other) noexcept;
   AuditFile& operator=(AuditFile&& other) noexcept;
   ~AuditFile();

@@ -343,5 +343,55 @@ TEST(KeyFile, ThatEveryUserCanReadIsToldOf) {
   }
 }
 
+TEST(Check, TellsOfFilesOfVariablesThatEveryUserCanRead) {
+  const TemporaryFolder folder;
+  folder.write("secrets.env", "TOKEN=a\n");
+  folder.write("token", "b\n");
+  folder.write("gateway.yaml",
+               "backends:\n  a:\n    command: [cat]\n    env_file: secrets.env\n"
+               "    env: { API: { file: token } }\n");
+  for (const bool exposed : {true, false}) {
+    for (const char* file : {"secrets.env", "token"}) {
+      std::filesystem::permissions(folder.path() / file,
+                                   std::filesystem::perms(exposed ? 0644 : 0600));
+    }
+    const ProgramRun run = run_stdgate(folder, {"check"});
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    for (const char* told : {"the variables in secrets.env; chmod o-r it",
+                             "the value of API in token; chmod o-r it"}) {
+      EXPECT_EQ(run.err.find(told) != std::string::npos, exposed) << run.err;
+    }
+  }
+}
+
+TEST(Check, TellsOfExpiredApiKeys) {
+  const TemporaryFolder folder;
+  const std::string key = "    - { hash: \"sha256:" + std::string(63, 'a');
+  folder.write("gateway.yaml", "auth:\n  api_keys:\n" + key +
+                                   "1\", name: old, expires: 2020-01-01T00:00:00Z }\n" + key +
+                                   "2\", name: new, expires: 2199-01-01T00:00:00Z }\n"
+                                   "backends: { a: { command: [cat] } }\n");
+  const ProgramRun run = run_stdgate(folder, {"check"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.err,
+              HasSubstr("warning: auth.api_keys[0]: the key of 'old' expired at 2020-01-01"));
+  EXPECT_THAT(run.err, Not(HasSubstr("'new'")));
+}
+
+TEST(Check, RefusesAnAuditThatCannotBeWritten) {
+  const TemporaryFolder folder;
+  for (const bool is_there : {true, false}) {
+    folder.write("gateway.yaml",
+                 std::string("backends: { a: { command: [cat] } }\naudit: { file: ") +
+                     (is_there ? "" : "no/such/") + "audit.jsonl }\n");
+    const ProgramRun run = run_stdgate(folder, {"check"});
+    EXPECT_EQ(run.exit_code, is_there ? 0 : 2) << run.err;
+    EXPECT_EQ(
+        run.err.find("stdgate: audit.file: no/such/audit.jsonl: No such file") != std::string::npos,
+        !is_there);
+    EXPECT_FALSE(std::filesystem::exists(folder.path() / "audit.jsonl"));
+  }
+}
+
 }  // namespace
 }  // namespace stdgate::harness

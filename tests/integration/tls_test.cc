@@ -340,6 +340,12 @@ TEST_F(Tls, CheckReadsTheFiles) {
   const ProgramRun good = check(section());
   EXPECT_EQ(good.exit_code, 0) << good.err;
   EXPECT_THAT(good.out, HasSubstr("tls:\n  certificate: [\"" + folder_.path("server.crt")));
+  for (const bool exposed : {true, false}) {
+    std::filesystem::permissions(folder_.path("server.key"),
+                                 std::filesystem::perms(exposed ? 0644 : 0600));
+    const std::string told = "every user can read the keys in " + folder_.path("server.key");
+    EXPECT_EQ(check(section()).err.find(told) != std::string::npos, exposed);
+  }
   const ProgramRun absent = check("{ certificate: absent.crt, key: absent.key }");
   EXPECT_EQ(absent.exit_code, 2);
   EXPECT_EQ(absent.err,

@@ -49,6 +49,18 @@ TEST(AuditFile, IsNothingElse) {
   }
 }
 
+TEST(AuditFile, IsCheckedWithoutBeingMade) {
+  const test::TestFolder folder;
+  EXPECT_TRUE(AuditFile::check(folder.path("a")).has_value());
+  EXPECT_FALSE(std::filesystem::exists(folder.path("a")));
+  const auto writer = AuditFile::open(folder.path("a"));
+  EXPECT_TRUE(AuditFile::check(folder.path("a")).has_value());
+  EXPECT_THAT(AuditFile::check(folder.path("no/such")).error(), HasSubstr("No such file"));
+  EXPECT_THAT(AuditFile::check("/dev/full").error(), HasSubstr("no regular file"));
+  EXPECT_THAT(AuditFile::check(folder.write("other", "root:x:0:0\n")).error(),
+              HasSubstr("no audit"));
+}
+
 TEST(AuditFile, KnowsThatItWasMoved) {
   const test::TestFolder folder;
   const auto file = AuditFile::open(folder.path("a"));
