@@ -23,6 +23,7 @@
 #include "transports/http/banner.h"
 #include "transports/net/service_notifier.h"
 #include "transports/net/signals.h"
+#include "transports/stdio/guard/capabilities.h"
 #include "transports/stdio/guard_binary.h"
 #include "transports/stdio/orphan_reaper.h"
 #include "transports/stdio/program_search.h"
@@ -56,6 +57,11 @@ class StartTerminal {
 
   const std::optional<int> descriptor_ = find();
 };
+
+bool may_change_user() {
+  constexpr uint64_t kNeeded = uint64_t{1} << CAP_SETUID | uint64_t{1} << CAP_SETGID;
+  return (guard::permitted_capabilities() & kNeeded) == kNeeded;
+}
 
 class Process final : private http::AdminSource {
  public:
@@ -263,6 +269,10 @@ std::vector<std::string> unstartable_children(
       lines.push_back("backend " + backend.name + ": " + std::string(what));
     };
     if (const auto found = stdio::find_program(spec); !found) say(found.error());
+    if (!spec.user.empty() && !may_change_user()) {
+      say("user: stdgate may not start children as " + spec.user +
+          " here: it lacks CAP_SETUID or CAP_SETGID");
+    }
     if (const auto found = stdio::check_sandbox(spec, kernel); !found) {
       say(found.error());
     } else if (const auto status = stdio::sandbox_status(spec.sandbox, kernel);

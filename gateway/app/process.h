@@ -19,7 +19,8 @@ inline constexpr int kCouldNotStart = 1;
 inline constexpr int kDrainTimedOut = 3;  // calls were cut off
 
 // A line for each backend whose program, user, working directory or paths of its sandbox cannot be
-// found here and now, or whose sandbox this kernel cannot hold.
+// found here and now, whose user this process may not become, or whose sandbox this kernel cannot
+// hold.
 std::vector<std::string> unstartable_children(
     const config::Config& config, const std::map<std::string, std::string>& environment);
 

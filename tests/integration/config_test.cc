@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -361,6 +362,20 @@ TEST(Check, TellsOfFilesOfVariablesThatEveryUserCanRead) {
                              "the value of API in token; chmod o-r it"}) {
       EXPECT_EQ(run.err.find(told) != std::string::npos, exposed) << run.err;
     }
+  }
+}
+
+TEST(Check, TellsOfAUserThatItMayNotBecome) {
+  const TemporaryFolder folder;
+  folder.write("gateway.yaml", "backends: { a: { command: [cat], user: nobody } }\n");
+  const std::string told = "user: stdgate may not start children as nobody";
+  const std::string drop = ::geteuid() == 0 ? "setpriv --bounding-set=-all --inh-caps=-all " : "";
+  const ProgramRun bare = run_stdgate(folder, {"-c", "exec " + drop + STDGATE_PROGRAM " check"},
+                                      Millis(10'000), "/bin/sh");
+  EXPECT_EQ(bare.exit_code, 0) << bare.err;
+  EXPECT_THAT(bare.err, HasSubstr(told));
+  if (::geteuid() == 0) {
+    EXPECT_THAT(run_stdgate(folder, {"check"}).err, Not(HasSubstr(told)));
   }
 }
 
