@@ -381,7 +381,7 @@ void RoundTrips::park(Trip& trip) {
     static_cast<pool::CallFacts&>(*told) = static_cast<const pool::CallFacts&>(call);
     told->place = pool::CallPlace::nowhere;
     for (const auto text : {&pool::Call::id, &pool::Call::method_name, &pool::Call::tool_name,
-                            &pool::Call::principal}) {
+                            &pool::Call::principal, &pool::Call::audit_notes}) {
       (*told).*text = call.*text;
     }
     told->trace = call.trace;

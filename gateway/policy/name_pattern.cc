@@ -30,15 +30,16 @@ bool has_needless_percent(std::string_view uri) {
   return false;
 }
 
-// Of the path behind the scheme and the authority; what follows ? or # is no path.
+// Of the path behind the scheme and the authority. What follows ? or # is no path to some readers,
+// and to others it is: segments that go elsewhere are odd there too, and what ends before ? or #.
 bool has_odd_segment(std::string_view path) {
-  path = path.substr(0, path.find_first_of("?#"));
-  while (!path.empty()) {
-    const size_t end = std::min(path.find('/'), path.size());
-    const std::string_view segment = path.substr(0, end);
-    const bool is_last = end == path.size();
-    if (segment == "." || segment == ".." || (segment.empty() && !is_last)) return true;
-    path.remove_prefix(is_last ? end : end + 1);
+  const size_t path_size = std::min(path.find_first_of("?#"), path.size());
+  for (size_t begin = 0; begin < path.size();) {
+    const size_t end = std::min(path.find_first_of("/?#", begin), path.size());
+    const std::string_view segment = path.substr(begin, end - begin);
+    if (segment == "." || segment == "..") return true;
+    if (segment.empty() && end < path_size && path[end] == '/') return true;
+    begin = end + 1;
   }
   return false;
 }

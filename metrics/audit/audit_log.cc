@@ -207,8 +207,9 @@ bool AuditLog::record_call(std::string_view backend, const CallRecord& call, boo
     return true;
   }
   // What a client can have for nothing must not fill the disk.
-  const bool is_limited = !is_covered || call.outcome == Outcome::of(rpc::Fault::rate_limited);
-  if (is_limited && (!is_refusal_of_client(call.outcome) || !may_note_refusal())) return true;
+  const bool is_refusal = is_refusal_of_client(call.outcome);
+  if (!is_covered && !is_refusal) return true;
+  if (is_refusal && !may_note_refusal()) return true;
   write_call("call", backend, call, notes);
   const bool is_kept = end_line();
   if (!config_.durable) return is_kept || !is_covered;
@@ -217,7 +218,8 @@ bool AuditLog::record_call(std::string_view backend, const CallRecord& call, boo
 
 void AuditLog::record_notification(std::string_view backend, const CallRecord& notification,
                                    bool is_covered, std::string_view notes) {
-  if (!is_covered && !may_note_refusal()) return;
+  const bool is_refusal = is_refusal_of_client(notification.outcome);
+  if ((is_refusal || !is_covered) && !may_note_refusal()) return;
   write_call("notification", backend, notification, notes);
   end_line();
 }

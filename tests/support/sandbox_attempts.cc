@@ -3,14 +3,19 @@
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/netlink.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/ipc.h>
 #include <sys/mount.h>
+#include <sys/msg.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -225,6 +230,21 @@ Attempts attempt_machine() {
           {"terminal_input", result_of(::ioctl(STDIN_FILENO, TIOCSTI, "x"))}};
 }
 
+int lease_a_file() {
+  const int fd = ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  const int result = result_of(::fcntl(fd, F_SETLEASE, F_RDLCK));
+  ::close(fd);
+  return result;
+}
+
+int set_file_attributes() {
+  const int fd = ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  int flags = 0;
+  const int result = result_of(::ioctl(fd, FS_IOC_SETFLAGS, &flags));
+  ::close(fd);
+  return result;
+}
+
 Attempts attempt_processes() {
   rlimit limit{};
   return {
@@ -235,7 +255,14 @@ Attempts attempt_processes() {
       {"prlimit_other",
        result_of(::syscall(SYS_prlimit64, ::getppid(), RLIMIT_NOFILE, nullptr, &limit))},
       {"setpriority_other",
-       result_of(::setpriority(PRIO_PROCESS, static_cast<id_t>(::getppid()), 1))}};
+       result_of(::setpriority(PRIO_PROCESS, static_cast<id_t>(::getppid()), 1))},
+      {"setpriority_user", in_fork([] { return result_of(::setpriority(PRIO_USER, 0, 19)); })},
+      {"setpriority_group", in_fork([] { return result_of(::setpriority(PRIO_PGRP, 0, 19)); })},
+      {"shared_memory", result_of(::shmget(IPC_PRIVATE, 1, 0600))},
+      {"semaphores", result_of(::semget(IPC_PRIVATE, 1, 0600))},
+      {"messages", result_of(::msgget(IPC_PRIVATE, 0600))},
+      {"lease", lease_a_file()},
+      {"file_attributes", set_file_attributes()}};
 }
 
 void append(Attempts& to, Attempts more) { to.insert(to.end(), more.begin(), more.end()); }

@@ -159,6 +159,24 @@ TEST(AuditLog, RefusalsAreLimitedAndTheRestIsCounted) {
   EXPECT_TRUE(world.verify().is_good);
 }
 
+// Of methods that are covered too: who is refused has done nothing for it.
+TEST(AuditLog, CallsThatAreRefusedAreLimited) {
+  for (const rpc::Fault fault :
+       {rpc::Fault::denied, rpc::Fault::insufficient_scope, rpc::Fault::rate_limited}) {
+    AuditWorld world;
+    world.open();
+    for (size_t i = 0; i < audit::AuditLog::kMaxRefusalsPerSecond + 5; ++i) {
+      EXPECT_TRUE(world.call("tools/call", Outcome::of(fault)));
+    }
+    EXPECT_TRUE(world.call("tools/call", Outcome::ok()));
+    world.settle();
+    EXPECT_EQ(world.lines().size(), 2 + audit::AuditLog::kMaxRefusalsPerSecond);
+    world.advance(std::chrono::seconds(1));
+    world.settle();
+    EXPECT_THAT(world.lines().back(), HasSubstr(R"("event":"refusals_left_out","count":5})"));
+  }
+}
+
 // Of handshakes as of requests: together no more than so many.
 TEST(AuditLog, HandshakesThatAreRefusedAreFailedLogins) {
   AuditWorld world;

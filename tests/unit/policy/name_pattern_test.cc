@@ -75,9 +75,9 @@ TEST(PlainName, HasNoControlCharacters) {
 
 TEST(PlainUri, CannotBeReadAsAnotherOne) {
   for (const std::string_view plain :
-       {"file:///srv/a.txt", "file:///", "memo://x", "memo", "urn:a:b", "https://h/a?b=../c#./d",
-        "file:///a%20b", "file:///{path}", "file:///%C3%A4", "custom://host",
-        "file:///a..b/.c/d."}) {
+       {"file:///srv/a.txt", "file:///", "memo://x", "memo", "urn:a:b", "https://h/a?b=..c#.d",
+        "https://h/a?b=c//d/#e//f", "file:///a%20b", "file:///{path}", "file:///%C3%A4",
+        "custom://host", "file:///a..b/.c/d."}) {
     EXPECT_TRUE(policy::is_plain_uri(plain)) << plain;
   }
   for (const std::string_view odd : {"",
@@ -101,6 +101,14 @@ TEST(PlainUri, CannotBeReadAsAnotherOne) {
                                      "file:///a%00",
                                      "file:///a\nb",
                                      "../etc",
+                                     "file:///open/x?/../../secret/b",
+                                     "file:///open/x#/../../secret/b",
+                                     "file:///open/x?y#/../../secret/b",
+                                     "file:///open/x?/./b",
+                                     "file:///open/x?..",
+                                     "file:///open/..?x",
+                                     "file:///secret?/../secret/b",
+                                     "file:///open#../b",
                                      "a//b"}) {
     EXPECT_FALSE(policy::is_plain_uri(odd)) << odd;
   }

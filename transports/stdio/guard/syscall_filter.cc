@@ -1,11 +1,13 @@
 #include "transports/stdio/guard/syscall_filter.h"
 
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -94,6 +96,18 @@ constexpr uint32_t kNotPermitted[] = {
     SYS_add_key,
     SYS_request_key,
     SYS_keyctl,
+    // Memory, semaphores and messages that belong to a user, not to a process.
+    SYS_shmget,
+    SYS_shmat,
+    SYS_shmctl,
+    SYS_semget,
+    SYS_semop,
+    SYS_semtimedop,
+    SYS_semctl,
+    SYS_msgget,
+    SYS_msgsnd,
+    SYS_msgrcv,
+    SYS_msgctl,
     // The machine.
     SYS_reboot,
     SYS_swapon,
@@ -130,6 +144,9 @@ constexpr uint32_t kMetadata[] = {
 // io_uring does what it is told without passing this filter.
 constexpr uint32_t kUnknown[] = {kClone3, kIoUringSetup, kIoUringEnter, kIoUringRegister};
 
+// FS_IOC_SETFLAGS and FS_IOC32_SETFLAGS, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION and its 32-bit form.
+constexpr uint32_t kSetAttributes[] = {0x40086602, 0x40046602, 0x401c5820, 0x40087602, 0x40047602};
+
 constexpr uint32_t kNewNamespace = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
                                    CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
 constexpr uint32_t kSocketType = 0xf;  // without SOCK_NONBLOCK and SOCK_CLOEXEC
@@ -157,13 +174,35 @@ void allow_own(FilterProgram& out, uint32_t call, size_t index) {
   out.end(block);
 }
 
+// `call` is given this value as an argument, or else allowed.
+void refuse_value(FilterProgram& out, uint32_t call, size_t index, uint32_t value) {
+  const size_t block = out.begin_if_equal(call);
+  out.load(argument(index));
+  out.give_if_equal(value, refuse(EPERM));
+  out.give(kAllow);
+  out.end(block);
+}
+
 void write_ioctl(FilterProgram& out) {
   const size_t block = out.begin_if_equal(SYS_ioctl);
   out.load(argument(1));
   // Both put characters into a terminal's input.
   out.give_if_equal(TIOCSTI, refuse(EPERM));
   out.give_if_equal(TIOCLINUX, refuse(EPERM));
+  // Attributes of files, by descriptors that can only read.
+  for (const uint32_t command : kSetAttributes) out.give_if_equal(command, refuse(EPERM));
   out.give(kAllow);
+  out.end(block);
+}
+
+// Of the caller itself: not of a group, or of all processes of a user.
+void write_setpriority(FilterProgram& out) {
+  const size_t block = out.begin_if_equal(SYS_setpriority);
+  out.load(argument(0));
+  out.give_unless_equal(PRIO_PROCESS, refuse(EPERM));
+  out.load(argument(1));
+  out.give_if_equal(0, kAllow);
+  out.give(refuse(EPERM));
   out.end(block);
 }
 
@@ -295,7 +334,9 @@ void write_syscall_filter(const Sandbox& sandbox, FilterProgram& out) {
   refuse_bits(out, SYS_clone, 0, kNewNamespace, EPERM);
   write_ioctl(out);
   allow_own(out, SYS_prlimit64, 0);
-  allow_own(out, SYS_setpriority, 1);
+  write_setpriority(out);
+  // Who opens such a file waits until the lease is given back: the gateway, whose loop stands then.
+  refuse_value(out, SYS_fcntl, 1, F_SETLEASE);
   // Who writes nowhere has nothing to change.
   if (sandbox.files != FileRule::none && sandbox.write.count == 0) {
     for (const uint32_t call : kMetadata) out.give_if_equal(call, refuse(EPERM));
