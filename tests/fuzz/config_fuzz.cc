@@ -25,6 +25,8 @@ tl::expected<std::string, std::string> read_file(const std::string& file, size_t
 bool hides(const std::string& printed) { return printed.find("***") != std::string::npos; }
 
 void check(std::string_view text) {
+  // The fuzzer learns the secret from the comparisons below; then the file shows it itself.
+  if (text.find("the-secret-of-ada") != std::string_view::npos) return;
   const auto config = config::parse_config(std::string(text), variable, {}, read_file);
   if (!config) {
     require(!config.error().empty(), "what is refused has a reason", text);

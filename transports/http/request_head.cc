@@ -79,6 +79,8 @@ HeadScanner::Result HeadScanner::scan(std::string_view bytes) {
     const void* found = std::memchr(from, '\n', bytes.size() - scanned_);
     if (found == nullptr) break;
     const size_t line_feed = static_cast<size_t>(static_cast<const char*>(found) - bytes.data());
+    // What is wrong first is what is said, however the bytes come.
+    if (const Result size = check_limits(line_feed); size != Result::incomplete) return size;
     const std::string_view line = bytes.substr(line_begin_, line_feed - line_begin_);
     if (line.empty() || line.back() != '\r') return fail(400, "line ended by LF alone");
     scanned_ = line_begin_ = line_feed + 1;

@@ -92,6 +92,22 @@ TEST(HeadScanner, LimitOfTheBlock) {
   EXPECT_EQ(scan(open_end, {}, open_end.size()).status, 0);
 }
 
+// A line that passes the limit before its LF stands there alone.
+TEST(HeadScanner, WhatIsWrongFirstIsSaidHoweverTheBlockIsCut) {
+  const std::string text = "GET / HTTP/1.1\r\nA: 12345\n\r\n";
+  const size_t line_feed = text.find("5\n") + 1;
+  for (const size_t limit : {line_feed - 1, line_feed, line_feed + 1}) {
+    const int status = limit < line_feed ? 431 : 400;
+    EXPECT_EQ(scan(text, {}, limit).status, status) << limit;
+    std::vector<size_t> every;
+    for (size_t cut = 1; cut < text.size(); ++cut) {
+      EXPECT_EQ(scan(text, {cut}, limit).status, status) << limit << ", cut at " << cut;
+      every.push_back(cut);
+    }
+    EXPECT_EQ(scan(text, every, limit).status, status) << limit;
+  }
+}
+
 TEST(HeadScanner, LimitOfTheTarget) {
   const auto request = [](size_t target) {
     return "GET /" + std::string(target - 1, 'a') + " HTTP/1.1\r\nHost: a\r\n\r\n";
