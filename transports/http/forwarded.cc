@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "transports/http/field_value.h"
 
@@ -112,15 +111,24 @@ std::optional<Hop> parse_element(std::string_view element) {
   return is_good ? std::optional(hop) : std::nullopt;
 }
 
-// The parts between commas.
-template <class Visitor>
-void for_each_part(std::string_view list, Visitor&& visit) {
-  for (;;) {
-    const size_t end = std::min(list.find(','), list.size());
-    visit(trim(list.substr(0, end)));
-    if (end == list.size()) return;
-    list.remove_prefix(end + 1);
+// Whether the quote at `at` is none, but a character of a quoted string.
+bool is_escaped(std::string_view text, size_t at) {
+  size_t backslashes = 0;
+  while (backslashes < at && text[at - backslashes - 1] == '\\') ++backslashes;
+  return backslashes % 2 == 1;
+}
+
+// Takes the last element away, and gives it. Read from the end, as a quote that the client has left
+// open must not swallow what a proxy has written behind it.
+std::string_view take_last_element(std::string_view& list, bool has_quotes) {
+  bool quoted = false;
+  size_t begin = list.size();
+  for (; begin > 0 && (quoted || list[begin - 1] != ','); --begin) {
+    if (has_quotes && list[begin - 1] == '"' && !is_escaped(list, begin - 1)) quoted = !quoted;
   }
+  const std::string_view element = trim(list.substr(begin));
+  list = list.substr(0, begin > 0 ? begin - 1 : 0);
+  return element;
 }
 
 // Calls visit(element) for the elements of all fields of this name, the last one first, until it
@@ -129,20 +137,11 @@ template <class Visitor>
 void for_each_from_end(const RequestHead& head, std::string_view name, Visitor&& visit) {
   const bool has_quotes = name == kForwarded;
   const std::span<const HeaderField> fields = head.fields();
-  std::vector<std::string_view> elements;
   for (auto field = fields.rbegin(); field != fields.rend(); ++field) {
     if (!equals_ignoring_case(field->name, name)) continue;
-    elements.clear();
-    const auto take = [&](std::string_view element) {
-      if (!element.empty()) elements.push_back(element);
-    };
-    if (has_quotes) {
-      for_each_element(field->value, ',', take);
-    } else {
-      for_each_part(field->value, take);
-    }
-    for (auto element = elements.rbegin(); element != elements.rend(); ++element) {
-      if (!visit(*element)) return;
+    for (std::string_view left = field->value; !left.empty();) {
+      const std::string_view element = take_last_element(left, has_quotes);
+      if (!element.empty() && !visit(element)) return;
     }
   }
 }

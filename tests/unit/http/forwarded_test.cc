@@ -89,7 +89,14 @@ TEST(Forwarded, WhatIsLeftOfTheClientIsNotRead) {
     const std::string text = std::string("X-Forwarded-For: ") + forged + ", 192.0.2.1\r\n";
     EXPECT_EQ(client_of(text), "192.0.2.1") << text;
   }
-  // In a field of its own even what would swallow the rest of a line.
+  for (const char* forged : {"for=\"", "for=\"x", "for=\"\\", "\"", "for=\"a\", for=\"",
+                             "for=\"a\\\"", "for=10.0.0.1"}) {
+    const std::string begin = std::string("Forwarded: ") + forged;
+    EXPECT_EQ(client_of(begin + ", for=192.0.2.1\r\n"), "192.0.2.1") << begin;
+    EXPECT_EQ(client_of(begin + ", for=\"[2001:db8::1]:80\";by=\"_a\"\r\n"), "2001:db8::1")
+        << begin;
+  }
+  EXPECT_EQ(client_of("Forwarded: for=192.0.2.1;by=\"a\\\",b\\\\\"\r\n"), "192.0.2.1");
   EXPECT_EQ(client_of("Forwarded: for=\"\r\nForwarded: for=192.0.2.1\r\n"), "192.0.2.1");
 }
 
