@@ -23,6 +23,10 @@ using config::SignatureMethod;
 using Outcome = Judgement::Outcome;
 using std::chrono::seconds;
 
+seconds seconds_of(WallTime time) {
+  return std::chrono::time_point_cast<seconds>(time).time_since_epoch();
+}
+
 Judgement refuse(std::string_view why) { return {.outcome = Outcome::unknown, .problem = why}; }
 
 struct Free {
@@ -64,7 +68,7 @@ bool is_hmac(std::string_view secret, std::string_view text, std::string_view si
 
 RequestSignatures::RequestSignatures(const std::vector<config::SignatureConfig>& keys,
                                      const Clocks& clocks, size_t max_nonces)
-    : clocks_(clocks), max_nonces_(max_nonces) {
+    : clocks_(clocks), max_nonces_(max_nonces), started_(seconds_of(clocks.now())) {
   for (const config::SignatureConfig& config : keys) {
     Key& key = keys_.emplace_back();
     key.id = config.key_id;
@@ -102,29 +106,40 @@ std::optional<Judgement> RequestSignatures::judge_signature(const MessageSignatu
   if (!signature.algorithm.empty() && signature.algorithm != config::name_of(key->method)) {
     return refuse("the signature's algorithm is not that of its key");
   }
-  const auto now = std::chrono::time_point_cast<seconds>(clocks_.now()).time_since_epoch();
+  const seconds now = seconds_of(clocks_.now());
   const seconds created(signature.created);
   if (created > now + kWindow || created + kWindow < now) {
     return refuse("the signature was not made within a minute of now");
   }
-  if (signature.expires && seconds(*signature.expires) <= now)
+  if (created < started_) return refuse("the signature was made before the gateway started");
+  if (signature.expires && seconds(*signature.expires) <= now) {
     return refuse("the signature has expired");
+  }
   if (!key->has_signed(signature)) return refuse("the signature is wrong");
   forget_old_nonces();
   const Digest digest = sha256_.of(key->id + '\0' + signature.nonce);
   if (nonces_.contains(digest)) return refuse("the signature has been used before");
-  if (nonces_.size() >= max_nonces_) {
+  size_t& count = counts_[key->id];
+  if (count >= max_nonces_) {
     return Judgement{.outcome = Outcome::undecided, .problem = "too many signatures in a minute"};
   }
+  ++count;
   nonces_.insert(digest);
-  order_.push_back(Nonce{this->now() + (created - now) + kWindow + seconds(1), digest});
-  return Judgement{.outcome = Outcome::accepted, .identity = {key->principal}};
+  order_.push_back(Nonce{this->now() + (created - now) + kWindow + seconds(1), digest, key->id});
+  Judgement judgement{.outcome = Outcome::accepted, .identity = {key->principal}};
+  if (signature.expires) {
+    judgement.identity.expires = clocks_.at(std::chrono::sys_seconds(seconds(*signature.expires)));
+  }
+  return judgement;
 }
 
 // One that lasts longer keeps those behind it for at most so long.
 void RequestSignatures::forget_old_nonces() {
   while (!order_.empty() && order_.front().until < now()) {
     nonces_.erase(order_.front().digest);
+    if (const auto count = counts_.find(order_.front().key); --count->second == 0) {
+      counts_.erase(count);
+    }
     order_.pop_front();
   }
 }

@@ -1,13 +1,15 @@
 // RequestSignatures: clients sign their requests (RFC 9421) with a key of `auth.signatures`.
 //
-// A signature is good if it is that of its key, was made within kWindow of now, and its nonce is
-// new. Nonces are remembered as long as their signatures would be good. Owner: Authenticators.
-// Limit: kMaxNonces; when so many are remembered, nobody is let in by a signature, as a nonce that
-// was forgotten could come again.
+// A signature is good if it is that of its key, was made within kWindow of now and not before the
+// gateway started, which knows no nonce of that time, and its nonce is new. Nonces are remembered
+// as long as their signatures would be good. Owner: Authenticators. Limit: kMaxNonces of a key;
+// when so many are remembered, the key lets nobody in, as a nonce that was forgotten could come
+// again.
 #pragma once
 
 #include <deque>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -23,7 +25,7 @@ namespace stdgate::auth {
 class RequestSignatures final : public Authenticator {
  public:
   static constexpr std::chrono::seconds kWindow{60};
-  static constexpr size_t kMaxNonces = 1 << 18;
+  static constexpr size_t kMaxNonces = 1 << 17;
   static constexpr size_t kMinSecret = 32;  // bytes
 
   // The keys have been checked; see check_key(). `max_nonces`: for tests.
@@ -32,7 +34,9 @@ class RequestSignatures final : public Authenticator {
 
   // What has been used before stays used.
   void take_nonces(RequestSignatures& predecessor) {
+    started_ = predecessor.started_;
     nonces_ = std::move(predecessor.nonces_);
+    counts_ = std::move(predecessor.counts_);
     order_ = std::move(predecessor.order_);
   }
   [[nodiscard]] TimePoint now() const override { return clocks_.clock.now(); }
@@ -56,6 +60,7 @@ class RequestSignatures final : public Authenticator {
   struct Nonce {
     TimePoint until;
     Digest digest{};
+    std::string key;
   };
 
   [[nodiscard]] const Key* find(std::string_view id) const;
@@ -63,10 +68,12 @@ class RequestSignatures final : public Authenticator {
 
   const Clocks clocks_;
   const size_t max_nonces_;
+  std::chrono::seconds started_;  // of the calendar
   std::vector<Key> keys_;
   Sha256 sha256_;
   std::unordered_set<Digest, HashDigest> nonces_;
-  std::deque<Nonce> order_;  // in which they came
+  std::unordered_map<std::string, size_t> counts_;  // of nonces, by key; the key may be gone
+  std::deque<Nonce> order_;                         // in which they came
 };
 
 // What is wrong with a key; empty: nothing.

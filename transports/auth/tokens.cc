@@ -195,7 +195,8 @@ Tokens::Tokens(const std::vector<config::JwtConfig>& issuers, const Clocks& cloc
 // Null: it has none that were found so.
 std::unique_ptr<IssuerKeys> Tokens::give_keys(const config::JwtConfig& config) {
   for (Issuer& issuer : issuers_) {
-    if (issuer.config == config && issuer.keys != nullptr) return std::move(issuer.keys);
+    const bool is_same = issuer.config.issuer == config.issuer && issuer.config.jwks == config.jwks;
+    if (is_same && issuer.keys != nullptr) return std::move(issuer.keys);
   }
   return nullptr;
 }
@@ -264,6 +265,7 @@ Judgement Tokens::judge_anew(const Credential& credential, Known& known) {
       issuers_, [name](const Issuer& one) { return one.config.issuer == name; });
   if (issuer == issuers_.end()) {
     std::vector<std::string> known_issuers;
+    known_issuers.reserve(issuers_.size());
     for (const Issuer& one : issuers_) known_issuers.push_back(one.config.issuer);
     return refuse(
         "the token's issuer is not known",

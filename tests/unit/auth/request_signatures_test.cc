@@ -146,8 +146,9 @@ TEST_F(RequestSignaturesTest, TheWindow) {
   const std::string_view late = "the signature was not made within a minute of now";
   for (const auto& [moved, is_good] :
        {std::pair(60, true), std::pair(61, false), std::pair(-60, true), std::pair(-61, false)}) {
-    calendar_.offset = seconds(kCreated + moved) - clock_.now().time_since_epoch();
+    calendar_.offset = seconds(kCreated - 100) - clock_.now().time_since_epoch();
     make();
+    calendar_.offset += seconds(100 + moved);
     EXPECT_EQ(judge(shared()).problem, is_good ? "" : late) << moved;
   }
   calendar_.offset = seconds(kCreated) - clock_.now().time_since_epoch();
@@ -172,6 +173,24 @@ TEST_F(RequestSignaturesTest, AreGoodOnce) {
   EXPECT_EQ(judge(shared()).problem, "the signature was not made within a minute of now");
 }
 
+// Its nonce is not known to a gateway that has started since.
+TEST_F(RequestSignaturesTest, OfBeforeTheStartAreNotTaken) {
+  const std::string_view early = "the signature was made before the gateway started";
+  for (const int64_t later : {0, 1, 59}) {
+    calendar_.offset = seconds(kCreated + later) - clock_.now().time_since_epoch();
+    make();
+    EXPECT_EQ(judge(shared()).problem, later == 0 ? "" : early) << later;
+  }
+  // One with other keys is the same gateway.
+  calendar_.offset = seconds(kCreated) - clock_.now().time_since_epoch();
+  make();
+  const std::unique_ptr<RequestSignatures> predecessor = std::move(all_);
+  pass(seconds(10));
+  make();
+  all_->take_nonces(*predecessor);
+  EXPECT_EQ(judge(shared()).problem, "");
+}
+
 // Made by a clock that is ahead: it stays good for longer, and so is its nonce remembered.
 TEST_F(RequestSignaturesTest, OfTheFutureAreGoodOnceToo) {
   calendar_.offset = seconds(kCreated - 60) - clock_.now().time_since_epoch();
@@ -184,7 +203,7 @@ TEST_F(RequestSignaturesTest, OfTheFutureAreGoodOnceToo) {
   EXPECT_EQ(judge(shared()).problem, "the signature was not made within a minute of now");
 }
 
-TEST_F(RequestSignaturesTest, AFullTableLetsNobodyIn) {
+TEST_F(RequestSignaturesTest, AFullTableLetsNobodyInByItsKey) {
   make(2);
   const auto with_nonce = [](const std::string& nonce) {
     MessageSignature signature = shared();
@@ -195,6 +214,7 @@ TEST_F(RequestSignaturesTest, AFullTableLetsNobodyIn) {
   EXPECT_EQ(judge(with_nonce("2")).outcome, Outcome::accepted);
   EXPECT_EQ(judge(with_nonce("3")).outcome, Outcome::undecided);
   EXPECT_EQ(judge(with_nonce("1")).problem, "the signature has been used before");
+  EXPECT_EQ(judge(edwards()).outcome, Outcome::accepted);
   pass(seconds(62));
   calendar_.offset -= seconds(62);
   EXPECT_EQ(judge(with_nonce("3")).outcome, Outcome::accepted);

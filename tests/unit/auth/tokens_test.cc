@@ -91,7 +91,10 @@ TEST_F(TokensTest, FetchedKeysGoOnToTheirSuccessor) {
   EXPECT_EQ(next.judge(credential)->outcome, Outcome::accepted);
   config_.audience = {"https://elsewhere.example"};
   Tokens last({config_}, clocks_, services_, &next);
-  EXPECT_EQ(last.judge(credential)->outcome, Outcome::undecided) << "it is configured otherwise";
+  EXPECT_EQ(last.judge(credential)->outcome, Outcome::unknown) << "it is for somebody else";
+  config_.jwks.url = "https://id.example/other-keys";
+  Tokens moved({config_}, clocks_, services_, &last);
+  EXPECT_EQ(moved.judge(credential)->outcome, Outcome::undecided) << "the keys are elsewhere";
 }
 
 TEST_F(TokensTest, AGoodOneSaysWhoItIs) {
