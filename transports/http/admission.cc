@@ -52,6 +52,12 @@ std::optional<Denial> AdmissionPolicy::judge(const RequestHead& head,
   }
   if (guards.site && !rules_.allows_site(head))
     return Denial{std::string(kBadSite), Refusal::cross_site};
+  return std::nullopt;
+}
+
+std::optional<Denial> AdmissionPolicy::judge_reading(const RequestHead& head,
+                                                     const ConnectionTraits& traits,
+                                                     const Guards& guards) const {
   const bool is_get = head.method() == Method::get || head.method() == Method::head;
   if (guards.deliberate_get && is_get && !rules_.is_deliberate(head, traits)) {
     return Denial{std::string(kNotDeliberate), Refusal::cross_site};

@@ -80,6 +80,10 @@ class AdmissionPolicy {
   // only.
   [[nodiscard]] std::optional<Denial> judge(const RequestHead& head, const ConnectionTraits& traits,
                                             const Guards& guards) const;
+  // The same for what differs between the paths of clients, and is told to nobody else.
+  [[nodiscard]] std::optional<Denial> judge_reading(const RequestHead& head,
+                                                    const ConnectionTraits& traits,
+                                                    const Guards& guards) const;
 
  private:
   OriginRules rules_;

@@ -111,13 +111,10 @@ tl::expected<auth::Identity, IdentityError> Authentication::identify_without(
   return tl::unexpected(IdentityError{401, announcement_.how, {}});
 }
 
-bool Authentication::is_operator(const Sender& sender) const {
-  if (sender.traits.reach != ConnectionTraits::Reach::network) return true;
-  const auto identity = identify(sender);
-  if (!identity || identity->principal == nullptr) return false;
-  return std::ranges::any_of(operator_roles_, [&](const std::string& role) {
-    return identity->principal->has_role(role);
-  });
+bool Authentication::is_operator(const policy::Principal* sender) const {
+  return sender != nullptr && std::ranges::any_of(operator_roles_, [&](const std::string& role) {
+           return sender->has_role(role);
+         });
 }
 
 std::string challenge_field(const IdentityError& error, std::string_view scope,

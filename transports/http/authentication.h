@@ -52,7 +52,8 @@ class Authentication {
  public:
   // Nobody is asked.
   Authentication() = default;
-  // `authenticator` outlives it. `operator_roles`: see is_operator().
+  // `authenticator` outlives it. `operator_roles`: see
+  // is_operator().
   Authentication(auth::Authenticator* authenticator, std::vector<std::string> operator_roles,
                  Announcement announcement = {})
       : authenticator_(authenticator),
@@ -84,9 +85,8 @@ class Authentication {
   [[nodiscard]] static tl::expected<void, IdentityError> check_body(const RequestHead& head,
                                                                     const auth::Identity& sender,
                                                                     std::span<const char> body);
-  // Whether the sender may see what is for operators: everybody on this machine, and from others
-  // only who has one of these roles.
-  [[nodiscard]] bool is_operator(const Sender& sender) const;
+  // Whether who has one of these roles may see what is for operators from other machines.
+  [[nodiscard]] bool is_operator(const policy::Principal* sender) const;
 
  private:
   static std::string joined(const std::vector<std::string>& scopes);

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -17,6 +18,7 @@
 #include "gateway/policy/rate_window.h"
 #include "transports/auth/identity.h"
 #include "transports/http/admission.h"
+#include "transports/http/authentication.h"
 #include "transports/http/body_reader.h"
 #include "transports/http/client_connection.h"
 #include "transports/http/mcp_exchange.h"
@@ -44,6 +46,8 @@ struct Exchange {
   policy::RateWindow body_rate;
   bool has_head = false;    // `head` is this request's
   auth::Identity identity;  // of who sends this request
+  // What was found of him, where that was asked before the route: a signature is judged once.
+  std::optional<tl::expected<auth::Identity, IdentityError>> found;
   // Of the authentication, under which `identity` is true of each request with this head; 0: it is
   // of this request only.
   uint32_t identity_revision = 0;
@@ -107,6 +111,7 @@ struct Exchange {
     successor.reset();
     keep_alive = has_head = false;
     identity = {};
+    found.reset();
   }
 };
 

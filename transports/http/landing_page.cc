@@ -79,15 +79,16 @@ void append_snippets(std::string& out, const backend::Upstream& backend, const S
 
 class LandingPage final : public Endpoint {
  public:
-  LandingPage(const backend::Upstreams& backends, std::string title, std::string public_url)
-      : backends_(backends), title_(std::move(title)), public_url_(std::move(public_url)) {}
+  LandingPage(const backend::Upstreams& backends, std::string title, const AdmissionPolicy& policy)
+      : backends_(backends), title_(std::move(title)), policy_(policy) {}
 
   std::optional<HttpError> admit(Exchange& /*exchange*/) override { return std::nullopt; }
   void serve(Exchange& exchange, std::span<char> /*body*/) override {
     const bool is_json = Acceptance::of(exchange.head).json.value_or(0) > 0;
     const auto page = is_json ? landing_json : landing_page;
-    const std::string text = page(title_, backends_, exchange.head.authority(),
-                                  exchange.key.traits.is_secure, public_url_);
+    const std::string text =
+        page(title_, backends_, exchange.head.authority(), exchange.key.traits.is_secure,
+             policy_.authentication().public_url());
     const std::string_view body = text;
     exchange.client->respond(
         {.content_type = is_json ? "application/json" : "text/plain; charset=utf-8",
@@ -98,7 +99,7 @@ class LandingPage final : public Endpoint {
  private:
   const backend::Upstreams& backends_;
   const std::string title_;
-  const std::string public_url_;
+  const AdmissionPolicy& policy_;
 };
 
 }  // namespace
@@ -157,8 +158,7 @@ std::string landing_json(std::string_view title, const backend::Upstreams& backe
 
 void add_landing_page(Router& router, const backend::Upstreams& backends, std::string title) {
   router.add("/", "this page",
-             std::make_unique<LandingPage>(backends, std::move(title),
-                                           router.policy().authentication().public_url()),
+             std::make_unique<LandingPage>(backends, std::move(title), router.policy()),
              Guards::reading());
 }
 

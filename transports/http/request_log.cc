@@ -7,7 +7,7 @@ namespace stdgate::http {
 namespace {
 
 // Refused for who the client is, where it comes from or what it has done before.
-bool is_audited(int status) { return status == 401 || status == 403 || status == 429; }
+bool is_audited_status(int status) { return status == 401 || status == 403 || status == 429; }
 
 }  // namespace
 
@@ -25,7 +25,9 @@ void RequestLog::note_refusal(const Exchange& exchange, const Response& response
   const RefusalNote& refusal = *response.refusal;
   observer_.on_refused(refusal.reason);
   const bool has_head = exchange.has_head;
-  if (audit_ != nullptr && is_audited(response.status)) {
+  const bool is_audited =
+      refusal.reason == Refusal::unauthorized || is_audited_status(response.status);
+  if (audit_ != nullptr && is_audited) {
     audit_->on_refused({.client = {exchange.identity.principal.get(), client},
                         .method = has_head ? exchange.head.method_text() : std::string_view(),
                         .path = has_head ? exchange.head.path() : std::string_view(),

@@ -32,6 +32,13 @@ void read_trace(const RequestHead& head, TraceContext& trace) {
   }
 }
 
+// By the path alone, whether it is served or not: who calls is not known.
+rpc::CodeSet codes_at(std::string_view path) {
+  const std::string_view last = path.substr(path.rfind('/') + 1);
+  const bool is_mcp = last == "mcp" || last == "sse" || last == "messages";
+  return is_mcp ? rpc::CodeSet::mcp : rpc::CodeSet::plain;
+}
+
 }  // namespace
 
 bool RequestRouting::judge(Exchange& exchange, const ConnectionTraits& traits) const {
@@ -50,12 +57,24 @@ bool RequestRouting::judge(Exchange& exchange, const ConnectionTraits& traits) c
 }
 
 // Null: nothing is served there, or not to this client.
-const Route* RequestRouting::find_route(const Sender& sender) const {
+const Route* RequestRouting::find_route(Exchange& exchange, const ConnectionTraits& traits) const {
   std::string scratch;
-  const Route* const route = router_.find(percent_decode(sender.head.path(), scratch));
+  const Route* const route = router_.find(percent_decode(exchange.head.path(), scratch));
   const bool is_hidden = route != nullptr && route->guards.audience == Audience::operators &&
-                         !router_.policy().authentication().is_operator(sender);
+                         !is_operator(exchange, traits);
   return is_hidden ? nullptr : route;
+}
+
+// Everybody on this machine is, and of others only who has a role for it.
+bool RequestRouting::is_operator(Exchange& exchange, const ConnectionTraits& traits) const {
+  if (traits.reach != ConnectionTraits::Reach::network) return true;
+  const Authentication& authentication = router_.policy().authentication();
+  if (exchange.identity.principal != nullptr) {
+    return authentication.is_operator(exchange.identity.principal.get());
+  }
+  if (!exchange.found) exchange.found = authentication.identify(sender_of(exchange, traits));
+  const auto& sender = *exchange.found;
+  return sender && authentication.is_operator(sender->principal.get());
 }
 
 // The head is known, its sender is not: that may be another one, or his credential may have
@@ -69,9 +88,7 @@ bool RequestRouting::identify_again(Exchange& exchange, const ConnectionTraits& 
     case Audience::operators:
       break;
   }
-  const bool is_operator =
-      router_.policy().authentication().is_operator(sender_of(exchange, traits));
-  return is_operator || judge(exchange, traits);
+  return is_operator(exchange, traits) || judge(exchange, traits);
 }
 
 // His connection has sent this head before, and what it shows is still good.
@@ -101,7 +118,9 @@ std::string RequestRouting::scope_challenge(const RequestHead& head, std::string
 }
 
 bool RequestRouting::identify(Exchange& exchange, const ConnectionTraits& traits) const {
-  auto identity = router_.policy().authentication().identify(sender_of(exchange, traits));
+  auto identity = exchange.found
+                      ? *std::exchange(exchange.found, std::nullopt)
+                      : router_.policy().authentication().identify(sender_of(exchange, traits));
   if (identity) {
     exchange.identity = *std::move(identity);
     exchange.identity_revision = router_.policy().authentication().revision_of(exchange.identity);
@@ -123,15 +142,18 @@ void RequestRouting::refuse_identity(const Exchange& exchange, const IdentityErr
   const std::string& scope = router_.policy().authentication().scope();
   const std::string challenge =
       is_undecided ? "" : challenge_field(why, scope, metadata_url(exchange.head.path()));
+  // Forged tokens are no overload, though keys that they name are looked for.
   const HttpError error{.status = why.status,
                         .message = why.message,
                         .retry_after = is_undecided ? rpc::kRetryHint : Duration::zero(),
                         .more_fields = challenge,
+                        .refusal = is_undecided ? Refusal::unauthorized : Refusal::other,
                         .detail = why.detail};
-  const bool is_message = exchange.head.method() == Method::post && !check_json_body(exchange.head);
+  const RequestHead& head = exchange.head;
+  const bool is_message = head.method() == Method::post && !check_json_body(head);
   if (!is_message) return exchange.client->fail(error);
   const rpc::CodeSet codes =
-      exchange.endpoint != nullptr ? exchange.endpoint->fault_codes() : rpc::CodeSet::plain;
+      exchange.endpoint != nullptr ? exchange.endpoint->fault_codes() : codes_at(head.path());
   respond_json(exchange, error, json_rpc_error_body(error, codes) + '\n');
 }
 
@@ -142,10 +164,13 @@ bool RequestRouting::route(Exchange& exchange, const ConnectionTraits& traits) c
     return false;
   };
   const RequestHead& head = exchange.head;
-  const Route* route = find_route(sender_of(exchange, traits));
-  if (route != nullptr) exchange.endpoint = route->endpoint.get();
+  const Route* route = find_route(exchange, traits);
   const Guards guards = route != nullptr ? route->guards : Guards::reading();
   exchange.audience = guards.audience;
+  // Where clients say who they are, nothing of a path shows before.
+  const bool is_open = guards.audience != Audience::clients || traits.anonymous ||
+                       !router_.policy().authentication().is_used();
+  if (is_open && route != nullptr) exchange.endpoint = route->endpoint.get();
   if (const auto denial = router_.policy().judge(head, traits, guards)) {
     return fail({.status = 403, .message = denial->message, .refusal = denial->reason});
   }
@@ -160,11 +185,14 @@ bool RequestRouting::route(Exchange& exchange, const ConnectionTraits& traits) c
     }
     if (!identify(exchange, traits)) return false;
   }
+  if (const auto denial = router_.policy().judge_reading(head, traits, guards)) {
+    return fail({.status = 403, .message = denial->message, .refusal = denial->reason});
+  }
   if (route == nullptr) {
     refuse_path(exchange, traits);
     return false;
   }
-  Endpoint* endpoint = exchange.endpoint;
+  Endpoint* const endpoint = exchange.endpoint = route->endpoint.get();
   const AllowedMethods allowed = endpoint->allowed_methods();
   if (head.method() == Method::options) {
     answer_options(exchange, allow_value(allowed));
@@ -200,8 +228,8 @@ void RequestRouting::answer_options(const Exchange& exchange, std::string_view m
   exchange.client->respond({.status = 204, .allow = methods, .more_fields = fields});
 }
 
-void RequestRouting::refuse_path(const Exchange& exchange, const ConnectionTraits& traits) const {
-  const bool sees_all = router_.policy().authentication().is_operator(sender_of(exchange, traits));
+void RequestRouting::refuse_path(Exchange& exchange, const ConnectionTraits& traits) const {
+  const bool sees_all = is_operator(exchange, traits);
   refuse(exchange,
          {.status = 404,
           .message = "nothing is served at this path",

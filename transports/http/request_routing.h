@@ -43,10 +43,11 @@ class RequestRouting {
   [[nodiscard]] bool know_again(Exchange& exchange) const;
   void refuse_identity(const Exchange& exchange, const IdentityError& why) const;
   [[nodiscard]] std::string metadata_url(std::string_view path) const;
-  [[nodiscard]] const Route* find_route(const Sender& sender) const;
+  [[nodiscard]] const Route* find_route(Exchange& exchange, const ConnectionTraits& traits) const;
+  [[nodiscard]] bool is_operator(Exchange& exchange, const ConnectionTraits& traits) const;
   [[nodiscard]] bool route(Exchange& exchange, const ConnectionTraits& traits) const;
   void refuse(const Exchange& exchange, const HttpError& error) const;
-  void refuse_path(const Exchange& exchange, const ConnectionTraits& traits) const;
+  void refuse_path(Exchange& exchange, const ConnectionTraits& traits) const;
   [[nodiscard]] bool is_preflight_of_nobody(const Exchange& exchange,
                                             const ConnectionTraits& traits) const;
   static void answer_options(const Exchange& exchange, std::string_view methods);

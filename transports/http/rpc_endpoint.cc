@@ -98,7 +98,8 @@ void add_rpc_routes(Router& router, const backend::Upstreams& backends,
   for_each_backend_path(backends, [&](const std::string& prefix, backend::Upstream& upstream) {
     if (upstream.protocol() == config::Protocol::lsp) return;  // its children serve one client each
     const std::string about = "JSON-RPC 2.0 to " + upstream.name();
-    router.add(prefix + "/rpc", about, std::make_unique<RpcEndpoint>(upstream, limits));
+    router.add(prefix + "/rpc", about, std::make_unique<RpcEndpoint>(upstream, limits),
+               Guards{.deliberate_get = false});  // there is no GET
     router.add(prefix + "/rpc/stream", about + ", answered as an event stream",
                std::make_unique<StreamEndpoint>(upstream, limits));
   });

@@ -7,6 +7,7 @@
 #include "tests/unit/http/http_world.h"
 #include "transports/http/admin_endpoint.h"
 #include "transports/http/credentials.h"
+#include "transports/http/request_routing.h"
 
 namespace stdgate::test {
 namespace {
@@ -331,20 +332,92 @@ http::ConnectionTraits from_network() {
 
 TEST(Authentication, OperatorsAlone) {
   AuthWorld world;
-  const auto is_operator = [&](const std::string& fields, const http::ConnectionTraits& traits) {
+  const auto is_operator = [&](const std::string& fields) {
     http::RequestHead head;
     EXPECT_TRUE(head.parse(get("/debug/state", fields)));
     const auth::Identity nobody;
-    return world.policy.authentication().is_operator({head, traits, nobody});
+    const http::ConnectionTraits network = from_network();
+    const auto identity = world.policy.authentication().identify({head, network, nobody});
+    return identity && world.policy.authentication().is_operator(identity->principal.get());
   };
-  EXPECT_TRUE(is_operator("", {}));
-  EXPECT_FALSE(is_operator("", from_network()));
-  EXPECT_TRUE(is_operator(kAda, from_network()));
-  EXPECT_FALSE(is_operator(kBob, from_network()));
-  EXPECT_FALSE(is_operator(kAda + kAda, from_network()));
+  EXPECT_FALSE(is_operator(""));
+  EXPECT_TRUE(is_operator(kAda));
+  EXPECT_FALSE(is_operator(kBob));
+  EXPECT_FALSE(is_operator(kAda + kAda));
   EXPECT_THAT(std::string(world.routes.paths_member()), HasSubstr("/debug/state"));
   EXPECT_THAT(std::string(world.routes.open_paths_member()),
               testing::Not(HasSubstr("/debug/state")));
+}
+
+// Notes the status of the answer.
+class StatusResponder final : public http::Responder {
+ public:
+  explicit StatusResponder(http::Server& server) : server_(server) {}
+  std::optional<backend::CallContext> call_context() override { return std::nullopt; }
+  void respond(const http::Response& response) override { status = response.status; }
+  void fail(const http::HttpError& error) override { status = error.status; }
+  void begin_stream(const http::StreamStart& /*start*/) override {}
+  void write_event(const session::StreamEvent& /*event*/) override {}
+  void end_stream(http::StreamEnd /*end*/) override {}
+  [[nodiscard]] bool is_backed_up() const override { return false; }
+  std::string scope_challenge(std::string_view /*scope*/) override { return {}; }
+  void upgrade(std::string_view /*fields*/,
+               std::unique_ptr<http::UpgradedConnection> /*successor*/) override {}
+  http::Server& server() override { return server_; }
+  [[nodiscard]] uint64_t connection_number() const override { return 1; }
+  [[nodiscard]] const ClientAddress& client_address() const override { return address_; }
+  [[nodiscard]] const auth::Identity& connection_identity() override { return nobody_; }
+
+  int status = 0;
+
+ private:
+  http::Server& server_;
+  const ClientAddress address_;
+  const auth::Identity nobody_;
+};
+
+// A signature is good once: whoever asks for it a second time refuses its sender.
+TEST(Authentication, ASenderIsJudgedOnceWithARequest) {
+  struct Case {
+    std::string path;
+    std::string fields;
+    int status;  // 0: it is served
+  };
+  const Case cases[] = {
+      {"/debug/state", kAda, 0}, {"/debug/state", kBob, 404}, {"/nosuch", kAda, 404},
+      {"/nosuch", kBob, 404},    {"/name", kBob, 0},
+  };
+  AuthWorld world;
+  StoragePool storages;
+  const http::RequestRouting routing(world.routes);
+  for (const Case& c : cases) {
+    http::Exchange exchange(storages);
+    StatusResponder responder(*world.guarded);
+    exchange.client = &responder;
+    ASSERT_TRUE(exchange.head.parse(get(c.path, c.fields)));
+    world.authenticator.judged = 0;
+    EXPECT_EQ(routing.admit(exchange, from_network()), c.status == 0) << c.path << c.fields;
+    EXPECT_EQ(responder.status, c.status) << c.path << c.fields;
+    EXPECT_EQ(world.authenticator.judged, 1) << c.path << c.fields;
+  }
+}
+
+// Where clients say who they are, all paths are alike before.
+TEST(Authentication, NothingTellsWhichPathsAreServed) {
+  AuthWorld world;
+  StoragePool storages;
+  const http::RequestRouting routing(world.routes);
+  http::ConnectionTraits traits = from_network();
+  traits.anonymous = false;
+  for (const std::string path : {"/name", "/stream", "/nosuch", "/a/mcp", "/a/rpc/stream"}) {
+    http::Exchange exchange(storages);
+    StatusResponder responder(*world.guarded);
+    exchange.client = &responder;
+    ASSERT_TRUE(exchange.head.parse(get(path)));
+    EXPECT_FALSE(routing.admit(exchange, traits));
+    EXPECT_EQ(responder.status, 401) << path;
+    EXPECT_EQ(exchange.endpoint, nullptr) << path;
+  }
 }
 
 TEST(Credentials, HaveALimit) {
