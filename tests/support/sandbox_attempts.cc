@@ -245,8 +245,26 @@ int set_file_attributes() {
   return result;
 }
 
+int set_scheduler(pid_t of) {
+  const sched_param none{};
+  return result_of(::sched_setscheduler(of, SCHED_IDLE, &none));
+}
+
+int set_scheduler_parameters(pid_t of) {
+  const sched_param none{};
+  return result_of(::sched_setparam(of, &none));
+}
+
+int set_affinity(pid_t of) {
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  for (int i = 0; i < CPU_SETSIZE; ++i) CPU_SET(i, &all);
+  return result_of(::sched_setaffinity(of, sizeof(all), &all));
+}
+
 Attempts attempt_processes() {
   rlimit limit{};
+  std::array<char, 64> zeros{};
   return {
       {"ptrace", in_fork([] { return result_of(::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr)); })},
       {"process_vm_readv", read_own_memory()},
@@ -258,6 +276,13 @@ Attempts attempt_processes() {
        result_of(::setpriority(PRIO_PROCESS, static_cast<id_t>(::getppid()), 1))},
       {"setpriority_user", in_fork([] { return result_of(::setpriority(PRIO_USER, 0, 19)); })},
       {"setpriority_group", in_fork([] { return result_of(::setpriority(PRIO_PGRP, 0, 19)); })},
+      {"ioprio_other", result_of(::syscall(SYS_ioprio_set, 1, ::getppid(), 3 << 13))},
+      {"ioprio_user", in_fork([] { return result_of(::syscall(SYS_ioprio_set, 3, 0, 3 << 13)); })},
+      {"sched_setscheduler_other", set_scheduler(::getppid())},
+      {"sched_setparam_other", set_scheduler_parameters(::getppid())},
+      {"sched_setaffinity_other", set_affinity(::getppid())},
+      {"sched_setattr_other",
+       result_of(::syscall(SYS_sched_setattr, ::getppid(), zeros.data(), 0))},
       {"shared_memory", result_of(::shmget(IPC_PRIVATE, 1, 0600))},
       {"semaphores", result_of(::semget(IPC_PRIVATE, 1, 0600))},
       {"messages", result_of(::msgget(IPC_PRIVATE, 0600))},

@@ -147,6 +147,11 @@ constexpr uint32_t kUnknown[] = {kClone3, kIoUringSetup, kIoUringEnter, kIoUring
 // FS_IOC_SETFLAGS and FS_IOC32_SETFLAGS, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION and its 32-bit form.
 constexpr uint32_t kSetAttributes[] = {0x40086602, 0x40046602, 0x401c5820, 0x40087602, 0x40047602};
 
+// How a process, the first argument, gets processors.
+constexpr uint32_t kSchedulers[] = {SYS_sched_setscheduler, SYS_sched_setparam, SYS_sched_setattr,
+                                    SYS_sched_setaffinity};
+constexpr uint32_t kIoPrioProcess = 1;  // IOPRIO_WHO_PROCESS
+
 constexpr uint32_t kNewNamespace = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
                                    CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
 constexpr uint32_t kSocketType = 0xf;  // without SOCK_NONBLOCK and SOCK_CLOEXEC
@@ -196,10 +201,10 @@ void write_ioctl(FilterProgram& out) {
 }
 
 // Of the caller itself: not of a group, or of all processes of a user.
-void write_setpriority(FilterProgram& out) {
-  const size_t block = out.begin_if_equal(SYS_setpriority);
+void write_priority(FilterProgram& out, uint32_t call, uint32_t of_process) {
+  const size_t block = out.begin_if_equal(call);
   out.load(argument(0));
-  out.give_unless_equal(PRIO_PROCESS, refuse(EPERM));
+  out.give_unless_equal(of_process, refuse(EPERM));
   out.load(argument(1));
   out.give_if_equal(0, kAllow);
   out.give(refuse(EPERM));
@@ -334,7 +339,9 @@ void write_syscall_filter(const Sandbox& sandbox, FilterProgram& out) {
   refuse_bits(out, SYS_clone, 0, kNewNamespace, EPERM);
   write_ioctl(out);
   allow_own(out, SYS_prlimit64, 0);
-  write_setpriority(out);
+  write_priority(out, SYS_setpriority, PRIO_PROCESS);
+  write_priority(out, SYS_ioprio_set, kIoPrioProcess);
+  for (const uint32_t call : kSchedulers) allow_own(out, call, 0);
   // Who opens such a file waits until the lease is given back: the gateway, whose loop stands then.
   refuse_value(out, SYS_fcntl, 1, F_SETLEASE);
   // Who writes nowhere has nothing to change.
