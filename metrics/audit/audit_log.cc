@@ -64,8 +64,6 @@ void append_time(std::string& out, WallTime time) {
   out += text.data();
 }
 
-bool is_login_failure(int status) { return status == 401; }
-
 }  // namespace
 
 AuditLog::AuditLog(const config::AuditConfig& config, std::vector<std::string> redact,
@@ -212,8 +210,8 @@ bool AuditLog::record_call(std::string_view backend, const CallRecord& call, boo
   if (is_refusal && !may_note_refusal()) return true;
   write_call("call", backend, call, notes);
   const bool is_kept = end_line();
-  if (!config_.durable) return is_kept || !is_covered;
-  return flush_durably() || !is_covered;
+  if (!is_covered || is_refusal) return is_kept || !is_covered;
+  return config_.durable ? flush_durably() : is_kept;
 }
 
 void AuditLog::record_notification(std::string_view backend, const CallRecord& notification,
@@ -244,7 +242,7 @@ void AuditLog::on_session_ended(const AuditedSession& session) {
 
 void AuditLog::on_refused(const AuditedRefusal& refusal) {
   if (!may_note_refusal()) return;
-  begin_line(is_login_failure(refusal.status) ? "login_failed" : "refused");
+  begin_line(refusal.reason == Refusal::unauthorized ? "login_failed" : "refused");
   append_text(line_, "http_method", refusal.method, kMaxName);
   append_text(line_, "path", refusal.path, kMaxPath);
   append_number(line_, "status", static_cast<uint64_t>(refusal.status));
