@@ -1,6 +1,7 @@
 #include "gateway/backend/call_rules.h"
 
 #include "gateway/policy/name_pattern.h"
+#include "gateway/rpc/json_cursor.h"
 #include "gateway/rpc/json_cut.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
@@ -61,8 +62,7 @@ CallRuling CallRules::judge(const rpc::Envelope& message, std::string_view metho
       subject.lists = list->kind;
     }
   } else {
-    subject = subject_of(element->use, element->kind, element->name, name_);
-    const policy::Ruling use = rules_->judge(principal, subject);
+    const policy::Ruling use = judge_use(*element, principal, subject);
     if (use.verdict != Verdict::allowed || element->use == method) {
       return {use.verdict, element->kind, subject.name, use.scopes};
     }
@@ -70,6 +70,26 @@ CallRuling CallRules::judge(const rpc::Envelope& message, std::string_view metho
   }
   const policy::Ruling ruling = rules_->judge(principal, subject);
   return {.verdict = ruling.verdict, .scopes = ruling.scopes};
+}
+
+// Of several elements all have to be allowed; `subject` is the one that is not, or the last one.
+policy::Ruling CallRules::judge_use(const pool::UsedElement& element,
+                                    const policy::Principal* principal, policy::Subject& subject) {
+  const auto judge = [&](std::string_view spelled) {
+    subject = subject_of(element.use, element.kind, spelled, name_);
+    return rules_->judge(principal, subject);
+  };
+  if (element.names.empty()) return judge(element.name);
+  policy::Ruling ruling{.verdict = Verdict::allowed};
+  rpc::JsonCursor cursor(element.names);
+  // What is no array of strings is judged as an element without a name.
+  if (!cursor.take('[')) return judge({});
+  if (cursor.take(']')) return ruling;
+  do {
+    const std::string_view name = cursor.take_value();
+    ruling = judge(name.starts_with('"') ? name.substr(1, name.size() - 2) : std::string_view());
+  } while (ruling.verdict == Verdict::allowed && cursor.take(','));
+  return ruling;
 }
 
 void CallRules::note_list(pool::Call& call, std::string_view method,

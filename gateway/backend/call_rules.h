@@ -61,6 +61,8 @@ class CallRules {
            std::array<std::string_view, 3>& parts);
 
  private:
+  policy::Ruling judge_use(const pool::UsedElement& element, const policy::Principal* principal,
+                           policy::Subject& subject);
   // In words of the policy.
   policy::Subject subject_of(std::string_view method, policy::ElementKind kind,
                              std::string_view spelled, std::string& scratch) const;

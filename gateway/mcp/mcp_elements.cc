@@ -16,6 +16,7 @@ constexpr std::string_view kCallTool = "tools/call";
 constexpr std::string_view kReadResource = "resources/read";
 constexpr std::string_view kGetPrompt = "prompts/get";
 constexpr std::string_view kComplete = "completion/complete";
+constexpr std::string_view kListen = "subscriptions/listen";
 
 // A method whose params name an element.
 struct Use {
@@ -47,28 +48,43 @@ constexpr std::array<List, 4> kLists{{
     {"prompts/list", {ElementKind::prompt, "prompts", "name", kGetPrompt, kScope, kPrivate}},
 }};
 
-// Between the quotes; empty when it is absent or no string.
-tl::expected<std::string_view, const char*> clear_string(std::string_view object,
+// Raw; empty when it is absent.
+tl::expected<std::string_view, const char*> clear_member(std::string_view object,
                                                          std::string_view key) {
   const auto member = rpc::find_clear_member(object, key);
   if (!member && member.error() == rpc::MemberError::duplicate) {
     return tl::unexpected<const char*>("readers could see different names in params");
   }
-  if (!member || member->front() != '"') return std::string_view();
-  return member->substr(1, member->size() - 2);
+  return member.value_or(std::string_view());
+}
+
+// Between the quotes; empty when it is absent or no string.
+tl::expected<std::string_view, const char*> clear_string(std::string_view object,
+                                                         std::string_view key) {
+  const auto member = clear_member(object, key);
+  if (!member) return member;
+  return member->starts_with('"') ? member->substr(1, member->size() - 2) : std::string_view();
+}
+
+// What updates are asked for: {"notifications": {"resourceSubscriptions": [uri, …], …}}.
+tl::expected<pool::UsedElement, const char*> watched_resources(std::string_view params) {
+  const auto asked = clear_member(params, "notifications");
+  if (!asked) return tl::unexpected(asked.error());
+  const auto uris = clear_member(*asked, "resourceSubscriptions");
+  if (!uris) return tl::unexpected(uris.error());
+  if (uris->empty()) return pool::UsedElement();
+  return pool::UsedElement{ElementKind::resource, {}, kReadResource, *uris};
 }
 
 // What arguments are completed of: {"ref": {"type": "ref/prompt", "name": …}, …}, or "ref/resource"
 // and "uri".
 tl::expected<pool::UsedElement, const char*> completed_element(std::string_view params) {
-  const auto ref = rpc::find_clear_member(params, "ref");
-  if (!ref && ref.error() == rpc::MemberError::duplicate) {
-    return tl::unexpected<const char*>("readers could see different names in params");
-  }
-  const auto type = clear_string(ref.value_or(""), "type");
+  const auto ref = clear_member(params, "ref");
+  if (!ref) return tl::unexpected(ref.error());
+  const auto type = clear_string(*ref, "type");
   if (!type) return tl::unexpected(type.error());
   const bool is_prompt = rpc::json_string_equals(*type, "ref/prompt");
-  const auto name = clear_string(ref.value_or(""), is_prompt ? "name" : "uri");
+  const auto name = clear_string(*ref, is_prompt ? "name" : "uri");
   if (!name) return tl::unexpected(name.error());
   // A type that MCP does not define is judged as a resource without a name.
   if (is_prompt) return pool::UsedElement{ElementKind::prompt, *name, kGetPrompt};
@@ -81,6 +97,7 @@ tl::expected<pool::UsedElement, const char*> completed_element(std::string_view 
 tl::expected<pool::UsedElement, const char*> used_element(const rpc::Envelope& message,
                                                           std::string_view method) {
   if (method == kComplete) return completed_element(message.params);
+  if (method == kListen) return watched_resources(message.params);
   const auto* const use = std::ranges::find(kUses, method, &Use::method);
   if (use == kUses.end()) return pool::UsedElement();
   const auto name = clear_string(message.params, use->key);

@@ -75,6 +75,8 @@ struct UsedElement {
   // The method with which such elements are used. Another method, which tells something of an
   // element or watches it, is for who may use that element.
   std::string_view use;
+  // Raw JSON, where the message names several: an array of names.
+  std::string_view names{};
 };
 
 // Where the result of a method has the elements of one kind.

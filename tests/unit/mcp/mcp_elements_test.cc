@@ -61,6 +61,23 @@ TEST(McpElements, AreNamedInParams) {
   }
 }
 
+TEST(McpElements, AreSeveralWhereUpdatesAreAskedFor) {
+  const std::pair<const char*, const char*> cases[] = {
+      {R"({"notifications":{"resourceSubscriptions":["a","b"]}})", R"(["a","b"])"},
+      {R"({"notifications":{"resourceSubscriptions":[]}})", "[]"},
+      {R"({"notifications":{"resourceSubscriptions":7}})", "7"},
+      {R"({"notifications":{"toolsListChanged":true}})", ""},
+      {"{}", ""},
+  };
+  for (const auto& [params, names] : cases) {
+    const ParsedText text(request("subscriptions/listen", params));
+    const auto found = element(text);
+    ASSERT_TRUE(found) << params;
+    EXPECT_EQ(found->names, names) << params;
+    EXPECT_EQ(found->kind, *names == 0 ? ElementKind::none : ElementKind::resource) << params;
+  }
+}
+
 TEST(McpElements, WhatReadersCouldReadDifferentlyIsRefused) {
   const std::pair<const char*, const char*> cases[] = {
       {"tools/call", R"({"name":"a","name":"b"})"},
@@ -71,6 +88,10 @@ TEST(McpElements, WhatReadersCouldReadDifferentlyIsRefused) {
       {"resources/subscribe", R"({"uri":"a","uri":"b"})"},
       {"prompts/get", R"({"name":"a","name":"b"})"},
       {"completion/complete", R"({"ref":{},"ref":{}})"},
+      {"subscriptions/listen", R"({"notifications":{},"notifications":{}})"},
+      {"subscriptions/listen", R"({"Notifications":{}})"},
+      {"subscriptions/listen",
+       R"({"notifications":{"resourceSubscriptions":[],"resourceSubscriptions":["u"]}})"},
       {"completion/complete", R"({"ref":{"type":"ref/prompt","type":"ref/resource"}})"},
       {"completion/complete", R"({"ref":{"type":"ref/prompt","name":"a","nAme":"b"}})"},
       {"completion/complete", R"({"ref":{"type":"ref/resource","uri":"a","uri":"b"}})"},

@@ -286,5 +286,26 @@ TEST(McpRules, ANameIsNotGivenBackWhole) {
   EXPECT_LT(library.refused("tools/call", R"({"name":")" + name + R"("})").size(), 1200U);
 }
 
+TEST(McpRules, UpdatesOfResourcesAreForWhoMayReadThem) {
+  config::BackendConfig config = library_rules();
+  config.rules.push_back({.allow = {"reader"}, .methods = {"subscriptions/listen"}});
+  Library library(config);
+  library.be({"reader"});
+  const auto of = [](const std::string& uris) {
+    return R"({"notifications":{"resourceSubscriptions":)" + uris + "}}";
+  };
+  const std::string listen = "subscriptions/listen";
+  EXPECT_TRUE(library.passes(listen, of(R"(["file:///open/a","file:///open/b"])")));
+  EXPECT_TRUE(library.passes(listen, of("[]")));
+  EXPECT_TRUE(library.passes(listen, R"({"notifications":{"toolsListChanged":true}})"));
+  for (const char* const uris :
+       {R"(["file:///secret"])", R"(["file:///open/a","file:///secret"])", "7", "[7]", "[[]]", "{}",
+        R"(["file:///open/../secret"])", R"("file:///open/a")", "[\"\"]"}) {
+    EXPECT_THAT(library.refused(listen, of(uris)), HasSubstr("Resource not found")) << uris;
+  }
+  EXPECT_THAT(library.refused(listen, of(R"(["file:///open/a","file:///secret"])")),
+              HasSubstr(R"("uri":"file:///secret")"));
+}
+
 }  // namespace
 }  // namespace stdgate::test
