@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "gateway/config/options/gateway_rules.h"
+
 namespace stdgate::config {
 namespace {
 
@@ -49,13 +51,20 @@ class Comparison {
   }
 
   // Whether clients are asked at all, and whether tokens are announced, has been settled when the
-  // listeners were opened and the paths were made.
+  // listeners were opened and the paths were made. And who calls must not become ambiguous for the
+  // children that run.
   void take_auth() {
-    const AuthConfig& running = changes_.config.auth;
-    const bool is_alike = running.is_used() == wanted_.auth.is_used() &&
-                          running.jwt.empty() == wanted_.auth.jwt.empty();
-    if (!is_alike) return leave("auth", running, wanted_.auth);
-    take("auth", changes_.config.auth, wanted_.auth);
+    const AuthConfig running = changes_.config.auth;
+    AuthConfig wanted = wanted_.auth;
+    if (running.jwt.empty() != wanted.jwt.empty()) wanted.jwt = running.jwt;
+    const auto is_ambiguous = [&wanted](const BackendConfig& backend) {
+      return !ambiguous_variable(wanted, backend).empty();
+    };
+    if (running.is_used() == wanted.is_used() &&
+        std::ranges::none_of(changes_.config.backends, is_ambiguous)) {
+      take("auth", changes_.config.auth, wanted);
+    }
+    leave("auth", changes_.config.auth, wanted_.auth);
   }
 
   void compare_backends() {

@@ -33,6 +33,11 @@ std::string file_name_of(std::string_view text) {
 
 }  // namespace
 
+std::string_view source_of_issuer(std::string_view issuer) {
+  constexpr std::string_view kScheme = "https://";
+  return issuer.starts_with(kScheme) ? issuer.substr(kScheme.size()) : issuer;
+}
+
 PrincipalUse principal_use(std::string_view text) {
   PrincipalUse use;
   // What is wrong with the text otherwise is found when it is expanded.

@@ -23,6 +23,9 @@ struct PrincipalNames {
   std::string source;
 };
 
+// What a principal of this issuer of tokens has as its source.
+std::string_view source_of_issuer(std::string_view issuer);
+
 // Whether `text` names the principal, and by which of the two variables.
 struct PrincipalUse {
   bool name = false;

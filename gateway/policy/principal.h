@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "gateway/config/principal_variables.h"
+
 namespace stdgate::policy {
 
 struct Principal {
@@ -47,9 +49,7 @@ inline std::string source_of(const Principal& principal) {
     case Principal::Kind::token:
       break;
   }
-  constexpr std::string_view kScheme = "https://";
-  const std::string_view issuer = principal.issuer;
-  return std::string(issuer.starts_with(kScheme) ? issuer.substr(kScheme.size()) : issuer);
+  return std::string(config::source_of_issuer(principal.issuer));
 }
 
 using PrincipalRef = std::shared_ptr<const Principal>;

@@ -50,7 +50,7 @@ inline constexpr TextRule kJwtAlgorithm{
 inline constexpr auto kJwksOptions = std::to_array<Option<JwksConfig>>({
     {.key = "file",
      .type = FileText{&JwksConfig::file, &JwksConfig::keys},
-     .help = "a file with the keys, read at start"},
+     .help = "a file with the keys, read at start and on SIGHUP"},
     {.key = "url",
      .type = Text{&JwksConfig::url},
      .help = "where the keys are fetched",

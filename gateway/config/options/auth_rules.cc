@@ -10,6 +10,7 @@
 #include "gateway/base/web_url.h"
 #include "gateway/config/api_key_file.h"
 #include "gateway/config/config_ranges.h"
+#include "gateway/config/principal_variables.h"
 
 namespace stdgate::config {
 namespace {
@@ -153,10 +154,12 @@ void check_jwt(const Section& auth, const AuthConfig& config) {
     if (!key_ids.insert(key.key_id).second)
       auth.fail("signatures", "'" + key.key_id + "' stands there twice");
   }
-  std::set<std::string> issuers;
+  // What names two of them alike would make one principal of two.
+  std::set<std::string_view> sources = {"api_key", "certificate", "signature"};
   for (const JwtConfig& jwt : config.jwt) {
-    if (!issuers.insert(jwt.issuer).second)
-      auth.fail("jwt", "'" + jwt.issuer + "' stands there twice");
+    if (!sources.insert(source_of_issuer(jwt.issuer)).second) {
+      auth.fail("jwt", "'" + jwt.issuer + "' is another one's name already");
+    }
   }
 }
 

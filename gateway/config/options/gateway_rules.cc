@@ -103,15 +103,13 @@ void check_principals(const Section& section, const Config& config, const Backen
                  "principal needs clients that say who they are: configure auth, and no listener "
                  "with anonymous: true");
   }
-  if (section.failed("env") || sources_of_names(config.auth) < 2) return;
-  for (const auto& [name, source] : backend.env_sources) {
-    const PrincipalUse use = principal_use(source.text);
-    if (!source.of_principal || !use.name || use.source) continue;
-    section.fail("env", name +
-                            " names ${principal} alone, and several kinds of credentials are "
-                            "configured, which could give two principals the same name; add "
-                            "${principal_source}");
-  }
+  if (section.failed("env")) return;
+  const std::string name = ambiguous_variable(config.auth, backend);
+  if (name.empty()) return;
+  section.fail("env", name +
+                          " names ${principal} alone, and several kinds of credentials are "
+                          "configured, which could give two principals the same name; add "
+                          "${principal_source}");
 }
 
 void complete_backends(const Section& backends, Config& out) {
@@ -139,6 +137,15 @@ void complete_config(const Section& root, Config& out) {
   complete_auth(root, out);
   if (const Section* roles = root.part("roles")) check_roles(*roles, out);
   if (const Section* backends = root.part("backends")) complete_backends(*backends, out);
+}
+
+std::string ambiguous_variable(const AuthConfig& auth, const BackendConfig& backend) {
+  if (backend.isolation != Isolation::principal || sources_of_names(auth) < 2) return {};
+  for (const auto& [name, source] : backend.env_sources) {
+    const PrincipalUse use = principal_use(source.text);
+    if (source.of_principal && use.name && !use.source) return name;
+  }
+  return {};
 }
 
 }  // namespace stdgate::config

@@ -1,6 +1,8 @@
 // What the keys of the whole configuration mean together.
 #pragma once
 
+#include <string>
+
 #include "gateway/config/config.h"
 #include "gateway/config/section_reader.h"
 
@@ -8,5 +10,9 @@ namespace stdgate::config {
 
 // `out` has been read from `root`; fills in what depends on other keys, and records errors.
 void complete_config(const Section& root, Config& out);
+
+// The variable of a backend's children by which two principals of `auth` could be taken for one;
+// empty: there is none.
+std::string ambiguous_variable(const AuthConfig& auth, const BackendConfig& backend);
 
 }  // namespace stdgate::config

@@ -166,7 +166,7 @@ TEST(ConfigAuth, Tokens) {
   }
   const std::pair<std::string, std::string> cases[] = {
       {"jwt: [" + jwt + "]", "jwt: needs public_url"},
-      {url + ", jwt: [" + jwt + ", " + jwt + "]", "'i' stands there twice"},
+      {url + ", jwt: [" + jwt + ", " + jwt + "]", "'i' is another one's name already"},
       {url + ", jwt: []", "expected 1 to 16 items"},
       {url + ", jwt: [{ audience: [a], jwks: { file: f } }]", "issuer: missing"},
       {url + ", jwt: [{ issuer: i, audience: [], jwks: { file: f } }]", "expected 1 to 64 items"},
