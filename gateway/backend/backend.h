@@ -43,6 +43,8 @@ struct BackendOptions {
   // That backends with the same id share; outlives them. Null: it has its own.
   BackendNames* names = nullptr;
   Duration input_timeout = std::chrono::minutes(5);  // of parked calls
+  // That backends share whose clients are the same. Null: it has its own.
+  std::shared_ptr<policy::ClientQuotas> quotas = nullptr;
 };
 
 class Backend final : public Upstream, private pool::PoolEvents, private TripEnds {
@@ -88,6 +90,8 @@ class Backend final : public Upstream, private pool::PoolEvents, private TripEnd
   void set_rules(const config::BackendConfig& backend,
                  const std::vector<config::RoleConfig>& roles) override {
     rules_.replace(backend, roles);
+    if (!rules_.any()) return;
+    sessions_.end_unless([this](const policy::Principal* who) { return rules_.admits(who); });
   }
 
   // See Pool.
@@ -189,7 +193,7 @@ class Backend final : public Upstream, private pool::PoolEvents, private TripEnd
   const BackendOptions options_;
   const std::unique_ptr<pool::Dialect> dialect_;
   CallRules rules_;
-  policy::ClientQuotas quotas_;
+  const std::shared_ptr<policy::ClientQuotas> quotas_;
   CallAudit audit_;
   session::Callers& callers_;
   const pool::CoreServices& core_;

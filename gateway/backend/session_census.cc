@@ -37,6 +37,16 @@ bool has_its_share(const SlotMap<session::Session>& sessions, const policy::Clie
   return others_wait && all >= places && own >= std::max<size_t>(1, places / 2);
 }
 
+void end_unless(const SlotMap<session::Session>& sessions,
+                const std::function<bool(const policy::Principal*)>& is_admitted) {
+  sessions.for_each([&](session::SessionId, const session::Session& session) {
+    if (session.is_trip || session.sink == nullptr) return;
+    if (is_admitted(session.principal.get())) return;
+    session.sink->on_session_end(session::SessionEnd::denied,
+                                 "no rule lets this client in any more");
+  });
+}
+
 session::Session* longest_idle(SlotMap<session::Session>& sessions) {
   session::Session* longest = nullptr;
   sessions.for_each([&](session::SessionId, session::Session& session) {

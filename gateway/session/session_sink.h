@@ -16,10 +16,11 @@ namespace stdgate::session {
 
 using SessionId = Handle;
 
-// Why a session has ended from its child's side.
+// Why a session has ended, though its client has not ended it.
 enum class SessionEnd : uint8_t {
   finished,  // it exited with code 0 on its own account, nothing in flight
   failed,    // anything else; the calls in flight have had their faults
+  denied,    // not from its child's side: its client may have no session any more
 };
 
 // What a session's client has open.

@@ -11,6 +11,7 @@
 #include "tests/integration/harness/eventually.h"
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/websocket_client.h"
+#include "tests/support/test_folder.h"
 
 namespace stdgate::harness {
 namespace {
@@ -130,16 +131,60 @@ TEST_F(Reload, RulesHoldForTheNextCall) {
   EXPECT_THAT(pid("ada"), HasSubstr("-32601"));
   reload(text_of(kAda, "rules: [ { allow: [writer] } ]",
                  "roles: { writer: { includes: [editor] } }\n"));
-  EXPECT_THAT(socket.call("cwd"), HasSubstr("-32601"));
+  EXPECT_EQ(socket.read_closing().code, 1008) << "no rule is about its client any more";
   reload(text_of(kAda, "rules: [ { allow: [writer] } ]",
                  "roles: { reader: { includes: [writer] } }\n"));
-  EXPECT_THAT(socket.call("cwd"), HasSubstr("result"));
-  reload(text_of(kAda, "rules: [ { allow: [writer] } ]"));
-  EXPECT_THAT(socket.call("cwd"), HasSubstr("-32601"));
+  WebSocketClient again = open_socket("ada");
+  EXPECT_THAT(again.call("cwd"), HasSubstr("result"));
   reload(text_of(kAda, "methods: [cwd]"));
-  EXPECT_THAT(socket.call("cwd"), HasSubstr("result"));
-  EXPECT_THAT(socket.call("pid"), HasSubstr("-32601"));
+  EXPECT_THAT(again.call("cwd"), HasSubstr("result"));
+  EXPECT_THAT(again.call("pid"), HasSubstr("-32601"));
   EXPECT_TRUE(logs("backends.main.methods"));
+}
+
+// An MCP session ends too: who is not let in hears nothing either.
+TEST_F(Reload, SessionsOfWhomNoRuleLetsInEnd) {
+  std::string text = text_of(kAda);
+  text.insert(text.rfind('}'), ", " + backend("tools", puppet("mcp"),
+                                              "protocol: mcp, rules: [ { allow: [reader] } ]"));
+  GatewayProcess gateway(setup_of(text));
+  const std::string initialize =
+      request("initialize", R"({"protocolVersion":"2025-06-18","capabilities":{},)"
+                            R"("clientInfo":{"name":"c","version":"1"}})");
+  const std::string id =
+      gateway.connect().post("/tools/mcp", initialize, as("ada")).header("mcp-session-id");
+  Headers headers = as("ada");
+  headers["mcp-session-id"] = id;
+  EXPECT_EQ(gateway.connect().post("/tools/mcp", request("ping"), headers).status, 200);
+  const size_t at = text.rfind("allow: [reader]");
+  text.replace(at, std::string_view("allow: [reader]").size(), "allow: [writer]");
+  std::ofstream(gateway.folder() / "gateway.yaml") << text;
+  gateway.signal(SIGHUP);
+  EXPECT_TRUE(eventually("the session is over", [&] {
+    return gateway.connect().post("/tools/mcp", request("ping"), headers).status == 404;
+  }));
+}
+
+// The children that run name their principal by its name alone.
+TEST_F(Reload, NoPrincipalIsTakenForAnother) {
+  test::TestFolder folder;
+  folder.write("secret", "NDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MA==\n");
+  const std::string pools =
+      "isolation: principal, env: { WHO: { file: \"/nowhere/${principal}\" } }";
+  GatewayProcess gateway(setup_of(text_of(kAda, pools)));
+  const std::string own =
+      "isolation: principal, env: { WHO: { file: "
+      "\"/nowhere/${principal_source}/${principal}\" } }";
+  std::string text = text_of(kAda, own);
+  text.insert(text.find(" ] }") + 2,
+              ", signatures: [ { key_id: ada, algorithm: hmac-sha256, secret_file: \"" +
+                  folder.path("secret") + "\" } ]");
+  std::ofstream(gateway.folder() / "gateway.yaml") << text;
+  gateway.signal(SIGHUP);
+  EXPECT_TRUE(eventually("it has been read again", [&] {
+    return gateway.metrics().sum("stdgate_config_reloads_total") == 1;
+  }));
+  EXPECT_THAT(state_of(gateway).texts("/configuration/needs_restart"), testing::Contains("auth"));
 }
 
 TEST_F(Reload, OriginsAndHostsToo) {

@@ -8,6 +8,22 @@
 
 namespace stdgate::websocket {
 
+namespace {
+
+CloseCode close_code_of(session::SessionEnd end) {
+  switch (end) {
+    case session::SessionEnd::finished:
+      return CloseCode::normal;
+    case session::SessionEnd::denied:
+      return CloseCode::policy_violation;
+    case session::SessionEnd::failed:
+      break;
+  }
+  return CloseCode::internal_error;
+}
+
+}  // namespace
+
 WebSocketConnection::WebSocketConnection(http::Server& server, const Route& route,
                                          Greeting greeting)
     : server_(server),
@@ -148,8 +164,7 @@ void WebSocketConnection::set_reading(bool reading) {
 }
 
 void WebSocketConnection::on_session_end(session::SessionEnd end, std::string_view message) {
-  end_later(end == session::SessionEnd::finished ? CloseCode::normal : CloseCode::internal_error,
-            message);
+  end_later(close_code_of(end), message);
 }
 
 void WebSocketConnection::end_later(CloseCode code, std::string_view reason) {
