@@ -16,7 +16,9 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
       options_(std::move(options)),
       dialect_(std::move(dialect)),
       rules_(options_.config, options_.roles, *dialect_),
-      quotas_(options_.config.calls_per_principal),
+      quotas_(options_.quotas != nullptr
+                  ? options_.quotas
+                  : std::make_shared<policy::ClientQuotas>(options_.config.calls_per_principal)),
       audit_(core.audit, options_.config.name, *dialect_),
       callers_(callers),
       core_(core),
@@ -83,7 +85,7 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
     on_fault(std::move(call), *obstacle);
     return Admission::answered_by_reply;
   }
-  if (quotas_.any() && refuse_by_quota(context, call)) return Admission::answered_by_reply;
+  if (quotas_->any() && refuse_by_quota(context, call)) return Admission::answered_by_reply;
   if (rules_.any() && refuse_by_rules(request, method, context.principal, call)) {
     return Admission::answered_by_reply;
   }
@@ -105,7 +107,7 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
   call->greets = intent->greets;
   call->introduces = intent->introduces;
   call->deadline = context.deadline.value_or(context.arrived + timeout());
-  if (is_modern) modern_.note(request, *intent, context.principal, *call);
+  if (is_modern) modern_.note(request, *intent, context, *call);
   if (services_.traces) pool::trace_arrived(services_, *call, method);
   if (intent->kind == pool::ClientIntent::Kind::set_severity) {
     accept_severity(*intent, *call);
@@ -146,7 +148,7 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
 bool Backend::refuse_by_quota(const CallContext& context, pool::CallPtr& call) {
   const policy::ClientRef client{context.principal,
                                  context.client == nullptr ? ClientAddress() : *context.client};
-  const auto begun = quotas_.begin_call(client, core_.clock.now());
+  const auto begun = quotas_->begin_call(client, core_.clock.now());
   if (begun) {
     call->client = *begun;
     return false;
@@ -448,7 +450,7 @@ void Backend::on_fault(pool::CallPtr call, const rpc::FaultReport& report) {
 void Backend::finish(const pool::Call& call, Outcome outcome, const session::Reply* reply,
                      std::string_view detail) {
   if (!call.subscription.empty()) sessions_.finish_subscribe(call, outcome);
-  if (call.client != nullptr) quotas_.end_call(*call.client);
+  if (call.client != nullptr) quotas_->end_call(*call.client);
   if (call.alone) round_trips_.note_end(call, outcome);
   CallRecord record = record_of(call, core_.clock.now());
   record.backend = id();

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "gateway/base/check.h"
+#include "gateway/rpc/known_message.h"
 
 namespace stdgate::backend {
 
@@ -26,14 +26,17 @@ bool ModernCalls::can_serve_alone() const {
 // A legacy child that sessions have to themselves keeps state for its client, and what it asks has
 // to reach that client: a request that stands alone has neither.
 void ModernCalls::note(const rpc::Envelope& request, const pool::ClientIntent& intent,
-                       const policy::Principal* principal, pool::Call& call) const {
+                       const CallContext& context, pool::Call& call) const {
   const bool is_strict = services_.config.isolation == config::Isolation::session;
   if (can_serve_alone()) {
     const bool is_call = intent.kind == pool::ClientIntent::Kind::forward && !intent.listens;
     call.alone =
         is_call && (intent.may_be_asked || intent.resumes || (is_strict && intent.may_use_memory));
     call.resumes = intent.resumes;
-    if (call.alone) call.identity = identity_of(principal);
+    if (call.alone) {
+      call.identity = identity_of(context.principal);
+      call.origin = context.client == nullptr ? ClientAddress() : *context.client;
+    }
   } else {
     call.needs_modern = is_strict || intent.may_be_asked;
   }
@@ -59,11 +62,9 @@ std::optional<pool::Insertion> ModernCalls::stamp_of(const rpc::Envelope& reques
 
 bool ModernCalls::listen_again(pool::CallPtr& call) const {
   std::string text = call->request;
-  rpc::EnvelopeParser parser({.depth = services_.limits.depth,
-                              .batch = services_.limits.batch});  // as it was parsed first
-  const auto document = parser.parse(text);
-  STDGATE_CHECK(document);
-  const rpc::Envelope& request = document->messages[0].envelope;
+  const rpc::KnownMessage known(text, {.depth = services_.limits.depth,
+                                       .batch = services_.limits.batch});  // as it was parsed first
+  const rpc::Envelope& request = known.envelope();
   pool::Outgoing message;
   message.text = request.text;
   message.id = place_of(request.id, request.text);

@@ -20,7 +20,7 @@ class ModernCalls {
 
   // `call` is this request of a modern client.
   void note(const rpc::Envelope& request, const pool::ClientIntent& intent,
-            const policy::Principal* principal, pool::Call& call) const;
+            const CallContext& context, pool::Call& call) const;
   // The children are known to be of the legacy era, and cannot serve it.
   [[nodiscard]] bool is_refused(const pool::Call& call) const {
     return call.needs_modern && pool_.era() == Era::legacy;

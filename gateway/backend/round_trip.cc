@@ -1,5 +1,7 @@
 #include "gateway/backend/round_trip.h"
 
+#include <algorithm>
+
 #include "gateway/rpc/json_member.h"
 
 namespace stdgate::backend {
@@ -19,6 +21,14 @@ std::vector<std::pair<rpc::WireId, std::string>> Trip::take_answers(std::string_
   }
   questions = std::move(missing);
   return given;
+}
+
+bool Trip::has_answer(std::string_view answers) const {
+  const auto is_answered = [answers](const pool::InputRequest& request) {
+    return rpc::find_member(answers, request.key).has_value();
+  };
+  return std::ranges::any_of(demands, is_answered) ||
+         std::ranges::any_of(questions, is_answered, &Question::request);
 }
 
 }  // namespace stdgate::backend

@@ -54,6 +54,9 @@ class Trip final : public session::SessionSink {
   void on_event(session::Tag /*tag*/, std::string_view /*notification*/) override {}
   void on_cancelled(session::Tag /*tag*/) override {}
 
+  // Whether the object `answers` has one for something that the client was asked.
+  [[nodiscard]] bool has_answer(std::string_view answers) const;
+
   [[nodiscard]] bool is_idle() const { return call == nullptr && !is_parked; }
 
   // The results, out of the object `answers`, that its child has to get, by what it has asked.
@@ -73,6 +76,7 @@ class Trip final : public session::SessionSink {
   bool is_parked = false;
   uint64_t round = 0;  // of those that it has been parked for
   TimePoint expires{};
+  bool is_unanswered = false;      // its client has come back with nothing
   pool::Call* stand_in = nullptr;  // in flight in the place of the parked call; null: none is
   std::vector<Question> questions;
   size_t question_bytes = 0;

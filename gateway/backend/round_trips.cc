@@ -7,6 +7,7 @@
 #include "gateway/pool/child_output.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
+#include "gateway/rpc/known_message.h"
 
 namespace stdgate::backend {
 
@@ -24,9 +25,10 @@ const pool::Absence& invalid_state() {
   return kError;
 }
 
-std::string error_member(rpc::RpcError error, std::string_view message) {
+std::string error_member(rpc::RpcError error, std::string_view message,
+                         std::string_view data = {}) {
   std::string member = R"("error":)";
-  rpc::append_error(member, rpc::rpc_error_code(error), message);
+  rpc::append_error(member, rpc::rpc_error_code(error), message, data);
   return member;
 }
 
@@ -55,14 +57,11 @@ RoundTrips::~RoundTrips() {
 void RoundTrips::take(pool::CallPtr call, const pool::Outgoing& message) {
   if (pool_.is_draining()) return events_.on_fault(std::move(call), rpc::faults::shutting_down());
   std::string text(message.text);
-  rpc::EnvelopeParser parser({.depth = services_.limits.depth, .batch = services_.limits.batch});
-  const auto document = parser.parse(text);
-  STDGATE_CHECK(document && document->messages[0].ok());  // as it was parsed before
-  const rpc::Envelope& request = document->messages[0].envelope;
+  const rpc::KnownMessage request(text, client_limits());
   if (call->resumes) {
-    resume(std::move(call), request);
+    resume(std::move(call), request.envelope());
   } else {
-    begin(std::move(call), request);
+    begin(std::move(call), request.envelope());
   }
 }
 
@@ -70,7 +69,7 @@ void RoundTrips::begin(pool::CallPtr call, const rpc::Envelope& request) {
   std::string greeting = input().greeting_for(request);
   Trip* trip = idle_trip(*call, greeting);
   if (trip == nullptr) {
-    const auto opened = open(std::move(greeting));
+    const auto opened = open(std::move(greeting), call->origin);
     if (!opened) return events_.on_fault(std::move(call), opened.error());
     trip = *opened;
   }
@@ -95,7 +94,8 @@ Trip* RoundTrips::idle_trip(const pool::Call& call, std::string_view greeting) {
   return nullptr;
 }
 
-tl::expected<Trip*, rpc::FaultReport> RoundTrips::open(std::string greeting) {
+tl::expected<Trip*, rpc::FaultReport> RoundTrips::open(std::string greeting,
+                                                       const ClientAddress& client) {
   if (greeting.size() > pool::SessionMemory::kMaxGreeting) {
     return tl::unexpected(rpc::faults::too_large("the client's capabilities are too long"));
   }
@@ -103,8 +103,8 @@ tl::expected<Trip*, rpc::FaultReport> RoundTrips::open(std::string greeting) {
   if (!nobody_) return tl::unexpected(rpc::faults::overloaded("too many clients"));
   const uint64_t number = ++opened_;
   auto trip = std::make_unique<Trip>(*this, number, std::move(greeting));
-  const auto session =
-      sessions_.open_trip(*nobody_, *trip, trip->greeting, input().may_ask_first(trip->greeting));
+  const auto session = sessions_.open_trip(*nobody_, *trip, trip->greeting,
+                                           input().may_ask_first(trip->greeting), client);
   if (!session) return tl::unexpected(session.error());
   trip->session = *session;
   return trips_.emplace(number, std::move(trip)).first->second.get();
@@ -115,10 +115,8 @@ void RoundTrips::submit(Trip& trip, pool::CallPtr call, const rpc::Envelope& req
   trip.call = call.get();
   call->session = trip.session;
   std::string text = call->resumes ? input().without_answers(request) : std::string(request.text);
-  rpc::EnvelopeParser parser({.depth = services_.limits.depth, .batch = services_.limits.batch});
-  const auto document = parser.parse(text);
-  STDGATE_CHECK(document && document->messages[0].ok());
-  const rpc::Envelope& sent = document->messages[0].envelope;
+  const rpc::KnownMessage known(text, client_limits());
+  const rpc::Envelope& sent = known.envelope();
   pool::Outgoing message;
   message.text = sent.text;
   message.id = place_of(sent.id, sent.text);
@@ -150,6 +148,7 @@ void RoundTrips::resume(pool::CallPtr call, const rpc::Envelope& request) {
   if (trip == nullptr) return end_with(std::move(call), invalid_state());
   call->session = trip->session;
   if (trip->answer || trip->fault) return deliver_end(*trip, std::move(call));
+  trip->is_unanswered = !trip->has_answer(read.answers);
   std::vector<pool::InputRequest> missing;
   for (const pool::InputRequest& demand : trip->demands) {
     const auto answer = rpc::find_member(read.answers, demand.key);
@@ -213,10 +212,8 @@ void RoundTrips::deliver_end(Trip& trip, pool::CallPtr call) {
     return events_.on_fault(std::move(call), *std::exchange(trip.fault, std::nullopt));
   }
   std::string text = *std::exchange(trip.answer, std::nullopt);
-  rpc::EnvelopeParser parser(pool::ChildOutput::envelope_limits(services_.limits));
-  const auto document = parser.parse(text);
-  STDGATE_CHECK(document && document->messages[0].ok());
-  events_.on_answer(std::move(call), document->messages[0].envelope);
+  const rpc::KnownMessage answer(text, pool::ChildOutput::envelope_limits(services_.limits));
+  events_.on_answer(std::move(call), answer.envelope());
 }
 
 // --- What its child says --------------------------------------------------------------------
@@ -247,6 +244,7 @@ void RoundTrips::on_trip_message(Trip& trip, std::string_view text) {
   } else {
     trip.is_private = trip.is_private || input().is_private(method);
     if (trip.questions.empty()) trip.asking_until = now() + kGather;
+    trip.is_unanswered = false;
     trip.questions.push_back({*ask, {"input-" + std::to_string(++keys_), std::move(ruling.value)}});
   }
   turn_timer_.arm(now());
@@ -271,7 +269,7 @@ bool RoundTrips::take_answer(pool::CallPtr& call, const rpc::Envelope& answer) {
     end_with(std::move(call), input().missing_capability(std::exchange(trip->lacking, {})));
     return true;
   }
-  if (demanded.empty() || pool_.is_draining() || parked_ >= services_.config.pool.parked) {
+  if (demanded.empty() || pool_.is_draining() || !may_park(*trip)) {
     return false;
   }
   for (const pool::InputRuling& demand : demanded) {
@@ -329,7 +327,7 @@ void RoundTrips::settle(Trip& trip) {
       refuse_asks(trip);
     } else if (now() < trip.asking_until) {
       arm_clock(trip.asking_until);
-    } else if (parked_ < services_.config.pool.parked) {
+    } else if (may_park(trip)) {
       park(trip);
     }
   }
@@ -362,10 +360,8 @@ void RoundTrips::refuse_asks(Trip& trip) {
 void RoundTrips::answer_ask(Trip& trip, rpc::WireId ask, std::string_view member) {
   std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(ask) + ",";
   text.append(member).append("}");
-  rpc::EnvelopeParser parser({.depth = services_.limits.depth, .batch = services_.limits.batch});
-  const auto document = parser.parse(text);
-  STDGATE_CHECK(document && document->messages[0].ok());
-  sessions_.pass_answer(trip.session, document->messages[0].envelope);
+  const rpc::KnownMessage answer(text, client_limits());
+  sessions_.pass_answer(trip.session, answer.envelope());
 }
 
 // --- Parking --------------------------------------------------------------------------------
@@ -393,6 +389,16 @@ void RoundTrips::park(Trip& trip) {
   }
 }
 
+// One client has half of the places at most, so that others have some.
+bool RoundTrips::may_park(const Trip& trip) const {
+  const size_t places = services_.config.pool.parked;
+  if (parked_ >= places) return false;
+  const auto own = std::ranges::count_if(trips_, [&trip](const auto& entry) {
+    return entry.second->is_parked && entry.second->identity == trip.identity;
+  });
+  return trip.identity.empty() || static_cast<size_t>(own) < std::max<size_t>(1, places / 2);
+}
+
 // From now on the call is nobody's, until its client goes on with it.
 void RoundTrips::leave_in_place(Trip& trip, pool::Call& call) {
   services_.calls.index().remove(call);
@@ -413,7 +419,8 @@ void RoundTrips::park_for(Trip& trip, const pool::Call& call,
   trip.is_parked = true;
   ++trip.round;
   ++parked_;
-  trip.expires = now() + input_timeout_;
+  // Who answers nothing gains no time.
+  if (!std::exchange(trip.is_unanswered, false)) trip.expires = now() + input_timeout_;
   arm_clock(trip.expires);
   services_.core.observer.on_call_parked(services_.backend);
   const std::string state =
@@ -485,10 +492,8 @@ void RoundTrips::look_at_time() {
 }
 
 void RoundTrips::end_with(pool::CallPtr call, const pool::Absence& error) {
-  const int code = rpc::rpc_error_code(error.error);
-  std::string member = R"("error":)";
-  rpc::append_error(member, code, error.message, error.data);
-  ends_.end_call(*call, Outcome::error(), member, code);
+  ends_.end_call(*call, Outcome::error(), error_member(error.error, error.message, error.data),
+                 rpc::rpc_error_code(error.error));
 }
 
 }  // namespace stdgate::backend

@@ -12,9 +12,9 @@
 // child's table as any call; while it is parked another one, of nobody, stands in its place.
 // A `requestState` is sealed, for one principal and one request, and used once; all else of a
 // parked call is kept here. A trip that is over leaves its child to the next call that may have it.
-// Owner: the backend. Limits: config.pool.parked calls at a time, others that would be parked wait;
-// the input timeout, after which a parked call is cancelled; those of a pool's queue for calls that
-// wait for a child.
+// Owner: the backend. Limits: config.pool.parked calls at a time, half of them of one principal,
+// others that would be parked wait; the input timeout, after which a parked call is cancelled;
+// those of a pool's queue for calls that wait for a child.
 #pragma once
 
 #include <functional>
@@ -67,11 +67,14 @@ class RoundTrips final : public TripOwner {
 
   [[nodiscard]] const pool::InputDialect& input() const { return *services_.dialect.input(); }
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
+  [[nodiscard]] rpc::EnvelopeLimits client_limits() const {
+    return {.depth = services_.limits.depth, .batch = services_.limits.batch};
+  }
   void begin(pool::CallPtr call, const rpc::Envelope& request);
   void resume(pool::CallPtr call, const rpc::Envelope& request);
   void submit(Trip& trip, pool::CallPtr call, const rpc::Envelope& request);
   Trip* idle_trip(const pool::Call& call, std::string_view greeting);
-  tl::expected<Trip*, rpc::FaultReport> open(std::string greeting);
+  tl::expected<Trip*, rpc::FaultReport> open(std::string greeting, const ClientAddress& client);
   [[nodiscard]] Trip* trip_of(const pool::Call& call) const;
   Trip* find_parked(const pool::Call& call, std::string_view state, std::string_view essence);
   bool give_answers(Trip& trip, std::string_view answers);
@@ -81,6 +84,7 @@ class RoundTrips final : public TripOwner {
   void settle(Trip& trip);
   void refuse_asks(Trip& trip);
   void answer_ask(Trip& trip, rpc::WireId ask, std::string_view member);
+  [[nodiscard]] bool may_park(const Trip& trip) const;
   void park(Trip& trip);
   void park_for(Trip& trip, const pool::Call& call, std::span<const pool::InputRequest> requests);
   void leave_in_place(Trip& trip, pool::Call& call);

@@ -12,13 +12,8 @@ namespace stdgate::backend {
 tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open(
     session::Caller caller, session::SessionSink& sink, const policy::Client& client) {
   const bool takes_child = services_.config.isolation == config::Isolation::session;
-  policy::ClientRates* const starts = takes_child ? services_.core.session_starts : nullptr;
-  const TimePoint now = services_.core.clock.now();
-  if (starts != nullptr) {
-    if (const Duration wait = starts->wait(client.address, now); wait > Duration::zero()) {
-      return tl::unexpected(
-          rpc::faults::rate_limited("too many new sessions of this client", wait));
-    }
+  if (takes_child) {
+    if (const auto may = check_starts(client.address); !may) return tl::unexpected(may.error());
   }
   if (auto free = check_count({client.principal.get(), client.address}); !free) {
     return tl::unexpected(free.error());
@@ -34,7 +29,7 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open(
       sessions_.release(*id);
       return tl::unexpected(lease.error());
     }
-    if (starts != nullptr) starts->use(client.address, now);
+    count_start(client.address);
   }
   journal_.open(known(*id), client);
   if (!reading_) sink.set_reading(false);
@@ -63,10 +58,12 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::add(session::C
 }
 
 tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open_trip(
-    session::Caller caller, session::SessionSink& sink, std::string_view greeting,
-    bool asks_first) {
+    session::Caller caller, session::SessionSink& sink, std::string_view greeting, bool asks_first,
+    const ClientAddress& client) {
+  if (const auto may = check_starts(client); !may) return tl::unexpected(may.error());
   auto id = add(caller, sink);
   if (!id) return id;
+  count_start(client);
   known(*id).is_trip = true;
   verbosity_.remove_session(std::nullopt);
   pool_.adopt_lease(*id, greeting, asks_first);
@@ -97,8 +94,7 @@ bool SessionRouter::park_longest_idle() {
 tl::expected<void, rpc::FaultReport> SessionRouter::use(session::SessionId id) {
   session::Session* const session = sessions_.find(id);
   if (session == nullptr) return {};
-  const TimePoint now = services_.core.clock.now();
-  session->used = now;
+  session->used = services_.core.clock.now();
   ++session->messages;
   if (session->state == SessionState::parked) {
     if (auto free = check_count({session->principal.get(), session->client}); !free) return free;
@@ -108,14 +104,19 @@ tl::expected<void, rpc::FaultReport> SessionRouter::use(session::SessionId id) {
     if (std::exchange(session->is_new_here, false)) tell_what_is_gone(*session);
     return {};
   }
+  if (!pool_.is_parked(id)) return {};
+  auto may = check_starts(session->client);
+  if (may) count_start(session->client);
+  return may;
+}
+
+tl::expected<void, rpc::FaultReport> SessionRouter::check_starts(const ClientAddress& client) {
   policy::ClientRates* const starts = services_.core.session_starts;
-  if (starts == nullptr || !pool_.is_parked(id)) return {};
-  if (const Duration wait = starts->wait(session->client, now); wait > Duration::zero()) {
-    return tl::unexpected(
-        rpc::faults::rate_limited("too many children started for this client", wait));
-  }
-  starts->use(session->client, now);
-  return {};
+  const TimePoint now = services_.core.clock.now();
+  const Duration wait = starts == nullptr ? Duration::zero() : starts->wait(client, now);
+  if (wait == Duration::zero()) return {};
+  return tl::unexpected(
+      rpc::faults::rate_limited("too many children started for this client", wait));
 }
 
 // Nobody knows what the other process has offered.

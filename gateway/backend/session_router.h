@@ -15,11 +15,13 @@
 // Session::kMaxAsks, those of Subscriptions.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string_view>
 
 #include "gateway/backend/modern_calls.h"
 #include "gateway/backend/name_table.h"
+#include "gateway/backend/session_census.h"
 #include "gateway/backend/session_journal.h"
 #include "gateway/base/check.h"
 #include "gateway/pool/call_trace.h"
@@ -56,10 +58,15 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   tl::expected<session::SessionId, rpc::FaultReport> open_trip(session::Caller caller,
                                                                session::SessionSink& sink,
                                                                std::string_view greeting,
-                                                               bool asks_first);
+                                                               bool asks_first,
+                                                               const ClientAddress& client);
   // Its calls are not to be sent yet, or go on; see SessionEvents::holds_calls().
   void hold_calls(session::SessionId id, bool holds) {
     if (session::Session* const session = sessions_.find(id)) session->holds_calls = holds;
+  }
+  // Ends the sessions of clients that are not admitted any more.
+  void end_unless(const std::function<bool(const policy::Principal*)>& is_admitted) const {
+    backend::end_unless(sessions_, is_admitted);
   }
   // The session has nothing to do: its own child is ended, if it has one. False: the session cannot
   // do without it.
@@ -208,6 +215,12 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
                                                          session::SessionSink& sink);
   // Whether the client may have one more session at work.
   tl::expected<void, rpc::FaultReport> check_count(const policy::ClientRef& client);
+  // Whether a child may be taken for the client at once.
+  tl::expected<void, rpc::FaultReport> check_starts(const ClientAddress& client);
+  void count_start(const ClientAddress& client) {
+    policy::ClientRates* const starts = services_.core.session_starts;
+    if (starts != nullptr) starts->use(client, services_.core.clock.now());
+  }
   void tell_what_is_gone(session::Session& session);
   bool pass_cancel(pool::Child& child, const rpc::Envelope& notification, std::string_view id);
   void tell(const session::Session& session, std::span<const std::string_view> parts);

@@ -85,6 +85,7 @@ struct Call : CallFacts {
   std::string request;         // of a call that listens: its text, for another child
   std::string audit_notes;     // see Audit::describe_call()
   std::string identity;        // of one that has a child alone: who may go on with it
+  ClientAddress origin;        // the same: of its client, whom the start of the child counts for
 
   // The CallIndex's own.
   Call* next = nullptr;

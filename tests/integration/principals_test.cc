@@ -116,6 +116,24 @@ TEST_F(Principals, FailAlone) {
   EXPECT_THAT(ask(client, kBob, "env"), HasSubstr("TOKEN=at-last"));
 }
 
+// Who idles until its pool has ended has not called less for that.
+TEST_F(Principals, KeepTheirCountOfCallsLongerThanTheirPool) {
+  GatewaySetup limited = setup("jsonrpc", "max: 2, principals: 1, idle_timeout: 1h");
+  limited.config.insert(limited.config.find("isolation: principal"),
+                        "calls_per_principal: { rate: 2/h }, ");
+  GatewayProcess gateway(limited);
+  HttpClient client = gateway.connect();
+  const auto status = [&](const std::string& key) {
+    return client.post("/rpc", request("pid"), as(key)).status;
+  };
+  EXPECT_EQ(status(kAda), 200);
+  EXPECT_EQ(status(kAda), 200);
+  EXPECT_EQ(status(kAda), 429);
+  EXPECT_EQ(status(kBob), 200) << "in the place of ada's pool";
+  EXPECT_TRUE(eventually("there is a place for ada again", [&] { return status(kAda) != 503; }));
+  EXPECT_EQ(status(kAda), 429);
+}
+
 // Pools that idle end, and their places go to others; nothing of them is left.
 TEST_F(Principals, GiveTheirPlacesToOthers) {
   GatewayProcess gateway(setup("jsonrpc", "max: 2, principals: 1, idle_timeout: 1h"));

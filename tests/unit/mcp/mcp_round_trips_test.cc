@@ -51,6 +51,11 @@ class TripBench : public ModernBench {
     send_modern(client, request(id, "tools/call", R"("name":"t")" + more, meta(capabilities)),
                 principal);
   }
+  // From an address.
+  void call_from(FakeClient& client, const std::string& id, const ClientAddress& address) {
+    send_modern(client, request(id, "tools/call", R"("name":"t")", meta(kElicits)), nullptr,
+                &address);
+  }
   // Until no other question is waited for.
   void settle() { advance(kGather); }
   // Starts the child with this index; it answers its greeting, which is returned.
@@ -351,6 +356,33 @@ TEST_P(McpRoundTrips, AClientThatDoesNotComeBackIsNotWaitedForForever) {
   EXPECT_THAT(client.texts().at(1), HasSubstr("requestState is not valid"));
 }
 
+TEST_P(McpRoundTrips, AClientThatComesBackWithoutAnAnswerGainsNoTime) {
+  FakeChild& child = parked();
+  for (int minute = 1; minute < 5; ++minute) {
+    bench.advance(minutes(1));
+    const std::string id = std::to_string(minute + 1);
+    bench.call(client, id, R"(,"inputResponses":{"other":{}})" + with_state(needed.state));
+    bench.settle();
+    needed = needed_of(client.texts().back());
+  }
+  EXPECT_EQ(bench.status().parked_calls, 1U);
+  bench.advance(minutes(1));
+  EXPECT_EQ(bench.status().parked_calls, 0U);
+  EXPECT_FALSE(child.ends().empty());
+}
+
+TEST_P(McpRoundTrips, AnAnswerGainsTimeForTheNextQuestion) {
+  FakeChild& child = parked();
+  bench.advance(minutes(4));
+  bench.call(client, "2", with_answer(needed));
+  child.take_lines();
+  child.say(
+      R"({"jsonrpc":"2.0","id":"b","method":"elicitation/create","params":{"message":"why?"}})");
+  bench.settle();
+  bench.advance(minutes(4));
+  EXPECT_EQ(bench.status().parked_calls, 1U);
+}
+
 TEST_P(McpRoundTrips, ACallThatIsParkedHasNoDeadline) {
   FakeChild& child = parked();
   bench.advance(minutes(4));
@@ -542,6 +574,39 @@ TEST_P(McpRoundTrips, MoreThanMayBeParkedWaitForTheirTurn) {
   bench.settle();
   EXPECT_EQ(third.answers.size(), 1U);
   EXPECT_EQ(bench.status().parked_calls, 2U);
+}
+
+TEST_P(McpRoundTrips, OnePrincipalHasHalfOfThePlaces) {
+  const policy::Principal ada = named("ada");
+  const policy::Principal bob = named("bob");
+  FakeClient third(bench.callers);
+  const auto ask = [this](size_t index, FakeClient& from, const policy::Principal& who) {
+    bench.call(from, "1", "", kElicits, &who);
+    bench.greet(index);
+    bench.child(index).take_lines();
+    bench.child(index).say(kAsk);
+    bench.settle();
+  };
+  ask(0, client, ada);
+  ask(1, other, ada);
+  EXPECT_TRUE(other.answers.empty()) << "two places, of which ada has one";
+  ask(2, third, bob);
+  EXPECT_EQ(third.answers.size(), 1U);
+  bench.call(client, "2", with_answer(needed_of(client.texts().at(0))), kElicits, &ada);
+  bench.settle();
+  EXPECT_EQ(other.answers.size(), 1U);
+}
+
+TEST_P(McpRoundTrips, TheirChildrenCountAsStarts) {
+  bench.limit_session_starts(1, 1);
+  const ClientAddress here = ClientAddress::parse("192.0.2.1").value();
+  bench.call_from(client, "1", here);
+  EXPECT_TRUE(client.answers.empty());
+  bench.call_from(other, "1", here);
+  EXPECT_THAT(other.texts().at(0), HasSubstr("too many children started for this client"));
+  bench.advance(seconds(1));
+  bench.call_from(other, "2", here);
+  EXPECT_EQ(other.answers.size(), 1U);
 }
 
 TEST_P(McpRoundTrips, EachCallHasAChildAlone) {

@@ -59,7 +59,8 @@ class ModernBench : public BackendBench {
     return process;
   }
   void send_modern(FakeClient& client, std::string text,
-                   const policy::Principal* principal = nullptr) {
+                   const policy::Principal* principal = nullptr,
+                   const ClientAddress* address = nullptr) {
     rpc::EnvelopeParser parser(backend.envelope_limits());
     backend::CallContext context;
     context.caller = client.caller();
@@ -68,6 +69,7 @@ class ModernBench : public BackendBench {
     context.arrived = clock.now();
     context.wants_events = true;
     context.principal = principal;
+    context.client = address;
     const auto document = parser.parse(text);
     ASSERT_TRUE(document.has_value()) << text;
     backend.accept(document->messages[0], context);
