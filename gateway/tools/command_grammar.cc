@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "gateway/app/client_snippets.h"
 #include "gateway/app/command_flags.h"
 #include "gateway/app/command_words.h"
-#include "gateway/tools/snippet_tool.h"
 #include "gateway/tools/tool.h"
 
 namespace stdgate::tools {
@@ -57,7 +57,7 @@ std::vector<std::string> operands_of(std::string_view word) {
   if (word == "audit") return {"verify"};
   if (word == "completion") return {"bash", "zsh", "fish"};
   if (word != "snippet") return {};
-  const std::vector<std::string_view> clients = snippet_clients();
+  const std::vector<std::string_view> clients = app::snippet_clients();
   return {clients.begin(), clients.end()};
 }
 

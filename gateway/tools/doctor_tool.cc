@@ -6,11 +6,11 @@
 #include "gateway/base/visible_text.h"
 #include "gateway/config/config_parser.h"
 #include "gateway/config/secret.h"
+#include "gateway/config/secret_texts.h"
 #include "gateway/tools/add_tool.h"
 #include "gateway/tools/backend_yaml.h"
 #include "gateway/tools/command_stage.h"
 #include "gateway/tools/doctor.h"
-#include "gateway/tools/secret_texts.h"
 
 namespace stdgate::tools {
 
@@ -72,7 +72,7 @@ void add_changes(Diagnosis& diagnosis, const config::BackendConfig& given,
   }
 }
 
-void hide_secrets(Diagnosis& diagnosis, const SecretTexts& secrets) {
+void hide_secrets(Diagnosis& diagnosis, const config::SecretTexts& secrets) {
   for (const std::string& word : secrets.command()) {
     diagnosis.command += (diagnosis.command.empty() ? "" : " ") + word;
   }

@@ -7,6 +7,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "gateway/app/client_snippets.h"
 #include "gateway/tools/tool.h"
 
 namespace stdgate::tools {
@@ -18,11 +19,7 @@ struct Trouble {
   std::string code = {};  // of the JSON-RPC error that is the reason, as it came; empty: none is
 };
 
-struct PeerBackend {
-  std::string name;
-  std::string protocol;             // "mcp"
-  std::vector<std::string> places;  // URLs, or the command
-};
+using PeerBackend = app::ServedBackend;
 
 class Peer {
  public:

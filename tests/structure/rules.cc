@@ -57,15 +57,16 @@ const std::vector<Layer>& layers() {
       {"gateway/app/shutdown.*", kUpstream},
       {"gateway/app/state_report.*", kUpstream + Patterns{"gateway/app/reloads.h"}},
       {"gateway/app/reloads.*", kConfig},
+      {"gateway/app/client_snippets.*", kRpc},
       {"gateway/app/random_bytes.*", {}},
       {"gateway/app/dialects.*", kBackend + Patterns{"gateway/mcp/*", "gateway/lsp/*"}},
       // Programs of their own behind a word: they see what the composition root sees of starting
       // children, of the command line, and of what rules let somebody see.
-      {"gateway/tools/*",
-       kPool + Patterns{"gateway/app/command_*", "gateway/app/dialects.h",
-                        "gateway/app/permissions.h", "gateway/backend/call_rules.h",
-                        "gateway/mcp/*", "transports/fetch/http_client.h", "transports/net/*",
-                        "transports/stdio/*"}},
+      {"gateway/tools/*", kPool + Patterns{"gateway/app/client_snippets.h", "gateway/app/command_*",
+                                           "gateway/app/dialects.h", "gateway/app/permissions.h",
+                                           "gateway/backend/call_rules.h", "gateway/mcp/*",
+                                           "transports/fetch/http_client.h", "transports/net/*",
+                                           "transports/stdio/*"}},
       // The composition root.
       {"gateway/main.cc", kAll},
       {"gateway/app/*", kAll},

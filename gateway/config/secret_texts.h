@@ -1,8 +1,9 @@
 // SecretTexts: what a backend's configuration and environment hold that no report may show.
 //
 // Job: hides it in texts that come from the backend's processes or are made of its configuration.
-// Owner: a tool. Limits: what is shorter than kMinSize is hidden only where what stands around it
-// in the configuration stands there too, as short texts are part of too many others.
+// Owner: a tool, or a backend of the gateway. Limits: what is shorter than kMinSize is hidden only
+// where what stands around it in the configuration stands there too, as short texts are part of too
+// many others.
 #pragma once
 
 #include <map>
@@ -12,14 +13,14 @@
 
 #include "gateway/config/config.h"
 
-namespace stdgate::tools {
+namespace stdgate::config {
 
 class SecretTexts {
  public:
   static constexpr size_t kMinSize = 4;
 
   // `environment`: that of the backend's processes.
-  SecretTexts(const config::Config& config, const config::BackendConfig& backend,
+  SecretTexts(const Config& config, const BackendConfig& backend,
               const std::map<std::string, std::string>& environment);
 
   // Also a secret of which the text, being cut, has only the beginning.
@@ -28,7 +29,7 @@ class SecretTexts {
   [[nodiscard]] const std::vector<std::string>& command() const { return command_; }
 
  private:
-  void add_command(const config::Config& config, const std::vector<std::string>& command);
+  void add_command(const Config& config, const std::vector<std::string>& command);
   void add_difference(std::string_view text, std::string_view shown);
   void add(std::string_view secret);
 
@@ -36,4 +37,4 @@ class SecretTexts {
   std::vector<std::string> command_;
 };
 
-}  // namespace stdgate::tools
+}  // namespace stdgate::config

@@ -1,17 +1,17 @@
 // What a report must not show of a backend is hidden wherever it stands.
-#include "gateway/tools/secret_texts.h"
+#include "gateway/config/secret_texts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace stdgate::tools {
+namespace stdgate::config {
 namespace {
 
 using testing::ElementsAre;
 
 struct Secrets {
-  config::Config config;
-  config::BackendConfig backend;
+  Config config;
+  BackendConfig backend;
   std::map<std::string, std::string> environment;
 
   [[nodiscard]] std::string hide(std::string_view text) const {
@@ -65,4 +65,4 @@ TEST(SecretTexts, LinesEscapedAndCut) {
 }
 
 }  // namespace
-}  // namespace stdgate::tools
+}  // namespace stdgate::config

@@ -1,15 +1,13 @@
-#include "gateway/tools/secret_texts.h"
+#include "gateway/config/secret_texts.h"
 
 #include <algorithm>
 
 #include "gateway/config/secret.h"
 #include "gateway/rpc/json_string.h"
 
-namespace stdgate::tools {
+namespace stdgate::config {
 
-using config::kHidden;
-
-SecretTexts::SecretTexts(const config::Config& config, const config::BackendConfig& backend,
+SecretTexts::SecretTexts(const Config& config, const BackendConfig& backend,
                          const std::map<std::string, std::string>& environment) {
   for (const auto& [text, parts] : config.secrets) {
     for (const std::string& part : parts) add(part);
@@ -20,19 +18,17 @@ SecretTexts::SecretTexts(const config::Config& config, const config::BackendConf
     if (is_of_file || (backend.env_from_files.contains(name) && !backend.env.contains(name))) {
       add(value);
     }
-    add_difference(value, config::hide_secret_variable(name, value));
+    add_difference(value, hide_secret_variable(name, value));
   }
   add_command(config, backend.command);
 }
 
-void SecretTexts::add_command(const config::Config& config,
-                              const std::vector<std::string>& command) {
+void SecretTexts::add_command(const Config& config, const std::vector<std::string>& command) {
   for (const std::string& word : command) {
     const auto parts = config.secrets.find(word);
-    command_.push_back(parts == config.secrets.end() ? word
-                                                     : config::hide_parts(word, parts->second));
+    command_.push_back(parts == config.secrets.end() ? word : hide_parts(word, parts->second));
   }
-  command_ = config::hide_secret_arguments(command_);
+  command_ = hide_secret_arguments(command_);
   for (size_t i = 0; i < command.size(); ++i) add_difference(command[i], command_[i]);
 }
 
@@ -83,4 +79,4 @@ std::string SecretTexts::hide(std::string_view text) const {
   return out;
 }
 
-}  // namespace stdgate::tools
+}  // namespace stdgate::config

@@ -1,0 +1,68 @@
+// What is pasted into clients.
+#include "gateway/app/client_snippets.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace stdgate::app {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+const std::vector<ServedBackend> kBackends = {
+    {"files", "mcp", {"http://gate:8080/files/mcp", "http://gate:8080/files/rpc"}},
+    {"calc", "jsonrpc", {"http://gate:8080/calc/rpc", "ws://gate:8080/calc/ws"}}};
+
+std::string text_for(std::string_view client, bool with_key) {
+  const auto snippet = snippet_for(client, kBackends, with_key);
+  return snippet ? snippet->text : "no such client";
+}
+
+TEST(Snippets, OfEachClient) {
+  EXPECT_EQ(text_for("claude-code", false),
+            "claude mcp add --transport http files http://gate:8080/files/mcp\n");
+  EXPECT_EQ(text_for("cursor", false), R"({
+  "mcpServers": {
+    "files": {
+      "url": "http://gate:8080/files/mcp"
+    }
+  }
+}
+)");
+  EXPECT_THAT(text_for("vscode", false),
+              AllOf(HasSubstr("\"servers\""), HasSubstr("\"type\": \"http\"")));
+  EXPECT_THAT(text_for("claude-desktop", false),
+              AllOf(HasSubstr("\"mcp-remote\""), HasSubstr("--allow-http")));
+  EXPECT_EQ(text_for("curl", false),
+            "curl --json '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}' "
+            "http://gate:8080/files/rpc\n"
+            "curl --json '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"METHOD\"}' "
+            "http://gate:8080/calc/rpc\n");
+  EXPECT_THAT(text_for("npm", false), HasSubstr("new URL(\"http://gate:8080/files/mcp\")"));
+  EXPECT_EQ(text_for("nobody", false), "no such client");
+}
+
+TEST(Snippets, TheKeyHasItsPlace) {
+  for (const std::string_view client : snippet_clients()) {
+    EXPECT_THAT(text_for(client, true), HasSubstr("YOUR_API_KEY")) << client;
+    EXPECT_THAT(text_for(client, false), Not(HasSubstr("YOUR_API_KEY"))) << client;
+  }
+}
+
+TEST(Snippets, OfAllClientsThatAreServed) {
+  const auto clients_of = [](const std::vector<ServedBackend>& backends) {
+    std::vector<std::string_view> clients;
+    for (const Snippet& snippet : snippets_for(backends, false)) clients.push_back(snippet.client);
+    return clients;
+  };
+  EXPECT_EQ(clients_of(kBackends), snippet_clients());
+  EXPECT_THAT(clients_of({kBackends[1]}), testing::ElementsAre("curl"));
+  EXPECT_THAT(clients_of({{"lsp", "lsp", {"ws://gate:8080/lsp/ws"}}}), testing::IsEmpty());
+  EXPECT_EQ(snippets_for(kBackends, true)[0].text, text_for("claude-code", true));
+  EXPECT_EQ(snippets_for(kBackends, true)[1].where, "claude_desktop_config.json");
+}
+
+}  // namespace
+}  // namespace stdgate::app
