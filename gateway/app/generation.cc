@@ -6,6 +6,7 @@
 #include "gateway/backend/principal_pools.h"
 #include "gateway/backend/upstream_facts.h"
 #include "gateway/config/principal_variables.h"
+#include "gateway/config/secret_texts.h"
 #include "gateway/config/text_file.h"
 #include "gateway/pool/launch_spec.h"
 #include "transports/http/backend_paths.h"
@@ -65,18 +66,30 @@ http::Authentication authentication_of(const config::Config& config,
            how_to_say_who_calls(config.auth)}};
 }
 
+// What hides the secrets of children with this environment.
+std::function<std::string(std::string_view)> hider_of(const config::Config& config,
+                                                      const config::BackendConfig& backend,
+                                                      const pool::LaunchSpec& launch) {
+  return [secrets = config::SecretTexts(config, backend, launch.environment)](
+             std::string_view text) { return secrets.hide(text); };
+}
+
 backend::BackendOptions options_of(const config::Config& config,
                                    const config::BackendConfig& backend,
                                    const GenerationServices& services) {
+  pool::LaunchSpec launch =
+      pool::make_launch_spec(backend, services.environment, services.identity.binary);
+  auto hide_secrets = hider_of(config, backend, launch);
   return {backend,
           config.limits,
-          pool::make_launch_spec(backend, services.environment, services.identity.binary),
+          std::move(launch),
           config.metrics.methods,
           config.metrics.method_names,
           config.metrics.tool_names,
           config.roles,
           nullptr,
-          config.timeouts.input};
+          config.timeouts.input,
+          std::move(hide_secrets)};
 }
 
 // Pools of children that are all alike but for what names their principal in their environment.
@@ -91,8 +104,9 @@ std::unique_ptr<backend::Upstream> make_pools(const config::Config& config, Back
   // How much a principal has called is known for longer than its pool lasts.
   options.quotas = std::make_shared<policy::ClientQuotas>(backend.calls_per_principal);
   // `names` is kept by the function, which outlives the pools that it makes.
-  const auto make_one = [id, options, services = services, names](pool::LaunchSpec launch) {
+  const auto make_one = [id, config, options, services = services, names](pool::LaunchSpec launch) {
     backend::BackendOptions own = options;
+    own.hide_secrets = hider_of(config, own.config, launch);
     own.launch = std::move(launch);
     return std::make_unique<backend::Backend>(id, std::move(own),
                                               make_dialect(own.config, services.identity),

@@ -9,11 +9,13 @@
 #include <filesystem>
 #include <utility>
 
+#include "gateway/app/client_snippets.h"
 #include "gateway/app/reloads.h"
 #include "gateway/app/worker.h"
 #include "gateway/base/visible_text.h"
 #include "gateway/config/api_key_file.h"
 #include "gateway/config/text_file.h"
+#include "gateway/config/value_names.h"
 #include "gateway/pool/launch_spec.h"
 #include "metrics/audit/audit_file.h"
 #include "metrics/logs/start_error.h"
@@ -21,6 +23,7 @@
 #include "transports/auth/tokens.h"
 #include "transports/http/admin_endpoint.h"
 #include "transports/http/banner.h"
+#include "transports/http/landing_page.h"
 #include "transports/net/service_notifier.h"
 #include "transports/net/signals.h"
 #include "transports/stdio/guard/capabilities.h"
@@ -92,6 +95,7 @@ class Process final : private http::AdminSource {
     // Before the listening sockets show that it runs.
     for (const int signal : {SIGTERM, SIGINT, SIGHUP}) signals_.watch(signal);
     if (!listen()) return kCouldNotStart;
+    snippets_ = snippets_for(served_backends(), asks_for_keys());
     announce();
     log_confinement();
     for (const std::string& line : exposed_files(config_)) {
@@ -142,6 +146,30 @@ class Process final : private http::AdminSource {
                 [this](const Address& wanted, net::StreamLayer* layer) {
                   return admin_.listen(wanted, {layer});
                 });
+  }
+
+  // What clients are told of the backends, which they reach at the public URL, else at the first
+  // address that has one. None where there is neither.
+  std::vector<ServedBackend> served_backends() {
+    const auto first = std::ranges::find_if(listening_.clients, [](const auto& bound) {
+      return bound.address.kind == Address::Kind::tcp;
+    });
+    const std::string& public_url = config_.auth.public_url;
+    std::vector<ServedBackend> served;
+    if (first == listening_.clients.end() && public_url.empty()) return served;
+    const http::BoundAddress bound =
+        first == listening_.clients.end() ? http::BoundAddress{} : *first;
+    for (const auto& backend : worker_.generation().backends().all()) {
+      served.push_back(
+          {backend->name(), std::string(config::name_of(backend->protocol())),
+           http::landing_urls(*backend, http::authority_of(bound), bound.is_secure, public_url)});
+    }
+    return served;
+  }
+  bool asks_for_keys() const {
+    return std::ranges::any_of(config_.listen, [this](const config::ListenerConfig& listener) {
+      return !config_.is_anonymous(listener);
+    });
   }
 
   // Says what is served and where, when all listeners are open.
@@ -216,7 +244,7 @@ class Process final : private http::AdminSource {
     listeners.reserve(listening_.clients.size() + listening_.admin.size());
     for (const auto& bound : listening_.clients) listeners.push_back({http::url_of(bound), false});
     for (const auto& bound : listening_.admin) listeners.push_back({http::url_of(bound), true});
-    return worker_.state_json(std::move(listeners), reloads_.facts());
+    return worker_.state_json(std::move(listeners), reloads_.facts(), snippets_);
   }
   http::Readiness readiness() override {
     http::Readiness readiness;
@@ -250,6 +278,7 @@ class Process final : private http::AdminSource {
   http::Router admin_routes_;
   http::Server admin_;
   http::Listening listening_;
+  std::vector<Snippet> snippets_;  // complete when all listeners are open
   net::ServiceNotifier service_manager_;
   Reloads reloads_;
   net::Signals signals_;

@@ -1,5 +1,9 @@
 #include "gateway/app/state_report.h"
 
+#include <array>
+#include <charconv>
+
+#include "gateway/config/value_names.h"
 #include "gateway/rpc/json_writer.h"
 
 namespace stdgate::app {
@@ -62,8 +66,79 @@ void write_sandbox(rpc::JsonWriter& json, const pool::SandboxStatus& sandbox) {
   json.end_object();
 }
 
-void write_backend(rpc::JsonWriter& json, const pool::BackendStatus& backend) {
+void write_exits(rpc::JsonWriter& json, const std::vector<pool::ChildExit>& exits) {
+  json.begin_array("exits");
+  for (const pool::ChildExit& exit : exits) {
+    json.begin_object();
+    json.number("number", exit.number);
+    json.number("pid", static_cast<uint64_t>(exit.pid));
+    json.text("reason", exit_reason_name(exit.reason));
+    json.boolean("failed", exit.failed);
+    json.text("detail", exit.detail);
+    if (!exit.hint.empty()) json.text("hint", exit.hint);
+    if (!exit.principal.empty()) json.text("principal", exit.principal);
+    json.number("in_flight", exit.in_flight);
+    write_seconds(json, "lived_seconds", exit.lived);
+    write_seconds(json, "age_seconds", exit.age);
+    json.begin_array("stderr");
+    for (const std::string& line : exit.last_words) json.text({}, line);
+    json.end_array();
+    json.end_object();
+  }
+  json.end_array();
+}
+
+void write_counts(rpc::JsonWriter& json, std::string_view key,
+                  const std::vector<NamedCount>& counts) {
+  json.begin_object(key);
+  for (const NamedCount& one : counts) json.number(one.name, one.count);
+  json.end_object();
+}
+
+void write_buckets(rpc::JsonWriter& json, std::string_view key, const BucketCounts& buckets) {
+  json.begin_array(key);
+  for (const uint64_t count : buckets) json.number({}, count);
+  json.end_array();
+}
+
+void write_durations(rpc::JsonWriter& json, std::string_view key,
+                     const std::vector<NamedDurations>& all) {
+  json.begin_array(key);
+  for (const NamedDurations& one : all) {
+    json.begin_object();
+    json.text("name", one.name);
+    json.number("calls", one.calls);
+    json.number("failures", one.failures);
+    write_buckets(json, "total", one.total);
+    if (!one.child.empty()) write_buckets(json, "child", one.child);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+void write_backend_counts(rpc::JsonWriter& json, const BackendCounts& counts) {
+  write_counts(json, "outcomes", counts.outcomes);
+  write_counts(json, "rejected", counts.rejected);
+  write_counts(json, "dropped", counts.dropped);
+  json.begin_object("durations");
+  write_buckets(json, "total", counts.total);
+  write_buckets(json, "queue", counts.queue);
+  write_buckets(json, "child", counts.child);
+  json.end_object();
+  write_durations(json, "methods", counts.methods);
+  write_durations(json, "tools", counts.tools);
+}
+
+void write_backend(rpc::JsonWriter& json, const backend::Upstream& upstream,
+                   const pool::BackendStatus& backend) {
   json.text("name", backend.name);
+  json.text("protocol", config::name_of(upstream.protocol()));
+  json.boolean("default", upstream.is_default());
+  json.text("isolation", config::name_of(backend.isolation));
+  if (backend.era && upstream.protocol() == config::Protocol::mcp)
+    json.text("era", era_name(*backend.era));
+  if (backend.max_children > 0) json.number("max_children", backend.max_children);
+  if (backend.max_queued > 0) json.number("max_queued", backend.max_queued);
   json.boolean("ready", backend.ready);
   if (!backend.ready) json.text("reason", backend.reason);
   json.number("in_flight", backend.in_flight);
@@ -87,6 +162,7 @@ void write_backend(rpc::JsonWriter& json, const pool::BackendStatus& backend) {
     json.end_object();
   }
   json.end_array();
+  write_exits(json, backend.exits);
 }
 
 void write_confinement(rpc::JsonWriter& json, const pool::Confinement& confinement) {
@@ -156,6 +232,28 @@ void write_issuers(rpc::JsonWriter& json, const std::vector<IssuerFacts>& issuer
   json.end_array();
 }
 
+void write_snippets(rpc::JsonWriter& json, const std::vector<Snippet>& snippets) {
+  json.begin_array("snippets");
+  for (const Snippet& snippet : snippets) {
+    json.begin_object();
+    json.text("client", snippet.client);
+    json.text("where", snippet.where);
+    json.text("text", snippet.text);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+void write_bounds(rpc::JsonWriter& json, const std::vector<double>& bounds) {
+  json.begin_array("bucket_bounds_seconds");
+  for (const double bound : bounds) {
+    std::array<char, 32> digits{};
+    const auto end = std::to_chars(digits.begin(), digits.end(), bound).ptr;
+    json.raw({}, {digits.data(), static_cast<size_t>(end - digits.data())});
+  }
+  json.end_array();
+}
+
 }  // namespace
 
 std::string state_report(const GatewayFacts& facts, const backend::Upstreams& backends) {
@@ -174,10 +272,19 @@ std::string state_report(const GatewayFacts& facts, const backend::Upstreams& ba
   json.begin_array("backends");
   for (const auto& backend : backends.all()) {
     json.begin_object();
-    write_backend(json, backend->status());
+    write_backend(json, *backend, backend->status());
+    if (facts.counts != nullptr && backend->id() < facts.counts->backends.size()) {
+      write_backend_counts(json, facts.counts->backends[backend->id()]);
+    }
     json.end_object();
   }
   json.end_array();
+  if (facts.counts != nullptr) {
+    write_counts(json, "refusals", facts.counts->refusals);
+    write_bounds(json, facts.counts->bounds);
+  }
+  if (facts.snippets != nullptr) write_snippets(json, *facts.snippets);
+  if (!facts.configuration.empty()) json.text("effective_configuration", facts.configuration);
   json.end_object();
   return json.take() + "\n";
 }

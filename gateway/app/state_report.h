@@ -8,7 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "gateway/app/client_snippets.h"
 #include "gateway/app/reloads.h"
+#include "gateway/app/state_counts.h"
 #include "gateway/backend/upstreams.h"
 #include "gateway/base/time.h"
 #include "gateway/pool/confinement.h"
@@ -47,14 +49,20 @@ struct GatewayFacts {
   std::vector<ListenerFacts> listeners = {};
   std::vector<TlsFacts> tls = {};
   std::vector<IssuerFacts> issuers = {};
-  size_t handshakes = 0;                 // of TLS, under way
-  const ReloadFacts* reloads = nullptr;  // null: nothing is said of them
+  size_t handshakes = 0;                           // of TLS, under way
+  const ReloadFacts* reloads = nullptr;            // null: nothing is said of them
+  const StateCounts* counts = nullptr;             // the same
+  const std::vector<Snippet>* snippets = nullptr;  // the same
+  std::string_view configuration = {};  // as YAML, without its secrets; empty: it is not said
 };
 
 // {"version":…,"uptime_seconds":…,"draining":…,"connections":…,"listeners":[{"url":…,"admin":…}],
 //  "configuration":{"reloads":…,"failed_reloads":…,"needs_restart":[…]},"tls":[{"listener":…,…}],
 //  "handshakes":…,"issuers":[{"issuer":…,"keys":…,…}],"confinement":{…},"backends":[{"name":…,"ready":…,
-//  "queued":…,"in_flight":…,"breaker_open":…,"children":[{"pid":…,"state":…,"in_flight":…,…}]}]}
+//  "queued":…,"in_flight":…,"breaker_open":…,"children":[{"pid":…,"state":…,"in_flight":…,…}],
+//  "exits":[{"reason":…,"stderr":[…],…}],"outcomes":{…},"durations":{"total":[…],…},…}],
+//  "refusals":{…},"bucket_bounds_seconds":[…],"snippets":[{"client":…,"text":…}],
+//  "effective_configuration":"…"}
 std::string state_report(const GatewayFacts& facts, const backend::Upstreams& backends);
 
 }  // namespace stdgate::app

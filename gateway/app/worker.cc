@@ -7,6 +7,8 @@
 #include "gateway/app/known_principals.h"
 #include "gateway/app/random_bytes.h"
 #include "gateway/app/state_report.h"
+#include "gateway/config/config_parser.h"
+#include "gateway/config/secret.h"
 #include "gateway/config/value_names.h"
 #include "metrics/logs/log_colour.h"
 
@@ -24,6 +26,15 @@ size_t max_callers(const config::Config& config) {
     if (backend.protocol == config::Protocol::mcp) count += backend.pool.sessions + 1;
   }
   return count;
+}
+
+// Children may not see each other's environment, and any of them may read /debug/state: so no value
+// of it is shown, whether it looks like a secret or not.
+std::string shown_configuration(config::Config config) {
+  for (config::BackendConfig& backend : config.backends) {
+    for (auto& [name, value] : backend.env) value = config::kHidden;
+  }
+  return config::print_config(config);
 }
 
 }  // namespace
@@ -69,6 +80,7 @@ Worker::Worker(const config::Config& config, const WorkerServices& services,
       fetcher_(loop_),
       lent_{core_, callers_, session_ids_, identity_, services.environment, fetcher_},
       generation_(config, lent_),
+      configuration_(shown_configuration(config)),
       tls_(loop_, log_, observers_, wall_clock_, generation_.config(), audit_.get()),
       clients_({loop_, log_, observers_, callers_, generation_.backends(),
                 generation_.config().limits, generation_.config().timeouts, audit_.get(),
@@ -127,6 +139,7 @@ config::ConfigChanges Worker::take_over(const config::Config& wanted) {
   config::ConfigChanges changes = config::changes_between(generation_.config(), wanted);
   if (changes.taken.empty()) return changes;
   generation_.take_over(changes.config, lent_);
+  configuration_ = shown_configuration(generation_.config());
   // Heads that are kept with what was judged by the former rules.
   clients_.drop_caches();
   clients_.end_credentials([&](const policy::Principal& principal) {
@@ -166,8 +179,8 @@ metrics::ScrapeReadings Worker::read_usage() {
   return readings;
 }
 
-std::string Worker::state_json(std::vector<ListenerFacts> listeners,
-                               const ReloadFacts& reloads) const {
+std::string Worker::state_json(std::vector<ListenerFacts> listeners, const ReloadFacts& reloads,
+                               const std::vector<Snippet>& snippets) const {
   GatewayFacts facts{identity_.version,     loop_.now() - started_at_, clients_.connections(),
                      shutdown_.requested(), processes_.confinement(),  std::move(listeners)};
   for (const auto& layer : tls_.all()) {
@@ -183,6 +196,10 @@ std::string Worker::state_json(std::vector<ListenerFacts> listeners,
   }
   facts.reloads = &reloads;
   facts.handshakes = tls_.handshakes().under_way();
+  const StateCounts counts = state_counts(counts_.store());
+  facts.counts = &counts;
+  facts.snippets = &snippets;
+  facts.configuration = configuration_;
   return state_report(facts, generation_.backends());
 }
 

@@ -98,7 +98,8 @@ class Worker {
   [[nodiscard]] metrics::ScrapeReadings read_usage();
   // The JSON of /debug/state.
   [[nodiscard]] std::string state_json(std::vector<ListenerFacts> listeners,
-                                       const ReloadFacts& reloads) const;
+                                       const ReloadFacts& reloads,
+                                       const std::vector<Snippet>& snippets) const;
 
  private:
   // Of clients and credentials; none before the worker is complete.
@@ -140,6 +141,7 @@ class Worker {
   fetch::CurlFetcher fetcher_;
   const GenerationServices lent_;
   Generation generation_;
+  std::string configuration_;  // in use, as YAML without its secrets
   TlsListeners tls_;
   http::Server clients_;
   Shutdown shutdown_;

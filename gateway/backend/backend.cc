@@ -29,9 +29,8 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
       methods_((own_names_ ? own_names_.get() : options_.names)->methods()),
       tools_((own_names_ ? own_names_.get() : options_.names)->tools()),
       calls_{core.random(), core.random()},
-      services_{
-          core_,           Upstream::id(), options_.config, options_.limits,
-          options_.launch, *dialect_,      calls_,          core_.log.enabled(LogLevel::debug)},
+      services_{core_,           Upstream::id(), options_.config, options_.limits,
+                options_.launch, *dialect_,      calls_,          options_.hide_secrets},
       modern_(services_, pool_, callers_),
       sessions_(services_, pool_, callers_, methods_, modern_),
       pool_(services_, *this, sessions_, sessions_),

@@ -42,7 +42,8 @@ struct BackendOptions {
   std::vector<config::RoleConfig> roles{};
   // That backends with the same id share; outlives them. Null: it has its own.
   BackendNames* names = nullptr;
-  Duration input_timeout = std::chrono::minutes(5);  // of parked calls
+  Duration input_timeout = std::chrono::minutes(5);                // of parked calls
+  std::function<std::string(std::string_view)> hide_secrets = {};  // see PoolServices
   // That backends share whose clients are the same. Null: it has its own.
   std::shared_ptr<policy::ClientQuotas> quotas = nullptr;
 };

@@ -5,6 +5,7 @@
 
 #include "gateway/backend/session_journal.h"
 #include "gateway/base/check.h"
+#include "gateway/pool/exit_journal.h"
 
 namespace stdgate::backend {
 
@@ -23,6 +24,7 @@ void write_key(std::string& out, const policy::Principal& principal) {
 
 void add(pool::BackendStatus& sum, pool::BackendStatus one, const std::string& principal) {
   for (pool::ChildStatus& child : one.children) child.principal = principal;
+  for (pool::ChildExit& exit : one.exits) exit.principal = principal;
   sum.queued += one.queued;
   sum.queued_bytes += one.queued_bytes;
   sum.in_flight += one.in_flight;
@@ -32,6 +34,8 @@ void add(pool::BackendStatus& sum, pool::BackendStatus one, const std::string& p
   sum.sessions += one.sessions;
   sum.parked_sessions += one.parked_sessions;
   sum.session_places += one.session_places;
+  sum.parked_calls += one.parked_calls;
+  if (one.era) sum.era = one.era;
   const auto append = [](auto& to, const auto& from) {
     to.insert(to.end(), from.begin(), from.end());
   };
@@ -39,6 +43,7 @@ void add(pool::BackendStatus& sum, pool::BackendStatus one, const std::string& p
   append(sum.longest_idle_sessions, one.longest_idle_sessions);
   append(sum.busiest_sessions, one.busiest_sessions);
   append(sum.children, one.children);
+  append(sum.exits, one.exits);
 }
 
 // As many as the list of one pool has at most.
@@ -315,6 +320,8 @@ bool PrincipalPools::has_children() const {
 pool::BackendStatus PrincipalPools::status() const {
   pool::BackendStatus sum;
   sum.name = name();
+  sum.isolation = config::Isolation::principal;
+  sum.sandbox = lobby_->status().sandbox;
   for (const auto& [key, pool] : pools_) add(sum, pool->upstream->status(), pool->principal);
   for (const auto& pool : ending_) add(sum, pool->upstream->status(), pool->principal);
   keep_first(sum.oldest_sessions, [](const auto& a, const auto& b) { return a.age > b.age; });
@@ -322,6 +329,7 @@ pool::BackendStatus PrincipalPools::status() const {
              [](const auto& a, const auto& b) { return a.idle > b.idle; });
   keep_first(sum.busiest_sessions,
              [](const auto& a, const auto& b) { return a.messages > b.messages; });
+  pool::ExitJournal::keep_last(sum.exits);
   sum.ready = !draining_;
   return sum;
 }

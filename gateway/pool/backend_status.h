@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "gateway/base/time.h"
+#include "gateway/config/config.h"
 #include "gateway/observer.h"
 #include "gateway/pool/child_facts.h"
 #include "gateway/pool/sandbox_status.h"
@@ -35,8 +37,27 @@ struct SessionStatus {
   Duration idle{0};
 };
 
+// A child that has ended.
+struct ChildExit {
+  uint64_t number = 0;
+  int pid = 0;  // 0: the command was never run
+  ExitReason reason = ExitReason::asked;
+  bool failed = false;
+  std::string detail;                   // exit code or signal, and what the gateway knows of it
+  std::string hint;                     // what may be wrong with it; may be empty
+  std::vector<std::string> last_words;  // lines of stderr, oldest first
+  size_t in_flight = 0;                 // calls that it had
+  std::string principal;                // whose child it was; empty: nobody's
+  Duration age{0};                      // since its end
+  Duration lived{0};
+};
+
 struct BackendStatus {
   std::string name;
+  config::Isolation isolation = config::Isolation::shared;
+  std::optional<Era> era;     // of shared children; nothing: not known, or of no matter
+  uint32_t max_children = 0;  // 0: there is no such number
+  size_t max_queued = 0;      // the same
   bool ready = false;
   std::string reason;  // why it is not ready, for a human
   size_t queued = 0;
@@ -53,6 +74,7 @@ struct BackendStatus {
   std::vector<SessionStatus> longest_idle_sessions;
   std::vector<SessionStatus> busiest_sessions;
   std::vector<ChildStatus> children;
+  std::vector<ChildExit> exits;  // the last ones, newest first; see ExitJournal
   SandboxStatus sandbox;
 };
 

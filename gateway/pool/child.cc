@@ -18,18 +18,6 @@ constexpr uint32_t kHungAfterTimeouts = 3;
 // Answers to a child's own requests are dropped when it does not read them.
 constexpr size_t kMaxUnsentAnswers = 2 * ChildLink::kHighWatermark;
 
-// Left out where it is empty.
-decltype(LogField::value) field(std::string_view text) {
-  if (text.empty()) return std::monostate();
-  return text;
-}
-
-std::string joined(const std::vector<std::string>& lines) {
-  std::string text;
-  for (const std::string& line : lines) text += (text.empty() ? "" : " | ") + line;
-  return text;
-}
-
 }  // namespace
 
 Child::Child(const PoolServices& services, ChildOwner& owner, ChildListener& listener,
@@ -437,30 +425,22 @@ void Child::on_exit(const ExitStatus& status) {
     end.detail += (end.detail.empty() ? "" : "; ") + exit_text(status);
   }
   set_state(ChildState::dead);
-  log_end(end);
+  explain_end(end);
   owner_.on_child_gone(*this, end);
 }
 
-void Child::log_end(const ChildEnd& end) {
+void Child::explain_end(ChildEnd& end) {
   // A session's child that has nothing to do may go: so ends a language server after `exit`.
   const bool is_finished =
       end.reason == ExitReason::exit_zero && !lease_.is_none() && in_flight() == 0;
   const bool is_fine = end.reason == ExitReason::asked || is_finished;
   const bool is_silent = handshake_.was_given_up() && name_.pid != 0;
-  const bool never_served = is_silent || end.reason == ExitReason::start_failed;
   const std::string_view misfit = output_.misfit();
-  const std::string_view hint =
-      is_silent && misfit.empty() ? services_.dialect.greeting_hint() : misfit;
-  const std::string last_words = never_served ? joined(link_->last_words()) : std::string();
-  services_.core.log.write(is_fine ? LogLevel::info : LogLevel::warn, "child ended",
-                           {{"backend", services_.config.name},
-                            {"child", name_.number},
-                            {"pid", static_cast<int64_t>(name_.pid)},
-                            {"reason", exit_reason_name(end.reason)},
-                            {"status", end.detail},
-                            {"hint", field(is_fine ? std::string_view() : hint)},
-                            {"stderr", field(last_words)},
-                            {"in_flight", static_cast<uint64_t>(calls_.size())}});
+  end.hint = is_silent && misfit.empty() ? services_.dialect.greeting_hint() : misfit;
+  end.last_words = link_->last_words();
+  end.in_flight = calls_.size();
+  log_end(services_.core.log, {services_.config.name, name_.number, name_.pid}, end, is_fine,
+          is_silent || end.reason == ExitReason::start_failed);
 }
 
 // --- State ----------------------------------------------------------------------------------

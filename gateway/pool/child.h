@@ -190,7 +190,7 @@ class Child final : private ChildEvents, private ChildMessages {
   [[nodiscard]] bool takes_answers() const;
   void write_answer(std::string_view id, std::string_view member, std::string_view value);
   void finish_farewell();
-  void log_end(const ChildEnd& end);
+  void explain_end(ChildEnd& end);
 
   const PoolServices& services_;
   ChildOwner& owner_;

@@ -25,6 +25,7 @@ Children::Children(const PoolServices& services, ChildOwner& owner, ChildListene
       leases_(leases),
       breaker_(services.config.pool, services.core.random),
       verdict_(services.config.revision, first_greeting(services.config)),
+      exits_(services),
       restart_timer_(services.core.timers, [this] { start_needed(); }),
       idle_timer_(services.core.timers, [this] { end_idle(); }) {}
 
@@ -201,6 +202,7 @@ void Children::end_retired(Child& child) {
 }
 
 void Children::remove(Child& child, const ChildEnd& end, bool is_fine, bool serves_lease) {
+  exits_.note(child, end, !is_fine);
   if (!is_fine) {
     note_failure(child, end, serves_lease);
   } else if (end.was_ready) {
@@ -295,6 +297,11 @@ rpc::FaultReport Children::breaker_report() const {
 
 void Children::describe(BackendStatus& status) const {
   const Census there = census();
+  status.isolation = services_.config.isolation;
+  status.era = verdict_.era();
+  status.max_children = config().max;
+  status.max_queued = config().queue;
+  status.exits = exits_.exits();
   status.failures = breaker_.failures();
   status.breaker_open = breaker_.tripped() && there.ready() == 0;
   status.retry_after = breaker_.retry_after(now());

@@ -21,6 +21,7 @@
 #include "gateway/pool/call_queue.h"
 #include "gateway/pool/child.h"
 #include "gateway/pool/era_verdict.h"
+#include "gateway/pool/exit_journal.h"
 #include "gateway/pool/leases.h"
 
 namespace stdgate::pool {
@@ -124,6 +125,7 @@ class Children {
   Leases& leases_;
   Breaker breaker_;
   EraVerdict verdict_;
+  ExitJournal exits_;
   std::vector<std::unique_ptr<Child>> children_;
   std::vector<std::unique_ptr<Child>> gone_;  // until sweep(): nothing dies in its call stack
   uint64_t started_ = 0;

@@ -1,6 +1,10 @@
 // PoolServices: what a pool and its children need from outside, as references that outlive them.
 #pragma once
 
+#include <functional>
+#include <string>
+#include <string_view>
+
 #include "gateway/audit.h"
 #include "gateway/base/log.h"
 #include "gateway/base/storage_pool.h"
@@ -43,7 +47,9 @@ struct PoolServices {  // one a backend
   const LaunchSpec& launch;
   const Dialect& dialect;
   CallStore& calls;
-  bool traces = false;  // each message's way is logged (call_trace.h)
+  // What is shown instead of a text of a child that may hold a secret; none: the text itself.
+  std::function<std::string(std::string_view)> hide_secrets = {};
+  bool traces = core.log.enabled(LogLevel::debug);  // each message's way is logged (call_trace.h)
 };
 
 }  // namespace stdgate::pool

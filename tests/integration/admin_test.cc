@@ -139,5 +139,46 @@ TEST(Admin, HasItsOwnPathsOnly) {
   EXPECT_EQ(admin.read_response().status, 405);
 }
 
+TEST(Admin, StateSaysHowChildrenEndedWithoutSecrets) {
+  GatewayProcess gateway(serve_one(shell("echo \"<b>it holds $API_TOKEN\" >&2; exit 3"),
+                                   "env: { API_TOKEN: sesame-open-you, PLAIN: of-this-child }, "
+                                   "pool: { min: 1, max: 1, backoff_min: 1ms }"));
+  EXPECT_TRUE(eventually("a child has ended",
+                         [&] { return state_of(gateway).size("/backends/0/exits") > 0; }));
+  const JsonValue state = state_of(gateway);
+  EXPECT_EQ(state.text("/backends/0/exits/0/reason"), "exit_nonzero");
+  EXPECT_TRUE(state.flag("/backends/0/exits/0/failed"));
+  EXPECT_EQ(state.text("/backends/0/exits/0/detail"), "exited with code 3");
+  EXPECT_EQ(state.text("/backends/0/exits/0/stderr/0"), "<b>it holds ***hidden***");
+  EXPECT_THAT(state.text("/effective_configuration"), HasSubstr("API_TOKEN: \"***hidden***\""));
+  HttpClient admin(gateway.admin_url());
+  EXPECT_THAT(admin.get("/debug/state").body, testing::Not(HasSubstr("sesame")));
+  EXPECT_THAT(state.text("/effective_configuration"), HasSubstr("PLAIN: \"***hidden***\""))
+      << "an environment is a child's own";
+}
+
+TEST(Admin, StateHasCountsAndSnippets) {
+  GatewayProcess gateway(serve_one(demo_server(), "default: true"));
+  HttpClient client = gateway.connect();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(call(client, "math/add", "[1,2]").status, 200);
+  EXPECT_EQ(client.get("/nothing").status, 404);
+  const JsonValue state = state_of(gateway);
+  EXPECT_EQ(state.number("/backends/0/outcomes/ok"), 3);
+  EXPECT_EQ(state.text("/backends/0/methods/0/name"), "math/add");
+  EXPECT_EQ(state.number("/backends/0/methods/0/calls"), 3);
+  EXPECT_EQ(state.number("/refusals/not_found"), 1);
+  const size_t buckets = state.size("/bucket_bounds_seconds") + 1;
+  for (const std::string part : {"total", "queue", "child"}) {
+    const std::string at = "/backends/0/durations/" + part;
+    ASSERT_EQ(state.size(at), buckets) << part;
+    double calls = 0;
+    for (size_t i = 0; i < buckets; ++i) calls += state.number(at + "/" + std::to_string(i));
+    EXPECT_EQ(calls, 3) << part;
+  }
+  ASSERT_EQ(state.size("/snippets"), 1U) << "of clients that plain JSON-RPC is served to";
+  EXPECT_EQ(state.text("/snippets/0/client"), "curl");
+  EXPECT_THAT(state.text("/snippets/0/text"), HasSubstr(gateway.url() + "/rpc\n"));
+}
+
 }  // namespace
 }  // namespace stdgate::harness

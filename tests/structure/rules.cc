@@ -55,7 +55,9 @@ const std::vector<Layer>& layers() {
       {"gateway/demo/*", kRpc},
       // Used by the composition root alone, and yet they see no edge.
       {"gateway/app/shutdown.*", kUpstream},
-      {"gateway/app/state_report.*", kUpstream + Patterns{"gateway/app/reloads.h"}},
+      {"gateway/app/state_report.*",
+       kUpstream + Patterns{"gateway/app/reloads.h", "gateway/app/state_counts.h",
+                            "gateway/app/client_snippets.h"}},
       {"gateway/app/reloads.*", kConfig},
       {"gateway/app/client_snippets.*", kRpc},
       {"gateway/app/random_bytes.*", {}},

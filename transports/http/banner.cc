@@ -72,6 +72,10 @@ std::string url_of(const BoundAddress& bound) {
   return url += bound.address.to_string();
 }
 
+std::string authority_of(const BoundAddress& bound) {
+  return is_tcp(bound.address) ? reachable(bound.address).to_string() : "localhost";
+}
+
 std::string banner_text(const Listening& listening, const backend::Upstreams& backends) {
   std::string text;
   for (const BoundAddress& bound : listening.clients) {

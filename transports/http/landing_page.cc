@@ -52,6 +52,10 @@ class Site {
   std::string websocket_;
 };
 
+std::string url_of(const Site& site, const backend::Upstream& backend, const ServedPath& served) {
+  return site.url(served.is_websocket) + prefix_of(backend) + std::string(served.path);
+}
+
 void append_line(std::string& out, std::string_view text) { out.append("  ").append(text) += '\n'; }
 
 // Lines to paste into the settings of an MCP client and into a shell.
@@ -144,8 +148,7 @@ std::string landing_json(std::string_view title, const backend::Upstreams& backe
       json.begin_object();
       json.text("name", served.name);
       json.text("method", served.method);
-      json.text("url",
-                site.url(served.is_websocket) + prefix_of(*backend) + std::string(served.path));
+      json.text("url", url_of(site, *backend, served));
       json.end_object();
     }
     json.end_array();
@@ -154,6 +157,16 @@ std::string landing_json(std::string_view title, const backend::Upstreams& backe
   json.end_array();
   json.end_object();
   return json.take() + "\n";
+}
+
+std::vector<std::string> landing_urls(const backend::Upstream& backend, std::string_view authority,
+                                      bool is_secure, std::string_view public_url) {
+  const Site site(authority, is_secure, public_url);
+  std::vector<std::string> urls;
+  for (const ServedPath& served : served_paths(backend.protocol())) {
+    urls.push_back(url_of(site, backend, served));
+  }
+  return urls;
 }
 
 void add_landing_page(Router& router, const backend::Upstreams& backends, std::string title) {

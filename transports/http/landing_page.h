@@ -9,6 +9,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gateway/backend/upstreams.h"
 #include "transports/http/router.h"
@@ -30,5 +31,9 @@ std::string landing_page(std::string_view title, const backend::Upstreams& backe
 std::string landing_json(std::string_view title, const backend::Upstreams& backends,
                          std::string_view authority, bool is_secure = false,
                          std::string_view public_url = {});
+
+// The URLs of one backend in it, the best one first.
+std::vector<std::string> landing_urls(const backend::Upstream& backend, std::string_view authority,
+                                      bool is_secure, std::string_view public_url);
 
 }  // namespace stdgate::http

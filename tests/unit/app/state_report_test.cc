@@ -56,6 +56,7 @@ TEST(StateReport, OfBackendsAndChildren) {
   backends.find("a")->accept(parser.parse(text).value().messages[0], context);
   bench.clock.set(bench.clock.now() + milliseconds(250));
 
+  const std::string plain = R"("protocol":"jsonrpc","default":false,"isolation":"shared",)";
   const std::string idle =
       R"("sessions":0,"parked_sessions":0,"session_places":0,"parked_calls":0,"oldest_sessions":[],)"
       R"("longest_idle_sessions":[],"busiest_sessions":[],)"
@@ -63,17 +64,82 @@ TEST(StateReport, OfBackendsAndChildren) {
       R"("breaker_open":false,"retry_after_seconds":0.000000,"children":[)";
   EXPECT_EQ(app::state_report({"1", Duration{0}, 0, false, {}}, backends),
             R"({"version":"1","uptime_seconds":0.000000,"draining":false,"connections":0,)" +
-                kUnconfined + R"("backends":[{"name":"a","ready":true,"in_flight":1,)" + idle +
+                kUnconfined + R"("backends":[{"name":"a",)" + plain +
+                R"("max_children":2,"max_queued":2048,"ready":true,"in_flight":1,)" + idle +
                 R"({"number":1,"pid":100,"state":"ready","in_flight":1,"unsent_bytes":0,)"
                 R"("calls":1,"age_seconds":0.250000},)"
                 R"({"number":2,"pid":0,"state":"starting","in_flight":0,"unsent_bytes":0,)"
-                R"("calls":0,"age_seconds":0.250000}]},)"
-                R"({"name":"b","ready":true,"in_flight":0,)" +
-                idle + "]}]}\n");
+                R"("calls":0,"age_seconds":0.250000}],"exits":[]},)"
+                R"({"name":"b",)" +
+                plain + R"("max_queued":2048,"ready":true,"in_flight":0,)" + idle +
+                R"(],"exits":[]}]})" + "\n");
 
   backends.drain();
   const std::string report = app::state_report({"1", Duration{0}, 0, true, {}}, backends);
   EXPECT_NE(report.find(R"("ready":false,"reason":"shutting down",)"), std::string::npos);
+}
+
+TEST(StateReport, SaysHowChildrenEnded) {
+  backend::BackendOptions options = test::plain_options();
+  options.config.pool.min = options.config.pool.max = 1;
+  test::BackendBench bench(test::plain_options());
+  backend::Upstreams upstreams;
+  upstreams.add(std::make_unique<backend::Backend>(BackendId{1}, options,
+                                                   std::make_unique<pool::JsonRpcDialect>(""),
+                                                   bench.callers, bench.services));
+  upstreams.start();
+  test::FakeChild& child = bench.child(0);
+  child.start();
+  child.write_stderr("<script>");
+  child.write_stderr("a\"\x1b[2J");
+  bench.clock.set(bench.clock.now() + milliseconds(1500));
+  child.die(9);
+  bench.clock.set(bench.clock.now() + milliseconds(250));
+  EXPECT_NE(app::state_report({"1", Duration{0}, 0, false, {}}, upstreams)
+                .find(R"("exits":[{"number":1,"pid":100,"reason":"signal","failed":true,)"
+                      R"j("detail":"was killed by signal 9 (SIGKILL)","in_flight":0,)j"
+                      R"("lived_seconds":1.500000,"age_seconds":0.250000,)"
+                      R"("stderr":["<script>","a\"\u001b[2J"]}])"),
+            std::string::npos)
+      << app::state_report({"1", Duration{0}, 0, false, {}}, upstreams);
+}
+
+TEST(StateReport, OfCountsSnippetsAndConfiguration) {
+  test::BackendBench bench(test::plain_options());
+  backend::Upstreams upstreams;
+  backend::BackendOptions options = test::plain_options();
+  options.config.name = "a";
+  upstreams.add(std::make_unique<backend::Backend>(BackendId{0}, options,
+                                                   std::make_unique<pool::JsonRpcDialect>(""),
+                                                   bench.callers, bench.services));
+  app::StateCounts counts;
+  counts.bounds = {0.00005, 0.1};
+  counts.refusals = {{"bad_host", 2}};
+  counts.backends.push_back({{{"ok", 3}, {"timeout", 1}},
+                             {{"denied", 5}},
+                             {},
+                             {3, 1, 0},
+                             {4, 0, 0},
+                             {2, 2, 0},
+                             {{"m", 4, 1, {3, 1, 0}, {2, 2, 0}}},
+                             {{"<b>", 1, 0, {1, 0, 0}, {}}}});
+  const std::vector<app::Snippet> snippets = {{"curl", "run in a shell", "curl \"x\"\n"}};
+  app::GatewayFacts facts{"1", Duration{0}, 0, false, {}};
+  facts.counts = &counts;
+  facts.snippets = &snippets;
+  facts.configuration = "listen: [\"a\"]\n";
+  const std::string report = app::state_report(facts, upstreams);
+  EXPECT_NE(
+      report.find(
+          R"("exits":[],"outcomes":{"ok":3,"timeout":1},"rejected":{"denied":5},"dropped":{},)"
+          R"("durations":{"total":[3,1,0],"queue":[4,0,0],"child":[2,2,0]},)"
+          R"("methods":[{"name":"m","calls":4,"failures":1,"total":[3,1,0],"child":[2,2,0]}],)"
+          R"("tools":[{"name":"<b>","calls":1,"failures":0,"total":[1,0,0]}]}],)"
+          R"("refusals":{"bad_host":2},"bucket_bounds_seconds":[5e-05,0.1],)"
+          R"("snippets":[{"client":"curl","where":"run in a shell","text":"curl \"x\"\n"}],)"
+          R"("effective_configuration":"listen: [\"a\"]\n"})"),
+      std::string::npos)
+      << report;
 }
 
 TEST(StateReport, SaysWhatAChildIs) {

@@ -418,5 +418,67 @@ TEST(BackendBreaker, AStableChildsDeathStartsTheCountAnew) {
   EXPECT_EQ(bench.status().failures, 1U);
 }
 
+// --- What is remembered ---------------------------------------------------------------------
+
+TEST(BackendExits, HowAChildEndedIsKept) {
+  backend::BackendOptions options = children(1, 1);
+  options.hide_secrets = [](std::string_view text) {
+    return text == "the key is sesame" ? std::string("the key is hidden") : std::string(text);
+  };
+  BackendBench bench(options);
+  EXPECT_TRUE(bench.status().exits.empty());
+  FakeClient client(bench.callers);
+  FakeChild& child = bench.start_child();
+  bench.call(client, "1", 1);
+  child.write_stderr("the key is sesame");
+  child.write_stderr("<script>");
+  bench.advance(milliseconds(1500));
+  child.exit(3);
+  bench.advance(milliseconds(250));
+  const std::vector<pool::ChildExit> exits = bench.status().exits;
+  ASSERT_EQ(exits.size(), 1U);
+  EXPECT_EQ(exits[0].number, 1U);
+  EXPECT_EQ(exits[0].pid, child.pid());
+  EXPECT_EQ(exits[0].reason, ExitReason::exit_nonzero);
+  EXPECT_TRUE(exits[0].failed);
+  EXPECT_EQ(exits[0].detail, "exited with code 3");
+  EXPECT_EQ(exits[0].last_words, (std::vector<std::string>{"the key is hidden", "<script>"}));
+  EXPECT_EQ(exits[0].in_flight, 1U);
+  EXPECT_EQ(exits[0].lived, milliseconds(1500));
+  EXPECT_EQ(exits[0].age, milliseconds(250));
+}
+
+TEST(BackendExits, AsManyAreKeptOfThoseThatFailedAndOfOthers) {
+  constexpr size_t kMost = pool::ExitJournal::kMaxOfAKind;
+  std::vector<pool::ChildExit> exits;
+  const auto add = [&exits](uint64_t number, bool failed) {
+    pool::ChildExit exit;
+    exit.number = number;
+    exit.failed = failed;
+    exit.age = milliseconds(100 - number);
+    exits.push_back(std::move(exit));
+  };
+  for (uint64_t number = 1; number <= kMost + 1; ++number) add(number, false);
+  for (uint64_t number = 11; number <= 11 + kMost; ++number) add(number, true);
+  pool::ExitJournal::keep_last(exits);
+  ASSERT_EQ(exits.size(), 2 * kMost);
+  EXPECT_EQ(exits.front().number, 11 + kMost);
+  EXPECT_EQ(exits[kMost - 1].number, 12U) << "the oldest that failed goes";
+  EXPECT_EQ(exits.back().number, 2U) << "and the oldest of the others";
+}
+
+TEST(BackendExits, OneMoreThanAreKeptPushesOutTheOldest) {
+  BackendBench bench(children(1, 1));
+  for (size_t i = 0; i <= pool::ExitJournal::kMaxOfAKind; ++i) {
+    ASSERT_TRUE(bench.launcher.launched() > i);
+    bench.start_child().exit(1);
+    bench.advance(std::chrono::seconds(60));
+  }
+  const std::vector<pool::ChildExit> exits = bench.status().exits;
+  ASSERT_EQ(exits.size(), pool::ExitJournal::kMaxOfAKind);
+  EXPECT_EQ(exits.front().number, pool::ExitJournal::kMaxOfAKind + 1);
+  EXPECT_EQ(exits.back().number, 2U);
+}
+
 }  // namespace
 }  // namespace stdgate::test

@@ -148,6 +148,21 @@ http::Listening some_addresses() {
   return listening;
 }
 
+TEST(LandingPage, UrlsOfOneBackendAreThoseOfThePage) {
+  Shelf shelf;
+  const auto urls = http::landing_urls(*shelf.backends.find("calc"), "gate:1", false, "");
+  EXPECT_THAT(urls, testing::Contains("http://gate:1/calc/rpc"));
+  EXPECT_THAT(urls, testing::Contains("ws://gate:1/calc/ws"));
+  EXPECT_THAT(http::landing_urls(*shelf.backends.find("tools"), "gate:1", true, "https://public"),
+              testing::Contains("https://public/mcp"));
+}
+
+TEST(Banner, AnAddressThatClientsCanConnectTo) {
+  EXPECT_EQ(http::authority_of({*Address::parse("0.0.0.0:8443")}), "127.0.0.1:8443");
+  EXPECT_EQ(http::authority_of({*Address::parse("[::]:80")}), "[::1]:80");
+  EXPECT_EQ(http::authority_of({*Address::parse("unix:/run/s")}), "localhost");
+}
+
 TEST(Banner, AsTextHasUrlsToPaste) {
   Shelf shelf;
   EXPECT_EQ(http::banner_text(some_addresses(), shelf.backends),

@@ -1,0 +1,57 @@
+// StateCounts: what /debug/state shows of what has been counted: outcomes, refusals, and how long
+// calls took, as buckets from which a reader makes quantiles of any time between two looks.
+//
+// Values, made from a MetricsStore for one report. Limit: kMaxNames methods of a backend, and as
+// many tools, those with the most calls.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stdgate::metrics {
+class MetricsStore;
+}  // namespace stdgate::metrics
+
+namespace stdgate::app {
+
+struct NamedCount {
+  std::string_view name;
+  uint64_t count = 0;
+};
+
+using BucketCounts = std::vector<uint64_t>;  // the last one has no bound
+
+struct NamedDurations {
+  std::string_view name;
+  uint64_t calls = 0;
+  uint64_t failures = 0;  // of these: neither ok nor cancelled
+  BucketCounts total;     // arrival to answer
+  BucketCounts child;     // written to the child until answered; empty for tools
+};
+
+struct BackendCounts {
+  std::vector<NamedCount> outcomes;  // those that there were
+  std::vector<NamedCount> rejected;  // the same
+  std::vector<NamedCount> dropped;   // the same
+  BucketCounts total;
+  BucketCounts queue;
+  BucketCounts child;
+  std::vector<NamedDurations> methods;  // most calls first
+  std::vector<NamedDurations> tools;    // the same
+};
+
+struct StateCounts {
+  static constexpr size_t kMaxNames = 10;
+
+  std::vector<double> bounds;  // of the buckets, in seconds
+  std::vector<NamedCount> refusals;
+  std::vector<BackendCounts> backends;  // by BackendId
+};
+
+// Names in it are views of the store's.
+StateCounts state_counts(const metrics::MetricsStore& store);
+
+}  // namespace stdgate::app
