@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "gateway/app/client_snippets.h"
+#include "gateway/app/operator_page.h"
 #include "gateway/app/reloads.h"
 #include "gateway/app/worker.h"
 #include "gateway/base/visible_text.h"
@@ -88,7 +89,7 @@ class Process final : private http::AdminSource {
         reloads_(worker_.log()),
         signals_(worker_.loop(), [this](int signal) { on_signal(signal); }) {
     http::add_admin_routes(admin_routes_, *this);
-    admin_routes_.add_index("stdgate " STDGATE_VERSION " admin");
+    http::add_front_page(admin_routes_, "stdgate " STDGATE_VERSION " admin", operator_page());
   }
 
   int run() {

@@ -180,5 +180,24 @@ TEST(Admin, StateHasCountsAndSnippets) {
   EXPECT_THAT(state.text("/snippets/0/text"), HasSubstr(gateway.url() + "/rpc\n"));
 }
 
+TEST(Admin, FrontPageIsTheOperatorsPage) {
+  GatewayProcess gateway(serve_one(demo_server()));
+  HttpClient admin(gateway.admin_url());
+  const HttpResponse page = admin.get("/", {{"Accept", "text/html"}});
+  EXPECT_EQ(page.status, 200);
+  EXPECT_EQ(page.header("content-type"), "text/html; charset=utf-8");
+  EXPECT_THAT(page.header("content-security-policy"),
+              HasSubstr("default-src 'none'; style-src 'sha256-"));
+  EXPECT_EQ(page.header("cache-control"), "no-store");
+  EXPECT_EQ(page.header("x-content-type-options"), "nosniff");
+  EXPECT_THAT(page.body, HasSubstr("</html>"));
+  EXPECT_EQ(admin.get("/").header("content-type"), "text/plain; charset=utf-8");
+  // Where clients come in nothing of it is there.
+  HttpClient client = gateway.connect();
+  const HttpResponse landing = client.get("/", {{"Accept", "text/html"}});
+  EXPECT_EQ(landing.header("content-type"), "text/plain; charset=utf-8");
+  EXPECT_LT(landing.body.size(), 2000U);
+}
+
 }  // namespace
 }  // namespace stdgate::harness

@@ -1,8 +1,10 @@
 #include "transports/http/admin_endpoint.h"
 
 #include <functional>
+#include <utility>
 
 #include "gateway/rpc/json_writer.h"
+#include "transports/http/media_type.h"
 
 namespace stdgate::http {
 
@@ -28,6 +30,34 @@ class PageEndpoint final : public Endpoint {
 
  private:
   const std::function<Page()> render_;
+};
+
+class FrontPage final : public Endpoint {
+ public:
+  FrontPage(const Router& router, std::string title, HtmlPage page)
+      : router_(router), title_(std::move(title)), page_(std::move(page)) {
+    page_.fields += kVary;
+  }
+
+  std::optional<HttpError> admit(Exchange& /*exchange*/) override { return std::nullopt; }
+  void serve(Exchange& exchange, std::span<char> /*body*/) override {
+    if (Acceptance::of(exchange.head).lists_html()) {
+      return exchange.client->respond({.content_type = "text/html; charset=utf-8",
+                                       .more_fields = page_.fields,
+                                       .body = {&page_.text, 1}});
+    }
+    const std::string text = router_.index_text(title_);
+    const std::string_view body = text;
+    exchange.client->respond(
+        {.content_type = "text/plain; charset=utf-8", .more_fields = kVary, .body = {&body, 1}});
+  }
+
+ private:
+  static constexpr std::string_view kVary = "Vary: Accept\r\n";
+
+  const Router& router_;  // which owns this
+  const std::string title_;
+  HtmlPage page_;
 };
 
 void write_verdict(rpc::JsonWriter& json, bool ready, const std::string& reason) {
@@ -74,6 +104,12 @@ void add_admin_routes(Router& router, AdminSource& source) {
         return Page{200, kJsonType, source.state_json()};
       },
       Audience::operators);
+}
+
+void add_front_page(Router& router, std::string title, HtmlPage page) {
+  router.add("/", "what goes on, as a page for browsers; else this list",
+             std::make_unique<FrontPage>(router, std::move(title), std::move(page)),
+             Guards::reading(Audience::operators));
 }
 
 }  // namespace stdgate::http

@@ -1,7 +1,8 @@
-// The admin endpoints: /healthz, /readyz, /metrics, /debug/state. GET and HEAD only.
+// The admin endpoints: /, /healthz, /readyz, /metrics, /debug/state. GET and HEAD only.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "transports/http/router.h"
@@ -30,6 +31,15 @@ class AdminSource {
 };
 
 void add_admin_routes(Router& router, AdminSource& source);
+
+// A page that needs nothing from elsewhere but what its policy names.
+struct HtmlPage {
+  std::string_view text;
+  std::string fields;  // whole lines, as in Response: its policy
+};
+
+// Serves it at "/" to who asks for HTML; to others a list of what there is, below `title`.
+void add_front_page(Router& router, std::string title, HtmlPage page);
 
 // {"ready":false,"backends":{"name":{"ready":false,"reason":"…"}}}
 std::string readiness_json(const Readiness& readiness);

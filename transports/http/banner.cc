@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kNameWidth = 12;
 constexpr size_t kMethodWidth = 4;
-constexpr std::string_view kAdminPaths[] = {"/metrics", "/healthz", "/readyz", "/debug/state"};
+constexpr std::string_view kAdminPaths[] = {"/metrics", "/healthz", "/readyz", "/debug/state", "/"};
 
 bool is_tcp(const Address& address) { return address.kind == Address::Kind::tcp; }
 
@@ -94,7 +94,7 @@ std::string banner_text(const Listening& listening, const backend::Upstreams& ba
     text += "admin on " + url_of(bound);
     text += is_any(bound.address) ? " (every address of this machine)\n" : "\n";
     for (const std::string_view path : kAdminPaths) {
-      append_line(text, path.substr(1), "GET", url_of(bound, path));
+      append_line(text, path == "/" ? "page" : path.substr(1), "GET", url_of(bound, path));
     }
   }
   return text;
@@ -132,7 +132,8 @@ void log_banner(Log& log, const Listening& listening, const backend::Upstreams& 
                {"metrics", std::string_view(urls[0])},
                {"healthz", std::string_view(urls[1])},
                {"readyz", std::string_view(urls[2])},
-               {"state", std::string_view(urls[3])}});
+               {"state", std::string_view(urls[3])},
+               {"page", std::string_view(urls[4])}});
   }
 }
 

@@ -98,6 +98,7 @@ void Acceptance::take(std::string_view accept) {
     if (!weight) return;  // nobody knows what a malformed weight means
     if (equals_ignoring_case(type, "application/json")) raise(json, *weight);
     if (equals_ignoring_case(type, "text/event-stream")) raise(event_stream, *weight);
+    if (equals_ignoring_case(type, "text/html")) raise(html, *weight);
     if (equals_ignoring_case(type, "application/*")) raise(any_application, *weight);
     if (type == "*/*") raise(anything, *weight);
   });

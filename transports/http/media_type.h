@@ -13,11 +13,12 @@ namespace stdgate::http {
 // charset, if there is one, is utf-8.
 bool is_json_type(std::string_view content_type);
 
-// What the Accept fields say about the two types that a call can be answered in. Weights are
-// thousandths; absent: not listed by that name.
+// What the Accept fields say about the types that are answered in. Weights are thousandths; absent:
+// not listed by that name.
 struct Acceptance {
   std::optional<int> json;
   std::optional<int> event_stream;
+  std::optional<int> html;
   std::optional<int> any_application;
   std::optional<int> anything;
   bool stated = false;  // there was such a field; without one everything is fine
@@ -27,6 +28,8 @@ struct Acceptance {
 
   [[nodiscard]] bool takes_json() const;
   [[nodiscard]] bool takes_event_stream() const;
+  // Browsers name it when a person goes to a page.
+  [[nodiscard]] bool lists_html() const { return html.value_or(0) > 0; }
   [[nodiscard]] bool lists_event_stream() const { return event_stream.value_or(0) > 0; }
   // Only a client that names event streams gets one, and only when it likes JSON less, or as much
   // but without naming it.

@@ -78,7 +78,7 @@ void Router::make_post_hint() {
   if (is_cut) post_hint_ += ", ...";
 }
 
-void Router::add_index(std::string_view title) {
+std::string Router::index_text(std::string_view title) const {
   size_t width = 0;
   for (const Route& route : routes_) {
     width = std::max(width, methods_of(route.endpoint->allowed_methods()).size());
@@ -94,7 +94,11 @@ void Router::add_index(std::string_view title) {
     text += route.about;
     text += '\n';
   }
-  add("/", "this list", std::make_unique<IndexEndpoint>(std::move(text)),
+  return text;
+}
+
+void Router::add_index(std::string_view title) {
+  add("/", "this list", std::make_unique<IndexEndpoint>(index_text(title)),
       Guards::reading(Audience::operators));
 }
 

@@ -31,6 +31,8 @@ class Router {
            const Guards& guards = {});
   // Serves the index of what has been added, at "/".
   void add_index(std::string_view title);
+  // A line for each path.
+  [[nodiscard]] std::string index_text(std::string_view title) const;
 
   // Lets pages that may call read the answers, those to unknown paths included (cors.h). Else pages
   // of other origins read nothing.

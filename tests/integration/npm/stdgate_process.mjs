@@ -57,11 +57,13 @@ export class Stdgate {
   static serve(config) {
     const gate = new Stdgate();
     writeFileSync(join(gate.folder, 'gateway.yaml'), gate.#inFolder(config));
+    gate.#hasAdmin = /^admin: "?127/m.test(config);
     return gate.#launch(['--config', '@DIR@/gateway.yaml']);
   }
 
   folder = mkdtempSync(join(tmpdir(), 'stdgate-npm-'));
   log = '';
+  #hasAdmin = false;
 
   #inFolder(text) {
     return text.replaceAll('@DIR@', this.folder);
@@ -77,16 +79,22 @@ export class Stdgate {
       this.process.on('error', reject);
     });
     this.process.stderr.on('data', (bytes) => (this.log += bytes));
-    this.url = await this.#address();
+    [this.url, this.adminUrl] = await this.#addresses();
     running.add(this.process);
     for (const part of [this.process, this.process.stdout, this.process.stderr]) part.unref();
     return this;
   }
 
-  async #address() {
+  // Of its first listener and, where its configuration has it at a TCP address, of the admin one.
+  async #addresses() {
+    let clients;
     for await (const line of readline.createInterface({ input: this.process.stdout })) {
-      const found = /^listening on (https?:\/\/\S+)/.exec(line);
-      if (found) return found[1].replace(/\/$/, '');
+      const found = /^(listening|admin) on (https?:\/\/\S+)/.exec(line);
+      if (!found) continue;
+      const url = found[2].replace(/\/$/, '');
+      if (found[1] === 'admin') return [clients, url];
+      clients ??= url;
+      if (!this.#hasAdmin) return [clients];
     }
     throw new Error(`stdgate did not start: ${this.log}`);
   }

@@ -53,6 +53,39 @@ TEST(Admin, Pages) {
   EXPECT_EQ(world.observer.opened, 0u);
 }
 
+TEST(Admin, FrontPageIsHtmlForBrowsersAndAListForOthers) {
+  AdminWorld world;
+  http::add_front_page(world.admin_router, "stdgate 1 admin",
+                       {"<!doctype html>", "Content-Security-Policy: default-src 'none'\r\n"});
+  TestClient client(world);
+  const Answer page =
+      client.ask(get("/", "Accept: text/html,application/xhtml+xml;q=0.9,*/*;q=0.8\r\n"));
+  EXPECT_EQ(page.status, 200);
+  EXPECT_EQ(page.field("Content-Type"), "text/html; charset=utf-8");
+  EXPECT_EQ(page.field("Content-Security-Policy"), "default-src 'none'");
+  EXPECT_EQ(page.field("X-Content-Type-Options"), "nosniff");
+  EXPECT_EQ(page.field("Vary"), "Accept");
+  EXPECT_EQ(page.body, "<!doctype html>");
+  for (const char* const accept : {"", "Accept: */*\r\n", "Accept: text/html;q=0, */*\r\n"}) {
+    const Answer list = client.ask(get("/", accept));
+    EXPECT_EQ(list.field("Content-Type"), "text/plain; charset=utf-8") << accept;
+    EXPECT_EQ(list.field("Content-Security-Policy"), "") << accept;
+    EXPECT_EQ(list.field("Vary"), "Accept") << accept;
+    EXPECT_TRUE(list.body.starts_with("stdgate 1 admin\n\n")) << list.body;
+    for (const char* const path : {" /  what", " /debug/state  ", " /healthz  ", " /metrics  "}) {
+      EXPECT_NE(list.body.find(path), std::string::npos) << path;
+    }
+  }
+  const Answer head =
+      client.ask("HEAD / HTTP/1.1\r\nHost: localhost\r\nAccept: text/html\r\n\r\n", true);
+  EXPECT_EQ(head.status, 200);
+  EXPECT_EQ(head.field("Content-Length"), "15");
+  EXPECT_EQ(client.ask("POST / HTTP/1.1\r\nHost: localhost\r\n\r\n").status, 405);
+  EXPECT_EQ(client.ask(get("/", "Sec-Fetch-Site: cross-site\r\nAccept: text/html\r\n")).status, 403)
+      << "as the other admin pages";
+  EXPECT_EQ(world.admin_router.find("/")->guards.audience, http::Audience::operators);
+}
+
 TEST(Admin, Readiness) {
   AdminWorld world;
   TestClient client(world);

@@ -187,6 +187,7 @@ admin on http://[::1]:9464
   healthz      GET  http://[::1]:9464/healthz
   readyz       GET  http://[::1]:9464/readyz
   debug/state  GET  http://[::1]:9464/debug/state
+  page         GET  http://[::1]:9464/
 )");
 }
 
@@ -234,7 +235,7 @@ TEST(Banner, AsLogHasALineForEachBackendAtEachAddress) {
           "listening address=unix:/run/s backend=code websocket=/code/ws",
           "listening address=http://[::1]:9464 admin=1 metrics=http://[::1]:9464/metrics "
           "healthz=http://[::1]:9464/healthz readyz=http://[::1]:9464/readyz "
-          "state=http://[::1]:9464/debug/state"));
+          "state=http://[::1]:9464/debug/state page=http://[::1]:9464/"));
 }
 
 }  // namespace

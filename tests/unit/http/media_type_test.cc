@@ -8,6 +8,19 @@
 namespace stdgate {
 namespace {
 
+TEST(MediaType, HtmlIsListedByName) {
+  const auto lists = [](std::string_view accept) {
+    http::Acceptance acceptance;
+    acceptance.take(accept);
+    return acceptance.lists_html();
+  };
+  EXPECT_TRUE(lists("text/html"));
+  EXPECT_TRUE(lists("application/xhtml+xml, Text/HTML;q=0.1, */*"));
+  for (const char* accept : {"", "*/*", "text/*", "text/html;q=0", "text/htmlx"}) {
+    EXPECT_FALSE(lists(accept)) << accept;
+  }
+}
+
 TEST(MediaType, Json) {
   const std::vector<std::pair<const char*, bool>> cases = {
       {"application/json", true},
