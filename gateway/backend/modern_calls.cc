@@ -56,7 +56,7 @@ std::optional<pool::Insertion> ModernCalls::stamp_of(const rpc::Envelope& reques
   const std::string_view members = services_.dialect.stamp(request);
   if (members.empty()) return std::nullopt;
   auto insertion = pool::insertion_at(pool::InsertionPlace::meta, request, members);
-  if (insertion) insertion->modern_only = true;
+  if (insertion) insertion->only_for = Era::modern;
   return insertion;
 }
 

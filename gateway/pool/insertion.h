@@ -1,4 +1,5 @@
-// Insertion: members that a message gets on its way to a child, beside those that its client wrote.
+// Insertion: members that a message gets on its way to a child, beside those that its client wrote,
+// or the value of one instead of the client's.
 //
 // Nothing is copied. Where the object that they go into is missing, `head` and `tail` make it.
 // Owner: the Outgoing that it stands in.
@@ -9,6 +10,7 @@
 #include <optional>
 #include <string_view>
 
+#include "gateway/observer.h"
 #include "gateway/rpc/envelope.h"
 
 namespace stdgate::pool {
@@ -18,7 +20,8 @@ struct Insertion {
   std::string_view head;     // a constant
   std::string_view members;  // `"key":value`, several separated by commas; outlives the message
   std::string_view tail;     // a constant
-  bool modern_only = false;  // left out for a child of the legacy era
+  size_t replaced = 0;       // bytes of the text that it stands for
+  std::optional<Era> only_for = {};  // left out for a child of the other era; nothing: for any
 
   [[nodiscard]] size_t size() const { return head.size() + members.size() + tail.size(); }
 };

@@ -23,8 +23,8 @@ Splice::Splice(const Outgoing& message, std::optional<rpc::WireId> id, std::opti
   // Before the others, as what is inserted where a place begins comes first.
   STDGATE_CHECK(message.inserted.size() <= Outgoing::kMaxInsertions);
   for (const Insertion& insertion : message.inserted) {
-    if (insertion.modern_only && era != Era::modern) continue;
-    put({insertion.offset, 0, nullptr, 0, &insertion});
+    if (insertion.only_for && *insertion.only_for != era.value_or(Era::legacy)) continue;
+    put({insertion.offset, insertion.replaced, nullptr, 0, &insertion});
   }
   replace(message.id, number);
   replace(message.progress_token, number);

@@ -133,5 +133,30 @@ TEST(Insertion, OfAMessageThatWaitsIsKeptWithIt) {
   EXPECT_EQ(queue.bytes(), 0U);
 }
 
+TEST(Insertion, MayStandForAPartOfTheText) {
+  const pool::Insertion insertions[] = {{2, "", "new", "", 3}, {8, "<", "in", ">"}};
+  pool::Outgoing message;
+  message.text = "a old b c";
+  message.inserted = insertions;
+  EXPECT_EQ(spliced(message), "a new b <in>c");
+}
+
+TEST(Insertion, MayBeForOneEraAlone) {
+  const pool::Insertion insertions[] = {{0, "", "modern ", "", 0, Era::modern},
+                                        {0, "", "legacy ", "", 0, Era::legacy}};
+  pool::Outgoing message;
+  message.text = "text";
+  message.inserted = insertions;
+  EXPECT_EQ(spliced(message), "legacy text") << "a child of no era counts as one";
+  const auto written_for = [&](Era era) {
+    pool::Splice splice(message, rpc::WireId{7}, era);
+    std::string written;
+    for (const std::string_view part : splice.framed("", "")) written += part;
+    return written;
+  };
+  EXPECT_EQ(written_for(Era::modern), "modern text");
+  EXPECT_EQ(written_for(Era::legacy), "legacy text");
+}
+
 }  // namespace
 }  // namespace stdgate
