@@ -13,6 +13,8 @@ class FakeFetcher final : public fetch::Fetcher {
  public:
   std::unique_ptr<fetch::Fetch> start(const fetch::Request& request, Done done) override {
     urls.push_back(request.url);
+    bodies.emplace_back(request.body);
+    fields.assign(request.fields.begin(), request.fields.end());
     done_ = std::move(done);
     ++under_way;
     return std::make_unique<Given>(*this);
@@ -29,6 +31,8 @@ class FakeFetcher final : public fetch::Fetcher {
   }
 
   std::vector<std::string> urls;
+  std::vector<std::string> bodies;  // of these
+  std::vector<std::string> fields;  // of the last one
   int under_way = 0;
 
  private:

@@ -173,12 +173,14 @@ class CurlFetch final : public Fetch {
     curl_easy_setopt(easy_, CURLOPT_MAXFILESIZE_LARGE, curl_off_t{CurlFetcher::kMaxBody});
     curl_easy_setopt(easy_, CURLOPT_HTTP_VERSION, long{CURL_HTTP_VERSION_1_1});
     curl_easy_setopt(easy_, CURLOPT_SSLVERSION, long{CURL_SSLVERSION_TLSv1_2});
-    curl_easy_setopt(easy_, CURLOPT_FORBID_REUSE, kOn);
     curl_easy_setopt(easy_, CURLOPT_OPENSOCKETFUNCTION, &open_socket);
   }
 
   void set_request(const Request& request) {
-    fields_ = curl_slist_append(fields_, "Accept: application/json");
+    add_field("Accept: application/json");
+    for (const std::string& field : request.fields) add_field(field.c_str());
+    if (!request.body.empty()) set_body(request.body);
+    curl_easy_setopt(easy_, CURLOPT_FORBID_REUSE, request.keeps_connection ? kOff : kOn);
     curl_easy_setopt(easy_, CURLOPT_URL, request.url.c_str());
     curl_easy_setopt(easy_, CURLOPT_HTTPHEADER, fields_);
     curl_easy_setopt(easy_, CURLOPT_USERAGENT, "stdgate");
@@ -194,6 +196,17 @@ class CurlFetch final : public Fetch {
     blob.len = request.certificates.size();
     blob.flags = CURL_BLOB_NOCOPY;
     curl_easy_setopt(easy_, CURLOPT_CAINFO_BLOB, &blob);
+  }
+
+  void add_field(const char* field) { fields_ = curl_slist_append(fields_, field); }
+
+  // It is not copied.
+  void set_body(std::string_view body) {
+    is_post_ = true;
+    add_field("Content-Type: application/json");
+    add_field("Expect:");  // nobody waits for a 100
+    curl_easy_setopt(easy_, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
+    curl_easy_setopt(easy_, CURLOPT_POSTFIELDS, body.data());
   }
 
   static size_t on_body(const char* bytes, size_t /*one*/, size_t size, void* data) {
@@ -212,10 +225,13 @@ class CurlFetch final : public Fetch {
     }
     long status = 0;
     curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &status);
-    if (status != kOk) {
-      const bool is_redirect = status >= 300 && status < 400;
+    fetched.status = static_cast<int>(status);
+    // What is posted may be answered by an empty document.
+    if (status != kOk && !(is_post_ && status / 100 == 2)) {
+      const bool is_redirect = status / 100 == 3;
       fetched.outcome = is_redirect ? FetchOutcome::redirected : FetchOutcome::bad_status;
       fetched.detail = "status " + std::to_string(status);
+      fetched.retry_after = field("retry-after");
       return fetched;
     }
     fetched.body = std::move(body_);
@@ -234,6 +250,7 @@ class CurlFetch final : public Fetch {
   Fetcher::Done done_;
   const Remove remove_;
   curl_slist* fields_ = nullptr;
+  bool is_post_ = false;
   std::string body_;
   std::array<char, CURL_ERROR_SIZE> problem_{};
 };

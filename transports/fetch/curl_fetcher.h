@@ -1,6 +1,7 @@
 // CurlFetcher: a Fetcher on libcurl's multi interface, driven by the loop.
 //
-// Verifies servers by https, speaks HTTP/1.1, keeps no connection, no cookie and no password file.
+// Verifies servers by https, speaks HTTP/1.1, keeps no cookie and no password file, and connections
+// only where that is asked for.
 // A proxy of the environment (https_proxy, no_proxy) is used, but not towards this machine. Names
 // are resolved in a thread of libcurl's, which is not waited for. Owner: the worker; outlives what
 // it has started. Limits: kMaxBody bytes, kConnectTime, kTime in all.

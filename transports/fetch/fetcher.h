@@ -1,4 +1,4 @@
-// Fetcher: gets small documents from servers of the web.
+// Fetcher: gets small documents from servers of the web, or posts some to them.
 //
 // Contract: what it gives is a Fetch, which the caller owns; destroying it gives the transfer up.
 // `done` is called once, from the outermost level of the loop and never from within start(), and
@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -14,10 +15,13 @@
 
 namespace stdgate::fetch {
 
+// The views outlive the Fetch.
 struct Request {
-  std::string url;                     // WebUrl::is_safe()
-  std::string_view certificates = {};  // authorities in PEM, which outlive the Fetch; empty: those
-                                       // of the system
+  std::string url;
+  std::string_view certificates = {};        // authorities in PEM; empty: those of the system
+  std::string_view body = {};                // JSON that is posted; empty: it is a GET
+  std::span<const std::string> fields = {};  // further header fields, "Name: value"
+  bool keeps_connection = false;             // for the next one to the same server
 };
 
 struct Fetched {
@@ -25,6 +29,8 @@ struct Fetched {
   std::string body = {};
   std::string content_type = {};   // as received; empty: none
   std::string cache_control = {};  // as received; empty: none
+  std::string retry_after = {};    // as received; empty: none
+  int status = 0;                  // of HTTP; 0: it got no answer
   std::string detail = {};         // what went wrong, for the log
 };
 

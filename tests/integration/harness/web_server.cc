@@ -29,17 +29,31 @@ SSL_CTX* make_tls(const test::Credential& credential) {
   return context;
 }
 
-// Reads a head and writes what answers it, by functions like read(2) and write(2).
+size_t length_of_body(const std::string& head) {
+  constexpr std::string_view kField = "\r\nContent-Length: ";
+  const size_t at = head.find(kField);
+  return at == std::string::npos ? 0 : std::stoul(head.substr(at + kField.size()));
+}
+
+// Reads a request and writes what answers it, by functions like read(2) and write(2).
 template <class Read, class Write, class Answer>
 void exchange(Read&& read, Write&& write, Answer&& answer) {
   std::string head;
   std::array<char, 4096> buffer{};
-  while (head.find("\r\n\r\n") == std::string::npos) {
+  const auto read_more = [&] {
     const auto count = read(buffer.data(), buffer.size());
-    if (count <= 0) return;
-    head.append(buffer.data(), static_cast<size_t>(count));
+    if (count > 0) head.append(buffer.data(), static_cast<size_t>(count));
+    return count > 0;
+  };
+  while (head.find("\r\n\r\n") == std::string::npos) {
+    if (!read_more()) return;
   }
-  const std::string response = answer(head);
+  const size_t end = head.find("\r\n\r\n") + 4;
+  const size_t length = length_of_body(head.substr(0, end));
+  while (head.size() < end + length) {
+    if (!read_more()) return;
+  }
+  const std::string response = answer(head.substr(0, end), head.substr(end));
   for (size_t sent = 0; sent < response.size();) {
     const auto count = write(response.data() + sent, response.size() - sent);
     if (count <= 0) return;
@@ -90,10 +104,18 @@ void WebServer::answer(const std::string& path, std::string response) {
   answers_[path] = std::move(response);
 }
 
-size_t WebServer::count(const std::string& path) const {
+size_t WebServer::count(const std::string& path) const { return heads(path).size(); }
+
+std::vector<std::string> WebServer::heads(const std::string& path) const {
   const std::scoped_lock lock(mutex_);
-  const auto found = counts_.find(path);
-  return found == counts_.end() ? 0 : found->second;
+  const auto found = asked_.find(path);
+  return found == asked_.end() ? std::vector<std::string>() : found->second.heads;
+}
+
+std::vector<std::string> WebServer::bodies(const std::string& path) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = asked_.find(path);
+  return found == asked_.end() ? std::vector<std::string>() : found->second.bodies;
 }
 
 void WebServer::accept_all() {
@@ -107,7 +129,9 @@ void WebServer::accept_all() {
 }
 
 void WebServer::serve(int socket) {
-  const auto answer = [this](const std::string& head) { return response_to(head); };
+  const auto answer = [this](const std::string& head, const std::string& body) {
+    return response_to(head, body);
+  };
   if (tls_ == nullptr) {
     exchange([socket](char* to, size_t size) { return ::recv(socket, to, size, 0); },
              [socket](const char* from, size_t size) {
@@ -130,11 +154,12 @@ void WebServer::serve(int socket) {
   ::shutdown(socket, SHUT_RDWR);
 }
 
-std::string WebServer::response_to(const std::string& head) {
+std::string WebServer::response_to(const std::string& head, const std::string& body) {
   const size_t start = head.find(' ') + 1;
   const std::string path = head.substr(start, head.find(' ', start) - start);
   const std::scoped_lock lock(mutex_);
-  ++counts_[path];
+  asked_[path].heads.push_back(head);
+  asked_[path].bodies.push_back(body);
   const auto found = answers_.find(path);
   return found == answers_.end() ? status("404 Not Found") : found->second;
 }

@@ -28,6 +28,9 @@ class WebServer {
   void answer(const std::string& path, std::string response);
   // The times that this path was asked for.
   [[nodiscard]] size_t count(const std::string& path) const;
+  // What has been sent to this path so far: heads and bodies.
+  [[nodiscard]] std::vector<std::string> heads(const std::string& path) const;
+  [[nodiscard]] std::vector<std::string> bodies(const std::string& path) const;
   // No connection is taken any more.
   void die();
 
@@ -38,14 +41,18 @@ class WebServer {
  private:
   void accept_all();
   void serve(int socket);
-  std::string response_to(const std::string& head);
+  std::string response_to(const std::string& head, const std::string& body);
 
   int socket_ = -1;
   std::string url_;
   ssl_ctx_st* tls_ = nullptr;
   mutable std::mutex mutex_;
   std::map<std::string, std::string> answers_;
-  std::map<std::string, size_t> counts_;
+  struct Asked {
+    std::vector<std::string> heads;
+    std::vector<std::string> bodies;
+  };
+  std::map<std::string, Asked> asked_;  // by path
   std::vector<int> open_;
   std::vector<std::thread> threads_;
   std::thread acceptor_;
