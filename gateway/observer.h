@@ -248,7 +248,8 @@ struct CallRecord {
   std::string_view id;  // raw
   uint64_t connection = 0;
   std::string_view principal;           // its name; empty: nobody is known
-  const TraceContext* trace = nullptr;  // the caller's; null: it named none
+  const TraceContext* trace = nullptr;  // the caller's, or begun for it; null: it has none
+  SpanId span = 0;                      // in `trace`: of its time at a child; 0: it has no spans
   size_t bytes_in = 0;                  // of the request
   size_t bytes_out = 0;                 // of the answer
   std::string_view detail;              // of a fault; empty otherwise

@@ -14,6 +14,7 @@
 #include "gateway/app/reloads.h"
 #include "gateway/app/worker.h"
 #include "gateway/base/visible_text.h"
+#include "gateway/base/web_url.h"
 #include "gateway/config/api_key_file.h"
 #include "gateway/config/text_file.h"
 #include "gateway/config/value_names.h"
@@ -339,6 +340,16 @@ std::vector<std::string> exposed_files(const config::Config& config) {
     for (const auto& [name, source] : backend.env_sources) {
       if (source.is_file && !source.of_principal) look_at(source.text, "value of " + name);
     }
+  }
+  const config::TracesConfig& traces = config.traces;
+  for (const auto& [name, source] : traces.header_sources) {
+    look_at(source.text, "value of " + name);
+  }
+  const auto collector = WebUrl::parse(traces.endpoint);
+  if (!traces.headers.empty() && collector && !collector->is_safe()) {
+    lines.emplace_back(
+        "traces: headers go to another machine without TLS; use https, if they hold "
+        "a credential");
   }
   return lines;
 }

@@ -24,7 +24,8 @@ inline constexpr int kDrainTimedOut = 3;  // calls were cut off
 std::vector<std::string> unstartable_children(
     const config::Config& config, const std::map<std::string, std::string>& environment);
 
-// A line for each file with secrets that every user of this machine can read.
+// A line for each file with secrets that every user of this machine can read, and one for secrets
+// that others may read on their way.
 std::vector<std::string> exposed_files(const config::Config& config);
 
 // A line for each API key that is not accepted any more.

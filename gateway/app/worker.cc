@@ -48,9 +48,11 @@ Worker::Worker(const config::Config& config, const WorkerServices& services,
       counts_(config.metrics),
       calls_(log_),
       payloads_(log_, config.log),
+      random_(std::random_device{}()),
+      fetcher_(loop_),
+      traces_(make_traces(config, services.identity)),
       observers_(wanted_observers(config)),
       admin_observer_(observers_),
-      random_(std::random_device{}()),
       processes_(loop_, log_, services.orphans, services.guard_binary),
       callers_(max_callers(config)),
       session_starts_(static_cast<double>(config.limits.session_starts),
@@ -73,11 +75,11 @@ Worker::Worker(const config::Config& config, const WorkerServices& services,
             &wall_clock_,
             audit_.get(),
             &overload_.stages(),
-            &states_},
+            &states_,
+            traces_ == nullptr ? nullptr : &traces_->exporter.config()},
       session_ids_(session_keys(config.sessions, fill_random), fill_random, config.replica,
                    services.number, config.sessions.ttl, {loop_, wall_clock_}),
       identity_(services.identity),
-      fetcher_(loop_),
       lent_{core_, callers_, session_ids_, identity_, services.environment, fetcher_},
       generation_(config, lent_),
       configuration_(shown_configuration(config)),
@@ -91,8 +93,10 @@ Worker::Worker(const config::Config& config, const WorkerServices& services,
                  [this] { clients_.close_all(); }, [this] { return clients_.connections() == 0; }},
                 config.timeouts.drain,
                 [this, stopped = std::move(stopped)] {
-                  stopped();
-                  loop_.stop();
+                  send_last_spans([this, &stopped] {
+                    stopped();
+                    loop_.stop();
+                  });
                 }),
       started_at_(loop_.now()) {
   loop_.check_each_turn([this] { generation_.check_invariants(); });
@@ -109,7 +113,25 @@ Observers Worker::wanted_observers(const config::Config& config) {
   if (!config.admin.address.empty()) wanted.add(counts_);
   if (config.log.calls && log_.enabled(logs::AccessLog::kHighestLevel)) wanted.add(calls_);
   if (config.log.payloads && log_.enabled(logs::PayloadLog::kLevel)) wanted.add(payloads_);
+  if (traces_ != nullptr) wanted.add(traces_->observer);
   return wanted;
+}
+
+std::unique_ptr<Worker::Traces> Worker::make_traces(const config::Config& config,
+                                                    const GatewayIdentity& identity) {
+  if (!config.traces.is_used()) return nullptr;
+  const std::string instance =
+      config.replica.empty() ? std::string(SpanIdText(random_()).view()) : config.replica;
+  const traces::SpanSource source{config.traces.service_name, identity.version, instance};
+  const traces::ExportServices services{loop_, loop_.timers(), log_, fetcher_};
+  return std::make_unique<Traces>(config, source, services, random_);
+}
+
+// By a second signal at once.
+void Worker::send_last_spans(std::function<void()> done) {
+  if (traces_ == nullptr) return done();
+  traces_->exporter.finish(shutdown_.was_hurried() ? Duration{0} : kTimeOfLastSpans,
+                           std::move(done));
 }
 
 void Worker::run() {
@@ -175,6 +197,16 @@ metrics::ScrapeReadings Worker::read_usage() {
   if (audit_ != nullptr) {
     const audit::AuditCounts counts = audit_->counts();
     readings.audit = {counts.lines, counts.failures, counts.lost, counts.is_failing};
+  }
+  if (traces_ != nullptr) {
+    const traces::SpanCounts& counts = traces_->exporter.counts();
+    auto& spans = readings.spans.emplace();
+    spans.exported = counts.exported;
+    spans.waiting = traces_->exporter.waiting();
+    for (size_t i = 0; i < traces::kSpanLossCount; ++i) {
+      spans.dropped.emplace_back(traces::span_loss_name(static_cast<traces::SpanLoss>(i)),
+                                 counts.dropped[i]);
+    }
   }
   return readings;
 }

@@ -30,6 +30,8 @@
 #include "metrics/observers.h"
 #include "metrics/prometheus/exposition.h"
 #include "metrics/prometheus/metrics_observer.h"
+#include "metrics/traces/trace_exporter.h"
+#include "metrics/traces/trace_observer.h"
 #include "transports/fetch/curl_fetcher.h"
 #include "transports/http/server.h"
 #include "transports/net/system_wall_clock.h"
@@ -112,9 +114,25 @@ class Worker {
     Worker& worker_;
   };
 
+  struct Traces {
+    Traces(const config::Config& config, const traces::SpanSource& source,
+           const traces::ExportServices& services, pool::Random& random)
+        : exporter(config.traces, source, services), observer(config.backends, random, exporter) {}
+
+    traces::TraceExporter exporter;
+    traces::TraceObserver observer;
+  };
+
+  // At shutdown the spans that wait are sent within this time.
+  static constexpr Duration kTimeOfLastSpans = std::chrono::seconds(2);
+
+  // Null: there are none.
+  std::unique_ptr<Traces> make_traces(const config::Config& config,
+                                      const GatewayIdentity& identity);
   // Those of its own observers that the configuration asks for.
   Observers wanted_observers(const config::Config& config);
   void drain_clients();
+  void send_last_spans(std::function<void()> done);
 
   // In the order in which they need each other; destroyed the other way round.
   net::Loop loop_;
@@ -124,9 +142,11 @@ class Worker {
   metrics::MetricsObserver counts_;
   logs::AccessLog calls_;
   logs::PayloadLog payloads_;
+  pool::Random random_;
+  fetch::CurlFetcher fetcher_;
+  const std::unique_ptr<Traces> traces_;  // null: there are none
   Observers observers_;
   AdminObserver admin_observer_;
-  pool::Random random_;
   stdio::ChildProcesses processes_;
   session::Callers callers_;
   policy::ClientRates session_starts_;
@@ -138,7 +158,6 @@ class Worker {
   const pool::CoreServices core_;
   SealedSessionIds session_ids_;
   const GatewayIdentity& identity_;
-  fetch::CurlFetcher fetcher_;
   const GenerationServices lent_;
   Generation generation_;
   std::string configuration_;  // in use, as YAML without its secrets

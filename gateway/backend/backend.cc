@@ -20,6 +20,7 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
                   ? options_.quotas
                   : std::make_shared<policy::ClientQuotas>(options_.config.calls_per_principal)),
       audit_(core.audit, options_.config.name, *dialect_),
+      tracing_(services_),
       callers_(callers),
       core_(core),
       own_names_(options_.names != nullptr
@@ -71,7 +72,7 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
   const bool is_modern = context.era == Era::modern;
   const auto intent = is_modern ? dialect_->read_modern_client(request, method)
                                 : dialect_->read_client(request, method, isolation_of(context));
-  pool::CallPtr call = make_call(request.id, method, context);
+  pool::CallPtr call = make_call(request.id, method, context, request.params);
   call->bytes_in = request.text.size();
   core_.observer.on_call_started(id());
   if (!intent) {
@@ -102,6 +103,7 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
   const auto stamp =
       modern_.stamp_of(request, context, isolation_of(context) == config::Isolation::shared);
   if (stamp) message.inserted = std::span(&*stamp, 1);
+  if (tracing_.is_on()) tracing_.tell_child(request, *call, message);
   call->progress_token = intent->progress_token;
   call->greets = intent->greets;
   call->introduces = intent->introduces;
@@ -290,12 +292,8 @@ bool Backend::accept_cancel(std::string_view id, const CallContext& context) {
   return true;
 }
 
-config::Isolation Backend::isolation_of(const CallContext& context) const {
-  return context.session.is_none() ? config::Isolation::shared : options_.config.isolation;
-}
-
 pool::CallPtr Backend::make_call(std::string_view id, std::string_view method,
-                                 const CallContext& context) {
+                                 const CallContext& context, std::string_view params) {
   pool::CallPtr call = calls_.take();
   call->id = id;
   call->method = methods_.find(method);
@@ -310,6 +308,7 @@ pool::CallPtr Backend::make_call(std::string_view id, std::string_view method,
   if (context.trace != nullptr) call->trace = *context.trace;
   if (context.principal != nullptr) call->principal = context.principal->name;
   call->arrived = context.arrived;
+  if (tracing_.is_on()) tracing_.begin(params, *call);
   return call;
 }
 
@@ -341,11 +340,6 @@ void Backend::cancel_calls_of(session::Caller caller) {
   for (const pool::CallPtr& call : pool_.withdraw(caller)) {
     finish_cancelled(*call, pool::CancelReason::client_left);
   }
-}
-
-void Backend::finish_cancelled(const pool::Call& call, pool::CancelReason reason,
-                               const session::Reply* reply) {
-  finish(call, Outcome::cancelled(), reply, pool::cancel_reason_text(reason));
 }
 
 void Backend::close_session(session::SessionId id, std::string_view why) {

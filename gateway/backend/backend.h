@@ -15,6 +15,7 @@
 #include "gateway/backend/backend_names.h"
 #include "gateway/backend/call_audit.h"
 #include "gateway/backend/call_rules.h"
+#include "gateway/backend/call_tracing.h"
 #include "gateway/backend/modern_calls.h"
 #include "gateway/backend/round_trips.h"
 #include "gateway/backend/session_memos.h"
@@ -140,14 +141,20 @@ class Backend final : public Upstream, private pool::PoolEvents, private TripEnd
   void accept_severity(const pool::ClientIntent& intent, const pool::Call& call);
   Admission accept_notification(const rpc::Envelope& notification, const CallContext& context);
   bool accept_cancel(std::string_view id, const CallContext& context);
-  [[nodiscard]] config::Isolation isolation_of(const CallContext& context) const;
+  [[nodiscard]] config::Isolation isolation_of(const CallContext& context) const {
+    return context.session.is_none() ? config::Isolation::shared : options_.config.isolation;
+  }
   void finish_cancelled(const pool::Call& call, pool::CancelReason reason,
-                        const session::Reply* reply = nullptr);
+                        const session::Reply* reply = nullptr) {
+    finish(call, Outcome::cancelled(), reply, pool::cancel_reason_text(reason));
+  }
   void learn_method(pool::Call& call) {
     if (call.method != kOtherMethod) return;
     call.method = methods_.learn(call.method_name, core_.clock.now());
   }
-  pool::CallPtr make_call(std::string_view id, std::string_view method, const CallContext& context);
+  // `params`: raw; empty: none, or they were not read.
+  pool::CallPtr make_call(std::string_view id, std::string_view method, const CallContext& context,
+                          std::string_view params = {});
   [[nodiscard]] std::string_view method_name(const pool::Call& call) const;
   [[nodiscard]] std::string_view tool_name(const pool::Call& call) const;
   void note_tool(pool::Call& call, std::string_view spelled);
@@ -196,6 +203,7 @@ class Backend final : public Upstream, private pool::PoolEvents, private TripEnd
   CallRules rules_;
   const std::shared_ptr<policy::ClientQuotas> quotas_;
   CallAudit audit_;
+  CallTracing tracing_;
   session::Callers& callers_;
   const pool::CoreServices& core_;
   const std::unique_ptr<BackendNames> own_names_;  // null: they are shared

@@ -17,6 +17,7 @@ CallRecord record_of(const pool::Call& call, TimePoint now) {
   record.connection = call.connection;
   record.principal = call.principal;
   record.trace = call.trace.is_none() ? nullptr : &call.trace;
+  record.span = call.span;
   record.bytes_in = call.bytes_in;
   return record;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "gateway/backend/call_tracing.h"
 #include "gateway/base/check.h"
 #include "gateway/pool/child_output.h"
 #include "gateway/rpc/json_member.h"
@@ -124,6 +125,8 @@ void RoundTrips::submit(Trip& trip, pool::CallPtr call, const rpc::Envelope& req
     const auto intent = services_.dialect.read_modern_client(sent, {});
     if (intent) message.progress_token = place_of(intent->progress_token, sent.text);
   }
+  CallTracing tracing(services_);
+  if (tracing.is_on()) tracing.tell_child(sent, *call, message);
   if (!pool_.has_room_alone(message.bytes())) {
     trip.is_spoilt = true;
     return events_.on_fault(std::move(call),

@@ -33,6 +33,15 @@ bool read_hex(std::string_view digits, std::array<uint8_t, N>& bytes) {
   return true;
 }
 
+// The opposite.
+void write_hex(std::span<const uint8_t> bytes, char* digits) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  for (const uint8_t byte : bytes) {
+    *digits++ = kDigits[byte >> 4];
+    *digits++ = kDigits[byte & 15];
+  }
+}
+
 bool is_zero(std::span<const uint8_t> bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](uint8_t byte) { return byte == 0; });
 }
@@ -92,12 +101,28 @@ void TraceContext::clear() {
   state.clear();
 }
 
-TraceIdText::TraceIdText(const TraceContext& trace) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  for (size_t i = 0; i < trace.trace_id.size(); ++i) {
-    digits[2 * i] = kDigits[trace.trace_id[i] >> 4];
-    digits[2 * i + 1] = kDigits[trace.trace_id[i] & 15];
-  }
+SpanId TraceContext::parent() const {
+  SpanId span = 0;
+  for (const uint8_t byte : parent_id) span = span << 8 | byte;
+  return span;
+}
+
+TraceIdText::TraceIdText(const TraceContext& trace) { write_hex(trace.trace_id, digits.data()); }
+
+SpanIdText::SpanIdText(SpanId span) {
+  std::array<uint8_t, sizeof(span)> bytes{};
+  for (size_t i = bytes.size(); i-- > 0; span >>= 8) bytes[i] = static_cast<uint8_t>(span);
+  write_hex(bytes, digits.data());
+}
+
+TraceParentText::TraceParentText(const TraceContext& trace, SpanId span) {
+  const std::array<uint8_t, 1> flag_bits{trace.flags};
+  digits.fill('-');
+  digits[0] = digits[1] = '0';
+  write_hex(trace.trace_id, digits.data() + kTraceId);
+  const SpanIdText parent(span);
+  std::ranges::copy(parent.digits, digits.data() + kParentId);
+  write_hex(flag_bits, digits.data() + kFlags);
 }
 
 }  // namespace stdgate

@@ -14,13 +14,17 @@
 
 namespace stdgate {
 
+// Of a span, as a number whose bytes are in the order of their digits; 0: none.
+using SpanId = uint64_t;
+
 struct TraceContext {
   static constexpr size_t kMaxState = 512;  // "at least" that is to be propagated (section 3.3.1.5)
   static constexpr std::array<uint8_t, 16> kNoTrace{};
-  static constexpr uint8_t kSampled = 1;  // in `flags`: the caller records this trace
+  static constexpr std::array<uint8_t, 8> kNoSpan{};
+  static constexpr uint8_t kSampled = 1;  // in `flags`: this trace is recorded
 
   std::array<uint8_t, 16> trace_id{};  // kNoTrace: none
-  std::array<uint8_t, 8> parent_id{};  // of the caller's span; not zero, unless there is no trace
+  std::array<uint8_t, 8> parent_id{};  // of the caller's span; kNoSpan: the gateway began the trace
   uint8_t flags = 0;                   // those that are defined: kSampled, and 2: a random trace id
   std::string state;                   // entries as received, joined by commas
 
@@ -32,7 +36,9 @@ struct TraceContext {
   void clear();
 
   [[nodiscard]] bool is_none() const { return trace_id == kNoTrace; }
+  [[nodiscard]] bool has_parent() const { return parent_id != kNoSpan; }
   [[nodiscard]] bool is_sampled() const { return (flags & kSampled) != 0; }
+  [[nodiscard]] SpanId parent() const;
 
   friend bool operator==(const TraceContext&, const TraceContext&) = default;
 };
@@ -42,6 +48,20 @@ struct TraceIdText {
   explicit TraceIdText(const TraceContext& trace);
   [[nodiscard]] std::string_view view() const { return {digits.data(), digits.size()}; }
   std::array<char, 32> digits{};
+};
+
+// The same of a span: 16 digits.
+struct SpanIdText {
+  explicit SpanIdText(SpanId span);
+  [[nodiscard]] std::string_view view() const { return {digits.data(), digits.size()}; }
+  std::array<char, 16> digits{};
+};
+
+// A traceparent that names `span` as the parent, in the trace and with the flags of `trace`.
+struct TraceParentText {
+  TraceParentText(const TraceContext& trace, SpanId span);
+  [[nodiscard]] std::string_view view() const { return {digits.data(), digits.size()}; }
+  std::array<char, 55> digits{};
 };
 
 }  // namespace stdgate

@@ -359,6 +359,21 @@ struct AuditConfig {
   friend bool operator==(const AuditConfig&, const AuditConfig&) = default;
 };
 
+// Where spans of calls are sent, and of which; see docs/traces.md.
+struct TracesConfig {
+  std::string endpoint;  // a URL; empty: spans are not recorded
+  double sample = 0.1;   // the part of the traces that begin here; 0 to 1
+  std::string service_name = "stdgate";
+  std::map<std::string, std::string> headers;            // of what is sent
+  std::map<std::string, VariableSource> header_sources;  // of those that are no plain text
+  std::string ca_file;                                   // authorities of the collector, as given
+  std::string certificates;  // the content of that file; empty: the system's
+  uint32_t queue = 2048;     // spans that wait to be sent, at most
+
+  [[nodiscard]] bool is_used() const { return !endpoint.empty(); }
+  friend bool operator==(const TracesConfig&, const TracesConfig&) = default;
+};
+
 // How a client signs its requests (RFC 9421 section 3.3).
 enum class SignatureMethod : uint8_t { hmac_sha256, ed25519, ecdsa_p256_sha256 };
 
@@ -412,6 +427,7 @@ struct Config {
   LogConfig log;
   AuditConfig audit;
   MetricsConfig metrics;
+  TracesConfig traces;
   // Texts of the file with a ${NAME} that looks secret (secret.h), expanded, and what it stood for
   // in each; print_config() hides that.
   std::map<std::string, std::set<std::string>> secrets;

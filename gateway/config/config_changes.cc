@@ -34,6 +34,7 @@ class Comparison {
     leave("log", config.log, wanted_.log);
     leave("audit", config.audit, wanted_.audit);
     leave("metrics", config.metrics, wanted_.metrics);
+    leave("traces", config.traces, wanted_.traces);
     compare_backends();
     return std::move(changes_);
   }

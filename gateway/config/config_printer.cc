@@ -105,7 +105,8 @@ void print_option(const Printing& to, const Option<S>& option, const Variables<S
     print_key(to, name);
     if (source == nullptr) {
       const std::string& value = (section.*type.values).find(name)->second;
-      ValuePrinter{to}(hide_secret_variable(name, to.hidden(value)));
+      ValuePrinter{to}(type.shown == Shown::hidden ? std::string(kHidden)
+                                                   : hide_secret_variable(name, to.hidden(value)));
     } else {
       print_source(to, *source);
     }
@@ -217,7 +218,8 @@ template <class S>
 bool is_printed(const S& section) {
   if constexpr (std::is_same_v<S, MtlsConfig> || std::is_same_v<S, FilesystemConfig>) {
     return section.used;  // that it is there says something
-  } else if constexpr (std::is_same_v<S, AuthConfig> || std::is_same_v<S, AuditConfig>) {
+  } else if constexpr (std::is_same_v<S, AuthConfig> || std::is_same_v<S, AuditConfig> ||
+                       std::is_same_v<S, TracesConfig>) {
     return section.is_used();
   } else {
     return has_values(section);

@@ -59,6 +59,12 @@ inline constexpr size_t kMaxPublicUrl = 200;  // bytes
 inline constexpr size_t kMaxVariableFile = 64 * kKiB;
 inline constexpr size_t kMaxTextFile = 128 * kKiB;  // of keys of an issuer
 inline constexpr size_t kMaxPrincipalName = 64;     // as it is configured
+// Of `traces`. The spans of some calls, and of all that a busy gateway finishes in some seconds.
+inline constexpr size_t kMinSpanQueue = 64;
+inline constexpr size_t kMaxSpanQueue = 65536;
+inline constexpr size_t kMaxTraceHeaders = 16;
+inline constexpr size_t kMaxTraceHeader = 4096;  // bytes of a value
+inline constexpr size_t kMaxServiceName = 255;   // bytes
 // sessions.key_file: kMaxKeys keys, and comments.
 inline constexpr size_t kMaxKeyFile = 16 * kKiB;
 

@@ -61,6 +61,8 @@ std::string type_of(const OptionInfo& option) {
   switch (option.kind) {
     case Kind::count:
       return "whole number" + range;
+    case Kind::ratio:
+      return "number, 0 to 1";
     case Kind::size:
       return "size" + range;
     case Kind::duration:

@@ -121,6 +121,13 @@ void write_numbers(rpc::JsonWriter& json, const OptionInfo& option) {
   json.end_object();
 }
 
+void write_ratio(rpc::JsonWriter& json) {
+  write_types(json, {"number", "string"});
+  json.number("minimum", 0);
+  json.number("maximum", 1);
+  json.text("pattern", pattern_of(kDecimalPattern));
+}
+
 struct DefaultWriter {
   rpc::JsonWriter& json;
   std::string_view key = "default";
@@ -241,6 +248,8 @@ void write_type(rpc::JsonWriter& json, const OptionInfo& option) {
   switch (option.kind) {
     case Kind::count:
       return write_number(json, option, "^[0-9]+$");
+    case Kind::ratio:
+      return write_ratio(json);
     case Kind::size:
       return write_number(json, option, "^[0-9]+(KiB|MiB|GiB)?$");
     case Kind::duration:

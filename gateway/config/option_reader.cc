@@ -39,6 +39,16 @@ bool read(const Count<S>& type, const Value& value, Section&, S& out) {
 }
 
 template <class S>
+bool read(const Ratio<S>& type, const Value& value, Section&, S& out) {
+  const auto ratio = value.decimal();
+  if (!ratio) return false;
+  out.*type.member = *ratio;
+  if (*ratio >= 0 && *ratio <= 1) return true;
+  value.fail("expected a number from 0 to 1, found " + value.found());
+  return false;
+}
+
+template <class S>
 bool read(const Size<S>& type, const Value& value, Section&, S& out) {
   const auto size = value.size(type.range);
   if (size) assign(*size, type, out);

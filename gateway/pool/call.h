@@ -62,6 +62,7 @@ struct CallFacts {
   TimePoint written{};                    // to the child
   TimePoint deadline = TimePoint::max();  // max(): none
   size_t bytes_in = 0;
+  SpanId span = 0;     // of its time at a child, as that is told; 0: calls are not traced
   uint64_t child = 0;  // number of the child that it was written to; 0: none yet
   CallPlace place = CallPlace::nowhere;
   rpc::WireId wire_id = 0;  // in flight: its id at that child
@@ -77,7 +78,7 @@ struct Call : CallFacts {
   std::string id;                                  // raw JSON, as the client sent it
   std::string method_name;                         // kept only while `method` is kOtherMethod
   std::string tool_name;                           // kept only while `tool` is kOtherTool
-  TraceContext trace;                              // of the caller
+  TraceContext trace;                              // the caller's, or begun for it (CallTracing)
   std::string principal;       // of the caller: its name; empty: nobody is known
   std::string progress_token;  // raw JSON, as the client sent it; empty: none
   std::string subscription;    // the key that its session subscribes to with it; empty: none

@@ -35,8 +35,9 @@ struct CoreServices {  // one for the whole gateway
       nullptr;                            // of sessions with a child of their own; null: no limit
   const WallClock* wall_clock = nullptr;  // for CallRecord::arrived_at; null: it is not said
   Audit* audit = nullptr;                 // null: there is none
-  const policy::Overload* overload = nullptr;  // null: never
-  session::StateSeal* states = nullptr;        // of parked calls; null: none is parked
+  const policy::Overload* overload = nullptr;    // null: never
+  session::StateSeal* states = nullptr;          // of parked calls; null: none is parked
+  const config::TracesConfig* traces = nullptr;  // of which calls spans are recorded; null: of none
 };
 
 struct PoolServices {  // one a backend

@@ -56,6 +56,20 @@ void add_audit(std::vector<MetricFamily>& families, const ScrapeReadings::Audit&
                             MetricType::Gauge, audit.is_failing ? 1 : 0));
 }
 
+void add_spans(std::vector<MetricFamily>& families, const ScrapeReadings::Spans& spans) {
+  families.push_back(single("stdgate_trace_spans_exported_total",
+                            "Spans that the collector of traces has taken", MetricType::Counter,
+                            static_cast<double>(spans.exported)));
+  MetricFamily dropped = family("stdgate_trace_spans_dropped_total",
+                                "Spans that no collector has taken", MetricType::Counter);
+  for (const auto& [reason, count] : spans.dropped) {
+    add(dropped, static_cast<double>(count), {{"reason", std::string(reason)}});
+  }
+  families.push_back(std::move(dropped));
+  families.push_back(single("stdgate_trace_spans_waiting", "Spans that wait to be sent",
+                            MetricType::Gauge, static_cast<double>(spans.waiting)));
+}
+
 void add_readings(std::vector<MetricFamily>& families, const ScrapeReadings& readings) {
   MetricFamily cpu =
       family("stdgate_child_cpu_seconds_total", "CPU time of child processes and what they started",
@@ -104,6 +118,7 @@ void add_readings(std::vector<MetricFamily>& families, const ScrapeReadings& rea
                             "1 unless the configuration that was read last could not be used",
                             MetricType::Gauge, readings.reloads.last_was_good ? 1 : 0));
   if (readings.audit) add_audit(families, *readings.audit);
+  if (readings.spans) add_spans(families, *readings.spans);
 }
 
 // Names and meanings as all Prometheus client libraries have them.

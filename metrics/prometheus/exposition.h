@@ -9,6 +9,8 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gateway/base/time.h"
@@ -45,6 +47,12 @@ struct ScrapeReadings {
     bool is_failing = false;
   };
   std::optional<Audit> audit;  // nothing: there is none
+  struct Spans {
+    uint64_t exported = 0;
+    uint64_t waiting = 0;
+    std::vector<std::pair<std::string_view, uint64_t>> dropped;  // by reason
+  };
+  std::optional<Spans> spans;  // nothing: none are recorded
   struct Reloads {             // of the configuration
     uint64_t good = 0;
     uint64_t failed = 0;

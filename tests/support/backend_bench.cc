@@ -33,13 +33,14 @@ BackendBench::BackendBench(backend::BackendOptions options, std::unique_ptr<pool
 }
 
 backend::Admission BackendBench::send(FakeClient& client, std::string text, session::Tag tag,
-                                      bool wants_events) {
+                                      bool wants_events, const TraceContext* trace) {
   rpc::EnvelopeParser parser(backend.envelope_limits());
   backend::CallContext context;
   context.caller = client.caller();
   context.tag = tag;
   context.arrived = clock.now();
   context.wants_events = wants_events;
+  context.trace = trace;
   return backend.accept(parser.parse(text).value().messages[0], context);
 }
 

@@ -27,7 +27,7 @@ class BackendBench {
 
   // Gives the backend a message of a client.
   backend::Admission send(FakeClient& client, std::string text, session::Tag tag = 0,
-                          bool wants_events = false);
+                          bool wants_events = false, const TraceContext* trace = nullptr);
   // Sends a request with this id and method "m".
   void call(FakeClient& client, const std::string& id = "1", session::Tag tag = 0);
 

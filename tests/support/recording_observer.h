@@ -26,6 +26,8 @@ class RecordingObserver final : public Observer {
     std::string detail;
     std::optional<ToolId> tool{};
     std::string tool_name{};
+    TraceContext trace{};
+    SpanId span = 0;
   };
   void on_call_started(BackendId) override { ++started; }
   void on_call_finished(const CallRecord& record) override {
@@ -33,7 +35,8 @@ class RecordingObserver final : public Observer {
                        std::string(record.outcome.name()), record.total, record.queued,
                        record.child, record.reached_child, std::string(record.id), record.bytes_in,
                        record.bytes_out, std::string(record.detail), record.tool,
-                       std::string(record.tool_name)});
+                       std::string(record.tool_name),
+                       record.trace == nullptr ? TraceContext() : *record.trace, record.span});
   }
   void on_notification(BackendId, MethodId, Direction direction) override {
     ++notifications[direction];

@@ -14,6 +14,7 @@
 #include "gateway/config/options/text_rules.h"
 #include "gateway/config/options/timeouts_options.h"
 #include "gateway/config/options/tls_options.h"
+#include "gateway/config/options/traces_options.h"
 
 namespace stdgate::config {
 
@@ -92,6 +93,7 @@ inline constexpr auto kGatewayOptions = std::to_array<Option<Config>>({
     {.key = "log", .type = Part{&Config::log}, .help = "what is written to stderr"},
     {.key = "audit", .type = Part{&Config::audit}, .help = "the record of who did what"},
     {.key = "metrics", .type = Part{&Config::metrics}, .help = "what the admin listener shows"},
+    {.key = "traces", .type = Part{&Config::traces}, .help = "spans of calls, for a collector"},
 });
 
 template <>

@@ -9,6 +9,7 @@
 #include "gateway/config/options/auth_rules.h"
 #include "gateway/config/options/backend_rules.h"
 #include "gateway/config/options/tls_rules.h"
+#include "gateway/config/options/traces_rules.h"
 #include "gateway/config/principal_variables.h"
 #include "gateway/config/value_parser.h"
 
@@ -135,6 +136,7 @@ void complete_config(const Section& root, Config& out) {
   complete_limits(root.part("limits"), out.limits);
   if (const Section* tls = root.part("tls")) complete_tls(*tls, out.tls);
   complete_auth(root, out);
+  if (const Section* traces = root.part("traces")) complete_traces(*traces, out.traces);
   if (const Section* roles = root.part("roles")) check_roles(*roles, out);
   if (const Section* backends = root.part("backends")) complete_backends(*backends, out);
 }

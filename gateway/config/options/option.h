@@ -34,6 +34,14 @@ struct Count {
 template <class S, class T>
 Count(T S::*, CountRange) -> Count<S>;
 
+// A part of a whole, 0 to 1: 0.1.
+template <class S>
+struct Ratio {
+  double S::*member;
+};
+template <class S>
+Ratio(double S::*) -> Ratio<S>;
+
 // Bytes: 512, 64KiB.
 template <class S>
 struct Size {
@@ -118,17 +126,24 @@ struct List {
   CountRange items;
 };
 
-// Variables of the environment: a text each, or { file: … } (environment_section.h). Values that
-// look secret are hidden when they are printed, and those from files are never shown.
+// Which values are printed: those that do not look secret, or none.
+enum class Shown : uint8_t { harmless, hidden };
+
+// Names with a text each, or { file: … } (environment_section.h): variables of the environment.
+// Values from files are never shown.
 template <class S>
 struct Variables {
   std::map<std::string, std::string> S::*values;
   std::map<std::string, VariableSource> S::*sources;
   TextRule names;
+  Shown shown = Shown::harmless;
 };
 template <class S>
 Variables(std::map<std::string, std::string> S::*, std::map<std::string, VariableSource> S::*,
           TextRule) -> Variables<S>;
+template <class S>
+Variables(std::map<std::string, std::string> S::*, std::map<std::string, VariableSource> S::*,
+          TextRule, Shown) -> Variables<S>;
 
 // Files of variables (env_file.h), one or several; a single one need not be a list. Their names are
 // printed, and which variables they set.
@@ -239,7 +254,7 @@ struct Part {
   std::variant<PoolConfig S::*, ResourceLimits S::*, LimitsConfig S::*, TimeoutsConfig S::*,
                LogConfig S::*, MetricsConfig S::*, SessionsConfig S::*, TlsConfig S::*,
                AuthConfig S::*, MtlsConfig S::*, JwksConfig S::*, ClientLimits S::*,
-               AuditConfig S::*, FilesystemConfig S::*>
+               AuditConfig S::*, FilesystemConfig S::*, TracesConfig S::*>
       member;
 };
 template <class S, class T>
@@ -281,11 +296,12 @@ template <class S>
 Backends(std::vector<BackendConfig> S::*) -> Backends<S>;
 
 template <class S>
-using OptionType = std::variant<Count<S>, Size<S>, Time<S>, Seconds<S>, PerTime<S>, Switch<S>,
-                                Text<S>, Word<S>, List<S>, Variables<S>, EnvFiles<S>, KeyFile<S>,
-                                ApiKeyFile<S>, FileText<S>, Paths<S>, TextLists<S>, Inherited<S>,
-                                Command<S>, ListenAddress<S>, ListenAddresses<S>, Buckets<S>,
-                                Part<S>, WordOrPart<S>, Items<S>, NamedItems<S>, Backends<S>>;
+using OptionType =
+    std::variant<Count<S>, Ratio<S>, Size<S>, Time<S>, Seconds<S>, PerTime<S>, Switch<S>, Text<S>,
+                 Word<S>, List<S>, Variables<S>, EnvFiles<S>, KeyFile<S>, ApiKeyFile<S>,
+                 FileText<S>, Paths<S>, TextLists<S>, Inherited<S>, Command<S>, ListenAddress<S>,
+                 ListenAddresses<S>, Buckets<S>, Part<S>, WordOrPart<S>, Items<S>, NamedItems<S>,
+                 Backends<S>>;
 
 // The flag that says the same on the command line. Beside a switch it takes no value, and turns
 // into what is not the default.

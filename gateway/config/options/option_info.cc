@@ -57,6 +57,11 @@ void describe(const Switch<S>&, const S&, OptionInfo& out) {
 }
 
 template <class S>
+void describe(const Ratio<S>&, const S&, OptionInfo& out) {
+  out.kind = Kind::ratio;
+}
+
+template <class S>
 void describe(const Text<S>&, const S&, OptionInfo& out) {
   out.kind = Kind::text;
 }

@@ -14,6 +14,7 @@ namespace stdgate::config {
 struct OptionInfo {
   enum class Kind : uint8_t {
     count,
+    ratio,
     size,
     duration,
     rate,

@@ -60,6 +60,11 @@ OptionValue value_of(const Time<S>& type, const S& section) {
 }
 
 template <class S>
+OptionValue value_of(const Ratio<S>& type, const S& section) {
+  return Number{print_decimal(section.*type.member)};
+}
+
+template <class S>
 OptionValue value_of(const Seconds<S>& type, const S& section) {
   const std::optional<uint64_t>& seconds = section.*type.member;
   if (!seconds) return {};

@@ -20,6 +20,13 @@ bool is_variable_name(std::string_view text) {
   return !text.empty() && text.find_first_of(std::string_view("=\0", 2)) == std::string_view::npos;
 }
 
+bool is_field_name(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+  });
+}
+
 bool is_pattern(std::string_view text) { return !text.empty() && text.size() <= kMaxPattern; }
 
 bool is_role(std::string_view text) { return !text.empty() && text.size() <= 256; }

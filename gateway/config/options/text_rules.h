@@ -8,6 +8,7 @@ namespace stdgate::config {
 bool is_web_origin(std::string_view text);
 bool is_host_name(std::string_view text);
 bool is_variable_name(std::string_view text);
+bool is_field_name(std::string_view text);
 bool is_pattern(std::string_view text);
 bool is_role(std::string_view text);
 bool is_scope(std::string_view text);
@@ -25,6 +26,8 @@ inline constexpr TextRule kProxySource{kAnyText.accepts,
 // As execve(2) takes it; more than what ${NAME} can name.
 inline constexpr TextRule kVariableName{is_variable_name,
                                         "not a name that an environment variable can have"};
+// Of HTTP (RFC 9110 section 5.1).
+inline constexpr TextRule kFieldName{is_field_name, "not a name that a header field can have"};
 
 // Of a rule: see policy::matches().
 inline constexpr TextRule kPattern{is_pattern,

@@ -86,5 +86,19 @@ TEST(TraceContext, StateUpToItsLimit) {
   EXPECT_EQ(trace.state, "");
 }
 
+TEST(TraceContext, NamesASpanAsParent) {
+  TraceContext trace;
+  ASSERT_TRUE(trace.read(kParent));
+  EXPECT_EQ(trace.parent(), 0x00f067aa0ba902b7U);
+  EXPECT_TRUE(trace.has_parent());
+  EXPECT_EQ(SpanIdText(trace.parent()).view(), "00f067aa0ba902b7");
+  EXPECT_EQ(SpanIdText(0xfedcba9876543210).view(), "fedcba9876543210");
+  EXPECT_EQ(TraceParentText(trace, trace.parent()).view(), kParent);
+  trace.flags = 0;
+  EXPECT_EQ(TraceParentText(trace, 1).view(),
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000001-00");
+  EXPECT_FALSE(TraceContext().has_parent());
+}
+
 }  // namespace
 }  // namespace stdgate

@@ -78,7 +78,7 @@ TEST(CommandFlags, HelpFitsATerminal) {
   }
   EXPECT_THAT(groups, testing::ElementsAre("Usage:", "General:", "Listening:", "Backend:", "Pool:",
                                            "Authentication:", "Limits:", "TLS:", "Sessions:",
-                                           "Log:", "Audit:", "Examples:"));
+                                           "Log:", "Audit:", "Traces:", "Examples:"));
 }
 
 }  // namespace

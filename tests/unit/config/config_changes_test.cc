@@ -97,10 +97,12 @@ INSTANTIATE_TEST_SUITE_P(
         Change{kOne,
                std::string("limits: { batch: 1 }\ntimeouts: { idle: 1s }\nlog: { level: warn }\n"
                            "metrics: { methods: 7 }\nsessions: { ttl: 1h }\n"
-                           "trusted_proxies: [\"10.0.0.0/8\"]\naudit: { file: a }\n") +
+                           "trusted_proxies: [\"10.0.0.0/8\"]\naudit: { file: a }\n"
+                           "traces: { endpoint: \"http://a\" }\n") +
                    kOne,
                {},
-               {"trusted_proxies", "sessions", "limits", "timeouts", "log", "audit", "metrics"}}));
+               {"trusted_proxies", "sessions", "limits", "timeouts", "log", "audit", "metrics",
+                "traces"}}));
 
 TEST(ConfigChanges, TheOrderOfBackendsIsNone) {
   const ConfigChanges changes =

@@ -461,7 +461,7 @@ TEST(ConfigParser, RefusesBadStructure) {
       {with_root("xyz: x\n"),
        "f:2:1: xyz: unknown key; known here: listen, admin, anonymous, allowed_origins, "
        "allowed_hosts, trusted_proxies, rpc_stream, replica, auth, roles, limits, tls, backends, "
-       "sessions, timeouts, log, audit, metrics\n"},
+       "sessions, timeouts, log, audit, metrics, traces\n"},
       {with_root("audit: { calls: [a] }\n"),
        "f:2:1: audit.file: missing; name the file of the audit\n"},
       {with_root("audit: { file: a, arguments: none }\n"),

@@ -106,6 +106,7 @@ log: { level: "off", format: json, calls: false, payloads: true, payload_limit: 
        redact: [password] }
 audit: { file: audit.jsonl, calls: [a, "b/*"], arguments: full, durable: true }
 metrics: { buckets: [0.00005, 0.1, 25], methods: 7, method_names: [a/b], tool_names: [t] }
+traces: { endpoint: "https://c/otlp", sample: 0.25, service_name: s, ca: ca.pem, queue: 99 }
 )");
 }
 

@@ -68,6 +68,7 @@ TEST(Help, StatesTheDefaultsThatTheConfigurationHas) {
                                          "--anonymous",
                                          "--api-key-file",
                                          "--audit-file",
+                                         "--traces-endpoint",
                                          "--allowed-origins",
                                          "--bridge",
                                          "--rpc-stream",

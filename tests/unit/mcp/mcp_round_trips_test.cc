@@ -108,7 +108,8 @@ class McpRoundTrips : public testing::TestWithParam<config::Isolation> {
   FakeChild& called(const std::string& capabilities = kElicits) {
     bench.call(client, "1", "", capabilities);
     bench.greet(0);
-    call_id = bench.child(0).take_ids().at(0);
+    call_line = bench.child(0).take_line();
+    call_id = parse_asked(call_line).id;
     return bench.child(0);
   }
   // The same, and the child has asked: the call is parked.
@@ -127,12 +128,25 @@ class McpRoundTrips : public testing::TestWithParam<config::Isolation> {
   TripBench bench{options_of(GetParam())};
   FakeClient client{bench.callers};
   FakeClient other{bench.callers};
+  std::string call_line;  // as the child got it
   std::string call_id;
   Needed needed;
 };
 
 INSTANTIATE_TEST_SUITE_P(Isolations, McpRoundTrips,
                          testing::Values(config::Isolation::shared, config::Isolation::session));
+
+TEST_P(McpRoundTrips, TheChildIsToldOfTheTrace) {
+  config::TracesConfig traces;
+  traces.sample = 1;
+  bench.services.traces = &traces;
+  called();
+  bench.child(0).answer(call_id, R"({"content":[]})");
+  ASSERT_EQ(bench.observer.records.size(), 1U);
+  const auto& record = bench.observer.records[0];
+  EXPECT_THAT(call_line, HasSubstr("\"traceparent\":\"" +
+                                   std::string(TraceParentText(record.trace, record.span).view())));
+}
 
 TEST_P(McpRoundTrips, TheChildIsGreetedWithWhatTheClientDeclares) {
   bench.call(client, "1", "",

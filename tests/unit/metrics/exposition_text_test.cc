@@ -254,6 +254,16 @@ stdgate_audit_lost_lines_total 2
 # HELP stdgate_audit_failing 1 while the audit cannot be written, and calls are refused for it
 # TYPE stdgate_audit_failing gauge
 stdgate_audit_failing 1
+# HELP stdgate_trace_spans_exported_total Spans that the collector of traces has taken
+# TYPE stdgate_trace_spans_exported_total counter
+stdgate_trace_spans_exported_total 30
+# HELP stdgate_trace_spans_dropped_total Spans that no collector has taken
+# TYPE stdgate_trace_spans_dropped_total counter
+stdgate_trace_spans_dropped_total{reason="queue_full"} 6
+stdgate_trace_spans_dropped_total{reason="refused"} 0
+# HELP stdgate_trace_spans_waiting Spans that wait to be sent
+# TYPE stdgate_trace_spans_waiting gauge
+stdgate_trace_spans_waiting 3
 # HELP stdgate_build_info The version that runs; always 1
 # TYPE stdgate_build_info gauge
 stdgate_build_info{version="1.2.3"} 1
@@ -334,6 +344,7 @@ TEST(MetricsExposition, IsThisText) {
     readings.memory_pressure = 0.5;
     readings.reloads = {4, 1, false};
     readings.audit = {9, 3, 2, true};
+    readings.spans = {30, 3, {{"queue_full", 6}, {"refused", 0}}};
     return readings;
   });
   EXPECT_EQ(fixed_lines(exposition.text()), kText);

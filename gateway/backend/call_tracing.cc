@@ -1,0 +1,114 @@
+#include "gateway/backend/call_tracing.h"
+
+#include <cmath>
+#include <span>
+
+#include "gateway/base/check.h"
+#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_string.h"
+
+namespace stdgate::backend {
+
+namespace {
+
+// Keys of `_meta`, as in the header fields of the same names.
+constexpr std::string_view kParent = "traceparent";
+constexpr std::string_view kState = "tracestate";
+
+// How many bits of a trace id are compared with the ratio: its last ones, as others do who sample
+// by the same id, so that all keep the same traces.
+constexpr int kSampledBits = 56;
+
+// What stands between the quotes; empty: it is no string.
+std::string_view unquoted(std::string_view raw) {
+  return raw.size() < 2 || raw.front() != '"' ? std::string_view() : raw.substr(1, raw.size() - 2);
+}
+
+// Of an object within an object; an object may be missing.
+tl::expected<std::string_view, rpc::MemberError> member_of(
+    const tl::expected<std::string_view, rpc::MemberError>& object, std::string_view key) {
+  return object ? rpc::find_member(*object, key) : object;
+}
+
+tl::expected<std::string_view, rpc::MemberError> meta_of(std::string_view params) {
+  if (params.empty()) return tl::unexpected(rpc::MemberError::absent);
+  return rpc::find_member(params, "_meta");
+}
+
+}  // namespace
+
+void CallTracing::begin(std::string_view params, pool::Call& call) {
+  if (is_mcp()) read_meta(params, call.trace);
+  if (call.trace.is_none()) begin_trace(call.trace);
+  while (call.span == 0) call.span = services_.core.random();
+}
+
+// What a client says of the call itself is closer to it than what says its HTTP library.
+void CallTracing::read_meta(std::string_view params, TraceContext& trace) {
+  const auto meta = meta_of(params);
+  const auto parent = member_of(meta, kParent);
+  if (!parent) return;
+  TraceContext found;
+  if (!found.read(unquoted(*parent))) return;
+  if (const auto state = member_of(meta, kState)) {
+    found.add_state(rpc::decode_string(unquoted(*state), scratch_));
+  }
+  trace = std::move(found);
+}
+
+// One that is not recorded is passed on too, so that nobody behind records a part of it.
+void CallTracing::begin_trace(TraceContext& trace) const {
+  do {
+    for (size_t at = 0; at < trace.trace_id.size(); at += sizeof(uint64_t)) {
+      uint64_t bits = services_.core.random();
+      for (size_t i = 0; i < sizeof(bits); ++i, bits >>= 8) {
+        trace.trace_id[at + i] = static_cast<uint8_t>(bits);
+      }
+    }
+  } while (trace.is_none());
+  if (is_sampled(trace)) trace.flags = TraceContext::kSampled;
+}
+
+bool CallTracing::is_sampled(const TraceContext& trace) const {
+  uint64_t bits = 0;
+  for (const uint8_t byte : std::span(trace.trace_id).last(kSampledBits / 8)) {
+    bits = bits << 8 | byte;
+  }
+  return static_cast<double>(bits) >= std::ldexp(1 - services_.core.traces->sample, kSampledBits);
+}
+
+void CallTracing::tell_child(const rpc::Envelope& request, const pool::Call& call,
+                             pool::Outgoing& message) {
+  const TraceContext& trace = call.trace;
+  if (!is_mcp()) return;
+  const TraceParentText parent(trace, call.span);
+  const auto meta = meta_of(request.params);
+  const auto former = member_of(meta, kParent);
+  const bool is_stamped = !message.inserted.empty();
+  STDGATE_CHECK(message.inserted.size() < insertions_.size());
+  if (is_stamped) insertions_[1] = message.inserted.front();
+  members_.clear();
+  if (former) {
+    members_.append("\"").append(parent.view()).append("\"");
+    const TextPlace place = place_of(*former, request.text);
+    insertions_[0] = {place.offset, {}, members_, {}, place.length};
+  } else {
+    members_.append("\"").append(kParent).append("\":\"").append(parent.view()).append("\"");
+    if (!trace.state.empty() && !member_of(meta, kState)) {
+      members_.append(",\"").append(kState).append("\":");
+      rpc::append_json_string(members_, trace.state);
+    }
+    const auto insertion = pool::insertion_at(pool::InsertionPlace::meta, request, members_);
+    if (!insertion || former.error() == rpc::MemberError::duplicate) return;
+    insertions_[0] = *insertion;
+    if (is_stamped) {
+      // Both would make the object, where it is missing.
+      insertions_[0].only_for = Era::legacy;
+      stamped_.assign(members_).append(",").append(insertions_[1].members);
+      insertions_[1].members = stamped_;
+    }
+  }
+  message.inserted = std::span(insertions_).first(is_stamped ? 2 : 1);
+}
+
+}  // namespace stdgate::backend

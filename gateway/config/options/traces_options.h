@@ -1,0 +1,47 @@
+// The keys of `traces`: spans of calls, and where they are sent.
+#pragma once
+
+#include <array>
+
+#include "gateway/config/options/option.h"
+#include "gateway/config/options/text_rules.h"
+
+namespace stdgate::config {
+
+inline constexpr auto kTracesOptions = std::to_array<Option<TracesConfig>>({
+    {.key = "endpoint",
+     .type = Text{&TracesConfig::endpoint},
+     .flag = {.name = "--traces-endpoint", .placeholder = "URL"},
+     .help = "where spans are sent, by OTLP over HTTP with JSON; without it there are none",
+     .details = "The URL of a collector; without a path it is `/v1/traces`. "
+                "See [Traces](traces.md).",
+     .missing = "name the URL of the collector"},
+    {.key = "sample",
+     .type = Ratio{&TracesConfig::sample},
+     .help = "the part of the calls without a trace of their client that are recorded",
+     .details = "Of a call that comes with a trace, what its client decided holds."},
+    {.key = "service_name",
+     .type = Text{&TracesConfig::service_name},
+     .help = "what the spans call this service"},
+    {.key = "headers",
+     .type = Variables{&TracesConfig::headers, &TracesConfig::header_sources, kFieldName,
+                       Shown::hidden},
+     .help = "header fields for the collector, as a credential",
+     .details = "`{ Authorization: { file: token } }`. Their values are never printed."},
+    {.key = "ca",
+     .type = FileText{&TracesConfig::ca_file, &TracesConfig::certificates},
+     .help = "a file with the authorities of the collector, in PEM",
+     .default_words = "those of the system"},
+    {.key = "queue",
+     .type = Count{&TracesConfig::queue, {kMinSpanQueue, kMaxSpanQueue}},
+     .help = "spans that wait to be sent, at most; a recorded call has three",
+     .details = "What comes beyond is dropped, and counted."},
+});
+
+template <>
+struct OptionsOf<TracesConfig> {
+  static constexpr std::span<const Option<TracesConfig>> kRows = kTracesOptions;
+  static constexpr std::string_view kTitle = "Traces";
+};
+
+}  // namespace stdgate::config

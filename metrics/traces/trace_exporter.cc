@@ -1,0 +1,196 @@
+#include "metrics/traces/trace_exporter.h"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "gateway/base/utf8.h"
+
+namespace stdgate::traces {
+
+namespace {
+
+constexpr std::array<std::string_view, kSpanLossCount> kLossNames = {"queue_full", "refused",
+                                                                     "unreachable", "stopped"};
+constexpr size_t kMaxMessage = 256;  // bytes of what a collector says, in the log
+
+std::vector<std::string> fields_of(const config::TracesConfig& config) {
+  std::vector<std::string> fields;
+  for (const auto& [name, value] : config.headers) {
+    std::string& field = fields.emplace_back(name);
+    field.append(": ").append(value);
+  }
+  return fields;
+}
+
+// OTLP, "Retryable Response Codes"; and whatever ended without an answer.
+bool may_come_through_later(const fetch::Fetched& fetched) {
+  switch (fetched.outcome) {
+    case FetchOutcome::unreachable:
+    case FetchOutcome::untrusted:
+    case FetchOutcome::timeout:
+      return true;
+    case FetchOutcome::bad_status:
+      return fetched.status == 429 || (fetched.status >= 502 && fetched.status <= 504);
+    default:
+      return false;
+  }
+}
+
+// What it says of documents that it has taken in part (ExportTracePartialSuccess).
+struct PartialSuccess {
+  uint64_t rejected = 0;
+  std::string message;
+};
+
+// A 64-bit number is a text in JSON; some write a number.
+uint64_t number_of(const simdjson::dom::element& value) {
+  uint64_t number = 0;
+  std::string_view text;
+  if (value.get(number) == simdjson::SUCCESS) return number;
+  if (value.get(text) == simdjson::SUCCESS) {
+    std::from_chars(text.data(), text.data() + text.size(), number);
+  }
+  return number;
+}
+
+PartialSuccess partial_success_of(const std::string& body) {
+  PartialSuccess partial;
+  simdjson::dom::parser parser;
+  simdjson::dom::element said;
+  if (parser.parse(body).at_key("partialSuccess").get(said) != simdjson::SUCCESS) return partial;
+  simdjson::dom::element member;
+  if (said["rejectedSpans"].get(member) == simdjson::SUCCESS) partial.rejected = number_of(member);
+  std::string_view message;
+  if (said["errorMessage"].get(message) == simdjson::SUCCESS) {
+    partial.message = cut_utf8(message, kMaxMessage);
+  }
+  return partial;
+}
+
+}  // namespace
+
+std::string_view span_loss_name(SpanLoss loss) { return kLossNames.at(static_cast<size_t>(loss)); }
+
+TraceExporter::TraceExporter(const config::TracesConfig& config, const SpanSource& source,
+                             const ExportServices& services)
+    : config_(config),
+      fields_(fields_of(config)),
+      services_(services),
+      queue_(document_head(source), config.queue),
+      timer_(services.timers, [this] { send(); }),
+      finish_timer_(services.timers, [this] { give_up(); }) {}
+
+std::string* TraceExporter::add(size_t spans) {
+  std::string* const text = queue_.add(spans);
+  if (text == nullptr) {
+    lost(SpanLoss::queue_full) += spans;
+    return nullptr;
+  }
+  const bool is_waiting_to_retry = tries_ > 0;
+  if (fetch_ == nullptr && !is_waiting_to_retry) {
+    if (queue_.has_whole_batch()) {
+      wait(Duration{0});
+    } else if (!timer_.armed()) {
+      wait(kDelay);
+    }
+  }
+  return text;
+}
+
+void TraceExporter::send() {
+  if (queue_.empty() || fetch_ != nullptr) return;
+  fetch::Request request;
+  request.url = config_.endpoint;
+  request.certificates = config_.certificates;
+  request.body = queue_.front();
+  request.fields = fields_;
+  request.keeps_connection = true;
+  fetch_ =
+      services_.fetcher.start(request, [this](const fetch::Fetched& fetched) { on_sent(fetched); });
+}
+
+void TraceExporter::on_sent(const fetch::Fetched& fetched) {
+  fetch_.reset();
+  if (fetched.outcome == FetchOutcome::ok) {
+    note_taken(fetched);
+  } else {
+    note_failure(fetched);
+  }
+  go_on();
+}
+
+void TraceExporter::note_taken(const fetch::Fetched& fetched) {
+  const PartialSuccess partial = partial_success_of(fetched.body);
+  const uint64_t rejected = std::min<uint64_t>(partial.rejected, queue_.front_size());
+  counts_.exported += queue_.front_size() - rejected;
+  lost(SpanLoss::refused) += rejected;
+  if (std::exchange(is_failing_, rejected > 0) != (rejected > 0)) {
+    if (rejected > 0) {
+      services_.log.write(LogLevel::warn, "spans refused",
+                          {{"url", config_.endpoint}, {"why", std::string_view(partial.message)}});
+    } else {
+      services_.log.write(LogLevel::info, "spans are sent again", {{"url", config_.endpoint}});
+    }
+  }
+  tries_ = 0;
+  queue_.pop();
+}
+
+void TraceExporter::note_failure(const fetch::Fetched& fetched) {
+  if (!std::exchange(is_failing_, true)) {
+    services_.log.write(LogLevel::warn, "spans not sent",
+                        {{"url", config_.endpoint}, {"why", std::string_view(fetched.detail)}});
+  }
+  ++tries_;
+  if (!may_come_through_later(fetched)) return drop_front(SpanLoss::refused);
+  if (tries_ == kMaxTries) return drop_front(SpanLoss::unreachable);
+  if (done_ == nullptr) wait(wait_after(fetched));
+}
+
+void TraceExporter::drop_front(SpanLoss loss) {
+  lost(loss) += queue_.front_size();
+  tries_ = 0;
+  queue_.pop();
+}
+
+Duration TraceExporter::wait_after(const fetch::Fetched& fetched) const {
+  const Duration usual = std::min<Duration>(kFirstWait * (1 << (tries_ - 1)), kLongestWait);
+  int64_t seconds = 0;
+  const std::string& text = fetched.retry_after;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc() || end != text.data() + text.size()) return usual;
+  const int64_t most = std::chrono::duration_cast<std::chrono::seconds>(kLongestWait).count();
+  return std::max<Duration>(usual, std::chrono::seconds(std::clamp<int64_t>(seconds, 0, most)));
+}
+
+// After an answer.
+void TraceExporter::go_on() {
+  if (done_ != nullptr) {
+    if (queue_.empty() || tries_ > 0) return give_up();
+    return send();
+  }
+  if (queue_.empty() || tries_ > 0) return;
+  wait(queue_.has_whole_batch() ? Duration{0} : kDelay);
+}
+
+void TraceExporter::finish(Duration patience, std::function<void()> done) {
+  const bool is_first = done_ == nullptr;
+  done_ = std::move(done);
+  if (!is_first || queue_.empty() || patience <= Duration{0}) return give_up();
+  finish_timer_.arm(services_.clock.now() + patience);
+  timer_.disarm();
+  send();
+}
+
+void TraceExporter::give_up() {
+  fetch_.reset();
+  timer_.disarm();
+  finish_timer_.disarm();
+  while (!queue_.empty()) drop_front(SpanLoss::stopped);
+  if (const auto done = std::exchange(done_, nullptr)) done();
+}
+
+}  // namespace stdgate::traces

@@ -1,0 +1,101 @@
+// TraceExporter: sends spans to a collector, by OTLP over HTTP with JSON.
+//
+// Job: a POST at a time, kDelay after a first span or when a batch is whole. What the collector is
+// too busy for, or what does not reach it, is sent again after a growing wait, kMaxTries times;
+// what it refuses is dropped. The first failure and the first success after it are logged. Nothing
+// of it touches a call: what the queue has no room for is dropped too. Owner: the worker, on whose
+// loop everything is called. Limits: config.queue spans; one answer (Fetcher).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gateway/base/log.h"
+#include "gateway/base/time.h"
+#include "gateway/base/timers.h"
+#include "gateway/config/config.h"
+#include "metrics/traces/span_queue.h"
+#include "metrics/traces/span_text.h"
+#include "transports/fetch/fetcher.h"
+
+namespace stdgate::traces {
+
+// Why spans were not sent.
+enum class SpanLoss : uint8_t {
+  queue_full,
+  refused,      // by the collector
+  unreachable,  // it did not take them in kMaxTries
+  stopped,      // the gateway ended first
+};
+inline constexpr size_t kSpanLossCount = static_cast<size_t>(SpanLoss::stopped) + 1;
+std::string_view span_loss_name(SpanLoss loss);
+
+// For metrics.
+struct SpanCounts {
+  uint64_t exported = 0;
+  std::array<uint64_t, kSpanLossCount> dropped{};
+
+  [[nodiscard]] uint64_t lost(SpanLoss loss) const { return dropped[static_cast<size_t>(loss)]; }
+};
+
+struct ExportServices {
+  const Clock& clock;
+  TimerQueue& timers;
+  Log& log;
+  fetch::Fetcher& fetcher;
+};
+
+class TraceExporter {
+ public:
+  static constexpr Duration kDelay = std::chrono::seconds(2);
+  static constexpr Duration kFirstWait = std::chrono::seconds(1);  // then doubled
+  static constexpr Duration kLongestWait = std::chrono::seconds(30);
+  static constexpr int kMaxTries = 6;
+
+  TraceExporter(const config::TracesConfig& config, const SpanSource& source,
+                const ExportServices& services);
+  TraceExporter(const TraceExporter&) = delete;
+  TraceExporter& operator=(const TraceExporter&) = delete;
+
+  // Where the text of so many spans is to be appended at once. Null: they are lost.
+  std::string* add(size_t spans);
+
+  // Sends what waits, once and for at most `patience`, then calls `done`; what is added meanwhile
+  // may be lost. Another time: gives up at once.
+  void finish(Duration patience, std::function<void()> done);
+
+  [[nodiscard]] const config::TracesConfig& config() const { return config_; }
+  [[nodiscard]] const SpanCounts& counts() const { return counts_; }
+  [[nodiscard]] size_t waiting() const { return queue_.size(); }
+
+ private:
+  void send();
+  void on_sent(const fetch::Fetched& fetched);
+  void note_taken(const fetch::Fetched& fetched);
+  void note_failure(const fetch::Fetched& fetched);
+  void drop_front(SpanLoss loss);
+  void go_on();
+  void give_up();
+  void wait(Duration time) { timer_.arm(services_.clock.now() + time); }
+  [[nodiscard]] Duration wait_after(const fetch::Fetched& fetched) const;
+  uint64_t& lost(SpanLoss loss) { return counts_.dropped[static_cast<size_t>(loss)]; }
+
+  const config::TracesConfig config_;
+  const std::vector<std::string> fields_;  // of each request
+  const ExportServices services_;
+  SpanQueue queue_;
+  SpanCounts counts_;
+  std::unique_ptr<fetch::Fetch> fetch_;  // not null: the first document is on its way
+  int tries_ = 0;                        // of the first document that have failed
+  bool is_failing_ = false;              // which has been logged
+  Timer timer_;                          // to send
+  std::function<void()> done_;           // not null: it is to finish
+  Timer finish_timer_;
+};
+
+}  // namespace stdgate::traces

@@ -1,0 +1,266 @@
+// Which trace a call belongs to, whether it is recorded, and what its child is told.
+#include "gateway/backend/call_tracing.h"
+
+#include <optional>
+#include <string>
+
+#include "gateway/pool/jsonrpc_dialect.h"
+#include "gateway/pool/splice.h"
+#include "tests/support/backend_fixture.h"
+#include "tests/support/parsed_text.h"
+
+namespace stdgate::test {
+namespace {
+
+constexpr std::string_view kTrace = "4bf92f3577b34da6a3ce929d0e0e4736";
+const std::string kParent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+const std::string kOther = "00-11111111111111111111111111111111-2222222222222222-00";
+
+TraceContext header(const std::string& traceparent, const std::string& state = "") {
+  TraceContext trace;
+  trace.read(traceparent);
+  trace.add_state(state);
+  return trace;
+}
+
+std::string with_params(const std::string& params) {
+  return R"({"jsonrpc":"2.0","id":1,"method":"m","params":)" + params + "}";
+}
+
+class Tracing : public testing::Test {
+ protected:
+  Tracing() {
+    backend_.protocol = config::Protocol::mcp;
+    traces_.sample = 1;
+    core_.traces = &traces_;
+  }
+
+  // A call of this text, whose header names this trace.
+  void begin(const std::string& text, const TraceContext& trace = {}) {
+    text_.emplace(text);
+    call_ = calls_.take();
+    call_->trace = trace;
+    tracing_.begin(text_->envelope.params, *call_);
+  }
+  // The message as a child of this era is sent it. `stamp`: what a modern one demands; empty: it is
+  // there.
+  std::string told(std::string_view stamp = {}, Era era = Era::legacy) {
+    const rpc::Envelope& request = text_->envelope;
+    pool::Outgoing message;
+    message.text = request.text;
+    std::optional<pool::Insertion> insertion;
+    if (!stamp.empty()) {
+      insertion = pool::insertion_at(pool::InsertionPlace::meta, request, stamp);
+      insertion->only_for = Era::modern;
+      message.inserted = std::span(&*insertion, 1);
+    }
+    tracing_.tell_child(request, *call_, message);
+    pool::Splice splice(message, std::nullopt, era);
+    std::string written;
+    for (const std::string_view part : splice.framed("", "")) written += part;
+    return written;
+  }
+  // The traceparent that names the call's span.
+  [[nodiscard]] std::string own() const {
+    return "\"traceparent\":\"" + std::string(TraceParentText(call_->trace, call_->span).view()) +
+           "\"";
+  }
+  [[nodiscard]] std::string trace_id() const {
+    return std::string(TraceIdText(call_->trace).view());
+  }
+
+  ManualClock clock_;
+  TimerQueue timers_;
+  RecordingLog log_;
+  RecordingObserver observer_;
+  FakeLauncher launcher_;
+  pool::Random random_{3};
+  StoragePool storages_;
+  pool::CoreServices core_{clock_, timers_, log_, observer_, launcher_, random_, storages_};
+  config::TracesConfig traces_;
+  config::BackendConfig backend_;
+  config::LimitsConfig limits_;
+  pool::LaunchSpec launch_;
+  pool::JsonRpcDialect dialect_{""};
+  pool::CallStore calls_{1, 2};
+  pool::PoolServices services_{core_, 0, backend_, limits_, launch_, dialect_, calls_};
+  backend::CallTracing tracing_{services_};
+  std::optional<ParsedText> text_;
+  pool::CallPtr call_;
+};
+
+TEST_F(Tracing, IsOffWithoutAConfiguration) {
+  EXPECT_TRUE(tracing_.is_on());
+  core_.traces = nullptr;
+  EXPECT_FALSE(tracing_.is_on());
+}
+
+TEST_F(Tracing, TheHeaderNamesTheTrace) {
+  begin(with_params("{}"), header(kParent, "a=1"));
+  EXPECT_EQ(trace_id(), kTrace);
+  EXPECT_EQ(call_->trace.parent(), 0x00f067aa0ba902b7U);
+  EXPECT_TRUE(call_->trace.is_sampled());
+  EXPECT_NE(call_->span, 0U);
+  EXPECT_EQ(told(), with_params("{\"_meta\":{" + own() + R"(,"tracestate":"a=1"}})"));
+}
+
+TEST_F(Tracing, TheMessageNamesItBeforeTheHeader) {
+  const std::string meta =
+      R"({"_meta":{"a":1,"traceparent":"@","tracestate":"b=2","baggage":"k=v"}})";
+  const auto params = [&](const std::string& parent) {
+    return with_params(std::string(meta).replace(meta.find("\"traceparent"), 17, parent));
+  };
+  begin(params("\"traceparent\":\"" + kParent + "\""), header(kOther, "a=1"));
+  EXPECT_EQ(trace_id(), kTrace);
+  EXPECT_EQ(call_->trace.state, "b=2");
+  EXPECT_EQ(told(), params(own())) << "the rest is untouched";
+}
+
+// What is no traceparent is replaced, so that a child is told one, and a good one.
+TEST_F(Tracing, AMalformedOneCountsAsNone) {
+  for (const std::string bad :
+       {"\"\"", "1", "null", "{}", "\"ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\"",
+        "\"00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01\"",
+        "\"00-00000000000000000000000000000000-00f067aa0ba902b7-01\"",
+        "\"00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01\""}) {
+    begin(with_params("{\"_meta\":{\"traceparent\":" + bad + "}}"), header(kOther));
+    EXPECT_EQ(trace_id(), "11111111111111111111111111111111") << bad;
+    EXPECT_EQ(told(), with_params("{\"_meta\":{" + own() + "}}")) << bad;
+    begin(with_params("{\"_meta\":{\"traceparent\":" + bad + "}}"));
+    EXPECT_FALSE(call_->trace.has_parent()) << bad;
+  }
+}
+
+TEST_F(Tracing, ATraceBeginsWhereThereIsNone) {
+  begin(request_text("1"));
+  EXPECT_FALSE(call_->trace.is_none());
+  EXPECT_FALSE(call_->trace.has_parent());
+  EXPECT_TRUE(call_->trace.is_sampled());
+  EXPECT_THAT(told(), HasSubstr("\"params\":{\"_meta\":{" + own() + "}}"));
+  const std::string first = trace_id();
+  begin(request_text("1"));
+  EXPECT_NE(trace_id(), first);
+}
+
+TEST_F(Tracing, TheCallersDecisionHolds) {
+  traces_.sample = 1;
+  begin(with_params("{}"), header(kOther));
+  EXPECT_FALSE(call_->trace.is_sampled());
+  EXPECT_THAT(told(), HasSubstr("-00\"")) << "and is passed on";
+  traces_.sample = 0;
+  begin(with_params("{}"), header(kParent));
+  EXPECT_TRUE(call_->trace.is_sampled());
+  EXPECT_THAT(told(), HasSubstr("-01\""));
+}
+
+TEST_F(Tracing, APartOfTheTracesThatBeginIsRecorded) {
+  const auto recorded_of_1000 = [&](double sample) {
+    traces_.sample = sample;
+    int recorded = 0;
+    for (int i = 0; i < 1000; ++i) {
+      begin(request_text("1"));
+      recorded += call_->trace.is_sampled() ? 1 : 0;
+    }
+    return recorded;
+  };
+  EXPECT_EQ(recorded_of_1000(0), 0);
+  EXPECT_EQ(recorded_of_1000(1), 1000);
+  EXPECT_NEAR(recorded_of_1000(0.25), 250, 60);
+}
+
+// By the last 56 bits of the id, so that others who sample keep the same traces.
+TEST_F(Tracing, TheIdDecides) {
+  traces_.sample = 0.5;
+  for (int i = 0; i < 100; ++i) {
+    begin(request_text("1"));
+    EXPECT_EQ(call_->trace.is_sampled(), call_->trace.trace_id[9] >= 0x80);
+  }
+}
+
+TEST_F(Tracing, WhatCannotHaveMetaIsLeftAlone) {
+  for (const std::string params : {"[1]", R"({"_meta":1})", R"({"_meta":{},"_meta":{}})",
+                                   R"({"_meta":{"traceparent":"a","traceparent":"b"}})"}) {
+    begin(with_params(params), header(kParent));
+    EXPECT_EQ(told(), with_params(params));
+  }
+}
+
+TEST_F(Tracing, ATraceStateOfTheMessageIsUntouched) {
+  begin(with_params(R"({"_meta":{"tracestate":"b=2"}})"), header(kParent, "a=1"));
+  EXPECT_EQ(told(), with_params("{\"_meta\":{" + own() + R"(,"tracestate":"b=2"}})"));
+  begin(with_params("{}"), header(kParent, "a=\"1\\"));
+  EXPECT_THAT(told(), HasSubstr(R"("tracestate":"a=\"1\\")")) << "as JSON";
+}
+
+TEST_F(Tracing, GoesTogetherWithAStamp) {
+  const std::string stamp = R"("v":"1")";
+  begin(with_params("{}"), header(kParent));
+  EXPECT_EQ(told(stamp), with_params("{\"_meta\":{" + own() + "}}"));
+  EXPECT_EQ(told(stamp, Era::modern), with_params("{\"_meta\":{" + own() + "," + stamp + "}}"));
+  begin(with_params(R"({"_meta":{"a":1}})"), header(kParent));
+  EXPECT_EQ(told(stamp, Era::modern),
+            with_params("{\"_meta\":{" + own() + "," + stamp + ",\"a\":1}}"));
+  begin(with_params("{\"_meta\":{\"traceparent\":\"" + kParent + "\"}}"));
+  EXPECT_EQ(told(stamp), with_params("{\"_meta\":{" + own() + "}}"));
+  EXPECT_EQ(told(stamp, Era::modern), with_params("{\"_meta\":{" + stamp + "," + own() + "}}"));
+}
+
+// Plain JSON-RPC has no `_meta`: neither is it read, nor written.
+TEST_F(Tracing, OtherProtocolsHaveTheHeaderAlone) {
+  backend_.protocol = config::Protocol::jsonrpc;
+  const std::string text = with_params("{\"_meta\":{\"traceparent\":\"" + kOther + "\"}}");
+  begin(text, header(kParent));
+  EXPECT_EQ(trace_id(), kTrace);
+  EXPECT_EQ(told(), text);
+}
+
+class TracedBackend : public testing::Test {
+ protected:
+  static backend::BackendOptions options() {
+    backend::BackendOptions options = plain_options();
+    options.config.protocol = config::Protocol::mcp;
+    options.config.pool.min = options.config.pool.max = 1;
+    options.config.pool.max_in_flight = 1;
+    return options;
+  }
+  config::TracesConfig traces_;
+  const TraceContext parent_ = header(kParent);
+  BackendBench bench_{options()};
+  FakeClient client_{bench_.callers};
+  FakeChild& child_ = bench_.start_child();
+};
+
+TEST_F(TracedBackend, TellsObserverAndChildOfTheSameSpan) {
+  bench_.services.traces = &traces_;
+  for (const char* id : {"1", "2"}) bench_.send(client_, request_text(id), 0, false, &parent_);
+  for (size_t i = 0; i < 2; ++i) {  // the second has waited in the queue
+    const std::string line = child_.take_line();
+    child_.answer(id_in(line));
+    ASSERT_EQ(bench_.observer.records.size(), i + 1);
+    const auto& record = bench_.observer.records.back();
+    EXPECT_EQ(record.trace, parent_);
+    EXPECT_NE(record.span, 0U);
+    EXPECT_THAT(line, HasSubstr("\"_meta\":{\"traceparent\":\"" +
+                                std::string(TraceParentText(parent_, record.span).view()) + "\"}"));
+  }
+}
+
+TEST_F(TracedBackend, RefusedCallsHaveATraceToo) {
+  bench_.services.traces = &traces_;
+  bench_.send(client_, R"({"jsonrpc":"2.0","id":1,"method":7})");
+  ASSERT_EQ(bench_.observer.records.size(), 1U);
+  EXPECT_FALSE(bench_.observer.records[0].trace.is_none());
+  EXPECT_NE(bench_.observer.records[0].span, 0U);
+}
+
+TEST_F(TracedBackend, IsUntouchedWithoutAConfiguration) {
+  bench_.send(client_, request_text("1"), 0, false, &parent_);
+  const std::string line = child_.take_line();
+  EXPECT_THAT(line, Not(HasSubstr("_meta")));
+  child_.answer(id_in(line));
+  EXPECT_EQ(bench_.observer.records[0].trace, parent_);
+  EXPECT_EQ(bench_.observer.records[0].span, 0U);
+}
+
+}  // namespace
+}  // namespace stdgate::test
