@@ -101,7 +101,11 @@ void append_call(std::string& out, const CallRecord& call, const SpanFacts& fact
   if (id.size() >= 2 && id.front() == '"') {
     id = rpc::decode_string(id.substr(1, id.size() - 2), scratch);
   }
-  if (!id.empty()) append_attribute(out, "rpc.jsonrpc.request_id", cut_utf8(id, kMaxText));
+  // The conventions have renamed it; both are looked for.
+  if (!id.empty()) {
+    append_attribute(out, "rpc.jsonrpc.request_id", cut_utf8(id, kMaxText));
+    append_attribute(out, "jsonrpc.request.id", cut_utf8(id, kMaxText));
+  }
   append_attribute(out, "rpc.jsonrpc.version", "2.0");
   append_attribute(out, "stdgate.transport", transport_name(call.transport));
   append_attribute(out, "stdgate.outcome", call.outcome.name());

@@ -66,6 +66,7 @@ TEST_F(SpanText, IsTheseBytes) {
       R"({"key":"mcp.method.name","value":{"stringValue":"tools/call"}},)"
       R"({"key":"stdgate.backend","value":{"stringValue":"calc"}},)"
       R"({"key":"rpc.jsonrpc.request_id","value":{"stringValue":"7"}},)"
+      R"({"key":"jsonrpc.request.id","value":{"stringValue":"7"}},)"
       R"({"key":"rpc.jsonrpc.version","value":{"stringValue":"2.0"}},)"
       R"({"key":"stdgate.transport","value":{"stringValue":"mcp"}},)"
       R"({"key":"stdgate.outcome","value":{"stringValue":"timeout"}},)"
@@ -91,8 +92,8 @@ TEST_F(SpanText, AreACallItsWaitAndItsTimeAtAChild) {
                   Pair("rpc.system", "jsonrpc"), Pair("mcp.method.name", "tools/call"),
                   Pair("gen_ai.operation.name", "execute_tool"), Pair("gen_ai.tool.name", "add"),
                   Pair("stdgate.backend", "calc"), Pair("rpc.jsonrpc.request_id", "a\"b"),
-                  Pair("rpc.jsonrpc.version", "2.0"), Pair("stdgate.transport", "mcp"),
-                  Pair("stdgate.outcome", "ok")));
+                  Pair("jsonrpc.request.id", "a\"b"), Pair("rpc.jsonrpc.version", "2.0"),
+                  Pair("stdgate.transport", "mcp"), Pair("stdgate.outcome", "ok")));
   EXPECT_THAT(call.resource, testing::Contains(Pair("service.name", "shop")));
   const OtlpSpan& queue = found[1];
   EXPECT_EQ(queue.name, "queue");
