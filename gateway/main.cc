@@ -3,13 +3,16 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -19,12 +22,15 @@
 #include <vector>
 
 #include "gateway/app/command_line.h"
+#include "gateway/app/config_findings.h"
 #include "gateway/app/hash_key.h"
 #include "gateway/app/permissions.h"
 #include "gateway/app/process.h"
 #include "gateway/app/tls_listeners.h"
 #include "gateway/base/visible_text.h"
 #include "gateway/demo/demo_server.h"
+#include "gateway/policy/access_review.h"
+#include "gateway/policy/rule_review.h"
 #include "gateway/tools/tool.h"
 #include "metrics/audit/verification.h"
 #include "metrics/logs/start_error.h"
@@ -52,41 +58,47 @@ class SteadyClock final : public Clock {
   [[nodiscard]] TimePoint now() const override { return std::chrono::steady_clock::now(); }
 };
 
-// No errors: the file may be checked elsewhere than where it is to serve.
-void warn_of_surroundings(const app::CommandLine& command_line,
-                          const config::Environment& environment,
-                          const std::map<std::string, std::string>& variables) {
-  const auto config = app::load_config(command_line, environment);
-  if (!config) return;
-  std::vector<std::string> lines = app::unstartable_children(*config, variables);
-  for (std::string& line : app::exposed_files(*config)) lines.push_back(std::move(line));
-  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-  for (std::string& line : app::expired_keys(*config, now)) lines.push_back(std::move(line));
-  for (const std::string& line : lines) {
-    std::fprintf(stderr, "stdgate: warning: %s\n", visible(line, VisibleText::lines).c_str());
+std::chrono::sys_seconds now_in_seconds() {
+  return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+}
+
+// The lines say already that they are about stdgate, or about a place in its file.
+void print_warnings(const app::CommandLine& command_line, app::Findings findings) {
+  constexpr std::string_view kOwnName = "stdgate: ";
+  for (const std::string& line : app::lines_of(command_line, std::move(findings))) {
+    std::string_view text = line;
+    if (text.starts_with(kOwnName)) text.remove_prefix(kOwnName.size());
+    std::fprintf(stderr, "stdgate: warning: %.*s", static_cast<int>(text.size()), text.data());
   }
+}
+
+// No errors: the file may be checked elsewhere than where it is to serve.
+void warn_of_surroundings(const app::CommandLine& command_line, const config::Config& config,
+                          const std::map<std::string, std::string>& variables) {
+  app::Findings findings = app::unstartable_children(config, variables);
+  for (app::Findings more : {app::exposed_files(config), app::exposed_url(config),
+                             app::expired_keys(config, now_in_seconds()),
+                             policy::review_listeners(config), policy::review_roles(config)}) {
+    std::ranges::move(more, std::back_inserter(findings));
+  }
+  for (const config::BackendConfig& backend : config.backends) {
+    std::ranges::move(policy::review_rules(backend, config.roles), std::back_inserter(findings));
+  }
+  print_warnings(command_line, std::move(findings));
 }
 
 // The files of certificates, keys and the audit are read as for serving. False: they cannot be
 // used, which has been said.
-bool check_files(const app::CommandLine& command_line, const config::Environment& environment) {
-  const auto config = app::load_config(command_line, environment);
-  if (!config) return true;
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  app::TlsFindings findings =
-      app::check_tls(*config, std::chrono::duration_cast<std::chrono::seconds>(now).count());
-  for (std::string& line : app::unusable_keys(*config)) findings.errors.push_back(std::move(line));
-  if (std::string line = app::unusable_audit(*config); !line.empty()) {
-    findings.errors.push_back(std::move(line));
+bool check_files(const app::CommandLine& command_line, const config::Config& config) {
+  app::TlsFindings found = app::check_tls(config, now_in_seconds());
+  for (app::Findings more : {app::unusable_keys(config), app::unusable_audit(config)}) {
+    std::ranges::move(more, std::back_inserter(found.errors));
   }
-  const auto print = [](const char* kind, const std::vector<std::string>& lines) {
-    for (const std::string& line : lines) {
-      std::fprintf(stderr, "stdgate: %s%s\n", kind, visible(line, VisibleText::lines).c_str());
-    }
-  };
-  print("", findings.errors);
-  print("warning: ", findings.warnings);
-  return findings.errors.empty();
+  for (const std::string& line : app::lines_of(command_line, found.errors)) {
+    std::fputs(line.c_str(), stderr);
+  }
+  print_warnings(command_line, std::move(found.warnings));
+  return found.errors.empty();
 }
 
 // What was asked for has to arrive: a full disk behind a pipe is no success.
@@ -101,8 +113,8 @@ int print_permissions(const app::CommandLine& command_line,
                       const config::Environment& environment) {
   const auto config = app::load_config(command_line, environment);
   if (!config) return app::kUsageError;  // which has been said
-  const auto text =
-      app::permissions_text(*config, command_line.as, command_line.only, command_line.as_json);
+  const auto text = app::permissions_text(
+      *config, {command_line.as, command_line.only, command_line.as_json}, now_in_seconds());
   if (text) return print(*text);
   std::fprintf(stderr, "stdgate: %s\n", visible(text.error(), VisibleText::line).c_str());
   return app::kUsageError;
@@ -119,31 +131,41 @@ int run_tool(const tools::Tool& tool, std::vector<std::string> arguments,
              const std::map<std::string, std::string>& variables,
              const config::Environment& environment) {
   const tools::ToolSurroundings surroundings{variables, environment, STDGATE_VERSION,
-                                             isatty(STDOUT_FILENO) == 1};
+                                             isatty(STDOUT_FILENO) == 1, now_in_seconds()};
   const tools::ToolOutput output = tools::run_tool(tool, arguments, surroundings);
   std::fputs(output.err.c_str(), stderr);
   const int printed = print(output.out);
   return printed == app::kCleanExit ? output.exit_code : printed;
 }
 
+// Certificates are looked at when listeners are opened; afterwards they are taken over by
+// themselves, and a reload leaves them alone.
+enum class CertificateFiles : uint8_t { looked_at, left_alone };
+
 // The configuration with the files that only serving needs, or what is wrong with it, for people.
 tl::expected<config::Config, std::string> load_to_serve(const app::CommandLine& command_line,
-                                                        const config::Environment& environment) {
+                                                        const config::Environment& environment,
+                                                        CertificateFiles certificates) {
   auto config = app::load_config(command_line, environment);
   if (!config) return config;
-  std::string problems;
-  for (const std::string& line : app::unusable_keys(*config)) {
-    problems += "stdgate: " + visible(line, VisibleText::line) + "\n";
+  app::Findings findings = app::unusable_keys(*config);
+  if (certificates == CertificateFiles::looked_at) {
+    std::ranges::move(app::check_tls(*config, now_in_seconds()).errors,
+                      std::back_inserter(findings));
   }
+  std::string problems;
+  for (const std::string& line : app::lines_of(command_line, std::move(findings))) problems += line;
   if (!problems.empty()) return tl::unexpected(std::move(problems));
   return config;
 }
 
 int serve(const app::CommandLine& command_line, const std::map<std::string, std::string>& variables,
           const config::Environment& environment) {
-  const auto read = [&] { return load_to_serve(command_line, environment); };
-  const auto config = read();
-  if (config) return app::serve(*config, variables, {.read_again = read});
+  const auto config = load_to_serve(command_line, environment, CertificateFiles::looked_at);
+  const auto read_again = [&] {
+    return load_to_serve(command_line, environment, CertificateFiles::left_alone);
+  };
+  if (config) return app::serve(*config, variables, {.read_again = read_again});
   logs::write_start_error(app::wanted_log_format(command_line), "bad configuration",
                           config.error());
   return app::kUsageError;
@@ -177,8 +199,10 @@ int run(int argc, char** argv) {
         return app::kUsageError;
       }
       if (!command_line.as.empty()) return print_permissions(command_line, environment);
-      if (!check_files(command_line, environment)) return app::kUsageError;
-      warn_of_surroundings(command_line, environment, variables);
+      if (const auto config = app::load_config(command_line, environment)) {
+        if (!check_files(command_line, *config)) return app::kUsageError;
+        warn_of_surroundings(command_line, *config, variables);
+      }
       return print(report.output);
     }
     case app::CommandLine::Action::hash_key: {

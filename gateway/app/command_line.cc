@@ -13,6 +13,7 @@
 #include "gateway/app/command_mistakes.h"
 #include "gateway/app/command_name.h"
 #include "gateway/base/visible_text.h"
+#include "gateway/config/config_place.h"
 #include "gateway/config/config_ranges.h"
 #include "gateway/config/config_reference.h"
 #include "gateway/config/config_schema.h"
@@ -252,19 +253,24 @@ std::string flag_error(const std::string& name, const config::ConfigError& error
   return "stdgate: " + name + ": " + visible(error.message, VisibleText::line) + "\n";
 }
 
+// The flag that gives what is at `path`, or what it is within; empty: none does.
+std::string flag_of(const std::string& path, const CommandLine& command_line) {
+  const std::string key = path.substr(0, path.find('['));
+  for (const CommandLine::Flag& flag : command_line.flags) {
+    std::vector<std::string> flag_path = flag.setting.path;
+    if (join(flag_path) == key) return flag.name;
+    flag_path.pop_back();
+    if (flag_path.size() == 2 && join(flag_path) == key) return kNameFlag;  // the backend itself
+  }
+  return {};
+}
+
 // One error as a line: by its place in the file, by its flag, else by its path.
 std::string describe(const config::ConfigError& error, const std::string& file,
                      const CommandLine& command_line) {
   if (error.line > 0) return error.to_string(file) + "\n";
-  const std::string path = error.path.substr(0, error.path.find('['));
-  for (const CommandLine::Flag& flag : command_line.flags) {
-    std::vector<std::string> flag_path = flag.setting.path;
-    if (join(flag_path) == path) return flag_error(flag.name, error);
-    flag_path.pop_back();
-    if (flag_path.size() == 2 && join(flag_path) == path) {  // the backend itself
-      return flag_error(kNameFlag, error);
-    }
-  }
+  const std::string flag = flag_of(error.path, command_line);
+  if (!flag.empty()) return flag_error(flag, error);
   return error.to_string(file.empty() ? "stdgate" : file) + "\n";
 }
 
@@ -445,6 +451,23 @@ tl::expected<config::Config, std::string> load_config(const CommandLine& command
   for (const config::ConfigError& error : config.error())
     lines += describe(error, *file, command_line);
   return tl::unexpected(std::move(lines));
+}
+
+std::vector<std::string> lines_of(const CommandLine& command_line,
+                                  std::vector<config::ConfigError> findings) {
+  const std::string file = choose_file(command_line).value_or(std::string());
+  if (!file.empty()) {
+    const auto yaml = config::read_text_file(file, config::kMaxConfigFile);
+    if (yaml) config::place_errors(*yaml, findings);
+  }
+  std::vector<std::string> lines;
+  lines.reserve(findings.size());
+  for (config::ConfigError& finding : findings) {
+    // The file may say something else there.
+    if (!flag_of(finding.path, command_line).empty()) finding.line = 0;
+    lines.push_back(describe(finding, file, command_line));
+  }
+  return lines;
 }
 
 CheckReport check_config(const CommandLine& command_line, const config::Environment& environment) {

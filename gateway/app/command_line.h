@@ -47,6 +47,11 @@ CommandLine parse_command_line(int argc, char** argv, const std::string& working
 tl::expected<config::Config, std::string> load_config(const CommandLine& command_line,
                                                       const config::Environment& environment);
 
+// What was found about a configuration that was loaded so, in the form of its errors: a line each,
+// with its newline and the place in the file, or the flag, that it is about.
+std::vector<std::string> lines_of(const CommandLine& command_line,
+                                  std::vector<config::ConfigError> findings);
+
 // In which format its errors are wanted, as far as that can be read.
 config::LogFormat wanted_log_format(const CommandLine& command_line);
 

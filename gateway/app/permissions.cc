@@ -113,18 +113,41 @@ void write(rpc::JsonWriter& json, const Permissions& permissions) {
   json.end_object();
 }
 
-std::string title_of(const policy::Principal* principal) {
-  if (principal == nullptr) return "anonymous clients\n";
-  return principal->name + (principal->roles.empty() ? ", without roles\n"
-                                                     : ", roles " + join(principal->roles) + "\n");
+// Who asks. `principal`: null: an anonymous client.
+struct Asker {
+  const policy::Principal* principal;
+  Names expired;  // when keys of that name did
+};
+
+Asker asker_of(const policy::Principal* principal, const config::Config& config,
+               std::chrono::sys_seconds now) {
+  Asker asker{principal, {}};
+  if (principal == nullptr) return asker;
+  for (const config::ApiKeyConfig& key : config.auth.api_keys) {
+    if (key.name == principal->name && key.is_expired(now)) asker.expired.push_back(key.expires);
+  }
+  return asker;
 }
 
-std::string json_of(const policy::Principal* principal, const std::vector<Permissions>& all) {
+std::string title_of(const Asker& asker) {
+  if (asker.principal == nullptr) return "anonymous clients\n";
+  const Names& roles = asker.principal->roles;
+  std::string text = asker.principal->name;
+  text += roles.empty() ? ", without roles\n" : ", roles " + join(roles) + "\n";
+  for (const std::string& time : asker.expired) {
+    text.append("an API key of this name expired at ").append(time);
+    text.append(": it is refused, and its roles do not count\n");
+  }
+  return text;
+}
+
+std::string json_of(const Asker& asker, const std::vector<Permissions>& all) {
   rpc::JsonWriter json(rpc::JsonWriter::Layout::lines);
   json.begin_object();
-  if (principal != nullptr) {
-    json.text("principal", principal->name);
-    write_names(json, "roles", principal->roles);
+  if (asker.principal != nullptr) {
+    json.text("principal", asker.principal->name);
+    write_names(json, "roles", asker.principal->roles);
+    write_names(json, "expired_keys", asker.expired);
   }
   json.begin_object("backends");
   for (const Permissions& permissions : all) write(json, permissions);
@@ -136,7 +159,7 @@ std::string json_of(const policy::Principal* principal, const std::vector<Permis
 }  // namespace
 
 tl::expected<std::optional<policy::Principal>, std::string> principal_of(
-    const config::Config& config, std::string_view who) {
+    const config::Config& config, std::string_view who, std::chrono::sys_seconds now) {
   if (who == kAnonymous) return std::nullopt;
   Names names = split(who);
   if (std::ranges::any_of(names, [](const std::string& name) { return name.empty(); })) {
@@ -147,7 +170,7 @@ tl::expected<std::optional<policy::Principal>, std::string> principal_of(
   names.erase(names.begin());
   principal.roles = std::move(names);
   for (const config::ApiKeyConfig& key : config.auth.api_keys) {
-    if (key.name == principal.name) add_new(principal.roles, key.roles);
+    if (key.name == principal.name && !key.is_expired(now)) add_new(principal.roles, key.roles);
   }
   for (const auto& [pattern, roles] : config.auth.mtls.roles) {
     if (policy::matches(pattern, principal.name)) add_new(principal.roles, roles);
@@ -156,20 +179,22 @@ tl::expected<std::optional<policy::Principal>, std::string> principal_of(
 }
 
 tl::expected<std::string, std::string> permissions_text(const config::Config& config,
-                                                        std::string_view who, std::string_view only,
-                                                        bool as_json) {
-  const auto principal = principal_of(config, who);
+                                                        const PermissionsQuestion& question,
+                                                        std::chrono::sys_seconds now) {
+  const auto principal = principal_of(config, question.who, now);
   if (!principal) return tl::unexpected(principal.error());
-  const policy::Principal* const known = *principal ? &**principal : nullptr;
+  const Asker asker = asker_of(*principal ? &**principal : nullptr, config, now);
   std::vector<Permissions> all;
   for (const config::BackendConfig& backend : config.backends) {
-    if (only.empty() || only == backend.name) {
-      all.push_back(permissions_at(backend, config, known));
+    if (question.only.empty() || question.only == backend.name) {
+      all.push_back(permissions_at(backend, config, asker.principal));
     }
   }
-  if (all.empty()) return tl::unexpected("--backend: there is no backend " + std::string(only));
-  if (as_json) return json_of(known, all);
-  std::string text = title_of(known);
+  if (all.empty()) {
+    return tl::unexpected("--backend: there is no backend " + std::string(question.only));
+  }
+  if (question.as_json) return json_of(asker, all);
+  std::string text = title_of(asker);
   for (const Permissions& permissions : all) text += words_of(permissions);
   return text;
 }

@@ -4,6 +4,7 @@
 // Which rules hold for somebody is judged by policy::Rules, as when the gateway serves.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,13 +16,18 @@
 namespace stdgate::app {
 
 // `who`: a name, and roles behind commas: "ci", "ci,writer". API keys and certificates of that name
-// have the roles of the configuration too. Nothing: "anonymous". The error says what is wrong.
+// have the roles of the configuration too, keys that have expired by `now` none. Nothing:
+// "anonymous". The error says what is wrong.
 tl::expected<std::optional<policy::Principal>, std::string> principal_of(
-    const config::Config& config, std::string_view who);
+    const config::Config& config, std::string_view who, std::chrono::sys_seconds now);
 
-// For people, or as JSON. `only`: a backend's name; empty: all of them.
+struct PermissionsQuestion {
+  std::string_view who;
+  std::string_view only{};  // a backend's name; empty: all of them
+  bool as_json = false;     // else for people
+};
 tl::expected<std::string, std::string> permissions_text(const config::Config& config,
-                                                        std::string_view who, std::string_view only,
-                                                        bool as_json);
+                                                        const PermissionsQuestion& question,
+                                                        std::chrono::sys_seconds now);
 
 }  // namespace stdgate::app

@@ -10,29 +10,21 @@
 #include <utility>
 
 #include "gateway/app/client_snippets.h"
+#include "gateway/app/config_findings.h"
 #include "gateway/app/operator_page.h"
 #include "gateway/app/reloads.h"
 #include "gateway/app/worker.h"
 #include "gateway/base/visible_text.h"
-#include "gateway/base/web_url.h"
-#include "gateway/config/api_key_file.h"
-#include "gateway/config/text_file.h"
 #include "gateway/config/value_names.h"
-#include "gateway/pool/launch_spec.h"
 #include "metrics/audit/audit_file.h"
 #include "metrics/logs/start_error.h"
-#include "transports/auth/request_signatures.h"
-#include "transports/auth/tokens.h"
 #include "transports/http/admin_endpoint.h"
 #include "transports/http/banner.h"
 #include "transports/http/landing_page.h"
 #include "transports/net/service_notifier.h"
 #include "transports/net/signals.h"
-#include "transports/stdio/guard/capabilities.h"
 #include "transports/stdio/guard_binary.h"
 #include "transports/stdio/orphan_reaper.h"
-#include "transports/stdio/program_search.h"
-#include "transports/stdio/sandbox_check.h"
 #include "transports/stdio/stranger_watch.h"
 
 namespace stdgate::app {
@@ -62,11 +54,6 @@ class StartTerminal {
 
   const std::optional<int> descriptor_ = find();
 };
-
-bool may_change_user() {
-  constexpr uint64_t kNeeded = uint64_t{1} << CAP_SETUID | uint64_t{1} << CAP_SETGID;
-  return (guard::permitted_capabilities() & kNeeded) == kNeeded;
-}
 
 class Process final : private http::AdminSource {
  public:
@@ -100,9 +87,9 @@ class Process final : private http::AdminSource {
     snippets_ = snippets_for(served_backends(), asks_for_keys());
     announce();
     log_confinement();
-    for (const std::string& line : exposed_files(config_)) {
+    for (const config::ConfigError& finding : exposed_files(config_)) {
       worker_.log().write(LogLevel::warn, "secret is exposed",
-                          {{"advice", std::string_view(line)}});
+                          {{"advice", std::string_view(finding.message)}});
     }
     worker_.start();
     tell_ready();
@@ -288,107 +275,6 @@ class Process final : private http::AdminSource {
 };
 
 }  // namespace
-
-std::vector<std::string> unstartable_children(
-    const config::Config& config, const std::map<std::string, std::string>& environment) {
-  const std::string own_path = std::filesystem::read_symlink("/proc/self/exe");
-  const guard::KernelFeatures kernel = guard::kernel_features();
-  std::vector<std::string> lines;
-  for (const config::BackendConfig& backend : config.backends) {
-    const pool::LaunchSpec spec = pool::make_launch_spec(backend, environment, own_path);
-    const auto say = [&](std::string_view what) {
-      lines.push_back("backend " + backend.name + ": " + std::string(what));
-    };
-    if (const auto found = stdio::find_program(spec); !found) say(found.error());
-    if (!spec.user.empty() && !may_change_user()) {
-      say("user: stdgate may not start children as " + spec.user +
-          " here: it lacks CAP_SETUID or CAP_SETGID");
-    }
-    if (const auto found = stdio::check_sandbox(spec, kernel); !found) {
-      say(found.error());
-    } else if (const auto status = stdio::sandbox_status(spec.sandbox, kernel);
-               !status.missing.empty()) {
-      say("sandbox: this kernel has " + std::string(status.missing) + "; children start without");
-    }
-  }
-  return lines;
-}
-
-std::vector<std::string> exposed_files(const config::Config& config) {
-  std::vector<std::string> lines;
-  const auto look_at = [&lines](const std::string& file, std::string_view what = "keys") {
-    if (file.empty() || !config::is_readable_by_all(file)) return;
-    std::string& line = lines.emplace_back("every user can read the ");
-    line.append(what).append(" in ").append(file).append("; chmod o-r it");
-  };
-  look_at(config.sessions.key_file);
-  // Hashes of keys are no secret.
-  const auto look_at_keys = [&](const std::string& file, const std::vector<std::string>& keys) {
-    if (!std::ranges::all_of(keys, config::is_key_hash)) look_at(file);
-  };
-  look_at_keys(config.auth.api_key_file, config.auth.keys);
-  for (const config::ApiKeyConfig& key : config.auth.api_keys) look_at_keys(key.file, key.keys);
-  for (const config::SignatureConfig& key : config.auth.signatures) look_at(key.secret_file);
-  const auto look_at_tls = [&](const config::TlsConfig& tls) {
-    for (const std::string& file : tls.key) look_at(file);
-  };
-  for (const config::ListenerConfig& listener : config.listen) look_at_tls(listener.tls);
-  look_at_tls(config.admin.tls);
-  look_at_tls(config.tls);
-  for (const config::BackendConfig& backend : config.backends) {
-    for (const std::string& file : backend.env_files) look_at(file, "variables");
-    for (const auto& [name, source] : backend.env_sources) {
-      if (source.is_file && !source.of_principal) look_at(source.text, "value of " + name);
-    }
-  }
-  const config::TracesConfig& traces = config.traces;
-  for (const auto& [name, source] : traces.header_sources) {
-    look_at(source.text, "value of " + name);
-  }
-  const auto collector = WebUrl::parse(traces.endpoint);
-  if (!traces.headers.empty() && collector && !collector->is_safe()) {
-    lines.emplace_back(
-        "traces: headers go to another machine without TLS; use https, if they hold "
-        "a credential");
-  }
-  return lines;
-}
-
-std::vector<std::string> expired_keys(const config::Config& config, std::chrono::sys_seconds now) {
-  std::vector<std::string> lines;
-  for (size_t i = 0; i < config.auth.api_keys.size(); ++i) {
-    const config::ApiKeyConfig& key = config.auth.api_keys[i];
-    if (!key.expires_at || *key.expires_at > now) continue;
-    lines.push_back("auth.api_keys[" + std::to_string(i) + "]: the key of '" + key.name +
-                    "' expired at " + key.expires);
-  }
-  return lines;
-}
-
-std::string unusable_audit(const config::Config& config) {
-  if (!config.audit.is_used()) return {};
-  const auto found = audit::AuditFile::check(config.audit.file);
-  return found ? std::string() : "audit.file: " + found.error();
-}
-
-std::vector<std::string> unusable_keys(const config::Config& config) {
-  std::vector<std::string> lines;
-  for (size_t i = 0; i < config.auth.jwt.size(); ++i) {
-    const config::JwtConfig& jwt = config.auth.jwt[i];
-    const std::string problem = auth::check_keys(jwt.jwks);
-    if (problem.empty()) continue;
-    lines.push_back("auth.jwt[" + std::to_string(i) + "].jwks: " + jwt.jwks.file + ": " + problem);
-  }
-  for (size_t i = 0; i < config.auth.signatures.size(); ++i) {
-    const config::SignatureConfig& key = config.auth.signatures[i];
-    const std::string problem = auth::check_key(key);
-    if (problem.empty()) continue;
-    const std::string& file = key.secret_file.empty() ? key.public_key_file : key.secret_file;
-    std::string& line = lines.emplace_back("auth.signatures[");
-    line.append(std::to_string(i)).append("]: ").append(file).append(": ").append(problem);
-  }
-  return lines;
-}
 
 int serve(const config::Config& config, const std::map<std::string, std::string>& environment,
           const ServeOptions& options) {

@@ -6,16 +6,18 @@ namespace stdgate::app {
 
 namespace {
 
-void check(const std::string& path, const config::TlsConfig& tls, int64_t now,
+void check(const std::string& path, const config::TlsConfig& tls, std::chrono::sys_seconds now,
            TlsFindings& findings) {
   if (!tls.is_used()) return;
   const auto context = tls::TlsContext::load(tls);
   if (!context) {
-    findings.errors.push_back(path + "." + context.error().key + ": " + context.error().message);
+    std::string key = path;
+    key.append(".").append(context.error().key);
+    findings.errors.push_back({0, 0, std::move(key), context.error().message});
     return;
   }
-  for (const std::string& line : (*context)->warnings(now)) {
-    findings.warnings.emplace_back(path).append(": ").append(line);
+  for (std::string& line : (*context)->warnings(now.time_since_epoch().count())) {
+    findings.warnings.push_back({0, 0, path + ".certificate", std::move(line)});
   }
 }
 
@@ -30,7 +32,7 @@ tl::expected<net::StreamLayer*, std::string> TlsListeners::open(const std::strin
   return layers_.emplace_back(*std::move(layer)).get();
 }
 
-TlsFindings check_tls(const config::Config& config, int64_t now) {
+TlsFindings check_tls(const config::Config& config, std::chrono::sys_seconds now) {
   TlsFindings findings;
   for (size_t i = 0; i < config.listen.size(); ++i) {
     check("listen[" + std::to_string(i) + "].tls", config.listen[i].tls, now, findings);

@@ -5,12 +5,13 @@
 // them.
 #pragma once
 
-#include <cstdint>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "gateway/app/config_findings.h"
 #include "gateway/config/config.h"
 #include "transports/tls/handshakes.h"
 #include "transports/tls/tls_layer.h"
@@ -38,11 +39,11 @@ class TlsListeners {
   std::vector<std::unique_ptr<tls::TlsLayer>> layers_;
 };
 
-// What is wrong with the files that the configuration names: lines with the path of the key.
+// What is wrong with the files of certificates and keys, by the path of the key that names them.
 struct TlsFindings {
-  std::vector<std::string> errors;    // they cannot be used
-  std::vector<std::string> warnings;  // out of date at `now`, in seconds since the epoch
+  Findings errors;    // they cannot be used
+  Findings warnings;  // out of date at `now`
 };
-TlsFindings check_tls(const config::Config& config, int64_t now);
+TlsFindings check_tls(const config::Config& config, std::chrono::sys_seconds now);
 
 }  // namespace stdgate::app

@@ -308,6 +308,9 @@ struct ApiKeyConfig {
   std::string expires;  // as given; empty: never
   std::optional<std::chrono::sys_seconds> expires_at;
 
+  [[nodiscard]] bool is_expired(std::chrono::sys_seconds now) const {
+    return expires_at && *expires_at <= now;
+  }
   friend bool operator==(const ApiKeyConfig&, const ApiKeyConfig&) = default;
 };
 

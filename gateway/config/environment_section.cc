@@ -66,7 +66,7 @@ bool read_variable(const Value& entry, std::map<std::string, std::string>& value
     if (!sample) written->fail(sample.error());
     return sample.has_value();
   }
-  auto text = written->text();
+  auto text = is_file ? written->path_text() : written->text();
   if (!text) return false;
   if (is_file) {
     sources[entry.name()] = {*text, true, false};
@@ -87,7 +87,7 @@ bool read_env_files(const Value& value, size_t max_files, std::vector<std::strin
   }
   bool good = true;
   for (const Value& item : *items) {
-    auto file = item.text();
+    auto file = item.path_text();
     const auto read = file ? read_env_file(item, *file) : std::nullopt;
     if (!read) {
       good = false;

@@ -39,6 +39,10 @@ bool check_address(const Value& value, const std::string& text, std::set<std::st
     value.fail(address.error());
     return false;
   }
+  if (const std::string wrong = wrong_with_path(address->path); !wrong.empty()) {
+    value.fail(wrong);
+    return false;
+  }
   if (used == nullptr || address->has_any_port()) return true;
   if (used->insert(address->to_string()).second) return true;
   value.fail("'" + text + "' is already in listen");

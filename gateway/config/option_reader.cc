@@ -13,6 +13,7 @@
 #include "gateway/config/options/gateway_options.h"
 #include "gateway/config/options/option_visit.h"
 #include "gateway/config/options/sandbox_rules.h"
+#include "gateway/config/options/text_rules.h"
 #include "gateway/config/options/tls_rules.h"
 #include "gateway/config/value_names.h"
 #include "gateway/config/value_parser.h"
@@ -96,7 +97,7 @@ bool read(const Switch<S>& type, const Value& value, Section&, S& out) {
 
 template <class S>
 bool read(const Text<S>& type, const Value& value, Section&, S& out) {
-  auto text = value.text();
+  auto text = type.kind == TextKind::path ? value.path_text() : value.text();
   if (!text) return false;
   out.*type.member = *std::move(text);
   return true;
@@ -194,7 +195,7 @@ bool read(const EnvFiles<S>& type, const Value& value, Section&, S& out) {
 // A file of keys, one a line, which `parse` reads.
 template <class Parse, class Keys>
 bool read_key_file(const Value& value, Parse&& parse, std::string& out_file, Keys& out_keys) {
-  auto file = value.text();
+  auto file = value.path_text();
   if (!file) return false;
   if (file->empty()) {
     value.fail("expected the path of a file");
@@ -224,7 +225,7 @@ bool read(const ApiKeyFile<S>& type, const Value& value, Section&, S& out) {
 
 template <class S>
 bool read(const FileText<S>& type, const Value& value, Section&, S& out) {
-  auto file = value.text();
+  auto file = value.path_text();
   if (!file) return false;
   if (file->empty()) {
     value.fail("expected the path of a file");
@@ -266,6 +267,10 @@ bool read(const Command<S>& type, const Value& value, Section&, S& out) {
   if (!command) return false;
   if (command->empty() || command->front().empty()) {
     value.fail("must start with the program to run");
+    return false;
+  }
+  if (const std::string wrong = wrong_with_path(command->front()); !wrong.empty()) {
+    value.fail(wrong);
     return false;
   }
   out.*type.member = *std::move(command);
@@ -313,7 +318,7 @@ bool read(const Paths<S>& type, const Value& value, Section&, S& out) {
                std::to_string(type.items.max) + " files");
   }
   for (const Value& item : *items) {
-    auto text = item.text();
+    auto text = item.path_text();
     if (text && text->empty()) item.fail("expected the name of a file");
     good = good && text && !text->empty();
     if (text) (out.*type.member).push_back(*std::move(text));

@@ -7,6 +7,7 @@
 
 #include "gateway/base/utf8.h"
 #include "gateway/config/nearest_word.h"
+#include "gateway/config/options/text_rules.h"
 #include "gateway/config/principal_variables.h"
 #include "gateway/config/secret.h"
 #include "gateway/config/value_parser.h"
@@ -86,6 +87,15 @@ std::optional<std::string> Value::text() const {
   }
   if (!secrets.empty()) reading.secrets[*expanded].merge(secrets);
   return *std::move(expanded);
+}
+
+std::optional<std::string> Value::path_text() const {
+  auto path = text();
+  if (!path) return std::nullopt;
+  const std::string problem = wrong_with_path(*path);
+  if (problem.empty()) return path;
+  fail(problem);
+  return std::nullopt;
 }
 
 std::optional<std::string> Value::read_file(const std::string& file, size_t limit) const {

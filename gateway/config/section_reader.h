@@ -50,6 +50,8 @@ class Value {
 
   // Each gives nothing after an error, which has been recorded then. Texts are expanded.
   [[nodiscard]] std::optional<std::string> text() const;
+  // A text that names a file or a directory; nothing expands a ~ in it.
+  [[nodiscard]] std::optional<std::string> path_text() const;
   [[nodiscard]] std::optional<bool> flag() const;
   [[nodiscard]] std::optional<uint64_t> count(const CountRange& range) const;
   [[nodiscard]] std::optional<uint64_t> size(const SizeRange& range) const;
@@ -106,6 +108,7 @@ class Section {
   // judge.
   [[nodiscard]] bool failed(std::string_view key) const;
   void mark_failed(std::string_view key) { failed_.push_back(key); }
+  [[nodiscard]] bool any_failed() const { return !failed_.empty(); }
   // The section that was read at `key`; null when there is none.
   [[nodiscard]] const Section* part(std::string_view key) const;
   void add_part(Section part) { parts_.push_back(std::move(part)); }

@@ -4,6 +4,7 @@
 
 #include "gateway/base/check.h"
 #include "gateway/policy/name_pattern.h"
+#include "gateway/policy/role_closure.h"
 
 namespace stdgate::policy {
 
@@ -13,20 +14,6 @@ constexpr std::string_view kEverybody = "*";
 
 bool contains(const std::vector<std::string>& texts, std::string_view text) {
   return std::ranges::find(texts, text) != texts.end();
-}
-
-// `named`, and all roles that include one of them, be it by others.
-std::vector<std::string> with_including(std::vector<std::string> named,
-                                        const std::vector<config::RoleConfig>& roles) {
-  for (size_t known = 0; known != named.size();) {
-    known = named.size();
-    for (const config::RoleConfig& role : roles) {
-      const bool includes_one = std::ranges::any_of(
-          role.includes, [&](const std::string& included) { return contains(named, included); });
-      if (includes_one && !contains(named, role.name)) named.push_back(role.name);
-    }
-  }
-  return named;
 }
 
 }  // namespace

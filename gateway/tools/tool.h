@@ -6,6 +6,7 @@
 // say.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <span>
 #include <string>
@@ -23,6 +24,7 @@ struct ToolSurroundings {
   const config::Environment& environment;               // the same
   std::string version;
   bool is_terminal = false;  // stdout is one
+  std::chrono::sys_seconds now{};
 };
 
 struct ToolOutput {

@@ -368,7 +368,7 @@ TEST(Check, TellsOfFilesOfVariablesThatEveryUserCanRead) {
 TEST(Check, TellsOfAUserThatItMayNotBecome) {
   const TemporaryFolder folder;
   folder.write("gateway.yaml", "backends: { a: { command: [cat], user: nobody } }\n");
-  const std::string told = "user: stdgate may not start children as nobody";
+  const std::string told = "backends.a.user: stdgate may not start children as nobody";
   const std::string drop = ::geteuid() == 0 ? "setpriv --bounding-set=-all --inh-caps=-all " : "";
   const ProgramRun bare = run_stdgate(folder, {"-c", "exec " + drop + STDGATE_PROGRAM " check"},
                                       Millis(10'000), "/bin/sh");
@@ -388,9 +388,40 @@ TEST(Check, TellsOfExpiredApiKeys) {
                                    "backends: { a: { command: [cat] } }\n");
   const ProgramRun run = run_stdgate(folder, {"check"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_THAT(run.err,
-              HasSubstr("warning: auth.api_keys[0]: the key of 'old' expired at 2020-01-01"));
+  EXPECT_THAT(
+      run.err,
+      HasSubstr(
+          "warning: gateway.yaml:3:7: auth.api_keys[0]: the key of 'old' expired at 2020-01-01"));
   EXPECT_THAT(run.err, Not(HasSubstr("'new'")));
+}
+
+TEST(Check, TellsOfRulesAndListenersThatAreNotWhatTheySeem) {
+  const TemporaryFolder folder;
+  folder.write("gateway.yaml",
+               "listen: [{ address: \"0.0.0.0:8080\", anonymous: true }]\n"
+               "auth:\n"
+               "  public_url: http://tools.example.com\n"
+               "  api_keys: [{ name: a, roles: [raeder], hash: \"sha256:" +
+                   std::string(64, 'a') +
+                   "\" }]\n"
+                   "backends:\n"
+                   "  open: { command: [cat] }\n"
+                   "  files:\n"
+                   "    command: [cat]\n"
+                   "    rules:\n"
+                   "      - { allow: [\"*\"], tools: [\"read_*\"] }\n"
+                   "      - { allow: [reader], tools: [read_file] }\n");
+  const ProgramRun run = run_stdgate(folder, {"check"});
+  EXPECT_EQ(run.exit_code, 0);
+  const std::string warning = "stdgate: warning: gateway.yaml:";
+  for (const char* told :
+       {"3:15: auth.public_url: clients send their credentials to 'http://tools.example.com' in ",
+        "1:48: listen[0].anonymous: whoever reaches '0.0.0.0:8080' may use all of open without a ",
+        "11:19: backends.files.rules[1].allow[0]: nobody has the role 'reader'; did you mean ",
+        "4:33: auth.api_keys[0].roles[0]: no rule is about the role 'raeder'; did you mean ",
+        "11:9: backends.files.rules[1]: never decides: rules[0] is about all of it, and "}) {
+    EXPECT_THAT(run.err, HasSubstr(warning + told));
+  }
 }
 
 TEST(Check, RefusesAnAuditThatCannotBeWritten) {
@@ -401,9 +432,9 @@ TEST(Check, RefusesAnAuditThatCannotBeWritten) {
                      (is_there ? "" : "no/such/") + "audit.jsonl }\n");
     const ProgramRun run = run_stdgate(folder, {"check"});
     EXPECT_EQ(run.exit_code, is_there ? 0 : 2) << run.err;
-    EXPECT_EQ(
-        run.err.find("stdgate: audit.file: no/such/audit.jsonl: No such file") != std::string::npos,
-        !is_there);
+    EXPECT_EQ(run.err.find("gateway.yaml:2:16: audit.file: no/such/audit.jsonl: No such file") !=
+                  std::string::npos,
+              !is_there);
     EXPECT_FALSE(std::filesystem::exists(folder.path() / "audit.jsonl"));
   }
 }

@@ -392,6 +392,8 @@ TEST(Sandbox, PathsThatDoNotExistAreTold) {
   NEEDS_LANDLOCK(guard::kAbiOfFiles);
   const std::string options =
       "expose_fault_details: true, " + sandbox("{ filesystem: { write: [/tmp, /no/such/place] } }");
+  const std::string more =
+      sandbox("{ filesystem: { read: [/no/first], write: [/tmp, /no/second] } }");
   SandboxedChild child(options);
   const HttpResponse response = call(child.client, "descriptors");
   EXPECT_EQ(response.status, 502);
@@ -403,7 +405,11 @@ TEST(Sandbox, PathsThatDoNotExistAreTold) {
   folder.write("gateway.yaml", "backends: { main: { command: [cat], " + options + " } }\n");
   const ProgramRun check = run_stdgate(folder, {"check"});
   EXPECT_EQ(check.exit_code, 0);
-  EXPECT_THAT(check.err, HasSubstr("backend main: sandbox: \"/no/such/place\": No such file"));
+  EXPECT_THAT(check.err, HasSubstr("backends.main.sandbox: \"/no/such/place\": No such file"));
+  folder.write("gateway.yaml", "backends: { main: { command: [cat], " + more + " } }\n");
+  EXPECT_THAT(run_stdgate(folder, {"check"}).err,
+              HasSubstr("gateway.yaml:1:37: backends.main.sandbox: \"/no/first\": No such file or "
+                        "directory; \"/no/second\": No such file or directory\n"));
 }
 
 TEST(Sandbox, StateSaysWhatHolds) {
@@ -472,7 +478,7 @@ TEST(Sandbox, CheckWarnsOfWhatTheKernelLacks) {
   const ProgramRun without =
       run_stdgate(folder, {"check"}, Millis(10'000), STDGATE_WITHOUT_LANDLOCK);
   EXPECT_EQ(without.exit_code, 0);
-  EXPECT_THAT(without.err, HasSubstr("backend a: sandbox: this kernel has no Landlock ABI 3"));
+  EXPECT_THAT(without.err, HasSubstr("backends.a.sandbox: this kernel has no Landlock ABI 3"));
   EXPECT_THAT(without.err, HasSubstr("for files; children start without"));
   if (has_landlock(guard::kAbiOfFiles)) {
     EXPECT_EQ(run_stdgate(folder, {"check"}).err, "");

@@ -349,24 +349,23 @@ TEST_F(Tls, CheckReadsTheFiles) {
   const ProgramRun absent = check("{ certificate: absent.crt, key: absent.key }");
   EXPECT_EQ(absent.exit_code, 2);
   EXPECT_EQ(absent.err,
-            "stdgate: tls.certificate: cannot read absent.crt: "
+            "gateway.yaml:1:21: tls.certificate: cannot read absent.crt: "
             "No such file or directory\n");
   EXPECT_EQ(absent.out, "");
   folder_.write("other.key", authority_.issue().key);
   EXPECT_THAT(check("{ certificate: " + folder_.path("server.crt") +
                     ", key: " + folder_.path("other.key") + " }")
                   .err,
-              HasSubstr("stdgate: tls.key: " + folder_.path("other.key") + " is not the key of"));
+              HasSubstr("tls.key: " + folder_.path("other.key") + " is not the key of"));
   use(authority_.issue({.ends_seconds = -60}));
   const ProgramRun expired = check(section());
   EXPECT_EQ(expired.exit_code, 0);
   EXPECT_THAT(expired.err,
-              HasSubstr("stdgate: warning: tls: " + folder_.path("server.crt") + " expired at 20"));
+              HasSubstr("tls.certificate: " + folder_.path("server.crt") + " expired at 20"));
   const ProgramRun start = run_stdgate(
       folder, {"--tls-certificate", "absent.crt", "--tls-key", "absent.key", "--", "cat"});
-  EXPECT_EQ(start.exit_code, 1);
-  EXPECT_THAT(start.err, HasSubstr("stdgate: cannot listen on 127.0.0.1:8080: tls.certificate: "
-                                   "cannot read absent.crt"));
+  EXPECT_EQ(start.exit_code, 2);
+  EXPECT_THAT(start.err, HasSubstr("stdgate: --tls-certificate: cannot read absent.crt"));
 }
 
 }  // namespace

@@ -405,7 +405,9 @@ tl::expected<std::string, int> ChildProcesses::identity_of(const std::string& us
 
 tl::expected<void, std::string> ChildProcesses::look_for(const pool::LaunchSpec& spec) const {
   if (auto found = find_program(spec); !found) return found;
-  return check_sandbox(spec, kernel_of(confinement_));
+  return check_sandbox(spec, kernel_of(confinement_)).map_error([](const std::string& problem) {
+    return "sandbox: " + problem;
+  });
 }
 
 pool::SandboxStatus ChildProcesses::sandbox_status(const pool::LaunchSpec& spec) const {

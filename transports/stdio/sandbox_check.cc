@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace stdgate::stdio {
 
@@ -28,12 +29,14 @@ guard::NetworkRule network_rule(const config::NetworkConfig& network) {
   return guard::NetworkRule::any;
 }
 
-tl::expected<void, std::string> look_at(const pool::LaunchSpec& spec, const std::string& path) {
+// Appends what is wrong with `path` to `problems`.
+void look_at(const pool::LaunchSpec& spec, const std::string& path, std::string& problems) {
   const bool is_relative = !path.starts_with('/') && !spec.working_directory.empty();
   const std::string place = is_relative ? spec.working_directory + "/" + path : path;
   struct stat facts {};
-  if (::stat(place.c_str(), &facts) == 0) return {};
-  return tl::unexpected("sandbox: \"" + place + "\": " + std::strerror(errno));
+  if (::stat(place.c_str(), &facts) == 0) return;
+  const char* const reason = std::strerror(errno);
+  problems.append(problems.empty() ? "\"" : "; \"").append(place).append("\": ").append(reason);
 }
 
 }  // namespace
@@ -61,14 +64,14 @@ tl::expected<void, std::string> check_sandbox(const pool::LaunchSpec& spec,
   if (!spec.sandbox.used) return {};
   const pool::SandboxStatus status = sandbox_status(spec.sandbox, kernel);
   if (status.required && !status.missing.empty()) {
-    return tl::unexpected("sandbox: this kernel has " + std::string(status.missing));
+    return tl::unexpected("this kernel has " + std::string(status.missing));
   }
   const config::FilesystemConfig& files = spec.sandbox.filesystem;
+  std::string problems;
   for (const auto* paths : {&files.read, &files.write}) {
-    for (const std::string& path : *paths) {
-      if (auto found = look_at(spec, path); !found) return found;
-    }
+    for (const std::string& path : *paths) look_at(spec, path, problems);
   }
+  if (!problems.empty()) return tl::unexpected(std::move(problems));
   return {};
 }
 

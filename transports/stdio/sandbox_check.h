@@ -16,8 +16,8 @@ namespace stdgate::stdio {
 pool::SandboxStatus sandbox_status(const config::SandboxConfig& sandbox,
                                    const guard::KernelFeatures& kernel);
 
-// The first of its paths that does not exist, or that the kernel lacks what it requires; for
-// people. Looks at files.
+// Those of its paths that cannot be found, or that the kernel lacks what it requires; for people.
+// Looks at files.
 tl::expected<void, std::string> check_sandbox(const pool::LaunchSpec& spec,
                                               const guard::KernelFeatures& kernel);
 

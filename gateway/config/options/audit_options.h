@@ -10,7 +10,7 @@ namespace stdgate::config {
 
 inline constexpr auto kAuditOptions = std::to_array<Option<AuditConfig>>({
     {.key = "file",
-     .type = Text{&AuditConfig::file},
+     .type = Text{&AuditConfig::file, EmptyText::left_out, TextKind::path},
      .flag = {.name = "--audit-file", .placeholder = "FILE"},
      .help = "where the record of who did what is written; without it there is none",
      .details = "A line of JSON each. SIGHUP opens it anew, after a log rotation. See "

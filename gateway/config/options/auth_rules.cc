@@ -139,8 +139,9 @@ bool is_public_url(std::string_view text) {
 void check_jwt(const Section& auth, const AuthConfig& config) {
   if (auth.has("public_url") && !auth.failed("public_url") && !is_public_url(config.public_url)) {
     auth.fail("public_url",
-              "expected a URL without a slash at its end, like "
-              "https://tools.example.com");
+              "expected a URL with https:// and without a slash at its end, like "
+              "https://tools.example.com; found '" +
+                  config.public_url + "'");
   }
   check_scopes(auth, config.scopes);
   if (auth.has("scopes") && !auth.has("jwt")) {
@@ -218,7 +219,8 @@ void complete_auth(const Section& root, Config& out) {
   out.auth.mtls.used = auth != nullptr && auth->has("mtls");
   check_keys(root, out.auth);
   if (auth != nullptr) check_jwt(*auth, out.auth);
-  if (root.has("auth") && !root.failed("auth") && !out.auth.is_used()) {
+  const bool was_read = auth != nullptr && !auth->any_failed();
+  if (root.has("auth") && was_read && !out.auth.is_used()) {
     root.fail_at_key("auth", "names nobody who may call; add api_keys or jwt, or remove it");
   }
   if (root.failed("listen")) return;

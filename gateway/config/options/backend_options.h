@@ -96,7 +96,7 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
      .details = "Names, or prefixes that end in `*`; after `\"!\"` as the first entry, without "
                 "the default ones. A child gets no others but those of `env` and `env_file`."},
     {.key = "cwd",
-     .type = Text{&BackendConfig::cwd},
+     .type = Text{&BackendConfig::cwd, EmptyText::left_out, TextKind::path},
      .flag = {.name = "--cwd",
               .placeholder = "DIRECTORY",
               .help = "where the child runs, instead of here"},

@@ -88,15 +88,21 @@ Switch(bool S::*) -> Switch<S>;
 // Whether `stdgate check` prints a text that is empty.
 enum class EmptyText : uint8_t { left_out, printed };
 
+// Whether a text names a file or a directory.
+enum class TextKind : uint8_t { plain, path };
+
 template <class S>
 struct Text {
   std::string S::*member;
   EmptyText empty = EmptyText::left_out;
+  TextKind kind = TextKind::plain;
 };
 template <class S>
 Text(std::string S::*) -> Text<S>;
 template <class S>
 Text(std::string S::*, EmptyText) -> Text<S>;
+template <class S>
+Text(std::string S::*, EmptyText, TextKind) -> Text<S>;
 
 // One word of a table in value_names.h.
 template <class S>

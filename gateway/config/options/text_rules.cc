@@ -37,4 +37,15 @@ bool is_scope(std::string_view text) {
   });
 }
 
+std::string wrong_with_path(std::string_view text) {
+  const bool names_home =
+      text == "~" || (text.starts_with('~') && text.find('/') != std::string_view::npos);
+  if (!names_home) return {};
+  const std::string_view rest = text.substr(1);
+  if (!rest.empty() && rest.front() != '/') {
+    return "nothing here expands ~; write the whole path instead of " + std::string(text);
+  }
+  return "nothing here expands ~; write ${HOME}" + std::string(rest);
+}
+
 }  // namespace stdgate::config

@@ -1,6 +1,8 @@
 // What texts of the configuration must be like, beyond their type.
 #pragma once
 
+#include <string>
+
 #include "gateway/config/options/option.h"
 
 namespace stdgate::config {
@@ -12,6 +14,9 @@ bool is_field_name(std::string_view text);
 bool is_pattern(std::string_view text);
 bool is_role(std::string_view text);
 bool is_scope(std::string_view text);
+
+// What is wrong with a text that names a file; empty: nothing.
+std::string wrong_with_path(std::string_view text);
 
 // "https://app.example.com", as a browser sends it (RFC 6454 section 6.2), or "*".
 inline constexpr TextRule kWebOrigin{

@@ -23,7 +23,7 @@ inline constexpr auto kTlsOptions = std::to_array<Option<TlsConfig>>({
      .help = "the private key of each certificate, in the same order, in PEM",
      .missing = "name the file of the certificate's private key"},
     {.key = "client_ca",
-     .type = Text{&TlsConfig::client_ca},
+     .type = Text{&TlsConfig::client_ca, EmptyText::left_out, TextKind::path},
      .flag = {.name = "--client-ca",
               .placeholder = "FILE",
               .help = "clients need a certificate of one of these authorities, in PEM"},
@@ -35,7 +35,7 @@ inline constexpr auto kTlsOptions = std::to_array<Option<TlsConfig>>({
      .default_words = "`require` with `client_ca`, otherwise `none`",
      .applies = [](const TlsConfig& tls) { return !tls.client_ca.empty(); }},
     {.key = "crl",
-     .type = Text{&TlsConfig::crl},
+     .type = Text{&TlsConfig::crl, EmptyText::left_out, TextKind::path},
      .help = "revocation lists of all these authorities, in PEM"},
 });
 

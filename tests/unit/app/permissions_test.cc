@@ -11,12 +11,19 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
+constexpr std::chrono::sys_seconds kNow =
+    std::chrono::sys_days(std::chrono::year(2026) / std::chrono::November / 23);
+
 config::Config sample() {
   const auto config = config::parse_config(R"(
 auth:
   api_keys:
     - { name: ci, roles: [writer],
         hash: "sha256:0000000000000000000000000000000000000000000000000000000000000000" }
+    - { name: late, roles: [ops], expires: 2026-11-23,
+        hash: "sha256:0000000000000000000000000000000000000000000000000000000000000001" }
+    - { name: late, roles: [writer], expires: 2026-11-24,
+        hash: "sha256:0000000000000000000000000000000000000000000000000000000000000002" }
   mtls: { roles: { "CN=build-*": [reader] } }
 tls: { certificate: c.crt, key: c.key, client_ca: ca.crt, client_certificate: optional }
 roles: { writer: { includes: [reader] } }
@@ -37,7 +44,7 @@ backends:
 }
 
 std::string text_of(std::string_view who, std::string_view only = {}, bool as_json = false) {
-  const auto text = app::permissions_text(sample(), who, only, as_json);
+  const auto text = app::permissions_text(sample(), {who, only, as_json}, kNow);
   return text ? *text : "error: " + text.error();
 }
 
@@ -62,14 +69,24 @@ TEST(Permissions, RolesComeFromTheConfigurationAndTheLine) {
                                                                     {"nobody", {}},
                                                                     {"x,a,b", {"a", "b"}}};
   for (const auto& [who, roles] : cases) {
-    const auto principal = app::principal_of(sample(), who);
+    const auto principal = app::principal_of(sample(), who, kNow);
     ASSERT_TRUE(principal.has_value() && principal->has_value()) << who;
     EXPECT_EQ((*principal)->roles, roles) << who;
   }
-  EXPECT_EQ(app::principal_of(sample(), "anonymous"), std::nullopt);
+  EXPECT_EQ(app::principal_of(sample(), "anonymous", kNow), std::nullopt);
   for (const char* who : {"", ",a", "a,", "a,,b"}) {
-    EXPECT_FALSE(app::principal_of(sample(), who).has_value()) << who;
+    EXPECT_FALSE(app::principal_of(sample(), who, kNow).has_value()) << who;
   }
+}
+
+TEST(Permissions, AKeyThatHasExpiredGivesNothingAndIsNamed) {
+  EXPECT_EQ(text_of("late", "private"), R"(late, roles writer
+an API key of this name expired at 2026-11-23: it is refused, and its roles do not count
+private:
+  nothing: no rule is about this client
+)");
+  EXPECT_THAT(text_of("late", {}, true), HasSubstr("\"expired_keys\": [\n    \"2026-11-23\""));
+  EXPECT_THAT(text_of("ci", {}, true), testing::Not(HasSubstr("expired_keys")));
 }
 
 TEST(Permissions, AnonymousClientsHaveNoRoles) {

@@ -88,6 +88,8 @@ TEST(ConfigAuth, WhatIsWrongWithAKey) {
     EXPECT_THAT(errors_of(keys(entry)), HasSubstr(error)) << entry;
   }
   EXPECT_THAT(errors_of("auth: {}\n"), HasSubstr("auth: names nobody who may call"));
+  EXPECT_EQ(errors_of("auth: { api_key_file: missing }\n"),
+            "f:1:23: auth.api_key_file: cannot read missing\n");
 }
 
 std::string tls(const std::string& more) { return "tls: { certificate: c, key: k" + more + " }"; }

@@ -652,6 +652,31 @@ TEST(ConfigParser, RefusesBadGatewayValues) {
   for (const BadFile& bad : cases) check(bad);
 }
 
+// As a shell would; a folder with such a name can be written as ./~
+TEST(ConfigParser, SaysThatNothingExpandsATilde) {
+  const std::string why = "nothing here expands ~; write ";
+  const BadFile cases[] = {
+      {"backends: { a: { command: [\"~/x\", \"~/y\"], cwd: ~/z } }\n",
+       "f:1:27: backends.a.command: " + why + "${HOME}/x\n" + "f:1:48: backends.a.cwd: " + why +
+           "${HOME}/z\n"},
+      {"backends: { a: { command: [x], env_file: ~/e, env: { A: { file: \"~\" }, B: ~/b } } }\n",
+       "f:1:42: backends.a.env_file: " + why + "${HOME}/e\n" +
+           "f:1:65: backends.a.env.A.file: " + why + "${HOME}\n"},
+      {with_root("sessions: { key_file: ~/k }\naudit: { file: ~ada/a }\n"),
+       "f:2:23: sessions.key_file: " + why + "${HOME}/k\n" +
+           "f:3:16: audit.file: nothing here expands ~; write the whole path instead of ~ada/a\n"},
+      {with_root("tls: { certificate: ~/c, key: [~/k], client_ca: ~/a, crl: ~/r }\n"),
+       "f:2:21: tls.certificate: " + why + "${HOME}/c\n" + "f:2:32: tls.key[0]: " + why +
+           "${HOME}/k\n" + "f:2:49: tls.client_ca: " + why + "${HOME}/a\n" +
+           "f:2:59: tls.crl: " + why + "${HOME}/r\n"},
+      {with_root("listen: \"unix:~/x\"\n"), "f:2:9: listen: " + why + "${HOME}/x\n"},
+  };
+  for (const BadFile& bad : cases) check(bad);
+  EXPECT_EQ(
+      config_of("backends: { a: { command: [x], cwd: ./~/x, env: { A: ~/b } } }\n").backends[0].cwd,
+      "./~/x");
+}
+
 TEST(ConfigParser, ReportsAllErrorsSortedByPlace) {
   check({"metrics: { methods: 0 }\nbackends:\n  rpc: { command: x, pool: { grce: 2s } }\nlog: 1\n",
          "f:1:21: metrics.methods: expected a whole number from 1 to 100000, found '0'\n"

@@ -1,0 +1,35 @@
+// What is wrong, here and now, with what a configuration names outside of itself: programs, users,
+// files of keys and certificates, the audit.
+//
+// Each finding has the path of the key that it is about, and no line yet (config/config_place.h).
+// Nothing is changed or kept. Owner: none.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "gateway/config/config.h"
+#include "gateway/config/config_parser.h"
+
+namespace stdgate::app {
+
+using Findings = std::vector<config::ConfigError>;
+
+// Backends whose program, user, working directory or paths of a sandbox cannot be found, whose user
+// this process may not become, or whose sandbox this kernel cannot hold.
+Findings unstartable_children(const config::Config& config,
+                              const std::map<std::string, std::string>& environment);
+// Files with secrets that every user of this machine can read.
+Findings exposed_files(const config::Config& config);
+// API keys that are not accepted any more.
+Findings expired_keys(const config::Config& config, std::chrono::sys_seconds now);
+// An audit that cannot be written, as far as can be seen without making its file.
+Findings unusable_audit(const config::Config& config);
+// Files of keys that are read only where they are used.
+Findings unusable_keys(const config::Config& config);
+// A public URL to which credentials travel in plain text.
+Findings exposed_url(const config::Config& config);
+
+}  // namespace stdgate::app
