@@ -1,6 +1,7 @@
 #include "gateway/rpc/fault.h"
 
 #include <array>
+#include <chrono>
 #include <utility>
 
 #include "gateway/base/check.h"
@@ -65,6 +66,29 @@ static_assert(in_order_of_enum());
 const FaultEntry& entry_of(Fault fault) {
   STDGATE_CHECK(static_cast<size_t>(fault) < kFaultCount);
   return kFaults[static_cast<size_t>(fault)];
+}
+
+// The object of what else the client may know; nothing if that is nothing.
+void append_fault_data(std::string& out, const FaultReport& report, bool with_detail) {
+  char before = '{';
+  const auto begin = [&](std::string_view key) {
+    out += std::exchange(before, ',');
+    append_json_string(out, key);
+    out += ':';
+  };
+  if (!report.scope.empty()) {
+    begin("scope");
+    append_json_string(out, report.scope);
+  }
+  if (with_detail && !report.detail.empty()) {
+    begin("detail");
+    append_json_string(out, report.detail);
+  }
+  if (report.retry_after > Duration::zero()) {
+    begin("retryAfter");
+    out += std::to_string(std::chrono::ceil<std::chrono::seconds>(report.retry_after).count());
+  }
+  if (!out.empty()) out += '}';
 }
 
 }  // namespace
@@ -146,12 +170,7 @@ void append_fault_response(std::string& out, std::string_view id, const FaultRep
   out += id.empty() ? std::string_view("null") : id;
   out += R"(,"error":)";
   std::string data;
-  const bool needs_scope = !report.scope.empty();
-  if (needs_scope || (with_detail && !report.detail.empty())) {
-    data = needs_scope ? R"({"scope":)" : R"({"detail":)";
-    append_json_string(data, needs_scope ? report.scope : report.detail);
-    data += '}';
-  }
+  append_fault_data(data, report, with_detail);
   append_error(
       out, fault_code(report.fault, codes),
       report.message.empty() ? fault_message(report.fault) : std::string_view(report.message),

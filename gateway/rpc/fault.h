@@ -65,7 +65,7 @@ struct FaultReport {
   Fault fault = Fault::internal;
   std::string message;      // empty: fault_message(fault)
   std::string detail;       // empty: none
-  Duration retry_after{0};  // zero: no hint
+  Duration retry_after{0};  // zero: no hint; else told in whole seconds, as `data.retryAfter` too
   std::string scope{};      // of insufficient_scope: all that are needed, with spaces
 };
 

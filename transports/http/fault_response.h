@@ -53,6 +53,7 @@ inline std::string fault_body(std::string_view id, const rpc::FaultReport& repor
 inline std::string json_rpc_error_body(const HttpError& error, rpc::CodeSet codes) {
   rpc::FaultReport report = rpc::faults::plain(fault_of_status(error.status));
   report.message = error.message;
+  report.retry_after = error.retry_after;
   std::string body;
   rpc::append_fault_response(body, error.request_id, report, codes, false);
   return body;

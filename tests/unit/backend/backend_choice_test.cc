@@ -109,8 +109,9 @@ TEST(BackendQueue, RefusesTheCallBeyondItsLimit) {
   ASSERT_EQ(client.answers.size(), 1U);
   EXPECT_EQ(client.answers[0].fault, rpc::Fault::overloaded);
   EXPECT_EQ(client.answers[0].retry_after, Duration(std::chrono::seconds(1)));
-  EXPECT_EQ(client.answers[0].text, R"({"jsonrpc":"2.0","id":"late","error":{"code":-32005,)"
-                                    R"("message":"the queue of this backend is full"}})");
+  EXPECT_EQ(client.answers[0].text,
+            R"({"jsonrpc":"2.0","id":"late","error":{"code":-32005,)"
+            R"("message":"the queue of this backend is full","data":{"retryAfter":1}}})");
   EXPECT_EQ(bench.observer.records.at(0).outcome, "overloaded");
   bench.child(0).answer(bench.child(0).take_ids().at(0));
   bench.call(client);

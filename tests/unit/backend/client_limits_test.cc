@@ -52,7 +52,9 @@ TEST_F(ClientLimits, ARateIsForEachClient) {
   call("3", kHere);
   ASSERT_THAT(client_->answers, SizeIs(1));
   EXPECT_EQ(client_->answers[0].retry_after, milliseconds(500));
-  EXPECT_EQ(client_->answers[0].text, error_text("3", -32006, "too many calls of this client"));
+  EXPECT_EQ(client_->answers[0].text, R"({"jsonrpc":"2.0","id":3,"error":{"code":-32006,)"
+                                      R"("message":"too many calls of this client",)"
+                                      R"("data":{"retryAfter":1}}})");
   EXPECT_THAT(take_faults(), ElementsAre(rpc::Fault::rate_limited));
   EXPECT_EQ(bench_->observer.rejected[Rejection::rate], 1);
   call("4", kThere);

@@ -2,7 +2,7 @@
 
 #include "gateway/rpc/fault.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <set>
 
@@ -84,6 +84,14 @@ TEST(FaultTest, Response) {
       response("", {.fault = rpc::Fault::parse_error, .message = "", .detail = ""},
                rpc::CodeSet::plain, false),
       R"(before {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}})");
+  rpc::FaultReport late = rpc::faults::rate_limited("m", std::chrono::milliseconds(1001));
+  EXPECT_EQ(response("1", late, rpc::CodeSet::mcp, false),
+            R"(before {"jsonrpc":"2.0","id":1,"error":{"code":-31429,"message":"m",)"
+            R"("data":{"retryAfter":2}}})");
+  late.detail = "d";
+  late.scope = "s";
+  EXPECT_THAT(response("1", late, rpc::CodeSet::mcp, true),
+              testing::HasSubstr(R"("data":{"scope":"s","detail":"d","retryAfter":2}}})"));
   const rpc::FaultReport report{
       .fault = rpc::Fault::timeout, .message = "a \"b\"\n", .detail = "/etc\\x\xff"};
   EXPECT_EQ(response("1.0", report, rpc::CodeSet::mcp, false),
