@@ -203,7 +203,7 @@ class Process final : private http::AdminSource {
     if (signal == SIGHUP && !terminal_.is_gone()) return on_hangup();
     last_signal_ = signal;
     worker_.shut_down(signal);
-    service_manager_.stopping("finishing calls under way", worker_.shutdown().patience());
+    service_manager_.stopping("finishing calls under way", worker_.patience());
   }
 
   void on_hangup() {

@@ -78,6 +78,10 @@ class Worker {
   void run();
   // See Shutdown::request().
   void shut_down(int signal) { shutdown_.request(signal); }
+  // How long that may take from the first request on.
+  [[nodiscard]] Duration patience() const {
+    return shutdown_.patience() + (traces_ == nullptr ? Duration{0} : kTimeOfLastSpans);
+  }
   // Takes over what it can of another configuration while it serves. What lasts of clients whose
   // credentials are not good any more ends.
   config::ConfigChanges take_over(const config::Config& wanted);

@@ -1,7 +1,8 @@
 #include "metrics/traces/span_text.h"
 
 #include <algorithm>
-#include <string>
+#include <array>
+#include <charconv>
 
 #include "gateway/base/utf8.h"
 #include "gateway/rpc/json_string.h"
@@ -36,9 +37,16 @@ struct SpanShape {
   WallTime end{};
 };
 
+void append_number(std::string& out, int64_t number) {
+  std::array<char, 20> digits{};
+  char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  out.append(digits.data(), static_cast<size_t>(end - digits.data()));
+}
+
 void append_time(std::string& out, std::string_view key, WallTime time) {
   out.append(",\"").append(key).append("\":\"");
-  out.append(std::to_string(std::max<int64_t>(0, time.time_since_epoch().count()))).append("\"");
+  append_number(out, std::max<int64_t>(0, time.time_since_epoch().count()));
+  out += '"';
 }
 
 // All of a span but its name, attributes and status.
@@ -53,19 +61,30 @@ void begin_span(std::string& out, const TraceContext& trace, const SpanShape& sp
     rpc::append_json_string(out, trace.state);
   }
   const uint32_t remote = kKnowsRemote | (span.is_parent_remote ? kIsRemote : 0);
-  out.append(R"(,"flags":)").append(std::to_string(remote | trace.flags));
+  out.append(R"(,"flags":)");
+  append_number(out, remote | trace.flags);
   out.append(R"(,"kind":)").append(span.kind);
   append_time(out, "startTimeUnixNano", span.begin);
   append_time(out, "endTimeUnixNano", span.end);
 }
 
-// Names without a place in the tables are not told apart, as in metrics.
-std::string span_name(const CallRecord& call) {
-  std::string name(call.method == kOtherMethod ? kOther : cut_utf8(call.method_name, kMaxText));
-  if (!call.tool) return name;
-  name.append(" ").append(*call.tool == kOtherTool ? kOther : cut_utf8(call.tool_name, kMaxText));
-  return name;
-}
+// Method and tool. Names without a place in the tables are not told apart, as in metrics.
+class SpanName {
+ public:
+  explicit SpanName(const CallRecord& call) {
+    add(call.method == kOtherMethod ? kOther : cut_utf8(call.method_name, kMaxText));
+    if (!call.tool) return;
+    add(" ");
+    add(*call.tool == kOtherTool ? kOther : cut_utf8(call.tool_name, kMaxText));
+  }
+  [[nodiscard]] std::string_view view() const { return {text_.data(), size_}; }
+
+ private:
+  void add(std::string_view part) { size_ += part.copy(text_.data() + size_, part.size()); }
+
+  std::array<char, 2 * kMaxText + 1> text_{};
+  size_t size_ = 0;
+};
 
 bool is_failure(Outcome outcome) {
   return outcome != Outcome::ok() && outcome != Outcome::cancelled();
@@ -126,13 +145,12 @@ std::string document_head(const SpanSource& source) {
 
 void append_spans(std::string& out, const CallRecord& call, const SpanFacts& facts) {
   const TraceContext& trace = *call.trace;
-  const std::string name = span_name(call);
   const WallTime sent = call.arrived_at + call.queued;
   const WallTime end = call.arrived_at + call.total;
   begin_span(out, trace,
              {kServer, facts.call, trace.parent(), trace.has_parent(), call.arrived_at, end});
   out.append(R"(,"name":)");
-  rpc::append_json_string(out, name);
+  rpc::append_json_string(out, SpanName(call).view());
   out.append(R"(,"attributes":[)");
   append_call(out, call, facts);
   out += ']';
