@@ -283,6 +283,19 @@ TEST_F(Traces, OfACollectorThatNeverAnswersEndWithTheGateway) {
   EXPECT_EQ(gateway.wait_for_exit()->code, 0);
 }
 
+TEST_F(Traces, AreNotWaitedForAfterASecondSignal) {
+  collector_.answer(kPath, "");
+  GatewayProcess gateway(setup());
+  HttpClient client = gateway.connect();
+  client.post("/rpc", request("pid", "{}"));
+  client.close();
+  gateway.signal(SIGTERM);
+  ASSERT_TRUE(
+      eventually("only the spans are waited for", [&] { return collector_.count(kPath) > 0; }));
+  gateway.signal(SIGINT);
+  EXPECT_EQ(gateway.wait_for_exit()->code, 128 + SIGINT);
+}
+
 TEST_F(Traces, OfACollectorThatIsDownFillABoundedQueue) {
   collector_.die();
   GatewayProcess gateway(setup("sample: 1, queue: 64"));
