@@ -24,6 +24,7 @@ ECHO = f'["{sys.executable}", "{Path(__file__).with_name("echo_server.py")}", "@
 GATEWAY = f"""
 listen: ["127.0.0.1:0", {{ address: "127.0.0.1:0", tls: {{ certificate: "@DIR@/crt", key: "@DIR@/key" }} }}]
 admin: "127.0.0.1:0"
+traces: {{ endpoint: "http://127.0.0.1:9", sample: 0 }}
 backends:
   echo: {{ command: {ECHO}, protocol: mcp, default: true, pool: {{ max: 1, grace: 1s }} }}
   mute: {{ command: ["sleep", "1000"], protocol: jsonrpc, timeout: 200ms, pool: {{ grace: 1s }} }}
