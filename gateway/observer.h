@@ -118,8 +118,8 @@ std::string_view refusal_name(Refusal refusal);
 enum class Rejection : uint8_t {
   denied,              // by rules
   insufficient_scope,  // by rules
-  rate,                // too many calls of this client in a time
-  in_flight,           // too many of its calls are not answered yet
+  rate,                // too many calls in a time: of this client, of all, or of all backends
+  in_flight,           // the same for calls that are not answered yet
   sessions,            // it has too many sessions
   clients,             // too many clients have calls under way to count another one's
 };

@@ -102,7 +102,8 @@ std::unique_ptr<backend::Upstream> make_pools(const config::Config& config, Back
   options.config.isolation = config::Isolation::shared;
   options.names = names.get();
   // How much a principal has called is known for longer than its pool lasts.
-  options.quotas = std::make_shared<policy::ClientQuotas>(backend.calls_per_principal);
+  options.quotas = std::make_shared<policy::ClientQuotas>(backend.calls_per_principal,
+                                                          backend.calls, services.core.calls);
   // `names` is kept by the function, which outlives the pools that it makes.
   const auto make_one = [id, config, options, services = services, names](pool::LaunchSpec launch) {
     backend::BackendOptions own = options;

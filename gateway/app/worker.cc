@@ -57,6 +57,7 @@ Worker::Worker(const config::Config& config, const WorkerServices& services,
       callers_(max_callers(config)),
       session_starts_(static_cast<double>(config.limits.session_starts),
                       static_cast<double>(config.limits.session_burst)),
+      calls_in_all_(config.calls),
       audit_(services.audit_file == nullptr
                  ? nullptr
                  : std::make_unique<audit::AuditLog>(
@@ -76,7 +77,8 @@ Worker::Worker(const config::Config& config, const WorkerServices& services,
             audit_.get(),
             &overload_.stages(),
             &states_,
-            traces_ == nullptr ? nullptr : &traces_->exporter.config()},
+            traces_ == nullptr ? nullptr : &traces_->exporter.config(),
+            &calls_in_all_},
       session_ids_(session_keys(config.sessions, fill_random), fill_random, config.replica,
                    services.number, config.sessions.ttl, {loop_, wall_clock_}),
       identity_(services.identity),

@@ -154,6 +154,7 @@ class Worker {
   stdio::ChildProcesses processes_;
   session::Callers callers_;
   policy::ClientRates session_starts_;
+  policy::CallQuota calls_in_all_;
   const std::unique_ptr<audit::AuditLog> audit_;  // null: there is none
   SystemMemory memory_;
   DroppableCaches caches_{*this};

@@ -18,7 +18,8 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
       rules_(options_.config, options_.roles, *dialect_),
       quotas_(options_.quotas != nullptr
                   ? options_.quotas
-                  : std::make_shared<policy::ClientQuotas>(options_.config.calls_per_principal)),
+                  : std::make_shared<policy::ClientQuotas>(options_.config.calls_per_principal,
+                                                           options_.config.calls, core.calls)),
       audit_(core.audit, options_.config.name, *dialect_),
       tracing_(services_),
       callers_(callers),

@@ -92,6 +92,15 @@ struct Rate {
   friend bool operator==(const Rate&, const Rate&) = default;
 };
 
+// What all clients together may do; 0: no limit.
+struct CallLimits {
+  Rate rate;               // of calls
+  uint32_t burst = 0;      // of them at once, after a rest; 0: as many as `rate` names
+  uint32_t in_flight = 0;  // calls that are not answered yet
+
+  friend bool operator==(const CallLimits&, const CallLimits&) = default;
+};
+
 // What one client may do with a backend; 0: no limit.
 struct ClientLimits {
   Rate rate;               // of calls
@@ -179,6 +188,7 @@ struct BackendConfig {
   std::vector<std::string> methods;  // patterns of those that clients may use; none: all
   std::vector<RuleConfig> rules;     // the first that fits decides; none: all is allowed
   ClientLimits calls_per_principal;  // or, of anonymous clients, per address
+  CallLimits calls;
   PoolConfig pool;
 
   // Children that sessions with one of their own leave to calls without a session. With one child
@@ -431,6 +441,7 @@ struct Config {
   AuditConfig audit;
   MetricsConfig metrics;
   TracesConfig traces;
+  CallLimits calls;  // of all backends together
   // Texts of the file with a ${NAME} that looks secret (secret.h), expanded, and what it stood for
   // in each; print_config() hides that.
   std::map<std::string, std::set<std::string>> secrets;

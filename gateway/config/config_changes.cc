@@ -35,6 +35,7 @@ class Comparison {
     leave("audit", config.audit, wanted_.audit);
     leave("metrics", config.metrics, wanted_.metrics);
     leave("traces", config.traces, wanted_.traces);
+    leave("calls", config.calls, wanted_.calls);
     compare_backends();
     return std::move(changes_);
   }

@@ -36,12 +36,6 @@ size_t hash_of(const KeyView& key) {
          static_cast<size_t>(key.kind);
 }
 
-BucketSize bucket_size(const config::ClientLimits& limits) {
-  const std::chrono::duration<double> per = limits.rate.per;
-  const double burst = limits.burst > 0 ? limits.burst : limits.rate.count;
-  return {limits.rate.count / per.count(), burst};
-}
-
 }  // namespace
 
 bool is_same_client(const ClientRef& a, const ClientRef& b) { return view_of(a) == view_of(b); }
@@ -67,32 +61,56 @@ bool ClientQuotas::Equal::operator()(const ClientRef& a, const Key& b) const {
   return view_of(a) == view_of_key(b);
 }
 
-ClientQuotas::ClientQuotas(const config::ClientLimits& limits)
-    : limits_(limits), size_(bucket_size(limits)) {}
+ClientQuotas::ClientQuotas(const config::ClientLimits& limits, const config::CallLimits& together,
+                           CallQuota* in_all)
+    : limits_(limits), size_(bucket_size(limits)), together_(together), in_all_(in_all) {
+  nobody_.emplace_front(Key{}, size_, TimePoint{});
+}
 
 ClientQuotas::~ClientQuotas() = default;
 
 tl::expected<ClientQuotas::Client*, QuotaRefusal> ClientQuotas::begin_call(const ClientRef& client,
                                                                            TimePoint now) {
   using Reason = QuotaRefusal::Reason;
-  if (client.principal == nullptr && client.address.is_none()) return nullptr;
-  Client* const known = find_or_add(client, now);
-  if (known == nullptr) return tl::unexpected(QuotaRefusal{Reason::clients, {}});
-  if (limits_.in_flight > 0 && known->in_flight >= limits_.in_flight) {
-    return tl::unexpected(QuotaRefusal{Reason::in_flight, {}});
+  if (auto refusal = refuse_together(now)) return tl::unexpected(*refusal);
+  const bool is_anybody = client.principal == nullptr && client.address.is_none();
+  const bool is_limited = limits_each() && !is_anybody;
+  Client* const known = is_limited ? find_or_add(client, now) : &nobody_.front();
+  if (known == nullptr) return tl::unexpected(QuotaRefusal{.reason = Reason::clients});
+  if (is_limited && limits_.in_flight > 0 && known->in_flight >= limits_.in_flight) {
+    return tl::unexpected(QuotaRefusal{.reason = Reason::in_flight});
   }
-  if (limits_.rate.count > 0 && !known->bucket.take(size_, now)) {
-    return tl::unexpected(QuotaRefusal{Reason::rate, known->bucket.wait(size_, now)});
+  if (is_limited && limits_.rate.count > 0 && !known->bucket.take(size_, now)) {
+    return tl::unexpected(
+        QuotaRefusal{.reason = Reason::rate, .wait = known->bucket.wait(size_, now)});
   }
   ++known->in_flight;
   ++in_flight_;
+  together_.begin(now);
+  if (in_all_ != nullptr) in_all_->begin(now);
   return known;
+}
+
+// The limits of all come first: a call that they refuse costs its client nothing.
+std::optional<QuotaRefusal> ClientQuotas::refuse_together(TimePoint now) {
+  using Reason = QuotaRefusal::Reason;
+  using Whose = QuotaRefusal::Whose;
+  for (const auto& [quota, whose] :
+       {std::pair(&together_, Whose::backend), std::pair(in_all_, Whose::gateway)}) {
+    if (quota == nullptr) continue;
+    if (quota->is_full()) return QuotaRefusal{.reason = Reason::in_flight, .whose = whose};
+    const Duration wait = quota->wait(now);
+    if (wait > Duration::zero()) return QuotaRefusal{Reason::rate, whose, wait};
+  }
+  return std::nullopt;
 }
 
 void ClientQuotas::end_call(Client& client) {
   STDGATE_CHECK(client.in_flight > 0 && in_flight_ > 0);
   --client.in_flight;
   --in_flight_;
+  together_.end();
+  if (in_all_ != nullptr) in_all_->end();
 }
 
 ClientQuotas::Client* ClientQuotas::find_or_add(const ClientRef& client, TimePoint now) {

@@ -1,20 +1,23 @@
-// ClientQuotas: how many calls each client of one backend makes in a time, and has under way.
+// ClientQuotas: how many calls each client of one backend makes in a time, and has under way; and
+// how many all of them, of this backend and of all backends.
 //
 // A client is its principal or, anonymous, its address (the /64 network of IPv6, the user at the
-// other end of a Unix socket). Who has neither is not limited. Owner: a backend. Time is passed in.
-// Limit: kMaxClients known; one with calls under way stays, of the others the one that called
-// longest ago goes first. Allocates nothing for a client that is known.
+// other end of a Unix socket). Who has neither counts among all alone. Owner: a backend. Time is
+// passed in. Limit: kMaxClients known; one with calls under way stays, of the others the one that
+// called longest ago goes first. Allocates nothing for a client that is known.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <optional>
 #include <string>
 #include <tl/expected.hpp>
 #include <unordered_map>
 
 #include "gateway/base/client_address.h"
 #include "gateway/config/config.h"
+#include "gateway/policy/call_quota.h"
 #include "gateway/policy/principal.h"
 #include "gateway/policy/token_bucket.h"
 
@@ -34,7 +37,9 @@ struct QuotaRefusal {
     in_flight,
     clients,  // too many have calls under way to count another one
   };
+  enum class Whose : uint8_t { client, backend, gateway };
   Reason reason = Reason::rate;
+  Whose whose = Whose::client;
   Duration wait{0};  // rate: until there is room
 };
 
@@ -43,14 +48,18 @@ class ClientQuotas {
   static constexpr size_t kMaxClients = 8192;
   class Client;
 
-  explicit ClientQuotas(const config::ClientLimits& limits);
+  // `in_all`: of all backends, outlives it; null: there is no such limit.
+  explicit ClientQuotas(const config::ClientLimits& limits, const config::CallLimits& together = {},
+                        CallQuota* in_all = nullptr);
   ~ClientQuotas();
   ClientQuotas(const ClientQuotas&) = delete;
   ClientQuotas& operator=(const ClientQuotas&) = delete;
 
   // Whether any call may be refused; else begin_call() is not to be asked.
-  [[nodiscard]] bool any() const { return limits_.rate.count > 0 || limits_.in_flight > 0; }
-  // Counts a call of the client, which stays known until end_call(). Null: it is not limited.
+  [[nodiscard]] bool any() const {
+    return limits_each() || together_.any() || (in_all_ != nullptr && in_all_->any());
+  }
+  // Counts a call of the client, which stays known until end_call().
   tl::expected<Client*, QuotaRefusal> begin_call(const ClientRef& client, TimePoint now);
   void end_call(Client& client);
 
@@ -78,12 +87,17 @@ class ClientQuotas {
   };
   using Clients = std::list<Client>;
 
+  [[nodiscard]] bool limits_each() const { return limits_.rate.count > 0 || limits_.in_flight > 0; }
+  [[nodiscard]] std::optional<QuotaRefusal> refuse_together(TimePoint now);
   // Null: there is no room for it.
   Client* find_or_add(const ClientRef& client, TimePoint now);
   bool make_room();
 
   const config::ClientLimits limits_;
   const BucketSize size_;
+  CallQuota together_;
+  CallQuota* const in_all_;
+  Clients nobody_;   // one, for those who are not told apart
   Clients clients_;  // the one used last comes first
   std::unordered_map<Key, Clients::iterator, Hash, Equal> places_;
   size_t in_flight_ = 0;

@@ -13,6 +13,7 @@
 #include "gateway/base/wall_clock.h"
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
+#include "gateway/policy/call_quota.h"
 #include "gateway/policy/client_rates.h"
 #include "gateway/policy/overload.h"
 #include "gateway/pool/breaker.h"
@@ -38,6 +39,7 @@ struct CoreServices {  // one for the whole gateway
   const policy::Overload* overload = nullptr;    // null: never
   session::StateSeal* states = nullptr;          // of parked calls; null: none is parked
   const config::TracesConfig* traces = nullptr;  // of which calls spans are recorded; null: of none
+  policy::CallQuota* calls = nullptr;            // of all backends; null: they have no limit
 };
 
 struct PoolServices {  // one a backend

@@ -201,6 +201,24 @@ TEST(ClientLimits, ARateIsAnsweredBy429) {
   EXPECT_EQ(gateway.metrics().sum("stdgate_rejected_total", {{"reason", "rate"}}), 2);
 }
 
+TEST(ClientLimits, AllClientsTogether) {
+  GatewayProcess gateway(
+      serve({backend("one", demo_server(), "calls: { rate: 2/h }"), backend("two", demo_server())},
+            "calls: { rate: 4/h }"));
+  HttpClient client = gateway.connect();
+  const auto ask = [&client](const std::string& name) {
+    const HttpResponse answer = client.post("/" + name + "/rpc", request("echo", "[1]"));
+    return std::to_string(answer.status) + " " + answer.body;
+  };
+  EXPECT_THAT(ask("one"), HasSubstr("200 "));
+  EXPECT_THAT(ask("one"), HasSubstr("200 "));
+  EXPECT_THAT(ask("one"), AllOf(HasSubstr("429 "), HasSubstr("too many calls of this backend")));
+  EXPECT_THAT(ask("two"), HasSubstr("200 "));
+  EXPECT_THAT(ask("two"), HasSubstr("200 "));
+  EXPECT_THAT(ask("two"), AllOf(HasSubstr("429 "), HasSubstr(R"("too many calls")")));
+  EXPECT_EQ(gateway.metrics().sum("stdgate_rejected_total", {{"reason", "rate"}}), 2);
+}
+
 TEST(ClientLimits, SessionsOfOneClient) {
   GatewayProcess gateway(serve_one(
       puppet("mcp"), "protocol: mcp, pool: { max: 4 }, calls_per_principal: { sessions: 2 }"));

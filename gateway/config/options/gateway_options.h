@@ -93,6 +93,9 @@ inline constexpr auto kGatewayOptions = std::to_array<Option<Config>>({
     {.key = "log", .type = Part{&Config::log}, .help = "what is written to stderr"},
     {.key = "audit", .type = Part{&Config::audit}, .help = "the record of who did what"},
     {.key = "metrics", .type = Part{&Config::metrics}, .help = "what the admin listener shows"},
+    {.key = "calls",
+     .type = Part{&Config::calls},
+     .help = "what all clients of all backends together may do"},
     {.key = "traces", .type = Part{&Config::traces}, .help = "spans of calls, for a collector"},
 });
 

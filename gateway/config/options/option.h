@@ -260,7 +260,7 @@ struct Part {
   std::variant<PoolConfig S::*, ResourceLimits S::*, LimitsConfig S::*, TimeoutsConfig S::*,
                LogConfig S::*, MetricsConfig S::*, SessionsConfig S::*, TlsConfig S::*,
                AuthConfig S::*, MtlsConfig S::*, JwksConfig S::*, ClientLimits S::*,
-               AuditConfig S::*, FilesystemConfig S::*, TracesConfig S::*>
+               CallLimits S::*, AuditConfig S::*, FilesystemConfig S::*, TracesConfig S::*>
       member;
 };
 template <class S, class T>

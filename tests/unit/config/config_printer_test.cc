@@ -87,6 +87,7 @@ backends:
     rules: [{ allow: ["*"], methods: [m], tools: [t], resources: [r], prompts: [p], except: [e],
               scopes: [s] }]
     calls_per_principal: { rate: 20/s, burst: 40, in_flight: 16, sessions: 4 }
+    calls: { rate: 100/s, in_flight: 64 }
     revision: modern
     env_inherit: ["!"]
   c:

@@ -99,6 +99,20 @@ TEST(ConfigRules, LimitsOfOneClient) {
   }
 }
 
+TEST(ConfigRules, LimitsOfAllClients) {
+  const auto config = parse("calls: { rate: 5/h, in_flight: 9 }\n" +
+                            backend("calls: { rate: 20/m, burst: 40, in_flight: 16 }"));
+  ASSERT_TRUE(config) << config.error().front().to_string("");
+  EXPECT_EQ(config->calls.rate, (config::Rate{5, std::chrono::hours(1)}));
+  EXPECT_EQ(config->calls.burst, 0U);
+  EXPECT_EQ(config->calls.in_flight, 9U);
+  const config::CallLimits& limits = config->backends[0].calls;
+  EXPECT_EQ(limits.rate, (config::Rate{20, std::chrono::minutes(1)}));
+  EXPECT_EQ(limits.burst, 40U);
+  EXPECT_EQ(limits.in_flight, 16U);
+  EXPECT_THAT(errors_of(backend("calls: { sessions: 4 }")), ElementsAre(HasSubstr("unknown key")));
+}
+
 TEST(ConfigRules, AsManyAsThereMayBe) {
   const auto rules = [](size_t count) {
     std::string text = "rules: [";

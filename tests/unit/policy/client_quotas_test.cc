@@ -67,6 +67,49 @@ TEST(ClientQuotas, ABurstThenARate) {
   EXPECT_TRUE(call(quotas, address("192.0.2.2"), at(milliseconds(100))));
 }
 
+// Of the backend, and of all backends: whoever calls, and told apart or not.
+TEST(ClientQuotas, AllTogetherHaveLimitsToo) {
+  using Whose = policy::QuotaRefusal::Whose;
+  config::CallLimits few;
+  few.rate = {2, seconds(1)};
+  config::CallLimits one;
+  one.in_flight = 1;
+  policy::CallQuota in_all(one);
+  ClientQuotas quotas(config::ClientLimits(), few, &in_all);
+  ClientQuotas other(config::ClientLimits(), {}, &in_all);
+  EXPECT_TRUE(quotas.any());
+  EXPECT_TRUE(other.any());
+  const auto first = quotas.begin_call(address("192.0.2.1"), at(seconds(0)));
+  ASSERT_TRUE(first);
+  for (ClientQuotas* const each : {&quotas, &other}) {
+    const auto refused = each->begin_call({}, at(seconds(0)));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().reason, Reason::in_flight);
+    EXPECT_EQ(refused.error().whose, Whose::gateway);
+  }
+  quotas.end_call(**first);
+  EXPECT_TRUE(call(other, {}, at(seconds(0))));
+  EXPECT_TRUE(call(quotas, address("192.0.2.2"), at(seconds(0))));
+  const auto refused = quotas.begin_call(address("192.0.2.3"), at(seconds(0)));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().reason, Reason::rate);
+  EXPECT_EQ(refused.error().whose, Whose::backend);
+  EXPECT_EQ(refused.error().wait, milliseconds(500));
+  EXPECT_TRUE(call(other, {}, at(seconds(0))));
+  EXPECT_TRUE(call(quotas, address("192.0.2.3"), at(milliseconds(500))));
+}
+
+// What all together may not costs no client of its own limit.
+TEST(ClientQuotas, WhatIsRefusedToAllCountsForNobody) {
+  config::CallLimits together;
+  together.rate = {1, seconds(1)};
+  ClientQuotas quotas(limits(2, 2), together);
+  const ClientRef client = address("192.0.2.1");
+  EXPECT_TRUE(call(quotas, client, at(seconds(0))));
+  for (int i = 0; i < 5; ++i) EXPECT_FALSE(call(quotas, client, at(seconds(0))));
+  EXPECT_TRUE(call(quotas, client, at(seconds(1))));
+}
+
 TEST(ClientQuotas, WithoutABurstItIsWhatTheRateNames) {
   config::ClientLimits slow = limits(2, 0);
   slow.rate.per = minutes(1);
@@ -124,7 +167,7 @@ TEST(ClientQuotas, WhoIsOneClient) {
 
 TEST(ClientQuotas, WhoHasNoAddressIsNotLimited) {
   ClientQuotas quotas(limits(1, 1, 1));
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(quotas.begin_call({}, at(seconds(0))), nullptr);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(call(quotas, {}, at(seconds(0))));
   EXPECT_EQ(quotas.clients(), 0U);
 }
 
