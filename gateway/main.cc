@@ -159,20 +159,31 @@ tl::expected<config::Config, std::string> load_to_serve(const app::CommandLine& 
   return config;
 }
 
-int serve(const app::CommandLine& command_line, const std::map<std::string, std::string>& variables,
+int serve(const app::CommandLine& command_line, std::map<std::string, std::string>& variables,
           const config::Environment& environment) {
+  // Before a file is opened.
+  auto sockets = net::PassedSockets::take(variables);
   const auto config = load_to_serve(command_line, environment, CertificateFiles::looked_at);
   const auto read_again = [&] {
     return load_to_serve(command_line, environment, CertificateFiles::left_alone);
   };
-  if (config) return app::serve(*config, variables, {.read_again = read_again});
-  logs::write_start_error(app::wanted_log_format(command_line), "bad configuration",
-                          config.error());
+  if (config && !sockets) {
+    const std::string sentence = config->log.format == config::LogFormat::text ? "stdgate: " : "";
+    logs::write_start_error(config->log.format, "cannot listen",
+                            sentence + visible(sockets.error(), VisibleText::line) + '\n',
+                            variables);
+    return app::kCouldNotStart;
+  }
+  if (config) {
+    return app::serve(*config, variables, {.read_again = read_again, .sockets = &*sockets});
+  }
+  logs::write_start_error(app::wanted_log_format(command_line), "bad configuration", config.error(),
+                          variables);
   return app::kUsageError;
 }
 
 int run(int argc, char** argv) {
-  const std::map<std::string, std::string> variables = read_environment();
+  std::map<std::string, std::string> variables = read_environment();
   const config::Environment environment = [&variables](const std::string& name) {
     const auto found = variables.find(name);
     return found == variables.end() ? std::nullopt : std::optional(found->second);
@@ -186,7 +197,8 @@ int run(int argc, char** argv) {
   switch (command_line.action) {
     case app::CommandLine::Action::exit:
       if (command_line.exit_code == 0) return print(command_line.output);
-      logs::write_start_error(command_line.error_format, "bad command line", command_line.output);
+      logs::write_start_error(command_line.error_format, "bad command line", command_line.output,
+                              variables);
       return command_line.exit_code;
     case app::CommandLine::Action::check: {
       const app::CheckReport report = app::check_config(command_line, environment);

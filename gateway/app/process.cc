@@ -59,12 +59,13 @@ class Process final : private http::AdminSource {
  public:
   Process(const config::Config& config, const std::map<std::string, std::string>& environment,
           ConfigSource read_again, stdio::GuardBinary guard_binary,
-          std::optional<audit::AuditFile> audit_file)
+          std::optional<audit::AuditFile> audit_file, net::PassedSockets& sockets)
       : config_(config),
         environment_(environment),
         read_again_(std::move(read_again)),
         guard_binary_(std::move(guard_binary)),
         audit_file_(std::move(audit_file)),
+        sockets_(sockets),
         worker_(config_,
                 {environment_, identity_, guard_binary_.path(), 0, orphans_,
                  audit_file_ ? &*audit_file_ : nullptr},
@@ -124,17 +125,31 @@ class Process final : private http::AdminSource {
     for (const config::ListenerConfig& listener : config_.listen) {
       if (!open(listener.address, config_.tls_of(listener), listening_.clients,
                 [&](const Address& wanted, net::StreamLayer* layer) {
-                  return worker_.listen(wanted, {layer, config_.is_anonymous(listener)});
+                  return worker_.listen(wanted, {layer, config_.is_anonymous(listener)},
+                                        sockets_.find(wanted));
                 })) {
         return false;
       }
     }
     const config::ListenerConfig& admin = config_.admin;
-    return admin.address.empty() ||
-           open(admin.address, admin.tls.is_used() ? &admin.tls : nullptr, listening_.admin,
-                [this](const Address& wanted, net::StreamLayer* layer) {
-                  return admin_.listen(wanted, {layer});
-                });
+    const auto listen_for_admin = [this](const Address& wanted, net::StreamLayer* layer) {
+      return admin_.listen(wanted, {layer}, sockets_.find(wanted));
+    };
+    if (!admin.address.empty() && !open(admin.address, admin.tls.is_used() ? &admin.tls : nullptr,
+                                        listening_.admin, listen_for_admin)) {
+      return false;
+    }
+    const std::string unused = sockets_.unused();
+    if (unused.empty()) return true;
+    fail_to_listen(unused + ": passed on as a socket, but neither in listen nor admin");
+    return false;
+  }
+
+  void fail_to_listen(const std::string& problem) {
+    const bool is_text = config_.log.format == config::LogFormat::text;
+    const std::string sentence = is_text ? "stdgate: cannot listen on " : "";
+    logs::write_start_error(config_.log.format, "cannot listen",
+                            sentence + visible(problem, VisibleText::line) + '\n', environment_);
   }
 
   // What clients are told of the backends, which they reach at the public URL, else at the first
@@ -186,10 +201,7 @@ class Process final : private http::AdminSource {
       bound.push_back({std::move(*address), tls != nullptr});
       return true;
     }
-    const bool is_text = config_.log.format == config::LogFormat::text;
-    const std::string sentence = is_text ? "stdgate: cannot listen on " : "";
-    logs::write_start_error(config_.log.format, "cannot listen",
-                            sentence + visible(address.error(), VisibleText::line) + '\n');
+    fail_to_listen(address.error());
     return false;
   }
 
@@ -261,6 +273,7 @@ class Process final : private http::AdminSource {
   const GatewayIdentity identity_{STDGATE_VERSION, std::filesystem::read_symlink("/proc/self/exe")};
   stdio::OrphanReaper orphans_;
   std::optional<audit::AuditFile> audit_file_;  // nothing: there is no audit
+  net::PassedSockets& sockets_;
   Worker worker_;
   stdio::StrangerWatch strangers_;
   metrics::MetricsExposition exposition_;
@@ -278,10 +291,10 @@ class Process final : private http::AdminSource {
 
 int serve(const config::Config& config, const std::map<std::string, std::string>& environment,
           const ServeOptions& options) {
-  const auto fail = [&config](const std::string& problem) {
+  const auto fail = [&](const std::string& problem) {
     const std::string sentence = config.log.format == config::LogFormat::text ? "stdgate: " : "";
     logs::write_start_error(config.log.format, "cannot start",
-                            sentence + visible(problem, VisibleText::line) + '\n');
+                            sentence + visible(problem, VisibleText::line) + '\n', environment);
     return kCouldNotStart;
   };
   auto guard_binary = stdio::GuardBinary::open(options.guard_path);
@@ -293,8 +306,9 @@ int serve(const config::Config& config, const std::map<std::string, std::string>
     audit_file = *std::move(opened);
   }
   raise_descriptor_limit();
+  net::PassedSockets none;
   return Process(config, environment, options.read_again, std::move(*guard_binary),
-                 std::move(audit_file))
+                 std::move(audit_file), options.sockets == nullptr ? none : *options.sockets)
       .run();
 }
 

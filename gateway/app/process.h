@@ -8,6 +8,7 @@
 #include <tl/expected.hpp>
 
 #include "gateway/config/config.h"
+#include "transports/net/passed_sockets.h"
 
 namespace stdgate::app {
 
@@ -22,6 +23,8 @@ using ConfigSource = std::function<tl::expected<config::Config, std::string>()>;
 struct ServeOptions {
   std::string guard_path{};   // empty: beside this program (transports/stdio/guard_binary.h)
   ConfigSource read_again{};  // on SIGHUP; null: it is not read again
+  // Of whoever started the gateway; null: none.
+  net::PassedSockets* sockets = nullptr;
 };
 
 // Serves until a signal ends it; gives the exit code. `environment` is the gateway's own.

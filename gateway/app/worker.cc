@@ -10,7 +10,7 @@
 #include "gateway/config/config_parser.h"
 #include "gateway/config/secret.h"
 #include "gateway/config/value_names.h"
-#include "metrics/logs/log_colour.h"
+#include "metrics/logs/line_look.h"
 
 namespace stdgate::app {
 
@@ -43,7 +43,7 @@ Worker::Worker(const config::Config& config, const WorkerServices& services,
                std::function<void()> stopped)
     : wall_clock_(loop_),
       writer_(STDERR_FILENO, config.log.level, config.log.format, &loop_,
-              logs::takes_colour(STDERR_FILENO, services.environment)),
+              logs::look_of(STDERR_FILENO, services.environment)),
       log_(loop_, writer_),
       counts_(config.metrics),
       calls_(log_),

@@ -12,6 +12,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 
 #include "gateway/app/generation.h"
 #include "gateway/app/overload_watch.h"
@@ -67,10 +68,12 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Listens on one more address; returns it as bound, or an error message.
+  // Listens on one more address; returns it as bound, or an error message. `passed`: see
+  // net::Listener.
   tl::expected<Address, std::string> listen(const Address& address,
-                                            const http::ListenerTraits& traits = {}) {
-    return clients_.listen(address, traits);
+                                            const http::ListenerTraits& traits = {},
+                                            net::FileDescriptor passed = {}) {
+    return clients_.listen(address, traits, std::move(passed));
   }
   // Starts the children of pool.min and pool.warm.
   void start() { generation_.backends().start(); }

@@ -12,6 +12,8 @@ constexpr const char* kJsonPrefix = R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"
 // %Q: the same in its colour.
 constexpr const char* kColouredPrefix = "\x1b[2m%Y-%m-%dT%H:%M:%S.%eZ\x1b[0m %Q ";
 constexpr const char* kTextPrefix = "%Y-%m-%dT%H:%M:%S.%eZ %N ";
+// %P: the priority, which the journal takes away again (sd-daemon(3)).
+constexpr const char* kJournalPrefix = "%P%Y-%m-%dT%H:%M:%S.%eZ %N ";
 
 spdlog::level::level_enum to_spdlog(LogLevel level) {
   switch (level) {
@@ -38,6 +40,20 @@ std::string_view level_name(spdlog::level::level_enum level) {
       return "warn";
     default:
       return "error";
+  }
+}
+
+// Those of syslog: LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERR.
+std::string_view priority_of(spdlog::level::level_enum level) {
+  switch (level) {
+    case spdlog::level::debug:
+      return "<7>";
+    case spdlog::level::info:
+      return "<6>";
+    case spdlog::level::warn:
+      return "<4>";
+    default:
+      return "<3>";
   }
 }
 
@@ -83,13 +99,34 @@ class ColouredLevel final : public spdlog::custom_flag_formatter {
   }
 };
 
-std::unique_ptr<spdlog::formatter> make_prefix_formatter(config::LogFormat format,
-                                                         bool is_coloured) {
+class Priority final : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, const std::tm& /*time*/,
+              spdlog::memory_buf_t& out) override {
+    append(out, priority_of(message.level));
+  }
+  [[nodiscard]] std::unique_ptr<custom_flag_formatter> clone() const override {
+    return std::make_unique<Priority>();
+  }
+};
+
+const char* text_prefix(LineLook look) {
+  switch (look) {
+    case LineLook::coloured:
+      return kColouredPrefix;
+    case LineLook::journal:
+      return kJournalPrefix;
+    case LineLook::plain:
+      break;
+  }
+  return kTextPrefix;
+}
+
+std::unique_ptr<spdlog::formatter> make_prefix_formatter(config::LogFormat format, LineLook look) {
   auto formatter =
       std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc, std::string());
-  const char* const text = is_coloured ? kColouredPrefix : kTextPrefix;
-  formatter->add_flag<LevelName>('N').add_flag<ColouredLevel>('Q').set_pattern(
-      format == config::LogFormat::json ? kJsonPrefix : text);
+  formatter->add_flag<LevelName>('N').add_flag<ColouredLevel>('Q').add_flag<Priority>('P');
+  formatter->set_pattern(format == config::LogFormat::json ? kJsonPrefix : text_prefix(look));
   return formatter;
 }
 
@@ -140,8 +177,8 @@ char* write_rendered(char* to, std::string_view prefix, std::string_view event,
 
 }  // namespace
 
-LogLine::LogLine(config::LogFormat format, bool is_coloured)
-    : format_(format), prefix_formatter_(make_prefix_formatter(format, is_coloured)) {}
+LogLine::LogLine(config::LogFormat format, LineLook look)
+    : format_(format), prefix_formatter_(make_prefix_formatter(format, look)) {}
 
 LogLine::~LogLine() = default;
 

@@ -15,6 +15,7 @@
 #include "gateway/base/byte_queue.h"
 #include "gateway/base/log.h"
 #include "gateway/config/config.h"
+#include "metrics/logs/line_look.h"
 
 namespace spdlog {
 class formatter;
@@ -26,8 +27,8 @@ class LogLine {
  public:
   using Time = std::chrono::time_point<std::chrono::system_clock, std::chrono::milliseconds>;
 
-  // `is_coloured`: the level of a line of text stands out on a terminal.
-  explicit LogLine(config::LogFormat format, bool is_coloured = false);
+  // `look`: of lines of text.
+  explicit LogLine(config::LogFormat format, LineLook look = LineLook::plain);
   ~LogLine();
   LogLine(const LogLine&) = delete;
   LogLine& operator=(const LogLine&) = delete;

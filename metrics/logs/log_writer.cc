@@ -34,8 +34,8 @@ std::string_view first_piece(std::string_view text, size_t limit) {
 }  // namespace
 
 LogWriter::LogWriter(int fd, LogLevel level, config::LogFormat format, const Clock* events,
-                     bool is_coloured)
-    : fd_(fd), way_(way_of(fd)), level_(level), events_(events), line_(format, is_coloured) {}
+                     LineLook look)
+    : fd_(fd), way_(way_of(fd)), level_(level), events_(events), line_(format, look) {}
 
 bool LogWriter::enabled(LogLevel level) const { return level != LogLevel::off && level >= level_; }
 

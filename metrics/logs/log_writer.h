@@ -34,7 +34,7 @@ class LogWriter final : public Log, public LineSink {
   // `events` stands still inside of an event, and so may the time of the lines; without it each
   // line asks for the time.
   LogWriter(int fd, LogLevel level, config::LogFormat format, const Clock* events = nullptr,
-            bool is_coloured = false);
+            LineLook look = LineLook::plain);
   LogWriter(const LogWriter&) = delete;
   LogWriter& operator=(const LogWriter&) = delete;
 

@@ -307,6 +307,17 @@ TEST(Examples, Service) {
   EXPECT_GT(std::stoi(unit_values(unit, "TimeoutStopSec").front()), 20 + 2 * 2);
 }
 
+// Each address is written as gateway.yaml has it, and the default one needs no line there.
+TEST(Examples, Socket) {
+  const std::string unit = read_example("stdgate.socket");
+  const auto addresses = unit_values(unit, "ListenStream");
+  const ProgramRun check = run_stdgate(TemporaryFolder(), {"check", "--", "cat"});
+  ASSERT_EQ(addresses.size(), 1U);
+  EXPECT_THAT(check.out, HasSubstr("listen: [\"" + addresses.front() + "\"]"));
+  EXPECT_THAT(unit, HasSubstr("listen: [\"" + addresses.front() + "\"]"));
+  EXPECT_TRUE(unit_values(unit, "Accept").empty());
+}
+
 TEST(Examples, Prometheus) {
   const YAML::Node job = YAML::Load(read_example("prometheus.yml"))["scrape_configs"][0];
   const TemporaryFolder folder;
@@ -326,11 +337,11 @@ TEST(Examples, AllAreTested) {
   for (const auto& entry : fs::directory_iterator(kExamples)) {
     names.insert(entry.path().filename().string());
   }
-  EXPECT_THAT(names,
-              testing::UnorderedElementsAre(
-                  "README.md", "files.yaml", "two-backends.yaml", "clangd.yaml", "kubernetes.yaml",
-                  "stdgate.service", "prometheus.yml", "replicas.yaml", "replicas.nginx.conf",
-                  "replicas.haproxy.cfg", "replicas.envoy.yaml", "kubernetes-replicas.yaml"));
+  EXPECT_THAT(names, testing::UnorderedElementsAre(
+                         "README.md", "files.yaml", "two-backends.yaml", "clangd.yaml",
+                         "kubernetes.yaml", "stdgate.service", "stdgate.socket", "prometheus.yml",
+                         "replicas.yaml", "replicas.nginx.conf", "replicas.haproxy.cfg",
+                         "replicas.envoy.yaml", "kubernetes-replicas.yaml"));
 }
 
 }  // namespace

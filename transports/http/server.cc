@@ -74,8 +74,9 @@ ConnectionTraits traits_of(const net::Listener& listener, size_t ordinal,
 }  // namespace
 
 tl::expected<Address, std::string> Server::listen(const Address& address,
-                                                  const ListenerTraits& traits) {
-  auto listener = net::Listener::open(services_.loop, address, *this);
+                                                  const ListenerTraits& traits,
+                                                  net::FileDescriptor passed) {
+  auto listener = net::Listener::open(services_.loop, address, *this, std::move(passed));
   if (!listener) return tl::unexpected(std::move(listener.error()));
   listeners_.push_back({std::move(*listener), traits});
   return listeners_.back().listener->address();

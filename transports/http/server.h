@@ -75,9 +75,10 @@ class Server final : private net::ListenerEvents,
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // Serves one more address. Gives it as bound, or says what is wrong.
+  // Serves one more address. Gives it as bound, or says what is wrong. `passed`: see Listener.
   tl::expected<Address, std::string> listen(const Address& address,
-                                            const ListenerTraits& traits = {});
+                                            const ListenerTraits& traits = {},
+                                            net::FileDescriptor passed = {});
 
   // Accepts no more but what waits to be accepted. Open connections are served as before, but for
   // the `Connection: close` of their next answer, after which they are closed.

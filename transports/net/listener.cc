@@ -98,23 +98,29 @@ struct Listener::Block {
 
 tl::expected<std::unique_ptr<Listener>, std::string> Listener::open(Loop& loop,
                                                                     const Address& address,
-                                                                    ListenerEvents& events) {
+                                                                    ListenerEvents& events,
+                                                                    FileDescriptor passed) {
   const auto failure = [&](int error) {
     return tl::unexpected(address.to_string() + ": " + uv_strerror(error));
   };
-  auto socket = listen_at(address);
+  const bool was_passed = passed.is_open();
+  tl::expected<FileDescriptor, int> socket = std::move(passed);
+  if (!was_passed) socket = listen_at(address);
   if (!socket) return failure(uv_translate_sys_error(socket.error()));
-  std::unique_ptr<Listener> listener(new Listener(loop, address, events, std::move(*socket)));
+  std::unique_ptr<Listener> listener(
+      new Listener(loop, address, events, std::move(*socket), was_passed));
   const int error = listener->watch();
   if (error != 0) return failure(error);
   return listener;
 }
 
-Listener::Listener(Loop& loop, Address address, ListenerEvents& events, FileDescriptor socket)
+Listener::Listener(Loop& loop, Address address, ListenerEvents& events, FileDescriptor socket,
+                   bool was_passed)
     : loop_(loop),
       address_(std::move(address)),
       events_(events),
       socket_(std::move(socket)),
+      was_passed_(was_passed),
       pause_(loop.timers(), [this] { watch(); }) {
   if (address_.kind == Address::Kind::tcp) {
     const ClientAddress bound = to_client_address(name_of(socket_.get()).storage);
@@ -123,7 +129,7 @@ Listener::Listener(Loop& loop, Address address, ListenerEvents& events, FileDesc
     return;
   }
   struct stat status {};
-  if (::lstat(address_.path.c_str(), &status) != 0) return;
+  if (was_passed_ || ::lstat(address_.path.c_str(), &status) != 0) return;
   file_device_ = status.st_dev;
   file_inode_ = status.st_ino;
 }
@@ -135,7 +141,7 @@ Listener::~Listener() {
     });
   }
   struct stat status {};
-  if (address_.kind == Address::Kind::unix_socket && ::lstat(address_.path.c_str(), &status) == 0 &&
+  if (file_inode_ != 0 && ::lstat(address_.path.c_str(), &status) == 0 &&
       status.st_dev == file_device_ && status.st_ino == file_inode_) {
     ::unlink(address_.path.c_str());
   }

@@ -1,7 +1,9 @@
 // Listener: accepts connections on one address.
 //
 // Owner: the server that serves them. Unix sockets: a stale socket file (nobody accepts there) is
-// replaced, a live one is an error; the file is removed at the end.
+// replaced, a live one is an error; the file is removed at the end. A socket that was passed on
+// (passed_sockets.h) stays with who has opened it: connections that wait there at the end, and the
+// file, are left to the next process.
 // Limits: a backlog of kBacklog connections; at most kMaxAcceptsPerTurn are taken before others get
 // their turn. Without a free descriptor it stops accepting for kPause, as trying again at
 // once would spin; waiting connections stay in the backlog.
@@ -34,10 +36,12 @@ class ListenerEvents {
 
 class Listener {
  public:
-  // Binds and listens, or says what is wrong ("127.0.0.1:8080: address already in use").
+  // Binds and listens, or says what is wrong ("127.0.0.1:8080: address already in use"). `passed`:
+  // a socket that listens there already, which is used instead; a closed one: there is none.
   static tl::expected<std::unique_ptr<Listener>, std::string> open(Loop& loop,
                                                                    const Address& address,
-                                                                   ListenerEvents& events);
+                                                                   ListenerEvents& events,
+                                                                   FileDescriptor passed = {});
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
@@ -49,8 +53,11 @@ class Listener {
   // code in `*error`, when it has gone already. TCP connections get TCP_NODELAY.
   std::unique_ptr<ByteStream> accept(StreamEvents& events, int* error);
 
-  // Announces every connection that waits, at once: destroying the listener resets the others.
-  void take_waiting() { announce(kBacklog + 1); }
+  // Announces every connection that waits, at once: destroying the listener resets the others, but
+  // those of a socket that was passed on.
+  void take_waiting() {
+    if (!was_passed_) announce(kBacklog + 1);
+  }
 
   // Local address of the connection that on_connection() announced, without its port; none on a
   // Unix socket.
@@ -64,7 +71,8 @@ class Listener {
 
  private:
   struct Block;  // the libuv handle; frees itself in the close callback
-  Listener(Loop& loop, Address address, ListenerEvents& events, FileDescriptor socket);
+  Listener(Loop& loop, Address address, ListenerEvents& events, FileDescriptor socket,
+           bool was_passed);
 
   int watch();  // libuv's code
   void on_readable();
@@ -77,6 +85,7 @@ class Listener {
   FileDescriptor socket_;
   FileDescriptor waiting_;  // accepted, not taken yet
   ClientAddress peer_;      // of waiting_
+  const bool was_passed_;   // others have the socket too
   Timer pause_;
   Block* block_ = nullptr;
   uint64_t file_device_ = 0;  // which file it bound, so that it removes no other

@@ -5,6 +5,7 @@ import contextlib
 import os
 import re
 import shutil
+import sys
 import tempfile
 import time
 
@@ -32,6 +33,19 @@ def of_process(pid):
         return "", ""
 
 
+# Starts a program with listening sockets, as systemd does: as descriptors 3 and so on, and with LISTEN_PID, which only
+# the process itself can know.
+PASSES_SOCKETS = """
+import fcntl, os, sys
+given = [fcntl.fcntl(int(fd), fcntl.F_DUPFD, 100) for fd in sys.argv[1].split(",")]
+for i, fd in enumerate(given):
+    os.dup2(fd, 3 + i, inheritable=True)
+    os.close(fd)
+os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS=str(len(given)))
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
 class Stdgate:
     """Serves `command`, with these flags; "@DIR@" in either stands for its folder."""
 
@@ -39,6 +53,7 @@ class Stdgate:
         self.folder = tempfile.mkdtemp(prefix="stdgate-python-")
         self.words = ["--listen", "127.0.0.1:0", "--admin", "off", *flags, "--", *command]
         self.log = ""
+        self.sockets = []  # that it is given
         self.port = self.admin = 0
 
     @staticmethod
@@ -54,8 +69,10 @@ class Stdgate:
         return text.replace("@DIR@", self.folder)
 
     async def start(self, **environment):
+        descriptors = [each.fileno() for each in self.sockets]
+        launcher = [sys.executable, "-c", PASSES_SOCKETS, ",".join(map(str, descriptors))] if descriptors else []
         self.process = await asyncio.create_subprocess_exec(
-            PROGRAM, *map(self.in_folder, self.words), cwd=self.folder, env=os.environ | environment,
+            *launcher, PROGRAM, *map(self.in_folder, self.words), cwd=self.folder, pass_fds=descriptors, env=os.environ | environment,
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE)
         self.reading = asyncio.create_task(self.keep_log())
         wants_admin = "off" not in self.words

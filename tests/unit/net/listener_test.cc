@@ -128,6 +128,30 @@ TEST_F(ListenerTest, ServesAUnixSocketAndRemovesItsFile) {
   EXPECT_FALSE(std::filesystem::exists(socket_path()));
 }
 
+// systemd, for example, has it too, and gives it to the next process.
+TEST_F(ListenerTest, ASocketThatWasPassedOnOutlivesIt) {
+  const net::FileDescriptor kept(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  socket_path().copy(address.sun_path, sizeof(address.sun_path) - 1);
+  ASSERT_EQ(::bind(kept.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  ASSERT_EQ(::listen(kept.get(), 8), 0);
+  ASSERT_EQ(::fcntl(kept.get(), F_SETFL, O_NONBLOCK), 0);
+  net::FileDescriptor waiting;
+  {
+    const auto listener =
+        net::Listener::open(loop_, unix_address(), server_, net::FileDescriptor(::dup(kept.get())));
+    ASSERT_TRUE(listener) << listener.error();
+    expect_echo(unix_address());
+    waiting = connect_to(unix_address());
+    (*listener)->take_waiting();
+  }
+  EXPECT_EQ(server_.connections, 1);
+  EXPECT_TRUE(std::filesystem::exists(socket_path()));
+  const net::FileDescriptor next(::accept(kept.get(), nullptr, nullptr));
+  EXPECT_TRUE(next.is_open()) << "it waits for the next process";
+}
+
 TEST_F(ListenerTest, ReplacesAStaleSocketFile) {
   {
     const net::FileDescriptor dead(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
