@@ -141,8 +141,7 @@ ToolOutput list_as(const ToolArguments& arguments, const ToolSurroundings& surro
     return tool_error(
         kBadUsage, "--as: the rules are not known; --config names their file\n" + config.error());
   }
-  const auto principal =
-      app::principal_of(*config, arguments.value("--as"), surroundings.now);
+  const auto principal = app::principal_of(*config, arguments.value("--as"), surroundings.now);
   if (!principal) return tool_error(kBadUsage, principal.error());
   const auto peer = open_peer(arguments, surroundings);
   if (!peer) return failure(peer.error());
