@@ -115,6 +115,7 @@ TEST_F(Issuers, AreAwaitedAtFirst) {
   EXPECT_EQ(admin.get("/readyz").status, 200);
   EXPECT_EQ(state_of(gateway).number("/issuers/0/keys"), 0);
   // A server that stalls is given up, and asked again.
+  EXPECT_TRUE(eventually("it is asked", [&] { return server.count("/jwks") == 1; }));
   server.answer("/jwks", WebServer::json(old_.jwks()));
   EXPECT_TRUE(eventually(
       "it is given up", [&] { return fetches(gateway, "timeout") == 1; }, Millis(20'000)));
