@@ -459,10 +459,6 @@ void RoundTrips::drain() {
   }
 }
 
-void RoundTrips::arm_clock(TimePoint due) {
-  if (!clock_timer_.armed() || due < clock_timer_.due()) clock_timer_.arm(due);
-}
-
 void RoundTrips::look_at_time() {
   const TimePoint time = now();
   std::optional<TimePoint> first;

@@ -91,7 +91,9 @@ class RoundTrips final : public TripOwner {
   void end_parking(Trip& trip, ParkedEnd end);
   void release(Trip& trip);
   void look_at_time();
-  void arm_clock(TimePoint due);
+  void arm_clock(TimePoint due) {
+    if (!clock_timer_.armed() || due < clock_timer_.due()) clock_timer_.arm(due);
+  }
   void end_with(pool::CallPtr call, const pool::Absence& error);
 
   const pool::PoolServices& services_;

@@ -6,12 +6,16 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
 #include <sstream>
 #include <tuple>
 
 #include "gateway/base/visible_text.h"
 #include "gateway/config/option_reader.h"
 #include "gateway/config/options/gateway_rules.h"
+#include "gateway/config/secret.h"
 #include "gateway/config/section_reader.h"
 #include "gateway/config/variable_expansion.h"
 #include "gateway/config/yaml_text.h"
@@ -106,6 +110,19 @@ constexpr const char* kEmptyFile =
     "the file is empty; name at least one backend, as in: backends: { demo: { command: [stdgate, "
     "demo-server], protocol: jsonrpc } }";
 
+// What variables that look like secrets have brought into the file. Short ones are part of too many
+// other words.
+void hide_secrets(const std::map<std::string, std::set<std::string>>& secrets,
+                  std::vector<ConfigError>& errors) {
+  constexpr size_t kMinSize = 4;
+  std::set<std::string> parts;
+  for (const auto& [text, of_text] : secrets) {
+    std::ranges::copy_if(of_text, std::inserter(parts, parts.end()),
+                         [](const std::string& part) { return part.size() >= kMinSize; });
+  }
+  for (ConfigError& error : errors) error.message = hide_parts(error.message, parts);
+}
+
 tl::expected<Config, std::vector<ConfigError>> read_document(const std::string& yaml,
                                                              const Environment& environment,
                                                              const std::vector<Setting>& settings,
@@ -128,6 +145,7 @@ tl::expected<Config, std::vector<ConfigError>> read_document(const std::string& 
   complete_config(section, config);
   config.secrets = std::move(reading.secrets);
   if (reading.errors.empty()) return config;
+  hide_secrets(config.secrets, reading.errors);
   sort_by_place(reading.errors);
   return tl::unexpected(std::move(reading.errors));
 }

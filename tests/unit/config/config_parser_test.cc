@@ -20,6 +20,7 @@ std::optional<std::string> sample_environment(const std::string& name) {
   if (name == "PORT") return "9000";
   if (name == "INJECTION") return "x\nadmin: \"off\"";
   if (name == "EMPTY") return "";
+  if (name == "API_TOKEN") return "hush-hush";
   return std::nullopt;
 }
 
@@ -441,6 +442,14 @@ struct BadFile {
 
 void check(const BadFile& bad) { EXPECT_EQ(errors_of(bad.yaml), bad.errors) << bad.yaml; }
 
+TEST(ConfigParser, ErrorsHideWhatSecretVariablesBring) {
+  const std::string errors = errors_of(
+      "backends: { a: { command: [x], env_file: \"/nowhere/${API_TOKEN}\", "
+      "cwd: \"${PORT}\", timeout: \"${API_TOKEN}\" } }\n");
+  EXPECT_THAT(errors, testing::Not(testing::HasSubstr("hush-hush")));
+  EXPECT_THAT(errors, testing::HasSubstr("/nowhere/***hidden***"));
+}
+
 TEST(ConfigParser, RefusesBadStructure) {
   const std::string missing = "backends: missing; name at least one backend and its command\n";
   const BadFile cases[] = {
@@ -461,7 +470,7 @@ TEST(ConfigParser, RefusesBadStructure) {
       {with_root("xyz: x\n"),
        "f:2:1: xyz: unknown key; known here: listen, admin, anonymous, allowed_origins, "
        "allowed_hosts, trusted_proxies, rpc_stream, replica, auth, roles, limits, tls, backends, "
-       "sessions, timeouts, log, audit, metrics, traces\n"},
+       "sessions, timeouts, log, audit, metrics, calls, traces\n"},
       {with_root("audit: { calls: [a] }\n"),
        "f:2:1: audit.file: missing; name the file of the audit\n"},
       {with_root("audit: { file: a, arguments: none }\n"),

@@ -334,7 +334,7 @@ TEST_F(Schema, HasNoOtherKeys) {
     }
   }
   EXPECT_EQ(keys, count_keys(config::describe_options()));
-  EXPECT_EQ(closed, 24U);  // the top, a backend, its pool, limits, rules, clients, a role, auth, …
+  EXPECT_EQ(closed, 26U);  // the top, a backend, its pool, limits, rules, clients, a role, auth, …
 }
 
 TEST_F(Schema, ListsTheWords) {
