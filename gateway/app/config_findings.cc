@@ -152,14 +152,17 @@ Findings unusable_keys(const config::Config& config) {
     const config::JwtConfig& jwt = config.auth.jwt[i];
     const std::string problem = auth::check_keys(jwt.jwks);
     if (problem.empty()) continue;
-    findings.push_back({0, 0, item_path("auth.jwt", i) + ".jwks", jwt.jwks.file + ": " + problem});
+    std::string message = jwt.jwks.file;
+    message.append(": ").append(problem);
+    findings.push_back({0, 0, item_path("auth.jwt", i) + ".jwks", std::move(message)});
   }
   for (size_t i = 0; i < config.auth.signatures.size(); ++i) {
     const config::SignatureConfig& key = config.auth.signatures[i];
     const std::string problem = auth::check_key(key);
     if (problem.empty()) continue;
-    const std::string& file = key.secret_file.empty() ? key.public_key_file : key.secret_file;
-    findings.push_back({0, 0, item_path("auth.signatures", i), file + ": " + problem});
+    std::string message = key.secret_file.empty() ? key.public_key_file : key.secret_file;
+    message.append(": ").append(problem);
+    findings.push_back({0, 0, item_path("auth.signatures", i), std::move(message)});
   }
   return findings;
 }

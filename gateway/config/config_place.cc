@@ -72,7 +72,7 @@ void place_errors(const std::string& yaml, std::vector<ConfigError>& errors) {
       if (error.line == 0) place(root, error);
     }
   } catch (const YAML::Exception&) {
-    // It has been read before: somebody is writing the file at the moment.
+    return;  // it has been read before: somebody is writing the file at the moment
   }
 }
 

@@ -153,7 +153,7 @@ class RuleReview {
           [&rule](const std::string& pattern) { return any_covers(rule.except, pattern); });
       if (!holds || !leaves_nothing_else) continue;
       if (is_about_everything(earlier) ||
-          (list != nullptr && any_covers(earlier.*(list->names), name))) {
+          (list != nullptr && any_covers(earlier.*list->names, name))) {
         deciding.insert(i);
         return true;
       }

@@ -56,7 +56,7 @@ void add_audit(std::vector<MetricFamily>& families, const ScrapeReadings::Audit&
                             MetricType::Gauge, audit.is_failing ? 1 : 0));
 }
 
-void add_spans(std::vector<MetricFamily>& families, const ScrapeReadings::Spans& spans) {
+void add_spans(std::vector<MetricFamily>& families, const SpanReadings& spans) {
   families.push_back(single("stdgate_trace_spans_exported_total",
                             "Spans that the collector of traces has taken", MetricType::Counter,
                             static_cast<double>(spans.exported)));

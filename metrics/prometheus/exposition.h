@@ -18,6 +18,12 @@
 
 namespace stdgate::metrics {
 
+struct SpanReadings {
+  uint64_t exported = 0;
+  uint64_t waiting = 0;
+  std::vector<std::pair<std::string_view, uint64_t>> dropped;  // by reason
+};
+
 // What the worker reads for each scrape.
 struct ScrapeReadings {
   struct BackendUsage {
@@ -46,14 +52,9 @@ struct ScrapeReadings {
     uint64_t lost = 0;
     bool is_failing = false;
   };
-  std::optional<Audit> audit;  // nothing: there is none
-  struct Spans {
-    uint64_t exported = 0;
-    uint64_t waiting = 0;
-    std::vector<std::pair<std::string_view, uint64_t>> dropped;  // by reason
-  };
-  std::optional<Spans> spans;  // nothing: none are recorded
-  struct Reloads {             // of the configuration
+  std::optional<Audit> audit;         // nothing: there is none
+  std::optional<SpanReadings> spans;  // nothing: none are recorded
+  struct Reloads {                    // of the configuration
     uint64_t good = 0;
     uint64_t failed = 0;
     bool last_was_good = true;
