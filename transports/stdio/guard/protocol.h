@@ -6,9 +6,8 @@
 //   "failed 2 exec: No such file or directory"   errno and step; the guard exits
 //   "unconfined 1 landlock: Operation not permitted"
 //                        errno and step; the command runs nevertheless
-//   "left 2"             so many processes still ran when the command had exited by itself, and
-//   were
-//                        ended; before "cpu", and only if there were any
+//   "left 2"             so many processes still ran when the command had exited by itself; they
+//                        were ended; before "cpu", and only if there were any
 //   "unsandboxed 38 no Landlock ABI 3 (Linux 6.2) for files: Function not implemented"
 //                        errno and what is missing of a sandbox; the command runs nevertheless
 //   "cpu 123456"         microseconds of CPU used by the command, its descendants and the guard;
