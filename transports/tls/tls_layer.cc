@@ -23,7 +23,7 @@ tl::expected<std::unique_ptr<TlsLayer>, TlsError> TlsLayer::open(const TlsLayerS
                                                                  const config::TlsConfig& config) {
   std::unique_ptr<TlsLayer> layer(new TlsLayer(services, std::move(listener), config));
   // First: what changes while the files are read is seen later.
-  layer->used_ = layer->seen_ = stamps_of(layer->files_);
+  layer->used_ = layer->seen_ = net::stamps_of(layer->files_);
   auto context = TlsContext::load(config);
   if (!context) return tl::unexpected(std::move(context.error()));
   layer->context_ = *std::move(context);
@@ -80,7 +80,7 @@ void TlsLayer::warn() const {
 }
 
 void TlsLayer::watch() {
-  FileStamps present = stamps_of(files_);
+  net::FileStamps present = net::stamps_of(files_);
   const bool has_settled = present == seen_;
   seen_ = std::move(present);
   if (has_settled && seen_ != used_) reload();

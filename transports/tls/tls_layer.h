@@ -21,8 +21,8 @@
 #include "gateway/base/wall_clock.h"
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
+#include "transports/net/file_stamps.h"
 #include "transports/net/stream_layer.h"
-#include "transports/tls/file_stamps.h"
 #include "transports/tls/tls_context.h"
 #include "transports/tls/tls_stream.h"
 
@@ -74,8 +74,8 @@ class TlsLayer final : public net::StreamLayer, private TlsEvents {
   const std::vector<std::string> files_;
   const std::unique_ptr<char[]> plain_buffer_;
   std::shared_ptr<const TlsContext> context_;
-  FileStamps used_;  // of the files that were read last, whether they could be used or not
-  FileStamps seen_;  // when they were looked at last
+  net::FileStamps used_;  // of the files that were read last, whether they could be used or not
+  net::FileStamps seen_;  // when they were looked at last
   Timer watch_timer_;
   RateLimit failure_lines_{kFailureLines};
 };

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace stdgate::tls {
+namespace stdgate::net {
 
 struct FileStamp {
   uint64_t device = 0;
@@ -24,4 +24,4 @@ using FileStamps = std::vector<FileStamp>;
 
 FileStamps stamps_of(const std::vector<std::string>& files);
 
-}  // namespace stdgate::tls
+}  // namespace stdgate::net

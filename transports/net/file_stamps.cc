@@ -1,8 +1,8 @@
-#include "transports/tls/file_stamps.h"
+#include "transports/net/file_stamps.h"
 
 #include <sys/stat.h>
 
-namespace stdgate::tls {
+namespace stdgate::net {
 
 namespace {
 
@@ -24,4 +24,4 @@ FileStamps stamps_of(const std::vector<std::string>& files) {
   return stamps;
 }
 
-}  // namespace stdgate::tls
+}  // namespace stdgate::net
