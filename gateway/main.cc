@@ -28,6 +28,7 @@
 #include "gateway/app/process.h"
 #include "gateway/app/tls_listeners.h"
 #include "gateway/base/visible_text.h"
+#include "gateway/config/config_changes.h"
 #include "gateway/demo/demo_server.h"
 #include "gateway/policy/access_review.h"
 #include "gateway/policy/rule_review.h"
@@ -120,6 +121,20 @@ int print_permissions(const app::CommandLine& command_line,
   return app::kUsageError;
 }
 
+// `stdgate check --against`.
+int print_changes(const app::CommandLine& command_line, const config::Environment& environment) {
+  app::CommandLine running_line;
+  running_line.config_file = command_line.against;
+  const auto running = app::load_config(running_line, environment);
+  if (!running) {
+    std::fputs(running.error().c_str(), stderr);
+    return app::kUsageError;
+  }
+  const auto wanted = app::load_config(command_line, environment);
+  if (!wanted) return app::kUsageError;  // which has been said
+  return print(config::changes_text(config::changes_between(*running, *wanted)));
+}
+
 // As much as a key may have, and more, so that a longer one is noticed.
 std::string read_stdin() {
   std::string text(4096, '\0');
@@ -143,10 +158,13 @@ int run_tool(const tools::Tool& tool, std::vector<std::string> arguments,
 enum class CertificateFiles : uint8_t { looked_at, left_alone };
 
 // The configuration with the files that only serving needs, or what is wrong with it, for people.
+// `files`: those that were read for it.
 tl::expected<config::Config, std::string> load_to_serve(const app::CommandLine& command_line,
                                                         const config::Environment& environment,
-                                                        CertificateFiles certificates) {
-  auto config = app::load_config(command_line, environment);
+                                                        CertificateFiles certificates,
+                                                        std::vector<std::string>& files) {
+  files.clear();
+  auto config = app::load_config(command_line, environment, &files);
   if (!config) return config;
   app::Findings findings = app::unusable_keys(*config);
   if (certificates == CertificateFiles::looked_at) {
@@ -163,9 +181,10 @@ int serve(const app::CommandLine& command_line, std::map<std::string, std::strin
           const config::Environment& environment) {
   // Before a file is opened.
   auto sockets = net::PassedSockets::take(variables);
-  const auto config = load_to_serve(command_line, environment, CertificateFiles::looked_at);
+  std::vector<std::string> files;
+  const auto config = load_to_serve(command_line, environment, CertificateFiles::looked_at, files);
   const auto read_again = [&] {
-    return load_to_serve(command_line, environment, CertificateFiles::left_alone);
+    return load_to_serve(command_line, environment, CertificateFiles::left_alone, files);
   };
   if (config && !sockets) {
     const std::string sentence = config->log.format == config::LogFormat::text ? "stdgate: " : "";
@@ -175,7 +194,8 @@ int serve(const app::CommandLine& command_line, std::map<std::string, std::strin
     return app::kCouldNotStart;
   }
   if (config) {
-    return app::serve(*config, variables, {.read_again = read_again, .sockets = &*sockets});
+    return app::serve(*config, variables,
+                      {.read_again = read_again, .files = &files, .sockets = &*sockets});
   }
   logs::write_start_error(app::wanted_log_format(command_line), "bad configuration", config.error(),
                           variables);
@@ -215,6 +235,7 @@ int run(int argc, char** argv) {
         if (!check_files(command_line, *config)) return app::kUsageError;
         warn_of_surroundings(command_line, *config, variables);
       }
+      if (!command_line.against.empty()) return print_changes(command_line, environment);
       return print(report.output);
     }
     case app::CommandLine::Action::hash_key: {

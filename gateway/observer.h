@@ -237,6 +237,7 @@ struct CallRecord {
   std::optional<ToolId> tool;    // set: the call of a tool
   std::string_view tool_name;    // as called, decoded; may be outside of the table
   Transport transport = Transport::rpc;
+  bool is_mcp = false;            // the protocol of the backend
   std::optional<Era> client_era;  // nothing: plain JSON-RPC
   std::optional<Era> child_era;   // nothing: no child, or one whose era does not matter
   Outcome outcome = Outcome::ok();

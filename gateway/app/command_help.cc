@@ -14,6 +14,8 @@ constexpr std::string_view kCheckHelp =
     "  stdgate check [options] -- COMMAND [ARG...]  the flags of one command\n"
     "  stdgate check --as NAME[,ROLE...]            what somebody may do by the rules\n"
     "                [--backend NAME] [--json]      (anonymous: without an identity)\n"
+    "  stdgate check --against FILE                 what a reload would change of a\n"
+    "                                               gateway that runs with FILE\n"
     "\n"
     "All errors are told at once on stderr, each with its place. What is printed on\n"
     "stdout is a configuration again; secrets in it are ***hidden***. Files of\n"

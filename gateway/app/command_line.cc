@@ -117,6 +117,7 @@ void add_options(CLI::App& app, Arguments& out) {
   CLI::App* const check = app.add_subcommand(std::string(kCheck))->fallthrough();
   check->add_option("--as", out.of_check.as);
   check->add_option("--backend", out.of_check.only);
+  check->add_option("--against", out.of_check.against);
   check->add_flag("--json", out.of_check.as_json);
   for (const std::string_view word : {kDemoServer, kVersion, kHelp}) {
     app.add_subcommand(std::string(word));
@@ -144,7 +145,7 @@ std::optional<CommandLine> explain_word(const std::vector<std::string>& ours) {
 
 // Who, and where, cannot be nobody and nowhere: that would be another question.
 std::string empty_value_of(const CLI::App& check) {
-  for (const std::string name : {"--as", "--backend"}) {
+  for (const std::string name : {"--as", "--backend", "--against"}) {
     const CLI::Option& option = *check.get_option(name);
     if (option.count() > 0 && option.as<std::string>().empty()) return name;
   }
@@ -432,12 +433,17 @@ config::LogFormat wanted_log_format(const CommandLine& command_line) {
 }
 
 tl::expected<config::Config, std::string> load_config(const CommandLine& command_line,
-                                                      const config::Environment& environment) {
+                                                      const config::Environment& environment,
+                                                      std::vector<std::string>* files) {
+  const config::FileReader read_file = [files](const std::string& name, size_t limit) {
+    if (files != nullptr) files->push_back(name);
+    return config::read_text_file(name, limit);
+  };
   const auto file = choose_file(command_line);
   if (!file) return tl::unexpected(file.error());
   std::string yaml;
   if (!file->empty()) {
-    auto text = config::read_text_file(*file, config::kMaxConfigFile);
+    auto text = read_file(*file, config::kMaxConfigFile);
     if (!text) {
       return tl::unexpected("stdgate: " + visible(text.error(), VisibleText::line) + "\n");
     }
@@ -445,7 +451,7 @@ tl::expected<config::Config, std::string> load_config(const CommandLine& command
   }
   const auto settings = settings_of(command_line, environment);
   if (!settings) return tl::unexpected(settings.error());
-  auto config = config::parse_config(yaml, environment, *settings, config::read_text_file);
+  auto config = config::parse_config(yaml, environment, *settings, read_file);
   if (config) return *std::move(config);
   std::string lines;
   for (const config::ConfigError& error : config.error())

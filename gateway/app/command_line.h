@@ -30,6 +30,7 @@ struct CommandLine {
   std::string as;        // for check: who, with roles behind commas; empty: the configuration
   std::string only;      // for check: the one backend that is asked about; empty: all
   bool as_json = false;  // for check
+  std::string against;   // for check: the file that runs, to compare with; empty: none
   int exit_code = 0;     // for exit
   std::string output;    // for exit: goes to stdout with exit code 0, else to stderr
   config::LogFormat error_format =
@@ -43,9 +44,11 @@ struct CommandLine {
 CommandLine parse_command_line(int argc, char** argv, const std::string& working_directory = "");
 
 // Reads the file, or builds the configuration of the one backend. The error is one line or several,
-// each with its newline; the exit code for it is kUsageError.
+// each with its newline; the exit code for it is kUsageError. `files`: gets the names of the files
+// that were read, or could not be; null: nobody asks.
 tl::expected<config::Config, std::string> load_config(const CommandLine& command_line,
-                                                      const config::Environment& environment);
+                                                      const config::Environment& environment,
+                                                      std::vector<std::string>* files = nullptr);
 
 // What was found about a configuration that was loaded so, in the form of its errors: a line each,
 // with its newline and the place in the file, or the flag, that it is about.

@@ -1,16 +1,21 @@
 // Generation: a configuration and all that follows from it: backends, MCP sessions, rules, routes.
 //
-// Job: turn a Config into something that serves. What a reload replaces is a generation; what stays
-// (loop, log, listeners, connections) is the worker's. Owner: the worker, which outlives it with
-// everything that it lends in GenerationServices.
+// Job: turn a Config into something that serves, and into another one by a reload: what is as
+// before goes on with its children and sessions, what is not is retired. Loop, log, listeners and
+// connections are the worker's. Owner: the worker, which outlives it with everything that it lends
+// in GenerationServices. Limit: kMaxNames different backends from the start on, as metrics keep
+// their names.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "gateway/app/dialects.h"
+#include "gateway/app/retired_backends.h"
+#include "gateway/app/upstream_factory.h"
+#include "gateway/backend/backend_names.h"
 #include "gateway/backend/upstreams.h"
 #include "gateway/config/config.h"
 #include "gateway/mcp/mcp_sessions.h"
@@ -22,13 +27,11 @@
 namespace stdgate::app {
 
 struct GenerationServices {
-  const pool::CoreServices& core;
-  session::Callers& callers;
+  UpstreamServices upstreams;
   mcp::SessionIds& session_ids;
-  const GatewayIdentity& identity;
-  // The gateway's own; children inherit the variables that their configuration names.
-  const std::map<std::string, std::string>& environment;
   fetch::Fetcher& fetcher;
+  // See RetiredBackends. Called when the loop runs.
+  std::function<std::vector<const http::Endpoint*>()> endpoints_in_use;
 };
 
 class Generation {
@@ -37,8 +40,11 @@ class Generation {
   Generation(const Generation&) = delete;
   Generation& operator=(const Generation&) = delete;
 
-  // What has changed of who may call, and of the rules; see config/config_changes.h.
+  // See config/config_changes.h. In one step: of two requests the first is served by the former
+  // configuration, the second by this one. Backends that are new have been started.
   void take_over(const config::Config& config, const GenerationServices& services);
+  // Whether there is room for the names of its backends.
+  [[nodiscard]] bool can_name(const config::Config& config) const;
 
   [[nodiscard]] const config::Config& config() const { return config_; }
   [[nodiscard]] backend::Upstreams& backends() { return backends_; }
@@ -47,11 +53,11 @@ class Generation {
   // Who may call, for every listener.
   [[nodiscard]] const http::AdmissionPolicy& policy() const { return policy_; }
 
-  // Of the issuers whose tokens are taken.
   // Frees what is kept only to be faster.
   void drop_caches() {
     if (authenticators_ != nullptr) authenticators_->drop_caches();
   }
+  // Of the issuers whose tokens are taken.
   [[nodiscard]] std::vector<auth::KeyFacts> key_facts() const {
     return authenticators_ == nullptr ? std::vector<auth::KeyFacts>()
                                       : authenticators_->key_facts();
@@ -63,13 +69,31 @@ class Generation {
   void check_invariants();
 
  private:
-  void add_backends(const GenerationServices& services);
-  void add_mcp_sessions(const GenerationServices& services);
+  static constexpr size_t kMaxNames = 4096;
+
+  // That a backend of this name has from the start to the end, whatever becomes of it.
+  struct Named {
+    Named(BackendId own_id, size_t capacity, Observer& observer)
+        : id(own_id), names(own_id, capacity, observer) {}
+
+    const BackendId id;
+    backend::BackendNames names;
+  };
+
+  std::unique_ptr<backend::Upstream> make(const config::BackendConfig& backend,
+                                          const UpstreamServices& services);
+  void replace_backends(const config::Config& former, const GenerationServices& services);
+  void retire(std::unique_ptr<backend::Upstream> upstream);
+  void add_routes(const GenerationServices& services);
+  void add_mcp_routes(const GenerationServices& services);
+  mcp::McpSessions& sessions_of(backend::Upstream& backend, const GenerationServices& services);
 
   // In the order in which they need each other; destroyed the other way round.
   config::Config config_;
+  std::map<std::string, Named> names_;
   backend::Upstreams backends_;
-  std::map<BackendId, std::unique_ptr<mcp::McpSessions>> mcp_sessions_;
+  RetiredBackends retired_;
+  std::map<const backend::Upstream*, std::unique_ptr<mcp::McpSessions>> mcp_sessions_;
   std::unique_ptr<auth::Authenticators> authenticators_;  // null: nobody is asked
   http::AdmissionPolicy policy_;
   http::Router routes_;

@@ -11,6 +11,8 @@
 
 #include "gateway/app/client_snippets.h"
 #include "gateway/app/config_findings.h"
+#include "gateway/app/config_watch.h"
+#include "gateway/app/listeners.h"
 #include "gateway/app/operator_page.h"
 #include "gateway/app/reloads.h"
 #include "gateway/app/worker.h"
@@ -58,15 +60,14 @@ class StartTerminal {
 class Process final : private http::AdminSource {
  public:
   Process(const config::Config& config, const std::map<std::string, std::string>& environment,
-          ConfigSource read_again, stdio::GuardBinary guard_binary,
+          const ServeOptions& options, stdio::GuardBinary guard_binary,
           std::optional<audit::AuditFile> audit_file, net::PassedSockets& sockets)
-      : config_(config),
-        environment_(environment),
-        read_again_(std::move(read_again)),
+      : environment_(environment),
+        read_again_(options.read_again),
+        files_(options.files),
         guard_binary_(std::move(guard_binary)),
         audit_file_(std::move(audit_file)),
-        sockets_(sockets),
-        worker_(config_,
+        worker_(config,
                 {environment_, identity_, guard_binary_.path(), 0, orphans_,
                  audit_file_ ? &*audit_file_ : nullptr},
                 [this] { admin_.close_all(); }),
@@ -74,8 +75,11 @@ class Process final : private http::AdminSource {
         exposition_({&worker_.counts()}, identity_.version, [this] { return read_usage(); }),
         admin_routes_(worker_.generation().policy()),
         admin_(worker_.admin_services(), admin_routes_),
+        listeners_({worker_.loop(), worker_.loop().timers(), worker_.log(), worker_.clients(),
+                    admin_, worker_.tls(), sockets}),
         service_manager_(worker_.loop(), environment_),
         reloads_(worker_.log()),
+        watch_(worker_.loop(), worker_.loop().timers(), [this] { reload(); }),
         signals_(worker_.loop(), [this](int signal) { on_signal(signal); }) {
     http::add_admin_routes(admin_routes_, *this);
     http::add_front_page(admin_routes_, "stdgate " STDGATE_VERSION " admin", operator_page());
@@ -84,15 +88,19 @@ class Process final : private http::AdminSource {
   int run() {
     // Before the listening sockets show that it runs.
     for (const int signal : {SIGTERM, SIGINT, SIGHUP}) signals_.watch(signal);
-    if (!listen()) return kCouldNotStart;
-    snippets_ = snippets_for(served_backends(), asks_for_keys());
+    if (const auto opened = listeners_.open(config()); !opened) {
+      fail_to_listen(opened.error());
+      return kCouldNotStart;
+    }
+    describe_to_clients();
     announce();
     log_confinement();
-    for (const config::ConfigError& finding : exposed_files(config_)) {
+    for (const config::ConfigError& finding : exposed_files(config())) {
       worker_.log().write(LogLevel::warn, "secret is exposed",
                           {{"advice", std::string_view(finding.message)}});
     }
     worker_.start();
+    watch_files();
     tell_ready();
     worker_.run();
     if (worker_.shutdown().was_hurried()) return 128 + last_signal_;
@@ -113,7 +121,7 @@ class Process final : private http::AdminSource {
                          {"abstract_sockets_scoped", confinement.abstract_sockets_scoped},
                          {"gateway_dumpable", confinement.gateway_dumpable},
                          {"children_keep_capabilities", capabilities}});
-    if (confinement.runs_as_root && std::ranges::any_of(config_.backends, runs_as_gateway)) {
+    if (confinement.runs_as_root && std::ranges::any_of(config().backends, runs_as_gateway)) {
       worker_.log().write(
           LogLevel::warn, "running as root",
           {{"advice", "start stdgate as a user of its own, or set user: for every backend"}});
@@ -121,48 +129,25 @@ class Process final : private http::AdminSource {
   }
   static bool runs_as_gateway(const config::BackendConfig& backend) { return backend.user.empty(); }
 
-  bool listen() {
-    for (const config::ListenerConfig& listener : config_.listen) {
-      if (!open(listener.address, config_.tls_of(listener), listening_.clients,
-                [&](const Address& wanted, net::StreamLayer* layer) {
-                  return worker_.listen(wanted, {layer, config_.is_anonymous(listener)},
-                                        sockets_.find(wanted));
-                })) {
-        return false;
-      }
-    }
-    const config::ListenerConfig& admin = config_.admin;
-    const auto listen_for_admin = [this](const Address& wanted, net::StreamLayer* layer) {
-      return admin_.listen(wanted, {layer}, sockets_.find(wanted));
-    };
-    if (!admin.address.empty() && !open(admin.address, admin.tls.is_used() ? &admin.tls : nullptr,
-                                        listening_.admin, listen_for_admin)) {
-      return false;
-    }
-    const std::string unused = sockets_.unused();
-    if (unused.empty()) return true;
-    fail_to_listen(unused + ": passed on as a socket, but neither in listen nor admin");
-    return false;
-  }
+  [[nodiscard]] const config::Config& config() { return worker_.generation().config(); }
 
   void fail_to_listen(const std::string& problem) {
-    const bool is_text = config_.log.format == config::LogFormat::text;
+    const bool is_text = config().log.format == config::LogFormat::text;
     const std::string sentence = is_text ? "stdgate: cannot listen on " : "";
-    logs::write_start_error(config_.log.format, "cannot listen",
+    logs::write_start_error(config().log.format, "cannot listen",
                             sentence + visible(problem, VisibleText::line) + '\n', environment_);
   }
 
   // What clients are told of the backends, which they reach at the public URL, else at the first
   // address that has one. None where there is neither.
   std::vector<ServedBackend> served_backends() {
-    const auto first = std::ranges::find_if(listening_.clients, [](const auto& bound) {
-      return bound.address.kind == Address::Kind::tcp;
-    });
-    const std::string& public_url = config_.auth.public_url;
+    const std::vector<http::BoundAddress> clients = listeners_.bound().clients;
+    const auto first = std::ranges::find_if(
+        clients, [](const auto& bound) { return bound.address.kind == Address::Kind::tcp; });
+    const std::string& public_url = config().auth.public_url;
     std::vector<ServedBackend> served;
-    if (first == listening_.clients.end() && public_url.empty()) return served;
-    const http::BoundAddress bound =
-        first == listening_.clients.end() ? http::BoundAddress{} : *first;
+    if (first == clients.end() && public_url.empty()) return served;
+    const http::BoundAddress bound = first == clients.end() ? http::BoundAddress{} : *first;
     for (const auto& backend : worker_.generation().backends().all()) {
       served.push_back(
           {backend->name(), std::string(config::name_of(backend->protocol())),
@@ -170,39 +155,22 @@ class Process final : private http::AdminSource {
     }
     return served;
   }
-  bool asks_for_keys() const {
-    return std::ranges::any_of(config_.listen, [this](const config::ListenerConfig& listener) {
-      return !config_.is_anonymous(listener);
-    });
+  void describe_to_clients() {
+    const auto is_asked = [this](const config::ListenerConfig& listener) {
+      return !config().is_anonymous(listener);
+    };
+    snippets_ = snippets_for(served_backends(), std::ranges::any_of(config().listen, is_asked));
   }
 
   // Says what is served and where, when all listeners are open.
   void announce() {
     const backend::Upstreams& backends = worker_.generation().backends();
-    if (config_.log.format == config::LogFormat::json) {
-      http::log_banner(worker_.log(), listening_, backends);
+    if (config().log.format == config::LogFormat::json) {
+      http::log_banner(worker_.log(), listeners_.bound(), backends);
     } else {
-      std::fputs(http::banner_text(listening_, backends).c_str(), stdout);
+      std::fputs(http::banner_text(listeners_.bound(), backends).c_str(), stdout);
       std::fflush(stdout);
     }
-  }
-
-  // `tls`: null: plain.
-  template <class Listen>
-  bool open(const std::string& text, const config::TlsConfig* tls,
-            std::vector<http::BoundAddress>& bound, Listen&& listen) {
-    tl::expected<net::StreamLayer*, std::string> layer = nullptr;
-    if (tls != nullptr) layer = worker_.tls().open(text, *tls);
-    auto address = layer.and_then([&](net::StreamLayer* opened) {
-      return Address::parse(text).and_then(
-          [&](const Address& wanted) { return listen(wanted, opened); });
-    });
-    if (address) {
-      bound.push_back({std::move(*address), tls != nullptr});
-      return true;
-    }
-    fail_to_listen(address.error());
-    return false;
   }
 
   void tell_ready() {
@@ -220,15 +188,39 @@ class Process final : private http::AdminSource {
 
   void on_hangup() {
     worker_.reopen_audit();  // after a log rotation
+    reload();
+  }
+
+  void reload() {
     if (read_again_ == nullptr || worker_.shutdown().requested()) return;
     service_manager_.reloading();
     const auto wanted = read_again_();
-    if (wanted) {
-      reloads_.note(worker_.take_over(*wanted));
-    } else {
-      reloads_.note_failure(visible(wanted.error(), VisibleText::line));
-    }
+    const auto taken = wanted ? take_over(*wanted)
+                              : tl::expected<void, std::string>(tl::unexpected(wanted.error()));
+    if (!taken) reloads_.note_failure(visible(taken.error(), VisibleText::line));
+    watch_files();
     tell_ready();
+  }
+
+  // Within one turn: nothing is accepted and nothing served between its steps.
+  tl::expected<void, std::string> take_over(const config::Config& wanted) {
+    const config::ConfigChanges changes = config::changes_between(config(), wanted);
+    if (!worker_.generation().can_name(changes.config)) {
+      return tl::unexpected(std::string("too many backends have had other names; restart stdgate"));
+    }
+    if (auto prepared = listeners_.prepare(changes.config); !prepared) {
+      return tl::unexpected("cannot listen on " + prepared.error());
+    }
+    if (!changes.taken.empty()) worker_.take_over(changes.config);
+    listeners_.settle();
+    describe_to_clients();
+    reloads_.note(changes);
+    return {};
+  }
+
+  void watch_files() {
+    const bool is_wanted = config().watch && files_ != nullptr;
+    watch_.follow(is_wanted ? *files_ : std::vector<std::string>());
   }
 
   metrics::ScrapeReadings read_usage() {
@@ -241,10 +233,11 @@ class Process final : private http::AdminSource {
   // AdminSource
   std::string metrics_text() override { return exposition_.text(); }
   std::string state_json() override {
+    const http::Listening bound = listeners_.bound();
     std::vector<ListenerFacts> listeners;
-    listeners.reserve(listening_.clients.size() + listening_.admin.size());
-    for (const auto& bound : listening_.clients) listeners.push_back({http::url_of(bound), false});
-    for (const auto& bound : listening_.admin) listeners.push_back({http::url_of(bound), true});
+    listeners.reserve(bound.clients.size() + bound.admin.size());
+    for (const auto& one : bound.clients) listeners.push_back({http::url_of(one), false});
+    for (const auto& one : bound.admin) listeners.push_back({http::url_of(one), true});
     return worker_.state_json(std::move(listeners), reloads_.facts(), snippets_);
   }
   http::Readiness readiness() override {
@@ -265,24 +258,24 @@ class Process final : private http::AdminSource {
   }
 
   // In the order in which they need each other; destroyed the other way round.
-  const config::Config& config_;
   const std::map<std::string, std::string>& environment_;
-  const ConfigSource read_again_;  // null: it is not read again
+  const ConfigSource read_again_;                // null: it is not read again
+  const std::vector<std::string>* const files_;  // see ServeOptions
   const StartTerminal terminal_;
   const stdio::GuardBinary guard_binary_;
   const GatewayIdentity identity_{STDGATE_VERSION, std::filesystem::read_symlink("/proc/self/exe")};
   stdio::OrphanReaper orphans_;
   std::optional<audit::AuditFile> audit_file_;  // nothing: there is no audit
-  net::PassedSockets& sockets_;
   Worker worker_;
   stdio::StrangerWatch strangers_;
   metrics::MetricsExposition exposition_;
   http::Router admin_routes_;
   http::Server admin_;
-  http::Listening listening_;
+  Listeners listeners_;
   std::vector<Snippet> snippets_;  // complete when all listeners are open
   net::ServiceNotifier service_manager_;
   Reloads reloads_;
+  ConfigWatch watch_;
   net::Signals signals_;
   int last_signal_ = 0;
 };
@@ -307,8 +300,8 @@ int serve(const config::Config& config, const std::map<std::string, std::string>
   }
   raise_descriptor_limit();
   net::PassedSockets none;
-  return Process(config, environment, options.read_again, std::move(*guard_binary),
-                 std::move(audit_file), options.sockets == nullptr ? none : *options.sockets)
+  return Process(config, environment, options, std::move(*guard_binary), std::move(audit_file),
+                 options.sockets == nullptr ? none : *options.sockets)
       .run();
 }
 

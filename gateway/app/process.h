@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <tl/expected.hpp>
+#include <vector>
 
 #include "gateway/config/config.h"
 #include "transports/net/passed_sockets.h"
@@ -23,6 +24,8 @@ using ConfigSource = std::function<tl::expected<config::Config, std::string>()>;
 struct ServeOptions {
   std::string guard_path{};   // empty: beside this program (transports/stdio/guard_binary.h)
   ConfigSource read_again{};  // on SIGHUP; null: it is not read again
+  // Those that were read for the configuration, or could not be, the last time.
+  const std::vector<std::string>* files = nullptr;
   // Of whoever started the gateway; null: none.
   net::PassedSockets* sockets = nullptr;
 };

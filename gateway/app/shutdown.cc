@@ -73,11 +73,7 @@ void Shutdown::drain() {
 Duration Shutdown::patience() const { return drain_timeout_ + time_of_children(); }
 
 // Asked to end, sent SIGTERM, sent SIGKILL.
-Duration Shutdown::time_of_children() const {
-  Duration grace{0};
-  for (const auto& backend : backends_.all()) grace = std::max(grace, backend->grace());
-  return 2 * grace + kAfterLastSignal;
-}
+Duration Shutdown::time_of_children() const { return 2 * backends_.grace() + kAfterLastSignal; }
 
 void Shutdown::end_children() {
   step_ = Step::ending;

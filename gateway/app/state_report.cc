@@ -279,6 +279,13 @@ std::string state_report(const GatewayFacts& facts, const backend::Upstreams& ba
     json.end_object();
   }
   json.end_array();
+  json.begin_array("retired");
+  for (const auto& backend : backends.retired()) {
+    json.begin_object();
+    write_backend(json, *backend, backend->status());
+    json.end_object();
+  }
+  json.end_array();
   if (facts.counts != nullptr) {
     write_counts(json, "refusals", facts.counts->refusals);
     write_bounds(json, facts.counts->bounds);

@@ -32,6 +32,10 @@ tl::expected<net::StreamLayer*, std::string> TlsListeners::open(const std::strin
   return layers_.emplace_back(*std::move(layer)).get();
 }
 
+void TlsListeners::close(const net::StreamLayer& layer) {
+  std::erase_if(layers_, [&layer](const auto& one) { return one.get() == &layer; });
+}
+
 TlsFindings check_tls(const config::Config& config, std::chrono::sys_seconds now) {
   TlsFindings findings;
   for (size_t i = 0; i < config.listen.size(); ++i) {

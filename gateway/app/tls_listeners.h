@@ -30,6 +30,9 @@ class TlsListeners {
   tl::expected<net::StreamLayer*, std::string> open(const std::string& address,
                                                     const config::TlsConfig& tls);
 
+  // Destroys one of them, which no connection uses.
+  void close(const net::StreamLayer& layer);
+
   [[nodiscard]] const std::vector<std::unique_ptr<tls::TlsLayer>>& all() const { return layers_; }
   [[nodiscard]] const tls::Handshakes& handshakes() const { return handshakes_; }
 

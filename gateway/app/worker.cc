@@ -82,13 +82,16 @@ Worker::Worker(const config::Config& config, const WorkerServices& services,
       session_ids_(session_keys(config.sessions, fill_random), fill_random, config.replica,
                    services.number, config.sessions.ttl, {loop_, wall_clock_}),
       identity_(services.identity),
-      lent_{core_, callers_, session_ids_, identity_, services.environment, fetcher_},
+      lent_{{core_, callers_, identity_, services.environment},
+            session_ids_,
+            fetcher_,
+            [this] { return clients_.endpoints_in_use(); }},
       generation_(config, lent_),
       configuration_(shown_configuration(config)),
       tls_(loop_, log_, observers_, wall_clock_, generation_.config(), audit_.get()),
       clients_({loop_, log_, observers_, callers_, generation_.backends(),
                 generation_.config().limits, generation_.config().timeouts, audit_.get(),
-                &overload_.stages(), generation_.config().trusted_proxies},
+                &overload_.stages(), &generation_.config().trusted_proxies},
                generation_.routes()),
       shutdown_(loop_, loop_.timers(), log_, generation_.backends(),
                 {[this] { clients_.stop_accepting(); }, [this] { drain_clients(); },
@@ -158,18 +161,17 @@ http::HttpServices Worker::admin_services() {
           audit_.get()};
 }
 
-config::ConfigChanges Worker::take_over(const config::Config& wanted) {
+void Worker::take_over(const config::Config& wanted) {
   const config::AuthConfig before = generation_.config().auth;
-  config::ConfigChanges changes = config::changes_between(generation_.config(), wanted);
-  if (changes.taken.empty()) return changes;
-  generation_.take_over(changes.config, lent_);
+  // Clients of what is retired stay for a while.
+  callers_.raise_capacity(max_callers(generation_.config()) + max_callers(wanted));
+  generation_.take_over(wanted, lent_);
   configuration_ = shown_configuration(generation_.config());
   // Heads that are kept with what was judged by the former rules.
   clients_.drop_caches();
   clients_.end_credentials([&](const policy::Principal& principal) {
     return is_still_known(principal, before, generation_.config().auth);
   });
-  return changes;
 }
 
 bool Worker::reopen_audit() {

@@ -68,13 +68,6 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Listens on one more address; returns it as bound, or an error message. `passed`: see
-  // net::Listener.
-  tl::expected<Address, std::string> listen(const Address& address,
-                                            const http::ListenerTraits& traits = {},
-                                            net::FileDescriptor passed = {}) {
-    return clients_.listen(address, traits, std::move(passed));
-  }
   // Starts the children of pool.min and pool.warm.
   void start() { generation_.backends().start(); }
   // Returns after a shutdown.
@@ -85,15 +78,16 @@ class Worker {
   [[nodiscard]] Duration patience() const {
     return shutdown_.patience() + (traces_ == nullptr ? Duration{0} : kTimeOfLastSpans);
   }
-  // Takes over what it can of another configuration while it serves. What lasts of clients whose
-  // credentials are not good any more ends.
-  config::ConfigChanges take_over(const config::Config& wanted);
+  // Takes over another configuration while it serves, but for its listeners. What lasts of clients
+  // whose credentials are not good any more ends.
+  void take_over(const config::Config& wanted);
   // Log rotation. False: there is no audit.
   bool reopen_audit();
   // Null: there is none.
   [[nodiscard]] const audit::AuditLog* audit() const { return audit_.get(); }
 
   [[nodiscard]] net::Loop& loop() { return loop_; }
+  [[nodiscard]] http::Server& clients() { return clients_; }
   [[nodiscard]] TurnLog& log() { return log_; }
   [[nodiscard]] Generation& generation() { return generation_; }
   // Of its own server and of that of the admin pages.
@@ -124,7 +118,7 @@ class Worker {
   struct Traces {
     Traces(const config::Config& config, const traces::SpanSource& source,
            const traces::ExportServices& services, pool::Random& random)
-        : exporter(config.traces, source, services), observer(config.backends, random, exporter) {}
+        : exporter(config.traces, source, services), observer(random, exporter) {}
 
     traces::TraceExporter exporter;
     traces::TraceObserver observer;

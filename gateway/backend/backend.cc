@@ -448,6 +448,7 @@ void Backend::finish(const pool::Call& call, Outcome outcome, const session::Rep
   if (call.alone) round_trips_.note_end(call, outcome);
   CallRecord record = record_of(call, core_.clock.now());
   record.backend = id();
+  record.is_mcp = protocol() == config::Protocol::mcp;
   record.method_name = method_name(call);
   record.tool_name = tool_name(call);
   record.outcome = outcome;

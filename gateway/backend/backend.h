@@ -89,11 +89,16 @@ class Backend final : public Upstream, private pool::PoolEvents, private TripEnd
     pool_.hold_child(session, held);
   }
 
+  void end_sessions(session::SessionEnd end, std::string_view message) override {
+    sessions_.end_unless([](const policy::Principal*) { return false; }, end, message);
+  }
+
   void set_rules(const config::BackendConfig& backend,
                  const std::vector<config::RoleConfig>& roles) override {
     rules_.replace(backend, roles);
     if (!rules_.any()) return;
-    sessions_.end_unless([this](const policy::Principal* who) { return rules_.admits(who); });
+    sessions_.end_unless([this](const policy::Principal* who) { return rules_.admits(who); },
+                         session::SessionEnd::denied, "no rule lets this client in any more");
   }
 
   // See Pool.

@@ -290,6 +290,10 @@ void PrincipalPools::hold_child(session::SessionId session, bool held) {
   }
 }
 
+void PrincipalPools::end_sessions(session::SessionEnd end, std::string_view message) {
+  for_each([&](Upstream& upstream) { upstream.end_sessions(end, message); });
+}
+
 // --- Its own life --------------------------------------------------------------------------------
 
 void PrincipalPools::drain() {

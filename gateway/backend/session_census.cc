@@ -38,12 +38,12 @@ bool has_its_share(const SlotMap<session::Session>& sessions, const policy::Clie
 }
 
 void end_unless(const SlotMap<session::Session>& sessions,
-                const std::function<bool(const policy::Principal*)>& is_admitted) {
+                const std::function<bool(const policy::Principal*)>& is_admitted,
+                session::SessionEnd end, std::string_view message) {
   sessions.for_each([&](session::SessionId, const session::Session& session) {
     if (session.is_trip || session.sink == nullptr) return;
     if (is_admitted(session.principal.get())) return;
-    session.sink->on_session_end(session::SessionEnd::denied,
-                                 "no rule lets this client in any more");
+    session.sink->on_session_end(end, message);
   });
 }
 

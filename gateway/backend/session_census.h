@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string_view>
 
 #include "gateway/base/slot_map.h"
 #include "gateway/config/config.h"
@@ -27,8 +28,9 @@ bool has_its_share(const SlotMap<session::Session>& sessions, const policy::Clie
 // Of the sessions that are not parked and have nothing open. Null: there is none.
 session::Session* longest_idle(SlotMap<session::Session>& sessions);
 
-// Ends the sessions of clients that are not admitted any more.
+// Tells the clients that are not admitted any more that their sessions are over.
 void end_unless(const SlotMap<session::Session>& sessions,
-                const std::function<bool(const policy::Principal*)>& is_admitted);
+                const std::function<bool(const policy::Principal*)>& is_admitted,
+                session::SessionEnd end, std::string_view message);
 
 }  // namespace stdgate::backend

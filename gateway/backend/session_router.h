@@ -64,9 +64,10 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   void hold_calls(session::SessionId id, bool holds) {
     if (session::Session* const session = sessions_.find(id)) session->holds_calls = holds;
   }
-  // Ends the sessions of clients that are not admitted any more.
-  void end_unless(const std::function<bool(const policy::Principal*)>& is_admitted) const {
-    backend::end_unless(sessions_, is_admitted);
+  // Ends the sessions of the clients that are not to have them any more; tells them so.
+  void end_unless(const std::function<bool(const policy::Principal*)>& is_admitted,
+                  session::SessionEnd end, std::string_view message) const {
+    backend::end_unless(sessions_, is_admitted, end, message);
   }
   // The session has nothing to do: its own child is ended, if it has one. False: the session cannot
   // do without it.

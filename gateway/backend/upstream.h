@@ -34,7 +34,7 @@ enum class Admission : uint8_t {
   refused_overloaded,  // a notification that no child has room for
 };
 
-// What never changes while an upstream lives.
+// What an upstream is.
 struct UpstreamFacts {
   BackendId id = 0;
   std::string name;         // the first part of its paths
@@ -60,6 +60,7 @@ class Upstream {
   [[nodiscard]] BackendId id() const { return facts_.id; }
   [[nodiscard]] const std::string& name() const { return facts_.name; }
   [[nodiscard]] bool is_default() const { return facts_.is_default; }
+  void set_default(bool is_default) { facts_.is_default = is_default; }
   [[nodiscard]] config::Protocol protocol() const { return facts_.protocol; }
   [[nodiscard]] rpc::CodeSet codes() const { return facts_.codes; }
   [[nodiscard]] const rpc::EnvelopeLimits& envelope_limits() const {
@@ -119,6 +120,9 @@ class Upstream {
   virtual void set_rules(const config::BackendConfig& backend,
                          const std::vector<config::RoleConfig>& roles) = 0;
 
+  // Tells the clients of all sessions that theirs is over, for this reason.
+  virtual void end_sessions(session::SessionEnd end, std::string_view message) = 0;
+
   // --- Its own life ---------------------------------------------------------------------------
 
   virtual void start() = 0;
@@ -135,7 +139,7 @@ class Upstream {
   virtual void check_invariants() {}
 
  private:
-  const UpstreamFacts facts_;
+  UpstreamFacts facts_;  // but for is_default as they were at the beginning
 };
 
 }  // namespace stdgate::backend

@@ -17,43 +17,54 @@ Upstream* Upstreams::default_one() const {
   return found == upstreams_.end() ? nullptr : found->get();
 }
 
+void Upstreams::remove(const Upstream& retired) {
+  std::erase_if(retired_, [&retired](const auto& upstream) { return upstream.get() == &retired; });
+}
+
 void Upstreams::start() {
   for (const auto& upstream : upstreams_) upstream->start();
 }
 
 void Upstreams::cancel_calls_of(session::Caller caller) {
-  for (const auto& upstream : upstreams_) upstream->cancel_calls_of(caller);
+  for_each([caller](Upstream& upstream) { upstream.cancel_calls_of(caller); });
 }
 
 void Upstreams::drain() {
-  for (const auto& upstream : upstreams_) upstream->drain();
+  for_each([](Upstream& upstream) { upstream.drain(); });
 }
 
 void Upstreams::fail_calls(const rpc::FaultReport& report) {
-  for (const auto& upstream : upstreams_) upstream->fail_calls(report);
+  for_each([&report](Upstream& upstream) { upstream.fail_calls(report); });
 }
 
 void Upstreams::end_children() {
-  for (const auto& upstream : upstreams_) upstream->end_children(upstream->grace());
+  for_each([](Upstream& upstream) { upstream.end_children(upstream.grace()); });
 }
 
 void Upstreams::kill_children() {
-  for (const auto& upstream : upstreams_) upstream->end_children(Duration{0});
+  for_each([](Upstream& upstream) { upstream.end_children(Duration{0}); });
 }
 
 size_t Upstreams::calls() const {
   size_t count = 0;
-  for (const auto& upstream : upstreams_) count += upstream->calls();
+  for_each([&count](const Upstream& upstream) { count += upstream.calls(); });
   return count;
 }
 
 bool Upstreams::has_children() const {
-  return std::any_of(upstreams_.begin(), upstreams_.end(),
-                     [](const auto& upstream) { return upstream->has_children(); });
+  bool any = false;
+  for_each([&any](const Upstream& upstream) { any = any || upstream.has_children(); });
+  return any;
+}
+
+Duration Upstreams::grace() const {
+  Duration longest{0};
+  for_each([&](const Upstream& upstream) { longest = std::max(longest, upstream.grace()); });
+  return longest;
 }
 
 void Upstreams::check_invariants() {
-  for (const auto& upstream : upstreams_) upstream->check_invariants();
+  for_each([](Upstream& upstream) { upstream.check_invariants(); });
 }
 
 }  // namespace stdgate::backend

@@ -6,7 +6,7 @@
 // left, so strings inside keep their capacity and the steady state allocates nothing.
 // Slots are reused oldest first, so a generation comes round as late as possible. They stand in
 // blocks of a power of two of them: an address never changes, and is found by a shift.
-// Limit: `capacity`, given at construction.
+// Limit: `capacity`.
 #pragma once
 
 #include <algorithm>
@@ -103,6 +103,8 @@ class SlotMap {
 
   [[nodiscard]] size_t size() const { return size_; }
   [[nodiscard]] size_t capacity() const { return capacity_; }
+  // Without effect if there is room for as many.
+  void raise_capacity(size_t capacity) { capacity_ = std::max(capacity_, capacity); }
 
  private:
   struct Slot {
@@ -122,7 +124,7 @@ class SlotMap {
     return static_cast<uint32_t>(slots_++);
   }
 
-  const size_t capacity_;
+  size_t capacity_;
   std::vector<std::unique_ptr<Slot[]>> blocks_;
   size_t slots_ = 0;  // in use or free
   size_t size_ = 0;

@@ -431,6 +431,7 @@ struct Config {
   std::vector<std::string> allowed_hosts;    // beside the listener's own; "*" for any
   std::vector<ProxySource> trusted_proxies;  // who says where a client comes from
   bool rpc_stream = false;  // off loopback, GET /rpc/stream and GET /sse need no special header
+  bool watch = false;       // the file is read again when it changes
   std::string replica;      // first part of session ids, for load balancers; a host name label
   std::vector<RoleConfig> roles;        // those that include others
   std::vector<BackendConfig> backends;  // at least one

@@ -1,8 +1,7 @@
 #include "gateway/config/config_changes.h"
 
 #include <algorithm>
-
-#include "gateway/config/options/gateway_rules.h"
+#include <string_view>
 
 namespace stdgate::config {
 namespace {
@@ -15,18 +14,20 @@ class Comparison {
 
   ConfigChanges run() {
     Config& config = changes_.config;
-    take_auth();
+    take("listen", config.listen, wanted_.listen);
+    take("tls", config.tls, wanted_.tls);
+    take("anonymous", config.anonymous, wanted_.anonymous);
+    take("auth", config.auth, wanted_.auth);
     take("roles", config.roles, wanted_.roles);
     take("admin.roles", config.admin.roles, wanted_.admin.roles);
     take("allowed_origins", config.allowed_origins, wanted_.allowed_origins);
     take("allowed_hosts", config.allowed_hosts, wanted_.allowed_hosts);
+    take("trusted_proxies", config.trusted_proxies, wanted_.trusted_proxies);
     take("rpc_stream", config.rpc_stream, wanted_.rpc_stream);
+    take("watch", config.watch, wanted_.watch);
+    take_backends();
     config.secrets = wanted_.secrets;
-    leave("listen", config.listen, wanted_.listen);
     leave("admin", config.admin, wanted_.admin);
-    leave("tls", config.tls, wanted_.tls);
-    leave("anonymous", config.anonymous, wanted_.anonymous);
-    leave("trusted_proxies", config.trusted_proxies, wanted_.trusted_proxies);
     leave("replica", config.replica, wanted_.replica);
     leave("sessions", config.sessions, wanted_.sessions);
     leave("limits", config.limits, wanted_.limits);
@@ -36,7 +37,6 @@ class Comparison {
     leave("metrics", config.metrics, wanted_.metrics);
     leave("traces", config.traces, wanted_.traces);
     leave("calls", config.calls, wanted_.calls);
-    compare_backends();
     return std::move(changes_);
   }
 
@@ -52,40 +52,25 @@ class Comparison {
     if (running != wanted) changes_.restart.push_back(std::move(key));
   }
 
-  // Whether clients are asked at all, and whether tokens are announced, has been settled when the
-  // listeners were opened and the paths were made. And who calls must not become ambiguous for the
-  // children that run.
-  void take_auth() {
-    const AuthConfig running = changes_.config.auth;
-    AuthConfig wanted = wanted_.auth;
-    if (running.jwt.empty() != wanted.jwt.empty()) wanted.jwt = running.jwt;
-    const auto is_ambiguous = [&wanted](const BackendConfig& backend) {
-      return !ambiguous_variable(wanted, backend).empty();
-    };
-    if (running.is_used() == wanted.is_used() &&
-        std::ranges::none_of(changes_.config.backends, is_ambiguous)) {
-      take("auth", changes_.config.auth, wanted);
-    }
-    leave("auth", changes_.config.auth, wanted_.auth);
-  }
-
-  void compare_backends() {
-    for (BackendConfig& running : changes_.config.backends) {
-      const std::string key = "backends." + running.name;
-      const auto found = std::ranges::find(wanted_.backends, running.name, &BackendConfig::name);
-      if (found == wanted_.backends.end()) {
-        changes_.restart.push_back(key);
+  void take_backends() {
+    std::vector<BackendConfig>& running = changes_.config.backends;
+    for (const BackendConfig& wanted : wanted_.backends) {
+      const auto found = std::ranges::find(running, wanted.name, &BackendConfig::name);
+      const std::string key = "backends." + wanted.name;
+      if (found == running.end() || !serves_as(*found, wanted)) {
+        changes_.taken.push_back(key);
         continue;
       }
-      take(key + ".rules", running.rules, found->rules);
-      take(key + ".methods", running.methods, found->methods);
-      leave(key, running, *found);
+      take(key + ".rules", found->rules, wanted.rules);
+      take(key + ".methods", found->methods, wanted.methods);
+      take(key + ".default", found->is_default, wanted.is_default);
     }
-    for (const BackendConfig& wanted : wanted_.backends) {
-      const auto& all = changes_.config.backends;
-      const bool is_new = std::ranges::find(all, wanted.name, &BackendConfig::name) == all.end();
-      if (is_new) changes_.restart.push_back("backends." + wanted.name);
+    for (const BackendConfig& backend : running) {
+      const auto& all = wanted_.backends;
+      const bool stays = std::ranges::find(all, backend.name, &BackendConfig::name) != all.end();
+      if (!stays) changes_.taken.push_back("backends." + backend.name);
     }
+    running = wanted_.backends;
   }
 
   const Config& wanted_;
@@ -96,6 +81,27 @@ class Comparison {
 
 ConfigChanges changes_between(const Config& running, const Config& wanted) {
   return Comparison(running, wanted).run();
+}
+
+std::string changes_text(const ConfigChanges& changes) {
+  std::string text;
+  const auto append = [&text](std::string_view title, const std::vector<std::string>& keys) {
+    text.append(title);
+    for (const std::string& key : keys) text.append("\n  ").append(key);
+    if (keys.empty()) text += " nothing";
+    text += '\n';
+  };
+  append("a reload takes over:", changes.taken);
+  append("a restart is needed for:", changes.restart);
+  return text;
+}
+
+bool serves_as(const BackendConfig& running, const BackendConfig& wanted) {
+  BackendConfig told = running;
+  told.rules = wanted.rules;
+  told.methods = wanted.methods;
+  told.is_default = wanted.is_default;
+  return told == wanted;
 }
 
 }  // namespace stdgate::config

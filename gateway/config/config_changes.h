@@ -1,8 +1,7 @@
 // What a reload changes: the part of a new configuration that a running gateway takes over.
 //
-// Job: say by the keys of the file what is taken over (who may call, and what: `auth`, `roles`,
-// `admin.roles`, `allowed_origins`, `allowed_hosts`, `rpc_stream`, and of each backend `rules` and
-// `methods`) and what needs a restart (the rest). Pure.
+// Job: say by the keys of the file what is taken over (who may call, and what; backends; listeners
+// of clients) and what needs a restart (the rest). Pure.
 #pragma once
 
 #include <string>
@@ -19,5 +18,12 @@ struct ConfigChanges {
 };
 
 ConfigChanges changes_between(const Config& running, const Config& wanted);
+
+// For people, with the last newline.
+std::string changes_text(const ConfigChanges& changes);
+
+// Whether a backend that runs so serves `wanted` too, once it has been told its rules and whether
+// it is the default one. Else it is replaced.
+bool serves_as(const BackendConfig& running, const BackendConfig& wanted);
 
 }  // namespace stdgate::config

@@ -5,11 +5,18 @@
 namespace stdgate::mcp {
 
 void EndedIds::add(std::string_view id, TimePoint now, TimePoint expiry) {
+  add(Entry{std::hash<std::string_view>()(id), expiry}, now);
+}
+
+void EndedIds::add_all(const EndedIds& others, TimePoint now) {
+  for (const Entry& entry : others.entries_) add(entry, now);
+}
+
+void EndedIds::add(const Entry& entry, TimePoint now) {
   drop_expired(now);
   if (entries_.size() == kMaxIds) drop_first();
-  const size_t hash = std::hash<std::string_view>()(id);
-  entries_.push_back({hash, expiry});
-  hashes_.insert(hash);
+  entries_.push_back(entry);
+  hashes_.insert(entry.hash);
 }
 
 bool EndedIds::contains(std::string_view id, TimePoint now) {

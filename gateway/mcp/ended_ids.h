@@ -20,6 +20,7 @@ class EndedIds {
   // `expiry`: when the id is worth nothing any more.
   void add(std::string_view id, TimePoint now, TimePoint expiry);
   [[nodiscard]] bool contains(std::string_view id, TimePoint now);
+  void add_all(const EndedIds& others, TimePoint now);
   [[nodiscard]] size_t size() const { return entries_.size(); }
 
  private:
@@ -29,6 +30,7 @@ class EndedIds {
     TimePoint expiry{};
   };
 
+  void add(const Entry& entry, TimePoint now);
   void drop_expired(TimePoint now);
   void drop_first();
 

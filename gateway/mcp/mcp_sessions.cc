@@ -13,7 +13,26 @@ McpSessions::McpSessions(const McpSessionServices& services, Duration idle_timeo
       over_timer_(services.timers, [this] { close_those_over(); }),
       idle_timer_(services.timers, [this] { settle_idle(); }) {}
 
-McpSessions::~McpSessions() { close_all(); }
+// Those around it follow each other from now on. An id that has ended here must not be taken over
+// there.
+McpSessions::~McpSessions() {
+  close_all();
+  if (successor_ != nullptr) {
+    successor_->ended_.add_all(ended_, services_.clock.now());
+    successor_->predecessor_ = predecessor_;
+  }
+  if (predecessor_ != nullptr) predecessor_->successor_ = successor_;
+}
+
+void McpSessions::succeed(McpSessions& predecessor) {
+  predecessor_ = &predecessor;
+  predecessor.successor_ = this;
+}
+
+bool McpSessions::knows(std::string_view id) {
+  return sessions_.contains(id) || ended_.contains(id, services_.clock.now()) ||
+         (predecessor_ != nullptr && predecessor_->knows(id));
+}
 
 tl::expected<McpSession*, rpc::FaultReport> McpSessions::open(McpSession::Kind kind,
                                                               const policy::Client& client,
@@ -41,6 +60,9 @@ tl::expected<McpSession*, rpc::FaultReport> McpSessions::reach(std::string_view 
                                                                McpSession::Kind kind,
                                                                const policy::Client& client,
                                                                McpRevision revision) {
+  if (predecessor_ != nullptr && predecessor_->knows(id)) {
+    return predecessor_->reach(id, kind, client, revision);
+  }
   const policy::Principal* const principal = client.principal.get();
   if (sessions_.contains(id) || kind != McpSession::Kind::streamable) {
     return find(id, kind, principal);
@@ -60,7 +82,9 @@ tl::expected<McpSession*, rpc::FaultReport> McpSessions::reach(std::string_view 
 McpSession* McpSessions::find(std::string_view id, McpSession::Kind kind,
                               const policy::Principal* principal) const {
   const auto found = sessions_.find(id);
-  if (found == sessions_.end()) return nullptr;
+  if (found == sessions_.end()) {
+    return predecessor_ == nullptr ? nullptr : predecessor_->find(id, kind, principal);
+  }
   McpSession* session = found->second.get();
   const bool is_meant = session->kind() == kind && policy::is_same(session->principal(), principal);
   return session->is_over() || !is_meant ? nullptr : session;
@@ -68,15 +92,18 @@ McpSession* McpSessions::find(std::string_view id, McpSession::Kind kind,
 
 void McpSessions::detach(std::string_view id, session::EventSink& sink) const {
   const auto found = sessions_.find(id);
-  if (found != sessions_.end()) found->second->detach(sink);
+  if (found != sessions_.end()) return found->second->detach(sink);
+  if (predecessor_ != nullptr) predecessor_->detach(id, sink);
 }
 
 void McpSessions::on_sink_writable(std::string_view id) const {
   const auto found = sessions_.find(id);
-  if (found != sessions_.end()) found->second->on_sink_writable();
+  if (found != sessions_.end()) return found->second->on_sink_writable();
+  if (predecessor_ != nullptr) predecessor_->on_sink_writable(id);
 }
 
 void McpSessions::close(McpSession& session) {
+  if (!sessions_.contains(session.id())) return predecessor_->close(session);
   if (const auto carried = ids_.open(session.id(), services_.backend.name(), session.principal())) {
     const TimePoint now = services_.clock.now();
     ended_.add(session.id(), now, now + carried->left);

@@ -26,6 +26,10 @@ class McpSessions final : private McpSessionOwner {
   McpSessions(const McpSessions&) = delete;
   McpSessions& operator=(const McpSessions&) = delete;
 
+  // Those of the same backend before it was replaced: they are found here too, until the
+  // predecessor ends. It may have one itself.
+  void succeed(McpSessions& predecessor);
+
   [[nodiscard]] backend::Upstream& backend() const { return services_.backend; }
   [[nodiscard]] const Clock& clock() const { return services_.clock; }
 
@@ -66,6 +70,8 @@ class McpSessions final : private McpSessionOwner {
     static constexpr size_t kHashed = 16;
   };
 
+  // Whether the id is that of a session here, or of one that has ended here.
+  [[nodiscard]] bool knows(std::string_view id);
   void on_session_over(McpSession& session) override;
   void close_those_over();
   void settle_idle();
@@ -79,6 +85,8 @@ class McpSessions final : private McpSessionOwner {
   SessionIds& ids_;
   EndedIds ended_;
   std::unordered_map<std::string, std::unique_ptr<McpSession>, Hash, std::equal_to<>> sessions_;
+  McpSessions* predecessor_ = nullptr;  // null: there is none
+  McpSessions* successor_ = nullptr;    // that has this one as its predecessor; null: none
   Timer over_timer_;
   Timer idle_timer_;
 };

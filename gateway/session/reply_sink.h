@@ -57,6 +57,7 @@ class Callers {
     return caller;
   }
   void remove(Caller caller) { sinks_.release(caller); }
+  void raise_capacity(size_t capacity) { sinks_.raise_capacity(capacity); }
   ReplySink* find(Caller caller) {
     ReplySink** sink = sinks_.find(caller);
     return sink == nullptr ? nullptr : *sink;

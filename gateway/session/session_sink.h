@@ -21,6 +21,7 @@ enum class SessionEnd : uint8_t {
   finished,  // it exited with code 0 on its own account, nothing in flight
   failed,    // anything else; the calls in flight have had their faults
   denied,    // not from its child's side: its client may have no session any more
+  replaced,  // nor is this: the configuration has no such backend any more, or another one
 };
 
 // What a session's client has open.

@@ -17,8 +17,8 @@ namespace stdgate::traces {
 
 class TraceObserver final : public Observer {
  public:
-  TraceObserver(const std::vector<config::BackendConfig>& backends, pool::Random& random,
-                TraceExporter& exporter);
+  TraceObserver(pool::Random& random, TraceExporter& exporter)
+      : random_(random), exporter_(exporter) {}
 
   void on_backend(BackendId backend, std::string_view name) override { names_.add(backend, name); }
   void on_call_finished(const CallRecord& call) override;
@@ -26,7 +26,6 @@ class TraceObserver final : public Observer {
  private:
   SpanId new_span();
 
-  std::vector<bool> speak_mcp_;  // by BackendId
   BackendNames names_;
   pool::Random& random_;
   TraceExporter& exporter_;

@@ -52,20 +52,11 @@ Headers as(const std::string& name) {
 class Reload : public testing::Test {
  protected:
   void reload(const std::string& text, bool is_good = true) {
-    std::ofstream(gateway_.folder() / "gateway.yaml") << text;
-    const double before = reloads();
-    gateway_.signal(SIGHUP);
-    ASSERT_TRUE(eventually("it has been read again", [&] { return reloads() > before; }));
-    ASSERT_EQ(gateway_.metrics().value("stdgate_config_last_reload_successful", {}),
-              is_good ? 1 : 0)
-        << gateway_.log();
+    ASSERT_EQ(harness::reload(gateway_, text), is_good) << gateway_.log();
   }
   [[nodiscard]] bool logs(const std::string& text) const {
     return eventually("the log has " + text,
                       [&] { return gateway_.log().find(text) != std::string::npos; });
-  }
-  [[nodiscard]] double reloads() const {
-    return gateway_.metrics().sum("stdgate_config_reloads_total");
   }
   [[nodiscard]] int status(const std::string& name) {
     return gateway_.connect().post("/rpc", request("pid"), as(name)).status;
@@ -165,28 +156,6 @@ TEST_F(Reload, SessionsOfWhomNoRuleLetsInEnd) {
   }));
 }
 
-// The children that run name their principal by its name alone.
-TEST_F(Reload, NoPrincipalIsTakenForAnother) {
-  test::TestFolder folder;
-  folder.write("secret", "NDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MA==\n");
-  const std::string pools =
-      "isolation: principal, env: { WHO: { file: \"/nowhere/${principal}\" } }";
-  GatewayProcess gateway(setup_of(text_of(kAda, pools)));
-  const std::string own =
-      "isolation: principal, env: { WHO: { file: "
-      "\"/nowhere/${principal_source}/${principal}\" } }";
-  std::string text = text_of(kAda, own);
-  text.insert(text.find(" ] }") + 2,
-              ", signatures: [ { key_id: ada, algorithm: hmac-sha256, secret_file: \"" +
-                  folder.path("secret") + "\" } ]");
-  std::ofstream(gateway.folder() / "gateway.yaml") << text;
-  gateway.signal(SIGHUP);
-  EXPECT_TRUE(eventually("it has been read again", [&] {
-    return gateway.metrics().sum("stdgate_config_reloads_total") == 1;
-  }));
-  EXPECT_THAT(state_of(gateway).texts("/configuration/needs_restart"), testing::Contains("auth"));
-}
-
 TEST_F(Reload, OriginsAndHostsToo) {
   Headers foreign = as("ada");
   foreign["origin"] = "https://app.example";
@@ -209,23 +178,35 @@ TEST_F(Reload, ABadFileChangesNothing) {
 
 TEST_F(Reload, WhatNeedsARestartIsNamed) {
   const std::string child = pid("ada");
-  std::string text = text_of(std::string(kAda) + ", " + kBob, "timeout: 5s",
-                             "limits: { batch: 7 }\ntimeouts: { idle: 9s }\n");
-  text.insert(text.rfind('}'), ", " + backend("second", puppet()));
-  reload(text);
+  reload(text_of(std::string(kAda) + ", " + kBob, kForReaders,
+                 "limits: { batch: 7 }\ntimeouts: { idle: 9s }\n"));
   EXPECT_EQ(status("bob"), 200) << "what can be taken over is";
   EXPECT_EQ(pid("ada"), child);
-  EXPECT_EQ(gateway_.connect().post("/second/rpc", request("pid"), as("ada")).status, 404);
   EXPECT_THAT(state_of(gateway_).texts("/configuration/needs_restart"),
-              testing::ElementsAre("limits", "timeouts", "backends.main", "backends.second"));
+              testing::ElementsAre("limits", "timeouts"));
   EXPECT_TRUE(logs("configuration needs a restart"));
-  // Nobody would be asked any more: the listeners were opened otherwise.
+}
+
+// Whoever has connected before is not let in by the former rules.
+TEST_F(Reload, WhetherClientsAreAskedIsTakenOver) {
   std::string open = text_of(kAda, "");
   open.erase(open.find("auth:"), open.find("backends:") - open.find("auth:"));
+  const std::string child = pid("ada");
   reload(open);
+  HttpClient client = gateway_.connect();
+  EXPECT_EQ(client.post("/rpc", request("pid")).body, child);
+  WebSocketClient socket(gateway_.url() + "/ws", {});
+  reload(text_of(kAda, ""));
   EXPECT_EQ(gateway_.connect().post("/rpc", request("pid")).status, 401);
-  EXPECT_THAT(state_of(gateway_).texts("/configuration/needs_restart"),
-              testing::ElementsAre("auth"));
+  EXPECT_EQ(pid("ada"), child);
+  EXPECT_EQ(socket.read_closing().code, 1001);
+  EXPECT_TRUE(eventually("the connection has ended", [&] {
+    try {
+      return client.post("/rpc", request("pid")).status == 401;
+    } catch (const std::runtime_error&) {
+      return true;
+    }
+  }));
 }
 
 // Every call of the others is answered by a result, whatever comes and goes beside.

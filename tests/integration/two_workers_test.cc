@@ -56,7 +56,7 @@ class RunningWorker {
       poll.arm(loop.now() + app::Shutdown::kPoll);
     });
     poll.arm(loop.now());
-    const auto address = worker.listen(*Address::parse("127.0.0.1:0"));
+    const auto address = worker.clients().listen(*Address::parse("127.0.0.1:0"));
     EXPECT_TRUE(address) << address.error();
     worker.start();
     url_.set_value("http://" + address->to_string());

@@ -72,6 +72,11 @@ class FakeUpstream final : public backend::Upstream {
     *sessions_.find(*id) = {caller, &sink};
     return *id;
   }
+  void end_sessions(session::SessionEnd end, std::string_view message) override {
+    sessions_.for_each([&](session::SessionId, const FakeSession& session) {
+      session.sink->on_session_end(end, message);
+    });
+  }
   void set_rules(const config::BackendConfig& /*backend*/,
                  const std::vector<config::RoleConfig>& /*roles*/) override {}
   void close_session(session::SessionId session, std::string_view /*why*/) override {

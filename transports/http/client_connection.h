@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "gateway/base/byte_queue.h"
@@ -13,6 +14,8 @@
 #include "transports/net/stream.h"
 
 namespace stdgate::http {
+
+class Endpoint;
 
 // What a connection holds of the server's MemoryAccount.
 struct HeldMemory {
@@ -37,6 +40,10 @@ class ClientConnection {
   virtual void resume() = 0;
   // Who uses it; null: nobody is known, or nothing is under way.
   [[nodiscard]] virtual const policy::Principal* principal() const = 0;
+  // What serves it; null: nothing is under way.
+  [[nodiscard]] virtual const Endpoint* endpoint() const = 0;
+  // Its listener is closed: what has been sent is answered, then it ends. drain() follows.
+  virtual void leave() = 0;
   // The credential is not good any more: what lasts ends, as if it had expired.
   virtual void end_credential() = 0;
 
@@ -44,6 +51,9 @@ class ClientConnection {
   void set_place(size_t place) { place_ = place; }
   [[nodiscard]] size_t place() const { return place_; }
 
+  // That it came through: ConnectionTraits::listener.
+  void set_listener(uint32_t listener) { listener_ = listener; }
+  [[nodiscard]] uint32_t listener() const { return listener_; }
   // The client, and whether the server has refused it.
   void set_client(const ClientAddress& client, bool turned_away) {
     client_ = client;
@@ -54,6 +64,7 @@ class ClientConnection {
 
  private:
   size_t place_ = 0;
+  uint32_t listener_ = 0;
   ClientAddress client_;
   bool turned_away_ = false;
 };

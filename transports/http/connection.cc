@@ -111,9 +111,10 @@ void Connection::take_exchange() {
 void Connection::begin_request(bool body_has_begun) {
   Exchange& exchange = *exchange_;
   reader_.take_head(exchange, body_has_begun);
+  if (leaves_) exchange.keep_alive = false;
   state_ = State::busy;
   ++sequence_;
-  const Provenance from = provenance(exchange.head, client(), server_.services().trusted_proxies);
+  const Provenance from = provenance(exchange.head, client(), server_.services().proxies());
   exchange.origin = from.client;
   server_.request_log().note_request(exchange, exchange.origin, number_);
   if (!server_.routing().admit(exchange, traits_.as_spoken(from.is_secure))) return;
@@ -164,7 +165,7 @@ size_t Connection::step_discard(std::span<char> bytes) {
   const RequestReader::Step step = reader_.discard(bytes);
   if (step.outcome == RequestReader::Outcome::incomplete) return step.taken;
   enter(State::idle);
-  if (server_.stopping()) begin_close();
+  if (server_.stopping() || leaves_) begin_close();
   return step.taken;
 }
 

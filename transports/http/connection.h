@@ -72,6 +72,13 @@ class Connection final : public ClientConnection,
   [[nodiscard]] const policy::Principal* principal() const override {
     return exchange_ == nullptr ? nullptr : exchange_->identity.principal.get();
   }
+  [[nodiscard]] const Endpoint* endpoint() const override {
+    return exchange_ != nullptr && exchange_->has_head ? exchange_->endpoint : nullptr;
+  }
+  void leave() override {
+    leaves_ = true;
+    if (exchange_ != nullptr) exchange_->keep_alive = false;
+  }
   void end_credential() override;
 
  private:
@@ -172,6 +179,7 @@ class Connection final : public ClientConnection,
   State state_ = State::idle;
   bool processing_ = false;    // process() is on the stack
   bool resume_asked_ = false;  // resume() comes
+  bool leaves_ = false;        // it ends with the next answer
   bool doomed_ = false;        // resume() closes
   bool peer_ended_ = false;    // the client has finished writing
 };

@@ -18,7 +18,7 @@ struct ConnectionTraits {
     unix_socket,  // no browser connects here, a proxy in front may
   };
 
-  uint32_t listener = 0;  // ordinal within the server, from 0
+  uint32_t listener = 0;  // its number within the server, which no other one has had
   Reach reach = Reach::loopback;
   bool is_secure = false;  // over TLS
   bool anonymous = true;   // its clients need not say who they are

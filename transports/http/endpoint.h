@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "gateway/backend/upstream.h"
 #include "gateway/rpc/fault.h"
 #include "transports/http/allowed_methods.h"
 #include "transports/http/exchange.h"
@@ -17,6 +18,8 @@ class Endpoint {
  public:
   virtual ~Endpoint() = default;
   [[nodiscard]] virtual AllowedMethods allowed_methods() const { return AllowedMethods::read; }
+  // To which it gives what it is sent; null: to none.
+  [[nodiscard]] virtual const backend::Upstream* upstream() const { return nullptr; }
   // How calls come in here, if they do.
   [[nodiscard]] virtual Transport transport() const { return Transport::rpc; }
 

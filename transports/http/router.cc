@@ -51,6 +51,16 @@ void Router::add(std::string path, std::string about, std::unique_ptr<Endpoint> 
   make_post_hint();
 }
 
+std::vector<std::unique_ptr<Endpoint>> Router::clear() {
+  std::vector<std::unique_ptr<Endpoint>> endpoints;
+  endpoints.reserve(routes_.size());
+  for (Route& route : routes_) endpoints.push_back(std::move(route.endpoint));
+  routes_.clear();
+  open_paths_member_ = paths_member_ = kNoPaths;
+  post_hint_.clear();
+  return endpoints;
+}
+
 void Router::make_post_hint() {
   std::vector<std::string_view> paths;
   for (const Route& route : routes_) {

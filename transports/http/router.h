@@ -1,5 +1,6 @@
 // Router: which endpoint serves a path, and what guards it.
-// Owner: the generation, and for the admin pages the process. Complete before the first request.
+// Owner: the generation, and for the admin pages the process. Complete before the first request;
+// between two requests it may be made anew.
 // Paths are few and found by binary search, without an allocation.
 #pragma once
 
@@ -29,6 +30,8 @@ class Router {
   // `about` is a line for the index of GET /.
   void add(std::string path, std::string about, std::unique_ptr<Endpoint> endpoint,
            const Guards& guards = {});
+  // Takes out all that has been added. Requests under way may use the endpoints on.
+  [[nodiscard]] std::vector<std::unique_ptr<Endpoint>> clear();
   // Serves the index of what has been added, at "/".
   void add_index(std::string_view title);
   // A line for each path.
@@ -54,13 +57,15 @@ class Router {
   static constexpr size_t kMaxHintPaths = 8;
 
  private:
+  static constexpr std::string_view kNoPaths = R"("paths":[])";
+
   void make_post_hint();
 
   const AdmissionPolicy& policy_;
   std::vector<Route> routes_;  // by path
   bool shares_answers_ = false;
-  std::string paths_member_ = R"("paths":[])";
-  std::string open_paths_member_ = paths_member_;
+  std::string paths_member_{kNoPaths};
+  std::string open_paths_member_{kNoPaths};
   std::string post_hint_;
 };
 

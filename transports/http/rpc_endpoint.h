@@ -16,6 +16,7 @@ class RpcEndpoint final : public Endpoint {
 
   [[nodiscard]] AllowedMethods allowed_methods() const override { return AllowedMethods::post; }
   [[nodiscard]] rpc::CodeSet fault_codes() const override { return upstream_.codes(); }
+  [[nodiscard]] const backend::Upstream* upstream() const override { return &upstream_; }
   std::optional<HttpError> admit(Exchange& exchange) override;
   void serve(Exchange& exchange, std::span<char> body) override;
   void refuse(Exchange& exchange, rpc::Fault fault) override;
@@ -32,6 +33,7 @@ class StreamEndpoint final : public Endpoint {
  public:
   StreamEndpoint(backend::Upstream& upstream, const config::LimitsConfig& limits);
 
+  [[nodiscard]] const backend::Upstream* upstream() const override { return &upstream_; }
   std::optional<HttpError> admit(Exchange& exchange) override;
   void serve(Exchange& exchange, std::span<char> body) override;
 

@@ -45,6 +45,7 @@ Server::Server(const HttpServices& services, const Router& router)
       memory_(services_.limits.buffered, *this),
       trim_(services_.loop, memory_),
       room_timer_(services_.loop.timers(), [this] { make_room(); }),
+      leave_timer_(services_.loop.timers(), [this] { end_leaving(); }),
       clients_(services_.limits.connections_per_address, services_.limits.unlimited_addresses) {}
 
 Server::~Server() {
@@ -56,10 +57,10 @@ Server::~Server() {
 
 namespace {
 
-ConnectionTraits traits_of(const net::Listener& listener, size_t ordinal,
+ConnectionTraits traits_of(const net::Listener& listener, uint32_t number,
                            const ListenerTraits& of_listener) {
   ConnectionTraits traits;
-  traits.listener = static_cast<uint32_t>(ordinal);
+  traits.listener = number;
   traits.is_secure = of_listener.layer != nullptr;
   traits.anonymous = of_listener.anonymous;
   traits.local = listener.local_address();
@@ -78,7 +79,7 @@ tl::expected<Address, std::string> Server::listen(const Address& address,
                                                   net::FileDescriptor passed) {
   auto listener = net::Listener::open(services_.loop, address, *this, std::move(passed));
   if (!listener) return tl::unexpected(std::move(listener.error()));
-  listeners_.push_back({std::move(*listener), traits});
+  listeners_.push_back({std::move(*listener), traits, ++last_listener_});
   return listeners_.back().listener->address();
 }
 
@@ -86,9 +87,9 @@ void Server::on_connection(net::Listener& listener) {
   const auto place =
       std::find_if(listeners_.begin(), listeners_.end(),
                    [&listener](const auto& owned) { return owned.listener.get() == &listener; });
-  const auto ordinal = static_cast<size_t>(place - listeners_.begin());
   net::StreamLayer* const layer = place->traits.layer;
-  auto connection = make_connection({traits_of(listener, ordinal, place->traits), listener.peer()});
+  auto connection =
+      make_connection({traits_of(listener, place->number, place->traits), listener.peer()});
   int error = 0;
   std::unique_ptr<net::Stream> stream = listener.accept(*connection, &error);
   if (stream == nullptr) return;  // gone already
@@ -103,6 +104,7 @@ void Server::serve(std::unique_ptr<net::Stream> stream, const AcceptedClient& cl
 std::unique_ptr<Connection> Server::make_connection(const AcceptedClient& client) {
   auto connection = std::make_unique<Connection>(*this, ++accepted_, client.traits);
   connection->set_client(client.address, false);
+  connection->set_listener(client.traits.listener);
   return connection;
 }
 
@@ -175,6 +177,7 @@ void Server::replace(ClientConnection& connection, std::unique_ptr<ClientConnect
   services_.observer.on_connection_opened(successor->kind());
   successor->set_place(connection.place());
   successor->set_client(connection.client(), connection.is_turned_away());
+  successor->set_listener(connection.listener());
   services_.loop.retire(std::exchange(connections_[connection.place()], std::move(successor)));
 }
 
@@ -248,6 +251,71 @@ void Server::end_credentials(const std::function<bool(const policy::Principal&)>
 
 void Server::report_written() {
   for (const auto& connection : connections_) connection->report_written();
+}
+
+std::vector<const Endpoint*> Server::endpoints_in_use() const {
+  std::vector<const Endpoint*> endpoints;
+  for (const auto& connection : connections_) {
+    if (const Endpoint* const endpoint = connection->endpoint()) endpoints.push_back(endpoint);
+  }
+  std::ranges::sort(endpoints);
+  endpoints.erase(std::unique(endpoints.begin(), endpoints.end()), endpoints.end());
+  return endpoints;
+}
+
+// --- Listeners that change -----------------------------------------------------------------------
+
+std::vector<Server::Listening>::iterator Server::listening_at(const Address& bound) {
+  const auto place = std::ranges::find_if(
+      listeners_, [&bound](const auto& one) { return one.listener->address() == bound; });
+  STDGATE_CHECK(place != listeners_.end());
+  return place;
+}
+
+uint32_t Server::close_listener(const Address& bound) {
+  const auto place = listening_at(bound);
+  place->listener->take_waiting();
+  const uint32_t number = place->number;
+  listeners_.erase(place);
+  let_leave(number);
+  return number;
+}
+
+uint32_t Server::change_listener(const Address& bound, const ListenerTraits& traits) {
+  const auto place = listening_at(bound);
+  const uint32_t number = std::exchange(place->number, ++last_listener_);
+  place->traits = traits;
+  let_leave(number);
+  return number;
+}
+
+bool Server::has_connections_of(uint32_t listener) const {
+  return std::ranges::any_of(connections_, [listener](const auto& connection) {
+    return connection->listener() == listener;
+  });
+}
+
+void Server::let_leave(uint32_t listener) {
+  for (const auto& connection : connections_) {
+    if (connection->listener() == listener) connection->leave();
+  }
+  left_at_ = services_.loop.now();
+  leave_timer_.arm(left_at_ + kLastRequests);
+}
+
+void Server::end_leaving() {
+  const auto is_open = [this](uint32_t number) {
+    return std::ranges::find(listeners_, number, &Listening::number) != listeners_.end();
+  };
+  const TimePoint end = left_at_ + std::max(kLastRequests, services_.timeouts.drain);
+  const bool is_over = services_.loop.now() >= end;
+  // Backwards: one that closes is replaced by one that has been asked already.
+  for (size_t i = connections_.size(); i > 0; --i) {
+    ClientConnection& connection = *connections_[i - 1];
+    if (is_open(connection.listener())) continue;
+    is_over ? connection.close() : connection.drain();
+  }
+  if (!is_over) leave_timer_.arm(end);
 }
 
 // --- The end -------------------------------------------------------------------------------------

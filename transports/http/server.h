@@ -49,9 +49,14 @@ struct HttpServices {
   backend::Upstreams& backends;
   const config::LimitsConfig& limits;
   const config::TimeoutsConfig& timeouts;
-  Audit* audit = nullptr;                      // null: there is none
-  const policy::Overload* overload = nullptr;  // null: never
-  std::span<const ProxySource> trusted_proxies{};
+  Audit* audit = nullptr;                                     // null: there is none
+  const policy::Overload* overload = nullptr;                 // null: never
+  const std::vector<ProxySource>* trusted_proxies = nullptr;  // null: none
+
+  [[nodiscard]] std::span<const ProxySource> proxies() const {
+    return trusted_proxies == nullptr ? std::span<const ProxySource>()
+                                      : std::span(*trusted_proxies);
+  }
 };
 
 // What is known of a client when it has connected.
@@ -80,6 +85,15 @@ class Server final : private net::ListenerEvents,
                                             const ListenerTraits& traits = {},
                                             net::FileDescriptor passed = {});
 
+  // Closes the listener that is bound there. What its clients have sent is answered; then their
+  // connections end, those that are still busy after timeouts.drain too. Gives its number.
+  uint32_t close_listener(const Address& bound);
+  // Its next connections are accepted so, under another number; those that it has end as with
+  // close_listener(). Gives its former number.
+  uint32_t change_listener(const Address& bound, const ListenerTraits& traits);
+  [[nodiscard]] bool has_connections_of(uint32_t listener) const;
+  // Of requests under way, and of connections that have gone on to another protocol; sorted.
+  [[nodiscard]] std::vector<const Endpoint*> endpoints_in_use() const;
   // Accepts no more but what waits to be accepted. Open connections are served as before, but for
   // the `Connection: close` of their next answer, after which they are closed.
   void stop_accepting();
@@ -128,7 +142,18 @@ class Server final : private net::ListenerEvents,
   static constexpr size_t kMaxTurnedAway = 64;
   // Pause before the next attempt to make room, after one that found nothing to cut.
   static constexpr Duration kRoomPause = std::chrono::milliseconds(10);
+  // From the end of a listener to that of its idle connections, which may have sent something.
+  static constexpr Duration kLastRequests = std::chrono::milliseconds(250);
 
+  struct Listening {
+    std::unique_ptr<net::Listener> listener;
+    ListenerTraits traits;
+    uint32_t number = 0;  // which no other one has had
+  };
+
+  [[nodiscard]] std::vector<Listening>::iterator listening_at(const Address& bound);
+  void let_leave(uint32_t listener);
+  void end_leaving();
   void on_connection(net::Listener& listener) override;
   void on_accept_error(int error) override;
   void on_memory_over_limit() override;
@@ -146,11 +171,8 @@ class Server final : private net::ListenerEvents,
   const Router& router_;
   const RequestRouting routing_;
   DateHeader date_;
-  struct Listening {
-    std::unique_ptr<net::Listener> listener;
-    ListenerTraits traits;
-  };
   std::vector<Listening> listeners_;
+  uint32_t last_listener_ = 0;
   std::vector<std::unique_ptr<ClientConnection>> connections_;  // each knows its place
   SpareExchanges spare_;
   std::vector<ClientConnection*> to_resume_;
@@ -164,6 +186,8 @@ class Server final : private net::ListenerEvents,
   MemoryAccount memory_;
   net::MemoryTrim trim_;
   Timer room_timer_;
+  Timer leave_timer_;
+  TimePoint left_at_{};  // when the last listener was closed
   TimePoint room_after_{};
   policy::ClientCounts clients_;
   uint64_t accepted_ = 0;

@@ -14,6 +14,7 @@ class SseEndpoint final : public Endpoint {
   // `messages_path`: where MessagesEndpoint is served.
   SseEndpoint(mcp::McpSessions& sessions, std::string messages_path);
 
+  [[nodiscard]] const backend::Upstream* upstream() const override { return &sessions_.backend(); }
   [[nodiscard]] Transport transport() const override { return Transport::sse; }
   std::optional<HttpError> admit(Exchange& exchange) override;
   void serve(Exchange& exchange, std::span<char> body) override;
@@ -30,6 +31,7 @@ class MessagesEndpoint final : public Endpoint {
 
   [[nodiscard]] AllowedMethods allowed_methods() const override { return AllowedMethods::post; }
   [[nodiscard]] rpc::CodeSet fault_codes() const override { return sessions_.backend().codes(); }
+  [[nodiscard]] const backend::Upstream* upstream() const override { return &sessions_.backend(); }
   [[nodiscard]] Transport transport() const override { return Transport::sse; }
   std::optional<HttpError> admit(Exchange& exchange) override;
   void serve(Exchange& exchange, std::span<char> body) override;

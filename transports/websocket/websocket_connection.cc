@@ -16,6 +16,8 @@ CloseCode close_code_of(session::SessionEnd end) {
       return CloseCode::normal;
     case session::SessionEnd::denied:
       return CloseCode::policy_violation;
+    case session::SessionEnd::replaced:
+      return CloseCode::going_away;
     case session::SessionEnd::failed:
       break;
   }
@@ -24,9 +26,10 @@ CloseCode close_code_of(session::SessionEnd end) {
 
 }  // namespace
 
-WebSocketConnection::WebSocketConnection(http::Server& server, const Route& route,
-                                         Greeting greeting)
+WebSocketConnection::WebSocketConnection(http::Server& server, const http::Endpoint& endpoint,
+                                         const Route& route, Greeting greeting)
     : server_(server),
+      endpoint_(endpoint),
       backend_(route.backend),
       meter_(server, ConnectionKind::websocket, [this] { on_timer(); }),
       reader_(server.services().loop.storages(), server.services().limits.message),
@@ -145,7 +148,7 @@ void WebSocketConnection::on_cancelled(session::Tag tag) {
 }
 
 void WebSocketConnection::note_call_end() {
-  if (server_.draining() && !messages_.has_calls()) ask_resume();
+  if (drains() && !messages_.has_calls()) ask_resume();
 }
 
 void WebSocketConnection::on_event(session::Tag /*tag*/, std::string_view notification) {
@@ -184,7 +187,7 @@ void WebSocketConnection::ask_resume() {
 void WebSocketConnection::resume() {
   resume_asked_ = false;
   if (state_ == State::open && ending_) start_close(end_code_, end_reason_);
-  if (server_.draining()) return drain();
+  if (drains()) return drain();
   settle();
 }
 
@@ -244,6 +247,8 @@ void WebSocketConnection::on_error(int /*error*/) {
   hand_over_rest();
   close();
 }
+
+bool WebSocketConnection::drains() const { return leaves_ || server_.draining(); }
 
 void WebSocketConnection::drain() {
   hand_over_kept();

@@ -66,7 +66,9 @@ class WebSocketConnection final : public http::UpgradedConnection,
     auth::Identity identity{};
   };
 
-  WebSocketConnection(http::Server& server, const Route& route, Greeting greeting);
+  // `endpoint` is where it began, whose `route` it uses.
+  WebSocketConnection(http::Server& server, const http::Endpoint& endpoint, const Route& route,
+                      Greeting greeting);
 
   // To be called first. If the core refuses, the connection cannot be used; else it sends nothing
   // before take_over().
@@ -87,6 +89,8 @@ class WebSocketConnection final : public http::UpgradedConnection,
   [[nodiscard]] const policy::Principal* principal() const override {
     return messages_.principal();
   }
+  [[nodiscard]] const http::Endpoint* endpoint() const override { return &endpoint_; }
+  void leave() override { leaves_ = true; }
   void end_credential() override;
 
  private:
@@ -112,6 +116,8 @@ class WebSocketConnection final : public http::UpgradedConnection,
   void on_session_end(session::SessionEnd end, std::string_view message) override;
   // AnswerSink
   void write_message(std::span<const std::string_view> parts) override;
+
+  [[nodiscard]] bool drains() const;
 
   // Reading
   [[nodiscard]] bool may_hand_over() const;
@@ -147,6 +153,7 @@ class WebSocketConnection final : public http::UpgradedConnection,
   void look();
 
   http::Server& server_;
+  const http::Endpoint& endpoint_;
   backend::Upstream& backend_;
   std::unique_ptr<net::Stream> stream_;
   http::ConnectionMeter meter_;
@@ -166,6 +173,7 @@ class WebSocketConnection final : public http::UpgradedConnection,
   bool choked_ = false;      // the client takes too little
   bool child_held_ = false;  // as told to the core
   bool reads_ = true;        // as told to the stream
+  bool leaves_ = false;      // it ends when it is idle
   bool resume_asked_ = false;
   bool peer_ended_ = false;  // the client has finished writing
 };

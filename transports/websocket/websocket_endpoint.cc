@@ -31,7 +31,7 @@ std::optional<http::HttpError> WebSocketEndpoint::admit(http::Exchange& exchange
 void WebSocketEndpoint::serve(http::Exchange& exchange, std::span<char> /*body*/) {
   http::Responder& client = *exchange.client;
   auto connection = std::make_unique<WebSocketConnection>(
-      client.server(), WebSocketConnection::Route{upstream_, parser_},
+      client.server(), *this, WebSocketConnection::Route{upstream_, parser_},
       WebSocketConnection::Greeting{client.connection_number(), exchange.trace, exchange.identity});
   if (const auto opened = connection->open_session(client.client_address()); !opened) {
     return refuse_session(client, opened.error());

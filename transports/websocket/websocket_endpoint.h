@@ -13,6 +13,7 @@ class WebSocketEndpoint final : public http::Endpoint {
  public:
   explicit WebSocketEndpoint(backend::Upstream& upstream);
 
+  [[nodiscard]] const backend::Upstream* upstream() const override { return &upstream_; }
   [[nodiscard]] Transport transport() const override { return Transport::websocket; }
   std::optional<http::HttpError> admit(http::Exchange& exchange) override;
   void serve(http::Exchange& exchange, std::span<char> body) override;

@@ -61,6 +61,13 @@ inline constexpr auto kGatewayOptions = std::to_array<Option<Config>>({
      .type = Switch{&Config::rpc_stream},
      .flag = {.name = "--rpc-stream"},
      .help = "off loopback, GET /rpc/stream and GET /sse need no special header"},
+    {.key = "watch",
+     .type = Switch{&Config::watch},
+     .flag = {.name = "--watch"},
+     .help = "the configuration is read again when it changes",
+     .details = "With the files of keys and variables that it names, as [SIGHUP]"
+                "(operations.md#reloading) does. It may be a link, as in a ConfigMap of "
+                "Kubernetes."},
     {.key = "replica",
      .type = Text{&Config::replica},
      .flag = {.name = "--replica", .placeholder = "NAME"},

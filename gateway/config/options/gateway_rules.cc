@@ -92,6 +92,17 @@ size_t sources_of_names(const AuthConfig& auth) {
          auth.jwt.size();
 }
 
+// The variable of a backend's children by which two principals of `auth` could be taken for one;
+// empty: there is none.
+std::string ambiguous_variable(const AuthConfig& auth, const BackendConfig& backend) {
+  if (backend.isolation != Isolation::principal || sources_of_names(auth) < 2) return {};
+  for (const auto& [name, source] : backend.env_sources) {
+    const PrincipalUse use = principal_use(source.text);
+    if (source.of_principal && use.name && !use.source) return name;
+  }
+  return {};
+}
+
 // With a pool for each principal: who calls has to be known, and no two of them may be taken for
 // one.
 void check_principals(const Section& section, const Config& config, const BackendConfig& backend) {
@@ -139,15 +150,6 @@ void complete_config(const Section& root, Config& out) {
   if (const Section* traces = root.part("traces")) complete_traces(*traces, out.traces);
   if (const Section* roles = root.part("roles")) check_roles(*roles, out);
   if (const Section* backends = root.part("backends")) complete_backends(*backends, out);
-}
-
-std::string ambiguous_variable(const AuthConfig& auth, const BackendConfig& backend) {
-  if (backend.isolation != Isolation::principal || sources_of_names(auth) < 2) return {};
-  for (const auto& [name, source] : backend.env_sources) {
-    const PrincipalUse use = principal_use(source.text);
-    if (source.of_principal && use.name && !use.source) return name;
-  }
-  return {};
 }
 
 }  // namespace stdgate::config

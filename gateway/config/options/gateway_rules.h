@@ -11,8 +11,4 @@ namespace stdgate::config {
 // `out` has been read from `root`; fills in what depends on other keys, and records errors.
 void complete_config(const Section& root, Config& out);
 
-// The variable of a backend's children by which two principals of `auth` could be taken for one;
-// empty: there is none.
-std::string ambiguous_variable(const AuthConfig& auth, const BackendConfig& backend);
-
 }  // namespace stdgate::config

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <csignal>
 #include <exception>
+#include <fstream>
 #include <sstream>
 #include <thread>
 
@@ -110,6 +112,20 @@ std::vector<JsonValue> log_of(const GatewayProcess& gateway, std::string_view ev
     if (event.empty() || value.text("/event") == event) found.push_back(std::move(value));
   }
   return found;
+}
+
+bool await_reload(const GatewayProcess& gateway, double reloads) {
+  EXPECT_TRUE(eventually("it has been read again", [&] {
+    return gateway.metrics().sum("stdgate_config_reloads_total") >= reloads;
+  }));
+  return gateway.metrics().value("stdgate_config_last_reload_successful", {}) == 1;
+}
+
+bool reload(const GatewayProcess& gateway, const std::string& text) {
+  std::ofstream(gateway.folder() / "gateway.yaml") << text;
+  const double before = gateway.metrics().sum("stdgate_config_reloads_total");
+  gateway.signal(SIGHUP);
+  return await_reload(gateway, before + 1);
 }
 
 void in_parallel(size_t count, const std::function<void(size_t)>& work) {

@@ -50,6 +50,11 @@ void await_in_flight(const GatewayProcess& gateway, size_t count);
 // The log's lines of one event ("call"), of all without; throws when one is no JSON.
 std::vector<JsonValue> log_of(const GatewayProcess& gateway, std::string_view event = "");
 
+// Gives the gateway another file and asks it to read that (SIGHUP); whether it could use it.
+bool reload(const GatewayProcess& gateway, const std::string& text);
+// Waits until the gateway has read its configuration again as often; whether it could use it.
+bool await_reload(const GatewayProcess& gateway, double reloads);
+
 // Runs `work` with 0 … count-1, each in a thread of its own, at once. What it throws is a failure
 // of the test.
 void in_parallel(size_t count, const std::function<void(size_t)>& work);

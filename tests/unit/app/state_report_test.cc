@@ -21,7 +21,7 @@ const std::string kUnconfined =
 TEST(StateReport, OfNothing) {
   EXPECT_EQ(app::state_report({"1.2", milliseconds(1500), 3, true, {}}, backend::Upstreams()),
             R"({"version":"1.2","uptime_seconds":1.500000,"draining":true,"connections":3,)" +
-                kUnconfined + "\"backends\":[]}\n");
+                kUnconfined + "\"backends\":[],\"retired\":[]}\n");
 }
 
 TEST(StateReport, OfConfinement) {
@@ -72,7 +72,7 @@ TEST(StateReport, OfBackendsAndChildren) {
                 R"("calls":0,"age_seconds":0.250000}],"exits":[]},)"
                 R"({"name":"b",)" +
                 plain + R"("max_queued":2048,"ready":true,"in_flight":0,)" + idle +
-                R"(],"exits":[]}]})" + "\n");
+                R"(],"exits":[]}],"retired":[]})" + "\n");
 
   backends.drain();
   const std::string report = app::state_report({"1", Duration{0}, 0, true, {}}, backends);
@@ -135,7 +135,7 @@ TEST(StateReport, OfCountsSnippetsAndConfiguration) {
           R"("durations":{"total":[3,1,0],"queue":[4,0,0],"child":[2,2,0]},)"
           R"("methods":[{"name":"m","calls":4,"failures":1,"total":[3,1,0],"child":[2,2,0]}],)"
           R"("tools":[{"name":"<b>","calls":1,"failures":0,"total":[1,0,0]}]}],)"
-          R"("refusals":{"bad_host":2},"bucket_bounds_seconds":[5e-05,0.1],)"
+          R"("retired":[],"refusals":{"bad_host":2},"bucket_bounds_seconds":[5e-05,0.1],)"
           R"("snippets":[{"client":"curl","where":"run in a shell","text":"curl \"x\"\n"}],)"
           R"("effective_configuration":"listen: [\"a\"]\n"})"),
       std::string::npos)

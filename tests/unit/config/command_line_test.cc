@@ -96,6 +96,7 @@ TEST(CommandLine, KnowsItsActions) {
   EXPECT_EQ(parse({"check", "--as", "ci,writer"}).as, "ci,writer");
   EXPECT_EQ(parse({"check", "--as", "ci", "--backend", "files", "-c", "f"}).only, "files");
   EXPECT_TRUE(parse({"check", "--as", "ci", "--json"}).as_json);
+  EXPECT_EQ(parse({"check", "-c", "f", "--against", "g"}).against, "g");
   EXPECT_EQ(parse({"audit", "verify", "a", "b"}).action, Action::verify_audit);
   EXPECT_THAT(parse({"audit", "verify", "a", "b"}).audit_files, ElementsAre("a", "b"));
   EXPECT_EQ(parse({"check", "--config", "f"}).config_file, "f");
@@ -184,6 +185,7 @@ admin: "off"
 allowed_hosts: ["my-service", "*"]
 allowed_origins: ["https://app.example"]
 rpc_stream: true
+watch: true
 backends:
   n:
     command: [x]
@@ -216,6 +218,7 @@ log: { level: warn, format: json, calls: false }
                        "--allowed-origins",
                        "https://app.example",
                        "--rpc-stream",
+                       "--watch",
                        "--name",
                        "n",
                        "--protocol",

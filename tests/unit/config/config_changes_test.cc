@@ -62,8 +62,8 @@ INSTANTIATE_TEST_SUITE_P(
     Keys, ConfigChangesOf,
     testing::Values(
         Change{keys_of("ada") + kOne, keys_of("bob") + kOne, {"auth"}, {}},
-        Change{kOne, keys_of("bob") + kOne, {}, {"auth"}},
-        Change{keys_of("ada") + kOne, kOne, {}, {"auth"}},
+        Change{kOne, keys_of("bob") + kOne, {"auth"}, {}},
+        Change{keys_of("ada") + kOne, kOne, {"auth"}, {}},
         Change{std::string("allowed_origins: [\"https://a\"]\n") + kOne,
                kOne,
                {"allowed_origins"},
@@ -81,28 +81,32 @@ INSTANTIATE_TEST_SUITE_P(
                "backends: { a: { command: [x], methods: [m], rules: [ { allow: [b] } ] } }\n",
                {"backends.a.rules", "backends.a.methods"},
                {}},
+        Change{kOne, "backends: { a: { command: [y], methods: [m] } }\n", {"backends.a"}, {}},
+        Change{kOne, "backends: { b: { command: [x] } }\n", {"backends.b", "backends.a"}, {}},
         Change{kOne,
-               "backends: { a: { command: [y], methods: [m] } }\n",
-               {"backends.a.methods"},
-               {"backends.a"}},
-        Change{kOne, "backends: { b: { command: [x] } }\n", {}, {"backends.a", "backends.b"}},
+               "backends: { a: { command: [x] }, b: { command: [x] } }\n",
+               {"backends.a.default", "backends.b"},
+               {}},
         Change{kOne,
                std::string("listen: [\"127.0.0.1:1\"]\nadmin: \"off\"\n") + kOne,
-               {},
-               {"listen", "admin"}},
+               {"listen"},
+               {"admin"}},
         Change{kOne,
-               std::string("anonymous: true\nreplica: r\n") + kOne,
-               {},
-               {"anonymous", "replica"}},
+               std::string("anonymous: true\nreplica: r\nwatch: true\n") + kOne,
+               {"anonymous", "watch"},
+               {"replica"}},
+        Change{kOne,
+               std::string("tls: { certificate: c, key: k }\ntrusted_proxies: [\"10.0.0.0/8\"]\n") +
+                   kOne,
+               {"tls", "trusted_proxies"},
+               {}},
         Change{kOne,
                std::string("limits: { batch: 1 }\ntimeouts: { idle: 1s }\nlog: { level: warn }\n"
-                           "metrics: { methods: 7 }\nsessions: { ttl: 1h }\n"
-                           "trusted_proxies: [\"10.0.0.0/8\"]\naudit: { file: a }\n"
+                           "metrics: { methods: 7 }\nsessions: { ttl: 1h }\naudit: { file: a }\n"
                            "traces: { endpoint: \"http://a\" }\n") +
                    kOne,
                {},
-               {"trusted_proxies", "sessions", "limits", "timeouts", "log", "audit", "metrics",
-                "traces"}}));
+               {"sessions", "limits", "timeouts", "log", "audit", "metrics", "traces"}}));
 
 TEST(ConfigChanges, TheOrderOfBackendsIsNone) {
   const ConfigChanges changes =
@@ -110,6 +114,15 @@ TEST(ConfigChanges, TheOrderOfBackendsIsNone) {
                       parse("backends: { b: { command: [y] }, a: { command: [x] } }\n"));
   EXPECT_THAT(changes.taken, IsEmpty());
   EXPECT_THAT(changes.restart, IsEmpty());
+}
+
+TEST(ConfigChanges, AreTold) {
+  const ConfigChanges changes = changes_between(
+      parse(kOne), parse(std::string("limits: { batch: 1 }\nroles: { a: { includes: [b] } }\n") +
+                         "backends: { a: { command: [y] } }\n"));
+  EXPECT_EQ(changes_text(changes),
+            "a reload takes over:\n  roles\n  backends.a\na restart is needed for:\n  limits\n");
+  EXPECT_EQ(changes_text({}), "a reload takes over: nothing\na restart is needed for: nothing\n");
 }
 
 }  // namespace

@@ -55,6 +55,7 @@ TEST(ConfigParser, FillsInDefaults) {
   EXPECT_THAT(config.allowed_origins, IsEmpty());
   EXPECT_THAT(config.allowed_hosts, IsEmpty());
   EXPECT_FALSE(config.rpc_stream);
+  EXPECT_FALSE(config.watch);
   EXPECT_EQ(config.limits, config::LimitsConfig{});
   EXPECT_EQ(config.timeouts, config::TimeoutsConfig{});
   EXPECT_EQ(config.log, config::LogConfig{});
@@ -250,6 +251,7 @@ admin: off
 allowed_origins: ["*", "https://a.example"]
 allowed_hosts: [a.example, "b.example:8080", "*"]
 rpc_stream: true
+watch: true
 backends:
   first-1:
     command: [sleep, 5, true, 1.50, "", "a b"]
@@ -286,6 +288,7 @@ metrics: { buckets: [0.001, 1, 2.5e1], methods: 7, method_names: [a/b], tool_nam
   EXPECT_THAT(config.allowed_origins, ElementsAre("*", "https://a.example"));
   EXPECT_THAT(config.allowed_hosts, ElementsAre("a.example", "b.example:8080", "*"));
   EXPECT_TRUE(config.rpc_stream);
+  EXPECT_TRUE(config.watch);
   ASSERT_EQ(config.backends.size(), 2u);
   config::BackendConfig first;
   first.name = "first-1";
@@ -469,8 +472,8 @@ TEST(ConfigParser, RefusesBadStructure) {
       {with_root("lisen: x\n"), "f:2:1: lisen: unknown key; did you mean 'listen'?\n"},
       {with_root("xyz: x\n"),
        "f:2:1: xyz: unknown key; known here: listen, admin, anonymous, allowed_origins, "
-       "allowed_hosts, trusted_proxies, rpc_stream, replica, auth, roles, limits, tls, backends, "
-       "sessions, timeouts, log, audit, metrics, calls, traces\n"},
+       "allowed_hosts, trusted_proxies, rpc_stream, watch, replica, auth, roles, limits, tls, "
+       "backends, sessions, timeouts, log, audit, metrics, calls, traces\n"},
       {with_root("audit: { calls: [a] }\n"),
        "f:2:1: audit.file: missing; name the file of the audit\n"},
       {with_root("audit: { file: a, arguments: none }\n"),

@@ -54,6 +54,7 @@ allowed_origins: ["*"]
 allowed_hosts: [a.example]
 trusted_proxies: [10.0.0.0/8, unix]
 rpc_stream: true
+watch: true
 replica: gate-1
 roles: { writer: { includes: [reader] } }
 backends:
@@ -125,6 +126,7 @@ allowed_origins: []
 allowed_hosts: []
 trusted_proxies: []
 rpc_stream: false
+watch: false
 backends:
   a:
     command: ["x"]

@@ -72,6 +72,7 @@ TEST(Help, StatesTheDefaultsThatTheConfigurationHas) {
                                          "--allowed-origins",
                                          "--bridge",
                                          "--rpc-stream",
+                                         "--watch",
                                          "--no-call-log",
                                          "--name",
                                          "--env",

@@ -629,5 +629,61 @@ TEST(McpSharedParking, ASessionWithoutTrafficIsKept) {
   EXPECT_EQ(world.bench.observer.parked[ParkReason::idle], 1);
 }
 
+// The sessions of a backend that has been replaced, and that of one before it.
+class McpSuccessionTest : public McpTakeOverTest {
+ protected:
+  using Sessions = std::unique_ptr<mcp::McpSessions>;
+  Sessions make(mcp::McpSessions* predecessor) {
+    auto sessions = std::make_unique<mcp::McpSessions>(
+        mcp::McpSessionServices{world_.bench.backend, world_.bench.callers, world_.bench.timers,
+                                world_.bench.clock, world_.limits, world_.bench.storages,
+                                McpWorld::kPatience, seconds(5)},
+        McpWorld::kIdleTimeout, ids_);
+    if (predecessor != nullptr) sessions->succeed(*predecessor);
+    return sessions;
+  }
+  static mcp::McpSession* reach_in(mcp::McpSessions& sessions, const std::string& id) {
+    const auto found = sessions.reach(id, Kind::streamable, {}, mcp::McpRevision::v2025_11_25);
+    return found ? *found : nullptr;
+  }
+
+  Sessions first_ = make(nullptr);
+  Sessions second_ = make(first_.get());
+  Sessions third_ = make(second_.get());
+};
+
+TEST_F(McpSuccessionTest, SessionsAreFoundWhicheverOfTheFormerEndsFirst) {
+  mcp::McpSession* const session = reach_in(*first_, "theirs");
+  ASSERT_NE(session, nullptr);
+  EXPECT_EQ(reach_in(*third_, "theirs"), session);
+  EXPECT_EQ(third_->find("theirs", Kind::streamable, nullptr), session);
+  second_.reset();
+  EXPECT_EQ(reach_in(*third_, "theirs"), session);
+  EXPECT_EQ(third_->size(), 0U);
+  first_.reset();
+  mcp::McpSession* const taken_over = reach_in(*third_, "theirs");
+  EXPECT_NE(taken_over, nullptr);
+  EXPECT_EQ(third_->size(), 1U);
+}
+
+TEST_F(McpSuccessionTest, WhatHasEndedStaysSo) {
+  mcp::McpSession* const session = reach_in(*first_, "theirs");
+  ASSERT_NE(session, nullptr);
+  third_->close(*session);
+  EXPECT_EQ(first_->size(), 0U);
+  EXPECT_EQ(reach_in(*third_, "theirs"), nullptr);
+  first_.reset();
+  EXPECT_EQ(reach_in(*third_, "theirs"), nullptr);
+  second_.reset();
+  EXPECT_EQ(reach_in(*third_, "theirs"), nullptr);
+}
+
+TEST_F(McpSuccessionTest, TheLastOneMayEndFirst) {
+  ASSERT_NE(reach_in(*first_, "theirs"), nullptr);
+  third_.reset();
+  second_.reset();
+  EXPECT_EQ(first_->size(), 1U);
+}
+
 }  // namespace
 }  // namespace stdgate::test

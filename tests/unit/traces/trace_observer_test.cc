@@ -15,6 +15,7 @@ class Spans : public testing::Test {
   Spans() {
     observer_.on_backend(0, "a");
     observer_.on_backend(1, "b");
+    call_.is_mcp = true;
     call_.reached_child = true;
     call_.method = 1;
     call_.method_name = "m";
@@ -22,11 +23,6 @@ class Spans : public testing::Test {
     call_.trace = &trace_;
     call_.span = 5;
     EXPECT_TRUE(trace_.read("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"));
-  }
-  static std::vector<config::BackendConfig> backends() {
-    std::vector<config::BackendConfig> all(2);
-    all[1].protocol = config::Protocol::jsonrpc;
-    return all;
   }
   static config::TracesConfig config() {
     config::TracesConfig config;
@@ -46,7 +42,7 @@ class Spans : public testing::Test {
   test::FakeFetcher fetcher_;
   pool::Random random_{1};
   TraceExporter exporter_{config(), {"s", "1", "i"}, {clock_, timers_, log_, fetcher_}};
-  TraceObserver observer_{backends(), random_, exporter_};
+  TraceObserver observer_{random_, exporter_};
   TraceContext trace_;
   CallRecord call_;
 };
@@ -54,6 +50,7 @@ class Spans : public testing::Test {
 TEST_F(Spans, OfRecordedCallsAreSent) {
   observer_.on_call_finished(call_);
   call_.backend = 1;
+  call_.is_mcp = false;
   observer_.on_call_finished(call_);
   const auto spans = sent();
   ASSERT_EQ(spans.size(), 6U);

@@ -1,0 +1,158 @@
+#include "gateway/app/listeners.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stdgate::app {
+
+Listeners::Listeners(const Services& services)
+    : services_(services), look_(services.timers, [this] { drop_unused_layers(); }) {}
+
+tl::expected<void, std::string> Listeners::open(const config::Config& config) {
+  for (const config::ListenerConfig& listener : config.listen) {
+    auto client = opened(config, listener);
+    if (!client) return tl::unexpected(std::move(client.error()));
+    clients_.push_back(*std::move(client));
+  }
+  if (!config.admin.address.empty()) {
+    Client admin;
+    admin.text = config.admin.address;
+    admin.tls = config.admin.tls;
+    if (auto layer = open_layer(admin); !layer) return layer;
+    auto bound = Address::parse(admin.text).and_then([&](const Address& wanted) {
+      return services_.admin.listen(wanted, {admin.layer}, services_.sockets.find(wanted));
+    });
+    if (!bound) return tl::unexpected(std::move(bound.error()));
+    admin_ = {*std::move(bound), admin.layer != nullptr};
+  }
+  const std::string unused = services_.sockets.unused();
+  if (unused.empty()) return {};
+  return tl::unexpected(unused + ": passed on as a socket, but neither in listen nor admin");
+}
+
+tl::expected<void, std::string> Listeners::open_layer(Client& client) {
+  if (!client.tls.is_used()) return {};
+  auto layer = services_.tls.open(client.text, client.tls);
+  if (!layer) return tl::unexpected(std::move(layer.error()));
+  client.layer = *layer;
+  return {};
+}
+
+Listeners::Client Listeners::described(const config::Config& config,
+                                       const config::ListenerConfig& listener) {
+  Client client;
+  client.text = listener.address;
+  if (const config::TlsConfig* const tls = config.tls_of(listener)) client.tls = *tls;
+  client.anonymous = config.is_anonymous(listener);
+  return client;
+}
+
+tl::expected<Listeners::Client, std::string> Listeners::opened(
+    const config::Config& config, const config::ListenerConfig& listener) {
+  auto client = described(config, listener);
+  if (auto layer = open_layer(client); !layer) return tl::unexpected(std::move(layer.error()));
+  auto bound = Address::parse(client.text).and_then([&](const Address& wanted) {
+    return services_.clients.listen(wanted, client.traits(), services_.sockets.find(wanted));
+  });
+  if (!bound) {
+    if (client.layer != nullptr) services_.tls.close(*client.layer);
+    return tl::unexpected(std::move(bound.error()));
+  }
+  client.address = *std::move(bound);
+  return client;
+}
+
+tl::expected<void, std::string> Listeners::prepare(const config::Config& wanted) {
+  wanted_.clear();
+  for (const config::ListenerConfig& listener : wanted.listen) {
+    const auto present = std::ranges::find(clients_, listener.address, &Client::text);
+    auto client = [&]() -> tl::expected<Client, std::string> {
+      if (present == clients_.end()) return opened(wanted, listener);
+      auto kept = described(wanted, listener);
+      kept.address = present->address;
+      if (kept.tls == present->tls) {
+        kept.layer = present->layer;
+        return kept;
+      }
+      if (auto layer = open_layer(kept); !layer) return tl::unexpected(std::move(layer.error()));
+      return kept;
+    }();
+    if (!client) {
+      withdraw();
+      return tl::unexpected(std::move(client.error()));
+    }
+    wanted_.push_back(*std::move(client));
+  }
+  return {};
+}
+
+// Nobody can have connected to what was opened: the loop has not run since.
+void Listeners::withdraw() {
+  for (const Client& client : wanted_) {
+    const auto present = std::ranges::find(clients_, client.text, &Client::text);
+    const bool is_new = present == clients_.end();
+    if (is_new) services_.clients.close_listener(client.address);
+    if (client.layer != nullptr && (is_new || client.layer != present->layer)) {
+      services_.tls.close(*client.layer);
+    }
+  }
+  wanted_.clear();
+}
+
+void Listeners::settle() {
+  http::Server& server = services_.clients;
+  for (const Client& client : clients_) {
+    const auto next = std::ranges::find(wanted_, client.text, &Client::text);
+    if (next == wanted_.end()) {
+      forget_layer(server.close_listener(client.address), client.layer);
+      log_one("listener closed", client);
+    } else if (next->layer != client.layer || next->anonymous != client.anonymous) {
+      const uint32_t former = server.change_listener(client.address, next->traits());
+      if (next->layer != client.layer) forget_layer(former, client.layer);
+      log_one("listener changed", *next);
+    }
+  }
+  for (const Client& client : wanted_) {
+    if (std::ranges::find(clients_, client.text, &Client::text) == clients_.end()) {
+      log_one("listener opened", client);
+    }
+  }
+  clients_ = std::exchange(wanted_, {});
+}
+
+void Listeners::log_one(const char* event, const Client& client) const {
+  services_.log.write(LogLevel::info, event,
+                      {{"url", http::url_of({client.address, client.layer != nullptr})},
+                       {"anonymous", client.anonymous}});
+}
+
+void Listeners::forget_layer(uint32_t listener, const net::StreamLayer* layer) {
+  if (layer == nullptr) return;
+  former_.push_back({listener, layer});
+  look_.arm(services_.clock.now() + kLook);
+}
+
+// At the second look: what was a connection at the first one has been destroyed by then.
+void Listeners::drop_unused_layers() {
+  std::erase_if(former_, [this](FormerLayer& former) {
+    if (former.is_unused) {
+      services_.tls.close(*former.layer);
+      return true;
+    }
+    former.is_unused = !services_.clients.has_connections_of(former.listener);
+    return false;
+  });
+  if (!former_.empty()) look_.arm(services_.clock.now() + kLook);
+}
+
+http::Listening Listeners::bound() const {
+  http::Listening listening;
+  listening.clients.reserve(clients_.size());
+  for (const Client& client : clients_) {
+    listening.clients.push_back({client.address, client.layer != nullptr});
+  }
+  if (admin_) listening.admin.push_back(*admin_);
+  return listening;
+}
+
+}  // namespace stdgate::app

@@ -1,0 +1,101 @@
+#include "gateway/app/retired_backends.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stdgate::app {
+namespace {
+
+constexpr const char* kReplaced = "the configuration has changed; connect again";
+
+rpc::FaultReport replaced_fault() {
+  return rpc::faults::overloaded("the configuration has changed while the call was under way");
+}
+
+}  // namespace
+
+RetiredBackends::RetiredBackends(Services services)
+    : services_(std::move(services)), poll_(services_.timers, [this] { poll(); }) {}
+
+void RetiredBackends::add(backend::Upstream& upstream, std::unique_ptr<mcp::McpSessions> sessions) {
+  services_.log.write(LogLevel::info, "backend retired",
+                      {{"backend", upstream.name()},
+                       {"calls", static_cast<uint64_t>(upstream.calls())},
+                       {"sessions", static_cast<uint64_t>(upstream.status().sessions)}});
+  retired_.push_back(
+      {&upstream, std::move(sessions), services_.clock.now() + services_.drain, false});
+  poll_.arm(services_.clock.now() + kPoll);
+}
+
+void RetiredBackends::keep(std::vector<std::unique_ptr<http::Endpoint>> endpoints) {
+  std::ranges::move(endpoints, std::back_inserter(endpoints_));
+  poll_.arm(services_.clock.now() + kPoll);
+}
+
+void RetiredBackends::poll() {
+  if (is_left_to_shutdown_) return;
+  const std::vector<const http::Endpoint*> used = services_.endpoints_in_use();
+  std::erase_if(endpoints_, [&used](const auto& endpoint) {
+    return !std::ranges::binary_search(used, endpoint.get());
+  });
+  for (Retired& retired : retired_) {
+    const bool is_late = services_.clock.now() >= retired.deadline;
+    const bool is_idle = retired.upstream->calls() == 0 && !is_reachable(*retired.upstream) &&
+                         retired.upstream->status().sessions == 0;
+    if (!retired.is_ending && (is_late || is_idle)) end(retired, is_late);
+  }
+  std::erase_if(retired_, [this](Retired& retired) {
+    const backend::Upstream& upstream = *retired.upstream;
+    if (!retired.is_ending || upstream.has_children() || is_reachable(upstream)) return false;
+    services_.log.write(LogLevel::info, "retired backend has ended",
+                        {{"backend", upstream.name()}});
+    retired.sessions.reset();
+    services_.backends.remove(upstream);
+    return true;
+  });
+  if (!retired_.empty() || !endpoints_.empty()) poll_.arm(services_.clock.now() + kPoll);
+}
+
+void RetiredBackends::end(Retired& retired, bool is_late) {
+  backend::Upstream& upstream = *retired.upstream;
+  retired.is_ending = true;
+  upstream.drain();
+  if (is_late) {
+    services_.log.write(LogLevel::warn, "retired backend is ended with what it has",
+                        {{"backend", upstream.name()},
+                         {"calls", static_cast<uint64_t>(upstream.calls())},
+                         {"sessions", static_cast<uint64_t>(upstream.status().sessions)}});
+  }
+  upstream.fail_calls(replaced_fault());
+  if (retired.sessions != nullptr) retired.sessions->close_all();
+  upstream.end_sessions(session::SessionEnd::replaced, kReplaced);
+  upstream.end_children(upstream.grace());
+}
+
+bool RetiredBackends::is_reachable(const backend::Upstream& upstream) const {
+  return std::ranges::any_of(
+      endpoints_, [&upstream](const auto& endpoint) { return endpoint->upstream() == &upstream; });
+}
+
+mcp::McpSessions* RetiredBackends::sessions_of(std::string_view name) const {
+  for (size_t i = retired_.size(); i > 0; --i) {
+    const Retired& retired = retired_[i - 1];
+    if (retired.upstream->name() == name) return retired.sessions.get();
+  }
+  return nullptr;
+}
+
+void RetiredBackends::leave_to_shutdown() {
+  is_left_to_shutdown_ = true;
+  for (const Retired& retired : retired_) {
+    if (retired.sessions != nullptr) retired.sessions->drain();
+  }
+}
+
+void RetiredBackends::check_invariants() const {
+  for (const Retired& retired : retired_) {
+    if (retired.sessions != nullptr) retired.sessions->check_invariants();
+  }
+}
+
+}  // namespace stdgate::app

@@ -1,0 +1,71 @@
+// RetiredBackends: what reloads have replaced, until it has finished what it had begun.
+//
+// A backend that the configuration has no more, or has otherwise, gets no new calls and sessions.
+// It finishes the calls under way, and its sessions go on until they end or timeouts.drain has
+// passed: then calls are answered with a fault, WebSockets end (1001), and MCP sessions are
+// forgotten, those whose ids carry what is needed to be taken over by the backend that follows.
+// Then its children are ended, and it goes when no connection uses its endpoints any more.
+// Owner: the generation. Looks every kPoll, and only while there is something to look at.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gateway/backend/upstreams.h"
+#include "gateway/base/log.h"
+#include "gateway/base/timers.h"
+#include "gateway/mcp/mcp_sessions.h"
+#include "transports/http/endpoint.h"
+
+namespace stdgate::app {
+
+class RetiredBackends {
+ public:
+  static constexpr Duration kPoll = std::chrono::milliseconds(100);
+
+  struct Services {
+    const Clock& clock;
+    TimerQueue& timers;
+    Log& log;
+    backend::Upstreams& backends;  // whose retired ones they are
+    Duration drain;                // timeouts.drain
+    // Of the connections of clients, sorted.
+    std::function<std::vector<const http::Endpoint*>()> endpoints_in_use;
+  };
+
+  explicit RetiredBackends(Services services);
+
+  // `upstream` is a retired one of the backends; `sessions`: its MCP sessions; null: it has none.
+  void add(backend::Upstream& upstream, std::unique_ptr<mcp::McpSessions> sessions);
+  // They lead there, or to backends that go on.
+  void keep(std::vector<std::unique_ptr<http::Endpoint>> endpoints);
+
+  // Of the backend of this name that was retired last; null: there are none.
+  [[nodiscard]] mcp::McpSessions* sessions_of(std::string_view name) const;
+
+  // Shutdown: it ends the backends itself. MCP streams that only listen are ended.
+  void leave_to_shutdown();
+  void check_invariants() const;
+
+ private:
+  struct Retired {
+    backend::Upstream* upstream;
+    std::unique_ptr<mcp::McpSessions> sessions;
+    TimePoint deadline;
+    bool is_ending = false;  // its children have been asked to go
+  };
+
+  void poll();
+  void end(Retired& retired, bool is_late);
+  [[nodiscard]] bool is_reachable(const backend::Upstream& upstream) const;
+
+  const Services services_;
+  std::vector<Retired> retired_;
+  std::vector<std::unique_ptr<http::Endpoint>> endpoints_;
+  Timer poll_;
+  bool is_left_to_shutdown_ = false;
+};
+
+}  // namespace stdgate::app
