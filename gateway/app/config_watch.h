@@ -21,8 +21,10 @@ class ConfigWatch {
 
   ConfigWatch(const Clock& clock, TimerQueue& timers, std::function<void()> changed);
 
-  // What is there now has been read. No files: nothing is looked at.
-  void follow(std::vector<std::string> files);
+  // To be called before files are read: what changes meanwhile is seen later.
+  void note_reading();
+  // The files that have been read. None: nothing is looked at.
+  void follow(const std::vector<std::string>& files);
 
  private:
   void look();

@@ -9,8 +9,8 @@ Listeners::Listeners(const Services& services)
     : services_(services), look_(services.timers, [this] { drop_unused_layers(); }) {}
 
 tl::expected<void, std::string> Listeners::open(const config::Config& config) {
-  for (const config::ListenerConfig& listener : config.listen) {
-    auto client = opened(config, listener);
+  for (size_t i = 0; i < config.listen.size(); ++i) {
+    auto client = opened(described(config, i));
     if (!client) return tl::unexpected(std::move(client.error()));
     clients_.push_back(*std::move(client));
   }
@@ -38,18 +38,26 @@ tl::expected<void, std::string> Listeners::open_layer(Client& client) {
   return {};
 }
 
-Listeners::Client Listeners::described(const config::Config& config,
-                                       const config::ListenerConfig& listener) {
+Listeners::Client Listeners::described(const config::Config& config, size_t index) {
+  const config::ListenerConfig& listener = config.listen[index];
   Client client;
   client.text = listener.address;
+  client.nth = static_cast<size_t>(
+      std::count_if(config.listen.begin(), config.listen.begin() + static_cast<ptrdiff_t>(index),
+                    [&](const auto& other) { return other.address == listener.address; }));
   if (const config::TlsConfig* const tls = config.tls_of(listener)) client.tls = *tls;
   client.anonymous = config.is_anonymous(listener);
   return client;
 }
 
-tl::expected<Listeners::Client, std::string> Listeners::opened(
-    const config::Config& config, const config::ListenerConfig& listener) {
-  auto client = described(config, listener);
+const Listeners::Client* Listeners::find(const std::vector<Client>& clients, const Client& like) {
+  const auto found = std::ranges::find_if(clients, [&like](const Client& client) {
+    return client.text == like.text && client.nth == like.nth;
+  });
+  return found == clients.end() ? nullptr : &*found;
+}
+
+tl::expected<Listeners::Client, std::string> Listeners::opened(Client client) {
   if (auto layer = open_layer(client); !layer) return tl::unexpected(std::move(layer.error()));
   auto bound = Address::parse(client.text).and_then([&](const Address& wanted) {
     return services_.clients.listen(wanted, client.traits(), services_.sockets.find(wanted));
@@ -62,21 +70,23 @@ tl::expected<Listeners::Client, std::string> Listeners::opened(
   return client;
 }
 
+// The same listener with its socket, and another layer if TLS is another one.
+tl::expected<Listeners::Client, std::string> Listeners::changed(Client client,
+                                                                const Client& present) {
+  client.address = present.address;
+  client.layer = present.layer;
+  if (client.tls == present.tls) return client;
+  client.layer = nullptr;
+  if (auto layer = open_layer(client); !layer) return tl::unexpected(std::move(layer.error()));
+  return client;
+}
+
 tl::expected<void, std::string> Listeners::prepare(const config::Config& wanted) {
   wanted_.clear();
-  for (const config::ListenerConfig& listener : wanted.listen) {
-    const auto present = std::ranges::find(clients_, listener.address, &Client::text);
-    auto client = [&]() -> tl::expected<Client, std::string> {
-      if (present == clients_.end()) return opened(wanted, listener);
-      auto kept = described(wanted, listener);
-      kept.address = present->address;
-      if (kept.tls == present->tls) {
-        kept.layer = present->layer;
-        return kept;
-      }
-      if (auto layer = open_layer(kept); !layer) return tl::unexpected(std::move(layer.error()));
-      return kept;
-    }();
+  for (size_t i = 0; i < wanted.listen.size(); ++i) {
+    Client next = described(wanted, i);
+    const Client* const present = find(clients_, next);
+    auto client = present == nullptr ? opened(std::move(next)) : changed(std::move(next), *present);
     if (!client) {
       withdraw();
       return tl::unexpected(std::move(client.error()));
@@ -89,10 +99,9 @@ tl::expected<void, std::string> Listeners::prepare(const config::Config& wanted)
 // Nobody can have connected to what was opened: the loop has not run since.
 void Listeners::withdraw() {
   for (const Client& client : wanted_) {
-    const auto present = std::ranges::find(clients_, client.text, &Client::text);
-    const bool is_new = present == clients_.end();
-    if (is_new) services_.clients.close_listener(client.address);
-    if (client.layer != nullptr && (is_new || client.layer != present->layer)) {
+    const Client* const present = find(clients_, client);
+    if (present == nullptr) services_.clients.close_listener(client.address);
+    if (client.layer != nullptr && (present == nullptr || client.layer != present->layer)) {
       services_.tls.close(*client.layer);
     }
   }
@@ -102,8 +111,8 @@ void Listeners::withdraw() {
 void Listeners::settle() {
   http::Server& server = services_.clients;
   for (const Client& client : clients_) {
-    const auto next = std::ranges::find(wanted_, client.text, &Client::text);
-    if (next == wanted_.end()) {
+    const Client* const next = find(wanted_, client);
+    if (next == nullptr) {
       forget_layer(server.close_listener(client.address), client.layer);
       log_one("listener closed", client);
     } else if (next->layer != client.layer || next->anonymous != client.anonymous) {
@@ -113,9 +122,7 @@ void Listeners::settle() {
     }
   }
   for (const Client& client : wanted_) {
-    if (std::ranges::find(clients_, client.text, &Client::text) == clients_.end()) {
-      log_one("listener opened", client);
-    }
+    if (find(clients_, client) == nullptr) log_one("listener opened", client);
   }
   clients_ = std::exchange(wanted_, {});
 }
@@ -128,6 +135,7 @@ void Listeners::log_one(const char* event, const Client& client) const {
 
 void Listeners::forget_layer(uint32_t listener, const net::StreamLayer* layer) {
   if (layer == nullptr) return;
+  services_.tls.retire(*layer);
   former_.push_back({listener, layer});
   look_.arm(services_.clock.now() + kLook);
 }

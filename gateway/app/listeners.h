@@ -49,6 +49,7 @@ class Listeners {
  private:
   struct Client {
     std::string text;       // as configured
+    size_t nth = 0;         // of those with this text; there are several where the kernel chooses
     config::TlsConfig tls;  // not used: plain
     bool anonymous = false;
     Address address;  // as bound
@@ -66,9 +67,11 @@ class Listeners {
   static constexpr Duration kLook = std::chrono::seconds(1);
 
   // Not opened.
-  static Client described(const config::Config& config, const config::ListenerConfig& listener);
-  tl::expected<Client, std::string> opened(const config::Config& config,
-                                           const config::ListenerConfig& listener);
+  static Client described(const config::Config& config, size_t index);
+  // Null: there is none in the same place of the configuration.
+  static const Client* find(const std::vector<Client>& clients, const Client& like);
+  tl::expected<Client, std::string> opened(Client client);
+  tl::expected<Client, std::string> changed(Client client, const Client& present);
   tl::expected<void, std::string> open_layer(Client& client);
   void withdraw();
   void forget_layer(uint32_t listener, const net::StreamLayer* layer);

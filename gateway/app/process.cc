@@ -194,6 +194,7 @@ class Process final : private http::AdminSource {
   void reload() {
     if (read_again_ == nullptr || worker_.shutdown().requested()) return;
     service_manager_.reloading();
+    watch_.note_reading();
     const auto wanted = read_again_();
     const auto taken = wanted ? take_over(*wanted)
                               : tl::expected<void, std::string>(tl::unexpected(wanted.error()));

@@ -1,5 +1,6 @@
 #include "gateway/app/tls_listeners.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace stdgate::app {
@@ -32,8 +33,17 @@ tl::expected<net::StreamLayer*, std::string> TlsListeners::open(const std::strin
   return layers_.emplace_back(*std::move(layer)).get();
 }
 
+void TlsListeners::retire(const net::StreamLayer& layer) {
+  const auto place = std::ranges::find(layers_, &layer, [](const auto& one) { return one.get(); });
+  (*place)->retire();
+  retired_.push_back(std::move(*place));
+  layers_.erase(place);
+}
+
 void TlsListeners::close(const net::StreamLayer& layer) {
-  std::erase_if(layers_, [&layer](const auto& one) { return one.get() == &layer; });
+  const auto is_meant = [&layer](const auto& one) { return one.get() == &layer; };
+  std::erase_if(layers_, is_meant);
+  std::erase_if(retired_, is_meant);
 }
 
 TlsFindings check_tls(const config::Config& config, std::chrono::sys_seconds now) {

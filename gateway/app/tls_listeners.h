@@ -30,9 +30,12 @@ class TlsListeners {
   tl::expected<net::StreamLayer*, std::string> open(const std::string& address,
                                                     const config::TlsConfig& tls);
 
-  // Destroys one of them, which no connection uses.
+  // One of them gets no new connections.
+  void retire(const net::StreamLayer& layer);
+  // Destroys one, retired or not, that no connection uses.
   void close(const net::StreamLayer& layer);
 
+  // Those that are not retired.
   [[nodiscard]] const std::vector<std::unique_ptr<tls::TlsLayer>>& all() const { return layers_; }
   [[nodiscard]] const tls::Handshakes& handshakes() const { return handshakes_; }
 
@@ -40,6 +43,7 @@ class TlsListeners {
   tls::Handshakes handshakes_;
   const tls::TlsLayerServices services_;
   std::vector<std::unique_ptr<tls::TlsLayer>> layers_;
+  std::vector<std::unique_ptr<tls::TlsLayer>> retired_;
 };
 
 // What is wrong with the files of certificates and keys, by the path of the key that names them.

@@ -11,6 +11,7 @@
 
 #include "tests/integration/harness/program_run.h"
 #include "tests/integration/harness/setups.h"
+#include "tests/integration/harness/tls_tunnel.h"
 #include "tests/integration/harness/websocket_client.h"
 #include "tests/support/test_folder.h"
 
@@ -204,6 +205,60 @@ TEST(ReloadListeners, AreOpenedAndClosedByDifference) {
   }));
   EXPECT_EQ(second.post("/rpc", request("pid")).body, child);
   EXPECT_TRUE(kept.closed_within(Millis(2000))) << "nobody is left on its connections";
+}
+
+// Where the kernel chooses the port, several have the same text.
+TEST(ReloadListeners, EqualOnesAreToldApart) {
+  const auto text = [](const std::string& listen) {
+    return "listen: [" + listen + "]\nadmin: \"127.0.0.1:0\"\nlog: { format: json }\n" +
+           "backends: { " + backend("a", puppet()) + " }\n";
+  };
+  const std::string any = "\"127.0.0.1:0\"";
+  GatewaySetup setup = setup_of(text(any + ", " + any));
+  setup.listeners = 2;
+  GatewayProcess gateway(setup);
+  const auto is_open = [&](size_t index) {
+    try {
+      return gateway.connect(index).post("/rpc", request("pid")).status == 200;
+    } catch (const std::runtime_error&) {
+      return false;
+    }
+  };
+  ASSERT_TRUE(reload(gateway, text(any + ", " + any + ", " + any)));
+  EXPECT_TRUE(is_open(0) && is_open(1));
+  EXPECT_EQ(state_of(gateway).size("/listeners"), 4U);
+  ASSERT_TRUE(reload(gateway, text(any)));
+  EXPECT_TRUE(is_open(0));
+  EXPECT_FALSE(is_open(1));
+  EXPECT_EQ(state_of(gateway).size("/listeners"), 2U);
+}
+
+TEST(ReloadListeners, TlsComesAndGoesOnTheSameSocket) {
+  test::TestFolder folder;
+  test::TestAuthority authority;
+  const test::Credential credential = authority.issue();
+  folder.write("server.crt", credential.certificate);
+  folder.write("server.key", credential.key);
+  const std::string tls = "tls: { certificate: " + folder.path("server.crt") +
+                          ", key: " + folder.path("server.key") + " }\n";
+  const std::string one = backend("a", puppet());
+  GatewayProcess gateway(setup_of(file_of({one})));
+  HttpClient plain = gateway.connect();
+  const std::string child = plain.post("/rpc", request("pid")).body;
+  ASSERT_TRUE(reload(gateway, file_of({one}, tls)));
+  EXPECT_TRUE(plain.closed_within(Millis(2000))) << "it is not served without TLS any more";
+  TlsTunnel tunnel("https" + gateway.url().substr(4), {.authority = authority.certificate()});
+  HttpClient secure(tunnel.url());
+  EXPECT_EQ(secure.post("/rpc", request("pid")).body, child);
+  // Another certificate; a file that is none changes nothing.
+  folder.write("bad.crt", "no certificate");
+  std::string bad = tls;
+  bad.replace(bad.find("server.crt"), std::string_view("server.crt").size(), "bad.crt");
+  EXPECT_FALSE(reload(gateway, file_of({one}, bad)));
+  EXPECT_EQ(secure.post("/rpc", request("pid")).body, child);
+  EXPECT_EQ(gateway.metrics().series("stdgate_tls_certificate_expiry_timestamp_seconds"), 1U);
+  ASSERT_TRUE(reload(gateway, file_of({one})));
+  EXPECT_EQ(gateway.connect().post("/rpc", request("pid")).body, child);
 }
 
 TEST(ReloadListeners, OneThatCannotBeOpenedChangesNothing) {

@@ -52,6 +52,9 @@ class TlsLayer final : public net::StreamLayer, private TlsEvents {
   std::unique_ptr<net::Stream> wrap(std::unique_ptr<net::Stream> stream,
                                     const ClientAddress& client) override;
 
+  // It gets no new connections: its files are not looked at any more.
+  void retire() { watch_timer_.disarm(); }
+
   [[nodiscard]] const std::string& listener() const { return listener_; }
   [[nodiscard]] const config::TlsConfig& config() const { return config_; }
   // Those in use.
