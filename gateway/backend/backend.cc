@@ -35,13 +35,18 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
                 options_.launch, *dialect_,      calls_,          options_.hide_secrets},
       modern_(services_, pool_, callers_),
       sessions_(services_, pool_, callers_, methods_, modern_),
-      pool_(services_, *this, sessions_, sessions_),
+      changes_(*dialect_, sessions_, *this),
+      pool_(services_, *this, sessions_, changes_),
       memos_(sessions_, pool_, *dialect_),
       round_trips_(services_, pool_, sessions_, callers_, *this, *this, options_.input_timeout) {
   core_.observer.on_session_places(Upstream::id(), pool_.session_places());
   for (const std::string& name : options_.known_methods) methods_.admit(name);
   for (const std::string& name : options_.known_tools) tools_.admit(name);
   for (const std::string_view name : dialect_->known_methods()) methods_.admit(name);
+  if (dialect_->mirrors() != nullptr) {
+    mirrors_.emplace(services_, pool_, callers_, static_cast<pool::PoolEvents&>(*this),
+                     static_cast<MirrorOwner&>(*this));
+  }
 }
 
 Backend::~Backend() = default;
@@ -130,10 +135,18 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
     on_wrong_era(std::move(call));
     return Admission::answered_by_reply;
   }
+  if (mirrors_ && context.mirrored && !intent->tool.empty()) {
+    mirrors_->take(std::move(call), message, request, *context.mirrored);
+  } else {
+    pass_on(std::move(call), message);
+  }
+  return Admission::answered_by_reply;
+}
+
+void Backend::pass_on(pool::CallPtr call, const pool::Outgoing& message) {
   calls_.index().add(*call);
   if (call->alone && pool_.era() == Era::legacy) {
-    round_trips_.take(std::move(call), message);
-    return Admission::answered_by_reply;
+    return round_trips_.take(std::move(call), message);
   }
   if (const auto taken = pool_.submit(call, message); !taken) {
     // Nobody knows yet whether it could be served: clients of both eras then go on as legacy ones.
@@ -143,7 +156,6 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
       on_fault(std::move(call), taken.error());
     }
   }
-  return Admission::answered_by_reply;
 }
 
 // False: the call may go on, and counts for its client until its end.
@@ -313,14 +325,6 @@ pool::CallPtr Backend::make_call(std::string_view id, std::string_view method,
   return call;
 }
 
-void Backend::note_tool(pool::Call& call, std::string_view spelled) {
-  if (spelled.empty()) return;
-  const std::string_view name = rpc::decode_string(spelled, tool_);
-  call.tool = tools_.find(name);
-  // A name over the limit is cut to one byte above it, so that it still gets no place.
-  if (call.tool == kOtherTool) call.tool_name = name.substr(0, NameTable::kMaxName + 1);
-}
-
 void Backend::refuse(const rpc::FaultReport& report, std::string_view id,
                      const CallContext& context) {
   core_.observer.on_call_started(Upstream::id());
@@ -339,6 +343,10 @@ void Backend::count_refused(const rpc::FaultReport& report, std::string_view id,
 
 void Backend::cancel_calls_of(session::Caller caller) {
   for (const pool::CallPtr& call : pool_.withdraw(caller)) {
+    finish_cancelled(*call, pool::CancelReason::client_left);
+  }
+  if (!mirrors_) return;
+  for (const pool::CallPtr& call : mirrors_->withdraw(caller)) {
     finish_cancelled(*call, pool::CancelReason::client_left);
   }
 }
@@ -368,7 +376,9 @@ void Backend::close_session(session::SessionId id, std::string_view why) {
 // --- Ends -----------------------------------------------------------------------------------
 
 void Backend::on_answer(pool::CallPtr call, const rpc::Envelope& answer) {
+  if (mirrors_ && mirrors_->take_answer(*call, answer)) return;
   if (call->alone && round_trips_.take_answer(call, answer)) return;
+  if (mirrors_) mirrors_->learn(*call, method_name(*call), answer);
   const Outcome outcome = dialect_->outcome(answer, method_name(*call));
   if (call->memo != pool::SessionMemo::none && outcome == Outcome::ok())
     memos_.learn(*call, answer);
@@ -423,6 +433,7 @@ void Backend::answer_error(const pool::Call& call, const pool::Absence& error, O
 }
 
 void Backend::on_fault(pool::CallPtr call, const rpc::FaultReport& report) {
+  if (mirrors_ && mirrors_->take_fault(*call)) return;
   if (call->parked && round_trips_.take_fault(*call, report)) return;
   std::string text;
   rpc::append_fault_response(text, call->id, report, dialect_->codes(),
@@ -465,16 +476,6 @@ void Backend::finish(const pool::Call& call, Outcome outcome, const session::Rep
   } else {
     drop(DropReason::caller_gone);
   }
-}
-
-std::string_view Backend::method_name(const pool::Call& call) const {
-  return call.method == kOtherMethod ? std::string_view(call.method_name)
-                                     : methods_.name(call.method);
-}
-
-std::string_view Backend::tool_name(const pool::Call& call) const {
-  return call.tool.value_or(kOtherTool) == kOtherTool ? std::string_view(call.tool_name)
-                                                      : tools_.name(*call.tool);
 }
 
 Admission Backend::drop(DropReason reason) {

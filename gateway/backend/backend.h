@@ -12,10 +12,12 @@
 #include <string_view>
 #include <vector>
 
+#include "gateway/backend/argument_mirrors.h"
 #include "gateway/backend/backend_names.h"
 #include "gateway/backend/call_audit.h"
 #include "gateway/backend/call_rules.h"
 #include "gateway/backend/call_tracing.h"
+#include "gateway/backend/change_watch.h"
 #include "gateway/backend/modern_calls.h"
 #include "gateway/backend/round_trips.h"
 #include "gateway/backend/session_memos.h"
@@ -49,7 +51,11 @@ struct BackendOptions {
   std::shared_ptr<policy::ClientQuotas> quotas = nullptr;
 };
 
-class Backend final : public Upstream, private pool::PoolEvents, private TripEnds {
+class Backend final : public Upstream,
+                      private pool::PoolEvents,
+                      private TripEnds,
+                      private MirrorOwner,
+                      private ChangeListener {
  public:
   // Whoever gives the `id` tells the observer of it first, as a backend tells the observer its
   // names from the beginning.
@@ -109,7 +115,9 @@ class Backend final : public Upstream, private pool::PoolEvents, private TripEnd
   }
   void fail_calls(const rpc::FaultReport& report) override { pool_.fail_calls(report); }
   void end_children(Duration grace) override { pool_.end_children(grace); }
-  [[nodiscard]] size_t calls() const override { return pool_.calls(); }
+  [[nodiscard]] size_t calls() const override {
+    return pool_.calls() + (mirrors_ ? mirrors_->held() : 0);
+  }
   [[nodiscard]] bool has_children() const override { return pool_.has_children(); }
 
   [[nodiscard]] pool::BackendStatus status() const override;
@@ -131,6 +139,16 @@ class Backend final : public Upstream, private pool::PoolEvents, private TripEnd
   void end_call(const pool::Call& call, Outcome outcome, std::string_view member,
                 std::optional<int64_t> error_code) override {
     answer_member(call, outcome, member, error_code);
+  }
+  void pass_on(pool::CallPtr call, const pool::Outgoing& message) override;
+  void refuse_mirrored(pool::CallPtr call, const std::string& why) override {
+    answer_error(*call, {rpc::RpcError::header_mismatch, why}, Outcome::error(), {});
+  }
+  void on_changed(const pool::Audience& audience) override {
+    if (mirrors_) mirrors_->note_change(audience.list);
+  }
+  void on_restart() override {
+    if (mirrors_) mirrors_->note_restart();
   }
   void on_listening_end(pool::CallPtr call) override { end_listening(*call); }
   void on_listener_lost(pool::CallPtr call, const rpc::FaultReport& report) override {
@@ -160,9 +178,21 @@ class Backend final : public Upstream, private pool::PoolEvents, private TripEnd
   // `params`: raw; empty: none, or they were not read.
   pool::CallPtr make_call(std::string_view id, std::string_view method, const CallContext& context,
                           std::string_view params = {});
-  [[nodiscard]] std::string_view method_name(const pool::Call& call) const;
-  [[nodiscard]] std::string_view tool_name(const pool::Call& call) const;
-  void note_tool(pool::Call& call, std::string_view spelled);
+  [[nodiscard]] std::string_view method_name(const pool::Call& call) const {
+    return call.method == kOtherMethod ? std::string_view(call.method_name)
+                                       : methods_.name(call.method);
+  }
+  [[nodiscard]] std::string_view tool_name(const pool::Call& call) const {
+    return call.tool.value_or(kOtherTool) == kOtherTool ? std::string_view(call.tool_name)
+                                                        : tools_.name(*call.tool);
+  }
+  void note_tool(pool::Call& call, std::string_view spelled) {
+    if (spelled.empty()) return;
+    const std::string_view name = rpc::decode_string(spelled, tool_);
+    call.tool = tools_.find(name);
+    // A name over the limit is cut to one byte above it, so that it still gets no place.
+    if (call.tool == kOtherTool) call.tool_name = name.substr(0, NameTable::kMaxName + 1);
+  }
   void finish(const pool::Call& call, Outcome outcome, const session::Reply* reply,
               std::string_view detail);
   // The gateway's own answer, where no child is needed for it.
@@ -221,9 +251,11 @@ class Backend final : public Upstream, private pool::PoolEvents, private TripEnd
   const pool::PoolServices services_;
   ModernCalls modern_;
   SessionRouter sessions_;
+  ChangeWatch changes_;
   pool::Pool pool_;
   SessionMemos memos_;
   RoundTrips round_trips_;
+  std::optional<ArgumentMirrors> mirrors_;  // nothing: the protocol has none
 };
 
 }  // namespace stdgate::backend

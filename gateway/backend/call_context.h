@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "gateway/base/client_address.h"
 #include "gateway/base/time.h"
@@ -26,6 +27,9 @@ struct CallContext {
   std::optional<TimePoint> deadline{};
   const ClientAddress* client = nullptr;         // null: not known. Needed during the call only
   const policy::Principal* principal = nullptr;  // null: anonymous. Needed during the call only
+  // What is repeated of a message's arguments beside it, a line `NAME:VALUE` each (see
+  // MirrorDialect); nothing: this transport repeats none. Needed during the call only.
+  std::optional<std::string_view> mirrored{};
   bool wants_events = false;  // notifications that belong to the call go to ReplySink::on_event()
 };
 

@@ -150,7 +150,7 @@ std::string uri_request(rpc::WireId id, std::string_view method, std::string_vie
 }  // namespace
 
 McpDialect::McpDialect(std::string version)
-    : version_(std::move(version)), stamp_(stamp_of(version_)) {}
+    : version_(std::move(version)), stamp_(stamp_of(version_)), mirrors_(stamp_) {}
 
 std::span<const std::string_view> McpDialect::known_methods() const { return kMethods; }
 

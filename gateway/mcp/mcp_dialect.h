@@ -9,6 +9,7 @@
 
 #include "gateway/mcp/era_bridge.h"
 #include "gateway/mcp/mcp_input.h"
+#include "gateway/mcp/mcp_mirrors.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/pool/dialect.h"
 
@@ -54,6 +55,7 @@ class McpDialect final : public pool::Dialect {
     return subscription_tag(id);
   }
   [[nodiscard]] const pool::InputDialect* input() const override { return &input_; }
+  [[nodiscard]] const pool::MirrorDialect* mirrors() const override { return &mirrors_; }
   [[nodiscard]] std::string wrong_era_error() const override {
     return unsupported_version_error(kModernRevision, false);
   }
@@ -97,6 +99,7 @@ class McpDialect final : public pool::Dialect {
   const std::string version_;
   const std::string stamp_;  // members of _meta that a modern child demands
   const McpInput input_;
+  const McpMirrors mirrors_;
 };
 
 }  // namespace stdgate::mcp

@@ -16,6 +16,7 @@
 #include "gateway/policy/rules.h"
 #include "gateway/pool/child_facts.h"
 #include "gateway/pool/input_dialect.h"
+#include "gateway/pool/mirror_dialect.h"
 #include "gateway/pool/session_memo.h"
 #include "gateway/rpc/correlator.h"
 #include "gateway/rpc/envelope.h"
@@ -175,6 +176,9 @@ class Dialect {
 
   // How a modern client is asked what a legacy child wants to know; null: it cannot be.
   [[nodiscard]] virtual const InputDialect* input() const { return nullptr; }
+
+  // Which arguments modern clients repeat beside their messages; null: none.
+  [[nodiscard]] virtual const MirrorDialect* mirrors() const { return nullptr; }
 
   // The error (raw JSON) for a modern request that only a legacy child could get.
   [[nodiscard]] virtual std::string wrong_era_error() const { return {}; }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gateway/base/ascii.h"
+#include "gateway/mcp/mcp_mirrors.h"
 #include "gateway/mcp/modern_request.h"
 #include "gateway/rpc/json_string.h"
 #include "transports/http/fault_response.h"
@@ -111,6 +112,17 @@ mcp::ModernHeaders modern_headers_of(const RequestHead& head) {
   return headers;
 }
 
+// The fields that repeat arguments, as CallContext wants them.
+std::string mirrored_fields(const RequestHead& head) {
+  constexpr std::string_view kPrefix = mcp::McpMirrors::kFieldPrefix;
+  std::string lines;
+  for (const HeaderField& field : head.fields()) {
+    if (!equals_ignoring_case(field.name.substr(0, kPrefix.size()), kPrefix)) continue;
+    lines.append(field.name.substr(kPrefix.size())).append(":").append(field.value).append("\n");
+  }
+  return lines;
+}
+
 // Whether the client names a revision that this endpoint knows, or none.
 bool is_known_version(const RequestHead& head) {
   const HeaderField* version = head.find("mcp-protocol-version");
@@ -212,7 +224,8 @@ void McpEndpoint::post_modern(Exchange& exchange, const rpc::Document& document)
   } else if (envelope.kind != rpc::MessageKind::notification) {
     return fail(exchange, kNoResponses, id);
   }
-  exchange.rpc.start({sessions_.backend(), parser_, message_limit_, true}, document, true,
+  const std::string mirrored = mirrored_fields(exchange.head);
+  exchange.rpc.start({sessions_.backend(), parser_, message_limit_, true, mirrored}, document, true,
                      *exchange.client);
 }
 

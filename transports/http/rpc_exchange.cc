@@ -32,6 +32,7 @@ void RpcExchange::start(const Route& route, const rpc::Document& document, bool 
   if (modern_) {
     context->transport = Transport::mcp;
     context->era = Era::modern;
+    context->mirrored = route.mirrored;
   }
   answers_.begin_messages(route.upstream.codes(), route.answer_limit);
   hand_over(route.upstream, document, *context);

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -28,6 +29,7 @@ class RpcExchange {
     size_t answer_limit = 0;
     // Of MCP's modern era, from /mcp.
     bool is_modern = false;
+    std::optional<std::string_view> mirrored{};  // see CallContext
   };
 
   // Hands the messages of `text` to the upstream. Everything may have been answered when it

@@ -58,9 +58,20 @@ class ModernBench : public BackendBench {
     process.take_lines();
     return process;
   }
-  void send_modern(FakeClient& client, std::string text,
-                   const policy::Principal* principal = nullptr,
+  // What a transport says of a message beside its text.
+  struct Beside {
+    const policy::Principal* principal = nullptr;
+    const ClientAddress* address = nullptr;
+    std::optional<std::string_view> mirrored{};
+  };
+  void send_modern(FakeClient& client, std::string text, const policy::Principal* principal,
                    const ClientAddress* address = nullptr) {
+    send_modern(client, std::move(text), Beside{principal, address});
+  }
+  void send_modern(FakeClient& client, std::string text) {
+    send_modern(client, std::move(text), Beside{});
+  }
+  void send_modern(FakeClient& client, std::string text, const Beside& beside) {
     rpc::EnvelopeParser parser(backend.envelope_limits());
     backend::CallContext context;
     context.caller = client.caller();
@@ -68,8 +79,9 @@ class ModernBench : public BackendBench {
     context.era = Era::modern;
     context.arrived = clock.now();
     context.wants_events = true;
-    context.principal = principal;
-    context.client = address;
+    context.principal = beside.principal;
+    context.client = beside.address;
+    context.mirrored = beside.mirrored;
     const auto document = parser.parse(text);
     ASSERT_TRUE(document.has_value()) << text;
     backend.accept(document->messages[0], context);

@@ -1,0 +1,178 @@
+#include "gateway/backend/argument_mirrors.h"
+
+#include <utility>
+
+#include "gateway/rpc/known_message.h"
+
+namespace stdgate::backend {
+
+namespace {
+
+// Of what is kept of a tool.
+size_t bytes_of(const pool::MarkedTool& tool) {
+  size_t bytes = 2 * tool.name.size();
+  for (const pool::MarkedArgument& argument : tool.arguments) {
+    bytes += argument.field.size();
+    for (const std::string& key : argument.path) bytes += key.size() + sizeof key;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+ArgumentMirrors::ArgumentMirrors(const pool::PoolServices& services, pool::Pool& pool,
+                                 session::Callers& callers, pool::PoolEvents& events,
+                                 MirrorOwner& owner)
+    : services_(services),
+      pool_(pool),
+      callers_(callers),
+      events_(events),
+      owner_(owner),
+      held_(services.config.pool),
+      timer_(services.core.timers, [this] { release(); }) {}
+
+ArgumentMirrors::~ArgumentMirrors() {
+  if (nobody_) callers_.remove(*nobody_);
+}
+
+// --- Calls ----------------------------------------------------------------------------------
+
+bool ArgumentMirrors::is_unsettled(std::string_view tool) {
+  if (tool.empty() || is_known_ || tools_.find(tool) != tools_.end()) return false;
+  return is_asked_ || (now() >= not_before_ && !pool_.is_draining());
+}
+
+void ArgumentMirrors::take(pool::CallPtr call, const pool::Outgoing& message,
+                           const rpc::Envelope& request, std::string_view fields) {
+  if (!is_unsettled(dialect().called_tool(request, tool_))) {
+    return judge(std::move(call), message, request, fields);
+  }
+  if (!held_.has_room(message.bytes())) {
+    const auto report = rpc::faults::overloaded("too many calls wait for the list of tools");
+    return events_.on_fault(std::move(call), report);
+  }
+  call->mirrored = fields;
+  held_.push(std::move(call), message);
+  if (!timer_.armed()) timer_.arm(now() + kMaxWait);
+  if (is_asked_) return;
+  is_asked_ = true;
+  has_changed_ = false;
+  pages_ = 0;
+  ask({});
+}
+
+void ArgumentMirrors::judge(pool::CallPtr call, const pool::Outgoing& message,
+                            const rpc::Envelope& request, std::string_view fields) {
+  const auto tool = tools_.find(dialect().called_tool(request, tool_));
+  if (tool != tools_.end()) {
+    if (const auto why = dialect().mismatch(tool->second, request, fields)) {
+      return owner_.refuse_mirrored(std::move(call), *why);
+    }
+  }
+  owner_.pass_on(std::move(call), message);
+}
+
+void ArgumentMirrors::release() {
+  timer_.disarm();
+  // Those only that wait now: what is answered here can make clients send others.
+  for (size_t left = held_.size(); left > 0 && !held_.empty(); --left) {
+    pool::WaitingMessage waiting = held_.pop();
+    const pool::Outgoing message = waiting.outgoing();
+    std::string text(message.text);
+    const rpc::KnownMessage known(
+        text, {.depth = services_.limits.depth, .batch = services_.limits.batch});
+    const std::string fields = std::exchange(waiting.call->mirrored, {});
+    judge(std::move(waiting.call), message, known.envelope(), fields);
+    held_.reuse(std::move(waiting));
+  }
+}
+
+std::vector<pool::CallPtr> ArgumentMirrors::withdraw(session::Caller caller) {
+  return held_.take_all([caller](const pool::Call& call) { return call.caller == caller; });
+}
+
+// --- The list -------------------------------------------------------------------------------
+
+void ArgumentMirrors::ask(std::string_view cursor) {
+  if (!nobody_) nobody_ = callers_.add(no_sink_);
+  if (!nobody_) return end_asking(false);
+  ++pages_;
+  std::string text = dialect().list_request(cursor);
+  const rpc::KnownMessage known(text, {});
+  const rpc::Envelope& request = known.envelope();
+  pool::CallPtr call = services_.calls.take();
+  call->id = request.id;
+  call->caller = *nobody_;
+  call->client_era = Era::modern;
+  call->transport = Transport::mcp;
+  call->arrived = now();
+  call->deadline = now() + services_.config.timeout;
+  pool::Outgoing message;
+  message.text = request.text;
+  message.id = place_of(request.id, request.text);
+  if (!pool_.submit(call, message)) end_asking(false);
+}
+
+bool ArgumentMirrors::take_answer(const pool::Call& call, const rpc::Envelope& answer) {
+  if (!is_own(call)) return false;
+  const auto page = dialect().read_page(answer);
+  if (page) keep(*page);
+  if (!page || page->cursor.empty() || pages_ == kMaxPages) {
+    end_asking(page.has_value());
+  } else {
+    ask(page->cursor);
+  }
+  return true;
+}
+
+bool ArgumentMirrors::take_fault(const pool::Call& call) {
+  if (!is_own(call)) return false;
+  end_asking(false);
+  return true;
+}
+
+void ArgumentMirrors::end_asking(bool is_known) {
+  is_asked_ = false;
+  is_known_ = is_known && !has_changed_;
+  if (!is_known) not_before_ = now() + kAskAgain;
+  release();
+}
+
+void ArgumentMirrors::learn(const pool::Call& call, std::string_view method,
+                            const rpc::Envelope& answer) {
+  if (method != dialect().list_method()) return;
+  const bool is_private = call.alone || (!call.session.is_none() &&
+                                         services_.config.isolation == config::Isolation::session);
+  if (is_private || (tools_.empty() && !dialect().may_mark(answer))) return;
+  if (const auto page = dialect().read_page(answer)) keep(*page);
+}
+
+void ArgumentMirrors::note_change(uint8_t lists) {
+  if ((lists & dialect().list()) == 0) return;
+  is_known_ = false;
+  has_changed_ = true;
+  not_before_ = {};
+  tools_.clear();
+  text_bytes_ = 0;
+}
+
+void ArgumentMirrors::keep(const pool::ToolPage& page) {
+  for (const pool::MarkedTool& tool : page.tools) {
+    remove(tool.name);
+    const size_t bytes = bytes_of(tool);
+    const bool fits = tools_.size() < kMaxTools && text_bytes_ + bytes <= kMaxTextBytes &&
+                      tool.arguments.size() <= kMaxMarks;
+    if (tool.arguments.empty() || !fits) continue;
+    tools_.emplace(tool.name, tool);
+    text_bytes_ += bytes;
+  }
+}
+
+void ArgumentMirrors::remove(std::string_view name) {
+  const auto known = tools_.find(name);
+  if (known == tools_.end()) return;
+  text_bytes_ -= bytes_of(known->second);
+  tools_.erase(known);
+}
+
+}  // namespace stdgate::backend

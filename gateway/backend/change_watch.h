@@ -1,0 +1,55 @@
+// ChangeWatch: sees in what shared children say that something the gateway may know of them is not
+// true any more.
+//
+// Stands before the ChildListener that decides which clients get it, and passes everything on.
+// Owner: the backend.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "gateway/pool/child_listener.h"
+#include "gateway/pool/dialect.h"
+
+namespace stdgate::backend {
+
+// Implemented by the backend.
+class ChangeListener {
+ public:
+  virtual ~ChangeListener() = default;
+  // A list (Audience::list), or what subscribers are told of.
+  virtual void on_changed(const pool::Audience& audience) = 0;
+  // A child has gone; the next one may be another program.
+  virtual void on_restart() = 0;
+};
+
+class ChangeWatch final : public pool::ChildListener {
+ public:
+  ChangeWatch(const pool::Dialect& dialect, pool::ChildListener& next, ChangeListener& changes)
+      : dialect_(dialect), next_(next), changes_(changes) {}
+
+  void on_event(const pool::Call& call, const rpc::Envelope& notification,
+                TextPlace progress_token) override;
+  void on_notification(pool::Child& child, const rpc::Envelope& notification,
+                       std::string_view method) override;
+  void on_request(pool::Child& child, const rpc::Envelope& request,
+                  std::string_view method) override {
+    next_.on_request(child, request, method);
+  }
+  void on_spare_room(pool::Child& child) override { next_.on_spare_room(child); }
+  void on_child_gone(uint64_t number) override {
+    changes_.on_restart();
+    next_.on_child_gone(number);
+  }
+  [[nodiscard]] bool is_needed(uint64_t child) const override { return next_.is_needed(child); }
+
+ private:
+  void note(const rpc::Envelope& notification, std::string_view method);
+
+  const pool::Dialect& dialect_;
+  pool::ChildListener& next_;
+  ChangeListener& changes_;
+  std::string method_;  // scratch
+};
+
+}  // namespace stdgate::backend

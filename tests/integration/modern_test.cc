@@ -1,0 +1,117 @@
+// Requests of MCP's modern era over sockets, at servers of both eras: arguments that are repeated
+// in header fields.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+#include "tests/integration/harness/setups.h"
+#include "tests/support/test_folder.h"
+
+namespace stdgate::harness {
+namespace {
+
+using testing::HasSubstr;
+
+// modern.py (legacy | modern): a tool whose argument "region" is repeated, and how often it was
+// asked for its list.
+constexpr const char* kServer = R"py(
+import json, sys
+ERA = sys.argv[1]
+TOOL = {"name": "sql", "inputSchema": {"type": "object", "properties": {
+    "region": {"type": "string", "x-mcp-header": "Region"},
+    "query": {"type": "string"}}}}
+lists = 0
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message:
+        continue
+    method, error = message["method"], None
+    if method == "initialize" and ERA == "legacy":
+        result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                  "serverInfo": {"name": "s", "version": "1"}}
+    elif method == "server/discover" and ERA == "modern":
+        result = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
+    elif method == "tools/list":
+        lists += 1
+        result = {"tools": [TOOL]}
+    elif method == "tools/call":
+        result = {"content": [], "lists": lists}
+    else:
+        error = {"code": -32601, "message": "no"}
+    reply = {"jsonrpc": "2.0", "id": message["id"]}
+    reply.update({"error": error} if error else {"result": result})
+    print(json.dumps(reply), flush=True)
+)py";
+
+std::string modern_request(const std::string& method, const std::string& params) {
+  return request(method, R"({"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",)"
+                         R"("io.modelcontextprotocol/clientCapabilities":{}},)" +
+                             params + "}");
+}
+
+Headers modern_headers(const std::string& method, const std::string& name, Headers more = {}) {
+  more.insert({{"accept", "application/json, text/event-stream"},
+               {"mcp-protocol-version", "2026-07-28"},
+               {"mcp-method", method}});
+  if (!name.empty()) more.emplace("mcp-name", name);
+  return more;
+}
+
+class ModernEra : public testing::TestWithParam<std::string> {
+ protected:
+  ModernEra() { folder_.write("modern.py", kServer); }
+
+  GatewaySetup setup(const std::string& options = "") {
+    return serve_one({"python3", folder_.path("modern.py"), GetParam()},
+                     "protocol: mcp, isolation: shared, revision: " + GetParam() +
+                         (options.empty() ? "" : ", " + options));
+  }
+
+  test::TestFolder folder_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Servers, ModernEra, testing::Values("legacy", "modern"),
+                         [](const auto& server) { return server.param; });
+
+TEST_P(ModernEra, RepeatedArgumentsAreCompared) {
+  GatewayProcess gateway(setup());
+  HttpClient client = gateway.connect();
+  const auto call = [&](const std::string& arguments, const Headers& fields) {
+    return client.post("/mcp",
+                       modern_request("tools/call", R"("name":"sql","arguments":)" + arguments),
+                       modern_headers("tools/call", "sql", fields));
+  };
+  const std::string west = R"({"region":"us-west1","query":"SELECT 1"})";
+  const std::pair<std::string, Headers> refused[] = {
+      {west, {}},
+      {west, {{"mcp-param-region", "us-east1"}}},
+      {west, {{"mcp-param-region", "=?base64?dXMtZWFzdDE=?="}}},
+      {west, {{"mcp-param-region", "\xC3\xA4"}}},
+      {R"({"query":"SELECT 1"})", {{"mcp-param-region", "us-west1"}}},
+  };
+  for (const auto& [arguments, fields] : refused) {
+    const HttpResponse response = call(arguments, fields);
+    EXPECT_EQ(response.status, 400) << response.body;
+    EXPECT_THAT(
+        response.body,
+        HasSubstr(R"("error":{"code":-32020,"message":"Header mismatch: Mcp-Param-Region)"));
+  }
+  const std::pair<std::string, Headers> taken[] = {
+      {west, {{"mcp-param-region", "us-west1"}, {"mcp-param-tenant", "x"}}},
+      {west, {{"Mcp-Param-REGION", "=?base64?dXMtd2VzdDE=?="}}},
+      {R"({"region":null})", {}},
+      {"{}", {}},
+  };
+  for (const auto& [arguments, fields] : taken) {
+    const HttpResponse response = call(arguments, fields);
+    EXPECT_EQ(response.status, 200) << response.body;
+    EXPECT_THAT(response.body, HasSubstr(R"("lists": 1)")) << "one list, for all of them";
+  }
+  const MetricsText calls = gateway.metrics();
+  EXPECT_EQ(calls.sum("stdgate_mcp_requests_total"), 9) << "its own list is none";
+}
+
+}  // namespace
+}  // namespace stdgate::harness
