@@ -287,6 +287,8 @@ class Observer {
   virtual void on_session_parked(BackendId, ParkReason) {}
   virtual void on_call_parked(BackendId) {}
   virtual void on_parked_call_ended(BackendId, ParkedEnd) {}
+  // A modern client has been answered with what a child has told another one.
+  virtual void on_cache_hit(BackendId) {}
   virtual void on_session_revived(BackendId, RevivalOutcome, Duration /*since_request*/) {}
   virtual void on_session_closed(BackendId, SessionState /*it was in*/) {}
 

@@ -86,6 +86,10 @@ void Observers::on_parked_call_ended(BackendId backend, ParkedEnd end) {
   }
 }
 
+void Observers::on_cache_hit(BackendId backend) {
+  for (Observer* observer : of(Event::cache_hit)) observer->on_cache_hit(backend);
+}
+
 void Observers::on_session_revived(BackendId backend, RevivalOutcome outcome,
                                    Duration since_request) {
   for (Observer* observer : of(Event::session_revived)) {

@@ -43,6 +43,7 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
   for (const std::string& name : options_.known_methods) methods_.admit(name);
   for (const std::string& name : options_.known_tools) tools_.admit(name);
   for (const std::string_view name : dialect_->known_methods()) methods_.admit(name);
+  if (dialect_->cache() != nullptr && options_.config.cache) cache_.emplace(*dialect_->cache());
   if (dialect_->mirrors() != nullptr) {
     mirrors_.emplace(services_, pool_, callers_, static_cast<pool::PoolEvents&>(*this),
                      static_cast<MirrorOwner&>(*this));
@@ -93,6 +94,9 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
   }
   if (quotas_->any() && refuse_by_quota(context, call)) return Admission::answered_by_reply;
   if (rules_.any() && refuse_by_rules(request, method, context.principal, call)) {
+    return Admission::answered_by_reply;
+  }
+  if (is_modern && cache_ && answer_from_cache(request, method, context, *call)) {
     return Admission::answered_by_reply;
   }
   pool::Outgoing message;
@@ -197,6 +201,21 @@ bool Backend::refuse_by_rules(const rpc::Envelope& request, std::string_view met
   const Era era = call->client_era.value_or(Era::legacy);
   answer_error(*call, dialect_->absence(method, ruling.element, name, era),
                Outcome::of(rpc::Fault::denied), "no rule allows it");
+  return true;
+}
+
+// False: a child is to be asked.
+bool Backend::answer_from_cache(const rpc::Envelope& request, std::string_view method,
+                                const CallContext& context, pool::Call& call) {
+  if (pool_.is_draining()) return false;
+  const auto known =
+      cache_->find(request, method, identity_of(context.principal), core_.clock.now(), call);
+  if (!known) return false;
+  core_.observer.on_cache_hit(id());
+  rpc::Envelope seen;
+  seen.kind = rpc::MessageKind::result;
+  seen.payload = *known;
+  answer(call, call.list == nullptr ? seen.payload : rules_.seen(call, seen));
   return true;
 }
 
@@ -379,6 +398,7 @@ void Backend::on_answer(pool::CallPtr call, const rpc::Envelope& answer) {
   if (mirrors_ && mirrors_->take_answer(*call, answer)) return;
   if (call->alone && round_trips_.take_answer(call, answer)) return;
   if (mirrors_) mirrors_->learn(*call, method_name(*call), answer);
+  if (cache_) cache_->keep(*call, answer, core_.clock.now());
   const Outcome outcome = dialect_->outcome(answer, method_name(*call));
   if (call->memo != pool::SessionMemo::none && outcome == Outcome::ok())
     memos_.learn(*call, answer);
@@ -476,21 +496,6 @@ void Backend::finish(const pool::Call& call, Outcome outcome, const session::Rep
   } else {
     drop(DropReason::caller_gone);
   }
-}
-
-Admission Backend::drop(DropReason reason) {
-  core_.observer.on_dropped(id(), reason);
-  if (services_.traces) pool::trace_dropped(services_, reason);
-  return Admission::dropped;
-}
-
-pool::BackendStatus Backend::status() const {
-  pool::BackendStatus status;
-  status.name = name();
-  sessions_.describe(status);
-  pool_.describe(status);
-  status.parked_calls = round_trips_.parked();
-  return status;
 }
 
 }  // namespace stdgate::backend

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gateway/backend/answer_cache.h"
 #include "gateway/backend/argument_mirrors.h"
 #include "gateway/backend/backend_names.h"
 #include "gateway/backend/call_audit.h"
@@ -120,7 +121,14 @@ class Backend final : public Upstream,
   }
   [[nodiscard]] bool has_children() const override { return pool_.has_children(); }
 
-  [[nodiscard]] pool::BackendStatus status() const override;
+  [[nodiscard]] pool::BackendStatus status() const override {
+    pool::BackendStatus status;
+    status.name = name();
+    sessions_.describe(status);
+    pool_.describe(status);
+    status.parked_calls = round_trips_.parked();
+    return status;
+  }
   void check_invariants() override {
     pool_.check_invariants();
     sessions_.check_invariants();
@@ -146,9 +154,11 @@ class Backend final : public Upstream,
   }
   void on_changed(const pool::Audience& audience) override {
     if (mirrors_) mirrors_->note_change(audience.list);
+    if (cache_) cache_->note_change(audience);
   }
   void on_restart() override {
     if (mirrors_) mirrors_->note_restart();
+    if (cache_) cache_->clear();
   }
   void on_listening_end(pool::CallPtr call) override { end_listening(*call); }
   void on_listener_lost(pool::CallPtr call, const rpc::FaultReport& report) override {
@@ -223,6 +233,8 @@ class Backend final : public Upstream,
     return std::nullopt;
   }
   bool refuse_by_quota(const CallContext& context, pool::CallPtr& call);
+  bool answer_from_cache(const rpc::Envelope& request, std::string_view method,
+                         const CallContext& context, pool::Call& call);
   bool refuse_by_rules(const rpc::Envelope& request, std::string_view method,
                        const policy::Principal* principal, pool::CallPtr& call);
   // `member`: result or error, as the client is given it.
@@ -231,7 +243,11 @@ class Backend final : public Upstream,
   void end_listening(const pool::Call& call) {
     answer_member(call, Outcome::ok(), dialect_->listening_end(call.id));
   }
-  Admission drop(DropReason reason);
+  Admission drop(DropReason reason) {
+    core_.observer.on_dropped(id(), reason);
+    if (services_.traces) pool::trace_dropped(services_, reason);
+    return Admission::dropped;
+  }
 
   const BackendOptions options_;
   const std::unique_ptr<pool::Dialect> dialect_;
@@ -255,6 +271,7 @@ class Backend final : public Upstream,
   pool::Pool pool_;
   SessionMemos memos_;
   RoundTrips round_trips_;
+  std::optional<AnswerCache> cache_;        // nothing: nothing is kept
   std::optional<ArgumentMirrors> mirrors_;  // nothing: the protocol has none
 };
 

@@ -6,17 +6,12 @@
 
 namespace stdgate::backend {
 
-namespace {
-
-// Tells who may go on with a call from all others; empty for nobody.
 std::string identity_of(const policy::Principal* principal) {
   if (principal == nullptr) return {};
   std::string text = std::to_string(static_cast<int>(principal->kind));
   text.append(" ").append(std::to_string(principal->issuer.size())).append(" ");
   return text.append(principal->issuer).append(principal->name);
 }
-
-}  // namespace
 
 bool ModernCalls::can_serve_alone() const {
   return services_.config.bridge && services_.core.states != nullptr &&

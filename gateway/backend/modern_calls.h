@@ -5,12 +5,16 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "gateway/backend/call_context.h"
 #include "gateway/pool/pool.h"
 
 namespace stdgate::backend {
+
+// Tells who may go on with a call, or see what was kept of one, from all others; empty for nobody.
+std::string identity_of(const policy::Principal* principal);
 
 class ModernCalls {
  public:

@@ -169,6 +169,7 @@ struct BackendConfig {
   bool is_default = false;                  // also served at the root
   bool revive = false;  // sessions outlive their children; with mcp only, and there the default
   bool bridge = false;  // modern clients are served by any legacy child; as revive, of mcp
+  bool cache = false;   // what modern children let others keep is; as revive, of mcp
   Revision revision = Revision::legacy;    // automatic with mcp only, and there the default
   std::map<std::string, std::string> env;  // without those that name the principal
   std::map<std::string, VariableSource> env_sources;  // of those that are no plain text

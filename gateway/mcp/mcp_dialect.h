@@ -8,6 +8,7 @@
 #include <string>
 
 #include "gateway/mcp/era_bridge.h"
+#include "gateway/mcp/mcp_cache.h"
 #include "gateway/mcp/mcp_input.h"
 #include "gateway/mcp/mcp_mirrors.h"
 #include "gateway/mcp/mcp_revision.h"
@@ -55,6 +56,7 @@ class McpDialect final : public pool::Dialect {
     return subscription_tag(id);
   }
   [[nodiscard]] const pool::InputDialect* input() const override { return &input_; }
+  [[nodiscard]] const pool::CacheDialect* cache() const override { return &cache_; }
   [[nodiscard]] const pool::MirrorDialect* mirrors() const override { return &mirrors_; }
   [[nodiscard]] std::string wrong_era_error() const override {
     return unsupported_version_error(kModernRevision, false);
@@ -100,6 +102,7 @@ class McpDialect final : public pool::Dialect {
   const std::string stamp_;  // members of _meta that a modern child demands
   const McpInput input_;
   const McpMirrors mirrors_;
+  const McpCache cache_;
 };
 
 }  // namespace stdgate::mcp

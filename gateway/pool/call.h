@@ -86,6 +86,7 @@ struct Call : CallFacts {
   std::string request;         // of a call that listens: its text, for another child
   std::string audit_notes;     // see Audit::describe_call()
   std::string identity;        // of one that has a child alone: who may go on with it
+  std::string cache_key;       // under which its answer may be kept; empty: it must not be
   std::string mirrored;        // while it waits for a list of tools: see CallContext
   ClientAddress origin;        // the same: of its client, whom the start of the child counts for
 

@@ -36,7 +36,7 @@ void CallStore::give_back(std::unique_ptr<Call> call) {
   static_cast<CallFacts&>(*call) = {};
   for (std::string* text : {&call->id, &call->method_name, &call->tool_name, &call->trace.state,
                             &call->principal, &call->progress_token, &call->subscription,
-                            &call->memo_text, &call->request, &call->audit_notes, &call->mirrored}) {
+                            &call->memo_text, &call->request, &call->audit_notes, &call->mirrored, &call->cache_key}) {
     clear(*text);
   }
   call->trace.clear();

@@ -14,6 +14,7 @@
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
 #include "gateway/policy/rules.h"
+#include "gateway/pool/cache_dialect.h"
 #include "gateway/pool/child_facts.h"
 #include "gateway/pool/input_dialect.h"
 #include "gateway/pool/mirror_dialect.h"
@@ -177,6 +178,8 @@ class Dialect {
   // How a modern client is asked what a legacy child wants to know; null: it cannot be.
   [[nodiscard]] virtual const InputDialect* input() const { return nullptr; }
 
+  // Which results may be kept; null: none.
+  [[nodiscard]] virtual const CacheDialect* cache() const { return nullptr; }
   // Which arguments modern clients repeat beside their messages; null: none.
   [[nodiscard]] virtual const MirrorDialect* mirrors() const { return nullptr; }
 

@@ -77,12 +77,12 @@ class Families {
 
   std::vector<MetricFamily> take() && {
     std::vector<MetricFamily> families;
-    for (Family* family : {&notifications_, &mcp_requests_, &dropped_,  &rejected_,   &starts_,
-                           &exits_,         &bytes_,        &refusals_, &handshakes_, &key_fetches_,
-                           &breakers_,      &in_flight_,    &sessions_, &places_,     &parked_,
-                           &parked_calls_,  &parked_ends_,  &revived_,  &revival_,    &children_,
-                           &connections_,   &requests_,     &tools_,    &child_,      &queue_,
-                           &child_start_}) {
+    for (Family* family : {&notifications_, &mcp_requests_, &cache_hits_,  &dropped_,  &rejected_,
+                           &starts_,        &exits_,        &bytes_,       &refusals_, &handshakes_,
+                           &key_fetches_,   &breakers_,     &in_flight_,   &sessions_, &places_,
+                           &parked_,        &parked_calls_, &parked_ends_, &revived_,  &revival_,
+                           &children_,      &connections_,  &requests_,    &tools_,    &child_,
+                           &queue_,         &child_start_}) {
       std::move(*family).move_to(families);
     }
     return families;
@@ -93,6 +93,7 @@ class Families {
     const Labels labels = {{"backend", backend.name}};
     in_flight_.add(labels, backend.in_flight);
     parked_calls_.add(labels, backend.parked_calls);
+    cache_hits_.add(labels, backend.cache_hits);
     breakers_.add(labels, int64_t{backend.open_breakers});
     places_.add(labels, int64_t{backend.session_places});
     revival_.add(labels, backend.revival, store_.buckets());
@@ -223,6 +224,9 @@ class Families {
                  MetricType::Gauge};
   Family parked_{"stdgate_sessions_parked_total", "Sessions that have lost or given up their child",
                  MetricType::Counter};
+  Family cache_hits_{"stdgate_mcp_cache_hits_total",
+                     "Requests that were answered with what a child has answered before",
+                     MetricType::Counter};
   Family parked_calls_{"stdgate_parked_calls", "Calls that wait for input of their clients",
                        MetricType::Gauge};
   Family parked_ends_{"stdgate_parked_calls_ended_total",

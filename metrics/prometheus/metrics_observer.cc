@@ -123,6 +123,8 @@ void MetricsObserver::on_parked_call_ended(BackendId backend, ParkedEnd end) {
   ++metrics.parked_ends[index_of(end)];
 }
 
+void MetricsObserver::on_cache_hit(BackendId backend) { ++store_.backend(backend).cache_hits; }
+
 void MetricsObserver::on_session_revived(BackendId backend, RevivalOutcome outcome,
                                          Duration since_request) {
   BackendMetrics& metrics = store_.backend(backend);

@@ -74,6 +74,7 @@ void MetricsStore::add(BackendMetrics& sum, const BackendMetrics& backend,
   sum.queue.add(backend.queue);
   sum.child_start.add(backend.child_start);
   add_numbers(sum.mcp_requests, backend.mcp_requests);
+  sum.cache_hits += backend.cache_hits;
   add_numbers(sum.dropped, backend.dropped);
   add_numbers(sum.rejected, backend.rejected);
   add_numbers(sum.children, backend.children);

@@ -55,6 +55,7 @@ struct BackendMetrics {
   Histogram revival;  // of parked sessions
   // MCP's requests, by the era of client and child in one: see mcp_requests_at().
   std::array<uint64_t, kEraCount*(kEraCount + 1)> mcp_requests{};
+  uint64_t cache_hits = 0;  // of these
   std::array<uint64_t, kDropReasonCount> dropped{};
   std::array<uint64_t, kRejectionCount> rejected{};
   std::array<int64_t, kChildStateCount> children{};  // of `dead` it means nothing

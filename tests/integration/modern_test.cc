@@ -1,5 +1,5 @@
 // Requests of MCP's modern era over sockets, at servers of both eras: arguments that are repeated
-// in header fields.
+// in header fields, answers that are kept.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,21 +23,48 @@ TOOL = {"name": "sql", "inputSchema": {"type": "object", "properties": {
     "region": {"type": "string", "x-mcp-header": "Region"},
     "query": {"type": "string"}}}}
 lists = 0
+cancelled = 0
+listening = []
+def say(message):
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+def tagged(id):
+    return {"_meta": {"io.modelcontextprotocol/subscriptionId": id}}
 for line in sys.stdin:
     message = json.loads(line)
     if "id" not in message:
+        if message["method"] == "notifications/cancelled":
+            cancelled += 1
+            id = message["params"]["requestId"]
+            listening = [other for other in listening if other != id]
         continue
     method, error = message["method"], None
     if method == "initialize" and ERA == "legacy":
-        result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+        result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {"listChanged": True}},
                   "serverInfo": {"name": "s", "version": "1"}}
     elif method == "server/discover" and ERA == "modern":
         result = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
     elif method == "tools/list":
         lists += 1
-        result = {"tools": [TOOL]}
+        result = {"tools": [TOOL], "count": lists}
+        if ERA == "modern":
+            result.update({"resultType": "complete", "ttlMs": 600000, "cacheScope": "public"})
     elif method == "tools/call":
         result = {"content": [], "lists": lists}
+    elif method == "subscriptions/listen" and ERA == "modern":
+        listening.append(message["id"])
+        say({"method": "notifications/subscriptions/acknowledged",
+             "params": {**tagged(message["id"]), "notifications": {"toolsListChanged": True}}})
+        continue
+    elif method == "change":
+        for id in listening:
+            say({"method": "notifications/tools/list_changed", "params": tagged(id)})
+        if ERA == "legacy":
+            say({"method": "notifications/tools/list_changed"})
+        result = {}
+    elif method == "hang":
+        continue
+    elif method == "cancelled":
+        result = {"cancelled": cancelled}
     else:
         error = {"code": -32601, "message": "no"}
     reply = {"jsonrpc": "2.0", "id": message["id"]}
@@ -47,8 +74,8 @@ for line in sys.stdin:
 
 std::string modern_request(const std::string& method, const std::string& params) {
   return request(method, R"({"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",)"
-                         R"("io.modelcontextprotocol/clientCapabilities":{}},)" +
-                             params + "}");
+                         R"("io.modelcontextprotocol/clientCapabilities":{}})" +
+                             (params.empty() ? "" : "," + params) + "}");
 }
 
 Headers modern_headers(const std::string& method, const std::string& name, Headers more = {}) {
@@ -111,6 +138,25 @@ TEST_P(ModernEra, RepeatedArgumentsAreCompared) {
   }
   const MetricsText calls = gateway.metrics();
   EXPECT_EQ(calls.sum("stdgate_mcp_requests_total"), 9) << "its own list is none";
+}
+
+TEST_P(ModernEra, AnswersAreKept) {
+  for (const bool keeps : {true, false}) {
+    GatewayProcess gateway(setup(keeps ? "" : "cache: false"));
+    const auto list = [&] {
+      return gateway.connect()
+          .post("/mcp", modern_request("tools/list", ""), modern_headers("tools/list", ""))
+          .body;
+    };
+    EXPECT_THAT(list(), HasSubstr(R"("count": 1)"));
+    const bool is_kept = keeps && GetParam() == "modern";
+    const JsonValue again(list());
+    EXPECT_EQ(again.number("/result/count"), is_kept ? 1 : 2);
+    if (is_kept) {
+      EXPECT_LT(again.number("/result/ttlMs"), 600000);
+    }
+    EXPECT_EQ(gateway.metrics().sum("stdgate_mcp_cache_hits_total"), is_kept ? 1 : 0);
+  }
 }
 
 }  // namespace

@@ -52,6 +52,14 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
                 "with a session if it can.",
      .default_words = "true; isolation session: false",
      .applies = [](const BackendConfig& backend) { return backend.protocol == Protocol::mcp; }},
+    {.key = "cache",
+     .type = Switch{&BackendConfig::cache},
+     .help = "answer requests for lists and the like from what a modern child has answered before, "
+             "for as long as it allows",
+     .details = "`protocol: mcp` only. What the child calls private is kept for the principal that "
+                "has asked for it.",
+     .default_words = "mcp: true",
+     .applies = [](const BackendConfig& backend) { return backend.protocol == Protocol::mcp; }},
     {.key = "revision",
      .type = Word{&BackendConfig::revision},
      .flag = {"--revision"},

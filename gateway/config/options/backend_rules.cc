@@ -42,6 +42,7 @@ void apply_defaults(const Section& section, BackendConfig& out) {
   if (!section.has("bridge")) {
     out.bridge = out.protocol == Protocol::mcp && out.isolation != Isolation::session;
   }
+  if (!section.has("cache")) out.cache = out.protocol == Protocol::mcp;
   if (!section.has("revision")) out.revision = defaults.revision;
 }
 
@@ -58,6 +59,9 @@ void check_protocol(const Section& section, BackendConfig& out) {
   }
   if (section.has("bridge") && out.protocol != Protocol::mcp) {
     section.fail_at_key("bridge", "only for protocol mcp");
+  }
+  if (section.has("cache") && out.protocol != Protocol::mcp) {
+    section.fail_at_key("cache", "only for protocol mcp");
   }
   if (section.has("revision") && out.protocol != Protocol::mcp) {
     section.fail_at_key("revision", "only for protocol mcp");

@@ -69,6 +69,7 @@ TEST(ConfigParser, FillsInDefaults) {
   expected.command = {"x"};
   expected.isolation = config::Isolation::session;
   expected.revive = true;
+  expected.cache = true;
   expected.revision = config::Revision::automatic;
   expected.is_default = true;
   expected.env_inherit = {"PATH", "HOME", "USER",   "LOGNAME", "SHELL",
@@ -546,6 +547,8 @@ TEST(ConfigParser, RefusesBadBackends) {
        "f:5:5: backends.a.revive: only for protocol mcp; others have no handshake to repeat\n"},
       {with_backend("    protocol: jsonrpc\n    bridge: true\n"),
        "f:5:5: backends.a.bridge: only for protocol mcp\n"},
+      {with_backend("    protocol: jsonrpc\n    cache: true\n"),
+       "f:5:5: backends.a.cache: only for protocol mcp\n"},
       {with_backend("    protocol: jsonrpc\n    revision: modern\n"),
        "f:5:5: backends.a.revision: only for protocol mcp\n"},
       {with_backend("    revision: 2026-07-28\n"),

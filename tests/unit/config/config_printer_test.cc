@@ -84,6 +84,7 @@ backends:
     isolation: shared
     revive: false
     bridge: false
+    cache: false
     methods: ["tools/*"]
     rules: [{ allow: ["*"], methods: [m], tools: [t], resources: [r], prompts: [p], except: [e],
               scopes: [s] }]
@@ -135,6 +136,7 @@ backends:
     isolation: session
     revive: true
     bridge: false
+    cache: true
     revision: auto
     default: true
     env_inherit: ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_ALL", "TZ", "TMPDIR"]

@@ -19,6 +19,9 @@ constexpr std::string_view kText = R"text(# HELP stdgate_notifications_total Not
 # TYPE stdgate_notifications_total counter
 stdgate_notifications_total{backend="calc",direction="to_child",method="_other"} 1
 stdgate_notifications_total{backend="calc",direction="to_client",method="a\"b\\c\nd"} 1
+# HELP stdgate_mcp_cache_hits_total Requests that were answered with what a child has answered before
+# TYPE stdgate_mcp_cache_hits_total counter
+stdgate_mcp_cache_hits_total{backend="calc"} 0
 # HELP stdgate_messages_dropped_total Messages that were passed on to nobody
 # TYPE stdgate_messages_dropped_total counter
 stdgate_messages_dropped_total{backend="calc",reason="not_json"} 0

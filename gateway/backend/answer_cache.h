@@ -1,0 +1,71 @@
+// AnswerCache: answers of children that the gateway may give to other requests for the same (see
+// CacheDialect).
+//
+// What is kept is what the child has said: rules cut it anew for each client. What is private is
+// for the principal that has asked; of somebody unknown it is not kept. The time that an answer may
+// be kept counts from its arrival, and clients are told what is left of it. Changes of lists and
+// the end of a child end it before. Owner: the backend. Limits: kMaxEntries answers of
+// kMaxEntryBytes each and kMaxBytes together, those that would end first go.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "gateway/pool/cache_dialect.h"
+#include "gateway/pool/call.h"
+
+namespace stdgate::backend {
+
+class AnswerCache {
+ public:
+  static constexpr size_t kMaxEntries = 256;
+  static constexpr size_t kMaxEntryBytes = 1 << 20;  // with its key
+  static constexpr size_t kMaxBytes = 4 << 20;
+
+  explicit AnswerCache(const pool::CacheDialect& dialect) : dialect_(dialect) {}
+  AnswerCache(const AnswerCache&) = delete;
+  AnswerCache& operator=(const AnswerCache&) = delete;
+
+  // The payload of a result for this request of that identity (empty: unknown). Without one the
+  // call is noted, so that its answer can be kept.
+  std::optional<std::string> find(const rpc::Envelope& request, std::string_view method,
+                                  std::string_view identity, TimePoint now, pool::Call& call);
+  // The answer to such a call.
+  void keep(const pool::Call& call, const rpc::Envelope& answer, TimePoint now);
+  void note_change(const pool::Audience& change);
+  void clear() {
+    entries_.clear();
+    bytes_ = 0;
+  }
+
+  [[nodiscard]] size_t size() const { return entries_.size(); }
+  [[nodiscard]] size_t bytes() const { return bytes_; }
+
+ private:
+  struct Entry {
+    std::string payload;
+    TextPlace time;  // where it says for how long
+    TimePoint ends{};
+  };
+  // Who may see it, nobody's identity for all, and what was asked.
+  struct Place {
+    std::string identity;
+    std::string key;
+    auto operator<=>(const Place&) const = default;
+  };
+  using Entries = std::map<Place, Entry>;
+
+  static size_t bytes_of(const Place& place, const Entry& entry) {
+    return place.identity.size() + place.key.size() + entry.payload.size();
+  }
+  Entries::iterator remove(Entries::iterator entry);
+
+  const pool::CacheDialect& dialect_;
+  Entries entries_;
+  size_t bytes_ = 0;
+};
+
+}  // namespace stdgate::backend
