@@ -202,38 +202,6 @@ YAML::Node container(const YAML::Node& pod, const std::string& name) {
   return {};
 }
 
-// "20s" as 20.
-int seconds(const YAML::Node& duration, int usual) {
-  return duration ? std::stoi(duration.as<std::string>()) : usual;
-}
-
-TEST(Examples, Kubernetes) {
-  const std::string text = read_example("kubernetes.yaml");
-  const auto config = document(text, "ConfigMap")["data"]["gateway.yaml"].as<std::string>();
-  const YAML::Node pod = document(text, "Deployment")["spec"]["template"]["spec"];
-  const YAML::Node sidecar = container(pod, "stdgate");
-
-  const StandIns stand_ins;
-  const GatewayProcess gateway(served(config, stand_ins));
-  HttpClient client = gateway.connect();
-  EXPECT_THAT(tool_call(client, "/rpc"), HasSubstr("mcp-server-filesystem /data"));
-  expect_mcp_session(client, "/mcp");
-  HttpClient admin(gateway.admin_url());
-  for (const char* probe : {"livenessProbe", "readinessProbe"}) {
-    const auto path = sidecar[probe]["httpGet"]["path"].as<std::string>();
-    EXPECT_EQ(admin.get(path).status, 200) << path;
-  }
-
-  // The pod says the same as its configuration.
-  const YAML::Node options = YAML::Load(config);
-  EXPECT_EQ("0.0.0.0:" + sidecar["ports"][0]["containerPort"].as<std::string>(),
-            options["admin"].as<std::string>());
-  EXPECT_EQ(sidecar["args"][1].as<std::string>(),
-            sidecar["volumeMounts"][0]["mountPath"].as<std::string>() + "/gateway.yaml");
-  EXPECT_GT(pod["terminationGracePeriodSeconds"].as<int>(),
-            seconds(options["timeouts"]["drain"], 20) + 2 * 2);
-}
-
 std::vector<std::string> lines_with(const std::string& text, const std::string& word) {
   std::vector<std::string> found;
   std::istringstream lines(text);
@@ -337,11 +305,11 @@ TEST(Examples, AllAreTested) {
   for (const auto& entry : fs::directory_iterator(kExamples)) {
     names.insert(entry.path().filename().string());
   }
-  EXPECT_THAT(names, testing::UnorderedElementsAre(
-                         "README.md", "files.yaml", "two-backends.yaml", "clangd.yaml",
-                         "kubernetes.yaml", "stdgate.service", "stdgate.socket", "prometheus.yml",
-                         "replicas.yaml", "replicas.nginx.conf", "replicas.haproxy.cfg",
-                         "replicas.envoy.yaml", "kubernetes-replicas.yaml"));
+  EXPECT_THAT(names,
+              testing::UnorderedElementsAre(
+                  "README.md", "files.yaml", "two-backends.yaml", "clangd.yaml", "stdgate.service",
+                  "stdgate.socket", "prometheus.yml", "replicas.yaml", "replicas.nginx.conf",
+                  "replicas.haproxy.cfg", "replicas.envoy.yaml", "kubernetes-replicas.yaml"));
 }
 
 }  // namespace
