@@ -150,6 +150,12 @@ def configurations(documents):
             yield f"{container['name']}: {config or 'its --config is in no ConfigMap that is mounted as a folder'}"
 
 
+def reloading(documents):
+    for pod, container, config in gateways(documents):
+        if isinstance(config, dict) and not config.get("watch"):
+            yield f"{container['name']}: a changed ConfigMap is not taken over"
+
+
 def images(documents):
     for pod in pods(documents):
         for container in containers(pod):
@@ -222,7 +228,7 @@ def selectors(documents):
             yield f"{target['name']} is not there to be scaled"
 
 
-RULES = [confinement, resources, images, secrets, configurations, stopping, probes, services, selectors]
+RULES = [confinement, resources, images, secrets, configurations, stopping, probes, reloading, services, selectors]
 
 
 def complaints(documents):
@@ -278,6 +284,7 @@ MISTAKES = [
     (spoil_pod("hostNetwork", True), "hostNetwork is set"),
     (spoil_pod("volumes", [{"name": "config", "hostPath": {"path": "/"}}]), "is of the host"),
     (lambda documents: replace_in_configuration(documents, "drain: 20s", "drain: 32s"), "needs 41.0 s to end"),
+    (lambda documents: replace_in_configuration(documents, "watch: true", ""), "a changed ConfigMap is not taken over"),
     (lambda documents: replace_in_configuration(documents, '"stdgate"', '"other"'), "refuses this host name"),
     (lambda documents: replace_in_configuration(documents, "0.0.0.0:8080", "0.0.0.0:8081"), "does not listen there"),
     (lambda documents: replace_in_configuration(documents, "backends:", "backend:"), "backend"),
