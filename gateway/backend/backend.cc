@@ -102,17 +102,15 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
   pool::Outgoing message;
   message.text = request.text;
   message.id = place_of(request.id, request.text);
+  const bool is_shared = isolation_of(context) == config::Isolation::shared;
   // Tokens can clash only at a child of several clients.
-  if (isolation_of(context) == config::Isolation::shared) {
-    message.progress_token = place_of(intent->progress_token, request.text);
-  }
+  if (is_shared) message.progress_token = place_of(intent->progress_token, request.text);
   message.replaced = place_of(intent->replaced, request.text);
   message.replacement = intent->replacement;
   message.answered_by_handshake = intent->kind == pool::ClientIntent::Kind::handshake;
   message.only_of_legacy = intent->only_of_legacy;
-  const auto stamp =
-      modern_.stamp_of(request, context, isolation_of(context) == config::Isolation::shared);
-  if (stamp) message.inserted = std::span(&*stamp, 1);
+  const pool::EraChanges changes = modern_.changes_of(request, context, is_shared);
+  message.inserted = changes.view();
   if (tracing_.is_on()) tracing_.tell_child(request, *call, message);
   call->progress_token = intent->progress_token;
   call->greets = intent->greets;

@@ -1,5 +1,6 @@
 #include "gateway/backend/call_tracing.h"
 
+#include <algorithm>
 #include <cmath>
 #include <span>
 
@@ -84,9 +85,10 @@ void CallTracing::tell_child(const rpc::Envelope& request, const pool::Call& cal
   const TraceParentText parent(trace, call.span);
   const auto meta = meta_of(request.params);
   const auto former = member_of(meta, kParent);
-  const bool is_stamped = !message.inserted.empty();
-  STDGATE_CHECK(message.inserted.size() < insertions_.size());
-  if (is_stamped) insertions_[1] = message.inserted.front();
+  const size_t others = message.inserted.size();
+  STDGATE_CHECK(others < insertions_.size());
+  std::ranges::copy(message.inserted, insertions_.begin() + 1);
+  pool::Insertion& next = insertions_[1];
   members_.clear();
   if (former) {
     members_.append("\"").append(parent.view()).append("\"");
@@ -101,14 +103,18 @@ void CallTracing::tell_child(const rpc::Envelope& request, const pool::Call& cal
     const auto insertion = pool::insertion_at(pool::InsertionPlace::meta, request, members_);
     if (!insertion || former.error() == rpc::MemberError::duplicate) return;
     insertions_[0] = *insertion;
-    if (is_stamped) {
+    if (others > 0 && next.empties) {
+      // No comma may follow.
+      insertions_[0].only_for = Era::modern;
+      next.members = members_;
+    } else if (others > 0 && next.only_for == Era::modern) {
       // Both would make the object, where it is missing.
       insertions_[0].only_for = Era::legacy;
-      stamped_.assign(members_).append(",").append(insertions_[1].members);
-      insertions_[1].members = stamped_;
+      stamped_.assign(members_).append(",").append(next.members);
+      next.members = stamped_;
     }
   }
-  message.inserted = std::span(insertions_).first(is_stamped ? 2 : 1);
+  message.inserted = std::span(insertions_).first(others + 1);
 }
 
 }  // namespace stdgate::backend

@@ -27,8 +27,8 @@ class CallTracing {
   // A call has come, with the trace of its header, if that names one. `params` may be empty.
   void begin(std::string_view params, pool::Call& call);
 
-  // `message` carries `request`, and may have one insertion, a stamp. What is added is valid until
-  // the next call of this.
+  // `message` carries `request`, and may have insertions: one stamp, or omissions. What is added is
+  // valid until the next call of this.
   void tell_child(const rpc::Envelope& request, const pool::Call& call, pool::Outgoing& message);
 
  private:

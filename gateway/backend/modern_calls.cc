@@ -44,15 +44,20 @@ void ModernCalls::note(const rpc::Envelope& request, const pool::ClientIntent& i
   call.request = request.text;
 }
 
-std::optional<pool::Insertion> ModernCalls::stamp_of(const rpc::Envelope& request,
-                                                     const CallContext& context,
-                                                     bool is_shared) const {
-  if (context.era == Era::modern || !is_shared || pool_.era() == Era::legacy) return std::nullopt;
+pool::EraChanges ModernCalls::changes_of(const rpc::Envelope& request, const CallContext& context,
+                                         bool is_shared) const {
+  if (context.era == Era::modern) {
+    return pool_.era() == Era::modern ? pool::EraChanges() : services_.dialect.omissions(request);
+  }
+  pool::EraChanges changes;
+  if (!is_shared || pool_.era() == Era::legacy) return changes;
   const std::string_view members = services_.dialect.stamp(request);
-  if (members.empty()) return std::nullopt;
-  auto insertion = pool::insertion_at(pool::InsertionPlace::meta, request, members);
-  if (insertion) insertion->only_for = Era::modern;
-  return insertion;
+  if (members.empty()) return changes;
+  auto stamp = pool::insertion_at(pool::InsertionPlace::meta, request, members);
+  if (!stamp) return changes;
+  stamp->only_for = Era::modern;
+  changes.list[changes.count++] = *stamp;
+  return changes;
 }
 
 bool ModernCalls::listen_again(pool::CallPtr& call) const {

@@ -30,11 +30,9 @@ class ModernCalls {
     return call.needs_modern && pool_.era() == Era::legacy;
   }
   // What a modern child demands of a request that a client of no era, or of the other one, has
-  // made.
-  [[nodiscard]] std::optional<pool::Insertion> stamp_of(const rpc::Envelope& request,
-                                                        const CallContext& context,
-                                                        bool is_shared) const;
-
+  // made; what a legacy child must not get of a modern one.
+  [[nodiscard]] pool::EraChanges changes_of(const rpc::Envelope& request,
+                                            const CallContext& context, bool is_shared) const;
   // Gives a call that listens, and has lost its child, to another one. False: none takes it.
   bool listen_again(pool::CallPtr& call) const;
   // Tells the client of a call that listens that it does.

@@ -125,6 +125,8 @@ void RoundTrips::submit(Trip& trip, pool::CallPtr call, const rpc::Envelope& req
     const auto intent = services_.dialect.read_modern_client(sent, {});
     if (intent) message.progress_token = place_of(intent->progress_token, sent.text);
   }
+  const pool::EraChanges changes = services_.dialect.omissions(sent);
+  message.inserted = changes.view();
   CallTracing tracing(services_);
   if (tracing.is_on()) tracing.tell_child(sent, *call, message);
   if (!pool_.has_room_alone(message.bytes())) {

@@ -12,6 +12,7 @@
 #include "gateway/mcp/mcp_input.h"
 #include "gateway/mcp/mcp_mirrors.h"
 #include "gateway/mcp/mcp_revision.h"
+#include "gateway/mcp/modern_members.h"
 #include "gateway/pool/dialect.h"
 
 namespace stdgate::mcp {
@@ -36,6 +37,9 @@ class McpDialect final : public pool::Dialect {
       const rpc::Envelope& answer) const override;
   [[nodiscard]] tl::expected<pool::ClientIntent, const char*> read_modern_client(
       const rpc::Envelope& request, std::string_view method) const override;
+  [[nodiscard]] pool::EraChanges omissions(const rpc::Envelope& request) const override {
+    return modern_members(request);
+  }
   [[nodiscard]] std::string_view stamp(const rpc::Envelope& request) const override {
     return modern_version(request).empty() ? std::string_view(stamp_) : std::string_view();
   }

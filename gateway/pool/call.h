@@ -109,7 +109,7 @@ struct Call : CallFacts {
 // A message on its way to a child: its text, the places in it that are rewritten for the child, and
 // the members that are inserted.
 struct Outgoing {
-  static constexpr size_t kMaxInsertions = 2;
+  static constexpr size_t kMaxInsertions = 1 + EraChanges::kMax;
 
   std::string_view text;
   TextPlace id;              // replaced by the wire id

@@ -17,6 +17,7 @@
 #include "gateway/pool/cache_dialect.h"
 #include "gateway/pool/child_facts.h"
 #include "gateway/pool/input_dialect.h"
+#include "gateway/pool/insertion.h"
 #include "gateway/pool/mirror_dialect.h"
 #include "gateway/pool/session_memo.h"
 #include "gateway/rpc/correlator.h"
@@ -156,6 +157,8 @@ class Dialect {
   [[nodiscard]] virtual std::string_view stamp(const rpc::Envelope& /*request*/) const {
     return {};
   }
+  // The members of a modern request that a legacy child must not get.
+  [[nodiscard]] virtual EraChanges omissions(const rpc::Envelope& /*request*/) const { return {}; }
   // What a child of one era has answered as a client of the other one expects it: the member result
   // or error, appended to `out`. False: it may stay as it is.
   [[nodiscard]] virtual bool bridge(const rpc::Envelope& /*answer*/, std::string_view /*method*/,

@@ -1,13 +1,15 @@
 // Insertion: members that a message gets on its way to a child, beside those that its client wrote,
-// or the value of one instead of the client's.
+// or the value of one instead of the client's, or nothing instead of some of the client's.
 //
 // Nothing is copied. Where the object that they go into is missing, `head` and `tail` make it.
 // Owner: the Outgoing that it stands in.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "gateway/observer.h"
@@ -22,8 +24,19 @@ struct Insertion {
   std::string_view tail;     // a constant
   size_t replaced = 0;       // bytes of the text that it stands for
   std::optional<Era> only_for = {};  // left out for a child of the other era; nothing: for any
+  bool empties = false;              // it stands for all that the client wrote in its object
 
   [[nodiscard]] size_t size() const { return head.size() + members.size() + tail.size(); }
+};
+
+// What a message gets and loses for the era of its child.
+struct EraChanges {
+  static constexpr size_t kMax = 4;
+
+  std::array<Insertion, kMax> list;
+  size_t count = 0;
+
+  [[nodiscard]] std::span<const Insertion> view() const { return std::span(list).first(count); }
 };
 
 // The object that members go into.

@@ -1,5 +1,6 @@
 """The official Python client (PyPI: mcp), which knows nothing of a gateway, of parked sessions or of restarts: its
 next call answers. And an official Python server behind it."""
+import asyncio
 import contextlib
 import os
 import signal
@@ -7,11 +8,14 @@ import sys
 import tempfile
 import unittest
 
+import mcp_types
 from mcp import Client
 
 from stdgate_process import Stdgate, TcpProxy, eventually
 
-ECHO = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "echo_server.py"), "@DIR@"]
+HERE = os.path.dirname(os.path.abspath(__file__))
+ASKING = [sys.executable, os.path.join(HERE, "asking_server.py")]
+ECHO = [sys.executable, os.path.join(HERE, "echo_server.py"), "@DIR@"]
 TIME = [sys.executable, "-m", "mcp_server_time", "--local-timezone", "Europe/Berlin"]
 
 
@@ -28,7 +32,7 @@ class Official(unittest.IsolatedAsyncioTestCase):
                 self.assertEqual(await gate.stop(), (0, {}))
 
     @contextlib.asynccontextmanager
-    async def open(self, port):
+    async def open(self, port, **callbacks):
         """A client; what it is told on the gateway's account is in client.told."""
         told = []
 
@@ -36,7 +40,8 @@ class Official(unittest.IsolatedAsyncioTestCase):
             if message.logger == "stdgate":
                 told.append(message)
 
-        async with Client(f"http://127.0.0.1:{port}/mcp", mode=self.mode, logging_callback=note) as client:
+        async with Client(f"http://127.0.0.1:{port}/mcp", mode=self.mode, logging_callback=note,
+                          **callbacks) as client:
             client.told = told
             yield client
 
@@ -105,3 +110,52 @@ class LegacyServers(Servers, Official):
 
 class AutoServers(Servers, Official):
     mode = "auto"
+
+
+class ModernServers(Servers, Official):
+    mode = "2026-07-28"
+
+
+class Questions:
+    """`ways`: the flags with which a server that asks has to serve a client of `mode`."""
+
+    async def test_each_client_is_asked_what_concerns_it(self):
+        for flags in self.ways:
+            with self.subTest(flags=flags):
+                async with self.serve(ASKING, *flags) as gate:
+                    await asyncio.gather(*(self.ask(gate.port, f"ada{n}") for n in range(4)))
+
+    async def ask(self, port, name):
+        async def elicit(context, params):
+            return mcp_types.ElicitResult(action="accept", content={"name": name})
+
+        async def sample(context, params):
+            word = mcp_types.TextContent(type="text", text=f"word of {name}")
+            return mcp_types.CreateMessageResult(role="assistant", content=word, model="none")
+
+        async def roots(context):
+            return mcp_types.ListRootsResult(roots=[mcp_types.Root(uri=f"file:///home/{name}")])
+
+        callbacks = {"elicitation_callback": elicit, "sampling_callback": sample, "list_roots_callback": roots}
+        async with self.open(port, **callbacks) as client:
+            for tool, answer in (("greet", f"hello {name}"), ("complete", f"the model says word of {name}"),
+                                 ("places", f"file:///home/{name}")):
+                result = await client.call_tool(tool, {})
+                self.assertEqual(result.content[0].text, answer)
+            await self.assert_echo(client, name)
+
+
+class LegacyQuestions(Questions, Official):
+    mode = "legacy"
+    ways = [[], ["--revision", "legacy"]]
+
+
+class AutoQuestions(Questions, Official):
+    mode = "auto"
+    ways = [[], ["--isolation", "shared"], ["--isolation", "shared", "--revision", "modern"]]
+
+
+class ModernQuestions(Questions, Official):
+    mode = "2026-07-28"
+    ways = [["--isolation", "shared", "--revision", "modern"], ["--bridge", "--revision", "legacy"],
+            ["--isolation", "shared", "--revision", "legacy"]]

@@ -45,15 +45,16 @@ class Tracing : public testing::Test {
   // The message as a child of this era is sent it. `stamp`: what a modern one demands; empty: it is
   // there.
   std::string told(std::string_view stamp = {}, Era era = Era::legacy) {
+    if (stamp.empty()) return told_with({}, era);
+    auto insertion = pool::insertion_at(pool::InsertionPlace::meta, text_->envelope, stamp);
+    insertion->only_for = Era::modern;
+    return told_with(std::span(&*insertion, 1), era);
+  }
+  std::string told_with(std::span<const pool::Insertion> changes, Era era) {
     const rpc::Envelope& request = text_->envelope;
     pool::Outgoing message;
     message.text = request.text;
-    std::optional<pool::Insertion> insertion;
-    if (!stamp.empty()) {
-      insertion = pool::insertion_at(pool::InsertionPlace::meta, request, stamp);
-      insertion->only_for = Era::modern;
-      message.inserted = std::span(&*insertion, 1);
-    }
+    message.inserted = changes;
     tracing_.tell_child(request, *call_, message);
     pool::Splice splice(message, std::nullopt, era);
     std::string written;
@@ -203,6 +204,24 @@ TEST_F(Tracing, GoesTogetherWithAStamp) {
   begin(with_params("{\"_meta\":{\"traceparent\":\"" + kParent + "\"}}"));
   EXPECT_EQ(told(stamp), with_params("{\"_meta\":{" + own() + "}}"));
   EXPECT_EQ(told(stamp, Era::modern), with_params("{\"_meta\":{" + stamp + "," + own() + "}}"));
+}
+
+TEST_F(Tracing, StaysWhereAllElseIsTaken) {
+  const std::string gone = R"("v":"1")";
+  pool::Insertion omission;
+  omission.only_for = Era::legacy;
+  const auto changes = std::span(&omission, 1);
+  begin(with_params("{\"_meta\":{" + gone + "}}"), header(kParent));
+  omission.offset = text_->envelope.text.find(gone);
+  omission.replaced = gone.size();
+  omission.empties = true;
+  EXPECT_EQ(told_with(changes, Era::legacy), with_params("{\"_meta\":{" + own() + "}}"));
+  EXPECT_EQ(told_with(changes, Era::modern),
+            with_params("{\"_meta\":{" + own() + "," + gone + "}}"));
+  begin(with_params("{\"_meta\":{" + gone + R"(,"a":1}})"), header(kParent));
+  omission.replaced += 1;
+  omission.empties = false;
+  EXPECT_EQ(told_with(changes, Era::legacy), with_params("{\"_meta\":{" + own() + R"(,"a":1}})"));
 }
 
 // Plain JSON-RPC has no `_meta`: neither is it read, nor written.

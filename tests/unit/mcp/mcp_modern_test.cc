@@ -230,6 +230,26 @@ class McpLegacyChild : public testing::Test {
   FakeClient client{bench.callers};
 };
 
+// With a token that is rewritten between them, and whether it is known or not what the child is.
+TEST(McpLegacyChildren, GetNothingOfTheModernEra) {
+  for (const bool is_known : {true, false}) {
+    ModernBench bench(config::Revision::automatic, config::Isolation::shared);
+    FakeChild& child = is_known ? bench.begin(0, kGreeting) : bench.child(0);
+    FakeClient client{bench.callers};
+    bench.send_modern(client, request("1", "tools/call", R"("name":"t")",
+                                      meta("{}", R"(,"progressToken":"p","a":1)")));
+    if (!is_known) {
+      child.start();
+      child.answer(child.take_ids().at(0), std::string(kGreeting));
+    }
+    const std::string line = child.take_lines().back();
+    const std::string id = parse_asked(line).id;
+    EXPECT_EQ(line, R"({"jsonrpc":"2.0","id":)" + id +
+                        R"(,"method":"tools/call","params":{"name":"t","_meta":)" +
+                        R"({"progressToken":)" + id + R"(,"a":1}}})");
+  }
+}
+
 TEST_F(McpLegacyChild, DiscoveryComesFromItsGreeting) {
   bench.send_modern(client, request("1", "server/discover"));
   EXPECT_EQ(client.texts(),

@@ -1,0 +1,83 @@
+#include "gateway/mcp/modern_members.h"
+
+#include <algorithm>
+#include <array>
+
+#include "gateway/base/text_place.h"
+#include "gateway/mcp/mcp_revision.h"
+#include "gateway/rpc/json_cursor.h"
+#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_string.h"
+
+namespace stdgate::mcp {
+
+namespace {
+
+constexpr std::array<std::string_view, 4> kModernKeys = {kVersionKey, kClientInfoKey,
+                                                         kClientCapabilitiesKey, kLogLevelKey};
+
+bool is_modern(std::string_view quoted) {
+  const std::string_view key = quoted.substr(1, quoted.size() - 2);
+  return std::ranges::any_of(
+      kModernKeys, [&](std::string_view modern) { return rpc::json_string_equals(key, modern); });
+}
+
+// Collects runs of members that go, each with the comma that goes with it.
+class Runs {
+ public:
+  explicit Runs(std::string_view text) : text_(text) {}
+
+  void add(std::string_view key, std::string_view value) {
+    const char* const end = value.data() + value.size();
+    if (is_modern(key)) {
+      if (begin_ == nullptr) begin_ = kept_end_ == nullptr ? key.data() : kept_end_;
+      end_ = end;
+      return;
+    }
+    // Before the first one that stays, it is the comma behind that goes.
+    if (begin_ != nullptr) close(kept_end_ == nullptr ? key.data() : end_);
+    kept_end_ = end;
+  }
+  pool::EraChanges finish() {
+    if (begin_ != nullptr) close(end_);
+    if (kept_end_ == nullptr && found_.count > 0) found_.list[0].empties = true;
+    return found_;
+  }
+
+ private:
+  void close(const char* end) {
+    const std::string_view gone(begin_, static_cast<size_t>(end - begin_));
+    begin_ = nullptr;
+    if (found_.count == found_.list.size()) return;  // keys twice, which are refused before
+    const TextPlace place = place_of(gone, text_);
+    pool::Insertion& omission = found_.list[found_.count++];
+    omission.offset = place.offset;
+    omission.replaced = place.length;
+    omission.only_for = Era::legacy;
+  }
+
+  const std::string_view text_;
+  pool::EraChanges found_;
+  const char* begin_ = nullptr;  // of the run; null: there is none
+  const char* end_ = nullptr;
+  const char* kept_end_ = nullptr;  // of the last member that stays; null: none yet
+};
+
+}  // namespace
+
+pool::EraChanges modern_members(const rpc::Envelope& request) {
+  if (request.params.empty()) return {};
+  const auto meta = rpc::find_member(request.params, "_meta");
+  if (!meta) return {};
+  rpc::JsonCursor cursor(*meta);
+  if (!cursor.take('{') || cursor.take('}')) return {};
+  Runs runs(request.text);
+  do {
+    const std::string_view key = cursor.take_string();
+    cursor.take(':');
+    runs.add(key, cursor.take_value());
+  } while (cursor.take(','));
+  return runs.finish();
+}
+
+}  // namespace stdgate::mcp

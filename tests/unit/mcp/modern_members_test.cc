@@ -1,0 +1,73 @@
+#include "gateway/mcp/modern_members.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gateway/pool/splice.h"
+#include "tests/support/parsed_text.h"
+
+namespace stdgate::test {
+namespace {
+
+const std::string kVersion = R"("io.modelcontextprotocol/protocolVersion":"2026-07-28")";
+const std::string kInfo = R"("io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"})";
+const std::string kCapabilities = R"("io.modelcontextprotocol/clientCapabilities":{"roots":{}})";
+const std::string kLevel = R"("io.modelcontextprotocol/logLevel":"debug")";
+const std::string kTask = R"("io.modelcontextprotocol/related-task":{"taskId":"1"})";
+
+std::string call_with(const std::string& params) {
+  return R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":)" + params + "}";
+}
+
+// As a child of this era gets it.
+std::string sent(const std::string& text, Era era = Era::legacy) {
+  const ParsedText parsed(text);
+  const pool::EraChanges changes = mcp::modern_members(parsed.envelope);
+  pool::Outgoing message;
+  message.text = parsed.envelope.text;
+  message.inserted = changes.view();
+  pool::Splice splice(message, std::nullopt, era);
+  std::string written;
+  for (const std::string_view part : splice.framed("", "")) written += part;
+  return written;
+}
+
+TEST(ModernMembers, AreNotForALegacyChild) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"{" + kVersion + "}", "{}"},
+      {"{ " + kVersion + " , " + kInfo + "," + kCapabilities + "," + kLevel + " }", "{  }"},
+      {R"({"progressToken":1,)" + kVersion + "," + kInfo + "}", R"({"progressToken":1})"},
+      {"{" + kVersion + "," + kInfo + R"(, "progressToken":1})", R"({"progressToken":1})"},
+      {R"({"a":1 , )" + kVersion + R"( , "b":2})", R"({"a":1 , "b":2})"},
+      {"{" + kVersion + R"(,"a":1,)" + kInfo + R"(,"b":2,)" + kCapabilities + R"(,"c":3,)" +
+           kLevel + "}",
+       R"({"a":1,"b":2,"c":3})"},
+      {R"({"a":1,)" + kVersion + R"(,"b":{},)" + kInfo + R"(,"c":[],)" + kCapabilities +
+           R"(,"d":"",)" + kLevel + R"(,"e":null})",
+       R"({"a":1,"b":{},"c":[],"d":"","e":null})"},
+      {R"({"\u0069o.modelcontextprotocol/logLevel":"info","x":1})", R"({"x":1})"},
+      {"{" + kTask + "," + kVersion + "}", "{" + kTask + "}"},
+      {R"({"a":{)" + kVersion + "}}", R"({"a":{)" + kVersion + "}}"},
+      {"{}", "{}"},
+      {"[" + std::string("1]"), "[1]"},
+  };
+  for (const auto& [meta, expected] : cases) {
+    const std::string text = call_with(R"({"name":"t","_meta":)" + meta + R"(,"z":1})");
+    EXPECT_EQ(sent(text), call_with(R"({"name":"t","_meta":)" + expected + R"(,"z":1})"));
+    EXPECT_EQ(sent(text, Era::modern), text);
+  }
+}
+
+TEST(ModernMembers, AreSoughtInMetaAlone) {
+  for (const std::string& params : {std::string("[]"), std::string("{}"), "{" + kVersion + "}"}) {
+    EXPECT_EQ(sent(call_with(params)), call_with(params));
+  }
+  const std::string bare = R"({"jsonrpc":"2.0","id":1,"method":"ping"})";
+  EXPECT_EQ(sent(bare), bare);
+}
+
+}  // namespace
+}  // namespace stdgate::test
