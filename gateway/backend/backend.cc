@@ -38,7 +38,8 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
       changes_(*dialect_, sessions_, *this),
       pool_(services_, *this, sessions_, changes_),
       memos_(sessions_, pool_, *dialect_),
-      round_trips_(services_, pool_, sessions_, callers_, *this, *this, options_.input_timeout) {
+      round_trips_(services_, pool_, sessions_, callers_, *this, *this, options_.input_timeout),
+      watches_(services_, modern_, sessions_, callers_) {
   core_.observer.on_session_places(Upstream::id(), pool_.session_places());
   for (const std::string& name : options_.known_methods) methods_.admit(name);
   for (const std::string& name : options_.known_tools) tools_.admit(name);
@@ -49,8 +50,6 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
                      static_cast<MirrorOwner&>(*this));
   }
 }
-
-Backend::~Backend() = default;
 
 Admission Backend::accept(const rpc::ParsedMessage& message, const CallContext& context) {
   if (!message.ok()) {
@@ -117,6 +116,7 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
   call->introduces = intent->introduces;
   call->deadline = context.deadline.value_or(context.arrived + timeout());
   if (is_modern) modern_.note(request, *intent, context, *call);
+  sessions_.note_severity(*call);
   if (services_.traces) pool::trace_arrived(services_, *call, method);
   if (intent->kind == pool::ClientIntent::Kind::set_severity) {
     accept_severity(*intent, *call);
@@ -475,6 +475,7 @@ void Backend::finish(const pool::Call& call, Outcome outcome, const session::Rep
   if (!call.subscription.empty()) sessions_.finish_subscribe(call, outcome);
   if (call.client != nullptr) quotas_->end_call(*call.client);
   if (call.alone) round_trips_.note_end(call, outcome);
+  if (call.listens) watches_.close(call);
   CallRecord record = record_of(call, core_.clock.now());
   record.backend = id();
   record.is_mcp = protocol() == config::Protocol::mcp;

@@ -19,6 +19,7 @@
 #include "gateway/backend/call_rules.h"
 #include "gateway/backend/call_tracing.h"
 #include "gateway/backend/change_watch.h"
+#include "gateway/backend/key_watches.h"
 #include "gateway/backend/modern_calls.h"
 #include "gateway/backend/round_trips.h"
 #include "gateway/backend/session_memos.h"
@@ -62,7 +63,7 @@ class Backend final : public Upstream,
   // names from the beginning.
   Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dialect> dialect,
           session::Callers& callers, const pool::CoreServices& core);
-  ~Backend() override;
+  ~Backend() override = default;
 
   void start() override { pool_.start(); }
 
@@ -165,7 +166,9 @@ class Backend final : public Upstream,
     if (!modern_.listen_again(call)) on_fault(std::move(call), report);
   }
   void on_listening(const pool::Call& call, const pool::ChildFacts& facts) override {
-    modern_.begin_listening(call, facts);
+    std::vector<std::string> keys = modern_.listened_keys(call, facts);
+    watches_.open(call, keys);
+    modern_.begin_listening(call, keys, facts);
   }
 
   Admission accept_request(const rpc::Envelope& request, const CallContext& context);
@@ -271,6 +274,7 @@ class Backend final : public Upstream,
   pool::Pool pool_;
   SessionMemos memos_;
   RoundTrips round_trips_;
+  KeyWatches watches_;
   std::optional<AnswerCache> cache_;        // nothing: nothing is kept
   std::optional<ArgumentMirrors> mirrors_;  // nothing: the protocol has none
 };

@@ -62,8 +62,7 @@ pool::EraChanges ModernCalls::changes_of(const rpc::Envelope& request, const Cal
 
 bool ModernCalls::listen_again(pool::CallPtr& call) const {
   std::string text = call->request;
-  const rpc::KnownMessage known(text, {.depth = services_.limits.depth,
-                                       .batch = services_.limits.batch});  // as it was parsed first
+  const rpc::KnownMessage known(text, client_limits());
   const rpc::Envelope& request = known.envelope();
   pool::Outgoing message;
   message.text = request.text;
@@ -72,10 +71,28 @@ bool ModernCalls::listen_again(pool::CallPtr& call) const {
   return pool_.submit(call, message).has_value();
 }
 
-void ModernCalls::begin_listening(const pool::Call& call, const pool::ChildFacts& facts) const {
+std::vector<std::string> ModernCalls::listened_keys(const pool::Call& call,
+                                                    const pool::ChildFacts& facts) const {
+  std::string text = call.request;
+  const rpc::KnownMessage known(text, client_limits());
+  return services_.dialect.listened_keys(known.envelope(), facts);
+}
+
+void ModernCalls::begin_listening(const pool::Call& call, std::span<const std::string> keys,
+                                  const pool::ChildFacts& facts) const {
   session::ReplySink* const sink = callers_.find(call.caller);
   if (sink == nullptr) return;
-  sink->on_event(call.tag, services_.dialect.begin_listening(call.id, call.lists, facts));
+  sink->on_event(call.tag, services_.dialect.begin_listening(call.id, call.lists, keys, facts));
+}
+
+std::optional<std::string> ModernCalls::tagged(const pool::Call& call,
+                                               const rpc::Envelope& notification) const {
+  const std::string tag = services_.dialect.listening_tag(call.id);
+  const auto insertion = pool::insertion_at(pool::InsertionPlace::meta, notification, tag);
+  if (!insertion) return std::nullopt;
+  std::string text(notification.text.substr(0, insertion->offset));
+  text.append(insertion->head).append(insertion->members).append(insertion->tail);
+  return text.append(notification.text.substr(insertion->offset));
 }
 
 bool ModernCalls::pass_to_listeners(pool::Child& child, const rpc::Envelope& notification,
@@ -85,15 +102,11 @@ bool ModernCalls::pass_to_listeners(pool::Child& child, const rpc::Envelope& not
   child.calls().for_each([&](const pool::Call& call) {
     if (!call.listens || (call.lists & list) == 0) return;
     session::ReplySink* const sink = callers_.find(call.caller);
-    const std::string tag = services_.dialect.listening_tag(call.id);
-    const auto insertion = pool::insertion_at(pool::InsertionPlace::meta, notification, tag);
-    if (sink == nullptr || !insertion) return;
-    std::string text(notification.text.substr(0, insertion->offset));
-    text.append(insertion->head).append(insertion->members).append(insertion->tail);
-    text.append(notification.text.substr(insertion->offset));
-    const std::string_view whole = text;
+    const auto text = tagged(call, notification);
+    if (sink == nullptr || !text) return;
+    const std::string_view whole = *text;
     services_.core.observer.on_message(services_.backend, Direction::to_client, {&whole, 1});
-    sink->on_event(call.tag, text);
+    sink->on_event(call.tag, whole);
     is_passed = true;
   });
   return is_passed;

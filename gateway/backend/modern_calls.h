@@ -5,8 +5,10 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gateway/backend/call_context.h"
 #include "gateway/pool/pool.h"
@@ -35,14 +37,25 @@ class ModernCalls {
                                             const CallContext& context, bool is_shared) const;
   // Gives a call that listens, and has lost its child, to another one. False: none takes it.
   bool listen_again(pool::CallPtr& call) const;
-  // Tells the client of a call that listens that it does.
-  void begin_listening(const pool::Call& call, const pool::ChildFacts& facts) const;
+  // Tells the client of a call that listens that it does, and for updates of these keys.
+  void begin_listening(const pool::Call& call, std::span<const std::string> keys,
+                       const pool::ChildFacts& facts) const;
+  // The keys that it wants to hear of, and such a child tells of.
+  [[nodiscard]] std::vector<std::string> listened_keys(const pool::Call& call,
+                                                       const pool::ChildFacts& facts) const;
+  // A notification as the client of a call that listens is to get it; nothing: it cannot.
+  [[nodiscard]] std::optional<std::string> tagged(const pool::Call& call,
+                                                  const rpc::Envelope& notification) const;
   // At a legacy child the gateway listens for its clients: passes on a change of this list. False:
   // nobody listens for it.
   bool pass_to_listeners(pool::Child& child, const rpc::Envelope& notification, uint8_t list) const;
 
  private:
   [[nodiscard]] bool can_serve_alone() const;
+  // As requests are parsed when they come.
+  [[nodiscard]] rpc::EnvelopeLimits client_limits() const {
+    return {.depth = services_.limits.depth, .batch = services_.limits.batch};
+  }
 
   const pool::PoolServices& services_;
   pool::Pool& pool_;

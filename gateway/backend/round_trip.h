@@ -34,8 +34,12 @@ struct Question {
 
 class Trip final : public session::SessionSink {
  public:
-  Trip(TripOwner& owner, uint64_t number_of_it, std::string greeting_of_it)
-      : number(number_of_it), greeting(std::move(greeting_of_it)), owner_(owner) {}
+  Trip(TripOwner& owner, uint64_t number_of_it, std::string greeting_of_it,
+       std::optional<session::Severity> severity_of_it)
+      : number(number_of_it),
+        greeting(std::move(greeting_of_it)),
+        severity(severity_of_it),
+        owner_(owner) {}
 
   // SessionSink
   void on_message(std::optional<session::Tag> of_call,
@@ -64,7 +68,8 @@ class Trip final : public session::SessionSink {
   std::vector<std::pair<rpc::WireId, std::string>> take_answers(std::string_view answers);
 
   const uint64_t number;
-  const std::string greeting;  // its params
+  const std::string greeting;                       // its params
+  const std::optional<session::Severity> severity;  // of the log messages that its child is to send
   session::SessionId session;
   std::string identity;  // who may go on with it
   std::string essence;   // of the request

@@ -70,7 +70,7 @@ void RoundTrips::begin(pool::CallPtr call, const rpc::Envelope& request) {
   std::string greeting = input().greeting_for(request);
   Trip* trip = idle_trip(*call, greeting);
   if (trip == nullptr) {
-    const auto opened = open(std::move(greeting), call->origin);
+    const auto opened = open(std::move(greeting), *call);
     if (!opened) return events_.on_fault(std::move(call), opened.error());
     trip = *opened;
   }
@@ -86,9 +86,8 @@ Trip* RoundTrips::idle_trip(const pool::Call& call, std::string_view greeting) {
   // Where sessions have children of their own, nobody gets one that another client has used.
   const bool is_strict = services_.config.isolation == config::Isolation::session;
   for (const auto& [number, trip] : trips_) {
-    if (!trip->is_idle() || trip->has_ended || trip->is_spoilt || trip->greeting != greeting) {
-      continue;
-    }
+    if (!trip->is_idle() || trip->has_ended || trip->is_spoilt) continue;
+    if (trip->greeting != greeting || trip->severity != call.severity) continue;
     const bool is_same = !call.identity.empty() && call.identity == trip->identity;
     if (is_same || (!is_strict && !trip->is_private)) return trip.get();
   }
@@ -96,16 +95,16 @@ Trip* RoundTrips::idle_trip(const pool::Call& call, std::string_view greeting) {
 }
 
 tl::expected<Trip*, rpc::FaultReport> RoundTrips::open(std::string greeting,
-                                                       const ClientAddress& client) {
+                                                       const pool::Call& call) {
   if (greeting.size() > pool::SessionMemory::kMaxGreeting) {
     return tl::unexpected(rpc::faults::too_large("the client's capabilities are too long"));
   }
   if (!nobody_) nobody_ = callers_.add(no_sink_);
   if (!nobody_) return tl::unexpected(rpc::faults::overloaded("too many clients"));
   const uint64_t number = ++opened_;
-  auto trip = std::make_unique<Trip>(*this, number, std::move(greeting));
-  const auto session = sessions_.open_trip(*nobody_, *trip, trip->greeting,
-                                           input().may_ask_first(trip->greeting), client);
+  auto trip = std::make_unique<Trip>(*this, number, std::move(greeting), call.severity);
+  const pool::Knowledge told{trip->greeting, input().may_ask_first(trip->greeting), call.severity};
+  const auto session = sessions_.open_trip(*nobody_, *trip, told, call.origin);
   if (!session) return tl::unexpected(session.error());
   trip->session = *session;
   return trips_.emplace(number, std::move(trip)).first->second.get();

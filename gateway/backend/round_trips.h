@@ -74,7 +74,7 @@ class RoundTrips final : public TripOwner {
   void resume(pool::CallPtr call, const rpc::Envelope& request);
   void submit(Trip& trip, pool::CallPtr call, const rpc::Envelope& request);
   Trip* idle_trip(const pool::Call& call, std::string_view greeting);
-  tl::expected<Trip*, rpc::FaultReport> open(std::string greeting, const ClientAddress& client);
+  tl::expected<Trip*, rpc::FaultReport> open(std::string greeting, const pool::Call& call);
   [[nodiscard]] Trip* trip_of(const pool::Call& call) const;
   Trip* find_parked(const pool::Call& call, std::string_view state, std::string_view essence);
   bool give_answers(Trip& trip, std::string_view answers);

@@ -1,6 +1,7 @@
 #include "gateway/backend/session_census.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "gateway/session/session_sink.h"
 
@@ -56,6 +57,20 @@ session::Session* longest_idle(SlotMap<session::Session>& sessions) {
     if (may_go && (longest == nullptr || session.used < longest->used)) longest = &session;
   });
   return longest;
+}
+
+uint32_t set_reading_all(SlotMap<session::Session>& sessions, bool reading, uint32_t last_first) {
+  std::optional<uint32_t> next;
+  sessions.for_each([&](session::SessionId some, session::Session&) {
+    if (!next && some.index > last_first) next = some.index;
+  });
+  const uint32_t first = next.value_or(0);
+  for (const bool before : {false, true}) {
+    sessions.for_each([&](session::SessionId some, session::Session& session) {
+      if ((some.index < first) == before) session.sink->set_reading(reading);
+    });
+  }
+  return first;
 }
 
 }  // namespace stdgate::backend

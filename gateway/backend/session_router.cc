@@ -58,7 +58,7 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::add(session::C
 }
 
 tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open_trip(
-    session::Caller caller, session::SessionSink& sink, std::string_view greeting, bool asks_first,
+    session::Caller caller, session::SessionSink& sink, const pool::Knowledge& told,
     const ClientAddress& client) {
   if (const auto may = check_starts(client); !may) return tl::unexpected(may.error());
   auto id = add(caller, sink);
@@ -66,7 +66,19 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open_trip(
   count_start(client);
   known(*id).is_trip = true;
   verbosity_.remove_session(std::nullopt);
-  pool_.adopt_lease(*id, greeting, asks_first);
+  pool_.adopt_lease(*id, told);
+  return id;
+}
+
+// Nobody has asked a child for them yet: they wait for one as if theirs had gone.
+tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open_watch(
+    session::Caller caller, session::SessionSink& sink, std::vector<std::string>& keys) {
+  const auto id = add(caller, sink);
+  if (!id) return id;
+  known(*id).is_trip = true;
+  verbosity_.remove_session(std::nullopt);
+  std::erase_if(keys, [&](const std::string& key) { return !subscriptions_.await(*id, key); });
+  settle_all();
   return id;
 }
 
@@ -75,7 +87,8 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::adopt(
     std::string_view greeting) {
   auto id = add(caller, sink);
   if (!id) return id;
-  if (services_.config.isolation == config::Isolation::session) pool_.adopt_lease(*id, greeting);
+  if (services_.config.isolation == config::Isolation::session)
+    pool_.adopt_lease(*id, {.greeting = greeting});
   journal_.adopt(known(*id), client, services_.dialect.client_label(greeting));
   if (!reading_) sink.set_reading(false);
   return *id;
@@ -217,10 +230,13 @@ bool SessionRouter::pass_notification(pool::Child& child, const rpc::Envelope& n
     case pool::Audience::Kind::everybody: {
       // Receivers that have to queue it share one copy.
       const SharedOffer offer(services_.core.storages, notification.text);
+      bool is_told = false;
       sessions_.for_each([&](session::SessionId, const session::Session& session) {
+        if (session.is_trip) return;
         tell(session, {&notification.text, 1});
+        is_told = true;
       });
-      return sessions_.size() > 0;
+      return is_told;
     }
     case pool::Audience::Kind::caller: {
       const session::Session* session = only_session(child);
@@ -340,13 +356,6 @@ pool::Child& SessionRouter::child_that_asked(const session::Ask& ask) const {
   return *child;
 }
 
-uint64_t SessionRouter::asking_child(session::SessionId id) {
-  session::Session* session = sessions_.find(id);
-  if (session == nullptr || session->asks == nullptr) return 0;
-  const auto oldest = session->asks->oldest();
-  return oldest ? session->asks->at(*oldest).child : 0;
-}
-
 // --- Subscriptions ----------------------------------------------------------------------------
 
 tl::expected<bool, rpc::FaultReport> SessionRouter::subscribe(session::SessionId session,
@@ -400,7 +409,8 @@ void SessionRouter::set_severity(session::SessionId id, session::Severity severi
 
 void SessionRouter::tell_what_is_wanted(pool::Child& child) {
   if (!verbosity_.settled() && pool_.can_ask(child)) {
-    if (const auto severity = verbosity_.take(child.number())) {
+    const bool serves_calls = child.era() == Era::legacy && services_.dialect.logs(child.facts());
+    if (const auto severity = verbosity_.take(child.number(), serves_calls)) {
       pool_.ask(child,
                 [&](rpc::WireId id) { return services_.dialect.set_severity(id, *severity); });
     }
@@ -460,18 +470,7 @@ void SessionRouter::on_reading(session::SessionId id, bool reading) {
   }
   if (services_.config.isolation == config::Isolation::session) return;
   reading_ = reading;
-  // Each time another session begins: the first one may fill the queue again before the others get
-  // anything into it.
-  std::optional<uint32_t> first;
-  sessions_.for_each([&](session::SessionId some, session::Session&) {
-    if (!first && some.index > first_reader_) first = some.index;
-  });
-  first_reader_ = first.value_or(0);
-  for (const bool before : {false, true}) {
-    sessions_.for_each([&](session::SessionId some, session::Session& session) {
-      if ((some.index < first_reader_) == before) session.sink->set_reading(reading);
-    });
-  }
+  first_reader_ = set_reading_all(sessions_, reading, first_reader_);
 }
 
 void SessionRouter::check_invariants() {

@@ -54,12 +54,21 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
                                                            const policy::Client& client,
                                                            std::string_view greeting);
   // Opens one that stands for calls of clients without a session (RoundTrips), whose child is to be
-  // greeted so.
+  // told this.
   tl::expected<session::SessionId, rpc::FaultReport> open_trip(session::Caller caller,
                                                                session::SessionSink& sink,
-                                                               std::string_view greeting,
-                                                               bool asks_first,
+                                                               const pool::Knowledge& told,
                                                                const ClientAddress& client);
+  // Opens one that stands for a call that listens for updates of these keys. Those for which there
+  // is no room are taken out.
+  tl::expected<session::SessionId, rpc::FaultReport> open_watch(session::Caller caller,
+                                                                session::SessionSink& sink,
+                                                                std::vector<std::string>& keys);
+  // Its subscriptions end too, where no other session needs them.
+  void close_watch(session::SessionId id) {
+    close(id);
+    settle_all();
+  }
   // Its calls are not to be sent yet, or go on; see SessionEvents::holds_calls().
   void hold_calls(session::SessionId id, bool holds) {
     if (session::Session* const session = sessions_.find(id)) session->holds_calls = holds;
@@ -104,7 +113,12 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   // The client's answer to a request of a child. False: it answers none.
   bool pass_answer(session::SessionId session, const rpc::Envelope& answer);
   // The child that has asked the session something; 0: none.
-  [[nodiscard]] uint64_t asking_child(session::SessionId session);
+  [[nodiscard]] uint64_t asking_child(session::SessionId id) {
+    session::Session* const session = sessions_.find(id);
+    if (session == nullptr || session->asks == nullptr) return 0;
+    const auto oldest = session->asks->oldest();
+    return oldest ? session->asks->at(*oldest).child : 0;
+  }
 
   // A session that shares children wants to subscribe. Whether a child is to be asked, and
   // finish_subscribe() to follow; else the session has subscribed already.
@@ -112,6 +126,10 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   void finish_subscribe(const pool::Call& call, Outcome outcome);
   // A session that shares children wants log messages from this severity on.
   void set_severity(session::SessionId session, session::Severity severity);
+  // A call without a session wants them: legacy children are told before it comes to them.
+  void note_severity(const pool::Call& call) {
+    if (call.severity && !call.alone && verbosity_.note_call(*call.severity)) settle_all();
+  }
   // A client, with or without a session, unsubscribes. The number of the child that is to be asked,
   // 0 for any; nothing: no child is, as nothing is left to do or others still want it.
   std::optional<uint64_t> unsubscribe(session::SessionId session, std::string_view key);

@@ -34,7 +34,6 @@ void append_member(std::string& out, std::string_view key, std::string_view valu
   out.append("\"").append(key).append("\":").append(value);
 }
 
-// Updates of single resources cannot be listened for at a legacy child.
 void append_capabilities(std::string& out, std::string_view capabilities) {
   out += '{';
   for (const std::string_view key : kCommonCapabilities) {
@@ -42,6 +41,7 @@ void append_capabilities(std::string& out, std::string_view capabilities) {
   }
   if (const std::string_view resources = member(capabilities, "resources"); !resources.empty()) {
     std::string kept = "{";
+    append_member(kept, "subscribe", member(resources, "subscribe"));
     append_member(kept, "listChanged", member(resources, "listChanged"));
     append_member(out, "resources", kept + "}");
   }
@@ -141,7 +141,8 @@ std::string listening_end(std::string_view id) {
   return R"("result":{"resultType":"complete","_meta":{)" + subscription_tag(id) + "}}";
 }
 
-std::string listening_acknowledgement(std::string_view id, uint8_t lists) {
+std::string listening_acknowledgement(std::string_view id, uint8_t lists,
+                                      std::span<const std::string> uris) {
   std::string text = R"({"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged",)"
                      R"("params":{"_meta":{)" +
                      subscription_tag(id) + R"(},"notifications":)";
@@ -149,6 +150,12 @@ std::string listening_acknowledgement(std::string_view id, uint8_t lists) {
   for (const McpList& list : kMcpLists) {
     if ((lists & list.bit) != 0) append_member(honored, list.wish, "true");
   }
+  std::string honored_uris;
+  for (const std::string& uri : uris) {
+    honored_uris += honored_uris.empty() ? '[' : ',';
+    rpc::append_json_string(honored_uris, uri);
+  }
+  if (!uris.empty()) append_member(honored, kUpdatesWish, honored_uris + "]");
   return text.append(honored).append("}}}");
 }
 

@@ -5,6 +5,7 @@
 // answered may stay as it is.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -25,8 +26,9 @@ std::string unsupported_version_error(std::string_view requested, bool is_modern
 // --- Streams of subscriptions/listen. `id` is the request's, raw JSON
 // The member result that ends one.
 std::string listening_end(std::string_view id);
-// The notification that begins one: which lists' changes follow.
-std::string listening_acknowledgement(std::string_view id, uint8_t lists);
+// The notification that begins one: which lists' changes, and updates of which resources, follow.
+std::string listening_acknowledgement(std::string_view id, uint8_t lists,
+                                      std::span<const std::string> uris);
 // The member of _meta that each of its messages has.
 std::string subscription_tag(std::string_view id);
 

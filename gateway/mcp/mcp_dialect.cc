@@ -6,6 +6,7 @@
 #include "gateway/mcp/mcp_elements.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/pool/greeting_facts.h"
+#include "gateway/rpc/json_cursor.h"
 #include "gateway/rpc/json_member.h"
 
 namespace stdgate::mcp {
@@ -324,13 +325,30 @@ tl::expected<pool::ClientIntent, const char*> McpDialect::read_modern_client(
 
 // A list that the child does not offer, or without changes, is not promised.
 std::string McpDialect::begin_listening(std::string_view id, uint8_t lists,
+                                        std::span<const std::string> keys,
                                         const pool::ChildFacts& facts) const {
   uint8_t honored = 0;
   for (const McpList& list : kMcpLists) {
     const auto changes = find_path(facts.capabilities, {list.capability, "listChanged"});
     if (changes && *changes == "true") honored = static_cast<uint8_t>(honored | list.bit);
   }
-  return listening_acknowledgement(id, static_cast<uint8_t>(honored & lists));
+  return listening_acknowledgement(id, static_cast<uint8_t>(honored & lists), keys);
+}
+
+std::vector<std::string> McpDialect::listened_keys(const rpc::Envelope& request,
+                                                   const pool::ChildFacts& facts) const {
+  std::vector<std::string> keys;
+  const auto offered = find_path(facts.capabilities, {"resources", "subscribe"});
+  const auto wishes = find_path(request.params, {"notifications", kUpdatesWish});
+  if (!offered || *offered != "true" || !wishes) return keys;
+  rpc::JsonCursor cursor(*wishes);
+  if (!cursor.take('[') || cursor.take(']')) return keys;
+  std::string scratch;
+  do {
+    const std::string_view uri = cursor.take_value();
+    if (uri.front() == '"') keys.emplace_back(rpc::decode_string(string_content(uri), scratch));
+  } while (cursor.take(','));
+  return keys;
 }
 
 std::string McpDialect::greet_again(rpc::WireId id, std::string_view params) const {
@@ -437,6 +455,10 @@ std::string McpDialect::subscribe(rpc::WireId id, std::string_view key) const {
 
 std::string McpDialect::unsubscribe(rpc::WireId id, std::string_view key) const {
   return uri_request(id, kUnsubscribe, key);
+}
+
+bool McpDialect::logs(const pool::ChildFacts& facts) const {
+  return rpc::find_member(facts.capabilities, "logging").has_value();
 }
 
 std::string McpDialect::set_severity(rpc::WireId id, session::Severity severity) const {

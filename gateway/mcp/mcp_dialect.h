@@ -5,6 +5,7 @@
 // client of a child that belongs to a session is that session's; its messages pass unchanged.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "gateway/mcp/era_bridge.h"
@@ -55,7 +56,10 @@ class McpDialect final : public pool::Dialect {
     return method == "notifications/subscriptions/acknowledged";
   }
   [[nodiscard]] std::string begin_listening(std::string_view id, uint8_t lists,
+                                            std::span<const std::string> keys,
                                             const pool::ChildFacts& facts) const override;
+  [[nodiscard]] std::vector<std::string> listened_keys(
+      const rpc::Envelope& request, const pool::ChildFacts& facts) const override;
   [[nodiscard]] std::string listening_tag(std::string_view id) const override {
     return subscription_tag(id);
   }
@@ -93,6 +97,7 @@ class McpDialect final : public pool::Dialect {
                                         std::string_view method) const override;
   [[nodiscard]] std::string subscribe(rpc::WireId id, std::string_view key) const override;
   [[nodiscard]] std::string unsubscribe(rpc::WireId id, std::string_view key) const override;
+  [[nodiscard]] bool logs(const pool::ChildFacts& facts) const override;
   [[nodiscard]] std::string set_severity(rpc::WireId id, session::Severity severity) const override;
   // An update may name "a sub-resource of the one that the client actually subscribed to" (MCP
   // 2025-11-25, schema, ResourceUpdatedNotificationParams).

@@ -42,6 +42,9 @@ inline constexpr std::array<McpList, 3> kMcpLists = {
      {2, "prompts", "notifications/prompts/list_changed", "promptsListChanged"},
      {4, "resources", "notifications/resources/list_changed", "resourcesListChanged"}}};
 
+// The member of the same, with the resources whose updates are wanted.
+inline constexpr std::string_view kUpdatesWish = "resourceSubscriptions";
+
 // Nothing for a text that names none of these.
 std::optional<McpRevision> parse_mcp_revision(std::string_view text);
 

@@ -173,7 +173,13 @@ class Dialect {
   // At a child of the legacy era, whose facts these are, the gateway listens itself: the
   // notification that begins it, and the member of params._meta that tags what follows.
   [[nodiscard]] virtual std::string begin_listening(std::string_view /*id*/, uint8_t /*lists*/,
+                                                    std::span<const std::string> /*keys*/,
                                                     const ChildFacts& /*facts*/) const {
+    return {};
+  }
+  // The keys, decoded, whose updates this request listens for and such a child tells of.
+  [[nodiscard]] virtual std::vector<std::string> listened_keys(const rpc::Envelope& /*request*/,
+                                                               const ChildFacts& /*facts*/) const {
     return {};
   }
   [[nodiscard]] virtual std::string listening_tag(std::string_view /*id*/) const { return {}; }
@@ -275,6 +281,8 @@ class Dialect {
                                                 std::string_view /*key*/) const {
     return {};
   }
+  // Whether a child sends log messages that a level can be set for.
+  [[nodiscard]] virtual bool logs(const ChildFacts& /*facts*/) const { return true; }
   // The request with which the gateway sets what a shared child logs.
   [[nodiscard]] virtual std::string set_severity(rpc::WireId /*id*/,
                                                  session::Severity /*severity*/) const {

@@ -47,8 +47,8 @@ class Pool final : private ChildOwner {
   }
   // Opens a session that is parked: its child is to be greeted with `greeting`.
   // `asks_first`: see SessionMemory.
-  void adopt_lease(session::SessionId session, std::string_view greeting, bool asks_first = false) {
-    sessions_.adopt(session, greeting, asks_first);
+  void adopt_lease(session::SessionId session, const Knowledge& client) {
+    sessions_.adopt(session, client);
   }
   // Sends what waits for the session's child, as far as it takes anything.
   void dispatch_lease(session::SessionId session) {

@@ -44,10 +44,8 @@ tl::expected<void, rpc::FaultReport> SessionLane::open(session::SessionId sessio
   return {};
 }
 
-void SessionLane::adopt(session::SessionId session, std::string_view greeting, bool asks_first) {
-  SessionMemory& memory = leases_.open(session).memory;
-  memory.adopt(greeting);
-  if (asks_first) memory.note_asks_first();
+void SessionLane::adopt(session::SessionId session, const Knowledge& client) {
+  leases_.open(session).memory.adopt(client);
 }
 
 bool SessionLane::is_parked(session::SessionId session) const {

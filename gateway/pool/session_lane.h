@@ -26,7 +26,7 @@ class SessionLane {
 
   // As Pool's.
   tl::expected<void, rpc::FaultReport> open(session::SessionId session);
-  void adopt(session::SessionId session, std::string_view greeting, bool asks_first = false);
+  void adopt(session::SessionId session, const Knowledge& client);
   std::vector<CallPtr> close(session::SessionId session);
   void hold_child(session::SessionId session, bool held);
   session::Parking park(session::SessionId session);

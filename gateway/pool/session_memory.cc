@@ -30,8 +30,10 @@ void SessionMemory::learn(const Call& call, const rpc::Envelope& answer, const D
   }
 }
 
-void SessionMemory::adopt(std::string_view greeting) {
-  greeting_ = greeting;
+void SessionMemory::adopt(const Knowledge& known) {
+  greeting_ = known.greeting;
+  asks_first_ = known.asks_first;
+  severity_ = known.severity;
   is_complete_ = true;
   has_served_ = true;  // nobody knows better
 }

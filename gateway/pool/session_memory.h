@@ -17,16 +17,24 @@
 
 namespace stdgate::pool {
 
+// Of a client that has greeted no child here: its session comes from another process, or the
+// gateway greets for it.
+struct Knowledge {
+  std::string_view greeting;
+  // A child may ask something once it has been greeted: it gets no calls before that is answered.
+  bool asks_first = false;
+  std::optional<session::Severity> severity{};  // of the log messages that it wants
+};
+
 class SessionMemory {
  public:
   static constexpr size_t kMaxGreeting = 64 << 10;
 
   // The child has answered a call of the session, with a result.
   void learn(const Call& call, const rpc::Envelope& answer, const Dialect& dialect);
-  // The client's greeting, from elsewhere: the session comes from another process.
-  void adopt(std::string_view greeting);
-  // A child may ask something once it has been greeted: it gets no calls before that is answered.
-  void note_asks_first() { asks_first_ = true; }
+  // What is known of the client from elsewhere.
+  void adopt(const Knowledge& known);
+  // See Knowledge.
   [[nodiscard]] bool asks_first() const { return asks_first_; }
   // A new child has answered the greeting.
   void set_terms(GreetingTerms terms) { terms_ = std::move(terms); }

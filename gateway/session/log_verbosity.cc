@@ -37,23 +37,29 @@ void LogVerbosity::remove_session(std::optional<Severity> wish) {
   if (wish) --explicit_;
 }
 
-Severity LogVerbosity::wanted() const {
-  const auto lowest =
-      std::find_if(wishes_.begin(), wishes_.end(), [](size_t count) { return count > 0; });
-  if (lowest == wishes_.end()) return kDefault;
-  const auto wish = static_cast<Severity>(lowest - wishes_.begin());
-  return silent_ > 0 ? std::min(wish, kDefault) : wish;
+bool LogVerbosity::note_call(Severity wish) {
+  if (of_calls_ && *of_calls_ <= wish) return false;
+  of_calls_ = wish;
+  return true;
 }
 
-std::optional<Severity> LogVerbosity::take(uint64_t child) {
-  if (settled()) return std::nullopt;
-  const Severity severity = wanted();
+Severity LogVerbosity::wanted(bool by_calls) const {
+  const auto lowest =
+      std::find_if(wishes_.begin(), wishes_.end(), [](size_t count) { return count > 0; });
+  const bool has_any = lowest != wishes_.end();
+  const auto wish = has_any ? static_cast<Severity>(lowest - wishes_.begin()) : kDefault;
+  const Severity of_sessions = silent_ > 0 ? std::min(wish, kDefault) : wish;
+  return by_calls ? std::min(of_sessions, *of_calls_) : of_sessions;
+}
+
+std::optional<Severity> LogVerbosity::take(uint64_t child, bool serves_calls) {
+  const bool by_calls = serves_calls && of_calls_;
   const auto told = told_.find(child);
   if (told == told_.end()) {
-    if (explicit_ == 0) return std::nullopt;
-    told_.emplace(child, severity);
-    return severity;
+    if (explicit_ == 0 && !by_calls) return std::nullopt;
+    return told_.emplace(child, wanted(by_calls)).first->second;
   }
+  const Severity severity = wanted(by_calls);
   if (told->second == severity) return std::nullopt;
   told->second = severity;
   return severity;

@@ -4,6 +4,7 @@
 // A child has one level for all sessions, so it is set to the lowest that any session wants, and
 // each message is compared with the receiving session's level. A session without a level receives
 // the child's default; once a child has been set to a level, its default is taken to be kDefault.
+// Calls of clients without a session have wishes too; the owner compares their messages.
 // Bookkeeping only, as Subscriptions. Owner: the session router. Limit: one entry for each child
 // that was told.
 #pragma once
@@ -31,10 +32,15 @@ class LogVerbosity {
   void add_session(std::optional<Severity> wish);
   void remove_session(std::optional<Severity> wish);
 
+  // A call without a session wants messages from this level on. It is kept for later calls, so that
+  // children are not told with each. False: that changes nothing.
+  bool note_call(Severity wish);
+
   // Whether no child may need another level.
-  [[nodiscard]] bool settled() const { return told_.empty() && explicit_ == 0; }
+  [[nodiscard]] bool settled() const { return told_.empty() && explicit_ == 0 && !of_calls_; }
   // The level that the caller is to set at the child now. Nothing: the child has it already.
-  std::optional<Severity> take(uint64_t child);
+  // `serves_calls`: what calls have wished counts for this child.
+  std::optional<Severity> take(uint64_t child, bool serves_calls);
   void lose_child(uint64_t child) { told_.erase(child); }
 
   [[nodiscard]] size_t sessions() const { return explicit_ + silent_; }
@@ -43,11 +49,12 @@ class LogVerbosity {
   [[nodiscard]] bool passes(uint64_t child, std::optional<Severity> wish, Severity message) const;
 
  private:
-  [[nodiscard]] Severity wanted() const;
+  [[nodiscard]] Severity wanted(bool by_calls) const;
 
   std::array<size_t, kSeverityCount> wishes_{};
-  size_t explicit_ = 0;  // sessions in `wishes_`
-  size_t silent_ = 0;    // sessions that have set none
+  size_t explicit_ = 0;               // sessions in `wishes_`
+  size_t silent_ = 0;                 // sessions that have set none
+  std::optional<Severity> of_calls_;  // the lowest that calls have wished
   std::map<uint64_t, Severity> told_;
 };
 

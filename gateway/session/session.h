@@ -38,7 +38,7 @@ struct Session {
   TimePoint used{};                // the last message of its client
   uint64_t messages = 0;           // of its client
   bool is_new_here = false;  // it comes from another process, which its client has not been told
-  bool is_trip = false;      // it stands for a call of a client without a session: see RoundTrips
+  bool is_trip = false;      // it stands for a call of a client without one: RoundTrips, KeyWatches
   bool holds_calls = false;  // they are not to be sent yet
   SessionSink* sink = nullptr;
   // Under the ids that the client sees. Made with the first one: most sessions are never asked.

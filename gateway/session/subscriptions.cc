@@ -50,6 +50,13 @@ void Subscriptions::finish(SessionId session, std::string_view key, uint64_t chi
   if (wish != nullptr) drop_if_over(session, key);
 }
 
+bool Subscriptions::await(SessionId session, std::string_view key) {
+  if (request(session, key) != Request::ask) return false;
+  move({session}, key, kNoChild);
+  finish(session, key, kNoChild, Answer::unknown);
+  return true;
+}
+
 Subscriptions::Withdrawal Subscriptions::withdraw(SessionId session, std::string_view key) {
   Wish* wish = find_wish(session, key);
   if (wish == nullptr) return {};

@@ -49,6 +49,10 @@ class Subscriptions {
   // `child`: that was asked; 0: none that still runs.
   void finish(SessionId session, std::string_view key, uint64_t child, Answer answer);
 
+  // The session wants it, and nobody asks for it: any child may adopt() it. False: it has it
+  // already, or there is no room for it.
+  bool await(SessionId session, std::string_view key);
+
   struct Withdrawal {
     bool known = false;  // the session had subscribed, or had asked to
     uint64_t child = 0;  // not 0: it holds the key for nobody now; see take_unwanted()

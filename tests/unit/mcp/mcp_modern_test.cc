@@ -1,12 +1,15 @@
 // Requests of MCP's modern era at children of either era: what reaches the child, and what comes
 // back.
 
+#include <gmock/gmock.h>
+
 #include "tests/unit/mcp/modern_bench.h"
 
 namespace stdgate::test {
 namespace {
 
 using std::chrono::seconds;
+using testing::HasSubstr;
 
 class McpModernChild : public testing::Test {
  public:
@@ -256,7 +259,7 @@ TEST_F(McpLegacyChild, DiscoveryComesFromItsGreeting) {
             Texts{R"({"jsonrpc":"2.0","id":1,"result":{"resultType":"complete",)"
                   R"("supportedVersions":["2026-07-28"],)"
                   R"("capabilities":{"tools":{"listChanged":true},"prompts":{},)"
-                  R"("resources":{"listChanged":true}},"instructions":"do",)"
+                  R"("resources":{"subscribe":true,"listChanged":true}},"instructions":"do",)"
                   R"("ttlMs":0,"cacheScope":"private","_meta":{)"
                   R"("io.modelcontextprotocol/serverInfo":{"name":"old","version":"1"}}}})"});
   EXPECT_TRUE(child.take_lines().empty());
@@ -318,6 +321,84 @@ TEST_F(McpLegacyChild, TheGatewayListensForItsClients) {
   EXPECT_NE(events_of(client)[1].find(tagged("\"s\"")), std::string::npos);
   bench.leave(client);
   EXPECT_TRUE(child.take_lines().empty()) << "the child knows nothing of it";
+}
+
+TEST_F(McpLegacyChild, TheGatewaySubscribesForItsClients) {
+  const auto listen = [&](const std::string& id, const std::string& uris) {
+    bench.send_modern(client, request(id, "subscriptions/listen",
+                                      R"("notifications":{"resourceSubscriptions":)" + uris + "}"));
+  };
+  const std::string asks = R"(,"method":"resources/subscribe","params":{"uri":"f:a"}})";
+  listen("1", R"(["f:a","f:a",7])");
+  EXPECT_EQ(events_of(client),
+            Texts{note("subscriptions/acknowledged",
+                       tagged("1", R"(,"notifications":{"resourceSubscriptions":["f:a"]})"))});
+  const std::string line = child.take_line();
+  EXPECT_THAT(line, HasSubstr(asks));
+  child.answer(parse_asked(line).id, "{}");
+  listen("2", R"(["f:a"])");
+  client.events.clear();
+  child.say(note("resources/updated", R"({"uri":"f:a"})"));
+  child.say(note("resources/updated", R"({"uri":"f:b"})"));
+  EXPECT_EQ(events_of(client), (Texts{note("resources/updated", tagged("1", R"(,"uri":"f:a")")),
+                                      note("resources/updated", tagged("2", R"(,"uri":"f:a")"))}));
+  EXPECT_TRUE(child.take_lines().empty()) << "one subscription serves both";
+  bench.leave(client);
+  EXPECT_THAT(child.take_line(), HasSubstr(R"("method":"resources/unsubscribe")"));
+}
+
+TEST_F(McpLegacyChild, WhatIsTooMuchIsNotPromised) {
+  std::string uris = "[\"" + std::string(session::Subscriptions::kMaxKey + 1, 'x') + "\"";
+  for (size_t i = 0; i <= session::Subscriptions::kMaxPerSession; ++i) {
+    uris.append(",\"u").append(std::to_string(i)).append("\"");
+  }
+  bench.send_modern(client, request("1", "subscriptions/listen",
+                                    R"("notifications":{"resourceSubscriptions":)" + uris + "]}"));
+  const std::string honored = events_of(client).at(0);
+  EXPECT_THAT(honored, HasSubstr(R"("resourceSubscriptions":["u0",)"));
+  EXPECT_THAT(honored, HasSubstr(R"("u255"]})"));
+}
+
+// Its subscriptions go to the next one, and no client notices.
+TEST_F(McpLegacyChild, UpdatesGoOnWhenItIsReplaced) {
+  bench.send_modern(client, request("1", "subscriptions/listen",
+                                    R"("notifications":{"resourceSubscriptions":["f:a"]})"));
+  child.answer(parse_asked(child.take_line()).id, "{}");
+  client.events.clear();
+  child.exit(1);
+  bench.advance(seconds(10));
+  FakeChild& next = bench.child(1);
+  next.start();
+  next.answer(next.take_ids().at(0), std::string(kGreeting));
+  EXPECT_TRUE(client.events.empty());
+  EXPECT_THAT(next.take_lines(), testing::Contains(HasSubstr(R"("uri":"f:a")")));
+  next.say(note("resources/updated", R"({"uri":"f:a"})"));
+  EXPECT_EQ(events_of(client), Texts{note("resources/updated", tagged("1", R"(,"uri":"f:a")"))});
+}
+
+// It is told once, before the call, and not with each.
+TEST(McpLegacyChildren, AreSetToTheLowestLevelThatCallsWant) {
+  const std::string greeting = R"({"protocolVersion":"2025-11-25","serverInfo":{"name":"s"},)"
+                               R"("capabilities":{"tools":{})";
+  for (const bool logs : {true, false}) {
+    ModernBench bench(config::Revision::automatic, config::Isolation::shared);
+    FakeChild& child = bench.begin(0, greeting + (logs ? R"(,"logging":{}}})" : "}}"));
+    FakeClient client{bench.callers};
+    const auto lines_of_call = [&](const std::string& level) {
+      const std::string wish = R"(,"io.modelcontextprotocol/logLevel":")" + level + "\"";
+      bench.send_modern(client, request("1", "tools/call", R"("name":"t")", meta("{}", wish)));
+      Texts lines = child.take_lines();
+      for (const std::string& line : lines) child.answer(parse_asked(line).id, "{}");
+      return lines;
+    };
+    const Texts first = lines_of_call("debug");
+    ASSERT_EQ(first.size(), logs ? 2U : 1U);
+    const std::string told = logs ? R"("params":{"level":"debug"})" : "tools/call";
+    EXPECT_THAT(first.front(), HasSubstr(told));
+    EXPECT_EQ(parse_asked(first.back()).method, "tools/call");
+    EXPECT_EQ(lines_of_call("error").size(), 1U);
+    EXPECT_EQ(lines_of_call("debug").size(), 1U);
+  }
 }
 
 TEST_F(McpLegacyChild, PlainRequestsAreNotStamped) {

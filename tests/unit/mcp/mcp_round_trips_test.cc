@@ -297,10 +297,31 @@ TEST_P(McpRoundTrips, LogMessagesNeedALevel) {
                     request("1", "tools/call", R"("name":"t")",
                             meta(kElicits, R"(,"io.modelcontextprotocol/logLevel":"error")")));
   bench.greet(0);
+  bench.child(0).answer(bench.child(0).take_ids().at(0), "{}");  // to logging/setLevel
   bench.child(0).say(log("info"));
   bench.child(0).say(log("alert"));
   bench.child(0).say(note("tools/list_changed", "{}"));
   EXPECT_EQ(events_of(client), Texts{log("alert")});
+}
+
+// It is told the level before it gets the call, and serves no call with another one.
+TEST_P(McpRoundTrips, TheChildIsToldTheLevel) {
+  const auto call_with = [&](FakeClient& caller, const std::string& level) {
+    bench.send_modern(caller, request("1", "tools/call", R"("name":"t")", meta(kElicits, level)));
+  };
+  const std::string debug = R"(,"io.modelcontextprotocol/logLevel":"debug")";
+  call_with(client, debug);
+  bench.greet(0);
+  const std::string line = bench.child(0).take_line();
+  EXPECT_THAT(line, HasSubstr(R"("method":"logging/setLevel","params":{"level":"debug"})"));
+  bench.child(0).answer(parse_asked(line).id, "{}");
+  const Asked call = parse_asked(bench.child(0).take_line());
+  EXPECT_EQ(call.method, "tools/call");
+  bench.child(0).answer(call.id, "{}");
+  bench.settle();
+  call_with(other, "");
+  bench.greet(1);
+  EXPECT_EQ(parse_asked(bench.child(1).take_line()).method, "tools/call");
 }
 
 // --- Attacks on the state

@@ -1,0 +1,44 @@
+// KeyWatches: at legacy children the gateway subscribes for calls of modern clients that listen for
+// updates (subscriptions/listen, MCP 2026-07-28).
+//
+// Each such call has a session without a client of its own, so that what it wants is counted with
+// what sessions want: see Subscriptions. Owner: the backend. Limits: those of sessions and of
+// Subscriptions; keys beyond them are not promised.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gateway/backend/modern_calls.h"
+#include "gateway/backend/session_router.h"
+#include "gateway/session/reply_sink.h"
+
+namespace stdgate::backend {
+
+class KeyWatches {
+ public:
+  KeyWatches(const pool::PoolServices& services, const ModernCalls& modern, SessionRouter& sessions,
+             session::Callers& callers);
+  ~KeyWatches();
+  KeyWatches(const KeyWatches&) = delete;
+  KeyWatches& operator=(const KeyWatches&) = delete;
+
+  // From now on the call's client is told of updates of the keys that are left, all of which its
+  // client is to be told of first: `keys` loses what cannot be had.
+  void open(const pool::Call& call, std::vector<std::string>& keys);
+  // The call is over. One without a watch is passed over.
+  void close(const pool::Call& call);
+
+ private:
+  class Watch;
+
+  const pool::PoolServices& services_;
+  const ModernCalls& modern_;
+  SessionRouter& sessions_;
+  session::Callers& callers_;
+  std::map<const pool::Call*, std::unique_ptr<Watch>> watches_;  // calls keep their place
+};
+
+}  // namespace stdgate::backend
