@@ -7,6 +7,8 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <utility>
 
 #include "gateway/app/client_snippets.h"
@@ -23,6 +25,7 @@
 #include "transports/http/admin_endpoint.h"
 #include "transports/http/banner.h"
 #include "transports/http/landing_page.h"
+#include "transports/net/errands.h"
 #include "transports/net/service_notifier.h"
 #include "transports/net/signals.h"
 #include "transports/stdio/guard_binary.h"
@@ -72,6 +75,7 @@ class Process final : private http::AdminSource {
                  audit_file_ ? &*audit_file_ : nullptr},
                 [this] { admin_.close_all(); }),
         strangers_(worker_.loop(), orphans_),
+        errands_(worker_.loop()),
         exposition_({&worker_.counts()}, identity_.version, [this] { return read_usage(); }),
         admin_routes_(worker_.generation().policy()),
         admin_(worker_.admin_services(), admin_routes_),
@@ -232,7 +236,18 @@ class Process final : private http::AdminSource {
   }
 
   // AdminSource
-  std::string metrics_text() override { return exposition_.text(); }
+  void scrape(http::ScrapeFormat format, std::function<void(const std::string&)> done) override {
+    struct Errand {
+      metrics::MetricsSnapshot snapshot;
+      std::string text;
+    };
+    const auto errand = std::make_shared<Errand>(Errand{exposition_.take(), {}});
+    const auto wanted = format == http::ScrapeFormat::open_metrics
+                            ? metrics::MetricsFormat::open_metrics
+                            : metrics::MetricsFormat::prometheus;
+    errands_.start([=] { errand->text = metrics::metrics_text(errand->snapshot, wanted); },
+                   [=, done = std::move(done)] { done(errand->text); });
+  }
   std::string state_json() override {
     const http::Listening bound = listeners_.bound();
     std::vector<ListenerFacts> listeners;
@@ -269,6 +284,7 @@ class Process final : private http::AdminSource {
   std::optional<audit::AuditFile> audit_file_;  // nothing: there is no audit
   Worker worker_;
   stdio::StrangerWatch strangers_;
+  net::Errands errands_;
   metrics::MetricsExposition exposition_;
   http::Router admin_routes_;
   http::Server admin_;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "metrics/prometheus/metrics_collector.h"
+#include "metrics/prometheus/open_metrics.h"
 #include "metrics/prometheus/process_stats.h"
 
 namespace stdgate::metrics {
@@ -34,6 +35,11 @@ void add(MetricFamily& family, double value, std::vector<ClientMetric::Label> la
   family.metric.push_back(std::move(metric));
 }
 
+void push(std::vector<CollectedFamily>& families, MetricFamily family) {
+  CollectedFamily& collected = families.emplace_back();
+  collected.family = std::move(family);
+}
+
 MetricFamily single(const char* name, const char* help, MetricType type, double value,
                     std::vector<ClientMetric::Label> labels = {}) {
   MetricFamily result = family(name, help, type);
@@ -41,36 +47,36 @@ MetricFamily single(const char* name, const char* help, MetricType type, double 
   return result;
 }
 
-void add_audit(std::vector<MetricFamily>& families, const ScrapeReadings::Audit& audit) {
+void add_audit(std::vector<CollectedFamily>& families, const ScrapeReadings::Audit& audit) {
   const auto counter = MetricType::Counter;
-  families.push_back(single("stdgate_audit_lines_total", "Lines of the audit", counter,
-                            static_cast<double>(audit.lines)));
-  families.push_back(single("stdgate_audit_failures_total",
-                            "Attempts to write the audit, or to have it on the disk, that failed",
-                            counter, static_cast<double>(audit.failures)));
-  families.push_back(single("stdgate_audit_lost_lines_total",
-                            "Lines of the audit that were not written for lack of room", counter,
-                            static_cast<double>(audit.lost)));
-  families.push_back(single("stdgate_audit_failing",
-                            "1 while the audit cannot be written, and calls are refused for it",
-                            MetricType::Gauge, audit.is_failing ? 1 : 0));
+  push(families, single("stdgate_audit_lines_total", "Lines of the audit", counter,
+                        static_cast<double>(audit.lines)));
+  push(families, single("stdgate_audit_failures_total",
+                        "Attempts to write the audit, or to have it on the disk, that failed",
+                        counter, static_cast<double>(audit.failures)));
+  push(families, single("stdgate_audit_lost_lines_total",
+                        "Lines of the audit that were not written for lack of room", counter,
+                        static_cast<double>(audit.lost)));
+  push(families, single("stdgate_audit_failing",
+                        "1 while the audit cannot be written, and calls are refused for it",
+                        MetricType::Gauge, audit.is_failing ? 1 : 0));
 }
 
-void add_spans(std::vector<MetricFamily>& families, const SpanReadings& spans) {
-  families.push_back(single("stdgate_trace_spans_exported_total",
-                            "Spans that the collector of traces has taken", MetricType::Counter,
-                            static_cast<double>(spans.exported)));
+void add_spans(std::vector<CollectedFamily>& families, const SpanReadings& spans) {
+  push(families,
+       single("stdgate_trace_spans_exported_total", "Spans that the collector of traces has taken",
+              MetricType::Counter, static_cast<double>(spans.exported)));
   MetricFamily dropped = family("stdgate_trace_spans_dropped_total",
                                 "Spans that no collector has taken", MetricType::Counter);
   for (const auto& [reason, count] : spans.dropped) {
     add(dropped, static_cast<double>(count), {{"reason", std::string(reason)}});
   }
-  families.push_back(std::move(dropped));
-  families.push_back(single("stdgate_trace_spans_waiting", "Spans that wait to be sent",
-                            MetricType::Gauge, static_cast<double>(spans.waiting)));
+  push(families, std::move(dropped));
+  push(families, single("stdgate_trace_spans_waiting", "Spans that wait to be sent",
+                        MetricType::Gauge, static_cast<double>(spans.waiting)));
 }
 
-void add_readings(std::vector<MetricFamily>& families, const ScrapeReadings& readings) {
+void add_readings(std::vector<CollectedFamily>& families, const ScrapeReadings& readings) {
   MetricFamily cpu =
       family("stdgate_child_cpu_seconds_total", "CPU time of child processes and what they started",
              MetricType::Counter);
@@ -85,9 +91,9 @@ void add_readings(std::vector<MetricFamily>& families, const ScrapeReadings& rea
     add(memory, static_cast<double>(usage.resident_bytes), {{"backend", usage.backend}});
   }
   if (!readings.children.empty()) {
-    families.push_back(std::move(cpu));
-    families.push_back(std::move(memory));
-    families.push_back(std::move(sandboxes));
+    push(families, std::move(cpu));
+    push(families, std::move(memory));
+    push(families, std::move(sandboxes));
   }
   MetricFamily expiry = family("stdgate_tls_certificate_expiry_timestamp_seconds",
                                "When a listener's certificate expires, in seconds since the epoch",
@@ -96,62 +102,74 @@ void add_readings(std::vector<MetricFamily>& families, const ScrapeReadings& rea
     add(expiry, static_cast<double>(certificate.not_after),
         {{"certificate", certificate.file}, {"listener", certificate.listener}});
   }
-  if (!readings.certificates.empty()) families.push_back(std::move(expiry));
+  if (!readings.certificates.empty()) push(families, std::move(expiry));
   MetricFamily age =
       family("stdgate_issuer_keys_age_seconds",
              "Time since the keys of an issuer of tokens were fetched", MetricType::Gauge);
   for (const auto& keys : readings.issuers) {
     add(age, keys.age_seconds, {{"issuer", keys.issuer}});
   }
-  if (!readings.issuers.empty()) families.push_back(std::move(age));
-  families.push_back(single("stdgate_loop_lag_seconds",
-                            "How late the event loop came back from its last timer",
-                            MetricType::Gauge, to_seconds(readings.loop_lag)));
-  families.push_back(single("stdgate_memory_pressure", "Part of limits.memory that is used",
-                            MetricType::Gauge, readings.memory_pressure));
+  if (!readings.issuers.empty()) push(families, std::move(age));
+  push(families,
+       single("stdgate_loop_lag_seconds", "How late the event loop came back from its last timer",
+              MetricType::Gauge, to_seconds(readings.loop_lag)));
+  push(families, single("stdgate_memory_pressure", "Part of limits.memory that is used",
+                        MetricType::Gauge, readings.memory_pressure));
   MetricFamily reloads = family("stdgate_config_reloads_total",
                                 "Times that the configuration was read again", MetricType::Counter);
   add(reloads, static_cast<double>(readings.reloads.good), {{"outcome", "ok"}});
   add(reloads, static_cast<double>(readings.reloads.failed), {{"outcome", "failed"}});
-  families.push_back(std::move(reloads));
-  families.push_back(single("stdgate_config_last_reload_successful",
-                            "1 unless the configuration that was read last could not be used",
-                            MetricType::Gauge, readings.reloads.last_was_good ? 1 : 0));
+  push(families, std::move(reloads));
+  push(families, single("stdgate_config_last_reload_successful",
+                        "1 unless the configuration that was read last could not be used",
+                        MetricType::Gauge, readings.reloads.last_was_good ? 1 : 0));
   if (readings.audit) add_audit(families, *readings.audit);
   if (readings.spans) add_spans(families, *readings.spans);
 }
 
 // Names and meanings as all Prometheus client libraries have them.
-void add_process(std::vector<MetricFamily>& families) {
+void add_process(std::vector<CollectedFamily>& families) {
   const auto stats = read_process_stats();
   if (!stats) return;
   const auto counter = MetricType::Counter;
   const auto gauge = MetricType::Gauge;
-  families.push_back(single("process_cpu_seconds_total", "User and system CPU time of the gateway",
-                            counter, stats->cpu_seconds));
-  families.push_back(single("process_resident_memory_bytes", "Resident memory of the gateway",
-                            gauge, static_cast<double>(stats->resident_bytes)));
-  families.push_back(single("process_virtual_memory_bytes", "Virtual memory of the gateway", gauge,
-                            static_cast<double>(stats->virtual_bytes)));
-  families.push_back(single("process_open_fds", "Open file descriptors", gauge,
-                            static_cast<double>(stats->open_fds)));
-  families.push_back(single("process_max_fds", "File descriptors that may be open", gauge,
-                            static_cast<double>(stats->max_fds)));
-  families.push_back(single("process_start_time_seconds",
-                            "When the gateway started, in seconds since the epoch", gauge,
-                            stats->start_time_seconds));
+  push(families, single("process_cpu_seconds_total", "User and system CPU time of the gateway",
+                        counter, stats->cpu_seconds));
+  push(families, single("process_resident_memory_bytes", "Resident memory of the gateway", gauge,
+                        static_cast<double>(stats->resident_bytes)));
+  push(families, single("process_virtual_memory_bytes", "Virtual memory of the gateway", gauge,
+                        static_cast<double>(stats->virtual_bytes)));
+  push(families, single("process_open_fds", "Open file descriptors", gauge,
+                        static_cast<double>(stats->open_fds)));
+  push(families, single("process_max_fds", "File descriptors that may be open", gauge,
+                        static_cast<double>(stats->max_fds)));
+  push(families,
+       single("process_start_time_seconds", "When the gateway started, in seconds since the epoch",
+              gauge, stats->start_time_seconds));
 }
 
 }  // namespace
 
-std::string MetricsExposition::text() const {
-  const ScrapeReadings readings = read_();  // first: it may bring the stores up to date
-  std::vector<MetricFamily> families = MetricsCollector(stores_).Collect();
-  add_readings(families, readings);
+MetricsSnapshot MetricsExposition::take() const {
+  MetricsSnapshot snapshot;
+  snapshot.readings = read_();  // first: it may bring the stores up to date
+  snapshot.stores.reserve(stores_.size());
+  for (const MetricsStore* store : stores_) snapshot.stores.push_back(*store);
+  snapshot.version = version_;
+  return snapshot;
+}
+
+std::string metrics_text(const MetricsSnapshot& snapshot, MetricsFormat format) {
+  std::vector<CollectedFamily> families = collect(snapshot.stores);
+  add_readings(families, snapshot.readings);
   add_process(families);
-  families.push_back(single("stdgate_build_info", "The version that runs; always 1",
-                            MetricType::Gauge, 1, {{"version", version_}}));
-  return prometheus::TextSerializer().Serialize(families);
+  push(families, single("stdgate_build_info", "The version that runs; always 1", MetricType::Gauge,
+                        1, {{"version", snapshot.version}}));
+  if (format == MetricsFormat::open_metrics) return open_metrics_text(families);
+  std::vector<MetricFamily> plain;
+  plain.reserve(families.size());
+  for (CollectedFamily& collected : families) plain.push_back(std::move(collected.family));
+  return prometheus::TextSerializer().Serialize(plain);
 }
 
 }  // namespace stdgate::metrics

@@ -1,9 +1,9 @@
-// MetricsExposition: everything that is counted, as the text that Prometheus scrapes (text format
-// 0.0.4): what MetricsObservers have counted, and what is only read for a scrape.
+// MetricsExposition: everything that is counted, as the text that Prometheus scrapes: what
+// MetricsObservers have counted, and what is only read for a scrape.
 //
-// Owner: the process; the stores are those of its workers, see MetricsCollector for what they must
-// have in common. Called on the loop's thread; costs some milliseconds when there are thousands of
-// series.
+// Owner: the process; the stores are those of its workers, see metrics_collector.h for what they
+// must have in common. take() is called on the loop's thread and copies; metrics_text() takes some
+// milliseconds when there are thousands of series, and may be called on any.
 #pragma once
 
 #include <functional>
@@ -62,15 +62,27 @@ struct ScrapeReadings {
   Reloads reloads;
 };
 
+// All that a text is made of, at one moment. A value.
+struct MetricsSnapshot {
+  std::vector<MetricsStore> stores;
+  ScrapeReadings readings;
+  std::string version;  // of the gateway
+};
+
+enum class MetricsFormat : uint8_t {
+  prometheus,    // the text format 0.0.4
+  open_metrics,  // OpenMetrics 1.0.0, with exemplars
+};
+
+std::string metrics_text(const MetricsSnapshot& snapshot, MetricsFormat format);
+
 class MetricsExposition {
  public:
-  static constexpr const char* kContentType = "text/plain; version=0.0.4; charset=utf-8";
-
   MetricsExposition(std::vector<const MetricsStore*> stores, std::string version,
                     std::function<ScrapeReadings()> read)
       : stores_(std::move(stores)), version_(std::move(version)), read_(std::move(read)) {}
 
-  [[nodiscard]] std::string text() const;
+  [[nodiscard]] MetricsSnapshot take() const;
 
  private:
   const std::vector<const MetricsStore*> stores_;

@@ -29,6 +29,10 @@ class Family {
   void add(Labels labels, const Histogram& histogram, const Buckets& buckets) {
     ClientMetric::Histogram& out = add(std::move(labels)).histogram;
     out.sample_sum = histogram.sum_seconds();
+    if (const auto kept = histogram.exemplars(); !kept.empty()) {
+      collected_.exemplars.resize(family_.metric.size());
+      collected_.exemplars.back().assign(kept.begin(), kept.end());
+    }
     out.bucket.reserve(buckets.count());
     for (size_t i = 0; i < buckets.count(); ++i) {
       out.sample_count += histogram.counts()[i];
@@ -38,8 +42,8 @@ class Family {
     }
   }
 
-  void move_to(std::vector<MetricFamily>& families) && {
-    if (!family_.metric.empty()) families.push_back(std::move(family_));
+  void move_to(std::vector<CollectedFamily>& families) && {
+    if (!family_.metric.empty()) families.push_back(std::move(collected_));
   }
 
  private:
@@ -49,7 +53,8 @@ class Family {
     return metric;
   }
 
-  MetricFamily family_;
+  CollectedFamily collected_;
+  MetricFamily& family_ = collected_.family;
 };
 
 // The families of one store's numbers.
@@ -75,8 +80,8 @@ class Families {
     }
   }
 
-  std::vector<MetricFamily> take() && {
-    std::vector<MetricFamily> families;
+  std::vector<CollectedFamily> take() && {
+    std::vector<CollectedFamily> families;
     for (Family* family : {&notifications_, &mcp_requests_, &cache_hits_,  &dropped_,  &rejected_,
                            &starts_,        &exits_,        &bytes_,       &refusals_, &handshakes_,
                            &key_fetches_,   &breakers_,     &in_flight_,   &sessions_, &places_,
@@ -267,11 +272,11 @@ class Families {
 
 }  // namespace
 
-std::vector<MetricFamily> MetricsCollector::Collect() const {
-  if (stores_.empty()) return {};
+std::vector<CollectedFamily> collect(std::span<const MetricsStore> stores) {
+  if (stores.empty()) return {};
   // A single store is added up too: a method may be called "_other", as those without a place are.
-  MetricsStore sum(stores_.front()->buckets().bounds());
-  for (const MetricsStore* store : stores_) sum.add(*store);
+  MetricsStore sum(stores.front().buckets().bounds());
+  for (const MetricsStore& store : stores) sum.add(store);
   return Families(sum).take();
 }
 

@@ -1,12 +1,10 @@
-// MetricsCollector: the numbers of several stores, added up, as prometheus-cpp's families.
+// What several stores have counted, added up, as prometheus-cpp's families.
 //
-// Job: names, helps and labels of all that is counted. Owner: the code that wants the families; the
-// stores outlive it, have the same bounds and backends, and do not change meanwhile. Families that
-// have no series yet are left out. Series are in the order of ids, so the same counts give the
-// same text.
+// Job: names, helps and labels of all that is counted. The stores have the same bounds and
+// backends. Families that have no series yet are left out. Series are in the order of ids, so the
+// same counts give the same text.
 #pragma once
 
-#include <prometheus/collectable.h>
 #include <prometheus/metric_family.h>
 
 #include <span>
@@ -16,14 +14,12 @@
 
 namespace stdgate::metrics {
 
-class MetricsCollector final : public prometheus::Collectable {
- public:
-  explicit MetricsCollector(std::span<const MetricsStore* const> stores) : stores_(stores) {}
-
-  [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override;
-
- private:
-  const std::span<const MetricsStore* const> stores_;
+// prometheus-cpp has no exemplars.
+struct CollectedFamily {
+  prometheus::MetricFamily family;
+  std::vector<std::vector<Exemplar>> exemplars{};  // by metric, then by bucket; may be shorter
 };
+
+std::vector<CollectedFamily> collect(std::span<const MetricsStore> stores);
 
 }  // namespace stdgate::metrics

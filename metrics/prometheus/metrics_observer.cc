@@ -1,5 +1,6 @@
 #include "metrics/prometheus/metrics_observer.h"
 
+#include <optional>
 #include <vector>
 
 #include "gateway/base/check.h"
@@ -48,18 +49,25 @@ void MetricsObserver::on_call_finished(const CallRecord& call) {
   BackendMetrics& backend = store_.backend(call.backend);
   MethodMetrics& method = one_of(backend.methods, call.method);
   --backend.in_flight;
-  store_.observe(method.requests[index_of(call.transport)][call.outcome.index()], call.total);
+  std::optional<Exemplar> kept;
+  if (call.trace != nullptr && call.trace->is_sampled()) {
+    kept = {call.trace->trace_id, {}, call.arrived_at + call.total};
+  }
+  const Exemplar* const sampled = kept ? &*kept : nullptr;
+  store_.observe(method.requests[index_of(call.transport)][call.outcome.index()], call.total,
+                 sampled);
   if (call.client_era) {
     ++backend.mcp_requests[mcp_requests_at(*call.client_era, call.child_era)];
   }
   if (call.tool) {
-    store_.observe(one_of(backend.tools, *call.tool).calls[call.outcome.index()], call.total);
+    store_.observe(one_of(backend.tools, *call.tool).calls[call.outcome.index()], call.total,
+                   sampled);
   }
   // A call that was refused at once never stood in a queue.
   if (call.reached_child || call.queued > Duration::zero()) {
     store_.observe(backend.queue, call.queued);
   }
-  if (call.reached_child) store_.observe(method.child, call.child);
+  if (call.reached_child) store_.observe(method.child, call.child, sampled);
 }
 
 void MetricsObserver::on_notification(BackendId backend, MethodId method, Direction direction) {

@@ -95,9 +95,10 @@ class MetricsStore {
   [[nodiscard]] uint64_t& key_fetches(FetchOutcome outcome) {
     return key_fetches_[static_cast<size_t>(outcome)];
   }
-  void observe(HistogramSlot& slot, Duration duration) {
+  // `sampled` as in Histogram.
+  void observe(HistogramSlot& slot, Duration duration, const Exemplar* sampled) {
     if (slot.number == 0) slot.number = make_histogram();
-    histograms_[slot.number - 1].observe(buckets_, duration);
+    histograms_[slot.number - 1].observe(buckets_, duration, sampled);
   }
   void observe(Histogram& histogram, Duration duration) { histogram.observe(buckets_, duration); }
 

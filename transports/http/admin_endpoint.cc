@@ -5,6 +5,7 @@
 
 #include "gateway/rpc/json_writer.h"
 #include "transports/http/media_type.h"
+#include "transports/http/scrape_endpoint.h"
 
 namespace stdgate::http {
 
@@ -95,9 +96,8 @@ void add_admin_routes(Router& router, AdminSource& source) {
     const Readiness readiness = source.readiness();
     return Page{readiness.ready ? 200 : 503, kJsonType, readiness_json(readiness)};
   });
-  add("/metrics", "metrics in the Prometheus text format", [&source] {
-    return Page{200, "text/plain; version=0.0.4; charset=utf-8", source.metrics_text()};
-  });
+  router.add("/metrics", "metrics for Prometheus", std::make_unique<ScrapeEndpoint>(source),
+             Guards::reading(Audience::everyone));
   add(
       "/debug/state", "backends, children, calls, connections",
       [&source] {

@@ -1,6 +1,9 @@
 // The admin endpoints: /, /healthz, /readyz, /metrics, /debug/state. GET and HEAD only.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,11 +24,19 @@ struct Readiness {
   std::vector<BackendReadiness> backends;
 };
 
+enum class ScrapeFormat : uint8_t {
+  prometheus,    // text format 0.0.4
+  open_metrics,  // OpenMetrics 1.0.0
+};
+inline constexpr size_t kScrapeFormatCount = 2;
+
 // What the admin endpoints show. Implemented by the process; outlives the router.
 class AdminSource {
  public:
   virtual ~AdminSource() = default;
-  virtual std::string metrics_text() = 0;  // the Prometheus text format
+  // `done` follows with the text, from the outermost level of the loop; or never, when the process
+  // ends before.
+  virtual void scrape(ScrapeFormat format, std::function<void(const std::string&)> done) = 0;
   virtual std::string state_json() = 0;
   virtual Readiness readiness() = 0;
 };

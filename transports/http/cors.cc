@@ -1,8 +1,16 @@
 #include "transports/http/cors.h"
 
+#include "gateway/mcp/mcp_mirrors.h"
 #include "transports/http/field_value.h"
+#include "transports/http/response.h"
 
 namespace stdgate::http {
+
+namespace {
+
+constexpr std::string_view kMaxAge = "\r\nAccess-Control-Max-Age: 600\r\n";
+
+}  // namespace
 
 std::string_view cors_origin(const RequestHead& head, const OriginRules& rules,
                              const ConnectionTraits& traits) {
@@ -32,14 +40,24 @@ void append_cors_fields(std::string& out, std::string_view origin) {
       "WWW-Authenticate\r\n";
 }
 
-void append_preflight_fields(std::string& out, std::string_view methods) {
+void append_preflight_fields(std::string& out, std::string_view methods, const RequestHead& head) {
   out += "Access-Control-Allow-Methods: ";
   out += methods;
   out +=
       "\r\nAccess-Control-Allow-Headers: Content-Type, Accept, Authorization, X-API-Key, "
       "Mcp-Session-Id, "
-      "MCP-Protocol-Version, Last-Event-ID, Mcp-Method, Mcp-Name, traceparent\r\n"
-      "Access-Control-Max-Age: 600\r\n";
+      "MCP-Protocol-Version, Last-Event-ID, Mcp-Method, Mcp-Name, traceparent";
+  for (const HeaderField& field : head.fields()) {
+    if (!equals_ignoring_case(field.name, "access-control-request-headers")) continue;
+    for_each_element(field.value, ',', [&out](std::string_view name) {
+      constexpr std::string_view kPrefix = mcp::McpMirrors::kFieldPrefix;
+      const bool fits = out.size() + name.size() + kMaxAge.size() + 2 <= kMaxFieldBytes;
+      if (fits && is_token(name) && equals_ignoring_case(name.substr(0, kPrefix.size()), kPrefix)) {
+        out.append(", ").append(name);
+      }
+    });
+  }
+  out += kMaxAge;
 }
 
 }  // namespace stdgate::http

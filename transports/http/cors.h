@@ -22,7 +22,8 @@ bool is_preflight(const RequestHead& head);
 
 // Header lines for every answer to `origin`; none if it is empty.
 void append_cors_fields(std::string& out, std::string_view origin);
-// Beside them, for a preflight; `methods` as Allow has them.
-void append_preflight_fields(std::string& out, std::string_view methods);
+// Beside them, for the preflight `head`; `methods` as Allow has them. Header fields that repeat
+// arguments of MCP's tools have names of the tools' own: those are allowed that are asked for.
+void append_preflight_fields(std::string& out, std::string_view methods, const RequestHead& head);
 
 }  // namespace stdgate::http

@@ -86,19 +86,25 @@ void Acceptance::take(std::string_view accept) {
   stated = true;
   for_each_element(accept, ',', [this](std::string_view range) {
     std::string_view type;
+    std::string_view version;
     std::optional<int> weight = 1000;
     for_each_element(range, ';', [&](std::string_view part) {
       if (type.empty()) {
         type = part;
-      } else if (const auto parameter = parse_parameter(part);
-                 parameter && equals_ignoring_case(parameter->name, "q")) {
-        weight = parse_weight(parameter->value);
+      } else if (const auto parameter = parse_parameter(part)) {
+        if (equals_ignoring_case(parameter->name, "q")) weight = parse_weight(parameter->value);
+        if (equals_ignoring_case(parameter->name, "version")) version = parameter->value;
       }
     });
     if (!weight) return;  // nobody knows what a malformed weight means
     if (equals_ignoring_case(type, "application/json")) raise(json, *weight);
     if (equals_ignoring_case(type, "text/event-stream")) raise(event_stream, *weight);
     if (equals_ignoring_case(type, "text/html")) raise(html, *weight);
+    if (equals_ignoring_case(type, "text/plain")) raise(plain, *weight);
+    if (equals_ignoring_case(type, "application/openmetrics-text") &&
+        (version.empty() || version == "1.0.0")) {
+      raise(open_metrics, *weight);
+    }
     if (equals_ignoring_case(type, "application/*")) raise(any_application, *weight);
     if (type == "*/*") raise(anything, *weight);
   });

@@ -19,6 +19,8 @@ struct Acceptance {
   std::optional<int> json;
   std::optional<int> event_stream;
   std::optional<int> html;
+  std::optional<int> plain;
+  std::optional<int> open_metrics;  // in version 1.0.0
   std::optional<int> any_application;
   std::optional<int> anything;
   bool stated = false;  // there was such a field; without one everything is fine

@@ -223,7 +223,7 @@ bool RequestRouting::is_preflight_of_nobody(const Exchange& exchange,
 void RequestRouting::answer_options(const Exchange& exchange, std::string_view methods) {
   std::string fields;
   if (!exchange.cors_fields.empty() && is_preflight(exchange.head)) {
-    append_preflight_fields(fields, methods);
+    append_preflight_fields(fields, methods, exchange.head);
   }
   exchange.client->respond({.status = 204, .allow = methods, .more_fields = fields});
 }

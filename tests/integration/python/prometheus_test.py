@@ -1,6 +1,7 @@
 """Debian's Prometheus on a running stdgate: its rules hold, and every expression of rules and dashboard finds data."""
 import asyncio
 import contextlib
+import http.client
 import json
 import os
 import re
@@ -14,6 +15,7 @@ import urllib.request
 from pathlib import Path
 
 from mcp import Client
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from stdgate_process import PATIENCE, Stdgate, eventually
 
@@ -36,6 +38,9 @@ scrape_configs:
   - job_name: stdgate
     static_configs: [{{ targets: ["127.0.0.1:{port}"] }}]
 """
+
+
+TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 
 
 def run(*command):
@@ -65,7 +70,7 @@ class Prometheus:
         self.log = open(Path(folder, "prometheus.log"), "wb")
         self.process = subprocess.Popen(
             ["prometheus", f"--config.file={self.config}", f"--storage.tsdb.path={folder}/data",
-             "--web.listen-address=127.0.0.1:0"], stdout=self.log, stderr=self.log)
+             "--web.listen-address=127.0.0.1:0", "--enable-feature=exemplar-storage"], stdout=self.log, stderr=self.log)
         deadline = time.monotonic() + PATIENCE
         while (port := listening_port(self.process.pid)) is None:
             if time.monotonic() > deadline or self.process.poll() is not None:
@@ -114,6 +119,24 @@ class Rules(unittest.TestCase):
             self.assertIn(f"\n### {alert}\n", runbook)
 
 
+class ManyScrapers(unittest.IsolatedAsyncioTestCase):
+    async def test_a_stop_while_many_scrape(self):
+        """Whatever is under way is finished or given up, and the process ends as ever."""
+        gate = Stdgate.configured('{ listen: "127.0.0.1:0", admin: "127.0.0.1:0", backends: { e: { command: [cat], protocol: jsonrpc } } }')
+        await gate.start()
+
+        def scrape():
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                while True:
+                    with urllib.request.urlopen(f"http://127.0.0.1:{gate.admin}/metrics", timeout=30) as answer:
+                        self.assertTrue(answer.read().endswith(b"\n"))
+        scrapers = [asyncio.to_thread(scrape) for _ in range(6)]
+        under_way = asyncio.gather(*scrapers)
+        await asyncio.sleep(0.5)
+        self.assertEqual(await gate.stop(), (0, {}))
+        await under_way
+
+
 class OnRealData(unittest.IsolatedAsyncioTestCase):
     async def asyncSetUp(self):
         self.gate = Stdgate.configured(GATEWAY)
@@ -133,7 +156,8 @@ class OnRealData(unittest.IsolatedAsyncioTestCase):
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "m"}).encode()
         with self.assertRaises(urllib.error.HTTPError) as caught:
             urllib.request.urlopen(urllib.request.Request(
-                f"{url}/mute/rpc", body, {"Content-Type": "application/json"}), timeout=30)
+                f"{url}/mute/rpc", body,
+                {"Content-Type": "application/json", "traceparent": f"00-{TRACE}-00f067aa0ba902b7-01"}), timeout=30)
         self.assertEqual(caught.exception.code, 504)
         async with Client(f"{url}/mcp", mode="legacy") as ada, Client(f"{url}/mcp", mode="legacy") as bob:
             for _ in range(rounds):
@@ -144,6 +168,26 @@ class OnRealData(unittest.IsolatedAsyncioTestCase):
                     urllib.request.urlopen(f"{url}/nowhere", timeout=30)
                 await asyncio.sleep(0.5)
 
+    def check_open_metrics(self):
+        """As the format's own parser reads it; the same series as in the other format."""
+        request = urllib.request.Request(f"http://127.0.0.1:{self.gate.admin}/metrics",
+                                         headers={"Accept": "application/openmetrics-text; version=1.0.0"})
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            self.assertEqual(answer.headers["Content-Type"], "application/openmetrics-text; version=1.0.0; charset=utf-8")
+            families = {family.name: family for family in text_string_to_metric_families(answer.read().decode())}
+        self.assertEqual(families["stdgate_request_duration_seconds"].unit, "seconds")
+        self.assertEqual(families["stdgate_child_starts"].type, "counter")
+        found = [sample for sample in families["stdgate_request_duration_seconds"].samples if sample.exemplar]
+        self.assertEqual([(sample.exemplar.labels, sample.labels["backend"]) for sample in found],
+                         [({"trace_id": TRACE}, "mute")])
+        self.assertTrue(0.1 < found[0].exemplar.value <= float(found[0].labels["le"]))
+        self.assertLess(abs(float(found[0].exemplar.timestamp) - time.time()), 600)
+
+    def exemplars(self):
+        found = self.prometheus.ask("query_exemplars", query="stdgate_request_duration_seconds_bucket",
+                                    start=time.time() - 600, end=time.time() + 10)
+        return {exemplar["labels"]["trace_id"] for series in found for exemplar in series["exemplars"]}
+
     async def test_every_expression_finds_data(self):
         await self.call(12)
         # Prometheus takes some seconds to begin, and evaluates after that.
@@ -151,6 +195,8 @@ class OnRealData(unittest.IsolatedAsyncioTestCase):
         text = urllib.request.urlopen(f"http://127.0.0.1:{self.gate.admin}/metrics", timeout=30).read()
         lint = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, check=False)
         self.assertEqual((lint.returncode, lint.stderr), (0, b""))
+        self.check_open_metrics()
+        await eventually(lambda: self.exemplars() == {TRACE}, "the exemplar of the sampled call")
         rules = [rule for group in self.prometheus.ask("rules")["groups"] for rule in group["rules"]]
         for rule in rules:
             self.assertEqual((rule["health"], rule.get("lastError", "")), ("ok", ""), rule["name"])

@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <optional>
+#include <utility>
+
 #include "tests/unit/http/http_world.h"
 #include "transports/http/admin_endpoint.h"
 
@@ -7,10 +11,22 @@ namespace stdgate::test {
 namespace {
 
 struct FakeSource final : http::AdminSource {
-  std::string metrics_text() override { return "stdgate_up 1\n"; }
+  void scrape(http::ScrapeFormat format, std::function<void(const std::string&)> done) override {
+    ++scrapes;
+    wanted = format;
+    if (is_slow) {
+      later = std::move(done);
+    } else {
+      done("stdgate_up 1\n");
+    }
+  }
   std::string state_json() override { return R"({"backends":[]})"; }
   http::Readiness readiness() override { return state; }
   http::Readiness state{true, "", {{"a", true, ""}}};
+  int scrapes = 0;
+  std::optional<http::ScrapeFormat> wanted;
+  bool is_slow = false;
+  std::function<void(const std::string&)> later;
 };
 
 // The admin pages beside the clients' server of the world.
@@ -51,6 +67,62 @@ TEST(Admin, Pages) {
   EXPECT_EQ(post.field("Allow"), "GET, HEAD, OPTIONS");
   EXPECT_EQ(client.ask(get("/rpc")).status, 404);
   EXPECT_EQ(world.observer.opened, 0u);
+}
+
+// As Prometheus, curl, browsers and others ask.
+TEST(Scrapes, AreInTheFormatThatIsPreferred) {
+  using enum http::ScrapeFormat;
+  const std::string open = "application/openmetrics-text";
+  const std::pair<std::string, http::ScrapeFormat> cases[] = {
+      {"", prometheus},
+      {"Accept: */*\r\n", prometheus},
+      {"Accept: text/plain\r\n", prometheus},
+      {"Accept: " + open + "\r\n", open_metrics},
+      {"Accept: " + open + ";version=1.0.0;q=0.5," + open +
+           ";version=0.0.1;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2\r\n",
+       open_metrics},
+      {"Accept: " + open + "; version=0.0.1,text/plain;q=0.5\r\n", prometheus},
+      {"Accept: " + open + ";version=\"1.0.0\";charset=utf-8, text/plain;q=0.9\r\n", open_metrics},
+      {"Accept: " + open + ";q=0.5, text/plain\r\n", prometheus},
+      {"Accept: " + open + ";q=0\r\n", prometheus},
+      {"Accept: text/html,*/*;q=0.8\r\n", prometheus},
+  };
+  AdminWorld world;
+  TestClient client(world);
+  for (const auto& [fields, expected] : cases) {
+    const Answer answer =
+        client.ask("GET /metrics HTTP/1.1\r\nHost: localhost\r\n" + fields + "\r\n");
+    EXPECT_EQ(world.source.wanted, expected) << fields;
+    EXPECT_EQ(answer.field("Content-Type"), expected == open_metrics
+                                                ? open + "; version=1.0.0; charset=utf-8"
+                                                : "text/plain; version=0.0.4; charset=utf-8");
+    EXPECT_EQ(answer.field("Vary"), "Accept");
+  }
+}
+
+TEST(Scrapes, WhoComesMeanwhileGetsTheSameText) {
+  AdminWorld world;
+  world.source.is_slow = true;
+  TestClient first(world);
+  TestClient second(world);
+  TestClient gone(world);
+  for (TestClient* client : {&first, &gone, &second}) {
+    client->send(get("/metrics"));
+    // This answer comes before the other, which waits.
+    TestClient witness(world);
+    EXPECT_EQ(witness.ask(get("/healthz")).status, 200);
+  }
+  gone.leave();
+  TestClient witness(world);
+  EXPECT_EQ(witness.ask(get("/healthz")).status, 200);
+  EXPECT_EQ(world.source.scrapes, 1);
+  world.source.later("x 1\n");
+  EXPECT_EQ(first.answer().body, "x 1\n");
+  EXPECT_EQ(second.answer().body, "x 1\n");
+  first.send(get("/metrics"));
+  ASSERT_TRUE(world.until([&] { return world.source.scrapes == 2; }));
+  world.source.later("x 2\n");
+  EXPECT_EQ(first.answer().body, "x 2\n") << "it is made anew";
 }
 
 TEST(Admin, FrontPageIsHtmlForBrowsersAndAListForOthers) {

@@ -34,7 +34,10 @@ class OpenEndpoint final : public http::Endpoint {
 };
 
 struct FakeSource final : http::AdminSource {
-  std::string metrics_text() override { return "m"; }
+  void scrape(http::ScrapeFormat /*format*/,
+              std::function<void(const std::string&)> done) override {
+    done("m");
+  }
   std::string state_json() override { return "{}"; }
   http::Readiness readiness() override { return {}; }
 };

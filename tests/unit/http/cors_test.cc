@@ -88,7 +88,13 @@ TEST(Cors, FieldsFitTheHead) {
   http::append_cors_fields(fields, origin_of(http::kMaxOrigin));
   EXPECT_LE(fields.size(), http::kMaxFieldBytes);
   fields.clear();
-  http::append_preflight_fields(fields, http::kAllowAll);
+  std::string text =
+      "OPTIONS / HTTP/1.1\r\nHost: localhost\r\nAccess-Control-Request-Headers: mcp-param-a";
+  for (int i = 0; i < 500; ++i) text.append(",mcp-param-").append(std::to_string(i));
+  http::RequestHead head;
+  ASSERT_TRUE(head.parse(text.append("\r\n\r\n")));
+  http::append_preflight_fields(fields, http::kAllowAll, head);
+  EXPECT_NE(fields.find(", mcp-param-a, mcp-param-0,"), std::string::npos);
   EXPECT_LE(fields.size(), http::kMaxFieldBytes);
 }
 
@@ -168,7 +174,7 @@ TEST(Cors, PreflightOfAnAllowedPage) {
   TestClient client(world);
   const std::string page =
       "Host: localhost\r\nOrigin: https://app.example\r\nAccess-Control-Request-Headers: "
-      "content-type\r\n";
+      "content-type,x-evil,mcp-param-region,Mcp-Param-x y\r\n";
   const Answer answer = client.ask("OPTIONS /rpc HTTP/1.1\r\n" + page +
                                    "Access-Control-Request-Method: POST\r\n\r\n");
   EXPECT_EQ(answer.status, 204);
@@ -179,9 +185,12 @@ TEST(Cors, PreflightOfAnAllowedPage) {
   const std::string headers = ", " + answer.field("Access-Control-Allow-Headers") + ",";
   for (const std::string name :
        {"Content-Type", "Accept", "Authorization", "Mcp-Session-Id", "MCP-Protocol-Version",
-        "Last-Event-ID", "traceparent", "X-API-Key", "Mcp-Method", "Mcp-Name"}) {
+        "Last-Event-ID", "traceparent", "X-API-Key", "Mcp-Method", "Mcp-Name",
+        "mcp-param-region"}) {
     EXPECT_THAT(headers, HasSubstr(", " + name + ","));
   }
+  EXPECT_EQ(headers.find("x-evil"), std::string::npos);
+  EXPECT_EQ(headers.find(" y"), std::string::npos);
 }
 
 // Nothing is listed, and no browser gets there by a loopback name: nothing is said.

@@ -350,7 +350,9 @@ TEST(MetricsExposition, IsThisText) {
     readings.spans = {30, 3, {{"queue_full", 6}, {"refused", 0}}};
     return readings;
   });
-  EXPECT_EQ(fixed_lines(exposition.text()), kText);
+  EXPECT_EQ(
+      fixed_lines(metrics::metrics_text(exposition.take(), metrics::MetricsFormat::prometheus)),
+      kText);
 }
 
 // A method is named by a client; who looks at the text with curl has a terminal.
@@ -361,7 +363,8 @@ TEST(MetricsExposition, LabelsHoldNothingThatATerminalObeys) {
   observer.on_notification(0, 1, Direction::to_client);
   const metrics::MetricsExposition exposition({&observer.store()}, "1",
                                               [] { return metrics::ScrapeReadings(); });
-  const std::string text = exposition.text();
+  const std::string text =
+      metrics::metrics_text(exposition.take(), metrics::MetricsFormat::prometheus);
   EXPECT_NE(text.find(R"(method="m\\u001b[2J\\u009b\\u202e"})"), std::string::npos);
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
   EXPECT_EQ(text.find("\xc2\x9b"), std::string::npos);

@@ -23,7 +23,9 @@ class Metrics {
 
   metrics::MetricsObserver& observer() { return observer_; }
   metrics::ScrapeReadings& readings() { return readings_; }
-  std::string text() { return exposition_.text(); }
+  std::string text() {
+    return metrics::metrics_text(exposition_.take(), metrics::MetricsFormat::prometheus);
+  }
 
   std::map<std::string, double> series() {
     std::map<std::string, double> found;

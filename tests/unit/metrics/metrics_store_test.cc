@@ -124,6 +124,48 @@ TEST(MetricsStore, AddsWhatHasNoName) {
   EXPECT_EQ(sum.refusals().at(static_cast<size_t>(Refusal::gone)), 3U);
 }
 
+// The last sampled call of each bucket, also of several stores.
+TEST(MetricsStore, KeepsAnExemplarOfEachBucket) {
+  const auto finish_sampled = [](metrics::MetricsObserver& observer, uint8_t trace, bool is_sampled,
+                                 Duration total, int second) {
+    TraceContext context;
+    context.trace_id[0] = trace;
+    context.flags = is_sampled ? TraceContext::kSampled : 0;
+    CallRecord record;
+    record.trace = &context;
+    record.total = total;
+    record.arrived_at = WallTime(std::chrono::seconds(second));
+    observer.on_call_started(0);
+    observer.on_call_finished(record);
+  };
+  metrics::MetricsObserver one(config());
+  metrics::MetricsObserver other(config());
+  for (metrics::MetricsObserver* observer : {&one, &other}) observer->on_backend(0, "calc");
+  const auto exemplars = [](const metrics::MetricsStore& store) {
+    const auto slot = store.backends()[0].methods[0].requests[0][Outcome::ok().index()];
+    std::map<size_t, uint8_t> found;
+    const auto all = store.find(slot)->exemplars();
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (!all[i].is_none()) found[i] = all[i].trace_id[0];
+    }
+    return found;
+  };
+  const size_t fast = one.store().buckets().index_of(milliseconds(1));
+  const size_t slow = one.store().buckets().index_of(std::chrono::hours(1));
+  ASSERT_NE(fast, slow);
+  finish_sampled(one, 1, false, milliseconds(1), 10);
+  EXPECT_TRUE(exemplars(one.store()).empty()) << "nobody could look it up";
+  finish_sampled(one, 2, true, milliseconds(1), 10);
+  finish_sampled(one, 3, true, milliseconds(1), 11);
+  finish_sampled(other, 4, true, milliseconds(1), 5);
+  finish_sampled(other, 5, true, std::chrono::hours(1), 5);
+  EXPECT_EQ(exemplars(one.store()), (std::map<size_t, uint8_t>{{fast, 3}}));
+  metrics::MetricsStore sum(config().buckets);
+  sum.add(one.store());
+  sum.add(other.store());
+  EXPECT_EQ(exemplars(sum), (std::map<size_t, uint8_t>{{fast, 3}, {slow, 5}}));
+}
+
 // A child may answer a method that is named like the collective name, which then has a place.
 TEST(MetricsStore, AddsNamesakes) {
   metrics::MetricsObserver observer(config());
