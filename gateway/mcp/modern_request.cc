@@ -77,11 +77,14 @@ std::optional<ModernProblem> check_meta(std::string_view meta) {
   return std::nullopt;
 }
 
+// `name_header`: null where there are no headers.
 std::optional<ModernProblem> check_name(std::string_view params, std::string_view member,
-                                        const ModernHeader& header) {
+                                        const ModernHeader* name_header) {
   const auto raw = rpc::find_member(params, member);
   const auto name = raw ? text_of(*raw) : std::nullopt;
   if (!name) return malformed("params do not name what is asked for");
+  if (name_header == nullptr) return std::nullopt;
+  const ModernHeader& header = *name_header;
   if (!header.value) return mismatch("Header mismatch: Mcp-Name is missing");
   if (decode_header(*header.value) != name) {
     return mismatch("Header mismatch: Mcp-Name is not what the body names");
@@ -106,6 +109,29 @@ std::optional<ModernProblem> check_headers(const rpc::Envelope& request,
   return std::nullopt;
 }
 
+std::optional<ModernProblem> check(const rpc::Envelope& request, const ModernHeaders* headers) {
+  const auto meta = rpc::find_member(request.params, "_meta");
+  const auto version = meta ? rpc::find_member(*meta, kVersionKey) : meta;
+  const auto named = version ? text_of(*version) : std::nullopt;
+  if (!named) return malformed("_meta has no io.modelcontextprotocol/protocolVersion");
+  if (headers != nullptr) {
+    if (auto problem = check_headers(request, *headers, *named)) return problem;
+  }
+  if (*named != kModernRevision) {
+    return ModernProblem{400, unsupported_version_error(*named, true),
+                         "unsupported protocol version"};
+  }
+  if (auto problem = check_meta(*meta)) return problem;
+  std::string scratch;
+  const std::string_view method = rpc::decode_string(request.method, scratch);
+  if (std::ranges::find(kGone, method) != kGone.end()) {
+    return problem(Error::method_not_found, "this revision of MCP does not have this method", 404);
+  }
+  const auto* const found = std::ranges::find(kNamed, method, &Named::method);
+  if (found == kNamed.end()) return std::nullopt;
+  return check_name(request.params, found->member, headers == nullptr ? nullptr : &headers->name);
+}
+
 }  // namespace
 
 std::optional<std::string> decode_header(std::string_view value) {
@@ -123,26 +149,19 @@ std::optional<std::string> decode_header(std::string_view value) {
   return std::string(value);
 }
 
+bool has_modern(const rpc::Document& document) {
+  return std::ranges::any_of(document.messages, [](const rpc::ParsedMessage& message) {
+    return message.ok() && !modern_version(message.envelope).empty();
+  });
+}
+
 std::optional<ModernProblem> check_modern(const rpc::Envelope& request,
                                           const ModernHeaders& headers) {
-  const auto meta = rpc::find_member(request.params, "_meta");
-  const auto version = meta ? rpc::find_member(*meta, kVersionKey) : meta;
-  const auto named = version ? text_of(*version) : std::nullopt;
-  if (!named) return malformed("_meta has no io.modelcontextprotocol/protocolVersion");
-  if (auto problem = check_headers(request, headers, *named)) return problem;
-  if (*named != kModernRevision) {
-    return ModernProblem{400, unsupported_version_error(*named, true),
-                         "unsupported protocol version"};
-  }
-  if (auto problem = check_meta(*meta)) return problem;
-  std::string scratch;
-  const std::string_view method = rpc::decode_string(request.method, scratch);
-  if (std::ranges::find(kGone, method) != kGone.end()) {
-    return problem(Error::method_not_found, "this revision of MCP does not have this method", 404);
-  }
-  const auto* const found = std::ranges::find(kNamed, method, &Named::method);
-  if (found == kNamed.end()) return std::nullopt;
-  return check_name(request.params, found->member, headers.name);
+  return check(request, &headers);
+}
+
+std::optional<ModernProblem> check_modern(const rpc::Envelope& request) {
+  return check(request, nullptr);
 }
 
 int modern_status(int64_t error_code) {

@@ -1,5 +1,5 @@
-// The requests of MCP's modern era as HTTP carries them (2026-07-28, transports: Streamable HTTP):
-// what the head and the body have to say, and that both say the same. Pure.
+// The requests of MCP's modern era (2026-07-28, basic and transports): which messages are of it,
+// what their body has to say, and with HTTP the head, and that both say the same. Pure.
 #pragma once
 
 #include <optional>
@@ -28,9 +28,14 @@ struct ModernProblem {
   const char* reason;  // for the log: a constant phrase
 };
 
-// What is wrong with a request that names its version, or should; nothing: it may go on.
+// Whether a message names its version in its body, and so is of this era.
+bool has_modern(const rpc::Document& document);
+
+// What is wrong with a request that names its version, or should; nothing: it may go on. The second
+// is for a transport without headers, as stdio is.
 std::optional<ModernProblem> check_modern(const rpc::Envelope& request,
                                           const ModernHeaders& headers);
+std::optional<ModernProblem> check_modern(const rpc::Envelope& request);
 
 // The status of a response whose only message is an error with this code.
 int modern_status(int64_t error_code);

@@ -1,5 +1,5 @@
 // Requests of MCP's modern era over sockets, at servers of both eras: arguments that are repeated
-// in header fields, answers that are kept.
+// in header fields, answers that are kept, and messages over WebSockets.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,12 +7,15 @@
 #include <utility>
 
 #include "tests/integration/harness/setups.h"
+#include "tests/integration/harness/websocket_client.h"
 #include "tests/support/test_folder.h"
 
 namespace stdgate::harness {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 // modern.py (legacy | modern): a tool whose argument "region" is repeated, and how often it was
 // asked for its list.
@@ -86,6 +89,11 @@ Headers modern_headers(const std::string& method, const std::string& name, Heade
   return more;
 }
 
+std::string compact(std::string text) {
+  std::erase(text, ' ');
+  return text;
+}
+
 class ModernEra : public testing::TestWithParam<std::string> {
  protected:
   ModernEra() { folder_.write("modern.py", kServer); }
@@ -157,6 +165,96 @@ TEST_P(ModernEra, AnswersAreKept) {
     }
     EXPECT_EQ(gateway.metrics().sum("stdgate_mcp_cache_hits_total"), is_kept ? 1 : 0);
   }
+}
+
+// --- Over WebSockets, by the rules of stdio
+
+TEST_P(ModernEra, MessagesOverWebSocketsStandAlone) {
+  GatewayProcess gateway(setup());
+  WebSocketClient socket(gateway.url());
+  socket.send(modern_request("server/discover", ""));
+  EXPECT_THAT(socket.message(), HasSubstr("supportedVersions"));
+  socket.send(modern_request("tools/call", R"("name":"sql","arguments":{"region":"a"})"));
+  EXPECT_THAT(socket.message(), HasSubstr(R"("lists": 0)")) << "there are no headers to compare";
+  // What has no version is legacy, and both may be mixed.
+  socket.send(request("initialize",
+                      R"({"protocolVersion":"2025-11-25","capabilities":{},)"
+                      R"("clientInfo":{"name":"c","version":"1"}})",
+                      "\"i\""));
+  EXPECT_THAT(compact(socket.message()),
+              AllOf(HasSubstr(R"("id":"i")"), HasSubstr(R"("protocolVersion":"2025-11-25")")));
+  socket.send(modern_request("tools/list", ""));
+  EXPECT_THAT(socket.message(), HasSubstr(R"("name": "sql")"));
+  const MetricsText metrics = gateway.metrics();
+  EXPECT_EQ(metrics.sum("stdgate_mcp_requests_total"), 3);
+}
+
+TEST_P(ModernEra, WhatIsWrongWithAMessageOverAWebSocketIsSaid) {
+  GatewayProcess gateway(setup());
+  WebSocketClient socket(gateway.url());
+  const std::string version = R"("io.modelcontextprotocol/protocolVersion":")";
+  const std::string good = R"({"_meta":{)" + version +
+                           R"(2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}})";
+  const std::pair<std::string, std::string> cases[] = {
+      {request("tools/list", R"({"_meta":{)" + version + R"(2026-07-28"}})"),
+       R"(1,"error":{"code":-32602)"},
+      {request("tools/list", R"({"_meta":{)" + version + R"(2027-01-01"}})"),
+       R"(1,"error":{"code":-32022)"},
+      {modern_request("ping", ""), R"(1,"error":{"code":-32601)"},
+      {modern_request("initialize", ""), R"(1,"error":{"code":-32601)"},
+      {modern_request("tools/call", ""), R"(1,"error":{"code":-32602)"},
+      {request("tools/list", good, "null"), R"(null,"error":{"code":-32600)"},
+      {"[" + modern_request("tools/list", "") + "]", R"(null,"error":{"code":-32600)"},
+  };
+  for (const auto& [text, expected] : cases) {
+    socket.send(text);
+    EXPECT_THAT(socket.message(), StartsWith(R"({"jsonrpc":"2.0","id":)" + expected)) << text;
+  }
+  socket.send(modern_request("tools/list", ""));
+  EXPECT_THAT(socket.message(), HasSubstr("sql"));
+}
+
+TEST_P(ModernEra, ACallOverAWebSocketIsCancelledByANotification) {
+  GatewayProcess gateway(setup());
+  WebSocketClient socket(gateway.url());
+  socket.send(modern_request("hang", ""));
+  await_in_flight(gateway, 1);
+  socket.send(request("notifications/cancelled", R"({"requestId":1})", ""));
+  await_in_flight(gateway, 0);
+  socket.send(modern_request("cancelled", ""));
+  EXPECT_EQ(JsonValue(socket.message()).number("/result/cancelled"), 1) << "it is not answered";
+  WebSocketClient other(gateway.url());
+  other.send(modern_request("hang", ""));
+  await_in_flight(gateway, 1);
+  other.send_close(1000);
+  await_in_flight(gateway, 0);
+  socket.send(modern_request("cancelled", ""));
+  EXPECT_EQ(JsonValue(socket.message()).number("/result/cancelled"), 2) << "a client that leaves";
+}
+
+TEST_P(ModernEra, ListeningOverAWebSocket) {
+  GatewayProcess gateway(setup());
+  WebSocketClient silent(gateway.url());
+  silent.send(modern_request("tools/list", ""));
+  silent.message();
+  WebSocketClient socket(gateway.url());
+  socket.send(request("subscriptions/listen",
+                      R"({"notifications":{"toolsListChanged":true},"_meta":)"
+                      R"({"io.modelcontextprotocol/protocolVersion":"2026-07-28",)"
+                      R"("io.modelcontextprotocol/clientCapabilities":{}}})",
+                      "\"s\""));
+  const std::string tag = R"("io.modelcontextprotocol/subscriptionId":"s")";
+  EXPECT_THAT(compact(socket.message()), AllOf(HasSubstr("acknowledged"), HasSubstr(tag)));
+  socket.send(modern_request("change", ""));
+  const std::string one = compact(socket.message());
+  const std::string other = compact(socket.message());
+  EXPECT_THAT(one + other, AllOf(HasSubstr("tools/list_changed"), HasSubstr(tag)));
+  silent.send(modern_request("prompts/list", ""));
+  EXPECT_THAT(silent.message(), HasSubstr("-32601")) << "it has heard of no change";
+  socket.send(request("notifications/cancelled", R"({"requestId":"s"})", ""));
+  await_in_flight(gateway, 0);
+  socket.send(modern_request("change", ""));
+  EXPECT_THAT(socket.message(), HasSubstr(R"("result")"));
 }
 
 }  // namespace

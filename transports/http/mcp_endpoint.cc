@@ -85,13 +85,6 @@ void fail(Exchange& exchange, HttpError error, std::string_view request_id) {
   exchange.client->fail(error);
 }
 
-// Whether a message names its version in its body (MCP 2026-07-28).
-bool has_modern(const rpc::Document& document) {
-  return std::ranges::any_of(document.messages, [](const rpc::ParsedMessage& message) {
-    return message.ok() && !mcp::modern_version(message.envelope).empty();
-  });
-}
-
 bool names_modern_version(const RequestHead& head) {
   const HeaderField* version = head.find("mcp-protocol-version");
   return version != nullptr && version->value == mcp::kModernRevision;
@@ -197,7 +190,8 @@ void McpEndpoint::refuse(Exchange& exchange, rpc::Fault fault) {
 void McpEndpoint::post(Exchange& exchange, std::span<char> body) {
   const auto document = parser_.parse(body);
   if (!document) return refuse_call(exchange, sessions_, rpc::report_of(document.error()), {});
-  if (has_modern(*document) || (!exchange.version_known && names_modern_version(exchange.head))) {
+  if (mcp::has_modern(*document) ||
+      (!exchange.version_known && names_modern_version(exchange.head))) {
     return post_modern(exchange, *document);
   }
   const std::string_view id = request_id_of(*document);

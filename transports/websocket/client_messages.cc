@@ -6,6 +6,7 @@
 
 #include "gateway/backend/dispatch.h"
 #include "gateway/base/check.h"
+#include "gateway/mcp/modern_request.h"
 #include "transports/http/server.h"
 
 namespace stdgate::websocket {
@@ -48,6 +49,8 @@ tl::expected<void, rpc::FaultReport> ClientMessages::open_session(session::Sessi
 
 void ClientMessages::close_session() {
   if (caller_.is_none()) return;
+  // These are no calls of the session.
+  if (has_modern_) backend_.cancel_calls_of(caller_);
   backend_.close_session(session_, {});
   server_.services().callers.remove(std::exchange(caller_, session::Caller()));
   batches_.reset();
@@ -74,14 +77,51 @@ void ClientMessages::hand_over(std::span<char> text, const backend::CallContext&
   const auto document = parser_.parse(text);
   if (!document) {
     refuse(rpc::report_of(document.error()), context);
+  } else if (backend_.protocol() == config::Protocol::mcp && mcp::has_modern(*document)) {
+    hand_over_modern(*document, context);
   } else if (document->batch) {
     accept_batch(*document, context);
   } else {
-    backend::dispatch(
-        backend_, *document, context, backend::Tags::shared,
-        [this](const rpc::ParsedMessage&, const backend::CallContext&) { ++calls_; },
-        [this] { end_call(); });
+    dispatch_single(*document, context);
   }
+}
+
+void ClientMessages::dispatch_single(const rpc::Document& document,
+                                     const backend::CallContext& context) {
+  const rpc::MessageKind kind = document.messages[0].envelope.kind;
+  has_legacy_ = has_legacy_ || (kind == rpc::MessageKind::request && !context.era);
+  backend::dispatch(
+      backend_, document, context, backend::Tags::shared,
+      [this](const rpc::ParsedMessage&, const backend::CallContext&) { ++calls_; },
+      [this] { end_call(); });
+}
+
+void ClientMessages::hand_over_modern(const rpc::Document& document, backend::CallContext context) {
+  has_modern_ = true;
+  const rpc::Envelope& envelope = document.messages[0].envelope;
+  context.session = {};
+  context.era = Era::modern;
+  context.wants_events = true;
+  const char* const problem = document.batch          ? "this revision of MCP has no batches"
+                              : envelope.id == "null" ? "the id of a request must not be null"
+                                                      : nullptr;
+  if (problem != nullptr) {
+    return refuse(rpc::faults::because(rpc::Fault::invalid_request, problem), context);
+  }
+  if (envelope.kind == rpc::MessageKind::request) {
+    if (const auto wrong = mcp::check_modern(envelope)) {
+      return refuse_modern(envelope.id, context, wrong->error, wrong->reason);
+    }
+  }
+  dispatch_single(document, context);
+}
+
+void ClientMessages::refuse_modern(std::string_view id, const backend::CallContext& context,
+                                   std::string_view error, const char* reason) {
+  backend_.count_refused(rpc::faults::because(rpc::Fault::invalid_request, reason), id, context);
+  const std::array<std::string_view, 5> parts = {R"({"jsonrpc":"2.0","id":)", id, R"(,"error":)",
+                                                 error, "}"};
+  answers_.write_message(parts);
 }
 
 bool ClientMessages::hand_over_next() {

@@ -3,9 +3,10 @@
 //
 // Job: hand each message over to the session's upstream. While the upstream takes none, keep the
 // messages that need room there, in their order, and hand over at once those that do not: answers
-// to children, and cancels of calls under way. Collect the answers of a batch. Owner: a WebSocket
-// connection, which says when kept messages may go on. Limits: kMaxOpenBatches; the connection
-// stops reading when kept() is too much.
+// to children, and cancels of calls under way. Collect the answers of a batch. A message of MCP's
+// modern era stands alone: it is no message of the session, and is judged as one on stdio.
+// Owner: a WebSocket connection, which says when kept messages may go on. Limits: kMaxOpenBatches;
+// the connection stops reading when kept() is too much.
 #pragma once
 
 #include <cstddef>
@@ -89,6 +90,9 @@ class ClientMessages {
   // --- From the core
   void finish(session::Tag tag, const session::Reply& reply);
   void finish_cancelled(session::Tag tag);
+  // Whether what a child tells the session is for the client: not for one of MCP's modern era,
+  // which has not asked for it.
+  [[nodiscard]] bool hears_session() const { return !has_modern_ || has_legacy_; }
   // No message of the client is kept or waits for its answer.
   [[nodiscard]] bool is_idle() const { return calls_ == 0 && kept_.empty(); }
   [[nodiscard]] bool has_calls() const { return calls_ > 0; }
@@ -104,6 +108,10 @@ class ClientMessages {
 
   [[nodiscard]] backend::CallContext context() const;
   void hand_over(std::span<char> text, const backend::CallContext& context);
+  void dispatch_single(const rpc::Document& document, const backend::CallContext& context);
+  void hand_over_modern(const rpc::Document& document, backend::CallContext context);
+  void refuse_modern(std::string_view id, const backend::CallContext& context,
+                     std::string_view error, const char* reason);
   void keep(std::span<char> text);
   bool take_answer(const rpc::ParsedMessage& message);
   void accept_batch(const rpc::Document& batch, backend::CallContext context);
@@ -126,6 +134,8 @@ class ClientMessages {
   size_t calls_ = 0;         // not answered
   size_t answers_held_ = 0;  // bytes of batches that are not complete
   bool core_reads_ = true;
+  bool has_modern_ = false;  // a message of MCP's modern era has come
+  bool has_legacy_ = false;  // another request has
 };
 
 }  // namespace stdgate::websocket

@@ -157,7 +157,7 @@ void WebSocketConnection::on_event(session::Tag /*tag*/, std::string_view notifi
 
 void WebSocketConnection::on_message(std::optional<session::Tag> /*call*/,
                                      std::span<const std::string_view> parts) {
-  write_message(parts);
+  if (messages_.hears_session()) write_message(parts);
 }
 
 void WebSocketConnection::set_reading(bool reading) {
