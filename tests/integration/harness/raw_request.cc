@@ -19,7 +19,7 @@ std::string raw_request(const std::string& method, const std::string& target,
 std::string answer_to(const std::string& url, const std::string& bytes) {
   HttpClient client(url);
   client.send(bytes);
-  if (bytes.ends_with("\r\n\r\n")) client.finish_sending();
+  if (bytes.find("\r\nUpgrade: ") != std::string::npos) client.finish_sending();
   return client.read_to_end();
 }
 

@@ -10,8 +10,8 @@ namespace stdgate::harness {
 std::string raw_request(const std::string& method, const std::string& target,
                         const std::string& fields, const std::string& body);
 
-// Everything that the gateway answers to these bytes, on a connection of their own. Without a body
-// the client ends its side too, which would end a call, and does end a WebSocket.
+// Everything that the gateway answers to these bytes, on a connection of their own. Where another
+// protocol is asked for, the client ends its side too, which ends a WebSocket.
 std::string answer_to(const std::string& url, const std::string& bytes);
 
 // Of the first response in `answer`; 0: there is none.
