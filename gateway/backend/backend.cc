@@ -34,11 +34,12 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
       services_{core_,           Upstream::id(), options_.config, options_.limits,
                 options_.launch, *dialect_,      calls_,          options_.hide_secrets},
       modern_(services_, pool_, callers_),
-      sessions_(services_, pool_, callers_, methods_, modern_),
+      sessions_(services_, pool_, callers_, methods_, modern_, rounds_),
       changes_(*dialect_, sessions_, *this),
       pool_(services_, *this, sessions_, changes_),
       memos_(sessions_, pool_, *dialect_),
       round_trips_(services_, pool_, sessions_, callers_, *this, *this, options_.input_timeout),
+      rounds_(services_, pool_, sessions_, modern_, *this, *this, options_.input_timeout),
       watches_(services_, modern_, sessions_, callers_) {
   core_.observer.on_session_places(Upstream::id(), pool_.session_places());
   for (const std::string& name : options_.known_methods) methods_.admit(name);
@@ -108,7 +109,8 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
   message.replacement = intent->replacement;
   message.answered_by_handshake = intent->kind == pool::ClientIntent::Kind::handshake;
   message.only_of_legacy = intent->only_of_legacy;
-  const pool::EraChanges changes = modern_.changes_of(request, context, is_shared);
+  const pool::EraChanges changes =
+      modern_.changes_of(request, context.era, is_shared, sessions_.stamp_of(context.session));
   message.inserted = changes.view();
   if (tracing_.is_on()) tracing_.tell_child(request, *call, message);
   call->progress_token = intent->progress_token;
@@ -117,6 +119,7 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
   call->deadline = context.deadline.value_or(context.arrived + timeout());
   if (is_modern) modern_.note(request, *intent, context, *call);
   sessions_.note_severity(*call);
+  if (is_shared) rounds_.note(request, method, *call);
   if (services_.traces) pool::trace_arrived(services_, *call, method);
   if (intent->kind == pool::ClientIntent::Kind::set_severity) {
     accept_severity(*intent, *call);
@@ -132,6 +135,10 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
       on_fault(std::move(call), kept.error());
       return Admission::answered_by_reply;
     }
+  }
+  if (const auto own = modern_.own_answer(method, *call); !own.empty()) {
+    answer(*call, own);
+    return Admission::answered_by_reply;
   }
   if (modern_.is_refused(*call)) {
     on_wrong_era(std::move(call));
@@ -276,6 +283,7 @@ Admission Backend::accept_notification(const rpc::Envelope& notification,
       if (!accept_cancel(intent->cancelled_id, context)) return drop(DropReason::unknown_cancel);
       break;
     case pool::ClientIntent::Kind::forward: {
+      if (modern_.swallows(method, context)) break;
       pool::Outgoing message;
       message.text = notification.text;
       message.completes_greeting = intent->memo == pool::SessionMemo::completion;
@@ -311,8 +319,8 @@ bool Backend::take_cancel(const rpc::ParsedMessage& message, const CallContext& 
 }
 
 bool Backend::accept_cancel(std::string_view id, const CallContext& context) {
-  pool::CallPtr ended;
-  if (!pool_.request_cancel(context.caller, id, &ended)) return false;
+  pool::CallPtr ended = rounds_.take(context.caller, id);
+  if (!ended && !pool_.request_cancel(context.caller, id, &ended)) return false;
   if (ended) {
     finish_cancelled(*ended, pool::CancelReason::client_cancelled);
     if (session::ReplySink* sink = callers_.find(ended->caller); sink != nullptr) {
@@ -358,23 +366,13 @@ void Backend::count_refused(const rpc::FaultReport& report, std::string_view id,
   finish(*call, Outcome::of(report.fault), nullptr, report.detail);
 }
 
-void Backend::cancel_calls_of(session::Caller caller) {
-  for (const pool::CallPtr& call : pool_.withdraw(caller)) {
-    finish_cancelled(*call, pool::CancelReason::client_left);
-  }
-  if (!mirrors_) return;
-  for (const pool::CallPtr& call : mirrors_->withdraw(caller)) {
-    finish_cancelled(*call, pool::CancelReason::client_left);
-  }
-}
-
 void Backend::close_session(session::SessionId id, std::string_view why) {
   const session::Session* session = sessions_.find(id);
   if (session == nullptr) return;
   const session::Caller caller = session->caller;
   sessions_.close(id);
   const std::vector<pool::CallPtr> calls =
-      owns_children() ? pool_.close_lease(id) : pool_.withdraw(caller);
+      owns_children() ? pool_.close_lease(id) : withdraw(caller);
   for (const pool::CallPtr& call : calls) {
     if (why.empty()) {
       finish_cancelled(*call, pool::CancelReason::client_left);
@@ -395,6 +393,7 @@ void Backend::close_session(session::SessionId id, std::string_view why) {
 void Backend::on_answer(pool::CallPtr call, const rpc::Envelope& answer) {
   if (mirrors_ && mirrors_->take_answer(*call, answer)) return;
   if (call->alone && round_trips_.take_answer(call, answer)) return;
+  if (rounds_.take_answer(call, answer)) return;
   if (mirrors_) mirrors_->learn(*call, method_name(*call), answer);
   if (cache_) cache_->keep(*call, answer, core_.clock.now());
   const Outcome outcome = dialect_->outcome(answer, method_name(*call));
@@ -414,7 +413,8 @@ void Backend::on_answer(pool::CallPtr call, const rpc::Envelope& answer) {
     std::string member;
     rpc::Envelope seen = answer;
     if (call->list != nullptr) seen.payload = rules_.seen(*call, answer);
-    if (dialect_->bridge(seen, method_name(*call), is_modern ? Era::modern : Era::legacy, member)) {
+    if (dialect_->bridge(seen, method_name(*call), is_modern ? Era::modern : Era::legacy,
+                         call->memo_text, member)) {
       return answer_member(*call, outcome, member, rpc::error_code(answer));
     }
   }

@@ -19,6 +19,7 @@
 #include "gateway/backend/call_rules.h"
 #include "gateway/backend/call_tracing.h"
 #include "gateway/backend/change_watch.h"
+#include "gateway/backend/input_rounds.h"
 #include "gateway/backend/key_watches.h"
 #include "gateway/backend/modern_calls.h"
 #include "gateway/backend/round_trips.h"
@@ -72,7 +73,11 @@ class Backend final : public Upstream,
               const CallContext& context) override;
   void count_refused(const rpc::FaultReport& report, std::string_view id,
                      const CallContext& context) override;
-  void cancel_calls_of(session::Caller caller) override;
+  void cancel_calls_of(session::Caller caller) override {
+    for (const pool::CallPtr& call : withdraw(caller)) {
+      finish_cancelled(*call, pool::CancelReason::client_left);
+    }
+  }
 
   bool take_cancel(const rpc::ParsedMessage& message, const CallContext& context) override;
   tl::expected<session::SessionId, rpc::FaultReport> open_session(
@@ -113,12 +118,13 @@ class Backend final : public Upstream,
   void drain() override {
     pool_.drain();
     round_trips_.drain();
+    rounds_.drain();
     for (const pool::CallPtr& call : pool_.withdraw_listeners()) end_listening(*call);
   }
   void fail_calls(const rpc::FaultReport& report) override { pool_.fail_calls(report); }
   void end_children(Duration grace) override { pool_.end_children(grace); }
   [[nodiscard]] size_t calls() const override {
-    return pool_.calls() + (mirrors_ ? mirrors_->held() : 0);
+    return pool_.calls() + rounds_.size() + (mirrors_ ? mirrors_->held() : 0);
   }
   [[nodiscard]] bool has_children() const override { return pool_.has_children(); }
 
@@ -127,7 +133,7 @@ class Backend final : public Upstream,
     status.name = name();
     sessions_.describe(status);
     pool_.describe(status);
-    status.parked_calls = round_trips_.parked();
+    status.parked_calls = round_trips_.parked() + rounds_.size();
     return status;
   }
   void check_invariants() override {
@@ -176,6 +182,14 @@ class Backend final : public Upstream,
                            pool::Outgoing& message);
   void accept_severity(const pool::ClientIntent& intent, const pool::Call& call);
   Admission accept_notification(const rpc::Envelope& notification, const CallContext& context);
+  // Its calls, wherever they are.
+  std::vector<pool::CallPtr> withdraw(session::Caller caller) {
+    std::vector<pool::CallPtr> calls = pool_.withdraw(caller);
+    for (pool::CallPtr& call : rounds_.withdraw(caller)) calls.push_back(std::move(call));
+    if (!mirrors_) return calls;
+    for (pool::CallPtr& call : mirrors_->withdraw(caller)) calls.push_back(std::move(call));
+    return calls;
+  }
   bool accept_cancel(std::string_view id, const CallContext& context);
   [[nodiscard]] config::Isolation isolation_of(const CallContext& context) const {
     return context.session.is_none() ? config::Isolation::shared : options_.config.isolation;
@@ -274,6 +288,7 @@ class Backend final : public Upstream,
   pool::Pool pool_;
   SessionMemos memos_;
   RoundTrips round_trips_;
+  InputRounds rounds_;
   KeyWatches watches_;
   std::optional<AnswerCache> cache_;        // nothing: nothing is kept
   std::optional<ArgumentMirrors> mirrors_;  // nothing: the protocol has none

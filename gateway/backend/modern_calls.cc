@@ -44,16 +44,18 @@ void ModernCalls::note(const rpc::Envelope& request, const pool::ClientIntent& i
   call.request = request.text;
 }
 
-pool::EraChanges ModernCalls::changes_of(const rpc::Envelope& request, const CallContext& context,
-                                         bool is_shared) const {
-  if (context.era == Era::modern) {
+pool::EraChanges ModernCalls::changes_of(const rpc::Envelope& request,
+                                         std::optional<Era> client_era, bool is_shared,
+                                         std::string_view stamp_of_client) const {
+  if (client_era == Era::modern) {
     return pool_.era() == Era::modern ? pool::EraChanges() : services_.dialect.omissions(request);
   }
   pool::EraChanges changes;
   if (!is_shared || pool_.era() == Era::legacy) return changes;
   const std::string_view members = services_.dialect.stamp(request);
   if (members.empty()) return changes;
-  auto stamp = pool::insertion_at(pool::InsertionPlace::meta, request, members);
+  auto stamp = pool::insertion_at(pool::InsertionPlace::meta, request,
+                                  stamp_of_client.empty() ? members : stamp_of_client);
   if (!stamp) return changes;
   stamp->only_for = Era::modern;
   changes.list[changes.count++] = *stamp;

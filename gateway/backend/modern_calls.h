@@ -31,10 +31,23 @@ class ModernCalls {
   [[nodiscard]] bool is_refused(const pool::Call& call) const {
     return call.needs_modern && pool_.era() == Era::legacy;
   }
+  // The result (raw JSON) of a request of a legacy client that no modern child knows; empty: it is
+  // none of those.
+  [[nodiscard]] std::string_view own_answer(std::string_view method, const pool::Call& call) const {
+    const bool is_ours = call.client_era != Era::modern && pool_.era() == Era::modern;
+    return is_ours ? services_.dialect.answer_child(method) : std::string_view();
+  }
+  // A notification of a legacy client of which modern children know nothing.
+  [[nodiscard]] bool swallows(std::string_view method, const CallContext& context) const {
+    return context.era != Era::modern && pool_.era() == Era::modern &&
+           services_.dialect.is_lifecycle(method);
+  }
   // What a modern child demands of a request that a client of no era, or of the other one, has
-  // made; what a legacy child must not get of a modern one.
+  // made: `stamp`, which outlives them, or what the dialect says for who has none. What a legacy
+  // child must not get of a modern request.
   [[nodiscard]] pool::EraChanges changes_of(const rpc::Envelope& request,
-                                            const CallContext& context, bool is_shared) const;
+                                            std::optional<Era> client_era, bool is_shared,
+                                            std::string_view stamp) const;
   // Gives a call that listens, and has lost its child, to another one. False: none takes it.
   bool listen_again(pool::CallPtr& call) const;
   // Tells the client of a call that listens that it does, and for updates of these keys.

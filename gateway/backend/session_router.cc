@@ -89,6 +89,7 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::adopt(
   if (!id) return id;
   if (services_.config.isolation == config::Isolation::session)
     pool_.adopt_lease(*id, {.greeting = greeting});
+  questions_.note_greeting(known(*id), greeting);
   journal_.adopt(known(*id), client, services_.dialect.client_label(greeting));
   if (!reading_) sink.set_reading(false);
   return *id;
@@ -151,6 +152,7 @@ void SessionRouter::close(session::SessionId id) {
   if (asks == nullptr) return;
   while (const auto oldest = asks->oldest()) {
     const session::Ask ask = asks->close(*oldest);
+    if (ask.round != 0) continue;  // its call is withdrawn too
     child_that_asked(ask).refuse(ask.id, rpc::RpcError::internal_error, "the client has left");
   }
 }
@@ -326,11 +328,6 @@ bool SessionRouter::pass_cancel(pool::Child& child, const rpc::Envelope& notific
   return found;
 }
 
-void SessionRouter::tell(const session::Session& session, std::span<const std::string_view> parts) {
-  services_.core.observer.on_message(services_.backend, Direction::to_client, parts);
-  session.sink->on_message(std::nullopt, parts);
-}
-
 // --- From a client --------------------------------------------------------------------------
 
 bool SessionRouter::pass_answer(session::SessionId id, const rpc::Envelope& answer) {
@@ -341,19 +338,16 @@ bool SessionRouter::pass_answer(session::SessionId id, const rpc::Envelope& answ
     return false;
   }
   const session::Ask ask = session->asks->close(*ask_id);
+  if (ask.round != 0) {
+    rounds_.on_round_answer(ask.round, ask.id, &answer);
+    return true;
+  }
   pool::Outgoing message;
   message.text = answer.text;
   message.replaced = place_of(answer.id, answer.text);
   message.replacement = ask.id;
   child_that_asked(ask).send_answer(message);
   return true;
-}
-
-// An ask ends with its child, see on_child_gone().
-pool::Child& SessionRouter::child_that_asked(const session::Ask& ask) const {
-  pool::Child* const child = pool_.find_child(ask.child);
-  STDGATE_CHECK(child != nullptr);
-  return *child;
 }
 
 // --- Subscriptions ----------------------------------------------------------------------------
@@ -403,11 +397,14 @@ void SessionRouter::set_severity(session::SessionId id, session::Severity severi
   session::Session& session = known(id);
   verbosity_.remove_session(session.severity);
   session.severity = severity;
+  questions_.note_severity(session);
   verbosity_.add_session(session.severity);
   settle_all();
 }
 
+// A modern child is told with each request.
 void SessionRouter::tell_what_is_wanted(pool::Child& child) {
+  if (child.era() == Era::modern) return;
   if (!verbosity_.settled() && pool_.can_ask(child)) {
     const bool serves_calls = child.era() == Era::legacy && services_.dialect.logs(child.facts());
     if (const auto severity = verbosity_.take(child.number(), serves_calls)) {
@@ -436,6 +433,10 @@ void SessionRouter::give_up_asks(session::SessionId id) {
     const std::string cancel = services_.dialect.cancel(*oldest, pool::CancelReason::deadline);
     const std::string_view text = cancel;
     if (!text.empty()) tell(*session, {&text, 1});
+    if (ask.round != 0) {
+      rounds_.on_round_answer(ask.round, ask.id, nullptr);
+      continue;
+    }
     child_that_asked(ask).refuse(ask.id, rpc::RpcError::method_not_found,
                                  "no client here takes requests");
   }
@@ -482,8 +483,9 @@ void SessionRouter::check_invariants() {
     wishes += session.severity ? 1 : 0;
     if (session.asks == nullptr) return;
     rpc::Correlator<session::Ask>& asks = *session.asks;
-    for (auto ask = asks.oldest(); ask; ask = asks.next(*ask))
-      static_cast<void>(child_that_asked(asks.at(*ask)));
+    for (auto ask = asks.oldest(); ask; ask = asks.next(*ask)) {
+      if (asks.at(*ask).round == 0) static_cast<void>(child_that_asked(asks.at(*ask)));
+    }
   });
   STDGATE_CHECK(verbosity_.sessions() + trips == sessions_.size());
   STDGATE_CHECK(verbosity_.sessions_with_wish() == wishes);

@@ -23,6 +23,7 @@
 #include "gateway/backend/name_table.h"
 #include "gateway/backend/session_census.h"
 #include "gateway/backend/session_journal.h"
+#include "gateway/backend/session_questions.h"
 #include "gateway/base/check.h"
 #include "gateway/pool/call_trace.h"
 #include "gateway/pool/pool.h"
@@ -32,18 +33,29 @@
 
 namespace stdgate::backend {
 
+// Hears what a client answers to questions that no child waits for.
+class RoundListener {
+ public:
+  virtual ~RoundListener() = default;
+  // `key`: of the question. Null: it will not be answered.
+  virtual void on_round_answer(uint64_t round, std::string_view key,
+                               const rpc::Envelope* answer) = 0;
+};
+
 class SessionRouter final : public pool::SessionEvents, public pool::ChildListener {
  public:
-  // `methods`: learns the names of notifications. `pool` may not be constructed yet.
+  // `methods`: learns the names of notifications. `pool` and `rounds` may not be constructed yet.
   SessionRouter(const pool::PoolServices& services, pool::Pool& pool, session::Callers& callers,
-                NameTable& methods, const ModernCalls& modern)
+                NameTable& methods, const ModernCalls& modern, RoundListener& rounds)
       : services_(services),
         pool_(pool),
         callers_(callers),
         methods_(methods),
         modern_(modern),
+        rounds_(rounds),
         sessions_(2 * size_t{services.config.pool.sessions}),
-        journal_(services) {}
+        journal_(services),
+        questions_(services) {}
 
   tl::expected<session::SessionId, rpc::FaultReport> open(session::Caller caller,
                                                           session::SessionSink& sink,
@@ -91,9 +103,16 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   // A child has answered the greeting of the session's client, which has these params.
   void introduce(session::SessionId session, std::string_view greeting) {
     if (session::Session* const known = sessions_.find(session); known != nullptr) {
+      questions_.note_greeting(*known, greeting);
       journal_.introduce(*known, services_.dialect.client_label(greeting));
     }
   }
+  // What a modern child demands of the session's requests; empty: the client has not greeted.
+  [[nodiscard]] std::string_view stamp_of(session::SessionId session) const {
+    const session::Session* const known = sessions_.find(session);
+    return known == nullptr ? std::string_view() : std::string_view(known->stamp);
+  }
+  [[nodiscard]] const SessionQuestions& questions() const { return questions_; }
   // Requests that the client has been asked get an error instead, as it will not answer.
   void give_up_asks(session::SessionId session);
 
@@ -102,6 +121,9 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   // calls.
   void close(session::SessionId session);
   [[nodiscard]] const session::Session* find(session::SessionId session) const {
+    return sessions_.find(session);
+  }
+  [[nodiscard]] session::Session* find_mutable(session::SessionId session) {
     return sessions_.find(session);
   }
   [[nodiscard]] size_t size() const { return sessions_.size(); }
@@ -216,7 +238,12 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
     STDGATE_CHECK(session != nullptr);
     return *session;
   }
-  [[nodiscard]] pool::Child& child_that_asked(const session::Ask& ask) const;
+  // An ask ends with its child, see on_child_gone().
+  [[nodiscard]] pool::Child& child_that_asked(const session::Ask& ask) const {
+    pool::Child* const child = pool_.find_child(ask.child);
+    STDGATE_CHECK(child != nullptr);
+    return *child;
+  }
   static size_t asks_of(const session::Session& session) {
     return session.asks == nullptr ? 0 : session.asks->size();
   }
@@ -242,15 +269,20 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   }
   void tell_what_is_gone(session::Session& session);
   bool pass_cancel(pool::Child& child, const rpc::Envelope& notification, std::string_view id);
-  void tell(const session::Session& session, std::span<const std::string_view> parts);
+  void tell(const session::Session& session, std::span<const std::string_view> parts) {
+    services_.core.observer.on_message(services_.backend, Direction::to_client, parts);
+    session.sink->on_message(std::nullopt, parts);
+  }
 
   const pool::PoolServices& services_;
   pool::Pool& pool_;
   session::Callers& callers_;
   NameTable& methods_;
   const ModernCalls& modern_;
+  RoundListener& rounds_;
   SlotMap<session::Session> sessions_;
   SessionJournal journal_;
+  const SessionQuestions questions_;
   session::Subscriptions subscriptions_;
   session::LogVerbosity verbosity_;
   std::string key_;            // scratch

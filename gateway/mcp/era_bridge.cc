@@ -49,10 +49,10 @@ void append_capabilities(std::string& out, std::string_view capabilities) {
 }
 
 // What a legacy client may rely on at a modern child: no changes are told, and no subscriptions
-// held.
+// held. Its log level is told with each request.
 std::string plain_capabilities(std::string_view capabilities) {
   std::string plain = "{";
-  for (const std::string_view key : {"tools", "prompts", "resources", "completions"}) {
+  for (const std::string_view key : {"tools", "prompts", "resources", "completions", "logging"}) {
     if (!member(capabilities, key).empty()) append_member(plain, key, "{}");
   }
   return plain + "}";
@@ -110,19 +110,24 @@ bool bridge_to_modern(const rpc::Envelope& answer, std::string_view method, std:
   return true;
 }
 
-bool bridge_to_legacy(const rpc::Envelope& answer, std::string_view method, std::string& out) {
+bool bridge_to_legacy(const rpc::Envelope& answer, std::string_view method,
+                      std::string_view greeting, std::string& out) {
   const std::string_view payload = answer.payload;
   if (answer.kind == rpc::MessageKind::error) {
-    // Such a child has no ping; that it has answered says what was asked.
-    if (method == "ping") {
-      out += R"("result":{})";
-      return true;
+    // They are about what the gateway has written into the request; its client knows none of them.
+    for (const Error of_gateway :
+         {Error::header_mismatch, Error::missing_capability, Error::unsupported_version}) {
+      if (append_error_with(out, payload, of_gateway, Error::internal_error)) return true;
     }
     return method == "resources/read" &&
            append_error_with(out, payload, Error::invalid_params, Error::resource_not_found);
   }
   if (method != "initialize") return false;
-  out.append(R"("result":{"protocolVersion":")").append(kMcpRevisions.front()).append("\"");
+  // The client's own, where it is known: a client may end a session in another one.
+  const std::string_view asked = member(greeting, "protocolVersion");
+  const bool is_known = asked.size() > 2 && parse_mcp_revision(asked.substr(1, asked.size() - 2));
+  const std::string newest = "\"" + std::string(kMcpRevisions.front()) + "\"";
+  out.append(R"("result":{"protocolVersion":)").append(is_known ? asked : newest);
   append_member(out, "capabilities", plain_capabilities(member(payload, "capabilities")));
   const std::string_view server = member(member(payload, "_meta"), kServerInfoKey);
   append_member(out, "serverInfo",

@@ -16,8 +16,10 @@ namespace stdgate::mcp {
 // A legacy child's answer. `method` is decoded; what answers server/discover is what the child
 // answered to initialize.
 bool bridge_to_modern(const rpc::Envelope& answer, std::string_view method, std::string& out);
-// A modern child's answer; what answers initialize is what the child answered to server/discover.
-bool bridge_to_legacy(const rpc::Envelope& answer, std::string_view method, std::string& out);
+// A modern child's answer; what answers initialize, whose params are the greeting, is what the
+// child answered to server/discover.
+bool bridge_to_legacy(const rpc::Envelope& answer, std::string_view method,
+                      std::string_view greeting, std::string& out);
 
 // The error object for a modern request of a revision that is not served. `requested` is decoded.
 // It names the modern revision, or the legacy ones where only these are served.

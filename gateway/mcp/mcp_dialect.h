@@ -38,6 +38,13 @@ class McpDialect final : public pool::Dialect {
       const rpc::Envelope& answer) const override;
   [[nodiscard]] tl::expected<pool::ClientIntent, const char*> read_modern_client(
       const rpc::Envelope& request, std::string_view method) const override;
+  [[nodiscard]] std::string session_stamp(std::string_view greeting) const override {
+    return modern_stamp(greeting);
+  }
+  [[nodiscard]] std::string severity_stamp(session::Severity severity) const override {
+    return "\"" + std::string(kLogLevelKey) + "\":\"" +
+           std::string(session::severity_name(severity)) + "\"";
+  }
   [[nodiscard]] pool::EraChanges omissions(const rpc::Envelope& request) const override {
     return modern_members(request);
   }
@@ -45,9 +52,9 @@ class McpDialect final : public pool::Dialect {
     return modern_version(request).empty() ? std::string_view(stamp_) : std::string_view();
   }
   [[nodiscard]] bool bridge(const rpc::Envelope& answer, std::string_view method, Era client,
-                            std::string& out) const override {
+                            std::string_view greeting, std::string& out) const override {
     return client == Era::modern ? bridge_to_modern(answer, method, out)
-                                 : bridge_to_legacy(answer, method, out);
+                                 : bridge_to_legacy(answer, method, greeting, out);
   }
   [[nodiscard]] std::string listening_end(std::string_view id) const override {
     return mcp::listening_end(id);

@@ -55,6 +55,21 @@ bool is_of_round(std::string_view quoted) {
   return rpc::json_string_equals(key, kStateKey) || rpc::json_string_equals(key, kAnswersKey);
 }
 
+// The request without what belongs to a round, and with these members of params.
+std::string request_with(const rpc::Envelope& request, std::string_view members) {
+  std::string params = "{";
+  for_each_member(request.params, [&](std::string_view key, std::string_view value) {
+    if (!is_of_round(key)) append_member(params, string_content(key), value);
+  });
+  if (!members.empty()) {
+    if (params.back() != '{') params += ',';
+    params += members;
+  }
+  std::string text = R"({"jsonrpc":"2.0","id":)" + std::string(request.id);
+  text.append(R"(,"method":")").append(request.method).append(R"(","params":)").append(params);
+  return text + "}}";
+}
+
 // `{"<capability>":{"<mode>":{}}}`
 std::string capability_of(std::string_view name, std::string_view mode = {}) {
   std::string text = "{\"" + std::string(name) + "\":{";
@@ -162,13 +177,47 @@ std::string McpInput::essence(const rpc::Envelope& request) const {
 }
 
 std::string McpInput::without_answers(const rpc::Envelope& request) const {
-  std::string params = "{";
-  for_each_member(request.params, [&](std::string_view key, std::string_view value) {
-    if (!is_of_round(key)) append_member(params, string_content(key), value);
+  return request_with(request, {});
+}
+
+std::string McpInput::with_answers(const rpc::Envelope& request, std::string_view answers,
+                                   std::string_view state) const {
+  std::string members;
+  if (!answers.empty()) {
+    members.append("\"").append(kAnswersKey).append("\":{").append(answers).append("}");
+  }
+  if (!state.empty()) {
+    if (!members.empty()) members += ',';
+    members.append("\"").append(kStateKey).append("\":").append(state);
+  }
+  return request_with(request, members);
+}
+
+bool McpInput::is_askable(std::string_view greeting) const {
+  const std::string_view declared = member(greeting, "capabilities");
+  return std::ranges::any_of(
+      kAskable, [&](std::string_view key) { return is_object(member(declared, key)); });
+}
+
+std::optional<pool::InputDemands> McpInput::demands(const rpc::Envelope& answer) const {
+  if (answer.kind != rpc::MessageKind::result) return std::nullopt;
+  const std::string_view type = member(answer.payload, "resultType");
+  if (!rpc::json_string_equals(string_content(type), "input_required")) return std::nullopt;
+  pool::InputDemands demands;
+  const std::string_view state = member(answer.payload, kStateKey);
+  const std::string_view requests = member(answer.payload, "inputRequests");
+  if (!string_content(state).empty()) demands.state = state;
+  demands.is_malformed = !requests.empty() && !is_object(requests);
+  for_each_member(requests, [&](std::string_view key, std::string_view value) {
+    const std::string_view method = member(value, "method");
+    const std::string_view params = member(value, "params");
+    const bool is_request =
+        !string_content(method).empty() && (params.empty() || is_object(params));
+    if (!is_request) demands.is_malformed = true;
+    demands.all.push_back({std::string(key), std::string(method), std::string(params)});
   });
-  std::string text = R"({"jsonrpc":"2.0","id":)" + std::string(request.id);
-  text.append(R"(,"method":")").append(request.method).append(R"(","params":)").append(params);
-  return text + "}}";
+  if (demands.all.empty() && demands.state.empty()) demands.is_malformed = true;
+  return demands;
 }
 
 pool::InputRuling McpInput::judge(const rpc::Envelope& ask, std::string_view method,

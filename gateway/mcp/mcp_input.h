@@ -25,6 +25,11 @@ class McpInput final : public pool::InputDialect {
                                                         std::string_view greeting) const override;
   [[nodiscard]] std::string input_required(std::span<const pool::InputRequest> requests,
                                            std::string_view state) const override;
+  [[nodiscard]] bool is_askable(std::string_view greeting) const override;
+  [[nodiscard]] std::optional<pool::InputDemands> demands(
+      const rpc::Envelope& answer) const override;
+  [[nodiscard]] std::string with_answers(const rpc::Envelope& request, std::string_view answers,
+                                         std::string_view state) const override;
   [[nodiscard]] bool is_consent(std::string_view answer) const override;
   [[nodiscard]] std::string ping(rpc::WireId id) const override;
   [[nodiscard]] pool::Absence missing_capability(std::string_view capability) const override;

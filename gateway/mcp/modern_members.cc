@@ -80,4 +80,24 @@ pool::EraChanges modern_members(const rpc::Envelope& request) {
   return runs.finish();
 }
 
+// Changes of roots would have to be told, and tasks are others now: neither is declared.
+std::string modern_stamp(std::string_view greeting) {
+  const auto member = [](std::string_view object, std::string_view key) {
+    const auto value = rpc::find_member(object, key).value_or(std::string_view());
+    return value.starts_with('{') ? value : std::string_view();
+  };
+  const std::string_view info = member(greeting, "clientInfo");
+  std::string text = "\"" + std::string(kVersionKey) + "\":\"" + std::string(kModernRevision);
+  text.append("\",\"").append(kClientInfoKey).append("\":");
+  text.append(info.empty() ? R"({"name":"unnamed","version":"unknown"})" : info);
+  text.append(",\"").append(kClientCapabilitiesKey).append("\":{");
+  for (const std::string_view key : {"sampling", "elicitation", "roots"}) {
+    const std::string_view declared = member(member(greeting, "capabilities"), key);
+    if (declared.empty()) continue;
+    if (text.back() != '{') text += ',';
+    text.append("\"").append(key).append("\":").append(key == "roots" ? "{}" : declared);
+  }
+  return text + "}";
+}
+
 }  // namespace stdgate::mcp

@@ -2,6 +2,9 @@
 // request that has it for one of another connection, or refuses it. Pure.
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include "gateway/pool/insertion.h"
 #include "gateway/rpc/envelope.h"
 
@@ -9,5 +12,9 @@ namespace stdgate::mcp {
 
 // All that belongs to a call of either era stays: progress tokens, traces, members of others.
 pool::EraChanges modern_members(const rpc::Envelope& request);
+
+// The members of _meta for requests of a client that has greeted so: what it is, and what it can be
+// asked, as the modern era says it.
+std::string modern_stamp(std::string_view greeting);
 
 }  // namespace stdgate::mcp

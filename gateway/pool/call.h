@@ -50,6 +50,7 @@ struct CallFacts {
   bool listens = false;                       // it stays open, and its events are its purpose
   bool has_begun = false;                     // with that, its client has been told
   uint8_t lists = 0;                          // see ClientIntent
+  uint8_t rounds = 0;                         // in which its client has been asked, see InputRounds
   bool wants_events = false;
   bool cancelled = false;                // the child has been told; once is enough
   bool greets = false;                   // see ClientIntent
@@ -83,7 +84,7 @@ struct Call : CallFacts {
   std::string progress_token;  // raw JSON, as the client sent it; empty: none
   std::string subscription;    // the key that its session subscribes to with it; empty: none
   std::string memo_text;       // see ClientIntent
-  std::string request;         // of a call that listens: its text, for another child
+  std::string request;         // its text, if it may have to be sent again: InputRounds, listens
   std::string audit_notes;     // see Audit::describe_call()
   std::string identity;        // of one that has a child alone: who may go on with it
   std::string cache_key;       // under which its answer may be kept; empty: it must not be

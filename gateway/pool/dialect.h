@@ -157,12 +157,22 @@ class Dialect {
   [[nodiscard]] virtual std::string_view stamp(const rpc::Envelope& /*request*/) const {
     return {};
   }
+  // The same for a session whose client has greeted with these params, and the one more that says
+  // from which level on it wants log messages.
+  [[nodiscard]] virtual std::string session_stamp(std::string_view /*greeting*/) const {
+    return {};
+  }
+  [[nodiscard]] virtual std::string severity_stamp(session::Severity /*severity*/) const {
+    return {};
+  }
   // The members of a modern request that a legacy child must not get.
   [[nodiscard]] virtual EraChanges omissions(const rpc::Envelope& /*request*/) const { return {}; }
   // What a child of one era has answered as a client of the other one expects it: the member result
-  // or error, appended to `out`. False: it may stay as it is.
+  // or error, appended to `out`. `greeting`: the params of the request, if that was one. False: it
+  // may stay as it is.
   [[nodiscard]] virtual bool bridge(const rpc::Envelope& /*answer*/, std::string_view /*method*/,
-                                    Era /*client*/, std::string& /*out*/) const {
+                                    Era /*client*/, std::string_view /*greeting*/,
+                                    std::string& /*out*/) const {
     return false;
   }
   // --- Calls that listen (ClientIntent::listens). `id` is the call's, raw JSON

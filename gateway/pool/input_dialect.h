@@ -5,6 +5,7 @@
 // answers and that state. Stateless; part of the dialect. Raw JSON all over.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +30,19 @@ struct InputAnswers {
 struct InputRequest {
   std::string key;
   std::string value;  // an object
+};
+
+// What a modern child asks in answer to a call.
+struct InputDemand {
+  std::string key;     // raw JSON, a string
+  std::string method;  // the same
+  std::string params;  // raw JSON; empty: none
+};
+
+struct InputDemands {
+  std::vector<InputDemand> all;
+  std::string state;  // raw JSON, a string; empty: none
+  bool is_malformed = false;
 };
 
 struct InputRuling {
@@ -70,6 +84,16 @@ class InputDialect {
   // The member `"result":…` that asks.
   [[nodiscard]] virtual std::string input_required(std::span<const InputRequest> requests,
                                                    std::string_view state) const = 0;
+  // --- Modern children under clients of sessions, see InputRounds
+  // Whether the client that has greeted so can be asked anything.
+  [[nodiscard]] virtual bool is_askable(std::string_view greeting) const = 0;
+  // Nothing: the answer is the call's.
+  [[nodiscard]] virtual std::optional<InputDemands> demands(const rpc::Envelope& answer) const = 0;
+  // The request once more, with `answers`, members by their keys, and the state.
+  [[nodiscard]] virtual std::string with_answers(const rpc::Envelope& request,
+                                                 std::string_view answers,
+                                                 std::string_view state) const = 0;
+
   // Whether an answer of the client lets the call go on.
   [[nodiscard]] virtual bool is_consent(std::string_view answer) const = 0;
   // A request that every child answers at once.

@@ -23,6 +23,7 @@ namespace stdgate::session {
 struct Ask {
   uint64_t child = 0;  // its number
   std::string id;      // raw JSON, as the child wrote it
+  uint64_t round = 0;  // not 0: of InputRounds, and of no child; `id` is its key there
 };
 
 struct Session {
@@ -41,6 +42,10 @@ struct Session {
   bool is_trip = false;      // it stands for a call of a client without one: RoundTrips, KeyWatches
   bool holds_calls = false;  // they are not to be sent yet
   SessionSink* sink = nullptr;
+  // Of sessions that share children.
+  std::string greeting;        // its params, if the client can be asked something; empty: it cannot
+  std::string stamp;           // see Dialect::session_stamp(); empty: the client has not greeted
+  size_t stamp_of_client = 0;  // of its bytes those that do not change
   // Under the ids that the client sees. Made with the first one: most sessions are never asked.
   std::unique_ptr<rpc::Correlator<Ask>> asks;
 

@@ -35,7 +35,12 @@ ProtocolDefaults defaults_of(Protocol protocol) {
 void apply_defaults(const Section& section, BackendConfig& out) {
   const ProtocolDefaults defaults = defaults_of(out.protocol);
   if (!section.has("framing")) out.framing = defaults.framing;
-  if (!section.has("isolation")) out.isolation = defaults.isolation;
+  // A process of the modern era is no session: those of older clients can share it.
+  const bool is_modern =
+      out.protocol == Protocol::mcp && section.has("revision") && out.revision == Revision::modern;
+  if (!section.has("isolation")) {
+    out.isolation = is_modern ? Isolation::shared : defaults.isolation;
+  }
   if (!section.has("cancel_method")) out.cancel_method = defaults.cancel_method;
   if (!section.has("revive")) out.revive = defaults.revive;
   // Where each session has a child, the state in it would be lost between calls without a session.

@@ -147,7 +147,7 @@ class Questions:
 
 class LegacyQuestions(Questions, Official):
     mode = "legacy"
-    ways = [[], ["--revision", "legacy"]]
+    ways = [[], ["--revision", "legacy"], ["--revision", "modern"]]
 
 
 class AutoQuestions(Questions, Official):

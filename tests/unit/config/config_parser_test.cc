@@ -386,6 +386,17 @@ TEST(ConfigParser, OneBackendIsTheDefaultUnlessItSaysNo) {
   EXPECT_FALSE(two.backends[1].is_default);
 }
 
+TEST(ConfigParser, ModernServersAreShared) {
+  const auto isolation = [](const std::string& lines) {
+    return config_of(with_backend(lines)).backends[0].isolation;
+  };
+  EXPECT_EQ(isolation("    revision: modern\n"), config::Isolation::shared);
+  EXPECT_EQ(isolation("    revision: modern\n    isolation: session\n"),
+            config::Isolation::session);
+  EXPECT_EQ(isolation("    revision: legacy\n"), config::Isolation::session);
+  EXPECT_EQ(isolation("    revision: auto\n"), config::Isolation::session);
+}
+
 TEST(ConfigParser, DefaultsFollowTheProtocol) {
   struct Case {
     const char* lines;

@@ -1,0 +1,211 @@
+#include "gateway/backend/input_rounds.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "gateway/backend/call_tracing.h"
+#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/known_message.h"
+
+namespace stdgate::backend {
+
+namespace {
+
+// How much deeper an answer stands in the next request than in the client's message.
+constexpr size_t kMoreDepth = 4;
+
+constexpr const char* kDeclined = "the client has not answered what the server wants to know";
+
+}  // namespace
+
+InputRounds::InputRounds(const pool::PoolServices& services, pool::Pool& pool,
+                         SessionRouter& sessions, const ModernCalls& modern,
+                         pool::PoolEvents& events, TripEnds& ends, Duration input_timeout)
+    : services_(services),
+      pool_(pool),
+      sessions_(sessions),
+      modern_(modern),
+      events_(events),
+      ends_(ends),
+      input_timeout_(input_timeout),
+      timer_(services.core.timers, [this] { look_at_time(); }) {}
+
+void InputRounds::note(const rpc::Envelope& request, std::string_view method,
+                       pool::Call& call) const {
+  if (call.client_era == Era::modern || pool_.era() == Era::legacy) return;
+  const session::Session* const session = sessions_.find(call.session);
+  if (session == nullptr || session->greeting.empty() || !input().may_need_input(method)) return;
+  call.request = request.text;
+}
+
+// --- The child asks ---------------------------------------------------------------------------
+
+bool InputRounds::take_answer(pool::CallPtr& call, const rpc::Envelope& answer) {
+  if (call->child_era != Era::modern || call->client_era == Era::modern ||
+      call->session.is_none() || services_.dialect.input() == nullptr) {
+    return false;
+  }
+  const auto demands = input().demands(answer);
+  if (!demands) return false;
+  services_.calls.deadlines().remove(*call);
+  if (pool_.is_draining()) {
+    events_.on_fault(std::move(call), rpc::faults::shutting_down());
+    return true;
+  }
+  if (++call->rounds > kMaxRounds) {
+    fail(std::move(call), "the server wants to know more and more");
+    return true;
+  }
+  const uint64_t number = ++begun_;
+  if (const char* const why = ask_all(number, *call, *demands)) {
+    withdraw_questions(call->session, number);
+    fail(std::move(call), why);
+    return true;
+  }
+  Round round{std::move(call), demands->state, {}, demands->all.size(), now() + input_timeout_};
+  if (round.open == 0) {
+    go_on(std::move(round));
+    return true;
+  }
+  if (!timer_.armed()) timer_.arm(round.expires);
+  rounds_.emplace(number, std::move(round));
+  return true;
+}
+
+const char* InputRounds::ask_all(uint64_t number, const pool::Call& call,
+                                 const pool::InputDemands& demands) {
+  session::Session* const session = sessions_.find_mutable(call.session);
+  if (demands.is_malformed) return "the server has answered input_required without a question";
+  if (call.request.empty() || session == nullptr) return "the server asks, and nobody can answer";
+  if (demands.all.size() > kMaxQuestions) return "the server wants to know too much at once";
+  if (!demands.all.empty() && !session->sink->awaits_requests()) {
+    return "the client has no stream on which it could be asked";
+  }
+  for (const pool::InputDemand& demand : demands.all) {
+    std::string text = R"({"jsonrpc":"2.0","id":0,"method":)" + demand.method;
+    if (!demand.params.empty()) text.append(R"(,"params":)").append(demand.params);
+    text += '}';
+    const rpc::KnownMessage known(text, pool::ChildOutput::envelope_limits(services_.limits));
+    std::string scratch;
+    const std::string_view method = rpc::decode_string(known.envelope().method, scratch);
+    if (input().judge(known.envelope(), method, session->greeting).verdict !=
+        pool::InputRuling::Verdict::allowed) {
+      return "the server asks for what the client has not declared";
+    }
+    if (!sessions_.questions().ask(*session, {0, demand.key, number}, call.tag, known.envelope())) {
+      return "the client has too many unanswered requests";
+    }
+  }
+  return nullptr;
+}
+
+// --- The client answers -----------------------------------------------------------------------
+
+void InputRounds::on_round_answer(uint64_t number, std::string_view key,
+                                  const rpc::Envelope* answer) {
+  const auto found = rounds_.find(number);
+  if (found == rounds_.end()) return;
+  if (answer == nullptr || answer->kind != rpc::MessageKind::result) {
+    return fail(end(found), kDeclined);
+  }
+  Round& round = found->second;
+  if (!round.answers.empty()) round.answers += ',';
+  round.answers.append(key).append(":").append(answer->payload);
+  if (round.answers.size() > services_.limits.message) {
+    return fail(end(found), "the client's answers are too large");
+  }
+  if (--round.open > 0) return;
+  Round whole = std::move(round);
+  rounds_.erase(found);
+  go_on(std::move(whole));
+}
+
+// The same request, with another id: any child may serve it.
+void InputRounds::go_on(Round round) {
+  pool::CallPtr& call = round.call;
+  std::string request = call->request;
+  const rpc::KnownMessage former(
+      request, {.depth = services_.limits.depth, .batch = services_.limits.batch});
+  std::string text = input().with_answers(former.envelope(), round.answers, round.state);
+  const rpc::KnownMessage known(text, {.depth = services_.limits.depth + kMoreDepth});
+  const rpc::Envelope& sent = known.envelope();
+  pool::Outgoing message;
+  message.text = sent.text;
+  message.id = place_of(sent.id, sent.text);
+  if (!call->progress_token.empty()) {
+    std::string scratch;
+    const auto intent = services_.dialect.read_client(
+        sent, rpc::decode_string(sent.method, scratch), config::Isolation::shared);
+    if (intent) message.progress_token = place_of(intent->progress_token, sent.text);
+  }
+  const pool::EraChanges changes =
+      modern_.changes_of(sent, call->client_era, true, sessions_.stamp_of(call->session));
+  message.inserted = changes.view();
+  CallTracing tracing(services_);
+  if (tracing.is_on()) tracing.tell_child(sent, *call, message);
+  call->deadline = now() + services_.config.timeout;
+  call->cancelled = false;
+  if (const auto taken = pool_.submit(call, message); !taken) {
+    events_.on_fault(std::move(call), taken.error());
+  }
+}
+
+// --- Ends -------------------------------------------------------------------------------------
+
+void InputRounds::fail(pool::CallPtr call, std::string_view why) {
+  std::string member = R"("error":)";
+  const int code = rpc::rpc_error_code(rpc::RpcError::internal_error);
+  rpc::append_error(member, code, why, {});
+  ends_.end_call(*call, Outcome::error(), member, code);
+}
+
+void InputRounds::withdraw_questions(session::SessionId id, uint64_t number) {
+  session::Session* const session = sessions_.find_mutable(id);
+  if (session != nullptr) sessions_.questions().withdraw(*session, number);
+}
+
+pool::CallPtr InputRounds::end(Rounds::iterator round) {
+  auto node = rounds_.extract(round);
+  withdraw_questions(node.mapped().call->session, node.key());
+  return std::move(node.mapped().call);
+}
+
+pool::CallPtr InputRounds::take(session::Caller caller, std::string_view id) {
+  const auto found = std::ranges::find_if(rounds_, [&](const auto& entry) {
+    return entry.second.call->caller == caller && entry.second.call->id == id;
+  });
+  return found == rounds_.end() ? nullptr : end(found);
+}
+
+std::vector<pool::CallPtr> InputRounds::withdraw(session::Caller caller) {
+  std::vector<pool::CallPtr> calls;
+  for (auto next = rounds_.begin(); next != rounds_.end();) {
+    const auto round = next++;
+    if (round->second.call->caller == caller) calls.push_back(end(round));
+  }
+  return calls;
+}
+
+void InputRounds::drain() {
+  while (!rounds_.empty()) {
+    events_.on_fault(end(rounds_.begin()), rpc::faults::shutting_down());
+  }
+}
+
+void InputRounds::look_at_time() {
+  std::vector<pool::CallPtr> expired;
+  std::optional<TimePoint> first;
+  for (auto next = rounds_.begin(); next != rounds_.end();) {
+    const auto round = next++;
+    if (round->second.expires <= now()) {
+      expired.push_back(end(round));
+    } else {
+      first = std::min(first.value_or(round->second.expires), round->second.expires);
+    }
+  }
+  if (first) timer_.arm(*first);
+  for (pool::CallPtr& call : expired) fail(std::move(call), kDeclined);
+}
+
+}  // namespace stdgate::backend

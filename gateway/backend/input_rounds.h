@@ -1,0 +1,86 @@
+// InputRounds: calls of sessions (MCP until 2025-11-25) that a child of the modern era answers with
+// what it wants to know first (input_required, MCP 2026-07-28, basic/patterns/mrtr).
+//
+//   client          gateway                                    child
+//   tools/call   ─▶ tools/call, what this client can be asked ─▶
+//                ◀─ elicitation/create, …                     ◀─ input_required, requestState
+//   its answers  ─▶ tools/call, inputResponses, requestState  ─▶
+//                ◀───────────────────────────────────────────── the result
+//
+// Between the answer and the next request the call is here, and at no child: the child that gets it
+// next may be another one. It ends as all calls of the backend do. Owner: the backend. Limits:
+// kMaxRounds rounds of a call, kMaxQuestions in one, Session::kMaxAsks of a session; the input
+// timeout for each round.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gateway/backend/modern_calls.h"
+#include "gateway/backend/round_trips.h"
+#include "gateway/backend/session_router.h"
+#include "gateway/base/timers.h"
+#include "gateway/pool/pool.h"
+
+namespace stdgate::backend {
+
+class InputRounds final : public RoundListener {
+ public:
+  static constexpr uint8_t kMaxRounds = 10;
+  static constexpr size_t kMaxQuestions = 32;
+
+  InputRounds(const pool::PoolServices& services, pool::Pool& pool, SessionRouter& sessions,
+              const ModernCalls& modern, pool::PoolEvents& events, TripEnds& ends,
+              Duration input_timeout);
+
+  // A call of a session is about to be sent: keeps its text, if its client could be asked.
+  void note(const rpc::Envelope& request, std::string_view method, pool::Call& call) const;
+  // A child has answered. False: the answer is for the client.
+  bool take_answer(pool::CallPtr& call, const rpc::Envelope& answer);
+  // The client's call with this id, which is given up; null: it is not here.
+  pool::CallPtr take(session::Caller caller, std::string_view id);
+  std::vector<pool::CallPtr> withdraw(session::Caller caller);
+  // Nobody is asked any more.
+  void drain();
+  [[nodiscard]] size_t size() const { return rounds_.size(); }
+
+ private:
+  struct Round {
+    pool::CallPtr call;
+    std::string state;    // raw JSON; empty: the child has given none
+    std::string answers;  // members of inputResponses
+    size_t open = 0;      // questions without an answer
+    TimePoint expires{};
+  };
+  using Rounds = std::map<uint64_t, Round>;
+
+  // RoundListener
+  void on_round_answer(uint64_t number, std::string_view key, const rpc::Envelope* answer) override;
+
+  [[nodiscard]] const pool::InputDialect& input() const { return *services_.dialect.input(); }
+  [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
+  // Why the client is not asked all of this; null: it is asked.
+  const char* ask_all(uint64_t number, const pool::Call& call, const pool::InputDemands& demands);
+  void go_on(Round round);
+  void fail(pool::CallPtr call, std::string_view why);
+  pool::CallPtr end(Rounds::iterator round);
+  void withdraw_questions(session::SessionId session, uint64_t number);
+  void look_at_time();
+
+  const pool::PoolServices& services_;
+  pool::Pool& pool_;
+  SessionRouter& sessions_;
+  const ModernCalls& modern_;
+  pool::PoolEvents& events_;
+  TripEnds& ends_;
+  const Duration input_timeout_;
+  Rounds rounds_;
+  uint64_t begun_ = 0;
+  Timer timer_;  // no later than the first that expires
+};
+
+}  // namespace stdgate::backend

@@ -1,0 +1,257 @@
+// Clients of sessions at modern children that want to know something first: what the client is
+// asked, what the child gets, and what ends a call meanwhile.
+
+#include <gmock/gmock.h>
+
+#include "tests/support/parsed_text.h"
+#include "tests/unit/mcp/modern_bench.h"
+
+namespace stdgate::test {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr std::string_view kAsk =
+    R"({"method":"elicitation/create","params":{"message":"who?","requestedSchema":{}}})";
+
+std::string input_required(const std::string& requests, const std::string& state = "\"s1\"") {
+  std::string text = R"({"resultType":"input_required")";
+  if (!requests.empty()) text += R"(,"inputRequests":{)" + requests + "}";
+  if (!state.empty()) text += R"(,"requestState":)" + state;
+  return text + "}";
+}
+
+// Of a request of the gateway.
+std::string id_of(const std::string& text) { return std::string(ParsedText(text).envelope.id); }
+
+std::string one_ask() { return input_required("\"name\":" + std::string(kAsk)); }
+
+class McpInputRounds : public testing::Test {
+ public:
+  McpInputRounds() {
+    greet(R"({"elicitation":{},"sampling":{},"roots":{"listChanged":true}})");
+    call();
+  }
+  void greet(const std::string& capabilities) {
+    session.request("initialize", R"({"protocolVersion":"2025-11-25","capabilities":)" +
+                                      capabilities +
+                                      R"(,"clientInfo":{"name":"c","version":"2"}})");
+    session.take();
+  }
+  // The session calls; what the child gets.
+  void call() {
+    session.request("tools/call", R"({"name":"t","_meta":{"progressToken":"p"}})", "\"x\"");
+    line = child.take_line();
+    asked = parse_asked(line);
+  }
+  // The child's answer; what the session is told.
+  Texts answer(const std::string& result) {
+    child.answer(asked.id, result);
+    return session.take();
+  }
+  // The child asks this alone; the id of the question.
+  std::string ask(const std::string& result = one_ask()) {
+    const Texts told = answer(result);
+    return told.size() == 1 ? id_of(told[0]) : "none";
+  }
+  // The client's answer to the question with this id.
+  void reply(const std::string& member, const std::string& id) {
+    session.send(R"({"jsonrpc":"2.0","id":)" + id + "," + member + "}");
+  }
+  static std::string ended(const std::string& why) {
+    return R"({"jsonrpc":"2.0","id":"x","error":{"code":-32603,"message":")" + why + "\"}}";
+  }
+
+  ModernBench bench{config::Revision::modern, config::Isolation::shared};
+  FakeChild& child = bench.begin(0, kDiscovery);
+  SharedClient session{bench};
+  std::string line;
+  Asked asked;
+};
+
+TEST_F(McpInputRounds, TheChildIsToldWhoCalls) {
+  EXPECT_THAT(line, HasSubstr(R"("io.modelcontextprotocol/clientInfo":{"name":"c","version":"2"},)"
+                              R"("io.modelcontextprotocol/clientCapabilities":)"
+                              R"({"sampling":{},"elicitation":{},"roots":{}},"progressToken":)"));
+  EXPECT_THAT(line, Not(HasSubstr("logLevel")));
+  session.request("logging/setLevel", R"({"level":"debug"})", "2");
+  EXPECT_EQ(session.take(), Texts{empty_result("2")});
+  call();
+  EXPECT_THAT(line, HasSubstr(R"("io.modelcontextprotocol/logLevel":"debug")"));
+  session.request("logging/setLevel", R"({"level":"error"})", "2");
+  call();
+  EXPECT_THAT(line, HasSubstr(R"("io.modelcontextprotocol/logLevel":"error")"));
+  EXPECT_THAT(line, Not(HasSubstr("debug")));
+}
+
+TEST_F(McpInputRounds, TheClientIsAskedAndTheCallGoesOn) {
+  const Texts told = answer(one_ask());
+  ASSERT_EQ(told.size(), 1U);
+  const std::string id = id_of(told[0]);
+  EXPECT_EQ(told[0], R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":"elicitation/create",)" +
+                         R"("params":{"message":"who?","requestedSchema":{}}})");
+  EXPECT_TRUE(child.take_lines().empty());
+  reply(R"("result":{"action":"accept","content":{"name":"ada"}})", id);
+  const std::string again = child.take_line();
+  const Asked second = parse_asked(again);
+  EXPECT_NE(second.id, asked.id);
+  EXPECT_THAT(again, HasSubstr(R"("name":"t",)"));
+  EXPECT_THAT(again, HasSubstr(R"("progressToken":)" + second.id));
+  EXPECT_THAT(again, HasSubstr(R"("inputResponses":{"name":{"action":"accept",)"
+                               R"("content":{"name":"ada"}}},"requestState":"s1"})"));
+  child.say(note("progress", R"({"progressToken":)" + second.id + R"(,"progress":1})"));
+  EXPECT_EQ(session.take(), Texts{note("progress", R"({"progressToken":"p","progress":1})")});
+  asked = second;
+  EXPECT_EQ(answer(R"({"content":[]})"),
+            Texts{R"({"jsonrpc":"2.0","id":"x","result":{"content":[]}})"});
+  EXPECT_EQ(bench.backend.calls(), 0U);
+}
+
+TEST_F(McpInputRounds, SeveralQuestionsAreAnsweredTogether) {
+  const Texts questions = answer(input_required(
+      R"("a":{"method":"roots/list"},"b\"":{"method":"sampling/createMessage","params":{"messages":[]}})",
+      ""));
+  ASSERT_EQ(questions.size(), 2U);
+  EXPECT_THAT(questions[0], HasSubstr(R"(,"method":"roots/list"})"));
+  reply(R"("result":{"model":"m"})", id_of(questions[1]));
+  EXPECT_TRUE(child.take_lines().empty());
+  reply(R"("result":{"roots":[]})", id_of(questions[0]));
+  EXPECT_THAT(child.take_line(),
+              HasSubstr(R"("inputResponses":{"b\"":{"model":"m"},"a":{"roots":[]}}})"));
+}
+
+// A state alone says that the call is to be made again.
+TEST_F(McpInputRounds, AStateAloneIsGivenBackAtOnce) {
+  EXPECT_TRUE(answer(input_required("")).empty());
+  const std::string again = child.take_line();
+  EXPECT_THAT(again, HasSubstr(R"("requestState":"s1"})"));
+  EXPECT_THAT(again, Not(HasSubstr("inputResponses")));
+}
+
+// Of each round only its own answers and state are given back.
+TEST_F(McpInputRounds, RoundsFollowEachOther) {
+  for (int round = 1; round <= backend::InputRounds::kMaxRounds; ++round) {
+    const std::string state = "\"r" + std::to_string(round) + "\"";
+    reply(R"("result":{"action":"decline"})",
+          ask(input_required("\"k\":" + std::string(kAsk), state)));
+    line = child.take_line();
+    asked = parse_asked(line);
+    EXPECT_THAT(line, HasSubstr(R"("inputResponses":{"k":{"action":"decline"}},"requestState":)" +
+                                state + "}"));
+  }
+  EXPECT_EQ(answer(one_ask()), Texts{ended("the server wants to know more and more")});
+  EXPECT_EQ(bench.backend.calls(), 0U);
+}
+
+TEST_F(McpInputRounds, HostileAnswersEndTheCall) {
+  std::string many;
+  for (size_t i = 0; i <= backend::InputRounds::kMaxQuestions; ++i) {
+    many.append(i == 0 ? "\"" : ",\"").append(std::to_string(i)).append("\":").append(kAsk);
+  }
+  const std::string undeclared = "the server asks for what the client has not declared";
+  const std::string malformed = "the server has answered input_required without a question";
+  const std::pair<std::string, std::string> cases[] = {
+      {input_required("", ""), malformed},
+      {R"({"resultType":"input_required","inputRequests":[]})", malformed},
+      {input_required(R"("a":1)"), malformed},
+      {input_required(R"("a":{"method":1})"), malformed},
+      {input_required(R"("a":{"method":"roots/list","params":[]})"), malformed},
+      {input_required(many), "the server wants to know too much at once"},
+      {input_required(R"("a":{"method":"tools/call","params":{}})"), undeclared},
+      {input_required("\"n\":" + std::string(kAsk) +
+                      R"(,"u":{"method":"elicitation/create","params":{"mode":"url"}})"),
+       undeclared},
+  };
+  for (const auto& [result, why] : cases) {
+    EXPECT_EQ(answer(result).back(), ended(why)) << result;
+    EXPECT_EQ(bench.backend.calls(), 0U);
+    call();
+  }
+}
+
+TEST_F(McpInputRounds, WhoDeclaresNothingIsNotAsked) {
+  greet("{}");
+  call();
+  EXPECT_THAT(line, HasSubstr(R"(clientCapabilities":{})"));
+  EXPECT_EQ(answer(one_ask()).back(), ended("the server asks, and nobody can answer"));
+}
+
+TEST_F(McpInputRounds, AClientThatRefusesEndsTheCall) {
+  const Texts questions =
+      answer(input_required(R"("a":{"method":"roots/list"},"b":)" + std::string(kAsk)));
+  ASSERT_EQ(questions.size(), 2U);
+  reply(R"("error":{"code":-1,"message":"no"})", id_of(questions[0]));
+  const Texts told = session.take();
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_THAT(told[0], HasSubstr(R"("requestId":)" + id_of(questions[1])))
+      << "the other question needs no answer";
+  EXPECT_EQ(told[1], ended("the client has not answered what the server wants to know"));
+  reply(R"("result":{})", id_of(questions[1]));
+  EXPECT_TRUE(child.take_lines().empty());
+}
+
+TEST_F(McpInputRounds, AClientThatCancelsIsAskedNoMore) {
+  const std::string id = ask();
+  session.send(note("cancelled", R"({"requestId":"x"})"));
+  EXPECT_THAT(session.take().at(0), HasSubstr(R"("requestId":)" + id));
+  EXPECT_EQ(session.cancelled().size(), 1U);
+  reply(R"("result":{})", id);
+  EXPECT_TRUE(child.take_lines().empty());
+  EXPECT_EQ(bench.backend.calls(), 0U);
+}
+
+TEST_F(McpInputRounds, AClientThatLeavesEndsItsCalls) {
+  answer(one_ask());
+  session.close();
+  EXPECT_EQ(bench.backend.calls(), 0U);
+  EXPECT_TRUE(child.take_lines().empty());
+}
+
+TEST_F(McpInputRounds, AClientHasItsTime) {
+  bench.advance(seconds(1));
+  answer(one_ask());
+  bench.advance(minutes(5) - seconds(1));
+  EXPECT_TRUE(session.take().empty()) << "the deadline of the call does not count meanwhile";
+  bench.advance(seconds(1));
+  const Texts told = session.take();
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_EQ(told[1], ended("the client has not answered what the server wants to know"));
+}
+
+// The child holds nothing: another one goes on.
+TEST_F(McpInputRounds, TheChildMayDieMeanwhile) {
+  const std::string id = ask();
+  child.exit(1);
+  bench.advance(seconds(10));
+  FakeChild& next = bench.begin(1, kDiscovery);
+  EXPECT_TRUE(session.take().empty());
+  reply(R"("result":{"action":"accept"})", id);
+  const Asked again = parse_asked(next.take_line());
+  EXPECT_EQ(again.method, "tools/call");
+  next.answer(again.id, "{}");
+  EXPECT_EQ(session.take(), Texts{R"({"jsonrpc":"2.0","id":"x","result":{}})"});
+}
+
+TEST_F(McpInputRounds, ADrainEndsThem) {
+  answer(one_ask());
+  bench.backend.drain();
+  const Texts told = session.take();
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_THAT(told[1], HasSubstr("-31503"));
+  EXPECT_EQ(bench.backend.calls(), 0U);
+}
+
+// Nothing is kept of a call that cannot be asked.
+TEST_F(McpInputRounds, OtherMethodsPassAsTheyAre) {
+  session.request("tools/list", "{}", "\"l\"");
+  asked = parse_asked(child.take_line());
+  EXPECT_EQ(answer(one_ask()).back(),
+            R"({"jsonrpc":"2.0","id":"l","error":{"code":-32603,"message":)"
+            R"("the server asks, and nobody can answer"}})");
+}
+
+}  // namespace
+}  // namespace stdgate::test
