@@ -37,7 +37,8 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
       sessions_(services_, pool_, callers_, methods_, modern_, rounds_),
       changes_(*dialect_, sessions_, *this),
       pool_(services_, *this, sessions_, changes_),
-      memos_(sessions_, pool_, *dialect_),
+      listening_(services_, *this, sessions_, callers_),
+      memos_(sessions_, pool_, listening_, *dialect_),
       round_trips_(services_, pool_, sessions_, callers_, *this, *this, options_.input_timeout),
       rounds_(services_, pool_, sessions_, modern_, *this, *this, options_.input_timeout),
       watches_(services_, modern_, sessions_, callers_) {
@@ -92,7 +93,8 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
     on_fault(std::move(call), *obstacle);
     return Admission::answered_by_reply;
   }
-  if (quotas_->any() && refuse_by_quota(context, call)) return Admission::answered_by_reply;
+  if (quotas_->any() && !context.is_own && refuse_by_quota(context, call))
+    return Admission::answered_by_reply;
   if (rules_.any() && refuse_by_rules(request, method, context.principal, call)) {
     return Admission::answered_by_reply;
   }
@@ -231,7 +233,7 @@ bool Backend::accept_subscription(const pool::ClientIntent& intent, pool::CallPt
   const std::string_view key = rpc::decode_string(intent.key, key_);
   if (intent.kind == pool::ClientIntent::Kind::subscribe) {
     if (sessions_.find(call->session) == nullptr) return true;
-    const auto is_to_ask = sessions_.subscribe(call->session, key);
+    const auto is_to_ask = memos_.subscribe(call->session, key);
     if (!is_to_ask) {
       on_fault(std::move(call), is_to_ask.error());
       return false;
@@ -241,7 +243,7 @@ bool Backend::accept_subscription(const pool::ClientIntent& intent, pool::CallPt
       return true;
     }
   } else {
-    const auto child = sessions_.unsubscribe(call->session, key);
+    const auto child = memos_.unsubscribe(call->session, key);
     message.child = child.value_or(0);
     if (child) return true;
   }
@@ -348,14 +350,6 @@ pool::CallPtr Backend::make_call(std::string_view id, std::string_view method,
   call->arrived = context.arrived;
   if (tracing_.is_on()) tracing_.begin(params, *call);
   return call;
-}
-
-void Backend::refuse(const rpc::FaultReport& report, std::string_view id,
-                     const CallContext& context) {
-  core_.observer.on_call_started(Upstream::id());
-  pool::CallPtr call = make_call(id, {}, context);
-  audit_.note_client(context, *call);
-  on_fault(std::move(call), report);
 }
 
 void Backend::count_refused(const rpc::FaultReport& report, std::string_view id,

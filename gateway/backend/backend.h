@@ -23,6 +23,7 @@
 #include "gateway/backend/key_watches.h"
 #include "gateway/backend/modern_calls.h"
 #include "gateway/backend/round_trips.h"
+#include "gateway/backend/session_listening.h"
 #include "gateway/backend/session_memos.h"
 #include "gateway/backend/session_router.h"
 #include "gateway/backend/upstream.h"
@@ -70,7 +71,12 @@ class Backend final : public Upstream,
 
   Admission accept(const rpc::ParsedMessage& message, const CallContext& context) override;
   void refuse(const rpc::FaultReport& report, std::string_view id,
-              const CallContext& context) override;
+              const CallContext& context) override {
+    core_.observer.on_call_started(Upstream::id());
+    pool::CallPtr call = make_call(id, {}, context);
+    audit_.note_client(context, *call);
+    on_fault(std::move(call), report);
+  }
   void count_refused(const rpc::FaultReport& report, std::string_view id,
                      const CallContext& context) override;
   void cancel_calls_of(session::Caller caller) override {
@@ -184,6 +190,7 @@ class Backend final : public Upstream,
   Admission accept_notification(const rpc::Envelope& notification, const CallContext& context);
   // Its calls, wherever they are.
   std::vector<pool::CallPtr> withdraw(session::Caller caller) {
+    listening_.close(caller);
     std::vector<pool::CallPtr> calls = pool_.withdraw(caller);
     for (pool::CallPtr& call : rounds_.withdraw(caller)) calls.push_back(std::move(call));
     if (!mirrors_) return calls;
@@ -286,6 +293,7 @@ class Backend final : public Upstream,
   SessionRouter sessions_;
   ChangeWatch changes_;
   pool::Pool pool_;
+  SessionListening listening_;
   SessionMemos memos_;
   RoundTrips round_trips_;
   InputRounds rounds_;

@@ -30,6 +30,7 @@ struct CallContext {
   // What is repeated of a message's arguments beside it, a line `NAME:VALUE` each (see
   // MirrorDialect); nothing: this transport repeats none. Needed during the call only.
   std::optional<std::string_view> mirrored{};
+  bool is_own = false;        // the gateway asks for a session: it does not count as its client's
   bool wants_events = false;  // notifications that belong to the call go to ReplySink::on_event()
 };
 

@@ -25,7 +25,22 @@ void SessionMemos::learn(const pool::Call& call, const rpc::Envelope& answer) {
   if (pool::SessionMemory* const memory = pool_.memory_of(call.session); memory != nullptr) {
     memory->learn(call, answer, dialect_);
   }
-  if (call.memo == pool::SessionMemo::greeting) sessions_.introduce(call.session, call.memo_text);
+  if (call.memo != pool::SessionMemo::greeting) return;
+  sessions_.introduce(call.session, call.memo_text);
+  if (call.child_era == Era::modern) listening_.begin(call.session, answer);
+}
+
+tl::expected<bool, rpc::FaultReport> SessionMemos::subscribe(session::SessionId session,
+                                                             std::string_view key) {
+  if (pool_.era() != Era::modern) return sessions_.subscribe(session, key);
+  return listening_.subscribe(session, key).map([] { return false; });
+}
+
+std::optional<uint64_t> SessionMemos::unsubscribe(session::SessionId session,
+                                                  std::string_view key) {
+  if (pool_.era() != Era::modern) return sessions_.unsubscribe(session, key);
+  listening_.unsubscribe(session, key);
+  return std::nullopt;
 }
 
 }  // namespace stdgate::backend

@@ -7,6 +7,7 @@
 #include <string>
 #include <tl/expected.hpp>
 
+#include "gateway/backend/session_listening.h"
 #include "gateway/backend/session_router.h"
 #include "gateway/pool/dialect.h"
 #include "gateway/pool/pool.h"
@@ -15,17 +16,23 @@ namespace stdgate::backend {
 
 class SessionMemos {
  public:
-  SessionMemos(SessionRouter& sessions, pool::Pool& pool, const pool::Dialect& dialect)
-      : sessions_(sessions), pool_(pool), dialect_(dialect) {}
+  SessionMemos(SessionRouter& sessions, pool::Pool& pool, SessionListening& listening,
+               const pool::Dialect& dialect)
+      : sessions_(sessions), pool_(pool), listening_(listening), dialect_(dialect) {}
 
   // Of a call that its session makes: the session is used, and may be refused.
   tl::expected<void, rpc::FaultReport> keep(const pool::ClientIntent& intent, pool::Call& call);
   // A child has answered with a result.
   void learn(const pool::Call& call, const rpc::Envelope& answer);
 
+  // As SessionRouter's; at modern children the gateway listens, and no child is to be asked.
+  tl::expected<bool, rpc::FaultReport> subscribe(session::SessionId session, std::string_view key);
+  std::optional<uint64_t> unsubscribe(session::SessionId session, std::string_view key);
+
  private:
   SessionRouter& sessions_;
   pool::Pool& pool_;
+  SessionListening& listening_;
   const pool::Dialect& dialect_;
   std::string key_;  // scratch
 };

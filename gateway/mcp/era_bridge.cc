@@ -48,12 +48,29 @@ void append_capabilities(std::string& out, std::string_view capabilities) {
   out += '}';
 }
 
-// What a legacy client may rely on at a modern child: no changes are told, and no subscriptions
-// held. Its log level is told with each request.
+// Empty for none.
+template <class Texts>
+std::string array_of(const Texts& texts) {
+  std::string array;
+  for (const std::string& text : texts) {
+    array += array.empty() ? '[' : ',';
+    rpc::append_json_string(array, text);
+  }
+  if (!array.empty()) array += ']';
+  return array;
+}
+
+// What a legacy client may rely on at a modern child. The gateway listens for changes and updates,
+// and tells the log level with each request.
 std::string plain_capabilities(std::string_view capabilities) {
   std::string plain = "{";
   for (const std::string_view key : {"tools", "prompts", "resources", "completions", "logging"}) {
-    if (!member(capabilities, key).empty()) append_member(plain, key, "{}");
+    const std::string_view offered = member(capabilities, key);
+    if (offered.empty()) continue;
+    std::string kept = "{";
+    if (key == "resources") append_member(kept, "subscribe", member(offered, "subscribe"));
+    append_member(kept, "listChanged", member(offered, "listChanged"));
+    append_member(plain, key, kept + "}");
   }
   return plain + "}";
 }
@@ -137,6 +154,18 @@ bool bridge_to_legacy(const rpc::Envelope& answer, std::string_view method,
   return true;
 }
 
+std::string listen_request(std::string_view stamp, bool lists,
+                           const std::set<std::string, std::less<>>& uris) {
+  std::string wishes = "{";
+  for (const McpList& list : kMcpLists) {
+    if (lists) append_member(wishes, list.wish, "true");
+  }
+  append_member(wishes, kUpdatesWish, array_of(uris));
+  std::string text = R"({"jsonrpc":"2.0","id":"listen","method":"subscriptions/listen",)"
+                     R"("params":{"_meta":{)";
+  return text.append(stamp).append(R"(},"notifications":)").append(wishes).append("}}}");
+}
+
 std::string subscription_tag(std::string_view id) {
   std::string tag = "\"" + std::string(kSubscriptionKey) + "\":";
   return tag.append(id);
@@ -155,12 +184,7 @@ std::string listening_acknowledgement(std::string_view id, uint8_t lists,
   for (const McpList& list : kMcpLists) {
     if ((lists & list.bit) != 0) append_member(honored, list.wish, "true");
   }
-  std::string honored_uris;
-  for (const std::string& uri : uris) {
-    honored_uris += honored_uris.empty() ? '[' : ',';
-    rpc::append_json_string(honored_uris, uri);
-  }
-  if (!uris.empty()) append_member(honored, kUpdatesWish, honored_uris + "]");
+  append_member(honored, kUpdatesWish, array_of(uris));
   return text.append(honored).append("}}}");
 }
 

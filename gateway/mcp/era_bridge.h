@@ -5,6 +5,8 @@
 // answered may stay as it is.
 #pragma once
 
+#include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,6 +33,9 @@ std::string listening_end(std::string_view id);
 // The notification that begins one: which lists' changes, and updates of which resources, follow.
 std::string listening_acknowledgement(std::string_view id, uint8_t lists,
                                       std::span<const std::string> uris);
+// The request of the gateway for a session, whose client is named by `stamp`, members of _meta.
+std::string listen_request(std::string_view stamp, bool lists,
+                           const std::set<std::string, std::less<>>& uris);
 // The member of _meta that each of its messages has.
 std::string subscription_tag(std::string_view id);
 

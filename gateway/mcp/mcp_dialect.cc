@@ -335,6 +335,12 @@ std::string McpDialect::begin_listening(std::string_view id, uint8_t lists,
   return listening_acknowledgement(id, static_cast<uint8_t>(honored & lists), keys);
 }
 
+bool McpDialect::tells_changes(const pool::ChildFacts& facts) const {
+  return std::ranges::any_of(kMcpLists, [&](const McpList& list) {
+    return find_path(facts.capabilities, {list.capability, "listChanged"}) == "true";
+  });
+}
+
 std::vector<std::string> McpDialect::listened_keys(const rpc::Envelope& request,
                                                    const pool::ChildFacts& facts) const {
   std::vector<std::string> keys;

@@ -62,6 +62,15 @@ class McpDialect final : public pool::Dialect {
   [[nodiscard]] bool begins_listening(std::string_view method) const override {
     return method == "notifications/subscriptions/acknowledged";
   }
+  [[nodiscard]] bool tells_changes(const pool::ChildFacts& facts) const override;
+  [[nodiscard]] std::string listen_request(
+      std::string_view stamp, bool lists,
+      const std::set<std::string, std::less<>>& keys) const override {
+    return mcp::listen_request(stamp.empty() ? stamp_ : stamp, lists, keys);
+  }
+  [[nodiscard]] std::string untagged(const rpc::Envelope& notification) const override {
+    return mcp::untagged(notification);
+  }
   [[nodiscard]] std::string begin_listening(std::string_view id, uint8_t lists,
                                             std::span<const std::string> keys,
                                             const pool::ChildFacts& facts) const override;

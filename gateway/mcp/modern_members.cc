@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "gateway/base/text_place.h"
 #include "gateway/mcp/mcp_revision.h"
@@ -15,27 +16,25 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kModernKeys = {kVersionKey, kClientInfoKey,
                                                          kClientCapabilitiesKey, kLogLevelKey};
-
-bool is_modern(std::string_view quoted) {
-  const std::string_view key = quoted.substr(1, quoted.size() - 2);
-  return std::ranges::any_of(
-      kModernKeys, [&](std::string_view modern) { return rpc::json_string_equals(key, modern); });
-}
+constexpr std::array<std::string_view, 1> kTag = {kSubscriptionKey};
 
 // Collects runs of members that go, each with the comma that goes with it.
 class Runs {
  public:
-  explicit Runs(std::string_view text) : text_(text) {}
+  Runs(std::string_view text, std::span<const std::string_view> gone) : text_(text), gone_(gone) {}
 
-  void add(std::string_view key, std::string_view value) {
+  void add(std::string_view quoted, std::string_view value) {
     const char* const end = value.data() + value.size();
-    if (is_modern(key)) {
-      if (begin_ == nullptr) begin_ = kept_end_ == nullptr ? key.data() : kept_end_;
+    const std::string_view key = quoted.substr(1, quoted.size() - 2);
+    const bool goes = std::ranges::any_of(
+        gone_, [&](std::string_view gone) { return rpc::json_string_equals(key, gone); });
+    if (goes) {
+      if (begin_ == nullptr) begin_ = kept_end_ == nullptr ? quoted.data() : kept_end_;
       end_ = end;
       return;
     }
     // Before the first one that stays, it is the comma behind that goes.
-    if (begin_ != nullptr) close(kept_end_ == nullptr ? key.data() : end_);
+    if (begin_ != nullptr) close(kept_end_ == nullptr ? quoted.data() : end_);
     kept_end_ = end;
   }
   pool::EraChanges finish() {
@@ -57,27 +56,46 @@ class Runs {
   }
 
   const std::string_view text_;
+  const std::span<const std::string_view> gone_;
   pool::EraChanges found_;
   const char* begin_ = nullptr;  // of the run; null: there is none
   const char* end_ = nullptr;
   const char* kept_end_ = nullptr;  // of the last member that stays; null: none yet
 };
 
-}  // namespace
-
-pool::EraChanges modern_members(const rpc::Envelope& request) {
-  if (request.params.empty()) return {};
-  const auto meta = rpc::find_member(request.params, "_meta");
+// Without these members of params._meta.
+pool::EraChanges without(const rpc::Envelope& message, std::span<const std::string_view> keys) {
+  if (message.params.empty()) return {};
+  const auto meta = rpc::find_member(message.params, "_meta");
   if (!meta) return {};
   rpc::JsonCursor cursor(*meta);
   if (!cursor.take('{') || cursor.take('}')) return {};
-  Runs runs(request.text);
+  Runs runs(message.text, keys);
   do {
     const std::string_view key = cursor.take_string();
     cursor.take(':');
     runs.add(key, cursor.take_value());
   } while (cursor.take(','));
   return runs.finish();
+}
+
+}  // namespace
+
+pool::EraChanges modern_members(const rpc::Envelope& request) {
+  return without(request, kModernKeys);
+}
+
+std::string untagged(const rpc::Envelope& notification) {
+  if (rpc::json_string_equals(notification.method, "notifications/subscriptions/acknowledged")) {
+    return {};
+  }
+  std::string text;
+  size_t at = 0;
+  for (const pool::Insertion& gone : without(notification, kTag).view()) {
+    text.append(notification.text.substr(at, gone.offset - at));
+    at = gone.offset + gone.replaced;
+  }
+  return text.append(notification.text.substr(at));
 }
 
 // Changes of roots would have to be told, and tasks are others now: neither is declared.

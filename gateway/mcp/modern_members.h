@@ -13,6 +13,10 @@ namespace stdgate::mcp {
 // All that belongs to a call of either era stays: progress tokens, traces, members of others.
 pool::EraChanges modern_members(const rpc::Envelope& request);
 
+// A notification of a stream of subscriptions/listen without its tag; empty: it is about the
+// stream.
+std::string untagged(const rpc::Envelope& notification);
+
 // The members of _meta for requests of a client that has greeted so: what it is, and what it can be
 // asked, as the modern era says it.
 std::string modern_stamp(std::string_view greeting);

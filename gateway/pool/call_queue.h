@@ -6,6 +6,7 @@
 // text.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <string>
@@ -73,6 +74,11 @@ class CallQueue {
   void check_invariants() const;
 
   [[nodiscard]] bool empty() const { return size_ == 0; }
+  // Linear, as few ask.
+  [[nodiscard]] bool has_calls() const {
+    return std::ranges::any_of(waiting_,
+                               [](const auto& message) { return message.call != nullptr; });
+  }
   [[nodiscard]] size_t size() const { return size_; }
   [[nodiscard]] size_t bytes() const { return bytes_; }
 

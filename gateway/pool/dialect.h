@@ -4,7 +4,9 @@
 // Stateless; one per backend, owned by it. Every other file of the core is free of protocol names.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -193,6 +195,20 @@ class Dialect {
     return {};
   }
   [[nodiscard]] virtual std::string listening_tag(std::string_view /*id*/) const { return {}; }
+
+  // --- The gateway listens for sessions of the legacy era: see SessionListening
+  // Whether such a child tells of changes of its lists.
+  [[nodiscard]] virtual bool tells_changes(const ChildFacts& /*facts*/) const { return false; }
+  // The request of a client with this stamp.
+  [[nodiscard]] virtual std::string listen_request(
+      std::string_view /*stamp*/, bool /*lists*/,
+      const std::set<std::string, std::less<>>& /*keys*/) const {
+    return {};
+  }
+  // What has come as the session is to get it; empty: it is not for the session.
+  [[nodiscard]] virtual std::string untagged(const rpc::Envelope& /*notification*/) const {
+    return {};
+  }
 
   // How a modern client is asked what a legacy child wants to know; null: it cannot be.
   [[nodiscard]] virtual const InputDialect* input() const { return nullptr; }

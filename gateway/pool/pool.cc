@@ -347,7 +347,7 @@ void Pool::on_child_gone(Child& child, const ChildEnd& end) {
   Lease* lease = leases_.find(child.lease());
   // A session may end its child itself, by its protocol.
   const bool is_finished = lease != nullptr && end.reason == ExitReason::exit_zero &&
-                           calls.empty() && lease->queue.empty();
+                           calls.empty() && !lease->queue.has_calls();
   const bool failed =
       !children_.excuses(child, end) && end.reason != ExitReason::asked && !is_finished;
   children_.remove(child, end, !failed, lease != nullptr);

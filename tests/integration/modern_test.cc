@@ -98,10 +98,9 @@ class ModernEra : public testing::TestWithParam<std::string> {
  protected:
   ModernEra() { folder_.write("modern.py", kServer); }
 
-  GatewaySetup setup(const std::string& options = "") {
+  GatewaySetup setup(const std::string& options = "isolation: shared") {
     return serve_one({"python3", folder_.path("modern.py"), GetParam()},
-                     "protocol: mcp, isolation: shared, revision: " + GetParam() +
-                         (options.empty() ? "" : ", " + options));
+                     "protocol: mcp, revision: " + GetParam() + ", " + options);
   }
 
   test::TestFolder folder_;
@@ -150,7 +149,8 @@ TEST_P(ModernEra, RepeatedArgumentsAreCompared) {
 
 TEST_P(ModernEra, AnswersAreKept) {
   for (const bool keeps : {true, false}) {
-    GatewayProcess gateway(setup(keeps ? "" : "cache: false"));
+    const std::string cache = keeps ? "true" : "false";
+    GatewayProcess gateway(setup("isolation: shared, cache: " + cache));
     const auto list = [&] {
       return gateway.connect()
           .post("/mcp", modern_request("tools/list", ""), modern_headers("tools/list", ""))
@@ -230,6 +230,16 @@ TEST_P(ModernEra, ACallOverAWebSocketIsCancelledByANotification) {
   await_in_flight(gateway, 0);
   socket.send(modern_request("cancelled", ""));
   EXPECT_EQ(JsonValue(socket.message()).number("/result/cancelled"), 2) << "a client that leaves";
+}
+
+// With `isolation: session` too, where only calls of a session end with it.
+TEST_P(ModernEra, ACallOverAWebSocketEndsWithTheConnection) {
+  GatewayProcess gateway(setup("isolation: session, bridge: true"));
+  WebSocketClient socket(gateway.url());
+  socket.send(modern_request("hang", ""));
+  await_in_flight(gateway, 1);
+  socket.send_close(1000);
+  await_in_flight(gateway, 0);
 }
 
 TEST_P(ModernEra, ListeningOverAWebSocket) {

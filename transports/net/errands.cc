@@ -1,5 +1,6 @@
 #include "transports/net/errands.h"
 
+#include <cstdlib>
 #include <memory>
 #include <utility>
 
@@ -13,6 +14,10 @@ struct Errands::Errand {
   std::function<void()> work;
   std::function<void()> done;
 };
+
+// One thread suffices; libuv would start four with the first errand, and end the process if it may
+// not have them.
+Errands::Errands(Loop& loop) : loop_(loop) { ::setenv("UV_THREADPOOL_SIZE", "1", 0); }
 
 Errands::~Errands() {
   for (Errand* const errand : under_way_) errand->owner = nullptr;

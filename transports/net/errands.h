@@ -14,7 +14,7 @@ namespace stdgate::net {
 
 class Errands {
  public:
-  explicit Errands(Loop& loop) : loop_(loop) {}
+  explicit Errands(Loop& loop);
   ~Errands();
   Errands(const Errands&) = delete;
   Errands& operator=(const Errands&) = delete;

@@ -35,7 +35,7 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
      .help = "who shares children: all clients, nobody (each session has one), or the sessions and "
              "calls of one principal",
      .details = "`protocol: lsp` has `session` only.",
-     .default_words = "session; jsonrpc, and revision modern: shared"},
+     .default_words = "session; jsonrpc: shared; revision modern: shared"},
     {.key = "revive",
      .type = Switch{&BackendConfig::revive},
      .help = "keep MCP sessions whose child has ended, and give them another with the next request",

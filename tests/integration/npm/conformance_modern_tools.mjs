@@ -71,7 +71,8 @@ export function addModernTools(server, atOnce) {
   });
   tool('test_input_required_result_capabilities', (context) => {
     const can = context.mcpReq._meta?.['io.modelcontextprotocol/clientCapabilities']
-      ?? context.mcpReq.envelope?.['io.modelcontextprotocol/clientCapabilities'] ?? {};
+      ?? context.mcpReq.envelope?.['io.modelcontextprotocol/clientCapabilities']
+      ?? server.server.getClientCapabilities() ?? {};
     return gather(context, {
       ...(can.elicitation && { user_name: name }),
       ...(can.sampling && { greeting: sample('Generate a greeting', 50) }),

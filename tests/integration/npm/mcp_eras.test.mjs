@@ -83,6 +83,22 @@ describe('a server of both eras', { timeout: 60_000 }, () => {
   });
 });
 
+describe('a server that is run as a modern one', { timeout: 60_000 }, () => {
+  it('asks a client in mode legacy', async (t) => {
+    const gate = await start(t, ['--isolation', 'shared', '--revision', 'modern'], both);
+    const client = await connect(gate, 'legacy', { elicitation: {} });
+    client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { name: 'ada' } }));
+    assert.notEqual(client.session, undefined);
+    assert.equal(await textOf(client, 'test_input_required_result_elicitation'), 'Hello, ada!');
+    for (const child of gate.children()) process.kill(child, 'SIGKILL');
+    await eventually(async () => {
+      const answer = await textOf(client, 'test_input_required_result_elicitation').catch(() => '');
+      return answer === 'Hello, ada!';
+    }, 'an answer of the next server');
+    await client.close();
+  });
+});
+
 describe('a legacy server', { timeout: 120_000 }, () => {
   for (const isolation of ['session', 'shared']) {
     for (const mode of ['auto', modern]) {

@@ -7,6 +7,7 @@
 namespace stdgate::test {
 namespace {
 
+using std::chrono::seconds;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -85,6 +86,129 @@ TEST_F(McpModernSessions, WhatNoModernChildKnowsIsAnsweredHere) {
   session.send(note("roots/list_changed", "{}"));
   session.send(note("initialized", "{}"));
   EXPECT_TRUE(child.take_lines().empty());
+}
+
+// --- Changes and updates
+
+// A modern child that tells of changes, under two sessions.
+class McpListeningSessions : public testing::Test {
+ public:
+  McpListeningSessions() {
+    for (SharedClient* const client : {&ada, &bob}) {
+      client->request("initialize", McpModernSessions::greeting("c"));
+      client->take();
+    }
+    bench.settle();
+  }
+  // What the child is asked for, by the gateway; answers that it does so.
+  std::vector<Asked> listens() {
+    std::vector<Asked> found;
+    lines = child.take_lines();
+    for (const std::string& line : lines) {
+      const Asked asked = parse_asked(line);
+      if (asked.method != "subscriptions/listen") continue;
+      found.push_back(asked);
+      child.say(note("subscriptions/acknowledged", tag(asked.id)));
+    }
+    return found;
+  }
+  static std::string tag(const std::string& id, const std::string& more = "") {
+    return R"({"_meta":{"io.modelcontextprotocol/subscriptionId":)" + id + "}" + more + "}";
+  }
+
+  ModernBench bench{config::Revision::modern, config::Isolation::shared};
+  FakeChild& child = bench.begin(
+      0, R"({"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},)"
+         R"("resources":{"subscribe":true}}})");
+  SharedClient ada{bench};
+  SharedClient bob{bench};
+  Texts lines;
+};
+
+TEST_F(McpListeningSessions, ArePromisedChangesAndHearOfThem) {
+  SharedClient other(bench);
+  other.request("initialize", McpModernSessions::greeting("c"));
+  EXPECT_THAT(other.take().at(0), HasSubstr(R"("capabilities":{"tools":{"listChanged":true},)"
+                                            R"("resources":{"subscribe":true}})"));
+  const auto asked = listens();
+  ASSERT_EQ(asked.size(), 2U);
+  EXPECT_THAT(lines[0], HasSubstr(R"(/clientInfo":{"name":"c","version":"1"})"));
+  EXPECT_THAT(lines[0], HasSubstr(R"("notifications":{"toolsListChanged":true,)"
+                                  R"("promptsListChanged":true,"resourcesListChanged":true}})"));
+  EXPECT_TRUE(ada.take().empty()) << "it has asked for nothing";
+  child.say(note("tools/list_changed", tag(asked[0].id)));
+  EXPECT_EQ(ada.take(), Texts{note("tools/list_changed", R"({"_meta":{}})")});
+  EXPECT_TRUE(bob.take().empty());
+}
+
+TEST_F(McpListeningSessions, UpdatesReachWhoHasSubscribed) {
+  listens();
+  ada.subscribe("f:b", "11");
+  ada.subscribe("f:a", "12");
+  ada.subscribe("f:a", "13");
+  EXPECT_EQ(ada.take(),
+            (Texts{empty_result("11"), empty_result("12"), empty_result("13")}));
+  bench.settle();
+  const auto asked = listens();
+  ASSERT_EQ(asked.size(), 1U) << "once a turn";
+  EXPECT_THAT(lines[0], HasSubstr("notifications/cancelled")) << "the former one";
+  EXPECT_THAT(lines[1], HasSubstr(R"("resourceSubscriptions":["f:a","f:b"]}})"));
+  child.say(note("resources/updated", tag(asked[0].id, R"(,"uri":"f:a")")));
+  EXPECT_EQ(ada.take(), Texts{note("resources/updated", R"({"_meta":{},"uri":"f:a"})")});
+  EXPECT_TRUE(bob.take().empty());
+  ada.unsubscribe("f:a", "4");
+  EXPECT_EQ(ada.take(), Texts{empty_result("4")});
+  bench.settle();
+  ASSERT_EQ(listens().size(), 1U);
+  EXPECT_THAT(lines[1], HasSubstr(R"("resourceSubscriptions":["f:b"]}})"));
+}
+
+TEST_F(McpListeningSessions, TooManySubscriptionsAreRefused) {
+  for (size_t i = 0; i < backend::SessionListening::kMaxKeys; ++i) {
+    ada.subscribe("u" + std::to_string(i));
+  }
+  ada.take();
+  ada.subscribe("one more");
+  EXPECT_THAT(ada.take().at(0), HasSubstr("too many subscriptions"));
+  ada.subscribe(std::string(session::Subscriptions::kMaxKey + 1, 'x'));
+  EXPECT_THAT(ada.take().at(0), HasSubstr("too long"));
+  bob.subscribe("u1");
+  EXPECT_EQ(bob.take(), Texts{empty_result()});
+}
+
+TEST_F(McpListeningSessions, StopListeningWhenTheyEnd) {
+  const auto asked = listens();
+  const size_t calls = bench.backend.calls();
+  ada.close();
+  EXPECT_THAT(child.take_lines(), testing::Contains(HasSubstr(R"("requestId":)" + asked[0].id)));
+  EXPECT_EQ(bench.backend.calls(), calls - 1);
+  bench.advance(seconds(10));
+  EXPECT_TRUE(child.take_lines().empty());
+}
+
+TEST_F(McpListeningSessions, GoOnAtTheNextChild) {
+  listens();
+  child.exit(1);
+  bench.advance(seconds(10));
+  FakeChild& next = bench.child(1);
+  next.start();
+  next.answer(next.take_ids().at(0), std::string(kDiscovery));
+  std::vector<Asked> asked;
+  for (const std::string& line : next.take_lines()) asked.push_back(parse_asked(line));
+  ASSERT_EQ(asked.size(), 2U);
+  next.say(note("tools/list_changed", tag(asked[0].id)));
+  EXPECT_EQ(ada.take().size() + bob.take().size(), 1U);
+}
+
+// A child that ends the stream, or knows none, is not asked again and again.
+TEST_F(McpListeningSessions, AreContentWithWhatTheChildSays) {
+  const auto asked = listens();
+  child.answer(asked[0].id, R"({"resultType":"complete"})");
+  child.say(R"({"jsonrpc":"2.0","id":)" + asked[1].id +
+            R"(,"error":{"code":-32601,"message":"no"}})");
+  bench.advance(std::chrono::minutes(10));
+  EXPECT_TRUE(listens().empty());
+  EXPECT_TRUE(ada.take().empty());
 }
 
 TEST_F(McpModernSessions, ErrorsThatTheClientDoesNotKnowAreInternal) {

@@ -129,6 +129,23 @@ TEST(ModernRequest, TheNameIsTheBodys) {
   }
 }
 
+TEST(ModernRequest, WithoutHeadersTheBodyIsJudgedAlone) {
+  const auto judge = [](std::string_view method, const std::string& params) {
+    std::string text = R"({"jsonrpc":"2.0","id":1,"method":")";
+    text.append(method).append(R"(","params":)").append(params).append("}");
+    rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
+    const auto document = parser.parse(text);
+    EXPECT_TRUE(document.has_value()) << text;
+    const auto problem = mcp::check_modern(document->messages[0].envelope);
+    return std::pair(mcp::has_modern(*document), problem ? problem->status : 200);
+  };
+  EXPECT_EQ(judge("m", with_meta(good_meta())), std::pair(true, 200));
+  EXPECT_EQ(judge("m", "{}"), std::pair(false, 400));
+  EXPECT_EQ(judge("ping", with_meta(good_meta())), std::pair(true, 404));
+  EXPECT_EQ(judge("tools/call", with_meta(good_meta(), R"(,"name":"a")")), std::pair(true, 200));
+  EXPECT_EQ(judge("tools/call", with_meta(good_meta())), std::pair(true, 400));
+}
+
 TEST(ModernRequest, MethodsThatAreGoneAreNotPassedOn) {
   for (const char* method : {"initialize", "ping", "logging/setLevel", "resources/subscribe",
                              "resources/unsubscribe", "tasks/list", "tasks/result"}) {
