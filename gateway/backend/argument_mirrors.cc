@@ -13,7 +13,7 @@ size_t bytes_of(const pool::MarkedTool& tool) {
   size_t bytes = 2 * tool.name.size();
   for (const pool::MarkedArgument& argument : tool.arguments) {
     bytes += argument.field.size();
-    for (const std::string& key : argument.path) bytes += key.size() + sizeof key;
+    for (const std::string& key : argument.path) bytes += key.size() + sizeof(std::string);
   }
   return bytes;
 }

@@ -146,8 +146,7 @@ TEST_F(McpListeningSessions, UpdatesReachWhoHasSubscribed) {
   ada.subscribe("f:b", "11");
   ada.subscribe("f:a", "12");
   ada.subscribe("f:a", "13");
-  EXPECT_EQ(ada.take(),
-            (Texts{empty_result("11"), empty_result("12"), empty_result("13")}));
+  EXPECT_EQ(ada.take(), (Texts{empty_result("11"), empty_result("12"), empty_result("13")}));
   bench.settle();
   const auto asked = listens();
   ASSERT_EQ(asked.size(), 1U) << "once a turn";
