@@ -3,7 +3,7 @@
 // With the argument "both" it serves both eras, as its library does; with "asking" the legacy era alone, with
 // the tools of the modern one, whose questions the library then asks as requests.
 import {
-  McpServer, ResourceTemplate, completable, fromJsonSchema,
+  McpServer, ResourceTemplate, completable, fromJsonSchema, inputRequired, inputResponse,
 } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -91,19 +91,25 @@ tool('test_reconnection', 'Logs, and answers later', async (_, { mcpReq }) => {
   return answer(text('done'));
 });
 
-tool('test_sampling', "Asks the client's model", async ({ prompt }, { mcpReq }) => {
-  const { content } = await mcpReq.requestSampling({
-    messages: [{ role: 'user', content: text(prompt) }],
-    maxTokens: 100,
-  });
-  return answer(text(`LLM response: ${content.text}`));
+// What the client answers to a question, in the way of the request's era: by a request of the server, or, in the
+// modern one, by an answer that asks, which is returned by whoever gets it.
+async function asking({ mcpReq }, request, question, finish) {
+  if (mcpReq.envelope === undefined) return finish(await request());
+  const given = inputResponse(mcpReq.inputResponses, 'question');
+  return given.kind === 'missing' ? inputRequired({ inputRequests: { question } }) : finish(given.result ?? given);
+}
+
+tool('test_sampling', "Asks the client's model", ({ prompt }, context) => {
+  const wish = { messages: [{ role: 'user', content: text(prompt) }], maxTokens: 100 };
+  return asking(context, () => context.mcpReq.requestSampling(wish), inputRequired.createMessage(wish),
+    ({ content }) => answer(text(`LLM response: ${content.text}`)));
 }, one('prompt'));
 
 // Asks the client's user for `properties`, and answers what came back, after `introduction`.
-async function elicit({ mcpReq }, introduction, message, properties, required = []) {
-  const requestedSchema = { type: 'object', properties, required };
-  const { action, content } = await mcpReq.elicitInput({ message, requestedSchema });
-  return answer(text(`${introduction}: action=${action}, content=${JSON.stringify(content)}`));
+function elicit(context, introduction, message, properties, required = []) {
+  const wish = { message, requestedSchema: { type: 'object', properties, required } };
+  return asking(context, () => context.mcpReq.elicitInput(wish), inputRequired.elicit(wish),
+    ({ action, content }) => answer(text(`${introduction}: action=${action}, content=${JSON.stringify(content)}`)));
 }
 
 tool('test_elicitation', "Asks the client's user", ({ message }, context) => elicit(
