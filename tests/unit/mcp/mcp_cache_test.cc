@@ -290,7 +290,7 @@ class AnswerCacheLimits : public testing::Test {
     return cache.find(known.envelope(), "tools/list", {}, now, call).has_value();
   }
 
-  const mcp::McpCache dialect;
+  const mcp::McpCache dialect{};
   AnswerCache cache{dialect};
   const TimePoint now{};
 };
