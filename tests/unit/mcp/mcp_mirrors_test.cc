@@ -124,10 +124,10 @@ std::string judged(const std::string& arguments, const std::string& fields) {
 }
 
 TEST(McpMirrors, WhatIsRepeatedIsTheSame) {
-  const std::string kMissing = "is missing";
-  const std::string kOther = "is not what the body says";
-  const std::string kBad = "has characters that it must not have";
-  const std::string kAlone = "repeats an argument that the body does not have";
+  const std::string missing = "is missing";
+  const std::string other = "is not what the body says";
+  const std::string bad = "has characters that it must not have";
+  const std::string alone = "repeats an argument that the body does not have";
   const auto of = [](const std::string& members) { return R"(,"arguments":{)" + members + "}"; };
   struct Case {
     std::string arguments, fields, expected;
@@ -135,16 +135,16 @@ TEST(McpMirrors, WhatIsRepeatedIsTheSame) {
   const Case cases[] = {
       {of(""), "", "ok"},
       {"", "", "ok"},
-      {"", "Region:us\n", kAlone},
+      {"", "Region:us\n", alone},
       {of(R"("region":"us-west1")"), "Region:us-west1\n", "ok"},
       {of(R"("region":"us-west1")"), "rEGION:us-west1\n", "ok"},
       {of(R"("region":"us-west1")"), "Other:1\nRegion:us-west1\nTenant:a\n", "ok"},
       {of(R"("region":"us-\u0077est1")"), "Region:us-west1\n", "ok"},
-      {of(R"("region":"us-west1")"), "Region:US-WEST1\n", kOther},
-      {of(R"("region":"us-west1")"), "Region:\n", kOther},
+      {of(R"("region":"us-west1")"), "Region:US-WEST1\n", other},
+      {of(R"("region":"us-west1")"), "Region:\n", other},
       {of(R"("region":"")"), "Region:\n", "ok"},
-      {of(R"("region":"us-west1")"), "", kMissing},
-      {of(R"("region":"us-west1")"), "Regio:us-west1\n", kMissing},
+      {of(R"("region":"us-west1")"), "", missing},
+      {of(R"("region":"us-west1")"), "Regio:us-west1\n", missing},
       {of(R"("region":"a")"), "Region:a\nregion:a\n", "is there twice"},
       {of(R"("region":"a","region":"b")"), "Region:b\n",
        "repeats an argument that the body has twice"},
@@ -152,16 +152,16 @@ TEST(McpMirrors, WhatIsRepeatedIsTheSame) {
        "repeats an argument that the body has twice"},
       // Null is no value.
       {of(R"("region":null)"), "", "ok"},
-      {of(R"("region":null)"), "Region:null\n", kAlone},
+      {of(R"("region":null)"), "Region:null\n", alone},
       // The examples of the specification.
       {of(R"("at":{"text":"Hello, 世界"})"), "Text:=?base64?SGVsbG8sIOS4lueVjA==?=\n", "ok"},
       {of(R"("at":{"text":" padded "})"), "Text:=?base64?IHBhZGRlZCA=?=\n", "ok"},
       {of(R"("at":{"text":"line1\nline2"})"), "Text:=?base64?bGluZTEKbGluZTI=?=\n", "ok"},
       {of(R"("at":{"text":"=?base64?literal?="})"), "Text:=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?=\n",
        "ok"},
-      {of(R"("at":{"text":"Hello"})"), "Text:=?base64?SGVsbG8sIOS4lueVjA==?=\n", kOther},
-      {of(R"("at":{"text":"a"})"), "Text:=?base64?%%%%?=\n", kBad},
-      {of(R"("at":{"text":"a"})"), "Text:\xC3\xA4\n", kBad},
+      {of(R"("at":{"text":"Hello"})"), "Text:=?base64?SGVsbG8sIOS4lueVjA==?=\n", other},
+      {of(R"("at":{"text":"a"})"), "Text:=?base64?%%%%?=\n", bad},
+      {of(R"("at":{"text":"a"})"), "Text:\xC3\xA4\n", bad},
       {of(R"("at":"text")"), "", "ok"},
       // Integers are compared as numbers.
       {of(R"("n":42)"), "N:42\n", "ok"},
@@ -169,23 +169,23 @@ TEST(McpMirrors, WhatIsRepeatedIsTheSame) {
       {of(R"("n":42.0)"), "N:42\n", "ok"},
       {of(R"("n":-7)"), "N:-7\n", "ok"},
       {of(R"("n":100)"), "N:1e2\n", "ok"},
-      {of(R"("n":42)"), "N:43\n", kOther},
-      {of(R"("n":42)"), "N:0x2A\n", kOther},
-      {of(R"("n":42)"), "N:+42\n", kOther},
-      {of(R"("n":42)"), "N:42 \n", kOther},
-      {of(R"("n":42)"), "N:\n", kOther},
+      {of(R"("n":42)"), "N:43\n", other},
+      {of(R"("n":42)"), "N:0x2A\n", other},
+      {of(R"("n":42)"), "N:+42\n", other},
+      {of(R"("n":42)"), "N:42 \n", other},
+      {of(R"("n":42)"), "N:\n", other},
       {of(R"("n":9007199254740991)"), "N:9007199254740991.0\n", "ok"},
-      {of(R"("n":9007199254740992)"), "N:9007199254740993\n", kOther},
+      {of(R"("n":9007199254740992)"), "N:9007199254740993\n", other},
       {of(R"("n":9007199254740993)"), "N:9007199254740993\n", "ok"},
-      {of(R"("n":1e999)"), "N:2e999\n", kOther},
+      {of(R"("n":1e999)"), "N:2e999\n", other},
       {of(R"("n":"42")"), "N:42\n", "ok"},
-      {of(R"("n":"42")"), "N:42.0\n", kOther},
+      {of(R"("n":"42")"), "N:42.0\n", other},
       {of(R"("on":true)"), "On:true\n", "ok"},
-      {of(R"("on":false)"), "On:true\n", kOther},
-      {of(R"("on":true)"), "On:True\n", kOther},
+      {of(R"("on":false)"), "On:true\n", other},
+      {of(R"("on":true)"), "On:True\n", other},
       // No other value can be repeated.
-      {of(R"("region":["a"])"), "Region:[\"a\"]\n", kOther},
-      {of(R"("region":{})"), "", kMissing},
+      {of(R"("region":["a"])"), "Region:[\"a\"]\n", other},
+      {of(R"("region":{})"), "", missing},
   };
   for (const auto& [arguments, fields, expected] : cases) {
     EXPECT_EQ(judged(arguments, fields), expected) << arguments << " " << fields;
