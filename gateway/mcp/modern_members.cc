@@ -91,7 +91,8 @@ std::string untagged(const rpc::Envelope& notification) {
   }
   std::string text;
   size_t at = 0;
-  for (const pool::Insertion& gone : without(notification, kTag).view()) {
+  const pool::EraChanges tag = without(notification, kTag);
+  for (const pool::Insertion& gone : tag.view()) {
     text.append(notification.text.substr(at, gone.offset - at));
     at = gone.offset + gone.replaced;
   }
