@@ -39,7 +39,7 @@ function checksIn(folder) {
 
 // `beyond`: run, but not required: written later, or too much for the suite's own example. `left`: run, and
 // not expected to pass: extensions, and what is not built. `missed`: required, and cannot be met.
-function conforms(title, { revision, scenarios, command, flags = ['--warm', '2', '--bridge'], beyond, left, missed = [] }) {
+function conforms(title, { revision, scenarios, command, flags = ['--warm', '2'], beyond, left, missed = [] }) {
   describe(title, { timeout: 120_000 }, () => {
     const required = requiredBy(revision);
     let gate;
@@ -88,28 +88,26 @@ conforms('the conformance suite, 2025-11-25, of a server of both eras', { ...leg
 // scenario beyond those that are required finds no event in the stream that it wants to resume.
 conforms('the conformance suite, 2025-11-25, of a modern server', {
   ...legacy,
-  command: [fixture, 'both'],
-  flags: ['--revision', 'modern'],
+  command: [fixture, 'modern'],
+  flags: [],
   beyond: ['server-session-lifecycle', 'json-schema-2020-12'],
   left: /^server-sse-polling$/,
 });
-conforms('the conformance suite, 2026-07-28', {
+const modern = {
   revision: '2026-07-28',
   scenarios: 37,
-  command: [fixture, 'both'],
   beyond: ['json-schema-2020-12', 'http-header-validation'],
   left: /^tasks-|^http-custom-header/,
-});
+};
+conforms('the conformance suite, 2026-07-28, of a server of both eras', { ...modern, command: [fixture, 'both'] });
+conforms('the conformance suite, 2026-07-28, of a modern server', { ...modern, command: [fixture, 'modern'] });
 
 // A legacy server's questions have no keys, and two scenarios answer under keys of their own. And whether such a server
 // needs a capability that its client lacks it decides by itself, and says so in its own way.
 conforms('the conformance suite, 2026-07-28, of a legacy server', {
+  ...modern,
   missed: [
     'server-stateless', 'input-required-result-basic-elicitation', 'input-required-result-ignore-extra-params',
   ],
-  revision: '2026-07-28',
-  scenarios: 37,
   command: [fixture, 'asking'],
-  beyond: ['json-schema-2020-12', 'http-header-validation'],
-  left: /^tasks-|^http-custom-header/,
 });

@@ -1,7 +1,7 @@
 // An MCP server on stdio with the tools, resources and prompts that the official conformance suite asks
 // of the server under test, by name and content. Says nothing of transports: that is the gateway's part.
-// With the argument "both" it serves both eras, as its library does; with "asking" the legacy era alone, with
-// the tools of the modern one, whose questions the library then asks as requests.
+// With the argument "both" it serves both eras, as its library does; with "modern" the modern one alone; with "asking"
+// the legacy era alone, with the tools of the modern one, whose questions the library then asks as requests.
 import {
   McpServer, ResourceTemplate, completable, fromJsonSchema, inputRequired, inputResponse,
 } from '@modelcontextprotocol/server';
@@ -11,8 +11,9 @@ import { z } from 'zod';
 
 import { addModernTools, requestState } from './conformance_modern_tools.mjs';
 
-const servesBoth = process.argv[2] === 'both';
-const hasModernTools = servesBoth || process.argv[2] === 'asking';
+const what = process.argv[2];
+const isModern = what === 'both' || what === 'modern';
+const hasModernTools = isModern || what === 'asking';
 
 const redPixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
 // The header of a WAV file (PCM, mono, 8 kHz, 8 bit) and two samples.
@@ -218,9 +219,9 @@ server.registerPrompt('test_prompt_with_embedded_resource', {
 server.registerPrompt('test_prompt_with_image', { description: 'With an image' },
   () => asked(image, text('Please analyze the image above.')));
 
-if (hasModernTools) addModernTools(server, !servesBoth);
-if (servesBoth) {
-  serveStdio(() => server);
+if (hasModernTools) addModernTools(server, !isModern);
+if (isModern) {
+  serveStdio(() => server, { legacy: what === 'both' ? 'serve' : 'reject' });
 } else {
   await server.connect(new StdioServerTransport());
 }

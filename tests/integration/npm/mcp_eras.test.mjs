@@ -14,6 +14,7 @@ const packages = new URL('node_modules/', import.meta.url).pathname;
 const node = `${packages}/node-linux-${process.arch}/bin/node`;
 const fixture = new URL('conformance_server.mjs', import.meta.url).pathname;
 const both = [node, fixture, 'both'];
+const modernOnly = [node, fixture, 'modern'];
 const legacy = [node, fixture];
 const modern = { pin: '2026-07-28' };
 
@@ -83,6 +84,45 @@ describe('a server of both eras', { timeout: 60_000 }, () => {
   });
 });
 
+describe('a server of the modern era alone', { timeout: 60_000 }, () => {
+  for (const first of ['legacy', 'modern']) {
+    it(`serves clients of every mode, ${first} ones first`, async (t) => {
+      const gate = await start(t, [], modernOnly);
+      const modes = first === 'legacy' ? ['legacy', 'auto', modern] : [modern, 'auto', 'legacy'];
+      for (const mode of [...modes, 'legacy']) {
+        const client = await connect(gate, mode, { elicitation: {} });
+        assert.equal(client.session !== undefined, mode === 'legacy');
+        client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { name: 'ada' } }));
+        assert.equal(await textOf(client, 'test_input_required_result_elicitation'), 'Hello, ada!');
+        await client.close();
+      }
+      assert.equal(gate.children().length, 1, 'all share it');
+    });
+  }
+
+  it('serves legacy clients that begin together', async (t) => {
+    const gate = await start(t, [], modernOnly);
+    await Promise.all(Array.from({ length: 8 }, async () => {
+      const client = await connect(gate, 'legacy');
+      assert.match(await textOf(client, 'test_simple_text'), /simple text/);
+      await client.close();
+    }));
+    await eventually(() => gate.children().length === 1, 'one child for all');
+  });
+
+  it('refuses sessions that must not share a process', async (t) => {
+    const gate = await Stdgate.serve([
+      'listen: "127.0.0.1:0"', 'admin: "off"', 'backends:', '  main:',
+      `    command: ${JSON.stringify(modernOnly)}`, '    share_modern: false', '',
+    ].join('\n'));
+    t.after(async () => assert.deepEqual(await gate.stop(), cleanExit));
+    await assert.rejects(connect(gate, 'legacy'), /version|initialize/i);
+    const client = await connect(gate, 'auto');
+    assert.match(await textOf(client, 'test_simple_text'), /simple text/);
+    await client.close();
+  });
+});
+
 describe('a server that is run as a modern one', { timeout: 60_000 }, () => {
   it('asks a client in mode legacy', async (t) => {
     const gate = await start(t, ['--isolation', 'shared', '--revision', 'modern'], both);
@@ -103,7 +143,7 @@ describe('a legacy server', { timeout: 120_000 }, () => {
   for (const isolation of ['session', 'shared']) {
     for (const mode of ['auto', modern]) {
       it(`asks a client in mode ${mode.pin ?? mode}, isolation ${isolation}`, async (t) => {
-        const gate = await start(t, ['--bridge', '--isolation', isolation], legacy);
+        const gate = await start(t, ['--isolation', isolation], legacy);
         const client = await connect(gate, mode, { elicitation: {}, sampling: {} });
         assert.equal(client.session, undefined);
         client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { username: 'ada', email: 'ada@example.org' } }));
@@ -130,7 +170,7 @@ describe('a legacy server', { timeout: 120_000 }, () => {
   });
 
   it('asks server-everything\'s clients in round trips', async (t) => {
-    const gate = await start(t, ['--bridge'], [server('mcp-server-everything'), 'stdio']);
+    const gate = await start(t, [], [server('mcp-server-everything'), 'stdio']);
     const client = await connect(gate, modern, { elicitation: {}, sampling: {} });
     assert.equal(client.session, undefined);
     client.setRequestHandler('sampling/createMessage', () => (
@@ -144,7 +184,7 @@ describe('a legacy server', { timeout: 120_000 }, () => {
   });
 
   it('lets server-filesystem ask for roots', async (t) => {
-    const gate = await start(t, ['--bridge'], [server('mcp-server-filesystem')]);
+    const gate = await start(t, [], [server('mcp-server-filesystem')]);
     const folder = join(gate.folder, 'root');
     mkdirSync(folder);
     writeFileSync(join(folder, 'a.txt'), 'in the root');
@@ -155,7 +195,7 @@ describe('a legacy server', { timeout: 120_000 }, () => {
   });
 
   it('asks each of twenty clients at once what concerns it', async (t) => {
-    const gate = await start(t, ['--bridge', '--max', '24'], legacy);
+    const gate = await start(t, ['--max', '24'], legacy);
     await Promise.all(Array.from({ length: 20 }, async (_, number) => {
       const client = await connect(gate, modern, { elicitation: {} });
       client.setRequestHandler('elicitation/create', () => (
