@@ -57,13 +57,15 @@ enum class ParkReason : uint8_t {
 inline constexpr size_t kParkReasonCount = static_cast<size_t>(ParkReason::taken_over) + 1;
 std::string_view park_reason_name(ParkReason reason);
 
-// What became of a call that was parked until its client has input for it: see RoundTrips.
+// What became of a call that was parked until its client has input for it: see RoundTrips and
+// InputRounds.
 enum class ParkedEnd : uint8_t {
   resumed,
-  expired,  // its client did not come back in time
-  stopped,  // the gateway was stopped
+  expired,   // its client has not answered in time
+  stopped,   // the gateway was stopped
+  given_up,  // its client has cancelled it, refused to answer, or left
 };
-inline constexpr size_t kParkedEndCount = static_cast<size_t>(ParkedEnd::stopped) + 1;
+inline constexpr size_t kParkedEndCount = static_cast<size_t>(ParkedEnd::given_up) + 1;
 std::string_view parked_end_name(ParkedEnd end);
 
 // What became of a session that was to get another child.

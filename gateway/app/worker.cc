@@ -18,12 +18,16 @@ namespace {
 
 constexpr size_t kSpareCallers = 16;
 
-// Each connection has at most one caller, and so has each MCP session.
+// Each connection has at most one caller. Each MCP session has one, and another one that listens
+// for it at modern servers.
 size_t max_callers(const config::Config& config) {
   size_t count = config.limits.connections + kSpareCallers;
   for (const config::BackendConfig& backend : config.backends) {
-    // And one stands for the clients of parked calls.
-    if (backend.protocol == config::Protocol::mcp) count += backend.pool.sessions + 1;
+    if (backend.protocol != config::Protocol::mcp) continue;
+    // And one stands for the clients of parked calls, one for who wants to know the tools.
+    const size_t pools =
+        backend.isolation == config::Isolation::principal ? backend.pool.principals : 1;
+    count += 2 * size_t{backend.pool.sessions} + 2 * pools;
   }
   return count;
 }

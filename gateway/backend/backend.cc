@@ -83,7 +83,7 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
                                 : dialect_->read_client(request, method, isolation_of(context));
   pool::CallPtr call = make_call(request.id, method, context, request.params);
   call->bytes_in = request.text.size();
-  core_.observer.on_call_started(id());
+  if (!context.is_own) core_.observer.on_call_started(id());
   if (!intent) {
     audit_.begin(request, method, context, *call);
     on_fault(std::move(call), rpc::faults::because(rpc::Fault::invalid_request, intent.error()));
@@ -96,7 +96,8 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
   }
   if (quotas_->any() && !context.is_own && refuse_by_quota(context, call))
     return Admission::answered_by_reply;
-  if (rules_.any() && refuse_by_rules(request, method, context.principal, call)) {
+  if (rules_.any() && !context.is_own &&
+      refuse_by_rules(request, method, context.principal, call)) {
     return Admission::answered_by_reply;
   }
   if (is_modern && cache_ && answer_from_cache(request, method, context, *call)) {
@@ -345,6 +346,7 @@ pool::CallPtr Backend::make_call(std::string_view id, std::string_view method,
   call->transport = context.transport;
   call->client_era = context.era;
   call->wants_events = context.wants_events;
+  call->is_own = context.is_own;
   call->connection = context.connection;
   if (context.trace != nullptr) call->trace = *context.trace;
   if (context.principal != nullptr) call->principal = context.principal->name;
@@ -437,15 +439,6 @@ void Backend::answer_member(const pool::Call& call, Outcome outcome, std::string
   finish(call, outcome, &reply, detail);
 }
 
-// An error in the place of a child. What the caller may not use does not exist for it.
-void Backend::answer_error(const pool::Call& call, const pool::Absence& error, Outcome outcome,
-                           std::string_view detail) {
-  const int code = rpc::rpc_error_code(error.error);
-  std::string member = R"("error":)";
-  rpc::append_error(member, code, error.message, error.data);
-  answer_member(call, outcome, member, code, detail);
-}
-
 void Backend::on_fault(pool::CallPtr call, const rpc::FaultReport& report) {
   if (mirrors_ && mirrors_->take_fault(*call)) return;
   if (call->parked && round_trips_.take_fault(*call, report)) return;
@@ -474,6 +467,20 @@ void Backend::finish(const pool::Call& call, Outcome outcome, const session::Rep
   if (call.alone) round_trips_.note_end(call, outcome);
   if (!call.refusal.empty()) greetings_.note_end(call);
   if (call.listens) watches_.close(call);
+  if (!call.is_own) reply = record_end(call, outcome, reply, detail);
+  if (reply == nullptr) return;
+  const std::array<std::string_view, 3> parts = {reply->head, reply->id, reply->tail};
+  core_.observer.on_message(id(), Direction::to_client, parts);
+  if (session::ReplySink* sink = callers_.find(call.caller); sink != nullptr) {
+    sink->on_reply(call.tag, *reply);
+  } else {
+    drop(DropReason::caller_gone);
+  }
+}
+
+// What is told of a call that has ended. Returns its answer, or what the audit has in its place.
+const session::Reply* Backend::record_end(const pool::Call& call, Outcome outcome,
+                                          const session::Reply* reply, std::string_view detail) {
   CallRecord record = record_of(call, core_.clock.now());
   record.backend = id();
   record.is_mcp = protocol() == config::Protocol::mcp;
@@ -485,14 +492,7 @@ void Backend::finish(const pool::Call& call, Outcome outcome, const session::Rep
   reply = audit_.end(call, record, reply);
   record.bytes_out = reply == nullptr ? 0 : reply->size();
   core_.observer.on_call_finished(record);
-  if (reply == nullptr) return;
-  const std::array<std::string_view, 3> parts = {reply->head, reply->id, reply->tail};
-  core_.observer.on_message(id(), Direction::to_client, parts);
-  if (session::ReplySink* sink = callers_.find(call.caller); sink != nullptr) {
-    sink->on_reply(call.tag, *reply);
-  } else {
-    drop(DropReason::caller_gone);
-  }
+  return reply;
 }
 
 }  // namespace stdgate::backend

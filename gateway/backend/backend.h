@@ -237,12 +237,20 @@ class Backend final : public Upstream,
   }
   void finish(const pool::Call& call, Outcome outcome, const session::Reply* reply,
               std::string_view detail);
+  const session::Reply* record_end(const pool::Call& call, Outcome outcome,
+                                   const session::Reply* reply, std::string_view detail);
   // The gateway's own answer, where no child is needed for it.
   void answer(const pool::Call& call, std::string_view result) {
     answer_member(call, Outcome::ok(), R"("result":)" + std::string(result));
   }
+  // An error in the place of a child.
   void answer_error(const pool::Call& call, const pool::Absence& error, Outcome outcome,
-                    std::string_view detail);
+                    std::string_view detail) {
+    const int code = rpc::rpc_error_code(error.error);
+    std::string member = R"("error":)";
+    rpc::append_error(member, code, error.message, error.data);
+    answer_member(call, outcome, member, code, detail);
+  }
   // What keeps the client from having a session.
   std::optional<rpc::FaultReport> find_obstacle(const policy::Client& client) {
     if (!rules_.admits(client.principal.get())) {
@@ -261,7 +269,9 @@ class Backend final : public Upstream,
     if (core_.overload != nullptr && core_.overload->refuses_calls()) {
       return rpc::faults::short_of_memory();
     }
-    if (!audit_.begin(request, method, context, call)) return rpc::faults::unrecorded();
+    if (!context.is_own && !audit_.begin(request, method, context, call)) {
+      return rpc::faults::unrecorded();
+    }
     return std::nullopt;
   }
   bool refuse_by_quota(const CallContext& context, pool::CallPtr& call);

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "gateway/pool/child.h"
 #include "gateway/pool/child_listener.h"
 #include "gateway/pool/dialect.h"
 
@@ -19,7 +20,7 @@ class ChangeListener {
   virtual ~ChangeListener() = default;
   // A list (Audience::list), or what subscribers are told of.
   virtual void on_changed(const pool::Audience& audience) = 0;
-  // A child has gone; the next one may be another program.
+  // A shared child has gone; the next one may be another program.
   virtual void on_restart() = 0;
 };
 
@@ -37,9 +38,9 @@ class ChangeWatch final : public pool::ChildListener {
     next_.on_request(child, request, method);
   }
   void on_spare_room(pool::Child& child) override { next_.on_spare_room(child); }
-  void on_child_gone(uint64_t number) override {
-    changes_.on_restart();
-    next_.on_child_gone(number);
+  void on_child_gone(const pool::Child& child) override {
+    if (child.isolation() == config::Isolation::shared) changes_.on_restart();
+    next_.on_child_gone(child);
   }
   [[nodiscard]] bool is_needed(uint64_t child) const override { return next_.is_needed(child); }
 

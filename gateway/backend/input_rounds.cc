@@ -12,9 +12,6 @@ namespace stdgate::backend {
 
 namespace {
 
-// How much deeper an answer stands in the next request than in the client's message.
-constexpr size_t kMoreDepth = 4;
-
 constexpr const char* kDeclined = "the client has not answered what the server wants to know";
 
 }  // namespace
@@ -57,6 +54,11 @@ bool InputRounds::take_answer(pool::CallPtr& call, const rpc::Envelope& answer) 
     fail(std::move(call), "the server wants to know more and more");
     return true;
   }
+  if (!has_room(call->request.size() + demands->state.size())) {
+    events_.on_fault(std::move(call),
+                     rpc::faults::overloaded("too many calls wait for their clients"));
+    return true;
+  }
   const uint64_t number = ++begun_;
   if (const char* const why = ask_all(number, *call, *demands)) {
     withdraw_questions(call->session, number);
@@ -69,8 +71,18 @@ bool InputRounds::take_answer(pool::CallPtr& call, const rpc::Envelope& answer) 
     return true;
   }
   if (!timer_.armed()) timer_.arm(round.expires);
+  services_.core.observer.on_call_parked(services_.backend);
   rounds_.emplace(number, std::move(round));
   return true;
+}
+
+// Whether one more call may wait for its client, which keeps so many bytes.
+bool InputRounds::has_room(size_t bytes) const {
+  size_t kept = bytes;
+  for (const auto& [number, round] : rounds_) {
+    kept += round.call->request.size() + round.state.size() + round.answers.size();
+  }
+  return rounds_.size() < services_.config.pool.queue && kept <= services_.config.pool.queue_bytes;
 }
 
 const char* InputRounds::ask_all(uint64_t number, const pool::Call& call,
@@ -86,7 +98,7 @@ const char* InputRounds::ask_all(uint64_t number, const pool::Call& call,
     std::string text = R"({"jsonrpc":"2.0","id":0,"method":)" + demand.method;
     if (!demand.params.empty()) text.append(R"(,"params":)").append(demand.params);
     text += '}';
-    const rpc::KnownMessage known(text, pool::ChildOutput::envelope_limits(services_.limits));
+    const rpc::KnownMessage known(text);
     std::string scratch;
     const std::string_view method = rpc::decode_string(known.envelope().method, scratch);
     if (input().judge(known.envelope(), method, session->greeting).verdict !=
@@ -107,17 +119,18 @@ void InputRounds::on_round_answer(uint64_t number, std::string_view key,
   const auto found = rounds_.find(number);
   if (found == rounds_.end()) return;
   if (answer == nullptr || answer->kind != rpc::MessageKind::result) {
-    return fail(end(found), kDeclined);
+    return fail(end(found, ParkedEnd::given_up), kDeclined);
   }
   Round& round = found->second;
   if (!round.answers.empty()) round.answers += ',';
   round.answers.append(key).append(":").append(answer->payload);
   if (round.answers.size() > services_.limits.message) {
-    return fail(end(found), "the client's answers are too large");
+    return fail(end(found, ParkedEnd::given_up), "the client's answers are too large");
   }
   if (--round.open > 0) return;
   Round whole = std::move(round);
   rounds_.erase(found);
+  services_.core.observer.on_parked_call_ended(services_.backend, ParkedEnd::resumed);
   go_on(std::move(whole));
 }
 
@@ -125,10 +138,9 @@ void InputRounds::on_round_answer(uint64_t number, std::string_view key,
 void InputRounds::go_on(Round round) {
   pool::CallPtr& call = round.call;
   std::string request = call->request;
-  const rpc::KnownMessage former(
-      request, {.depth = services_.limits.depth, .batch = services_.limits.batch});
+  const rpc::KnownMessage former(request);
   std::string text = input().with_answers(former.envelope(), round.answers, round.state);
-  const rpc::KnownMessage known(text, {.depth = services_.limits.depth + kMoreDepth});
+  const rpc::KnownMessage known(text);
   const rpc::Envelope& sent = known.envelope();
   pool::Outgoing message;
   message.text = sent.text;
@@ -165,8 +177,9 @@ void InputRounds::withdraw_questions(session::SessionId id, uint64_t number) {
   if (session != nullptr) sessions_.questions().withdraw(*session, number);
 }
 
-pool::CallPtr InputRounds::end(Rounds::iterator round) {
+pool::CallPtr InputRounds::end(Rounds::iterator round, ParkedEnd how) {
   auto node = rounds_.extract(round);
+  services_.core.observer.on_parked_call_ended(services_.backend, how);
   withdraw_questions(node.mapped().call->session, node.key());
   return std::move(node.mapped().call);
 }
@@ -175,21 +188,23 @@ pool::CallPtr InputRounds::take(session::Caller caller, std::string_view id) {
   const auto found = std::ranges::find_if(rounds_, [&](const auto& entry) {
     return entry.second.call->caller == caller && entry.second.call->id == id;
   });
-  return found == rounds_.end() ? nullptr : end(found);
+  return found == rounds_.end() ? nullptr : end(found, ParkedEnd::given_up);
 }
 
 std::vector<pool::CallPtr> InputRounds::withdraw(session::Caller caller) {
   std::vector<pool::CallPtr> calls;
   for (auto next = rounds_.begin(); next != rounds_.end();) {
     const auto round = next++;
-    if (round->second.call->caller == caller) calls.push_back(end(round));
+    if (round->second.call->caller == caller) {
+      calls.push_back(end(round, ParkedEnd::given_up));
+    }
   }
   return calls;
 }
 
 void InputRounds::drain() {
   while (!rounds_.empty()) {
-    events_.on_fault(end(rounds_.begin()), rpc::faults::shutting_down());
+    events_.on_fault(end(rounds_.begin(), ParkedEnd::stopped), rpc::faults::shutting_down());
   }
 }
 
@@ -199,7 +214,7 @@ void InputRounds::look_at_time() {
   for (auto next = rounds_.begin(); next != rounds_.end();) {
     const auto round = next++;
     if (round->second.expires <= now()) {
-      expired.push_back(end(round));
+      expired.push_back(end(round, ParkedEnd::expired));
     } else {
       first = std::min(first.value_or(round->second.expires), round->second.expires);
     }

@@ -10,7 +10,7 @@
 // Between the answer and the next request the call is here, and at no child: the child that gets it
 // next may be another one. It ends as all calls of the backend do. Owner: the backend. Limits:
 // kMaxRounds rounds of a call, kMaxQuestions in one, Session::kMaxAsks of a session; the input
-// timeout for each round.
+// timeout for each round; of all that are here at a time, those of a pool's queue.
 #pragma once
 
 #include <cstddef>
@@ -63,11 +63,12 @@ class InputRounds final : public RoundListener {
 
   [[nodiscard]] const pool::InputDialect& input() const { return *services_.dialect.input(); }
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
+  [[nodiscard]] bool has_room(size_t bytes) const;
   // Why the client is not asked all of this; null: it is asked.
   const char* ask_all(uint64_t number, const pool::Call& call, const pool::InputDemands& demands);
   void go_on(Round round);
   void fail(pool::CallPtr call, std::string_view why);
-  pool::CallPtr end(Rounds::iterator round);
+  pool::CallPtr end(Rounds::iterator round, ParkedEnd how);
   void withdraw_questions(session::SessionId session, uint64_t number);
   void look_at_time();
 

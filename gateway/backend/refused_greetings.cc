@@ -34,7 +34,7 @@ void RefusedGreetings::ask_shared_child(pool::CallPtr call, const rpc::Envelope&
     events_.on_fault(std::move(other), rpc::faults::child_failed("the child has refused to begin"));
   }
   std::string text = services_.dialect.greet_again(0, call->memo_text);
-  const rpc::KnownMessage greeting(text, {.depth = services_.limits.depth});
+  const rpc::KnownMessage greeting(text);
   pool::Outgoing message;
   message.text = greeting.envelope().text;
   message.id = place_of(greeting.envelope().id, greeting.envelope().text);

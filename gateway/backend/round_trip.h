@@ -67,9 +67,10 @@ class Trip final : public session::SessionSink {
     identity = by.identity;
     origin = by.origin.without_port();
   }
-  // Whether this call's client is the one that it belongs to. Anonymous clients of one address are
-  // one client; those whose address is not known are strangers to each other.
-  [[nodiscard]] bool is_of_client(const pool::Call& of) const {
+  // Whether the client of this call, or of this trip, is the one that it belongs to. Anonymous
+  // clients of one address are one client; those whose address is not known are strangers to each
+  // other.
+  [[nodiscard]] bool is_of_client(const auto& of) const {
     return has_client() && of.identity == identity &&
            (!identity.empty() || of.origin.without_port() == origin);
   }

@@ -58,7 +58,7 @@ RoundTrips::~RoundTrips() {
 void RoundTrips::take(pool::CallPtr call, const pool::Outgoing& message) {
   if (pool_.is_draining()) return events_.on_fault(std::move(call), rpc::faults::shutting_down());
   std::string text(message.text);
-  const rpc::KnownMessage request(text, client_limits());
+  const rpc::KnownMessage request(text);
   if (call->resumes) {
     resume(std::move(call), request.envelope());
   } else {
@@ -115,7 +115,7 @@ void RoundTrips::submit(Trip& trip, pool::CallPtr call, const rpc::Envelope& req
   trip.call = call.get();
   call->session = trip.session;
   std::string text = call->resumes ? input().without_answers(request) : std::string(request.text);
-  const rpc::KnownMessage known(text, client_limits());
+  const rpc::KnownMessage known(text);
   const rpc::Envelope& sent = known.envelope();
   pool::Outgoing message;
   message.text = sent.text;
@@ -216,7 +216,7 @@ void RoundTrips::deliver_end(Trip& trip, pool::CallPtr call) {
     return events_.on_fault(std::move(call), *std::exchange(trip.fault, std::nullopt));
   }
   std::string text = *std::exchange(trip.answer, std::nullopt);
-  const rpc::KnownMessage answer(text, pool::ChildOutput::envelope_limits(services_.limits));
+  const rpc::KnownMessage answer(text);
   events_.on_answer(std::move(call), answer.envelope());
 }
 
@@ -363,7 +363,7 @@ void RoundTrips::refuse_asks(Trip& trip) {
 void RoundTrips::answer_ask(Trip& trip, rpc::WireId ask, std::string_view member) {
   std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(ask) + ",";
   text.append(member).append("}");
-  const rpc::KnownMessage answer(text, client_limits());
+  const rpc::KnownMessage answer(text);
   sessions_.pass_answer(trip.session, answer.envelope());
 }
 
@@ -397,9 +397,9 @@ bool RoundTrips::may_park(const Trip& trip) const {
   const size_t places = services_.config.pool.parked;
   if (parked_ >= places) return false;
   const auto own = std::ranges::count_if(trips_, [&trip](const auto& entry) {
-    return entry.second->is_parked && entry.second->identity == trip.identity;
+    return entry.second->is_parked && entry.second->is_of_client(trip);
   });
-  return trip.identity.empty() || static_cast<size_t>(own) < std::max<size_t>(1, places / 2);
+  return static_cast<size_t>(own) < std::max<size_t>(1, places / 2);
 }
 
 // From now on the call is nobody's, until its client goes on with it.

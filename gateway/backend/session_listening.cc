@@ -20,16 +20,16 @@ class SessionListening::Listener final : public session::ReplySink {
     const session::Session* const known = all_.sessions_.find(session);
     if (known == nullptr) return;
     std::string text(notification);
-    const rpc::KnownMessage event(text, pool::ChildOutput::envelope_limits(all_.services_.limits));
+    const rpc::KnownMessage event(text);
     const std::string untagged = all_.services_.dialect.untagged(event.envelope());
     const std::string_view whole = untagged;
     if (!whole.empty()) known->sink->on_message(std::nullopt, {&whole, 1});
   }
   void on_reply(session::Tag /*tag*/, const session::Reply& reply) override {
     is_listening = false;
-    if (!reply.fault) return;  // the child listens for nobody
+    if (!reply.fault && reply.error_code) return;  // the child listens for nobody
     due = all_.services_.core.clock.now() + kAgain;
-    if (!all_.timer_.armed()) all_.timer_.arm(*due);
+    all_.arm(*due);
   }
   void on_cancelled(session::Tag /*tag*/) override {}
 
@@ -133,7 +133,11 @@ void SessionListening::settle() {
     const auto found = listeners_.find(caller);
     if (found != listeners_.end()) listen(*found->second);
   }
-  if (next && !timer_.armed()) timer_.arm(*next);
+  if (next) arm(*next);
+}
+
+void SessionListening::arm(TimePoint due) {
+  if (!timer_.armed() || due < timer_.due()) timer_.arm(due);
 }
 
 void SessionListening::listen(Listener& listener) {
@@ -143,7 +147,7 @@ void SessionListening::listen(Listener& listener) {
   if (session == nullptr || (!listener.wants_lists && listener.keys.empty())) return;
   std::string text =
       services_.dialect.listen_request(session->stamp, listener.wants_lists, listener.keys);
-  const rpc::KnownMessage request(text, {});
+  const rpc::KnownMessage request(text);
   CallContext context;
   context.caller = listener.caller;
   context.transport = Transport::mcp;

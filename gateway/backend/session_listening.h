@@ -52,6 +52,7 @@ class SessionListening {
   // Null: there is no such session, or no more callers can be registered.
   Listener* listener_of(session::SessionId session);
   void settle();
+  void arm(TimePoint due);
   void listen(Listener& listener);
 
   const pool::PoolServices& services_;

@@ -21,8 +21,9 @@ void SessionQuestions::note_greeting(session::Session& session, std::string_view
 void SessionQuestions::note_severity(session::Session& session) const {
   if (session.stamp.empty()) return;
   session.stamp.resize(session.stamp_of_client);
-  if (!session.severity) return;
-  session.stamp.append(",").append(services_.dialect.severity_stamp(*session.severity));
+  // A modern child logs nothing for a request without a level; legacy ones log if none was set.
+  const auto severity = session.severity.value_or(session::LogVerbosity::kDefault);
+  session.stamp.append(",").append(services_.dialect.severity_stamp(severity));
 }
 
 bool SessionQuestions::ask(session::Session& session, session::Ask ask, session::Tag call,

@@ -445,7 +445,8 @@ void SessionRouter::give_up_asks(session::SessionId id) {
 
 // --- From the pool --------------------------------------------------------------------------
 
-void SessionRouter::on_child_gone(uint64_t number) {
+void SessionRouter::on_child_gone(const pool::Child& child) {
+  const uint64_t number = child.number();
   sessions_.for_each(
       [number](session::SessionId, session::Session& session) { session.forget_asks_of(number); });
   subscriptions_.lose_child(number);

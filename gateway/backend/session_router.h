@@ -194,7 +194,7 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
     if (!verbosity_.settled() || !subscriptions_.settled()) tell_what_is_wanted(child);
   }
   // Its subscriptions move to other children; answers to its requests are dropped.
-  void on_child_gone(uint64_t number) override;
+  void on_child_gone(const pool::Child& child) override;
   [[nodiscard]] bool is_needed(uint64_t child) const override {
     return subscriptions_.has_any(child);
   }

@@ -359,8 +359,9 @@ std::vector<std::string> McpDialect::listened_keys(const rpc::Envelope& request,
 
 std::string McpDialect::greet_again(rpc::WireId id, std::string_view params) const {
   std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id);
-  text.append(R"(,"method":"initialize","params":)").append(params).append("}");
-  return text;
+  text.append(R"(,"method":"initialize")");
+  if (!params.empty()) text.append(R"(,"params":)").append(params);
+  return text.append("}");
 }
 
 std::string_view McpDialect::greeting_completion() const {

@@ -52,11 +52,12 @@ struct CallFacts {
   uint8_t lists = 0;                          // see ClientIntent
   uint8_t rounds = 0;                         // in which its client has been asked, see InputRounds
   bool wants_events = false;
-  bool cancelled = false;                // the child has been told; once is enough
-  bool greets = false;                   // see ClientIntent
-  bool introduces = false;               // see ClientIntent
-  bool is_audited = false;               // see Audit::covers()
-  bool cancel_on_send = false;           // its client has cancelled it before it was sent
+  bool is_own = false;          // the gateway makes it for a session: it is told of nowhere
+  bool cancelled = false;       // the child has been told; once is enough
+  bool greets = false;          // see ClientIntent
+  bool introduces = false;      // see ClientIntent
+  bool is_audited = false;      // see Audit::covers()
+  bool cancel_on_send = false;  // its client has cancelled it before it was sent
   SessionMemo memo = SessionMemo::none;  // see ClientIntent
   uint64_t connection = 0;
   TimePoint arrived{};

@@ -7,7 +7,10 @@
 namespace stdgate::pool {
 
 CallTable::CallTable(const PoolServices& services, uint64_t child)
-    : services_(services), child_(child), calls_(services.config.pool.max_in_flight) {}
+    : services_(services),
+      child_(child),
+      calls_(rpc::Correlator<CallPtr>::kMaxEntries),
+      max_working_(services.config.pool.max_in_flight) {}
 
 Call& CallTable::open(CallPtr call) {
   Call* const opened = put(std::move(call));
@@ -30,8 +33,9 @@ Call* CallTable::open_own(TimePoint deadline) {
 
 Call* CallTable::put(CallPtr call) {
   Call& opened = *call;
+  if (full()) return nullptr;
   const auto id = calls_.open(std::move(call));
-  if (!id) return nullptr;
+  listening_ += opened.listens ? 1 : 0;
   opened.written = services_.core.clock.now();
   opened.child = child_;
   opened.place = CallPlace::in_flight;
@@ -42,6 +46,7 @@ Call* CallTable::put(CallPtr call) {
 Call& CallTable::replace(rpc::WireId id, CallPtr call) {
   CallPtr& place = calls_.at(id);
   STDGATE_CHECK(!place->caller.is_none() && !call->caller.is_none());
+  STDGATE_CHECK(!place->listens && !call->listens);
   call->written = services_.core.clock.now();
   call->child = child_;
   call->child_era = place->child_era;
@@ -69,6 +74,10 @@ CallPtr CallTable::take(rpc::WireId id) {
     STDGATE_CHECK(own_ > 0);
     --own_;
   }
+  if (call->listens) {
+    STDGATE_CHECK(listening_ > 0);
+    --listening_;
+  }
   STDGATE_CHECK(bytes_ >= call->bytes_in);
   bytes_ -= call->bytes_in;
   if (calls_.size() == 0) idle_since_ = services_.core.clock.now();
@@ -86,15 +95,17 @@ std::vector<CallPtr> CallTable::take_all() {
 
 void CallTable::check_invariants() {
   size_t own = 0;
+  size_t listening = 0;
   size_t bytes = 0;
   for (auto id = calls_.oldest(); id; id = calls_.next(*id)) {
     const Call& call = at(*id);
     bytes += call.bytes_in;
     own += call.caller.is_none() ? 1 : 0;
+    listening += call.listens ? 1 : 0;
     STDGATE_CHECK(call.place == CallPlace::in_flight && call.is_watched());
     STDGATE_CHECK(call.child == child_ && call.wire_id == *id);
   }
-  STDGATE_CHECK(own == own_ && bytes == bytes_);
+  STDGATE_CHECK(own == own_ && listening == listening_ && bytes == bytes_);
 }
 
 }  // namespace stdgate::pool

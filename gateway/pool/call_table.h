@@ -3,7 +3,8 @@
 // Job: give each call its wire id, find the call by its id, and know how much the child has to do.
 // The gateway's own calls, which have no caller, are in it too: those of a handshake or a revival,
 // subscriptions, a farewell.
-// Owner: the child. Limit: config.pool.max_in_flight calls.
+// Owner: the child. Limits: config.pool.max_in_flight calls, and beside these as many that listen
+// as there are ids (Correlator::kMaxEntries).
 #pragma once
 
 #include <cstddef>
@@ -64,11 +65,13 @@ class CallTable {
     }
   }
 
-  [[nodiscard]] bool full() const { return calls_.full(); }
+  [[nodiscard]] bool full() const { return calls_.full() || working() >= max_working_; }
   [[nodiscard]] size_t size() const { return calls_.size(); }
   [[nodiscard]] size_t own() const { return own_; }
-  // Grows with the calls and with the bytes of their messages.
-  [[nodiscard]] size_t load() const { return calls_.size() * kBytesPerCall + bytes_; }
+  // Those that the child has something to do for: all that do not just listen.
+  [[nodiscard]] size_t working() const { return calls_.size() - listening_; }
+  // Grows with these calls and with the bytes of all messages.
+  [[nodiscard]] size_t load() const { return working() * kBytesPerCall + bytes_; }
   // Calls of clients since the beginning.
   [[nodiscard]] uint64_t sent() const { return sent_; }
   // Since when no call is in flight; only while none is.
@@ -87,8 +90,10 @@ class CallTable {
   const PoolServices& services_;
   const uint64_t child_;
   rpc::Correlator<CallPtr> calls_;
-  size_t own_ = 0;    // of `calls_`, those of the gateway
-  size_t bytes_ = 0;  // of the requests in flight
+  const size_t max_working_;
+  size_t own_ = 0;        // of `calls_`, those of the gateway
+  size_t listening_ = 0;  // of `calls_`, those that listen
+  size_t bytes_ = 0;      // of the requests in flight
   uint64_t sent_ = 0;
   TimePoint idle_since_{};
 };

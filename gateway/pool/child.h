@@ -5,7 +5,8 @@
 // a Handshake its start. Owner: Children; the pool hears of calls and states through ChildOwner;
 // what the process says on its own account goes to the ChildListener. States: starting (no calls
 // yet), ready, busy (takes no more calls), draining (asked to go), dead (gone; the owner retires
-// it). Limits: config.pool.max_in_flight calls; ChildLink::kHighWatermark unsent bytes.
+// it). Limits: config.pool.max_in_flight calls beside those that listen; ChildLink::kHighWatermark
+// unsent bytes.
 #pragma once
 
 #include <algorithm>
@@ -87,6 +88,10 @@ class Child final : private ChildEvents, private ChildMessages {
   // counts, so that a drain waits for it.
   [[nodiscard]] size_t in_flight() const {
     return calls_.size() - calls_.own() + (farewell_ ? 1 : 0);
+  }
+  // Of these, those that do not just listen.
+  [[nodiscard]] size_t working() const {
+    return calls_.working() - calls_.own() + (farewell_ ? 1 : 0);
   }
   [[nodiscard]] size_t own_in_flight() const { return calls_.own(); }
   // Ready, but its stdin is full.

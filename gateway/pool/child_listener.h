@@ -28,7 +28,7 @@ class ChildListener {
   // A shared child may have room for a request of the gateway's own: see Pool::can_ask().
   virtual void on_spare_room(Child& child) = 0;
   // Nothing more comes from the child with this number, nor does it take anything.
-  virtual void on_child_gone(uint64_t number) = 0;
+  virtual void on_child_gone(const Child& child) = 0;
   // Whether sessions need the child even while nothing is in flight.
   [[nodiscard]] virtual bool is_needed(uint64_t child) const = 0;
 };

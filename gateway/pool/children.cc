@@ -197,7 +197,8 @@ void Children::make_places() {
 }
 
 void Children::end_retired(Child& child) {
-  if (child.in_flight() > 0 || child.state() == ChildState::draining) return;
+  // Calls that listen go on at another child.
+  if (child.working() > 0 || child.state() == ChildState::draining) return;
   child.end(ExitReason::asked, "a session needed its place", config().grace);
 }
 

@@ -352,7 +352,7 @@ void Pool::on_child_gone(Child& child, const ChildEnd& end) {
       !children_.excuses(child, end) && end.reason != ExitReason::asked && !is_finished;
   children_.remove(child, end, !failed, lease != nullptr);
   sweep_timer_.arm(now());
-  listener_.on_child_gone(child.number());
+  listener_.on_child_gone(child);
 
   const rpc::FaultReport report = rpc::faults::child_failed(end.message, end.detail);
   if (lease != nullptr) {

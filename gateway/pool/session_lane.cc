@@ -17,6 +17,10 @@ rpc::FaultReport no_place_for(const config::BackendConfig& backend, uint32_t pla
                                  backend.name + ".pool.max");
 }
 
+bool is_of_other_era(const rpc::Envelope& answer) {
+  return rpc::error_code(answer) == rpc::rpc_error_code(rpc::RpcError::unsupported_version);
+}
+
 }  // namespace
 
 SessionLane::SessionLane(const PoolServices& services, PoolEvents& events,
@@ -190,6 +194,11 @@ void SessionLane::note_own_answer(Child& child, rpc::WireId id, const rpc::Envel
 
 void SessionLane::finish_greeting(Lease& lease, Child& child, const rpc::Envelope* answer) {
   const RevivalOutcome outcome = lease.revival->judge(answer);
+  if (outcome == RevivalOutcome::failed && answer != nullptr && is_of_other_era(*answer)) {
+    // Its client begins anew, and is served as those of a modern server are.
+    return lose(lease, session::SessionEnd::failed,
+                rpc::faults::child_failed("the server knows no sessions any more"), {});
+  }
   if (outcome == RevivalOutcome::failed) {
     // on_child_gone() says what becomes of the session.
     return child.end(ExitReason::start_failed, "the child refused the handshake of its session",

@@ -84,14 +84,10 @@ const legacy = {
 };
 conforms('the conformance suite, 2025-11-25', { ...legacy, command: [fixture] });
 conforms('the conformance suite, 2025-11-25, of a server of both eras', { ...legacy, command: [fixture, 'both'] });
-// A modern server logs nothing for a request that names no level, and a client that has set none names none. So a
-// scenario beyond those that are required finds no event in the stream that it wants to resume.
 conforms('the conformance suite, 2025-11-25, of a modern server', {
   ...legacy,
   command: [fixture, 'modern'],
   flags: [],
-  beyond: ['server-session-lifecycle', 'json-schema-2020-12'],
-  left: /^server-sse-polling$/,
 });
 const modern = {
   revision: '2026-07-28',

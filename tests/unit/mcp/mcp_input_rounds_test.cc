@@ -75,8 +75,8 @@ class McpInputRounds : public testing::Test {
 TEST_F(McpInputRounds, TheChildIsToldWhoCalls) {
   EXPECT_THAT(line, HasSubstr(R"("io.modelcontextprotocol/clientInfo":{"name":"c","version":"2"},)"
                               R"("io.modelcontextprotocol/clientCapabilities":)"
-                              R"({"sampling":{},"elicitation":{},"roots":{}},"progressToken":)"));
-  EXPECT_THAT(line, Not(HasSubstr("logLevel")));
+                              R"({"sampling":{},"elicitation":{},"roots":{}},)"
+                              R"("io.modelcontextprotocol/logLevel":"info","progressToken":)"));
   session.request("logging/setLevel", R"({"level":"debug"})", "2");
   EXPECT_EQ(session.take(), Texts{empty_result("2")});
   call();
@@ -94,7 +94,9 @@ TEST_F(McpInputRounds, TheClientIsAskedAndTheCallGoesOn) {
   EXPECT_EQ(told[0], R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":"elicitation/create",)" +
                          R"("params":{"message":"who?","requestedSchema":{}}})");
   EXPECT_TRUE(child.take_lines().empty());
+  EXPECT_EQ(bench.observer.parked_calls, 1);
   reply(R"("result":{"action":"accept","content":{"name":"ada"}})", id);
+  EXPECT_EQ(bench.observer.parked_ends[ParkedEnd::resumed], 1);
   const std::string again = child.take_line();
   const Asked second = parse_asked(again);
   EXPECT_NE(second.id, asked.id);
@@ -161,6 +163,7 @@ TEST_F(McpInputRounds, HostileAnswersEndTheCall) {
       {input_required(R"("a":{"method":"roots/list","params":[]})"), malformed},
       {input_required(many), "the server wants to know too much at once"},
       {input_required(R"("a":{"method":"tools/call","params":{}})"), undeclared},
+      {input_required(R"("a":{"method":")" + std::string(2000, 'm') + "\"}"), undeclared},
       {input_required("\"n\":" + std::string(kAsk) +
                       R"(,"u":{"method":"elicitation/create","params":{"mode":"url"}})"),
        undeclared},
@@ -170,6 +173,26 @@ TEST_F(McpInputRounds, HostileAnswersEndTheCall) {
     EXPECT_EQ(bench.backend.calls(), 0U);
     call();
   }
+}
+
+TEST_F(McpInputRounds, CallsThatWaitAreBounded) {
+  backend::BackendOptions options =
+      ModernBench::options_of(config::Revision::modern, config::Isolation::shared);
+  options.config.pool.queue = 1;
+  ModernBench narrow(options);
+  FakeChild& server = narrow.begin(0, kDiscovery);
+  SharedClient client(narrow);
+  client.request("initialize", R"({"protocolVersion":"2025-11-25","capabilities":)"
+                               R"({"elicitation":{}},"clientInfo":{"name":"c","version":"2"}})");
+  client.take();
+  for (const std::string id : {"1", "2"}) {
+    client.request("tools/call", R"({"name":"t"})", id);
+    server.answer(parse_asked(server.take_line()).id, one_ask());
+    const Texts told = client.take();
+    ASSERT_EQ(told.size(), 1U);
+    EXPECT_THAT(told[0], HasSubstr(id == "1" ? "elicitation/create" : R"("id":2,"error")"));
+  }
+  EXPECT_EQ(narrow.backend.calls(), 1U);
 }
 
 TEST_F(McpInputRounds, WhoDeclaresNothingIsNotAsked) {
@@ -191,6 +214,7 @@ TEST_F(McpInputRounds, AClientThatRefusesEndsTheCall) {
   EXPECT_EQ(told[1], ended("the client has not answered what the server wants to know"));
   reply(R"("result":{})", id_of(questions[1]));
   EXPECT_TRUE(child.take_lines().empty());
+  EXPECT_EQ(bench.observer.parked_ends[ParkedEnd::given_up], 1);
 }
 
 TEST_F(McpInputRounds, AClientThatCancelsIsAskedNoMore) {
@@ -201,12 +225,14 @@ TEST_F(McpInputRounds, AClientThatCancelsIsAskedNoMore) {
   reply(R"("result":{})", id);
   EXPECT_TRUE(child.take_lines().empty());
   EXPECT_EQ(bench.backend.calls(), 0U);
+  EXPECT_EQ(bench.observer.parked_ends[ParkedEnd::given_up], 1);
 }
 
 TEST_F(McpInputRounds, AClientThatLeavesEndsItsCalls) {
   answer(one_ask());
   session.close();
   EXPECT_EQ(bench.backend.calls(), 0U);
+  EXPECT_EQ(bench.observer.parked_ends[ParkedEnd::given_up], 1);
   EXPECT_TRUE(child.take_lines().empty());
 }
 
@@ -219,6 +245,7 @@ TEST_F(McpInputRounds, AClientHasItsTime) {
   const Texts told = session.take();
   ASSERT_EQ(told.size(), 2U);
   EXPECT_EQ(told[1], ended("the client has not answered what the server wants to know"));
+  EXPECT_EQ(bench.observer.parked_ends[ParkedEnd::expired], 1);
 }
 
 // The child holds nothing: another one goes on.
@@ -242,6 +269,7 @@ TEST_F(McpInputRounds, ADrainEndsThem) {
   ASSERT_EQ(told.size(), 2U);
   EXPECT_THAT(told[1], HasSubstr("-31503"));
   EXPECT_EQ(bench.backend.calls(), 0U);
+  EXPECT_EQ(bench.observer.parked_ends[ParkedEnd::stopped], 1);
 }
 
 // Nothing is kept of a call that cannot be asked.

@@ -60,7 +60,8 @@ TEST_F(McpModernSessions, ALongGreetingIsNotRepeated) {
 TEST_F(McpModernSessions, TheLogLevelGoesWithEachRequest) {
   session.request("initialize", greeting("ada"));
   session.take();
-  EXPECT_THAT(line_of(session), Not(HasSubstr(kLevel)));
+  EXPECT_THAT(line_of(session), HasSubstr(std::string(kLevel) + "\"info\""))
+      << "which is what a legacy server logs by itself";
   session.request("logging/setLevel", R"({"level":"notice"})");
   EXPECT_EQ(session.take(), Texts{empty_result()});
   EXPECT_TRUE(child.take_lines().empty()) << "a modern child does not know the method";
@@ -141,6 +142,53 @@ TEST_F(McpListeningSessions, ArePromisedChangesAndHearOfThem) {
   EXPECT_TRUE(bob.take().empty());
 }
 
+// What no client has made is told of nowhere, and takes nobody's place.
+TEST(McpListeningSessionsAlone, AreNoCallsOfClients) {
+  backend::BackendOptions options =
+      ModernBench::options_of(config::Revision::modern, config::Isolation::shared);
+  options.config.pool.max_in_flight = 1;
+  ModernBench bench(options);
+  FakeChild& child = bench.begin(0, R"({"supportedVersions":["2026-07-28"],)"
+                                    R"("capabilities":{"tools":{"listChanged":true}}})");
+  SharedClient ada(bench);
+  ada.request("initialize", McpModernSessions::greeting("c"));
+  bench.settle();
+  EXPECT_EQ(parse_asked(child.take_line()).method, "subscriptions/listen");
+  ada.take();
+  const uint64_t started = bench.observer.started;
+  ada.request("tools/call", R"({"name":"t"})");
+  child.answer(parse_asked(child.take_line()).id, "{}");
+  EXPECT_EQ(ada.take().size(), 1U);
+  ada.close();
+  EXPECT_EQ(bench.observer.started, started + 1);
+  EXPECT_EQ(bench.observer.records.size(), 2U) << "initialize and the call";
+}
+
+// What the gateway makes of a greeting nests deeper than the greeting was allowed to.
+TEST(McpListeningSessionsAlone, AGreetingMayBeAsDeepAsAllowed) {
+  backend::BackendOptions options =
+      ModernBench::options_of(config::Revision::modern, config::Isolation::shared);
+  ModernBench bench(options);
+  FakeChild& child = bench.begin(0, R"({"supportedVersions":["2026-07-28"],)"
+                                    R"("capabilities":{"tools":{"listChanged":true}}})");
+  const size_t depth =
+      options.limits.depth - 4;  // message, params, clientInfo, and the value itself
+  SharedClient ada(bench);
+  ada.request("initialize",
+              R"({"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a",)"
+              R"("version":"1","x":)" +
+                  std::string(depth, '[') + "[1]" + std::string(depth, ']') + "}}");
+  EXPECT_THAT(ada.take().at(0), HasSubstr("result"));
+  bench.settle();
+  EXPECT_THAT(child.take_line(), HasSubstr("subscriptions/listen"));
+  child.exit(1);
+  bench.advance(seconds(1));
+  FakeChild& next = bench.child(1);
+  next.start();
+  next.answer(next.take_ids().at(0), std::string(kDiscovery));
+  EXPECT_THAT(next.take_line(), HasSubstr("subscriptions/listen"));
+}
+
 TEST_F(McpListeningSessions, UpdatesReachWhoHasSubscribed) {
   listens();
   ada.subscribe("f:b", "11");
@@ -199,14 +247,15 @@ TEST_F(McpListeningSessions, GoOnAtTheNextChild) {
   EXPECT_EQ(ada.take().size() + bob.take().size(), 1U);
 }
 
-// A child that ends the stream, or knows none, is not asked again and again.
+// A child that has ended the stream is asked again, one that knows none is not.
 TEST_F(McpListeningSessions, AreContentWithWhatTheChildSays) {
   const auto asked = listens();
   child.answer(asked[0].id, R"({"resultType":"complete"})");
   child.say(R"({"jsonrpc":"2.0","id":)" + asked[1].id +
             R"(,"error":{"code":-32601,"message":"no"}})");
-  bench.advance(std::chrono::minutes(10));
   EXPECT_TRUE(listens().empty());
+  bench.advance(std::chrono::minutes(10));
+  EXPECT_EQ(listens().size(), 1U);
   EXPECT_TRUE(ada.take().empty());
 }
 

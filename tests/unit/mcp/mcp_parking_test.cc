@@ -315,6 +315,23 @@ TEST_F(McpParkingTest, AChildThatRefusesTheGreetingIsEnded) {
   check();
 }
 
+// Its client begins anew, and no other session suffers.
+TEST_F(McpParkingTest, AServerThatHasBecomeModernEndsTheSession) {
+  mcp::McpSession& session = greet();
+  last_child().exit(0);
+  world_.bench.settle();
+  world_.post(session, post_, request_text("1"));
+  FakeChild& second = world_.bench.start_child();
+  second.say(error_text(id_in(second.take_line()), -32022, "no such version"));
+  EXPECT_FALSE(second.ends().empty());
+  EXPECT_TRUE(post_.json.has_value());
+  second.die(9);
+  world_.bench.settle();
+  EXPECT_FALSE(world_.is_open());
+  EXPECT_EQ(world_.bench.status().failures, 0U);
+  check();
+}
+
 TEST_F(McpParkingTest, ACallsDeadlineHoldsWhileItsSessionIsRevived) {
   mcp::McpSession& session = greet();
   last_child().exit(0);

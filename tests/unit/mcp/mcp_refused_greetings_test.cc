@@ -140,6 +140,13 @@ TEST_F(McpRefusedGreetings, OneChildAtATimeIsEnough) {
   EXPECT_THAT(client.take().at(0), HasSubstr(R"("result":{"protocolVersion")"));
 }
 
+TEST_F(McpRefusedGreetings, AGreetingNeedsNoParams) {
+  session.send(R"({"jsonrpc":"2.0","id":1,"method":"initialize"})");
+  refuse(0);
+  bench.child(1).answer(probed(1), std::string(kDiscovery));
+  EXPECT_THAT(session.take().at(0), HasSubstr(R"("id":1,"result")"));
+}
+
 TEST_F(McpRefusedGreetings, OtherMessagesHaveToWaitForTheAnswer) {
   session.request("initialize", kGreets);
   session.request("tools/list", "{}", "2");  // waits for the session's own child
