@@ -25,8 +25,8 @@ class KeyWatches {
   KeyWatches(const KeyWatches&) = delete;
   KeyWatches& operator=(const KeyWatches&) = delete;
 
-  // From now on the call's client is told of updates of the keys that are left, all of which its
-  // client is to be told of first: `keys` loses what cannot be had.
+  // From now on the call's client is told of updates of these keys. Those that cannot be had are
+  // taken out of `keys`.
   void open(const pool::Call& call, std::vector<std::string>& keys);
   // The call is over. One without a watch is passed over.
   void close(const pool::Call& call);

@@ -42,9 +42,9 @@ class ModernCalls {
     return context.era != Era::modern && pool_.era() == Era::modern &&
            services_.dialect.is_lifecycle(method);
   }
-  // What a modern child demands of a request that a client of no era, or of the other one, has
-  // made: `stamp`, which outlives them, or what the dialect says for who has none. What a legacy
-  // child must not get of a modern request.
+  // What has to be changed of a request for a child of the other era than its client's: a modern
+  // child demands a stamp (`stamp`, which outlives the changes; empty: the dialect's), a legacy one
+  // must not get the members of the modern era.
   [[nodiscard]] pool::EraChanges changes_of(const rpc::Envelope& request,
                                             std::optional<Era> client_era, bool is_shared,
                                             std::string_view stamp) const;

@@ -5,7 +5,7 @@
 // shared child answers its greeting: one that is asked of which era it is, if nobody knows. If it
 // is modern, the backend is from then on as one with `isolation: shared` and `revision: modern`. If
 // it is not, the client gets the refusal of its own child, and its session gets another one. Other
-// messages of the session are refused meanwhile; clients send none.
+// messages of the session are refused meanwhile: a client has to wait for the answer anyway.
 // Holds nothing but references: the refusal is kept in the call. Owner: the backend.
 #pragma once
 

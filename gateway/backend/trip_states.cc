@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kPurpose = "stdgate request state";
 
-using Numbers = std::array<uint64_t, 4>;  // process, trip, round, end
+using Numbers = std::array<uint64_t, 4>;  // instance, trip, round, end
 
 }  // namespace
 

@@ -1,7 +1,8 @@
 // TripStates: the states that clients of parked calls keep, see RoundTrips.
 //
-// Each is sealed over this process, the trip, its round and its end. Principal and request are the
-// context in which it is sealed: for another one it does not open. Owner: RoundTrips.
+// Each is sealed over a number of this instance, the trip, its round and its end. Principal and
+// request are the context in which it is sealed: for another one it does not open. Owner:
+// RoundTrips.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,7 @@ class TripStates {
   [[nodiscard]] std::string context_of(std::string_view identity, std::string_view essence) const;
 
   const pool::PoolServices& services_;
-  std::optional<uint64_t> instance_;  // tells this process from others with the same keys
+  std::optional<uint64_t> instance_;  // tells it from others with the same keys
 };
 
 }  // namespace stdgate::backend

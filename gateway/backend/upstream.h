@@ -3,7 +3,8 @@
 //
 // Contract: one thread, that of the loop. Implementations hold no pointer to a client, only
 // callers and the sinks of open sessions; they may call a sink from inside of a call of theirs (an
-// answer that is known at once). Implemented by Backend (a pool of children). Owner: Upstreams.
+// answer that is known at once). Implemented by Backend (a pool of children) and
+// PrincipalPools (a backend for each principal). Owner: Upstreams.
 #pragma once
 
 #include <cstdint>
