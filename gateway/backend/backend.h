@@ -100,7 +100,9 @@ class Backend final : public Upstream,
       std::string_view greeting) override {
     auto obstacle = find_obstacle(client);
     if (obstacle) return tl::unexpected(*std::move(obstacle));
-    return sessions_.adopt(caller, sink, client, greeting);
+    auto session = sessions_.adopt(caller, sink, client, greeting);
+    if (session && pool_.era() == Era::modern) listening_.go_on(*session);
+    return session;
   }
   session::Parking park_session(session::SessionId session) override {
     return sessions_.park(session);

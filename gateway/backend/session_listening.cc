@@ -59,7 +59,10 @@ SessionListening::~SessionListening() {
 
 void SessionListening::begin(session::SessionId session, const rpc::Envelope& discovery) {
   const auto facts = services_.dialect.discovery(discovery);
-  if (!facts || !services_.dialect.tells_changes(*facts)) return;
+  if (facts && services_.dialect.tells_changes(*facts)) go_on(session);
+}
+
+void SessionListening::go_on(session::SessionId session) {
   Listener* const listener = listener_of(session);
   if (listener == nullptr || std::exchange(listener->wants_lists, true)) return;
   listener->due = services_.core.clock.now();

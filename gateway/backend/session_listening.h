@@ -35,6 +35,8 @@ class SessionListening {
 
   // A modern child has greeted the session's client with this answer.
   void begin(session::SessionId session, const rpc::Envelope& discovery);
+  // A session goes on that was greeted elsewhere, where its child may have promised changes.
+  void go_on(session::SessionId session);
   // The session wants to hear of a key, or not any more. An error: it has too many.
   tl::expected<void, rpc::FaultReport> subscribe(session::SessionId session, std::string_view key);
   void unsubscribe(session::SessionId session, std::string_view key);

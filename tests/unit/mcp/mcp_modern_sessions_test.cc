@@ -164,6 +164,18 @@ TEST(McpListeningSessionsAlone, AreNoCallsOfClients) {
   EXPECT_EQ(bench.observer.records.size(), 2U) << "initialize and the call";
 }
 
+TEST(McpListeningSessionsAlone, ThoseFromElsewhereListenToo) {
+  ModernBench bench(config::Revision::modern, config::Isolation::shared);
+  FakeChild& child = bench.begin(0, kDiscovery);
+  FakeSession session(bench.callers);
+  const std::string greeting = McpModernSessions::greeting("ada");
+  ASSERT_TRUE(bench.backend.adopt_session(session.caller(), session, {}, greeting));
+  bench.settle();
+  const std::string line = child.take_line();
+  EXPECT_EQ(parse_asked(line).method, "subscriptions/listen");
+  EXPECT_THAT(line, HasSubstr(std::string(kInfo) + R"({"name":"ada","version":"1"})"));
+}
+
 // What the gateway makes of a greeting nests deeper than the greeting was allowed to.
 TEST(McpListeningSessionsAlone, AGreetingMayBeAsDeepAsAllowed) {
   backend::BackendOptions options =
