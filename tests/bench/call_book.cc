@@ -41,8 +41,8 @@ std::optional<size_t> CallBook::slot_of(std::string_view id) const {
 
 std::optional<size_t> CallBook::close(std::span<char> message, Instant now) {
   const std::string_view text(message.data(), message.size());
-  const NumberedText& expected = text_.answer();
-  if (text.size() == expected.bytes.size()) {
+  for (const NumberedText& expected : text_.answers()) {
+    if (text.size() != expected.bytes.size()) continue;
     const std::string_view id = text.substr(expected.places[0], kIdDigits);
     if (const auto slot = slot_of(id); slot && expected.equals(text, write_id(slots_[*slot].id))) {
       slots_[*slot].open = false;
@@ -98,7 +98,8 @@ bool CallBook::is_result(std::string_view payload, const IdText& id) {
   const std::string_view expected = answer_.bytes;
   const size_t begin = text_.result_begin();
   if (payload == expected.substr(begin, expected.size() - begin - 1)) return true;
-  return payload.find(text_.payload_of(expected)) != std::string_view::npos;
+  return payload.find(text_.payload_of(expected)) != std::string_view::npos &&
+         payload.find(text_.demanded()) != std::string_view::npos;
 }
 
 }  // namespace stdgate::bench

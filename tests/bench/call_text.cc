@@ -7,6 +7,17 @@ namespace {
 
 constexpr std::string_view kNoId = "0000000000";
 constexpr std::string_view kBegin = R"({"jsonrpc":"2.0","id":)";
+constexpr std::string_view kResult = R"(,"result":)";
+constexpr std::string_view kComplete = R"("resultType":"complete")";
+constexpr std::string_view kToolResult = R"({"content":[{"type":"text","text":)";
+constexpr std::string_view kModernResult =
+    R"({"resultType":"complete","content":[{"type":"text","text":)";
+constexpr std::string_view kToolEnd = "}]}";
+// Where the params of a modern request begin.
+constexpr std::string_view kMeta =
+    R"({"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",)"
+    R"("io.modelcontextprotocol/clientInfo":{"name":"load","version":"1"},)"
+    R"("io.modelcontextprotocol/clientCapabilities":{}},)";
 
 // A JSON string of `size` bytes between the quotes; `id_place` becomes the id's distance from its
 // first quote. The fill is printable and repeats at no power of two, so a shifted piece differs.
@@ -47,34 +58,39 @@ bool NumberedText::equals(std::string_view text, const IdText& id) const {
 CallText::CallText(CallForm form, size_t client, size_t payload_bytes, unsigned sleep_ms) {
   size_t id_in_payload = 0;
   const std::string payload = payload_text(client, payload_bytes, id_in_payload);
-  payload_size_ = payload.size();
+  const bool is_tool = form == CallForm::tool || form == CallForm::modern_tool;
   std::string method = "echo";
   std::string params = R"({"text":)";
   std::string params_end = "}";
-  std::string result = params;
-  std::string result_end = params_end;
   if (form == CallForm::sleep) {
     method = "sleep";
     params = R"({"ms":)" + std::to_string(sleep_ms) + R"(,"text":)";
-    result = params;
-  } else if (form == CallForm::tool) {
+  } else if (is_tool) {
     method = "tools/call";
-    params = R"({"name":"echo","arguments":{"text":)";
+    params = form == CallForm::tool ? "{" : kMeta;
+    params += R"("name":"echo","arguments":{"text":)";
     params_end = "}}";
-    result = R"({"content":[{"type":"text","text":)";
-    result_end = "}]}";
   }
   request_.bytes.append(kBegin).append(kNoId).append(R"(,"method":")").append(method);
   request_.bytes.append(R"(","params":)").append(params);
   request_.places = {kBegin.size(), request_.bytes.size() + id_in_payload};
   request_.bytes.append(payload).append(params_end).append("}");
 
-  answer_.bytes.append(kBegin).append(kNoId).append(R"(,"result":)");
-  result_begin_ = answer_.bytes.size();
-  answer_.bytes += result;
-  payload_begin_ = answer_.bytes.size();
-  answer_.places = {kBegin.size(), answer_.bytes.size() + id_in_payload};
-  answer_.bytes.append(payload).append(result_end).append("}");
+  payload_size_ = payload.size();
+  if (form == CallForm::modern_tool) demanded_ = kComplete;
+  if (form == CallForm::tool) add_answer(kToolResult, payload, id_in_payload, kToolEnd);
+  if (is_tool) add_answer(kModernResult, payload, id_in_payload, kToolEnd);
+  if (!is_tool) add_answer(params, payload, id_in_payload, params_end);
+  result_begin_ = answer().places[0] + kIdDigits + kResult.size();
+  payload_begin_ = answer().places[1] - id_in_payload;
+}
+
+void CallText::add_answer(std::string_view begin, std::string_view payload, size_t id_in_payload,
+                          std::string_view end) {
+  NumberedText& answer = answers_.emplace_back();
+  answer.bytes.append(kBegin).append(kNoId).append(kResult).append(begin);
+  answer.places = {kBegin.size(), answer.bytes.size() + id_in_payload};
+  answer.bytes.append(payload).append(end).append("}");
 }
 
 }  // namespace stdgate::bench

@@ -8,8 +8,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace stdgate::bench {
 
@@ -31,7 +33,8 @@ struct NumberedText {
   [[nodiscard]] bool equals(std::string_view text, const IdText& id) const;
 };
 
-enum class CallForm : uint8_t { plain, sleep, tool };
+// `modern_tool` is one of MCP's modern era, which says of itself in _meta what it is.
+enum class CallForm : uint8_t { plain, sleep, tool, modern_tool };
 
 class CallText {
  public:
@@ -42,17 +45,25 @@ class CallText {
 
   [[nodiscard]] const NumberedText& request() const { return request_; }
   // As servers write it that pass on bytes; others may order the members otherwise.
-  [[nodiscard]] const NumberedText& answer() const { return answer_; }
+  [[nodiscard]] const NumberedText& answer() const { return answers_[0]; }
+  // That one, and what a session gets of a tool of a modern server.
+  [[nodiscard]] std::span<const NumberedText> answers() const { return answers_; }
   // Where the value of "result" begins in the answer; it ends one byte before the answer does.
   [[nodiscard]] size_t result_begin() const { return result_begin_; }
+  // What the result must have besides the payload.
+  [[nodiscard]] std::string_view demanded() const { return demanded_; }
   // The text that the answer must repeat, as a JSON string.
   [[nodiscard]] std::string_view payload_of(std::string_view answer) const {
     return answer.substr(payload_begin_, payload_size_);
   }
 
  private:
+  void add_answer(std::string_view begin, std::string_view payload, size_t id_in_payload,
+                  std::string_view end);
+
   NumberedText request_;
-  NumberedText answer_;
+  std::vector<NumberedText> answers_;
+  std::string_view demanded_;  // a constant
   size_t result_begin_ = 0;
   size_t payload_begin_ = 0;  // in the answer
   size_t payload_size_ = 0;   // quotes included

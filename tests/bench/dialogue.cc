@@ -6,6 +6,7 @@
 #include "tests/bench/idle_stream_dialogue.h"
 #include "tests/bench/line_dialogue.h"
 #include "tests/bench/mcp_dialogue.h"
+#include "tests/bench/modern_dialogue.h"
 #include "tests/bench/websocket_dialogue.h"
 
 namespace stdgate::bench {
@@ -17,6 +18,7 @@ std::unique_ptr<Dialogue> make_dialogue(const LoadOptions& options, size_t clien
   }
   CallForm form = options.method == "sleep" ? CallForm::sleep : CallForm::plain;
   if (options.mode == LoadMode::mcp) form = CallForm::tool;
+  if (options.mode == LoadMode::modern) form = CallForm::modern_tool;
   const bool idle = options.mode == LoadMode::idle_ws;
   CallBook book(CallText(form, client, idle ? CallText::kLeastPayload : options.payload_bytes,
                          options.sleep_ms),
@@ -24,6 +26,8 @@ std::unique_ptr<Dialogue> make_dialogue(const LoadOptions& options, size_t clien
   switch (options.mode) {
     case LoadMode::mcp:
       return std::make_unique<McpDialogue>(options, std::move(book), channel, tally);
+    case LoadMode::modern:
+      return std::make_unique<ModernDialogue>(options, std::move(book), channel, tally);
     case LoadMode::ws:
     case LoadMode::idle_ws:
       return std::make_unique<WebSocketDialogue>(options, std::move(book), channel, tally);

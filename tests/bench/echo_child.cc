@@ -5,6 +5,8 @@
 //   sleep {"ms": N, …}   is answered with its params after that time; others overtake it
 //   initialize, tools/list, tools/call   an MCP server with one tool, "echo", whose result is the
 //                        text of its argument "text"
+// With the argument "modern" it is one of MCP's modern era: it has server/discover instead of
+// initialize, and refuses calls that do not name their version in _meta.
 // Notifications and responses are ignored, so is what is no JSON-RPC. Ends with its input.
 #include <poll.h>
 #include <sys/uio.h>
@@ -38,9 +40,22 @@ constexpr size_t kLargePayload = size_t{16} << 10;
 constexpr std::string_view kTools =
     R"({"tools":[{"name":"echo","description":"Says it again","inputSchema":{"type":"object",)"
     R"("properties":{"text":{"type":"string"}},"required":["text"]}}]})";
+constexpr std::string_view kVersionKey = "io.modelcontextprotocol/protocolVersion";
+// What the results of a modern server begin with.
+constexpr std::string_view kModernList =
+    R"({"resultType":"complete","ttlMs":0,"cacheScope":"private",)";
+constexpr std::string_view kModernText =
+    R"({"resultType":"complete","content":[{"type":"text","text":)";
+constexpr std::string_view kLegacyText = R"({"content":[{"type":"text","text":)";
+constexpr std::string_view kDiscovery =
+    R"({"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},)"
+    R"("ttlMs":0,"cacheScope":"private",)"
+    R"("_meta":{"io.modelcontextprotocol/serverInfo":{"name":"echo","version":"1"}}})";
 
 class EchoServer : stdgate::rpc::FrameSink {
  public:
+  explicit EchoServer(bool is_modern) : is_modern_(is_modern) {}
+
   // The exit code.
   int serve() {
     for (;;) {
@@ -119,8 +134,9 @@ class EchoServer : stdgate::rpc::FrameSink {
 
   void handle(const stdgate::rpc::Envelope& request) {
     if (request.method == "sleep") return sleep(request);
+    if (is_modern_ && request.method == "server/discover") return answer(request.id, kDiscovery);
     if (request.method == "initialize") return initialize(request);
-    if (request.method == "tools/list") return answer(request.id, kTools);
+    if (request.method == "tools/list") return list_tools(request);
     if (request.method == "tools/call") return call_tool(request);
     answer(request.id, request.params.empty() ? "null" : request.params);
   }
@@ -137,6 +153,7 @@ class EchoServer : stdgate::rpc::FrameSink {
   }
 
   void initialize(const stdgate::rpc::Envelope& request) {
+    if (is_modern_) return refuse(request.id, -32601, "no sessions here");
     const auto revision = stdgate::rpc::find_member(request.params, "protocolVersion");
     std::string result = R"({"protocolVersion":)";
     result.append(revision ? *revision : R"("2025-06-18")");
@@ -144,10 +161,28 @@ class EchoServer : stdgate::rpc::FrameSink {
     answer(request.id, result);
   }
 
+  void list_tools(const stdgate::rpc::Envelope& request) {
+    if (!is_modern_) return answer(request.id, kTools);
+    answer(request.id, kModernList, kTools.substr(1), "");
+  }
+
   void call_tool(const stdgate::rpc::Envelope& request) {
+    if (is_modern_ && !names_version(request)) {
+      return refuse(request.id, -32602, "_meta names no version");
+    }
     const auto arguments = stdgate::rpc::find_member(request.params, "arguments");
     const auto text = stdgate::rpc::find_member(arguments ? *arguments : "{}", "text");
-    answer(request.id, R"({"content":[{"type":"text","text":)", text ? *text : "\"\"", "}]}");
+    answer(request.id, is_modern_ ? kModernText : kLegacyText, text ? *text : "\"\"", "}]}");
+  }
+
+  static bool names_version(const stdgate::rpc::Envelope& request) {
+    const auto meta = stdgate::rpc::find_member(request.params, "_meta");
+    return meta && stdgate::rpc::find_member(*meta, kVersionKey);
+  }
+
+  void refuse(std::string_view id, int code, std::string_view message) {
+    out_.append(R"({"jsonrpc":"2.0","id":)").append(id).append(R"(,"error":{"code":)");
+    out_.append(std::to_string(code)).append(R"(,"message":")").append(message).append("\"}}\n");
   }
 
   static void append_answer(std::string& out, std::string_view id, std::string_view payload) {
@@ -186,6 +221,7 @@ class EchoServer : stdgate::rpc::FrameSink {
     return !broken_;
   }
 
+  const bool is_modern_;
   std::unique_ptr<char[]> buffer_ = std::make_unique_for_overwrite<char[]>(kReadBytes);
   stdgate::StoragePool storages_;
   std::unique_ptr<stdgate::rpc::Framer> framer_ =
@@ -198,7 +234,7 @@ class EchoServer : stdgate::rpc::FrameSink {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
-  return EchoServer().serve();
+  return EchoServer(argc > 1 && argv[1] == std::string_view("modern")).serve();
 }

@@ -48,7 +48,25 @@ tl::expected<HttpAnswer, const char*> read_chunks(std::span<char> bytes, HttpAns
   return answer;
 }
 
+// The data of the last event that has any; a message lies in one line.
+std::span<char> last_event(std::span<char> body) {
+  constexpr std::string_view kData = "\ndata:";
+  const std::string_view text(body.data(), body.size());
+  const size_t found = text.rfind(kData);
+  size_t begin = found == std::string_view::npos ? 0 : found + 1;
+  if (found == std::string_view::npos && !text.starts_with(kData.substr(1))) return {};
+  begin += kData.size() - 1;
+  if (begin < text.size() && text[begin] == ' ') ++begin;
+  const size_t end = std::min(text.find_first_of("\r\n", begin), text.size());
+  return body.subspan(begin, end - begin);
+}
+
 }  // namespace
+
+std::span<char> message_of(const HttpAnswer& answer) {
+  const bool has_events = http_field(answer.head, "content-type").starts_with("text/event-stream");
+  return has_events ? last_event(answer.body) : answer.body;
+}
 
 std::string_view http_field(std::string_view head, std::string_view name) {
   size_t line = head.find(kLineEnd);

@@ -27,4 +27,7 @@ tl::expected<HttpAnswer, const char*> read_http_head(std::span<char> bytes);
 // The value of a header field, without white space around it; `name` in lower case. Empty: none.
 std::string_view http_field(std::string_view head, std::string_view name);
 
+// The message that is the answer's body, or that its last event has.
+std::span<char> message_of(const HttpAnswer& answer);
+
 }  // namespace stdgate::bench

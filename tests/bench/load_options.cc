@@ -16,6 +16,7 @@ constexpr const char* kFooter = R"(
 modes:
   http       JSON-RPC by POST over kept connections, a call at a time each
   mcp        MCP Streamable HTTP: a session each, then tools/call of the tool "echo"
+  modern     the same call of MCP's modern era (2026-07-28), without a session
   ws         JSON-RPC over WebSocket
   pipe       straight into the pipes of the command behind "--": what no gateway can beat
   get, post  status 200 is all that is checked; post sends what http does
@@ -30,9 +31,9 @@ example:
 
 const std::map<std::string, LoadMode>& modes() {
   static const std::map<std::string, LoadMode> kModes = {
-      {"http", LoadMode::http},       {"mcp", LoadMode::mcp},           {"ws", LoadMode::ws},
-      {"pipe", LoadMode::pipe},       {"get", LoadMode::get},           {"post", LoadMode::post},
-      {"idle-ws", LoadMode::idle_ws}, {"idle-sse", LoadMode::idle_sse},
+      {"http", LoadMode::http}, {"mcp", LoadMode::mcp},         {"modern", LoadMode::modern},
+      {"ws", LoadMode::ws},     {"pipe", LoadMode::pipe},       {"get", LoadMode::get},
+      {"post", LoadMode::post}, {"idle-ws", LoadMode::idle_ws}, {"idle-sse", LoadMode::idle_sse},
   };
   return kModes;
 }

@@ -14,6 +14,7 @@ namespace stdgate::bench {
 enum class LoadMode : uint8_t {
   http,      // JSON-RPC by POST
   mcp,       // MCP Streamable HTTP: a session for each client, then tools/call
+  modern,    // MCP's modern era: tools/call without a session
   ws,        // JSON-RPC over WebSocket
   pipe,      // JSON-RPC straight into the pipes of a command: the floor
   get,       // GET; only the status is looked at

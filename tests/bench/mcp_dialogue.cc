@@ -1,6 +1,5 @@
 #include "tests/bench/mcp_dialogue.h"
 
-#include <algorithm>
 #include <string_view>
 
 namespace stdgate::bench {
@@ -12,19 +11,6 @@ constexpr std::string_view kInitialize =
     R"("capabilities":{},"clientInfo":{"name":"load","version":"1"}}})";
 constexpr std::string_view kInitialized =
     R"({"jsonrpc":"2.0","method":"notifications/initialized"})";
-
-// The data of the last event that has any; a message lies in one line.
-std::span<char> last_event(std::span<char> body) {
-  constexpr std::string_view kData = "\ndata:";
-  const std::string_view text(body.data(), body.size());
-  const size_t found = text.rfind(kData);
-  size_t begin = found == std::string_view::npos ? 0 : found + 1;
-  if (found == std::string_view::npos && !text.starts_with(kData.substr(1))) return {};
-  begin += kData.size() - 1;
-  if (begin < text.size() && text[begin] == ' ') ++begin;
-  const size_t end = std::min(text.find_first_of("\r\n", begin), text.size());
-  return body.subspan(begin, end - begin);
-}
 
 }  // namespace
 
@@ -70,8 +56,7 @@ HttpDialogue::Checked McpDialogue::on_answer(const HttpAnswer& answer, Instant n
       return {};
   }
   if (!book_.is_open(0)) return tl::unexpected(std::string("an answer that nobody asked for"));
-  const bool events = http_field(answer.head, "content-type").starts_with("text/event-stream");
-  close_call(answer, events ? last_event(answer.body) : answer.body, now);
+  close_call(answer, message_of(answer), now);
   call_in_turn(now);
   return {};
 }
