@@ -4,7 +4,9 @@
 // judge; everything else in a payload stays unread.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <tl/expected.hpp>
 
@@ -15,14 +17,28 @@ enum class MemberError : uint8_t {
   duplicate,  // readers would disagree on which one counts: the member occurs twice, or so
 };
 
+using Member = tl::expected<std::string_view, MemberError>;
+inline bool is_absent(const Member& member) {
+  return !member && member.error() == MemberError::absent;
+}
+
 // `object` is raw, valid JSON; `key` is compared with the decoded key. The answer is a view into
 // `object`. Linear in the size of `object`.
-tl::expected<std::string_view, MemberError> find_member(std::string_view object,
-                                                        std::string_view key);
+Member find_member(std::string_view object, std::string_view key);
+
+// The same for several keys, in one go.
+void find_members(std::string_view object, std::span<const std::string_view> keys,
+                  std::span<Member> found);
+template <size_t count>
+std::array<Member, count> find_members(std::string_view object,
+                                       const std::array<std::string_view, count>& keys) {
+  std::array<Member, count> found;
+  find_members(object, keys, found);
+  return found;
+}
 
 // The same for what a rule judges: a member whose key resembles `key` (json_string.h) but is
 // another one is a duplicate too, as some readers take it for `key`.
-tl::expected<std::string_view, MemberError> find_clear_member(std::string_view object,
-                                                              std::string_view key);
+Member find_clear_member(std::string_view object, std::string_view key);
 
 }  // namespace stdgate::rpc

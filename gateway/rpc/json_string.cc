@@ -122,6 +122,7 @@ std::string_view decode_string(std::string_view raw, std::string& scratch) {
 }
 
 bool json_string_equals(std::string_view raw, std::string_view decoded) {
+  if (!has_escapes(raw)) return raw == decoded;
   while (!raw.empty()) {
     if (raw[0] != '\\') {
       if (decoded.empty() || raw[0] != decoded[0]) return false;

@@ -12,6 +12,8 @@ namespace stdgate::rpc {
 // Gives `raw` itself when it has no escapes, else a view of `scratch`.
 std::string_view decode_string(std::string_view raw, std::string& scratch);
 
+inline bool has_escapes(std::string_view raw) { return raw.find('\\') != std::string_view::npos; }
+
 // Whether `raw` stands for `decoded`. Allocates nothing.
 bool json_string_equals(std::string_view raw, std::string_view decoded);
 

@@ -28,6 +28,18 @@ TEST(JsonMemberTest, AClearMemberHasNoOtherLikeIt) {
   }
 }
 
+TEST(JsonMemberTest, SeveralMembersAreFoundAsEachAlone) {
+  constexpr std::array<std::string_view, 3> kKeys = {"a", "b", "c"};
+  for (const char* object :
+       {R"({"b":{"a":1},"a":"x"})", R"({"a":1,"b":2,"a":3,"\u0061":4})", R"({"c":null,"d":1})",
+        "{}", R"({"\u0062":[],"b":1})", "[]", "1", ""}) {
+    const auto found = rpc::find_members(object, kKeys);
+    for (size_t i = 0; i < kKeys.size(); ++i) {
+      EXPECT_EQ(found[i], rpc::find_member(object, kKeys[i])) << object << kKeys[i];
+    }
+  }
+}
+
 TEST(JsonMemberTest, FindMember) {
   const Case cases[] = {
       {R"({"a":1})", "a", "1"},

@@ -61,6 +61,8 @@ TEST(JsonStringTest, Equals) {
         << c.raw;
   }
   EXPECT_FALSE(rpc::json_string_equals("id", "ID"));
+  EXPECT_FALSE(rpc::json_string_equals(R"(\n)", R"(\n)")) << "two characters";
+  EXPECT_FALSE(rpc::json_string_equals(R"(a\u0062)", R"(a\u0062)"));
 }
 
 TEST(JsonStringTest, Resembles) {
