@@ -38,13 +38,14 @@ ArgumentMirrors::~ArgumentMirrors() {
 // --- Calls ----------------------------------------------------------------------------------
 
 bool ArgumentMirrors::is_unsettled(std::string_view tool) {
-  if (tool.empty() || is_known_ || tools_.find(tool) != tools_.end()) return false;
+  if (tool.empty() || tools_.find(tool) != tools_.end()) return false;
   return is_asked_ || (now() >= not_before_ && !pool_.is_draining());
 }
 
 void ArgumentMirrors::take(pool::CallPtr call, const pool::Outgoing& message,
                            const rpc::Envelope& request, std::string_view fields) {
-  if (!is_unsettled(dialect().called_tool(request, tool_))) {
+  // In the usual case the request is not read again.
+  if (is_known_ || !is_unsettled(dialect().called_tool(request, tool_))) {
     return judge(std::move(call), message, request, fields);
   }
   if (!held_.has_room(message.bytes())) {
@@ -63,7 +64,8 @@ void ArgumentMirrors::take(pool::CallPtr call, const pool::Outgoing& message,
 
 void ArgumentMirrors::judge(pool::CallPtr call, const pool::Outgoing& message,
                             const rpc::Envelope& request, std::string_view fields) {
-  const auto tool = tools_.find(dialect().called_tool(request, tool_));
+  const auto tool =
+      tools_.empty() ? tools_.end() : tools_.find(dialect().called_tool(request, tool_));
   if (tool != tools_.end()) {
     if (const auto why = dialect().mismatch(tool->second, request, fields)) {
       return owner_.refuse_mirrored(std::move(call), *why);
