@@ -154,6 +154,15 @@ bool bridge_to_legacy(const rpc::Envelope& answer, std::string_view method,
   return true;
 }
 
+uint8_t listened_lists(const rpc::Envelope& request) {
+  const std::string_view wishes = member(request.params, "notifications");
+  uint8_t lists = 0;
+  for (const McpList& list : kMcpLists) {
+    if (member(wishes, list.wish) == "true") lists = static_cast<uint8_t>(lists | list.bit);
+  }
+  return lists;
+}
+
 std::string listen_request(std::string_view stamp, bool lists,
                            const std::set<std::string, std::less<>>& uris) {
   std::string wishes = "{";

@@ -33,6 +33,8 @@ std::string listening_end(std::string_view id);
 // The notification that begins one: which lists' changes, and updates of which resources, follow.
 std::string listening_acknowledgement(std::string_view id, uint8_t lists,
                                       std::span<const std::string> uris);
+// Of which lists' changes such a request wants to hear.
+uint8_t listened_lists(const rpc::Envelope& request);
 // The request of the gateway for a session, whose client is named by `stamp`, members of _meta.
 std::string listen_request(std::string_view stamp, bool lists,
                            const std::set<std::string, std::less<>>& uris);

@@ -88,18 +88,12 @@ bool may_hold(std::string_view raw, std::string_view key) {
 tl::expected<std::string_view, rpc::MemberError> only_member(std::string_view object,
                                                              std::string_view key) {
   const auto member = rpc::find_member(object, key);
-  if (!member && member.error() == rpc::MemberError::absent) return std::string_view();
-  return member;
+  return rpc::is_absent(member) ? std::string_view() : member;
 }
 
 // The intent of a request, with the token by which it asks for progress.
-tl::expected<pool::ClientIntent, const char*> with_token(const rpc::Envelope& request,
-                                                         pool::ClientIntent intent) {
-  // _meta first: most requests lack it, and searching for its rare first letter is fast.
-  if (!may_hold(request.params, "_meta") || !may_hold(request.params, "progressToken")) {
-    return intent;
-  }
-  const auto token = find_path(request.params, {"_meta", "progressToken"});
+tl::expected<pool::ClientIntent, const char*> with_token(pool::ClientIntent intent,
+                                                         const rpc::Member& token) {
   if (token) {
     if (!is_string_or_number(*token)) {
       return tl::unexpected<const char*>("progressToken is neither a string nor a number");
@@ -263,7 +257,11 @@ tl::expected<pool::ClientIntent, const char*> McpDialect::read_client(
     intent.kind = method == kSubscribe ? pool::ClientIntent::Kind::subscribe
                                        : pool::ClientIntent::Kind::unsubscribe;
   }
-  return with_token(message, intent);
+  // _meta first: most requests lack it, and searching for its rare first letter is fast.
+  if (!may_hold(message.params, "_meta") || !may_hold(message.params, "progressToken")) {
+    return intent;
+  }
+  return with_token(intent, find_path(message.params, {"_meta", "progressToken"}));
 }
 
 bool McpDialect::is_lifecycle(std::string_view method) const {
@@ -286,41 +284,31 @@ pool::Absence McpDialect::absence(std::string_view method, policy::ElementKind k
 
 tl::expected<pool::ClientIntent, const char*> McpDialect::read_modern_client(
     const rpc::Envelope& request, std::string_view method) const {
-  pool::ClientIntent intent;
-  const auto member_of_meta = [&](std::string_view key) {
-    return find_path(request.params, {"_meta", key}).value_or(std::string_view());
+  constexpr std::array<std::string_view, 3> kAskable = {"sampling", "elicitation", "roots"};
+  const ModernParams params = read_modern_params(request.params, memory_);
+  const auto text_of = [](const rpc::Member& member) {
+    return member.value_or(std::string_view());
   };
-  const std::string_view capabilities = member_of_meta(kClientCapabilitiesKey);
-  for (const std::string_view key : {"sampling", "elicitation", "roots"}) {
-    intent.may_be_asked = intent.may_be_asked || rpc::find_member(capabilities, key).has_value();
-  }
-  intent.severity = session::parse_severity(string_content(member_of_meta(kLogLevelKey)));
+  pool::ClientIntent intent;
+  intent.may_be_asked =
+      std::ranges::any_of(rpc::find_members(text_of(params.of_meta.capabilities), kAskable),
+                          [](const rpc::Member& declared) { return declared.has_value(); });
+  intent.severity = session::parse_severity(string_content(text_of(params.of_meta.log_level)));
   if (method == "server/discover") {
     intent.kind = pool::ClientIntent::Kind::handshake;
     intent.only_of_legacy = true;
     return intent;
   }
   intent.listens = method == "subscriptions/listen";
-  if (intent.listens) {
-    const std::string_view wishes =
-        rpc::find_member(request.params, "notifications").value_or(std::string_view());
-    for (const McpList& list : kMcpLists) {
-      const auto wish = rpc::find_member(wishes, list.wish);
-      if (wish && *wish == "true") intent.lists = static_cast<uint8_t>(intent.lists | list.bit);
-    }
-  }
+  if (intent.listens) intent.lists = listened_lists(request);
   intent.may_use_memory = input_.may_need_input(method);
-  if (intent.may_use_memory &&
-      (may_hold(request.params, "requestState") || may_hold(request.params, "inputResponses"))) {
-    const pool::InputAnswers answers = input_.read_answers(request);
-    intent.resumes = answers.has_state || answers.is_malformed || !answers.answers.empty();
+  intent.resumes = intent.may_use_memory && !(rpc::is_absent(params.request_state) &&
+                                              rpc::is_absent(params.input_responses));
+  if (method == "tools/call" && !rpc::is_absent(params.name)) {
+    if (!params.name) return tl::unexpected<const char*>("params name the tool twice");
+    intent.tool = string_content(*params.name);
   }
-  if (method == "tools/call") {
-    const auto name = only_member(request.params, "name");
-    if (!name) return tl::unexpected<const char*>("params name the tool twice");
-    intent.tool = string_content(*name);
-  }
-  return with_token(request, intent);
+  return with_token(intent, params.meta ? params.of_meta.progress_token : params.meta);
 }
 
 // A list that the child does not offer, or without changes, is not promised.

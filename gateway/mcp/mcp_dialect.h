@@ -14,6 +14,7 @@
 #include "gateway/mcp/mcp_mirrors.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/mcp/modern_members.h"
+#include "gateway/mcp/modern_params.h"
 #include "gateway/pool/dialect.h"
 
 namespace stdgate::mcp {
@@ -46,7 +47,7 @@ class McpDialect final : public pool::Dialect {
            std::string(session::severity_name(severity)) + "\"";
   }
   [[nodiscard]] pool::EraChanges omissions(const rpc::Envelope& request) const override {
-    return modern_members(request);
+    return modern_members(request, memory_);
   }
   [[nodiscard]] std::string_view stamp(const rpc::Envelope& request) const override {
     return modern_version(request).empty() ? std::string_view(stamp_) : std::string_view();
@@ -128,6 +129,7 @@ class McpDialect final : public pool::Dialect {
   const McpInput input_;
   const McpMirrors mirrors_;
   const McpCache cache_;
+  mutable MetaMemory memory_;  // spares work, and changes no answer
 };
 
 }  // namespace stdgate::mcp

@@ -140,7 +140,8 @@ std::optional<std::string_view> value_at(std::string_view object,
 const char* compare(std::string_view raw, const Field& field) {
   if (field.repeated) return " is there twice";
   if (!field.value) return raw.empty() ? nullptr : " is missing";
-  const auto text = decode_header(*field.value);
+  std::string scratch;
+  const auto text = decode_header(*field.value, scratch);
   if (!text) return " has characters that it must not have";
   if (raw.empty()) return " repeats an argument that the body does not have";
   return says_the_same(raw, *text) ? nullptr : " is not what the body says";

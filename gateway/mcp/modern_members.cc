@@ -63,14 +63,11 @@ class Runs {
   const char* kept_end_ = nullptr;  // of the last member that stays; null: none yet
 };
 
-// Without these members of params._meta.
-pool::EraChanges without(const rpc::Envelope& message, std::span<const std::string_view> keys) {
-  if (message.params.empty()) return {};
-  const auto meta = rpc::find_member(message.params, "_meta");
-  if (!meta) return {};
-  rpc::JsonCursor cursor(*meta);
+// `meta`, an object, without these members.
+pool::EraChanges without(std::string_view meta, std::span<const std::string_view> keys) {
+  rpc::JsonCursor cursor(meta);
   if (!cursor.take('{') || cursor.take('}')) return {};
-  Runs runs(message.text, keys);
+  Runs runs(meta, keys);
   do {
     const std::string_view key = cursor.take_string();
     cursor.take(':');
@@ -81,8 +78,19 @@ pool::EraChanges without(const rpc::Envelope& message, std::span<const std::stri
 
 }  // namespace
 
-pool::EraChanges modern_members(const rpc::Envelope& request) {
-  return without(request, kModernKeys);
+pool::EraChanges modern_members(const rpc::Envelope& request, MetaMemory& memory) {
+  const std::string_view meta = first_meta(request.params, memory);
+  pool::EraChanges changes;
+  if (meta.empty()) return changes;
+  if (meta != memory.text()) {
+    changes = without(meta, kModernKeys);
+  } else {
+    if (!memory.omissions) memory.omissions = without(meta, kModernKeys);
+    changes = *memory.omissions;
+  }
+  const size_t begin = place_of(meta, request.text).offset;
+  for (size_t i = 0; i < changes.count; ++i) changes.list[i].offset += begin;
+  return changes;
 }
 
 std::string untagged(const rpc::Envelope& notification) {
@@ -91,10 +99,13 @@ std::string untagged(const rpc::Envelope& notification) {
   }
   std::string text;
   size_t at = 0;
-  const pool::EraChanges tag = without(notification, kTag);
+  const auto meta = rpc::find_member(notification.params, "_meta");
+  if (!meta) return std::string(notification.text);
+  const size_t begin = place_of(*meta, notification.text).offset;
+  const pool::EraChanges tag = without(*meta, kTag);
   for (const pool::Insertion& gone : tag.view()) {
-    text.append(notification.text.substr(at, gone.offset - at));
-    at = gone.offset + gone.replaced;
+    text.append(notification.text.substr(at, begin + gone.offset - at));
+    at = begin + gone.offset + gone.replaced;
   }
   return text.append(notification.text.substr(at));
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "gateway/base/base64.h"
 #include "gateway/mcp/era_bridge.h"
@@ -30,14 +31,14 @@ constexpr std::array<std::string_view, 8> kGone = {"initialize",
 // What Mcp-Name repeats.
 struct Named {
   std::string_view method;
-  std::string_view member;  // of params
+  rpc::Member ModernParams::*member;
 };
-constexpr std::array<Named, 6> kNamed = {{{"tools/call", "name"},
-                                          {"prompts/get", "name"},
-                                          {"resources/read", "uri"},
-                                          {"tasks/get", "taskId"},
-                                          {"tasks/update", "taskId"},
-                                          {"tasks/cancel", "taskId"}}};
+constexpr std::array<Named, 6> kNamed = {{{"tools/call", &ModernParams::name},
+                                          {"prompts/get", &ModernParams::name},
+                                          {"resources/read", &ModernParams::uri},
+                                          {"tasks/get", &ModernParams::task_id},
+                                          {"tasks/update", &ModernParams::task_id},
+                                          {"tasks/cancel", &ModernParams::task_id}}};
 
 using Error = rpc::RpcError;
 
@@ -50,56 +51,53 @@ ModernProblem problem(Error error, const char* reason, int status = 400) {
 ModernProblem mismatch(const char* reason) { return problem(Error::header_mismatch, reason); }
 ModernProblem malformed(const char* reason) { return problem(Error::invalid_params, reason); }
 
-// The decoded text of a raw JSON string; nothing for anything else.
-std::optional<std::string> text_of(std::string_view raw) {
-  if (raw.size() < 2 || raw.front() != '"') return std::nullopt;
-  std::string scratch;
-  return std::string(rpc::decode_string(raw.substr(1, raw.size() - 2), scratch));
+// What stands between the quotes of a raw JSON string; nothing for anything else.
+std::optional<std::string_view> string_content(const rpc::Member& raw) {
+  if (!raw || raw->size() < 2 || raw->front() != '"') return std::nullopt;
+  return raw->substr(1, raw->size() - 2);
 }
 
-bool is_object(std::string_view raw) { return !raw.empty() && raw.front() == '{'; }
+bool is_object(const rpc::Member& raw) { return raw && !raw->empty() && raw->front() == '{'; }
 
-std::optional<ModernProblem> check_meta(std::string_view meta) {
-  const auto capabilities = rpc::find_member(meta, kClientCapabilitiesKey);
-  if (!capabilities || !is_object(*capabilities)) {
+std::optional<ModernProblem> check_meta(const ModernMeta& meta) {
+  if (!is_object(meta.capabilities)) {
     return malformed("_meta has no io.modelcontextprotocol/clientCapabilities");
   }
-  const auto info = rpc::find_member(meta, kClientInfoKey);
-  if (info ? !is_object(*info) : info.error() == rpc::MemberError::duplicate) {
+  if (!is_object(meta.client_info) && !rpc::is_absent(meta.client_info)) {
     return malformed("io.modelcontextprotocol/clientInfo in _meta is no object");
   }
-  const auto level = rpc::find_member(meta, kLogLevelKey);
-  if (!level && level.error() == rpc::MemberError::absent) return std::nullopt;
-  const auto name = level ? text_of(*level) : std::nullopt;
-  if (!name || !session::parse_severity(*name)) {
+  if (rpc::is_absent(meta.log_level)) return std::nullopt;
+  const auto name = string_content(meta.log_level);
+  std::string scratch;
+  if (!name || !session::parse_severity(rpc::decode_string(*name, scratch))) {
     return malformed("io.modelcontextprotocol/logLevel in _meta is no log level");
   }
   return std::nullopt;
 }
 
 // `name_header`: null where there are no headers.
-std::optional<ModernProblem> check_name(std::string_view params, std::string_view member,
-                                        const ModernHeader* name_header) {
-  const auto raw = rpc::find_member(params, member);
-  const auto name = raw ? text_of(*raw) : std::nullopt;
+std::optional<ModernProblem> check_name(const rpc::Member& raw, const ModernHeader* name_header) {
+  const auto name = string_content(raw);
   if (!name) return malformed("params do not name what is asked for");
   if (name_header == nullptr) return std::nullopt;
   const ModernHeader& header = *name_header;
   if (!header.value) return mismatch("Header mismatch: Mcp-Name is missing");
-  if (decode_header(*header.value) != name) {
+  std::string scratch;
+  const auto decoded = decode_header(*header.value, scratch);
+  if (!decoded || !rpc::json_string_equals(*name, *decoded)) {
     return mismatch("Header mismatch: Mcp-Name is not what the body names");
   }
   return std::nullopt;
 }
 
+// `version` is raw.
 std::optional<ModernProblem> check_headers(const rpc::Envelope& request,
-                                           const ModernHeaders& headers,
-                                           const std::string& version) {
+                                           const ModernHeaders& headers, std::string_view version) {
   if (headers.version.repeated || headers.method.repeated || headers.name.repeated) {
     return mismatch("Header mismatch: a header is there twice");
   }
   if (!headers.version.value) return mismatch("Header mismatch: MCP-Protocol-Version is missing");
-  if (*headers.version.value != version) {
+  if (!rpc::json_string_equals(version, *headers.version.value)) {
     return mismatch("Header mismatch: MCP-Protocol-Version is not the version in _meta");
   }
   if (!headers.method.value) return mismatch("Header mismatch: Mcp-Method is missing");
@@ -109,32 +107,33 @@ std::optional<ModernProblem> check_headers(const rpc::Envelope& request,
   return std::nullopt;
 }
 
-std::optional<ModernProblem> check(const rpc::Envelope& request, const ModernHeaders* headers) {
-  const auto meta = rpc::find_member(request.params, "_meta");
-  const auto version = meta ? rpc::find_member(*meta, kVersionKey) : meta;
-  const auto named = version ? text_of(*version) : std::nullopt;
-  if (!named) return malformed("_meta has no io.modelcontextprotocol/protocolVersion");
+std::optional<ModernProblem> check(const rpc::Envelope& request, const ModernHeaders* headers,
+                                   MetaMemory& memory) {
+  const ModernParams params = read_modern_params(request.params, memory);
+  const auto version = string_content(params.of_meta.version);
+  if (!version) return malformed("_meta has no io.modelcontextprotocol/protocolVersion");
   if (headers != nullptr) {
-    if (auto problem = check_headers(request, *headers, *named)) return problem;
+    if (auto problem = check_headers(request, *headers, *version)) return problem;
   }
-  if (*named != kModernRevision) {
-    return ModernProblem{400, unsupported_version_error(*named, true),
+  std::string scratch;
+  if (!rpc::json_string_equals(*version, kModernRevision)) {
+    return ModernProblem{400,
+                         unsupported_version_error(rpc::decode_string(*version, scratch), true),
                          "unsupported protocol version"};
   }
-  if (auto problem = check_meta(*meta)) return problem;
-  std::string scratch;
+  if (auto problem = check_meta(params.of_meta)) return problem;
   const std::string_view method = rpc::decode_string(request.method, scratch);
   if (std::ranges::find(kGone, method) != kGone.end()) {
     return problem(Error::method_not_found, "this revision of MCP does not have this method", 404);
   }
   const auto* const found = std::ranges::find(kNamed, method, &Named::method);
   if (found == kNamed.end()) return std::nullopt;
-  return check_name(request.params, found->member, headers == nullptr ? nullptr : &headers->name);
+  return check_name(params.*found->member, headers == nullptr ? nullptr : &headers->name);
 }
 
 }  // namespace
 
-std::optional<std::string> decode_header(std::string_view value) {
+std::optional<std::string_view> decode_header(std::string_view value, std::string& scratch) {
   const bool is_encoded = value.size() >= kEncodedHead.size() + kEncodedTail.size() &&
                           value.starts_with(kEncodedHead) && value.ends_with(kEncodedTail);
   if (is_encoded) {
@@ -142,11 +141,14 @@ std::optional<std::string> decode_header(std::string_view value) {
     value.remove_suffix(kEncodedTail.size());
     if (value.size() % 4 != 0) return std::nullopt;
     for (int padding = 0; padding < 2 && value.ends_with('='); ++padding) value.remove_suffix(1);
-    return decode_base64(value, Base64Alphabet::standard);
+    auto decoded = decode_base64(value, Base64Alphabet::standard);
+    if (!decoded) return std::nullopt;
+    scratch = std::move(*decoded);
+    return scratch;
   }
   const auto is_plain = [](char c) { return (c >= ' ' && c <= '~') || c == '\t'; };
   if (!std::ranges::all_of(value, is_plain)) return std::nullopt;
-  return std::string(value);
+  return value;
 }
 
 bool has_modern(const rpc::Document& document) {
@@ -156,12 +158,13 @@ bool has_modern(const rpc::Document& document) {
 }
 
 std::optional<ModernProblem> check_modern(const rpc::Envelope& request,
-                                          const ModernHeaders& headers) {
-  return check(request, &headers);
+                                          const ModernHeaders& headers, MetaMemory& memory) {
+  return check(request, &headers, memory);
 }
 
 std::optional<ModernProblem> check_modern(const rpc::Envelope& request) {
-  return check(request, nullptr);
+  MetaMemory none;
+  return check(request, nullptr, none);
 }
 
 int modern_status(int64_t error_code) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "gateway/mcp/modern_params.h"
 #include "gateway/rpc/envelope.h"
 
 namespace stdgate::mcp {
@@ -34,13 +35,14 @@ bool has_modern(const rpc::Document& document);
 // What is wrong with a request that names its version, or should; nothing: it may go on. The second
 // is for a transport without headers, as stdio is.
 std::optional<ModernProblem> check_modern(const rpc::Envelope& request,
-                                          const ModernHeaders& headers);
+                                          const ModernHeaders& headers, MetaMemory& memory);
 std::optional<ModernProblem> check_modern(const rpc::Envelope& request);
 
 // The status of a response whose only message is an error with this code.
 int modern_status(int64_t error_code);
 
-// What a field's value stands for: itself, or the text in =?base64?…?=. Nothing: it is neither.
-std::optional<std::string> decode_header(std::string_view value);
+// What a field's value stands for: itself, or the text in =?base64?…?=, a view of `scratch`.
+// Nothing: it is neither.
+std::optional<std::string_view> decode_header(std::string_view value, std::string& scratch);
 
 }  // namespace stdgate::mcp

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "gateway/base/trace_context.h"
+#include "gateway/mcp/modern_request.h"
 #include "gateway/policy/rate_window.h"
 #include "transports/auth/identity.h"
 #include "transports/http/admission.h"
@@ -67,9 +68,14 @@ struct Exchange {
   std::string session_id;
   std::string last_event_id;
   bool version_known = false;
+  // What the head says to MCP's modern era: views into it; and the fields that repeat arguments.
+  mcp::ModernHeaders modern;
+  std::string mirrored;
   // The identity and its revision of the last request with this head, of the same connection.
   auth::Identity known;
   uint32_t known_revision = 0;  // 0: nobody is known
+
+  mcp::MetaMemory meta;  // of the last modern request
 
   uint32_t number = 0;  // see SpareExchanges; 0: one that is not kept
 
@@ -81,6 +87,8 @@ struct Exchange {
     cors_fields.clear();
     session_id.clear();
     last_event_id.clear();
+    modern = {};
+    mirrored.clear();
     known = {};
     known_revision = 0;
   }
@@ -90,6 +98,7 @@ struct Exchange {
     if (head.has_credentials()) {
       head.wipe();
       forget_judgement();
+      meta.forget();
     }
     known = {};
     known_revision = identity_revision = 0;

@@ -85,35 +85,25 @@ void fail(Exchange& exchange, HttpError error, std::string_view request_id) {
   exchange.client->fail(error);
 }
 
-bool names_modern_version(const RequestHead& head) {
-  const HeaderField* version = head.find("mcp-protocol-version");
-  return version != nullptr && version->value == mcp::kModernRevision;
+bool names_modern_version(const Exchange& exchange) {
+  return exchange.modern.version.value == mcp::kModernRevision;
 }
 
-mcp::ModernHeaders modern_headers_of(const RequestHead& head) {
-  mcp::ModernHeaders headers;
+void read_modern_fields(Exchange& exchange) {
+  constexpr std::string_view kPrefix = mcp::McpMirrors::kFieldPrefix;
+  mcp::ModernHeaders& headers = exchange.modern;
   const auto note = [](mcp::ModernHeader& header, std::string_view value) {
     header.repeated = header.value.has_value();
-    header.value = value;
+    if (!header.repeated) header.value = value;
   };
-  for (const HeaderField& field : head.fields()) {
-    if (equals_ignoring_case(field.name, "mcp-protocol-version"))
-      note(headers.version, field.value);
-    if (equals_ignoring_case(field.name, "mcp-method")) note(headers.method, field.value);
-    if (equals_ignoring_case(field.name, "mcp-name")) note(headers.name, field.value);
+  for (const auto& [name, value] : exchange.head.fields()) {
+    if (equals_ignoring_case(name, "mcp-protocol-version")) note(headers.version, value);
+    if (equals_ignoring_case(name, "mcp-method")) note(headers.method, value);
+    if (equals_ignoring_case(name, "mcp-name")) note(headers.name, value);
+    if (!equals_ignoring_case(name.substr(0, kPrefix.size()), kPrefix)) continue;
+    // As CallContext wants them.
+    exchange.mirrored.append(name.substr(kPrefix.size())).append(":").append(value).append("\n");
   }
-  return headers;
-}
-
-// The fields that repeat arguments, as CallContext wants them.
-std::string mirrored_fields(const RequestHead& head) {
-  constexpr std::string_view kPrefix = mcp::McpMirrors::kFieldPrefix;
-  std::string lines;
-  for (const HeaderField& field : head.fields()) {
-    if (!equals_ignoring_case(field.name.substr(0, kPrefix.size()), kPrefix)) continue;
-    lines.append(field.name.substr(kPrefix.size())).append(":").append(field.value).append("\n");
-  }
-  return lines;
 }
 
 // Whether the client names a revision that this endpoint knows, or none.
@@ -160,8 +150,9 @@ std::optional<HttpError> McpEndpoint::admit(Exchange& exchange) {
   } else if (head.method() == Method::get && !acceptance.takes_event_stream()) {
     return kNotStream;
   }
+  read_modern_fields(exchange);
   // A POST of the modern era names its version in its body too: post() judges it.
-  if (head.method() != Method::post && names_modern_version(head)) return kPostOnly;
+  if (head.method() != Method::post && names_modern_version(exchange)) return kPostOnly;
   if (head.method() != Method::post && !is_known_version(head)) return kBadVersion;
   exchange.version_known = is_known_version(head);
   if (const HeaderField* session = head.find("mcp-session-id"))
@@ -190,8 +181,7 @@ void McpEndpoint::refuse(Exchange& exchange, rpc::Fault fault) {
 void McpEndpoint::post(Exchange& exchange, std::span<char> body) {
   const auto document = parser_.parse(body);
   if (!document) return refuse_call(exchange, sessions_, rpc::report_of(document.error()), {});
-  if (mcp::has_modern(*document) ||
-      (!exchange.version_known && names_modern_version(exchange.head))) {
+  if (names_modern_version(exchange) || mcp::has_modern(*document)) {
     return post_modern(exchange, *document);
   }
   const std::string_view id = request_id_of(*document);
@@ -212,15 +202,14 @@ void McpEndpoint::post_modern(Exchange& exchange, const rpc::Document& document)
   if (!message.ok()) return fail(exchange, {400, message.rejection}, id);
   if (envelope.kind == rpc::MessageKind::request) {
     if (has_null_id(message)) return fail(exchange, kNullId, id);
-    if (const auto problem = mcp::check_modern(envelope, modern_headers_of(exchange.head))) {
+    if (const auto problem = mcp::check_modern(envelope, exchange.modern, exchange.meta)) {
       return respond_problem(exchange, *problem, id);
     }
   } else if (envelope.kind != rpc::MessageKind::notification) {
     return fail(exchange, kNoResponses, id);
   }
-  const std::string mirrored = mirrored_fields(exchange.head);
-  exchange.rpc.start({sessions_.backend(), parser_, message_limit_, true, mirrored}, document, true,
-                     *exchange.client);
+  exchange.rpc.start({sessions_.backend(), parser_, message_limit_, true, exchange.mirrored},
+                     document, true, *exchange.client);
 }
 
 void McpEndpoint::initialize(Exchange& exchange, const rpc::Document& document) {

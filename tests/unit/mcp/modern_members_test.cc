@@ -22,16 +22,30 @@ std::string call_with(const std::string& params) {
   return R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":)" + params + "}";
 }
 
-// As a child of this era gets it.
-std::string sent(const std::string& text, Era era = Era::legacy) {
-  const ParsedText parsed(text);
-  const pool::EraChanges changes = mcp::modern_members(parsed.envelope);
+std::string sent_with(mcp::MetaMemory& memory, const ParsedText& parsed, Era era) {
+  const pool::EraChanges changes = mcp::modern_members(parsed.envelope, memory);
   pool::Outgoing message;
   message.text = parsed.envelope.text;
   message.inserted = changes.view();
   pool::Splice splice(message, std::nullopt, era);
   std::string written;
   for (const std::string_view part : splice.framed("", "")) written += part;
+  return written;
+}
+
+// As a child of this era gets it; whether its _meta is remembered or not.
+std::string sent(const std::string& text, Era era = Era::legacy) {
+  const ParsedText parsed(text);
+  mcp::MetaMemory memory;
+  const std::string written = sent_with(memory, parsed, era);
+  mcp::read_modern_params(parsed.envelope.params, memory);
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_EQ(sent_with(memory, parsed, era), written);
+  }
+  const ParsedText other(R"({"jsonrpc":"2.0","id":1,"method":"m","params":{"a":1,"_meta":{)" +
+                         kVersion + "}}}");
+  mcp::read_modern_params(other.envelope.params, memory);
+  EXPECT_EQ(sent_with(memory, parsed, era), written);
   return written;
 }
 

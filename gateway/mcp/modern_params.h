@@ -1,0 +1,64 @@
+// What the params of a request of MCP's modern era say of the request, read in one go: all of it is
+// wanted of each request, once when it is judged and once when it is served.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "gateway/pool/insertion.h"
+#include "gateway/rpc/json_member.h"
+
+namespace stdgate::mcp {
+
+// Members of _meta, raw.
+struct ModernMeta {
+  rpc::Member version = tl::unexpected(rpc::MemberError::absent);
+  rpc::Member capabilities = version;
+  rpc::Member client_info = version;
+  rpc::Member log_level = version;
+  rpc::Member progress_token = version;
+};
+
+// Members of params, raw.
+struct ModernParams {
+  rpc::Member meta = tl::unexpected(rpc::MemberError::absent);
+  rpc::Member name = meta;
+  rpc::Member uri = meta;
+  rpc::Member task_id = meta;
+  rpc::Member request_state = meta;
+  rpc::Member input_responses = meta;
+  ModernMeta of_meta;
+};
+
+// MetaMemory: the last _meta that was read, as clients repeat theirs: an equal one is neither
+// scanned nor read again. Owner: whoever reads requests of few clients in turn. Limit: kMaxText.
+class MetaMemory {
+ public:
+  static constexpr size_t kMaxText = 1024;
+
+  MetaMemory() = default;
+  MetaMemory(const MetaMemory&) = delete;  // its views point into itself
+  MetaMemory& operator=(const MetaMemory&) = delete;
+
+  [[nodiscard]] std::string_view text() const { return text_; }
+  // What `meta` says, with views into it.
+  ModernMeta read(std::string_view meta);
+  void forget() { text_.clear(); }
+
+  // What a legacy child must not get of the text, as places in it; nothing: nobody has asked.
+  std::optional<pool::EraChanges> omissions;
+
+ private:
+  std::string text_;  // an object; empty: none
+  ModernMeta read_;   // with views into `text_`
+};
+
+// `params` is raw, and has been validated. The answer has views into it.
+ModernParams read_modern_params(std::string_view params, MetaMemory& memory);
+// The first _meta; empty: there is none.
+std::string_view first_meta(std::string_view params, const MetaMemory& memory);
+
+}  // namespace stdgate::mcp

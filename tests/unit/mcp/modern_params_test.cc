@@ -1,0 +1,103 @@
+#include "gateway/mcp/modern_params.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace stdgate {
+namespace {
+
+using mcp::MetaMemory;
+using mcp::ModernParams;
+
+std::vector<rpc::Member> all_of(const ModernParams& read) {
+  return {read.meta,
+          read.name,
+          read.uri,
+          read.task_id,
+          read.request_state,
+          read.input_responses,
+          read.of_meta.version,
+          read.of_meta.capabilities,
+          read.of_meta.client_info,
+          read.of_meta.log_level,
+          read.of_meta.progress_token};
+}
+
+std::string meta_with(const std::string& more) {
+  return R"("_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",)"
+         R"("io.modelcontextprotocol/clientCapabilities":{"roots":{}})" +
+         more + "}";
+}
+
+TEST(ModernParams, EachMemberIsFound) {
+  MetaMemory memory;
+  const std::string text =
+      R"({ "name" : "n" ,"uri":"u","taskId":3,"requestState":"s","inputResponses":{},)" +
+      meta_with(R"(,"io.modelcontextprotocol/clientInfo":{"name":"c"},"progressToken":7,)"
+                R"("io.modelcontextprotocol\/logLevel":"info")") +
+      "}";
+  const ModernParams read = mcp::read_modern_params(text, memory);
+  EXPECT_EQ(read.name, R"("n")");
+  EXPECT_EQ(read.uri, R"("u")");
+  EXPECT_EQ(read.task_id, "3");
+  EXPECT_EQ(read.request_state, R"("s")");
+  EXPECT_EQ(read.input_responses, "{}");
+  EXPECT_EQ(read.of_meta.version, R"("2026-07-28")");
+  EXPECT_EQ(read.of_meta.capabilities, R"({"roots":{}})");
+  EXPECT_EQ(read.of_meta.client_info, R"({"name":"c"})");
+  EXPECT_EQ(read.of_meta.log_level, R"("info")");
+  EXPECT_EQ(read.of_meta.progress_token, "7");
+}
+
+// Whatever was read before, and the views are into what is read now.
+TEST(ModernParams, WhatIsRememberedChangesNoAnswer) {
+  const std::string large(2 * MetaMemory::kMaxText, 'x');
+  const std::string texts[] = {
+      "{" + meta_with("") + R"(,"name":"a"})",
+      "{" + meta_with("") + R"(,"name":"b","arguments":{"_meta":1}})",
+      R"({"name":"c",)" + meta_with("") + " }",
+      "{" + meta_with("") + R"(  , "_meta":{}})",
+      "{" + meta_with("") + "," + meta_with("") + "}",
+      "{" + meta_with(R"(,"progressToken":1)") + "}",
+      "{" + meta_with(R"(,"progressToken":2)") + "}",
+      "{" + meta_with(R"(,"progressToken":1,"progressToken":1)") + "}",
+      "{" + meta_with(R"(,"x":")" + large + "\"") + "}",
+      R"({"_meta":{}})",
+      R"({"_meta":1})",
+      R"({"_meta":[]})",
+      R"({"name":)" + meta_with("").substr(8) + "}",
+      "{}",
+      "[]",
+      "",
+  };
+  MetaMemory memory;
+  for (const std::string& before : texts) {
+    for (const std::string& text : texts) {
+      MetaMemory none;
+      mcp::read_modern_params(before, memory);
+      const auto found = all_of(mcp::read_modern_params(text, memory));
+      EXPECT_EQ(found, all_of(mcp::read_modern_params(text, none))) << before << text;
+      for (const rpc::Member& member : found) {
+        if (!member) continue;
+        EXPECT_GE(member->data(), text.data());
+        EXPECT_LE(member->data() + member->size(), text.data() + text.size());
+      }
+    }
+  }
+}
+
+TEST(ModernParams, ALongMetaIsNotKept) {
+  MetaMemory memory;
+  mcp::read_modern_params("{" + meta_with("") + "}", memory);
+  EXPECT_EQ(memory.text(), meta_with("").substr(8));
+  const std::string large(MetaMemory::kMaxText, 'x');
+  mcp::read_modern_params("{" + meta_with(R"(,"x":")" + large + "\"") + "}", memory);
+  EXPECT_EQ(memory.text(), meta_with("").substr(8));
+  memory.forget();
+  EXPECT_EQ(memory.text(), "");
+}
+
+}  // namespace
+}  // namespace stdgate
