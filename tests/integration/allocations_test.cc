@@ -59,9 +59,14 @@ constexpr const char* kLongId = R"("4bf92f3577b34da6a3ce")";
 constexpr const char* kTrace =
     "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\n";
 
+// As of an argument that a client repeats; the tool marks none.
+constexpr const char* kRepeated = "Mcp-Param-Region: a-region-with-a-long-name\r\n";
+
 // What is behind the gateway.
 constexpr const char* kDemo = "command: [\"" STDGATE_PROGRAM "\", demo-server], protocol: jsonrpc";
 constexpr const char* kTools = "command: [\"" STDGATE_ECHO_CHILD "\"], protocol: mcp";
+constexpr const char* kModernTools =
+    "command: [\"" STDGATE_ECHO_CHILD "\", modern], protocol: mcp, revision: modern";
 // Judged by the last of several rules.
 constexpr const char* kJudgedTools =
     "command: [\"" STDGATE_ECHO_CHILD
@@ -160,21 +165,26 @@ TEST_P(Allocations, NonePerCall) {
 
 INSTANTIATE_TEST_SUITE_P(
     Calls, Allocations,
-    testing::Values(Steady{"Http", kDemo, "shared", echo_over_http("/rpc")},
-                    Steady{"PipelinedHttp", kDemo, "shared", echo_over_http("/rpc"), 16},
-                    Steady{"WebSocket", kDemo, "shared", echo_over_websocket("/ws")},
-                    Steady{"BusyWebSocket", kDemo, "shared", echo_over_websocket("/ws"), 16},
-                    Steady{"LongId", kDemo, "shared", echo_over_http("/rpc", kLongId)},
-                    Steady{"Traced", kDemo, "shared", echo_over_http("/rpc", "1", kTrace)},
-                    Steady{"WebSocketLongId", kDemo, "shared", echo_over_websocket("/ws", kLongId)},
-                    Steady{"ApiKey", kDemo, "shared", echo_over_http("/rpc", "1", kKey), 1, kAuth},
-                    Steady{"Token", kDemo, "shared", echo_over_http("/rpc", "1", token()), 1,
-                           kAuth},
-                    Steady{"OwnChild", kDemo, "session", echo_over_websocket("/ws")},
-                    Steady{"Mcp", kTools, "shared", echo_over_mcp("/mcp")},
-                    Steady{"PipelinedMcp", kTools, "shared", echo_over_mcp("/mcp"), 16},
-                    Steady{"McpOwnChild", kTools, "session", echo_over_mcp("/mcp")},
-                    Steady{"McpWithRules", kJudgedTools, "shared", echo_over_mcp("/mcp")}),
+    testing::Values(
+        Steady{"Http", kDemo, "shared", echo_over_http("/rpc")},
+        Steady{"PipelinedHttp", kDemo, "shared", echo_over_http("/rpc"), 16},
+        Steady{"WebSocket", kDemo, "shared", echo_over_websocket("/ws")},
+        Steady{"BusyWebSocket", kDemo, "shared", echo_over_websocket("/ws"), 16},
+        Steady{"LongId", kDemo, "shared", echo_over_http("/rpc", kLongId)},
+        Steady{"Traced", kDemo, "shared", echo_over_http("/rpc", "1", kTrace)},
+        Steady{"WebSocketLongId", kDemo, "shared", echo_over_websocket("/ws", kLongId)},
+        Steady{"ApiKey", kDemo, "shared", echo_over_http("/rpc", "1", kKey), 1, kAuth},
+        Steady{"Token", kDemo, "shared", echo_over_http("/rpc", "1", token()), 1, kAuth},
+        Steady{"OwnChild", kDemo, "session", echo_over_websocket("/ws")},
+        Steady{"Mcp", kTools, "shared", echo_over_mcp("/mcp")},
+        Steady{"PipelinedMcp", kTools, "shared", echo_over_mcp("/mcp"), 16},
+        Steady{"McpOwnChild", kTools, "session", echo_over_mcp("/mcp")},
+        Steady{"McpWithRules", kJudgedTools, "shared", echo_over_mcp("/mcp")},
+        Steady{"ModernMcp", kModernTools, "shared", echo_over_modern_mcp("/mcp")},
+        Steady{"PipelinedModernMcp", kModernTools, "shared", echo_over_modern_mcp("/mcp"), 16},
+        Steady{"ModernMcpLongName", kModernTools, "shared",
+               echo_over_modern_mcp("/mcp", kRepeated, "a_tool_with_a_long_name")},
+        Steady{"McpAtModernChild", kModernTools, "shared", echo_over_mcp("/mcp")}),
     [](const testing::TestParamInfo<Steady>& each) { return each.param.name; });
 
 TEST(AllocationCount, HearsOfLibuv) {

@@ -62,19 +62,20 @@ SteadyCall echo_over_mcp(std::string_view path, std::string_view more_fields) {
   return call;
 }
 
-SteadyCall echo_over_modern_mcp(std::string_view path, std::string_view more_fields) {
+SteadyCall echo_over_modern_mcp(std::string_view path, std::string_view more_fields,
+                                std::string_view tool) {
   constexpr std::string_view kFields =
       "Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n"
-      "Mcp-Method: tools/call\r\nMcp-Name: echo\r\n";
+      "Mcp-Method: tools/call\r\nMcp-Name: ";
   const std::string text = '"' + std::string(kTextSize, 'x') + '"';
   SteadyCall call;
-  call.request = post(path, std::string(kFields).append(more_fields),
+  const std::string fields = std::string(kFields).append(tool).append("\r\n").append(more_fields);
+  call.request = post(path, fields,
                       R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{)"
                       R"("io.modelcontextprotocol/protocolVersion":"2026-07-28",)"
                       R"("io.modelcontextprotocol/clientInfo":{"name":"steady","version":"1"},)"
-                      R"("io.modelcontextprotocol/clientCapabilities":{}},"name":"echo",)"
-                      R"("arguments":{"text":)" +
-                          text + "}}}");
+                      R"("io.modelcontextprotocol/clientCapabilities":{}},"name":")" +
+                          std::string(tool) + R"(","arguments":{"text":)" + text + "}}}");
   call.answer_end = text + "}]}}";
   return call;
 }
