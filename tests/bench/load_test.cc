@@ -60,7 +60,8 @@ TEST(Load, EveryTransportIsServedWithoutErrors) {
   GatewayProcess gateway(
       serve({backend("plain", {kEchoChild}, "default: true"),
              backend("tools", {kEchoChild}, "protocol: mcp"),
-             backend("shared", {kEchoChild}, "protocol: mcp, isolation: shared")}));
+             backend("shared", {kEchoChild}, "protocol: mcp, isolation: shared"),
+             backend("modern", {kEchoChild, "modern"}, "protocol: mcp, revision: modern")}));
   const std::string url = " --url " + gateway.url();
   const std::string few = " --clients 4 --calls 200 --warm-up 0";
   expect_no_errors("http" + url + "/rpc" + few, 200);
@@ -69,6 +70,9 @@ TEST(Load, EveryTransportIsServedWithoutErrors) {
   expect_no_errors("ws --in-flight 16" + url + "/ws" + few, 200);
   expect_no_errors("mcp" + url + "/tools/mcp" + few, 200);
   expect_no_errors("mcp" + url + "/shared/mcp" + few, 200);
+  expect_no_errors("modern" + url + "/modern/mcp" + few, 200);
+  expect_no_errors("modern" + url + "/shared/mcp" + few, 200);
+  expect_no_errors("mcp" + url + "/modern/mcp" + few, 200);
   expect_no_errors("mcp --sessions 3" + url + "/shared/mcp" + few, 200);
   expect_no_errors("idle-ws --seconds 0.05" + url + "/ws --clients 20", 0);
   expect_no_errors("idle-sse --seconds 0.05" + url + "/shared/sse --clients 20", 0);
@@ -145,6 +149,17 @@ TEST(Load, AWrongPayloadThroughAGatewayIsAnError) {
     EXPECT_EQ(report.number("/calls"), 0);
     EXPECT_GE(report.number("/errors"), 20);
   }
+}
+
+// The children of both eras answer alike but for what the modern one demands.
+TEST(Load, AModernAnswerHasToBeOne) {
+  GatewayProcess gateway(serve(
+      {backend("modern", shell(kEchoChild + " modern | sed -u 's/\"resultType\":\"complete\",//'"),
+               "protocol: mcp, revision: modern, default: true")}));
+  const LoadOutcome outcome =
+      run_load("modern --calls 5 --warm-up 0 --url " + gateway.url() + "/mcp");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(JsonValue(outcome.line).text("/first_error"), HasSubstr("not the payload"));
 }
 
 TEST(Load, AnotherCallsAnswerIsAnError) {

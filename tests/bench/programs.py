@@ -125,6 +125,9 @@ class Stdgate(Program):
     tool_rules = ""
     targets = {"http": ("http", "/rpc"), "ws": ("ws", "/ws"), "mcp": ("mcp", "/tools/mcp"),
                "mcp-shared": ("mcp", "/shared/mcp"),
+               # Clients of MCP's modern era, before a modern child and a legacy one; sessions before the former.
+               "mcp-modern": ("modern", "/modern/mcp"), "mcp-bridged": ("modern", "/shared/mcp"),
+               "mcp-at-modern": ("mcp", "/modern/mcp"),
                "parked": ("mcp", "/parked/mcp"), "warm": ("mcp", "/warm/mcp"),
                "idle-ws": ("idle-ws", "/ws"), "idle-sse": ("idle-sse", "/shared/sse")}
 
@@ -158,6 +161,7 @@ backends:
     isolation: shared
     {self.tool_rules}
     pool: {{ sessions: 20000 }}
+  modern: {{ command: ["{ECHO_CHILD}", modern], protocol: mcp, revision: modern, pool: {{ sessions: 20000 }} }}
 """)
         return [self.binary, "--config", config]
 

@@ -108,9 +108,23 @@ def notes_of(row):
 COSTS = [("stdgate", "no-log", "the access log"), ("stdgate", "bare", "metrics and access log"),
          ("api-key", "stdgate", "an API key"), ("token", "stdgate", "a token"), ("rules", "api-key", "three rules")]
 
+# What the eras of MCP cost, in one program: workloads beside that of sessions at a legacy child.
+ERAS = [("mcp-modern", "a modern client and a modern child"), ("mcp-bridged", "a modern client at a legacy child"),
+        ("mcp-at-modern", "a session at a modern child")]
+
+
+def era_notes(cpu_us):
+    for (workload, cores, program), spent in cpu_us.items():
+        name, _, clients = workload.rpartition("-")
+        legacy = cpu_us.get((f"mcp-shared-{clients}", cores, program))
+        for of_era, what in ERAS:
+            if name == of_era and spent and legacy:
+                yield (f"{workload}, {cores}, {program}: {what}: {figure(spent)} us of CPU a call, "
+                       f"{spent / legacy:.2f} of a session at a legacy child ({figure(legacy)} us)")
+
 
 def cost_notes(rows):
-    """What the rows say together: programs beside themselves without some features."""
+    """What the rows say together: programs beside themselves without some features, and MCP's eras."""
     cpu_us = {(row["workload"], row["cores"], row["program"]): Runs(row).cpu_us("watched") for row in rows}
 
     def note(where, what, whole, without):
@@ -124,6 +138,7 @@ def cost_notes(rows):
     for (workload, cores, program), whole in cpu_us.items():
         if workload == "tls-64":
             yield from note(f"{workload}, {cores}, {program}", "TLS", whole, cpu_us.get(("plain-64", cores, program)))
+    yield from era_notes(cpu_us)
 
 
 def print_table(rows):

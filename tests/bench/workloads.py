@@ -21,6 +21,7 @@ MCP_SHARED = ["stdgate", "before", "mcp-proxy"]
 WEBSOCKET = ["stdgate", "before", "websocketd", "supergateway"]
 FEATURES = ["stdgate", "no-log", "bare"]
 IDENTITIES = ["stdgate", "api-key", "token", "rules"]
+ERAS = ["stdgate", "before"]
 CEILING = ["stdgate", "before", "nginx"]
 CALLERS = 2  # of the many sessions, at once
 
@@ -334,6 +335,13 @@ def all_workloads():
         Workload("mcp-64", "mcp", 64, programs=MCP),
         # All sessions with one child, as mcp-proxy has it; above, stdgate and supergateway have one each.
         Workload("mcp-shared-64", "mcp-shared", 64, programs=MCP_SHARED),
+        # One child for all, as in mcp-shared: its eras and its clients'.
+        Workload("mcp-shared-16", "mcp-shared", 16, programs=ERAS),
+        Workload("mcp-modern-16", "mcp-modern", 16, programs=ERAS),
+        Workload("mcp-bridged-16", "mcp-bridged", 16, programs=ERAS),
+        Workload("mcp-at-modern-16", "mcp-at-modern", 16, programs=ERAS),
+        Workload("mcp-modern-64", "mcp-modern", 64, programs=ERAS),
+        Workload("mcp-bridged-64", "mcp-bridged", 64, programs=ERAS),
         Workload("ws-1x16", "ws", 1, 16, programs=WEBSOCKET + ["pipe"], pinned=True),
         Workload("ws-16x16", "ws", 16, 16, programs=WEBSOCKET + ["pipe"]),
         Workload("ws-64x1", "ws", 64, 1, programs=WEBSOCKET),
