@@ -42,9 +42,12 @@ std::string sent(const std::string& text, Era era = Era::legacy) {
   for (int again = 0; again < 2; ++again) {
     EXPECT_EQ(sent_with(memory, parsed, era), written);
   }
-  const ParsedText other(R"({"jsonrpc":"2.0","id":1,"method":"m","params":{"a":1,"_meta":{)" +
+  // Another one in between, which loses something else.
+  const ParsedText other(R"({"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":{"a":1,)" +
                          kVersion + "}}}");
   mcp::read_modern_params(other.envelope.params, memory);
+  mcp::MetaMemory none;
+  EXPECT_EQ(sent_with(memory, other, era), sent_with(none, other, era));
   EXPECT_EQ(sent_with(memory, parsed, era), written);
   return written;
 }
