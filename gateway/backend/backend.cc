@@ -408,12 +408,13 @@ void Backend::on_answer(pool::CallPtr call, const rpc::Envelope& answer) {
   }
   const bool is_modern = call->client_era == Era::modern;
   if (call->child_era && is_modern != (call->child_era == Era::modern)) {
-    std::string member;
     rpc::Envelope seen = answer;
     if (call->list != nullptr) seen.payload = rules_.seen(*call, answer);
+    call->bridged = ",";
     if (dialect_->bridge(seen, method_name(*call), is_modern ? Era::modern : Era::legacy,
-                         call->memo_text, member)) {
-      return answer_member(*call, outcome, member, rpc::error_code(answer));
+                         call->memo_text, call->bridged)) {
+      call->bridged += '}';
+      return answer_tail(*call, outcome, call->bridged, rpc::error_code(answer));
     }
   }
   // Its result names the call by its id once more.
@@ -428,9 +429,9 @@ void Backend::on_answer(pool::CallPtr call, const rpc::Envelope& answer) {
   finish(*call, outcome, &reply, {});
 }
 
-void Backend::answer_member(const pool::Call& call, Outcome outcome, std::string_view member,
-                            std::optional<int64_t> error_code, std::string_view detail) {
-  const std::string tail = "," + std::string(member) + "}";
+// `tail` is all that follows the id.
+void Backend::answer_tail(const pool::Call& call, Outcome outcome, std::string_view tail,
+                          std::optional<int64_t> error_code, std::string_view detail) {
   session::Reply reply;
   reply.head = R"({"jsonrpc":"2.0","id":)";
   reply.id = call.id;

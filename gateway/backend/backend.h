@@ -283,7 +283,11 @@ class Backend final : public Upstream,
                        const policy::Principal* principal, pool::CallPtr& call);
   // `member`: result or error, as the client is given it.
   void answer_member(const pool::Call& call, Outcome outcome, std::string_view member,
-                     std::optional<int64_t> error_code = {}, std::string_view detail = {});
+                     std::optional<int64_t> error_code = {}, std::string_view detail = {}) {
+    answer_tail(call, outcome, "," + std::string(member) + "}", error_code, detail);
+  }
+  void answer_tail(const pool::Call& call, Outcome outcome, std::string_view tail,
+                   std::optional<int64_t> error_code = {}, std::string_view detail = {});
   void end_listening(const pool::Call& call) {
     answer_member(call, Outcome::ok(), dialect_->listening_end(call.id));
   }

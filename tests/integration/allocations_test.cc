@@ -184,6 +184,9 @@ INSTANTIATE_TEST_SUITE_P(
         Steady{"PipelinedModernMcp", kModernTools, "shared", echo_over_modern_mcp("/mcp"), 16},
         Steady{"ModernMcpLongName", kModernTools, "shared",
                echo_over_modern_mcp("/mcp", kRepeated, "a_tool_with_a_long_name")},
+        Steady{"ModernMcpAtLegacyChild", kTools, "shared", echo_over_modern_mcp("/mcp")},
+        Steady{"PipelinedModernMcpAtLegacyChild", kTools, "shared", echo_over_modern_mcp("/mcp"),
+               16},
         Steady{"McpAtModernChild", kModernTools, "shared", echo_over_mcp("/mcp")}),
     [](const testing::TestParamInfo<Steady>& each) { return each.param.name; });
 
