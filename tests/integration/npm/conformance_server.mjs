@@ -11,7 +11,7 @@ import { z } from 'zod';
 
 import { addModernTools, requestState } from './conformance_modern_tools.mjs';
 
-const servesBoth = process.argv[2] === 'both';
+const servesBoth = ['both', 'modern'].includes(process.argv[2]);
 const hasModernTools = servesBoth || process.argv[2] === 'asking';
 
 const redPixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
@@ -220,7 +220,7 @@ server.registerPrompt('test_prompt_with_image', { description: 'With an image' }
 
 if (hasModernTools) addModernTools(server, !servesBoth);
 if (servesBoth) {
-  serveStdio(() => server);
+  serveStdio(() => server, { legacy: process.argv[2] === 'modern' ? 'reject' : 'serve' });
 } else {
   await server.connect(new StdioServerTransport());
 }
