@@ -44,11 +44,12 @@ class CallTable {
   }
   // The call with an id that is in flight.
   Call& at(rpc::WireId id) { return *calls_.at(id); }
-  // The only call in flight, beside those that listen; null when there are none, or several.
+  // The only call of a client in flight, beside those that listen; null when there are none, or
+  // several.
   Call* only() {
     Call* only = nullptr;
     for (auto id = calls_.oldest(); id; id = calls_.next(*id)) {
-      if (at(*id).listens) continue;
+      if (at(*id).listens || at(*id).caller.is_none()) continue;
       if (only != nullptr) return nullptr;
       only = &at(*id);
     }
