@@ -70,6 +70,7 @@ class RoundTrips final : public TripOwner {
   [[nodiscard]] rpc::EnvelopeLimits client_limits() const {
     return {.depth = services_.limits.depth, .batch = services_.limits.batch};
   }
+  std::string own_key() { return std::string(Trip::kOwnKey) + std::to_string(++keys_); }
   void begin(pool::CallPtr call, const rpc::Envelope& request);
   void resume(pool::CallPtr call, const rpc::Envelope& request);
   void submit(Trip& trip, pool::CallPtr call, const rpc::Envelope& request);

@@ -198,6 +198,31 @@ describe('a connection that ends', { timeout: 120_000 }, () => {
   });
 });
 
+describe('limits over /ws', { timeout: 120_000 }, () => {
+  it('of calls count those at work, not the parked ones', async (t) => {
+    const gate = await start(t, legacy, bridged, 'calls: { in_flight: 1 }');
+    const socket = await ModernSocket.open(gate.socketUrl, { capabilities: user });
+    const parked = await park(socket);
+    const slow = socket.call('test_tool_with_progress');
+    const refused = await socket.call('test_simple_text');
+    assert.equal(refused.error.code, -31429, JSON.stringify(refused));
+    textOf(await slow);
+    assert.match(textOf(await resume(socket, parked)), /ada/);
+    await socket.close();
+  });
+
+  it('of one message end its connection', async (t) => {
+    const gate = await start(t, modern, asModern);
+    const socket = await ModernSocket.open(gate.socketUrl);
+    textOf(await socket.call('test_simple_text'));
+    const other = await ModernSocket.open(gate.socketUrl);
+    socket.call('test_simple_text', { text: 'x'.repeat(17 << 20) });
+    assert.equal(await socket.closed, 1009);
+    textOf(await other.call('test_simple_text'));
+    await other.close();
+  });
+});
+
 describe('a client of modern messages alone', { timeout: 120_000 }, () => {
   it('needs no child of its own', async (t) => {
     const gate = await start(t, legacy, bridged, 'pool: { max: 8 }');
