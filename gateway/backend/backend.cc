@@ -41,6 +41,7 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
       memos_(sessions_, pool_, listening_, *dialect_),
       round_trips_(services_, pool_, sessions_, callers_, *this, *this, options_.input_timeout),
       rounds_(services_, pool_, sessions_, modern_, *this, *this, options_.input_timeout),
+      greetings_(options_.config, services_, pool_, sessions_, *this, *this),
       watches_(services_, modern_, sessions_, callers_) {
   core_.observer.on_session_places(Upstream::id(), pool_.session_places());
   for (const std::string& name : options_.known_methods) methods_.admit(name);
@@ -366,7 +367,7 @@ void Backend::close_session(session::SessionId id, std::string_view why) {
   const session::Caller caller = session->caller;
   sessions_.close(id);
   const std::vector<pool::CallPtr> calls =
-      owns_children() ? pool_.close_lease(id) : withdraw(caller);
+      pool_.has_lease(id) ? pool_.close_lease(id) : withdraw(caller);
   for (const pool::CallPtr& call : calls) {
     if (why.empty()) {
       finish_cancelled(*call, pool::CancelReason::client_left);
@@ -388,6 +389,7 @@ void Backend::on_answer(pool::CallPtr call, const rpc::Envelope& answer) {
   if (mirrors_ && mirrors_->take_answer(*call, answer)) return;
   if (call->alone && round_trips_.take_answer(call, answer)) return;
   if (rounds_.take_answer(call, answer)) return;
+  if (greetings_.take_answer(call, answer)) return;
   if (mirrors_) mirrors_->learn(*call, method_name(*call), answer);
   if (cache_) cache_->keep(*call, answer, core_.clock.now());
   const Outcome outcome = dialect_->outcome(answer, method_name(*call));
@@ -447,6 +449,7 @@ void Backend::answer_error(const pool::Call& call, const pool::Absence& error, O
 void Backend::on_fault(pool::CallPtr call, const rpc::FaultReport& report) {
   if (mirrors_ && mirrors_->take_fault(*call)) return;
   if (call->parked && round_trips_.take_fault(*call, report)) return;
+  if (greetings_.take_fault(*call)) return;
   std::string text;
   rpc::append_fault_response(text, call->id, report, dialect_->codes(),
                              options_.config.expose_fault_details);
@@ -469,6 +472,7 @@ void Backend::finish(const pool::Call& call, Outcome outcome, const session::Rep
   if (!call.subscription.empty()) sessions_.finish_subscribe(call, outcome);
   if (call.client != nullptr) quotas_->end_call(*call.client);
   if (call.alone) round_trips_.note_end(call, outcome);
+  if (!call.refusal.empty()) greetings_.note_end(call);
   if (call.listens) watches_.close(call);
   CallRecord record = record_of(call, core_.clock.now());
   record.backend = id();

@@ -22,6 +22,7 @@
 #include "gateway/backend/input_rounds.h"
 #include "gateway/backend/key_watches.h"
 #include "gateway/backend/modern_calls.h"
+#include "gateway/backend/refused_greetings.h"
 #include "gateway/backend/round_trips.h"
 #include "gateway/backend/session_listening.h"
 #include "gateway/backend/session_memos.h"
@@ -58,6 +59,7 @@ struct BackendOptions {
 class Backend final : public Upstream,
                       private pool::PoolEvents,
                       private TripEnds,
+                      private RefusedGreetings::Owner,
                       private MirrorOwner,
                       private ChangeListener {
  public:
@@ -165,6 +167,10 @@ class Backend final : public Upstream,
   void refuse_mirrored(pool::CallPtr call, const std::string& why) override {
     answer_error(*call, {rpc::RpcError::header_mismatch, why}, Outcome::error(), {});
   }
+  void on_children_shared() override { give_up_own_children(); }
+  void pass_refusal(const pool::Call& call, std::string_view refusal) override {
+    answer_member(call, Outcome::error(), refusal);
+  }
   void on_changed(const pool::Audience& audience) override {
     if (mirrors_) mirrors_->note_change(audience.list);
     if (cache_) cache_->note_change(audience);
@@ -198,8 +204,10 @@ class Backend final : public Upstream,
     return calls;
   }
   bool accept_cancel(std::string_view id, const CallContext& context);
+  // Of the children that a message with this context is for.
   [[nodiscard]] config::Isolation isolation_of(const CallContext& context) const {
-    return context.session.is_none() ? config::Isolation::shared : options_.config.isolation;
+    return pool_.has_lease(context.session) ? config::Isolation::session
+                                            : config::Isolation::shared;
   }
   void finish_cancelled(const pool::Call& call, pool::CancelReason reason,
                         const session::Reply* reply = nullptr) {
@@ -273,7 +281,7 @@ class Backend final : public Upstream,
     return Admission::dropped;
   }
 
-  const BackendOptions options_;
+  BackendOptions options_;  // constant but for what RefusedGreetings changes
   const std::unique_ptr<pool::Dialect> dialect_;
   CallRules rules_;
   const std::shared_ptr<policy::ClientQuotas> quotas_;
@@ -297,6 +305,7 @@ class Backend final : public Upstream,
   SessionMemos memos_;
   RoundTrips round_trips_;
   InputRounds rounds_;
+  RefusedGreetings greetings_;
   KeyWatches watches_;
   std::optional<AnswerCache> cache_;        // nothing: nothing is kept
   std::optional<ArgumentMirrors> mirrors_;  // nothing: the protocol has none

@@ -71,6 +71,19 @@ class Trip final : public session::SessionSink {
   [[nodiscard]] bool has_answer(std::string_view answers) const;
 
   [[nodiscard]] bool is_idle() const { return call == nullptr && !is_parked; }
+  // Who makes this call becomes the client that the trip, which is idle, belongs to.
+  void take(const pool::Call& by) {
+    identity = by.identity;
+    origin = by.origin.without_port();
+  }
+  // Whether this call's client is the one that it belongs to. Anonymous clients of one address are
+  // one client; those whose address is not known are strangers to each other.
+  [[nodiscard]] bool is_of_client(const pool::Call& of) const {
+    return has_client() && of.identity == identity &&
+           (!identity.empty() || of.origin.without_port() == origin);
+  }
+  // Whether it can be known again.
+  [[nodiscard]] bool has_client() const { return !identity.empty() || !origin.is_none(); }
 
   // The results, out of the object `answers`, that its child has to get. Questions without one
   // stay.
@@ -85,6 +98,7 @@ class Trip final : public session::SessionSink {
   const std::optional<session::Severity> severity;  // of the log messages that its child is to send
   session::SessionId session;
   std::string identity;  // who may go on with it
+  ClientAddress origin;  // of its client, without a port
   std::string essence;   // of the request
   std::string given;     // an object: answers that have come with the request; empty: none
   bool may_need_input = false;

@@ -75,7 +75,7 @@ void RoundTrips::begin(pool::CallPtr call, const rpc::Envelope& request) {
     trip = *opened;
   }
   std::string scratch;
-  trip->identity = call->identity;
+  trip->take(*call);
   trip->may_need_input = input().may_need_input(rpc::decode_string(request.method, scratch));
   trip->essence = trip->may_need_input ? input().essence(request) : std::string();
   trip->given = call->resumes ? input().read_answers(request).answers : std::string_view();
@@ -89,8 +89,8 @@ Trip* RoundTrips::idle_trip(const pool::Call& call, std::string_view greeting) {
   for (const auto& [number, trip] : trips_) {
     if (!trip->is_idle() || trip->has_ended || trip->is_spoilt) continue;
     if (trip->greeting != greeting || trip->severity != call.severity) continue;
-    const bool is_same = !call.identity.empty() && call.identity == trip->identity;
-    if (is_same || (!is_strict && !trip->is_private)) return trip.get();
+    const bool is_for_all = !is_strict && !trip->is_private;
+    if (is_for_all || trip->is_of_client(call)) return trip.get();
   }
   return nullptr;
 }
@@ -338,9 +338,8 @@ void RoundTrips::settle(Trip& trip) {
     return;
   }
   const bool is_strict = services_.config.isolation == config::Isolation::session;
-  const bool may_serve = !is_strict || !trip.identity.empty();
-  const bool may_be_private = !trip.is_private || !trip.identity.empty();
-  if (trip.is_spoilt || !may_serve || !may_be_private || pool_.is_draining()) {
+  const bool is_for_one = is_strict || trip.is_private;
+  if (trip.is_spoilt || (is_for_one && !trip.has_client()) || pool_.is_draining()) {
     return release(trip);
   }
   trip.idle_since = now();

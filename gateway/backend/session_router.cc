@@ -108,6 +108,7 @@ bool SessionRouter::park_longest_idle() {
 tl::expected<void, rpc::FaultReport> SessionRouter::use(session::SessionId id) {
   session::Session* const session = sessions_.find(id);
   if (session == nullptr) return {};
+  if (session->awaits_era) return tl::unexpected(not_greeted());
   session->used = services_.core.clock.now();
   ++session->messages;
   if (session->state == SessionState::parked) {

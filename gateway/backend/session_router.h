@@ -93,7 +93,7 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   // The session has nothing to do: its own child is ended, if it has one. False: the session cannot
   // do without it.
   session::Parking park(session::SessionId session) {
-    if (services_.config.isolation == config::Isolation::session) return pool_.park(session);
+    if (pool_.has_lease(session)) return pool_.park(session);
     if (!services_.config.revive) return session::Parking::refused;
     journal_.park(known(session), ParkReason::idle);
     return session::Parking::parked;
@@ -225,6 +225,9 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   [[nodiscard]] rpc::FaultReport too_many() const {
     return rpc::faults::overloaded("too many sessions; raise backends." + services_.config.name +
                                    ".pool.sessions");
+  }
+  [[nodiscard]] static rpc::FaultReport not_greeted() {
+    return rpc::faults::because(rpc::Fault::invalid_request, "initialize is not answered yet");
   }
   bool park_longest_idle();
   void note_passed(std::string_view method);

@@ -138,8 +138,11 @@ class Upstream {
   // Ends the process if an invariant is broken. Not from inside of a call of the core.
   virtual void check_invariants() {}
 
+ protected:
+  void give_up_own_children() { facts_.owns_children = false; }
+
  private:
-  UpstreamFacts facts_;  // but for is_default as they were at the beginning
+  UpstreamFacts facts_;  // but for is_default and owns_children as they were at the beginning
 };
 
 }  // namespace stdgate::backend

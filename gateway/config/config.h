@@ -168,8 +168,9 @@ struct BackendConfig {
   Isolation isolation = Isolation::shared;  // never shared with lsp
   bool is_default = false;                  // also served at the root
   bool revive = false;  // sessions outlive their children; with mcp only, and there the default
-  bool bridge = false;  // modern clients are served by any legacy child; as revive, of mcp
-  bool cache = false;   // what modern children let others keep is; as revive, of mcp
+  bool bridge = true;   // modern clients are served by any legacy child; of mcp only
+  bool share_modern = true;  // sessions share children that know none; of mcp only
+  bool cache = false;        // what modern children let others keep is; as revive, of mcp
   Revision revision = Revision::legacy;    // automatic with mcp only, and there the default
   std::map<std::string, std::string> env;  // without those that name the principal
   std::map<std::string, VariableSource> env_sources;  // of those that are no plain text

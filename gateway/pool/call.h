@@ -89,6 +89,7 @@ struct Call : CallFacts {
   std::string identity;        // of one that has a child alone: who may go on with it
   std::string cache_key;       // under which its answer may be kept; empty: it must not be
   std::string mirrored;        // while it waits for a list of tools: see CallContext
+  std::string refusal;         // the member error that it has got first: see RefusedGreetings
   ClientAddress origin;        // the same: of its client, whom the start of the child counts for
 
   // The CallIndex's own.

@@ -37,7 +37,7 @@ void CallStore::give_back(std::unique_ptr<Call> call) {
   for (std::string* text :
        {&call->id, &call->method_name, &call->tool_name, &call->trace.state, &call->principal,
         &call->progress_token, &call->subscription, &call->memo_text, &call->request,
-        &call->audit_notes, &call->mirrored, &call->cache_key}) {
+        &call->audit_notes, &call->identity, &call->mirrored, &call->refusal, &call->cache_key}) {
     clear(*text);
   }
   call->trace.clear();

@@ -76,6 +76,9 @@ class Children {
   // Which era shared children speak; nothing: not known yet.
   [[nodiscard]] std::optional<Era> era() const { return verdict_.era(); }
 
+  // See EraVerdict.
+  void keep_modern() { verdict_.keep_modern(); }
+
   void note_ready(const Child& child);
   // A child has ended before it was ready. Whether that was no failure: see EraVerdict.
   bool excuses(const Child& child, const ChildEnd& end);

@@ -32,4 +32,9 @@ bool EraVerdict::excuses(Greeting greeting, StartFailure failure) {
   return is_untried;
 }
 
+void EraVerdict::keep_modern() {
+  revision_ = config::Revision::modern;
+  era_ = Era::modern;
+}
+
 }  // namespace stdgate::pool

@@ -42,9 +42,11 @@ class EraVerdict {
   // A child that was begun with so has failed to start. Whether that counts as no failure: it could
   // not bear to be asked, and the next one will not be.
   bool excuses(Greeting greeting, StartFailure failure);
+  // As configured to be modern: no start contradicts it any more.
+  void keep_modern();
 
  private:
-  const config::Revision revision_;
+  config::Revision revision_;
   const Greeting first_;
   std::optional<Era> era_;
 };

@@ -71,6 +71,10 @@ class Pool final : private ChildOwner {
   [[nodiscard]] bool is_parked(session::SessionId session) const {
     return sessions_.is_parked(session);
   }
+  // Whether this session has a child of its own, or is to get one.
+  [[nodiscard]] bool has_lease(session::SessionId session) const {
+    return leases_.find(session) != nullptr;
+  }
   // What a session with a child of its own has told it; null: it has none of its own.
   [[nodiscard]] SessionMemory* memory_of(session::SessionId session) const {
     return sessions_.memory_of(session);
@@ -112,6 +116,8 @@ class Pool final : private ChildOwner {
   void drain() { children_.drain(); }
   // Which era shared children speak; nothing: not known yet.
   [[nodiscard]] std::optional<Era> era() const { return children_.era(); }
+  // They are modern, and what the backend is relies on that from now on.
+  void keep_modern() { children_.keep_modern(); }
   [[nodiscard]] bool is_draining() const { return children_.is_draining(); }
   void fail_calls(const rpc::FaultReport& report);
   void end_children(Duration grace);  // none is started any more

@@ -41,6 +41,8 @@ struct Session {
   bool is_new_here = false;  // it comes from another process, which its client has not been told
   bool is_trip = false;      // it stands for a call of a client without one: RoundTrips, KeyWatches
   bool holds_calls = false;  // they are not to be sent yet
+  bool awaits_era =
+      false;  // its child has refused the greeting, another one is asked: no other calls
   SessionSink* sink = nullptr;
   // Of sessions that share children.
   std::string greeting;        // its params, if the client can be asked something; empty: it cannot

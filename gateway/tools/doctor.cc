@@ -88,7 +88,7 @@ void Doctor::examine_mcp() {
   drop_findings({"no-answer", "exited", "refused"});
   add_finding({Weight::note, "only-modern",
                "it answers server/discover and no initialize: it is of the modern era alone",
-               "revision: modern spares the question; older clients reach it through POST /rpc"});
+               "revision: modern spares the question; sessions share its processes"});
   diagnosis_.backend.revision = config::Revision::modern;
 }
 

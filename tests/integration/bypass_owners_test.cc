@@ -374,8 +374,8 @@ class BypassStates : public BypassOwners {
 
 TEST_F(BypassStates, NoStateOfAParkedCallWorksForOthers) {
   const std::string root = "sessions: { key_file: " + folder_.path("sessions.key") + " }\n";
-  GatewayProcess gateway(setup(root, ", bridge: true"));
-  GatewayProcess replica(setup(root, ", bridge: true"));
+  GatewayProcess gateway(setup(root));
+  GatewayProcess replica(setup(root));
   const Thief ada{"ada", bearer(kAda)};
   const Thief bob{"bob", bearer(kBob)};
   const Parked call = park(gateway, ada);
@@ -416,7 +416,7 @@ TEST_F(BypassStates, NoStateOfAParkedCallWorksForOthers) {
 
 // One kind of sealed text is worth nothing in the place of the other.
 TEST_F(BypassStates, NoSessionIdIsAState) {
-  GatewayProcess gateway(setup("", ", bridge: true"));
+  GatewayProcess gateway(setup());
   const Thief ada{"ada", bearer(kAda)};
   const Owner owner(gateway, kAda);
   const Parked call = park(gateway, ada);

@@ -44,13 +44,24 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
      .applies = [](const BackendConfig& backend) { return backend.protocol == Protocol::mcp; }},
     {.key = "bridge",
      .type = Switch{&BackendConfig::bridge},
-     .flag = {.name = "--bridge"},
+     .flag = {.name = "--no-bridge",
+              .help = "send clients of MCP's modern era away from legacy children that might ask "
+                      "them something, or remember something for them"},
      .help = "serve clients of MCP's modern era by any legacy child, by one for a call alone where "
              "that is needed",
      .details = "`protocol: mcp` only. With `false` a client that a legacy child might ask "
                 "something, and with `isolation: session` every one, is sent away, and goes on "
                 "with a session if it can.",
-     .default_words = "true; isolation session: false",
+     .default_words = "mcp: true",
+     .applies = [](const BackendConfig& backend) { return backend.protocol == Protocol::mcp; }},
+    {.key = "share_modern",
+     .type = Switch{&BackendConfig::share_modern},
+     .help = "have sessions share the children of a server of MCP's modern era alone, which knows "
+             "no sessions",
+     .details = "`protocol: mcp` only. With `isolation: session` such a server refuses the first "
+                "session; its era is then found out, and the backend is from then on as with "
+                "`isolation: shared` and `revision: modern`. With `false` clients get the refusal.",
+     .default_words = "mcp: true",
      .applies = [](const BackendConfig& backend) { return backend.protocol == Protocol::mcp; }},
     {.key = "cache",
      .type = Switch{&BackendConfig::cache},

@@ -43,12 +43,10 @@ void apply_defaults(const Section& section, BackendConfig& out) {
   }
   if (!section.has("cancel_method")) out.cancel_method = defaults.cancel_method;
   if (!section.has("revive")) out.revive = defaults.revive;
-  // Where each session has a child, the state in it would be lost between calls without a session.
-  if (!section.has("bridge")) {
-    out.bridge = out.protocol == Protocol::mcp && out.isolation != Isolation::session;
-  }
+  if (!section.has("bridge")) out.bridge = out.protocol == Protocol::mcp;
   if (!section.has("cache")) out.cache = out.protocol == Protocol::mcp;
   if (!section.has("revision")) out.revision = defaults.revision;
+  if (!section.has("share_modern")) out.share_modern = out.protocol == Protocol::mcp;
 }
 
 // Without a protocol nothing can be said against a cancel method.
@@ -62,14 +60,10 @@ void check_protocol(const Section& section, BackendConfig& out) {
   if (section.has("revive") && out.protocol != Protocol::mcp) {
     section.fail_at_key("revive", "only for protocol mcp; others have no handshake to repeat");
   }
-  if (section.has("bridge") && out.protocol != Protocol::mcp) {
-    section.fail_at_key("bridge", "only for protocol mcp");
-  }
-  if (section.has("cache") && out.protocol != Protocol::mcp) {
-    section.fail_at_key("cache", "only for protocol mcp");
-  }
-  if (section.has("revision") && out.protocol != Protocol::mcp) {
-    section.fail_at_key("revision", "only for protocol mcp");
+  for (const char* const key : {"bridge", "share_modern", "cache", "revision"}) {
+    if (section.has(key) && out.protocol != Protocol::mcp) {
+      section.fail_at_key(key, "only for protocol mcp");
+    }
   }
   if (out.protocol == Protocol::lsp && out.isolation != Isolation::session) {
     section.fail("isolation",

@@ -39,7 +39,7 @@ function checksIn(folder) {
 
 // `beyond`: run, but not required: written later, or too much for the suite's own example. `left`: run, and
 // not expected to pass: extensions, and what is not built. `warned`: required, and met but for what the suite warns of.
-function conforms(title, { revision, scenarios, command, flags = ['--warm', '2', '--bridge'], beyond, left, warned = [] }) {
+function conforms(title, { revision, scenarios, command, flags = ['--warm', '2'], beyond, left, warned = [] }) {
   describe(title, { timeout: 120_000 }, () => {
     const required = requiredBy(revision);
     let gate;
@@ -74,9 +74,6 @@ function conforms(title, { revision, scenarios, command, flags = ['--warm', '2',
   });
 }
 
-// What a server of the modern era alone needs to serve sessions.
-const asModern = ['--revision', 'modern'];
-
 const legacy = {
   revision: '2025-11-25',
   scenarios: 30,
@@ -90,7 +87,7 @@ conforms('the conformance suite, 2025-11-25, of a server of both eras', { ...leg
 conforms('the conformance suite, 2025-11-25, of a modern server', {
   ...legacy,
   command: [fixture, 'modern'],
-  flags: asModern,
+  flags: [],
   beyond: ['server-session-lifecycle', 'json-schema-2020-12'],
   left: /^server-sse-polling$/,
 });
@@ -100,10 +97,8 @@ const modern = {
   beyond: ['json-schema-2020-12', 'http-header-validation'],
   left: /^tasks-|^http-custom-header/,
 };
-conforms('the conformance suite, 2026-07-28', { ...modern, command: [fixture, 'both'] });
-conforms('the conformance suite, 2026-07-28, of a modern server', {
-  ...modern, command: [fixture, 'modern'], flags: asModern,
-});
+conforms('the conformance suite, 2026-07-28, of a server of both eras', { ...modern, command: [fixture, 'both'] });
+conforms('the conformance suite, 2026-07-28, of a modern server', { ...modern, command: [fixture, 'modern'] });
 
 // Its tools that ask do so by requests, one of them whatever the client has declared. Where each call has a process of its
 // own, no change that one makes reaches a client that listens at another one, of which a scenario warns (a SHOULD).

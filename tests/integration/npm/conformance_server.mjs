@@ -12,8 +12,9 @@ import { z } from 'zod';
 import { addModernTools, requestState } from './conformance_modern_tools.mjs';
 import { answerPlainly } from './conformance_plain_tools.mjs';
 
-const servesBoth = ['both', 'modern'].includes(process.argv[2]);
-const hasModernTools = servesBoth || process.argv[2] === 'asking';
+const what = process.argv[2];
+const isModern = what === 'both' || what === 'modern';
+const hasModernTools = isModern || what === 'asking';
 
 const redPixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
 // The header of a WAV file (PCM, mono, 8 kHz, 8 bit) and two samples.
@@ -219,9 +220,9 @@ server.registerPrompt('test_prompt_with_embedded_resource', {
 server.registerPrompt('test_prompt_with_image', { description: 'With an image' },
   () => asked(image, text('Please analyze the image above.')));
 
-if (hasModernTools) addModernTools(server, !servesBoth);
-if (servesBoth) {
-  serveStdio(() => server, { legacy: process.argv[2] === 'modern' ? 'reject' : 'serve' });
+if (hasModernTools) addModernTools(server, !isModern);
+if (isModern) {
+  serveStdio(() => server, { legacy: what === 'both' ? 'serve' : 'reject' });
 } else {
   const transport = new StdioServerTransport();
   await server.connect(transport);

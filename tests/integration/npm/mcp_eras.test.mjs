@@ -14,6 +14,7 @@ const packages = new URL('node_modules/', import.meta.url).pathname;
 const node = `${packages}/node-linux-${process.arch}/bin/node`;
 const fixture = new URL('conformance_server.mjs', import.meta.url).pathname;
 const both = [node, fixture, 'both'];
+const modernOnly = [node, fixture, 'modern'];
 const legacy = [node, fixture];
 const modern = { pin: '2026-07-28' };
 
@@ -83,6 +84,45 @@ describe('a server of both eras', { timeout: 60_000 }, () => {
   });
 });
 
+describe('a server of the modern era alone', { timeout: 60_000 }, () => {
+  for (const first of ['legacy', 'modern']) {
+    it(`serves clients of every mode, ${first} ones first`, async (t) => {
+      const gate = await start(t, [], modernOnly);
+      const modes = first === 'legacy' ? ['legacy', 'auto', modern] : [modern, 'auto', 'legacy'];
+      for (const mode of [...modes, 'legacy']) {
+        const client = await connect(gate, mode, { elicitation: {} });
+        assert.equal(client.session !== undefined, mode === 'legacy');
+        client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { name: 'ada' } }));
+        assert.equal(await textOf(client, 'test_input_required_result_elicitation'), 'Hello, ada!');
+        await client.close();
+      }
+      assert.equal(gate.children().length, 1, 'all share it');
+    });
+  }
+
+  it('serves legacy clients that begin together', async (t) => {
+    const gate = await start(t, [], modernOnly);
+    await Promise.all(Array.from({ length: 8 }, async () => {
+      const client = await connect(gate, 'legacy');
+      assert.match(await textOf(client, 'test_simple_text'), /simple text/);
+      await client.close();
+    }));
+    await eventually(() => gate.children().length === 1, 'one child for all');
+  });
+
+  it('refuses sessions that must not share a process', async (t) => {
+    const gate = await Stdgate.serve([
+      'listen: "127.0.0.1:0"', 'admin: "off"', 'backends:', '  main:',
+      `    command: ${JSON.stringify(modernOnly)}`, '    share_modern: false', '',
+    ].join('\n'));
+    t.after(async () => assert.deepEqual(await gate.stop(), cleanExit));
+    await assert.rejects(connect(gate, 'legacy'), /version|initialize/i);
+    const client = await connect(gate, 'auto');
+    assert.match(await textOf(client, 'test_simple_text'), /simple text/);
+    await client.close();
+  });
+});
+
 describe('a server that is run as a modern one', { timeout: 60_000 }, () => {
   it('asks a client in mode legacy', async (t) => {
     const gate = await start(t, ['--isolation', 'shared', '--revision', 'modern'], both);
@@ -103,7 +143,7 @@ describe('a legacy server', { timeout: 120_000 }, () => {
   for (const isolation of ['session', 'shared']) {
     for (const mode of ['auto', modern]) {
       it(`asks a client in mode ${mode.pin ?? mode}, isolation ${isolation}`, async (t) => {
-        const gate = await start(t, ['--bridge', '--isolation', isolation], legacy);
+        const gate = await start(t, ['--isolation', isolation], legacy);
         const client = await connect(gate, mode, { elicitation: {}, sampling: {} });
         assert.equal(client.session, undefined);
         client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { username: 'ada', email: 'ada@example.org' } }));
@@ -130,7 +170,7 @@ describe('a legacy server', { timeout: 120_000 }, () => {
   });
 
   it('asks server-everything\'s clients in round trips', async (t) => {
-    const gate = await start(t, ['--bridge'], [server('mcp-server-everything'), 'stdio']);
+    const gate = await start(t, [], [server('mcp-server-everything'), 'stdio']);
     const client = await connect(gate, modern, { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} });
     assert.equal(client.session, undefined);
     const asked = [];
@@ -165,7 +205,7 @@ describe('a legacy server', { timeout: 120_000 }, () => {
   });
 
   it('is server-memory, which keeps what it is told', async (t) => {
-    const gate = await start(t, ['--bridge', '--env', 'MEMORY_FILE_PATH=@DIR@/memory.json'], [server('mcp-server-memory')]);
+    const gate = await start(t, ['--env', 'MEMORY_FILE_PATH=@DIR@/memory.json'], [server('mcp-server-memory')]);
     const entity = { name: 'Ada', entityType: 'person', observations: ['wrote the first program'] };
     for (const capabilities of [{}, { elicitation: {}, sampling: {}, roots: {} }]) {
       const client = await connect(gate, modern, capabilities);
@@ -181,7 +221,7 @@ describe('a legacy server', { timeout: 120_000 }, () => {
   });
 
   it('lets server-filesystem ask for roots', async (t) => {
-    const gate = await start(t, ['--bridge'], [server('mcp-server-filesystem')]);
+    const gate = await start(t, [], [server('mcp-server-filesystem')]);
     const folder = join(gate.folder, 'root');
     mkdirSync(folder);
     writeFileSync(join(folder, 'a.txt'), 'in the root');
@@ -216,13 +256,12 @@ describe('twenty clients at once', { timeout: 180_000 }, () => {
   const fixtureTools = [['test_elicitation', { message: 'who?' }], ['test_sampling', { prompt: 'say' }]];
   const everything = [server('mcp-server-everything'), 'stdio'];
   const everythingTools = [['trigger-elicitation-request', {}], ['trigger-sampling-request', { prompt: 'say' }]];
-  const bridged = ['bridge: true'];
   for (const [title, mode, command, tools, options] of [
-    ['modern, at a legacy server', modern, legacy, fixtureTools, [...bridged, 'pool: { max: 24 }']],
-    ['modern, at server-everything with fewer places', modern, everything, everythingTools, [...bridged, 'pool: { max: 6 }']],
+    ['modern, at a legacy server', modern, legacy, fixtureTools, ['pool: { max: 24 }']],
+    ['modern, at server-everything with fewer places', modern, everything, everythingTools, ['pool: { max: 6 }']],
     ['modern, at a legacy server that is shared', modern, legacy, fixtureTools, ['isolation: shared', 'pool: { max: 6 }']],
     ['modern, at a server of both eras', modern, both, fixtureTools, []],
-    ['with sessions, at a modern server', 'legacy', [node, fixture, 'modern'], fixtureTools, ['revision: modern']],
+    ['with sessions, at a modern server', 'legacy', modernOnly, fixtureTools, []],
     ['with sessions, at a legacy server', 'legacy', legacy, fixtureTools, ['pool: { max: 24 }']],
   ]) {
     it(`${title}, are asked what concerns each`, async (t) => {

@@ -12,9 +12,6 @@ const fixture = [
   `${packages}/node-linux-${process.arch}/bin/node`, new URL('conformance_server.mjs', import.meta.url).pathname];
 const legacy = fixture;
 const modern = [...fixture, 'modern'];
-// What backends need to serve modern clients, and those of sessions.
-const bridged = 'bridge: true';
-const asModern = 'revision: modern';
 
 const serve = (command, ...options) => Stdgate.serve([
   'listen: "127.0.0.1:0"', 'admin: "127.0.0.1:0"', 'limits: { session_starts: 0 }', 'backends:', '  main:',
@@ -22,7 +19,7 @@ const serve = (command, ...options) => Stdgate.serve([
 ].join('\n'));
 
 async function start(t, command, ...options) {
-  const gate = await serve(command, ...options);
+  const gate = await serve(command);
   t.after(async () => assert.deepEqual(await gate.stop(), cleanExit));
   return gate;
 }
@@ -46,11 +43,11 @@ async function park(socket, id = socket.id()) {
 const resume = (socket, result, options = {}) =>
   socket.call('test_elicitation', { message: 'who?' }, answersTo(result, form()), options);
 
-for (const [era, command, options] of [['legacy', legacy, [bridged]], ['modern', modern, [asModern]]]) {
+for (const [era, command] of [['legacy', legacy], ['modern', modern]]) {
   describe(`a ${era} server over /ws`, { timeout: 120_000 }, () => {
     let gate;
     before(async () => {
-      gate = await serve(command, ...options);
+      gate = await serve(command);
     });
     after(async () => assert.deepEqual(await gate.stop(), cleanExit));
 
@@ -104,7 +101,7 @@ for (const [era, command, options] of [['legacy', legacy, [bridged]], ['modern',
 
 describe('changes over /ws', { timeout: 120_000 }, () => {
   for (const [era, command, options] of [
-    ['legacy', [...fixture, 'asking'], ['isolation: shared']], ['modern', modern, [asModern]],
+    ['legacy', [...fixture, 'asking'], ['isolation: shared']], ['modern', modern, []],
   ]) {
     it(`come to each that listens, with its tag, from a ${era} server`, async (t) => {
       const gate = await start(t, command, ...options);
@@ -152,7 +149,7 @@ describe('cancels over /ws', { timeout: 120_000 }, () => {
   });
 
   it('do not concern a call that is parked, but its next round', async (t) => {
-    const gate = await start(t, legacy, bridged, 'pool: { max: 2, parked: 1 }');
+    const gate = await start(t, legacy, 'pool: { max: 2, parked: 1 }');
     const socket = await ModernSocket.open(gate.socketUrl, { capabilities: user });
     const id = socket.id();
     const parked = await park(socket, id);
@@ -163,7 +160,7 @@ describe('cancels over /ws', { timeout: 120_000 }, () => {
   });
 
   it('end a call that waits for its turn to be parked', async (t) => {
-    const gate = await start(t, legacy, bridged, 'pool: { max: 4, parked: 1 }');
+    const gate = await start(t, legacy, 'pool: { max: 4, parked: 1 }');
     const socket = await ModernSocket.open(gate.socketUrl, { capabilities: user });
     const parked = await park(socket);
     const [gone, next] = [socket.id(), socket.id()];
@@ -182,7 +179,7 @@ describe('cancels over /ws', { timeout: 120_000 }, () => {
 
 describe('a connection that ends', { timeout: 120_000 }, () => {
   it('takes with it what waits for its turn, and leaves what is parked', async (t) => {
-    const gate = await start(t, legacy, bridged, 'pool: { max: 4, parked: 1 }', 'timeout: 1m');
+    const gate = await start(t, legacy, 'pool: { max: 4, parked: 1 }', 'timeout: 1m');
     const socket = await ModernSocket.open(gate.socketUrl, { capabilities: user });
     const parked = await park(socket);
     socket.call('test_elicitation', { message: 'who?' });
@@ -200,7 +197,7 @@ describe('a connection that ends', { timeout: 120_000 }, () => {
 
 describe('limits over /ws', { timeout: 120_000 }, () => {
   it('of calls count those at work, not the parked ones', async (t) => {
-    const gate = await start(t, legacy, bridged, 'calls: { in_flight: 1 }');
+    const gate = await start(t, legacy, 'calls: { in_flight: 1 }');
     const socket = await ModernSocket.open(gate.socketUrl, { capabilities: user });
     const parked = await park(socket);
     const slow = socket.call('test_tool_with_progress');
@@ -212,7 +209,7 @@ describe('limits over /ws', { timeout: 120_000 }, () => {
   });
 
   it('of one message end its connection', async (t) => {
-    const gate = await start(t, modern, asModern);
+    const gate = await start(t, modern);
     const socket = await ModernSocket.open(gate.socketUrl);
     textOf(await socket.call('test_simple_text'));
     const other = await ModernSocket.open(gate.socketUrl);
@@ -225,7 +222,7 @@ describe('limits over /ws', { timeout: 120_000 }, () => {
 
 describe('a client of modern messages alone', { timeout: 120_000 }, () => {
   it('needs no child of its own', async (t) => {
-    const gate = await start(t, legacy, bridged, 'pool: { max: 8 }');
+    const gate = await start(t, legacy, 'pool: { max: 8 }');
     const sockets = await Promise.all(Array.from({ length: 4 }, () => ModernSocket.open(gate.socketUrl)));
     await Promise.all(sockets.map(async (socket) => {
       assert.match(textOf(await socket.call('test_simple_text')), /simple text/);
@@ -235,7 +232,7 @@ describe('a client of modern messages alone', { timeout: 120_000 }, () => {
   });
 
   it('can begin a session later', async (t) => {
-    const gate = await start(t, legacy, bridged);
+    const gate = await start(t, legacy);
     const socket = await ModernSocket.open(gate.socketUrl);
     await socket.call('test_simple_text');
     const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'ada', version: '1' } };

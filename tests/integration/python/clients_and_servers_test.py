@@ -31,10 +31,6 @@ PATIENCE = 30  # seconds for one thing to happen
 NODE = os.path.join(PACKAGES, f"node-linux-{'arm64' if platform.machine() == 'aarch64' else 'x64'}/bin/node")
 FIXTURE = [NODE, os.path.join(NPM, "conformance_server.mjs")]
 
-# Keys without which a server does not serve all clients.
-BRIDGED = {"bridge": True}
-MODERN = {"revision": "modern"}
-
 
 def package(name):
     return [NODE, os.path.join(PACKAGES, "@modelcontextprotocol", name, "dist/index.js")]
@@ -49,11 +45,11 @@ ASKED = {
     "sampling": calling("test_sampling", "by ada", prompt="say"),
     "roots": calling("test_input_required_result_list_roots", "@DIR@/root"),
 }
-# `title`: the head of its column. `config`: of its backend, beside the command.
+# `title`: the head of its column. `config`: of its backend, beside the command; no more than the server itself needs.
 SERVERS = [
     {
         "name": "everything", "title": "server-everything", "era": "legacy",
-        "command": [*package("server-everything"), "stdio"], "config": BRIDGED,
+        "command": [*package("server-everything"), "stdio"],
         "call": calling("echo", "Echo: hi", message="hi"),
         "asks": {
             "form": calling("trigger-elicitation-request", "by ada"),
@@ -64,33 +60,33 @@ SERVERS = [
     },
     {
         "name": "filesystem", "title": "server-filesystem", "era": "legacy",
-        "command": [*package("server-filesystem"), "@DIR@"], "config": BRIDGED,
+        "command": [*package("server-filesystem"), "@DIR@"],
         "call": calling("list_allowed_directories", "@DIR@"),
         "asks": {"roots": calling("list_allowed_directories", "@DIR@/root")},
     },
     {
         "name": "memory", "title": "server-memory", "era": "legacy",
-        "command": package("server-memory"), "config": {**BRIDGED, "env": {"MEMORY_FILE_PATH": "@DIR@/memory"}},
+        "command": package("server-memory"), "config": {"env": {"MEMORY_FILE_PATH": "@DIR@/memory"}},
         "call": calling("read_graph", "entities"), "asks": {},
     },
     {
         "name": "both", "title": "`@modelcontextprotocol/server`", "era": "both",
-        "command": [*FIXTURE, "both"], "config": BRIDGED,
+        "command": [*FIXTURE, "both"],
         "call": calling("test_simple_text", "simple text"), "asks": ASKED,
     },
     {
         "name": "modern", "title": "the same, modern only", "era": "modern",
-        "command": [*FIXTURE, "modern"], "config": MODERN,
+        "command": [*FIXTURE, "modern"],
         "call": calling("test_simple_text", "simple text"), "asks": ASKED,
     },
     {
         "name": "time", "title": "mcp-server-time", "era": "both",
-        "command": [sys.executable, "-m", "mcp_server_time", "--local-timezone", "Europe/Berlin"], "config": BRIDGED,
+        "command": [sys.executable, "-m", "mcp_server_time", "--local-timezone", "Europe/Berlin"],
         "call": calling("get_current_time", "Asia/Tokyo", timezone="Asia/Tokyo"), "asks": {},
     },
     {
         "name": "asking", "title": "Python's `mcp`", "era": "both",
-        "command": [sys.executable, os.path.join(HERE, "asking_server.py")], "config": BRIDGED,
+        "command": [sys.executable, os.path.join(HERE, "asking_server.py")],
         "call": calling("echo", "hi", message="hi"),
         "asks": {"form": calling("greet", "by ada"), "sampling": calling("complete", "by ada"),
                  "roots": calling("places", "@DIR@/root")},
@@ -213,7 +209,7 @@ async def probe_all(gate):
 
 
 def configuration():
-    backends = {server["name"]: {"command": server["command"], **server["config"]} for server in SERVERS}
+    backends = {server["name"]: {"command": server["command"], **server.get("config", {})} for server in SERVERS}
     # JSON is YAML too.
     return json.dumps({"listen": "127.0.0.1:0", "admin": "127.0.0.1:0", "limits": {"session_starts": 0},
                        "backends": backends})

@@ -157,5 +157,5 @@ class AutoQuestions(Questions, Official):
 
 class ModernQuestions(Questions, Official):
     mode = "2026-07-28"
-    ways = [["--isolation", "shared", "--revision", "modern"], ["--bridge", "--revision", "legacy"],
+    ways = [["--isolation", "shared", "--revision", "modern"], ["--revision", "legacy"],
             ["--isolation", "shared", "--revision", "legacy"]]

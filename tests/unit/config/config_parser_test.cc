@@ -292,6 +292,7 @@ metrics: { buckets: [0.001, 1, 2.5e1], methods: 7, method_names: [a/b], tool_nam
   EXPECT_TRUE(config.watch);
   ASSERT_EQ(config.backends.size(), 2u);
   config::BackendConfig first;
+  first.bridge = first.share_modern = false;
   first.name = "first-1";
   first.command = {"sleep", "5", "true", "1.50", "", "a b"};
   first.protocol = config::Protocol::jsonrpc;
@@ -558,6 +559,8 @@ TEST(ConfigParser, RefusesBadBackends) {
        "f:5:5: backends.a.revive: only for protocol mcp; others have no handshake to repeat\n"},
       {with_backend("    protocol: jsonrpc\n    bridge: true\n"),
        "f:5:5: backends.a.bridge: only for protocol mcp\n"},
+      {with_backend("    protocol: jsonrpc\n    share_modern: true\n"),
+       "f:5:5: backends.a.share_modern: only for protocol mcp\n"},
       {with_backend("    protocol: jsonrpc\n    cache: true\n"),
        "f:5:5: backends.a.cache: only for protocol mcp\n"},
       {with_backend("    protocol: jsonrpc\n    revision: modern\n"),

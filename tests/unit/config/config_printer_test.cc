@@ -84,6 +84,7 @@ backends:
     isolation: shared
     revive: false
     bridge: false
+    share_modern: false
     cache: false
     methods: ["tools/*"]
     rules: [{ allow: ["*"], methods: [m], tools: [t], resources: [r], prompts: [p], except: [e],
@@ -135,7 +136,8 @@ backends:
     framing: newline
     isolation: session
     revive: true
-    bridge: false
+    bridge: true
+    share_modern: true
     cache: true
     revision: auto
     default: true

@@ -70,7 +70,7 @@ TEST(Help, StatesTheDefaultsThatTheConfigurationHas) {
                                          "--audit-file",
                                          "--traces-endpoint",
                                          "--allowed-origins",
-                                         "--bridge",
+                                         "--no-bridge",
                                          "--rpc-stream",
                                          "--watch",
                                          "--no-call-log",

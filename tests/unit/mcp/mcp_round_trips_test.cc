@@ -53,8 +53,10 @@ class TripBench : public ModernBench {
                 principal);
   }
   // From an address.
-  void call_from(FakeClient& client, const std::string& id, const ClientAddress& address) {
-    send_modern(client, request(id, "tools/call", R"("name":"t")", meta(kElicits)), nullptr,
+  void call_from(FakeClient& client, const std::string& id, const ClientAddress& address,
+                 const std::string& capabilities = kElicits,
+                 const policy::Principal* principal = nullptr) {
+    send_modern(client, request(id, "tools/call", R"("name":"t")", meta(capabilities)), principal,
                 &address);
   }
   // Until no other question is waited for.
@@ -759,6 +761,44 @@ TEST_P(McpRoundTrips, AChildServesTheNextCallOfTheSamePrincipal) {
   bench.child(0).answer(ids[0], "{}");
   bench.advance(minutes(5));
   EXPECT_FALSE(bench.child(0).ends().empty());
+}
+
+// A new connection comes from another port.
+TEST_P(McpRoundTrips, AChildServesTheNextCallOfTheSameAddress) {
+  ClientAddress here = ClientAddress::parse("192.0.2.1").value();
+  ClientAddress there = ClientAddress::parse("192.0.2.2").value();
+  here.port = 1000;
+  there.port = 1000;
+  bench.call_from(client, "1", here);
+  bench.greet(0);
+  FakeChild& child = bench.child(0);
+  child.answer(child.take_ids().at(0), "{}");
+  bench.settle();
+  here.port = 1001;
+  bench.call_from(other, "2", here);
+  const Texts ids = child.take_ids();
+  ASSERT_EQ(ids.size(), 1U);
+  child.answer(ids[0], "{}");
+  bench.settle();
+  bench.call_from(other, "3", there);
+  const bool is_shared = GetParam() == config::Isolation::shared;
+  EXPECT_EQ(child.take_ids().size(), is_shared ? 1U : 0U);
+  EXPECT_EQ(bench.launcher.launched(), is_shared ? 1U : 2U);
+}
+
+// A principal is no longer who it was when it comes without its credential.
+TEST_P(McpRoundTrips, AnAddressIsNoPrincipal) {
+  const policy::Principal ada = named("ada");
+  const ClientAddress here = ClientAddress::parse("192.0.2.1").value();
+  bench.call_from(client, "1", here, R"({"roots":{}})", &ada);
+  bench.greet(0);
+  FakeChild& child = bench.child(0);
+  child.answer(parse_asked(child.take_line()).id, "{}");  // a ping
+  child.answer(child.take_ids().at(0), "{}");
+  bench.settle();
+  bench.call_from(other, "2", here, R"({"roots":{}})");
+  const bool is_shared = GetParam() == config::Isolation::shared;
+  EXPECT_EQ(child.take_ids().size(), is_shared ? 1U : 0U);
 }
 
 TEST_P(McpRoundTrips, AnotherClientsChildIsUsedOnlyWhereSessionsShareChildren) {

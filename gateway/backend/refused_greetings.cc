@@ -1,0 +1,70 @@
+#include "gateway/backend/refused_greetings.h"
+
+#include <string>
+#include <utility>
+
+#include "gateway/rpc/known_message.h"
+
+namespace stdgate::backend {
+
+bool RefusedGreetings::take_answer(pool::CallPtr& call, const rpc::Envelope& answer) {
+  if (call->refusal.empty()) {
+    if (answer.kind != rpc::MessageKind::error || !may_be_modern(*call)) return false;
+    ask_shared_child(std::move(call), answer);
+    return true;
+  }
+  if (call->child_era != Era::modern) return take_fault(*call);
+  sessions_.find_mutable(call->session)->awaits_era = false;
+  call->refusal.clear();
+  share_children();
+  return false;
+}
+
+bool RefusedGreetings::may_be_modern(const pool::Call& call) const {
+  return call.greets && config_.share_modern && pool_.era() != Era::legacy &&
+         pool_.has_lease(call.session) && sessions_.find(call.session) != nullptr;
+}
+
+void RefusedGreetings::ask_shared_child(pool::CallPtr call, const rpc::Envelope& refusal) {
+  session::Session& session = *sessions_.find_mutable(call->session);
+  session.awaits_era = true;
+  call->refusal = R"("error":)" + std::string(refusal.payload);
+  call->greets = call->introduces = false;
+  for (pool::CallPtr& other : pool_.close_lease(call->session)) {
+    events_.on_fault(std::move(other), rpc::faults::child_failed("the child has refused to begin"));
+  }
+  std::string text = services_.dialect.greet_again(0, call->memo_text);
+  const rpc::KnownMessage greeting(text, {.depth = services_.limits.depth});
+  pool::Outgoing message;
+  message.text = greeting.envelope().text;
+  message.id = place_of(greeting.envelope().id, greeting.envelope().text);
+  message.answered_by_handshake = true;
+  if (const auto taken = pool_.submit(call, message); !taken) take_fault(*call);
+}
+
+void RefusedGreetings::share_children() {
+  if (config_.isolation == config::Isolation::shared) return;
+  config_.isolation = config::Isolation::shared;
+  config_.pool.warm = 0;
+  pool_.keep_modern();
+  owner_.on_children_shared();
+  services_.core.observer.on_session_places(services_.backend, pool_.session_places());
+  services_.core.log.write(
+      LogLevel::info, "sessions share children",
+      {{"backend", config_.name}, {"why", "they are of the modern era, which has no sessions"}});
+}
+
+bool RefusedGreetings::take_fault(const pool::Call& call) {
+  if (call.refusal.empty()) return false;
+  owner_.pass_refusal(call, call.refusal);
+  return true;
+}
+
+void RefusedGreetings::note_end(const pool::Call& call) {
+  session::Session* const session = sessions_.find_mutable(call.session);
+  if (session == nullptr || !std::exchange(session->awaits_era, false)) return;
+  if (pool_.is_draining() || pool_.open_lease(call.session)) return;
+  session->sink->on_session_end(session::SessionEnd::failed, "the child has refused to begin");
+}
+
+}  // namespace stdgate::backend

@@ -1,0 +1,63 @@
+// RefusedGreetings: sessions whose own child has refused to be greeted, as a child of the modern
+// era does, which knows no sessions.
+//
+// Where the configuration allows it (`share_modern`), such a session gives its child up, and a
+// shared child answers its greeting: one that is asked of which era it is, if nobody knows. If it
+// is modern, the backend is from then on as one with `isolation: shared` and `revision: modern`. If
+// it is not, the client gets the refusal of its own child, and its session gets another one. Other
+// messages of the session are refused meanwhile; clients send none.
+// Holds nothing but references: the refusal is kept in the call. Owner: the backend.
+#pragma once
+
+#include <string_view>
+
+#include "gateway/backend/session_router.h"
+#include "gateway/pool/pool.h"
+#include "gateway/pool/pool_events.h"
+#include "gateway/rpc/envelope.h"
+
+namespace stdgate::backend {
+
+class RefusedGreetings {
+ public:
+  class Owner {
+   public:
+    virtual ~Owner() = default;
+    // Sessions have no child of their own any more.
+    virtual void on_children_shared() = 0;
+    // The client gets this member `error`: the call ends.
+    virtual void pass_refusal(const pool::Call& call, std::string_view refusal) = 0;
+  };
+
+  // `config`: that of `services`.
+  RefusedGreetings(config::BackendConfig& config, const pool::PoolServices& services,
+                   pool::Pool& pool, SessionRouter& sessions, pool::PoolEvents& events,
+                   Owner& owner)
+      : config_(config),
+        services_(services),
+        pool_(pool),
+        sessions_(sessions),
+        events_(events),
+        owner_(owner) {}
+
+  // A child has answered a call. False: the answer is for the call's client.
+  bool take_answer(pool::CallPtr& call, const rpc::Envelope& answer);
+  // The same for what has ended a call instead of an answer.
+  bool take_fault(const pool::Call& call);
+  // A call with a refusal has ended, however: its session has a child of its own as before.
+  void note_end(const pool::Call& call);
+
+ private:
+  [[nodiscard]] bool may_be_modern(const pool::Call& call) const;
+  void ask_shared_child(pool::CallPtr call, const rpc::Envelope& refusal);
+  void share_children();
+
+  config::BackendConfig& config_;
+  const pool::PoolServices& services_;
+  pool::Pool& pool_;
+  SessionRouter& sessions_;
+  pool::PoolEvents& events_;
+  Owner& owner_;
+};
+
+}  // namespace stdgate::backend

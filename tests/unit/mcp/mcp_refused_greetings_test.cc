@@ -1,0 +1,195 @@
+// Sessions whose own child refuses to be greeted, and what is made of that: children of the modern
+// era are shared, all others stay as they are.
+
+#include <gmock/gmock.h>
+
+#include "tests/unit/mcp/modern_bench.h"
+
+namespace stdgate::test {
+namespace {
+
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const std::string kGreets = R"({"protocolVersion":"2025-06-18","capabilities":{},)"
+                            R"("clientInfo":{"name":"ada","version":"1"}})";
+const std::string kRefusal = R"({"code":-32022,"message":"no such version","data":{"x":1}})";
+
+backend::BackendOptions options_of(uint32_t max = 3) {
+  backend::BackendOptions options =
+      ModernBench::options_of(config::Revision::automatic, config::Isolation::session);
+  options.config.revive = true;
+  options.config.pool.min = 0;
+  options.config.pool.max = max;
+  options.config.pool.sessions = 3;
+  return options;
+}
+
+class McpRefusedGreetings : public testing::Test {
+ public:
+  // The session's own child gets the greeting, and refuses it.
+  FakeChild& refuse(ModernBench& at, size_t index) const {
+    FakeChild& own = at.child(index);
+    own.start();
+    const Asked asked = parse_asked(own.take_line());
+    EXPECT_EQ(asked.method, "initialize");
+    own.say(R"({"jsonrpc":"2.0","id":)" + asked.id + R"(,"error":)" + kRefusal + "}");
+    return own;
+  }
+  FakeChild& refuse(size_t index) { return refuse(bench, index); }
+  // Another one is asked of which era it is; returns the id of the question.
+  std::string probed(size_t index) {
+    bench.child(index).start();
+    const Asked asked = parse_asked(bench.child(index).take_line());
+    EXPECT_EQ(asked.method, "server/discover");
+    return asked.id;
+  }
+  // It is a legacy one, and begun with.
+  void greet_legacy(size_t index) {
+    bench.child(index).say(R"({"jsonrpc":"2.0","id":)" + probed(index) +
+                           R"(,"error":{"code":-32601,"message":"no"}})");
+    bench.child(index).answer(parse_asked(bench.child(index).take_line()).id,
+                              std::string(kGreeting));
+    bench.child(index).take_lines();
+  }
+  static std::string refusal(const std::string& id = "1") {
+    return R"({"jsonrpc":"2.0","id":)" + id + R"(,"error":)" + kRefusal + "}";
+  }
+
+  ModernBench bench{options_of()};
+  SharedClient session{bench};
+};
+
+TEST_F(McpRefusedGreetings, SessionsShareChildrenThatTurnOutToBeModern) {
+  session.request("initialize", kGreets);
+  FakeChild& own = refuse(0);
+  EXPECT_FALSE(own.ends().empty());
+  EXPECT_TRUE(session.take().empty());
+  FakeChild& child = bench.child(1);
+  child.answer(probed(1), std::string(kDiscovery));
+  const Texts answers = session.take();
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_THAT(answers[0], HasSubstr(R"("id":1,"result":{"protocolVersion":"2025-06-18")"));
+  EXPECT_EQ(bench.status().isolation, config::Isolation::shared);
+  EXPECT_FALSE(bench.backend.owns_children());
+
+  session.request("tools/call", R"({"name":"t"})", "2");
+  EXPECT_THAT(child.take_line(),
+              HasSubstr(R"("io.modelcontextprotocol/clientInfo":{"name":"ada","version":"1"})"));
+  // The next session needs no child of its own.
+  SharedClient other(bench);
+  other.request("initialize", kGreets);
+  EXPECT_EQ(other.take().size(), 1U);
+  EXPECT_EQ(bench.launcher.launched(), 2U);
+}
+
+TEST_F(McpRefusedGreetings, TheRefusalStandsWhereTheChildrenAreLegacy) {
+  session.request("initialize", kGreets);
+  refuse(0);
+  greet_legacy(1);
+  EXPECT_THAT(session.take(), ElementsAre(refusal()));
+  // Its session may try again, at a child of its own, and nothing is asked any more.
+  session.request("initialize", kGreets, "2");
+  refuse(2);
+  EXPECT_THAT(session.take(), ElementsAre(refusal("2")));
+  EXPECT_EQ(bench.launcher.launched(), 3U);
+  EXPECT_EQ(bench.status().isolation, config::Isolation::session);
+}
+
+TEST_F(McpRefusedGreetings, TheRefusalStandsWhereNoOtherChildStarts) {
+  session.request("initialize", kGreets);
+  refuse(0);
+  bench.child(1).fail_to_start("no such program");
+  bench.advance(seconds(60));
+  EXPECT_THAT(session.take(), ElementsAre(refusal()));
+}
+
+TEST_F(McpRefusedGreetings, TheRefusalStandsWhereTheConfigurationSaysSo) {
+  backend::BackendOptions options = options_of();
+  options.config.share_modern = false;
+  ModernBench strict(options);
+  SharedClient client(strict);
+  client.request("initialize", kGreets);
+  refuse(strict, 0);
+  EXPECT_THAT(client.take(), ElementsAre(refusal()));
+  EXPECT_EQ(strict.launcher.launched(), 1U);
+}
+
+TEST_F(McpRefusedGreetings, SessionsThatBeginMeanwhileShareThemToo) {
+  SharedClient other(bench);
+  session.request("initialize", kGreets);
+  other.request("initialize", kGreets);
+  refuse(0);
+  bench.child(2).answer(probed(2), std::string(kDiscovery));
+  EXPECT_EQ(session.take().size(), 1U);
+  refuse(1);
+  EXPECT_THAT(other.take().at(0), HasSubstr(R"("result":{"protocolVersion")"));
+  EXPECT_EQ(bench.launcher.launched(), 3U);
+}
+
+TEST_F(McpRefusedGreetings, OneChildAtATimeIsEnough) {
+  ModernBench narrow(options_of(1));
+  SharedClient client(narrow);
+  client.request("initialize", kGreets);
+  FakeChild& own = refuse(narrow, 0);
+  EXPECT_EQ(narrow.launcher.launched(), 1U);
+  own.exit(0);
+  narrow.settle();
+  narrow.begin(1, kDiscovery);
+  EXPECT_THAT(client.take().at(0), HasSubstr(R"("result":{"protocolVersion")"));
+}
+
+TEST_F(McpRefusedGreetings, OtherMessagesHaveToWaitForTheAnswer) {
+  session.request("initialize", kGreets);
+  session.request("tools/list", "{}", "2");  // waits for the session's own child
+  refuse(0);
+  EXPECT_THAT(session.take().at(0), HasSubstr(R"("id":2,"error")"));
+  session.request("tools/list", "{}", "3");
+  EXPECT_THAT(session.take().at(0), HasSubstr("initialize is not answered yet"));
+  EXPECT_EQ(session.send(note("roots/list_changed", "{}")), backend::Admission::refused_overloaded);
+  bench.child(1).answer(probed(1), std::string(kDiscovery));
+  EXPECT_THAT(session.take().at(0), HasSubstr(R"("id":1,"result")"));
+  EXPECT_TRUE(bench.child(1).take_lines().empty());
+}
+
+TEST_F(McpRefusedGreetings, AClientThatLeavesIsForgotten) {
+  session.request("initialize", kGreets);
+  refuse(0);
+  session.close();
+  bench.child(1).answer(probed(1), std::string(kDiscovery));
+  EXPECT_TRUE(session.take().empty());
+  bench.backend.check_invariants();
+}
+
+TEST_F(McpRefusedGreetings, AStopAnswersWithTheRefusal) {
+  session.request("initialize", kGreets);
+  refuse(0);
+  bench.backend.drain();
+  bench.backend.fail_calls(rpc::faults::shutting_down());
+  EXPECT_THAT(session.take(), ElementsAre(refusal()));
+  bench.backend.check_invariants();
+}
+
+// A child that has been modern, and is so no longer, could be shared by sessions that must not.
+TEST_F(McpRefusedGreetings, TheChildrenHaveToStayModern) {
+  session.request("initialize", kGreets);
+  refuse(0);
+  FakeChild& child = bench.child(1);
+  child.answer(probed(1), std::string(kDiscovery));
+  session.take();
+  child.exit(1);
+  session.request("tools/list", "{}", "2");
+  bench.advance(seconds(1));
+  FakeChild& next = bench.child(2);
+  next.start();
+  const Asked asked = parse_asked(next.take_line());
+  EXPECT_EQ(asked.method, "server/discover");
+  next.say(R"({"jsonrpc":"2.0","id":)" + asked.id + R"(,"error":{"code":-32601,"message":"no"}})");
+  EXPECT_TRUE(next.take_lines().empty()) << "no initialize";
+  bench.advance(seconds(60));
+  EXPECT_THAT(session.take().at(0), HasSubstr(R"("id":2,"error")"));
+}
+
+}  // namespace
+}  // namespace stdgate::test
