@@ -19,7 +19,7 @@ const serve = (command, ...options) => Stdgate.serve([
 ].join('\n'));
 
 async function start(t, command, ...options) {
-  const gate = await serve(command);
+  const gate = await serve(command, ...options);
   t.after(async () => assert.deepEqual(await gate.stop(), cleanExit));
   return gate;
 }
