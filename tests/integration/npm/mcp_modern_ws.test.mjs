@@ -1,6 +1,7 @@
 // Modern messages at /ws, at real servers of both eras: progress and log messages, questions, what changes, cancels,
 // and what becomes of all that when a connection ends.
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 
 import { ModernSocket, answersTo, metaKey } from './modern_socket.mjs';
@@ -13,8 +14,15 @@ const fixture = [
 const legacy = fixture;
 const modern = [...fixture, 'modern'];
 
+const keys = { ada: 'ada-0123456789abcdef', eve: 'eve-0123456789abcdef' };
+const hash = (key) => `sha256:${createHash('sha256').update(key).digest('hex')}`;
+const headersOf = (name) => ({ headers: { authorization: `Bearer ${keys[name]}` } });
+
 const serve = (command, ...options) => Stdgate.serve([
-  'listen: "127.0.0.1:0"', 'admin: "127.0.0.1:0"', 'limits: { session_starts: 0 }', 'backends:', '  main:',
+  'listen: "127.0.0.1:0"', 'anonymous: true', 'admin: "127.0.0.1:0"', 'limits: { session_starts: 0 }',
+  `auth: { api_keys: [${Object.entries(keys).map(([name, key]) => (
+    `{ name: ${name}, hash: "${hash(key)}" }`))}] }`,
+  'backends:', '  main:',
   `    command: ${JSON.stringify(command)}`, ...options.map((option) => `    ${option}`), '',
 ].join('\n'));
 
@@ -192,6 +200,22 @@ describe('a connection that ends', { timeout: 120_000 }, () => {
     assert.deepEqual(error, { code: -32602, message: 'requestState is not valid' });
     await other.close();
     await awaitState(gate, (state) => inFlight(state) === 0 && state.parked_calls === 0, 'nothing');
+  });
+});
+
+describe('a parked call over /ws', { timeout: 120_000 }, () => {
+  it('goes on for its principal alone, with the same request, once', async (t) => {
+    const gate = await start(t, legacy);
+    const open = (name) => ModernSocket.open(gate.socketUrl, { capabilities: user, ...(name && headersOf(name)) });
+    const [ada, eve, nobody] = await Promise.all([open('ada'), open('eve'), open()]);
+    const parked = await park(ada);
+    const invalid = { code: -32602, message: 'requestState is not valid' };
+    for (const other of [eve, nobody]) assert.deepEqual((await resume(other, parked)).error, invalid);
+    const changed = await ada.call('test_elicitation', { message: 'you?' }, answersTo(parked, form()));
+    assert.deepEqual(changed.error, invalid);
+    assert.match(textOf(await resume(ada, parked)), /ada/);
+    assert.deepEqual((await resume(ada, parked)).error, invalid);
+    await Promise.all([ada, eve, nobody].map((socket) => socket.close()));
   });
 });
 
