@@ -6,21 +6,53 @@
 
 namespace stdgate::backend {
 
-std::vector<std::pair<rpc::WireId, std::string>> Trip::take_answers(std::string_view answers) {
+namespace {
+
+constexpr size_t kMaxName = 64;
+
+std::string result_member(std::string_view result) { return R"("result":)" + std::string(result); }
+
+// The name that a child gives its question by the id of its request; empty: it gives none.
+std::string_view name_in(std::string_view id) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+  if (id.size() < 3 || id.size() > kMaxName + 2 || id.front() != '"') return {};
+  const std::string_view name = id.substr(1, id.size() - 2);
+  const bool is_plain = name.find_first_not_of(kPlain) == std::string_view::npos;
+  return is_plain && !name.starts_with(Trip::kOwnKey) ? name : std::string_view();
+}
+
+}  // namespace
+
+void Trip::add_question(rpc::WireId ask, std::string_view id, const std::string& other,
+                        std::string request) {
+  const std::string_view name = name_in(id);
+  const auto has_that_name = [name](const Question& open) { return open.request.key == name; };
+  const bool is_named = !name.empty() && std::ranges::none_of(questions, has_that_name);
+  const auto given_answer = rpc::find_member(given, name);
+  if (is_named && given_answer && given_answer->front() == '{') {
+    replies.push_back({ask, result_member(*given_answer)});
+    return;
+  }
+  question_bytes += request.size();
+  questions.push_back({ask, {is_named ? std::string(name) : other, std::move(request)}});
+}
+
+std::vector<AskEnd> Trip::take_answers(std::string_view answers) {
   std::vector<Question> missing;
-  std::vector<std::pair<rpc::WireId, std::string>> given;
+  std::vector<AskEnd> taken;
   question_bytes = 0;
   for (Question& question : questions) {
     const auto result = rpc::find_member(answers, question.request.key);
     if (result && result->front() == '{') {
-      given.emplace_back(question.ask, R"("result":)" + std::string(*result));
+      taken.push_back({question.ask, result_member(*result)});
     } else {
       question_bytes += question.request.value.size();
       missing.push_back(std::move(question));
     }
   }
   questions = std::move(missing);
-  return given;
+  return taken;
 }
 
 bool Trip::has_answer(std::string_view answers) const {

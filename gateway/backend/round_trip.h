@@ -32,8 +32,17 @@ struct Question {
   pool::InputRequest request;
 };
 
+// How what a child has asked ends for it: by a raw member, result or error.
+struct AskEnd {
+  rpc::WireId ask = 0;  // of the session
+  std::string member;
+};
+
 class Trip final : public session::SessionSink {
  public:
+  // What the gateway's own keys of questions begin with; no name that a child gives does.
+  static constexpr std::string_view kOwnKey = "input-";
+
   Trip(TripOwner& owner, uint64_t number_of_it, std::string greeting_of_it,
        std::optional<session::Severity> severity_of_it)
       : number(number_of_it),
@@ -77,9 +86,13 @@ class Trip final : public session::SessionSink {
   // Whether it can be known again.
   [[nodiscard]] bool has_client() const { return !identity.empty() || !origin.is_none(); }
 
-  // The results, out of the object `answers`, that its child has to get, by what it has asked.
-  // Questions without one stay.
-  std::vector<std::pair<rpc::WireId, std::string>> take_answers(std::string_view answers);
+  // The results, out of the object `answers`, that its child has to get. Questions without one
+  // stay.
+  std::vector<AskEnd> take_answers(std::string_view answers);
+  // A question of its child, which asks under `id` (raw JSON), as its client is to be asked it:
+  // under that name if it is one, else under `other`. The client may have answered it already.
+  void add_question(rpc::WireId ask, std::string_view id, const std::string& other,
+                    std::string request);
 
   const uint64_t number;
   const std::string greeting;                       // its params
@@ -88,6 +101,7 @@ class Trip final : public session::SessionSink {
   std::string identity;  // who may go on with it
   ClientAddress origin;  // of its client, without a port
   std::string essence;   // of the request
+  std::string given;     // an object: answers that have come with the request; empty: none
   bool may_need_input = false;
   // The call whose client waits; null: nobody does. It waits or is in flight.
   pool::Call* call = nullptr;
@@ -101,7 +115,7 @@ class Trip final : public session::SessionSink {
   std::vector<Question> questions;
   size_t question_bytes = 0;
   TimePoint asking_until{};                 // others may follow the first question
-  std::vector<rpc::WireId> refused;         // that nobody can be asked
+  std::vector<AskEnd> replies;              // that its child is to get without its client
   std::vector<pool::InputRequest> demands;  // to be met before the call is made again
   std::optional<std::string> answer;        // that has come meanwhile
   std::optional<rpc::FaultReport> fault;    // the same

@@ -78,6 +78,7 @@ void RoundTrips::begin(pool::CallPtr call, const rpc::Envelope& request) {
   trip->take(*call);
   trip->may_need_input = input().may_need_input(rpc::decode_string(request.method, scratch));
   trip->essence = trip->may_need_input ? input().essence(request) : std::string();
+  trip->given = call->resumes ? input().read_answers(request).answers : std::string_view();
   trip->lacking.clear();
   submit(*trip, std::move(call), request);
 }
@@ -238,18 +239,20 @@ void RoundTrips::on_trip_message(Trip& trip, std::string_view text) {
   const auto ask = rpc::parse_wire_id(message.id);
   if (message.kind != rpc::MessageKind::request || !ask) return;
   pool::InputRuling ruling = input().judge(message, method, trip.greeting);
-  trip.question_bytes += ruling.value.size();
   if (ruling.verdict != pool::InputRuling::Verdict::allowed ||
-      trip.question_bytes > services_.limits.message) {
+      trip.question_bytes + ruling.value.size() > services_.limits.message) {
     if (ruling.verdict == pool::InputRuling::Verdict::lacks_capability) {
       trip.lacking = std::move(ruling.capability);
     }
-    trip.refused.push_back(*ask);
+    trip.is_spoilt = true;  // its child may have learnt that nobody answers
+    trip.replies.push_back(
+        {*ask, error_member(rpc::RpcError::method_not_found, "the client cannot be asked this")});
   } else {
     trip.is_private = trip.is_private || input().is_private(method);
     if (trip.questions.empty()) trip.asking_until = now() + kGather;
     trip.is_unanswered = false;
-    trip.questions.push_back({*ask, {"input-" + std::to_string(++keys_), std::move(ruling.value)}});
+    const session::Ask& asked = sessions_.find(trip.session)->asks->at(*ask);
+    trip.add_question(*ask, asked.id, own_key(), std::move(ruling.value));
   }
   turn_timer_.arm(now());
 }
@@ -319,12 +322,7 @@ void RoundTrips::settle() {
 }
 
 void RoundTrips::settle(Trip& trip) {
-  if (!trip.refused.empty()) {
-    const std::string member =
-        error_member(rpc::RpcError::method_not_found, "the client cannot be asked this");
-    trip.is_spoilt = true;  // it may have learnt that nobody answers
-    for (const rpc::WireId ask : std::exchange(trip.refused, {})) answer_ask(trip, ask, member);
-  }
+  for (const auto& [ask, member] : std::exchange(trip.replies, {})) answer_ask(trip, ask, member);
   if (!trip.questions.empty() && !trip.is_parked) {
     const bool can_ask = trip.call != nullptr && trip.may_need_input && !pool_.is_draining();
     if (!can_ask) {

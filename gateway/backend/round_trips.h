@@ -67,6 +67,7 @@ class RoundTrips final : public TripOwner {
 
   [[nodiscard]] const pool::InputDialect& input() const { return *services_.dialect.input(); }
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
+  std::string own_key() { return std::string(Trip::kOwnKey) + std::to_string(++keys_); }
   void begin(pool::CallPtr call, const rpc::Envelope& request);
   void resume(pool::CallPtr call, const rpc::Envelope& request);
   void submit(Trip& trip, pool::CallPtr call, const rpc::Envelope& request);

@@ -45,11 +45,12 @@ class CallTable {
   }
   // The call with an id that is in flight.
   Call& at(rpc::WireId id) { return *calls_.at(id); }
-  // The only call in flight, beside those that listen; null when there are none, or several.
+  // The only call in flight that can cause what the child says; null when there are none, or
+  // several.
   Call* only() {
     Call* only = nullptr;
     for (auto id = calls_.oldest(); id; id = calls_.next(*id)) {
-      if (at(*id).listens) continue;
+      if (causes_nothing(at(*id))) continue;
       if (only != nullptr) return nullptr;
       only = &at(*id);
     }
@@ -86,6 +87,10 @@ class CallTable {
   static constexpr size_t kBytesPerCall = 64 << 10;
 
   Call* put(CallPtr call);
+  // It listens, or the gateway sets the level of log messages by it.
+  static bool causes_nothing(const Call& call) {
+    return call.listens || (call.caller.is_none() && call.severity);
+  }
 
   const PoolServices& services_;
   const uint64_t child_;

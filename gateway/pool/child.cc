@@ -128,6 +128,14 @@ void Child::ask(const std::function<std::string(rpc::WireId)>& text, TimePoint d
   write_text(text(call->wire_id));
 }
 
+void Child::set_severity(session::Severity severity) {
+  Call* const call = calls_.open_own();
+  STDGATE_CHECK(call != nullptr);
+  call->severity = severity;
+  settle_state();
+  write_text(services_.dialect.set_severity(call->wire_id, severity));
+}
+
 rpc::WireId Child::greet_again(std::string_view params) {
   Call* const call = calls_.open_own();
   STDGATE_CHECK(call != nullptr);

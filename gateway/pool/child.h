@@ -115,6 +115,8 @@ class Child final : private ChildEvents, private ChildMessages {
   // has_room().
   void ask(const std::function<std::string(rpc::WireId)>& text,
            TimePoint deadline = TimePoint::max());
+  // Has it send log messages from this severity on. Only while has_room().
+  void set_severity(session::Severity severity);
   // Sends the greeting of a session's client once more; it has to be answered in time. Only while
   // has_room().
   rpc::WireId greet_again(std::string_view params);

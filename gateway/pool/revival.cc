@@ -20,9 +20,7 @@ bool Revival::go_on(Child& child) {
         child.send_message(completion);
       }
       step_ = Step::subscriptions;
-      const auto severity = memory_.severity();
-      if (!severity) return hear_out(child);
-      child.ask([&](rpc::WireId id) { return services_.dialect.set_severity(id, *severity); });
+      if (const auto severity = memory_.severity()) child.set_severity(*severity);
       return hear_out(child);
     }
     case Step::subscriptions:

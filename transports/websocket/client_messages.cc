@@ -97,7 +97,8 @@ void ClientMessages::dispatch_single(const rpc::Document& document,
 }
 
 void ClientMessages::hand_over_modern(const rpc::Document& document, backend::CallContext context) {
-  has_modern_ = true;
+  // Until its client begins one, the session needs no child of its own.
+  if (!std::exchange(has_modern_, true) && !has_legacy_) backend_.park_session(session_);
   const rpc::Envelope& envelope = document.messages[0].envelope;
   context.session = {};
   context.era = Era::modern;

@@ -38,8 +38,8 @@ function checksIn(folder) {
 }
 
 // `beyond`: run, but not required: written later, or too much for the suite's own example. `left`: run, and
-// not expected to pass: extensions, and what is not built. `missed`: required, and cannot be met.
-function conforms(title, { revision, scenarios, command, flags = ['--warm', '2'], beyond, left, missed = [] }) {
+// not expected to pass: extensions, and what is not built. `warned`: required, and met but for what the suite warns of.
+function conforms(title, { revision, scenarios, command, flags = ['--warm', '2'], beyond, left, warned = [] }) {
   describe(title, { timeout: 120_000 }, () => {
     const required = requiredBy(revision);
     let gate;
@@ -63,16 +63,14 @@ function conforms(title, { revision, scenarios, command, flags = ['--warm', '2']
     for (const scenario of [...required, ...beyond]) {
       it(scenario, () => {
         const made = checks.get(scenario);
-        if (missed.includes(scenario)) {
-          return assert.ok(made.some(({ status }) => ['FAILURE', 'WARNING'].includes(status)), 'it is met now');
-        }
         assert.ok(made.some(({ status }) => status === 'SUCCESS'), JSON.stringify(made));
         const unmet = made.filter(({ status }) => !['SUCCESS', 'INFO'].includes(status));
-        assert.deepEqual(unmet, []);
+        if (!warned.includes(scenario)) return assert.deepEqual(unmet, []);
+        assert.deepEqual([...new Set(unmet.map(({ status }) => status))], ['WARNING']);
       });
     }
 
-    it('is content', () => assert.equal(code === 0, missed.length === 0, output));
+    it('is content', () => assert.equal(code, 0, output));
   });
 }
 
@@ -98,12 +96,8 @@ const modern = {
 conforms('the conformance suite, 2026-07-28, of a server of both eras', { ...modern, command: [fixture, 'both'] });
 conforms('the conformance suite, 2026-07-28, of a modern server', { ...modern, command: [fixture, 'modern'] });
 
-// A legacy server's questions have no keys, and two scenarios answer under keys of their own. And whether such a server
-// needs a capability that its client lacks it decides by itself, and says so in its own way.
+// Its tools that ask do so by requests, one of them whatever the client has declared. Where each call has a process of its
+// own, no change that one makes reaches a client that listens at another one, of which a scenario warns (a SHOULD).
 conforms('the conformance suite, 2026-07-28, of a legacy server', {
-  ...modern,
-  missed: [
-    'server-stateless', 'input-required-result-basic-elicitation', 'input-required-result-ignore-extra-params',
-  ],
-  command: [fixture, 'asking'],
+  ...modern, command: [fixture, 'asking'], warned: ['server-stateless'],
 });

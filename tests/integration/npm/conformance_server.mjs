@@ -1,7 +1,7 @@
 // An MCP server on stdio with the tools, resources and prompts that the official conformance suite asks
 // of the server under test, by name and content. Says nothing of transports: that is the gateway's part.
-// With the argument "both" it serves both eras, as its library does; with "modern" the modern one alone; with "asking"
-// the legacy era alone, with the tools of the modern one, whose questions the library then asks as requests.
+// With the argument "both" it serves both eras, as its library does, with "modern" the modern one alone; with "asking"
+// the legacy era alone, with the tools of the modern one, whose questions are then asked as requests.
 import {
   McpServer, ResourceTemplate, completable, fromJsonSchema, inputRequired, inputResponse,
 } from '@modelcontextprotocol/server';
@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 
 import { addModernTools, requestState } from './conformance_modern_tools.mjs';
+import { answerPlainly } from './conformance_plain_tools.mjs';
 
 const what = process.argv[2];
 const isModern = what === 'both' || what === 'modern';
@@ -223,5 +224,7 @@ if (hasModernTools) addModernTools(server, !isModern);
 if (isModern) {
   serveStdio(() => server, { legacy: what === 'both' ? 'serve' : 'reject' });
 } else {
-  await server.connect(new StdioServerTransport());
+  const transport = new StdioServerTransport();
+  await server.connect(transport);
+  if (hasModernTools) answerPlainly(transport);
 }

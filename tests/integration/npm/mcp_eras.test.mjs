@@ -171,16 +171,53 @@ describe('a legacy server', { timeout: 120_000 }, () => {
 
   it('asks server-everything\'s clients in round trips', async (t) => {
     const gate = await start(t, [], [server('mcp-server-everything'), 'stdio']);
-    const client = await connect(gate, modern, { elicitation: {}, sampling: {} });
+    const client = await connect(gate, modern, { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} });
     assert.equal(client.session, undefined);
+    const asked = [];
+    const answers = [];
     client.setRequestHandler('sampling/createMessage', () => (
       { role: 'assistant', model: 'm', content: { type: 'text', text: 'from the model' } }));
-    client.setRequestHandler('elicitation/create', () => ({ action: 'decline' }));
+    client.setRequestHandler('roots/list', () => ({ roots: [{ uri: 'file:///ada', name: 'of ada' }] }));
+    client.setRequestHandler('elicitation/create', ({ params }) => {
+      asked.push(params);
+      return answers.shift();
+    });
     const names = (await client.listTools()).tools.map(({ name }) => name);
     assert.ok(names.includes('trigger-sampling-request') && names.includes('trigger-elicitation-request'), names.join());
     assert.match(await textOf(client, 'trigger-sampling-request', { prompt: 'say', maxTokens: 9 }), /from the model/);
+    answers.push({ action: 'decline' });
     assert.match(await textOf(client, 'trigger-elicitation-request'), /declined/i);
+    answers.push({ action: 'accept', content: { name: 'Ada' } });
+    const { content } = await client.callTool({ name: 'trigger-elicitation-request', arguments: {} });
+    assert.match(content.map(({ text }) => text).join(), /"name": "Ada"/);
+    assert.match(await textOf(client, 'get-roots-list'), /of ada/);
+    const url = 'https://example.org/form';
+    answers.push({ action: 'accept' });
+    assert.match(await textOf(client, 'trigger-url-elicitation', { url }), /completed/);
+    assert.equal(asked.at(-1).mode, 'url');
+    assert.equal(asked.at(-1).url, url);
+    // An error that demands another URL first (-32042), and then the question.
+    answers.push({ action: 'accept' }, { action: 'accept' });
+    assert.match(await textOf(client, 'trigger-url-elicitation', { url, errorPath: true }), /completed/);
+    assert.deepEqual(asked.slice(-2).map((params) => params.url), ['https://modelcontextprotocol.io', url]);
+    assert.deepEqual(asked.map(({ elicitationId }) => elicitationId).filter(Boolean), [], 'the modern era has none');
     await client.close();
+  });
+
+  it('is server-memory, which keeps what it is told', async (t) => {
+    const gate = await start(t, ['--env', 'MEMORY_FILE_PATH=@DIR@/memory.json'], [server('mcp-server-memory')]);
+    const entity = { name: 'Ada', entityType: 'person', observations: ['wrote the first program'] };
+    for (const capabilities of [{}, { elicitation: {}, sampling: {}, roots: {} }]) {
+      const client = await connect(gate, modern, capabilities);
+      assert.equal(client.session, undefined);
+      await client.callTool({ name: 'create_entities', arguments: { entities: [entity] } });
+      await client.close();
+      const other = await connect(gate, 'auto', capabilities);
+      const { structuredContent } = await other.callTool({ name: 'open_nodes', arguments: { names: ['Ada'] } });
+      assert.deepEqual(structuredContent.entities, [entity]);
+      await other.callTool({ name: 'delete_entities', arguments: { entityNames: ['Ada'] } });
+      await other.close();
+    }
   });
 
   it('lets server-filesystem ask for roots', async (t) => {
@@ -192,17 +229,6 @@ describe('a legacy server', { timeout: 120_000 }, () => {
     client.setRequestHandler('roots/list', () => ({ roots: [{ uri: `file://${folder}` }] }));
     assert.match(await textOf(client, 'read_text_file', { path: join(folder, 'a.txt') }), /in the root/);
     await client.close();
-  });
-
-  it('asks each of twenty clients at once what concerns it', async (t) => {
-    const gate = await start(t, ['--max', '24'], legacy);
-    await Promise.all(Array.from({ length: 20 }, async (_, number) => {
-      const client = await connect(gate, modern, { elicitation: {} });
-      client.setRequestHandler('elicitation/create', () => (
-        { action: 'accept', content: { username: `user ${number};`, email: 'a@example.org' } }));
-      assert.match(await textOf(client, 'test_elicitation', { message: 'who?' }), new RegExp(`user ${number};`));
-      await client.close();
-    }));
   });
 
   it('serves modern clients where children are shared', async (t) => {
@@ -223,4 +249,42 @@ describe('a legacy server', { timeout: 120_000 }, () => {
     assert.equal(await textOf(old, 'echo', { message: 'hi' }), 'Echo: hi');
     await old.close();
   });
+});
+
+// `mode`: of the clients. Each fills a form and gives a completion, with its own name.
+describe('twenty clients at once', { timeout: 180_000 }, () => {
+  const fixtureTools = [['test_elicitation', { message: 'who?' }], ['test_sampling', { prompt: 'say' }]];
+  const everything = [server('mcp-server-everything'), 'stdio'];
+  const everythingTools = [['trigger-elicitation-request', {}], ['trigger-sampling-request', { prompt: 'say' }]];
+  for (const [title, mode, command, tools, options] of [
+    ['modern, at a legacy server', modern, legacy, fixtureTools, ['pool: { max: 24 }']],
+    ['modern, at server-everything with fewer places', modern, everything, everythingTools, ['pool: { max: 6 }']],
+    ['modern, at a legacy server that is shared', modern, legacy, fixtureTools, ['isolation: shared', 'pool: { max: 6 }']],
+    ['modern, at a server of both eras', modern, both, fixtureTools, []],
+    ['with sessions, at a modern server', 'legacy', modernOnly, fixtureTools, []],
+    ['with sessions, at a legacy server', 'legacy', legacy, fixtureTools, ['pool: { max: 24 }']],
+  ]) {
+    it(`${title}, are asked what concerns each`, async (t) => {
+      const gate = await Stdgate.serve([
+        'listen: "127.0.0.1:0"', 'admin: "off"', 'limits: { session_starts: 0 }', 'backends:', '  main:',
+        `    command: ${JSON.stringify(command)}`, ...options.map((option) => `    ${option}`), '',
+      ].join('\n'));
+      t.after(async () => assert.deepEqual(await gate.stop(), cleanExit));
+      // Before it is known that the server is modern, each session takes a process of its own.
+      await (await connect(gate, mode)).close();
+      await Promise.all(Array.from({ length: 20 }, async (_, number) => {
+        const name = `user ${number};`;
+        const client = await connect(gate, mode, { elicitation: {}, sampling: {} });
+        client.setRequestHandler('elicitation/create', () => (
+          { action: 'accept', content: { username: name, name, email: 'a@example.org' } }));
+        client.setRequestHandler('sampling/createMessage', () => (
+          { role: 'assistant', model: 'm', content: { type: 'text', text: name } }));
+        for (const [tool, args] of tools) {
+          const answer = JSON.stringify(await client.callTool({ name: tool, arguments: args }));
+          assert.deepEqual([...new Set(answer.match(/user \d+;/g))], [name], answer);
+        }
+        await client.close();
+      }));
+    });
+  }
 });

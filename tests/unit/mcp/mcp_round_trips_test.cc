@@ -12,6 +12,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -306,6 +307,21 @@ TEST_P(McpRoundTrips, LogMessagesNeedALevel) {
   EXPECT_EQ(events_of(client), Texts{log("alert")});
 }
 
+// What the gateway has asked for itself does not hide whose call a message belongs to.
+TEST_P(McpRoundTrips, LogMessagesNeedNotWaitForTheAnswerToTheLevel) {
+  bench.send_modern(client,
+                    request("1", "tools/call", R"("name":"t")",
+                            meta(kElicits, R"(,"io.modelcontextprotocol/logLevel":"info")")));
+  bench.greet(0);
+  const Texts lines = bench.child(0).take_lines();
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(parse_asked(lines[0]).method, "logging/setLevel");
+  EXPECT_EQ(parse_asked(lines[1]).method, "tools/call");
+  const std::string begun = note("message", R"({"level":"info","data":"begun"})");
+  bench.child(0).say(begun);
+  EXPECT_EQ(events_of(client), Texts{begun});
+}
+
 // It is told the level before it gets the call, and serves no call with another one.
 TEST_P(McpRoundTrips, TheChildIsToldTheLevel) {
   const auto call_with = [&](FakeClient& caller, const std::string& level) {
@@ -368,6 +384,82 @@ TEST_P(McpRoundTrips, AnswersWithoutAStateAreLeftOut) {
   EXPECT_THAT(line, Not(HasSubstr("inputResponses")));
   bench.call(other, "2", R"(,"inputResponses":null)");
   EXPECT_THAT(other.texts().at(0), HasSubstr("-32602"));
+}
+
+// --- Names of questions
+
+TEST_P(McpRoundTrips, AQuestionHasTheNameThatItsChildGives) {
+  called().say(
+      R"({"jsonrpc":"2.0","id":"user_name-1.b","method":"elicitation/create","params":{}})");
+  bench.settle();
+  needed = needed_of(client.texts().at(0));
+  EXPECT_EQ(needed.key, "user_name-1.b");
+  bench.call(client, "2", with_answer(needed, R"({"action":"decline"})"));
+  EXPECT_EQ(bench.child(0).take_lines(),
+            Texts{R"({"jsonrpc":"2.0","id":"user_name-1.b","result":{"action":"decline"}})"});
+}
+
+TEST_P(McpRoundTrips, QuestionsWithoutANameAreNumbered) {
+  FakeChild& child = called();
+  const std::string ids[] = {"7",           R"("input-1")",
+                             R"("")",       R"("two words")",
+                             R"("\u0061")", "\"" + std::string(65, 'a') + "\""};
+  for (const std::string& id : ids) {
+    child.say(R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":"elicitation/create","params":{}})");
+  }
+  const std::string longest(64, 'a');
+  child.say(R"({"jsonrpc":"2.0","id":")" + longest +
+            R"(","method":"elicitation/create","params":{}})");
+  bench.settle();
+  for (int number = 1; number <= 6; ++number) {
+    EXPECT_THAT(client.texts().at(0), HasSubstr("\"input-" + std::to_string(number) + "\":{"));
+  }
+  EXPECT_THAT(client.texts()[0], HasSubstr("\"" + longest + "\":{"));
+}
+
+// A child that uses an id twice at a time.
+TEST_P(McpRoundTrips, ANameIsForOneQuestionAtATime) {
+  FakeChild& child = called();
+  const std::string ask = R"({"jsonrpc":"2.0","id":"a","method":"elicitation/create","params":{}})";
+  child.say(ask);
+  child.say(ask);
+  bench.settle();
+  EXPECT_THAT(client.texts().at(0), AllOf(HasSubstr("\"a\":{"), HasSubstr("\"input-")));
+}
+
+// As at a server that keeps nothing between requests.
+TEST_P(McpRoundTrips, AnswersThatComeWithACallAnswerTheQuestionsOfTheirNames) {
+  bench.call(client, "1",
+             R"(,"inputResponses":{"who":{"action":"accept"},"input-1":{},"more":{},"none":5})");
+  bench.greet(0);
+  FakeChild& child = bench.child(0);
+  call_id = parse_asked(child.take_line()).id;
+  const auto ask = [&](const std::string& id) {
+    child.say(R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":"elicitation/create","params":{}})");
+    bench.settle();
+  };
+  ask("\"who\"");
+  EXPECT_EQ(child.take_lines(),
+            Texts{R"({"jsonrpc":"2.0","id":"who","result":{"action":"accept"}})"});
+  EXPECT_TRUE(client.answers.empty());
+  ask("1");
+  ask("\"none\"");
+  EXPECT_TRUE(child.take_lines().empty()) << "its client is to be asked";
+  EXPECT_EQ(client.answers.size(), 1U);
+}
+
+TEST_P(McpRoundTrips, AnswersOfOneCallAreNotForTheNextOne) {
+  const policy::Principal ada = named("ada");
+  bench.call(client, "1", R"(,"inputResponses":{"who":{"action":"accept"}})", kElicits, &ada);
+  bench.greet(0);
+  FakeChild& child = bench.child(0);
+  child.answer(child.take_ids().at(0), "{}");
+  bench.settle();
+  bench.call(client, "2", "", kElicits, &ada);
+  child.take_lines();
+  child.say(R"({"jsonrpc":"2.0","id":"who","method":"elicitation/create","params":{}})");
+  bench.settle();
+  EXPECT_EQ(needed_of(client.texts().at(1)).key, "who");
 }
 
 TEST_P(McpRoundTrips, TheOrderOfMembersMeansNothing) {
