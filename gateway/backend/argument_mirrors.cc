@@ -79,8 +79,7 @@ void ArgumentMirrors::release() {
     pool::WaitingMessage waiting = held_.pop();
     const pool::Outgoing message = waiting.outgoing();
     std::string text(message.text);
-    const rpc::KnownMessage known(
-        text, {.depth = services_.limits.depth, .batch = services_.limits.batch});
+    const rpc::KnownMessage known(text);
     const std::string fields = std::exchange(waiting.call->mirrored, {});
     judge(std::move(waiting.call), message, known.envelope(), fields);
     held_.reuse(std::move(waiting));
@@ -98,7 +97,7 @@ void ArgumentMirrors::ask(std::string_view cursor) {
   if (!nobody_) return end_asking(false);
   ++pages_;
   std::string text = dialect().list_request(cursor);
-  const rpc::KnownMessage known(text, {});
+  const rpc::KnownMessage known(text);
   const rpc::Envelope& request = known.envelope();
   pool::CallPtr call = services_.calls.take();
   call->id = request.id;

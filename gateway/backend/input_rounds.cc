@@ -12,9 +12,6 @@ namespace stdgate::backend {
 
 namespace {
 
-// How much deeper an answer stands in the next request than in the client's message.
-constexpr size_t kMoreDepth = 4;
-
 constexpr const char* kDeclined = "the client has not answered what the server wants to know";
 
 }  // namespace
@@ -86,7 +83,7 @@ const char* InputRounds::ask_all(uint64_t number, const pool::Call& call,
     std::string text = R"({"jsonrpc":"2.0","id":0,"method":)" + demand.method;
     if (!demand.params.empty()) text.append(R"(,"params":)").append(demand.params);
     text += '}';
-    const rpc::KnownMessage known(text, pool::ChildOutput::envelope_limits(services_.limits));
+    const rpc::KnownMessage known(text);
     std::string scratch;
     const std::string_view method = rpc::decode_string(known.envelope().method, scratch);
     if (input().judge(known.envelope(), method, session->greeting).verdict !=
@@ -125,10 +122,9 @@ void InputRounds::on_round_answer(uint64_t number, std::string_view key,
 void InputRounds::go_on(Round round) {
   pool::CallPtr& call = round.call;
   std::string request = call->request;
-  const rpc::KnownMessage former(
-      request, {.depth = services_.limits.depth, .batch = services_.limits.batch});
+  const rpc::KnownMessage former(request);
   std::string text = input().with_answers(former.envelope(), round.answers, round.state);
-  const rpc::KnownMessage known(text, {.depth = services_.limits.depth + kMoreDepth});
+  const rpc::KnownMessage known(text);
   const rpc::Envelope& sent = known.envelope();
   pool::Outgoing message;
   message.text = sent.text;

@@ -1,6 +1,5 @@
 #include "gateway/backend/key_watches.h"
 
-#include "gateway/pool/child_output.h"
 #include "gateway/rpc/known_message.h"
 
 namespace stdgate::backend {
@@ -15,7 +14,7 @@ class KeyWatches::Watch final : public session::SessionSink {
     if (sink == nullptr) return;
     std::string text;
     for (const std::string_view part : parts) text += part;
-    const rpc::KnownMessage known(text, pool::ChildOutput::envelope_limits(all_.services_.limits));
+    const rpc::KnownMessage known(text);
     const auto tagged = all_.modern_.tagged(call_, known.envelope());
     if (tagged) sink->on_event(call_.tag, *tagged);
   }

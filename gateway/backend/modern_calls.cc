@@ -64,7 +64,7 @@ pool::EraChanges ModernCalls::changes_of(const rpc::Envelope& request,
 
 bool ModernCalls::listen_again(pool::CallPtr& call) const {
   std::string text = call->request;
-  const rpc::KnownMessage known(text, client_limits());
+  const rpc::KnownMessage known(text);
   const rpc::Envelope& request = known.envelope();
   pool::Outgoing message;
   message.text = request.text;
@@ -76,7 +76,7 @@ bool ModernCalls::listen_again(pool::CallPtr& call) const {
 std::vector<std::string> ModernCalls::listened_keys(const pool::Call& call,
                                                     const pool::ChildFacts& facts) const {
   std::string text = call.request;
-  const rpc::KnownMessage known(text, client_limits());
+  const rpc::KnownMessage known(text);
   return services_.dialect.listened_keys(known.envelope(), facts);
 }
 

@@ -65,10 +65,6 @@ class ModernCalls {
 
  private:
   [[nodiscard]] bool can_serve_alone() const;
-  // As requests are parsed when they come.
-  [[nodiscard]] rpc::EnvelopeLimits client_limits() const {
-    return {.depth = services_.limits.depth, .batch = services_.limits.batch};
-  }
 
   const pool::PoolServices& services_;
   pool::Pool& pool_;

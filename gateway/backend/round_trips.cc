@@ -58,7 +58,7 @@ RoundTrips::~RoundTrips() {
 void RoundTrips::take(pool::CallPtr call, const pool::Outgoing& message) {
   if (pool_.is_draining()) return events_.on_fault(std::move(call), rpc::faults::shutting_down());
   std::string text(message.text);
-  const rpc::KnownMessage request(text, client_limits());
+  const rpc::KnownMessage request(text);
   if (call->resumes) {
     resume(std::move(call), request.envelope());
   } else {
@@ -115,7 +115,7 @@ void RoundTrips::submit(Trip& trip, pool::CallPtr call, const rpc::Envelope& req
   trip.call = call.get();
   call->session = trip.session;
   std::string text = call->resumes ? input().without_answers(request) : std::string(request.text);
-  const rpc::KnownMessage known(text, client_limits());
+  const rpc::KnownMessage known(text);
   const rpc::Envelope& sent = known.envelope();
   pool::Outgoing message;
   message.text = sent.text;
@@ -216,7 +216,7 @@ void RoundTrips::deliver_end(Trip& trip, pool::CallPtr call) {
     return events_.on_fault(std::move(call), *std::exchange(trip.fault, std::nullopt));
   }
   std::string text = *std::exchange(trip.answer, std::nullopt);
-  const rpc::KnownMessage answer(text, pool::ChildOutput::envelope_limits(services_.limits));
+  const rpc::KnownMessage answer(text);
   events_.on_answer(std::move(call), answer.envelope());
 }
 
@@ -364,7 +364,7 @@ void RoundTrips::refuse_asks(Trip& trip) {
 void RoundTrips::answer_ask(Trip& trip, rpc::WireId ask, std::string_view member) {
   std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(ask) + ",";
   text.append(member).append("}");
-  const rpc::KnownMessage answer(text, client_limits());
+  const rpc::KnownMessage answer(text);
   sessions_.pass_answer(trip.session, answer.envelope());
 }
 

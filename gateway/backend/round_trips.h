@@ -67,9 +67,6 @@ class RoundTrips final : public TripOwner {
 
   [[nodiscard]] const pool::InputDialect& input() const { return *services_.dialect.input(); }
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
-  [[nodiscard]] rpc::EnvelopeLimits client_limits() const {
-    return {.depth = services_.limits.depth, .batch = services_.limits.batch};
-  }
   void begin(pool::CallPtr call, const rpc::Envelope& request);
   void resume(pool::CallPtr call, const rpc::Envelope& request);
   void submit(Trip& trip, pool::CallPtr call, const rpc::Envelope& request);

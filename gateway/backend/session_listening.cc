@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/pool/child_output.h"
 #include "gateway/rpc/known_message.h"
 
 namespace stdgate::backend {
@@ -20,7 +19,7 @@ class SessionListening::Listener final : public session::ReplySink {
     const session::Session* const known = all_.sessions_.find(session);
     if (known == nullptr) return;
     std::string text(notification);
-    const rpc::KnownMessage event(text, pool::ChildOutput::envelope_limits(all_.services_.limits));
+    const rpc::KnownMessage event(text);
     const std::string untagged = all_.services_.dialect.untagged(event.envelope());
     const std::string_view whole = untagged;
     if (!whole.empty()) known->sink->on_message(std::nullopt, {&whole, 1});
@@ -143,7 +142,7 @@ void SessionListening::listen(Listener& listener) {
   if (session == nullptr || (!listener.wants_lists && listener.keys.empty())) return;
   std::string text =
       services_.dialect.listen_request(session->stamp, listener.wants_lists, listener.keys);
-  const rpc::KnownMessage request(text, {});
+  const rpc::KnownMessage request(text);
   CallContext context;
   context.caller = listener.caller;
   context.transport = Transport::mcp;

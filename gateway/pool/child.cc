@@ -315,8 +315,11 @@ Call* Child::call_with_token(std::string_view token) {
   return found;
 }
 
+// In the modern era a child asks by what it answers, and no client expects to be asked otherwise.
 void Child::on_request(const rpc::Envelope& request, std::string_view method) {
-  listener_.on_request(*this, request, method);
+  if (era() != Era::modern) return listener_.on_request(*this, request, method);
+  services_.core.observer.on_dropped(services_.backend, DropReason::no_listener);
+  refuse(request.id, rpc::RpcError::method_not_found, "no server of this revision sends requests");
 }
 
 void Child::on_broken_framing(const char* reason) {

@@ -1,10 +1,12 @@
 // KnownMessage: a message that was parsed before, or that the gateway has made, parsed for its
 // parts.
 //
-// That it cannot be parsed is a defect here. Owner: whoever acts on it; a value, which stays where
-// it is. `text` outlives it.
+// That it cannot be parsed is a defect here. So what a limit says has been judged before: what the
+// gateway writes may be deeper than any message that it takes, as it holds parts of these. Owner:
+// whoever acts on it; a value, which stays where it is. `text` outlives it. Limit: kMaxDepth.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "gateway/base/check.h"
@@ -14,8 +16,12 @@ namespace stdgate::rpc {
 
 class KnownMessage {
  public:
-  KnownMessage(std::string& text, const EnvelopeLimits& limits)
-      : parser_(limits), document_(parser_.parse(text)) {
+  // Far more than limits.depth may be.
+  static constexpr size_t kMaxDepth = 2048;
+
+  explicit KnownMessage(std::string& text)
+      : parser_({.depth = kMaxDepth, .id = SIZE_MAX, .method = SIZE_MAX}),
+        document_(parser_.parse(text)) {
     STDGATE_CHECK(document_ && document_->messages[0].ok());
   }
   KnownMessage(const KnownMessage&) = delete;

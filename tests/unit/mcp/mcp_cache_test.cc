@@ -17,7 +17,7 @@ std::string key_of(const std::string& method, const std::string& params) {
   std::string text = R"({"jsonrpc":"2.0","id":1,"method":")" + method + '"';
   if (!params.empty()) text += R"(,"params":)" + params;
   text += "}";
-  const rpc::KnownMessage known(text, {});
+  const rpc::KnownMessage known(text);
   return mcp::McpCache().key(known.envelope(), method);
 }
 
@@ -47,7 +47,7 @@ TEST(McpCache, TheKeyIsTheMethodAndTheParamsWithoutMeta) {
 // "public 5", in milliseconds; empty: not to be kept.
 std::string terms_of(const std::string& result) {
   std::string text = R"({"jsonrpc":"2.0","id":1,"result":)" + result + "}";
-  const rpc::KnownMessage known(text, {});
+  const rpc::KnownMessage known(text);
   const auto terms = mcp::McpCache().terms(known.envelope());
   if (!terms) return {};
   return (terms->is_public ? "public " : "private ") +
@@ -274,18 +274,18 @@ class AnswerCacheLimits : public testing::Test {
   // Keeps an answer of about this size.
   void keep(const std::string& cursor, size_t bytes, int time_ms = 60'000) {
     std::string asked = request("1", "tools/list", R"("cursor":")" + cursor + '"');
-    const rpc::KnownMessage known(asked, {});
+    const rpc::KnownMessage known(asked);
     pool::Call call;
     ASSERT_FALSE(cache.find(known.envelope(), "tools/list", {}, now, call).has_value());
     call.child_era = Era::modern;
     std::string said = R"({"jsonrpc":"2.0","id":1,"result":)" +
                        list("public", time_ms, '"' + std::string(bytes, 'x') + '"') + "}";
-    const rpc::KnownMessage answer(said, {});
+    const rpc::KnownMessage answer(said);
     cache.keep(call, answer.envelope(), now);
   }
   bool has(const std::string& cursor) {
     std::string asked = request("1", "tools/list", R"("cursor":")" + cursor + '"');
-    const rpc::KnownMessage known(asked, {});
+    const rpc::KnownMessage known(asked);
     pool::Call call;
     return cache.find(known.envelope(), "tools/list", {}, now, call).has_value();
   }

@@ -19,7 +19,7 @@ const mcp::McpMirrors& mirrors() {
 
 std::optional<pool::ToolPage> page_of(const std::string& result) {
   std::string text = R"({"jsonrpc":"2.0","id":1,"result":)" + result + "}";
-  const rpc::KnownMessage known(text, {});
+  const rpc::KnownMessage known(text);
   return mirrors().read_page(known.envelope());
 }
 
@@ -116,7 +116,7 @@ std::string judged(const std::string& arguments, const std::string& fields) {
       marked("on", R"("On")", "boolean") + R"(,"at":)" + properties(marked("text", R"("Text")"))));
   std::string text =
       R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t")" + arguments + "}}";
-  const rpc::KnownMessage known(text, {});
+  const rpc::KnownMessage known(text);
   const auto why = mirrors().mismatch(kTool, known.envelope(), fields);
   if (!why) return "ok";
   EXPECT_EQ(why->find("Header mismatch: Mcp-Param-"), 0U) << *why;
