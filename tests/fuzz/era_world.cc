@@ -97,7 +97,7 @@ bool is_repeated_by(const rpc::Envelope& request, std::string_view fields) {
 // A client with a session and with requests that stand alone.
 class EraWorld::Client final : public session::SessionSink {
  public:
-  explicit Client(EraWorld& world) : world_(world), caller(*world.bench_.callers.add(*this)) {}
+  explicit Client(EraWorld& world) : caller(*world.bench_.callers.add(*this)), world_(world) {}
   ~Client() override { world_.bench_.callers.remove(caller); }
 
   void on_reply(session::Tag tag, const session::Reply& reply) override {
@@ -137,7 +137,6 @@ class EraWorld::Client final : public session::SessionSink {
     world_.require_that(!std::exchange(has_ended, true), "a session ends once");
   }
 
-  EraWorld& world_;
   const session::Caller caller;
   session::SessionId session;
   bool has_ended = false;                     // and is to be closed
@@ -155,6 +154,8 @@ class EraWorld::Client final : public session::SessionSink {
                         "a client is given a message");
     return document->messages[0].envelope;
   }
+
+  EraWorld& world_;
   std::string text_;
 };
 

@@ -296,7 +296,9 @@ TEST(MirroredLegacyCalls, AreComparedToo) {
                       ModernBench::Beside{.mirrored = fields});
   };
   call("");
-  const Asked list = parse_asked(child.take_line());
+  const std::string line = child.take_line();
+  EXPECT_EQ(line.find("protocolVersion"), std::string::npos) << line;
+  const Asked list = parse_asked(line);
   EXPECT_EQ(list.method, "tools/list");
   child.answer(list.id, page(tool("t", "R")));
   ASSERT_EQ(client.answers.size(), 1U);
