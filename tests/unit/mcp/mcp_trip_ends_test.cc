@@ -1,6 +1,8 @@
 // Deaths, floods and departures at each point of a modern client's call at a legacy child that
 // asks. Each client is answered once, nothing is left behind, and the next call is served.
 
+#include <array>
+
 #include "tests/unit/mcp/trip_bench.h"
 
 namespace stdgate::test {
