@@ -111,6 +111,7 @@ void ArgumentMirrors::ask(std::string_view cursor) {
   pool::Outgoing message;
   message.text = request.text;
   message.id = place_of(request.id, request.text);
+  // A legacy child gets it without its stamp.
   const pool::EraChanges changes = services_.dialect.omissions(request);
   message.inserted = changes.view();
   if (!pool_.submit(call, message)) end_asking(false);

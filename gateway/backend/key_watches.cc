@@ -1,6 +1,5 @@
 #include "gateway/backend/key_watches.h"
 
-#include "gateway/pool/child_output.h"
 #include "gateway/rpc/known_message.h"
 
 namespace stdgate::backend {

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/pool/child_output.h"
 #include "gateway/rpc/known_message.h"
 
 namespace stdgate::backend {

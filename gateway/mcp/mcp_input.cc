@@ -207,7 +207,8 @@ std::optional<pool::InputDemands> McpInput::demands(const rpc::Envelope& answer)
   const std::string_view state = member(answer.payload, kStateKey);
   const std::string_view requests = member(answer.payload, "inputRequests");
   if (!string_content(state).empty()) demands.state = state;
-  demands.is_malformed = !requests.empty() && !is_object(requests);
+  const bool is_state = state.empty() || state.front() == '"' || state == "null";
+  demands.is_malformed = !is_state || (!requests.empty() && !is_object(requests));
   for_each_member(requests, [&](std::string_view key, std::string_view value) {
     const std::string_view method = member(value, "method");
     const std::string_view params = member(value, "params");

@@ -301,12 +301,18 @@ void Child::on_notification(const rpc::Envelope& notification, std::string_view 
   }
 }
 
-// A child that belongs to a session got its client's own tokens, others got wire ids.
+// A child that belongs to a session got its client's own tokens, others got wire ids. A modern one
+// has nothing else to cancel, and the ids that it names mean nothing to clients.
 bool Child::end_listening(const rpc::Envelope& notification, std::string_view method) {
-  const auto id = rpc::parse_wire_id(services_.dialect.cancelled_by_child(notification, method));
+  const std::string_view cancelled = services_.dialect.cancelled_by_child(notification, method);
+  const auto id = rpc::parse_wire_id(cancelled);
   const Call* const call = id ? calls_.find(*id) : nullptr;
-  if (call == nullptr || !call->listens) return false;
-  owner_.on_child_ended_listening(*this, calls_.close(*id));
+  if (call != nullptr && call->listens) {
+    owner_.on_child_ended_listening(*this, calls_.close(*id));
+    return true;
+  }
+  if (cancelled.empty() || era() != Era::modern) return false;
+  services_.core.observer.on_dropped(services_.backend, DropReason::no_listener);
   return true;
 }
 
@@ -323,8 +329,11 @@ Call* Child::call_with_token(std::string_view token) {
   return found;
 }
 
+// In the modern era a child asks by what it answers, and no client expects to be asked otherwise.
 void Child::on_request(const rpc::Envelope& request, std::string_view method) {
-  listener_.on_request(*this, request, method);
+  if (era() != Era::modern) return listener_.on_request(*this, request, method);
+  services_.core.observer.on_dropped(services_.backend, DropReason::no_listener);
+  refuse(request.id, rpc::RpcError::method_not_found, "no server of this revision sends requests");
 }
 
 void Child::on_broken_framing(const char* reason) {

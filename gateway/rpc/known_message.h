@@ -1,9 +1,9 @@
 // KnownMessage: a message that was parsed before, or that the gateway has made, parsed for its
 // parts.
 //
-// That it cannot be parsed is a defect here: it has no limits, so the parts of others that it is
-// made of are good if they were so before. Owner: whoever acts on it; a value, which stays where it
-// is. `text` outlives it.
+// That it cannot be parsed is a defect here. So what a limit says has been judged before: what the
+// gateway writes may be deeper than any message that it takes, as it holds parts of these. Owner:
+// whoever acts on it; a value, which stays where it is. `text` outlives it. Limit: kMaxDepth.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,12 @@ namespace stdgate::rpc {
 
 class KnownMessage {
  public:
-  // Texts that are made of parts of others nest deeper than these were allowed to.
-  static constexpr size_t kDepth = 2048;
+  // Far more than limits.depth may be.
+  static constexpr size_t kMaxDepth = 2048;
 
-  explicit KnownMessage(std::string& text) : parser_(kLimits), document_(parser_.parse(text)) {
+  explicit KnownMessage(std::string& text)
+      : parser_({.depth = kMaxDepth, .id = SIZE_MAX, .method = SIZE_MAX}),
+        document_(parser_.parse(text)) {
     STDGATE_CHECK(document_ && document_->messages[0].ok());
   }
   KnownMessage(const KnownMessage&) = delete;
@@ -28,9 +30,6 @@ class KnownMessage {
   [[nodiscard]] const Envelope& envelope() const { return document_->messages[0].envelope; }
 
  private:
-  static constexpr EnvelopeLimits kLimits{
-      .depth = kDepth, .batch = 1, .id = SIZE_MAX, .method = SIZE_MAX};
-
   EnvelopeParser parser_;
   const tl::expected<Document, DocumentError> document_;
 };

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "tests/integration/harness/modern_requests.h"
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/websocket_client.h"
 #include "tests/support/test_folder.h"
@@ -74,20 +75,6 @@ for line in sys.stdin:
     reply.update({"error": error} if error else {"result": result})
     print(json.dumps(reply), flush=True)
 )py";
-
-std::string modern_request(const std::string& method, const std::string& params) {
-  return request(method, R"({"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",)"
-                         R"("io.modelcontextprotocol/clientCapabilities":{}})" +
-                             (params.empty() ? "" : "," + params) + "}");
-}
-
-Headers modern_headers(const std::string& method, const std::string& name, Headers more = {}) {
-  more.insert({{"accept", "application/json, text/event-stream"},
-               {"mcp-protocol-version", "2026-07-28"},
-               {"mcp-method", method}});
-  if (!name.empty()) more.emplace("mcp-name", name);
-  return more;
-}
 
 std::string compact(std::string text) {
   std::erase(text, ' ');

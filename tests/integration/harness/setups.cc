@@ -23,6 +23,12 @@ Command rogue(const Command& arguments) {
   return command;
 }
 
+Command lying(const Command& rules) {
+  Command command = {STDGATE_LYING_CHILD};
+  command.insert(command.end(), rules.begin(), rules.end());
+  return command;
+}
+
 Command shell(const std::string& script) { return {"/bin/sh", "-c", script}; }
 
 std::string backend(const std::string& name, const Command& command, const std::string& options) {

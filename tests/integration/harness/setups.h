@@ -16,6 +16,7 @@ using Command = std::vector<std::string>;
 Command demo_server();
 Command puppet(const std::string& mode = "jsonrpc");  // tests/support/puppet_child.cc
 Command rogue(const Command& arguments);              // tests/support/rogue_child.cc
+Command lying(const Command& rules);                  // tests/support/lying_child.cc
 Command shell(const std::string& script);
 
 // A backend as an entry of `backends`, which is a YAML flow map: "NAME: { command: …, OPTIONS }".

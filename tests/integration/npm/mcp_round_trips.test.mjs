@@ -115,6 +115,18 @@ describe('the state of a parked call', { timeout: 60_000 }, () => {
     assert.deepEqual((await call(gate, { params })).error, invalid);
   });
 
+  it('is worth nothing at another gateway, or the next one', async () => {
+    const params = await park(gate);
+    const former = await serve();
+    const lost = await park(former);
+    assert.deepEqual((await call(former, { params })).error, invalid);
+    former.process.kill('SIGKILL');
+    await eventually(() => former.children().length === 0, 'the end of its servers');
+    assert.deepEqual((await former.stop()).left, []);
+    assert.deepEqual((await call(gate, { params: lost })).error, invalid);
+    assert.match((await call(gate, { params })).result.content[0].text, /ada@example.org/);
+  });
+
   it('is not waited for by a gateway that stops', async () => {
     const other = await serve();
     await park(other);

@@ -161,6 +161,8 @@ TEST_F(McpInputRounds, HostileAnswersEndTheCall) {
       {input_required(R"("a":1)"), malformed},
       {input_required(R"("a":{"method":1})"), malformed},
       {input_required(R"("a":{"method":"roots/list","params":[]})"), malformed},
+      {input_required(R"("a":{"method":")" + std::string(1025, 'm') + "\"}"), undeclared},
+      {input_required("\"a\":" + std::string(kAsk), "7"), malformed},
       {input_required(many), "the server wants to know too much at once"},
       {input_required(R"("a":{"method":"tools/call","params":{}})"), undeclared},
       {input_required(R"("a":{"method":")" + std::string(2000, 'm') + "\"}"), undeclared},

@@ -89,6 +89,17 @@ TEST_F(McpModernSessions, WhatNoModernChildKnowsIsAnsweredHere) {
   EXPECT_TRUE(child.take_lines().empty());
 }
 
+// It has to ask by its answers.
+TEST_F(McpModernSessions, RequestsOfTheChildReachNoClient) {
+  session.request("initialize", greeting("ada", R"({"sampling":{}})"));
+  session.take();
+  line_of(session);
+  child.say(R"({"jsonrpc":"2.0","id":5,"method":"sampling/createMessage","params":{}})");
+  EXPECT_TRUE(session.take().empty());
+  EXPECT_THAT(child.take_line(), HasSubstr(R"("id":5,"error":{"code":-32601)"));
+  EXPECT_EQ(bench.observer.dropped[DropReason::no_listener], 1);
+}
+
 // --- Changes and updates
 
 // A modern child that tells of changes, under two sessions.
@@ -257,6 +268,26 @@ TEST_F(McpListeningSessions, GoOnAtTheNextChild) {
   ASSERT_EQ(asked.size(), 2U);
   next.say(note("tools/list_changed", tag(asked[0].id)));
   EXPECT_EQ(ada.take().size() + bob.take().size(), 1U);
+}
+
+// What a client has said of itself stands deeper in the gateway's own request than in the client's.
+TEST_F(McpListeningSessions, TakeCapabilitiesAsDeepAsAMessageMayBe) {
+  listens();
+  constexpr size_t kAbove = 4;  // the message, params, capabilities, sampling
+  const size_t depth = config::LimitsConfig().depth - kAbove;
+  const std::string nested = std::string(depth, '[') + std::string(depth, ']');
+  SharedClient deep(bench);
+  deep.request("initialize",
+               McpModernSessions::greeting("c", R"({"sampling":{"x":)" + nested + "}}"));
+  bench.settle();
+  const auto says_it = HasSubstr(R"("sampling":{"x":)" + nested);
+  EXPECT_THAT(child.take_lines(), testing::ElementsAre(says_it));
+  child.exit(1);
+  bench.advance(seconds(10));
+  FakeChild& next = bench.child(1);
+  next.start();
+  next.answer(next.take_ids().at(0), std::string(kDiscovery));
+  EXPECT_THAT(next.take_lines(), testing::AllOf(testing::SizeIs(3), testing::Contains(says_it)));
 }
 
 // A child that has ended the stream is asked again, one that knows none is not.

@@ -133,6 +133,7 @@ TEST_F(McpModernChild, ItsRequestsAreRefused) {
   child.say(R"({"jsonrpc":"2.0","id":5,"method":"sampling/createMessage","params":{}})");
   EXPECT_NE(child.take_line().find("-32601"), std::string::npos);
   EXPECT_TRUE(client.events.empty());
+  EXPECT_EQ(bench.observer.dropped[DropReason::no_listener], 1);
 }
 
 // --- subscriptions/listen

@@ -1,140 +1,13 @@
 // Modern clients at legacy children that ask: the round trips, what ends them, and who may go on.
 
-#include <gmock/gmock.h>
-
 #include <regex>
 
-#include "tests/unit/mcp/modern_bench.h"
+#include "tests/unit/mcp/trip_bench.h"
 
 namespace stdgate::test {
 namespace {
 
-using std::chrono::milliseconds;
-using std::chrono::minutes;
-using std::chrono::seconds;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
-
-constexpr milliseconds kGather(20);
-const std::string kElicits = R"({"elicitation":{}})";
-const std::string kAsk =
-    R"({"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"message":"who?",)"
-    R"("requestedSchema":{"type":"object","properties":{}},"_meta":{"x":1}}})";
-
-backend::BackendOptions options_of(config::Isolation isolation) {
-  backend::BackendOptions options = ModernBench::options_of(config::Revision::legacy, isolation);
-  options.config.bridge = true;
-  options.config.revive = true;
-  options.config.pool.min = 0;
-  options.config.pool.max = 4;
-  options.config.pool.parked = 2;
-  options.config.pool.idle_timeout = minutes(5);
-  options.input_timeout = minutes(5);
-  return options;
-}
-
-policy::Principal named(const std::string& name) {
-  policy::Principal principal;
-  principal.name = name;
-  return principal;
-}
-
-class TripBench : public ModernBench {
- public:
-  explicit TripBench(const backend::BackendOptions& options) : ModernBench(options) {
-    services.states = &seal_;
-  }
-  // A tool is called by a client that can be asked what `capabilities` say.
-  void call(FakeClient& client, const std::string& id, const std::string& more = "",
-            const std::string& capabilities = kElicits,
-            const policy::Principal* principal = nullptr) {
-    send_modern(client, request(id, "tools/call", R"("name":"t")" + more, meta(capabilities)),
-                principal);
-  }
-  // From an address.
-  void call_from(FakeClient& client, const std::string& id, const ClientAddress& address,
-                 const std::string& capabilities = kElicits,
-                 const policy::Principal* principal = nullptr) {
-    send_modern(client, request(id, "tools/call", R"("name":"t")", meta(capabilities)), principal,
-                &address);
-  }
-  // Until no other question is waited for.
-  void settle() { advance(kGather); }
-  // Starts the child with this index; it answers its greeting, which is returned.
-  std::string greet(size_t index) {
-    FakeChild& process = child(index);
-    process.start();
-    const std::string greeting = process.take_line();
-    process.answer(parse_asked(greeting).id, std::string(kGreeting));
-    EXPECT_EQ(process.take_line(), R"({"jsonrpc":"2.0","method":"notifications/initialized"})");
-    return greeting;
-  }
-
- private:
-  FakeSeal seal_;
-};
-
-// The one member of inputRequests, and the state, of a call that needs input.
-struct Needed {
-  std::string key;
-  std::string request;
-  std::string state;
-};
-
-Needed needed_of(const std::string& answer) {
-  rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
-  std::string copy = answer;
-  const auto document = parser.parse(copy);
-  EXPECT_TRUE(document.has_value()) << answer;
-  const std::string_view result = document->messages[0].envelope.payload;
-  EXPECT_EQ(rpc::find_member(result, "resultType").value_or(""), R"("input_required")") << answer;
-  const std::string_view requests = rpc::find_member(result, "inputRequests").value_or("{}");
-  const std::string_view state = rpc::find_member(result, "requestState").value_or(R"("")");
-  const size_t end = requests.find('"', 2);
-  if (end == std::string_view::npos) return {};
-  const std::string key(requests.substr(2, end - 2));
-  return {key, std::string(rpc::find_member(requests, key).value_or("")),
-          std::string(state.substr(1, state.size() - 2))};
-}
-
-std::string with_state(const std::string& state) { return R"(,"requestState":")" + state + "\""; }
-
-std::string with_answer(const Needed& needed,
-                        const std::string& answer = R"({"action":"accept","content":{"n":1}})") {
-  return R"(,"inputResponses":{")" + needed.key + "\":" + answer + "}" + with_state(needed.state);
-}
-
-class McpRoundTrips : public testing::TestWithParam<config::Isolation> {
- public:
-  // The first child, with the call of a client in flight.
-  FakeChild& called(const std::string& capabilities = kElicits) {
-    bench.call(client, "1", "", capabilities);
-    bench.greet(0);
-    call_line = bench.child(0).take_line();
-    call_id = parse_asked(call_line).id;
-    return bench.child(0);
-  }
-  // The same, and the child has asked: the call is parked.
-  FakeChild& parked() {
-    FakeChild& child = called();
-    child.say(kAsk);
-    bench.settle();
-    needed = needed_of(client.texts().at(0));
-    return child;
-  }
-  [[nodiscard]] std::string error_of(const std::string& text) const {
-    const size_t at = text.find(R"("error":)");
-    return at == std::string::npos ? text : text.substr(at);
-  }
-
-  TripBench bench{options_of(GetParam())};
-  FakeClient client{bench.callers};
-  FakeClient other{bench.callers};
-  std::string call_line;  // as the child got it
-  std::string call_id;
-  Needed needed;
-};
+class McpRoundTrips : public RoundTripsTest {};
 
 INSTANTIATE_TEST_SUITE_P(Isolations, McpRoundTrips,
                          testing::Values(config::Isolation::shared, config::Isolation::session));
@@ -819,7 +692,7 @@ TEST_P(McpRoundTrips, OtherCapabilitiesNeedAnotherChild) {
 }
 
 TEST_P(McpRoundTrips, WithoutTheBridgeSuchClientsAreSentAway) {
-  backend::BackendOptions options = options_of(GetParam());
+  backend::BackendOptions options = trip_options(GetParam());
   options.config.bridge = false;
   TripBench plain(options);
   FakeClient client_of_it(plain.callers);
@@ -830,7 +703,7 @@ TEST_P(McpRoundTrips, WithoutTheBridgeSuchClientsAreSentAway) {
 // --- Where sessions have children of their own
 
 TEST(McpRoundTripsAlone, CallsAreNotMixedEvenIfNobodyCanBeAsked) {
-  TripBench bench(options_of(config::Isolation::session));
+  TripBench bench(trip_options(config::Isolation::session));
   FakeClient client(bench.callers);
   FakeClient other(bench.callers);
   bench.call(client, "1", "", "{}");
@@ -842,7 +715,7 @@ TEST(McpRoundTripsAlone, CallsAreNotMixedEvenIfNobodyCanBeAsked) {
 }
 
 TEST(McpRoundTripsAlone, ListsComeFromASharedChild) {
-  TripBench bench(options_of(config::Isolation::session));
+  TripBench bench(trip_options(config::Isolation::session));
   FakeClient client(bench.callers);
   bench.send_modern(client, request("1", "tools/list"));
   bench.send_modern(client, request("2", "prompts/list"));
@@ -853,7 +726,7 @@ TEST(McpRoundTripsAlone, ListsComeFromASharedChild) {
 
 // The era is found out with the first call.
 TEST(McpRoundTripsAlone, ACallWaitsForTheEra) {
-  backend::BackendOptions options = options_of(config::Isolation::session);
+  backend::BackendOptions options = trip_options(config::Isolation::session);
   options.config.revision = config::Revision::automatic;
   TripBench bench(options);
   FakeClient client(bench.callers);

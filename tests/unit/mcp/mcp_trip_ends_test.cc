@@ -1,0 +1,212 @@
+// Deaths, floods and departures at each point of a modern client's call at a legacy child that
+// asks. Each client is answered once, nothing is left behind, and the next call is served.
+
+#include <array>
+
+#include "tests/unit/mcp/trip_bench.h"
+
+namespace stdgate::test {
+namespace {
+
+using testing::ElementsAre;
+
+const std::string kAskAgain =
+    R"({"jsonrpc":"2.0","id":8,"method":"elicitation/create","params":{"message":"why?"}})";
+
+class TripEnds : public RoundTripsTest {
+ public:
+  // Nothing of a call is left, and another one is served by another child.
+  void expect_next_call_served() {
+    bench.advance(seconds(1));
+    EXPECT_EQ(bench.backend.calls(), 0U);
+    EXPECT_EQ(bench.status().parked_calls, 0U);
+    EXPECT_EQ(bench.status().queued, 0U);
+    FakeClient next(bench.callers);
+    const size_t index = bench.launcher.launched();
+    bench.call(next, "1");
+    ASSERT_EQ(bench.launcher.launched(), index + 1);
+    bench.greet(index);
+    bench.child(index).answer(bench.child(index).take_ids().at(0), "{}");
+    EXPECT_THAT(next.texts(), ElementsAre(HasSubstr(R"("result")")));
+  }
+  // The client's answers so far; the last one says that the child has failed.
+  void expect_failure(size_t answers) {
+    bench.settle();
+    ASSERT_EQ(client.answers.size(), answers);
+    EXPECT_THAT(client.texts().back(), HasSubstr("-31502"));
+  }
+  void retry(const std::string& id) { bench.call(client, id, with_answer(needed)); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Isolations, TripEnds,
+                         testing::Values(config::Isolation::shared, config::Isolation::session));
+
+TEST_P(TripEnds, ADeathBeforeTheGreetingIsAnswered) {
+  bench.call(client, "1");
+  bench.child(0).start();
+  bench.child(0).die(9);
+  expect_failure(1);
+  expect_next_call_served();
+}
+
+TEST_P(TripEnds, ADeathBeforeAnythingIsAsked) {
+  called().die(9);
+  expect_failure(1);
+  expect_next_call_served();
+}
+
+TEST_P(TripEnds, ADeathBetweenTheQuestionAndTheRound) {
+  FakeChild& child = called();
+  child.say(kAsk);
+  child.die(9);
+  expect_failure(1);
+  expect_next_call_served();
+}
+
+TEST_P(TripEnds, ADeathAfterTheRetry) {
+  FakeChild& child = parked();
+  retry("2");
+  child.die(9);
+  expect_failure(2);
+  retry("3");
+  EXPECT_THAT(client.texts().at(2), HasSubstr("-32602"));
+  expect_next_call_served();
+}
+
+TEST_P(TripEnds, ADeathInTheSecondRound) {
+  FakeChild& child = parked();
+  retry("2");
+  child.say(kAskAgain);
+  bench.settle();
+  ASSERT_EQ(client.answers.size(), 2U);
+  needed = needed_of(client.texts()[1]);
+  child.die(9);
+  bench.settle();
+  retry("3");
+  expect_failure(3);
+  expect_next_call_served();
+}
+
+TEST_P(TripEnds, ADeathWhileMissingAnswersAreAskedFor) {
+  FakeChild& child = parked();
+  bench.call(client, "2", with_state(needed.state));
+  bench.settle();
+  ASSERT_EQ(client.answers.size(), 2U);
+  needed = needed_of(client.texts()[1]);
+  child.die(9);
+  bench.settle();
+  retry("3");
+  expect_failure(3);
+  expect_next_call_served();
+}
+
+// Two calls are parked, the third waits for one of their places.
+class TripQueue : public TripEnds {
+ public:
+  TripQueue() {
+    for (size_t index = 0; index < 3; ++index) {
+      bench.call(*clients[index], "1");
+      bench.greet(index);
+      bench.child(index).take_lines();
+      bench.child(index).say(kAsk);
+      bench.settle();
+    }
+    EXPECT_TRUE(third.answers.empty());
+  }
+  void expect_others_unharmed() {
+    EXPECT_EQ(bench.status().parked_calls, 2U);
+    for (FakeClient* each : {&client, &other}) {
+      bench.call(*each, "2", with_answer(needed_of(each->texts().at(0))));
+    }
+    for (const size_t index : {0, 1}) {
+      const Texts lines = bench.child(index).take_lines();
+      EXPECT_THAT(lines, ElementsAre(HasSubstr(R"("id":7,"result":{"action":"accept")")));
+    }
+  }
+  FakeClient third{bench.callers};
+  std::array<FakeClient*, 3> clients = {&client, &other, &third};
+};
+
+INSTANTIATE_TEST_SUITE_P(Isolations, TripQueue,
+                         testing::Values(config::Isolation::shared, config::Isolation::session));
+
+TEST_P(TripQueue, OneThatWaitsDies) {
+  bench.child(2).die(9);
+  bench.settle();
+  EXPECT_THAT(third.texts(), ElementsAre(HasSubstr("-31502")));
+  expect_others_unharmed();
+}
+
+TEST_P(TripQueue, OneThatWaitsLeaves) {
+  bench.leave(third);
+  bench.settle();
+  EXPECT_FALSE(bench.child(2).ends().empty()) << "it has nobody to ask any more";
+  expect_others_unharmed();
+}
+
+TEST_P(TripQueue, OneThatWaitsHasItsDeadline) {
+  bench.advance(seconds(10));
+  EXPECT_THAT(third.texts(), ElementsAre(HasSubstr("-31504")));
+  expect_others_unharmed();
+}
+
+// A parked call has no connection: that its client has gone is not known, and ends nothing.
+TEST_P(TripQueue, TheClientsOfParkedCallsLeave) {
+  bench.leave(client);
+  bench.leave(other);
+  bench.settle();
+  expect_others_unharmed();
+}
+
+// --- Floods
+
+TEST_P(TripEnds, MoreQuestionsThanASessionMayHaveAreRefused) {
+  FakeChild& child = called();
+  constexpr size_t kMore = 10;
+  for (size_t id = 0; id < session::Session::kMaxAsks + kMore; ++id) {
+    std::string text = kAsk;
+    child.say(text.replace(text.find("\"id\":7"), 6, "\"id\":" + std::to_string(id)));
+  }
+  const Texts refused = child.take_lines();
+  EXPECT_THAT(refused, testing::AllOf(testing::SizeIs(kMore), testing::Each(HasSubstr("-32603"))));
+  bench.settle();
+  ASSERT_EQ(client.answers.size(), 1U);
+  child.die(9);
+  bench.settle();
+  bench.call(client, "2", with_state(needed_of(client.texts()[0]).state));
+  expect_failure(2);
+  expect_next_call_served();
+}
+
+TEST_P(TripEnds, MoreBytesOfQuestionsThanAMessageHasAreRefused) {
+  FakeChild& child = called();
+  const std::string filling(backend::BackendOptions().limits.message / 2, 'x');
+  for (const char* id : {"1", "2", "3"}) {
+    child.say(R"({"jsonrpc":"2.0","id":)" + std::string(id) +
+              R"(,"method":"elicitation/create","params":{"message":")" + filling + "\"}}");
+  }
+  bench.settle();
+  ASSERT_EQ(client.answers.size(), 1U);
+  EXPECT_LT(client.texts()[0].size(), 2 * filling.size());
+  const Texts lines = child.take_lines();
+  EXPECT_THAT(lines, testing::Each(HasSubstr("-32601")));
+  EXPECT_FALSE(lines.empty());
+}
+
+// States that are guessed, however many, neither use up the right one nor hold anything.
+TEST_P(TripEnds, GuessedStatesUseNothingUp) {
+  FakeChild& child = parked();
+  const policy::Principal eve = named("eve");
+  for (int i = 0; i < 1000; ++i) {
+    bench.call(other, "9", with_state("state-" + std::to_string(i)), kElicits, &eve);
+  }
+  for (const std::string& text : other.texts()) EXPECT_THAT(text, HasSubstr("-32602"));
+  EXPECT_EQ(other.answers.size(), 1000U);
+  EXPECT_EQ(bench.launcher.launched(), 1U);
+  EXPECT_TRUE(child.take_lines().empty());
+  retry("2");
+  EXPECT_EQ(child.take_lines().size(), 1U);
+}
+
+}  // namespace
+}  // namespace stdgate::test
