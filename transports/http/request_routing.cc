@@ -24,12 +24,26 @@ Sender sender_of(const Exchange& exchange, const ConnectionTraits& traits) {
   return {exchange.head, traits, exchange.client->connection_identity()};
 }
 
+Baggage read_baggage(const RequestHead& head) {
+  constexpr std::string_view kName = "baggage";
+  if (head.find(kName) == nullptr) return {};
+  std::string text;
+  for (const HeaderField& field : head.fields()) {
+    if (!equals_ignoring_case(field.name, kName)) continue;
+    text.append(text.empty() ? "" : ",").append(field.value);
+  }
+  return Baggage(std::move(text));
+}
+
+// `trace` has been cleared.
 void read_trace(const RequestHead& head, TraceContext& trace) {
   const HeaderField* const parent = head.find("traceparent");
-  if (parent == nullptr || !trace.read(parent->value)) return;
-  for (const HeaderField& field : head.fields()) {
-    if (equals_ignoring_case(field.name, "tracestate")) trace.add_state(field.value);
+  if (parent != nullptr && trace.read(parent->value)) {
+    for (const HeaderField& field : head.fields()) {
+      if (equals_ignoring_case(field.name, "tracestate")) trace.add_state(field.value);
+    }
   }
+  trace.baggage = read_baggage(head);
 }
 
 // By the path alone, whether it is served or not: who calls is not known.
