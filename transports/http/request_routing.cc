@@ -73,9 +73,18 @@ bool RequestRouting::judge(Exchange& exchange, const ConnectionTraits& traits) c
 // Null: nothing is served there, or not to this client.
 const Route* RequestRouting::find_route(Exchange& exchange, const ConnectionTraits& traits) const {
   std::string scratch;
-  const Route* const route = router_.find(percent_decode(exchange.head.path(), scratch));
-  const bool is_hidden = route != nullptr && route->guards.audience == Audience::operators &&
-                         !is_operator(exchange, traits);
+  const RequestHead& head = exchange.head;
+  const std::string_view path = percent_decode(head.path(), scratch);
+  const Route* const route = router_.find(path);
+  if (route == nullptr) {
+    // A preflight does not say what it is for.
+    const Route* const leaving = router_.leaving(path);
+    const bool is_meant =
+        leaving != nullptr && (is_preflight(head) || leaving->endpoint->continues(head));
+    return is_meant ? leaving : nullptr;
+  }
+  const bool is_hidden =
+      route->guards.audience == Audience::operators && !is_operator(exchange, traits);
   return is_hidden ? nullptr : route;
 }
 
