@@ -67,7 +67,7 @@ Generation::Generation(const config::Config& config, const GenerationServices& s
     : config_(config),
       retired_({services.upstreams.core.clock, services.upstreams.core.timers,
                 services.upstreams.core.log, backends_, config.timeouts.drain,
-                services.endpoints_in_use}),
+                services.endpoints_in_use, [this] { route_to_retired(); }}),
       authenticators_(make_authenticators(config.auth, services)),
       policy_(origin_rules_of(config), authentication_of(config, authenticators_.get())),
       routes_(policy_) {
@@ -96,6 +96,7 @@ void Generation::take_over(const config::Config& config, const GenerationService
   replace_backends(former, services);
   retired_.keep(routes_.clear());
   add_routes(services);
+  route_to_retired();
 }
 
 void Generation::replace_backends(const config::Config& former,
@@ -159,6 +160,22 @@ void Generation::add_mcp_routes(const GenerationServices& services) {
         if (backend.protocol() != config::Protocol::mcp) return;
         http::add_mcp_routes(routes_, prefix, sessions_of(backend, services), config_.limits);
       });
+}
+
+// At the paths that they had, as far as nobody else is served there: for their MCP sessions.
+void Generation::route_to_retired() {
+  http::Router leaving(policy_);
+  const auto add = [&](const std::string& prefix, mcp::McpSessions& sessions) {
+    const std::string path = prefix + "/mcp";
+    if (routes_.find(path) != nullptr || leaving.find(path) != nullptr) return;
+    http::add_mcp_routes(leaving, prefix, sessions, config_.limits);
+  };
+  retired_.for_each_served([&](const backend::Upstream& upstream, mcp::McpSessions& sessions) {
+    add("/" + upstream.name(), sessions);
+    if (upstream.is_default()) add("", sessions);
+  });
+  policy_.begin_epoch();  // a head that is kept with its judgement names an endpoint
+  retired_.keep(routes_.replace_leaving(leaving));
 }
 
 mcp::McpSessions& Generation::sessions_of(backend::Upstream& backend,

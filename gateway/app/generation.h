@@ -86,6 +86,7 @@ class Generation {
   void retire(std::unique_ptr<backend::Upstream> upstream);
   void add_routes(const GenerationServices& services);
   void add_mcp_routes(const GenerationServices& services);
+  void route_to_retired();
   mcp::McpSessions& sessions_of(backend::Upstream& backend, const GenerationServices& services);
 
   // In the order in which they need each other; destroyed the other way round.

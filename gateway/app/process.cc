@@ -83,7 +83,7 @@ class Process final : private http::AdminSource {
                     admin_, worker_.tls(), sockets}),
         service_manager_(worker_.loop(), environment_),
         reloads_(worker_.log()),
-        watch_(worker_.loop(), worker_.loop().timers(), [this] { reload(); }),
+        watch_(worker_.loop(), worker_.loop().timers(), [this] { reload("watch"); }),
         signals_(worker_.loop(), [this](int signal) { on_signal(signal); }) {
     http::add_admin_routes(admin_routes_, *this);
     http::add_front_page(admin_routes_, "stdgate " STDGATE_VERSION " admin", operator_page());
@@ -192,23 +192,27 @@ class Process final : private http::AdminSource {
 
   void on_hangup() {
     worker_.reopen_audit();  // after a log rotation
-    reload();
+    reload("signal");
   }
 
-  void reload() {
+  // `cause`: see AuditedReload.
+  void reload(std::string_view cause) {
     if (read_again_ == nullptr || worker_.shutdown().requested()) return;
     service_manager_.reloading();
     watch_.note_reading();
     const auto wanted = read_again_();
-    const auto taken = wanted ? take_over(*wanted)
+    const auto taken = wanted ? take_over(cause, *wanted)
                               : tl::expected<void, std::string>(tl::unexpected(wanted.error()));
-    if (!taken) reloads_.note_failure(visible(taken.error(), VisibleText::line));
+    if (!taken) {
+      reloads_.note_failure(visible(taken.error(), VisibleText::line));
+      if (worker_.audit() != nullptr) worker_.audit()->on_reloaded({cause});
+    }
     watch_files();
     tell_ready();
   }
 
   // Within one turn: nothing is accepted and nothing served between its steps.
-  tl::expected<void, std::string> take_over(const config::Config& wanted) {
+  tl::expected<void, std::string> take_over(std::string_view cause, const config::Config& wanted) {
     const config::ConfigChanges changes = config::changes_between(config(), wanted);
     if (!worker_.generation().can_name(changes.config)) {
       return tl::unexpected(std::string("too many backends have had other names; restart stdgate"));
@@ -220,6 +224,9 @@ class Process final : private http::AdminSource {
     listeners_.settle();
     describe_to_clients();
     reloads_.note(changes);
+    if (worker_.audit() != nullptr) {
+      worker_.audit()->on_reloaded({cause, true, changes.taken, changes.restart});
+    }
     return {};
   }
 

@@ -60,6 +60,7 @@ void RetiredBackends::end(Retired& retired, bool is_late) {
   backend::Upstream& upstream = *retired.upstream;
   retired.is_ending = true;
   upstream.drain();
+  if (retired.sessions != nullptr) services_.reroute();
   if (is_late) {
     services_.log.write(LogLevel::warn, "retired backend is ended with what it has",
                         {{"backend", upstream.name()},

@@ -1,10 +1,10 @@
 // RetiredBackends: what reloads have replaced, until it has finished what it had begun.
 //
-// A backend that the configuration has no more, or has otherwise, gets no new calls and sessions.
-// It finishes the calls under way, and its sessions go on until they end or timeouts.drain has
-// passed: then calls are answered with a fault, WebSockets end (1001), and MCP sessions are
-// forgotten, those whose ids carry what is needed to be taken over by the backend that follows.
-// Then its children are ended, and it goes when no connection uses its endpoints any more.
+// A backend that the configuration has no more, or has otherwise, gets no new sessions, and calls
+// of its sessions only. It finishes the calls under way, and its sessions go on until they end or
+// timeouts.drain has passed: then calls are answered with a fault, WebSockets end (1001), and MCP
+// sessions are forgotten, those whose ids carry what is needed to be taken over by the backend that
+// follows. Then its children are ended, and it goes when no connection uses its endpoints any more.
 // Owner: the generation. Looks every kPoll, and only while there is something to look at.
 #pragma once
 
@@ -33,6 +33,8 @@ class RetiredBackends {
     Duration drain;                // timeouts.drain
     // Of the connections of clients, sorted.
     std::function<std::vector<const http::Endpoint*>()> endpoints_in_use;
+    // Some of those that may be reached for their sessions have ended (for_each_served()).
+    std::function<void()> reroute;
   };
 
   explicit RetiredBackends(Services services);
@@ -42,6 +44,17 @@ class RetiredBackends {
   // They lead there, or to backends that go on.
   void keep(std::vector<std::unique_ptr<http::Endpoint>> endpoints);
 
+  // Calls visit(upstream, sessions) for each that has MCP sessions which may go on, the youngest
+  // first.
+  template <class Visitor>
+  void for_each_served(Visitor&& visit) const {
+    for (size_t i = retired_.size(); i > 0; --i) {
+      const Retired& retired = retired_[i - 1];
+      const bool is_served =
+          !retired.is_ending && retired.sessions != nullptr && retired.sessions->size() > 0;
+      if (is_served) visit(*retired.upstream, *retired.sessions);
+    }
+  }
   // Of the backend of this name that was retired last; null: there are none.
   [[nodiscard]] mcp::McpSessions* sessions_of(std::string_view name) const;
 

@@ -84,6 +84,7 @@ class Worker {
   // Log rotation. False: there is no audit.
   bool reopen_audit();
   // Null: there is none.
+  [[nodiscard]] audit::AuditLog* audit() { return audit_.get(); }
   [[nodiscard]] const audit::AuditLog* audit() const { return audit_.get(); }
 
   [[nodiscard]] net::Loop& loop() { return loop_; }

@@ -15,6 +15,7 @@ namespace {
 // Keys of `_meta`, as in the header fields of the same names.
 constexpr std::string_view kParent = "traceparent";
 constexpr std::string_view kState = "tracestate";
+constexpr std::string_view kBaggage = "baggage";
 
 // How many bits of a trace id are compared with the ratio: its last ones, as others do who sample
 // by the same id, so that all keep the same traces.
@@ -36,6 +37,16 @@ tl::expected<std::string_view, rpc::MemberError> meta_of(std::string_view params
   return rpc::find_member(params, "_meta");
 }
 
+// After another member of `_meta`, unless the message has its own.
+void add_baggage(std::string& members, const Baggage& baggage,
+                 const tl::expected<std::string_view, rpc::MemberError>& meta) {
+  if (baggage.is_none()) return;
+  const auto own = member_of(meta, kBaggage);
+  if (own || own.error() == rpc::MemberError::duplicate) return;
+  members.append(",\"").append(kBaggage).append("\":");
+  rpc::append_json_string(members, baggage.text());
+}
+
 }  // namespace
 
 void CallTracing::begin(std::string_view params, pool::Call& call) {
@@ -54,6 +65,7 @@ void CallTracing::read_meta(std::string_view params, TraceContext& trace) {
   if (const auto state = member_of(meta, kState)) {
     found.add_state(rpc::decode_string(unquoted(*state), scratch_));
   }
+  found.baggage = std::move(trace.baggage);  // the header's: that of the message stays where it is
   trace = std::move(found);
 }
 
@@ -92,6 +104,7 @@ void CallTracing::tell_child(const rpc::Envelope& request, const pool::Call& cal
   members_.clear();
   if (former) {
     members_.append("\"").append(parent.view()).append("\"");
+    add_baggage(members_, trace.baggage, meta);
     const TextPlace place = place_of(*former, request.text);
     insertions_[0] = {place.offset, {}, members_, {}, place.length};
   } else {
@@ -100,6 +113,7 @@ void CallTracing::tell_child(const rpc::Envelope& request, const pool::Call& cal
       members_.append(",\"").append(kState).append("\":");
       rpc::append_json_string(members_, trace.state);
     }
+    add_baggage(members_, trace.baggage, meta);
     const auto insertion = pool::insertion_at(pool::InsertionPlace::meta, request, members_);
     if (!insertion || former.error() == rpc::MemberError::duplicate) return;
     insertions_[0] = *insertion;

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace stdgate {
@@ -15,6 +18,21 @@ constexpr bool equals_ignoring_case(std::string_view text, std::string_view lowe
   return text.size() == lower.size() &&
          std::equal(text.begin(), text.end(), lower.begin(),
                     [](char a, char b) { return lower_ascii(a) == b; });
+}
+
+// RFC 9110 section 5.6.2: what names in header fields are made of.
+inline constexpr std::array<bool, 256> kTokenBytes = [] {
+  std::array<bool, 256> table{};
+  for (size_t c = '0'; c <= '9'; ++c) table[c] = true;
+  for (size_t c = 'a'; c <= 'z'; ++c) table[c] = true;
+  for (size_t c = 'A'; c <= 'Z'; ++c) table[c] = true;
+  for (const char c : std::string_view("!#$%&'*+-.^_`|~")) table[static_cast<uint8_t>(c)] = true;
+  return table;
+}();
+
+constexpr bool is_token(std::string_view text) {
+  return !text.empty() &&
+         std::ranges::all_of(text, [](char c) { return kTokenBytes[static_cast<uint8_t>(c)]; });
 }
 
 // Without the blanks at both ends.

@@ -99,6 +99,7 @@ void TraceContext::clear() {
   parent_id = {};
   flags = 0;
   state.clear();
+  baggage = {};
 }
 
 SpanId TraceContext::parent() const {

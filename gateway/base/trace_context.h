@@ -1,4 +1,5 @@
-// TraceContext: the trace that a call belongs to and the caller's span in it (W3C Trace Context).
+// TraceContext: the trace that a call belongs to and the caller's span in it (W3C Trace Context),
+// and what the caller passes on beside it (W3C Baggage).
 //
 // Job: parse the caller's traceparent and tracestate once; afterwards it is a value. What is
 // malformed means "no trace" and is no error (section 3.2.2.5: the receiver starts a new one).
@@ -11,6 +12,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+
+#include "gateway/base/baggage.h"
 
 namespace stdgate {
 
@@ -27,6 +30,7 @@ struct TraceContext {
   std::array<uint8_t, 8> parent_id{};  // of the caller's span; kNoSpan: the gateway began the trace
   uint8_t flags = 0;                   // those that are defined: kSampled, and 2: a random trace id
   std::string state;                   // entries as received, joined by commas
+  Baggage baggage;                     // needs no trace
 
   // Takes over a traceparent. False: it is malformed, and there is no trace.
   bool read(std::string_view traceparent);

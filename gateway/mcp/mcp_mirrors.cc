@@ -34,16 +34,6 @@ std::string_view text_of(std::string_view raw, std::string& scratch) {
   return rpc::decode_string(raw.substr(1, raw.size() - 2), scratch);
 }
 
-// RFC 9110 section 5.6.2.
-bool is_token(std::string_view text) {
-  const auto is_token_char = [](char c) {
-    const char lower = lower_ascii(c);
-    return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') ||
-           std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
-  };
-  return !text.empty() && std::ranges::all_of(text, is_token_char);
-}
-
 bool is_same_name(std::string_view one, std::string_view other) {
   return std::ranges::equal(one, other, {}, lower_ascii, lower_ascii);
 }

@@ -46,6 +46,10 @@ class McpSessions final : private McpSessionOwner {
   // As reach(), among those that are known.
   [[nodiscard]] McpSession* find(std::string_view id, McpSession::Kind kind,
                                  const policy::Principal* principal) const;
+  // Whether that is the id of a session here or before; of whom is not asked.
+  [[nodiscard]] bool has(std::string_view id) const {
+    return sessions_.contains(id) || (predecessor_ != nullptr && predecessor_->has(id));
+  }
   // A response's client has gone, or has taken what was unsent. Without effect if the session is
   // over.
   void detach(std::string_view id, session::EventSink& sink) const;

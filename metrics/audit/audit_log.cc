@@ -38,6 +38,20 @@ void append_text(std::string& out, std::string_view key, std::string_view text, 
   rpc::append_json_string(out, cut_utf8(text, limit));
 }
 
+// Those for which there is room; no member if there are none.
+void append_texts(std::string& out, std::string_view key, std::span<const std::string> texts,
+                  size_t limit) {
+  if (texts.empty()) return;
+  out.append(",\"").append(key).append("\":[");
+  const size_t begin = out.size();
+  for (const std::string& text : texts) {
+    if (out.size() - begin + text.size() > limit) break;
+    if (out.size() > begin) out += ',';
+    rpc::append_json_string(out, text);
+  }
+  out += ']';
+}
+
 void append_number(std::string& out, std::string_view key, uint64_t number) {
   out.append(",\"").append(key).append("\":").append(std::to_string(number));
 }
@@ -237,6 +251,15 @@ void AuditLog::on_session_opened(const AuditedSession& session) {
 void AuditLog::on_session_ended(const AuditedSession& session) {
   write_session("session_ended", session);
   append_milliseconds(line_, "age_ms", session.age);
+  end_line();
+}
+
+void AuditLog::on_reloaded(const AuditedReload& reload) {
+  begin_line("reloaded");
+  append_text(line_, "cause", reload.cause, kMaxName);
+  append_text(line_, "outcome", reload.is_good ? "ok" : "failed", kMaxName);
+  append_texts(line_, "changed", reload.changed, kMaxKeys);
+  append_texts(line_, "needs_restart", reload.needs_restart, kMaxKeys);
   end_line();
 }
 

@@ -5,10 +5,12 @@
 // returns, for which the loop waits. What the file does not take is kept and tried again; meanwhile
 // can_record() says no. Owner: the worker, on whose loop everything is called. Limits: kMaxUnsent
 // bytes are kept, further lines are lost, which a line says later; kMaxRefusalsPerSecond lines of
-// what any client can cause; kMaxName, kMaxPath and kMaxArguments bytes of a text are shown.
+// what any client can cause; kMaxName, kMaxPath, kMaxArguments and kMaxKeys bytes of a text are
+// shown.
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +34,14 @@ struct AuditServices {
   Log& log;
 };
 
+// The configuration was read again. Keys of the file, no values.
+struct AuditedReload {
+  std::string_view cause;  // "signal", "watch"
+  bool is_good = false;    // else nothing has changed
+  std::span<const std::string> changed{};
+  std::span<const std::string> needs_restart{};
+};
+
 // For metrics.
 struct AuditCounts {
   uint64_t lines = 0;     // written
@@ -47,6 +57,7 @@ class AuditLog final : public Audit {
   static constexpr size_t kMaxName = 256;
   static constexpr size_t kMaxPath = 1024;  // of resources and requests
   static constexpr size_t kMaxArguments = 4096;
+  static constexpr size_t kMaxKeys = 4096;  // of the configuration
   static constexpr Duration kDelay = std::chrono::milliseconds(20);
   static constexpr Duration kRetry = std::chrono::milliseconds(500);
 
@@ -59,6 +70,7 @@ class AuditLog final : public Audit {
 
   // The gateway ends: writes a line that says so, and the chain's end to the log.
   void close();
+  void on_reloaded(const AuditedReload& reload);
   // Goes on in a new file if the name is no longer that of the present one.
   void reopen();
   [[nodiscard]] AuditCounts counts() const { return counts_; }

@@ -83,9 +83,11 @@ def notes_of(row):
     alone = runs.median("alone", "latency_us", "p99")
     if alone:
         beside = runs.median("latency_us", "p99")
+        reloads = sum(runs.values("reloads"))
+        other = (f"{reloads} reloads" if reloads else
+                 f"the heavy client: {figure(runs.median('heavy', 'calls_per_second'))} calls/s")
         yield (f"{name}: p99 {figure(alone)} us alone, {figure(beside)} beside ({figure(beside / alone)}x); "
-               f"{figure(runs.median('alone', 'calls_per_second'))} calls/s alone; "
-               f"the heavy client: {figure(runs.median('heavy', 'calls_per_second'))} calls/s")
+               f"{figure(runs.median('alone', 'calls_per_second'))} calls/s alone; {other}")
     if runs.values("kill"):
         faults = {}
         for run in runs.good:

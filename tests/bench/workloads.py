@@ -9,6 +9,7 @@ import re
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from statistics import median
 
@@ -239,6 +240,53 @@ class Kill(Workload):
         return report
 
 
+class Reload(Workload):
+    """The configuration is read again ten times a second; the table has the same clients without that, too."""
+    PAUSE_S = 0.1
+
+    def __init__(self, name, what, before, after, **more):
+        """This text of the file becomes the other one, and that the first again."""
+        super().__init__(name, "http", 16, **more)
+        self.texts = (before, after)
+        self.what = f"16 clients while {what} is replaced ten times a second"
+
+    def measure(self, measuring, program, turn):
+        words = self.words(program) + [
+            "--warm-up", str(measuring.warm_up_s(program, turn)), "--seconds", str(measuring.seconds)]
+        alone = measuring.load(program, self.way, words)
+        program.forget_log()
+        ends = threading.Event()
+        reloading = threading.Thread(target=self.reload, args=(program, ends))
+        reloading.start()
+        try:
+            report = measuring.load(program, self.way, words)
+        finally:
+            ends.set()
+            reloading.join()
+        with open(program.log, encoding="utf-8") as log:
+            said = log.read()
+        report["reloads"] = said.count("configuration reloaded changed=backends")
+        report["alone"] = {key: alone.get(key) for key in ("calls_per_second", "latency_us", "errors")}
+        # Not one call may fail.
+        report["errors"] = (report.get("errors", 0) + sum(report.get("faults", {}).values()) +
+                            said.count("configuration not reloaded"))
+        program.forget_log()
+        return report
+
+    def reload(self, program, ends):
+        path = f"{program.folder}/gateway.yaml"
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        while not ends.wait(self.PAUSE_S):
+            before, after = self.texts if self.texts[1] not in text else reversed(self.texts)
+            text = text.replace(before, after)
+            # The one before may be read just now.
+            with open(f"{path}.next", "w", encoding="utf-8") as file:
+                file.write(text)
+            os.replace(f"{path}.next", path)
+            os.kill(program.pid(), signal.SIGHUP)
+
+
 class Cost(Workload):
     """What features cost: CPU for each call, with them and without."""
     turns = 2  # differences of a few per cent
@@ -365,6 +413,10 @@ def all_workloads():
         Sessions("sessions-10k", "parked", 10 * kilo),
         Sessions("sessions-warm", "warm", 10 * kilo),
         Kill("kill", "http", 16, programs=["stdgate", "before"]),
+        Reload("reload-beside", "another backend", "tools: { command", "tools: { timeout: 29s, command",
+               programs=["stdgate", "before"]),
+        Reload("reload-itself", "their own backend", "default: true\n", "default: true\n    timeout: 29s\n",
+               programs=["stdgate", "before"]),
         Start("start", ["stdgate", "before", "websocketd", "supergateway", "mcp-proxy"]),
         Cost("cost-http-64", "http", 64, programs=FEATURES),
         Cost("cost-ws-64x16", "ws", 64, 16, programs=FEATURES),

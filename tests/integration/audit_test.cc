@@ -161,6 +161,37 @@ TEST(Audit, GoesOnInANewFileOnHangup) {
   EXPECT_EQ(run.exit_code, 0) << run.out << run.err;
 }
 
+TEST(Audit, SaysThatTheConfigurationWasReadAgain) {
+  TemporaryFolder folder;
+  const std::string file = (folder.path() / "audit.jsonl").string();
+  const auto text = [&](const std::string& more) {
+    return serve({backend("main", puppet())},
+                 "listen: [\"127.0.0.1:0\"]\nadmin: \"127.0.0.1:0\"\naudit: { file: \"" + file +
+                     "\" }\n" + more)
+        .config;
+  };
+  folder.write("key", kKey);
+  const std::string auth =
+      "auth: { api_keys: [ { name: ada, file: \"" + (folder.path() / "key").string() + "\" } ] }\n";
+  GatewaySetup setup;
+  setup.config = text("");
+  GatewayProcess gateway(setup);
+  ASSERT_TRUE(reload(gateway, text(auth + "limits: { batch: 7 }\n")));
+  ASSERT_FALSE(reload(gateway, "bakends: {}\n"));
+  ASSERT_TRUE(reload(gateway, text(auth + "watch: true\n")));
+  std::ofstream(gateway.folder() / "gateway.yaml") << text("watch: true\n");
+  const auto is_there = [&](const std::string& line) {
+    const std::string whole = R"("event":"reloaded",)" + line;
+    EXPECT_TRUE(eventually("there is " + whole,
+                           [&] { return text_of(file).find(whole) != std::string::npos; }));
+  };
+  is_there(R"("cause":"signal","outcome":"ok","changed":["auth"],"needs_restart":["limits"]})");
+  is_there(R"("cause":"signal","outcome":"failed"})");
+  is_there(R"("cause":"watch","outcome":"ok","changed":["auth"]})");
+  EXPECT_THAT(text_of(file), Not(HasSubstr(kKey)));
+  EXPECT_EQ(verify({file}).exit_code, 0);
+}
+
 TEST(Audit, GoesOnAfterAKill) {
   const TemporaryFolder folder;
   const std::string file = (folder.path() / "audit.jsonl").string();

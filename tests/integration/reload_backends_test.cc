@@ -9,6 +9,7 @@
 #include <fstream>
 #include <thread>
 
+#include "tests/integration/harness/mcp_sessions.h"
 #include "tests/integration/harness/program_run.h"
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/tls_tunnel.h"
@@ -130,53 +131,6 @@ TEST(ReloadBackends, SessionsHaveTheTimeOfADrain) {
   EXPECT_THAT(cut.body, HasSubstr("the configuration has changed"));
   EXPECT_TRUE(has_log(gateway, "retired backend has ended"));
   EXPECT_EQ(log_of(gateway, "retired backend is ended with what it has").size(), 1U);
-}
-
-std::string initialize() {
-  return request("initialize", R"({"protocolVersion":"2025-06-18","capabilities":{},)"
-                               R"("clientInfo":{"name":"c","version":"1"}})");
-}
-
-Headers in_session(const std::string& id) {
-  return {{"mcp-session-id", id}, {"accept", "application/json, text/event-stream"}};
-}
-
-std::string open_session(HttpClient& client, const std::string& path) {
-  const HttpResponse opened = client.post(path, initialize(), in_session(""));
-  const std::string id = opened.header("mcp-session-id");
-  EXPECT_NE(id, "") << opened.body;
-  const std::string greeted = request("notifications/initialized", "", "");
-  EXPECT_EQ(client.post(path, greeted, in_session(id)).status, 202);
-  return id;
-}
-
-TEST(ReloadMcp, SessionsGoOnAndAreTakenOver) {
-  const std::string root = "timeouts: { drain: 1500ms }\n";
-  const auto tools = [](const std::string& more) {
-    return backend("tools", puppet("mcp"), "protocol: mcp, isolation: session, " + more);
-  };
-  GatewayProcess gateway(setup_of(file_of({tools("timeout: 20s")}, root)));
-  HttpClient client = gateway.connect();
-  const auto open = [&client] { return open_session(client, "/mcp"); };
-  const auto ask = [&client](const std::string& id) {
-    return client.post("/mcp", request("pid"), in_session(id));
-  };
-  const std::string id = open();
-  const std::string ended = open();
-  const std::string child = ask(id).body;
-  ASSERT_TRUE(reload(gateway, file_of({tools("timeout: 21s")}, root)));
-  EXPECT_EQ(ask(id).body, child) << "until the drain is over it has its own child";
-  const std::string later = open();
-  EXPECT_NE(ask(later).body, child);
-  client.send_request("DELETE", "/mcp", "", in_session(ended));
-  EXPECT_EQ(client.read_response().status, 204);
-  EXPECT_EQ(ask(ended).status, 404);
-  EXPECT_TRUE(has_log(gateway, "retired backend has ended"));
-  const HttpResponse after = ask(id);
-  EXPECT_EQ(after.status, 200) << after.body;
-  EXPECT_NE(after.body, child);
-  EXPECT_EQ(ask(later).status, 200);
-  EXPECT_EQ(ask(ended).status, 404) << "its client has ended it";
 }
 
 TEST(ReloadListeners, AreOpenedAndClosedByDifference) {
@@ -366,11 +320,11 @@ TEST(ReloadBackends, LoseNoCall) {
   std::thread mcp([&] {
     while (!ends) {
       HttpClient client = gateway.connect();
-      const std::string id = open_session(client, "/tools/mcp");
+      const std::string id = open_mcp_session(client, "/tools/mcp");
       for (int i = 0; i < 20; ++i) {
-        count(client.post("/tools/mcp", request("pid"), in_session(id)).status == 200);
+        count(client.post("/tools/mcp", request("pid"), in_mcp_session(id)).status == 200);
       }
-      client.send_request("DELETE", "/tools/mcp", "", in_session(id));
+      client.send_request("DELETE", "/tools/mcp", "", in_mcp_session(id));
       client.read_response();
     }
   });

@@ -5,9 +5,11 @@
 #include <csignal>
 #include <filesystem>
 
+#include "tests/integration/harness/mcp_sessions.h"
 #include "tests/integration/harness/program_run.h"
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/web_server.h"
+#include "tests/integration/harness/websocket_client.h"
 #include "tests/support/otlp_spans.h"
 #include "tests/support/test_folder.h"
 
@@ -17,6 +19,7 @@ namespace {
 using test::OtlpSpan;
 using testing::AllOf;
 using testing::Each;
+using testing::ElementsAre;
 using testing::Field;
 using testing::HasSubstr;
 using testing::Not;
@@ -107,18 +110,8 @@ TEST_F(Traces, LeadFromTheClientToTheChild) {
 TEST_F(Traces, OfSessionsSayTheToolAndHowItFailed) {
   GatewayProcess gateway(setup());
   HttpClient client = gateway.connect();
-  const Headers accepts = {{"accept", "application/json, text/event-stream"}};
-  const HttpResponse opened = client.post(
-      "/mcp",
-      request(
-          "initialize",
-          R"({"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}})"),
-      accepts);
-  ASSERT_EQ(opened.status, 200);
-  const std::string session = opened.header("mcp-session-id");
-  Headers headers = accepts;
-  headers["mcp-session-id"] = session;
-  ASSERT_EQ(client.post("/mcp", request("notifications/initialized", "", ""), headers).status, 202);
+  const std::string session = open_mcp_session(client);
+  const Headers headers = in_mcp_session(session);
   ASSERT_EQ(client
                 .post("/mcp",
                       request("tools/call",
@@ -202,6 +195,42 @@ TEST_F(Traces, GoOnBehindAnotherGateway) {
   EXPECT_EQ(there.parent_id, children.at(is_first ? 0 : 1).span_id);
   EXPECT_NE(here.resource.at("service.instance.id"), there.resource.at("service.instance.id"));
   EXPECT_EQ(line.text("/params/_meta/baggage"), "k=v");
+}
+
+// All doors lead to one child, which has kept what it was told.
+TEST_F(Traces, BaggageComesToTheChildByEachDoor) {
+  GatewayProcess gateway(setup("sample: 0"));
+  HttpClient client = gateway.connect();
+  const auto bag = [](const std::string& door, Headers fields) {
+    fields["baggage"] = "door=" + door + ";seen , b=%20";
+    return fields;
+  };
+  client.post("/rpc", request("pid", "{}"), bag("rpc", {}));
+  const Headers session = in_mcp_session(open_mcp_session(client));
+  const std::string tool = R"({"name":"fail","arguments":{})";
+  ASSERT_EQ(client.post("/mcp", request("tools/call", tool + "}"), bag("session", session)).status,
+            200);
+  const std::string stamped = tool +
+                              R"(,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",)"
+                              R"("io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},)"
+                              R"("io.modelcontextprotocol/clientCapabilities":{}}})";
+  const Headers modern = {{"accept", "application/json, text/event-stream"},
+                          {"mcp-protocol-version", "2026-07-28"},
+                          {"mcp-method", "tools/call"},
+                          {"mcp-name", "fail"}};
+  ASSERT_EQ(client.post("/mcp", request("tools/call", stamped), bag("modern", modern)).status, 200);
+  WebSocketClient socket(gateway.url(), {.headers = bag("socket", {})});
+  socket.call("pid", "{}");
+  client.post("/rpc", request("pid", "{}"), {{"baggage", "door=malformed,"}});
+  const JsonValue heard(client.post("/rpc", request("history", "{}")).body);
+  std::vector<std::string> doors;
+  for (const std::string& text : heard.texts("/result")) {
+    if (text.find("baggage") == std::string::npos) continue;
+    const std::string door = JsonValue(text).text("/params/_meta/baggage");
+    doors.push_back(door.substr(0, door.find(';')));
+    EXPECT_THAT(door, HasSubstr(";seen , b=%20"));
+  }
+  EXPECT_THAT(doors, ElementsAre("door=rpc", "door=session", "door=modern", "door=socket"));
 }
 
 TEST_F(Traces, AreSentWhenTheGatewayStops) {

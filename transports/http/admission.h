@@ -65,13 +65,15 @@ class AdmissionPolicy {
   [[nodiscard]] const Authentication& authentication() const { return authentication_; }
   void replace(OriginRules rules) {
     rules_ = std::move(rules);
-    ++epoch_;
+    begin_epoch();
   }
   // What the former authentication lends is not used any more when this returns.
   void replace(OriginRules rules, Authentication authentication) {
     authentication_ = std::move(authentication);
     replace(std::move(rules));
   }
+  // What was judged before is judged again.
+  void begin_epoch() { ++epoch_; }
   [[nodiscard]] uint32_t epoch() const { return epoch_; }
 
   [[nodiscard]] AdmissionKey key(const ConnectionTraits& traits) const { return {traits, epoch_}; }

@@ -46,7 +46,8 @@ void append_preflight_fields(std::string& out, std::string_view methods, const R
   out +=
       "\r\nAccess-Control-Allow-Headers: Content-Type, Accept, Authorization, X-API-Key, "
       "Mcp-Session-Id, "
-      "MCP-Protocol-Version, Last-Event-ID, Mcp-Method, Mcp-Name, traceparent";
+      "MCP-Protocol-Version, Last-Event-ID, Mcp-Method, Mcp-Name, traceparent, tracestate, "
+      "baggage";
   for (const HeaderField& field : head.fields()) {
     if (!equals_ignoring_case(field.name, "access-control-request-headers")) continue;
     for_each_element(field.value, ',', [&out](std::string_view name) {

@@ -20,6 +20,9 @@ class Endpoint {
   [[nodiscard]] virtual AllowedMethods allowed_methods() const { return AllowedMethods::read; }
   // To which it gives what it is sent; null: to none.
   [[nodiscard]] virtual const backend::Upstream* upstream() const { return nullptr; }
+  // Whether the request belongs to something that was begun here before: all that is served of what
+  // the configuration has no more (Router::leaving()).
+  [[nodiscard]] virtual bool continues(const RequestHead& /*head*/) const { return false; }
   // How calls come in here, if they do.
   [[nodiscard]] virtual Transport transport() const { return Transport::rpc; }
 

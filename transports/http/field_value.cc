@@ -6,16 +6,6 @@ namespace stdgate::http {
 
 namespace {
 
-// Section 5.6.2.
-constexpr std::array<bool, 256> token_table() {
-  std::array<bool, 256> table{};
-  for (size_t c = '0'; c <= '9'; ++c) table[c] = true;
-  for (size_t c = 'a'; c <= 'z'; ++c) table[c] = true;
-  for (size_t c = 'A'; c <= 'Z'; ++c) table[c] = true;
-  for (const char c : std::string_view("!#$%&'*+-.^_`|~")) table[static_cast<uint8_t>(c)] = true;
-  return table;
-}
-
 constexpr std::array<bool, 256> value_table() {
   std::array<bool, 256> table{};
   for (size_t c = 0x20; c < table.size(); ++c) table[c] = c != 0x7f;
@@ -23,7 +13,6 @@ constexpr std::array<bool, 256> value_table() {
   return table;
 }
 
-constexpr std::array<bool, 256> kToken = token_table();
 constexpr std::array<bool, 256> kValue = value_table();
 
 bool all_in(std::string_view text, const std::array<bool, 256>& table) {
@@ -34,8 +23,6 @@ bool all_in(std::string_view text, const std::array<bool, 256>& table) {
 }
 
 }  // namespace
-
-bool is_token(std::string_view text) { return !text.empty() && all_in(text, kToken); }
 
 bool is_field_value(std::string_view text) { return all_in(text, kValue); }
 

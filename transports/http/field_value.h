@@ -11,7 +11,6 @@
 
 namespace stdgate::http {
 
-bool is_token(std::string_view text);
 // Visible characters, obs-text, space and tab (section 5.5).
 bool is_field_value(std::string_view text);
 

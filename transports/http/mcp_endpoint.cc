@@ -141,6 +141,11 @@ std::optional<rpc::CodeSet> McpEndpoint::refusal_codes() const {
   return sessions_.backend().codes();
 }
 
+bool McpEndpoint::continues(const RequestHead& head) const {
+  const HeaderField* const session = head.find("mcp-session-id");
+  return session != nullptr && !names_modern_version(head) && sessions_.has(session->value);
+}
+
 std::optional<HttpError> McpEndpoint::admit(Exchange& exchange) {
   const RequestHead& head = exchange.head;
   const Acceptance acceptance = Acceptance::of(head);

@@ -27,6 +27,7 @@ class McpEndpoint final : public Endpoint {
   [[nodiscard]] AllowedMethods allowed_methods() const override { return AllowedMethods::session; }
   [[nodiscard]] std::optional<rpc::CodeSet> refusal_codes() const override;
   [[nodiscard]] const backend::Upstream* upstream() const override { return &sessions_.backend(); }
+  [[nodiscard]] bool continues(const RequestHead& head) const override;
   [[nodiscard]] Transport transport() const override { return Transport::mcp; }
   std::optional<HttpError> admit(Exchange& exchange) override;
   void serve(Exchange& exchange, std::span<char> body) override;

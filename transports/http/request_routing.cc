@@ -24,12 +24,26 @@ Sender sender_of(const Exchange& exchange, const ConnectionTraits& traits) {
   return {exchange.head, traits, exchange.client->connection_identity()};
 }
 
+Baggage read_baggage(const RequestHead& head) {
+  constexpr std::string_view kName = "baggage";
+  if (head.find(kName) == nullptr) return {};
+  std::string text;
+  for (const HeaderField& field : head.fields()) {
+    if (!equals_ignoring_case(field.name, kName)) continue;
+    text.append(text.empty() ? "" : ",").append(field.value);
+  }
+  return Baggage(std::move(text));
+}
+
+// `trace` has been cleared.
 void read_trace(const RequestHead& head, TraceContext& trace) {
   const HeaderField* const parent = head.find("traceparent");
-  if (parent == nullptr || !trace.read(parent->value)) return;
-  for (const HeaderField& field : head.fields()) {
-    if (equals_ignoring_case(field.name, "tracestate")) trace.add_state(field.value);
+  if (parent != nullptr && trace.read(parent->value)) {
+    for (const HeaderField& field : head.fields()) {
+      if (equals_ignoring_case(field.name, "tracestate")) trace.add_state(field.value);
+    }
   }
+  trace.baggage = read_baggage(head);
 }
 
 // By the path alone, whether it is served or not: who calls is not known.
@@ -59,9 +73,18 @@ bool RequestRouting::judge(Exchange& exchange, const ConnectionTraits& traits) c
 // Null: nothing is served there, or not to this client.
 const Route* RequestRouting::find_route(Exchange& exchange, const ConnectionTraits& traits) const {
   std::string scratch;
-  const Route* const route = router_.find(percent_decode(exchange.head.path(), scratch));
-  const bool is_hidden = route != nullptr && route->guards.audience == Audience::operators &&
-                         !is_operator(exchange, traits);
+  const RequestHead& head = exchange.head;
+  const std::string_view path = percent_decode(head.path(), scratch);
+  const Route* const route = router_.find(path);
+  if (route == nullptr) {
+    // A preflight does not say what it is for.
+    const Route* const leaving = router_.leaving(path);
+    const bool is_meant =
+        leaving != nullptr && (is_preflight(head) || leaving->endpoint->continues(head));
+    return is_meant ? leaving : nullptr;
+  }
+  const bool is_hidden =
+      route->guards.audience == Audience::operators && !is_operator(exchange, traits);
   return is_hidden ? nullptr : route;
 }
 

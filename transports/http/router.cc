@@ -61,6 +61,11 @@ std::vector<std::unique_ptr<Endpoint>> Router::clear() {
   return endpoints;
 }
 
+std::vector<std::unique_ptr<Endpoint>> Router::replace_leaving(Router& others) {
+  leaving_.swap(others.routes_);
+  return others.clear();
+}
+
 void Router::make_post_hint() {
   std::vector<std::string_view> paths;
   for (const Route& route : routes_) {
@@ -120,12 +125,12 @@ std::vector<std::string> Router::paths_of(Transport transport) const {
   return paths;
 }
 
-const Route* Router::find(std::string_view path) const {
+const Route* Router::find(const std::vector<Route>& routes, std::string_view path) {
   if (path.size() > 2 && path.ends_with('/')) path.remove_suffix(1);
   const auto place = std::lower_bound(
-      routes_.begin(), routes_.end(), path,
+      routes.begin(), routes.end(), path,
       [](const Route& route, std::string_view wanted) { return route.path < wanted; });
-  return place != routes_.end() && place->path == path ? &*place : nullptr;
+  return place != routes.end() && place->path == path ? &*place : nullptr;
 }
 
 }  // namespace stdgate::http

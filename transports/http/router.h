@@ -30,8 +30,12 @@ class Router {
   // `about` is a line for the index of GET /.
   void add(std::string path, std::string about, std::unique_ptr<Endpoint> endpoint,
            const Guards& guards = {});
-  // Takes out all that has been added. Requests under way may use the endpoints on.
+  // Takes out all that has been added, but for what is leaving. Requests under way may use the
+  // endpoints on.
   [[nodiscard]] std::vector<std::unique_ptr<Endpoint>> clear();
+  // The routes of `others` serve from now on what was begun there, where there is no other route,
+  // and are in no list. Returned: those before them.
+  [[nodiscard]] std::vector<std::unique_ptr<Endpoint>> replace_leaving(Router& others);
   // Serves the index of what has been added, at "/".
   void add_index(std::string_view title);
   // A line for each path.
@@ -44,7 +48,9 @@ class Router {
   [[nodiscard]] const AdmissionPolicy& policy() const { return policy_; }
 
   // `path` is decoded; with one slash at its end it means the same. Null: nothing there.
-  [[nodiscard]] const Route* find(std::string_view path) const;
+  [[nodiscard]] const Route* find(std::string_view path) const { return find(routes_, path); }
+  // The same among those that serve what was begun there only.
+  [[nodiscard]] const Route* leaving(std::string_view path) const { return find(leaving_, path); }
   // Of the endpoints of this transport.
   [[nodiscard]] std::vector<std::string> paths_of(Transport transport) const;
   // "paths":["/rpc",…], for the answer to an unknown path.
@@ -59,10 +65,12 @@ class Router {
  private:
   static constexpr std::string_view kNoPaths = R"("paths":[])";
 
+  static const Route* find(const std::vector<Route>& routes, std::string_view path);
   void make_post_hint();
 
   const AdmissionPolicy& policy_;
-  std::vector<Route> routes_;  // by path
+  std::vector<Route> routes_;   // by path
+  std::vector<Route> leaving_;  // by path
   bool shares_answers_ = false;
   std::string paths_member_{kNoPaths};
   std::string open_paths_member_{kNoPaths};

@@ -47,6 +47,11 @@ void SseEndpoint::serve(Exchange& exchange, std::span<char> /*body*/) {
 MessagesEndpoint::MessagesEndpoint(mcp::McpSessions& sessions)
     : sessions_(sessions), parser_(sessions.backend().envelope_limits()) {}
 
+bool MessagesEndpoint::continues(const RequestHead& head) const {
+  const auto session = query_parameter(head.query(), "session");
+  return session && sessions_.has(*session);
+}
+
 std::optional<HttpError> MessagesEndpoint::admit(Exchange& exchange) {
   const RequestHead& head = exchange.head;
   if (const auto error = check_json_body(head)) return error;

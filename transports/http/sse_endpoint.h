@@ -32,6 +32,7 @@ class MessagesEndpoint final : public Endpoint {
   [[nodiscard]] AllowedMethods allowed_methods() const override { return AllowedMethods::post; }
   [[nodiscard]] rpc::CodeSet fault_codes() const override { return sessions_.backend().codes(); }
   [[nodiscard]] const backend::Upstream* upstream() const override { return &sessions_.backend(); }
+  [[nodiscard]] bool continues(const RequestHead& head) const override;
   [[nodiscard]] Transport transport() const override { return Transport::sse; }
   std::optional<HttpError> admit(Exchange& exchange) override;
   void serve(Exchange& exchange, std::span<char> body) override;

@@ -143,6 +143,27 @@ TEST(AuditLog, RecordsWhatIsCoveredOrRefused) {
   }
 }
 
+TEST(AuditLog, SaysWhatAReloadHasChanged) {
+  AuditWorld world;
+  world.open();
+  const std::vector<std::string> changed = {"auth", "backends.a.rules"};
+  const std::vector<std::string> left = {"limits"};
+  const std::vector<std::string> many(audit::AuditLog::kMaxKeys, "k");
+  world.log->on_reloaded({"signal", true, changed, left});
+  world.log->on_reloaded({"watch"});
+  world.log->on_reloaded({"watch", true, many});
+  world.settle();
+  const auto lines = world.lines();
+  ASSERT_EQ(lines.size(), 4U);
+  EXPECT_THAT(lines[1],
+              HasSubstr(R"("event":"reloaded","cause":"signal","outcome":"ok",)"
+                        R"("changed":["auth","backends.a.rules"],"needs_restart":["limits"]})"));
+  EXPECT_THAT(lines[2], HasSubstr(R"("event":"reloaded","cause":"watch","outcome":"failed"})"));
+  EXPECT_THAT(lines[3], HasSubstr(R"("k","k"]})"));
+  EXPECT_LT(lines[3].size(), audit::AuditLog::kMaxKeys + 512);
+  EXPECT_TRUE(world.verify().is_good);
+}
+
 TEST(AuditLog, RefusalsAreLimitedAndTheRestIsCounted) {
   AuditWorld world;
   world.open();

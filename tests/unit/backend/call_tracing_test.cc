@@ -224,6 +224,34 @@ TEST_F(Tracing, StaysWhereAllElseIsTaken) {
   EXPECT_EQ(told_with(changes, Era::legacy), with_params("{\"_meta\":{" + own() + R"(,"a":1}})"));
 }
 
+TEST_F(Tracing, PassesTheHeadersBaggageOn) {
+  TraceContext head;
+  head.baggage = Baggage("user=ada;ttl=1 , shop=%20");
+  const std::string members = R"("baggage":"user=ada;ttl=1 , shop=%20")";
+  begin(with_params("{}"), head);
+  EXPECT_FALSE(call_->trace.has_parent()) << "it needs no trace";
+  EXPECT_EQ(told(), with_params("{\"_meta\":{" + own() + "," + members + "}}"));
+  EXPECT_EQ(told(R"("v":"1")", Era::modern),
+            with_params("{\"_meta\":{" + own() + "," + members + R"(,"v":"1"}})"));
+  begin(with_params(R"({"_meta":{"a":1}})"), head);
+  EXPECT_EQ(told(), with_params("{\"_meta\":{" + own() + "," + members + R"(,"a":1}})"));
+  begin(with_params(R"({"_meta":{"traceparent":")" + kParent + R"(","a":1}})"), head);
+  EXPECT_EQ(trace_id(), kTrace);
+  EXPECT_EQ(told(), with_params("{\"_meta\":{" + own() + "," + members + R"(,"a":1}})"));
+}
+
+TEST_F(Tracing, TheMessagesOwnBaggageIsUntouched) {
+  TraceContext head = header(kOther);
+  head.baggage = Baggage("a=1");
+  for (const std::string kept :
+       {R"("baggage":"b=2")", R"("baggage":"")", R"("baggage":1)", R"("baggage":"","baggage":1)"}) {
+    begin(with_params("{\"_meta\":{" + kept + "}}"), head);
+    EXPECT_EQ(told(), with_params("{\"_meta\":{" + own() + "," + kept + "}}"));
+    begin(with_params("{\"_meta\":{" + kept + R"(,"traceparent":")" + kParent + "\"}}"), head);
+    EXPECT_EQ(told(), with_params("{\"_meta\":{" + kept + "," + own() + "}}"));
+  }
+}
+
 // Plain JSON-RPC has no `_meta`: neither is it read, nor written.
 TEST_F(Tracing, OtherProtocolsHaveTheHeaderAlone) {
   backend_.protocol = config::Protocol::jsonrpc;

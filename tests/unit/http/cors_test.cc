@@ -183,9 +183,10 @@ TEST(Cors, PreflightOfAnAllowedPage) {
   EXPECT_EQ(answer.field("Access-Control-Max-Age"), "600");
   EXPECT_EQ(answer.field("Access-Control-Allow-Credentials"), "");
   const std::string headers = ", " + answer.field("Access-Control-Allow-Headers") + ",";
-  for (const std::string name : {"Content-Type", "Accept", "Authorization", "Mcp-Session-Id",
-                                 "MCP-Protocol-Version", "Last-Event-ID", "traceparent",
-                                 "X-API-Key", "Mcp-Method", "Mcp-Name", "mcp-param-region"}) {
+  for (const std::string name :
+       {"Content-Type", "Accept", "Authorization", "Mcp-Session-Id", "MCP-Protocol-Version",
+        "Last-Event-ID", "traceparent", "tracestate", "baggage", "X-API-Key", "Mcp-Method",
+        "Mcp-Name", "mcp-param-region"}) {
     EXPECT_THAT(headers, HasSubstr(", " + name + ","));
   }
   EXPECT_EQ(headers.find("x-evil"), std::string::npos);

@@ -256,6 +256,29 @@ TEST_F(KeptAnswersUnderRules, AreCutForEach) {
   EXPECT_NE(last().find("-32601"), std::string::npos) << last();
 }
 
+// Rules that come by a reload hold for what was kept before.
+TEST_F(KeptAnswersUnderRules, AreCutByTheRulesOfTheMoment) {
+  const std::string read = R"({"name":"read_file"})";
+  const std::string write = R"({"name":"write_file"})";
+  EXPECT_TRUE(asks_child(&few, list("public", 1000, read + "," + write)));
+  const auto seen_under = [&](std::vector<config::RuleConfig> rules) {
+    config::BackendConfig config = options().config;
+    config.rules = std::move(rules);
+    bench.backend.set_rules(config, {});
+    EXPECT_FALSE(asks_child(&few, {}));
+    return last();
+  };
+  const auto result = [](const std::string& text) {
+    return R"({"jsonrpc":"2.0","id":1,"result":)" + text + "}";
+  };
+  config::RuleConfig rule = options().config.rules[1];
+  rule.tools = {"write_*"};
+  EXPECT_EQ(seen_under({rule}), result(list("private", 1000, write)));
+  EXPECT_EQ(seen_under({}), result(list("public", 1000, read + "," + write)));
+  rule.allow = {"all"};
+  EXPECT_NE(seen_under({rule}).find("-32601"), std::string::npos) << last();
+}
+
 TEST(KeptAnswersOfLegacyChildren, ThereAreNone) {
   ModernBench bench(options_of(config::Revision::legacy));
   FakeChild& child = bench.begin(0, kGreeting);

@@ -75,6 +75,18 @@ TEST(UpstreamOfOnesOwn, HearsWhoseTraceItIs) {
   EXPECT_EQ(world.upstream.trace, TraceContext());
 }
 
+TEST(UpstreamOfOnesOwn, HearsWhatItsCallerPassesOn) {
+  FakeWorld world;
+  TestClient client(world);
+  const auto heard = [&](const std::string& fields) {
+    client.ask(post(call("1", "echo", "[1]"), fields, "/fake/rpc"));
+    return world.upstream.trace.baggage.text();
+  };
+  EXPECT_EQ(heard("baggage: a=1\r\nBaggage: b=2;p , c=3\r\n"), "a=1,b=2;p , c=3");
+  EXPECT_EQ(heard("baggage: a=1\r\nbaggage: b\r\n"), "") << "part of it is malformed";
+  EXPECT_EQ(heard(""), "");
+}
+
 TEST(UpstreamOfOnesOwn, HearsThatTheClientHasLeft) {
   FakeWorld world;
   TestClient client(world);
