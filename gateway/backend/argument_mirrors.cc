@@ -53,7 +53,7 @@ void ArgumentMirrors::take(pool::CallPtr call, const pool::Outgoing& message,
     return events_.on_fault(std::move(call), report);
   }
   call->mirrored = fields;
-  if (held_.empty()) until_ = now() + kMaxWait;
+  if (!timer_.armed()) until_ = now() + kMaxWait;
   const TimePoint due = std::min(until_, call->deadline);
   held_.push(std::move(call), message);
   if (!timer_.armed() || due < timer_.due()) timer_.arm(due);
