@@ -1,5 +1,6 @@
 #include "gateway/backend/argument_mirrors.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "gateway/rpc/known_message.h"
@@ -29,7 +30,7 @@ ArgumentMirrors::ArgumentMirrors(const pool::PoolServices& services, pool::Pool&
       events_(events),
       owner_(owner),
       held_(services.config.pool),
-      timer_(services.core.timers, [this] { release(); }) {}
+      timer_(services.core.timers, [this] { look_at_time(); }) {}
 
 ArgumentMirrors::~ArgumentMirrors() {
   if (nobody_) callers_.remove(*nobody_);
@@ -53,8 +54,10 @@ void ArgumentMirrors::take(pool::CallPtr call, const pool::Outgoing& message,
     return events_.on_fault(std::move(call), report);
   }
   call->mirrored = fields;
+  if (!timer_.armed()) until_ = now() + kMaxWait;
+  const TimePoint due = std::min(until_, call->deadline);
   held_.push(std::move(call), message);
-  if (!timer_.armed()) timer_.arm(now() + kMaxWait);
+  if (!timer_.armed() || due < timer_.due()) timer_.arm(due);
   if (is_asked_) return;
   is_asked_ = true;
   has_changed_ = false;
@@ -72,6 +75,22 @@ void ArgumentMirrors::judge(pool::CallPtr call, const pool::Outgoing& message,
     }
   }
   owner_.pass_on(std::move(call), message);
+}
+
+// Whose own time is up does not wait any longer, nor does anybody when the list takes too long.
+void ArgumentMirrors::look_at_time() {
+  TimePoint next = until_;
+  std::vector<pool::CallPtr> late = held_.take_all([&](const pool::Call& call) {
+    if (call.deadline <= now()) return true;
+    next = std::min(next, call.deadline);
+    return false;
+  });
+  if (next > now() && !held_.empty()) timer_.arm(next);
+  const bool is_over = until_ <= now();
+  for (pool::CallPtr& call : late) {
+    events_.on_fault(std::move(call), rpc::faults::plain(rpc::Fault::timeout));
+  }
+  if (is_over) release();
 }
 
 void ArgumentMirrors::release() {

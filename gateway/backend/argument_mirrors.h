@@ -3,9 +3,10 @@
 //
 // Job: know the marked arguments of the backend's tools: from the lists that children answer, and
 // from one list of its own, which is asked when a tool is called that is not known. Calls wait for
-// it, in the order of their arrival, kMaxWait at most. A tool that is still not known then is not
-// compared. A list that has changed is asked for again, and one that could not be had, after
-// kAskAgain. A session's own child does not say what other clients have to repeat.
+// it, in the order of their arrival, kMaxWait at most and within their deadlines. A tool that is
+// still not known then is not compared. A list that has changed is asked for again, and one that
+// could not be had, after kAskAgain. A session's own child does not say what other clients have to
+// repeat.
 // Owner: the backend. Limits: kMaxTools tools with marks, whose texts have kMaxTextBytes, and
 // kMaxMarks marks each, others are not known; kMaxPages parts of the list; those of a pool's queue
 // for calls that wait.
@@ -79,6 +80,7 @@ class ArgumentMirrors {
              std::string_view fields);
   void ask(std::string_view cursor);
   void end_asking(bool is_known);
+  void look_at_time();
   void release();
   void keep(const pool::ToolPage& page);
   void remove(std::string_view name);
@@ -96,7 +98,8 @@ class ArgumentMirrors {
   size_t pages_ = 0;          // of it
   TimePoint not_before_{};    // the next one
   pool::CallQueue held_;
-  Timer timer_;                            // they have waited long enough
+  TimePoint until_{};                      // they wait for the list
+  Timer timer_;                            // some of them have waited long enough
   std::optional<session::Caller> nobody_;  // whose the calls for a list are
   NoSink no_sink_;
   std::string tool_;  // scratch

@@ -276,9 +276,8 @@ bool RoundTrips::take_answer(pool::CallPtr& call, const rpc::Envelope& answer) {
     end_with(std::move(call), input().missing_capability(std::exchange(trip->lacking, {})));
     return true;
   }
-  if (demanded.empty() || pool_.is_draining() || !may_park(*trip)) {
-    return false;
-  }
+  const bool can_ask = trip->may_need_input && !pool_.is_draining() && may_park(*trip);
+  if (demanded.empty() || !can_ask) return false;
   for (const pool::InputRuling& demand : demanded) {
     trip->demands.push_back({"input-" + std::to_string(++keys_), demand.value});
   }

@@ -293,7 +293,7 @@ void Child::on_notification(const rpc::Envelope& notification, std::string_view 
       return;
     }
     listener_.on_event(*call, notification, place_of(token, notification.text));
-  } else if (isolation_ == config::Isolation::session) {
+  } else if (isolation_ == config::Isolation::session && !has_calls_alone()) {
     // Progress of a call that has ended still belongs to the session.
     listener_.on_notification(*this, notification, method);
   } else {
@@ -327,6 +327,13 @@ Call* Child::call_with_token(std::string_view token) {
     if (found == nullptr && some.progress_token == token) found = &some;
   });
   return found;
+}
+
+// Those were sent wire ids as tokens too.
+bool Child::has_calls_alone() {
+  bool has_some = false;
+  calls_.for_each([&has_some](const Call& call) { has_some = has_some || call.alone; });
+  return has_some;
 }
 
 // In the modern era a child asks by what it answers, and no client expects to be asked otherwise.

@@ -174,6 +174,7 @@ class Child final : private ChildEvents, private ChildMessages {
   void on_broken_framing(const char* reason) override;
 
   Call* call_with_token(std::string_view token);
+  [[nodiscard]] bool has_calls_alone();
   // Only the modern era does without a handshake of the session's client.
   void note_era(Call& call) const {
     call.child_era = isolation_ == config::Isolation::session ? Era::legacy : era();

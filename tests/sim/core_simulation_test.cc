@@ -14,9 +14,13 @@
 #include "gateway/app/dialects.h"
 #include "tests/sim/sim_child.h"
 #include "tests/sim/sim_clients.h"
-#include "tests/sim/sim_restarts.h"
+#include "tests/sim/sim_ledger.h"
+#include "tests/sim/sim_modern_clients.h"
+#include "tests/sim/sim_options.h"
+#include "tests/sim/sim_records.h"
 #include "tests/sim/sim_sessions.h"
 #include "tests/sim/sim_world.h"
+#include "tests/support/fake_seal.h"
 
 namespace stdgate::sim {
 namespace {
@@ -27,108 +31,18 @@ class SilentLog final : public Log {
   void write(LogLevel, std::string_view, std::initializer_list<LogField>) override {}
 };
 
-class Ledger final : public Observer {
- public:
-  explicit Ledger(const config::PoolConfig& pool) : restarts(pool) {}
-
-  void on_call_started(BackendId) override { ++started; }
-  void on_call_finished(const CallRecord& record) override {
-    ++finished;
-    EXPECT_GE(record.total, Duration{0});
-    EXPECT_GE(record.queued, Duration{0});
-    EXPECT_EQ(record.total, record.queued + record.child);
-  }
-  void on_child_state(BackendId, ChildState from, ChildState to) override {
-    --states[static_cast<size_t>(from)];
-    ++states[static_cast<size_t>(to)];
-  }
-  void on_child_started(BackendId, StartReason) override { ++children_started; }
-  void on_child_exited(BackendId, ExitReason reason) override {
-    ++children_exited;
-    restarts.on_child_exited(reason);
-  }
-  void on_session_opened(BackendId) override {
-    ++sessions;
-    ++sessions_in(SessionState::live);
-  }
-  void on_session_state(BackendId, SessionState from, SessionState to) override {
-    --sessions_in(from);
-    ++sessions_in(to);
-  }
-  void on_session_parked(BackendId, ParkReason reason) override {
-    ++parked[static_cast<size_t>(reason)];
-  }
-  void on_session_revived(BackendId, RevivalOutcome outcome, Duration since_request) override {
-    EXPECT_GE(since_request, Duration{0});
-    ++revived[static_cast<size_t>(outcome)];
-  }
-  void on_session_closed(BackendId, SessionState state) override {
-    --sessions;
-    --sessions_in(state);
-  }
-  int64_t& sessions_in(SessionState state) { return by_state[static_cast<size_t>(state)]; }
-
-  uint64_t started = 0;
-  uint64_t finished = 0;
-  uint64_t children_started = 0;
-  uint64_t children_exited = 0;
-  uint64_t sessions = 0;
-  std::array<int64_t, kSessionStateCount> by_state{};
-  std::array<uint64_t, kParkReasonCount> parked{};
-  std::array<uint64_t, kRevivalOutcomeCount> revived{};
-  std::array<int64_t, kChildStateCount> states{};
-  SimRestarts restarts;
-};
-
-// What one seed draws for the backend.
-backend::BackendOptions draw_options(SimWorld& world) {
-  backend::BackendOptions options;
-  config::BackendConfig& config = options.config;
-  config.name = "sim";
-  config.command = {"sim"};
-  config.is_default = true;
-  config.timeout = std::chrono::seconds(world.pick(1, 20));
-  config.protocol = static_cast<config::Protocol>(world.pick(0, 2));
-  const bool is_lsp = config.protocol == config::Protocol::lsp;
-  config.isolation =
-      is_lsp || world.chance(0.5) ? config::Isolation::session : config::Isolation::shared;
-  config.framing =
-      world.chance(is_lsp ? 0.8 : 0.2) ? rpc::Framing::content_length : rpc::Framing::newline;
-  config::PoolConfig& pool = config.pool;
-  pool.max = static_cast<uint32_t>(world.pick(1, 5));
-  pool.min = is_lsp ? 0 : static_cast<uint32_t>(world.pick(0, pool.max));
-  if (config.isolation == config::Isolation::session) {
-    if (!is_lsp) pool.min = std::min(pool.min, pool.max - 1);
-    const uint32_t most_warm = pool.max - std::max(config.kept_for_calls(), 1U);
-    pool.warm = static_cast<uint32_t>(world.pick(0, most_warm));
-  }
-  pool.sessions = static_cast<uint32_t>(world.pick(1, 6));
-  options.config.cancel_method = "$/cancelRequest";
-  pool.max_in_flight = static_cast<uint32_t>(world.pick(1, 8));
-  pool.queue = static_cast<uint32_t>(world.pick(0, 30));
-  pool.queue_bytes = world.chance(0.2) ? 500 : 1 << 20;
-  pool.start_timeout = std::chrono::seconds(1);
-  pool.idle_timeout = std::chrono::seconds(world.pick(1, 10));
-  pool.breaker_failures = static_cast<uint32_t>(world.pick(1, 5));
-  if (world.chance(0.5)) {
-    pool.backoff_min = std::chrono::milliseconds(world.pick(1, 1000));
-    pool.backoff_max = pool.backoff_min * world.pick(1, 10);
-  }
-  options.limits.message = 64 << 10;
-  config.revive = config.protocol == config::Protocol::mcp && world.chance(0.7);
-  return options;
-}
-
 class Simulation {
  public:
   explicit Simulation(uint64_t seed)
       : world_(seed),
         options_(draw_options(world_)),
-        launcher_(world_, temper_),
+        launcher_(world_, temper_, records_),
         starts_per_second_(seed % 3 == 0 ? 0.5 : 0) {
     if (world_.chance(0.3)) make_calm();
     temper_.protocol = options_.config.protocol;
     temper_.framing = options_.config.framing;
+    if (is_mcp()) temper_.eras = draw_eras(world_);
+    temper_.eras.keeps_answers_apart = can_serve_alone(options_.config);
     auto backend = std::make_unique<backend::Backend>(
         BackendId{0}, options_, app::make_dialect(options_.config, {"0", ""}), callers_, services_);
     backend_ = backend.get();
@@ -137,21 +51,35 @@ class Simulation {
   }
 
   // What has happened to sessions.
-  [[nodiscard]] const Ledger& ledger() const { return ledger_; }
+  [[nodiscard]] const SimLedger& ledger() const { return ledger_; }
+  // All else.
+  SimTally& tally() { return world_.tally(); }
 
   void run() {
     for (size_t i = 0; i < kClients; ++i) clients_.push_back(make_client());
     for (size_t i = 0; i < kSessions; ++i) {
       sessions_.push_back(std::make_unique<SimSession>(world_, callers_, owners_, *backend_,
-                                                       options_.config, starts_,
+                                                       options_.config, starts_, records_,
                                                        ClientAddress::unix_user(i % 2)));
+    }
+    // Nobody, and two principals, each with two connections.
+    for (size_t i = 0; is_mcp() && i < kModernClients; ++i) {
+      modern_clients_.push_back(std::make_unique<SimModernClient>(
+          world_, callers_, owners_, backends_, *backend_, options_, records_, i % 3));
     }
     for (int i = 0; i < kActions; ++i) {
       world_.after(world_.pick_duration(Duration{0}, std::chrono::seconds(60)),
                    [this] { let_somebody_act(); });
     }
-    const TimePoint quiet = world_.now() + std::chrono::seconds(120);
-    while (world_.now() < quiet && world_.step()) check_always();
+    const bool ends_in_the_middle = world_.chance(0.2);
+    if (ends_in_the_middle) tally().note(Seen::drained_in_the_middle);
+    const TimePoint quiet =
+        world_.now() + std::chrono::seconds(ends_in_the_middle ? world_.pick(5, 60) : 120);
+    const bool ends_when_parked = ends_in_the_middle && world_.chance(0.3);
+    while (world_.now() < quiet && world_.step()) {
+      check_always();
+      if (ends_when_parked && ledger_.parked_calls > 0) break;
+    }
     shut_down();
     check_at_end();
   }
@@ -159,7 +87,10 @@ class Simulation {
  private:
   static constexpr size_t kClients = 5;
   static constexpr size_t kSessions = 6;
+  static constexpr size_t kModernClients = 6;
   static constexpr int kActions = 300;
+
+  [[nodiscard]] bool is_mcp() const { return options_.config.protocol == config::Protocol::mcp; }
 
   void make_calm() {
     temper_ = Temper{};
@@ -173,8 +104,10 @@ class Simulation {
   }
 
   void let_somebody_act() {
-    const size_t index = world_.pick(0, kClients + kSessions - 1);
-    if (index >= kClients) {
+    const size_t index = world_.pick(0, kClients + kSessions + modern_clients_.size() - 1);
+    if (index >= kClients + kSessions) {
+      modern_clients_[index - kClients - kSessions]->act();
+    } else if (index >= kClients) {
       sessions_[index - kClients]->act();
     } else if (world_.chance(0.05)) {
       clients_[index]->leave();
@@ -185,14 +118,22 @@ class Simulation {
     }
   }
 
+  void note_verdict() {
+    if (options_.config.revision != config::Revision::automatic || !is_mcp()) return;
+    const auto era = backend_->status().era;
+    if (era) tally().note(*era == Era::modern ? Seen::verdict_modern : Seen::verdict_legacy);
+  }
+
   // Some sessions are closed when the drain begins, the others outlive their children.
   void shut_down() {
+    note_verdict();
     backends_.drain();
+    backends_are_draining_ = true;
     ledger_.restarts.on_drain();
     for (const auto& session : sessions_) {
       if (world_.chance(0.5)) session->leave();
     }
-    const TimePoint patience = world_.now() + std::chrono::seconds(30);
+    const TimePoint patience = world_.now() + std::chrono::seconds(60);
     while (backends_.calls() > 0 && world_.now() < patience && world_.step()) check_always();
     EXPECT_EQ(backends_.calls(), 0U) << "calls outlive every deadline";
     backends_.end_children();
@@ -213,17 +154,25 @@ class Simulation {
     backend_->check_invariants();
     const config::BackendConfig& config = options_.config;
     const pool::BackendStatus status = backend_->status();
-    const size_t queues = 1 + (owners_.are_exclusive() ? status.sessions : 0);
+    // One of each session, and one for all calls that have a child alone.
+    const size_t queues = 1 + (owners_.are_exclusive() ? status.sessions : 0) + (is_mcp() ? 1 : 0);
     EXPECT_LE(status.queued, config.pool.queue * queues);
     EXPECT_LE(status.queued_bytes, config.pool.queue_bytes * queues);
     EXPECT_LE(status.children.size(), config.pool.max);
     size_t leased = 0;
+    size_t leaving = 0;  // of these; their places are free
     for (const pool::ChildStatus& child : status.children) {
       EXPECT_LE(child.in_flight, config.pool.max_in_flight);
       leased += child.leased ? 1 : 0;
+      leaving += child.leased && child.state == ChildState::draining ? 1 : 0;
     }
-    EXPECT_LE(leased, owners_.are_exclusive() ? config.pool.max - config.kept_for_calls() : 0);
-    EXPECT_LE(leased, status.sessions);
+    const uint32_t kept =
+        owners_.are_exclusive() ? config.kept_for_calls() : std::max(config.pool.min, 1U);
+    EXPECT_LE(leased - leaving, owners_.are_exclusive() || is_mcp() ? config.pool.max - kept : 0);
+    if (!is_mcp() || !config.bridge) {
+      EXPECT_LE(leased, status.sessions);
+    }
+    check_parked(status);
     EXPECT_LE(status.sessions, (config.revive ? 2U : 1U) * config.pool.sessions);
     EXPECT_EQ(status.sessions, ledger_.sessions);
     EXPECT_EQ(status.parked_sessions, ledger_.sessions_in(SessionState::parked));
@@ -234,16 +183,42 @@ class Simulation {
     ledger_.restarts.check(world_.now(), status);
   }
 
+  void check_parked(const pool::BackendStatus& status) {
+    const uint32_t places = options_.config.pool.parked;
+    EXPECT_GE(ledger_.parked_calls, 0);
+    EXPECT_LE(ledger_.parked_calls, places);
+    EXPECT_LE(static_cast<size_t>(ledger_.parked_calls), status.parked_calls);
+    const size_t in_rounds = status.parked_calls - static_cast<size_t>(ledger_.parked_calls);
+    if (rounds_ > 0 && in_rounds > 0 && ledger_.children_exited > exited_) {
+      tally().note(Seen::died_in_round);
+    }
+    rounds_ = in_rounds;
+    exited_ = ledger_.children_exited;
+    if (backends_are_draining_) return;
+    EXPECT_LE(records_.states.parked(), places);
+    for (SimPrincipal principal = 1; principal < 3; ++principal) {
+      EXPECT_LE(records_.states.parked_of(principal), std::max(1U, places / 2));
+    }
+  }
+
   void check_at_end() {
     EXPECT_EQ(launcher_.running(), 0U);
+    EXPECT_EQ(backend_->status().parked_calls, 0U);
+    EXPECT_EQ(ledger_.parked_calls, 0);
+    EXPECT_EQ(ledger_.cache_hits,
+              tally().of(Seen::cache_hit) + tally().of(Seen::cache_hit_private));
     EXPECT_EQ(backend_->status().sessions, 0U);
     EXPECT_EQ(ledger_.sessions, 0U);
     for (const auto& client : clients_) {
       EXPECT_EQ(client->open_calls(), 0U) << "a call was never answered";
       requests_ += client->requests();
     }
-    EXPECT_EQ(ledger_.started, requests_);
-    EXPECT_EQ(ledger_.finished, requests_);
+    for (const auto& client : modern_clients_) {
+      EXPECT_EQ(client->open_calls(), 0U) << "a call was never answered";
+      requests_ += client->requests();
+    }
+    EXPECT_EQ(ledger_.started, requests_ + ledger_.own);
+    EXPECT_EQ(ledger_.finished, ledger_.started);
     EXPECT_EQ(ledger_.children_started, ledger_.children_exited);
     for (size_t state = 0; state < static_cast<size_t>(ChildState::dead); ++state) {
       EXPECT_EQ(ledger_.states[state], 0);
@@ -251,10 +226,12 @@ class Simulation {
   }
 
   SimWorld world_;
+  SimRecords records_{world_};
+  test::FakeSeal seal_;
   const backend::BackendOptions options_;
   Temper temper_;
   SilentLog log_;
-  Ledger ledger_{options_.config.pool};
+  SimLedger ledger_{world_, options_.config};
   SimLauncher launcher_;
   session::Callers callers_{1000};
   const double starts_per_second_;  // of a client; 0: no limit
@@ -268,13 +245,22 @@ class Simulation {
                                launcher_,
                                world_.random(),
                                world_.storages(),
-                               &session_starts_};
+                               &session_starts_,
+                               nullptr,
+                               nullptr,
+                               nullptr,
+                               &seal_};
   SimOwners owners_{options_.config.isolation};
   backend::Upstreams backends_;
   backend::Backend* backend_ = nullptr;
   std::vector<std::unique_ptr<SimClient>> clients_;
   std::vector<std::unique_ptr<SimSession>> sessions_;
+  std::vector<std::unique_ptr<SimModernClient>> modern_clients_;
+  bool backends_are_draining_ = false;
   uint64_t requests_ = 0;
+  // At the last look: calls whose sessions are asked, and children that had ended.
+  size_t rounds_ = 0;
+  uint64_t exited_ = 0;
 };
 
 uint64_t number_from_environment(const char* name, uint64_t fallback) {
@@ -289,11 +275,13 @@ TEST(CoreSimulation, EveryCallIsAnsweredOnce) {
                              : number_from_environment("STDGATE_SIM_SEEDS", 2000);
   std::array<uint64_t, kParkReasonCount> parked{};
   std::array<uint64_t, kRevivalOutcomeCount> revived{};
+  SimTally tally;
   for (uint64_t seed = first; seed < first + count; ++seed) {
     SCOPED_TRACE("repeat with STDGATE_SIM_SEED=" + std::to_string(seed));
     Simulation simulation(seed);
     simulation.run();
     if (testing::Test::HasFailure()) return;
+    tally.add(simulation.tally());
     for (size_t i = 0; i < parked.size(); ++i) parked[i] += simulation.ledger().parked[i];
     for (size_t i = 0; i < revived.size(); ++i) revived[i] += simulation.ledger().revived[i];
   }
@@ -304,6 +292,12 @@ TEST(CoreSimulation, EveryCallIsAnsweredOnce) {
   }
   for (const RevivalOutcome outcome : {RevivalOutcome::same, RevivalOutcome::failed}) {
     EXPECT_GT(revived[static_cast<size_t>(outcome)], 0U) << revival_outcome_name(outcome);
+  }
+  if (count < 2000) return;  // some are rare
+  for (size_t i = 0; i < kSeenCount; ++i) {
+    const uint64_t times = tally.of(static_cast<Seen>(i));
+    EXPECT_GT(times, 0U) << kSeenNames[i] << " has never happened";
+    testing::Test::RecordProperty(std::string(kSeenNames[i]), std::to_string(times));
   }
 }
 

@@ -46,18 +46,16 @@ SimCalls::Request SimCalls::new_request(const std::string& method) {
   Call call;
   call.id = pick_id();
   call.nonce = std::to_string(world_.random()());
-  std::string params = R"({"by":)" + std::to_string(caller_) + R"(,"nonce":)" + call.nonce;
-  if (world_.chance(0.5)) {
-    call.progress_token = kTokens[world_.pick(0, kTokens.size() - 1)];
-    params += R"(,"_meta":{"progressToken":)" + call.progress_token + "}";
-  }
-  if (method == "initialize" && protocol_ == config::Protocol::lsp) params += R"(,"processId":12)";
-  params += "}";
+  if (world_.chance(0.5)) call.progress_token = kTokens[world_.pick(0, kTokens.size() - 1)];
+  const std::string params = params_of(method, call);
   std::string text = world_.chance(0.5) ? R"({"jsonrpc":"2.0","id":)" + call.id + R"(,"method":")" +
                                               method + R"(","params":)" + params + "}"
                                         : R"({"params":)" + params + R"(,"method":")" + method +
                                               R"(","id":)" + call.id + R"(,"jsonrpc":"2.0"})";
-  if (method == "initialize") call.nonce.clear();
+  // The gateway may answer these itself.
+  call.is_of_gateway = method == "initialize" || method == "logging/setLevel" ||
+                       (method.starts_with("resources/") && method != "resources/read");
+  call.may_be_asked = is_of_many_ && !call.is_of_gateway && method != "echo";
   std::optional<TimePoint> deadline;
   if (world_.chance(0.5)) {
     deadline = world_.now() + world_.pick_duration(Duration{1}, 2 * timeout_);
@@ -69,9 +67,39 @@ SimCalls::Request SimCalls::new_request(const std::string& method) {
   return {tag, std::move(text), deadline};
 }
 
+std::string_view SimCalls::pick_method() {
+  if (protocol_ != config::Protocol::mcp) return "echo";
+  constexpr std::array<std::string_view, 9> kMethods = {
+      "tools/call",      "tools/call", "tools/call",          "prompts/get",
+      "resources/read",  "echo",       "resources/subscribe", "resources/unsubscribe",
+      "logging/setLevel"};
+  return kMethods[world_.pick(0, is_of_many_ ? kMethods.size() - 1 : 5)];
+}
+
+std::string SimCalls::params_of(const std::string& method, const Call& call) {
+  std::string params = R"({"by":)" + std::to_string(caller_) + R"(,"nonce":)" + call.nonce;
+  if (!call.progress_token.empty()) {
+    params += R"(,"_meta":{"progressToken":)" + call.progress_token + "}";
+  }
+  if (protocol_ == config::Protocol::mcp) {
+    const std::string uri = world_.chance(0.5) ? R"("u:/1")" : R"("u:/2")";
+    if (method == "resources/subscribe") subscribed_.insert(uri);
+    params += R"(,"name":"t","level":"debug","uri":)" + uri;
+    if (method == "initialize") {
+      params += R"(,"protocolVersion":"2025-11-25","clientInfo":{"name":"s","version":"1"},)"
+                R"("capabilities":)";
+      params += world_.chance(0.7) ? R"({"elicitation":{},"sampling":{},"roots":{}})" : "{}";
+    }
+  }
+  if (method == "initialize" && protocol_ == config::Protocol::lsp) params += R"(,"processId":12)";
+  return params + "}";
+}
+
 SimCalls::Request SimCalls::new_broken_request() {
   const session::Tag tag = next_tag_++;
-  open_[tag] = Call{"5", "", "", TimePoint::max()};
+  Call& call = open_[tag];
+  call.id = "5";
+  call.is_of_gateway = true;
   ++requests_;
   return {tag, R"({"jsonrpc":"1.0","id":5,"method":"wrong"})"};
 }
@@ -90,19 +118,50 @@ void SimCalls::check_reply(session::Tag tag, const session::Reply& reply) {
   ASSERT_NE(call, open_.end()) << "a second answer, or one to another client's call: " << text;
   const std::string head = R"({"jsonrpc":"2.0","id":)" + call->second.id + ",";
   EXPECT_EQ(text.substr(0, head.size()), head);
-  if (!reply.fault && !call->second.nonce.empty()) {
-    const auto result = rpc::find_member(text, "result");
-    ASSERT_TRUE(result.has_value()) << text;
-    EXPECT_EQ(rpc::find_member(*result, "nonce").value_or("none"), call->second.nonce) << text;
-    check_stamp(*result);
+  if (!reply.fault && !call->second.is_of_gateway) {
+    if (const auto result = rpc::find_member(text, "result")) {
+      EXPECT_EQ(rpc::find_member(*result, "nonce").value_or("none"), call->second.nonce) << text;
+      check_stamp(*result);
+    } else {
+      check_error(call->second, text);
+    }
   }
   check_time(call->second, reply);
   has_abandoned_ = has_abandoned_ || reply.fault == rpc::Fault::timeout;
   open_.erase(call);
 }
 
+// What a child has against it, or what has kept the gateway from asking its client.
+void SimCalls::check_error(const Call& call, std::string_view text) {
+  EXPECT_EQ(protocol_, config::Protocol::mcp) << text;
+  const std::string_view error = rpc::find_member(text, "error").value_or("{}");
+  const std::string_view data = rpc::find_member(error, "data").value_or("{}");
+  if (const auto nonce = rpc::find_member(data, "nonce")) {
+    EXPECT_EQ(*nonce, call.nonce) << text;
+    return check_stamp(data);
+  }
+  if (rpc::find_member(error, "message").value_or("") == R"("no")") return;
+  EXPECT_EQ(rpc::find_member(error, "code").value_or(""), "-32603") << text;
+  EXPECT_TRUE(call.may_be_asked) << text;
+  world_.tally().note(Seen::round_failed);
+}
+
+void SimCalls::check_question(session::Tag tag, std::string_view params) const {
+  const Call* const call = find(tag);
+  ASSERT_NE(call, nullptr) << "asked for no call: " << params;
+  EXPECT_EQ(rpc::find_member(params, "nonce").value_or("none"), call->nonce) << params;
+  EXPECT_TRUE(call->may_be_asked);
+  world_.tally().note(Seen::rounds);
+}
+
+void SimCalls::check_update(std::string_view params) const {
+  const std::string uri(rpc::find_member(params, "uri").value_or("none"));
+  EXPECT_TRUE(subscribed_.contains(uri)) << "not subscribed to: " << params;
+}
+
 // Each call expires at its own deadline, whatever those of the others are.
 void SimCalls::check_time(const Call& call, const session::Reply& reply) const {
+  if (call.may_be_asked) return;
   EXPECT_LE(world_.now(), call.deadline) << "a call outlives its deadline";
   if (reply.fault == rpc::Fault::timeout) {
     EXPECT_EQ(world_.now(), call.deadline);

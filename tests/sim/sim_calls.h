@@ -6,9 +6,12 @@
 // the stamps. Owner: a SimClient or a SimSession.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -28,6 +31,11 @@ class SimOwners {
   [[nodiscard]] bool are_exclusive() const { return isolation_ == config::Isolation::session; }
   // `owner` has heard the child.
   void claim(int64_t pid, uint64_t owner);
+  // The same for one of the children that calls have alone.
+  void claim_own(int64_t pid, uint64_t owner) {
+    const auto known = owners_.emplace(pid, owner).first;
+    EXPECT_EQ(known->second, owner) << "a child of somebody else is heard";
+  }
   uint64_t next() { return next_++; }
   // Tells callers apart, those without a session included.
   uint64_t next_caller() { return next_caller_++; }
@@ -44,9 +52,11 @@ class SimCalls {
  public:
   struct Call {
     std::string id;
-    std::string nonce;  // empty: the answer is not the child's own
+    std::string nonce;
+    bool is_of_gateway = false;  // the answer need not be a child's own
     std::string progress_token;
     TimePoint deadline = TimePoint::max();
+    bool may_be_asked = false;  // each time its client is, it has more time
   };
   struct Request {
     session::Tag tag = 0;
@@ -59,10 +69,15 @@ class SimCalls {
         owners_(owners),
         protocol_(backend.protocol),
         timeout_(backend.timeout),
+        is_of_many_(owner != SimOwners::kNoSession &&
+                    backend.isolation == config::Isolation::shared &&
+                    backend.protocol == config::Protocol::mcp),
         owner_(owner),
         caller_(owners.next_caller()) {}
 
-  Request new_request() { return new_request(world_.chance(0.02) ? "initialize" : "echo"); }
+  Request new_request() {
+    return new_request(world_.chance(0.02) ? "initialize" : std::string(pick_method()));
+  }
   Request new_greeting() { return new_request("initialize"); }
   Request new_broken_request();
   // Of a call that may or may not be under way, in the protocol's way.
@@ -74,6 +89,10 @@ class SimCalls {
   void check_stamp(std::string_view object);
   // What a child says because of a call names its caller: that is to be this one.
   void check_cause(std::string_view params) const;
+  // A modern child wants to know something for this call.
+  void check_question(session::Tag tag, std::string_view params) const;
+  // A resource has been updated that the session has subscribed to.
+  void check_update(std::string_view params) const;
   // A progress that belongs to an open call.
   void check_progress(std::string_view notification) const;
 
@@ -81,6 +100,8 @@ class SimCalls {
   void forget_all() { open_.clear(); }
   [[nodiscard]] const Call* find(session::Tag tag) const;
   [[nodiscard]] size_t open() const { return open_.size(); }
+  // As which it is known to children.
+  [[nodiscard]] uint64_t caller() const { return caller_; }
   // Some call has ended without the child's answer, and the child may still be at it.
   [[nodiscard]] bool has_abandoned() const { return has_abandoned_; }
   [[nodiscard]] uint64_t requests() const { return requests_; }
@@ -88,17 +109,22 @@ class SimCalls {
  private:
   Request new_request(const std::string& method);
   std::string pick_id();
+  std::string_view pick_method();
+  std::string params_of(const std::string& method, const Call& call);
+  void check_error(const Call& call, std::string_view text);
   void check_time(const Call& call, const session::Reply& reply) const;
 
   SimWorld& world_;
   SimOwners& owners_;
   const config::Protocol protocol_;
   const Duration timeout_;  // of the backend
+  const bool is_of_many_;   // a session of MCP that shares children
   const uint64_t owner_;
   const uint64_t caller_;
   bool has_abandoned_ = false;
   std::map<session::Tag, Call> open_;
   std::map<int64_t, uint64_t> heard_;  // by child: the last stamp
+  std::set<std::string> subscribed_;   // resources, at any time
   session::Tag next_tag_ = 1;
   uint64_t requests_ = 0;
 };

@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
-#include <map>
 #include <optional>
 #include <utility>
 
 #include "gateway/rpc/json_member.h"
+#include "tests/sim/sim_asks.h"
+#include "tests/sim/sim_eras.h"
+#include "tests/sim/sim_modern_side.h"
+#include "tests/sim/sim_voice.h"
 #include "tests/support/memory_child.h"
 
 namespace stdgate::sim {
@@ -16,22 +18,25 @@ namespace stdgate::sim {
 namespace {
 constexpr size_t kOversize = 70'000;  // over the limit that the simulation configures
 
-// Few, so that the requests of several children, and of one, collide.
-constexpr std::array<std::string_view, 6> kAskIds = {"1",    "4096", R"("ask")",
-                                                     "-2.0", "null", R"("\u00e9")"};
 // Stands for the place of a message in all that a child writes.
 constexpr char kSeq = '@';
 }  // namespace
 
 class SimChild final : public test::MemoryChild,
                        public std::enable_shared_from_this<SimChild>,
-                       private rpc::FrameSink {
+                       private rpc::FrameSink,
+                       private SimVoice {
  public:
-  SimChild(SimWorld& world, const Temper& temper, pool::ChildEvents& events, int pid)
+  SimChild(SimWorld& world, const Temper& temper, SimRecords& records, pool::ChildEvents& events,
+           int pid)
       : MemoryChild(events),
         world_(world),
         temper_(temper),
+        records_(records),
         pid_(pid),
+        dialogue_(world, temper.eras),
+        asks_(world, temper, *this),
+        modern_side_(world, temper, *this, records),
         framer_(rpc::make_framer(temper.framing, size_t{1} << 20, world.storages())),
         parser_(rpc::EnvelopeLimits{}) {}
 
@@ -49,8 +54,18 @@ class SimChild final : public test::MemoryChild,
  private:
   void write(std::span<const std::string_view> parts) override {
     if (stdin_closed_) return;
+    if (temper_.protocol == config::Protocol::mcp) check_sent(parts);
     MemoryChild::write(parts);
     read_later();
+  }
+  void check_sent(std::span<const std::string_view> parts) {
+    std::string text;
+    for (const std::string_view part : parts) text += part;
+    text.erase(0, text.find('{'));
+    rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
+    const auto document = parser.parse(text);
+    ASSERT_TRUE(document && !document->batch && document->messages[0].ok()) << text;
+    dialogue_.check_sent(document->messages[0].envelope);
   }
   [[nodiscard]] size_t unsent_bytes() const override { return input_.size(); }
 
@@ -82,9 +97,18 @@ class SimChild final : public test::MemoryChild,
       if (self.is_held()) {
         self.exit_to_tell_ = status;
       } else {
-        self.tell_exit(status);
+        self.finish(status);
       }
     });
+  }
+  void finish(const pool::ExitStatus& status) {
+    if (!stdin_closed_) {
+      for (const auto& [nonce, asked] : asks_.open()) {
+        if (records_.states.is_parked(nonce)) world_.tally().note(Seen::died_while_parked);
+      }
+    }
+    records_.kept.note_exit();
+    tell_exit(status);
   }
 
   // What it has said is still in its pipe, or has to wait behind that.
@@ -94,7 +118,7 @@ class SimChild final : public test::MemoryChild,
     if (!is_read()) return;
     std::string backlog = std::exchange(backlog_, {});
     tell_output(backlog);
-    if (exit_to_tell_ && !is_held()) tell_exit(*exit_to_tell_);
+    if (exit_to_tell_ && !is_held()) finish(*exit_to_tell_);
   }
 
   // Takes a part of what waits in the pipe, as a slow reader would.
@@ -129,17 +153,27 @@ class SimChild final : public test::MemoryChild,
         answer(envelope);
         break;
       case rpc::MessageKind::notification:
-        if (envelope.method == "exit")
-          exit_after(Duration{1}, {pool::ExitStatus::Kind::exited, 0, {}});
+        note(envelope);
         break;
       case rpc::MessageKind::result:
       case rpc::MessageKind::error:
-        check_answer(envelope);
+        asks_.check_answer(envelope);
         break;
     }
   }
   void on_oversized_frame(std::string_view, size_t) override {}
   void on_broken_framing(const char*) override {}
+
+  void note(const rpc::Envelope& notification) {
+    if (notification.method == "exit") {
+      exit_after(Duration{1}, {pool::ExitStatus::Kind::exited, 0, {}});
+    }
+    const bool is_greeted = notification.method == "notifications/initialized";
+    if (is_greeted && asks_.may_ask_for_roots() && world_.chance(0.5)) {
+      asks_.ask(nullptr, world_.pick_duration(Duration{1}, std::chrono::milliseconds(5)),
+                "roots/list");
+    }
+  }
 
   // A slot that may well be in use, with a generation that no run gets to.
   uint64_t invented_id() { return world_.pick(0, 9) | world_.pick(1000, 500'000) << 12; }
@@ -162,101 +196,183 @@ class SimChild final : public test::MemoryChild,
     if (world_.chance(temper_.sends_notification)) {
       say(R"({"jsonrpc":"2.0","method":"note","params":{)" + stamp() + "}}", Duration{1});
     }
-    if (world_.chance(temper_.asks_the_client)) ask("", Duration{1});
-  }
-
-  // `cause`: empty, or members of params that say whose call is behind it.
-  void ask(const std::string& cause, Duration delay) {
-    const size_t number = asks_.size();
-    asks_.push_back({std::string(kAskIds[world_.pick(0, kAskIds.size() - 1)])});
-    const std::string& id = asks_.back().id;
-    ++unanswered_[id];
-    say(R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":"roots/list","params":{"ask":)" +
-            std::to_string(number) + cause + "," + stamp() + "}}",
-        delay);
-    if (world_.chance(temper_.cancels_its_ask)) {
-      say(cancel_text(temper_.protocol, id),
-          delay + world_.pick_duration(Duration{1}, std::chrono::seconds(2)));
+    // What no modern child does.
+    const bool is_mcp = temper_.protocol == config::Protocol::mcp;
+    if (is_modern_ || (is_mcp && !dialogue_.is_legacy())) return;
+    if (world_.chance(temper_.asks_the_client)) asks_.ask(nullptr, Duration{1});
+    if (is_mcp && world_.chance(temper_.changes)) {
+      const bool is_list = world_.chance(0.5);
+      say(R"({"jsonrpc":"2.0","method":"notifications/)" +
+              std::string(is_list ? "tools/list_changed\",\"params\":{"
+                                  : "resources/updated\",\"params\":{\"uri\":\"u:/1\",") +
+              stamp() + "}}",
+          Duration{1});
     }
   }
 
   // Speaks because of a request until the work is done, cancelled or not.
   void talk(const rpc::Envelope& request, Duration work) {
-    if (!world_.chance(temper_.talks)) return;
-    const auto by = rpc::find_member(request.params, "by");
-    if (!by) return;
-    const std::string cause = R"(,"by":)" + std::string(*by);
+    if (!world_.chance(dialogue_.is_own() ? temper_.talks_alone : temper_.talks)) return;
+    const std::string by = said_in(request, "by");
+    if (by.empty()) return;
     for (uint64_t i = world_.pick(1, 5); i > 0; --i) {
-      const Duration delay = world_.pick_duration(Duration{0}, work);
-      if (world_.chance(0.4)) {
-        ask(cause, delay);
+      // What is asked often comes at once.
+      const bool is_soon = world_.chance(0.5);
+      const Duration last =
+          is_soon ? std::min<Duration>(work, std::chrono::milliseconds(30)) : work;
+      const Duration delay = world_.pick_duration(Duration{0}, last);
+      if (!is_modern_ && world_.chance(0.4)) {
+        asks_.ask(&request, delay);
       } else {
-        say(R"({"jsonrpc":"2.0","method":"note","params":{)" + stamp() + cause + "}}", delay);
+        say(R"({"jsonrpc":"2.0","method":"note","params":{)" + stamp() + R"(,"by":)" + by + "}}",
+            delay);
       }
     }
   }
 
-  // Once to each request, under its own id, and by the one that was asked. The gateway's own
-  // answers do not name the request, so of those there may only be no more than requests.
-  void check_answer(const rpc::Envelope& answer) {
-    EXPECT_GE(--unanswered_[std::string(answer.id)], 0) << "answered twice: " << answer.text;
-    const auto data = answer.kind == rpc::MessageKind::result
-                          ? answer.payload
-                          : rpc::find_member(answer.payload, "data");
-    if (!data) return;
-    const auto number = rpc::find_member(*data, "ask").value_or("none");
-    const auto from = rpc::find_member(*data, "from").value_or("none");
-    EXPECT_EQ(from, std::to_string(pid_)) << "another child asked that";
-    const size_t index = std::stoul(std::string(number));
-    ASSERT_LT(index, asks_.size()) << answer.text;
-    EXPECT_EQ(asks_[index].id, answer.id);
-    EXPECT_FALSE(std::exchange(asks_[index].is_answered, true))
-        << "answered twice: " << answer.text;
-  }
-
   void answer(const rpc::Envelope& request) {
-    if (world_.chance(temper_.ignores)) return talk(request, temper_.longest_work);
-    const std::string head = R"({"jsonrpc":"2.0","id":)" + std::string(request.id);
+    if (world_.chance(temper_.ignores)) {
+      if (request.method != "subscriptions/listen") talk(request, temper_.longest_work);
+      return;
+    }
     const Duration delay = world_.pick_duration(Duration{1}, world_.chance(temper_.takes_long)
                                                                  ? temper_.longest_work
                                                                  : temper_.slowest_answer);
+    if (temper_.protocol == config::Protocol::mcp && answer_by_era(request, delay)) return;
     talk(request, delay);
     if (request.method == "initialize") {
       EXPECT_EQ(rpc::find_member(request.params, "processId").value_or("null"), "null");
-      say(head + R"(,"result":{"protocolVersion":"2025-11-25","capabilities":{}}})", delay);
-      return;
+      return greet(request, delay);
     }
-    const auto meta = rpc::find_member(request.params, "_meta");
-    const auto token = meta ? rpc::find_member(*meta, "progressToken") : meta;
-    if (token && world_.chance(temper_.sends_progress)) {
-      say(R"({"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":)" +
-              std::string(*token) + R"(,"progress":1,"nonce":)" + nonce(request) + "," + stamp() +
-              "}}",
-          delay / 2);
-    }
+    send_progress(request, delay);
+    const std::string head = head_of(request);
     if (world_.chance(temper_.breaks_answer)) {
       say(head + R"(,"result":1,"error":{"code":1,"message":"both"}})", delay);
     } else if (world_.chance(temper_.oversizes_answer)) {
       say(head + R"(,"result":")" + std::string(kOversize, 'x') + "\"}", delay);
     } else {
-      say(head + R"(,"result":{"nonce":)" + nonce(request) + "," + stamp() + "}}", delay);
-      if (world_.chance(temper_.answers_twice)) {
-        say(head + R"(,"result":"again"})", delay + std::chrono::milliseconds(1));
-      }
+      answer_well(request, delay);
     }
   }
 
-  static std::string nonce(const rpc::Envelope& request) {
-    return std::string(rpc::find_member(request.params, "nonce").value_or("null"));
+  // What it says to a request that it understands. One that asks usually waits for the answers.
+  void answer_well(const rpc::Envelope& request, Duration delay) {
+    const std::string head = head_of(request);
+    if (temper_.protocol == config::Protocol::mcp && world_.chance(temper_.demands_url)) {
+      return say(head +
+                     R"(,"error":{"code":-32042,"message":"consent","data":{"elicitations":[)"
+                     R"({"mode":"url","url":"u:/","elicitationId":"e","message":"?"}],)" +
+                     cause_of(request) + "," + stamp() + "}}}",
+                 delay);
+    }
+    std::string members = cause_of(request);
+    if (dialogue_.is_own()) {
+      members += R"(,"own":true)";
+      if (!asks_.told_roots_of().empty()) members += R"(,"told":)" + asks_.told_roots_of();
+    }
+    const std::string text = head + R"(,"result":{)" + members + "," + stamp() + "}}";
+    if (asks_.has_open(request) && world_.chance(temper_.waits_for_answers)) {
+      return asks_.say_after(request, text, delay);
+    }
+    say(text, delay);
+    if (world_.chance(temper_.answers_twice)) {
+      say(head + R"(,"result":"again"})", delay + std::chrono::milliseconds(1));
+    }
   }
 
-  [[nodiscard]] std::string stamp() const {
+  void send_progress(const rpc::Envelope& request, Duration delay) {
+    const std::string token = said_in(request, "progressToken");
+    if (token.empty() || !world_.chance(temper_.sends_progress)) return;
+    say(R"({"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":)" + token +
+            R"(,"progress":1,)" + cause_of(request) + "," + stamp() + "}}",
+        delay / 2);
+  }
+
+  // --- The eras of MCP
+
+  // False: it is a request of the legacy era, which is served.
+  bool answer_by_era(const rpc::Envelope& request, Duration delay) {
+    const Speaks speaks = temper_.eras.speaks;
+    const bool is_discovery = request.method == "server/discover";
+    if (is_stamped(request) && speaks != Speaks::legacy && !is_legacy_) {
+      is_modern_ = true;
+      if (is_discovery && !dialogue_.is_modern()) {
+        discover(request);
+      } else {
+        // One that listens causes nothing.
+        if (request.method != "subscriptions/listen") talk(request, delay);
+        send_progress(request, delay);
+        modern_side_.answer(request, delay);
+      }
+      return true;
+    }
+    is_legacy_ = is_legacy_ || request.method == "initialize";
+    if (!is_discovery && speaks != Speaks::modern) return false;
+    const std::string refusal = head_of(request) + R"(,"error":{"code":-32022,"message":"no"}})";
+    if (is_discovery) {
+      say_when_asked(refusal);
+    } else {
+      say(refusal, std::min<Duration>(delay, std::chrono::milliseconds(50)));
+    }
+    return true;
+  }
+
+  void discover(const rpc::Envelope& request) {
+    say_when_asked(head_of(request) + R"(,"result":{"resultType":"complete",)" +
+                       SimModernSide::discovery() + "}}",
+                   [this] { dialogue_.note_discovery(); });
+  }
+
+  // The answer to the question of which era it is.
+  void say_when_asked(std::string text, std::function<void()> on_told = nullptr) {
+    constexpr auto kSoon = std::chrono::milliseconds(100);
+    Duration delay = world_.pick_duration(Duration{1}, kSoon);
+    if (world_.chance(0.8)) {
+      switch (temper_.eras.when_asked) {
+        case WhenAsked::answers:
+          break;
+        case WhenAsked::exits:
+          world_.tally().note(Seen::exited_when_asked);
+          return exit_after(Duration{1}, {pool::ExitStatus::Kind::exited, 1, {}});
+        case WhenAsked::ignores:
+          return;
+        case WhenAsked::answers_late:
+          delay = world_.pick_duration(kSoon, std::chrono::milliseconds(900));
+          break;
+      }
+    }
+    say(std::move(text), delay, std::move(on_told));
+  }
+
+  void greet(const rpc::Envelope& request, Duration delay) {
+    asks_.note_greeting(request);
+    std::string result = R"({"protocolVersion":"2025-11-25","capabilities":{)";
+    if (temper_.protocol == config::Protocol::mcp) {
+      result += R"("tools":{"listChanged":true},"prompts":{"listChanged":true},)"
+                R"("resources":{"subscribe":true,"listChanged":true},"logging":{})";
+    }
+    say(head_of(request) + R"(,"result":)" + result + "}}}", delay);
+  }
+
+  static std::string head_of(const rpc::Envelope& request) {
+    return R"({"jsonrpc":"2.0","id":)" + std::string(request.id);
+  }
+
+  // SimVoice
+  [[nodiscard]] std::string stamp() const override {
     return R"("from":)" + std::to_string(pid_) + R"(,"seq":)" + kSeq;
   }
 
-  // One message of output, delivered in pieces but never mixed with another.
-  void say(std::string text, Duration delay) {
-    later(delay, [text = std::move(text)](SimChild& self) mutable {
+  [[nodiscard]] int pid() const override { return pid_; }
+  void die_within(Duration patience) override {
+    exit_after(world_.pick_duration(Duration{1}, patience),
+               {pool::ExitStatus::Kind::exited, 3, {}});
+  }
+  using SimVoice::say;
+  // Delivered in pieces but never mixed with another.
+  void say(std::string text, Duration delay, std::function<void()> on_told) override {
+    later(delay, [text = std::move(text), on_told = std::move(on_told)](SimChild& self) mutable {
+      if (on_told) on_told();
       std::string line = self.framed(std::move(text));
       if (self.is_held()) {
         self.backlog_ += line;
@@ -282,18 +398,16 @@ class SimChild final : public test::MemoryChild,
     return frame.append(is_dos ? "\r\n" : ends.tail);
   }
 
-  // A request of its own.
-  struct Ask {
-    std::string id;
-    bool is_answered = false;
-  };
-
   SimWorld& world_;
   const Temper& temper_;
+  SimRecords& records_;
   const int pid_;
-  std::vector<Ask> asks_;
-  std::map<std::string, int> unanswered_;  // by id
-  uint64_t said_ = 0;                      // stamped messages
+  SimDialogue dialogue_;
+  SimAsks asks_;
+  SimModernSide modern_side_;
+  bool is_legacy_ = false;  // it has been greeted so
+  bool is_modern_ = false;  // it serves requests that stand alone
+  uint64_t said_ = 0;       // stamped messages
   bool stdin_closed_ = false;
   bool reading_ = false;
   std::string backlog_;
@@ -304,7 +418,7 @@ class SimChild final : public test::MemoryChild,
 
 std::unique_ptr<pool::ChildLink> SimLauncher::launch(const pool::LaunchSpec& /*spec*/,
                                                      pool::ChildEvents& events) {
-  auto child = std::make_shared<SimChild>(world_, temper_, events, next_pid_++);
+  auto child = std::make_shared<SimChild>(world_, temper_, records_, events, next_pid_++);
   children_.push_back(child);
   child->launch();
   return test::MemoryChild::link_to(std::move(child));

@@ -22,13 +22,14 @@ void SimStarts::note(const ClientAddress& client, TimePoint now) {
 
 SimSession::SimSession(SimWorld& world, session::Callers& callers, SimOwners& owners,
                        backend::Backend& backend, const config::BackendConfig& config,
-                       SimStarts& starts, const ClientAddress& client)
+                       SimStarts& starts, SimRecords& records, const ClientAddress& client)
     : world_(world),
       callers_(callers),
       owners_(owners),
       backend_(backend),
       config_(config),
       starts_(starts),
+      records_(records),
       client_(client),
       sent_(backend.envelope_limits()),
       told_(rpc::EnvelopeLimits{}) {}
@@ -48,7 +49,9 @@ void SimSession::open() {
   if (id) {
     visit_->id = *id;
     if (owners_.are_exclusive()) starts_.note(client_, world_.now());
-    if (config_.revive && world_.chance(0.8)) send(visit_->calls.new_greeting());
+    if (config_.protocol == config::Protocol::mcp && world_.chance(0.8)) {
+      send(visit_->calls.new_greeting());
+    }
   } else {
     const bool is_limited = id.error().fault == rpc::Fault::rate_limited && owners_.are_exclusive();
     EXPECT_TRUE(is_limited || id.error().fault == rpc::Fault::overloaded);
@@ -142,7 +145,7 @@ void SimSession::on_cancelled(session::Tag tag) {
   visit_->calls.check_cancelled(tag);
 }
 
-void SimSession::on_message(std::optional<session::Tag> /*call*/,
+void SimSession::on_message(std::optional<session::Tag> call,
                             std::span<const std::string_view> parts) {
   if (!may_be_told()) return;
   EXPECT_FALSE(visit_->has_ended) << "a message after the end";
@@ -157,7 +160,7 @@ void SimSession::on_message(std::optional<session::Tag> /*call*/,
   ASSERT_TRUE(document.has_value() && !document->batch && document->messages[0].ok()) << text;
   const rpc::Envelope& envelope = document->messages[0].envelope;
   if (envelope.kind == rpc::MessageKind::request) {
-    note_ask(envelope);
+    note_ask(envelope, call);
   } else {
     ASSERT_EQ(envelope.kind, rpc::MessageKind::notification) << text;
     check_notification(envelope);
@@ -172,6 +175,9 @@ void SimSession::check_notification(const rpc::Envelope& notification) {
     return;
   }
   visit_->calls.check_stamp(notification.params);
+  if (config_.protocol == config::Protocol::mcp && !owners_.are_exclusive()) {
+    check_change(notification);
+  }
   // Where a child is shared, a protocol without an audience of one tells everybody.
   if (owners_.are_exclusive() || config_.protocol == config::Protocol::mcp) {
     visit_->calls.check_cause(notification.params);
@@ -182,8 +188,26 @@ void SimSession::check_notification(const rpc::Envelope& notification) {
   }
 }
 
-void SimSession::note_ask(const rpc::Envelope& ask) {
-  visit_->calls.check_stamp(ask.params);
+// The gateway listens at a modern child, for those who have greeted it.
+void SimSession::check_change(const rpc::Envelope& notification) {
+  const bool is_update = notification.method == "notifications/resources/updated";
+  const bool is_change = notification.method.ends_with("/list_changed");
+  const auto meta = rpc::find_member(notification.params, "_meta");
+  EXPECT_TRUE(!meta || *meta == "{}") << "the gateway's own tag: " << notification.text;
+  if (is_update) visit_->calls.check_update(notification.params);
+  if (is_change) records_.kept.note_change(notification.method);
+  if (!meta) return;
+  if (is_update) world_.tally().note(Seen::session_heard_update);
+  if (is_change) world_.tally().note(Seen::session_heard_change);
+}
+
+// `call`: it is a modern child's, which waits for no answer.
+void SimSession::note_ask(const rpc::Envelope& ask, std::optional<session::Tag> call) {
+  if (call) {
+    visit_->calls.check_question(*call, ask.params);
+  } else {
+    visit_->calls.check_stamp(ask.params);
+  }
   EXPECT_TRUE(visit_->asks.insert(std::string(ask.id)).second) << "an id is used twice: " << ask.id;
   if (!owners_.are_exclusive()) {
     EXPECT_TRUE(visit_->calls.open() > 0 || visit_->calls.has_abandoned())
@@ -192,8 +216,8 @@ void SimSession::note_ask(const rpc::Envelope& ask) {
   visit_->calls.check_cause(ask.params);
   const auto number = rpc::find_member(ask.params, "ask").value_or("0");
   const auto from = rpc::find_member(ask.params, "from").value_or("0");
-  const std::string body =
-      R"({"ask":)" + std::string(number) + R"(,"from":)" + std::string(from) + "}";
+  const std::string body = R"({"ask":)" + std::string(number) + R"(,"from":)" + std::string(from) +
+                           R"(,"by":)" + std::to_string(visit_->calls.caller()) + "}";
   const std::string head = R"({"jsonrpc":"2.0","id":)" + std::string(ask.id);
   if (world_.chance(0.15)) return;
   const std::string text = world_.chance(0.2)

@@ -15,6 +15,7 @@
 #include "gateway/backend/backend.h"
 #include "gateway/session/session_sink.h"
 #include "tests/sim/sim_calls.h"
+#include "tests/sim/sim_records.h"
 #include "tests/sim/sim_world.h"
 
 namespace stdgate::sim {
@@ -35,7 +36,7 @@ class SimSession final : public session::SessionSink {
  public:
   SimSession(SimWorld& world, session::Callers& callers, SimOwners& owners,
              backend::Backend& backend, const config::BackendConfig& config, SimStarts& starts,
-             const ClientAddress& client);
+             SimRecords& records, const ClientAddress& client);
   ~SimSession() override;
 
   // Opens a session when there is none; else sends something, holds its child, or leaves.
@@ -74,7 +75,8 @@ class SimSession final : public session::SessionSink {
   void open();
   void act_in_session();
   void set_held(bool held);
-  void note_ask(const rpc::Envelope& ask);
+  void note_ask(const rpc::Envelope& ask, std::optional<session::Tag> call);
+  void check_change(const rpc::Envelope& notification);
   void check_notification(const rpc::Envelope& notification);
   void answer_later(std::string text);
   backend::Admission send(SimCalls::Request request, session::Caller caller,
@@ -93,6 +95,7 @@ class SimSession final : public session::SessionSink {
   backend::Backend& backend_;
   const config::BackendConfig& config_;
   SimStarts& starts_;
+  SimRecords& records_;
   const ClientAddress client_;
   std::unique_ptr<Visit> visit_;
   uint64_t visits_ = 0;

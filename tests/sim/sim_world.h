@@ -12,6 +12,7 @@
 #include "gateway/base/storage_pool.h"
 #include "gateway/base/time.h"
 #include "gateway/base/timers.h"
+#include "tests/sim/sim_tally.h"
 
 namespace stdgate::sim {
 
@@ -23,6 +24,8 @@ class SimWorld final : public Clock {
   TimerQueue& timers() { return timers_; }
   std::mt19937_64& random() { return random_; }
   StoragePool& storages() { return storages_; }
+  // What has happened.
+  SimTally& tally() { return tally_; }
 
   // From `low` to `high`, both included.
   uint64_t pick(uint64_t low, uint64_t high) {
@@ -59,6 +62,7 @@ class SimWorld final : public Clock {
   TimePoint now_{std::chrono::hours(1)};
   TimerQueue timers_;
   StoragePool storages_;
+  SimTally tally_;
   std::multimap<TimePoint, std::function<void()>> events_;
 };
 

@@ -205,6 +205,22 @@ TEST_F(MirroredCalls, NobodyWaitsLonger) {
   EXPECT_EQ(take(), "-32020") << "what comes late is learnt";
 }
 
+TEST_F(MirroredCalls, NobodyWaitsBeyondItsDeadline) {
+  bench.send_modern(client, request("1", "tools/call", R"("name":"t")"),
+                    ModernBench::Beside{.mirrored = "", .timeout = std::chrono::seconds(2)});
+  FakeClient other(bench.callers);
+  call(other, "t", "");
+  bench.advance(std::chrono::milliseconds(1999));
+  EXPECT_EQ(take(), "none");
+  bench.advance(std::chrono::milliseconds(1));
+  EXPECT_EQ(take(), "-31504");
+  EXPECT_TRUE(other.answers.empty());
+  answer("tools/list", page(tool("t")));
+  answer("tools/call", kPass);
+  EXPECT_EQ(other.answers.size(), 1U);
+  EXPECT_EQ(bench.backend.calls(), 0U);
+}
+
 TEST_F(MirroredCalls, AClientThatLeavesWaitsNoMore) {
   call("t", "");
   bench.leave(client);
@@ -297,9 +313,9 @@ TEST(MirroredLegacyCalls, AreComparedToo) {
   };
   call("");
   const std::string line = child.take_line();
-  EXPECT_EQ(line.find("io.modelcontextprotocol/"), std::string::npos) << line;
   const Asked list = parse_asked(line);
   EXPECT_EQ(list.method, "tools/list");
+  EXPECT_EQ(line.find("io.modelcontextprotocol"), std::string::npos) << line;
   child.answer(list.id, page(tool("t", "R")));
   ASSERT_EQ(client.answers.size(), 1U);
   EXPECT_NE(client.texts().back().find("-32020"), std::string::npos);

@@ -165,6 +165,20 @@ TEST_P(McpRoundTrips, ProgressComesUnderTheTokenOfTheRetry) {
   EXPECT_EQ(events_of(client), Texts{note("progress", R"({"progressToken":5,"progress":1})")});
 }
 
+TEST_P(McpRoundTrips, ARetryWithoutATokenHearsOfNoProgress) {
+  bench.send_modern(client, request("1", "tools/call", R"("name":"t")",
+                                    meta(kElicits, R"(,"progressToken":"a")")));
+  bench.greet(0);
+  FakeChild& child = bench.child(0);
+  const std::string id = child.take_ids().at(0);
+  child.say(kAsk);
+  bench.settle();
+  needed = needed_of(client.texts().at(0));
+  bench.call(client, "2", with_answer(needed));
+  child.say(note("progress", R"({"progressToken":)" + id + R"(,"progress":1})"));
+  EXPECT_EQ(events_of(client), Texts{});
+}
+
 TEST_P(McpRoundTrips, LogMessagesNeedALevel) {
   const auto log = [](const std::string& level) {
     return note("message", R"({"level":")" + level + R"(","data":1})");
@@ -520,6 +534,17 @@ TEST_P(McpRoundTrips, OtherRequestsThanCallsNeedNoInput) {
   EXPECT_THAT(child.take_line(), HasSubstr("-32601"));
   child.answer(id, R"({"tools":[]})");
   EXPECT_THAT(client.texts().at(0), HasSubstr(R"("tools":[])"));
+}
+
+TEST_P(McpRoundTrips, NorAreElicitationsDemandedForThem) {
+  const std::string capabilities = R"({"elicitation":{"url":{}}})";
+  bench.send_modern(client, request("1", "tools/list", "", meta(capabilities)));
+  bench.greet(0);
+  bench.child(0).say(R"({"jsonrpc":"2.0","id":)" + bench.child(0).take_ids().at(0) +
+                     R"(,"error":{"code":-32042,"message":"m","data":{"elicitations":[)"
+                     R"({"mode":"url","url":"https://x/","message":"m"}]}}})");
+  EXPECT_THAT(client.texts().at(0), HasSubstr(R"("code":-32042)"));
+  EXPECT_EQ(bench.status().parked_calls, 0U);
 }
 
 // --- Questions before the first call

@@ -63,6 +63,7 @@ class ModernBench : public BackendBench {
     const policy::Principal* principal = nullptr;
     const ClientAddress* address = nullptr;
     std::optional<std::string_view> mirrored{};
+    std::optional<Duration> timeout{};
   };
   void send_modern(FakeClient& client, std::string text, const policy::Principal* principal,
                    const ClientAddress* address = nullptr) {
@@ -82,6 +83,7 @@ class ModernBench : public BackendBench {
     context.principal = beside.principal;
     context.client = beside.address;
     context.mirrored = beside.mirrored;
+    if (beside.timeout) context.deadline = clock.now() + *beside.timeout;
     const auto document = parser.parse(text);
     ASSERT_TRUE(document.has_value()) << text;
     backend.accept(document->messages[0], context);

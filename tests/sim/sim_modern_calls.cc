@@ -1,0 +1,401 @@
+#include "tests/sim/sim_modern_calls.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include "gateway/mcp/mcp_revision.h"
+#include "gateway/rpc/json_cursor.h"
+#include "gateway/rpc/json_member.h"
+#include "tests/sim/sim_options.h"
+
+namespace stdgate::sim {
+
+namespace {
+
+constexpr std::array<std::string_view, 5> kIds = {"1", R"("1")", "12345678901234567890",
+                                                  R"("\u00e9")", "7"};
+constexpr std::array<std::string_view, 8> kCapabilities = {
+    "{}",
+    "{}",
+    "{}",
+    R"({"elicitation":{}})",
+    R"({"elicitation":{"form":{},"url":{}}})",
+    R"({"sampling":{}})",
+    R"({"roots":{}})",
+    R"({"sampling":{},"elicitation":{}})"};
+constexpr std::array<std::string_view, 10> kMethods = {
+    "tools/call",     "tools/call", "tools/call",     "tools/call",      "prompts/get",
+    "resources/read", "tools/list", "resources/list", "server/discover", "subscriptions/listen"};
+
+std::string_view member(std::string_view object, std::string_view key) {
+  return rpc::find_member(object, key).value_or(std::string_view());
+}
+
+bool may_need_input(std::string_view method) {
+  return method == "tools/call" || method == "prompts/get" || method == "resources/read";
+}
+
+bool is_kept(std::string_view method) {
+  return method == "tools/list" || method == "resources/list" || method == "server/discover";
+}
+
+std::string unquoted(std::string_view raw) {
+  return raw.size() < 2 ? std::string() : std::string(raw.substr(1, raw.size() - 2));
+}
+
+// Its caller, raw.
+std::string said_by(const SimTask& task) {
+  const std::string who = "{" + task.members + (task.members.empty() ? "" : ",") +
+                          (task.of_meta.empty() ? R"("x":0)" : task.of_meta.substr(1)) + "}";
+  return std::string(member(who, "by"));
+}
+
+uint64_t number_of(std::string_view raw) {
+  return raw.empty() || raw.front() < '0' || raw.front() > '9' ? 0 : std::stoull(std::string(raw));
+}
+
+}  // namespace
+
+SimModernCalls::SimModernCalls(SimWorld& world, SimOwners& owners,
+                               const backend::BackendOptions& options, backend::Backend& backend,
+                               SimRecords& records, SimPrincipal principal)
+    : world_(world),
+      owners_(owners),
+      config_(options.config),
+      input_timeout_(options.input_timeout),
+      backend_(backend),
+      records_(records),
+      principal_(principal),
+      caller_(owners.next_caller()) {
+  records_.principals[caller_] = principal;
+}
+
+// --- Requests ---------------------------------------------------------------------------------
+
+SimTask SimModernCalls::new_task() {
+  SimTask task;
+  task.method = kMethods[world_.pick(0, kMethods.size() - 1)];
+  task.capabilities = kCapabilities[world_.pick(0, kCapabilities.size() - 1)];
+  task.nonce = std::to_string(world_.random()());
+  const std::string who = R"("by":)" + std::to_string(caller_) + R"(,"nonce":)" + task.nonce;
+  if (task.method == "subscriptions/listen") {
+    task.members = R"("notifications":{"toolsListChanged":)" +
+                   std::string(world_.chance(0.7) ? "true" : "false") +
+                   (world_.chance(0.5) ? R"(,"resourceSubscriptions":["u:/1","u:/3"])" : "") + "}";
+  }
+  if (may_need_input(task.method)) {
+    task.members = R"("name":"t","uri":"u:/1",)" + who;
+  } else {
+    task.of_meta = "," + who;
+  }
+  return task;
+}
+
+SimModernCalls::Request SimModernCalls::make(const SimTask& task, const Retry& retry) {
+  Call call;
+  call.task = task;
+  call.id = kIds[world_.pick(0, kIds.size() - 1)];
+  call.listens = task.method == "subscriptions/listen";
+  std::string meta = "\"" + std::string(mcp::kVersionKey) + R"(":"2026-07-28",")" +
+                     std::string(mcp::kClientInfoKey) + R"(":{"name":"sim","version":"1"},")" +
+                     std::string(mcp::kClientCapabilitiesKey) + "\":" + task.capabilities +
+                     R"(,"modern":true)" + task.of_meta;
+  if (world_.chance(0.2)) {
+    call.level = world_.chance(0.5) ? session::Severity::error : session::Severity::debug;
+    meta.append(",\"").append(mcp::kLogLevelKey).append("\":\"");
+    meta.append(session::severity_name(*call.level)).append("\"");
+  }
+  if (world_.chance(0.4) && !call.listens) {
+    call.token = world_.chance(0.5) ? "1" : R"("token")";
+    meta += R"(,"progressToken":)" + call.token;
+  }
+  std::string params = R"("_meta":{)" + meta + "}";
+  if (!task.members.empty()) {
+    params = world_.chance(0.5) ? task.members + "," + params : params + "," + task.members;
+  }
+  if (!retry.answers.empty()) params += R"(,"inputResponses":{)" + retry.answers + "}";
+  if (!retry.state.empty()) {
+    params += R"(,"requestState":")" + retry.state + "\"";
+    call.claim = claim_of(task, retry.state);
+    if (SimStates::State* const state = records_.states.find(retry.state)) {
+      call.state_ends = state->ends_first;
+      if (call.claim == Claim::good || call.claim == Claim::doubtful) state->is_used = true;
+    }
+  }
+  std::optional<TimePoint> deadline;
+  if (world_.chance(0.4)) {
+    deadline = world_.now() + world_.pick_duration(Duration{1}, 2 * config_.timeout);
+  }
+  call.deadline =
+      call.listens ? TimePoint::max() : deadline.value_or(world_.now() + config_.timeout);
+  const session::Tag tag = next_tag_++;
+  std::string text = R"({"jsonrpc":"2.0","id":)" + call.id + R"(,"method":")" + task.method +
+                     R"(","params":{)" + params + "}}";
+  open_[tag] = std::move(call);
+  ++requests_;
+  return {tag, std::move(text), deadline};
+}
+
+SimModernCalls::Claim SimModernCalls::claim_of(const SimTask& task, const std::string& text) {
+  if (text.starts_with("m-")) return Claim::none;  // of a modern child
+  const SimStates::State* const state = records_.states.find(text);
+  if (state == nullptr) return Claim::forged;
+  if (state->principal != principal_) return Claim::of_other;
+  if (state->method != task.method || state->members != task.members) return Claim::of_request;
+  if (state->is_used) return Claim::used;
+  if (world_.now() >= state->ends_last) return Claim::late;
+  const pool::BackendStatus status = backend_.status();
+  const bool is_certain = world_.now() < state->ends_first && status.era == Era::legacy &&
+                          status.reason != "shutting down";
+  return is_certain ? Claim::good : Claim::doubtful;
+}
+
+std::string SimModernCalls::answer_to(const SimNeeded::Question& question) const {
+  const std::string action = world_.chance(0.9) ? "accept" : "decline";
+  return question.key + R"(:{"action":")" + action + R"(","content":{},"roots":[])" + question.ask +
+         R"(,"by":)" + std::to_string(caller_) + "}";
+}
+
+std::optional<std::string> SimModernCalls::some_id() const {
+  if (open_.empty()) return std::nullopt;
+  return std::next(open_.begin(), static_cast<ptrdiff_t>(world_.pick(0, open_.size() - 1)))
+      ->second.id;
+}
+
+// --- Replies ----------------------------------------------------------------------------------
+
+std::optional<SimNeeded> SimModernCalls::check_reply(session::Tag tag,
+                                                     const session::Reply& reply) {
+  const std::string text =
+      std::string(reply.head) + std::string(reply.id) + std::string(reply.tail);
+  const auto node = open_.extract(tag);
+  EXPECT_FALSE(node.empty()) << "a second answer, or one to another client's call: " << text;
+  if (node.empty()) return std::nullopt;
+  const Call& call = node.mapped();
+  const std::string head = R"({"jsonrpc":"2.0","id":)" + call.id + ",";
+  EXPECT_EQ(text.substr(0, head.size()), head);
+  check_time(call, reply);
+  if (reply.fault) {
+    check_fault(call, reply);
+  } else if (const auto result = rpc::find_member(text, "result")) {
+    if (member(*result, "resultType") == R"("input_required")") {
+      return check_needed(call, *result);
+    }
+    EXPECT_EQ(member(*result, "resultType"), R"("complete")") << text;
+    check_complete(call, *result);
+  } else {
+    check_error(call, member(text, "error"));
+  }
+  return std::nullopt;
+}
+
+void SimModernCalls::check_time(const Call& call, const session::Reply& reply) const {
+  EXPECT_LE(world_.now(), call.deadline) << "a call outlives its deadline";
+  if (reply.fault == rpc::Fault::timeout) {
+    EXPECT_EQ(world_.now(), call.deadline);
+  }
+}
+
+void SimModernCalls::check_fault(const Call& call, const session::Reply& reply) const {
+  const bool may_be =
+      reply.fault == rpc::Fault::timeout || reply.fault == rpc::Fault::child_failed ||
+      reply.fault == rpc::Fault::overloaded || reply.fault == rpc::Fault::rate_limited ||
+      reply.fault == rpc::Fault::too_large || reply.fault == rpc::Fault::internal;
+  EXPECT_TRUE(may_be) << rpc::fault_name(*reply.fault) << " of " << call.task.method;
+}
+
+// Whether a legacy child could not be asked to serve it, as its client cannot be asked.
+bool SimModernCalls::is_alone_refused(const Call& call) const {
+  const bool is_strict = config_.isolation == config::Isolation::session;
+  return !can_serve_alone(config_) && (is_strict || call.task.capabilities != "{}");
+}
+
+void SimModernCalls::check_error(const Call& call, std::string_view error) {
+  const std::string_view code = member(error, "code");
+  const std::string message = unquoted(member(error, "message"));
+  const std::string_view data = member(error, "data");
+  if (const std::string_view nonce = member(data, "nonce"); !nonce.empty()) {
+    EXPECT_EQ(nonce, call.task.nonce) << "another call's error: " << error;
+    return;
+  }
+  if (message == "requestState is not valid") {
+    EXPECT_EQ(code, "-32602");
+    // One that waits for the list of tools may be late.
+    EXPECT_FALSE(call.claim == Claim::good && world_.now() < call.state_ends)
+        << "its own state, in time, is refused";
+    EXPECT_NE(call.claim, Claim::none);
+    constexpr std::array<std::pair<Claim, Seen>, 5> kRefused = {
+        {{Claim::forged, Seen::state_forged},
+         {Claim::used, Seen::state_used},
+         {Claim::late, Seen::state_late},
+         {Claim::of_other, Seen::state_of_other},
+         {Claim::of_request, Seen::state_of_request}}};
+    for (const auto& [claim, seen] : kRefused) {
+      if (call.claim == claim) world_.tally().note(seen);
+    }
+  } else if (code == "-32022") {
+    if (message == "no") return;  // the child's own
+    EXPECT_TRUE(is_alone_refused(call)) << error;
+    world_.tally().note(Seen::wrong_era);
+  } else if (code == "-32021") {
+    EXPECT_FALSE(member(data, "requiredCapabilities").empty()) << error;
+    world_.tally().note(Seen::lacked_capability);
+  } else {
+    const bool is_declined = message == "the client has declined what this needs";
+    EXPECT_TRUE(is_declined) << call.task.method << ": " << error;
+    check_accepted(call);
+  }
+}
+
+// The state was taken, so it had to be good.
+void SimModernCalls::check_accepted(const Call& call) const {
+  EXPECT_TRUE(call.claim == Claim::none || call.claim == Claim::good ||
+              call.claim == Claim::doubtful)
+      << "a state is taken that is no good: " << static_cast<int>(call.claim);
+}
+
+void SimModernCalls::check_complete(const Call& call, std::string_view result) {
+  check_accepted(call);
+  if (call.listens) {
+    EXPECT_EQ(member(member(result, "_meta"), mcp::kSubscriptionKey), call.id) << result;
+    world_.tally().note(Seen::listening_ended);
+    return;
+  }
+  // A legacy child's greeting, which is nobody's own.
+  if (call.task.method == "server/discover" && member(result, "nonce").empty()) return;
+  const std::string nonce(member(result, "nonce"));
+  if (nonce != call.task.nonce) {
+    EXPECT_TRUE(is_kept(call.task.method)) << "another call's answer: " << result;
+    return records_.kept.check_hit(nonce, call.task.method, principal_,
+                                   number_of(member(result, "ttlMs")));
+  }
+  EXPECT_EQ(member(result, "by"), said_by(call.task)) << result;
+  if (call.claim != Claim::none) world_.tally().note(Seen::answered_after_resume);
+  check_child(call, result);
+}
+
+// Which process serves whom.
+void SimModernCalls::check_child(const Call& call, std::string_view result) {
+  const auto from = static_cast<int64_t>(number_of(member(result, "from")));
+  EXPECT_TRUE(records_.heard.emplace(from, number_of(member(result, "seq"))).second)
+      << "an answer is given twice: " << result;
+  if (member(result, "own").empty()) {
+    owners_.claim(from, SimOwners::kNoSession);
+    return;
+  }
+  world_.tally().note(Seen::own_lane);
+  if (owners_.are_exclusive()) {
+    const std::string owner = principal_ == 0 ? call.task.nonce : std::to_string(principal_);
+    auto& number = records_.owners[owner];
+    if (number == 0) number = owners_.next();
+    owners_.claim_own(from, number);
+  }
+  const std::string_view told = member(result, "told");
+  if (told.empty()) return;
+  if (principal_ == 0) {
+    EXPECT_EQ(told, member(result, "by")) << "a child knows the roots of another client";
+  } else {
+    EXPECT_EQ(records_.principal_of(number_of(told)), principal_)
+        << "a child knows the roots of another client";
+  }
+}
+
+std::optional<SimNeeded> SimModernCalls::check_needed(const Call& call, std::string_view result) {
+  check_accepted(call);
+  EXPECT_TRUE(may_need_input(call.task.method)) << result;
+  SimNeeded needed{call.task, unquoted(member(result, "requestState")), {}};
+  const bool is_of_child = !member(result, "nonce").empty();
+  if (is_of_child) {
+    EXPECT_EQ(member(result, "nonce"), call.task.nonce) << "another call's questions: " << result;
+    world_.tally().note(Seen::modern_input);
+  }
+  rpc::JsonCursor cursor(member(result, "inputRequests"));
+  if (cursor.take('{') && !cursor.take('}')) {
+    do {
+      const std::string key(cursor.take_string());
+      cursor.take(':');
+      const std::string_view request = cursor.take_value();
+      const std::string_view params = member(request, "params");
+      const std::string method = unquoted(member(request, "method"));
+      const std::string capability = method.substr(0, method.find('/'));
+      const bool is_declared = !member(call.task.capabilities, capability).empty();
+      EXPECT_TRUE(is_of_child || is_declared) << "asked what it cannot answer: " << request;
+      if (const std::string_view nonce = member(params, "nonce"); !nonce.empty()) {
+        EXPECT_EQ(nonce, call.task.nonce) << "another call's question: " << request;
+      }
+      std::string ask;
+      if (const std::string_view number = member(params, "ask"); !number.empty()) {
+        ask = R"(,"ask":)" + std::string(number) + R"(,"from":)" +
+              std::string(member(params, "from"));
+      }
+      needed.questions.push_back({key, ask});
+    } while (cursor.take(','));
+  }
+  if (!is_of_child) note_state(call, needed);
+  return needed;
+}
+
+void SimModernCalls::note_state(const Call& call, const SimNeeded& needed) {
+  EXPECT_NE(call.task.capabilities, "{}");
+  EXPECT_FALSE(needed.questions.empty());
+  if (call.claim != Claim::none) world_.tally().note(Seen::parked_again);
+  const TimePoint last = world_.now() + input_timeout_;
+  // A retry gains time by an answer to what is still asked, which the client cannot know.
+  const bool gains_time = call.claim == Claim::none;
+  records_.states.issue({needed.state, principal_, call.task.method, call.task.members,
+                         call.task.nonce, call.task.capabilities,
+                         gains_time ? last : call.state_ends, last});
+}
+
+void SimModernCalls::check_cancelled(session::Tag tag) {
+  world_.tally().note(Seen::cancelled);
+  EXPECT_EQ(open_.erase(tag), 1U) << "a cancelled call was in flight";
+}
+
+// --- Events -----------------------------------------------------------------------------------
+
+void SimModernCalls::check_event(session::Tag tag, std::string_view notification) {
+  const auto found = open_.find(tag);
+  ASSERT_NE(found, open_.end()) << "an event for no call: " << notification;
+  Call& call = found->second;
+  const std::string method = unquoted(member(notification, "method"));
+  const std::string_view params = member(notification, "params");
+  if (call.listens) return check_stream(call, method, params);
+  const std::string_view by = member(params, "by");
+  EXPECT_TRUE(by.empty() || by == said_by(call.task)) << "caused by another's: " << notification;
+  if (method == "notifications/progress") {
+    EXPECT_EQ(member(params, "progressToken"), call.token) << notification;
+    EXPECT_EQ(member(params, "nonce"), call.task.nonce) << notification;
+  } else if (method == "notifications/message") {
+    EXPECT_EQ(member(params, "nonce"), call.task.nonce) << notification;
+    ASSERT_TRUE(call.level.has_value()) << "a log message that nobody wants: " << notification;
+    EXPECT_GE(*session::parse_severity(unquoted(member(params, "level"))), *call.level);
+    world_.tally().note(Seen::logged);
+  } else if (method != "notifications/cancelled") {
+    // A child takes back what it has asked nobody; the only call at it hears of that.
+    EXPECT_EQ(method, "note") << notification;
+  }
+}
+
+void SimModernCalls::check_stream(Call& call, std::string_view method, std::string_view params) {
+  EXPECT_EQ(member(member(params, "_meta"), mcp::kSubscriptionKey), call.id) << params;
+  if (method == "notifications/subscriptions/acknowledged") {
+    EXPECT_FALSE(std::exchange(call.has_begun, true)) << "acknowledged twice";
+    return world_.tally().note(Seen::listened);
+  }
+  EXPECT_TRUE(call.has_begun) << "not acknowledged first: " << method;
+  if (method == "notifications/resources/updated") {
+    const std::string uri(member(params, "uri"));
+    EXPECT_NE(call.task.members.find(uri), std::string::npos) << "not asked for: " << params;
+    return world_.tally().note(Seen::heard_update);
+  }
+  EXPECT_EQ(method, "notifications/tools/list_changed");
+  EXPECT_NE(call.task.members.find(R"("toolsListChanged":true)"), std::string::npos);
+  records_.kept.note_change(method);
+  world_.tally().note(Seen::heard_change);
+}
+
+}  // namespace stdgate::sim

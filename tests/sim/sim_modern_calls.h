@@ -1,0 +1,114 @@
+// SimModernCalls: the requests of one modern client, and what it has to get for them: its own
+// answers, questions that it can be asked, and a state that goes on with its call once.
+//
+// A task is what a user wants: one request, and the retries that its questions need. Owner: a
+// SimModernClient.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gateway/backend/backend.h"
+#include "gateway/session/log_verbosity.h"
+#include "gateway/session/reply_sink.h"
+#include "tests/sim/sim_calls.h"
+#include "tests/sim/sim_records.h"
+#include "tests/sim/sim_world.h"
+
+namespace stdgate::sim {
+
+struct SimTask {
+  std::string method;
+  std::string members;       // of params, all that stays the same in a retry
+  std::string nonce;         // raw
+  std::string of_meta;       // members of _meta that say who calls, where params do not
+  std::string capabilities;  // an object
+};
+
+// What a call needs before it can go on.
+struct SimNeeded {
+  struct Question {
+    std::string key;  // raw
+    std::string ask;  // members of the answer that say what it answers
+  };
+  SimTask task;
+  std::string state;
+  std::vector<Question> questions;
+};
+
+class SimModernCalls {
+ public:
+  // What a retry brings along.
+  struct Retry {
+    std::string state;    // empty: none
+    std::string answers;  // members of inputResponses
+  };
+  struct Request {
+    session::Tag tag = 0;
+    std::string text;
+    std::optional<TimePoint> deadline{};
+  };
+
+  SimModernCalls(SimWorld& world, SimOwners& owners, const backend::BackendOptions& options,
+                 backend::Backend& backend, SimRecords& records, SimPrincipal principal);
+
+  SimTask new_task();
+  Request make(const SimTask& task, const Retry& retry);
+  // The answer to a question, one that lets the call go on or not.
+  std::string answer_to(const SimNeeded::Question& question) const;
+
+  // What the client is asked, if it is asked something.
+  std::optional<SimNeeded> check_reply(session::Tag tag, const session::Reply& reply);
+  void check_event(session::Tag tag, std::string_view notification);
+  void check_cancelled(session::Tag tag);
+
+  void forget_all() { open_.clear(); }
+  [[nodiscard]] std::optional<std::string> some_id() const;
+  [[nodiscard]] size_t open() const { return open_.size(); }
+  [[nodiscard]] uint64_t requests() const { return requests_; }
+
+ private:
+  // Whether the gateway may take a retry's state.
+  enum class Claim : uint8_t { none, good, doubtful, forged, used, late, of_other, of_request };
+  struct Call {
+    SimTask task;
+    std::string id;
+    std::string token;
+    std::optional<session::Severity> level;
+    TimePoint deadline = TimePoint::max();
+    Claim claim = Claim::none;
+    TimePoint state_ends{};  // of the state that it goes on with
+    bool listens = false;
+    bool has_begun = false;
+  };
+
+  Claim claim_of(const SimTask& task, const std::string& state);
+  [[nodiscard]] bool is_alone_refused(const Call& call) const;
+  void check_time(const Call& call, const session::Reply& reply) const;
+  void check_fault(const Call& call, const session::Reply& reply) const;
+  void check_error(const Call& call, std::string_view error);
+  void check_complete(const Call& call, std::string_view result);
+  void check_child(const Call& call, std::string_view result);
+  std::optional<SimNeeded> check_needed(const Call& call, std::string_view result);
+  void note_state(const Call& call, const SimNeeded& needed);
+  void check_accepted(const Call& call) const;
+  void check_stream(Call& call, std::string_view method, std::string_view params);
+
+  SimWorld& world_;
+  SimOwners& owners_;
+  const config::BackendConfig& config_;
+  const Duration input_timeout_;
+  backend::Backend& backend_;
+  SimRecords& records_;
+  const SimPrincipal principal_;
+  const uint64_t caller_;
+  std::map<session::Tag, Call> open_;
+  session::Tag next_tag_ = 1;
+  uint64_t requests_ = 0;
+};
+
+}  // namespace stdgate::sim

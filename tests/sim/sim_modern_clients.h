@@ -1,0 +1,59 @@
+// SimModernClient: a client of MCP's modern era. It calls, is asked and comes back with its
+// answers: right ones, some of them, twice, late or never, with states that are not its own; it
+// listens, and leaves in the middle, after which it goes on as another connection.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "gateway/backend/upstreams.h"
+#include "gateway/policy/principal.h"
+#include "tests/sim/sim_modern_calls.h"
+
+namespace stdgate::sim {
+
+class SimModernClient final : public session::ReplySink {
+ public:
+  // `principal`: 0 for nobody.
+  SimModernClient(SimWorld& world, session::Callers& callers, SimOwners& owners,
+                  backend::Upstreams& backends, backend::Backend& backend,
+                  const backend::BackendOptions& options, SimRecords& records,
+                  SimPrincipal principal);
+  ~SimModernClient() override;
+
+  // Sends a request, or a retry with what it has no right to, cancels, or leaves.
+  void act();
+  [[nodiscard]] size_t open_calls() const { return calls_.open(); }
+  [[nodiscard]] uint64_t requests() const { return calls_.requests(); }
+
+  void on_reply(session::Tag tag, const session::Reply& reply) override;
+  void on_event(session::Tag tag, std::string_view notification) override;
+  void on_cancelled(session::Tag tag) override;
+
+ private:
+  void leave();
+  void cancel();
+  void steal();
+  void plan(SimNeeded needed);
+  void retry_after(Duration delay, SimNeeded needed, SimModernCalls::Retry retry);
+  void send(const SimTask& task, const SimModernCalls::Retry& retry);
+  [[nodiscard]] backend::CallContext context();
+  // Answers to these questions, all or some.
+  std::string answers_to(const SimNeeded& needed, bool all);
+
+  SimWorld& world_;
+  session::Callers& callers_;
+  backend::Upstreams& backends_;
+  backend::Backend& backend_;
+  const Duration input_timeout_;
+  SimRecords& records_;
+  const SimPrincipal principal_;
+  policy::Principal who_;
+  const ClientAddress address_;
+  const bool repeats_arguments_;  // as HTTP has it
+  session::Caller caller_;
+  SimModernCalls calls_;
+  rpc::EnvelopeParser parser_;
+};
+
+}  // namespace stdgate::sim

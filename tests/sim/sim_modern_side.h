@@ -1,0 +1,47 @@
+// SimModernSide: how a child answers requests of MCP's modern era: it wants to know something
+// first, lets others keep what it says, and tells those who listen.
+//
+// It keeps nothing between requests: what it has asked is in the requestState that it gives out, so
+// another process can go on. What comes back is held against that.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "gateway/rpc/envelope.h"
+#include "tests/sim/sim_records.h"
+#include "tests/sim/sim_temper.h"
+#include "tests/sim/sim_voice.h"
+
+namespace stdgate::sim {
+
+class SimModernSide {
+ public:
+  SimModernSide(SimWorld& world, const Temper& temper, SimVoice& voice, SimRecords& records)
+      : world_(world), temper_(temper), voice_(voice), records_(records) {}
+
+  // What a discovery says, without what belongs to the request.
+  [[nodiscard]] static std::string discovery();
+  // The answer to a stamped request, after `work`. False: it is one as the legacy era has it.
+  void answer(const rpc::Envelope& request, Duration work);
+
+ private:
+  void listen(const rpc::Envelope& request);
+  void answer_kept(const rpc::Envelope& request, Duration work, const std::string& members);
+  void answer_call(const rpc::Envelope& request, Duration work);
+  // Nothing: the answers do not belong to this request. Else how often its client has been asked.
+  std::optional<unsigned> read_round(const rpc::Envelope& request);
+  void check_answers(const rpc::Envelope& request, std::string_view answers, size_t asked);
+  void ask(const rpc::Envelope& request, Duration work, unsigned round);
+  void log(const rpc::Envelope& request, Duration work);
+  void complete(const rpc::Envelope& request, Duration work, const std::string& members,
+                std::function<void()> on_told = nullptr);
+  void refuse(const rpc::Envelope& request, Duration work, int code, std::string_view why);
+
+  SimWorld& world_;
+  const Temper& temper_;
+  SimVoice& voice_;
+  SimRecords& records_;
+};
+
+}  // namespace stdgate::sim

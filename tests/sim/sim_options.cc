@@ -1,0 +1,66 @@
+#include "tests/sim/sim_options.h"
+
+#include <algorithm>
+
+namespace stdgate::sim {
+
+namespace {
+
+void draw_eras_of_clients(SimWorld& world, backend::BackendOptions& options) {
+  config::BackendConfig& config = options.config;
+  config.revive = world.chance(0.7);
+  config.bridge = world.chance(0.85);
+  config.cache = world.chance(0.7);
+  config.revision = world.chance(0.6) ? config::Revision::automatic
+                                      : static_cast<config::Revision>(world.pick(1, 2));
+  config.pool.parked = static_cast<uint32_t>(world.pick(1, 4));
+  options.input_timeout = std::chrono::seconds(world.pick(1, 10));
+}
+
+}  // namespace
+
+backend::BackendOptions draw_options(SimWorld& world) {
+  backend::BackendOptions options;
+  config::BackendConfig& config = options.config;
+  config.name = "sim";
+  config.command = {"sim"};
+  config.is_default = true;
+  config.timeout = std::chrono::seconds(world.pick(1, 20));
+  config.protocol = static_cast<config::Protocol>(world.pick(0, 2));
+  const bool is_lsp = config.protocol == config::Protocol::lsp;
+  config.isolation =
+      is_lsp || world.chance(0.5) ? config::Isolation::session : config::Isolation::shared;
+  config.framing =
+      world.chance(is_lsp ? 0.8 : 0.2) ? rpc::Framing::content_length : rpc::Framing::newline;
+  config::PoolConfig& pool = config.pool;
+  pool.max = static_cast<uint32_t>(world.pick(1, 5));
+  pool.min = is_lsp ? 0 : static_cast<uint32_t>(world.pick(0, pool.max));
+  if (config.isolation == config::Isolation::session) {
+    if (!is_lsp) pool.min = std::min(pool.min, pool.max - 1);
+    const uint32_t most_warm = pool.max - std::max(config.kept_for_calls(), 1U);
+    pool.warm = static_cast<uint32_t>(world.pick(0, most_warm));
+  }
+  pool.sessions = static_cast<uint32_t>(world.pick(1, 6));
+  options.config.cancel_method = "$/cancelRequest";
+  pool.max_in_flight = static_cast<uint32_t>(world.pick(1, 8));
+  pool.queue = static_cast<uint32_t>(world.pick(0, 30));
+  pool.queue_bytes = world.chance(0.2) ? 500 : 1 << 20;
+  pool.start_timeout = std::chrono::seconds(1);
+  pool.idle_timeout = std::chrono::seconds(world.pick(1, 10));
+  pool.breaker_failures = static_cast<uint32_t>(world.pick(1, 5));
+  if (world.chance(0.5)) {
+    pool.backoff_min = std::chrono::milliseconds(world.pick(1, 1000));
+    pool.backoff_max = pool.backoff_min * world.pick(1, 10);
+  }
+  options.limits.message = 64 << 10;
+  if (config.protocol == config::Protocol::mcp) draw_eras_of_clients(world, options);
+  return options;
+}
+
+bool can_serve_alone(const config::BackendConfig& config) {
+  const bool is_strict = config.isolation == config::Isolation::session;
+  const uint32_t kept = is_strict ? config.kept_for_calls() : std::max(config.pool.min, 1U);
+  return config.bridge && config.pool.max > kept;
+}
+
+}  // namespace stdgate::sim

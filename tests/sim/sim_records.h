@@ -1,0 +1,32 @@
+// SimRecords: what the children and the modern clients of a history have to know of each other, to
+// check what reaches them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "tests/sim/sim_kept.h"
+#include "tests/sim/sim_states.h"
+
+namespace stdgate::sim {
+
+struct SimRecords {
+  explicit SimRecords(SimWorld& world) : states(world), kept(world) {}
+
+  // Who a caller is, see SimOwners::next_caller().
+  [[nodiscard]] SimPrincipal principal_of(uint64_t caller) const {
+    const auto known = principals.find(caller);
+    return known == principals.end() ? 0 : known->second;
+  }
+
+  SimStates states;
+  SimKept kept;
+  std::map<uint64_t, SimPrincipal> principals;   // of modern callers
+  std::map<std::string, uint64_t> owners;        // of children alone: see SimOwners
+  std::set<std::pair<int64_t, uint64_t>> heard;  // answers that modern clients have had, by stamp
+};
+
+}  // namespace stdgate::sim
