@@ -31,6 +31,12 @@ class McpDialect final : public pool::Dialect {
   [[nodiscard]] std::string_view greeting_hint() const override {
     return "if it is no MCP server, say what it is: protocol (--protocol) jsonrpc or lsp";
   }
+  [[nodiscard]] std::string_view refusal_hint(const rpc::Envelope& answer) const override {
+    const bool is_modern =
+        rpc::error_code(answer) == rpc::rpc_error_code(rpc::RpcError::unsupported_version);
+    return is_modern ? "it may be of MCP's modern era alone: revision (--revision) modern"
+                     : greeting_hint();
+  }
   [[nodiscard]] tl::expected<std::string, std::string> finish_handshake(
       const rpc::Envelope& answer) const override;
   [[nodiscard]] std::string probe(rpc::WireId id) const override;

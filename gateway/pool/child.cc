@@ -329,13 +329,6 @@ Call* Child::call_with_token(std::string_view token) {
   return found;
 }
 
-// Those were sent wire ids as tokens too.
-bool Child::has_calls_alone() {
-  bool has_some = false;
-  calls_.for_each([&has_some](const Call& call) { has_some = has_some || call.alone; });
-  return has_some;
-}
-
 // In the modern era a child asks by what it answers, and no client expects to be asked otherwise.
 void Child::on_request(const rpc::Envelope& request, std::string_view method) {
   if (era() != Era::modern) return listener_.on_request(*this, request, method);
@@ -382,6 +375,7 @@ void Child::finish_greeting(const rpc::Envelope& answer) {
   const auto completion = handshake_.finish(answer);
   if (!completion) {
     if (was_probed && handshake_.fall_back()) return send_greeting();
+    if (handshake_.awaits_discovery()) return;
     end(ExitReason::start_failed, "the child refused the handshake", Duration{0});
     end_->detail = completion.error();
     return;
@@ -393,9 +387,15 @@ void Child::finish_greeting(const rpc::Envelope& answer) {
 // It was greeted as a legacy child because it was slow, so it may behave as one from now on: the
 // next one is begun with as a modern one.
 bool Child::take_late_discovery(rpc::WireId id, const rpc::Envelope& answer) {
-  if (state_ != ChildState::starting || !handshake_.finish_late(id, answer)) return false;
-  end(ExitReason::asked, "the child speaks a newer revision than it was greeted with", Duration{0});
-  return true;
+  if (state_ != ChildState::starting) return false;
+  const bool is_modern = handshake_.finish_late(id, answer);
+  if (is_modern) {
+    end(ExitReason::asked, "the child speaks a newer revision than it was greeted with",
+        Duration{0});
+  } else if (handshake_.has_failed()) {
+    end(ExitReason::start_failed, "the child refused the handshake", Duration{0});
+  }
+  return is_modern;
 }
 
 void Child::become_ready() {

@@ -174,7 +174,12 @@ class Child final : private ChildEvents, private ChildMessages {
   void on_broken_framing(const char* reason) override;
 
   Call* call_with_token(std::string_view token);
-  [[nodiscard]] bool has_calls_alone();
+  // Those were sent wire ids as tokens too.
+  [[nodiscard]] bool has_calls_alone() {
+    bool has_some = false;
+    calls_.for_each([&has_some](const Call& call) { has_some = has_some || call.alone; });
+    return has_some;
+  }
   // Only the modern era does without a handshake of the session's client.
   void note_era(Call& call) const {
     call.child_era = isolation_ == config::Isolation::session ? Era::legacy : era();

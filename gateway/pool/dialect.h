@@ -138,6 +138,10 @@ class Dialect {
   // session's own child is greeted by its client, with the same.
   [[nodiscard]] virtual std::string_view greeting() const { return {}; }
   [[nodiscard]] virtual std::string_view greeting_hint() const { return {}; }
+  // The same for a child that answers so, without what is due.
+  [[nodiscard]] virtual std::string_view refusal_hint(const rpc::Envelope& /*answer*/) const {
+    return greeting_hint();
+  }
   // Judges the child's answer: the notification that completes the handshake, or why it failed.
   [[nodiscard]] virtual tl::expected<std::string, std::string> finish_handshake(
       const rpc::Envelope& /*answer*/) const {

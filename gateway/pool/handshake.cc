@@ -36,12 +36,15 @@ bool Handshake::fall_back() {
 }
 
 bool Handshake::finish_late(rpc::WireId id, const rpc::Envelope& answer) {
-  if (probe_ != id || is_probing() || !services_.dialect.discovery(answer)) return false;
+  if (probe_ != id || is_probing()) return false;
+  is_probe_answered_ = true;
+  if (!services_.dialect.discovery(answer)) return false;
   era_ = Era::modern;
   return true;
 }
 
 tl::expected<std::string, std::string> Handshake::finish_probe(const rpc::Envelope& answer) {
+  is_probe_answered_ = true;
   auto facts = services_.dialect.discovery(answer);
   was_refused_ = !facts;
   if (!facts) {
@@ -63,7 +66,7 @@ tl::expected<std::string, std::string> Handshake::finish(const rpc::Envelope& an
     answer_ = answer.text;
     era_ = Era::legacy;
     learn(answer);
-  } else if (const auto hint = services_.dialect.greeting_hint(); !hint.empty()) {
+  } else if (const auto hint = services_.dialect.refusal_hint(answer); !hint.empty()) {
     completion.error().append("; ").append(hint);
   }
   return completion;

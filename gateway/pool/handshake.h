@@ -42,6 +42,11 @@ class Handshake {
   // The process is not modern, or does not say so: greets it as a legacy one. False: it has to be
   // modern.
   bool fall_back();
+  // The process was too slow to say of which era it is, and may do so yet: a refusal of the other
+  // greeting decides nothing.
+  [[nodiscard]] bool awaits_discovery() const { return probe_ && !is_probe_answered_; }
+  // It has refused both.
+  [[nodiscard]] bool has_failed() const { return was_refused_ && !awaits_discovery(); }
   // A discovery that comes after that, in answer to `id`.
   bool finish_late(rpc::WireId id, const rpc::Envelope& answer);
   // Judges the answer to request(): the notification that completes the handshake, or why it has
@@ -85,6 +90,7 @@ class Handshake {
   std::optional<rpc::WireId> request_;  // of the client, until it is answered
   std::string answer_;                  // to the gateway's own greeting, whole
   ChildFacts facts_;
+  bool is_probe_answered_ = false;
   bool was_refused_ = false;
   bool was_given_up_ = false;
 };

@@ -180,6 +180,35 @@ TEST_F(McpEra, ASlowModernChildIsBegunWithAnew) {
   EXPECT_TRUE(ready());
 }
 
+// It has read both questions before it answers, and answers the second one first.
+TEST_F(McpEra, ASlowModernChildMayRefuseTheHandshakeFirst) {
+  asked(0);
+  const std::string probe = id;
+  bench.advance(seconds(6));
+  EXPECT_EQ(asked(0), "initialize");
+  refuse(0, -32022);
+  EXPECT_TRUE(bench.child(0).ends().empty()) << "its other answer is still to come";
+  bench.child(0).answer(probe, std::string(kDiscovery));
+  EXPECT_FALSE(bench.child(0).ends().empty());
+  bench.child(0).die(9);
+  EXPECT_EQ(bench.status().failures, 0U);
+  start_next();
+  EXPECT_EQ(asked(1), "server/discover");
+  answer(1, kDiscovery);
+  EXPECT_TRUE(ready());
+}
+
+TEST_F(McpEra, ASlowChildThatRefusesBothHasFailed) {
+  asked(0);
+  const std::string probe = id;
+  bench.advance(seconds(6));
+  asked(0);
+  refuse(0, -32603);
+  id = probe;
+  refuse(0, -32603);
+  EXPECT_FALSE(bench.child(0).ends().empty());
+}
+
 TEST(McpEraStarts, OneChildIsAskedAtATime) {
   backend::BackendOptions options = shared_mcp_options(3);
   options.config.isolation = config::Isolation::session;
