@@ -17,6 +17,35 @@ bool are_all_in(const std::vector<Item>& before, const std::vector<Item>& after,
   });
 }
 
+// The credentials of an entry: keys or hashes of them.
+std::vector<std::string> credentials_of(const config::ApiKeyConfig& entry) {
+  if (entry.hash.empty()) return entry.keys;
+  return {entry.hash};
+}
+
+// Whether this credential still makes the same principal, for as long at least.
+bool is_as_good(const std::string& credential, const config::ApiKeyConfig& before,
+                const std::vector<config::ApiKeyConfig>& after) {
+  return std::ranges::any_of(after, [&](const config::ApiKeyConfig& entry) {
+    const auto own = credentials_of(entry);
+    const bool lasts =
+        !entry.expires_at || (before.expires_at && *before.expires_at <= *entry.expires_at);
+    return entry.name == before.name && entry.roles == before.roles && lasts &&
+           std::ranges::find(own, credential) != own.end();
+  });
+}
+
+// Which key a client of that name has shown is not known: all of them have to be good.
+bool are_keys_good(std::string_view name, const std::vector<config::ApiKeyConfig>& before,
+                   const std::vector<config::ApiKeyConfig>& after) {
+  return std::ranges::all_of(before, [&](const config::ApiKeyConfig& entry) {
+    if (entry.name != name) return true;
+    return std::ranges::all_of(credentials_of(entry), [&](const std::string& credential) {
+      return is_as_good(credential, entry, after);
+    });
+  });
+}
+
 }  // namespace
 
 bool is_still_known(const policy::Principal& principal, const config::AuthConfig& before,
@@ -25,8 +54,7 @@ bool is_still_known(const policy::Principal& principal, const config::AuthConfig
   switch (principal.kind) {
     case policy::Principal::Kind::api_key: {
       const bool may_be_of_file = name == auth::ApiKeys::kFileName;
-      return are_all_in(before.api_keys, after.api_keys,
-                        [&](const config::ApiKeyConfig& key) { return key.name == name; }) &&
+      return are_keys_good(name, before.api_keys, after.api_keys) &&
              are_all_in(before.keys, after.keys,
                         [&](const std::string&) { return may_be_of_file; });
     }

@@ -183,7 +183,8 @@ void SessionRouter::on_notification(pool::Child& child, const rpc::Envelope& not
   const pool::Audience audience =
       has_clients ? services_.dialect.audience(notification, method) : pool::Audience();
   const bool is_passed = pass_notification(child, notification, method, audience);
-  const bool is_streamed = pass_to_only_stream(child, notification, audience);
+  const bool is_streamed = services_.dialect.cancelled_by_child(notification, method).empty() &&
+                           pass_to_only_stream(child, notification, audience);
   const bool is_listened = modern_.pass_to_listeners(child, notification, audience.list);
   if (is_passed || is_streamed || is_listened) {
     note_passed(method);
@@ -192,7 +193,7 @@ void SessionRouter::on_notification(pool::Child& child, const rpc::Envelope& not
   }
 }
 
-// Notifications for subscribers do not go to the stream.
+// Notifications for subscribers do not go to the stream, nor do cancels of a child's own requests.
 bool SessionRouter::pass_to_only_stream(pool::Child& child, const rpc::Envelope& notification,
                                         const pool::Audience& audience) {
   const pool::Call* const only = child.calls().only();

@@ -93,10 +93,6 @@ bool Child::takes_calls() const {
   return (state_ == ChildState::ready || state_ == ChildState::busy) && !calls_.full();
 }
 
-bool Child::has_room() const {
-  return takes_calls() && !retiring_ && link_->unsent_bytes() < ChildLink::kHighWatermark;
-}
-
 bool Child::is_backed_up() const {
   return takes_calls() && link_->unsent_bytes() >= ChildLink::kHighWatermark;
 }

@@ -81,7 +81,9 @@ class Child final : private ChildEvents, private ChildMessages {
 
   [[nodiscard]] ChildState state() const { return state_; }
   // Whether one more call may be given to it now.
-  [[nodiscard]] bool has_room() const;
+  [[nodiscard]] bool has_room() const {
+    return takes_calls() && !retiring_ && link_->unsent_bytes() < ChildLink::kHighWatermark;
+  }
   // Grows with calls in flight and with the bytes of their messages.
   [[nodiscard]] size_t load() const { return calls_.load(); }
   // Calls of clients, without the gateway's own: the greeting and those of ask(). A farewell

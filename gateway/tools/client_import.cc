@@ -175,8 +175,11 @@ class Import {
   void take_command(const std::string& name, element server, std::string_view command,
                     BackendLines& lines) {
     simdjson::dom::array arguments;
-    const bool has_arguments =
-        server["args"].get(arguments) == simdjson::SUCCESS && arguments.size() > 0;
+    const bool is_array = server["args"].get(arguments) == simdjson::SUCCESS;
+    const bool has_arguments = is_array && arguments.size() > 0;
+    if (element other; !is_array && server["args"].get(other) == simdjson::SUCCESS) {
+      warn(name, "its args are no array, and were left out");
+    }
     if (has_arguments || command.find(' ') == std::string_view::npos) {
       lines.command.push_back(reference(name, command));
     } else if (is_one_word(command)) {
@@ -194,7 +197,15 @@ class Import {
     if (!has_arguments) return;
     for (const element argument : arguments) {
       std::string_view word;
-      if (argument.get(word) == simdjson::SUCCESS) lines.command.push_back(reference(name, word));
+      if (argument.get(word) == simdjson::SUCCESS) {
+        lines.command.push_back(reference(name, word));
+        continue;
+      }
+      // Clients pass on numbers and booleans as they are written.
+      lines.command.push_back(simdjson::minify(argument));
+      if (!argument.is_number() && !argument.is_bool()) {
+        warn(name, "the argument " + lines.command.back() + " is no text; look whether it is right");
+      }
     }
   }
 

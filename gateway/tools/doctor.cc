@@ -348,7 +348,10 @@ void Doctor::judge(const Conversation& child, const Visit& visit, std::string_vi
                                diagnosis_.backend.pool.grace};
   for (Finding& finding : findings_of(child.seen(), context)) {
     if (finding.code == "slow-start") {
-      diagnosis_.backend.pool.min = std::max(diagnosis_.backend.pool.min, 1U);
+      config::BackendConfig& backend = diagnosis_.backend;
+      const bool is_leased = backend.isolation == config::Isolation::session;
+      uint32_t& ready = is_leased ? backend.pool.warm : backend.pool.min;
+      ready = std::max(ready, 1U);
     }
     if (finding.code == "late") diagnosis_.backend.pool.start_timeout = 4 * timeout_;
     add_finding(std::move(finding));

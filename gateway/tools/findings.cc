@@ -189,7 +189,8 @@ class Judge {
   void judge_time_and_size() {
     if (context_.answered && context_.first_answer >= kSlowStart) {
       add(Weight::warning, "slow-start", "its first answer took " + text_of(context_.first_answer),
-          "keep one running (pool.min: 1), and install it instead of fetching it with each start");
+          "keep one running (pool.warm: 1; where clients share it, pool.min: 1), and install it "
+          "if it is fetched with each start");
     }
     if (seen_.oversized.empty() && seen_.largest >= kHugeMessage) {
       add(Weight::warning, "huge-message",

@@ -47,6 +47,31 @@ TEST(KnownPrincipals, ByTheirKeys) {
   EXPECT_FALSE(is_known("ada", {}));
 }
 
+// Clients of a key go on when others of its name come, wherever it stands.
+TEST(KnownPrincipals, KeysOfAFileMayGetCompany) {
+  config::AuthConfig before;
+  before.api_keys = {key("team", "")};
+  before.api_keys[0].keys = {"k1", "k2"};
+  before.api_keys[0].expires_at = std::chrono::sys_seconds(std::chrono::seconds(100));
+  const auto is_known = [&](const config::AuthConfig& after) {
+    return is_still_known(principal(Principal::Kind::api_key, "team"), before, after);
+  };
+  config::AuthConfig after = before;
+  after.api_keys[0].keys = {"k3", "k2", "k1"};
+  EXPECT_TRUE(is_known(after));
+  after.api_keys[0].expires_at = std::chrono::sys_seconds(std::chrono::seconds(200));
+  EXPECT_TRUE(is_known(after));
+  after.api_keys[0].expires_at = std::chrono::sys_seconds(std::chrono::seconds(99));
+  EXPECT_FALSE(is_known(after));
+  after.api_keys[0].expires_at.reset();
+  EXPECT_TRUE(is_known(after));
+  after.api_keys[0].keys = {"k1"};
+  after.api_keys.push_back(key("team", "k2"));
+  EXPECT_TRUE(is_known(after));
+  after.api_keys.pop_back();
+  EXPECT_FALSE(is_known(after)) << "k2 has gone, and may be the one that was shown";
+}
+
 TEST(KnownPrincipals, ByIssuersCertificatesAndSignatures) {
   config::AuthConfig before;
   before.jwt.resize(2);

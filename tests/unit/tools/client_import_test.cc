@@ -98,6 +98,18 @@ TEST(ClientImport, TwoSecretsOfOneNameAreKeptApart) {
                     HasSubstr("env: { API_KEY: \"${B_API_KEY}\" }"), Not(HasSubstr("secret"))));
 }
 
+TEST(ClientImport, ArgumentsThatAreNoTextAreKeptOrNamed) {
+  constexpr std::string_view kSettings = R"({"mcpServers":{
+      "a": {"command":"python","args":["--port",8080,true,["x"]]},
+      "b": {"command":"x","args":"--a b"}}})";
+  const auto servers = import_servers(kSettings);
+  ASSERT_TRUE(servers);
+  EXPECT_THAT(servers->backends[0].command,
+              ElementsAre("python", "--port", "8080", "true", "[\"x\"]"));
+  EXPECT_THAT(servers->warnings, ElementsAre(HasSubstr("a: the argument [\"x\"] is no text"),
+                                             HasSubstr("b: its args are no array")));
+}
+
 TEST(ClientImport, SecretInACommandIsWarnedOf) {
   EXPECT_THAT(
       warnings_of(R"({"mcpServers":{"a":{"command":"x","args":["--api-key","s3cr3t99"]}}})"),
