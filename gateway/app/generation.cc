@@ -111,6 +111,11 @@ void Generation::replace_backends(const config::Config& former,
       kept->set_rules(wanted, config_.roles);
       backends_.add(std::move(kept));
     } else {
+      // What is retired for it goes on by the rules of today.
+      if (was != former.backends.end()) {
+        running[static_cast<size_t>(was - former.backends.begin())]->set_rules(wanted,
+                                                                               config_.roles);
+      }
       auto made = make(wanted, services.upstreams);
       started.push_back(made.get());
       backends_.add(std::move(made));

@@ -90,7 +90,7 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
     return Admission::answered_by_reply;
   }
   note_tool(*call, intent->tool);
-  if (const auto obstacle = find_obstacle(request, method, context, *call)) {
+  if (const auto obstacle = find_obstacle(request, method, intent->listens, context, *call)) {
     on_fault(std::move(call), *obstacle);
     return Admission::answered_by_reply;
   }
@@ -115,7 +115,7 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
   message.only_of_legacy = intent->only_of_legacy;
   const pool::EraChanges changes =
       modern_.changes_of(request, context.era, is_shared, sessions_.stamp_of(context.session));
-  message.inserted = changes.view();
+  message.take(changes);
   if (tracing_.is_on()) tracing_.tell_child(request, *call, message);
   call->progress_token = intent->progress_token;
   call->greets = intent->greets;
@@ -468,6 +468,7 @@ void Backend::finish(const pool::Call& call, Outcome outcome, const session::Rep
   if (call.alone) round_trips_.note_end(call, outcome);
   if (!call.refusal.empty()) greetings_.note_end(call);
   if (call.listens) watches_.close(call);
+  if (!call.listens && !call.request.empty()) rounds_.note_end(call);
   if (!call.is_own) reply = record_end(call, outcome, reply, detail);
   if (reply == nullptr) return;
   const std::array<std::string_view, 3> parts = {reply->head, reply->id, reply->tail};

@@ -118,7 +118,16 @@ class Backend final : public Upstream,
 
   void set_rules(const config::BackendConfig& backend,
                  const std::vector<config::RoleConfig>& roles) override {
+    config::BackendConfig& own = options_.config;
+    if (own.rules == backend.rules && own.methods == backend.methods && options_.roles == roles) {
+      return;
+    }
+    own.rules = backend.rules;
+    own.methods = backend.methods;
+    options_.roles = roles;
     rules_.replace(backend, roles);
+    // Who listens is to ask again, and is judged anew.
+    for (const pool::CallPtr& call : pool_.withdraw_listeners_of_clients()) end_listening(*call);
     if (!rules_.any()) return;
     sessions_.end_unless([this](const policy::Principal* who) { return rules_.admits(who); },
                          session::SessionEnd::denied, "no rule lets this client in any more");
@@ -170,6 +179,7 @@ class Backend final : public Upstream,
     answer_error(*call, {rpc::RpcError::header_mismatch, why}, Outcome::error(), {});
   }
   void on_children_shared() override { give_up_own_children(); }
+  void on_session_moved(session::SessionId session) override { listening_.go_on(session); }
   void pass_refusal(const pool::Call& call, std::string_view refusal) override {
     answer_member(call, Outcome::error(), refusal);
   }
@@ -266,8 +276,11 @@ class Backend final : public Upstream,
   }
   // What keeps the gateway from taking any such call now.
   std::optional<rpc::FaultReport> find_obstacle(const rpc::Envelope& request,
-                                                std::string_view method, const CallContext& context,
-                                                pool::Call& call) {
+                                                std::string_view method, bool listens,
+                                                const CallContext& context, pool::Call& call) {
+    if (listens && request.text.size() > ModernCalls::kMaxListening) {
+      return rpc::faults::too_large("what is to be listened for is too long");
+    }
     if (core_.overload != nullptr && core_.overload->refuses_calls()) {
       return rpc::faults::short_of_memory();
     }
@@ -297,7 +310,7 @@ class Backend final : public Upstream,
     return Admission::dropped;
   }
 
-  BackendOptions options_;  // constant but for what RefusedGreetings changes
+  BackendOptions options_;  // constant but for set_rules() and what RefusedGreetings changes
   const std::unique_ptr<pool::Dialect> dialect_;
   CallRules rules_;
   const std::shared_ptr<policy::ClientQuotas> quotas_;

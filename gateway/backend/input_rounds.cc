@@ -28,12 +28,13 @@ InputRounds::InputRounds(const pool::PoolServices& services, pool::Pool& pool,
       input_timeout_(input_timeout),
       timer_(services.core.timers, [this] { look_at_time(); }) {}
 
-void InputRounds::note(const rpc::Envelope& request, std::string_view method,
-                       pool::Call& call) const {
+void InputRounds::note(const rpc::Envelope& request, std::string_view method, pool::Call& call) {
   if (call.client_era == Era::modern || pool_.era() == Era::legacy) return;
   const session::Session* const session = sessions_.find(call.session);
   if (session == nullptr || session->greeting.empty() || !input().may_need_input(method)) return;
+  if (kept_ + request.text.size() > services_.config.pool.queue_bytes) return;
   call.request = request.text;
+  kept_ += request.text.size();
 }
 
 // --- The child asks ---------------------------------------------------------------------------
@@ -54,7 +55,7 @@ bool InputRounds::take_answer(pool::CallPtr& call, const rpc::Envelope& answer) 
     fail(std::move(call), "the server wants to know more and more");
     return true;
   }
-  if (!has_room(call->request.size() + demands->state.size())) {
+  if (!has_room(demands->state.size())) {
     events_.on_fault(std::move(call),
                      rpc::faults::overloaded("too many calls wait for their clients"));
     return true;
@@ -78,10 +79,8 @@ bool InputRounds::take_answer(pool::CallPtr& call, const rpc::Envelope& answer) 
 
 // Whether one more call may wait for its client, which keeps so many bytes.
 bool InputRounds::has_room(size_t bytes) const {
-  size_t kept = bytes;
-  for (const auto& [number, round] : rounds_) {
-    kept += round.call->request.size() + round.state.size() + round.answers.size();
-  }
+  size_t kept = kept_ + bytes;
+  for (const auto& [number, round] : rounds_) kept += round.state.size() + round.answers.size();
   return rounds_.size() < services_.config.pool.queue && kept <= services_.config.pool.queue_bytes;
 }
 
@@ -153,7 +152,7 @@ void InputRounds::go_on(Round round) {
   }
   const pool::EraChanges changes =
       modern_.changes_of(sent, call->client_era, true, sessions_.stamp_of(call->session));
-  message.inserted = changes.view();
+  message.take(changes);
   CallTracing tracing(services_);
   if (tracing.is_on()) tracing.tell_child(sent, *call, message);
   call->deadline = now() + services_.config.timeout;

@@ -38,7 +38,9 @@ class InputRounds final : public RoundListener {
               Duration input_timeout);
 
   // A call of a session is about to be sent: keeps its text, if its client could be asked.
-  void note(const rpc::Envelope& request, std::string_view method, pool::Call& call) const;
+  void note(const rpc::Envelope& request, std::string_view method, pool::Call& call);
+  // A call whose text was kept has ended.
+  void note_end(const pool::Call& call) { kept_ -= call.request.size(); }
   // A child has answered. False: the answer is for the client.
   bool take_answer(pool::CallPtr& call, const rpc::Envelope& answer);
   // The client's call with this id, which is given up; null: it is not here.
@@ -80,6 +82,7 @@ class InputRounds final : public RoundListener {
   TripEnds& ends_;
   const Duration input_timeout_;
   Rounds rounds_;
+  size_t kept_ = 0;  // bytes of the texts of calls, of those at children too
   uint64_t begun_ = 0;
   Timer timer_;  // no later than the first that expires
 };

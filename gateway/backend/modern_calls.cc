@@ -22,18 +22,17 @@ bool ModernCalls::can_serve_alone() const {
 // to reach that client: a request that stands alone has neither.
 void ModernCalls::note(const rpc::Envelope& request, const pool::ClientIntent& intent,
                        const CallContext& context, pool::Call& call) const {
-  const bool is_strict = services_.config.isolation == config::Isolation::session;
   if (can_serve_alone()) {
     const bool is_call = intent.kind == pool::ClientIntent::Kind::forward && !intent.listens;
     call.alone =
-        is_call && (intent.may_be_asked || intent.resumes || (is_strict && intent.may_use_memory));
+        is_call && (intent.may_be_asked || intent.resumes || (is_strict_ && intent.may_use_memory));
     call.resumes = intent.resumes;
     if (call.alone) {
       call.identity = identity_of(context.principal);
       call.origin = context.client == nullptr ? ClientAddress() : *context.client;
     }
   } else {
-    call.needs_modern = is_strict || intent.may_be_asked;
+    call.needs_modern = is_strict_ || intent.may_be_asked;
   }
   call.severity = intent.severity;
   call.listens = intent.listens;
@@ -48,10 +47,15 @@ pool::EraChanges ModernCalls::changes_of(const rpc::Envelope& request,
                                          std::optional<Era> client_era, bool is_shared,
                                          std::string_view stamp_of_client) const {
   if (client_era == Era::modern) {
-    return pool_.era() == Era::modern ? pool::EraChanges() : services_.dialect.omissions(request);
+    return pool_.era() == Era::modern ? pool::EraChanges{.list = {}, .era = Era::modern}
+                                      : services_.dialect.omissions(request);
   }
   pool::EraChanges changes;
-  if (!is_shared || pool_.era() == Era::legacy) return changes;
+  if (!is_shared) return changes;
+  if (pool_.era() == Era::legacy) {
+    changes.era = Era::legacy;
+    return changes;
+  }
   const std::string_view members = services_.dialect.stamp(request);
   if (members.empty()) return changes;
   auto stamp = pool::insertion_at(pool::InsertionPlace::meta, request,
@@ -94,7 +98,7 @@ std::optional<std::string> ModernCalls::tagged(const pool::Call& call,
   if (!insertion) return std::nullopt;
   std::string text(notification.text.substr(0, insertion->offset));
   text.append(insertion->head).append(insertion->members).append(insertion->tail);
-  return text.append(notification.text.substr(insertion->offset));
+  return text.append(notification.text.substr(insertion->offset + insertion->replaced));
 }
 
 bool ModernCalls::pass_to_listeners(pool::Child& child, const rpc::Envelope& notification,

@@ -20,9 +20,15 @@ std::string identity_of(const policy::Principal* principal);
 
 class ModernCalls {
  public:
+  // Bytes of a request that listens, which is kept for as long.
+  static constexpr size_t kMaxListening = 64 << 10;
+
   // `pool` may not be constructed yet.
   ModernCalls(const pool::PoolServices& services, pool::Pool& pool, session::Callers& callers)
-      : services_(services), pool_(pool), callers_(callers) {}
+      : services_(services),
+        pool_(pool),
+        callers_(callers),
+        is_strict_(services.config.isolation == config::Isolation::session) {}
 
   // `call` is this request of a modern client.
   void note(const rpc::Envelope& request, const pool::ClientIntent& intent,
@@ -69,6 +75,8 @@ class ModernCalls {
   const pool::PoolServices& services_;
   pool::Pool& pool_;
   session::Callers& callers_;
+  // No client gets a legacy child that another one has used, whatever later ones turn out to be.
+  const bool is_strict_;
 };
 
 }  // namespace stdgate::backend

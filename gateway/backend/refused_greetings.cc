@@ -2,6 +2,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "gateway/rpc/known_message.h"
 
@@ -16,6 +17,7 @@ bool RefusedGreetings::take_answer(pool::CallPtr& call, const rpc::Envelope& ans
   if (call->child_era != Era::modern) return take_fault(*call);
   sessions_.find_mutable(call->session)->awaits_era = false;
   call->refusal.clear();
+  count_asked(-1);
   share_children();
   return false;
 }
@@ -29,17 +31,25 @@ void RefusedGreetings::ask_shared_child(pool::CallPtr call, const rpc::Envelope&
   session::Session& session = *sessions_.find_mutable(call->session);
   session.awaits_era = true;
   call->refusal = R"("error":)" + std::string(refusal.payload);
-  call->greets = call->introduces = false;
   for (pool::CallPtr& other : pool_.close_lease(call->session)) {
     events_.on_fault(std::move(other), rpc::faults::child_failed("the child has refused to begin"));
   }
+  count_asked(1);
+  greet(std::move(call));
+}
+
+// A shared child answers it, by what it has said of itself.
+void RefusedGreetings::greet(pool::CallPtr call) {
+  call->greets = call->introduces = false;
   std::string text = services_.dialect.greet_again(0, call->memo_text);
   const rpc::KnownMessage greeting(text);
   pool::Outgoing message;
   message.text = greeting.envelope().text;
   message.id = place_of(greeting.envelope().id, greeting.envelope().text);
   message.answered_by_handshake = true;
-  if (const auto taken = pool_.submit(call, message); !taken) take_fault(*call);
+  if (const auto taken = pool_.submit(call, message); !taken) {
+    events_.on_fault(std::move(call), taken.error());
+  }
 }
 
 void RefusedGreetings::share_children() {
@@ -52,6 +62,27 @@ void RefusedGreetings::share_children() {
   services_.core.log.write(
       LogLevel::info, "sessions share children",
       {{"backend", config_.name}, {"why", "they are of the modern era, which has no sessions"}});
+  for (const session::SessionId session : pool_.childless_sessions()) move_over(session);
+}
+
+// Its child would refuse the greeting as well.
+void RefusedGreetings::move_over(session::SessionId id) {
+  const session::Session* const session = sessions_.find(id);
+  if (session == nullptr || session->is_trip) return;
+  const std::string greeting(pool_.memory_of(id)->greeting());
+  std::vector<pool::CallPtr> calls = pool_.close_lease(id);
+  if (!greeting.empty()) {
+    sessions_.introduce(id, greeting);
+    owner_.on_session_moved(id);
+  }
+  for (pool::CallPtr& call : calls) {
+    if (call->greets) {
+      greet(std::move(call));
+    } else {
+      events_.on_fault(std::move(call),
+                       rpc::faults::child_failed("the server knows no sessions any more"));
+    }
+  }
 }
 
 bool RefusedGreetings::take_fault(const pool::Call& call) {
@@ -61,6 +92,7 @@ bool RefusedGreetings::take_fault(const pool::Call& call) {
 }
 
 void RefusedGreetings::note_end(const pool::Call& call) {
+  count_asked(-1);
   session::Session* const session = sessions_.find_mutable(call.session);
   if (session == nullptr || !std::exchange(session->awaits_era, false)) return;
   if (pool_.is_draining() || pool_.open_lease(call.session)) return;

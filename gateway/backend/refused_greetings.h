@@ -6,7 +6,7 @@
 // is modern, the backend is from then on as one with `isolation: shared` and `revision: modern`. If
 // it is not, the client gets the refusal of its own child, and its session gets another one. Other
 // messages of the session are refused meanwhile: a client has to wait for the answer anyway.
-// Holds nothing but references: the refusal is kept in the call. Owner: the backend.
+// The refusal is kept in the call. Owner: the backend.
 #pragma once
 
 #include <string_view>
@@ -25,6 +25,8 @@ class RefusedGreetings {
     virtual ~Owner() = default;
     // Sessions have no child of their own any more.
     virtual void on_children_shared() = 0;
+    // One that was greeted before, by a child of its own, goes on with shared ones.
+    virtual void on_session_moved(session::SessionId session) = 0;
     // The client gets this member `error`: the call ends.
     virtual void pass_refusal(const pool::Call& call, std::string_view refusal) = 0;
   };
@@ -50,7 +52,13 @@ class RefusedGreetings {
  private:
   [[nodiscard]] bool may_be_modern(const pool::Call& call) const;
   void ask_shared_child(pool::CallPtr call, const rpc::Envelope& refusal);
+  void greet(pool::CallPtr call);
   void share_children();
+  void move_over(session::SessionId session);
+  void count_asked(int change) {
+    asked_ += static_cast<size_t>(change);
+    pool_.keep_shared_place(asked_ > 0);
+  }
 
   config::BackendConfig& config_;
   const pool::PoolServices& services_;
@@ -58,6 +66,7 @@ class RefusedGreetings {
   SessionRouter& sessions_;
   pool::PoolEvents& events_;
   Owner& owner_;
+  size_t asked_ = 0;  // greetings that wait for a shared child
 };
 
 }  // namespace stdgate::backend

@@ -24,6 +24,8 @@ class TripOwner {
   virtual ~TripOwner() = default;
   // A request or notification of the trip's child, for its client.
   virtual void on_trip_message(Trip& trip, std::string_view text) = 0;
+  // A trip has lost its child, and is to be released when it has no call.
+  virtual void on_trip_over() = 0;
 };
 
 // What the child of a trip wants to know.
@@ -62,6 +64,7 @@ class Trip final : public session::SessionSink {
   void set_reading(bool /*reading*/) override {}
   void on_session_end(session::SessionEnd /*end*/, std::string_view /*message*/) override {
     is_spoilt = true;
+    owner_.on_trip_over();
   }
   void on_reply(session::Tag /*tag*/, const session::Reply& /*reply*/) override {}
   void on_event(session::Tag /*tag*/, std::string_view /*notification*/) override {}

@@ -45,6 +45,7 @@ RoundTrips::RoundTrips(const pool::PoolServices& services, pool::Pool& pool,
       events_(events),
       ends_(ends),
       input_timeout_(input_timeout),
+      is_strict_(services.config.isolation == config::Isolation::session),
       states_(services),
       turn_timer_(services.core.timers, [this] { settle(); }),
       clock_timer_(services.core.timers, [this] { look_at_time(); }) {}
@@ -84,12 +85,10 @@ void RoundTrips::begin(pool::CallPtr call, const rpc::Envelope& request) {
 }
 
 Trip* RoundTrips::idle_trip(const pool::Call& call, std::string_view greeting) {
-  // Where sessions have children of their own, nobody gets one that another client has used.
-  const bool is_strict = services_.config.isolation == config::Isolation::session;
   for (const auto& [number, trip] : trips_) {
     if (!trip->is_idle() || trip->has_ended || trip->is_spoilt) continue;
     if (trip->greeting != greeting || trip->severity != call.severity) continue;
-    const bool is_for_all = !is_strict && !trip->is_private;
+    const bool is_for_all = !is_strict_ && !trip->is_private;
     if (is_for_all || trip->is_of_client(call)) return trip.get();
   }
   return nullptr;
@@ -336,8 +335,7 @@ void RoundTrips::settle(Trip& trip) {
     if (trip.is_idle() && trip.is_spoilt) release(trip);
     return;
   }
-  const bool is_strict = services_.config.isolation == config::Isolation::session;
-  const bool is_for_one = is_strict || trip.is_private;
+  const bool is_for_one = is_strict_ || trip.is_private;
   if (trip.is_spoilt || (is_for_one && !trip.has_client()) || pool_.is_draining()) {
     return release(trip);
   }
@@ -396,7 +394,8 @@ bool RoundTrips::may_park(const Trip& trip) const {
   const auto own = std::ranges::count_if(trips_, [&trip](const auto& entry) {
     return entry.second->is_parked && entry.second->is_of_client(trip);
   });
-  return static_cast<size_t>(own) < std::max<size_t>(1, places / 2);
+  // One address may be many clients, behind a proxy.
+  return trip.identity.empty() || static_cast<size_t>(own) < std::max<size_t>(1, places / 2);
 }
 
 // From now on the call is nobody's, until its client goes on with it.

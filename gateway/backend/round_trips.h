@@ -64,6 +64,7 @@ class RoundTrips final : public TripOwner {
  private:
   // TripOwner
   void on_trip_message(Trip& trip, std::string_view text) override;
+  void on_trip_over() override { turn_timer_.arm(now()); }
 
   [[nodiscard]] const pool::InputDialect& input() const { return *services_.dialect.input(); }
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
@@ -101,6 +102,8 @@ class RoundTrips final : public TripOwner {
   pool::PoolEvents& events_;
   TripEnds& ends_;
   const Duration input_timeout_;
+  // Sessions have children of their own: nobody gets one that another client has used.
+  const bool is_strict_;
   TripStates states_;
   std::optional<session::Caller> nobody_;  // whose the calls are that stand for parked ones
   NoSink no_sink_;

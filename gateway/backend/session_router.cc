@@ -18,7 +18,7 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open(
   if (auto free = check_count({client.principal.get(), client.address}); !free) {
     return tl::unexpected(free.error());
   }
-  const bool is_full = sessions_.size() - journal_.parked() >= services_.config.pool.sessions;
+  const bool is_full = verbosity_.sessions() - journal_.parked() >= services_.config.pool.sessions;
   if (is_full && !park_longest_idle()) return tl::unexpected(too_many());
   auto id = add(caller, sink);
   if (!id) return id;

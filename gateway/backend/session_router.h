@@ -162,8 +162,11 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
  private:
   // SessionEvents
   void on_reading(session::SessionId session, bool reading) override;
-  void on_session_parked(session::SessionId session, ParkReason reason) override {
-    journal_.park(known(session), reason);
+  void on_session_parked(session::SessionId id, ParkReason reason) override {
+    session::Session& session = known(id);
+    journal_.park(session, reason);
+    // One without a child is of no use, and must not keep a place of sessions.
+    if (session.is_trip) session.sink->on_session_end(session::SessionEnd::failed, "no child");
   }
   void on_session_waking(session::SessionId session) override { journal_.wake(known(session)); }
   void on_session_revived(session::SessionId session, RevivalOutcome outcome,

@@ -22,6 +22,10 @@ tl::expected<std::string, std::string> read_text_file(const std::string& file, s
   if (std::filesystem::is_directory(file, unknown)) {
     return tl::unexpected(file + " is a directory; a file is needed");
   }
+  // A FIFO would be waited for.
+  if (std::filesystem::is_fifo(file, unknown) || std::filesystem::is_socket(file, unknown)) {
+    return tl::unexpected(file + " is no regular file");
+  }
   errno = 0;
   std::ifstream stream(file, std::ios::binary);
   if (!stream) return cannot_read(file, errno);

@@ -124,8 +124,14 @@ struct Outgoing {
   bool completes_greeting = false;      // the client's greeting of its own child, see SessionMemory
   bool answered_by_handshake = false;   // the child's handshake result answers it, see Dialect
   bool only_of_legacy = false;          // a modern child is asked all the same
+  std::optional<Era> written_for{};     // no other child may get it; nothing: any may
   uint64_t child = 0;                   // the number of the one that it is for; 0: any
 
+  // `changes` outlive the message.
+  void take(const EraChanges& changes) {
+    inserted = changes.view();
+    written_for = changes.era;
+  }
   // What has to be kept of it while it waits.
   [[nodiscard]] size_t bytes() const {
     size_t bytes = text.size();

@@ -75,8 +75,9 @@ Children::Census Children::census() const {
 
 uint32_t Children::session_places() const {
   const bool is_shared = services_.config.isolation == config::Isolation::shared;
+  const uint32_t least = is_shared || keeps_shared_place_ ? 1 : 0;
   const uint32_t kept =
-      is_shared ? std::max(config().min, uint32_t{1}) : services_.config.kept_for_calls();
+      std::max(is_shared ? config().min : services_.config.kept_for_calls(), least);
   return config().max - std::min(kept, config().max);
 }
 
@@ -156,6 +157,14 @@ void Children::learn_era(const Child& child) {
   services_.core.log.write(
       LogLevel::info, "era known",
       {{"backend", services_.config.name}, {"child", child.number()}, {"era", era_name(*era)}});
+}
+
+void Children::keep_modern() {
+  verdict_.keep_modern();
+  for (const auto& child : children_) {
+    if (child->isolation() != config::Isolation::session || !child->lease().is_none()) continue;
+    child->end(ExitReason::asked, "sessions share children", config().grace);
+  }
 }
 
 bool Children::excuses(const Child& child, const ChildEnd& end) {

@@ -76,8 +76,9 @@ class Children {
   // Which era shared children speak; nothing: not known yet.
   [[nodiscard]] std::optional<Era> era() const { return verdict_.era(); }
 
-  // See EraVerdict.
-  void keep_modern() { verdict_.keep_modern(); }
+  // See EraVerdict. Those that are warm are of no use any more.
+  void keep_modern();
+  void keep_shared_place(bool keeps) { keeps_shared_place_ = keeps; }
 
   void note_ready(const Child& child);
   // A child has ended before it was ready. Whether that was no failure: see EraVerdict.
@@ -134,6 +135,7 @@ class Children {
   uint64_t started_ = 0;
   bool was_ready_ = false;    // some child has been
   bool needs_trial_ = false;  // a child is started to see whether that works again
+  bool keeps_shared_place_ = false;
   bool draining_ = false;
   bool ending_ = false;
   std::string last_failure_;  // of a child, for readiness

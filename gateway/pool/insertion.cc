@@ -32,6 +32,11 @@ std::optional<Insertion> insertion_at(InsertionPlace place, const rpc::Envelope&
   if (place == InsertionPlace::envelope) return Insertion{in_envelope, "", members, ","};
   const bool is_meta = place == InsertionPlace::meta;
   if (params.empty()) {
+    // "params": null counts as none, and makes room for the object.
+    if (const auto null = rpc::find_member(text, "params")) {
+      return Insertion{place_of(*null, text).offset, is_meta ? R"({"_meta":{)" : "{", members,
+                       is_meta ? "}}" : "}", null->size()};
+    }
     return Insertion{in_envelope, is_meta ? R"("params":{"_meta":{)" : R"("params":{)", members,
                      is_meta ? "}}," : "},"};
   }

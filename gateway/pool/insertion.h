@@ -35,6 +35,7 @@ struct EraChanges {
 
   std::array<Insertion, kMax> list;
   size_t count = 0;
+  std::optional<Era> era{};  // that they are for; nothing: for either
 
   [[nodiscard]] std::span<const Insertion> view() const { return std::span(list).first(count); }
 };

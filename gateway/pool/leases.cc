@@ -39,6 +39,14 @@ std::unique_ptr<Lease> Leases::close(session::SessionId session) {
   return std::move(leases_[session.index]);
 }
 
+std::vector<session::SessionId> Leases::childless_sessions() const {
+  std::vector<session::SessionId> sessions;
+  for_each([&sessions](const Lease& lease) {
+    if (lease.child == nullptr) sessions.push_back(lease.session);
+  });
+  return sessions;
+}
+
 std::vector<session::SessionId> Leases::waiting_sessions() const {
   std::vector<session::SessionId> sessions;
   for_each([&sessions](const Lease& lease) {

@@ -79,6 +79,8 @@ class Leases {
   // While held, what the child says stays in its pipe.
   void hold(Lease& lease, bool held);
 
+  // Those that have no child, be it that they wait for one or not.
+  [[nodiscard]] std::vector<session::SessionId> childless_sessions() const;
   // Those that still wait for a child.
   [[nodiscard]] std::vector<session::SessionId> waiting_sessions() const;
 

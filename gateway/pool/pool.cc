@@ -131,7 +131,10 @@ Child* Pool::child_with_call_of(session::SessionId session) const {
 
 void Pool::give(Child& child, CallPtr call, const Outgoing& message) {
   const bool is_modern = child.era() == Era::modern;
-  if (call->needs_modern && !is_modern) {
+  if (message.written_for && *message.written_for != child.era().value_or(Era::legacy)) {
+    // It has waited while a server of the other era was installed.
+    events_.on_fault(std::move(call), rpc::faults::child_failed("the server is another one now"));
+  } else if (call->needs_modern && !is_modern) {
     events_.on_wrong_era(std::move(call));
   } else if (call->alone && !is_modern) {
     events_.on_call_alone(std::move(call), message);
@@ -281,6 +284,10 @@ std::vector<CallPtr> Pool::withdraw_listeners() {
   return take_back([](const Call& call) { return call.listens; });
 }
 
+std::vector<CallPtr> Pool::withdraw_listeners_of_clients() {
+  return take_back([](const Call& call) { return call.listens && !call.is_own; });
+}
+
 std::vector<CallPtr> Pool::take_back(const std::function<bool(const Call&)>& matches) {
   std::vector<CallPtr> withdrawn = queue_.take_all(matches);
   leases_.for_each([&](Lease& lease) {
@@ -321,8 +328,12 @@ void Pool::fail_queue(const rpc::FaultReport& report) {
   for (CallPtr& call : calls) events_.on_fault(std::move(call), report);
 }
 
+// Notifications alone are not waited for: they have no deadline, and perhaps no child comes.
 size_t Pool::calls() const {
-  size_t count = queue_.size() + leases_.queued();
+  size_t count = queue_.has_calls() ? queue_.size() : 0;
+  leases_.for_each([&count](const Lease& lease) {
+    if (lease.queue.has_calls()) count += lease.queue.size();
+  });
   for (const auto& child : children_.all()) count += child->in_flight();
   return count;
 }

@@ -111,6 +111,7 @@ class Pool final : private ChildOwner {
   std::vector<CallPtr> withdraw(session::Caller caller);
   // The same with all calls that listen, which would never end.
   std::vector<CallPtr> withdraw_listeners();
+  std::vector<CallPtr> withdraw_listeners_of_clients();
 
   // Shutdown, step by step: no new calls; answer what is left with a fault; end the children.
   void drain() { children_.drain(); }
@@ -118,6 +119,15 @@ class Pool final : private ChildOwner {
   [[nodiscard]] std::optional<Era> era() const { return children_.era(); }
   // They are modern, and what the backend is relies on that from now on.
   void keep_modern() { children_.keep_modern(); }
+  // Sessions are to leave one place to shared children, or not any more.
+  void keep_shared_place(bool keeps) {
+    children_.keep_shared_place(keeps);
+    if (!keeps) children_.start_needed();
+  }
+  // Sessions with a right to a child that have none at the moment.
+  [[nodiscard]] std::vector<session::SessionId> childless_sessions() const {
+    return leases_.childless_sessions();
+  }
   [[nodiscard]] bool is_draining() const { return children_.is_draining(); }
   void fail_calls(const rpc::FaultReport& report);
   void end_children(Duration grace);  // none is started any more

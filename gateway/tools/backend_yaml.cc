@@ -68,6 +68,9 @@ std::vector<BackendSetting> changes_between(const config::BackendConfig& given,
   if (wanted.protocol == config::Protocol::mcp && wanted.revision != given.revision) {
     changes.push_back({{"revision"}, std::string(config::name_of(wanted.revision))});
   }
+  if (wanted.pool.warm != given.pool.warm) {
+    changes.push_back({{"pool", "warm"}, std::to_string(wanted.pool.warm)});
+  }
   if (wanted.pool.min != given.pool.min) {
     changes.push_back({{"pool", "min"}, std::to_string(wanted.pool.min)});
   }

@@ -82,11 +82,13 @@ bool is_repeated_by(const rpc::Envelope& request, std::string_view fields) {
   if (!fields.starts_with(kName)) return !mcp::check_modern(request).has_value();
   const std::string_view name = fields.substr(kName.size());
   headers.name.value = name.substr(0, name.find('\n'));
-  const bool is_right = !mcp::check_modern(request, headers).has_value();
+  mcp::MetaMemory memory;
+  const bool is_right = !mcp::check_modern(request, headers, memory).has_value();
   const bool has_name = method == "tools/call" || method == "prompts/get";
   if (is_right && has_name) {
     const std::string_view named = rpc::find_member(request.params, "name").value_or("\"\"");
-    const auto repeated = mcp::decode_header(*headers.name.value);
+    std::string scratch;
+    const auto repeated = mcp::decode_header(*headers.name.value, scratch);
     STDGATE_CHECK(repeated && *repeated == decoded(named.substr(1, named.size() - 2)));
   }
   return is_right;

@@ -282,7 +282,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_F(DoctorTest, SlowStartIsNamedAndWrittenDown) {
   const JsonValue report = diagnose({"python3", "server.py", "slow"}, {"--timeout", "20s"});
   EXPECT_THAT(findings_of(report), ElementsAre("warning slow-start"));
-  EXPECT_THAT(report.text("/config"), HasSubstr("pool: { min: 1 }"));
+  EXPECT_THAT(report.text("/config"), HasSubstr("pool: { warm: 1 }"));
 }
 
 TEST_F(DoctorTest, LateAnswerIsNoSilence) {

@@ -107,7 +107,7 @@ class SimChild final : public test::MemoryChild,
         if (records_.states.is_parked(nonce)) world_.tally().note(Seen::died_while_parked);
       }
     }
-    records_.kept.note_exit();
+    records_.kept.note_exit(pid_);
     tell_exit(status);
   }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,7 @@ class SimKept {
     SimPrincipal principal = 0;
     bool is_public = false;
     TimePoint until{};
+    int child = 0;  // that has given it: its pid
     uint64_t order = 0;
   };
 
@@ -28,8 +30,8 @@ class SimKept {
   void note_given(const std::string& nonce, Answer answer);
   // Somebody has heard that a list has changed. `notification`: the method.
   void note_change(std::string_view notification);
-  // A child has ended.
-  void note_exit() { exited_ = ++order_; }
+  // The child with this pid has ended.
+  void note_exit(int child) { ended_.insert(child); }
   // The answer to `nonce` is given to another request, with `ttl_ms` left.
   void check_hit(const std::string& nonce, std::string_view method, SimPrincipal principal,
                  uint64_t ttl_ms) const;
@@ -38,7 +40,7 @@ class SimKept {
   SimWorld& world_;
   std::map<std::string, Answer> answers_;                 // by nonce
   std::map<std::string, uint64_t, std::less<>> changed_;  // by method of the list
-  uint64_t exited_ = 0;
+  std::set<int> ended_;
   uint64_t order_ = 0;
 };
 

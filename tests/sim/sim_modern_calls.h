@@ -92,7 +92,7 @@ class SimModernCalls {
   void check_fault(const Call& call, const session::Reply& reply) const;
   void check_error(const Call& call, std::string_view error);
   void check_complete(const Call& call, std::string_view result);
-  void check_child(const Call& call, std::string_view result);
+  void check_child(std::string_view result);
   std::optional<SimNeeded> check_needed(const Call& call, std::string_view result);
   void note_state(const Call& call, const SimNeeded& needed);
   void check_accepted(const Call& call) const;

@@ -19,6 +19,7 @@ enum class Seen : uint8_t {
   resumed,                // by their clients
   expired,                // timeouts.input has passed
   stopped,                // by a drain
+  given_up,               // of sessions, by their clients
   parked_again,           // a retry was answered with other questions, or the same
   answered_after_resume,  // a retry was answered with the child's result
   partial_answers,        // a retry lacked some
@@ -61,6 +62,7 @@ inline constexpr std::array<std::string_view, kSeenCount> kSeenNames = {
     "resumed",
     "expired",
     "stopped",
+    "given_up",
     "parked_again",
     "answered_after_resume",
     "partial_answers",

@@ -143,7 +143,9 @@ std::optional<rpc::CodeSet> McpEndpoint::refusal_codes() const {
 
 bool McpEndpoint::continues(const RequestHead& head) const {
   const HeaderField* const session = head.find("mcp-session-id");
-  return session != nullptr && !names_modern_version(head) && sessions_.has(session->value);
+  const HeaderField* const version = head.find("mcp-protocol-version");
+  const bool is_modern = version != nullptr && version->value == mcp::kModernRevision;
+  return session != nullptr && !is_modern && sessions_.has(session->value);
 }
 
 std::optional<HttpError> McpEndpoint::admit(Exchange& exchange) {

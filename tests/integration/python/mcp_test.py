@@ -89,7 +89,23 @@ class LegacySessions(Sessions, Official):
 
 
 class AutoSessions(Sessions, Official):
+    """Sent away as a modern client, it goes on with a session."""
     mode = "auto"
+
+    def serve(self, command, *flags):
+        return super().serve(command, "--no-bridge", *flags)
+
+
+class AutoWithoutSessions(Official):
+    mode = "auto"
+
+    async def test_a_server_that_was_killed(self):
+        async with self.serve(ECHO) as gate, self.open(gate.port) as client:
+            await self.assert_echo(client, "one")
+            for pid in gate.children():
+                os.kill(pid, signal.SIGKILL)
+            await eventually(lambda: not gate.children(), "the end of the servers")
+            await self.assert_echo(client, "two")
 
 
 class Servers:

@@ -182,6 +182,25 @@ TEST_F(McpListening, EndsWithTheGateway) {
   EXPECT_EQ(bench.backend.calls(), 0U) << "a drain need not wait for it";
 }
 
+// Its client asks again, and is judged anew.
+TEST_F(McpListening, EndsWhenTheRulesChange) {
+  config::BackendConfig backend;
+  bench.backend.set_rules(backend, {});
+  EXPECT_TRUE(client.answers.empty()) << "nothing has changed";
+  backend.rules = {{.allow = {"*"}, .tools = {"t"}}};
+  bench.backend.set_rules(backend, {});
+  ASSERT_EQ(client.answers.size(), 1U);
+  EXPECT_NE(client.texts()[0].find("complete"), std::string::npos);
+}
+
+TEST_F(McpListening, IsKeptOnlyIfItIsShort) {
+  const std::string more(backend::ModernCalls::kMaxListening, 'x');
+  bench.send_modern(
+      client, request("2", "subscriptions/listen", R"("notifications":{"x":")" + more + "\"}"));
+  EXPECT_TRUE(child.take_lines().empty());
+  EXPECT_NE(client.texts().at(0).find("too long"), std::string::npos);
+}
+
 TEST_F(McpListening, GoesOnAtTheNextChildWithoutANewBeginning) {
   client.events.clear();
   child.exit(1);

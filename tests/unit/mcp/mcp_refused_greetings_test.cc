@@ -140,6 +140,70 @@ TEST_F(McpRefusedGreetings, OneChildAtATimeIsEnough) {
   EXPECT_THAT(client.take().at(0), HasSubstr(R"("result":{"protocolVersion")"));
 }
 
+// One place, which a session has whose greeting is refused; another session waits for it.
+class McpRefusedInOnePlace : public McpRefusedGreetings {
+ public:
+  McpRefusedInOnePlace() {
+    waiting.id = narrow.backend.adopt_session(waiting.caller(), waiting, {}, kGreets).value();
+    client.request("initialize", kGreets);
+    call("5");
+    refuse(narrow, 0).exit(0);
+    narrow.settle();
+  }
+  void call(const std::string& id) {
+    narrow.send(waiting, R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":"tools/list"})");
+  }
+
+  ModernBench narrow{options_of(1)};
+  FakeSession waiting{narrow.callers};
+  SharedClient client{narrow};
+};
+
+TEST_F(McpRefusedInOnePlace, WhoWaitsSharesTheModernChild) {
+  FakeChild& child = narrow.begin(1, kDiscovery);
+  EXPECT_THAT(client.take().at(0), HasSubstr(R"("result":{"protocolVersion")"));
+  EXPECT_THAT(waiting.take().at(0), HasSubstr(R"("id":5,"error")")) << "it was written for another";
+  call("6");
+  EXPECT_THAT(child.take_line(), HasSubstr(R"("method":"tools/list")"));
+  EXPECT_EQ(narrow.launcher.launched(), 2U);
+  narrow.backend.check_invariants();
+}
+
+TEST_F(McpRefusedInOnePlace, WhoWaitsGetsThePlaceIfTheClientLeaves) {
+  client.close();
+  narrow.child(1).start();
+  narrow.child(1).exit(1);
+  narrow.advance(seconds(10));
+  FakeChild& own = narrow.child(narrow.launcher.launched() - 1);
+  own.start();
+  EXPECT_EQ(parse_asked(own.take_line()).method, "initialize");
+  narrow.backend.check_invariants();
+}
+
+TEST_F(McpRefusedGreetings, WarmChildrenGoAndThoseFromElsewhereMoveOver) {
+  backend::BackendOptions options = options_of(3);
+  options.config.pool.warm = 1;
+  ModernBench warm(options);
+  FakeSession adopted(warm.callers);
+  const auto moved = warm.backend.adopt_session(adopted.caller(), adopted, {}, kGreets);
+  ASSERT_TRUE(moved);
+  adopted.id = *moved;
+  SharedClient client(warm);
+  client.request("initialize", kGreets);
+  refuse(warm, 0);
+  FakeChild& spare = warm.child(1);
+  size_t shared = 2;
+  while (shared + 1 < warm.launcher.launched()) ++shared;
+  warm.child(shared).start();
+  warm.child(shared).answer(parse_asked(warm.child(shared).take_line()).id,
+                            std::string(kDiscovery));
+  EXPECT_EQ(client.take().size(), 1U);
+  EXPECT_FALSE(spare.ends().empty());
+  warm.send(adopted, R"({"jsonrpc":"2.0","id":5,"method":"tools/list"})");
+  EXPECT_THAT(warm.child(shared).take_line(),
+              HasSubstr(R"("io.modelcontextprotocol/clientInfo":{"name":"ada","version":"1"})"));
+}
+
 TEST_F(McpRefusedGreetings, AGreetingNeedsNoParams) {
   session.send(R"({"jsonrpc":"2.0","id":1,"method":"initialize"})");
   refuse(0);

@@ -739,6 +739,29 @@ TEST(McpRoundTripsAlone, CallsAreNotMixedEvenIfNobodyCanBeAsked) {
   EXPECT_EQ(bench.child(1).take_ids().size(), 1U);
 }
 
+// A child that has gone keeps no place for its client.
+TEST(McpRoundTripsAlone, ThoseWithoutAChildLeaveTheirPlaceToSessions) {
+  backend::BackendOptions options = trip_options(config::Isolation::session);
+  options.config.pool.max = 1;
+  options.config.pool.sessions = 1;
+  TripBench bench(options);
+  FakeClient client(bench.callers);
+  const ClientAddress here = ClientAddress::parse("192.0.2.1").value();
+  for (size_t i = 0; i < 3; ++i) {
+    bench.call_from(client, "1", here, R"({"sampling":{"x":)" + std::to_string(i) + "}}");
+    if (i > 0) bench.child(i - 1).exit(0);  // it is asked to go, for the next one
+    bench.settle();
+    bench.greet(i);
+    FakeChild& child = bench.child(i);
+    child.answer(child.take_ids().at(0), "{}");
+    bench.settle();
+  }
+  EXPECT_EQ(client.answers.size(), 3U);
+  FakeSession session(bench.callers);
+  const auto refused = bench.open(session);
+  EXPECT_FALSE(refused) << refused->message;
+}
+
 TEST(McpRoundTripsAlone, ListsComeFromASharedChild) {
   TripBench bench(trip_options(config::Isolation::session));
   FakeClient client(bench.callers);

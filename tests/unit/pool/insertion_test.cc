@@ -56,6 +56,8 @@ TEST(Insertion, GoesIntoItsObject) {
       {Place::envelope, "", head + "}"},
       {Place::envelope, R"(,"params":[1])", head + R"(,"params":[1]})"},
       {Place::params, "", R"({"params":{"x":1},"jsonrpc":"2.0","id":1,"method":"m"})"},
+      {Place::params, R"(,"params":null)", plain + R"(,"params":{"x":1}})"},
+      {Place::meta, R"(,"params" : null )", plain + R"(,"params" : {"_meta":{"x":1}} })"},
       {Place::params, R"(,"params":{})", plain + R"(,"params":{"x":1}})"},
       {Place::params, R"(,"params":{  })", plain + R"(,"params":{"x":1  }})"},
       {Place::params, R"(,"params": {"a":{}})", plain + R"(,"params": {"x":1,"a":{}}})"},
