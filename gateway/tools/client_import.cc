@@ -204,7 +204,8 @@ class Import {
       // Clients pass on numbers and booleans as they are written.
       lines.command.push_back(simdjson::minify(argument));
       if (!argument.is_number() && !argument.is_bool()) {
-        warn(name, "the argument " + lines.command.back() + " is no text; look whether it is right");
+        warn(name,
+             "the argument " + lines.command.back() + " is no text; look whether it is right");
       }
     }
   }
