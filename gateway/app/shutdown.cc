@@ -45,10 +45,7 @@ void Shutdown::request(int signal) {
 
 void Shutdown::advance() {
   const bool is_late = clock_.now() >= deadline_;
-  if (step_ == Step::last_calls &&
-      (is_late || clients_.is_idle() || clock_.now() >= first_at_ + kLastCalls)) {
-    drain();
-  }
+  if (step_ == Step::last_calls && (is_late || are_last_calls_in())) drain();
   if (step_ == Step::draining) {
     const bool is_drained = backends_.calls() == 0 && clients_.is_idle();
     if (!is_drained && is_late) {
@@ -62,6 +59,12 @@ void Shutdown::advance() {
     stop();
   }
   if (step_ != Step::stopped) poll_.arm(clock_.now() + kPoll);
+}
+
+bool Shutdown::are_last_calls_in() const {
+  const Duration passed = clock_.now() - first_at_;
+  if (clients_.is_idle() || passed >= kReadCalls) return true;
+  return passed >= kLastCalls && !clients_.has_requests();
 }
 
 void Shutdown::drain() {

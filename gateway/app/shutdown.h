@@ -2,6 +2,8 @@
 //
 //   1. last calls  listeners closed. What comes on open connections within kLastCalls is served, as
 //                  it may have been on its way already; with its answer the connection is closed.
+//                  A request that has come by then, or a part of it, is waited for up to
+//                  kReadCalls.
 //   2. drain       no new calls, idle connections closed; calls under way are finished, up to
 //                  timeouts.drain from the request on. What is left then is answered with a fault.
 //   3. end         children are asked to go: end of input, SIGTERM, SIGKILL, each after `grace`.
@@ -24,6 +26,7 @@ namespace stdgate::app {
 // What shutdown needs of the servers; the core knows none.
 struct ClientSide {
   std::function<void()> stop_accepting;  // stop listening, close with the next answer
+  std::function<bool()> has_requests;    // some have come that the core has not been told of
   std::function<void()> drain;           // close what is idle
   std::function<void()> close_all;       // close every connection now
   std::function<bool()> is_idle;         // there is no connection left
@@ -36,6 +39,9 @@ class Shutdown {
   // Beyond the way between a load balancer and the gateway. A connection that carries a request in
   // this time ends with its answer, so those that end in silence have been idle for so long.
   static constexpr Duration kLastCalls = std::chrono::milliseconds(250);
+  // From the first request on. A busy gateway may not have read by kLastCalls what came before; a
+  // client that sends slowly does not put the end off.
+  static constexpr Duration kReadCalls = std::chrono::seconds(2);
 
   Shutdown(const Clock& clock, TimerQueue& timers, Log& log, backend::Upstreams& backends,
            ClientSide clients, Duration drain_timeout, std::function<void()> stopped);
@@ -54,6 +60,7 @@ class Shutdown {
   enum class Step : uint8_t { running, last_calls, draining, ending, stopped };
 
   void advance();
+  [[nodiscard]] bool are_last_calls_in() const;
   void drain();
   void end_children();
   [[nodiscard]] Duration time_of_children() const;

@@ -98,8 +98,9 @@ Worker::Worker(const config::Config& config, const WorkerServices& services,
                 &overload_.stages(), &generation_.config().trusted_proxies},
                generation_.routes()),
       shutdown_(loop_, loop_.timers(), log_, generation_.backends(),
-                {[this] { clients_.stop_accepting(); }, [this] { drain_clients(); },
-                 [this] { clients_.close_all(); }, [this] { return clients_.connections() == 0; }},
+                {[this] { clients_.stop_accepting(); }, [this] { return clients_.has_requests(); },
+                 [this] { drain_clients(); }, [this] { clients_.close_all(); },
+                 [this] { return clients_.connections() == 0; }},
                 config.timeouts.drain,
                 [this, stopped = std::move(stopped)] {
                   send_last_spans([this, &stopped] {

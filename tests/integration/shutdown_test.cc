@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tests/integration/harness/setups.h"
+#include "tests/integration/harness/websocket_client.h"
 
 namespace stdgate::harness {
 namespace {
@@ -88,6 +89,36 @@ TEST(Drain, AnswersWhatWasOnItsWayWhenItBegan) {
     EXPECT_TRUE(client->closed_within(Millis(5000)));
     client->close();
   }
+  EXPECT_EQ(gateway.wait_for_exit().value().code, 0);
+}
+
+TEST(Drain, WaitsForARequestThatHasBegunToCome) {
+  GatewayProcess gateway(serve_one(puppet()));
+  HttpClient client = gateway.connect();
+  const std::string body = request("cwd");
+  client.send("POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n");
+  HttpClient other = gateway.connect();
+  EXPECT_EQ(call(other, "cwd").status, 200);  // so it has read that
+  other.close();
+  gateway.signal(SIGTERM);
+  EXPECT_TRUE(eventually("it drains", [&] { return !log_of(gateway, "draining").empty(); }));
+  std::this_thread::sleep_for(Millis(400));  // longer than what it takes last calls for
+  client.send("Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+  const HttpResponse response = client.read_response();
+  EXPECT_THAT(response.body, HasSubstr("\"result\":"));
+  EXPECT_EQ(response.header("connection"), "close");
+  client.close();
+  EXPECT_EQ(gateway.wait_for_exit().value().code, 0);
+}
+
+TEST(Drain, DoesNotWaitForOneThatNeverComes) {
+  GatewayProcess gateway(serve_one(puppet()));
+  HttpClient client = gateway.connect();
+  client.send("POST /rpc HTTP/1.1\r\n");
+  WebSocketClient websocket(gateway.url());
+  gateway.signal(SIGTERM);
+  EXPECT_EQ(websocket.read_closing().code, 1001);
+  client.close();
   EXPECT_EQ(gateway.wait_for_exit().value().code, 0);
 }
 

@@ -27,6 +27,8 @@ class ClientConnection {
  public:
   virtual ~ClientConnection() = default;
   [[nodiscard]] virtual ConnectionKind kind() const = 0;
+  // A request has come, or a part of one, of which the core has not been told yet.
+  [[nodiscard]] virtual bool has_request() const = 0;
   // Ends it as soon as nothing is under way.
   virtual void drain() = 0;
   // At once; calls are cancelled.

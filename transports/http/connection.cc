@@ -379,13 +379,18 @@ void Connection::turn_away(const HttpError& error) {
   fail_and_close(error);
 }
 
+bool Connection::has_request() const {
+  if (state_ == State::head || state_ == State::body) return true;
+  return state_ == State::idle && (!pending_.empty() || stream_->has_unread());
+}
+
 void Connection::drain() {
   if (state_ == State::discarding) {
     begin_close();
     return settle();
   }
   // Closing now would reset what is unread; it is answered first.
-  if (state_ != State::idle || !pending_.empty() || stream_->has_unread()) return;
+  if (state_ != State::idle || has_request()) return;
   if (stream_->unsent_bytes() == 0) return close();
   begin_close();
   settle();

@@ -58,6 +58,7 @@ class Connection final : public ClientConnection,
 
   // ClientConnection
   [[nodiscard]] ConnectionKind kind() const override { return ConnectionKind::http; }
+  [[nodiscard]] bool has_request() const override;
   void drain() override;  // closes now if nothing is under way, else with the answer
   void close() override;
   void cut() override {

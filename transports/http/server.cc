@@ -326,6 +326,11 @@ void Server::stop_accepting() {
   listeners_.clear();
 }
 
+bool Server::has_requests() const {
+  return std::ranges::any_of(connections_,
+                             [](const auto& connection) { return connection->has_request(); });
+}
+
 void Server::drain(std::function<void()> on_gone) {
   stop_accepting();
   draining_ = true;

@@ -97,8 +97,10 @@ class Server final : private net::ListenerEvents,
   // Accepts no more but what waits to be accepted. Open connections are served as before, but for
   // the `Connection: close` of their next answer, after which they are closed.
   void stop_accepting();
-  // The same, and closes what is idle. `on_gone`, which may not destroy the server, is called once
-  // when the last connection is gone, possibly at once.
+  // Whether a connection has a request of which the core has not been told yet.
+  [[nodiscard]] bool has_requests() const;
+  // Stops accepting, and closes what is idle. `on_gone`, which may not destroy the server, is
+  // called once when the last connection is gone, possibly at once.
   void drain(std::function<void()> on_gone);
   // Closes all connections at once; their calls are cancelled.
   void close_all();

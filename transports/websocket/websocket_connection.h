@@ -80,6 +80,7 @@ class WebSocketConnection final : public http::UpgradedConnection,
 
   // ClientConnection
   [[nodiscard]] ConnectionKind kind() const override { return ConnectionKind::websocket; }
+  [[nodiscard]] bool has_request() const override { return false; }
   void drain() override;
   void close() override;
   void cut() override;

@@ -23,16 +23,17 @@ struct ShutdownBench {
   backend::Upstreams backends;
   bool stopped = false;
   bool accepts = true;
-  bool drained = false;  // its clients
-  bool idle = false;     // unless it says so, a client is never done
-  app::Shutdown shutdown{
-      clock,
-      timers,
-      log,
-      backends,
-      {[this] { accepts = false; }, [this] { drained = true; }, [] {}, [this] { return idle; }},
-      timeout,
-      [this] { stopped = true; }};
+  bool requests = false;  // have come, and have not been read
+  bool drained = false;   // its clients
+  bool idle = false;      // unless it says so, a client is never done
+  app::Shutdown shutdown{clock,
+                         timers,
+                         log,
+                         backends,
+                         {[this] { accepts = false; }, [this] { return requests; },
+                          [this] { drained = true; }, [] {}, [this] { return idle; }},
+                         timeout,
+                         [this] { stopped = true; }};
 
   void signal_at(Duration since_start, int signal) {
     clock.set(TimePoint(since_start));
@@ -75,6 +76,27 @@ TEST(Shutdown, LastCallsAreTakenBeforeItDrains) {
   bench.advance_to(app::Shutdown::kLastCalls - app::Shutdown::kPoll);
   EXPECT_FALSE(bench.drained);
   bench.advance_to(app::Shutdown::kLastCalls);
+  EXPECT_TRUE(bench.drained);
+}
+
+TEST(Shutdown, WhatHasComeByThenIsReadFirst) {
+  ShutdownBench bench;
+  bench.requests = true;
+  bench.signal_at(Duration{0}, SIGTERM);
+  bench.advance_to(app::Shutdown::kLastCalls);
+  EXPECT_FALSE(bench.drained);
+  bench.requests = false;
+  bench.advance_to(app::Shutdown::kLastCalls + app::Shutdown::kPoll);
+  EXPECT_TRUE(bench.drained);
+}
+
+TEST(Shutdown, WhoSendsSlowlyPutsTheEndOffForAWhileOnly) {
+  ShutdownBench bench;
+  bench.requests = true;
+  bench.signal_at(Duration{0}, SIGTERM);
+  bench.advance_to(app::Shutdown::kReadCalls - app::Shutdown::kPoll);
+  EXPECT_FALSE(bench.drained);
+  bench.advance_to(app::Shutdown::kReadCalls);
   EXPECT_TRUE(bench.drained);
 }
 
