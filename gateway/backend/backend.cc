@@ -79,7 +79,7 @@ Admission Backend::accept(const rpc::ParsedMessage& message, const CallContext& 
 Admission Backend::accept_request(const rpc::Envelope& request, const CallContext& context) {
   const std::string_view method = rpc::decode_string(request.method, method_);
   const bool is_modern = context.era == Era::modern;
-  const auto intent = is_modern ? dialect_->read_modern_client(request, method)
+  const auto intent = is_modern ? dialect_->read_modern_client(request, method, context.params)
                                 : dialect_->read_client(request, method, isolation_of(context));
   pool::CallPtr call = make_call(request.id, method, context, request.params);
   call->bytes_in = request.text.size();

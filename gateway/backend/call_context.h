@@ -12,6 +12,10 @@
 #include "gateway/policy/principal.h"
 #include "gateway/session/session_sink.h"
 
+namespace stdgate::mcp {
+struct ModernParams;
+}
+
 namespace stdgate::backend {
 
 struct CallContext {
@@ -30,6 +34,9 @@ struct CallContext {
   // What is repeated of a message's arguments beside it, a line `NAME:VALUE` each (see
   // MirrorDialect); nothing: this transport repeats none. Needed during the call only.
   std::optional<std::string_view> mirrored{};
+  // Of a request of the modern era, whose transport has read them; null: it has not, or they are of
+  // another message. Needed during the call only.
+  const mcp::ModernParams* params = nullptr;
   bool is_own = false;        // the gateway asks for a session: it does not count as its client's
   bool wants_events = false;  // notifications that belong to the call go to ReplySink::on_event()
 };

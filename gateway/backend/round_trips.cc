@@ -121,7 +121,7 @@ void RoundTrips::submit(Trip& trip, pool::CallPtr call, const rpc::Envelope& req
   message.text = sent.text;
   message.id = place_of(sent.id, sent.text);
   if (!call->progress_token.empty()) {
-    const auto intent = services_.dialect.read_modern_client(sent, {});
+    const auto intent = services_.dialect.read_modern_client(sent, {}, nullptr);
     if (intent) message.progress_token = place_of(intent->progress_token, sent.text);
   }
   const pool::EraChanges changes = services_.dialect.omissions(sent);

@@ -283,9 +283,14 @@ pool::Absence McpDialect::absence(std::string_view method, policy::ElementKind k
 }
 
 tl::expected<pool::ClientIntent, const char*> McpDialect::read_modern_client(
-    const rpc::Envelope& request, std::string_view method) const {
+    const rpc::Envelope& request, std::string_view method, const ModernParams* known) const {
+  if (known != nullptr) return intent_of(request, method, *known);
+  return intent_of(request, method, read_modern_params(request.params, memory_));
+}
+
+tl::expected<pool::ClientIntent, const char*> McpDialect::intent_of(
+    const rpc::Envelope& request, std::string_view method, const ModernParams& params) const {
   constexpr std::array<std::string_view, 3> kAskable = {"sampling", "elicitation", "roots"};
-  const ModernParams params = read_modern_params(request.params, memory_);
   const auto text_of = [](const rpc::Member& member) {
     return member.value_or(std::string_view());
   };

@@ -44,7 +44,8 @@ class McpDialect final : public pool::Dialect {
   [[nodiscard]] std::optional<pool::ChildFacts> discovery(
       const rpc::Envelope& answer) const override;
   [[nodiscard]] tl::expected<pool::ClientIntent, const char*> read_modern_client(
-      const rpc::Envelope& request, std::string_view method) const override;
+      const rpc::Envelope& request, std::string_view method,
+      const ModernParams* known) const override;
   [[nodiscard]] std::string session_stamp(std::string_view greeting) const override {
     return modern_stamp(greeting);
   }
@@ -130,6 +131,9 @@ class McpDialect final : public pool::Dialect {
                                 std::string_view method) const override;
 
  private:
+  [[nodiscard]] tl::expected<pool::ClientIntent, const char*> intent_of(
+      const rpc::Envelope& request, std::string_view method, const ModernParams& params) const;
+
   const std::string version_;
   const std::string stamp_;  // members of _meta that a modern child demands
   const McpInput input_;

@@ -82,6 +82,7 @@ pool::EraChanges modern_members(const rpc::Envelope& request, MetaMemory& memory
   const std::string_view meta = first_meta(request.params, memory);
   pool::EraChanges changes;
   if (meta.empty()) return changes;
+  if (meta != memory.text()) memory.read(meta);  // the next one may be like it
   if (meta != memory.text()) {
     changes = without(meta, kModernKeys);
   } else {

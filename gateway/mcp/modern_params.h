@@ -1,5 +1,5 @@
 // What the params of a request of MCP's modern era say of the request, read in one go: all of it is
-// wanted of each request, once when it is judged and once when it is served.
+// wanted of each request, when a transport judges it and when it is served.
 #pragma once
 
 #include <array>

@@ -107,9 +107,8 @@ std::optional<ModernProblem> check_headers(const rpc::Envelope& request,
   return std::nullopt;
 }
 
-std::optional<ModernProblem> check(const rpc::Envelope& request, const ModernHeaders* headers,
-                                   MetaMemory& memory) {
-  const ModernParams params = read_modern_params(request.params, memory);
+std::optional<ModernProblem> check(const rpc::Envelope& request, const ModernParams& params,
+                                   const ModernHeaders* headers) {
   const auto version = string_content(params.of_meta.version);
   if (!version) return malformed("_meta has no io.modelcontextprotocol/protocolVersion");
   if (headers != nullptr) {
@@ -157,14 +156,14 @@ bool has_modern(const rpc::Document& document) {
   });
 }
 
-std::optional<ModernProblem> check_modern(const rpc::Envelope& request,
-                                          const ModernHeaders& headers, MetaMemory& memory) {
-  return check(request, &headers, memory);
+std::optional<ModernProblem> check_modern(const rpc::Envelope& request, const ModernParams& params,
+                                          const ModernHeaders& headers) {
+  return check(request, params, &headers);
 }
 
-std::optional<ModernProblem> check_modern(const rpc::Envelope& request) {
-  MetaMemory none;
-  return check(request, nullptr, none);
+std::optional<ModernProblem> check_modern(const rpc::Envelope& request,
+                                          const ModernParams& params) {
+  return check(request, params, nullptr);
 }
 
 int modern_status(int64_t error_code) {

@@ -32,11 +32,11 @@ struct ModernProblem {
 // Whether a message names its version in its body, and so is of this era.
 bool has_modern(const rpc::Document& document);
 
-// What is wrong with a request that names its version, or should; nothing: it may go on. The second
-// is for a transport without headers, as stdio is.
-std::optional<ModernProblem> check_modern(const rpc::Envelope& request,
-                                          const ModernHeaders& headers, MetaMemory& memory);
-std::optional<ModernProblem> check_modern(const rpc::Envelope& request);
+// What is wrong with a request that names its version, or should; nothing: it may go on. `params`
+// are its own. The second is for a transport without headers, as stdio is.
+std::optional<ModernProblem> check_modern(const rpc::Envelope& request, const ModernParams& params,
+                                          const ModernHeaders& headers);
+std::optional<ModernProblem> check_modern(const rpc::Envelope& request, const ModernParams& params);
 
 // The status of a response whose only message is an error with this code.
 int modern_status(int64_t error_code);

@@ -26,6 +26,10 @@
 #include "gateway/rpc/envelope.h"
 #include "gateway/session/log_verbosity.h"
 
+namespace stdgate::mcp {
+struct ModernParams;
+}
+
 namespace stdgate::pool {
 
 // Why the gateway gives up a call that a child is working on.
@@ -153,9 +157,11 @@ class Dialect {
   // handshake, and its method; empty: the protocol has one era, that of the handshake.
   [[nodiscard]] virtual std::string probe(rpc::WireId /*id*/) const { return {}; }
   [[nodiscard]] virtual std::string_view probe_method() const { return {}; }
-  // What a request of a client of the modern era asks for, as read_client().
+  // What a request of a client of the modern era asks for, as read_client(). `params`: what a
+  // transport has read of them; null: nothing.
   [[nodiscard]] virtual tl::expected<ClientIntent, const char*> read_modern_client(
-      const rpc::Envelope& request, std::string_view method) const {
+      const rpc::Envelope& request, std::string_view method,
+      const mcp::ModernParams* /*params*/) const {
     return read_client(request, method, config::Isolation::shared);
   }
   // The members of params._meta that a modern child demands and this request lacks; they live as

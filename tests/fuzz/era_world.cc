@@ -79,11 +79,12 @@ bool is_repeated_by(const rpc::Envelope& request, std::string_view fields) {
   constexpr std::string_view kName = "mcp-name:";
   const std::string method = decoded(request.method);
   mcp::ModernHeaders headers{{"2026-07-28"}, {method}, {}};
-  if (!fields.starts_with(kName)) return !mcp::check_modern(request).has_value();
+  mcp::MetaMemory memory;
+  const mcp::ModernParams params = mcp::read_modern_params(request.params, memory);
+  if (!fields.starts_with(kName)) return !mcp::check_modern(request, params).has_value();
   const std::string_view name = fields.substr(kName.size());
   headers.name.value = name.substr(0, name.find('\n'));
-  mcp::MetaMemory memory;
-  const bool is_right = !mcp::check_modern(request, headers, memory).has_value();
+  const bool is_right = !mcp::check_modern(request, params, headers).has_value();
   const bool has_name = method == "tools/call" || method == "prompts/get";
   if (is_right && has_name) {
     const std::string_view named = rpc::find_member(request.params, "name").value_or("\"\"");
@@ -261,9 +262,7 @@ void EraWorld::say_modern(size_t index, std::string text, std::optional<std::str
   const rpc::Envelope& envelope = document->messages[0].envelope;
   if (envelope.kind == rpc::MessageKind::request) {
     if (envelope.id == "null") return;
-    if (fields ? !is_repeated_by(envelope, *fields) : mcp::check_modern(envelope).has_value()) {
-      return;
-    }
+    if (!is_repeated_by(envelope, fields.value_or(std::string()))) return;
   } else if (envelope.kind != rpc::MessageKind::notification) {
     return;
   }

@@ -207,15 +207,19 @@ void McpEndpoint::post_modern(Exchange& exchange, const rpc::Document& document)
   const std::string_view id = request_id_of(document);
   if (document.batch) return fail(exchange, kNoBatch, id);
   if (!message.ok()) return fail(exchange, {400, message.rejection}, id);
-  if (envelope.kind == rpc::MessageKind::request) {
+  const bool is_request = envelope.kind == rpc::MessageKind::request;
+  mcp::ModernParams params;
+  if (is_request) {
     if (has_null_id(message)) return fail(exchange, kNullId, id);
-    if (const auto problem = mcp::check_modern(envelope, exchange.modern, exchange.meta)) {
+    params = mcp::read_modern_params(envelope.params, exchange.meta);
+    if (const auto problem = mcp::check_modern(envelope, params, exchange.modern)) {
       return respond_problem(exchange, *problem, id);
     }
   } else if (envelope.kind != rpc::MessageKind::notification) {
     return fail(exchange, kNoResponses, id);
   }
-  exchange.rpc.start({sessions_.backend(), parser_, message_limit_, true, exchange.mirrored},
+  exchange.rpc.start({sessions_.backend(), parser_, message_limit_, true, exchange.mirrored,
+                      is_request ? &params : nullptr},
                      document, true, *exchange.client);
 }
 

@@ -33,6 +33,7 @@ void RpcExchange::start(const Route& route, const rpc::Document& document, bool 
     context->transport = Transport::mcp;
     context->era = Era::modern;
     context->mirrored = route.mirrored;
+    context->params = route.params;
   }
   answers_.begin_messages(route.upstream.codes(), route.answer_limit);
   hand_over(route.upstream, document, *context);

@@ -30,6 +30,7 @@ class RpcExchange {
     // Of MCP's modern era, from /mcp.
     bool is_modern = false;
     std::optional<std::string_view> mirrored{};  // see CallContext
+    const mcp::ModernParams* params = nullptr;   // see CallContext
   };
 
   // Hands the messages of `text` to the upstream. Everything may have been answered when it

@@ -109,10 +109,14 @@ void ClientMessages::hand_over_modern(const rpc::Document& document, backend::Ca
   if (problem != nullptr) {
     return refuse(rpc::faults::because(rpc::Fault::invalid_request, problem), context);
   }
+  mcp::MetaMemory none;
+  mcp::ModernParams params;
   if (envelope.kind == rpc::MessageKind::request) {
-    if (const auto wrong = mcp::check_modern(envelope)) {
+    params = mcp::read_modern_params(envelope.params, none);
+    if (const auto wrong = mcp::check_modern(envelope, params)) {
       return refuse_modern(envelope.id, context, wrong->error, wrong->reason);
     }
+    context.params = &params;
   }
   dispatch_single(document, context);
 }

@@ -68,6 +68,8 @@ TEST(ModernMembers, AreNotForALegacyChild) {
       {R"({"\u0069o.modelcontextprotocol/logLevel":"info","x":1})", R"({"x":1})"},
       {"{" + kTask + "," + kVersion + "}", "{" + kTask + "}"},
       {R"({"a":{)" + kVersion + "}}", R"({"a":{)" + kVersion + "}}"},
+      {R"({"long":")" + std::string(mcp::MetaMemory::kMaxText, 'x') + R"(",)" + kVersion + "}",
+       R"({"long":")" + std::string(mcp::MetaMemory::kMaxText, 'x') + R"("})"},
       {"{}", "{}"},
       {"[" + std::string("1]"), "[1]"},
   };

@@ -37,8 +37,9 @@ std::string judged(const std::string& method, const std::string& params, const H
   const auto document = parser.parse(text);
   EXPECT_TRUE(document.has_value()) << text;
   static mcp::MetaMemory memory;  // as of a client whose requests all of these are
-  const auto problem = mcp::check_modern(document->messages[0].envelope,
-                                         {head.version, head.method, head.name}, memory);
+  const rpc::Envelope& request = document->messages[0].envelope;
+  const mcp::ModernParams read = mcp::read_modern_params(request.params, memory);
+  const auto problem = mcp::check_modern(request, read, {head.version, head.method, head.name});
   if (!problem) return "ok";
   const size_t code = problem->error.find(':') + 1;
   return std::to_string(problem->status) + " " +
@@ -137,7 +138,10 @@ TEST(ModernRequest, WithoutHeadersTheBodyIsJudgedAlone) {
     rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
     const auto document = parser.parse(text);
     EXPECT_TRUE(document.has_value()) << text;
-    const auto problem = mcp::check_modern(document->messages[0].envelope);
+    mcp::MetaMemory memory;
+    const rpc::Envelope& request = document->messages[0].envelope;
+    const auto problem =
+        mcp::check_modern(request, mcp::read_modern_params(request.params, memory));
     return std::pair(mcp::has_modern(*document), problem ? problem->status : 200);
   };
   EXPECT_EQ(judge("m", with_meta(good_meta())), std::pair(true, 200));
