@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kMaxQuoted = 60;  // bytes of a value that a message repeats
 
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
   if (text.size() <= kMaxQuoted) return "'" + text + "'";
   return "'" + std::string(cut_utf8(text, kMaxQuoted)) + "…'";
 }
@@ -60,7 +60,7 @@ std::string Value::found() const {
   if (node_.IsMap()) return "a map";
   if (node_.IsSequence()) return "a list";
   if (!node_.IsScalar()) return "nothing";
-  return quoted(node_.Scalar());
+  return in_quotes(node_.Scalar());
 }
 
 std::optional<std::string> Value::text() const {
@@ -118,7 +118,7 @@ std::optional<bool> Value::flag() const {
   if (!word) return std::nullopt;
   if (*word == "true") return true;
   if (*word == "false") return false;
-  fail("expected true or false, found " + quoted(*word));
+  fail("expected true or false, found " + in_quotes(*word));
   return std::nullopt;
 }
 
@@ -128,7 +128,7 @@ std::optional<uint64_t> Value::count(const CountRange& range) const {
   const auto number = parse_count(*word);
   if (number && *number >= range.min && *number <= range.max) return number;
   fail("expected a whole number" + from_to(std::to_string(range.min), std::to_string(range.max)) +
-       ", found " + quoted(*word));
+       ", found " + in_quotes(*word));
   return std::nullopt;
 }
 
@@ -142,7 +142,7 @@ std::optional<uint64_t> Value::size(const SizeRange& range) const {
   }
   if (*bytes >= range.min && *bytes <= range.max) return *bytes;
   fail("expected a size" + from_to(print_size(range.min), print_size(range.max)) + ", found " +
-       quoted(*word));
+       in_quotes(*word));
   return std::nullopt;
 }
 
@@ -156,7 +156,7 @@ std::optional<Duration> Value::duration(const DurationRange& range) const {
   }
   if (*duration >= range.min && *duration <= range.max) return *duration;
   fail("expected a duration" + from_to(print_duration(range.min), print_duration(range.max)) +
-       ", found " + quoted(*word));
+       ", found " + in_quotes(*word));
   return std::nullopt;
 }
 
@@ -164,7 +164,7 @@ std::optional<double> Value::decimal() const {
   const auto word = text();
   if (!word) return std::nullopt;
   const auto number = parse_decimal(*word);
-  if (!number) fail("expected a number, found " + quoted(*word));
+  if (!number) fail("expected a number, found " + in_quotes(*word));
   return number;
 }
 

@@ -14,7 +14,7 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 // In single quotes of a shell.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
@@ -74,7 +74,7 @@ complete -o default -F _stdgate stdgate
 // What may stand behind an option, as one line of `case $previous`.
 std::string bash_value(const GrammarOption& option) {
   std::string offered = ":";
-  if (!option.words.empty()) offered = "-W " + quoted(joined(option.words));
+  if (!option.words.empty()) offered = "-W " + in_quotes(joined(option.words));
   if (option.takes_file()) offered = "-f";
   const bool is_known = offered != ":";
   return "    " + option.name + ") " +
@@ -85,8 +85,8 @@ std::string bash_value(const GrammarOption& option) {
 
 // The same of `case $word`.
 std::string bash_word(const GrammarWord& word) {
-  return "    " + word.word + ") options=" + quoted(option_names(word.options)) +
-         " operands=" + quoted(joined(word.operands)) + " ;;\n";
+  return "    " + word.word + ") options=" + in_quotes(option_names(word.options)) +
+         " operands=" + in_quotes(joined(word.operands)) + " ;;\n";
 }
 
 // [, ] and : mean something in a specification of _arguments.
@@ -101,11 +101,11 @@ std::string zsh_text(std::string_view text) {
 
 std::string zsh_option(const GrammarOption& option) {
   std::string text = option.name + "[" + zsh_text(option.help) + "]";
-  if (option.placeholder.empty()) return quoted(text);
+  if (option.placeholder.empty()) return in_quotes(text);
   text += ":" + zsh_text(option.placeholder) + ":";
   if (!option.words.empty()) text += "(" + joined(option.words) + ")";
   if (option.takes_file()) text += "_files";
-  return quoted(text);
+  return in_quotes(text);
 }
 
 std::string zsh_word(const GrammarWord& word) {
@@ -114,18 +114,18 @@ std::string zsh_word(const GrammarWord& word) {
     text.append(" \\\n      ").append(zsh_option(option));
   }
   if (!word.operands.empty()) {
-    text += " \\\n      " + quoted("2:operand:(" + joined(word.operands) + ")");
+    text += " \\\n      " + in_quotes("2:operand:(" + joined(word.operands) + ")");
   }
   if (word.takes_files) text += " \\\n      '*:file:_files'";
   return text + " ;;\n";
 }
 
 std::string fish_option(const std::string& condition, const GrammarOption& option) {
-  std::string text = "complete -c stdgate -n " + quoted(condition) + " -l " +
-                     option.name.substr(2) + " -d " + quoted(option.help);
+  std::string text = "complete -c stdgate -n " + in_quotes(condition) + " -l " +
+                     option.name.substr(2) + " -d " + in_quotes(option.help);
   if (option.placeholder.empty()) return text + "\n";
   text += option.takes_file() ? " -r -F" : " -x";
-  if (!option.words.empty()) text += " -a " + quoted(joined(option.words));
+  if (!option.words.empty()) text += " -a " + in_quotes(joined(option.words));
   return text + "\n";
 }
 
@@ -136,9 +136,9 @@ std::string fish_word(const GrammarWord& word) {
   if (word.operands.empty()) return text;
   const std::string operands = joined(word.operands);
   const std::string seen = "; and __fish_seen_subcommand_from " + operands;
-  text += "complete -c stdgate -n " + quoted(condition + "; and not" + seen.substr(5)) + " -a " +
-          quoted(operands) + "\n";
-  if (word.takes_files) text += "complete -c stdgate -n " + quoted(condition + seen) + " -F\n";
+  text += "complete -c stdgate -n " + in_quotes(condition + "; and not" + seen.substr(5)) + " -a " +
+          in_quotes(operands) + "\n";
+  if (word.takes_files) text += "complete -c stdgate -n " + in_quotes(condition + seen) + " -F\n";
   return text;
 }
 
@@ -169,9 +169,9 @@ std::string bash_completion(const Grammar& grammar) {
     words.push_back(word.word);
     text += bash_word(word);
   }
-  text +=
-      "  esac\n  if [[ -z $options ]]; then\n    options=" + quoted(option_names(grammar.options)) +
-      "\n    ((COMP_CWORD == 1)) && operands=" + quoted(joined(words)) + "\n  fi\n";
+  text += "  esac\n  if [[ -z $options ]]; then\n    options=" +
+          in_quotes(option_names(grammar.options)) +
+          "\n    ((COMP_CWORD == 1)) && operands=" + in_quotes(joined(words)) + "\n  fi\n";
   return text + std::string(kBashTail);
 }
 
@@ -189,7 +189,7 @@ std::string zsh_completion(const Grammar& grammar) {
       "  if (( CURRENT == 2 )) && [[ $words[2] != -* ]]; then\n"
       "    local -a commands=(\n";
   for (const GrammarWord& word : grammar.words) {
-    text.append("      ").append(quoted(word.word + ":" + word.about)) += '\n';
+    text.append("      ").append(in_quotes(word.word + ":" + word.about)) += '\n';
   }
   text += "    )\n    _describe command commands\n    return\n  fi\n  case $words[2] in\n";
   for (const GrammarWord& word : grammar.words) {
@@ -208,7 +208,7 @@ std::string fish_completion(const Grammar& grammar) {
       "complete -c stdgate -f\n";
   for (const GrammarWord& word : grammar.words) {
     text.append("complete -c stdgate -n __fish_use_subcommand -a ").append(word.word);
-    text.append(" -d ").append(quoted(word.about)) += '\n';
+    text.append(" -d ").append(in_quotes(word.about)) += '\n';
   }
   for (const GrammarOption& option : grammar.options) {
     text += fish_option("__fish_use_subcommand", option);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <regex>
+#include <set>
 
 #include "tests/structure/lines.h"
 
@@ -193,6 +194,9 @@ const std::vector<BannedCall>& banned_calls() {
        {"gateway/*", "transports/*", "metrics/*"},
        {"gateway/rpc/fault.cc", "gateway/demo/*"}},
       {R"(\brandom_device\b)", {"gateway/*"}, {"gateway/main.cc", "gateway/app/*"}},
+      // With a std::string it is std::quoted() where a header has included <iomanip>, as in some
+      // releases of the library.
+      {R"(\bquoted\()", {"gateway/*", "transports/*", "metrics/*"}, {}},
   };
   return kTable;
 }
@@ -366,7 +370,36 @@ std::vector<std::string_view> hosts_in(std::string_view text) {
   return hosts;
 }
 
+// What `path` includes, and what that includes of the project; `reached` grows by it.
+void reach(const std::map<std::string, std::string>& sources, const std::string& path,
+           std::set<std::string>& reached) {
+  const auto source = sources.find(path);
+  if (source == sources.end()) return;
+  for (const Include& include : includes_of(source->second)) {
+    if (reached.insert(include.header).second) reach(sources, include.header, reached);
+  }
+}
+
 }  // namespace
+
+std::vector<std::string> integers_by_luck(const std::map<std::string, std::string>& sources) {
+  static const std::regex kInteger(R"(\bu?int(8|16|32|64)_t\b)");
+  std::vector<std::string> found;
+  for (const auto& [path, text] : sources) {
+    const std::vector<std::string_view> lines = lines_of(text);
+    const bool uses = std::any_of(lines.begin(), lines.end(), [](std::string_view line) {
+      line = line.substr(0, line.find("//"));
+      return std::regex_search(line.begin(), line.end(), kInteger);
+    });
+    std::set<std::string> reached;
+    if (uses) reach(sources, path, reached);
+    if (uses && !reached.contains("cstdint") && !reached.contains("stdint.h") &&
+        !reached.contains("cinttypes")) {
+      found.push_back(path + ": uses integers of fixed width; include <cstdint>");
+    }
+  }
+  return found;
+}
 
 std::vector<std::string> machine_names_in_file(std::string_view path, std::string_view text,
                                                std::string_view checkout) {

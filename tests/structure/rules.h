@@ -4,6 +4,7 @@
 // a new folder or library needs a line there.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,11 @@ std::vector<std::string> violations_of_file(std::string_view path, std::string_v
 // registry or mirror. For files of any kind.
 std::vector<std::string> machine_names_in_file(std::string_view path, std::string_view text,
                                                std::string_view checkout);
+
+// What compiles by luck: files that use integers of fixed width (uint8_t) and include <cstdint>
+// neither themselves nor by what they include of the project. Headers of the standard library
+// include it in some releases of a compiler. `sources`: all texts by their paths.
+std::vector<std::string> integers_by_luck(const std::map<std::string, std::string>& sources);
 
 // Whether the top folder may hold an entry of this name.
 bool allowed_at_top(std::string_view name);

@@ -234,6 +234,21 @@ TEST(Rules, NamesOfOneMachine) {
   }
 }
 
+TEST(Rules, IntegersOfFixedWidthAreIncluded) {
+  const std::string type = std::string("int64") + "_t";  // not to be found in this file
+  const std::string uses = "u" + type + " a;\n";
+  EXPECT_THAT(integers_by_luck({{"a.h", uses}, {"b.h", "#include <array>\n" + uses}}),
+              ElementsAre("a.h: uses integers of fixed width; include <cstdint>",
+                          "b.h: uses integers of fixed width; include <cstdint>"));
+  EXPECT_THAT(integers_by_luck({{"a.h", "#include <cstdint>\n" + uses},
+                                {"b.h", "#include \"a.h\"\n"},
+                                {"c.cc", "#include \"b.h\"\nstd::" + type + " c;\n"},
+                                {"d.cc", "// " + type + "\nstd::string my_" + type + "ype;\n"}}),
+              IsEmpty());
+  // That includes itself.
+  EXPECT_THAT(integers_by_luck({{"a.h", "#include \"a.h\"\n" + uses}}), testing::SizeIs(1));
+}
+
 TEST(Rules, TopLevel) {
   EXPECT_TRUE(allowed_at_top("gateway"));
   EXPECT_TRUE(allowed_at_top(".clang-format"));

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -47,6 +48,15 @@ TEST(SourceTree, FilesKeepTheRules) {
       ADD_FAILURE() << violation;
     }
   }
+}
+
+TEST(SourceTree, CompilesWithoutLuck) {
+  const fs::path root = STDGATE_SOURCE_DIR;
+  std::map<std::string, std::string> sources;
+  for (const fs::path& file : source_files(root)) {
+    sources[fs::relative(file, root).string()] = read_file(file);
+  }
+  EXPECT_THAT(integers_by_luck(sources), testing::IsEmpty());
 }
 
 // What git has, or would have: all but what is ignored. Empty where this is no checkout (a

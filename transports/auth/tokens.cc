@@ -25,7 +25,7 @@ Judgement refuse(std::string_view why, std::string detail = {}) {
 }
 
 // For the log: '"a", "b"', of what is long its beginning.
-std::string quoted(const std::vector<std::string>& texts) {
+std::string in_quotes(const std::vector<std::string>& texts) {
   constexpr size_t kMaxTexts = 5;
   constexpr size_t kMaxShown = 200;
   std::string list;
@@ -141,12 +141,12 @@ bool is_for(const Resource& resource, const std::vector<std::string>& audience) 
 // `expected`: of the configuration; none: the URL that is asked.
 Judgement refuse_audience(const Resource& resource, const std::vector<std::string>& audience,
                           const std::vector<std::string>& expected) {
-  std::string wanted = quoted(expected);
+  std::string wanted = in_quotes(expected);
   if (expected.empty()) {
-    wanted = quoted({std::string(resource.public_url).append(resource.path)});
+    wanted = in_quotes({std::string(resource.public_url).append(resource.path)});
   }
   return refuse("the token is for another audience",
-                "the token's aud is " + quoted(audience) + ", not " + wanted);
+                "the token's aud is " + in_quotes(audience) + ", not " + wanted);
 }
 
 std::vector<std::string> words_of(const std::vector<std::string>& texts) {
@@ -267,9 +267,9 @@ Judgement Tokens::judge_anew(const Credential& credential, Known& known) {
     std::vector<std::string> known_issuers;
     known_issuers.reserve(issuers_.size());
     for (const Issuer& one : issuers_) known_issuers.push_back(one.config.issuer);
-    return refuse(
-        "the token's issuer is not known",
-        "the token's iss is " + quoted({std::string(name)}) + ", not " + quoted(known_issuers));
+    return refuse("the token's issuer is not known", "the token's iss is " +
+                                                         in_quotes({std::string(name)}) + ", not " +
+                                                         in_quotes(known_issuers));
   }
   const SignatureAlgorithm* const algorithm = find_algorithm(header.text("alg").value_or(""));
   if (algorithm == nullptr ||

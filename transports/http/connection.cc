@@ -379,11 +379,6 @@ void Connection::turn_away(const HttpError& error) {
   fail_and_close(error);
 }
 
-bool Connection::has_request() const {
-  if (state_ == State::head || state_ == State::body) return true;
-  return state_ == State::idle && (!pending_.empty() || stream_->has_unread());
-}
-
 void Connection::drain() {
   if (state_ == State::discarding) {
     begin_close();

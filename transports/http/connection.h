@@ -58,7 +58,10 @@ class Connection final : public ClientConnection,
 
   // ClientConnection
   [[nodiscard]] ConnectionKind kind() const override { return ConnectionKind::http; }
-  [[nodiscard]] bool has_request() const override;
+  [[nodiscard]] bool has_request() const override {
+    const bool waits = state_ == State::idle && (!pending_.empty() || stream_->has_unread());
+    return waits || state_ == State::head || state_ == State::body;
+  }
   void drain() override;  // closes now if nothing is under way, else with the answer
   void close() override;
   void cut() override {

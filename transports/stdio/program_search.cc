@@ -17,7 +17,7 @@ constexpr std::string_view kDefaultPath = "/bin:/usr/bin";
 
 enum class Found : uint8_t { no, not_executable, yes };
 
-std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
+std::string in_quotes(std::string_view text) { return '"' + std::string(text) + '"'; }
 
 bool is_number(std::string_view text) {
   return !text.empty() &&
@@ -46,7 +46,7 @@ Found look_at(const pool::LaunchSpec& spec, const std::string& path) {
 }
 
 tl::unexpected<std::string> not_executable(const std::string& path) {
-  return tl::unexpected("program " + quoted(path) + " is not executable");
+  return tl::unexpected("program " + in_quotes(path) + " is not executable");
 }
 
 tl::expected<void, std::string> search_path(const pool::LaunchSpec& spec,
@@ -66,7 +66,7 @@ tl::expected<void, std::string> search_path(const pool::LaunchSpec& spec,
     rest.remove_prefix(end + 1);
   }
   if (!unfit.empty()) return not_executable(unfit);
-  return tl::unexpected("program " + quoted(program) + " not found in PATH " + quoted(path));
+  return tl::unexpected("program " + in_quotes(program) + " not found in PATH " + in_quotes(path));
 }
 
 }  // namespace
@@ -74,10 +74,10 @@ tl::expected<void, std::string> search_path(const pool::LaunchSpec& spec,
 tl::expected<void, std::string> find_program(const pool::LaunchSpec& spec) {
   const std::string& user = spec.user;
   if (!user.empty() && !is_number(user) && ::getpwnam(user.c_str()) == nullptr) {
-    return tl::unexpected("user " + quoted(user) + " does not exist");
+    return tl::unexpected("user " + in_quotes(user) + " does not exist");
   }
   if (!spec.working_directory.empty() && !is_directory(spec.working_directory)) {
-    return tl::unexpected("cwd " + quoted(spec.working_directory) + " is no directory");
+    return tl::unexpected("cwd " + in_quotes(spec.working_directory) + " is no directory");
   }
   const std::string& program = spec.command.front();
   if (program.find('/') == std::string::npos) return search_path(spec, program);
@@ -90,7 +90,7 @@ tl::expected<void, std::string> find_program(const pool::LaunchSpec& spec) {
     case Found::no:
       break;
   }
-  return tl::unexpected("program " + quoted(file) + " not found");
+  return tl::unexpected("program " + in_quotes(file) + " not found");
 }
 
 }  // namespace stdgate::stdio

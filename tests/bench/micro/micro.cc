@@ -1,6 +1,8 @@
 // stdgate_micro: the time of each case, measured by Google Benchmark. See --help.
 #include <benchmark/benchmark.h>
 
+#include <cstdint>
+
 #include "tests/bench/micro/case.h"
 
 int main(int argc, char** argv) {
