@@ -81,7 +81,7 @@ Findings unstartable_children(const config::Config& config,
       path.append(".").append(key);
       findings.push_back({0, 0, std::move(path), std::move(what)});
     };
-    if (const auto found = stdio::find_program(spec); !found) say("command", found.error());
+    if (const auto found = stdio::find_program(spec); !found) say("command", found.error().text());
     if (!spec.user.empty() && !may_change_user()) {
       say("user", "stdgate may not start children as " + spec.user +
                       " here: it lacks CAP_SETUID or CAP_SETGID");

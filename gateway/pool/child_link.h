@@ -34,6 +34,15 @@ struct ExitStatus {
   std::string reason;  // not_started: what failed ("exec: No such file or directory")
 };
 
+// Why a LaunchSpec could not be launched, for people.
+struct LaunchProblem {
+  std::string_view code;  // for scripts: "not-found"
+  std::string what;       // what is wrong
+  std::string advice{};   // what to do; may be empty
+
+  [[nodiscard]] std::string text() const { return advice.empty() ? what : what + "; " + advice; }
+};
+
 // Called by the link, always from the outermost level of the loop, never from within a call on the
 // link. The receiver must destroy neither itself nor the link inside of these calls.
 class ChildEvents {
@@ -79,8 +88,9 @@ class ChildLauncher {
   // Never fails: errors are reported by on_exit(). `events` outlives the link.
   virtual std::unique_ptr<ChildLink> launch(const LaunchSpec& spec, ChildEvents& events) = 0;
   // Whether `spec` could be launched: the program can be found and executed, its user and its
-  // working directory exist. Else what is wrong, for people.
-  [[nodiscard]] virtual tl::expected<void, std::string> look_for(const LaunchSpec& /*spec*/) const {
+  // working directory exist. Else what is wrong.
+  [[nodiscard]] virtual tl::expected<void, LaunchProblem> look_for(
+      const LaunchSpec& /*spec*/) const {
     return {};
   }
   // What of the sandbox of `spec` holds here.

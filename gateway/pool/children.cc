@@ -328,7 +328,7 @@ std::string Children::why_not_ready(const Census& there) const {
   if (draining_) return "shutting down";
   if (!was_ready_) {
     const auto found = services_.core.launcher.look_for(services_.launch);
-    if (!found) return found.error();
+    if (!found) return found.error().what;
   }
   if (there.ready() > 0) return {};
   if (breaker_.failures() > 0 && needs_trial_) return last_failure_;

@@ -40,7 +40,7 @@ Pool::~Pool() = default;
 void Pool::start() {
   if (const auto found = services_.core.launcher.look_for(services_.launch); !found) {
     services_.core.log.write(LogLevel::warn, "children cannot start",
-                             {{"backend", services_.config.name}, {"why", found.error()}});
+                             {{"backend", services_.config.name}, {"why", found.error().text()}});
   }
   children_.start_needed();
 }

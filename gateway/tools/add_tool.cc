@@ -16,6 +16,7 @@
 #include "gateway/tools/command_stage.h"
 #include "gateway/tools/config_edit.h"
 #include "gateway/tools/file_replacement.h"
+#include "transports/stdio/program_search.h"
 
 namespace stdgate::tools {
 
@@ -111,7 +112,7 @@ ToolOutput run_import(const ToolArguments& arguments, const std::string& file,
                arguments.has("--dry-run"));
 }
 
-ToolOutput run(const ToolArguments& arguments, const ToolSurroundings& /*surroundings*/) {
+ToolOutput run(const ToolArguments& arguments, const ToolSurroundings& surroundings) {
   const bool imports = arguments.has("--import");
   const bool is_good = imports ? arguments.words.empty() && !arguments.has_command
                                : arguments.words.size() == 1 && arguments.has_command;
@@ -139,6 +140,12 @@ ToolOutput run(const ToolArguments& arguments, const ToolSurroundings& /*surroun
   std::vector<std::string> warnings;
   BackendLines backend = lines_of(line, warnings);
   backend.name = name;
+  pool::LaunchSpec launch;
+  launch.command = line.command;
+  launch.environment = surroundings.variables;
+  if (stdio::is_command_line(launch)) {
+    return tool_error(kBadUsage, "add: " + stdio::command_line_problem(line.command[0]).text());
+  }
   return write(file, text, {backend}, std::move(warnings), arguments.has("--dry-run"));
 }
 

@@ -22,13 +22,12 @@ rpc::Framing usual_framing(config::Protocol protocol) {
   return protocol == config::Protocol::lsp ? rpc::Framing::content_length : rpc::Framing::newline;
 }
 
-// "90s", "1500ms"
+}  // namespace
+
 std::string duration_text(Duration duration) {
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
   return ms % 1000 == 0 ? std::to_string(ms / 1000) + "s" : std::to_string(ms) + "ms";
 }
-
-}  // namespace
 
 std::string yaml_text(std::string_view text) {
   std::string quoted;

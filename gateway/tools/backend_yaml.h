@@ -17,6 +17,9 @@ std::string yaml_expanding(std::string_view text);
 // A reference: "${NAME}".
 std::string yaml_reference(std::string_view variable);
 
+// As the configuration has it: "90s", "1500ms".
+std::string duration_text(Duration duration);
+
 struct BackendLines {
   std::string name;
   std::vector<std::string> command{};

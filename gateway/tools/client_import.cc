@@ -18,6 +18,7 @@ namespace {
 
 using simdjson::dom::element;
 
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::string_view kWorkspace = "${workspaceFolder}";
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
@@ -294,6 +295,8 @@ class Import {
 
 tl::expected<ImportedServers, std::string> import_servers(std::string_view text,
                                                           const ImportSurroundings& surroundings) {
+  // Editors on Windows write it.
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   return Import(surroundings).run(text);
 }
 

@@ -102,7 +102,7 @@ tl::expected<std::unique_ptr<Peer>, Trouble> open_command_peer(const ToolArgumen
   auto stage = CommandStage::open(*config, config->backends.front(), surroundings);
   if (!stage) return tl::unexpected(Trouble{kUnreachable, stage.error()});
   const auto found = (*stage)->services().launcher.look_for((*stage)->services().launch);
-  if (!found) return tl::unexpected(Trouble{kUnreachable, found.error()});
+  if (!found) return tl::unexpected(Trouble{kUnreachable, found.error().text()});
   auto peer = std::make_unique<CommandPeer>(*std::move(stage), timeout);
   if (auto opened = peer->open(); !opened) return tl::unexpected(opened.error());
   return std::unique_ptr<Peer>(std::move(peer));

@@ -17,6 +17,7 @@ namespace stdgate::tools {
 namespace {
 
 constexpr size_t kMaxBeginning = 4096;
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 std::string shown(std::string_view text) {
   return visible(cut_utf8(text, Observations::kMaxShown), VisibleText::line);
@@ -25,6 +26,16 @@ std::string shown(std::string_view text) {
 template <class T>
 void keep(std::vector<T>& notes, T note) {
   if (notes.size() < Observations::kMaxKept) notes.push_back(std::move(note));
+}
+
+std::vector<std::string> first_lines(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty() && lines.size() < Observations::kMaxKept) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    lines.push_back(shown(text.substr(0, end)));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
 }
 
 bool is_length_header(std::string_view line) {
@@ -153,8 +164,44 @@ void Conversation::on_exit(const pool::ExitStatus& status) {
 }
 
 void Conversation::on_frame(std::span<char> message) {
-  const std::string_view text(message.data(), message.size());
   seen_.largest = std::max(seen_.largest, message.size());
+  if (framing_ == rpc::Framing::newline) return take_line(message);
+  take_text(message);
+}
+
+void Conversation::take_line(std::span<char> line) {
+  const std::string_view text(line.data(), line.size());
+  if (text.starts_with(kByteOrderMark)) {
+    seen_.has_byte_order_mark = true;
+    note_doubt();
+    // The gateway cannot use it: a message that is noted, and nothing that is taken for an answer.
+    if (parser_.parse(line.subspan(kByteOrderMark.size()))) return;
+  }
+  const bool is_whole = split_.take(text);
+  if (split_.has_begun()) {
+    noise_before_ = seen_.noise_lines;
+    broken_before_ = seen_.broken.size();
+  }
+  if (is_whole && note_split()) return;
+  take_text(line);
+}
+
+// Whether the text that has come in several lines is a message; then these are no noise.
+bool Conversation::note_split() {
+  std::string text = split_.text();
+  std::vector<std::string> lines = first_lines(text);
+  const auto document = parser_.parse(text);
+  if (!document || document->messages.empty() || !document->messages.front().ok()) return false;
+  seen_.noise_lines = noise_before_;
+  seen_.noise.resize(std::min(seen_.noise.size(), noise_before_));
+  seen_.broken.resize(std::min(seen_.broken.size(), broken_before_));
+  if (seen_.split.empty()) seen_.split = std::move(lines);
+  note_doubt();
+  return true;
+}
+
+void Conversation::take_text(std::span<char> message) {
+  const std::string_view text(message.data(), message.size());
   std::string as_written(cut_utf8(text, Observations::kMaxShown));  // the parser may change it
   const auto document = parser_.parse(message);
   if (document) {
@@ -204,6 +251,7 @@ void Conversation::take_answer(const rpc::Envelope& answer) {
     waiting_for_.reset();
   } else if (id && given_up_.contains(*id)) {
     ++seen_.late;
+    if (!seen_.late_after) seen_.late_after = services_.loop.now() - started_at_;
     if (is_ending_ && services_.loop.now() - end_asked_at_ < kFlushTime) ++seen_.after_end;
   } else {
     keep(seen_.other_ids, shown(answer.id));

@@ -25,6 +25,7 @@
 #include "gateway/rpc/correlator.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/rpc/framer.h"
+#include "gateway/tools/split_message.h"
 #include "transports/net/loop.h"
 
 namespace stdgate::tools {
@@ -59,11 +60,14 @@ struct Observations {
   std::optional<Duration> first_output;
   std::vector<std::string> noise;  // lines on stdout that are no JSON
   size_t noise_lines = 0;
+  std::vector<std::string> split;  // the first lines of a message that has several
+  bool has_byte_order_mark = false;
   std::vector<std::string> broken;     // JSON that is no JSON-RPC: why, and the text
   std::vector<std::string> other_ids;  // of answers to nothing that was asked, raw
   std::vector<size_t> oversized;       // messages over limits.message, in bytes
   size_t largest = 0;                  // bytes of the largest message
   size_t late = 0;                     // answers that came after their time was up
+  std::optional<Duration> late_after;  // the first of these: from the start on
   size_t after_end = 0;                // of these, at once when the input was closed
   bool has_length_headers = false;     // though lines are expected
   bool lacks_length_headers = false;   // though they are expected
@@ -118,6 +122,9 @@ class Conversation final : private pool::ChildEvents, private rpc::FrameSink {
   void on_oversized_frame(std::string_view id, size_t size) override;
   void on_broken_framing(const char* reason) override;
 
+  void take_line(std::span<char> line);
+  void take_text(std::span<char> text);
+  bool note_split();
   void handle(const rpc::ParsedMessage& message);
   void take_answer(const rpc::Envelope& answer);
   void reply(const rpc::Envelope& request);
@@ -132,6 +139,10 @@ class Conversation final : private pool::ChildEvents, private rpc::FrameSink {
   const rpc::Framing framing_;
   const std::unique_ptr<rpc::Framer> framer_;
   rpc::EnvelopeParser parser_;
+  SplitMessage split_;
+  // What had been noted before the text in split_ began, whose lines are no messages.
+  size_t noise_before_ = 0;
+  size_t broken_before_ = 0;
   Observations seen_;
   rpc::WireId last_id_ = 0;
   std::optional<rpc::WireId> waiting_for_;

@@ -1,11 +1,14 @@
 #include "gateway/tools/doctor.h"
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <utility>
 
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/pool/handshake.h"
 #include "gateway/rpc/json_member.h"
+#include "gateway/tools/backend_yaml.h"
 #include "gateway/tools/mcp_listing.h"
 #include "gateway/tools/stderr_hints.h"
 
@@ -17,6 +20,9 @@ using Weight = Finding::Weight;
 
 // OpenRPC's; whoever does not know it says so, which is an answer too.
 constexpr std::string_view kPlainMethod = "rpc.discover";
+// The params of initialize that every language server takes.
+constexpr std::string_view kLanguageClient =
+    R"({"processId":null,"rootUri":null,"capabilities":{}})";
 
 std::string request_text(rpc::WireId id, std::string_view method, std::string_view params = {}) {
   std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id);
@@ -40,8 +46,10 @@ std::string shortened(std::string text) {
 
 Doctor::Doctor(DoctorServices services, const config::BackendConfig& backend, Duration timeout)
     : services_(std::move(services)),
+      framing_(backend.framing),
       timeout_(timeout),
-      patience_(std::min(timeout, backend.pool.start_timeout / pool::Handshake::kPatienceShare)),
+      gateways_patience_(backend.pool.start_timeout / pool::Handshake::kPatienceShare),
+      patience_(std::min(timeout, gateways_patience_)),
       diagnosis_{backend} {}
 
 Diagnosis Doctor::examine() {
@@ -65,8 +73,8 @@ Diagnosis Doctor::examine() {
 bool Doctor::can_be_started() {
   const auto found = services_.conversation.launcher.look_for(services_.conversation.launch);
   if (found) return true;
-  add_finding({Weight::breaks, "not-found", found.error(),
-               "name the program by its path, or set PATH: env: { PATH: \"...\" }"});
+  const pool::LaunchProblem& problem = found.error();
+  add_finding({Weight::breaks, problem.code, problem.what, problem.advice});
   return false;
 }
 
@@ -80,7 +88,8 @@ void Doctor::examine_mcp() {
   end(child);
   judge(child, visit, "initialize");
   const Observations& seen = child.seen();
-  if (seen.pid == 0 || seen.has_length_headers || seen.after_end > 0) return;
+  if (seen.pid == 0 || seen.after_end > 0) return;
+  if (seen.has_length_headers) return try_other_framing();
   examine_modern();
   if (!diagnosis_.is_legacy && !diagnosis_.is_modern) return try_other_framing();
   if (diagnosis_.is_legacy || !diagnosis_.is_modern) return;
@@ -163,14 +172,46 @@ void Doctor::examine_modern_child(Conversation& child) {
     return;
   }
   if (!diagnosis_.is_legacy) return;
-  const bool has_gone = !child.is_open();
-  if (has_gone) step.outcome = "it ended";
-  add_finding({Weight::warning, has_gone ? "ends-when-asked" : "silent-when-asked",
-               has_gone ? "it ends when it is asked " + method + " before initialize"
-                        : "it leaves " + method + " before initialize unanswered: stdgate waits " +
-                              text_of(patience_) + " before it goes on",
+  if (child.is_open()) return judge_silence(child, method);
+  step.outcome = "it ended";
+  add_finding({Weight::warning, "ends-when-asked",
+               "it ends when it is asked " + method + " before initialize",
                "revision: legacy in gateway.yaml spares the question"});
   diagnosis_.backend.revision = config::Revision::legacy;
+}
+
+// What does not answer `method`, or not yet, is greeted, as the gateway does. By its answer one
+// that only starts slowly has answered what came before it.
+void Doctor::judge_silence(Conversation& child, std::string_view method) {
+  const size_t asked = diagnosis_.steps.size() - 1;
+  ask(
+      child, "initialize", [this](rpc::WireId id) { return dialect().handshake(id); }, timeout_);
+  if (const auto took = child.seen().late_after) {
+    diagnosis_.steps[asked].outcome = "answered " + text_of(*took) + " after its start";
+    return note_slow_start(*took);
+  }
+  add_finding({Weight::warning, "silent-when-asked",
+               "it leaves " + std::string(method) +
+                   " before initialize unanswered: stdgate waits " + text_of(gateways_patience_) +
+                   " before it goes on",
+               "revision: legacy in gateway.yaml spares the question"});
+  diagnosis_.backend.revision = config::Revision::legacy;
+}
+
+void Doctor::note_slow_start(Duration took) {
+  if (took < gateways_patience_) return;  // the gateway would have waited
+  using std::chrono::seconds;
+  const Duration enough =
+      std::chrono::ceil<seconds>(took + took / 4) * pool::Handshake::kPatienceShare;
+  diagnosis_.backend.pool.start_timeout = enough;
+  drop_findings({"slow-start"});
+  add_finding({Weight::warning, "slow-start",
+               "it starts slowly: its first answer took " + text_of(took) + ", and stdgate waits " +
+                   text_of(gateways_patience_) + " for it, a " +
+                   "sixth of pool.start_timeout, before it goes on",
+               "pool.start_timeout: " + duration_text(enough) +
+                   " gives it longer; keep one running (pool.warm: 1; where clients share it, "
+                   "pool.min: 1)"});
 }
 
 void Doctor::list_offers(Conversation& child, const std::string& capabilities,
@@ -243,11 +284,7 @@ void Doctor::examine_language_server() {
   if (start(child)) {
     const auto answer = ask(
         child, "initialize",
-        [](rpc::WireId id) {
-          return request_text(id, "initialize",
-                              R"({"processId":null,"rootUri":null,"capabilities":{}})");
-        },
-        timeout_);
+        [](rpc::WireId id) { return request_text(id, "initialize", kLanguageClient); }, timeout_);
     visit.answered = answer && !answer->is_error;
     visit.refused = answer && answer->is_error;
     visit.first_answer = now() - began;
@@ -270,23 +307,24 @@ void Doctor::examine_language_server() {
 
 // One that waits for headers takes a line for an incomplete one, and says nothing.
 void Doctor::try_other_framing() {
+  // A line may also have ended it, or it has refused the line with headers of its own.
+  constexpr std::array<std::string_view, 3> kOpen{"no-answer", "exited", "length-headers"};
   const bool has_reason = std::any_of(
-      diagnosis_.findings.begin(), diagnosis_.findings.end(), [](const Finding& finding) {
-        return finding.weight == Weight::breaks && finding.code != "no-answer";
+      diagnosis_.findings.begin(), diagnosis_.findings.end(), [&kOpen](const Finding& finding) {
+        return finding.weight == Weight::breaks &&
+               std::find(kOpen.begin(), kOpen.end(), finding.code) == kOpen.end();
       });
   if (has_reason) return;
-  const rpc::Framing other = diagnosis_.backend.framing == rpc::Framing::newline
-                                 ? rpc::Framing::content_length
-                                 : rpc::Framing::newline;
+  const rpc::Framing other =
+      framing_ == rpc::Framing::newline ? rpc::Framing::content_length : rpc::Framing::newline;
   Conversation child(services_.conversation, other);
   if (!start(child)) return;
   const auto answer = ask(
       child, "initialize, other framing",
-      [](rpc::WireId id) { return request_text(id, "initialize", R"({"capabilities":{}})"); },
-      patience_);
+      [](rpc::WireId id) { return request_text(id, "initialize", kLanguageClient); }, timeout_);
   end(child);
   if (!answer) return;
-  drop_findings({"no-answer"});
+  drop_findings({"no-answer", "exited", "exit-code", "length-headers"});
   diagnosis_.backend.framing = other;
   const bool is_length = other == rpc::Framing::content_length;
   if (is_length && is_of_language_server(*answer)) {

@@ -46,6 +46,8 @@ class Doctor {
   Visit greet_legacy(Conversation& child);
   void examine_modern();
   void examine_modern_child(Conversation& child);
+  void judge_silence(Conversation& child, std::string_view method);
+  void note_slow_start(Duration took);
   void examine_plain();
   void examine_language_server();
   void try_other_framing();
@@ -65,8 +67,10 @@ class Doctor {
   void drop_findings(std::initializer_list<std::string_view> codes);
 
   const DoctorServices services_;
+  const rpc::Framing framing_;  // as it was configured
   const Duration timeout_;
-  const Duration patience_;  // that the gateway has with a question of its own
+  const Duration gateways_patience_;  // that it has with a question of its own
+  const Duration patience_;           // the same, within timeout_
   Diagnosis diagnosis_;
 };
 

@@ -83,9 +83,27 @@ class Judge {
       explain("no-length-headers", "it writes lines where stdgate expects Content-Length headers",
               "set framing: newline; if it is no language server, protocol: mcp or jsonrpc");
     }
+    if (!seen_.split.empty()) {
+      explain("several-lines", "it writes a message over several lines: each has to be one line",
+              "write it without line breaks: JSON.stringify(message) without an indent, "
+              "json.dumps(message) without indent",
+              seen_.split);
+    }
+    judge_byte_order_mark();
+  }
+
+  void judge_byte_order_mark() {
+    if (!seen_.has_byte_order_mark) return;
+    const std::string what = "its output has a UTF-8 byte order mark, which is no JSON";
+    const std::string advice =
+        "write UTF-8 without one: new UTF8Encoding(false) in .NET, utf-8 and not utf-8-sig in "
+        "Python";
+    if (context_.answered) return add(Weight::warning, "byte-order-mark", what, advice);
+    explain("byte-order-mark", what + ": stdgate drops the message behind it", advice);
   }
 
   void judge_answers() {
+    if (seen_.has_length_headers) return;  // its lines are no messages
     if (!seen_.broken.empty()) {
       add(Weight::breaks, "not-json-rpc", "it writes JSON that is no JSON-RPC 2.0",
           R"(each message is an object with "jsonrpc":"2.0"; an answer has the request's id, and )"
@@ -166,7 +184,7 @@ class Judge {
               "it did not answer " + std::string(context_.request) + " within " +
                   text_of(context_.timeout),
               "does it speak its protocol on stdin and stdout? Some servers need an option for "
-              "that (--stdio)",
+              "that (--stdio). If it only starts slowly: stdgate doctor --timeout 2m",
               shown(seen_.last_words));
     }
   }
@@ -179,7 +197,7 @@ class Judge {
   }
 
   void judge_noise() {
-    if (seen_.noise_lines == 0) return;
+    if (seen_.noise_lines == 0 || seen_.has_length_headers) return;
     add(Weight::warning, "noise-on-stdout",
         "it writes to stdout what is no JSON (" + std::to_string(seen_.noise_lines) +
             (seen_.noise_lines == 1 ? " line" : " lines") + "): stdgate drops it, others fail",

@@ -107,6 +107,7 @@ TEST_F(AddTest, Usage) {
       {{"add", "x"}, "expected NAME -- COMMAND"},
       {{"add", "--", "cat"}, "expected NAME -- COMMAND"},
       {{"add", "Big", "--", "cat"}, "Big"},
+      {{"add", "x", "--", "npx -y server"}, "\"npx -y server\" is a whole command line"},
       {{"add", "rpc", "--", "cat"}, "rpc"},
       {{"add", "--import", "x", "y", "--", "cat"}, "--import FILE"},
   };

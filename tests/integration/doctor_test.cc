@@ -31,6 +31,9 @@ mode = sys.argv[1] if len(sys.argv) > 1 else ""
 MODERN = "2026-07-28"
 
 def write(text):
+    if mode == "mark" and not hasattr(sys, "has_written"):
+        sys.has_written = True
+        text = "\ufeff" + text
     sys.stdout.write(text + "\n")
     if mode != "buffered":
         sys.stdout.flush()
@@ -41,7 +44,7 @@ def answer(message, result):
         reply["id"] = str(reply["id"])
     if mode == "no-version":
         del reply["jsonrpc"]
-    text = json.dumps(reply)
+    text = json.dumps(reply, indent=2 if mode == "pretty" else None)
     if mode == "headers":
         sys.stdout.write("Content-Length: %d\r\n\r\n%s" % (len(text), text))
         sys.stdout.flush()
@@ -99,6 +102,10 @@ if mode == "key-error":
 if mode == "required":
     sys.stderr.write("Error: BRAVE_API_KEY environment variable is required\n")
     sys.exit(1)
+if mode == "slow-begin":
+    time.sleep(1.5)
+if mode == "mark-in-noise":
+    write("\ufeffServer listening on stdio")
 if mode == "noise":
     print("Server listening on stdio", flush=True)
 if mode == "asks":
@@ -122,6 +129,10 @@ while mode in ("ignores-end", "ignores-all"):
 // It answers messages with Content-Length headers, and waits for them.
 constexpr const char* kHeaderServer = R"py(
 import json, sys
+def refuse():
+    text = '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no header"}}'
+    sys.stdout.write("Content-Length: %d\r\n\r\n%s" % (len(text), text))
+    sys.stdout.flush()
 while True:
     length = 0
     while True:
@@ -130,6 +141,11 @@ while True:
             sys.exit(0)
         if line.strip() == b"":
             break
+        if b"{" in line and "refuses" in sys.argv:
+            refuse()
+        if b"{" in line and "dies" in sys.argv:
+            sys.stderr.write("malformed header\n")
+            sys.exit(101)
         if line.lower().startswith(b"content-length:"):
             length = int(line.split(b":")[1])
     message = json.loads(sys.stdin.buffer.read(length))
@@ -245,6 +261,13 @@ INSTANTIATE_TEST_SUITE_P(
                   "Content-Length",
                   "Content-Length: ",
                   "framing: content-length"},
+        BadServer{"pretty", {"error several-lines"}, "one line", "{", "without an indent"},
+        BadServer{"mark", {"error byte-order-mark"}, "byte order mark", "", "utf-8-sig"},
+        BadServer{"mark-in-noise",
+                  {"warning byte-order-mark", "warning noise-on-stdout"},
+                  "byte order mark",
+                  "",
+                  ""},
         BadServer{"crash", {"error exited"}, "exit code 3", "the database is broken", ""},
         BadServer{"signal", {"error exited"}, "signal 11 (SIGSEGV)", "", "by hand"},
         BadServer{"key-error",
@@ -299,12 +322,35 @@ TEST_F(DoctorTest, ServerThatWaitsForHeadersIsAskedWithThem) {
               AllOf(HasSubstr("framing: content-length"), Not(HasSubstr("protocol"))));
 }
 
+// It waits for headers, says in a message with headers that it wants them, or ends.
 TEST_F(DoctorTest, LanguageServerIsKnownByItsAnswer) {
-  const JsonValue report = diagnose({"python3", "headers.py"}, {"--timeout", "3s"});
-  EXPECT_THAT(findings_of(report), Contains("error length-headers")) << run_.out;
-  EXPECT_EQ(advice_of(report), "set protocol: lsp");
+  for (const std::string how : {"waits", "refuses", "dies"}) {
+    for (const std::string protocol : {"mcp", "jsonrpc"}) {
+      const JsonValue report =
+          diagnose({"python3", "headers.py", how}, {"--timeout", "3s", "--protocol", protocol});
+      EXPECT_THAT(findings_of(report), ElementsAre("error length-headers")) << run_.out;
+      EXPECT_EQ(advice_of(report), "set protocol: lsp");
+      EXPECT_THAT(report.text("/config"),
+                  AllOf(HasSubstr("    protocol: lsp\n"), Not(HasSubstr("framing"))));
+    }
+  }
+}
+
+// Its first answer comes after the time that the gateway waits for it, and then it has no more to
+// do than others.
+TEST_F(DoctorTest, SlowStartIsNoSilence) {
+  const JsonValue report = diagnose({"python3", "server.py", "slow-begin"},
+                                    {"--timeout", "20s", "--start-timeout", "6s"});
+  EXPECT_THAT(findings_of(report), ElementsAre("warning slow-start")) << run_.out;
+  EXPECT_THAT(message_of(report),
+              AllOf(HasSubstr("its first answer took "), HasSubstr("waits 1.0 s")));
+  EXPECT_THAT(advice_of(report), HasSubstr("pool.start_timeout: "));
   EXPECT_THAT(report.text("/config"),
-              AllOf(HasSubstr("    protocol: lsp\n"), Not(HasSubstr("framing"))));
+              AllOf(HasSubstr("start_timeout: "), Not(HasSubstr("revision"))));
+  // With the usual time the gateway waits for it, whatever the time of a step.
+  EXPECT_THAT(findings_of(diagnose({"python3", "server.py", "slow-begin"}, {"--timeout", "1s"})),
+              Not(Contains("warning silent-when-asked")))
+      << run_.out;
 }
 
 TEST_F(DoctorTest, SandboxIsNamedAndSuspectedFirst) {
@@ -335,6 +381,38 @@ TEST_F(DoctorTest, ProgramThatIsMissing) {
   const JsonValue report = diagnose({"no-such-program"});
   EXPECT_THAT(findings_of(report), ElementsAre("error not-found"));
   EXPECT_THAT(message_of(report), AllOf(HasSubstr("no-such-program"), HasSubstr("PATH \"")));
+}
+
+TEST_F(DoctorTest, CommandsThatCannotBeExecuted) {
+  const auto write = [this](const std::string& name, const std::string& text, bool is_executable) {
+    folder_.write(name, text);
+    using std::filesystem::perms;
+    std::filesystem::permissions(folder_.path() / name,
+                                 is_executable ? perms::owner_all : perms::owner_read);
+  };
+  write("plain", "#!/usr/bin/env python3\n", false);
+  write("windows", "#!/usr/bin/env python3\r\n", true);
+  write("strange", "#!/opt/none/python3\n", true);
+  write("searched", "#!/usr/bin/env -S no-such-runtime --x\n", true);
+  struct Row {
+    Command command;
+    std::string code, message, advice;
+  };
+  const std::vector<Row> table = {
+      {{"./plain"}, "not-executable", "plain\" is not executable", "chmod +x"},
+      {{"./windows"}, "bad-interpreter", "CR LF", "sed -i"},
+      {{"./strange"}, "bad-interpreter", "\"/opt/none/python3\"", "install it"},
+      {{"./searched"}, "bad-interpreter", "\"no-such-runtime\"", "install it"},
+      {{"npx -y server"}, "one-word", "\"npx -y server\" is a whole command line", "words apart"},
+      {{"./plain --stdio", "x"}, "one-word", "in one word", "[npx, -y, server]"},
+      {{"./my server"}, "not-found", "my server\" not found", "path"},
+  };
+  for (const Row& row : table) {
+    const JsonValue report = diagnose(row.command);
+    EXPECT_THAT(findings_of(report), ElementsAre("error " + row.code)) << run_.out;
+    EXPECT_THAT(message_of(report), HasSubstr(row.message));
+    EXPECT_THAT(advice_of(report), HasSubstr(row.advice));
+  }
 }
 
 TEST_F(DoctorTest, VariableThatIsSetButNotPassedOn) {

@@ -62,10 +62,10 @@ class FakeLauncher final : public pool::ChildLauncher {
  public:
   std::unique_ptr<pool::ChildLink> launch(const pool::LaunchSpec& spec,
                                           pool::ChildEvents& events) override;
-  [[nodiscard]] tl::expected<void, std::string> look_for(
+  [[nodiscard]] tl::expected<void, pool::LaunchProblem> look_for(
       const pool::LaunchSpec& /*spec*/) const override {
     if (missing.empty()) return {};
-    return tl::unexpected(missing);
+    return tl::unexpected(pool::LaunchProblem{"not-found", missing});
   }
 
   std::string missing;  // what is wrong with the program; empty: nothing

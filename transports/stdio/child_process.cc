@@ -403,10 +403,11 @@ tl::expected<std::string, int> ChildProcesses::identity_of(const std::string& us
   return identity;
 }
 
-tl::expected<void, std::string> ChildProcesses::look_for(const pool::LaunchSpec& spec) const {
+tl::expected<void, pool::LaunchProblem> ChildProcesses::look_for(
+    const pool::LaunchSpec& spec) const {
   if (auto found = find_program(spec); !found) return found;
   return check_sandbox(spec, kernel_of(confinement_)).map_error([](const std::string& problem) {
-    return "sandbox: " + problem;
+    return pool::LaunchProblem{"not-started", "sandbox: " + problem};
   });
 }
 

@@ -39,7 +39,7 @@ class ChildProcesses final : public pool::ChildLauncher {
 
   std::unique_ptr<pool::ChildLink> launch(const pool::LaunchSpec& spec,
                                           pool::ChildEvents& events) override;
-  [[nodiscard]] tl::expected<void, std::string> look_for(
+  [[nodiscard]] tl::expected<void, pool::LaunchProblem> look_for(
       const pool::LaunchSpec& spec) const override;
 
   [[nodiscard]] pool::SandboxStatus sandbox_status(const pool::LaunchSpec& spec) const override;

@@ -12,7 +12,13 @@
 
 namespace stdgate::stdio {
 
-// Else what is wrong: `program "npx" not found in PATH "/usr/bin:/bin"`.
-tl::expected<void, std::string> find_program(const pool::LaunchSpec& spec);
+// Else what is wrong: `program "npx" not found in PATH "/usr/bin:/bin"`. Of a script its first line
+// is looked at too: whether what it names is there to run it.
+tl::expected<void, pool::LaunchProblem> find_program(const pool::LaunchSpec& spec);
+
+// The program of the spec is no file, and reads like a command line: "npx -y server".
+bool is_command_line(const pool::LaunchSpec& spec);
+// What to say of such a program.
+pool::LaunchProblem command_line_problem(const std::string& program);
 
 }  // namespace stdgate::stdio

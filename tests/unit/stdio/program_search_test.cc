@@ -37,7 +37,7 @@ class ProgramSearch : public testing::Test {
   std::string look(const std::string& program) {
     spec_.command = {program};
     const auto found = stdio::find_program(spec_);
-    return found ? "" : found.error();
+    return found ? "" : found.error().what;
   }
 
   std::filesystem::path folder_;
@@ -66,6 +66,28 @@ TEST_F(ProgramSearch, ByItsPath) {
   spec_.environment["PATH"] = ":/nowhere";
   spec_.working_directory = folder_ / "b";
   EXPECT_EQ(look("tool"), "") << "an empty entry is the working directory";
+}
+
+TEST_F(ProgramSearch, OfAScriptWhatRunsIt) {
+  std::ofstream(folder_ / "b/tool") << "#! /nowhere/runtime -x\n";
+  EXPECT_THAT(look("tool"), HasSubstr("b/tool\" names \"/nowhere/runtime\""));
+  std::ofstream(folder_ / "b/tool") << "#!/usr/bin/env -S tool-of-b --flag\n";
+  EXPECT_THAT(look("tool"),
+              HasSubstr("names \"tool-of-b\", which is not there to run it, in PATH"));
+  write("b/tool-of-b", 0755);
+  EXPECT_EQ(look("tool"), "");
+  std::ofstream(folder_ / "b/tool") << "#!/bin/sh\r\n";
+  EXPECT_THAT(look("tool"), HasSubstr("end with CR LF"));
+}
+
+TEST_F(ProgramSearch, WholeCommandLineInOneWord) {
+  EXPECT_EQ(look("tool --stdio"), "program \"tool --stdio\" is a whole command line in one word");
+  EXPECT_THAT(look("no-such-tool x"), HasSubstr("in one word"));
+  EXPECT_THAT(look((folder_ / "b/tool").string() + " x"), HasSubstr("in one word"));
+  EXPECT_THAT(look("/opt/My Server/run"), HasSubstr("run\" not found"));
+  write("b/my tool", 0755);
+  EXPECT_EQ(look("my tool"), "");
+  EXPECT_EQ(look((folder_ / "b/my tool").string()), "");
 }
 
 TEST_F(ProgramSearch, UserAndDirectoryHaveToBeThere) {

@@ -71,6 +71,10 @@ TEST(ClientImport, VsCodeWithCommentsAndVariables) {
                           HasSubstr(R"(API_KEY: "$${input:key}")"), HasSubstr(R"(B: "${B}")")));
   EXPECT_THAT(warnings_of(kSettings), ElementsAre(HasSubstr("two: replace ${input:key}")));
   EXPECT_THAT(imported(R"({"mcp":{"servers":{"x":{"command":"y"}}}})"), HasSubstr("  x:\n"));
+  EXPECT_THAT(imported("\xEF\xBB\xBF"
+                       R"({"mcpServers":{"x":{"command":"y"}}})"),
+              HasSubstr("  x:\n"))
+      << "behind a byte order mark";
 }
 
 TEST(ClientImport, WhatIsNotImportedIsNamed) {
