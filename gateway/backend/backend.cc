@@ -35,6 +35,7 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
                 options_.launch, *dialect_,      calls_,          options_.hide_secrets},
       modern_(services_, pool_, callers_),
       sessions_(services_, pool_, callers_, methods_, modern_, rounds_),
+      notices_(services_, pool_, sessions_, modern_),
       changes_(*dialect_, sessions_, *this),
       pool_(services_, *this, sessions_, changes_),
       listening_(services_, *this, sessions_, callers_),
@@ -429,7 +430,6 @@ void Backend::on_answer(pool::CallPtr call, const rpc::Envelope& answer) {
   finish(*call, outcome, &reply, {});
 }
 
-// `tail` is all that follows the id.
 void Backend::answer_tail(const pool::Call& call, Outcome outcome, std::string_view tail,
                           std::optional<int64_t> error_code, std::string_view detail) {
   session::Reply reply;

@@ -21,6 +21,7 @@
 #include "gateway/backend/change_watch.h"
 #include "gateway/backend/input_rounds.h"
 #include "gateway/backend/key_watches.h"
+#include "gateway/backend/list_notices.h"
 #include "gateway/backend/modern_calls.h"
 #include "gateway/backend/refused_greetings.h"
 #include "gateway/backend/round_trips.h"
@@ -118,19 +119,14 @@ class Backend final : public Upstream,
 
   void set_rules(const config::BackendConfig& backend,
                  const std::vector<config::RoleConfig>& roles) override {
-    config::BackendConfig& own = options_.config;
-    if (own.rules == backend.rules && own.methods == backend.methods && options_.roles == roles) {
-      return;
+    if (!rules_.replace(backend, roles)) return;
+    if (rules_.any()) {
+      sessions_.end_unless([this](const policy::Principal* who) { return rules_.admits(who); },
+                           session::SessionEnd::denied, "no rule lets this client in any more");
     }
-    own.rules = backend.rules;
-    own.methods = backend.methods;
-    options_.roles = roles;
-    rules_.replace(backend, roles);
+    notices_.tell();
     // Who listens is to ask again, and is judged anew.
     for (const pool::CallPtr& call : pool_.withdraw_listeners_of_clients()) end_listening(*call);
-    if (!rules_.any()) return;
-    sessions_.end_unless([this](const policy::Principal* who) { return rules_.admits(who); },
-                         session::SessionEnd::denied, "no rule lets this client in any more");
   }
 
   // See Pool.
@@ -187,7 +183,8 @@ class Backend final : public Upstream,
     if (mirrors_) mirrors_->note_change(audience.list);
     if (cache_) cache_->note_change(audience);
   }
-  void on_restart() override {
+  void on_restart(const pool::Child& child) override {
+    notices_.note_gone(child);
     if (mirrors_) mirrors_->note_restart();
     if (cache_) cache_->clear();
   }
@@ -299,6 +296,7 @@ class Backend final : public Upstream,
                      std::optional<int64_t> error_code = {}, std::string_view detail = {}) {
     answer_tail(call, outcome, "," + std::string(member) + "}", error_code, detail);
   }
+  // `tail`: all that follows the id.
   void answer_tail(const pool::Call& call, Outcome outcome, std::string_view tail,
                    std::optional<int64_t> error_code = {}, std::string_view detail = {});
   void end_listening(const pool::Call& call) {
@@ -310,7 +308,7 @@ class Backend final : public Upstream,
     return Admission::dropped;
   }
 
-  BackendOptions options_;  // constant but for set_rules() and what RefusedGreetings changes
+  BackendOptions options_;  // constant but for what RefusedGreetings changes
   const std::unique_ptr<pool::Dialect> dialect_;
   CallRules rules_;
   const std::shared_ptr<policy::ClientQuotas> quotas_;
@@ -328,6 +326,7 @@ class Backend final : public Upstream,
   const pool::PoolServices services_;
   ModernCalls modern_;
   SessionRouter sessions_;
+  ListNotices notices_;
   ChangeWatch changes_;
   pool::Pool pool_;
   SessionListening listening_;

@@ -35,9 +35,13 @@ class CallRules {
   CallRules(const CallRules&) = delete;
   CallRules& operator=(const CallRules&) = delete;
 
-  // Lists that are under way are cut by the rules that their calls were judged by.
-  void replace(const config::BackendConfig& backend, const std::vector<config::RoleConfig>& roles) {
-    rules_ = std::make_shared<const policy::Rules>(backend, roles);
+  // Lists that are under way are cut by the rules that their calls were judged by. False: nothing
+  // has changed for anybody.
+  bool replace(const config::BackendConfig& backend, const std::vector<config::RoleConfig>& roles) {
+    auto rules = std::make_shared<const policy::Rules>(backend, roles);
+    if (*rules == *rules_) return false;
+    rules_ = std::move(rules);
+    return true;
   }
   // Whether anything is forbidden to anybody; else nothing else is to be asked.
   [[nodiscard]] bool any() const { return rules_->any(); }

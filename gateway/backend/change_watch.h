@@ -21,7 +21,7 @@ class ChangeListener {
   // A list (Audience::list), or what subscribers are told of.
   virtual void on_changed(const pool::Audience& audience) = 0;
   // A shared child has gone; the next one may be another program.
-  virtual void on_restart() = 0;
+  virtual void on_restart(const pool::Child& child) = 0;
 };
 
 class ChangeWatch final : public pool::ChildListener {
@@ -39,7 +39,7 @@ class ChangeWatch final : public pool::ChildListener {
   }
   void on_spare_room(pool::Child& child) override { next_.on_spare_room(child); }
   void on_child_gone(const pool::Child& child) override {
-    if (child.isolation() == config::Isolation::shared) changes_.on_restart();
+    if (child.isolation() == config::Isolation::shared) changes_.on_restart(child);
     next_.on_child_gone(child);
   }
   [[nodiscard]] bool is_needed(uint64_t child) const override { return next_.is_needed(child); }

@@ -106,7 +106,7 @@ bool ModernCalls::pass_to_listeners(pool::Child& child, const rpc::Envelope& not
   if (list == 0) return false;
   bool is_passed = false;
   child.calls().for_each([&](const pool::Call& call) {
-    if (!call.listens || (call.lists & list) == 0) return;
+    if (!call.listens || !call.has_begun || (call.lists & list) == 0) return;
     session::ReplySink* const sink = callers_.find(call.caller);
     const auto text = tagged(call, notification);
     if (sink == nullptr || !text) return;

@@ -58,7 +58,7 @@ SessionListening::~SessionListening() {
 
 void SessionListening::begin(session::SessionId session, const rpc::Envelope& discovery) {
   const auto facts = services_.dialect.discovery(discovery);
-  if (facts && services_.dialect.tells_changes(*facts)) go_on(session);
+  if (facts && services_.dialect.changing_lists(*facts) != 0) go_on(session);
 }
 
 void SessionListening::go_on(session::SessionId session) {

@@ -142,6 +142,18 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
     return oldest ? session->asks->at(*oldest).child : 0;
   }
 
+  // Tells each session of a client that some lists may have changed, though no child says so.
+  // `lists_of`: which ones, of a session by its id (bits of the dialect's own).
+  template <class Lists>
+  void tell_changed(const Lists& lists_of) {
+    sessions_.for_each([&](session::SessionId id, const session::Session& session) {
+      if (session.is_trip) return;
+      for (const std::string_view notice : services_.dialect.change_notices(lists_of(id))) {
+        tell(session, {&notice, 1});
+      }
+    });
+  }
+
   // A session that shares children wants to subscribe. Whether a child is to be asked, and
   // finish_subscribe() to follow; else the session has subscribed already.
   tl::expected<bool, rpc::FaultReport> subscribe(session::SessionId session, std::string_view key);

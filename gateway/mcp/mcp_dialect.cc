@@ -111,6 +111,17 @@ constexpr std::array<std::string_view, 3> kChangeNotices = {
     R"({"jsonrpc":"2.0","method":"notifications/prompts/list_changed"})",
     R"({"jsonrpc":"2.0","method":"notifications/resources/list_changed"})"};
 
+// Of whose changes a child with these capabilities tells: bits of kMcpLists.
+uint8_t changing_lists_of(std::string_view capabilities) {
+  uint8_t lists = 0;
+  for (const McpList& list : kMcpLists) {
+    if (find_path(capabilities, {list.capability, "listChanged"}) == "true") {
+      lists = static_cast<uint8_t>(lists | list.bit);
+    }
+  }
+  return lists;
+}
+
 // What a session's client tells its own child, that another child would have to be told again.
 void note_memo(const rpc::Envelope& request, std::string_view method, pool::ClientIntent& intent) {
   if (method == kSetLevel) {
@@ -320,18 +331,11 @@ tl::expected<pool::ClientIntent, const char*> McpDialect::intent_of(
 std::string McpDialect::begin_listening(std::string_view id, uint8_t lists,
                                         std::span<const std::string> keys,
                                         const pool::ChildFacts& facts) const {
-  uint8_t honored = 0;
-  for (const McpList& list : kMcpLists) {
-    const auto changes = find_path(facts.capabilities, {list.capability, "listChanged"});
-    if (changes && *changes == "true") honored = static_cast<uint8_t>(honored | list.bit);
-  }
-  return listening_acknowledgement(id, static_cast<uint8_t>(honored & lists), keys);
+  return listening_acknowledgement(id, static_cast<uint8_t>(changing_lists(facts) & lists), keys);
 }
 
-bool McpDialect::tells_changes(const pool::ChildFacts& facts) const {
-  return std::ranges::any_of(kMcpLists, [&](const McpList& list) {
-    return find_path(facts.capabilities, {list.capability, "listChanged"}) == "true";
-  });
+uint8_t McpDialect::changing_lists(const pool::ChildFacts& facts) const {
+  return changing_lists_of(facts.capabilities);
 }
 
 std::vector<std::string> McpDialect::listened_keys(const rpc::Envelope& request,
@@ -379,6 +383,7 @@ std::optional<pool::GreetingTerms> McpDialect::terms(const rpc::Envelope& answer
       terms.lists = static_cast<uint8_t>(terms.lists | 1U << i);
     }
   }
+  terms.changing = changing_lists_of(capabilities);
   return terms;
 }
 

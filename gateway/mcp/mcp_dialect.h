@@ -70,7 +70,7 @@ class McpDialect final : public pool::Dialect {
   [[nodiscard]] bool begins_listening(std::string_view method) const override {
     return method == "notifications/subscriptions/acknowledged";
   }
-  [[nodiscard]] bool tells_changes(const pool::ChildFacts& facts) const override;
+  [[nodiscard]] uint8_t changing_lists(const pool::ChildFacts& facts) const override;
   [[nodiscard]] std::string listen_request(
       std::string_view stamp, bool lists,
       const std::set<std::string, std::less<>>& keys) const override {

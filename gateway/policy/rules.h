@@ -62,8 +62,13 @@ class Rules {
   [[nodiscard]] RuleSet rules_of(const Principal* principal) const;
   [[nodiscard]] bool shows(const RuleSet& rules, const Subject& subject) const;
 
+  // Whether they let everybody do the same.
+  friend bool operator==(const Rules&, const Rules&) = default;
+
  private:
   struct Rule {
+    friend bool operator==(const Rule&, const Rule&) = default;
+
     config::RuleConfig config;
     bool is_for_everybody = false;
     bool is_about_everything = false;

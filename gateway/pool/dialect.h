@@ -111,6 +111,7 @@ struct GreetingTerms {
   std::string revision;  // of the protocol
   uint64_t digest = 0;   // of all else that the client may rely on
   uint8_t lists = 0;     // which lists the child offers: bits of the dialect's own
+  uint8_t changing = 0;  // of whose changes it tells
 };
 
 // Who receives a notification of a shared child that belongs to no call.
@@ -206,9 +207,10 @@ class Dialect {
   }
   [[nodiscard]] virtual std::string listening_tag(std::string_view /*id*/) const { return {}; }
 
+  // The lists of whose changes such a child tells (bits of the dialect's own).
+  [[nodiscard]] virtual uint8_t changing_lists(const ChildFacts& /*facts*/) const { return 0; }
+
   // --- The gateway listens for sessions of the legacy era: see SessionListening
-  // Whether such a child tells of changes of its lists.
-  [[nodiscard]] virtual bool tells_changes(const ChildFacts& /*facts*/) const { return false; }
   // The request of a client with this stamp.
   [[nodiscard]] virtual std::string listen_request(
       std::string_view /*stamp*/, bool /*lists*/,

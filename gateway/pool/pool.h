@@ -107,6 +107,7 @@ class Pool final : private ChildOwner {
   void offer_spare_room();
   // The child with this number, as long as it runs.
   [[nodiscard]] Child* find_child(uint64_t number) const { return children_.find(number); }
+  [[nodiscard]] std::span<const std::unique_ptr<Child>> children() const { return children_.all(); }
   // Takes back, and cancels at the children, all calls of a caller.
   std::vector<CallPtr> withdraw(session::Caller caller);
   // The same with all calls that listen, which would never end.

@@ -1,0 +1,51 @@
+#include "gateway/backend/list_notices.h"
+
+#include <string>
+
+#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/known_message.h"
+
+namespace stdgate::backend {
+
+uint8_t ListNotices::lists_of(const pool::Child& child) const {
+  return services_.dialect.changing_lists(child.facts());
+}
+
+// Sessions of modern children listen: see SessionListening.
+void ListNotices::note_gone(const pool::Child& child) {
+  if (child.era() == Era::modern || child.facts().capabilities.empty()) return;
+  of_gone_ = lists_of(child);
+}
+
+void ListNotices::tell() {
+  uint8_t of_shared = 0;
+  bool is_known = false;
+  for (const auto& child : pool_.children()) {
+    const uint8_t lists = lists_of(*child);
+    tell_listeners(*child, lists);
+    if (child->isolation() != config::Isolation::shared || child->era() == Era::modern) continue;
+    of_shared = static_cast<uint8_t>(of_shared | lists);
+    is_known = is_known || !child->facts().capabilities.empty();
+  }
+  if (!is_known) of_shared = of_gone_;
+  const bool shares = services_.config.isolation == config::Isolation::shared;
+  sessions_.tell_changed([&](session::SessionId session) -> uint8_t {
+    const pool::SessionMemory* const memory = pool_.memory_of(session);
+    if (memory == nullptr) return shares ? of_shared : 0;
+    return memory->terms() ? memory->terms()->changing : 0;
+  });
+}
+
+void ListNotices::tell_listeners(pool::Child& child, uint8_t lists) const {
+  std::string method;
+  for (const std::string_view notice : services_.dialect.change_notices(lists)) {
+    std::string text(notice);
+    const rpc::KnownMessage known(text);
+    const rpc::Envelope& notification = known.envelope();
+    const pool::Audience audience =
+        services_.dialect.audience(notification, rpc::decode_string(notification.method, method));
+    modern_.pass_to_listeners(child, notification, audience.list);
+  }
+}
+
+}  // namespace stdgate::backend

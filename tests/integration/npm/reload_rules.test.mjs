@@ -1,0 +1,74 @@
+// Official clients of both eras while the rules of their backend are replaced: they are told that the
+// lists have changed, and find what the new rules let them see.
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+
+import { Stdgate, eventually } from './stdgate_process.mjs';
+
+const cleanExit = { code: 0, signal: null, left: [] };
+const packages = new URL('node_modules/', import.meta.url).pathname;
+const node = `${packages}/node-linux-${process.arch}/bin/node`;
+const fixture = new URL('conformance_server.mjs', import.meta.url).pathname;
+const modern = { pin: '2026-07-28' };
+const changed = 'notifications/tools/list_changed';
+
+const config = (kind, isolation, tools, more = '') => [
+  'listen: ["127.0.0.1:0"]',
+  'admin: off',
+  'backends:',
+  '  main:',
+  `    command: ["${node}", "${fixture}", "${kind}", "@DIR@"]`,
+  `    isolation: ${isolation}`,
+  '    rules:',
+  `      - { allow: ["*"], tools: [${tools}] }`,
+  '      - { allow: ["*"], methods: ["subscriptions/listen"] }',
+  more,
+  '',
+].join('\n');
+
+function reload(gate, text) {
+  writeFileSync(join(gate.folder, 'gateway.yaml'), text.replaceAll('@DIR@', gate.folder));
+  gate.process.kill('SIGHUP');
+}
+
+async function connect(gate, mode) {
+  const client = new Client({ name: 'ada', version: '1' }, { capabilities: {}, versionNegotiation: { mode } });
+  client.changes = 0;
+  client.setNotificationHandler(changed, () => (client.changes += 1));
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${gate.url}/mcp`)));
+  return client;
+}
+
+const toolsOf = async (client) => (await client.listTools()).tools.map(({ name }) => name).sort();
+
+describe('a reload of rules', { timeout: 120_000 }, () => {
+  for (const kind of ['asking', 'modern']) {
+    for (const isolation of ['session', 'shared']) {
+      it(`is told to clients of both eras: server ${kind}, isolation ${isolation}`, async (t) => {
+        const gate = await Stdgate.serve(config(kind, isolation, 'test_simple_text'));
+        t.after(async () => assert.deepEqual(await gate.stop(), cleanExit));
+        const legacy = await connect(gate, 'legacy');
+        const other = await connect(gate, modern);
+        await other.listen({ toolsListChanged: true });
+        for (const client of [legacy, other]) assert.deepEqual(await toolsOf(client), ['test_simple_text']);
+        reload(gate, config(kind, isolation, 'test_simple_text, test_image_content'));
+        for (const client of [legacy, other]) {
+          await eventually(() => client.changes > 0, 'a change');
+          assert.deepEqual(await toolsOf(client), ['test_image_content', 'test_simple_text']);
+        }
+        // What changes nothing of the rules is told to nobody.
+        const before = legacy.changes;
+        reload(gate, config(kind, isolation, 'test_simple_text, test_image_content', 'allowed_origins: ["https://app.example"]'));
+        await eventually(() => /changed=allowed_origins/.test(gate.log), 'the reload');
+        await legacy.ping();
+        assert.equal(legacy.changes, before);
+        await legacy.close();
+        await other.close();
+      });
+    }
+  }
+});
