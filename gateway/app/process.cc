@@ -204,7 +204,7 @@ class Process final : private http::AdminSource {
     const auto taken = wanted ? take_over(cause, *wanted)
                               : tl::expected<void, std::string>(tl::unexpected(wanted.error()));
     if (!taken) {
-      reloads_.note_failure(visible(taken.error(), VisibleText::line));
+      reloads_.note_failure(visible(taken.error(), VisibleText::lines));
       if (worker_.audit() != nullptr) worker_.audit()->on_reloaded({cause});
     }
     watch_files();

@@ -1,5 +1,6 @@
 #include "gateway/app/reloads.h"
 
+#include <algorithm>
 #include <string_view>
 
 namespace stdgate::app {
@@ -17,8 +18,13 @@ void Reloads::note_failure(const std::string& problem) {
   ++facts_.failed;
   facts_.last_was_good = false;
   facts_.problem = problem;
-  log_.write(LogLevel::error, "configuration not reloaded",
-             {{"problem", std::string_view(facts_.problem)}});
+  while (facts_.problem.ends_with('\n')) facts_.problem.pop_back();
+  // A line for each mistake.
+  for (std::string_view rest = facts_.problem; !rest.empty();) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    log_.write(LogLevel::error, "configuration not reloaded", {{"problem", rest.substr(0, end)}});
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
 }
 
 void Reloads::note(const config::ConfigChanges& changes) {
@@ -26,7 +32,8 @@ void Reloads::note(const config::ConfigChanges& changes) {
   facts_.last_was_good = true;
   facts_.problem.clear();
   facts_.restart = changes.restart;
-  log_.write(LogLevel::info, "configuration reloaded", {{"changed", joined(changes.taken)}});
+  log_.write(LogLevel::info, "configuration reloaded",
+             {{"changed", changes.taken.empty() ? "none" : joined(changes.taken)}});
   if (facts_.restart.empty()) return;
   log_.write(LogLevel::warn, "configuration needs a restart",
              {{"keys", joined(facts_.restart)},

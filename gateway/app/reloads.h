@@ -23,7 +23,7 @@ class Reloads {
  public:
   explicit Reloads(Log& log) : log_(log) {}
 
-  // The file cannot be used: nothing has changed.
+  // The file cannot be used: nothing has changed. `problem` has a line for each mistake.
   void note_failure(const std::string& problem);
   void note(const config::ConfigChanges& changes);
   [[nodiscard]] const ReloadFacts& facts() const { return facts_; }

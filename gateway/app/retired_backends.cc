@@ -42,7 +42,7 @@ void RetiredBackends::poll() {
     const bool is_late = services_.clock.now() >= retired.deadline;
     const bool is_idle = retired.upstream->calls() == 0 && !is_reachable(*retired.upstream) &&
                          retired.upstream->status().sessions == 0;
-    if (!retired.is_ending && (is_late || is_idle)) end(retired, is_late);
+    if (!retired.is_ending && (is_late || is_idle)) end(retired);
   }
   std::erase_if(retired_, [this](Retired& retired) {
     const backend::Upstream& upstream = *retired.upstream;
@@ -56,16 +56,16 @@ void RetiredBackends::poll() {
   if (!retired_.empty() || !endpoints_.empty()) poll_.arm(services_.clock.now() + kPoll);
 }
 
-void RetiredBackends::end(Retired& retired, bool is_late) {
+void RetiredBackends::end(Retired& retired) {
   backend::Upstream& upstream = *retired.upstream;
   retired.is_ending = true;
   upstream.drain();
   if (retired.sessions != nullptr) services_.reroute();
-  if (is_late) {
+  const uint64_t calls = upstream.calls();
+  const uint64_t open = upstream.status().sessions;
+  if (calls > 0 || open > 0) {
     services_.log.write(LogLevel::warn, "retired backend is ended with what it has",
-                        {{"backend", upstream.name()},
-                         {"calls", static_cast<uint64_t>(upstream.calls())},
-                         {"sessions", static_cast<uint64_t>(upstream.status().sessions)}});
+                        {{"backend", upstream.name()}, {"calls", calls}, {"sessions", open}});
   }
   upstream.fail_calls(replaced_fault());
   if (retired.sessions != nullptr) retired.sessions->close_all();

@@ -71,7 +71,7 @@ class RetiredBackends {
   };
 
   void poll();
-  void end(Retired& retired, bool is_late);
+  void end(Retired& retired);
   [[nodiscard]] bool is_reachable(const backend::Upstream& upstream) const;
 
   const Services services_;

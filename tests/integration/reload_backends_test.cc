@@ -133,6 +133,23 @@ TEST(ReloadBackends, SessionsHaveTheTimeOfADrain) {
   EXPECT_EQ(log_of(gateway, "retired backend is ended with what it has").size(), 1U);
 }
 
+// A connection that is kept holds the backend that it has used, which has nothing left.
+TEST(ReloadBackends, ThatHaveNothingLeftEndWithoutAWarning) {
+  const std::string root = "timeouts: { drain: 100ms }\n";
+  GatewayProcess gateway(setup_of(file_of({backend("a", puppet())}, root)));
+  {
+    HttpClient kept = gateway.connect();
+    EXPECT_EQ(kept.post("/rpc", request("pid")).status, 200);
+    ASSERT_TRUE(reload(gateway, file_of({backend("b", puppet())}, root)));
+    EXPECT_TRUE(eventually("it is ended", [&] {
+      const JsonValue state = state_of(gateway);
+      return state.size("/retired") == 0 || state.size("/retired/0/children") == 0;
+    }));
+  }
+  EXPECT_TRUE(has_log(gateway, "retired backend has ended"));
+  EXPECT_TRUE(log_of(gateway, "retired backend is ended with what it has").empty());
+}
+
 TEST(ReloadListeners, AreOpenedAndClosedByDifference) {
   test::TestFolder folder;
   const std::string socket = "unix:" + folder.path("gate.sock");

@@ -167,12 +167,16 @@ TEST_F(Reload, OriginsAndHostsToo) {
 }
 
 TEST_F(Reload, ABadFileChangesNothing) {
-  reload("backends: { main: { comand: [x] } }\n", false);
+  reload("backends: { main: { comand: [x] } }\nlimts: {}\n", false);
   EXPECT_EQ(status("ada"), 200);
   EXPECT_EQ(gateway_.metrics().sum("stdgate_config_reloads_total", {{"outcome", "failed"}}), 1);
   EXPECT_THAT(state_of(gateway_).text("/configuration/problem"), HasSubstr("comand"));
-  EXPECT_THAT(gateway_.log(), AllOf(HasSubstr("configuration not reloaded"), HasSubstr("comand")));
+  const std::vector<JsonValue> mistakes = log_of(gateway_, "configuration not reloaded");
+  ASSERT_EQ(mistakes.size(), 3U) << "a line for each mistake: the command is missing too";
+  EXPECT_THAT(mistakes[1].text("/problem"), AllOf(HasSubstr("comand"), Not(HasSubstr("limts"))));
+  EXPECT_THAT(mistakes[2].text("/problem"), AllOf(HasSubstr("limts"), Not(HasSubstr("\n"))));
   reload(text_of(kAda));
+  EXPECT_TRUE(logs("\"event\":\"configuration reloaded\",\"changed\":\"none\""));
   EXPECT_EQ(status("ada"), 200);
 }
 
