@@ -60,6 +60,10 @@ void add_changes(Diagnosis& diagnosis, const config::BackendConfig& given,
     if (!is_set) changes.push_back({{"env", name}, yaml_reference(name)});
   }
   if (arguments.has_command) {
+    const bool is_of_use = std::ranges::none_of(diagnosis.findings, [](const Finding& finding) {
+      return finding.code == "one-word";  // its block would have the same mistake
+    });
+    if (!is_of_use) return;
     std::vector<std::string> not_written;  // secrets, as a report has it
     BackendLines lines = lines_of(command_line_of(arguments), not_written, changes);
     lines.name = given.name;

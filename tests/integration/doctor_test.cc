@@ -412,6 +412,7 @@ TEST_F(DoctorTest, CommandsThatCannotBeExecuted) {
     EXPECT_THAT(findings_of(report), ElementsAre("error " + row.code)) << run_.out;
     EXPECT_THAT(message_of(report), HasSubstr(row.message));
     EXPECT_THAT(advice_of(report), HasSubstr(row.advice));
+    EXPECT_EQ(report.text("/config").empty(), row.code == "one-word");
   }
 }
 
