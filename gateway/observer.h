@@ -242,6 +242,7 @@ struct CallRecord {
   bool is_mcp = false;            // the protocol of the backend
   std::optional<Era> client_era;  // nothing: plain JSON-RPC
   std::optional<Era> child_era;   // nothing: no child, or one whose era does not matter
+  std::string_view revision;      // of the protocol, that the client speaks; empty: not known
   Outcome outcome = Outcome::ok();
   WallTime arrived_at{};  // by the wall clock; the epoch where nobody knows it
   Duration total{0};      // arrival to answer

@@ -14,6 +14,13 @@ Greeting first_greeting(const config::BackendConfig& config) {
   return config.isolation == config::Isolation::shared ? Greeting::legacy : Greeting::probe;
 }
 
+// That the child has shown, for the log.
+LogField revision_of(const Child& child) {
+  const std::string_view revision = child.facts().protocol_version;
+  if (revision.empty()) return {"revision", {}};
+  return {"revision", revision};
+}
+
 }  // namespace
 
 Children::Children(const PoolServices& services, ChildOwner& owner, ChildListener& listener,
@@ -154,9 +161,11 @@ bool Children::waits_for_era(const Need& need, const Census& there) const {
 void Children::learn_era(const Child& child) {
   const auto era = child.era();
   if (!era || !verdict_.learn(*era)) return;
-  services_.core.log.write(
-      LogLevel::info, "era known",
-      {{"backend", services_.config.name}, {"child", child.number()}, {"era", era_name(*era)}});
+  services_.core.log.write(LogLevel::info, "era known",
+                           {{"backend", services_.config.name},
+                            {"child", child.number()},
+                            {"era", era_name(*era)},
+                            revision_of(child)});
 }
 
 void Children::keep_modern() {
@@ -182,7 +191,8 @@ void Children::note_ready(const Child& child) {
   services_.core.log.write(LogLevel::info, "backend ready",
                            {{"backend", services_.config.name},
                             {"child", child.number()},
-                            {"start_ms", child.ready_since() - child.started_at()}});
+                            {"start_ms", child.ready_since() - child.started_at()},
+                            revision_of(child)});
 }
 
 // --- Ending ---------------------------------------------------------------------------------

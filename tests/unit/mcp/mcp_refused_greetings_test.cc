@@ -144,7 +144,7 @@ TEST_F(McpRefusedGreetings, OneChildAtATimeIsEnough) {
 class McpRefusedInOnePlace : public McpRefusedGreetings {
  public:
   McpRefusedInOnePlace() {
-    waiting.id = narrow.backend.adopt_session(waiting.caller(), waiting, {}, kGreets).value();
+    waiting.id = narrow.backend.adopt_session(waiting.caller(), waiting, {}, {kGreets}).value();
     client.request("initialize", kGreets);
     call("5");
     refuse(narrow, 0).exit(0);
@@ -185,7 +185,7 @@ TEST_F(McpRefusedGreetings, WarmChildrenGoAndThoseFromElsewhereMoveOver) {
   options.config.pool.warm = 1;
   ModernBench warm(options);
   FakeSession adopted(warm.callers);
-  const auto moved = warm.backend.adopt_session(adopted.caller(), adopted, {}, kGreets);
+  const auto moved = warm.backend.adopt_session(adopted.caller(), adopted, {}, {kGreets});
   ASSERT_TRUE(moved);
   adopted.id = *moved;
   SharedClient client(warm);
