@@ -64,8 +64,9 @@ enum class ParkedEnd : uint8_t {
   expired,   // its client has not answered in time
   stopped,   // the gateway was stopped
   given_up,  // its client has cancelled it, refused to answer, or left
+  failed,    // its child has gone
 };
-inline constexpr size_t kParkedEndCount = static_cast<size_t>(ParkedEnd::given_up) + 1;
+inline constexpr size_t kParkedEndCount = static_cast<size_t>(ParkedEnd::failed) + 1;
 std::string_view parked_end_name(ParkedEnd end);
 
 // What became of a session that was to get another child.

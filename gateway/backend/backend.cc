@@ -39,7 +39,8 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
       pool_(services_, *this, sessions_, changes_),
       listening_(services_, *this, sessions_, callers_),
       memos_(sessions_, pool_, listening_, *dialect_),
-      round_trips_(services_, pool_, sessions_, callers_, *this, *this, options_.input_timeout),
+      round_trips_(services_, pool_, sessions_, callers_, *this, *this,
+                   {options_.input_timeout, options_.has_principals}),
       rounds_(services_, pool_, sessions_, modern_, *this, *this, options_.input_timeout),
       greetings_(options_.config, services_, pool_, sessions_, *this, *this),
       watches_(services_, modern_, sessions_, callers_) {

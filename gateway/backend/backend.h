@@ -54,6 +54,7 @@ struct BackendOptions {
   std::function<std::string(std::string_view)> hide_secrets = {};  // see PoolServices
   // That backends share whose clients are the same. Null: it has its own.
   std::shared_ptr<policy::ClientQuotas> quotas = nullptr;
+  bool has_principals = false;  // clients can say who they are, though some may be anonymous
 };
 
 class Backend final : public Upstream,
