@@ -105,14 +105,17 @@ uint32_t Children::shared_places() const {
 // --- Starting -------------------------------------------------------------------------------
 
 std::optional<Children::Need> Children::needed(const Census& there) const {
-  if (leases_.waiting() > 0 && there.session.alive() < session_places()) {
+  // While a shared child is asked whether sessions need one of their own, they get no more of them.
+  if (leases_.waiting() > 0 && !keeps_shared_place_ && there.session.alive() < session_places()) {
     return Need{config::Isolation::session, StartReason::demand};
   }
   if (!draining_ && there.shared.alive() < std::min(config().min, shared_places())) {
     return Need{config::Isolation::shared, StartReason::minimum};
   }
+  // What is in the queue while a child has room is about to be given to it.
   const size_t room_to_come = size_t{there.shared.starting} * config().max_in_flight;
-  if (there.shared.alive() < shared_places() && queue_.size() > room_to_come) {
+  if (there.shared.alive() < shared_places() && queue_.size() > room_to_come &&
+      least_loaded() == nullptr) {
     return Need{config::Isolation::shared, StartReason::demand};
   }
   if (draining_) return std::nullopt;

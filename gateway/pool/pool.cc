@@ -195,6 +195,8 @@ void Pool::on_child_ready(Child& child) {
 void Pool::on_child_answer(Child& child, CallPtr call, const rpc::Envelope& answer) {
   children_.note_success();
   events_.on_answer(std::move(call), answer);
+  const bool is_own = child.isolation() == config::Isolation::session;
+  if (is_own && answer.kind == rpc::MessageKind::result) sessions_.note_served();
   after_call(child);
 }
 
