@@ -18,8 +18,8 @@ constexpr std::array<std::string_view, kSessionStateCount> kSessionStateNames = 
 constexpr std::array<std::string_view, kParkReasonCount> kParkReasonNames = {
     "idle", "place_needed", "child_ended", "taken_over"};
 
-constexpr std::array<std::string_view, kParkedEndCount> kParkedEndNames = {"resumed", "expired",
-                                                                           "stopped", "given_up"};
+constexpr std::array<std::string_view, kParkedEndCount> kParkedEndNames = {
+    "resumed", "expired", "stopped", "given_up", "failed"};
 
 constexpr std::array<std::string_view, kRevivalOutcomeCount> kRevivalOutcomeNames = {
     "same", "changed", "failed", "other_revision"};

@@ -64,8 +64,9 @@ enum class ParkedEnd : uint8_t {
   expired,   // its client has not answered in time
   stopped,   // the gateway was stopped
   given_up,  // its client has cancelled it, refused to answer, or left
+  failed,    // its child has gone
 };
-inline constexpr size_t kParkedEndCount = static_cast<size_t>(ParkedEnd::given_up) + 1;
+inline constexpr size_t kParkedEndCount = static_cast<size_t>(ParkedEnd::failed) + 1;
 std::string_view parked_end_name(ParkedEnd end);
 
 // What became of a session that was to get another child.
@@ -242,6 +243,7 @@ struct CallRecord {
   bool is_mcp = false;            // the protocol of the backend
   std::optional<Era> client_era;  // nothing: plain JSON-RPC
   std::optional<Era> child_era;   // nothing: no child, or one whose era does not matter
+  std::string_view revision;      // of the protocol, that the client speaks; empty: not known
   Outcome outcome = Outcome::ok();
   WallTime arrived_at{};  // by the wall clock; the epoch where nobody knows it
   Duration total{0};      // arrival to answer

@@ -37,7 +37,9 @@ backend::BackendOptions options_of(const config::Config& config,
           config.roles,
           &names,
           config.timeouts.input,
-          std::move(hide_secrets)};
+          std::move(hide_secrets),
+          nullptr,
+          config.auth.is_used()};
 }
 
 // Pools of children that are all alike but for what names their principal in their environment.
@@ -47,6 +49,7 @@ std::unique_ptr<backend::Upstream> make_pools(const config::Config& config, Back
                                               const UpstreamServices& services) {
   backend::BackendOptions options = options_of(config, backend, names, services);
   options.config.isolation = config::Isolation::shared;
+  options.has_principals = false;  // none stands beside another one
   // How much a principal has called is known for longer than its pool lasts.
   options.quotas = std::make_shared<policy::ClientQuotas>(backend.calls_per_principal,
                                                           backend.calls, services.core.calls);

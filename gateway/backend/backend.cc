@@ -40,7 +40,8 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
       pool_(services_, *this, sessions_, changes_),
       listening_(services_, *this, sessions_, callers_),
       memos_(sessions_, pool_, listening_, *dialect_),
-      round_trips_(services_, pool_, sessions_, callers_, *this, *this, options_.input_timeout),
+      round_trips_(services_, pool_, sessions_, callers_, *this, *this,
+                   {options_.input_timeout, options_.has_principals}),
       rounds_(services_, pool_, sessions_, modern_, *this, *this, options_.input_timeout),
       greetings_(options_.config, services_, pool_, sessions_, *this, *this),
       watches_(services_, modern_, sessions_, callers_) {
@@ -346,6 +347,8 @@ pool::CallPtr Backend::make_call(std::string_view id, std::string_view method,
   call->tag = context.tag;
   call->transport = context.transport;
   call->client_era = context.era;
+  call->revision = context.era == Era::modern ? dialect_->modern_revision()
+                                              : sessions_.revision_of(context.session);
   call->wants_events = context.wants_events;
   call->is_own = context.is_own;
   call->connection = context.connection;
@@ -354,14 +357,6 @@ pool::CallPtr Backend::make_call(std::string_view id, std::string_view method,
   call->arrived = context.arrived;
   if (tracing_.is_on()) tracing_.begin(params, *call);
   return call;
-}
-
-void Backend::count_refused(const rpc::FaultReport& report, std::string_view id,
-                            const CallContext& context) {
-  core_.observer.on_call_started(Upstream::id());
-  const pool::CallPtr call = make_call(id, {}, context);
-  audit_.note_client(context, *call);
-  finish(*call, Outcome::of(report.fault), nullptr, report.detail);
 }
 
 void Backend::close_session(session::SessionId id, std::string_view why) {
@@ -393,6 +388,9 @@ void Backend::on_answer(pool::CallPtr call, const rpc::Envelope& answer) {
   if (call->alone && round_trips_.take_answer(call, answer)) return;
   if (rounds_.take_answer(call, answer)) return;
   if (greetings_.take_answer(call, answer)) return;
+  if (const auto lack = modern_.lack_of(*call, answer)) {
+    return answer_error(*call, *lack, Outcome::error(), {});
+  }
   if (mirrors_) mirrors_->learn(*call, method_name(*call), answer);
   if (cache_) cache_->keep(*call, answer, core_.clock.now());
   const Outcome outcome = dialect_->outcome(answer, method_name(*call));

@@ -55,6 +55,7 @@ struct BackendOptions {
   std::function<std::string(std::string_view)> hide_secrets = {};  // see PoolServices
   // That backends share whose clients are the same. Null: it has its own.
   std::shared_ptr<policy::ClientQuotas> quotas = nullptr;
+  bool has_principals = false;  // clients can say who they are, though some may be anonymous
 };
 
 class Backend final : public Upstream,
@@ -81,7 +82,12 @@ class Backend final : public Upstream,
     on_fault(std::move(call), report);
   }
   void count_refused(const rpc::FaultReport& report, std::string_view id,
-                     const CallContext& context) override;
+                     const CallContext& context) override {
+    core_.observer.on_call_started(Upstream::id());
+    const pool::CallPtr call = make_call(id, {}, context);
+    audit_.note_client(context, *call);
+    finish(*call, Outcome::of(report.fault), nullptr, report.detail);
+  }
   void cancel_calls_of(session::Caller caller) override {
     for (const pool::CallPtr& call : withdraw(caller)) {
       finish_cancelled(*call, pool::CancelReason::client_left);
@@ -98,10 +104,10 @@ class Backend final : public Upstream,
   void close_session(session::SessionId session, std::string_view why) override;
   tl::expected<session::SessionId, rpc::FaultReport> adopt_session(
       session::Caller caller, session::SessionSink& sink, const policy::Client& client,
-      std::string_view greeting) override {
+      const session::Beginning& beginning) override {
     auto obstacle = find_obstacle(client);
     if (obstacle) return tl::unexpected(*std::move(obstacle));
-    auto session = sessions_.adopt(caller, sink, client, greeting);
+    auto session = sessions_.adopt(caller, sink, client, beginning);
     if (session && pool_.era() == Era::modern) listening_.go_on(*session);
     return session;
   }

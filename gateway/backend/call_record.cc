@@ -9,6 +9,7 @@ CallRecord record_of(const pool::Call& call, TimePoint now) {
   record.transport = call.transport;
   record.client_era = call.client_era;
   record.child_era = call.child_era;
+  record.revision = call.revision;
   record.total = now - call.arrived;
   record.reached_child = call.written != TimePoint{};
   record.queued = (record.reached_child ? call.written : now) - call.arrived;

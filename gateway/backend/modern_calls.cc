@@ -1,10 +1,16 @@
 #include "gateway/backend/modern_calls.h"
 
 #include <string>
+#include <utility>
 
 #include "gateway/rpc/known_message.h"
 
 namespace stdgate::backend {
+
+namespace {
+// The greeting of a client that can be asked nothing.
+constexpr std::string_view kNothingDeclared = "{}";
+}  // namespace
 
 std::string identity_of(const policy::Principal* principal) {
   if (principal == nullptr) return {};
@@ -64,6 +70,36 @@ pool::EraChanges ModernCalls::changes_of(const rpc::Envelope& request,
   stamp->only_for = Era::modern;
   changes.list[changes.count++] = *stamp;
   return changes;
+}
+
+// A call that was given up may be what it asks for.
+void ModernCalls::note_ask(pool::Child& child, const rpc::Envelope& ask,
+                           std::string_view method) const {
+  const pool::InputDialect* const input = services_.dialect.input();
+  pool::Call* const only = child.calls().only();
+  if (input == nullptr || only == nullptr || only->client_era != Era::modern || only->alone ||
+      !child.abandoned().empty()) {
+    return;
+  }
+  pool::InputRuling ruling = input->judge(ask, method, kNothingDeclared);
+  if (ruling.verdict == pool::InputRuling::Verdict::lacks_capability) {
+    only->lacking = std::move(ruling.capability);
+  }
+}
+
+std::optional<pool::Absence> ModernCalls::lack_of(const pool::Call& call,
+                                                  const rpc::Envelope& answer) const {
+  const pool::InputDialect* const input = services_.dialect.input();
+  if (answer.kind != rpc::MessageKind::error || input == nullptr || call.alone ||
+      call.client_era != Era::modern || call.child_era != Era::legacy) {
+    return std::nullopt;
+  }
+  std::string lacking = call.lacking;
+  for (pool::InputRuling& demand : input->demanded(answer, kNothingDeclared)) {
+    lacking = std::move(demand.capability);
+  }
+  if (lacking.empty()) return std::nullopt;
+  return input->missing_capability(lacking);
 }
 
 bool ModernCalls::listen_again(pool::CallPtr& call) const {

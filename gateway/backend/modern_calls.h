@@ -54,6 +54,13 @@ class ModernCalls {
   [[nodiscard]] pool::EraChanges changes_of(const rpc::Envelope& request,
                                             std::optional<Era> client_era, bool is_shared,
                                             std::string_view stamp) const;
+  // A legacy child asks what no client here will be asked. If the only call there is of a modern
+  // client, which has not said that it could be asked this, the call keeps what it lacks.
+  void note_ask(pool::Child& child, const rpc::Envelope& ask, std::string_view method) const;
+  // The error for a call that a legacy child has ended so, if it has for what the client lacks;
+  // nothing: the answer is for the client. Calls that have a child alone are judged by RoundTrips.
+  [[nodiscard]] std::optional<pool::Absence> lack_of(const pool::Call& call,
+                                                     const rpc::Envelope& answer) const;
   // Gives a call that listens, and has lost its child, to another one. False: none takes it.
   bool listen_again(pool::CallPtr& call) const;
   // Tells the client of a call that listens that it does, and for updates of these keys.

@@ -254,9 +254,9 @@ tl::expected<session::SessionId, rpc::FaultReport> PrincipalPools::open_session(
 
 tl::expected<session::SessionId, rpc::FaultReport> PrincipalPools::adopt_session(
     session::Caller caller, session::SessionSink& sink, const policy::Client& client,
-    std::string_view greeting) {
+    const session::Beginning& beginning) {
   return add_session(client, [&](Upstream& upstream) {
-    return upstream.adopt_session(caller, sink, client, greeting);
+    return upstream.adopt_session(caller, sink, client, beginning);
   });
 }
 

@@ -64,7 +64,7 @@ class PrincipalPools final : public Upstream {
   void close_session(session::SessionId session, std::string_view why) override;
   tl::expected<session::SessionId, rpc::FaultReport> adopt_session(
       session::Caller caller, session::SessionSink& sink, const policy::Client& client,
-      std::string_view greeting) override;
+      const session::Beginning& beginning) override;
   session::Parking park_session(session::SessionId session) override;
   void give_up_asks(session::SessionId session) override;
   void hold_child(session::SessionId session, bool held) override;

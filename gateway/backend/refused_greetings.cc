@@ -31,10 +31,10 @@ void RefusedGreetings::ask_shared_child(pool::CallPtr call, const rpc::Envelope&
   session::Session& session = *sessions_.find_mutable(call->session);
   session.awaits_era = true;
   call->refusal = R"("error":)" + std::string(refusal.payload);
+  count_asked(1);
   for (pool::CallPtr& other : pool_.close_lease(call->session)) {
     events_.on_fault(std::move(other), rpc::faults::child_failed("the child has refused to begin"));
   }
-  count_asked(1);
   greet(std::move(call));
 }
 

@@ -121,7 +121,6 @@ class Trip final : public session::SessionSink {
   std::vector<AskEnd> replies;              // that its child is to get without its client
   std::vector<pool::InputRequest> demands;  // to be met before the call is made again
   std::optional<std::string> answer;        // that has come meanwhile
-  std::optional<rpc::FaultReport> fault;    // the same
   std::string lacking;                      // a capability that was needed; empty: none
   std::optional<TimePoint> quiet_until;     // its calls wait, as its child is taking answers in
 

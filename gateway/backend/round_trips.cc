@@ -37,16 +37,17 @@ std::string error_member(rpc::RpcError error, std::string_view message,
 
 RoundTrips::RoundTrips(const pool::PoolServices& services, pool::Pool& pool,
                        SessionRouter& sessions, session::Callers& callers, pool::PoolEvents& events,
-                       TripEnds& ends, Duration input_timeout)
+                       TripEnds& ends, const Terms& terms)
     : services_(services),
       pool_(pool),
       sessions_(sessions),
       callers_(callers),
       events_(events),
       ends_(ends),
-      input_timeout_(input_timeout),
+      terms_(terms),
       is_strict_(services.config.isolation == config::Isolation::session),
       states_(services),
+      lost_(services.config.pool.parked),
       turn_timer_(services.core.timers, [this] { settle(); }),
       clock_timer_(services.core.timers, [this] { look_at_time(); }) {}
 
@@ -148,10 +149,16 @@ void RoundTrips::resume(pool::CallPtr call, const rpc::Envelope& request) {
                                       "requestState is no string, or inputResponses no object"});
   }
   if (!read.has_state) return begin(std::move(call), request);
-  Trip* const trip = find_parked(*call, read.state, input().essence(request));
-  if (trip == nullptr) return end_with(std::move(call), invalid_state());
+  const auto round = states_.open(read.state, call->identity, input().essence(request));
+  Trip* const trip = round ? find_parked(*round) : nullptr;
+  if (trip == nullptr) {
+    auto lost = round ? lost_.take(*round, now()) : std::nullopt;
+    if (!lost) return end_with(std::move(call), invalid_state());
+    call->child_era = Era::legacy;
+    return events_.on_fault(std::move(call), *lost);
+  }
   call->session = trip->session;
-  if (trip->answer || trip->fault) return deliver_end(*trip, std::move(call));
+  if (trip->answer) return deliver_answer(*trip, std::move(call));
   trip->is_unanswered = !trip->has_answer(read.answers);
   std::vector<pool::InputRequest> missing;
   for (const pool::InputRequest& demand : trip->demands) {
@@ -188,14 +195,12 @@ void RoundTrips::resume(pool::CallPtr call, const rpc::Envelope& request) {
   submit(*trip, std::move(call), request);
 }
 
-// Nothing: it was not made for this call, or has been used.
-Trip* RoundTrips::find_parked(const pool::Call& call, std::string_view state,
-                              std::string_view essence) {
-  const auto round = states_.open(state, call.identity, essence);
-  const auto found = round ? trips_.find(round->trip) : trips_.end();
+// Null: it has been used, has expired or is lost.
+Trip* RoundTrips::find_parked(const TripRound& round) {
+  const auto found = trips_.find(round.trip);
   if (found == trips_.end()) return nullptr;
   Trip& trip = *found->second;
-  return trip.is_parked && trip.round == round->round && now() < round->expires ? &trip : nullptr;
+  return trip.is_parked && trip.round == round.round && now() < round.expires ? &trip : nullptr;
 }
 
 // Those that are missing are asked for again. Whether the child has been given any.
@@ -206,15 +211,11 @@ bool RoundTrips::give_answers(Trip& trip, std::string_view answers) {
   return !given.empty();
 }
 
-// The child has ended the call while it was parked.
-void RoundTrips::deliver_end(Trip& trip, pool::CallPtr call) {
+// The child has answered the call while it was parked.
+void RoundTrips::deliver_answer(Trip& trip, pool::CallPtr call) {
   end_parking(trip, ParkedEnd::resumed);
   trip.call = call.get();
   call->child_era = Era::legacy;
-  if (trip.fault) {
-    trip.is_spoilt = true;
-    return events_.on_fault(std::move(call), *std::exchange(trip.fault, std::nullopt));
-  }
   std::string text = *std::exchange(trip.answer, std::nullopt);
   const rpc::KnownMessage answer(text);
   events_.on_answer(std::move(call), answer.envelope());
@@ -288,8 +289,10 @@ bool RoundTrips::take_fault(const pool::Call& call, const rpc::FaultReport& repo
   Trip* const trip = call.parked ? trip_of(call) : nullptr;
   if (trip == nullptr) return call.parked;
   trip->stand_in = nullptr;
-  trip->fault = report;
   trip->questions.clear();
+  trip->is_spoilt = true;
+  lost_.add({trip->number, trip->round, trip->expires}, report);
+  end_parking(*trip, ParkedEnd::failed);
   return true;
 }
 
@@ -387,15 +390,16 @@ void RoundTrips::park(Trip& trip) {
   }
 }
 
-// One client has half of the places at most, so that others have some.
+// One principal has half of the places at most, so that others have some. Anonymous clients are
+// one, whatever their addresses, but only beside principals: one address may be many of them.
 bool RoundTrips::may_park(const Trip& trip) const {
   const size_t places = services_.config.pool.parked;
   if (parked_ >= places) return false;
+  if (trip.identity.empty() && !terms_.has_principals) return true;
   const auto own = std::ranges::count_if(trips_, [&trip](const auto& entry) {
-    return entry.second->is_parked && entry.second->is_of_client(trip);
+    return entry.second->is_parked && entry.second->identity == trip.identity;
   });
-  // One address may be many clients, behind a proxy.
-  return trip.identity.empty() || static_cast<size_t>(own) < std::max<size_t>(1, places / 2);
+  return static_cast<size_t>(own) < std::max<size_t>(1, places / 2);
 }
 
 // From now on the call is nobody's, until its client goes on with it.
@@ -419,7 +423,7 @@ void RoundTrips::park_for(Trip& trip, const pool::Call& call,
   ++trip.round;
   ++parked_;
   // Who answers nothing gains no time.
-  if (!std::exchange(trip.is_unanswered, false)) trip.expires = now() + input_timeout_;
+  if (!std::exchange(trip.is_unanswered, false)) trip.expires = now() + terms_.input_timeout;
   arm_clock(trip.expires);
   services_.core.observer.on_call_parked(services_.backend);
   const std::string state =

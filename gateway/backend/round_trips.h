@@ -11,10 +11,12 @@
 // at the pool: it has no client of its own, its messages are the gateway's. The call is in the
 // child's table as any call; while it is parked another one, of nobody, stands in its place.
 // A `requestState` is sealed, for one principal and one request, and used once; all else of a
-// parked call is kept here. A trip that is over leaves its child to the next call that may have it.
-// Owner: the backend. Limits: config.pool.parked calls at a time, half of them of one principal,
-// others that would be parked wait; the input timeout, after which a parked call is cancelled;
-// those of a pool's queue for calls that wait for a child.
+// parked call is kept here. If its child goes, it gives its place back, and its client hears of
+// that when it comes back (LostTrips). A trip that is over leaves its child to the next call that
+// may have it. Owner: the backend. Limits: config.pool.parked calls at a time, half of them of one
+// principal, and half of all anonymous clients where others have to say who they are; others that
+// would be parked wait; the input timeout, after which a parked call is cancelled; those of a
+// pool's queue for calls that wait for a child.
 #pragma once
 
 #include <functional>
@@ -25,6 +27,7 @@
 #include <string>
 #include <string_view>
 
+#include "gateway/backend/lost_trips.h"
 #include "gateway/backend/round_trip.h"
 #include "gateway/backend/session_router.h"
 #include "gateway/backend/trip_states.h"
@@ -43,9 +46,14 @@ class TripEnds {
 
 class RoundTrips final : public TripOwner {
  public:
+  struct Terms {
+    Duration input_timeout{0};
+    bool has_principals = false;  // see BackendOptions
+  };
+
   RoundTrips(const pool::PoolServices& services, pool::Pool& pool, SessionRouter& sessions,
              session::Callers& callers, pool::PoolEvents& events, TripEnds& ends,
-             Duration input_timeout);
+             const Terms& terms);
   ~RoundTrips() override;
 
   // Takes a call (Call::alone) that legacy children are to serve, and brings it to its end.
@@ -75,9 +83,9 @@ class RoundTrips final : public TripOwner {
   Trip* idle_trip(const pool::Call& call, std::string_view greeting);
   tl::expected<Trip*, rpc::FaultReport> open(std::string greeting, const pool::Call& call);
   [[nodiscard]] Trip* trip_of(const pool::Call& call) const;
-  Trip* find_parked(const pool::Call& call, std::string_view state, std::string_view essence);
+  Trip* find_parked(const TripRound& round);
   bool give_answers(Trip& trip, std::string_view answers);
-  void deliver_end(Trip& trip, pool::CallPtr call);
+  void deliver_answer(Trip& trip, pool::CallPtr call);
 
   void settle();
   void settle(Trip& trip);
@@ -101,10 +109,11 @@ class RoundTrips final : public TripOwner {
   session::Callers& callers_;
   pool::PoolEvents& events_;
   TripEnds& ends_;
-  const Duration input_timeout_;
+  const Terms terms_;
   // Sessions have children of their own: nobody gets one that another client has used.
   const bool is_strict_;
   TripStates states_;
+  LostTrips lost_;
   std::optional<session::Caller> nobody_;  // whose the calls are that stand for parked ones
   NoSink no_sink_;
   std::map<uint64_t, std::unique_ptr<Trip>> trips_;  // by number, the oldest first

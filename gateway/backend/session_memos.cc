@@ -21,12 +21,16 @@ tl::expected<void, rpc::FaultReport> SessionMemos::keep(const pool::ClientIntent
 }
 
 // The greeting of a session that shares children says who the client is.
-void SessionMemos::learn(const pool::Call& call, const rpc::Envelope& answer) {
+void SessionMemos::learn(pool::Call& call, const rpc::Envelope& answer) {
   if (pool::SessionMemory* const memory = pool_.memory_of(call.session); memory != nullptr) {
     memory->learn(call, answer, dialect_);
   }
   if (call.memo != pool::SessionMemo::greeting) return;
+  call.revision = dialect_.agreed_revision(answer, call.memo_text);
   sessions_.introduce(call.session, call.memo_text);
+  if (session::Session* const session = sessions_.find_mutable(call.session)) {
+    session->revision = call.revision;
+  }
   if (call.child_era == Era::modern) listening_.begin(call.session, answer);
 }
 

@@ -23,7 +23,7 @@ class SessionMemos {
   // Of a call that its session makes: the session is used, and may be refused.
   tl::expected<void, rpc::FaultReport> keep(const pool::ClientIntent& intent, pool::Call& call);
   // A child has answered with a result.
-  void learn(const pool::Call& call, const rpc::Envelope& answer);
+  void learn(pool::Call& call, const rpc::Envelope& answer);
 
   // As SessionRouter's; at modern children the gateway listens, and no child is to be asked.
   tl::expected<bool, rpc::FaultReport> subscribe(session::SessionId session, std::string_view key);

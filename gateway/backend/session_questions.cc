@@ -26,8 +26,8 @@ void SessionQuestions::note_severity(session::Session& session) const {
   session.stamp.append(",").append(services_.dialect.severity_stamp(severity));
 }
 
-bool SessionQuestions::ask(session::Session& session, session::Ask ask, session::Tag call,
-                           const rpc::Envelope& request) const {
+bool SessionQuestions::ask(session::Session& session, session::Ask ask,
+                           std::optional<session::Tag> call, const rpc::Envelope& request) const {
   if (session.asks == nullptr) {
     session.asks = std::make_unique<rpc::Correlator<session::Ask>>(session::Session::kMaxAsks);
   }

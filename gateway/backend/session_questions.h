@@ -1,11 +1,13 @@
 // SessionQuestions: what a session's client has to do with modern children, which know no sessions:
-// what each of its requests says of it there, and what it is asked for calls (InputRounds).
+// what each of its requests says of it there, and what it is asked for calls (InputRounds); and
+// what legacy children ask it.
 //
-// Job: the stamp of a session, kept as it changes; questions among what children have asked the
-// client, which have no child that waits. Owner: the session router. Limits: Session::kMaxAsks;
+// Job: the stamp of a session, kept as it changes; the client's questions, with or without a child
+// that waits. Owner: the session router. Limits: Session::kMaxAsks;
 // SessionMemory::kMaxGreeting, beyond which a greeting is not kept.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,9 +25,9 @@ class SessionQuestions {
   // It wants log messages from another level on.
   void note_severity(session::Session& session) const;
 
-  // Asks the client, beside the answer to `call`, which is the reason. `ask` names its round.
-  // False: it has been asked too much.
-  bool ask(session::Session& session, session::Ask ask, session::Tag call,
+  // Asks the client, beside the answer to `call` if that is known to be the reason. False: it has
+  // been asked too much.
+  bool ask(session::Session& session, session::Ask ask, std::optional<session::Tag> call,
            const rpc::Envelope& request) const;
   // What is left of this round needs no answer; tells the client.
   void withdraw(session::Session& session, uint64_t round) const;

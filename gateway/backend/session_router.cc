@@ -84,13 +84,14 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open_watch(
 
 tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::adopt(
     session::Caller caller, session::SessionSink& sink, const policy::Client& client,
-    std::string_view greeting) {
+    const session::Beginning& beginning) {
   auto id = add(caller, sink);
   if (!id) return id;
   if (services_.config.isolation == config::Isolation::session)
-    pool_.adopt_lease(*id, {.greeting = greeting});
-  questions_.note_greeting(known(*id), greeting);
-  journal_.adopt(known(*id), client, services_.dialect.client_label(greeting));
+    pool_.adopt_lease(*id, {.greeting = beginning.greeting});
+  known(*id).revision = beginning.revision;
+  questions_.note_greeting(known(*id), beginning.greeting);
+  journal_.adopt(known(*id), client, services_.dialect.client_label(beginning.greeting));
   if (!reading_) sink.set_reading(false);
   return *id;
 }
@@ -279,18 +280,14 @@ void SessionRouter::on_request(pool::Child& child, const rpc::Envelope& request,
   }
   session::Session* session = only_session(child);
   if (session == nullptr || !session->sink->awaits_requests()) {
+    modern_.note_ask(child, request, method);
     return child.refuse(request.id, rpc::RpcError::method_not_found,
                         "no client here takes requests");
   }
-  if (session->asks == nullptr) {
-    session->asks = std::make_unique<rpc::Correlator<session::Ask>>(session::Session::kMaxAsks);
+  if (!questions_.ask(*session, {child.number(), std::string(request.id)}, {}, request)) {
+    child.refuse(request.id, rpc::RpcError::internal_error,
+                 "the client has too many unanswered requests");
   }
-  const auto id = session->asks->open({child.number(), std::string(request.id)});
-  if (!id)
-    return child.refuse(request.id, rpc::RpcError::internal_error,
-                        "the client has too many unanswered requests");
-  tell(*session,
-       with_replaced(request.text, place_of(request.id, request.text), std::to_string(*id)));
 }
 
 session::Session* SessionRouter::only_session(pool::Child& child) {
@@ -298,7 +295,7 @@ session::Session* SessionRouter::only_session(pool::Child& child) {
   session::SessionId only;
   bool is_only = true;
   child.calls().for_each([&](const pool::Call& call) {
-    if (call.listens) return;  // it causes nothing
+    if (pool::CallTable::causes_nothing(call)) return;
     // The request may concern a call without a session; no other client may see it then.
     is_only = is_only && !call.session.is_none() && (only.is_none() || only == call.session);
     only = call.session;
@@ -407,12 +404,10 @@ void SessionRouter::set_severity(session::SessionId id, session::Severity severi
 // A modern child is told with each request.
 void SessionRouter::tell_what_is_wanted(pool::Child& child) {
   if (child.era() == Era::modern) return;
-  if (!verbosity_.settled() && pool_.can_ask(child)) {
+  if (!verbosity_.settled() && pool_.can_set_severity(child)) {
     const bool serves_calls = child.era() == Era::legacy && services_.dialect.logs(child.facts());
-    if (const auto severity = verbosity_.take(child.number(), serves_calls)) {
-      pool_.ask(child,
-                [&](rpc::WireId id) { return services_.dialect.set_severity(id, *severity); });
-    }
+    const auto severity = verbosity_.take(child.number(), serves_calls);
+    if (severity) pool_.set_severity(child, *severity);
   }
   while (pool_.can_ask(child)) {
     const auto key = subscriptions_.take_unwanted(child.number());

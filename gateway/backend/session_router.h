@@ -60,11 +60,11 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   tl::expected<session::SessionId, rpc::FaultReport> open(session::Caller caller,
                                                           session::SessionSink& sink,
                                                           const policy::Client& client);
-  // Opens a session that has begun in another process, with this greeting. It has no child yet.
+  // Opens a session that has begun so in another process. It has no child yet.
   tl::expected<session::SessionId, rpc::FaultReport> adopt(session::Caller caller,
                                                            session::SessionSink& sink,
                                                            const policy::Client& client,
-                                                           std::string_view greeting);
+                                                           const session::Beginning& beginning);
   // Opens one that stands for calls of clients without a session (RoundTrips), whose child is to be
   // told this.
   tl::expected<session::SessionId, rpc::FaultReport> open_trip(session::Caller caller,
@@ -111,6 +111,10 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   [[nodiscard]] std::string_view stamp_of(session::SessionId session) const {
     const session::Session* const known = sessions_.find(session);
     return known == nullptr ? std::string_view() : std::string_view(known->stamp);
+  }
+  [[nodiscard]] std::string_view revision_of(session::SessionId session) const {
+    const session::Session* const known = sessions_.find(session);
+    return known == nullptr ? std::string_view() : known->revision;
   }
   [[nodiscard]] const SessionQuestions& questions() const { return questions_; }
   // Requests that the client has been asked get an error instead, as it will not answer.

@@ -103,11 +103,11 @@ class Upstream {
   // not called any more. `why`: empty if the client has gone, and then the calls are not answered;
   // else they are answered by a fault that says `why`. Without effect on a session that is closed.
   virtual void close_session(session::SessionId session, std::string_view why) = 0;
-  // As open_session(), for a session that has begun in another process with a greeting that has
-  // these params. It gets a child with its first message.
+  // As open_session(), for a session that has begun so in another process. It gets a child with its
+  // first message.
   virtual tl::expected<session::SessionId, rpc::FaultReport> adopt_session(
       session::Caller caller, session::SessionSink& sink, const policy::Client& client,
-      std::string_view greeting) = 0;
+      const session::Beginning& beginning) = 0;
   // Ends the own child of a session that is idle; its next message gets it another one.
   virtual session::Parking park_session(session::SessionId session) = 0;
   // The client does not answer what it has been asked: the children get an error.

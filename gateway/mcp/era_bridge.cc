@@ -141,10 +141,7 @@ bool bridge_to_legacy(const rpc::Envelope& answer, std::string_view method,
   }
   if (method != "initialize") return false;
   // The client's own, where it is known: a client may end a session in another one.
-  const std::string_view asked = member(greeting, "protocolVersion");
-  const bool is_known = asked.size() > 2 && parse_mcp_revision(asked.substr(1, asked.size() - 2));
-  const std::string newest = "\"" + std::string(kMcpRevisions.front()) + "\"";
-  out.append(R"("result":{"protocolVersion":)").append(is_known ? asked : newest);
+  out.append(R"("result":{"protocolVersion":")").append(agreed_mcp_revision(greeting)).append("\"");
   append_member(out, "capabilities", plain_capabilities(member(payload, "capabilities")));
   const std::string_view server = member(member(payload, "_meta"), kServerInfoKey);
   append_member(out, "serverInfo",

@@ -211,6 +211,15 @@ std::optional<pool::ChildFacts> McpDialect::discovery(const rpc::Envelope& answe
   return facts;
 }
 
+// Of a modern child, which names none in its answer, what its client is told (bridge()).
+std::string_view McpDialect::agreed_revision(const rpc::Envelope& answer,
+                                             std::string_view greeting) const {
+  const auto named = rpc::find_member(answer.payload, "protocolVersion");
+  if (!named) return agreed_mcp_revision(greeting);
+  const auto revision = parse_mcp_revision(string_content(*named));
+  return revision ? mcp_revision_text(*revision) : std::string_view();
+}
+
 pool::ChildFacts McpDialect::facts(const rpc::Envelope& answer) const {
   pool::ChildFacts facts = pool::greeting_facts(answer.payload);
   facts.protocol_version =

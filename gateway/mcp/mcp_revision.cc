@@ -16,6 +16,14 @@ std::optional<McpRevision> parse_mcp_revision(std::string_view text) {
   return static_cast<McpRevision>(kMcpRevisions.end() - found - 1);
 }
 
+std::string_view agreed_mcp_revision(std::string_view greeting) {
+  const std::string_view asked =
+      rpc::find_member(greeting, "protocolVersion").value_or(std::string_view());
+  const auto known =
+      asked.size() < 2 ? std::nullopt : parse_mcp_revision(asked.substr(1, asked.size() - 2));
+  return known ? mcp_revision_text(*known) : kMcpRevisions.front();
+}
+
 std::string_view modern_version(const rpc::Envelope& request) {
   // Spares the walk through a large payload; some encoders write every slash with an escape.
   const std::string_view params = request.params;

@@ -47,6 +47,13 @@ inline constexpr std::string_view kUpdatesWish = "resourceSubscriptions";
 
 // Nothing for a text that names none of these.
 std::optional<McpRevision> parse_mcp_revision(std::string_view text);
+// Its text, for good.
+constexpr std::string_view mcp_revision_text(McpRevision revision) {
+  return kMcpRevisions[kMcpRevisions.size() - 1 - static_cast<size_t>(revision)];
+}
+// The revision that a server which knows all of these agrees on with a client that greets so: that
+// of the client, if it is known, else the newest.
+std::string_view agreed_mcp_revision(std::string_view greeting);
 
 // JSON-RPC batches: gone with 2025-06-18.
 constexpr bool has_batches(McpRevision revision) { return revision <= McpRevision::v2025_03_26; }

@@ -96,7 +96,8 @@ tl::expected<void, rpc::FaultReport> McpSession::adopt(const policy::Client& cli
                                                        McpRevision revision) {
   const auto caller = services_.callers.add(*this);
   if (!caller) return tl::unexpected(rpc::faults::too_many_clients());
-  const auto session = services_.backend.adopt_session(*caller, *this, client, greeting);
+  const auto session = services_.backend.adopt_session(*caller, *this, client,
+                                                       {greeting, mcp_revision_text(revision)});
   if (!session) {
     services_.callers.remove(*caller);
     return tl::unexpected(session.error());

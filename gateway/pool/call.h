@@ -42,6 +42,7 @@ struct CallFacts {
   Transport transport = Transport::rpc;
   std::optional<Era> client_era;              // nothing: plain JSON-RPC
   std::optional<Era> child_era;               // of the child that it was given to
+  std::string_view revision;                  // see CallRecord; lives as long as the dialect
   std::optional<session::Severity> severity;  // of log messages that a modern client wants with it
   bool needs_modern = false;                  // a legacy child cannot serve it
   bool alone = false;                         // nor can one with other calls: see RoundTrips
@@ -91,6 +92,7 @@ struct Call : CallFacts {
   std::string cache_key;       // under which its answer may be kept; empty: it must not be
   std::string mirrored;        // while it waits for a list of tools: see CallContext
   std::string refusal;         // the member error that it has got first: see RefusedGreetings
+  std::string lacking;         // of its client: a capability, see ModernCalls::note_ask()
   std::string bridged;         // the end of its answer, as the era of its client has it
   ClientAddress origin;        // the same: of its client, whom the start of the child counts for
 

@@ -34,10 +34,11 @@ void CallStore::give_back(std::unique_ptr<Call> call) {
   deadlines_.remove(*call);
   if (kept_.size() == kMaxKept) return;
   static_cast<CallFacts&>(*call) = {};
-  for (std::string* text : {&call->id, &call->method_name, &call->tool_name, &call->trace.state,
-                            &call->principal, &call->progress_token, &call->subscription,
-                            &call->memo_text, &call->request, &call->audit_notes, &call->identity,
-                            &call->mirrored, &call->refusal, &call->bridged, &call->cache_key}) {
+  for (std::string* text :
+       {&call->id, &call->method_name, &call->tool_name, &call->trace.state, &call->principal,
+        &call->progress_token, &call->subscription, &call->memo_text, &call->request,
+        &call->audit_notes, &call->identity, &call->mirrored, &call->refusal, &call->lacking,
+        &call->bridged, &call->cache_key}) {
     clear(*text);
   }
   call->trace.clear();

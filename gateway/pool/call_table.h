@@ -38,6 +38,11 @@ class CallTable {
   // Ends all calls, and gives back those of clients.
   std::vector<CallPtr> take_all();
 
+  // It listens, or the gateway sets the level of log messages by it.
+  static bool causes_nothing(const Call& call) {
+    return call.listens || (call.caller.is_none() && call.severity);
+  }
+
   // Null for an id that stands for nothing in flight.
   Call* find(rpc::WireId id) {
     CallPtr* const call = calls_.find(id);
@@ -87,10 +92,6 @@ class CallTable {
   static constexpr size_t kBytesPerCall = 64 << 10;
 
   Call* put(CallPtr call);
-  // It listens, or the gateway sets the level of log messages by it.
-  static bool causes_nothing(const Call& call) {
-    return call.listens || (call.caller.is_none() && call.severity);
-  }
 
   const PoolServices& services_;
   const uint64_t child_;

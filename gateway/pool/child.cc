@@ -124,8 +124,8 @@ void Child::ask(const std::function<std::string(rpc::WireId)>& text, TimePoint d
   write_text(text(call->wire_id));
 }
 
-void Child::set_severity(session::Severity severity) {
-  Call* const call = calls_.open_own();
+void Child::set_severity(session::Severity severity, TimePoint deadline) {
+  Call* const call = calls_.open_own(deadline);
   STDGATE_CHECK(call != nullptr);
   call->severity = severity;
   settle_state();

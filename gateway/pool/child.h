@@ -118,7 +118,7 @@ class Child final : private ChildEvents, private ChildMessages {
   void ask(const std::function<std::string(rpc::WireId)>& text,
            TimePoint deadline = TimePoint::max());
   // Has it send log messages from this severity on. Only while has_room().
-  void set_severity(session::Severity severity);
+  void set_severity(session::Severity severity, TimePoint deadline = TimePoint::max());
   // Sends the greeting of a session's client once more; it has to be answered in time. Only while
   // has_room().
   rpc::WireId greet_again(std::string_view params);

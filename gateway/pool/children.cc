@@ -14,6 +14,13 @@ Greeting first_greeting(const config::BackendConfig& config) {
   return config.isolation == config::Isolation::shared ? Greeting::legacy : Greeting::probe;
 }
 
+// That the child has shown, for the log.
+LogField revision_of(const Child& child) {
+  const std::string_view revision = child.facts().protocol_version;
+  if (revision.empty()) return {"revision", {}};
+  return {"revision", revision};
+}
+
 }  // namespace
 
 Children::Children(const PoolServices& services, ChildOwner& owner, ChildListener& listener,
@@ -98,14 +105,17 @@ uint32_t Children::shared_places() const {
 // --- Starting -------------------------------------------------------------------------------
 
 std::optional<Children::Need> Children::needed(const Census& there) const {
-  if (leases_.waiting() > 0 && there.session.alive() < session_places()) {
+  // While a shared child is asked whether sessions need one of their own, they get no more of them.
+  if (leases_.waiting() > 0 && !keeps_shared_place_ && there.session.alive() < session_places()) {
     return Need{config::Isolation::session, StartReason::demand};
   }
   if (!draining_ && there.shared.alive() < std::min(config().min, shared_places())) {
     return Need{config::Isolation::shared, StartReason::minimum};
   }
+  // What is in the queue while a child has room is about to be given to it.
   const size_t room_to_come = size_t{there.shared.starting} * config().max_in_flight;
-  if (there.shared.alive() < shared_places() && queue_.size() > room_to_come) {
+  if (there.shared.alive() < shared_places() && queue_.size() > room_to_come &&
+      least_loaded() == nullptr) {
     return Need{config::Isolation::shared, StartReason::demand};
   }
   if (draining_) return std::nullopt;
@@ -154,9 +164,11 @@ bool Children::waits_for_era(const Need& need, const Census& there) const {
 void Children::learn_era(const Child& child) {
   const auto era = child.era();
   if (!era || !verdict_.learn(*era)) return;
-  services_.core.log.write(
-      LogLevel::info, "era known",
-      {{"backend", services_.config.name}, {"child", child.number()}, {"era", era_name(*era)}});
+  services_.core.log.write(LogLevel::info, "era known",
+                           {{"backend", services_.config.name},
+                            {"child", child.number()},
+                            {"era", era_name(*era)},
+                            revision_of(child)});
 }
 
 void Children::keep_modern() {
@@ -182,7 +194,8 @@ void Children::note_ready(const Child& child) {
   services_.core.log.write(LogLevel::info, "backend ready",
                            {{"backend", services_.config.name},
                             {"child", child.number()},
-                            {"start_ms", child.ready_since() - child.started_at()}});
+                            {"start_ms", child.ready_since() - child.started_at()},
+                            revision_of(child)});
 }
 
 // --- Ending ---------------------------------------------------------------------------------

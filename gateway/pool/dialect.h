@@ -237,6 +237,15 @@ class Dialect {
     return std::nullopt;
   }
 
+  // The revision of the protocol that a session speaks whose greeting, with these params, was
+  // answered so (a result), and that of a modern client; they live as long as the dialect. Empty:
+  // none that is known.
+  [[nodiscard]] virtual std::string_view agreed_revision(const rpc::Envelope& /*answer*/,
+                                                         std::string_view /*greeting*/) const {
+    return {};
+  }
+  [[nodiscard]] virtual std::string_view modern_revision() const { return {}; }
+
   // What a child has said of itself by its answer (a result) to a greeting.
   [[nodiscard]] virtual ChildFacts facts(const rpc::Envelope& /*answer*/) const { return {}; }
 

@@ -96,14 +96,22 @@ bool Pool::notify(session::SessionId session, uint64_t child, const Outgoing& me
   return true;
 }
 
-bool Pool::can_ask(const Child& child) const {
-  return child.isolation() == config::Isolation::shared && !is_draining() && queue_.empty() &&
-         child.has_room() && child.own_in_flight() < kMaxOwnRequests;
-}
+bool Pool::can_ask(const Child& child) const { return queue_.empty() && can_set_severity(child); }
 
 void Pool::ask(Child& child, const std::function<std::string(rpc::WireId)>& text) {
   const TimePoint deadline = now() + services_.config.timeout;
   child.ask(text, deadline);
+  expiry_.arm(deadline);
+}
+
+bool Pool::can_set_severity(const Child& child) const {
+  return child.isolation() == config::Isolation::shared && !is_draining() && child.has_room() &&
+         child.own_in_flight() < kMaxOwnRequests;
+}
+
+void Pool::set_severity(Child& child, session::Severity severity) {
+  const TimePoint deadline = now() + services_.config.timeout;
+  child.set_severity(severity, deadline);
   expiry_.arm(deadline);
 }
 
@@ -180,14 +188,15 @@ void Pool::watch_queue() {
 
 void Pool::on_child_ready(Child& child) {
   children_.note_ready(child);
-  if (child.isolation() == config::Isolation::shared) dispatch_queue();
-  children_.start_needed();
   after_call(child);
+  children_.start_needed();
 }
 
 void Pool::on_child_answer(Child& child, CallPtr call, const rpc::Envelope& answer) {
   children_.note_success();
   events_.on_answer(std::move(call), answer);
+  const bool is_own = child.isolation() == config::Isolation::session;
+  if (is_own && answer.kind == rpc::MessageKind::result) sessions_.note_served();
   after_call(child);
 }
 
@@ -215,8 +224,12 @@ void Pool::after_call(Child& child) {
   } else if (child.is_retiring()) {
     children_.end_retired(child);
   } else {
-    if (!queue_.empty()) dispatch_queue();
+    // A level of log messages goes before the calls that want it, all else after them.
     listener_.on_spare_room(child);
+    if (!queue_.empty()) {
+      dispatch_queue();
+      listener_.on_spare_room(child);
+    }
   }
   child.settle_state();
   children_.watch_idle(child);

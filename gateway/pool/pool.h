@@ -103,6 +103,10 @@ class Pool final : private ChildOwner {
   // Clients come first: only while can_ask().
   void ask(Child& child, const std::function<std::string(rpc::WireId)>& text);
   [[nodiscard]] bool can_ask(const Child& child) const;
+  // The same with the level from which on it sends log messages, but what waits for a child has to
+  // come after it.
+  void set_severity(Child& child, session::Severity severity);
+  [[nodiscard]] bool can_set_severity(const Child& child) const;
   // Tells the ChildListener of every shared child.
   void offer_spare_room();
   // The child with this number, as long as it runs.

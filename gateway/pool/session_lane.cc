@@ -1,5 +1,7 @@
 #include "gateway/pool/session_lane.h"
 
+#include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "gateway/base/check.h"
@@ -40,12 +42,23 @@ tl::expected<void, rpc::FaultReport> SessionLane::open(session::SessionId sessio
   if (cannot_start()) return tl::unexpected(children_.breaker_report());
   const uint32_t places = children_.session_places();
   if (leases_.taken() >= places && !free_place()) {
-    return tl::unexpected(no_place_for(services_.config, places));
+    const size_t waiting = leases_.taken() - places;
+    if (!may_come_to_share() || waiting >= services_.config.pool.queue) {
+      return tl::unexpected(no_place_for(services_.config, places));
+    }
+    leases_.want_child(leases_.open(session));
+    return {};
   }
   leases_.want_child(leases_.open(session));
   if (Child* const warm = children_.warm(); warm != nullptr) leases_.attach(*warm);
   take_places();
   return {};
+}
+
+// Whether the children may yet turn out to be of an era that knows no sessions: so long, a session
+// without a place waits.
+bool SessionLane::may_come_to_share() const {
+  return services_.config.share_modern && !has_served_ && !children_.era();
 }
 
 void SessionLane::adopt(session::SessionId session, const Knowledge& client) {
@@ -210,6 +223,26 @@ void SessionLane::finish_greeting(Lease& lease, Child& child, const rpc::Envelop
   if (outcome == RevivalOutcome::same || outcome == RevivalOutcome::changed) return;
   lose(lease, session::SessionEnd::failed,
        rpc::faults::child_failed("the server speaks another revision of its protocol now"), {});
+}
+
+// They serve sessions: of those that wait, the last ones that have no place are refused, as they
+// would have been at once.
+void SessionLane::note_served() {
+  if (std::exchange(has_served_, true)) return;
+  const uint32_t places = children_.session_places();
+  std::vector<session::SessionId> waiting = leases_.waiting_sessions();
+  std::ranges::sort(waiting, std::greater(),
+                    [this](session::SessionId session) { return leases_.find(session)->turn; });
+  for (const session::SessionId session : waiting) {
+    if (leases_.taken() <= places) return;
+    // An earlier on_session_end() may have closed it.
+    Lease* const lease = leases_.find(session);
+    if (lease == nullptr || lease->state != LeaseState::waiting || lease->woken ||
+        !lease->memory.greeting().empty()) {
+      continue;
+    }
+    lose(*lease, session::SessionEnd::failed, no_place_for(services_.config, places), {});
+  }
 }
 
 void SessionLane::lose_child(Lease& lease, session::SessionEnd end, const rpc::FaultReport& report,

@@ -3,7 +3,8 @@
 // Job: give each session a child when it has something to say, take the child away from one that is
 // idle when the place is needed, and give a session whose child has gone another one. A session
 // that has no child is parked: see Revival for what its next child is told. Owner: the pool.
-// Limits: as many children at a time as Children::session_places().
+// Limits: as many children at a time as Children::session_places(); while nobody knows whether
+// sessions need one, config.pool.queue sessions beyond these.
 #pragma once
 
 #include <functional>
@@ -42,6 +43,8 @@ class SessionLane {
   void settle();
   // A child has answered a request of the gateway's own; null: with something unreadable.
   void note_own_answer(Child& child, rpc::WireId id, const rpc::Envelope* answer);
+  // The own child of a session has answered with a result.
+  void note_served();
   // The session's child has gone, with these calls of the session in flight.
   void lose_child(Lease& lease, session::SessionEnd end, const rpc::FaultReport& report,
                   std::vector<CallPtr> calls);
@@ -50,6 +53,7 @@ class SessionLane {
 
  private:
   [[nodiscard]] bool cannot_start() const;
+  [[nodiscard]] bool may_come_to_share() const;
   void wake(Lease& lease);
   void take_places();
   [[nodiscard]] Lease* longest_idle() const;
@@ -69,6 +73,7 @@ class SessionLane {
   Leases& leases_;
   Children& children_;
   const std::function<void()> on_places_taken_;
+  bool has_served_ = false;
 };
 
 }  // namespace stdgate::pool

@@ -35,6 +35,7 @@ struct Session {
   ClientAddress client;            // who has opened it
   policy::PrincipalRef principal;  // who that is; null: nobody is known
   std::string label;               // the client's name and version, for people; may be empty
+  std::string_view revision;       // that was agreed on, of the dialect; empty: none yet
   TimePoint opened{};              // or taken over
   TimePoint used{};                // the last message of its client
   uint64_t messages = 0;           // of its client

@@ -38,6 +38,12 @@ enum class Parking : uint8_t {
   refused,  // it cannot do without this child
 };
 
+// With what a session has begun in another process.
+struct Beginning {
+  std::string_view greeting;    // its params
+  std::string_view revision{};  // that was agreed on, a text for good; empty: not known
+};
+
 class SessionSink : public ReplySink {
  public:
   // A notification or a request of a child: one JSON-RPC message on one line, the concatenation of

@@ -41,6 +41,9 @@ char* write_fields(char* to, const Texts& texts, const CallRecord& call, std::st
   to = log_style::write_word_field<Style>(to, "outcome", call.outcome.name());
   to = log_style::write_word_field<Style>(to, "transport", transport_name(call.transport));
   if (call.client_era == Era::modern) to = log_style::write_word_field<Style>(to, "era", "modern");
+  if (!call.revision.empty()) {
+    to = log_style::write_word_field<Style>(to, "revision", call.revision);
+  }
   to = write_field<Style>(to, "duration_ms", call.total);
   to = write_field<Style>(to, "queue_ms", call.queued);
   to = write_field<Style>(to, "child_ms", call.child);

@@ -126,6 +126,7 @@ void append_call(std::string& out, const CallRecord& call, const SpanFacts& fact
     append_attribute(out, "jsonrpc.request.id", cut_utf8(id, kMaxText));
   }
   append_attribute(out, "rpc.jsonrpc.version", "2.0");
+  if (!call.revision.empty()) append_attribute(out, "mcp.protocol.version", call.revision);
   append_attribute(out, "stdgate.transport", transport_name(call.transport));
   append_attribute(out, "stdgate.outcome", call.outcome.name());
   if (is_failure(call.outcome)) append_attribute(out, "error.type", call.outcome.name());

@@ -199,7 +199,7 @@ class Simulation {
     exited_ = ledger_.children_exited;
     if (backends_are_draining_) return;
     EXPECT_LE(records_.states.parked(), places);
-    for (SimPrincipal principal = 1; principal < 3; ++principal) {
+    for (SimPrincipal principal = 0; principal < 3; ++principal) {
       EXPECT_LE(records_.states.parked_of(principal), std::max(1U, places / 2));
     }
   }

@@ -104,7 +104,9 @@ class SimChild final : public test::MemoryChild,
   void finish(const pool::ExitStatus& status) {
     if (!stdin_closed_) {
       for (const auto& [nonce, asked] : asks_.open()) {
-        if (records_.states.is_parked(nonce)) world_.tally().note(Seen::died_while_parked);
+        if (!records_.states.is_parked(nonce)) continue;
+        world_.tally().note(Seen::died_while_parked);
+        records_.states.note_death(nonce);
       }
     }
     records_.kept.note_exit(pid_);

@@ -67,6 +67,8 @@ class SimLedger final : public Observer {
         return world_.tally().note(Seen::stopped);
       case ParkedEnd::given_up:
         return world_.tally().note(Seen::given_up);
+      case ParkedEnd::failed:
+        return;  // the child notes its own death: Seen::died_while_parked
     }
   }
   void on_cache_hit(BackendId) override { ++cache_hits; }

@@ -16,6 +16,7 @@ void draw_eras_of_clients(SimWorld& world, backend::BackendOptions& options) {
                                       : static_cast<config::Revision>(world.pick(1, 2));
   config.pool.parked = static_cast<uint32_t>(world.pick(1, 4));
   options.input_timeout = std::chrono::seconds(world.pick(1, 10));
+  options.has_principals = true;
 }
 
 }  // namespace

@@ -32,12 +32,19 @@ bool SimStates::is_parked(const std::string& nonce) const {
   return count([&nonce](const State& state) { return state.nonce == nonce; }) > 0;
 }
 
+void SimStates::note_death(const std::string& nonce) {
+  for (auto& [text, state] : states_) {
+    if (is_open(state) && state.nonce == nonce) state.is_lost = true;
+  }
+}
+
 size_t SimStates::parked() const {
-  return count([](const State&) { return true; });
+  return count([](const State& state) { return !state.is_lost; });
 }
 
 size_t SimStates::parked_of(SimPrincipal principal) const {
-  return count([principal](const State& state) { return state.principal == principal; });
+  return count(
+      [principal](const State& state) { return !state.is_lost && state.principal == principal; });
 }
 
 }  // namespace stdgate::sim

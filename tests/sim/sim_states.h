@@ -29,6 +29,7 @@ class SimStates {
     TimePoint ends_last{};
     bool is_used = false;  // its client has sent it, for the right request
     bool is_accepted = false;
+    bool is_lost = false;  // its child has gone
   };
 
   explicit SimStates(SimWorld& world) : world_(world) {}
@@ -39,7 +40,9 @@ class SimStates {
   const State* of_other(SimPrincipal principal);
   // Whether the call with this nonce waits for its client.
   [[nodiscard]] bool is_parked(const std::string& nonce) const;
-  // How many calls wait for their client, as far as clients know: of all, or of one principal.
+  // The child of that call has gone: it has no place among the parked ones.
+  void note_death(const std::string& nonce);
+  // How many calls have such a place, as far as clients know: of all, or of one principal.
   [[nodiscard]] size_t parked() const;
   [[nodiscard]] size_t parked_of(SimPrincipal principal) const;
 

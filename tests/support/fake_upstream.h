@@ -87,7 +87,7 @@ class FakeUpstream final : public backend::Upstream {
   }
   tl::expected<session::SessionId, rpc::FaultReport> adopt_session(
       session::Caller caller, session::SessionSink& sink, const policy::Client& client,
-      std::string_view /*greeting*/) override {
+      const session::Beginning& /*beginning*/) override {
     return open_session(caller, sink, client);
   }
   session::Parking park_session(session::SessionId /*session*/) override {

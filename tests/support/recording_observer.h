@@ -28,15 +28,16 @@ class RecordingObserver final : public Observer {
     std::string tool_name{};
     TraceContext trace{};
     SpanId span = 0;
+    std::string revision{};
   };
   void on_call_started(BackendId) override { ++started; }
   void on_call_finished(const CallRecord& record) override {
-    records.push_back({std::string(record.method_name), record.method,
-                       std::string(record.outcome.name()), record.total, record.queued,
-                       record.child, record.reached_child, std::string(record.id), record.bytes_in,
-                       record.bytes_out, std::string(record.detail), record.tool,
-                       std::string(record.tool_name),
-                       record.trace == nullptr ? TraceContext() : *record.trace, record.span});
+    records.push_back(
+        {std::string(record.method_name), record.method, std::string(record.outcome.name()),
+         record.total, record.queued, record.child, record.reached_child, std::string(record.id),
+         record.bytes_in, record.bytes_out, std::string(record.detail), record.tool,
+         std::string(record.tool_name), record.trace == nullptr ? TraceContext() : *record.trace,
+         record.span, std::string(record.revision)});
   }
   void on_notification(BackendId, MethodId, Direction direction) override {
     ++notifications[direction];

@@ -100,9 +100,9 @@ describe('a server of the modern era alone', { timeout: 60_000 }, () => {
     });
   }
 
-  it('serves legacy clients that begin together', async (t) => {
+  it('serves more legacy clients that begin together than there may be processes', async (t) => {
     const gate = await start(t, [], modernOnly);
-    await Promise.all(Array.from({ length: 8 }, async () => {
+    await Promise.all(Array.from({ length: 20 }, async () => {
       const client = await connect(gate, 'legacy');
       assert.match(await textOf(client, 'test_simple_text'), /simple text/);
       await client.close();

@@ -180,7 +180,7 @@ TEST(McpListeningSessionsAlone, ThoseFromElsewhereListenToo) {
   FakeChild& child = bench.begin(0, kDiscovery);
   FakeSession session(bench.callers);
   const std::string greeting = McpModernSessions::greeting("ada");
-  ASSERT_TRUE(bench.backend.adopt_session(session.caller(), session, {}, greeting));
+  ASSERT_TRUE(bench.backend.adopt_session(session.caller(), session, {}, {greeting}));
   bench.settle();
   const std::string line = child.take_line();
   EXPECT_EQ(parse_asked(line).method, "subscriptions/listen");

@@ -144,7 +144,7 @@ TEST_F(McpRefusedGreetings, OneChildAtATimeIsEnough) {
 class McpRefusedInOnePlace : public McpRefusedGreetings {
  public:
   McpRefusedInOnePlace() {
-    waiting.id = narrow.backend.adopt_session(waiting.caller(), waiting, {}, kGreets).value();
+    waiting.id = narrow.backend.adopt_session(waiting.caller(), waiting, {}, {kGreets}).value();
     client.request("initialize", kGreets);
     call("5");
     refuse(narrow, 0).exit(0);
@@ -185,7 +185,7 @@ TEST_F(McpRefusedGreetings, WarmChildrenGoAndThoseFromElsewhereMoveOver) {
   options.config.pool.warm = 1;
   ModernBench warm(options);
   FakeSession adopted(warm.callers);
-  const auto moved = warm.backend.adopt_session(adopted.caller(), adopted, {}, kGreets);
+  const auto moved = warm.backend.adopt_session(adopted.caller(), adopted, {}, {kGreets});
   ASSERT_TRUE(moved);
   adopted.id = *moved;
   SharedClient client(warm);
@@ -240,6 +240,68 @@ TEST_F(McpRefusedGreetings, AStopAnswersWithTheRefusal) {
   bench.backend.fail_calls(rpc::faults::shutting_down());
   EXPECT_THAT(session.take(), ElementsAre(refusal()));
   bench.backend.check_invariants();
+}
+
+// --- More sessions at once than may have a child, before anybody knows
+
+class McpColdStart : public McpRefusedGreetings {
+ public:
+  explicit McpColdStart(uint32_t queue = 100) : cold(cold_options(queue)) {
+    for (int i = 0; i < 5; ++i) {
+      clients.push_back(std::make_unique<SharedClient>(cold));
+      clients.back()->request("initialize", kGreets);
+    }
+  }
+  static backend::BackendOptions cold_options(uint32_t queue) {
+    backend::BackendOptions options = options_of(2);
+    options.config.pool.sessions = 10;
+    options.config.pool.queue = queue;
+    return options;
+  }
+  ModernBench cold;
+  std::vector<std::unique_ptr<SharedClient>> clients;
+};
+
+TEST_F(McpColdStart, TheyWaitAndShareTheModernChildren) {
+  EXPECT_EQ(cold.launcher.launched(), 2U);
+  refuse(cold, 0).exit(0);
+  refuse(cold, 1).exit(0);
+  cold.settle();
+  ASSERT_EQ(cold.launcher.launched(), 3U) << "no other session gets a child now";
+  FakeChild& shared = cold.child(2);
+  shared.start();
+  const Asked asked = parse_asked(shared.take_line());
+  ASSERT_EQ(asked.method, "server/discover");
+  shared.answer(asked.id, std::string(kDiscovery));
+  for (const auto& client : clients) {
+    EXPECT_THAT(client->take(), ElementsAre(HasSubstr(R"("result":{"protocolVersion")")));
+  }
+  EXPECT_EQ(cold.launcher.launched(), 3U) << "one is enough for all";
+  cold.backend.check_invariants();
+}
+
+TEST_F(McpColdStart, TheyAreRefusedWhereTheServerTakesSessions) {
+  cold.child(0).start();
+  cold.child(0).answer(cold.child(0).take_ids().at(0), std::string(kGreeting));
+  EXPECT_THAT(clients[0]->take(), ElementsAre(HasSubstr(R"("result")")));
+  EXPECT_TRUE(clients[1]->take().empty()) << "it has a place";
+  for (size_t i = 2; i < clients.size(); ++i) {
+    EXPECT_THAT(clients[i]->take(), ElementsAre(HasSubstr("2 of 2 sessions are at work")));
+  }
+  cold.backend.check_invariants();
+}
+
+TEST_F(McpColdStart, TheyAreNotMoreThanMayWait) {
+  ModernBench narrow(cold_options(1));
+  FakeSession sessions[] = {FakeSession(narrow.callers), FakeSession(narrow.callers),
+                            FakeSession(narrow.callers), FakeSession(narrow.callers)};
+  for (size_t i = 0; i < 4; ++i) {
+    const auto fault = narrow.open(sessions[i]);
+    EXPECT_EQ(fault.has_value(), i == 3) << i;
+    if (!fault) {
+      narrow.send(sessions[i], R"({"jsonrpc":"2.0","id":1,"method":"initialize"})");
+    }
+  }
 }
 
 // A child that has been modern, and is so no longer, could be shared by sessions that must not.

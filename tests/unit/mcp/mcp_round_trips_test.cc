@@ -624,6 +624,31 @@ TEST_P(McpRoundTrips, OnePrincipalHasHalfOfThePlaces) {
   EXPECT_EQ(other.answers.size(), 1U);
 }
 
+TEST_P(McpRoundTrips, AnonymousClientsTogetherHaveHalfOfThePlacesBesidePrincipals) {
+  for (const bool has_principals : {true, false}) {
+    backend::BackendOptions options = trip_options(GetParam());
+    options.has_principals = has_principals;
+    TripBench here(options);
+    FakeClient first(here.callers);
+    FakeClient second(here.callers);
+    FakeClient third(here.callers);
+    const policy::Principal ada = named("ada");
+    const auto ask = [&here](size_t index, FakeClient& from, const std::string& address,
+                             const policy::Principal* who) {
+      here.call_from(from, "1", ClientAddress::parse(address).value(), kElicits, who);
+      here.greet(index);
+      here.child(index).take_lines();
+      here.child(index).say(kAsk);
+      here.settle();
+    };
+    ask(0, first, "192.0.2.1", nullptr);
+    ask(1, second, "192.0.2.2", nullptr);
+    EXPECT_EQ(second.answers.size(), has_principals ? 0U : 1U);
+    ask(2, third, "192.0.2.3", &ada);
+    EXPECT_EQ(third.answers.size(), has_principals ? 1U : 0U);
+  }
+}
+
 TEST_P(McpRoundTrips, TheirChildrenCountAsStarts) {
   bench.limit_session_starts(1, 1);
   const ClientAddress here = ClientAddress::parse("192.0.2.1").value();

@@ -137,6 +137,41 @@ TEST_P(TripQueue, OneThatWaitsDies) {
   expect_others_unharmed();
 }
 
+TEST_P(TripQueue, OneThatIsParkedDiesAndGivesItsPlaceBack) {
+  bench.child(0).die(9);
+  bench.settle();
+  EXPECT_EQ(third.answers.size(), 1U) << "it has the place";
+  EXPECT_EQ(bench.status().parked_calls, 2U);
+  EXPECT_EQ(bench.observer.parked_ends[ParkedEnd::failed], 1);
+  const std::string answer = with_answer(needed_of(client.texts().at(0)));
+  bench.call(other, "7", answer);
+  EXPECT_THAT(other.texts().back(), HasSubstr("-31502")) << "anonymous clients are not told apart";
+  bench.call(client, "8", answer);
+  EXPECT_THAT(client.texts().back(), HasSubstr("-32602")) << "it is told once";
+  bench.backend.check_invariants();
+}
+
+TEST_P(TripQueue, OfThoseThatHaveDiedAsManyAreKnownAsMayBeParked) {
+  for (const size_t index : {0, 1, 2}) {
+    bench.child(index).die(9);
+    bench.settle();
+  }
+  EXPECT_EQ(bench.status().parked_calls, 0U);
+  const std::array<const char*, 3> expected = {"-32602", "-31502", "-31502"};
+  for (const size_t index : {0, 1, 2}) {
+    FakeClient& each = *clients[index];
+    bench.call(each, "2", with_answer(needed_of(each.texts().at(0))));
+    EXPECT_THAT(each.texts().back(), HasSubstr(expected[index]));
+  }
+}
+
+TEST_P(TripQueue, WhatHasDiedExpiresToo) {
+  bench.child(0).die(9);
+  bench.advance(minutes(5));
+  bench.call(client, "2", with_answer(needed_of(client.texts().at(0))));
+  EXPECT_THAT(client.texts().back(), HasSubstr("-32602"));
+}
+
 TEST_P(TripQueue, OneThatWaitsLeaves) {
   bench.leave(third);
   bench.settle();

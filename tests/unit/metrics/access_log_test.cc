@@ -58,6 +58,20 @@ TEST(AccessLog, WritesOneLinePerCall) {
             "queue_ms=0.004 child_ms=1 id=\"\\\"a\\\"\" connection=7 bytes_in=60 bytes_out=36");
 }
 
+TEST(AccessLog, SaysWhichRevisionTheClientSpeaks) {
+  RecordingLog log;
+  logs::AccessLog access(log);
+  CallRecord call = sample();
+  call.revision = "2025-11-25";
+  call.client_era = Era::legacy;
+  access.on_call_finished(call);
+  EXPECT_THAT(log.lines[0].fields, HasSubstr(" transport=rpc revision=2025-11-25 duration_ms="));
+  call.revision = "2026-07-28";
+  call.client_era = Era::modern;
+  access.on_call_finished(call);
+  EXPECT_THAT(log.lines[1].fields, HasSubstr(" era=modern revision=2026-07-28 duration_ms="));
+}
+
 TEST(AccessLog, WritesJson) {
   RecordingLog log;
   log.spelled = config::LogFormat::json;

@@ -119,6 +119,12 @@ TEST_F(SpanText, SayWhichMethodOfWhichProtocol) {
   EXPECT_FALSE(spans(false)[0].attributes.contains("mcp.method.name"));
 }
 
+TEST_F(SpanText, SayWhichRevisionTheClientSpeaks) {
+  call_.revision = "2026-07-28";
+  EXPECT_EQ(spans()[0].attributes.at("mcp.protocol.version"), "2026-07-28");
+  EXPECT_FALSE(spans()[2].attributes.contains("mcp.protocol.version")) << "the child's may differ";
+}
+
 TEST_F(SpanText, SayHowCallsFail) {
   struct Case {
     Outcome outcome;
