@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <utility>
 
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/rpc/json_cursor.h"
@@ -120,9 +121,10 @@ SimModernCalls::Request SimModernCalls::make(const SimTask& task, const Retry& r
   if (!retry.state.empty()) {
     params += R"(,"requestState":")" + retry.state + "\"";
     call.claim = claim_of(task, retry.state);
-    if (SimStates::State* const state = records_.states.find(retry.state)) {
-      call.state_ends = state->ends_first;
-      if (call.claim == Claim::good || call.claim == Claim::doubtful) state->is_used = true;
+    call.state = records_.states.find(retry.state);
+    if (call.state != nullptr) {
+      call.state_ends = call.state->ends_first;
+      if (call.claim == Claim::good || call.claim == Claim::doubtful) call.state->is_used = true;
     }
   }
   std::optional<TimePoint> deadline;
@@ -145,11 +147,11 @@ SimModernCalls::Claim SimModernCalls::claim_of(const SimTask& task, const std::s
   if (state == nullptr) return Claim::forged;
   if (state->principal != principal_) return Claim::of_other;
   if (state->method != task.method || state->members != task.members) return Claim::of_request;
-  if (state->is_used) return Claim::used;
+  if (state->is_used && !state->is_in_doubt) return Claim::used;
   if (world_.now() >= state->ends_last) return Claim::late;
   const pool::BackendStatus status = backend_.status();
-  const bool is_certain = world_.now() < state->ends_first && status.era == Era::legacy &&
-                          status.reason != "shutting down";
+  const bool is_certain = !state->is_in_doubt && world_.now() < state->ends_first &&
+                          status.era == Era::legacy && status.reason != "shutting down";
   return is_certain ? Claim::good : Claim::doubtful;
 }
 
@@ -180,6 +182,7 @@ std::optional<SimNeeded> SimModernCalls::check_reply(session::Tag tag,
   check_time(call, reply);
   if (reply.fault) {
     check_fault(call, reply);
+    note_unanswered(call);
   } else if (const auto result = rpc::find_member(text, "result")) {
     if (member(*result, "resultType") == R"("input_required")") {
       return check_needed(call, *result);
@@ -250,11 +253,28 @@ void SimModernCalls::check_error(const Call& call, std::string_view error) {
   }
 }
 
-// The state was taken, so it had to be good.
+// The state was taken, so it had to be good, and nobody else's request has been given it.
 void SimModernCalls::check_accepted(const Call& call) const {
-  EXPECT_TRUE(call.claim == Claim::none || call.claim == Claim::good ||
-              call.claim == Claim::doubtful)
+  if (call.claim == Claim::none) return;
+  // The request that had used it may have ended since, see note_unanswered().
+  const bool is_left = call.claim == Claim::used && call.state->is_in_doubt;
+  EXPECT_TRUE(call.claim == Claim::good || call.claim == Claim::doubtful || is_left)
       << "a state is taken that is no good: " << static_cast<int>(call.claim);
+  if (call.state == nullptr) return;
+  EXPECT_FALSE(std::exchange(call.state->is_accepted, true)) << "a state is taken twice";
+}
+
+// A request that waits for the list of tools, or finds no room to, may end before its state is
+// looked at: it is refused for now, and its client may send the state again. Nobody can see from
+// outside whether it was, so both are right from now on; but it is taken once in any case.
+void SimModernCalls::note_unanswered(const Call& call) {
+  const bool has_used = call.claim == Claim::good || call.claim == Claim::doubtful;
+  if (has_used && call.state != nullptr) call.state->is_in_doubt = true;
+}
+
+void SimModernCalls::forget_all() {
+  for (const auto& [tag, call] : open_) note_unanswered(call);
+  open_.clear();
 }
 
 void SimModernCalls::check_complete(const Call& call, std::string_view result) {
@@ -347,7 +367,9 @@ void SimModernCalls::note_state(const Call& call, const SimNeeded& needed) {
 
 void SimModernCalls::check_cancelled(session::Tag tag) {
   world_.tally().note(Seen::cancelled);
-  EXPECT_EQ(open_.erase(tag), 1U) << "a cancelled call was in flight";
+  const auto node = open_.extract(tag);
+  ASSERT_FALSE(node.empty()) << "a cancelled call was in flight";
+  note_unanswered(node.mapped());
 }
 
 // --- Events -----------------------------------------------------------------------------------

@@ -66,7 +66,8 @@ class SimModernCalls {
   void check_event(session::Tag tag, std::string_view notification);
   void check_cancelled(session::Tag tag);
 
-  void forget_all() { open_.clear(); }
+  // None of what is under way is answered any more.
+  void forget_all();
   [[nodiscard]] std::optional<std::string> some_id() const;
   [[nodiscard]] size_t open() const { return open_.size(); }
   [[nodiscard]] uint64_t requests() const { return requests_; }
@@ -81,7 +82,8 @@ class SimModernCalls {
     std::optional<session::Severity> level;
     TimePoint deadline = TimePoint::max();
     Claim claim = Claim::none;
-    TimePoint state_ends{};  // of the state that it goes on with
+    SimStates::State* state = nullptr;  // that it goes on with; null: none that was issued
+    TimePoint state_ends{};             // of that state, when it was sent
     bool listens = false;
     bool has_begun = false;
   };
@@ -96,6 +98,7 @@ class SimModernCalls {
   std::optional<SimNeeded> check_needed(const Call& call, std::string_view result);
   void note_state(const Call& call, const SimNeeded& needed);
   void check_accepted(const Call& call) const;
+  static void note_unanswered(const Call& call);
   void check_stream(Call& call, std::string_view method, std::string_view params);
 
   SimWorld& world_;

@@ -28,7 +28,9 @@ class SimStates {
     TimePoint ends_first{};
     TimePoint ends_last{};
     bool is_used = false;  // its client has sent it, for the right request
-    bool is_accepted = false;
+    bool is_in_doubt =
+        false;  // that has ended without an answer, perhaps before the state was read
+    bool is_accepted = false;  // an answer has shown that it was taken
   };
 
   explicit SimStates(SimWorld& world) : world_(world) {}
