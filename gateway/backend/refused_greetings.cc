@@ -96,7 +96,7 @@ void RefusedGreetings::note_end(const pool::Call& call) {
   session::Session* const session = sessions_.find_mutable(call.session);
   if (session == nullptr || !std::exchange(session->awaits_era, false)) return;
   if (pool_.is_draining() || pool_.open_lease(call.session)) return;
-  session->sink->on_session_end(session::SessionEnd::failed, "the child has refused to begin");
+  session->end(session::SessionEnd::failed, "the child has refused to begin");
 }
 
 }  // namespace stdgate::backend

@@ -87,7 +87,7 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   }
   // Ends the sessions of the clients that are not to have them any more; tells them so.
   void end_unless(const std::function<bool(const policy::Principal*)>& is_admitted,
-                  session::SessionEnd end, std::string_view message) const {
+                  session::SessionEnd end, std::string_view message) {
     backend::end_unless(sessions_, is_admitted, end, message);
   }
   // The session has nothing to do: its own child is ended, if it has one. False: the session cannot
@@ -183,8 +183,8 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   }
   void on_session_end(session::SessionId id, session::SessionEnd end,
                       std::string_view message) override {
-    const session::Session* session = sessions_.find(id);
-    if (session != nullptr) session->sink->on_session_end(end, message);
+    session::Session* const session = sessions_.find(id);
+    if (session != nullptr) session->end(end, message);
   }
   // ChildListener
   void on_event(const pool::Call& call, const rpc::Envelope& notification,
@@ -275,7 +275,13 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   }
   void tell_what_is_gone(session::Session& session);
   bool pass_cancel(pool::Child& child, const rpc::Envelope& notification, std::string_view id);
+  // The session, if its client may be told anything; null: it has ended, or is not open.
+  [[nodiscard]] session::Session* listener(session::SessionId id) {
+    session::Session* const session = sessions_.find(id);
+    return session == nullptr || session->has_ended ? nullptr : session;
+  }
   void tell(const session::Session& session, std::span<const std::string_view> parts) {
+    if (session.has_ended) return drop(DropReason::no_listener);
     services_.core.observer.on_message(services_.backend, Direction::to_client, parts);
     session.sink->on_message(std::nullopt, parts);
   }

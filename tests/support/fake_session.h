@@ -30,10 +30,12 @@ class FakeSession final : public session::SessionSink {
   void on_cancelled(session::Tag tag) override { cancelled.push_back(tag); }
   void on_message(std::optional<session::Tag> /*call*/,
                   std::span<const std::string_view> parts) override {
+    EXPECT_FALSE(end.has_value()) << "nothing comes after the end";
     std::string& text = received.emplace_back();
     for (const std::string_view part : parts) text += part;
   }
   void set_reading(bool wanted) override {
+    EXPECT_FALSE(end.has_value()) << "nothing comes after the end";
     reading = wanted;
     if (on_reading) on_reading(wanted);
   }
