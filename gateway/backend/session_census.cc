@@ -59,7 +59,9 @@ session::Session* longest_idle(SlotMap<session::Session>& sessions) {
   return longest;
 }
 
-uint32_t set_reading_all(SlotMap<session::Session>& sessions, bool reading, uint32_t last_first) {
+uint32_t set_reading_all(SlotMap<session::Session>& sessions,
+                         const std::function<bool(session::SessionId)>& has_own_child, bool reading,
+                         uint32_t last_first) {
   std::optional<uint32_t> next;
   sessions.for_each([&](session::SessionId some, session::Session&) {
     if (!next && some.index > last_first) next = some.index;
@@ -67,8 +69,7 @@ uint32_t set_reading_all(SlotMap<session::Session>& sessions, bool reading, uint
   const uint32_t first = next.value_or(0);
   for (const bool before : {false, true}) {
     sessions.for_each([&](session::SessionId some, session::Session& session) {
-      const bool is_next = (some.index < first) == before;
-      if (is_next && !session.has_ended) session.sink->set_reading(reading);
+      if ((some.index < first) == before && !has_own_child(some)) session.set_reading(reading);
     });
   }
   return first;

@@ -32,7 +32,7 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open(
     count_start(client.address);
   }
   journal_.open(known(*id), client);
-  if (!reading_) sink.set_reading(false);
+  settle_reading(*id);
   settle_all();
   return *id;
 }
@@ -91,7 +91,7 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::adopt(
     pool_.adopt_lease(*id, {.greeting = greeting});
   questions_.note_greeting(known(*id), greeting);
   journal_.adopt(known(*id), client, services_.dialect.client_label(greeting));
-  if (!reading_) sink.set_reading(false);
+  settle_reading(*id);
   return *id;
 }
 
@@ -466,14 +466,12 @@ void SessionRouter::on_session_revived(session::SessionId id, RevivalOutcome out
 
 void SessionRouter::on_reading(session::SessionId id, bool reading) {
   if (!id.is_none()) {
-    if (session::Session* session = listener(id); session != nullptr && session->sink != nullptr) {
-      session->sink->set_reading(reading);
-    }
+    session::Session* const session = sessions_.find(id);
+    if (session != nullptr && session->sink != nullptr) session->set_reading(reading);
     return;
   }
-  if (services_.config.isolation == config::Isolation::session) return;
   reading_ = reading;
-  first_reader_ = set_reading_all(sessions_, reading, first_reader_);
+  settle_reading();
 }
 
 void SessionRouter::check_invariants() {

@@ -62,7 +62,7 @@ uint64_t number_of(std::string_view raw) {
 
 SimModernCalls::SimModernCalls(SimWorld& world, SimOwners& owners,
                                const backend::BackendOptions& options, backend::Backend& backend,
-                               SimRecords& records, SimPrincipal principal)
+                               SimRecords& records, SimPrincipal principal, std::string client)
     : world_(world),
       owners_(owners),
       config_(options.config),
@@ -70,8 +70,10 @@ SimModernCalls::SimModernCalls(SimWorld& world, SimOwners& owners,
       backend_(backend),
       records_(records),
       principal_(principal),
+      client_(std::move(client)),
       caller_(owners.next_caller()) {
   records_.principals[caller_] = principal;
+  records_.clients[caller_] = client_;
 }
 
 // --- Requests ---------------------------------------------------------------------------------
@@ -165,6 +167,11 @@ std::optional<std::string> SimModernCalls::some_id() const {
   if (open_.empty()) return std::nullopt;
   return std::next(open_.begin(), static_cast<ptrdiff_t>(world_.pick(0, open_.size() - 1)))
       ->second.id;
+}
+
+size_t SimModernCalls::listening() const {
+  return static_cast<size_t>(
+      std::ranges::count_if(open_, [](const auto& entry) { return entry.second.listens; }));
 }
 
 // --- Replies ----------------------------------------------------------------------------------
@@ -294,27 +301,27 @@ void SimModernCalls::check_complete(const Call& call, std::string_view result) {
   }
   EXPECT_EQ(member(result, "by"), said_by(call.task)) << result;
   if (call.claim != Claim::none) world_.tally().note(Seen::answered_after_resume);
-  check_child(result);
+  check_child(call, result);
 }
 
-// Which process serves whom. Those without a name (0) have one address, and are one client.
-void SimModernCalls::check_child(std::string_view result) {
+// Which process serves whom.
+void SimModernCalls::check_child(const Call& call, std::string_view result) {
   const auto from = static_cast<int64_t>(number_of(member(result, "from")));
   EXPECT_TRUE(records_.heard.emplace(from, number_of(member(result, "seq"))).second)
       << "an answer is given twice: " << result;
   if (member(result, "own").empty()) {
-    owners_.claim(from, SimOwners::kNoSession);
+    owners_.claim(from, SimOwners::kNoSession, !member(result, "era").empty());
     return;
   }
   world_.tally().note(Seen::own_lane);
   if (owners_.are_exclusive()) {
-    auto& number = records_.owners[std::to_string(principal_)];
+    auto& number = records_.owners[client_.empty() ? call.task.nonce : client_];
     if (number == 0) number = owners_.next();
     owners_.claim_own(from, number);
   }
   const std::string_view told = member(result, "told");
   if (told.empty()) return;
-  EXPECT_EQ(records_.principal_of(number_of(told)), principal_)
+  EXPECT_EQ(records_.clients[number_of(told)], client_)
       << "a child knows the roots of another client";
 }
 

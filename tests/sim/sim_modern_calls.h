@@ -54,7 +54,8 @@ class SimModernCalls {
   };
 
   SimModernCalls(SimWorld& world, SimOwners& owners, const backend::BackendOptions& options,
-                 backend::Backend& backend, SimRecords& records, SimPrincipal principal);
+                 backend::Backend& backend, SimRecords& records, SimPrincipal principal,
+                 std::string client);
 
   SimTask new_task();
   Request make(const SimTask& task, const Retry& retry);
@@ -70,6 +71,7 @@ class SimModernCalls {
   void forget_all();
   [[nodiscard]] std::optional<std::string> some_id() const;
   [[nodiscard]] size_t open() const { return open_.size(); }
+  [[nodiscard]] size_t listening() const;  // of these
   [[nodiscard]] uint64_t requests() const { return requests_; }
 
  private:
@@ -94,7 +96,7 @@ class SimModernCalls {
   void check_fault(const Call& call, const session::Reply& reply) const;
   void check_error(const Call& call, std::string_view error);
   void check_complete(const Call& call, std::string_view result);
-  void check_child(std::string_view result);
+  void check_child(const Call& call, std::string_view result);
   std::optional<SimNeeded> check_needed(const Call& call, std::string_view result);
   void note_state(const Call& call, const SimNeeded& needed);
   void check_accepted(const Call& call) const;
@@ -108,6 +110,7 @@ class SimModernCalls {
   backend::Backend& backend_;
   SimRecords& records_;
   const SimPrincipal principal_;
+  const std::string client_;  // see SimRecords::clients
   const uint64_t caller_;
   std::map<session::Tag, Call> open_;
   session::Tag next_tag_ = 1;

@@ -27,7 +27,10 @@ class FakeSession final : public session::SessionSink {
   void on_event(session::Tag /*tag*/, std::string_view notification) override {
     ADD_FAILURE() << "a session's messages come through on_message(): " << notification;
   }
-  void on_cancelled(session::Tag tag) override { cancelled.push_back(tag); }
+  void on_cancelled(session::Tag tag) override {
+    EXPECT_FALSE(end.has_value()) << "nothing comes after the end";
+    cancelled.push_back(tag);
+  }
   void on_message(std::optional<session::Tag> /*call*/,
                   std::span<const std::string_view> parts) override {
     EXPECT_FALSE(end.has_value()) << "nothing comes after the end";
@@ -43,6 +46,7 @@ class FakeSession final : public session::SessionSink {
     EXPECT_FALSE(end.has_value()) << "a session ends once";
     end = how;
     end_message = message;
+    received_before_end = received;
   }
 
   [[nodiscard]] session::Caller caller() const { return caller_; }
@@ -54,6 +58,7 @@ class FakeSession final : public session::SessionSink {
   std::vector<session::Tag> cancelled;
   std::optional<session::SessionEnd> end;
   std::string end_message;
+  std::vector<std::string> received_before_end;  // and not taken by then
   bool reading = true;
   std::function<void(bool)> on_reading;  // may be empty
 
