@@ -1,6 +1,5 @@
 #include "gateway/backend/backend.h"
 
-#include <array>
 #include <utility>
 
 #include "gateway/backend/call_record.h"
@@ -234,6 +233,8 @@ bool Backend::answer_from_cache(const rpc::Envelope& request, std::string_view m
 // are counted. A call without a session passes to the child, but must not end what sessions want.
 bool Backend::accept_subscription(const pool::ClientIntent& intent, pool::CallPtr& call,
                                   pool::Outgoing& message) {
+  // Nobody knows yet whose request it will be, and modern children know none of these.
+  if (!pool_.era()) message.written_for = Era::legacy;
   const std::string_view key = rpc::decode_string(intent.key, key_);
   if (intent.kind == pool::ClientIntent::Kind::subscribe) {
     if (sessions_.find(call->session) == nullptr) return true;
@@ -328,10 +329,11 @@ bool Backend::accept_cancel(std::string_view id, const CallContext& context) {
   pool::CallPtr ended = rounds_.take(context.caller, id);
   if (!ended && !pool_.request_cancel(context.caller, id, &ended)) return false;
   if (ended) {
-    finish_cancelled(*ended, pool::CancelReason::client_cancelled);
+    // Before what else its end may bring about.
     if (session::ReplySink* sink = callers_.find(ended->caller); sink != nullptr) {
       sink->on_cancelled(ended->tag);
     }
+    finish_cancelled(*ended, pool::CancelReason::client_cancelled);
   }
   return true;
 }
@@ -464,18 +466,12 @@ void Backend::finish(const pool::Call& call, Outcome outcome, const session::Rep
   if (!call.subscription.empty()) sessions_.finish_subscribe(call, outcome);
   if (call.client != nullptr) quotas_->end_call(*call.client);
   if (call.alone) round_trips_.note_end(call, outcome);
-  if (!call.refusal.empty()) greetings_.note_end(call);
   if (call.listens) watches_.close(call);
   if (!call.listens && !call.request.empty()) rounds_.note_end(call);
   if (!call.is_own) reply = record_end(call, outcome, reply, detail);
-  if (reply == nullptr) return;
-  const std::array<std::string_view, 3> parts = {reply->head, reply->id, reply->tail};
-  core_.observer.on_message(id(), Direction::to_client, parts);
-  if (session::ReplySink* sink = callers_.find(call.caller); sink != nullptr) {
-    sink->on_reply(call.tag, *reply);
-  } else {
-    drop(DropReason::caller_gone);
-  }
+  if (reply != nullptr) deliver(call, *reply);
+  // Its session may be over by this: that comes after the answer.
+  if (!call.refusal.empty()) greetings_.note_end(call);
 }
 
 // What is told of a call that has ended. Returns its answer, or what the audit has in its place.

@@ -5,6 +5,7 @@
 // Upstreams. Holds no pointer to a client: only callers and, in the router, sinks of sessions.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -252,6 +253,15 @@ class Backend final : public Upstream,
   }
   void finish(const pool::Call& call, Outcome outcome, const session::Reply* reply,
               std::string_view detail);
+  void deliver(const pool::Call& call, const session::Reply& reply) {
+    const std::array<std::string_view, 3> parts = {reply.head, reply.id, reply.tail};
+    core_.observer.on_message(id(), Direction::to_client, parts);
+    if (session::ReplySink* sink = callers_.find(call.caller); sink != nullptr) {
+      sink->on_reply(call.tag, reply);
+    } else {
+      drop(DropReason::caller_gone);
+    }
+  }
   const session::Reply* record_end(const pool::Call& call, Outcome outcome,
                                    const session::Reply* reply, std::string_view detail);
   // The gateway's own answer, where no child is needed for it.

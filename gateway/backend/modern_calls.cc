@@ -21,7 +21,7 @@ std::string identity_of(const policy::Principal* principal) {
 
 bool ModernCalls::can_serve_alone() const {
   return services_.config.bridge && services_.core.states != nullptr &&
-         services_.dialect.input() != nullptr && pool_.own_places() > 0;
+         services_.dialect.input() != nullptr && pool_.has_own_places();
 }
 
 // A legacy child that sessions have to themselves keeps state for its client, and what it asks has

@@ -35,6 +35,7 @@ void RefusedGreetings::ask_shared_child(pool::CallPtr call, const rpc::Envelope&
   for (pool::CallPtr& other : pool_.close_lease(call->session)) {
     events_.on_fault(std::move(other), rpc::faults::child_failed("the child has refused to begin"));
   }
+  sessions_.settle_reading(call->session);
   greet(std::move(call));
 }
 
@@ -63,6 +64,7 @@ void RefusedGreetings::share_children() {
       LogLevel::info, "sessions share children",
       {{"backend", config_.name}, {"why", "they are of the modern era, which has no sessions"}});
   for (const session::SessionId session : pool_.childless_sessions()) move_over(session);
+  sessions_.settle_reading();
 }
 
 // Its child would refuse the greeting as well.
@@ -96,7 +98,7 @@ void RefusedGreetings::note_end(const pool::Call& call) {
   session::Session* const session = sessions_.find_mutable(call.session);
   if (session == nullptr || !std::exchange(session->awaits_era, false)) return;
   if (pool_.is_draining() || pool_.open_lease(call.session)) return;
-  session->sink->on_session_end(session::SessionEnd::failed, "the child has refused to begin");
+  session->end(session::SessionEnd::failed, "the child has refused to begin");
 }
 
 }  // namespace stdgate::backend

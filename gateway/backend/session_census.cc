@@ -38,13 +38,13 @@ bool has_its_share(const SlotMap<session::Session>& sessions, const policy::Clie
   return others_wait && all >= places && own >= std::max<size_t>(1, places / 2);
 }
 
-void end_unless(const SlotMap<session::Session>& sessions,
+void end_unless(SlotMap<session::Session>& sessions,
                 const std::function<bool(const policy::Principal*)>& is_admitted,
                 session::SessionEnd end, std::string_view message) {
-  sessions.for_each([&](session::SessionId, const session::Session& session) {
+  sessions.for_each([&](session::SessionId, session::Session& session) {
     if (session.is_trip || session.sink == nullptr) return;
     if (is_admitted(session.principal.get())) return;
-    session.sink->on_session_end(end, message);
+    session.end(end, message);
   });
 }
 
@@ -59,7 +59,9 @@ session::Session* longest_idle(SlotMap<session::Session>& sessions) {
   return longest;
 }
 
-uint32_t set_reading_all(SlotMap<session::Session>& sessions, bool reading, uint32_t last_first) {
+uint32_t set_reading_all(SlotMap<session::Session>& sessions,
+                         const std::function<bool(session::SessionId)>& has_own_child, bool reading,
+                         uint32_t last_first) {
   std::optional<uint32_t> next;
   sessions.for_each([&](session::SessionId some, session::Session&) {
     if (!next && some.index > last_first) next = some.index;
@@ -67,7 +69,7 @@ uint32_t set_reading_all(SlotMap<session::Session>& sessions, bool reading, uint
   const uint32_t first = next.value_or(0);
   for (const bool before : {false, true}) {
     sessions.for_each([&](session::SessionId some, session::Session& session) {
-      if ((some.index < first) == before) session.sink->set_reading(reading);
+      if ((some.index < first) == before && !has_own_child(some)) session.set_reading(reading);
     });
   }
   return first;

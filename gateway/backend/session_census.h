@@ -29,13 +29,15 @@ bool has_its_share(const SlotMap<session::Session>& sessions, const policy::Clie
 session::Session* longest_idle(SlotMap<session::Session>& sessions);
 
 // Tells the clients that are not admitted any more that their sessions are over.
-void end_unless(const SlotMap<session::Session>& sessions,
+void end_unless(SlotMap<session::Session>& sessions,
                 const std::function<bool(const policy::Principal*)>& is_admitted,
                 session::SessionEnd end, std::string_view message);
 
-// Tells all sessions whether their messages are taken. Each time another one begins, as the first
-// may fill the queue again before the others get anything into it: with the next place after
-// `last_first`. Returns that place.
-uint32_t set_reading_all(SlotMap<session::Session>& sessions, bool reading, uint32_t last_first);
+// Tells all sessions that share children whether their messages are taken. Each time another one
+// begins, as the first may fill the queue again before the others get anything into it: with the
+// next place after `last_first`. Returns that place.
+uint32_t set_reading_all(SlotMap<session::Session>& sessions,
+                         const std::function<bool(session::SessionId)>& has_own_child, bool reading,
+                         uint32_t last_first);
 
 }  // namespace stdgate::backend

@@ -17,7 +17,7 @@ class SessionListening::Listener final : public session::ReplySink {
 
   void on_event(session::Tag /*tag*/, std::string_view notification) override {
     const session::Session* const known = all_.sessions_.find(session);
-    if (known == nullptr) return;
+    if (known == nullptr || known->has_ended) return;
     std::string text(notification);
     const rpc::KnownMessage event(text);
     const std::string untagged = all_.services_.dialect.untagged(event.envelope());

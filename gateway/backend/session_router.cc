@@ -32,7 +32,7 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open(
     count_start(client.address);
   }
   journal_.open(known(*id), client);
-  if (!reading_) sink.set_reading(false);
+  settle_reading(*id);
   settle_all();
   return *id;
 }
@@ -92,7 +92,7 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::adopt(
   known(*id).revision = beginning.revision;
   questions_.note_greeting(known(*id), beginning.greeting);
   journal_.adopt(known(*id), client, services_.dialect.client_label(beginning.greeting));
-  if (!reading_) sink.set_reading(false);
+  settle_reading(*id);
   return *id;
 }
 
@@ -164,7 +164,7 @@ void SessionRouter::close(session::SessionId id) {
 void SessionRouter::on_event(const pool::Call& call, const rpc::Envelope& notification,
                              TextPlace progress_token) {
   const auto parts = with_replaced(notification.text, progress_token, call.progress_token);
-  const session::Session* session = call.alone ? nullptr : sessions_.find(call.session);
+  const session::Session* session = call.alone ? nullptr : listener(call.session);
   session::ReplySink* sink = call.wants_events ? callers_.find(call.caller) : nullptr;
   if (session == nullptr && sink == nullptr) return drop(DropReason::no_listener);
   note_passed(rpc::decode_string(notification.method, method_));
@@ -226,7 +226,7 @@ bool SessionRouter::pass_notification(pool::Child& child, const rpc::Envelope& n
   const std::string_view cancelled = services_.dialect.cancelled_by_child(notification, method);
   if (!cancelled.empty()) return pass_cancel(child, notification, cancelled);
   if (child.isolation() == config::Isolation::session) {
-    const session::Session* session = sessions_.find(child.lease());
+    const session::Session* session = listener(child.lease());
     if (session != nullptr) tell(*session, {&notification.text, 1});
     return session != nullptr;
   }
@@ -237,7 +237,7 @@ bool SessionRouter::pass_notification(pool::Child& child, const rpc::Envelope& n
       const SharedOffer offer(services_.core.storages, notification.text);
       bool is_told = false;
       sessions_.for_each([&](session::SessionId, const session::Session& session) {
-        if (session.is_trip) return;
+        if (session.is_trip || session.has_ended) return;
         tell(session, {&notification.text, 1});
         is_told = true;
       });
@@ -291,7 +291,7 @@ void SessionRouter::on_request(pool::Child& child, const rpc::Envelope& request,
 }
 
 session::Session* SessionRouter::only_session(pool::Child& child) {
-  if (child.isolation() == config::Isolation::session) return sessions_.find(child.lease());
+  if (child.isolation() == config::Isolation::session) return listener(child.lease());
   session::SessionId only;
   bool is_only = true;
   child.calls().for_each([&](const pool::Call& call) {
@@ -304,7 +304,7 @@ session::Session* SessionRouter::only_session(pool::Child& child) {
   // The child may still be reporting about an abandoned call.
   const pool::AbandonedCalls& abandoned = child.abandoned();
   const session::SessionId caller = only.is_none() ? abandoned.some_session() : only;
-  if (abandoned.are_all_of(caller)) return sessions_.find(caller);
+  if (abandoned.are_all_of(caller)) return listener(caller);
   if (!only.is_none()) child.note_withheld();
   return nullptr;
 }
@@ -461,15 +461,12 @@ void SessionRouter::on_session_revived(session::SessionId id, RevivalOutcome out
 
 void SessionRouter::on_reading(session::SessionId id, bool reading) {
   if (!id.is_none()) {
-    if (session::Session* session = sessions_.find(id);
-        session != nullptr && session->sink != nullptr) {
-      session->sink->set_reading(reading);
-    }
+    session::Session* const session = sessions_.find(id);
+    if (session != nullptr && session->sink != nullptr) session->set_reading(reading);
     return;
   }
-  if (services_.config.isolation == config::Isolation::session) return;
   reading_ = reading;
-  first_reader_ = set_reading_all(sessions_, reading, first_reader_);
+  settle_reading();
 }
 
 void SessionRouter::check_invariants() {

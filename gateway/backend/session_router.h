@@ -87,7 +87,7 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   }
   // Ends the sessions of the clients that are not to have them any more; tells them so.
   void end_unless(const std::function<bool(const policy::Principal*)>& is_admitted,
-                  session::SessionEnd end, std::string_view message) const {
+                  session::SessionEnd end, std::string_view message) {
     backend::end_unless(sessions_, is_admitted, end, message);
   }
   // The session has nothing to do: its own child is ended, if it has one. False: the session cannot
@@ -117,6 +117,15 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
     return known == nullptr ? std::string_view() : known->revision;
   }
   [[nodiscard]] const SessionQuestions& questions() const { return questions_; }
+  // Sessions, or one, may have no children of their own any more: whether their messages are taken
+  // is what it is for all that share children.
+  void settle_reading() {
+    const auto has_own_child = [this](session::SessionId id) { return pool_.has_lease(id); };
+    first_reader_ = set_reading_all(sessions_, has_own_child, takes_messages(), first_reader_);
+  }
+  void settle_reading(session::SessionId id) {
+    if (!pool_.has_lease(id)) known(id).set_reading(takes_messages());
+  }
   // Requests that the client has been asked get an error instead, as it will not answer.
   void give_up_asks(session::SessionId session);
 
@@ -199,8 +208,8 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   }
   void on_session_end(session::SessionId id, session::SessionEnd end,
                       std::string_view message) override {
-    const session::Session* session = sessions_.find(id);
-    if (session != nullptr) session->sink->on_session_end(end, message);
+    session::Session* const session = sessions_.find(id);
+    if (session != nullptr) session->end(end, message);
   }
   // ChildListener
   void on_event(const pool::Call& call, const rpc::Envelope& notification,
@@ -289,9 +298,19 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
     policy::ClientRates* const starts = services_.core.session_starts;
     if (starts != nullptr) starts->use(client, services_.core.clock.now());
   }
+  // Of sessions that share children. Others have none for the moment, and are refused.
+  [[nodiscard]] bool takes_messages() const {
+    return reading_ || services_.config.isolation == config::Isolation::session;
+  }
   void tell_what_is_gone(session::Session& session);
   bool pass_cancel(pool::Child& child, const rpc::Envelope& notification, std::string_view id);
+  // The session, if its client may be told anything; null: it has ended, or is not open.
+  [[nodiscard]] session::Session* listener(session::SessionId id) {
+    session::Session* const session = sessions_.find(id);
+    return session == nullptr || session->has_ended ? nullptr : session;
+  }
   void tell(const session::Session& session, std::span<const std::string_view> parts) {
+    if (session.has_ended) return drop(DropReason::no_listener);
     services_.core.observer.on_message(services_.backend, Direction::to_client, parts);
     session.sink->on_message(std::nullopt, parts);
   }
@@ -309,7 +328,7 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   session::LogVerbosity verbosity_;
   std::string key_;            // scratch
   std::string method_;         // scratch
-  bool reading_ = true;        // of those that share children
+  bool reading_ = true;        // what waits for shared children leaves room for more
   uint32_t first_reader_ = 0;  // the place of the session that was told so first
 };
 

@@ -19,6 +19,7 @@ struct ChildStatus {
   int pid = 0;
   ChildState state = ChildState::starting;
   size_t in_flight = 0;
+  size_t listening = 0;  // of these, calls that just listen
   size_t unsent_bytes = 0;
   uint64_t calls = 0;
   bool leased = false;    // to a session

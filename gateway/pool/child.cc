@@ -471,11 +471,6 @@ void Child::set_state(ChildState state) {
   state_ = state;
 }
 
-void Child::settle_state() {
-  if (state_ == ChildState::ready && calls_.full()) set_state(ChildState::busy);
-  if (state_ == ChildState::busy && !calls_.full()) set_state(ChildState::ready);
-}
-
 void Child::check_invariants() {
   calls_.check_invariants();
   STDGATE_CHECK(state_ != ChildState::dead || calls_.size() == 0);
@@ -489,6 +484,7 @@ ChildStatus Child::status() const {
   status.pid = name_.pid;
   status.state = state_;
   status.in_flight = in_flight();
+  status.listening = in_flight() - working();
   status.unsent_bytes = link_ == nullptr ? 0 : link_->unsent_bytes();
   status.calls = calls_.sent();
   status.leased = !lease_.is_none();

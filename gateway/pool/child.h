@@ -150,7 +150,10 @@ class Child final : private ChildEvents, private ChildMessages {
   std::vector<CallPtr> take_calls() { return calls_.take_all(); }
   // Whether it is busy or ready, after calls have ended and others have been given to it: a place
   // that is taken again at once is no news.
-  void settle_state();
+  void settle_state() {
+    if (state_ == ChildState::ready && calls_.full()) set_state(ChildState::busy);
+    if (state_ == ChildState::busy && !calls_.full()) set_state(ChildState::ready);
+  }
 
   // A call that has waited since then has reached its deadline. True if the process was read but
   // silent all the time, for so many calls in a row that it counts as hung.

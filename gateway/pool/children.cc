@@ -80,12 +80,14 @@ Children::Census Children::census() const {
 
 // --- How many there may be ------------------------------------------------------------------
 
-uint32_t Children::session_places() const {
+uint32_t Children::most_session_places() const {
   const bool is_shared = services_.config.isolation == config::Isolation::shared;
-  const uint32_t least = is_shared || keeps_shared_place_ ? 1 : 0;
-  const uint32_t kept =
-      std::max(is_shared ? config().min : services_.config.kept_for_calls(), least);
+  const uint32_t kept = is_shared ? std::max(config().min, 1U) : services_.config.kept_for_calls();
   return config().max - std::min(kept, config().max);
+}
+
+uint32_t Children::session_places() const {
+  return std::min(most_session_places(), config().max - (keeps_shared_place_ ? 1 : 0));
 }
 
 // More sessions than that may wait for a child.

@@ -61,6 +61,8 @@ class Children {
   // How many children of each lane there may be at the moment. Where sessions share children, those
   // of the session lane are for calls that need one alone.
   [[nodiscard]] uint32_t session_places() const;
+  // The same for sessions, without what is kept from them for a while.
+  [[nodiscard]] uint32_t most_session_places() const;
   [[nodiscard]] uint32_t shared_places() const;
 
   // Starts children for sessions, for the minimum and for what waits. After a failure one at a

@@ -67,6 +67,8 @@ class Pool final : private ChildOwner {
   }
   // The same with calls that have a child alone.
   [[nodiscard]] uint32_t own_places() const { return children_.session_places(); }
+  // Whether there are such places, be it that none of them can be had at the moment.
+  [[nodiscard]] bool has_own_places() const { return children_.most_session_places() > 0; }
   // Whether a message of this session needs a child that the session does not have yet.
   [[nodiscard]] bool is_parked(session::SessionId session) const {
     return sessions_.is_parked(session);

@@ -8,6 +8,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "gateway/base/client_address.h"
 #include "gateway/base/time.h"
@@ -44,6 +46,8 @@ struct Session {
   bool holds_calls = false;  // they are not to be sent yet
   bool awaits_era =
       false;  // its child has refused the greeting, another one is asked: no other calls
+  bool has_ended = false;  // its client has been told, and is told nothing more; it closes it soon
+  bool reads = true;       // its messages are taken, as far as its client has been told
   SessionSink* sink = nullptr;
   // Of sessions that share children.
   std::string greeting;        // its params, if the client can be asked something; empty: it cannot
@@ -52,6 +56,14 @@ struct Session {
   // Under the ids that the client sees. Made with the first one: most sessions are never asked.
   std::unique_ptr<rpc::Correlator<Ask>> asks;
 
+  // Tells its client, if that is news.
+  void set_reading(bool reading) {
+    if (!has_ended && std::exchange(reads, reading) != reading) sink->set_reading(reading);
+  }
+  // Tells its client, the first time.
+  void end(SessionEnd how, std::string_view message) {
+    if (!std::exchange(has_ended, true)) sink->on_session_end(how, message);
+  }
   // This child has gone.
   void forget_asks_of(uint64_t child) const {
     if (asks == nullptr) return;

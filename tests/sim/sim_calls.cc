@@ -23,14 +23,22 @@ int64_t number_in(std::string_view object, std::string_view key) {
 
 }  // namespace
 
-void SimOwners::claim(int64_t pid, uint64_t owner) {
+void SimOwners::claim(int64_t pid, uint64_t owner, bool is_modern) {
   if (!are_exclusive()) return;
+  if (is_modern) {
+    EXPECT_TRUE(owner == kNoSession || shares_modern_) << "a session is not to share children";
+    owner = kNoSession;
+  }
   const auto known = owners_.emplace(pid, owner).first;
   EXPECT_EQ(known->second, owner) << "a child of somebody else is heard";
   if (owner == kNoSession) return;
   int64_t& newest = newest_[owner];
   EXPECT_GE(pid, newest) << "a child is heard that the session has not got any more";
   newest = std::max(newest, pid);
+}
+
+bool is_of_modern(std::string_view object) {
+  return rpc::find_member(object, "era") == R"("modern")";
 }
 
 std::string cancel_text(config::Protocol protocol, std::string_view id) {
@@ -187,7 +195,7 @@ void SimCalls::check_stamp(std::string_view object) {
   ASSERT_GT(seq, 0) << object;
   EXPECT_GT(static_cast<uint64_t>(seq), heard_[from]) << "out of order, or twice: " << object;
   heard_[from] = static_cast<uint64_t>(seq);
-  owners_.claim(from, owner_);
+  owners_.claim(from, owner_, is_of_modern(object));
 }
 
 void SimCalls::check_progress(std::string_view notification) const {

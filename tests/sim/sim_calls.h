@@ -22,15 +22,17 @@
 namespace stdgate::sim {
 
 // In a history where sessions have children of their own, a child is heard by one session only, or
-// by those without a session.
+// by those without a session. Children of the modern era keep nothing of a client, and sessions may
+// share them from the moment on when the gateway has found out that they are so.
 class SimOwners {
  public:
   static constexpr uint64_t kNoSession = 0;
-  explicit SimOwners(config::Isolation isolation) : isolation_(isolation) {}
+  explicit SimOwners(const config::BackendConfig& config)
+      : isolation_(config.isolation), shares_modern_(config.share_modern) {}
 
   [[nodiscard]] bool are_exclusive() const { return isolation_ == config::Isolation::session; }
   // `owner` has heard the child.
-  void claim(int64_t pid, uint64_t owner);
+  void claim(int64_t pid, uint64_t owner, bool is_modern);
   // The same for one of the children that calls have alone.
   void claim_own(int64_t pid, uint64_t owner) {
     const auto known = owners_.emplace(pid, owner).first;
@@ -42,6 +44,7 @@ class SimOwners {
 
  private:
   const config::Isolation isolation_;
+  const bool shares_modern_;
   std::map<int64_t, uint64_t> owners_;
   std::map<uint64_t, int64_t> newest_;  // by owner: the child that was started last
   uint64_t next_ = kNoSession + 1;
@@ -69,12 +72,13 @@ class SimCalls {
         owners_(owners),
         protocol_(backend.protocol),
         timeout_(backend.timeout),
-        is_of_many_(owner != SimOwners::kNoSession &&
-                    backend.isolation == config::Isolation::shared &&
-                    backend.protocol == config::Protocol::mcp),
         owner_(owner),
         caller_(owners.next_caller()) {}
 
+  // From now on its requests are for children that sessions of MCP share, or not.
+  void share(bool shares) {
+    is_of_many_ = shares && owner_ != SimOwners::kNoSession && protocol_ == config::Protocol::mcp;
+  }
   Request new_request() {
     return new_request(world_.chance(0.02) ? "initialize" : std::string(pick_method()));
   }
@@ -117,8 +121,8 @@ class SimCalls {
   SimWorld& world_;
   SimOwners& owners_;
   const config::Protocol protocol_;
-  const Duration timeout_;  // of the backend
-  const bool is_of_many_;   // a session of MCP that shares children
+  const Duration timeout_;   // of the backend
+  bool is_of_many_ = false;  // a session of MCP that shares children
   const uint64_t owner_;
   const uint64_t caller_;
   bool has_abandoned_ = false;
@@ -128,6 +132,9 @@ class SimCalls {
   session::Tag next_tag_ = 1;
   uint64_t requests_ = 0;
 };
+
+// What a child says says that it is one of the modern era.
+bool is_of_modern(std::string_view object);
 
 // The protocol's notification that takes a request back.
 std::string cancel_text(config::Protocol protocol, std::string_view id);

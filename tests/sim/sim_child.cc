@@ -109,7 +109,7 @@ class SimChild final : public test::MemoryChild,
         records_.states.note_death(nonce);
       }
     }
-    records_.kept.note_exit(pid_);
+    if (is_modern_) records_.kept.note_exit();
     tell_exit(status);
   }
 
@@ -362,7 +362,8 @@ class SimChild final : public test::MemoryChild,
 
   // SimVoice
   [[nodiscard]] std::string stamp() const override {
-    return R"("from":)" + std::to_string(pid_) + R"(,"seq":)" + kSeq;
+    return R"("from":)" + std::to_string(pid_) + R"(,"seq":)" + kSeq +
+           (is_modern_ ? R"(,"era":"modern")" : "");
   }
 
   [[nodiscard]] int pid() const override { return pid_; }

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 
@@ -20,7 +19,6 @@ class SimKept {
     SimPrincipal principal = 0;
     bool is_public = false;
     TimePoint until{};
-    int child = 0;  // that has given it: its pid
     uint64_t order = 0;
   };
 
@@ -30,8 +28,8 @@ class SimKept {
   void note_given(const std::string& nonce, Answer answer);
   // Somebody has heard that a list has changed. `notification`: the method.
   void note_change(std::string_view notification);
-  // The child with this pid has ended.
-  void note_exit(int child) { ended_.insert(child); }
+  // A child that sessions and calls share has ended, and the next one may be another program.
+  void note_exit() { exited_ = ++order_; }
   // The answer to `nonce` is given to another request, with `ttl_ms` left.
   void check_hit(const std::string& nonce, std::string_view method, SimPrincipal principal,
                  uint64_t ttl_ms) const;
@@ -40,7 +38,7 @@ class SimKept {
   SimWorld& world_;
   std::map<std::string, Answer> answers_;                 // by nonce
   std::map<std::string, uint64_t, std::less<>> changed_;  // by method of the list
-  std::set<int> ended_;
+  uint64_t exited_ = 0;
   uint64_t order_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <utility>
 
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/rpc/json_cursor.h"
@@ -61,7 +62,7 @@ uint64_t number_of(std::string_view raw) {
 
 SimModernCalls::SimModernCalls(SimWorld& world, SimOwners& owners,
                                const backend::BackendOptions& options, backend::Backend& backend,
-                               SimRecords& records, SimPrincipal principal)
+                               SimRecords& records, SimPrincipal principal, std::string client)
     : world_(world),
       owners_(owners),
       config_(options.config),
@@ -69,8 +70,10 @@ SimModernCalls::SimModernCalls(SimWorld& world, SimOwners& owners,
       backend_(backend),
       records_(records),
       principal_(principal),
+      client_(std::move(client)),
       caller_(owners.next_caller()) {
   records_.principals[caller_] = principal;
+  records_.clients[caller_] = client_;
 }
 
 // --- Requests ---------------------------------------------------------------------------------
@@ -120,9 +123,10 @@ SimModernCalls::Request SimModernCalls::make(const SimTask& task, const Retry& r
   if (!retry.state.empty()) {
     params += R"(,"requestState":")" + retry.state + "\"";
     call.claim = claim_of(task, retry.state);
-    if (SimStates::State* const state = records_.states.find(retry.state)) {
-      call.state_ends = state->ends_first;
-      if (call.claim == Claim::good || call.claim == Claim::doubtful) state->is_used = true;
+    call.state = records_.states.find(retry.state);
+    if (call.state != nullptr) {
+      call.state_ends = call.state->ends_first;
+      if (call.claim == Claim::good || call.claim == Claim::doubtful) call.state->is_used = true;
     }
   }
   std::optional<TimePoint> deadline;
@@ -145,11 +149,11 @@ SimModernCalls::Claim SimModernCalls::claim_of(const SimTask& task, const std::s
   if (state == nullptr) return Claim::forged;
   if (state->principal != principal_) return Claim::of_other;
   if (state->method != task.method || state->members != task.members) return Claim::of_request;
-  if (state->is_used) return Claim::used;
+  if (state->is_used && !state->is_in_doubt) return Claim::used;
   if (world_.now() >= state->ends_last) return Claim::late;
   const pool::BackendStatus status = backend_.status();
-  const bool is_certain = world_.now() < state->ends_first && status.era == Era::legacy &&
-                          status.reason != "shutting down";
+  const bool is_certain = !state->is_in_doubt && world_.now() < state->ends_first &&
+                          status.era == Era::legacy && status.reason != "shutting down";
   return is_certain ? Claim::good : Claim::doubtful;
 }
 
@@ -163,6 +167,11 @@ std::optional<std::string> SimModernCalls::some_id() const {
   if (open_.empty()) return std::nullopt;
   return std::next(open_.begin(), static_cast<ptrdiff_t>(world_.pick(0, open_.size() - 1)))
       ->second.id;
+}
+
+size_t SimModernCalls::listening() const {
+  return static_cast<size_t>(
+      std::ranges::count_if(open_, [](const auto& entry) { return entry.second.listens; }));
 }
 
 // --- Replies ----------------------------------------------------------------------------------
@@ -180,6 +189,7 @@ std::optional<SimNeeded> SimModernCalls::check_reply(session::Tag tag,
   check_time(call, reply);
   if (reply.fault) {
     check_fault(call, reply);
+    note_unanswered(call);
   } else if (const auto result = rpc::find_member(text, "result")) {
     if (member(*result, "resultType") == R"("input_required")") {
       return check_needed(call, *result);
@@ -250,11 +260,28 @@ void SimModernCalls::check_error(const Call& call, std::string_view error) {
   }
 }
 
-// The state was taken, so it had to be good.
+// The state was taken, so it had to be good, and nobody else's request has been given it.
 void SimModernCalls::check_accepted(const Call& call) const {
-  EXPECT_TRUE(call.claim == Claim::none || call.claim == Claim::good ||
-              call.claim == Claim::doubtful)
+  if (call.claim == Claim::none) return;
+  // The request that had used it may have ended since, see note_unanswered().
+  const bool is_left = call.claim == Claim::used && call.state->is_in_doubt;
+  EXPECT_TRUE(call.claim == Claim::good || call.claim == Claim::doubtful || is_left)
       << "a state is taken that is no good: " << static_cast<int>(call.claim);
+  if (call.state == nullptr) return;
+  EXPECT_FALSE(std::exchange(call.state->is_accepted, true)) << "a state is taken twice";
+}
+
+// A request that waits for the list of tools, or finds no room to, may end before its state is
+// looked at: it is refused for now, and its client may send the state again. Nobody can see from
+// outside whether it was, so both are right from now on; but it is taken once in any case.
+void SimModernCalls::note_unanswered(const Call& call) {
+  const bool has_used = call.claim == Claim::good || call.claim == Claim::doubtful;
+  if (has_used && call.state != nullptr) call.state->is_in_doubt = true;
+}
+
+void SimModernCalls::forget_all() {
+  for (const auto& [tag, call] : open_) note_unanswered(call);
+  open_.clear();
 }
 
 void SimModernCalls::check_complete(const Call& call, std::string_view result) {
@@ -274,27 +301,27 @@ void SimModernCalls::check_complete(const Call& call, std::string_view result) {
   }
   EXPECT_EQ(member(result, "by"), said_by(call.task)) << result;
   if (call.claim != Claim::none) world_.tally().note(Seen::answered_after_resume);
-  check_child(result);
+  check_child(call, result);
 }
 
-// Which process serves whom. Those without a name (0) have one address, and are one client.
-void SimModernCalls::check_child(std::string_view result) {
+// Which process serves whom.
+void SimModernCalls::check_child(const Call& call, std::string_view result) {
   const auto from = static_cast<int64_t>(number_of(member(result, "from")));
   EXPECT_TRUE(records_.heard.emplace(from, number_of(member(result, "seq"))).second)
       << "an answer is given twice: " << result;
   if (member(result, "own").empty()) {
-    owners_.claim(from, SimOwners::kNoSession);
+    owners_.claim(from, SimOwners::kNoSession, !member(result, "era").empty());
     return;
   }
   world_.tally().note(Seen::own_lane);
   if (owners_.are_exclusive()) {
-    auto& number = records_.owners[std::to_string(principal_)];
+    auto& number = records_.owners[client_.empty() ? call.task.nonce : client_];
     if (number == 0) number = owners_.next();
     owners_.claim_own(from, number);
   }
   const std::string_view told = member(result, "told");
   if (told.empty()) return;
-  EXPECT_EQ(records_.principal_of(number_of(told)), principal_)
+  EXPECT_EQ(records_.clients[number_of(told)], client_)
       << "a child knows the roots of another client";
 }
 
@@ -347,7 +374,9 @@ void SimModernCalls::note_state(const Call& call, const SimNeeded& needed) {
 
 void SimModernCalls::check_cancelled(session::Tag tag) {
   world_.tally().note(Seen::cancelled);
-  EXPECT_EQ(open_.erase(tag), 1U) << "a cancelled call was in flight";
+  const auto node = open_.extract(tag);
+  ASSERT_FALSE(node.empty()) << "a cancelled call was in flight";
+  note_unanswered(node.mapped());
 }
 
 // --- Events -----------------------------------------------------------------------------------

@@ -54,7 +54,8 @@ class SimModernCalls {
   };
 
   SimModernCalls(SimWorld& world, SimOwners& owners, const backend::BackendOptions& options,
-                 backend::Backend& backend, SimRecords& records, SimPrincipal principal);
+                 backend::Backend& backend, SimRecords& records, SimPrincipal principal,
+                 std::string client);
 
   SimTask new_task();
   Request make(const SimTask& task, const Retry& retry);
@@ -66,9 +67,11 @@ class SimModernCalls {
   void check_event(session::Tag tag, std::string_view notification);
   void check_cancelled(session::Tag tag);
 
-  void forget_all() { open_.clear(); }
+  // None of what is under way is answered any more.
+  void forget_all();
   [[nodiscard]] std::optional<std::string> some_id() const;
   [[nodiscard]] size_t open() const { return open_.size(); }
+  [[nodiscard]] size_t listening() const;  // of these
   [[nodiscard]] uint64_t requests() const { return requests_; }
 
  private:
@@ -81,7 +84,8 @@ class SimModernCalls {
     std::optional<session::Severity> level;
     TimePoint deadline = TimePoint::max();
     Claim claim = Claim::none;
-    TimePoint state_ends{};  // of the state that it goes on with
+    SimStates::State* state = nullptr;  // that it goes on with; null: none that was issued
+    TimePoint state_ends{};             // of that state, when it was sent
     bool listens = false;
     bool has_begun = false;
   };
@@ -92,10 +96,11 @@ class SimModernCalls {
   void check_fault(const Call& call, const session::Reply& reply) const;
   void check_error(const Call& call, std::string_view error);
   void check_complete(const Call& call, std::string_view result);
-  void check_child(std::string_view result);
+  void check_child(const Call& call, std::string_view result);
   std::optional<SimNeeded> check_needed(const Call& call, std::string_view result);
   void note_state(const Call& call, const SimNeeded& needed);
   void check_accepted(const Call& call) const;
+  static void note_unanswered(const Call& call);
   void check_stream(Call& call, std::string_view method, std::string_view params);
 
   SimWorld& world_;
@@ -105,6 +110,7 @@ class SimModernCalls {
   backend::Backend& backend_;
   SimRecords& records_;
   const SimPrincipal principal_;
+  const std::string client_;  // see SimRecords::clients
   const uint64_t caller_;
   std::map<session::Tag, Call> open_;
   session::Tag next_tag_ = 1;

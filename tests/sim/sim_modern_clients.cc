@@ -6,10 +6,18 @@
 
 namespace stdgate::sim {
 
+namespace {
+
+std::string name_of(SimPrincipal principal) {
+  return principal == 0 ? std::string() : std::to_string(principal);
+}
+
+}  // namespace
+
 SimModernClient::SimModernClient(SimWorld& world, session::Callers& callers, SimOwners& owners,
                                  backend::Upstreams& backends, backend::Backend& backend,
                                  const backend::BackendOptions& options, SimRecords& records,
-                                 SimPrincipal principal)
+                                 SimPrincipal principal, const ClientAddress& address)
     : world_(world),
       callers_(callers),
       backends_(backends),
@@ -17,10 +25,11 @@ SimModernClient::SimModernClient(SimWorld& world, session::Callers& callers, Sim
       input_timeout_(options.input_timeout),
       records_(records),
       principal_(principal),
-      address_(ClientAddress::unix_user(static_cast<uint32_t>(principal % 2))),
+      address_(address),
       repeats_arguments_(world.chance(0.7)),
       caller_(*callers.add(*this)),
-      calls_(world, owners, options, backend, records, principal),
+      calls_(world, owners, options, backend, records, principal,
+             principal != 0 || address.is_none() ? name_of(principal) : address.to_string()),
       parser_(backend.envelope_limits()) {
   who_.name = std::to_string(principal);
 }

@@ -14,16 +14,17 @@ namespace stdgate::sim {
 
 class SimModernClient final : public session::ReplySink {
  public:
-  // `principal`: 0 for nobody.
+  // `principal`: 0 for nobody, who is known by `address` alone.
   SimModernClient(SimWorld& world, session::Callers& callers, SimOwners& owners,
                   backend::Upstreams& backends, backend::Backend& backend,
                   const backend::BackendOptions& options, SimRecords& records,
-                  SimPrincipal principal);
+                  SimPrincipal principal, const ClientAddress& address);
   ~SimModernClient() override;
 
   // Sends a request, or a retry with what it has no right to, cancels, or leaves.
   void act();
   [[nodiscard]] size_t open_calls() const { return calls_.open(); }
+  [[nodiscard]] size_t listening_calls() const { return calls_.listening(); }
   [[nodiscard]] uint64_t requests() const { return calls_.requests(); }
 
   void on_reply(session::Tag tag, const session::Reply& reply) override;

@@ -106,9 +106,8 @@ void SimModernSide::answer_kept(const rpc::Envelope& request, Duration work,
                (is_public ? R"("public")" : R"("private")"),
            [this, nonce, method, principal, is_public, ttl_ms] {
              if (ttl_ms == 0) return;
-             records_.kept.note_given(
-                 nonce, {method, principal, is_public,
-                         world_.now() + std::chrono::milliseconds(ttl_ms), voice_.pid()});
+             records_.kept.note_given(nonce, {method, principal, is_public,
+                                              world_.now() + std::chrono::milliseconds(ttl_ms), 0});
            });
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 void draw_eras_of_clients(SimWorld& world, backend::BackendOptions& options) {
   config::BackendConfig& config = options.config;
-  config.share_modern = false;  // who has a child is known from the start
+  config.share_modern = world.chance(0.5);
   config.revive = world.chance(0.7);
   config.bridge = world.chance(0.85);
   config.cache = world.chance(0.7);

@@ -23,6 +23,9 @@ struct SimRecords {
   }
 
   SimStates states;
+  // Who is one client, of modern callers: a name, or an address. Empty: not known, and a stranger
+  // to itself with each call.
+  std::map<uint64_t, std::string> clients;
   SimKept kept;
   std::map<uint64_t, SimPrincipal> principals;   // of modern callers
   std::map<std::string, uint64_t> owners;        // of children alone: see SimOwners

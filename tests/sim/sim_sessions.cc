@@ -45,15 +45,17 @@ void SimSession::open() {
   visit_ = std::make_unique<Visit>(SimCalls(world_, owners_, config_, owners_.next()));
   visit_->caller = *callers_.add(*this);
   visit_->waits_when_told = world_.chance(0.7);
+  const bool takes_child = !shares_children();
+  visit_->calls.share(!takes_child);
   const auto id = backend_.open_session(visit_->caller, *this, {client_});
   if (id) {
     visit_->id = *id;
-    if (owners_.are_exclusive()) starts_.note(client_, world_.now());
+    if (takes_child) starts_.note(client_, world_.now());
     if (config_.protocol == config::Protocol::mcp && world_.chance(0.8)) {
       send(visit_->calls.new_greeting());
     }
   } else {
-    const bool is_limited = id.error().fault == rpc::Fault::rate_limited && owners_.are_exclusive();
+    const bool is_limited = id.error().fault == rpc::Fault::rate_limited && takes_child;
     EXPECT_TRUE(is_limited || id.error().fault == rpc::Fault::overloaded);
     EXPECT_EQ(is_limited, is_limited && id.error().retry_after > Duration{0});
     callers_.remove(visit_->caller);
@@ -86,6 +88,7 @@ void SimSession::act_in_session() {
     return;
   }
   if (visit_->waits_when_told && !visit_->reading) return;
+  visit_->calls.share(shares_children());
   if (dice < 75) {
     send(visit_->calls.new_request());
   } else if (dice < 82) {
@@ -125,6 +128,7 @@ void SimSession::check_heard() const {
   // take back what it has asked.
   if (!visit_->is_held || !owners_.are_exclusive() || config_.revive) return;
   const pool::BackendStatus status = backend_.status();
+  if (status.isolation == config::Isolation::shared) return;  // it has no child of its own
   EXPECT_TRUE(std::any_of(status.children.begin(), status.children.end(), [](const auto& child) {
     return child.leased && child.state == ChildState::draining;
   })) << "a held child is heard though it has not been asked to go";
@@ -175,14 +179,16 @@ void SimSession::check_notification(const rpc::Envelope& notification) {
     return;
   }
   visit_->calls.check_stamp(notification.params);
-  if (config_.protocol == config::Protocol::mcp && !owners_.are_exclusive()) {
+  // One that has not greeted its own child keeps it, although others share modern ones by then.
+  const bool is_of_many = !owners_.are_exclusive() || is_of_modern(notification.params);
+  if (config_.protocol == config::Protocol::mcp && is_of_many) {
     check_change(notification);
   }
   // Where a child is shared, a protocol without an audience of one tells everybody.
   if (owners_.are_exclusive() || config_.protocol == config::Protocol::mcp) {
     visit_->calls.check_cause(notification.params);
   }
-  if (notification.method.find("/progress") != std::string_view::npos && !owners_.are_exclusive() &&
+  if (notification.method.find("/progress") != std::string_view::npos && is_of_many &&
       config_.protocol == config::Protocol::mcp) {
     visit_->calls.check_progress(notification.text);
   }
@@ -209,7 +215,7 @@ void SimSession::note_ask(const rpc::Envelope& ask, std::optional<session::Tag> 
     visit_->calls.check_stamp(ask.params);
   }
   EXPECT_TRUE(visit_->asks.insert(std::string(ask.id)).second) << "an id is used twice: " << ask.id;
-  if (!owners_.are_exclusive()) {
+  if (!owners_.are_exclusive() || call) {
     EXPECT_TRUE(visit_->calls.open() > 0 || visit_->calls.has_abandoned())
         << "asked though no call of it is under way";
   }
@@ -242,6 +248,7 @@ void SimSession::answer_later(std::string text) {
 
 void SimSession::set_reading(bool reading) {
   if (!may_be_told()) return;
+  EXPECT_FALSE(visit_->has_ended) << "told after the end";
   EXPECT_NE(reading, visit_->reading) << "told twice";
   visit_->reading = reading;
 }

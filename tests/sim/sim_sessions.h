@@ -70,6 +70,10 @@ class SimSession final : public session::SessionSink {
     bool has_ended = false;
     bool waits_when_told = true;
   };
+  // Sessions have no children of their own, or not any more.
+  [[nodiscard]] bool shares_children() const {
+    return backend_.status().isolation == config::Isolation::shared;
+  }
   // A child has been heard that is the session's own, perhaps.
   void check_heard() const;
   void open();

@@ -28,8 +28,10 @@ class SimStates {
     TimePoint ends_first{};
     TimePoint ends_last{};
     bool is_used = false;  // its client has sent it, for the right request
-    bool is_accepted = false;
-    bool is_lost = false;  // its child has gone
+    // Its request has ended without an answer, perhaps before the state was read.
+    bool is_in_doubt = false;
+    bool is_accepted = false;  // an answer has shown that it was taken
+    bool is_lost = false;      // its child has gone
   };
 
   explicit SimStates(SimWorld& world) : world_(world) {}

@@ -15,6 +15,7 @@ enum class Seen : uint8_t {
   fell_back,              // a child was asked, and greeted as a legacy one in the same process
   exited_when_asked,      // a child ended because it was asked
   discovered_late,        // after it was greeted as a legacy child
+  shared_modern,          // sessions with children of their own share modern ones from then on
   parked,                 // calls of modern clients at legacy children
   resumed,                // by their clients
   expired,                // timeouts.input has passed
@@ -58,6 +59,7 @@ inline constexpr std::array<std::string_view, kSeenCount> kSeenNames = {
     "fell_back",
     "exited_when_asked",
     "discovered_late",
+    "shared_modern",
     "parked",
     "resumed",
     "expired",

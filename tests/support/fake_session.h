@@ -27,13 +27,18 @@ class FakeSession final : public session::SessionSink {
   void on_event(session::Tag /*tag*/, std::string_view notification) override {
     ADD_FAILURE() << "a session's messages come through on_message(): " << notification;
   }
-  void on_cancelled(session::Tag tag) override { cancelled.push_back(tag); }
+  void on_cancelled(session::Tag tag) override {
+    EXPECT_FALSE(end.has_value()) << "nothing comes after the end";
+    cancelled.push_back(tag);
+  }
   void on_message(std::optional<session::Tag> /*call*/,
                   std::span<const std::string_view> parts) override {
+    EXPECT_FALSE(end.has_value()) << "nothing comes after the end";
     std::string& text = received.emplace_back();
     for (const std::string_view part : parts) text += part;
   }
   void set_reading(bool wanted) override {
+    EXPECT_FALSE(end.has_value()) << "nothing comes after the end";
     reading = wanted;
     if (on_reading) on_reading(wanted);
   }
@@ -41,6 +46,7 @@ class FakeSession final : public session::SessionSink {
     EXPECT_FALSE(end.has_value()) << "a session ends once";
     end = how;
     end_message = message;
+    received_before_end = received;
   }
 
   [[nodiscard]] session::Caller caller() const { return caller_; }
@@ -52,6 +58,7 @@ class FakeSession final : public session::SessionSink {
   std::vector<session::Tag> cancelled;
   std::optional<session::SessionEnd> end;
   std::string end_message;
+  std::vector<std::string> received_before_end;  // and not taken by then
   bool reading = true;
   std::function<void(bool)> on_reading;  // may be empty
 

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "gateway/lsp/lsp_dialect.h"
+#include "gateway/mcp/mcp_dialect.h"
 #include "tests/support/backend_fixture.h"
 
 namespace stdgate::test {
@@ -216,6 +217,93 @@ TEST(SessionChildGone, AWarmOneThatEndsIsAFailure) {
   EXPECT_EQ(bench.launcher.launched(), 1U) << "not at once";
   bench.advance(seconds(1));
   EXPECT_EQ(bench.launcher.launched(), 2U);
+}
+
+// --- Nothing comes after the end -------------------------------------------------------------
+
+constexpr const char* kAsk = R"({"jsonrpc":"2.0","id":7,"method":"roots/list"})";
+constexpr const char* kTakesBack =
+    R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}})";
+
+// FakeSession fails the test when it is told anything after its end.
+TEST(SessionOver, AChildThatTakesBackWhatItHasAskedIsNotHeard) {
+  backend::BackendOptions options = session_options(1);
+  options.config.protocol = config::Protocol::mcp;
+  options.config.revive = true;
+  BackendBench bench(options, std::make_unique<mcp::McpDialect>("1"));
+  FakeSession session(bench.callers);
+  bench.open(session);
+  FakeChild& child = bench.start_child();
+  // No other child can be told of a greeting without params, so the session cannot be parked.
+  bench.send(session, R"({"jsonrpc":"2.0","id":1,"method":"initialize"})");
+  child.answer(child.take_ids().at(0), "{}");
+  child.say(kAsk);
+  EXPECT_THAT(session.take(), SizeIs(2));
+  FakeSession next(bench.callers);
+  EXPECT_FALSE(bench.open(next));
+  ASSERT_EQ(session.end, session::SessionEnd::failed);
+  // The child has been asked to go, and takes its time.
+  child.say(kTakesBack);
+  child.say(note_text("late"));
+  child.say(R"({"jsonrpc":"2.0","id":8,"method":"roots/list"})");
+  EXPECT_THAT(session.take(), IsEmpty());
+  EXPECT_THAT(child.take_lines(), ElementsAre(HasSubstr("-32601")))
+      << "it is told that nobody is there";
+  bench.close(session);
+  EXPECT_THAT(child.take_lines(), IsEmpty()) << "it has taken its other request back";
+}
+
+class SharedSessionOver : public testing::Test {
+ protected:
+  SharedSessionOver() {
+    bench_.open(session_);
+    bench_.child(0).start();
+    bench_.child(0).answer(bench_.child(0).take_ids().at(0), R"({"protocolVersion":"2025-11-25"})");
+    bench_.child(0).take_lines();
+  }
+  static backend::BackendOptions options() {
+    backend::BackendOptions options = plain_options();
+    options.config.protocol = config::Protocol::mcp;
+    options.config.isolation = config::Isolation::shared;
+    options.config.pool.min = options.config.pool.max = options.config.pool.max_in_flight = 1;
+    options.config.pool.queue = 4;
+    return options;
+  }
+  void end() { bench_.backend.end_sessions(session::SessionEnd::replaced, "not any more"); }
+
+  BackendBench bench_{options(), std::make_unique<mcp::McpDialect>("1")};
+  FakeSession session_{bench_.callers};
+};
+
+TEST_F(SharedSessionOver, WhatEverybodyIsToldIsNotForIt) {
+  end();
+  EXPECT_EQ(session_.end, session::SessionEnd::replaced);
+  bench_.child(0).say(R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed"})");
+  EXPECT_EQ(bench_.observer.dropped[DropReason::no_listener], 1);
+  EXPECT_THAT(session_.take(), IsEmpty());
+}
+
+TEST_F(SharedSessionOver, ItsCallUnderWayIsAnsweredButNothingIsAskedForIt) {
+  bench_.call(session_, "1");
+  end();
+  const std::string id = bench_.child(0).take_ids().at(0);
+  bench_.child(0).say(kAsk);
+  EXPECT_THAT(bench_.child(0).take_lines(), ElementsAre(HasSubstr("-32601")));
+  bench_.child(0).answer(id);
+  EXPECT_THAT(session_.take(), ElementsAre(result_text("1")));
+}
+
+TEST_F(SharedSessionOver, ItIsNotToldToReadOrToWait) {
+  end();
+  FakeClient client(bench_.callers);
+  for (const char* id : {"1", "2", "3", "4"}) bench_.call(client, id);
+  ASSERT_GE(bench_.status().queued, 2U) << "others are told to wait";
+}
+
+TEST_F(SharedSessionOver, AnotherReloadDoesNotEndItAgain) {
+  end();
+  end();
+  EXPECT_EQ(session_.end, session::SessionEnd::replaced);
 }
 
 // --- Idling ---------------------------------------------------------------------------------

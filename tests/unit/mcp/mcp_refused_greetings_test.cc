@@ -3,14 +3,12 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/unit/mcp/modern_bench.h"
+#include "tests/unit/mcp/trip_bench.h"
 
 namespace stdgate::test {
 namespace {
 
-using std::chrono::seconds;
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 const std::string kGreets = R"({"protocolVersion":"2025-06-18","capabilities":{},)"
                             R"("clientInfo":{"name":"ada","version":"1"}})";
@@ -105,6 +103,19 @@ TEST_F(McpRefusedGreetings, TheRefusalStandsWhereNoOtherChildStarts) {
   EXPECT_THAT(session.take(), ElementsAre(refusal()));
 }
 
+// The session is over then, as nothing starts; its client is told so after the answer.
+TEST_F(McpRefusedGreetings, TheRefusalComesBeforeTheEnd) {
+  backend::BackendOptions options = options_of();
+  options.config.pool.breaker_failures = 1;
+  ModernBench failing(options);
+  SharedClient client(failing);
+  client.request("initialize", kGreets);
+  refuse(failing, 0).exit(1);
+  failing.child(1).fail_to_start("no such program");
+  EXPECT_EQ(client.session().end, session::SessionEnd::failed);
+  EXPECT_THAT(client.session().received_before_end, ElementsAre(refusal()));
+}
+
 TEST_F(McpRefusedGreetings, TheRefusalStandsWhereTheConfigurationSaysSo) {
   backend::BackendOptions options = options_of();
   options.config.share_modern = false;
@@ -140,6 +151,21 @@ TEST_F(McpRefusedGreetings, OneChildAtATimeIsEnough) {
   EXPECT_THAT(client.take().at(0), HasSubstr(R"("result":{"protocolVersion")"));
 }
 
+// Its messages filled the queue for its own child, which is gone; those that come now are refused,
+// or wait for others.
+TEST_F(McpRefusedGreetings, AClientThatWasToldToWaitGoesOn) {
+  backend::BackendOptions options = options_of();
+  options.config.pool.max_in_flight = 1;
+  options.config.pool.queue = 4;
+  ModernBench full(options);
+  SharedClient client(full);
+  client.request("initialize", kGreets);
+  for (const char* id : {"2", "3", "4"}) client.request("tools/list", "{}", id);
+  ASSERT_FALSE(client.session().reading);
+  refuse(full, 0);
+  EXPECT_TRUE(client.session().reading);
+}
+
 // One place, which a session has whose greeting is refused; another session waits for it.
 class McpRefusedInOnePlace : public McpRefusedGreetings {
  public:
@@ -169,6 +195,18 @@ TEST_F(McpRefusedInOnePlace, WhoWaitsSharesTheModernChild) {
   narrow.backend.check_invariants();
 }
 
+TEST_F(McpRefusedInOnePlace, AClientThatGivesItsGreetingUpHasLostItsPlace) {
+  client.send(note("cancelled", R"({"requestId":1})"));
+  EXPECT_EQ(client.cancelled().size(), 1U);
+  EXPECT_EQ(client.session().end, session::SessionEnd::failed);
+}
+
+TEST_F(McpRefusedInOnePlace, WhoWaitsAndWasToldSoGoesOn) {
+  for (int id = 6; waiting.reading; ++id) call(std::to_string(id));
+  narrow.begin(1, kDiscovery);
+  EXPECT_TRUE(waiting.reading);
+}
+
 TEST_F(McpRefusedInOnePlace, WhoWaitsGetsThePlaceIfTheClientLeaves) {
   client.close();
   narrow.child(1).start();
@@ -178,6 +216,20 @@ TEST_F(McpRefusedInOnePlace, WhoWaitsGetsThePlaceIfTheClientLeaves) {
   own.start();
   EXPECT_EQ(parse_asked(own.take_line()).method, "initialize");
   narrow.backend.check_invariants();
+}
+
+// While a session's greeting has the only place, no call can have a child alone. That passes, and
+// its client must not be told that the server is of another era.
+TEST_F(McpRefusedGreetings, AModernClientIsToldToTryAgain) {
+  backend::BackendOptions options = options_of(1);
+  options.config.pool.queue = 1;
+  TripBench narrow(options);
+  SharedClient greeting(narrow);
+  greeting.request("initialize", kGreets);
+  refuse(narrow, 0);
+  FakeClient client(narrow.callers);
+  narrow.call(client, "5");
+  EXPECT_THAT(client.texts().at(0), HasSubstr("the queue of this backend is full"));
 }
 
 TEST_F(McpRefusedGreetings, WarmChildrenGoAndThoseFromElsewhereMoveOver) {

@@ -64,6 +64,7 @@ class SharedClient {
   // See FakeSession.
   std::vector<std::string> take() { return session_.take(); }
   [[nodiscard]] const std::vector<session::Tag>& cancelled() const { return session_.cancelled; }
+  [[nodiscard]] const FakeSession& session() const { return session_; }
 
  private:
   BackendBench& bench_;
