@@ -115,6 +115,19 @@ TEST(ReloadBackends, WhatWasBegunIsFinishedByTheFormerChildren) {
   EXPECT_EQ(state_of(gateway).size("/retired"), 0U);
 }
 
+// What its sessions may call is judged by the configuration of today.
+TEST(ReloadBackends, NewRulesHoldForWhatWasBegun) {
+  GatewayProcess gateway(setup_of(file_of({backend("a", puppet())})));
+  const std::string child = pid_at(gateway, "/rpc");
+  WebSocketClient socket = socket_at(gateway, "/ws");
+  EXPECT_EQ(socket.call("pid"), child);
+  ASSERT_TRUE(
+      reload(gateway, file_of({backend("a", puppet(), "timeout: 21s, methods: [meet, cwd]")})));
+  EXPECT_EQ(state_of(gateway).number("/retired/0/sessions"), 1);
+  EXPECT_THAT(socket.call("pid"), HasSubstr("-32601"));
+  EXPECT_THAT(socket.call("cwd"), HasSubstr("result"));
+}
+
 TEST(ReloadBackends, SessionsHaveTheTimeOfADrain) {
   const std::string root = "timeouts: { drain: 300ms }\n";
   GatewayProcess gateway(setup_of(file_of({backend("a", puppet())}, root)));

@@ -1,0 +1,144 @@
+// A server that is replaced by one of the other era while the gateway serves: what was written for
+// the former one, and what it has been told, does not reach the wrong child or client.
+
+#include "tests/unit/mcp/trip_bench.h"
+
+namespace stdgate::test {
+namespace {
+
+using testing::AllOf;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+const std::string kGreets = R"({"protocolVersion":"2025-06-18","capabilities":{},)"
+                            R"("clientInfo":{"name":"ada","version":"1"}})";
+
+backend::BackendOptions options_of(config::Isolation isolation) {
+  backend::BackendOptions options = trip_options(isolation);
+  options.config.revision = config::Revision::automatic;
+  options.config.pool.max = 6;
+  options.config.pool.max_in_flight = 1;
+  return options;
+}
+
+// The child is begun with by this request, which it refuses.
+void refuse(FakeChild& child, const std::string& method) {
+  child.start();
+  const Asked asked = parse_asked(child.take_line());
+  EXPECT_EQ(asked.method, method);
+  child.say(R"({"jsonrpc":"2.0","id":)" + asked.id + R"(,"error":{"code":-32022,"message":"no"}})");
+}
+
+// The first child is legacy, and busy: what comes next waits for another one, which is modern.
+class McpOtherEra : public testing::Test {
+ public:
+  McpOtherEra() {
+    session.call("1");
+    bench.begin(0, kGreeting);
+    EXPECT_EQ(bench.status().era, Era::legacy);
+  }
+  // What waits has had another child started, which refuses; the one after that as well, as nothing
+  // is known any more; then a modern one is tried.
+  FakeChild& modern() {
+    refuse(bench.child(1), "initialize");
+    bench.child(1).exit(1);
+    bench.advance(seconds(1));
+    refuse(bench.child(2), "initialize");
+    bench.child(2).exit(1);
+    bench.settle();
+    FakeChild& child = bench.child(3);
+    child.start();
+    const Asked asked = parse_asked(child.take_line());
+    EXPECT_EQ(asked.method, "server/discover");
+    child.answer(asked.id, std::string(kDiscovery));
+    return child;
+  }
+
+  TripBench bench{options_of(config::Isolation::shared)};
+  SharedClient session{bench};
+  FakeClient client{bench.callers};
+};
+
+TEST_F(McpOtherEra, WhatWasWrittenForLegacyChildrenReachesNoModernOne) {
+  session.call("2");
+  FakeChild& child = modern();
+  EXPECT_THAT(child.take_lines(), IsEmpty());
+  EXPECT_THAT(session.take().at(0),
+              AllOf(HasSubstr(R"("id":2,"error")"), HasSubstr("the server is another one now")));
+  // What comes from now on is written for it.
+  session.call("3");
+  EXPECT_THAT(child.take_line(), HasSubstr("io.modelcontextprotocol/protocolVersion"));
+}
+
+// Written before anything was known of the era. Modern children know no such request.
+TEST(McpUnknownEra, ASubscriptionThatWaitsReachesNoModernChild) {
+  backend::BackendOptions options = options_of(config::Isolation::shared);
+  options.config.pool.max_in_flight = 8;
+  TripBench bench(options);
+  SharedClient session(bench);
+  session.subscribe("u:/1", "2");
+  session.unsubscribe("u:/2", "3");
+  refuse(bench.child(0), "initialize");
+  bench.child(0).exit(1);
+  bench.settle();
+  FakeChild& child = bench.begin(1, kDiscovery);
+  EXPECT_THAT(child.take_lines(), IsEmpty());
+  EXPECT_THAT(session.take(), SizeIs(2));
+}
+
+// A legacy child has served ada alone, and waits for her next call. Then the server is replaced,
+// and a session finds out that it is modern; but one of the former children is still shared.
+class McpSharedAfterwards : public testing::Test {
+ public:
+  void SetUp() override {
+    call("1", ada, kElicits);
+    FakeChild& legacy = bench.child(0);
+    legacy.start();
+    legacy.say(R"({"jsonrpc":"2.0","id":)" + parse_asked(legacy.take_line()).id +
+               R"(,"error":{"code":-32601,"message":"no"}})");
+    legacy.answer(parse_asked(legacy.take_line()).id, std::string(kGreeting));
+    legacy.take_lines();
+    bench.greet(1);
+    bench.child(1).answer(parse_asked(bench.child(1).take_line()).id, R"({"content":[]})");
+    bench.settle();
+    ASSERT_THAT(client.texts(), SizeIs(1));
+    replace_server();
+    ASSERT_EQ(bench.status().isolation, config::Isolation::shared);
+    legacy.answer(busy);
+  }
+  void replace_server() {
+    bench.BackendBench::call(plain, "2");
+    busy = parse_asked(bench.child(0).take_line()).id;
+    bench.BackendBench::call(plain, "3");  // for which another child is started
+    refuse(bench.child(2), "initialize");
+    bench.child(2).exit(1);
+    session.emplace(bench).request("initialize", kGreets);
+    bench.advance(seconds(1));
+    refuse(bench.child(3), "initialize");
+    bench.child(3).exit(1);
+    bench.advance(seconds(1));
+    bench.BackendBench::call(plain, "4");  // which the modern child will be busy with
+    call("5", bob, kElicits);              // while nobody knows of which era the next one is
+    bench.begin(4, kDiscovery);
+  }
+  void call(const std::string& id, const policy::Principal& by, const std::string& capabilities) {
+    bench.call(client, id, "", capabilities, &by);
+  }
+
+  TripBench bench{options_of(config::Isolation::session)};
+  FakeClient client{bench.callers};
+  FakeClient plain{bench.callers};
+  const policy::Principal ada = named("ada");
+  const policy::Principal bob = named("bob");
+  std::optional<SharedClient> session;
+  std::string busy;  // the call that the former shared child is at
+};
+
+TEST_F(McpSharedAfterwards, AChildThatHasServedOneClientAloneIsNotAnothersOne) {
+  bench.advance(seconds(1));
+  EXPECT_THAT(bench.child(1).take_lines(), IsEmpty()) << "it was ada's";
+  EXPECT_GT(bench.launcher.launched(), 5U) << "bob's call gets another one";
+}
+
+}  // namespace
+}  // namespace stdgate::test
