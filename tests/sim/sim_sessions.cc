@@ -136,7 +136,10 @@ void SimSession::check_heard() const {
 
 void SimSession::on_reply(session::Tag tag, const session::Reply& reply) {
   if (!may_be_told()) return;
-  if (!reply.fault) check_heard();
+  // The refusal of a greeting is kept while another child is asked of which era it is.
+  const SimCalls::Call* const call = visit_->calls.find(tag);
+  const bool may_be_kept = config_.share_modern && call != nullptr && call->is_of_gateway;
+  if (!reply.fault && !may_be_kept) check_heard();
   visit_->calls.check_reply(tag, reply);
 }
 
