@@ -24,6 +24,7 @@ void RetiredBackends::add(backend::Upstream& upstream, std::unique_ptr<mcp::McpS
                        {"sessions", static_cast<uint64_t>(upstream.status().sessions)}});
   retired_.push_back(
       {&upstream, std::move(sessions), services_.clock.now() + services_.drain, false});
+  upstream.end_listening();
   poll_.arm(services_.clock.now() + kPoll);
 }
 

@@ -133,6 +133,9 @@ class Backend final : public Upstream,
     }
     notices_.tell();
     // Who listens is to ask again, and is judged anew.
+    end_listening();
+  }
+  void end_listening() override {
     for (const pool::CallPtr& call : pool_.withdraw_listeners_of_clients()) end_listening(*call);
   }
 

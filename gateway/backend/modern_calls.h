@@ -38,15 +38,16 @@ class ModernCalls {
     return call.needs_modern && pool_.era() == Era::legacy;
   }
   // The result (raw JSON) of a request of a legacy client that no modern child knows; empty: it is
-  // none of those.
+  // none of those, or its session has a child of its own, which its greeting has made a legacy one.
   [[nodiscard]] std::string_view own_answer(std::string_view method, const pool::Call& call) const {
-    const bool is_ours = call.client_era != Era::modern && pool_.era() == Era::modern;
+    const bool is_ours = call.client_era != Era::modern && pool_.era() == Era::modern &&
+                         !pool_.has_lease(call.session);
     return is_ours ? services_.dialect.answer_child(method) : std::string_view();
   }
-  // A notification of a legacy client of which modern children know nothing.
+  // A notification of a legacy client of which modern children know nothing; as own_answer().
   [[nodiscard]] bool swallows(std::string_view method, const CallContext& context) const {
     return context.era != Era::modern && pool_.era() == Era::modern &&
-           services_.dialect.is_lifecycle(method);
+           !pool_.has_lease(context.session) && services_.dialect.is_lifecycle(method);
   }
   // What has to be changed of a request for a child of the other era than its client's: a modern
   // child demands a stamp (`stamp`, which outlives the changes; empty: the dialect's), a legacy one

@@ -94,6 +94,10 @@ void PrincipalPools::set_rules(const config::BackendConfig& backend,
   for_each(set_rules_);
 }
 
+void PrincipalPools::end_listening() {
+  for_each([](Upstream& upstream) { upstream.end_listening(); });
+}
+
 // --- Pools ---------------------------------------------------------------------------------------
 
 PrincipalPools::Pool* PrincipalPools::find(const CallContext& context) {

@@ -69,6 +69,7 @@ class PrincipalPools final : public Upstream {
   void give_up_asks(session::SessionId session) override;
   void hold_child(session::SessionId session, bool held) override;
 
+  void end_listening() override;
   void end_sessions(session::SessionEnd end, std::string_view message) override;
 
   void set_rules(const config::BackendConfig& backend,

@@ -4,13 +4,17 @@
 #include <utility>
 #include <vector>
 
+#include "gateway/pool/era_verdict.h"
 #include "gateway/rpc/known_message.h"
 
 namespace stdgate::backend {
 
 bool RefusedGreetings::take_answer(pool::CallPtr& call, const rpc::Envelope& answer) {
   if (call->refusal.empty()) {
-    if (answer.kind != rpc::MessageKind::error || !may_be_modern(*call)) return false;
+    if (answer.kind != rpc::MessageKind::error) return false;
+    // Another program may have taken the place of the server that was known.
+    if (pool::refuses_era(answer)) pool_.doubt_era();
+    if (!may_be_modern(*call)) return false;
     ask_shared_child(std::move(call), answer);
     return true;
   }

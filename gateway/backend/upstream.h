@@ -121,6 +121,8 @@ class Upstream {
   virtual void set_rules(const config::BackendConfig& backend,
                          const std::vector<config::RoleConfig>& roles) = 0;
 
+  // Clients whose calls last as long as they listen get the results of these, and ask again.
+  virtual void end_listening() = 0;
   // Tells the clients of all sessions that theirs is over, for this reason.
   virtual void end_sessions(session::SessionEnd end, std::string_view message) = 0;
 

@@ -134,16 +134,6 @@ void note_memo(const rpc::Envelope& request, std::string_view method, pool::Clie
   }
 }
 
-// What a modern child demands of each request, as members of _meta. The gateway has no
-// capabilities.
-std::string stamp_of(const std::string& version) {
-  std::string text = "\"" + std::string(kVersionKey) + "\":\"" + std::string(kModernRevision);
-  text.append("\",\"").append(kClientInfoKey).append(R"(":{"name":"stdgate","version":)");
-  rpc::append_json_string(text, version);
-  text.append("},\"").append(kClientCapabilitiesKey).append("\":{}");
-  return text;
-}
-
 std::string uri_request(rpc::WireId id, std::string_view method, std::string_view uri) {
   std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"method":)";
   rpc::append_json_string(text, method);
@@ -156,7 +146,7 @@ std::string uri_request(rpc::WireId id, std::string_view method, std::string_vie
 }  // namespace
 
 McpDialect::McpDialect(std::string version)
-    : version_(std::move(version)), stamp_(stamp_of(version_)), mirrors_(stamp_) {}
+    : version_(std::move(version)), stamp_(stamp_of_gateway(version_)), mirrors_(stamp_) {}
 
 std::span<const std::string_view> McpDialect::known_methods() const { return kMethods; }
 

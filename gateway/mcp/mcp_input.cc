@@ -19,6 +19,7 @@ constexpr std::string_view kMetaKey = "_meta";
 constexpr std::string_view kSampling = "sampling/createMessage";
 constexpr std::string_view kElicitation = "elicitation/create";
 constexpr std::string_view kRoots = "roots/list";
+constexpr std::string_view kNoParams = "{}";
 
 // Capabilities of a client that let a server ask it something.
 constexpr std::array<std::string_view, 3> kAskable = {"sampling", "elicitation", "roots"};
@@ -242,8 +243,9 @@ pool::InputRuling McpInput::judge(const rpc::Envelope& ask, std::string_view met
   } else {
     return ruling;
   }
-  // roots/list has nothing but what belongs to the legacy era.
-  ruling.value = request_text(method, method == kRoots ? std::string_view() : ask.params);
+  // roots/list has nothing but what belongs to the legacy era; some clients want params all the
+  // same.
+  ruling.value = request_text(method, method == kRoots ? kNoParams : ask.params);
   return ruling;
 }
 

@@ -111,6 +111,14 @@ std::string untagged(const rpc::Envelope& notification) {
   return text.append(notification.text.substr(at));
 }
 
+std::string stamp_of_gateway(std::string_view version) {
+  std::string text = "\"" + std::string(kVersionKey) + "\":\"" + std::string(kModernRevision);
+  text.append("\",\"").append(kClientInfoKey).append(R"(":{"name":"stdgate","version":)");
+  rpc::append_json_string(text, version);
+  text.append("},\"").append(kClientCapabilitiesKey).append("\":{}");
+  return text;
+}
+
 // Changes of roots would have to be told, and tasks are others now: neither is declared.
 std::string modern_stamp(std::string_view greeting) {
   const auto member = [](std::string_view object, std::string_view key) {

@@ -23,4 +23,7 @@ std::string untagged(const rpc::Envelope& notification);
 // asked, as the modern era says it.
 std::string modern_stamp(std::string_view greeting);
 
+// The same for requests of the gateway itself, which is of this version and has no capabilities.
+std::string stamp_of_gateway(std::string_view version);
+
 }  // namespace stdgate::mcp

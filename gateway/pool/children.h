@@ -80,6 +80,8 @@ class Children {
 
   // See EraVerdict. Those that are warm are of no use any more.
   void keep_modern();
+  // See EraVerdict.
+  void doubt_era() { verdict_.doubt(); }
   void keep_shared_place(bool keeps) { keeps_shared_place_ = keeps; }
 
   void note_ready(const Child& child);

@@ -1,6 +1,12 @@
 #include "gateway/pool/era_verdict.h"
 
+#include "gateway/rpc/fault.h"
+
 namespace stdgate::pool {
+
+bool refuses_era(const rpc::Envelope& answer) {
+  return rpc::error_code(answer) == rpc::rpc_error_code(rpc::RpcError::unsupported_version);
+}
 
 EraVerdict::EraVerdict(config::Revision revision, Greeting first)
     : revision_(revision), first_(first) {
@@ -30,6 +36,10 @@ bool EraVerdict::excuses(Greeting greeting, StartFailure failure) {
   const bool is_untried = greeting == Greeting::legacy && !era_;
   era_ = is_untried ? std::optional(Era::modern) : std::nullopt;
   return is_untried;
+}
+
+void EraVerdict::doubt() {
+  if (revision_ == config::Revision::automatic && era_ == Era::legacy) era_.reset();
 }
 
 void EraVerdict::keep_modern() {

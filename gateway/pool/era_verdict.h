@@ -10,6 +10,7 @@
 
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
+#include "gateway/rpc/envelope.h"
 
 namespace stdgate::pool {
 
@@ -27,6 +28,9 @@ enum class StartFailure : uint8_t {
   other,
 };
 
+// Whether an answer says that the child is of another era than that in which it was spoken to.
+[[nodiscard]] bool refuses_era(const rpc::Envelope& answer);
+
 class EraVerdict {
  public:
   // `first`: what is tried while the era is not known, of probe and legacy. A child of both eras is
@@ -42,6 +46,8 @@ class EraVerdict {
   // A child that was begun with so has failed to start. Whether that counts as no failure: it could
   // not bear to be asked, and the next one will not be.
   bool excuses(Greeting greeting, StartFailure failure);
+  // A session's own child is not of the legacy era: the next shared one is asked again.
+  void doubt();
   // As configured to be modern: no start contradicts it any more.
   void keep_modern();
 

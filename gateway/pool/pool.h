@@ -126,6 +126,7 @@ class Pool final : private ChildOwner {
   [[nodiscard]] std::optional<Era> era() const { return children_.era(); }
   // They are modern, and what the backend is relies on that from now on.
   void keep_modern() { children_.keep_modern(); }
+  void doubt_era() { children_.doubt_era(); }
   // Sessions are to leave one place to shared children, or not any more.
   void keep_shared_place(bool keeps) {
     children_.keep_shared_place(keeps);

@@ -19,10 +19,6 @@ rpc::FaultReport no_place_for(const config::BackendConfig& backend, uint32_t pla
                                  backend.name + ".pool.max");
 }
 
-bool is_of_other_era(const rpc::Envelope& answer) {
-  return rpc::error_code(answer) == rpc::rpc_error_code(rpc::RpcError::unsupported_version);
-}
-
 }  // namespace
 
 SessionLane::SessionLane(const PoolServices& services, PoolEvents& events,
@@ -207,7 +203,8 @@ void SessionLane::note_own_answer(Child& child, rpc::WireId id, const rpc::Envel
 
 void SessionLane::finish_greeting(Lease& lease, Child& child, const rpc::Envelope* answer) {
   const RevivalOutcome outcome = lease.revival->judge(answer);
-  if (outcome == RevivalOutcome::failed && answer != nullptr && is_of_other_era(*answer)) {
+  if (outcome == RevivalOutcome::failed && answer != nullptr && refuses_era(*answer)) {
+    children_.doubt_era();
     // Its client begins anew, and is served as those of a modern server are.
     return lose(lease, session::SessionEnd::failed,
                 rpc::faults::child_failed("the server knows no sessions any more"), {});

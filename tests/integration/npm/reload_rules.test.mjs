@@ -1,5 +1,5 @@
-// Official clients of both eras while the rules of their backend are replaced: they are told that the
-// lists have changed, and find what the new rules let them see.
+// Clients of both eras while their backend gets other rules, or is replaced: they are told that the lists have changed,
+// and find what the new rules let them see; who listens is told to ask again.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -70,5 +70,42 @@ describe('a reload of rules', { timeout: 120_000 }, () => {
         await other.close();
       });
     }
+  }
+});
+
+describe('a reload that replaces a backend', { timeout: 120_000 }, () => {
+  for (const kind of ['asking', 'modern']) {
+    it(`ends what clients listen to, at once: server ${kind}`, async (t) => {
+      const gate = await Stdgate.serve(config(kind, 'shared', 'test_simple_text'));
+      t.after(async () => assert.deepEqual(await gate.stop(), cleanExit));
+      const response = await fetch(`${gate.url}/mcp`, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json', accept: 'application/json, text/event-stream',
+          'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen',
+        },
+        body: JSON.stringify({
+          jsonrpc: '2.0', id: 'ears', method: 'subscriptions/listen',
+          params: {
+            notifications: { toolsListChanged: true },
+            _meta: {
+              'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+              'io.modelcontextprotocol/clientCapabilities': {},
+            },
+          },
+        }),
+      });
+      assert.equal(response.status, 200);
+      let heard = '';
+      const reading = (async () => {
+        for await (const piece of response.body.pipeThrough(new TextDecoderStream())) heard += piece;
+      })();
+      await eventually(() => heard.includes('notifications/subscriptions/acknowledged'), 'the acknowledgement');
+      const begun = Date.now();
+      reload(gate, config(kind, 'shared', 'test_simple_text', '    timeout: 55s'));
+      await reading;
+      assert.match(heard, /"id":"ears","result":\{/);
+      assert.ok(Date.now() - begun < 10_000, 'before the drain is over');
+    });
   }
 });

@@ -90,6 +90,29 @@ TEST_F(McpModernSessions, WhatNoModernChildKnowsIsAnsweredHere) {
 }
 
 // It has to ask by its answers.
+// Its server is of both eras: the greeting has made the process a legacy one.
+TEST(McpOwnChildren, GetAllOfTheirSession) {
+  ModernBench bench(config::Revision::automatic, config::Isolation::session);
+  FakeClient modern(bench.callers);
+  bench.send_modern(modern, request("1", "tools/list"));
+  bench.begin(0, kDiscovery);
+  ASSERT_EQ(bench.backend.status().era, Era::modern);
+  SharedClient session(bench);
+  session.request("initialize", McpModernSessions::greeting("ada"));
+  FakeChild& own = bench.child(1);
+  own.start();
+  const Asked greeting = parse_asked(own.take_line());
+  EXPECT_EQ(greeting.method, "initialize");
+  own.answer(greeting.id, std::string(kGreeting));
+  EXPECT_THAT(session.take().at(0), HasSubstr("protocolVersion"));
+  session.send(note("initialized", "{}"));
+  EXPECT_THAT(own.take_line(), HasSubstr("notifications/initialized"));
+  session.send(note("roots/list_changed", "{}"));
+  EXPECT_THAT(own.take_line(), HasSubstr("notifications/roots/list_changed"));
+  session.request("ping", "{}", "2");
+  EXPECT_EQ(parse_asked(own.take_line()).method, "ping");
+}
+
 TEST_F(McpModernSessions, RequestsOfTheChildReachNoClient) {
   session.request("initialize", greeting("ada", R"({"sampling":{}})"));
   session.take();

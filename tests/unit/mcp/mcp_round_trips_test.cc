@@ -562,7 +562,7 @@ TEST_P(McpRoundTrips, RootsAreAskedForBeforeTheCall) {
   bench.settle();
   EXPECT_TRUE(child.take_lines().empty());
   needed = needed_of(client.texts().at(0));
-  EXPECT_EQ(needed.request, R"({"method":"roots/list"})");
+  EXPECT_EQ(needed.request, R"({"method":"roots/list","params":{}})");
   bench.call(client, "2", with_answer(needed, R"({"roots":[]})"), roots);
   EXPECT_EQ(child.take_lines(), Texts{R"({"jsonrpc":"2.0","id":0,"result":{"roots":[]}})"});
   bench.advance(milliseconds(50));
