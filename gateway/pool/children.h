@@ -80,8 +80,10 @@ class Children {
 
   // See EraVerdict. Those that are warm are of no use any more.
   void keep_modern();
-  // See EraVerdict.
-  void doubt_era() { verdict_.doubt(); }
+  // See EraVerdict; while there are shared children the verdict is theirs.
+  void doubt_era() {
+    if (census().shared.alive() == 0) verdict_.doubt();
+  }
   void keep_shared_place(bool keeps) { keeps_shared_place_ = keeps; }
 
   void note_ready(const Child& child);

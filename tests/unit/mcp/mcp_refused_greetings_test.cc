@@ -131,11 +131,11 @@ TEST_F(McpRefusedGreetings, TheRefusalStandsWhereTheConfigurationSaysSo) {
 TEST_F(McpRefusedGreetings, AreBelievedWhereTheServerWasALegacyOne) {
   FakeClient plain(bench.callers);
   bench.send(plain, R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})");
-  greet_legacy(0);
-  bench.child(0).exit(0);
+  greet_legacy(1);
+  bench.child(1).exit(0);
   ASSERT_EQ(bench.status().era, Era::legacy);
   session.request("initialize", kGreets);
-  refuse(1);
+  refuse(0);
   bench.child(2).answer(probed(2), std::string(kDiscovery));
   EXPECT_THAT(session.take().at(0), HasSubstr(R"("result":{"protocolVersion")"));
   EXPECT_EQ(bench.status().era, Era::modern);
