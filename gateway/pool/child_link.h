@@ -25,13 +25,15 @@ struct LaunchSpec {
   std::string user;                                // empty: the gateway's
   config::ResourceLimits limits;
   config::SandboxConfig sandbox;
+  Duration linger{0};  // in which what the command has started may end by itself after it
 };
 
 struct ExitStatus {
   enum class Kind : uint8_t { not_started, exited, signaled };
   Kind kind = Kind::exited;
-  int value = 0;       // exit code or signal number; errno for not_started
-  std::string reason;  // not_started: what failed ("exec: No such file or directory")
+  int value = 0;         // exit code or signal number; errno for not_started
+  std::string reason;    // not_started: what failed ("exec: No such file or directory")
+  Duration lingered{0};  // of LaunchSpec::linger: from the end of the command on
 };
 
 // Why a LaunchSpec could not be launched, for people.

@@ -34,6 +34,8 @@ class CommandStage {
 
   [[nodiscard]] net::Loop& loop() { return loop_; }
   [[nodiscard]] const config::BackendConfig& backend() const { return backend_; }
+  // What commands have started may end by itself after them, within this time.
+  void set_linger(Duration time) { launch_.linger = time; }
   [[nodiscard]] ConversationServices services() {
     return {loop_,     processes_, launch_,
             *dialect_, limits_,    [this] { return processes_.left_behind(); }};
@@ -55,7 +57,7 @@ class CommandStage {
   const stdio::GuardBinary guard_;
   const config::BackendConfig backend_;
   const config::LimitsConfig limits_;
-  const pool::LaunchSpec launch_;
+  pool::LaunchSpec launch_;
   const std::unique_ptr<pool::Dialect> dialect_;
   NoLog log_;
   stdio::OrphanReaper orphans_;

@@ -45,6 +45,14 @@ bool is_length_header(std::string_view line) {
 
 }  // namespace
 
+Answer Answer::of(const rpc::Envelope& envelope) {
+  Answer answer;
+  answer.text = envelope.text;
+  answer.is_error = envelope.kind == rpc::MessageKind::error;
+  answer.payload = envelope.payload;
+  return answer;
+}
+
 rpc::Envelope Answer::envelope() const {
   rpc::Envelope envelope;
   envelope.kind = is_error ? rpc::MessageKind::error : rpc::MessageKind::result;
@@ -158,8 +166,10 @@ void Conversation::on_exit(const pool::ExitStatus& status) {
   is_running_ = false;
   seen_.exit = status;
   seen_.left_behind = services_.left_behind() - left_before_;
-  seen_.exited_by_itself = !is_ending_;
-  if (is_ending_) seen_.ended_after = services_.loop.now() - end_asked_at_;
+  // What it had started may have gone on after it.
+  const TimePoint ended_at = services_.loop.now() - status.lingered;
+  seen_.exited_by_itself = !is_ending_ || ended_at < end_asked_at_;
+  if (!seen_.exited_by_itself) seen_.ended_after = ended_at - end_asked_at_;
   seen_.last_words = link_ == nullptr ? std::vector<std::string>() : link_->last_words();
 }
 
@@ -243,15 +253,14 @@ void Conversation::handle(const rpc::ParsedMessage& message) {
 void Conversation::take_answer(const rpc::Envelope& answer) {
   const auto id = rpc::parse_wire_id(answer.id);
   if (id && waiting_for_ == *id) {
-    Answer taken;
-    taken.text = answer.text;
-    taken.is_error = answer.kind == rpc::MessageKind::error;
-    taken.payload = answer.payload;
-    answer_ = std::move(taken);
+    answer_ = Answer::of(answer);
     waiting_for_.reset();
   } else if (id && given_up_.contains(*id)) {
     ++seen_.late;
-    if (!seen_.late_after) seen_.late_after = services_.loop.now() - started_at_;
+    if (!seen_.late_answer) {
+      seen_.late_answer = Answer::of(answer);
+      seen_.late_answer->took = services_.loop.now() - started_at_;
+    }
     if (is_ending_ && services_.loop.now() - end_asked_at_ < kFlushTime) ++seen_.after_end;
   } else {
     keep(seen_.other_ids, shown(answer.id));

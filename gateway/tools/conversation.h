@@ -47,6 +47,7 @@ struct Answer {
   std::string payload;  // raw JSON of result or error
   Duration took{0};
 
+  static Answer of(const rpc::Envelope& envelope);
   // For a Dialect; its views are of this object.
   [[nodiscard]] rpc::Envelope envelope() const;
 };
@@ -67,7 +68,7 @@ struct Observations {
   std::vector<size_t> oversized;       // messages over limits.message, in bytes
   size_t largest = 0;                  // bytes of the largest message
   size_t late = 0;                     // answers that came after their time was up
-  std::optional<Duration> late_after;  // the first of these: from the start on
+  std::optional<Answer> late_answer;   // the first of these; `took` is from the start on
   size_t after_end = 0;                // of these, at once when the input was closed
   bool has_length_headers = false;     // though lines are expected
   bool lacks_length_headers = false;   // though they are expected
@@ -77,7 +78,7 @@ struct Observations {
   // Set when it has gone; `ended_after` is from end() on, if that was called before.
   std::optional<pool::ExitStatus> exit;
   std::optional<Duration> ended_after;
-  uint64_t left_behind = 0;             // processes that it had started and that still ran
+  uint64_t left_behind = 0;             // processes that it had started and that did not end
   bool exited_by_itself = false;        // before end()
   std::vector<std::string> last_words;  // of stderr
 };

@@ -20,6 +20,8 @@ using Weight = Finding::Weight;
 
 // OpenRPC's; whoever does not know it says so, which is an answer too.
 constexpr std::string_view kPlainMethod = "rpc.discover";
+// Whether a server minds the end of its input does not depend on how fast the machine is.
+constexpr Duration kEndPatience = std::chrono::seconds(5);
 // The params of initialize that every language server takes.
 constexpr std::string_view kLanguageClient =
     R"({"processId":null,"rootUri":null,"capabilities":{}})";
@@ -50,6 +52,7 @@ Doctor::Doctor(DoctorServices services, const config::BackendConfig& backend, Du
       timeout_(timeout),
       gateways_patience_(backend.pool.start_timeout / pool::Handshake::kPatienceShare),
       patience_(std::min(timeout, gateways_patience_)),
+      end_patience_(std::max(backend.pool.grace, std::min(timeout, kEndPatience))),
       diagnosis_{backend} {}
 
 Diagnosis Doctor::examine() {
@@ -108,6 +111,7 @@ Doctor::Visit Doctor::greet_legacy(Conversation& child) {
   const auto answer = ask(
       child, "initialize", [this](rpc::WireId id) { return dialect().handshake(id); }, timeout_);
   if (!answer) return visit;
+  has_greeted_ = true;
   visit.first_answer = now() - began;
   const rpc::Envelope envelope = answer->envelope();
   const pool::ChildFacts facts = dialect().facts(envelope);
@@ -146,13 +150,18 @@ void Doctor::examine_modern() {
 
 void Doctor::examine_modern_child(Conversation& child) {
   const std::string method(dialect().probe_method());
-  const auto answer = ask(
+  const size_t asked = diagnosis_.steps.size();
+  auto answer = ask(
       child, method, [this](rpc::WireId id) { return dialect().probe(id); }, patience_);
-  Step& step = diagnosis_.steps.back();
+  const bool is_silent = !answer && child.is_open();
+  if (is_silent && has_greeted_) answer = late_answer(child);
+  Step& step = diagnosis_.steps[asked];
+  const std::string when =
+      is_silent && answer ? ", " + text_of(answer->took) + " after its start" : "";
   const auto facts = answer ? dialect().discovery(answer->envelope()) : std::nullopt;
   if (facts) {
     diagnosis_.is_modern = true;
-    step.outcome = facts->protocol_version;
+    step.outcome = facts->protocol_version + when;
     if (diagnosis_.is_legacy) return;
     note_facts(*facts);
     return list_offers(child, facts->capabilities, dialect().stamp({}));
@@ -168,34 +177,31 @@ void Doctor::examine_modern_child(Conversation& child) {
   }
   if (answer) {
     step.is_ok = true;
-    step.outcome = "not of the modern era";
+    step.outcome = "not of the modern era" + when;
     return;
   }
   if (!diagnosis_.is_legacy) return;
-  if (child.is_open()) return judge_silence(child, method);
+  diagnosis_.backend.revision = config::Revision::legacy;
+  constexpr const char* kAdvice = "revision: legacy in gateway.yaml spares the question";
+  if (is_silent) {
+    return add_finding({Weight::warning, "silent-when-asked",
+                        "it leaves " + method + " before initialize unanswered: stdgate waits " +
+                            text_of(gateways_patience_) + " before it goes on",
+                        kAdvice});
+  }
   step.outcome = "it ended";
   add_finding({Weight::warning, "ends-when-asked",
-               "it ends when it is asked " + method + " before initialize",
-               "revision: legacy in gateway.yaml spares the question"});
-  diagnosis_.backend.revision = config::Revision::legacy;
+               "it ends when it is asked " + method + " before initialize", kAdvice});
 }
 
-// What does not answer `method`, or not yet, is greeted, as the gateway does. By its answer one
+// What has not answered a question, or not yet, is greeted, as the gateway does. By its answer one
 // that only starts slowly has answered what came before it.
-void Doctor::judge_silence(Conversation& child, std::string_view method) {
-  const size_t asked = diagnosis_.steps.size() - 1;
+std::optional<Answer> Doctor::late_answer(Conversation& child) {
   ask(
       child, "initialize", [this](rpc::WireId id) { return dialect().handshake(id); }, timeout_);
-  if (const auto took = child.seen().late_after) {
-    diagnosis_.steps[asked].outcome = "answered " + text_of(*took) + " after its start";
-    return note_slow_start(*took);
-  }
-  add_finding({Weight::warning, "silent-when-asked",
-               "it leaves " + std::string(method) +
-                   " before initialize unanswered: stdgate waits " + text_of(gateways_patience_) +
-                   " before it goes on",
-               "revision: legacy in gateway.yaml spares the question"});
-  diagnosis_.backend.revision = config::Revision::legacy;
+  const std::optional<Answer>& late = child.seen().late_answer;
+  if (late) note_slow_start(late->took);
+  return late;
 }
 
 void Doctor::note_slow_start(Duration took) {
@@ -366,24 +372,19 @@ std::optional<Answer> Doctor::ask(Conversation& child, std::string_view name,
 
 void Doctor::end(Conversation& child) {
   const bool was_open = !child.seen().exit;
-  child.end(diagnosis_.backend.pool.grace);
+  child.end(end_patience_);
   const Observations& seen = child.seen();
   if (seen.pid == 0 || !was_open || !seen.exit) return;
   diagnosis_.steps.push_back(Step{"end of input", seen.ended_after.value_or(Duration{0}),
-                                  seen.ended_after < diagnosis_.backend.pool.grace,
-                                  text_of(*seen.exit)});
+                                  seen.ended_after < end_patience_, text_of(*seen.exit)});
 }
 
 void Doctor::judge(const Conversation& child, const Visit& visit, std::string_view request) {
-  const FindingContext context{diagnosis_.backend,
-                               services_.conversation.limits,
-                               services_.has_variable,
-                               request,
-                               visit.answered,
-                               visit.refused,
-                               visit.first_answer,
-                               timeout_,
-                               diagnosis_.backend.pool.grace};
+  const FindingContext context{diagnosis_.backend,     services_.conversation.limits,
+                               services_.has_variable, request,
+                               visit.answered,         visit.refused,
+                               visit.first_answer,     timeout_,
+                               end_patience_};
   for (Finding& finding : findings_of(child.seen(), context)) {
     if (finding.code == "slow-start") {
       config::BackendConfig& backend = diagnosis_.backend;

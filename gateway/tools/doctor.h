@@ -46,7 +46,7 @@ class Doctor {
   Visit greet_legacy(Conversation& child);
   void examine_modern();
   void examine_modern_child(Conversation& child);
-  void judge_silence(Conversation& child, std::string_view method);
+  std::optional<Answer> late_answer(Conversation& child);
   void note_slow_start(Duration took);
   void examine_plain();
   void examine_language_server();
@@ -71,6 +71,8 @@ class Doctor {
   const Duration timeout_;
   const Duration gateways_patience_;  // that it has with a question of its own
   const Duration patience_;           // the same, within timeout_
+  const Duration end_patience_;       // with the end of its input, and then with SIGTERM
+  bool has_greeted_ = false;          // it has answered initialize, be it with an error
   Diagnosis diagnosis_;
 };
 

@@ -35,6 +35,8 @@ constexpr std::array kOptions{
 };
 
 constexpr Duration kTimeout = std::chrono::seconds(30);
+// Helpers of a server notice its end, and end, a moment after it.
+constexpr Duration kLinger = std::chrono::seconds(2);
 
 // The backend that is meant; null: none, and why stands in `problem`.
 const config::BackendConfig* choose(const config::Config& config, const ToolArguments& arguments,
@@ -112,6 +114,7 @@ ToolOutput run(const ToolArguments& arguments, const ToolSurroundings& surroundi
   if (backend == nullptr) return tool_error(kBadUsage, problem);
   const auto stage = CommandStage::open(*config, *backend, surroundings);
   if (!stage) return tool_error(kFailed, stage.error());
+  (*stage)->set_linger(kLinger);
   Doctor doctor(
       {(*stage)->services(),
        [&surroundings](const std::string& name) { return surroundings.variables.contains(name); }},

@@ -2,6 +2,7 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -85,12 +86,26 @@ class GatewayPeer final : public Peer {
     const bool is_response = parser.parse(simdjson::padded_string(answer->body))["jsonrpc"].get(
                                  version) == simdjson::SUCCESS;
     if (!is_response || answer->status == 401 || answer->status == 404) {
+      if (answer->status == 404 && is_language_server(backend)) {
+        return tl::unexpected(
+            Trouble{kUnreachable, backend +
+                                      " is a language server, which is served over WebSocket "
+                                      "only: at /" +
+                                      backend + "/ws"});
+      }
       return tl::unexpected(Trouble{kUnreachable, words_for(*answer, client_.url() + path)});
     }
     return std::move(answer->body);
   }
 
  private:
+  bool is_language_server(const std::string& name) {
+    const auto known = backends();
+    return known && std::ranges::any_of(*known, [&name](const PeerBackend& one) {
+             return one.name == name && one.protocol == "lsp";
+           });
+  }
+
   const bool is_on_unix_socket_;
   fetch::HttpClient client_;
   uint64_t last_id_ = 0;

@@ -29,6 +29,7 @@ import json, os, signal, subprocess, sys, time
 
 mode = sys.argv[1] if len(sys.argv) > 1 else ""
 MODERN = "2026-07-28"
+HELPER = "while kill -0 %d; do sleep 0.1; done; sleep 0.3" % os.getpid()
 
 def write(text):
     if mode == "mark" and not hasattr(sys, "has_written"):
@@ -58,7 +59,7 @@ def refuse(message, code=-32601, text="Method not found"):
 def serve(message):
     method = message["method"]
     if method == "initialize":
-        if mode == "only-modern":
+        if mode.endswith("only-modern"):
             return refuse(message)
         if mode == "slow":
             time.sleep(5.2)
@@ -66,7 +67,7 @@ def serve(message):
         answer(message, {"protocolVersion": revision, "capabilities": {"tools": {}},
                          "serverInfo": {"name": "one", "version": "1.2"}})
     elif method == "server/discover":
-        if mode == "only-modern":
+        if mode in ("slow-both", "only-modern", "slow-only-modern"):
             answer(message, {"supportedVersions": [MODERN], "capabilities": {"tools": {}},
                              "resultType": "complete"})
         elif mode == "silent":
@@ -102,7 +103,7 @@ if mode == "key-error":
 if mode == "required":
     sys.stderr.write("Error: BRAVE_API_KEY environment variable is required\n")
     sys.exit(1)
-if mode == "slow-begin":
+if mode.startswith("slow-"):
     time.sleep(1.5)
 if mode == "mark-in-noise":
     write("\ufeffServer listening on stdio")
@@ -111,8 +112,8 @@ if mode == "noise":
 if mode == "asks":
     sys.stderr.write("Need to install the following packages:\nfoo@1.0\nOk to proceed? (y) ")
     sys.stderr.flush()
-if mode == "grandchild":
-    subprocess.Popen(["sleep", "600"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+if mode in ("grandchild", "helper"):
+    subprocess.Popen(["sleep", "600"] if mode == "grandchild" else ["sh", "-c", HELPER], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                      stderr=subprocess.DEVNULL, start_new_session=True)
 if mode == "ignores-all":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -122,6 +123,8 @@ for line in sys.stdin:
     message = json.loads(line)
     if "id" in message:
         serve(message)
+if mode == "ends-slowly":
+    time.sleep(0.7)
 while mode in ("ignores-end", "ignores-all"):
     time.sleep(60)
 )py";
@@ -351,6 +354,30 @@ TEST_F(DoctorTest, SlowStartIsNoSilence) {
   EXPECT_THAT(findings_of(diagnose({"python3", "server.py", "slow-begin"}, {"--timeout", "1s"})),
               Not(Contains("warning silent-when-asked")))
       << run_.out;
+}
+
+TEST_F(DoctorTest, EraOfASlowServerIsKnown) {
+  const std::vector<std::string> options = {"--timeout", "20s", "--start-timeout", "6s"};
+  const JsonValue both = diagnose({"python3", "server.py", "slow-both"}, options);
+  EXPECT_THAT(findings_of(both), ElementsAre("warning slow-start")) << run_.out;
+  EXPECT_TRUE(both.flag("/server/legacy"));
+  EXPECT_TRUE(both.flag("/server/modern"));
+  EXPECT_THAT(both.text("/config"), Not(HasSubstr("revision")));
+  const JsonValue modern = diagnose({"python3", "server.py", "slow-only-modern"}, options);
+  EXPECT_THAT(findings_of(modern), ElementsAre("warning slow-start", "note only-modern"))
+      << run_.out;
+}
+
+// Helpers that notice its end are not left behind, and their time is not the server's.
+TEST_F(DoctorTest, HelperThatEndsAMomentLaterIsNotLeftBehind) {
+  const JsonValue report = diagnose({"python3", "server.py", "helper"}, {"--grace", "500ms"});
+  EXPECT_THAT(findings_of(report), IsEmpty()) << run_.out;
+}
+
+// Longer than pool.grace: its machine may be slow.
+TEST_F(DoctorTest, EndIsWaitedForPatiently) {
+  const JsonValue report = diagnose({"python3", "server.py", "ends-slowly"}, {"--grace", "100ms"});
+  EXPECT_THAT(findings_of(report), IsEmpty()) << run_.out;
 }
 
 TEST_F(DoctorTest, SandboxIsNamedAndSuspectedFirst) {

@@ -300,6 +300,13 @@ TEST_F(ToolsTest, WhatCannotBeReachedSaysWhatToDo) {
   const ProgramRun unknown = ask({"call", "nobody", "x"});
   EXPECT_EQ(unknown.exit_code, 3);
   EXPECT_THAT(unknown.err, AllOf(HasSubstr("nothing is served at"), HasSubstr("stdgate ls")));
+  gateway_.emplace(serve({backend("words", {"python3", script()}, "protocol: lsp")}));
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"tools", "words"},
+                                                std::vector<std::string>{"call", "words", "x"}}) {
+    const ProgramRun language = ask(words);
+    EXPECT_EQ(language.exit_code, 3);
+    EXPECT_THAT(language.err, AllOf(HasSubstr("WebSocket only"), HasSubstr("/words/ws")));
+  }
   const ProgramRun down = run({"ls", "--url", "http://127.0.0.1:1"});
   EXPECT_EQ(down.exit_code, 3);
   EXPECT_THAT(down.err,

@@ -241,6 +241,8 @@ void ChildProcess::on_control_line(std::string_view line) {
     log_.write(LogLevel::warn, "child is not confined", {{"backend", backend_}, {"reason", rest}});
   } else if (word == guard::kLeftLine) {
     left_behind_ += static_cast<uint64_t>(std::max<int64_t>(number, 0));
+  } else if (word == guard::kLingeredLine) {
+    status_.lingered = std::chrono::milliseconds(std::max<int64_t>(number, 0));
   } else if (word == guard::kUnsandboxedLine) {
     on_unsandboxed(rest);
   } else if (word == guard::kCpuLine) {

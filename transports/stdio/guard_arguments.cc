@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -78,6 +79,10 @@ std::vector<std::string> guard_arguments(const pool::LaunchSpec& spec,
   add_limit(guard::kFilesLimit, spec.limits.open_files);
   add_limit(guard::kProcessesLimit, spec.limits.processes);
   add_sandbox(arguments, spec.sandbox);
+  if (spec.linger > Duration::zero()) {
+    const auto linger = std::chrono::ceil<std::chrono::milliseconds>(spec.linger);
+    add(arguments, guard::kLingerOption, std::to_string(linger.count()));
+  }
   arguments.emplace_back(guard::kCommandFollows);
   arguments.insert(arguments.end(), spec.command.begin(), spec.command.end());
   return arguments;

@@ -72,6 +72,7 @@ int Guard::run() {
   if (!signals_.is_open()) return fail(errno, "signalfd");
   if (!start()) return fail(errno, "fork");
   watch();
+  if (exited_by_itself_ && options_.linger_ms > 0) linger();
   end_everything();
   while (!started_ && !failed_) read_start_report();  // it came as the watch ended
   if (failed_) return kNotStarted;
@@ -155,7 +156,22 @@ bool Guard::read_control() {
   return count > 0;
 }
 
-void Guard::terminate_command() const { ::kill(-command_, SIGTERM); }
+void Guard::terminate_command() const {
+  if (!is_reaped_) ::kill(-command_, SIGTERM);
+}
+
+// Until nothing is left of what the command had started, its time is up, or the end is wanted.
+void Guard::linger() {
+  const int64_t began = now_ms();
+  for (int64_t left = options_.linger_ms; left > 0 && reap();
+       left = began + options_.linger_ms - now_ms()) {
+    std::array<pollfd, 2> fds{pollfd{signals_.get(), POLLIN, 0}, pollfd{kControlFd, POLLIN, 0}};
+    if (::poll(fds.data(), fds.size(), static_cast<int>(left)) < 0) continue;
+    if (fds[0].revents != 0 && take_signals()) break;
+    if (fds[1].revents != 0 && !read_control()) break;
+  }
+  send_line(kLingeredLine, static_cast<uint64_t>(now_ms() - began));
+}
 
 // Waits for orphans that have died. The command is left a zombie: while it is one, the id of its
 // process group cannot be reused.
@@ -172,7 +188,8 @@ bool Guard::command_has_exited() const {
 
 // Orphans become children of this process, so when it has no child left, nothing is left.
 void Guard::end_everything() {
-  ::kill(-command_, SIGKILL);
+  ends_everything_ = true;
+  if (!is_reaped_) ::kill(-command_, SIGKILL);
   const int64_t give_up = now_ms() + kKillLimitMs;
   do {
     signal_children(SIGKILL);
@@ -192,7 +209,9 @@ bool Guard::reap() {
     if (pid == 0) return true;
     if (pid == command_) {
       command_status_ = status;
-    } else if (exited_by_itself_ && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
+      is_reaped_ = true;
+    } else if (ends_everything_ && exited_by_itself_ && WIFSIGNALED(status) &&
+               WTERMSIG(status) == SIGKILL) {
       ++left_behind_;
     }
   }

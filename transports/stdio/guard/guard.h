@@ -2,12 +2,13 @@
 //
 // Job: start the command (command_start.h), then watch: it is subreaper for all that the command
 // starts, however it detaches itself, and ends all of it with SIGKILL when the command has exited
-// or the control channel closes (the gateway has gone, or wants it so). It exits as the command
-// did, by code or by signal. It passes SIGTERM, SIGINT and SIGHUP on to the command, as SIGTERM. If
-// the guard itself is killed by SIGKILL, the kernel kills the command (parent-death signal) and the
-// gateway the rest (orphan_reaper.h). If it is stopped, the gateway kills it in the same way, or,
-// when the gateway dies, the kernel continues it (SIGCONT as its own parent-death signal). Plain
-// POSIX on libc alone, so that it starts fast and has little memory of its own.
+// (and the time that kLingerOption gives has passed), or when the control channel closes (the
+// gateway has gone, or wants it so). It exits as the command did, by code or by signal. It passes
+// SIGTERM, SIGINT and SIGHUP on to the command, as SIGTERM. If the guard itself is killed by
+// SIGKILL, the kernel kills the command (parent-death signal) and the gateway the rest
+// (orphan_reaper.h). If it is stopped, the gateway kills it in the same way, or, when the gateway
+// dies, the kernel continues it (SIGCONT as its own parent-death signal). Plain POSIX on libc
+// alone, so that it starts fast and has little memory of its own.
 #pragma once
 
 #include <sys/types.h>
@@ -33,6 +34,7 @@ class Guard {
   void read_start_report();
   bool take_signals();
   bool read_control();
+  void linger();
   void terminate_command() const;
   [[nodiscard]] bool command_has_exited() const;
   void end_everything();
@@ -48,6 +50,8 @@ class Guard {
   pid_t command_ = 0;
   unsigned left_behind_ = 0;  // processes that were ended though their command had exited by itself
   bool exited_by_itself_ = false;
+  bool is_reaped_ = false;  // the command: its group's id may be another's
+  bool ends_everything_ = false;
   int command_status_ = SIGKILL;  // as wait(2) gives it
   bool started_ = false;
   bool failed_ = false;

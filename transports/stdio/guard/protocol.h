@@ -8,6 +8,8 @@
 //                        errno and step; the command runs nevertheless
 //   "left 2"             so many processes still ran when the command had exited by itself; they
 //                        were ended; before "cpu", and only if there were any
+//   "lingered 640"       milliseconds that they had between; before "cpu", and only if any could
+//                        pass (kLingerOption)
 //   "unsandboxed 38 no Landlock ABI 3 (Linux 6.2) for files: Function not implemented"
 //                        errno and what is missing of a sandbox; the command runs nevertheless
 //   "cpu 123456"         microseconds of CPU used by the command, its descendants and the guard;
@@ -34,6 +36,8 @@ inline constexpr std::string_view kDirectoryOption = "--cwd";
 // would need more than libc alone.
 inline constexpr std::string_view kIdentityOption = "--identity";
 inline constexpr size_t kMaxGroups = 1024;
+// Milliseconds in which what the command has started may end by itself after it.
+inline constexpr std::string_view kLingerOption = "--linger";
 inline constexpr std::string_view kCommandFollows = "--";
 
 // The sandbox (sandbox.h): each word, path and port as an option of its own.
@@ -69,6 +73,7 @@ inline constexpr std::string_view kPidLine = "pid";
 inline constexpr std::string_view kFailedLine = "failed";
 inline constexpr std::string_view kUnconfinedLine = "unconfined";
 inline constexpr std::string_view kLeftLine = "left";
+inline constexpr std::string_view kLingeredLine = "lingered";
 inline constexpr std::string_view kUnsandboxedLine = "unsandboxed";
 inline constexpr std::string_view kCpuLine = "cpu";
 
