@@ -86,8 +86,7 @@ void RoundTrips::begin(pool::CallPtr call, const rpc::Envelope& request) {
   submit(*trip, std::move(call), request);
 }
 
-// The server may remember the client's calls, so its own trip goes before others, and the one used
-// last before those. Null: there is none.
+// The client's own, then the one used last: its server may remember. Null: there is none.
 Trip* RoundTrips::idle_trip(const pool::Call& call, std::string_view greeting) {
   Trip* best = nullptr;
   std::pair<bool, uint64_t> best_rank;
@@ -200,7 +199,6 @@ void RoundTrips::resume(pool::CallPtr call, const rpc::Envelope& request) {
   submit(*trip, std::move(call), request);
 }
 
-// Null: it has been used, has expired or is lost.
 Trip* RoundTrips::find_parked(const TripRound& round) {
   const auto found = trips_.find(round.trip);
   if (found == trips_.end()) return nullptr;
