@@ -442,7 +442,7 @@ void Backend::answer_tail(const pool::Call& call, Outcome outcome, std::string_v
 
 void Backend::on_fault(pool::CallPtr call, const rpc::FaultReport& report) {
   if (mirrors_ && mirrors_->take_fault(*call)) return;
-  if (call->parked && round_trips_.take_fault(*call, report)) return;
+  if (call->alone && round_trips_.take_fault(call, report)) return;
   if (greetings_.take_fault(*call)) return;
   std::string text;
   rpc::append_fault_response(text, call->id, report, dialect_->codes(),

@@ -74,8 +74,21 @@ class Trip final : public session::SessionSink {
   [[nodiscard]] bool has_answer(std::string_view answers) const;
 
   [[nodiscard]] bool is_idle() const { return call == nullptr && !is_parked; }
+  // Whether its child can have another call, even if what ended the last one is still in progress.
+  [[nodiscard]] bool may_be_used_again() const {
+    return is_idle() && !is_spoilt && questions.empty() && replies.empty();
+  }
+  // Whether it may have this call, of a client with that greeting. `is_strict`: of its client only.
+  [[nodiscard]] bool may_serve(const pool::Call& next, std::string_view its_greeting,
+                               bool is_strict) const {
+    return may_be_used_again() && greeting == its_greeting && severity == next.severity &&
+           ((!is_strict && !is_private) || is_of_client(next));
+  }
+  // Whether its call cannot be parked, and so waits.
+  [[nodiscard]] bool awaits_place() const { return is_place_wanted && !questions.empty(); }
   // Who makes this call becomes the client that the trip, which is idle, belongs to.
   void take(const pool::Call& by) {
+    has_ended = is_place_wanted = false;
     identity = by.identity;
     origin = by.origin.without_port();
   }
@@ -117,6 +130,7 @@ class Trip final : public session::SessionSink {
   pool::Call* stand_in = nullptr;  // in flight in the place of the parked call; null: none is
   std::vector<Question> questions;
   size_t question_bytes = 0;
+  bool is_place_wanted = false;             // there was none when it was to be parked
   TimePoint asking_until{};                 // others may follow the first question
   std::vector<AskEnd> replies;              // that its child is to get without its client
   std::vector<pool::InputRequest> demands;  // to be met before the call is made again
@@ -126,6 +140,7 @@ class Trip final : public session::SessionSink {
 
   // --- Over
   TimePoint idle_since{};
+  uint64_t last_end = 0;    // the number of the end of its last call, among all ends
   bool has_ended = false;   // in this turn
   bool is_private = false;  // its child has been told what is of one client alone
   bool is_spoilt = false;   // its child serves no other call

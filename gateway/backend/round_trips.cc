@@ -46,6 +46,7 @@ RoundTrips::RoundTrips(const pool::PoolServices& services, pool::Pool& pool,
       ends_(ends),
       terms_(terms),
       is_strict_(services.config.isolation == config::Isolation::session),
+      places_(services, terms.has_principals),
       states_(services),
       lost_(services.config.pool.parked),
       turn_timer_(services.core.timers, [this] { settle(); }),
@@ -85,14 +86,17 @@ void RoundTrips::begin(pool::CallPtr call, const rpc::Envelope& request) {
   submit(*trip, std::move(call), request);
 }
 
+// The client's own, then the one used last: its server may remember. Null: there is none.
 Trip* RoundTrips::idle_trip(const pool::Call& call, std::string_view greeting) {
+  Trip* best = nullptr;
+  std::pair<bool, uint64_t> best_rank;
   for (const auto& [number, trip] : trips_) {
-    if (!trip->is_idle() || trip->has_ended || trip->is_spoilt) continue;
-    if (trip->greeting != greeting || trip->severity != call.severity) continue;
-    const bool is_for_all = !is_strict_ && !trip->is_private;
-    if (is_for_all || trip->is_of_client(call)) return trip.get();
+    const std::pair rank(trip->is_of_client(call), trip->last_end);
+    if (!trip->may_serve(call, greeting, is_strict_) || (best && rank < best_rank)) continue;
+    best = trip.get();
+    best_rank = rank;
   }
-  return nullptr;
+  return best;
 }
 
 tl::expected<Trip*, rpc::FaultReport> RoundTrips::open(std::string greeting,
@@ -195,7 +199,6 @@ void RoundTrips::resume(pool::CallPtr call, const rpc::Envelope& request) {
   submit(*trip, std::move(call), request);
 }
 
-// Null: it has been used, has expired or is lost.
 Trip* RoundTrips::find_parked(const TripRound& round) {
   const auto found = trips_.find(round.trip);
   if (found == trips_.end()) return nullptr;
@@ -276,7 +279,8 @@ bool RoundTrips::take_answer(pool::CallPtr& call, const rpc::Envelope& answer) {
     end_with(std::move(call), input().missing_capability(std::exchange(trip->lacking, {})));
     return true;
   }
-  const bool can_ask = trip->may_need_input && !pool_.is_draining() && may_park(*trip);
+  const bool can_ask =
+      trip->may_need_input && !pool_.is_draining() && places_.has_one_for(trip->identity);
   if (demanded.empty() || !can_ask) return false;
   for (const pool::InputRuling& demand : demanded) {
     trip->demands.push_back({"input-" + std::to_string(++keys_), demand.value});
@@ -285,9 +289,15 @@ bool RoundTrips::take_answer(pool::CallPtr& call, const rpc::Envelope& answer) {
   return true;
 }
 
-bool RoundTrips::take_fault(const pool::Call& call, const rpc::FaultReport& report) {
-  Trip* const trip = call.parked ? trip_of(call) : nullptr;
-  if (trip == nullptr) return call.parked;
+bool RoundTrips::take_fault(pool::CallPtr& call, const rpc::FaultReport& report) {
+  Trip* const trip = trip_of(*call);
+  if (trip == nullptr) return call->parked;
+  if (!call->parked) {
+    if (report.fault != rpc::Fault::timeout || !trip->awaits_place()) return false;
+    trip->is_place_wanted = false;
+    events_.on_fault(std::move(call), {report.fault, places_.why_none(trip->identity), {}, {}});
+    return true;
+  }
   trip->stand_in = nullptr;
   trip->questions.clear();
   trip->is_spoilt = true;
@@ -301,6 +311,7 @@ void RoundTrips::note_end(const pool::Call& call, Outcome outcome) {
   if (trip == nullptr || trip->call != &call) return;
   trip->call = nullptr;
   trip->has_ended = true;
+  trip->last_end = ++ends_so_far_;
   const bool is_well =
       outcome == Outcome::ok() || outcome == Outcome::error() || outcome == Outcome::tool_error();
   if (!is_well) trip->is_spoilt = true;
@@ -330,8 +341,10 @@ void RoundTrips::settle(Trip& trip) {
       refuse_asks(trip);
     } else if (now() < trip.asking_until) {
       arm_clock(trip.asking_until);
-    } else if (may_park(trip)) {
+    } else if (places_.has_one_for(trip.identity)) {
       park(trip);
+    } else if (!std::exchange(trip.is_place_wanted, true)) {
+      places_.note_waiting(trip.identity);
     }
   }
   if (!std::exchange(trip.has_ended, false)) {
@@ -390,18 +403,6 @@ void RoundTrips::park(Trip& trip) {
   }
 }
 
-// One principal has half of the places at most, so that others have some. Anonymous clients are
-// one, whatever their addresses, but only beside principals: one address may be many of them.
-bool RoundTrips::may_park(const Trip& trip) const {
-  const size_t places = services_.config.pool.parked;
-  if (parked_ >= places) return false;
-  if (trip.identity.empty() && !terms_.has_principals) return true;
-  const auto own = std::ranges::count_if(trips_, [&trip](const auto& entry) {
-    return entry.second->is_parked && entry.second->identity == trip.identity;
-  });
-  return static_cast<size_t>(own) < std::max<size_t>(1, places / 2);
-}
-
 // From now on the call is nobody's, until its client goes on with it.
 void RoundTrips::leave_in_place(Trip& trip, pool::Call& call) {
   services_.calls.index().remove(call);
@@ -420,8 +421,9 @@ void RoundTrips::park_for(Trip& trip, const pool::Call& call,
                           std::span<const pool::InputRequest> requests) {
   trip.call = nullptr;
   trip.is_parked = true;
+  trip.is_place_wanted = false;
   ++trip.round;
-  ++parked_;
+  places_.take(trip.identity);
   // Who answers nothing gains no time.
   if (!std::exchange(trip.is_unanswered, false)) trip.expires = now() + terms_.input_timeout;
   arm_clock(trip.expires);
@@ -433,7 +435,7 @@ void RoundTrips::park_for(Trip& trip, const pool::Call& call,
 
 void RoundTrips::end_parking(Trip& trip, ParkedEnd end) {
   trip.is_parked = false;
-  --parked_;
+  places_.give_back(trip.identity);
   services_.core.observer.on_parked_call_ended(services_.backend, end);
   turn_timer_.arm(now());  // another one may be parked
 }

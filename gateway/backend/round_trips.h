@@ -13,10 +13,10 @@
 // A `requestState` is sealed, for one principal and one request, and used once; all else of a
 // parked call is kept here. If its child goes, it gives its place back, and its client hears of
 // that when it comes back (LostTrips). A trip that is over leaves its child to the next call that
-// may have it. Owner: the backend. Limits: config.pool.parked calls at a time, half of them of one
-// principal, and half of all anonymous clients where others have to say who they are; others that
-// would be parked wait; the input timeout, after which a parked call is cancelled; those of a
-// pool's queue for calls that wait for a child.
+// may have it, from the moment of its answer on. Owner: the backend. Limits: config.pool.parked
+// calls at a time, half of them of one principal, and half of all anonymous clients where others
+// have to say who they are; others that would be parked wait; the input timeout, after which a
+// parked call is cancelled; those of a pool's queue for calls that wait for a child.
 #pragma once
 
 #include <functional>
@@ -28,6 +28,7 @@
 #include <string_view>
 
 #include "gateway/backend/lost_trips.h"
+#include "gateway/backend/parked_places.h"
 #include "gateway/backend/round_trip.h"
 #include "gateway/backend/session_router.h"
 #include "gateway/backend/trip_states.h"
@@ -60,14 +61,15 @@ class RoundTrips final : public TripOwner {
   void take(pool::CallPtr call, const pool::Outgoing& message);
   // A child has answered a call of a trip. False: the answer is for the call's client.
   bool take_answer(pool::CallPtr& call, const rpc::Envelope& answer);
-  // The same for what has ended a call instead of an answer.
-  bool take_fault(const pool::Call& call, const rpc::FaultReport& report);
+  // The same for what has ended a call instead of an answer; one that has waited for a place of
+  // parked calls is told so.
+  bool take_fault(pool::CallPtr& call, const rpc::FaultReport& report);
   // A call of a trip has ended, and its client has been told.
   void note_end(const pool::Call& call, Outcome outcome);
   // Nobody can go on with a parked call any more.
   void drain();
 
-  [[nodiscard]] size_t parked() const { return parked_; }
+  [[nodiscard]] size_t parked() const { return places_.taken(); }
 
  private:
   // TripOwner
@@ -91,7 +93,6 @@ class RoundTrips final : public TripOwner {
   void settle(Trip& trip);
   void refuse_asks(Trip& trip);
   void answer_ask(Trip& trip, rpc::WireId ask, std::string_view member);
-  [[nodiscard]] bool may_park(const Trip& trip) const;
   void park(Trip& trip);
   void park_for(Trip& trip, const pool::Call& call, std::span<const pool::InputRequest> requests);
   void leave_in_place(Trip& trip, pool::Call& call);
@@ -112,16 +113,17 @@ class RoundTrips final : public TripOwner {
   const Terms terms_;
   // Sessions have children of their own: nobody gets one that another client has used.
   const bool is_strict_;
+  ParkedPlaces places_;
   TripStates states_;
   LostTrips lost_;
   std::optional<session::Caller> nobody_;  // whose the calls are that stand for parked ones
   NoSink no_sink_;
   std::map<uint64_t, std::unique_ptr<Trip>> trips_;  // by number, the oldest first
   uint64_t opened_ = 0;
-  uint64_t keys_ = 0;  // of input requests
-  size_t parked_ = 0;
-  Timer turn_timer_;   // something has changed in this turn
-  Timer clock_timer_;  // some trip may have to end, or to go on
+  uint64_t keys_ = 0;         // of input requests
+  uint64_t ends_so_far_ = 0;  // of calls
+  Timer turn_timer_;          // something has changed in this turn
+  Timer clock_timer_;         // some trip may have to end, or to go on
 };
 
 }  // namespace stdgate::backend

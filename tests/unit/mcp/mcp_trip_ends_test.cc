@@ -1,6 +1,7 @@
 // Deaths, floods and departures at each point of a modern client's call at a legacy child that
 // asks. Each client is answered once, nothing is left behind, and the next call is served.
 
+#include <algorithm>
 #include <array>
 
 #include "tests/unit/mcp/trip_bench.h"
@@ -183,6 +184,46 @@ TEST_P(TripQueue, OneThatWaitsHasItsDeadline) {
   bench.advance(seconds(10));
   EXPECT_THAT(third.texts(), ElementsAre(HasSubstr("-31504")));
   expect_others_unharmed();
+}
+
+// Nothing is wrong with its child.
+TEST_P(TripQueue, OneThatWaitsInVainIsToldOfThePlaces) {
+  const std::string why =
+      "2 of 2 places of parked calls are taken; raise backends.fake.pool.parked";
+  bench.advance(seconds(10));
+  EXPECT_THAT(third.texts(), ElementsAre(HasSubstr("\"" + why + "\"")));
+  EXPECT_EQ(bench.observer.records.back().detail, why);
+}
+
+TEST_P(TripQueue, ThatCallsWaitForPlacesIsLoggedOnce) {
+  constexpr std::string_view kLine = "calls wait for places of parked calls";
+  const std::string* const line = bench.log.find(kLine);
+  ASSERT_NE(line, nullptr);
+  EXPECT_THAT(*line, HasSubstr("raise backends.fake.pool.parked"));
+  const auto is_of_it = [&](const std::string& each) { return each.starts_with(kLine); };
+  bench.child(2).say(kAskAgain);
+  bench.settle();
+  EXPECT_EQ(std::ranges::count_if(bench.log.lines, is_of_it), 1) << "it is the same call";
+}
+
+// What ends a call otherwise is told as ever.
+TEST_P(TripEnds, AChildThatIsSlowIsToldAsSuch) {
+  called();
+  bench.advance(seconds(10));
+  EXPECT_THAT(client.texts(), ElementsAre(HasSubstr("Request timed out")));
+}
+
+TEST_P(TripEnds, AShareOfThePlacesIsToldAsSuch) {
+  const policy::Principal ada = named("ada");
+  for (const size_t index : {0, 1}) {
+    bench.call(index == 0 ? client : other, "1", "", kElicits, &ada);
+    bench.greet(index);
+    bench.child(index).take_lines();
+    bench.child(index).say(kAsk);
+    bench.settle();
+  }
+  bench.advance(seconds(10));
+  EXPECT_THAT(other.texts(), ElementsAre(HasSubstr("this client has 1 of 1 places")));
 }
 
 // A parked call has no connection: that its client has gone is not known, and ends nothing.
