@@ -34,25 +34,28 @@ void Trip::add_question(rpc::WireId ask, std::string_view id, const std::string&
     replies.push_back({ask, result_member(*given_answer)});
     return;
   }
-  question_bytes += request.size();
   questions.push_back({ask, {is_named ? std::string(name) : other, std::move(request)}});
 }
 
 std::vector<AskEnd> Trip::take_answers(std::string_view answers) {
   std::vector<Question> missing;
   std::vector<AskEnd> taken;
-  question_bytes = 0;
   for (Question& question : questions) {
     const auto result = rpc::find_member(answers, question.request.key);
     if (result && result->front() == '{') {
       taken.push_back({question.ask, result_member(*result)});
     } else {
-      question_bytes += question.request.value.size();
       missing.push_back(std::move(question));
     }
   }
   questions = std::move(missing);
   return taken;
+}
+
+size_t Trip::question_bytes() const {
+  size_t bytes = 0;
+  for (const Question& question : questions) bytes += question.request.value.size();
+  return bytes;
 }
 
 bool Trip::has_answer(std::string_view answers) const {

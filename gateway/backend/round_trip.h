@@ -110,6 +110,9 @@ class Trip final : public session::SessionSink {
   void add_question(rpc::WireId ask, std::string_view id, const std::string& other,
                     std::string request);
 
+  // Of those that are open.
+  [[nodiscard]] size_t question_bytes() const;
+
   const uint64_t number;
   const std::string greeting;                       // its params
   const std::optional<session::Severity> severity;  // of the log messages that its child is to send
@@ -129,7 +132,6 @@ class Trip final : public session::SessionSink {
   bool is_unanswered = false;      // its client has come back with nothing
   pool::Call* stand_in = nullptr;  // in flight in the place of the parked call; null: none is
   std::vector<Question> questions;
-  size_t question_bytes = 0;
   bool is_place_wanted = false;             // there was none when it was to be parked
   TimePoint asking_until{};                 // others may follow the first question
   std::vector<AskEnd> replies;              // that its child is to get without its client

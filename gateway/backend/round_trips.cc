@@ -243,7 +243,7 @@ void RoundTrips::on_trip_message(Trip& trip, std::string_view text) {
   if (message.kind != rpc::MessageKind::request || !ask) return;
   pool::InputRuling ruling = input().judge(message, method, trip.greeting);
   if (ruling.verdict != pool::InputRuling::Verdict::allowed ||
-      trip.question_bytes + ruling.value.size() > services_.limits.message) {
+      trip.question_bytes() + ruling.value.size() > services_.limits.message) {
     if (ruling.verdict == pool::InputRuling::Verdict::lacks_capability) {
       trip.lacking = std::move(ruling.capability);
     }
@@ -366,7 +366,6 @@ void RoundTrips::refuse_asks(Trip& trip) {
   for (const Question& question : std::exchange(trip.questions, {})) {
     answer_ask(trip, question.ask, member);
   }
-  trip.question_bytes = 0;
   pool_.dispatch_lease(trip.session);
 }
 
