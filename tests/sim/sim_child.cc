@@ -76,6 +76,7 @@ class SimChild final : public test::MemoryChild,
 
   void end(Duration grace) override {
     stdin_closed_ = true;
+    lose_asks();
     if (grace == Duration{0}) {
       exit_after(Duration{1}, {pool::ExitStatus::Kind::signaled, 9, {}});
     } else {
@@ -101,14 +102,16 @@ class SimChild final : public test::MemoryChild,
       }
     });
   }
-  void finish(const pool::ExitStatus& status) {
-    if (!stdin_closed_) {
-      for (const auto& [nonce, asked] : asks_.open()) {
-        if (!records_.states.is_parked(nonce)) continue;
-        world_.tally().note(Seen::died_while_parked);
-        records_.states.note_death(nonce);
-      }
+  // What is parked for its questions is lost with it.
+  void lose_asks() {
+    for (const auto& [nonce, asked] : asks_.open()) {
+      if (!records_.states.is_parked(nonce)) continue;
+      if (!stdin_closed_) world_.tally().note(Seen::died_while_parked);
+      records_.states.note_death(nonce);
     }
+  }
+  void finish(const pool::ExitStatus& status) {
+    lose_asks();
     if (is_modern_) records_.kept.note_exit();
     tell_exit(status);
   }
