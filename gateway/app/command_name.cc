@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "gateway/base/ascii.h"
 #include "gateway/config/backend_name.h"
 
 namespace stdgate::app {
@@ -119,16 +120,8 @@ std::string_view last_part(std::string_view path, char separator = '/') {
   return path.substr(path.rfind(separator) + 1);
 }
 
-std::string lower(std::string_view text) {
-  std::string lowered(text);
-  std::transform(lowered.begin(), lowered.end(), lowered.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return lowered;
-}
-
 std::string_view without_extension(std::string_view file) {
-  const std::string lowered = lower(file);
+  const std::string lowered = to_lower_ascii(file);
   for (const std::string_view extension : kExtensions) {
     if (lowered.size() > extension.size() && lowered.ends_with(extension)) {
       return file.substr(0, file.size() - extension.size());
@@ -140,7 +133,7 @@ std::string_view without_extension(std::string_view file) {
 // "My Server" -> "my-server": letters in lower case, and a hyphen for what a name cannot have.
 std::string as_backend_name(std::string_view text) {
   std::string name;
-  for (const char c : lower(text)) {
+  for (const char c : to_lower_ascii(text)) {
     if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-') {
       name += c;
     } else if (!name.empty() && name.back() != '-') {
@@ -182,8 +175,8 @@ std::string from_path(std::string_view path, std::string_view working_directory)
       part.remove_suffix(std::min(name.size() + 1, part.size()));
       name = without_extension(name.substr(0, name.find('@', 1)));
       const bool is_user = part == "/home" || part == "/Users";
-      if (name.empty() || is_user || has_word(kEmptyNames, lower(name))) continue;
-      if (has_word(kWeakNames, lower(name)) && is_given) {
+      if (name.empty() || is_user || has_word(kEmptyNames, to_lower_ascii(name))) continue;
+      if (has_word(kWeakNames, to_lower_ascii(name)) && is_given) {
         if (weak.empty()) weak = name;
         continue;
       }

@@ -6,6 +6,9 @@
 
 namespace stdgate {
 
+// U+FEFF, which some editors put at the front of a file.
+inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
 // Bytes of the well-formed sequence at the front of `text`, 0 when there is none (Unicode standard,
 // table 3-7). `text` is not empty.
 size_t utf8_sequence_size(std::string_view text);

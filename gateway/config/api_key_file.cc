@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "gateway/base/ascii.h"
+#include "gateway/base/utf8.h"
 #include "gateway/config/config_ranges.h"
 
 namespace stdgate::config {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr std::string_view kHashMark = "sha256:";
 constexpr size_t kHashDigits = 64;
 

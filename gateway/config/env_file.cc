@@ -3,10 +3,11 @@
 
 #include <algorithm>
 
+#include "gateway/base/utf8.h"
+
 namespace stdgate::config {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr std::string_view kBlank = " \t";
 constexpr std::string_view kExport = "export";
 

@@ -6,11 +6,11 @@
 
 #include "gateway/base/ascii.h"
 #include "gateway/base/base64.h"
+#include "gateway/base/utf8.h"
 
 namespace stdgate::config {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr const char* kExpected =
     "expected a key of 32 bytes, as 64 hex digits or 44 characters of base64; openssl rand -hex 32 "
     "makes one";

@@ -11,7 +11,6 @@
 namespace stdgate::config {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr std::string_view kOpening = "[{";
 constexpr std::string_view kClosing = "]}";
 

@@ -23,10 +23,6 @@ constexpr std::string_view kUncached = R"("ttlMs":0,"cacheScope":"private")";
 constexpr std::array<std::string_view, 6> kCommonCapabilities = {
     "tools", "prompts", "completions", "logging", "experimental", "extensions"};
 
-std::string_view member(std::string_view object, std::string_view key) {
-  return rpc::find_member(object, key).value_or(std::string_view());
-}
-
 // Objects are written member by member, the first without a comma before it.
 void append_member(std::string& out, std::string_view key, std::string_view value) {
   if (value.empty()) return;
@@ -37,12 +33,13 @@ void append_member(std::string& out, std::string_view key, std::string_view valu
 void append_capabilities(std::string& out, std::string_view capabilities) {
   out += '{';
   for (const std::string_view key : kCommonCapabilities) {
-    append_member(out, key, member(capabilities, key));
+    append_member(out, key, rpc::member_or_empty(capabilities, key));
   }
-  if (const std::string_view resources = member(capabilities, "resources"); !resources.empty()) {
+  if (const std::string_view resources = rpc::member_or_empty(capabilities, "resources");
+      !resources.empty()) {
     std::string kept = "{";
-    append_member(kept, "subscribe", member(resources, "subscribe"));
-    append_member(kept, "listChanged", member(resources, "listChanged"));
+    append_member(kept, "subscribe", rpc::member_or_empty(resources, "subscribe"));
+    append_member(kept, "listChanged", rpc::member_or_empty(resources, "listChanged"));
     append_member(out, "resources", kept + "}");
   }
   out += '}';
@@ -65,11 +62,12 @@ std::string array_of(const Texts& texts) {
 std::string plain_capabilities(std::string_view capabilities) {
   std::string plain = "{";
   for (const std::string_view key : {"tools", "prompts", "resources", "completions", "logging"}) {
-    const std::string_view offered = member(capabilities, key);
+    const std::string_view offered = rpc::member_or_empty(capabilities, key);
     if (offered.empty()) continue;
     std::string kept = "{";
-    if (key == "resources") append_member(kept, "subscribe", member(offered, "subscribe"));
-    append_member(kept, "listChanged", member(offered, "listChanged"));
+    if (key == "resources")
+      append_member(kept, "subscribe", rpc::member_or_empty(offered, "subscribe"));
+    append_member(kept, "listChanged", rpc::member_or_empty(offered, "listChanged"));
     append_member(plain, key, kept + "}");
   }
   return plain + "}";
@@ -77,7 +75,7 @@ std::string plain_capabilities(std::string_view capabilities) {
 
 // The error with the code `to`, if its code is `from`.
 bool append_error_with(std::string& out, std::string_view error, Error from, Error to) {
-  const std::string_view code = member(error, "code");
+  const std::string_view code = rpc::member_or_empty(error, "code");
   if (code != std::to_string(rpc::rpc_error_code(from))) return false;
   const TextPlace place = place_of(code, error);
   out.append(R"("error":)")
@@ -89,13 +87,14 @@ bool append_error_with(std::string& out, std::string_view error, Error from, Err
 
 void append_discovery(std::string& out, std::string_view greeting) {
   std::string capabilities;
-  append_capabilities(capabilities, member(greeting, "capabilities"));
+  append_capabilities(capabilities, rpc::member_or_empty(greeting, "capabilities"));
   out.append(R"("result":{"resultType":"complete","supportedVersions":[")");
   out.append(kModernRevision).append("\"]");
   append_member(out, "capabilities", capabilities);
-  append_member(out, "instructions", member(greeting, "instructions"));
+  append_member(out, "instructions", rpc::member_or_empty(greeting, "instructions"));
   out.append(",").append(kUncached);
-  if (const std::string_view server = member(greeting, "serverInfo"); !server.empty()) {
+  if (const std::string_view server = rpc::member_or_empty(greeting, "serverInfo");
+      !server.empty()) {
     out.append(R"(,"_meta":{")").append(kServerInfoKey).append("\":").append(server).append("}");
   }
   out += '}';
@@ -114,9 +113,11 @@ bool bridge_to_modern(const rpc::Envelope& answer, std::string_view method, std:
   }
   if (payload.empty() || payload.front() != '{') return false;
   out.append(R"("result":{)");
-  if (member(payload, "resultType").empty()) append_member(out, "resultType", R"("complete")");
+  if (rpc::member_or_empty(payload, "resultType").empty())
+    append_member(out, "resultType", R"("complete")");
   const bool is_cacheable = std::ranges::find(kCacheable, method) != kCacheable.end();
-  if (is_cacheable && member(payload, "ttlMs").empty() && member(payload, "cacheScope").empty()) {
+  if (is_cacheable && rpc::member_or_empty(payload, "ttlMs").empty() &&
+      rpc::member_or_empty(payload, "cacheScope").empty()) {
     if (out.back() != '{') out += ',';
     out += kUncached;
   }
@@ -142,20 +143,23 @@ bool bridge_to_legacy(const rpc::Envelope& answer, std::string_view method,
   if (method != "initialize") return false;
   // The client's own, where it is known: a client may end a session in another one.
   out.append(R"("result":{"protocolVersion":")").append(agreed_mcp_revision(greeting)).append("\"");
-  append_member(out, "capabilities", plain_capabilities(member(payload, "capabilities")));
-  const std::string_view server = member(member(payload, "_meta"), kServerInfoKey);
+  append_member(out, "capabilities",
+                plain_capabilities(rpc::member_or_empty(payload, "capabilities")));
+  const std::string_view server =
+      rpc::member_or_empty(rpc::member_or_empty(payload, "_meta"), kServerInfoKey);
   append_member(out, "serverInfo",
                 server.empty() ? R"({"name":"unnamed","version":"unknown"})" : server);
-  append_member(out, "instructions", member(payload, "instructions"));
+  append_member(out, "instructions", rpc::member_or_empty(payload, "instructions"));
   out += '}';
   return true;
 }
 
 uint8_t listened_lists(const rpc::Envelope& request) {
-  const std::string_view wishes = member(request.params, "notifications");
+  const std::string_view wishes = rpc::member_or_empty(request.params, "notifications");
   uint8_t lists = 0;
   for (const McpList& list : kMcpLists) {
-    if (member(wishes, list.wish) == "true") lists = static_cast<uint8_t>(lists | list.bit);
+    if (rpc::member_or_empty(wishes, list.wish) == "true")
+      lists = static_cast<uint8_t>(lists | list.bit);
   }
   return lists;
 }

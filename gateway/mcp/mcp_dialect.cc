@@ -8,6 +8,7 @@
 #include "gateway/pool/greeting_facts.h"
 #include "gateway/rpc/json_cursor.h"
 #include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_string.h"
 
 namespace stdgate::mcp {
 
@@ -73,11 +74,6 @@ bool is_string_or_number(std::string_view raw) {
   return !raw.empty() && (raw[0] == '"' || raw[0] == '-' || (raw[0] >= '0' && raw[0] <= '9'));
 }
 
-// What stands between the quotes; empty for what is no string.
-std::string_view string_content(std::string_view raw) {
-  return !raw.empty() && raw[0] == '"' ? raw.substr(1, raw.size() - 2) : std::string_view();
-}
-
 // Whether `raw` may hold the member at all; spares the walk through a large payload. A key can be
 // spelled with escapes, so a backslash before a 'u' means that it has to be looked at.
 bool may_hold(std::string_view raw, std::string_view key) {
@@ -126,11 +122,11 @@ uint8_t changing_lists_of(std::string_view capabilities) {
 void note_memo(const rpc::Envelope& request, std::string_view method, pool::ClientIntent& intent) {
   if (method == kSetLevel) {
     intent.memo = pool::SessionMemo::severity;
-    intent.memo_text = string_content(only_member(request.params, "level").value_or(""));
+    intent.memo_text = rpc::string_content(only_member(request.params, "level").value_or(""));
   } else if (method == kSubscribe || method == kUnsubscribe) {
     intent.memo =
         method == kSubscribe ? pool::SessionMemo::subscribe : pool::SessionMemo::unsubscribe;
-    intent.memo_text = string_content(only_member(request.params, "uri").value_or(""));
+    intent.memo_text = rpc::string_content(only_member(request.params, "uri").value_or(""));
   }
 }
 
@@ -206,7 +202,7 @@ std::string_view McpDialect::agreed_revision(const rpc::Envelope& answer,
                                              std::string_view greeting) const {
   const auto named = rpc::find_member(answer.payload, "protocolVersion");
   if (!named) return agreed_mcp_revision(greeting);
-  const auto revision = parse_mcp_revision(string_content(*named));
+  const auto revision = parse_mcp_revision(rpc::string_content(*named));
   return revision ? mcp_revision_text(*revision) : std::string_view();
 }
 
@@ -248,19 +244,19 @@ tl::expected<pool::ClientIntent, const char*> McpDialect::read_client(
   if (method == "tools/call") {
     const auto name = only_member(message.params, "name");
     if (!name) return tl::unexpected<const char*>("params name the tool twice");
-    intent.tool = string_content(*name);
+    intent.tool = rpc::string_content(*name);
   }
   if (is_shared && method == kSetLevel) {
     const auto level = only_member(message.params, "level");
     if (!level) return tl::unexpected<const char*>("params name the level twice");
     intent.kind = pool::ClientIntent::Kind::set_severity;
-    intent.severity = session::parse_severity(string_content(*level));
+    intent.severity = session::parse_severity(rpc::string_content(*level));
     intent.result = kEmptyResult;
   }
   if (is_shared && (method == kSubscribe || method == kUnsubscribe)) {
     const auto uri = only_member(message.params, "uri");
     if (!uri) return tl::unexpected<const char*>("params name the uri twice");
-    intent.key = string_content(*uri);
+    intent.key = rpc::string_content(*uri);
     intent.result = kEmptyResult;
   }
   if (!intent.key.empty()) {
@@ -308,7 +304,7 @@ tl::expected<pool::ClientIntent, const char*> McpDialect::intent_of(
   intent.may_be_asked =
       std::ranges::any_of(rpc::find_members(text_of(params.of_meta.capabilities), kAskable),
                           [](const rpc::Member& declared) { return declared.has_value(); });
-  intent.severity = session::parse_severity(string_content(text_of(params.of_meta.log_level)));
+  intent.severity = session::parse_severity(rpc::string_content(text_of(params.of_meta.log_level)));
   if (method == "server/discover") {
     intent.kind = pool::ClientIntent::Kind::handshake;
     intent.only_of_legacy = true;
@@ -321,7 +317,7 @@ tl::expected<pool::ClientIntent, const char*> McpDialect::intent_of(
                                               rpc::is_absent(params.input_responses));
   if (method == "tools/call" && !rpc::is_absent(params.name)) {
     if (!params.name) return tl::unexpected<const char*>("params name the tool twice");
-    intent.tool = string_content(*params.name);
+    intent.tool = rpc::string_content(*params.name);
   }
   return with_token(intent, params.meta ? params.of_meta.progress_token : params.meta);
 }
@@ -348,7 +344,8 @@ std::vector<std::string> McpDialect::listened_keys(const rpc::Envelope& request,
   std::string scratch;
   do {
     const std::string_view uri = cursor.take_value();
-    if (uri.front() == '"') keys.emplace_back(rpc::decode_string(string_content(uri), scratch));
+    if (uri.front() == '"')
+      keys.emplace_back(rpc::decode_string(rpc::string_content(uri), scratch));
   } while (cursor.take(','));
   return keys;
 }
@@ -370,7 +367,7 @@ std::optional<pool::GreetingTerms> McpDialect::terms(const rpc::Envelope& answer
     return rpc::find_member(answer.payload, key).value_or(std::string_view());
   };
   pool::GreetingTerms terms;
-  terms.revision = string_content(member("protocolVersion"));
+  terms.revision = rpc::string_content(member("protocolVersion"));
   std::string relied_on;
   for (const std::string_view key : {"capabilities", "serverInfo", "instructions"}) {
     relied_on.append(member(key)).append("\n");
@@ -439,14 +436,15 @@ pool::Audience McpDialect::audience(const rpc::Envelope& notification,
                                     std::string_view method) const {
   if (method == "notifications/resources/updated") {
     const auto uri = rpc::find_member(notification.params, "uri");
-    return {
-        pool::Audience::Kind::subscribers, string_content(uri.value_or(std::string_view())), {}};
+    return {pool::Audience::Kind::subscribers,
+            rpc::string_content(uri.value_or(std::string_view())),
+            {}};
   }
   if (method == "notifications/message") {
     const auto level = rpc::find_member(notification.params, "level");
     return {pool::Audience::Kind::caller,
             {},
-            session::parse_severity(string_content(level.value_or("")))};
+            session::parse_severity(rpc::string_content(level.value_or("")))};
   }
   const auto* const list = std::ranges::find(kMcpLists, method, &McpList::changed);
   if (list == kMcpLists.end()) return {pool::Audience::Kind::caller, {}, {}};

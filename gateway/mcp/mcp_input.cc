@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::string_view kStateKey = "requestState";
 constexpr std::string_view kAnswersKey = "inputResponses";
-constexpr std::string_view kMetaKey = "_meta";
 constexpr std::string_view kSampling = "sampling/createMessage";
 constexpr std::string_view kElicitation = "elicitation/create";
 constexpr std::string_view kRoots = "roots/list";
@@ -24,15 +23,7 @@ constexpr std::string_view kNoParams = "{}";
 // Capabilities of a client that let a server ask it something.
 constexpr std::array<std::string_view, 3> kAskable = {"sampling", "elicitation", "roots"};
 
-std::string_view member(std::string_view object, std::string_view key) {
-  return rpc::find_member(object, key).value_or(std::string_view());
-}
-
 bool is_object(std::string_view raw) { return !raw.empty() && raw.front() == '{'; }
-
-std::string_view string_content(std::string_view raw) {
-  return !raw.empty() && raw[0] == '"' ? raw.substr(1, raw.size() - 2) : std::string_view();
-}
 
 // Calls `visit(key, value)`, both raw, for each member.
 template <class Visitor>
@@ -46,13 +37,13 @@ void for_each_member(std::string_view object, Visitor&& visit) {
   } while (cursor.take(','));
 }
 
-void append_member(std::string& out, std::string_view key, std::string_view value) {
+void add_member(std::string& out, std::string_view key, std::string_view value) {
   if (out.back() != '{') out += ',';
   out.append("\"").append(key).append("\":").append(value);
 }
 
 bool is_of_round(std::string_view quoted) {
-  const std::string_view key = string_content(quoted);
+  const std::string_view key = rpc::string_content(quoted);
   return rpc::json_string_equals(key, kStateKey) || rpc::json_string_equals(key, kAnswersKey);
 }
 
@@ -60,7 +51,7 @@ bool is_of_round(std::string_view quoted) {
 std::string request_with(const rpc::Envelope& request, std::string_view members) {
   std::string params = "{";
   for_each_member(request.params, [&](std::string_view key, std::string_view value) {
-    if (!is_of_round(key)) append_member(params, string_content(key), value);
+    if (!is_of_round(key)) add_member(params, rpc::string_content(key), value);
   });
   if (!members.empty()) {
     if (params.back() != '{') params += ',';
@@ -80,20 +71,21 @@ std::string capability_of(std::string_view name, std::string_view mode = {}) {
 
 // Without a mode it is `form` that is asked and declared (client/elicitation, capabilities).
 bool has_mode(std::string_view elicitation, std::string_view mode) {
-  const bool has_any = !member(elicitation, "form").empty() || !member(elicitation, "url").empty();
-  return has_any ? !member(elicitation, mode).empty() : mode == "form";
+  const bool has_any = !rpc::member_or_empty(elicitation, "form").empty() ||
+                       !rpc::member_or_empty(elicitation, "url").empty();
+  return has_any ? !rpc::member_or_empty(elicitation, mode).empty() : mode == "form";
 }
 
 // The params as the modern era has them.
 std::string params_of(std::string_view params) {
   std::string text = "{";
   for_each_member(params, [&](std::string_view key, std::string_view value) {
-    const std::string_view name = string_content(key);
+    const std::string_view name = rpc::string_content(key);
     // Of tasks, tokens and identifiers, which belong to the legacy era.
     for (const std::string_view gone : {"_meta", "task", "elicitationId"}) {
       if (rpc::json_string_equals(name, gone)) return;
     }
-    append_member(text, name, value);
+    add_member(text, name, value);
   });
   return text + "}";
 }
@@ -106,7 +98,7 @@ std::string request_text(std::string_view method, std::string_view params) {
 
 pool::InputRuling judge_elicitation(std::string_view params, std::string_view declared) {
   pool::InputRuling ruling;
-  const std::string_view named = string_content(member(params, "mode"));
+  const std::string_view named = rpc::string_content(rpc::member_or_empty(params, "mode"));
   const std::string_view mode = named.empty() ? "form" : named;
   const bool is_declared = is_object(declared) && has_mode(declared, mode);
   ruling.verdict = is_declared ? pool::InputRuling::Verdict::allowed
@@ -135,31 +127,31 @@ pool::InputAnswers McpInput::read_answers(const rpc::Envelope& request) const {
   if (read.is_malformed) return read;
   if (state) {
     std::string scratch;
-    read.state = rpc::decode_string(string_content(*state), scratch);
+    read.state = rpc::decode_string(rpc::string_content(*state), scratch);
   }
   if (answers) read.answers = *answers;
   return read;
 }
 
 std::string McpInput::greeting_for(const rpc::Envelope& request) const {
-  const std::string_view meta = member(request.params, kMetaKey);
-  const std::string_view declared = member(meta, kClientCapabilitiesKey);
+  const std::string_view meta = rpc::member_or_empty(request.params, kMetaKey);
+  const std::string_view declared = rpc::member_or_empty(meta, kClientCapabilitiesKey);
   std::string capabilities = "{";
   for (const std::string_view key : kAskable) {
-    const std::string_view value = member(declared, key);
+    const std::string_view value = rpc::member_or_empty(declared, key);
     // A server could not be told of changes.
-    if (is_object(value)) append_member(capabilities, key, key == "roots" ? "{}" : value);
+    if (is_object(value)) add_member(capabilities, key, key == "roots" ? "{}" : value);
   }
   std::string text = "{\"protocolVersion\":\"" + std::string(kMcpRevisions.front()) + "\"";
-  append_member(text, "capabilities", capabilities + "}");
-  const std::string_view info = member(meta, kClientInfoKey);
-  append_member(text, "clientInfo",
-                is_object(info) ? info : R"({"name":"unnamed","version":"unknown"})");
+  add_member(text, "capabilities", capabilities + "}");
+  const std::string_view info = rpc::member_or_empty(meta, kClientInfoKey);
+  add_member(text, "clientInfo",
+             is_object(info) ? info : R"({"name":"unnamed","version":"unknown"})");
   return text + "}";
 }
 
 bool McpInput::may_ask_first(std::string_view greeting) const {
-  return !member(member(greeting, "capabilities"), "roots").empty();
+  return !rpc::member_or_empty(rpc::member_or_empty(greeting, "capabilities"), "roots").empty();
 }
 
 bool McpInput::is_private(std::string_view method) const { return method == kRoots; }
@@ -168,7 +160,7 @@ bool McpInput::is_private(std::string_view method) const { return method == kRoo
 std::string McpInput::essence(const rpc::Envelope& request) const {
   std::vector<std::string> members;
   for_each_member(request.params, [&](std::string_view key, std::string_view value) {
-    if (is_of_round(key) || rpc::json_string_equals(string_content(key), kMetaKey)) return;
+    if (is_of_round(key) || rpc::json_string_equals(rpc::string_content(key), kMetaKey)) return;
     members.push_back(std::string(key).append(":").append(value));
   });
   std::ranges::sort(members);
@@ -195,26 +187,27 @@ std::string McpInput::with_answers(const rpc::Envelope& request, std::string_vie
 }
 
 bool McpInput::is_askable(std::string_view greeting) const {
-  const std::string_view declared = member(greeting, "capabilities");
-  return std::ranges::any_of(
-      kAskable, [&](std::string_view key) { return is_object(member(declared, key)); });
+  const std::string_view declared = rpc::member_or_empty(greeting, "capabilities");
+  return std::ranges::any_of(kAskable, [&](std::string_view key) {
+    return is_object(rpc::member_or_empty(declared, key));
+  });
 }
 
 std::optional<pool::InputDemands> McpInput::demands(const rpc::Envelope& answer) const {
   if (answer.kind != rpc::MessageKind::result) return std::nullopt;
-  const std::string_view type = member(answer.payload, "resultType");
-  if (!rpc::json_string_equals(string_content(type), "input_required")) return std::nullopt;
+  const std::string_view type = rpc::member_or_empty(answer.payload, "resultType");
+  if (!rpc::json_string_equals(rpc::string_content(type), "input_required")) return std::nullopt;
   pool::InputDemands demands;
-  const std::string_view state = member(answer.payload, kStateKey);
-  const std::string_view requests = member(answer.payload, "inputRequests");
-  if (!string_content(state).empty()) demands.state = state;
+  const std::string_view state = rpc::member_or_empty(answer.payload, kStateKey);
+  const std::string_view requests = rpc::member_or_empty(answer.payload, "inputRequests");
+  if (!rpc::string_content(state).empty()) demands.state = state;
   const bool is_state = state.empty() || state.front() == '"' || state == "null";
   demands.is_malformed = !is_state || (!requests.empty() && !is_object(requests));
   for_each_member(requests, [&](std::string_view key, std::string_view value) {
-    const std::string_view method = member(value, "method");
-    const std::string_view params = member(value, "params");
+    const std::string_view method = rpc::member_or_empty(value, "method");
+    const std::string_view params = rpc::member_or_empty(value, "params");
     const bool is_request =
-        !string_content(method).empty() && (params.empty() || is_object(params));
+        !rpc::string_content(method).empty() && (params.empty() || is_object(params));
     if (!is_request) demands.is_malformed = true;
     demands.all.push_back({std::string(key), std::string(method), std::string(params)});
   });
@@ -225,20 +218,21 @@ std::optional<pool::InputDemands> McpInput::demands(const rpc::Envelope& answer)
 pool::InputRuling McpInput::judge(const rpc::Envelope& ask, std::string_view method,
                                   std::string_view greeting) const {
   using Verdict = pool::InputRuling::Verdict;
-  const std::string_view declared = member(greeting, "capabilities");
-  if (method == kElicitation) return judge_elicitation(ask.params, member(declared, "elicitation"));
+  const std::string_view declared = rpc::member_or_empty(greeting, "capabilities");
+  if (method == kElicitation)
+    return judge_elicitation(ask.params, rpc::member_or_empty(declared, "elicitation"));
   pool::InputRuling ruling;
   if (method == kSampling) {
-    const std::string_view sampling = member(declared, "sampling");
-    const bool uses_tools =
-        !member(ask.params, "tools").empty() || !member(ask.params, "toolChoice").empty();
+    const std::string_view sampling = rpc::member_or_empty(declared, "sampling");
+    const bool uses_tools = !rpc::member_or_empty(ask.params, "tools").empty() ||
+                            !rpc::member_or_empty(ask.params, "toolChoice").empty();
     const bool is_declared =
-        is_object(sampling) && (!uses_tools || !member(sampling, "tools").empty());
+        is_object(sampling) && (!uses_tools || !rpc::member_or_empty(sampling, "tools").empty());
     ruling.verdict = is_declared ? Verdict::allowed : Verdict::lacks_capability;
     ruling.capability = capability_of("sampling", uses_tools ? "tools" : "");
   } else if (method == kRoots) {
-    ruling.verdict =
-        member(declared, "roots").empty() ? Verdict::lacks_capability : Verdict::allowed;
+    ruling.verdict = rpc::member_or_empty(declared, "roots").empty() ? Verdict::lacks_capability
+                                                                     : Verdict::allowed;
     ruling.capability = capability_of("roots");
   } else {
     return ruling;
@@ -254,8 +248,10 @@ pool::InputRuling McpInput::judge(const rpc::Envelope& ask, std::string_view met
 std::vector<pool::InputRuling> McpInput::demanded(const rpc::Envelope& error,
                                                   std::string_view greeting) const {
   std::vector<pool::InputRuling> rulings;
-  const std::string_view declared = member(member(greeting, "capabilities"), "elicitation");
-  rpc::JsonCursor cursor(member(member(error.payload, "data"), "elicitations"));
+  const std::string_view declared =
+      rpc::member_or_empty(rpc::member_or_empty(greeting, "capabilities"), "elicitation");
+  rpc::JsonCursor cursor(
+      rpc::member_or_empty(rpc::member_or_empty(error.payload, "data"), "elicitations"));
   if (!cursor.take('[') || cursor.take(']')) return rulings;
   do {
     rulings.push_back(judge_elicitation(cursor.take_value(), declared));
@@ -267,14 +263,14 @@ std::string McpInput::input_required(std::span<const pool::InputRequest> request
                                      std::string_view state) const {
   std::string text = R"("result":{"resultType":"input_required","inputRequests":{)";
   for (const pool::InputRequest& request : requests) {
-    append_member(text, request.key, request.value);
+    add_member(text, request.key, request.value);
   }
   return text.append(R"(},"requestState":")").append(state).append("\"}");
 }
 
 bool McpInput::is_consent(std::string_view answer) const {
-  const std::string_view action = member(answer, "action");
-  return action.empty() || rpc::json_string_equals(string_content(action), "accept");
+  const std::string_view action = rpc::member_or_empty(answer, "action");
+  return action.empty() || rpc::json_string_equals(rpc::string_content(action), "accept");
 }
 
 std::string McpInput::ping(rpc::WireId id) const {

@@ -20,10 +20,6 @@ constexpr std::string_view kMark = "x-mcp-header";
 // The largest integer that every reader of JSON tells from its neighbours.
 constexpr double kMaxInteger = 9007199254740991;
 
-std::string_view member(std::string_view object, std::string_view key) {
-  return rpc::find_member(object, key).value_or(std::string_view());
-}
-
 // A key can be spelled with escapes.
 bool may_hold_mark(std::string_view raw) {
   return raw.find(kMark) != std::string_view::npos || raw.find("\\u") != std::string_view::npos;
@@ -65,7 +61,7 @@ class Marks {
     const auto mark = rpc::find_member(property, kMark);
     if (!mark) return mark.error() == MemberError::absent;
     const std::string name(text_of(*mark, scratch_));
-    const std::string_view type = text_of(member(property, "type"), scratch_);
+    const std::string_view type = text_of(rpc::member_or_empty(property, "type"), scratch_);
     const bool is_primitive = type == "string" || type == "integer" || type == "boolean";
     const auto is_taken = [&](const pool::MarkedArgument& other) {
       return is_same_name(other.field, name);
@@ -153,28 +149,28 @@ bool McpMirrors::may_mark(const rpc::Envelope& answer) const {
 std::optional<pool::ToolPage> McpMirrors::read_page(const rpc::Envelope& answer) const {
   if (answer.kind != rpc::MessageKind::result) return std::nullopt;
   pool::ToolPage page;
-  rpc::JsonCursor cursor(member(answer.payload, "tools"));
+  rpc::JsonCursor cursor(rpc::member_or_empty(answer.payload, "tools"));
   if (!cursor.take('[')) return std::nullopt;
   std::string scratch;
   if (!cursor.take(']')) {
     do {
       const std::string_view text = cursor.take_value();
       pool::MarkedTool tool;
-      tool.name = text_of(member(text, "name"), scratch);
+      tool.name = text_of(rpc::member_or_empty(text, "name"), scratch);
       if (tool.name.empty()) continue;
       Marks marks(tool.arguments);
-      if (!marks.read(member(text, "inputSchema"))) tool.arguments.clear();
+      if (!marks.read(rpc::member_or_empty(text, "inputSchema"))) tool.arguments.clear();
       page.tools.push_back(std::move(tool));
     } while (cursor.take(','));
   }
-  const std::string_view next = member(answer.payload, "nextCursor");
+  const std::string_view next = rpc::member_or_empty(answer.payload, "nextCursor");
   if (next.starts_with('"')) page.cursor = next;
   return page;
 }
 
 std::string_view McpMirrors::called_tool(const rpc::Envelope& request, std::string& scratch) const {
   if (!rpc::json_string_equals(request.method, "tools/call")) return {};
-  return text_of(member(request.params, "name"), scratch);
+  return text_of(rpc::member_or_empty(request.params, "name"), scratch);
 }
 
 std::optional<std::string> McpMirrors::mismatch(const pool::MarkedTool& tool,

@@ -6,10 +6,6 @@
 
 namespace stdgate::mcp {
 
-namespace {
-constexpr std::string_view kMetaKey = "_meta";
-}  // namespace
-
 std::optional<McpRevision> parse_mcp_revision(std::string_view text) {
   const auto found = std::find(kMcpRevisions.begin(), kMcpRevisions.end(), text);
   if (found == kMcpRevisions.end()) return std::nullopt;

@@ -20,7 +20,8 @@ inline constexpr std::array<std::string_view, 4> kMcpRevisions = {"2025-11-25", 
 
 inline constexpr std::string_view kModernRevision = "2026-07-28";
 
-// Members of _meta in the modern era (MCP 2026-07-28, basic, _meta).
+inline constexpr std::string_view kMetaKey = "_meta";
+// Its members in the modern era (MCP 2026-07-28, basic, _meta).
 inline constexpr std::string_view kVersionKey = "io.modelcontextprotocol/protocolVersion";
 inline constexpr std::string_view kClientInfoKey = "io.modelcontextprotocol/clientInfo";
 inline constexpr std::string_view kClientCapabilitiesKey =

@@ -8,8 +8,6 @@ namespace stdgate::mcp {
 
 namespace {
 
-constexpr std::string_view kMetaKey = "_meta";
-
 struct NamedMember {
   std::string_view key;
   rpc::Member* member;

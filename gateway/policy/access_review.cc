@@ -14,8 +14,6 @@ namespace stdgate::policy {
 
 namespace {
 
-constexpr std::string_view kEverybody = "*";
-
 using Names = std::vector<std::string>;
 using NameSet = std::set<std::string, std::less<>>;
 

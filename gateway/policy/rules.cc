@@ -10,10 +10,8 @@ namespace stdgate::policy {
 
 namespace {
 
-constexpr std::string_view kEverybody = "*";
-
-bool contains(const std::vector<std::string>& texts, std::string_view text) {
-  return std::ranges::find(texts, text) != texts.end();
+bool is_for_everybody(const std::vector<std::string>& roles) {
+  return std::ranges::find(roles, kEverybody) != roles.end();
 }
 
 }  // namespace
@@ -24,7 +22,7 @@ Rules::Rules(const config::BackendConfig& backend, const std::vector<config::Rol
   for (const config::RuleConfig& config : backend.rules) {
     const bool names_something = !config.methods.empty() || !config.tools.empty() ||
                                  !config.resources.empty() || !config.prompts.empty();
-    rules_.push_back({config, contains(config.allow, kEverybody), !names_something,
+    rules_.push_back({config, is_for_everybody(config.allow), !names_something,
                       with_including(config.allow, roles)});
   }
 }
@@ -66,7 +64,7 @@ bool Rules::shows(const RuleSet& rules, const Subject& subject) const {
 bool Rules::Rule::holds_for(const Principal* principal) const {
   return is_for_everybody ||
          (principal != nullptr && std::ranges::any_of(principal->roles, [this](const auto& role) {
-            return contains(roles, role);
+            return std::ranges::find(roles, role) != roles.end();
           }));
 }
 

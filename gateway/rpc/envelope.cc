@@ -10,7 +10,7 @@
 namespace stdgate::rpc {
 namespace {
 
-enum Member : uint8_t { kJsonrpc, kId, kMethod, kParams, kResult, kError, kMemberCount };
+enum EnvelopeMember : uint8_t { kJsonrpc, kId, kMethod, kParams, kResult, kError, kMemberCount };
 
 constexpr std::array<std::string_view, kMemberCount> kKeys{"jsonrpc", "id",     "method",
                                                            "params",  "result", "error"};
@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, kMemberCount> kKeys{"jsonrpc", "id",     
 constexpr std::string_view kVersion = "\"2.0\"";
 
 // By size first: most keys differ there already.
-Member member_of(std::string_view key) {
+EnvelopeMember member_of(std::string_view key) {
   switch (key.size()) {
     case 2:
       return key == "id" ? kId : kMemberCount;
@@ -41,11 +41,11 @@ bool resembles_member(std::string_view key) {
       kKeys, [key](std::string_view known) { return json_string_resembles(key, known); });
 }
 
-Member member_of_escaped(std::string_view key) {
+EnvelopeMember member_of_escaped(std::string_view key) {
   const auto* const found = std::find_if(kKeys.begin(), kKeys.end(), [key](std::string_view known) {
     return json_string_equals(key, known);
   });
-  return static_cast<Member>(found - kKeys.begin());
+  return static_cast<EnvelopeMember>(found - kKeys.begin());
 }
 
 // What one object has of the envelope's members, before anything is judged.
@@ -56,9 +56,11 @@ struct Members {
   bool method_has_escapes = false;
   bool has_lookalikes = false;
 
-  [[nodiscard]] bool has(Member member) const { return !values[member].empty(); }
-  [[nodiscard]] char first(Member member) const { return has(member) ? values[member][0] : '\0'; }
-  [[nodiscard]] bool readable(Member member) const {
+  [[nodiscard]] bool has(EnvelopeMember member) const { return !values[member].empty(); }
+  [[nodiscard]] char first(EnvelopeMember member) const {
+    return has(member) ? values[member][0] : '\0';
+  }
+  [[nodiscard]] bool readable(EnvelopeMember member) const {
     return has(member) && (((repeated | escaped) >> member) & 1) == 0;
   }
 };
@@ -214,7 +216,7 @@ class DocumentReader {
 
   // The envelope member whose key starts at `at`, if no space precedes its colon. Most keys are
   // written so and need no search for their end.
-  [[nodiscard]] Member member_at(const char* at) const {
+  [[nodiscard]] EnvelopeMember member_at(const char* at) const {
     const std::string_view rest = scanner_.rest(at);
     if (rest.size() < 2) return kMemberCount;
     switch (rest[1]) {
@@ -237,7 +239,7 @@ class DocumentReader {
 
   char* read_member(char* at, Members& members) {
     JsonScanner::String key;
-    Member member = member_at(at);
+    EnvelopeMember member = member_at(at);
     if (member != kMemberCount) {
       at = scanner_.skip_space(at + kKeys[member].size() + 3);
     } else {
@@ -258,7 +260,7 @@ class DocumentReader {
 
   // What nearly every message has is passed without a search: the version, an id that is a small
   // integer.
-  char* read_value(char* at, Member member, Members& members) {
+  char* read_value(char* at, EnvelopeMember member, Members& members) {
     const char first = scanner_.peek(at);
     if (member == kJsonrpc && scanner_.rest(at).starts_with(kVersion)) return at + kVersion.size();
     if (first == '"') {

@@ -26,6 +26,11 @@ inline bool is_absent(const Member& member) {
 // `object`. Linear in the size of `object`.
 Member find_member(std::string_view object, std::string_view key);
 
+// The same; empty if there is no such member.
+inline std::string_view member_or_empty(std::string_view object, std::string_view key) {
+  return find_member(object, key).value_or(std::string_view());
+}
+
 // The same for several keys, in one go.
 void find_members(std::string_view object, std::span<const std::string_view> keys,
                   std::span<Member> found);

@@ -1,6 +1,7 @@
 // JSON strings (RFC 8259 section 7): reading and writing the escapes of one string.
 //
-// `raw` is always what stands between two quotes of a text that has been validated.
+// `raw` is always what stands between two quotes of a text that has been validated, `value` a value
+// of it.
 #pragma once
 
 #include <string>
@@ -13,6 +14,11 @@ namespace stdgate::rpc {
 std::string_view decode_string(std::string_view raw, std::string& scratch);
 
 inline bool has_escapes(std::string_view raw) { return raw.find('\\') != std::string_view::npos; }
+
+// What stands between the quotes of a string; empty for another value.
+inline std::string_view string_content(std::string_view value) {
+  return !value.empty() && value[0] == '"' ? value.substr(1, value.size() - 2) : std::string_view();
+}
 
 // Whether `raw` stands for `decoded`. Allocates nothing.
 bool json_string_equals(std::string_view raw, std::string_view decoded);

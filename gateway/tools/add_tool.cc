@@ -24,17 +24,17 @@ namespace {
 
 constexpr const char* kUsualFile = "gateway.yaml";
 
-constexpr std::string_view kUsage =
+constexpr std::string_view kAddUsage =
     "  stdgate add [options] NAME -- COMMAND [ARG...]\n"
     "  stdgate add [options] --import FILE\n";
-constexpr std::string_view kAbout =
+constexpr std::string_view kAddAbout =
     "Adds a backend to gateway.yaml. The rest of the file, comments too, stays as it\n"
     "is. With --import it adds the servers of an MCP client: FILE is its\n"
     "claude_desktop_config.json, .mcp.json or mcp.json. Secrets are not copied:\n"
     "they become references to variables of stdgate's environment.\n"
     "\n"
     "Exit code: 0 added, 1 not, 2 usage.\n";
-constexpr std::array kOptions{
+constexpr std::array kAddOptions{
     ToolOption{"--import", "FILE", "settings of an MCP client"},
     ToolOption{"--config", "FILE", "what is added to (gateway.yaml)"},
     ToolOption{"--dry-run", "", "print the file, and write nothing"},
@@ -112,7 +112,7 @@ ToolOutput run_import(const ToolArguments& arguments, const std::string& file,
                arguments.has("--dry-run"));
 }
 
-ToolOutput run(const ToolArguments& arguments, const ToolSurroundings& surroundings) {
+ToolOutput add_server(const ToolArguments& arguments, const ToolSurroundings& surroundings) {
   const bool imports = arguments.has("--import");
   const bool is_good = imports ? arguments.words.empty() && !arguments.has_command
                                : arguments.words.size() == 1 && arguments.has_command;
@@ -181,6 +181,6 @@ BackendLines lines_of(const app::CommandLine& command_line, std::vector<std::str
   return lines;
 }
 
-const Tool kAddTool{"add", kUsage, kAbout, kOptions, true, run};
+const Tool kAddTool{"add", kAddUsage, kAddAbout, kAddOptions, true, add_server};
 
 }  // namespace stdgate::tools

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "gateway/base/utf8.h"
 #include "gateway/base/visible_text.h"
 #include "gateway/config/backend_name.h"
 #include "gateway/config/secret.h"
@@ -18,7 +19,6 @@ namespace {
 
 using simdjson::dom::element;
 
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::string_view kWorkspace = "${workspaceFolder}";
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }

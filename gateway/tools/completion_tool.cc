@@ -142,15 +142,15 @@ std::string fish_word(const GrammarWord& word) {
   return text;
 }
 
-constexpr std::string_view kUsage = "  stdgate completion bash|zsh|fish\n";
-constexpr std::string_view kAbout =
+constexpr std::string_view kCompletionUsage = "  stdgate completion bash|zsh|fish\n";
+constexpr std::string_view kCompletionAbout =
     "Prints a script with which a shell completes stdgate's command line.\n"
     "\n"
     "  bash: echo 'source <(stdgate completion bash)' >> ~/.bashrc\n"
     "  zsh:  stdgate completion zsh > ~/.zfunc/_stdgate   (a folder of $fpath)\n"
     "  fish: stdgate completion fish > ~/.config/fish/completions/stdgate.fish\n";
 
-ToolOutput run(const ToolArguments& arguments, const ToolSurroundings& /*surroundings*/) {
+ToolOutput complete(const ToolArguments& arguments, const ToolSurroundings& /*surroundings*/) {
   const std::string shell = arguments.words.size() == 1 ? arguments.words[0] : std::string();
   if (shell == "bash") return tool_text(bash_completion(command_grammar()));
   if (shell == "zsh") return tool_text(zsh_completion(command_grammar()));
@@ -219,6 +219,6 @@ std::string fish_completion(const Grammar& grammar) {
   return text;
 }
 
-const Tool kCompletionTool{"completion", kUsage, kAbout, {}, false, run};
+const Tool kCompletionTool{"completion", kCompletionUsage, kCompletionAbout, {}, false, complete};
 
 }  // namespace stdgate::tools

@@ -17,7 +17,6 @@ namespace stdgate::tools {
 namespace {
 
 constexpr size_t kMaxBeginning = 4096;
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 std::string shown(std::string_view text) {
   return visible(cut_utf8(text, Observations::kMaxShown), VisibleText::line);

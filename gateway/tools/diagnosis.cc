@@ -16,7 +16,7 @@ constexpr size_t kColumns = 80;
 constexpr size_t kStepWidth = 24;
 constexpr size_t kTimeWidth = 10;
 
-std::string padded(std::string text, size_t width) {
+std::string column(std::string text, size_t width) {
   text.resize(std::max(text.size() + 1, width), ' ');
   return text;
 }
@@ -98,7 +98,7 @@ std::string text_of(const Diagnosis& diagnosis) {
   text += '\n';
   for (const Step& step : diagnosis.steps) {
     std::string line = step.is_ok ? "  ok  " : "  --  ";
-    line += padded(step.name, kStepWidth) + padded(text_of(step.took), kTimeWidth);
+    line += column(step.name, kStepWidth) + column(text_of(step.took), kTimeWidth);
     line += visible(step.outcome, VisibleText::line);
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";

@@ -10,6 +10,7 @@
 #include "gateway/rpc/json_member.h"
 #include "gateway/tools/backend_yaml.h"
 #include "gateway/tools/mcp_listing.h"
+#include "gateway/tools/peer.h"
 #include "gateway/tools/stderr_hints.h"
 
 namespace stdgate::tools {
@@ -25,13 +26,6 @@ constexpr Duration kEndPatience = std::chrono::seconds(5);
 // The params of initialize that every language server takes.
 constexpr std::string_view kLanguageClient =
     R"({"processId":null,"rootUri":null,"capabilities":{}})";
-
-std::string request_text(rpc::WireId id, std::string_view method, std::string_view params = {}) {
-  std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(id);
-  text.append(R"(,"method":")").append(method).append("\"");
-  if (!params.empty()) text.append(R"(,"params":)").append(params);
-  return text + "}";
-}
 
 // An MCP server names the revision that it speaks.
 bool is_of_language_server(const Answer& answer) {

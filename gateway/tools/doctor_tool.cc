@@ -16,11 +16,11 @@ namespace stdgate::tools {
 
 namespace {
 
-constexpr std::string_view kUsage =
+constexpr std::string_view kDoctorUsage =
     "  stdgate doctor [options] -- COMMAND [ARG...]  a command\n"
     "  stdgate doctor [options] BACKEND              one of the configuration\n";
 
-constexpr std::string_view kAbout =
+constexpr std::string_view kDoctorAbout =
     "Starts a server as stdgate would, does its handshake, lists what it offers, ends\n"
     "it, and says what users would meet: noise on stdout, buffered answers, a crash\n"
     "with its last words, missing variables, slow starts, processes left behind. It\n"
@@ -28,7 +28,7 @@ constexpr std::string_view kAbout =
     "\n"
     "Exit code: 0 healthy, 1 something breaks it, 2 usage.\n";
 
-constexpr std::array kOptions{
+constexpr std::array kDoctorOptions{
     ToolOption{"--json", "", "the report as JSON"},
     ToolOption{"--timeout", "TIME", "of each step (30s)"},
     ToolOption{"--config", "FILE", "where BACKEND is (gateway.yaml)"},
@@ -97,7 +97,7 @@ void hide_secrets(Diagnosis& diagnosis, const config::SecretTexts& secrets) {
   diagnosis.revision = secrets.hide(diagnosis.revision);
 }
 
-ToolOutput run(const ToolArguments& arguments, const ToolSurroundings& surroundings) {
+ToolOutput diagnose(const ToolArguments& arguments, const ToolSurroundings& surroundings) {
   if (arguments.has_command ? !arguments.words.empty() : arguments.words.size() != 1) {
     return tool_error(kBadUsage, "doctor: expected -- COMMAND, or the name of one backend");
   }
@@ -130,6 +130,6 @@ ToolOutput run(const ToolArguments& arguments, const ToolSurroundings& surroundi
 
 }  // namespace
 
-const Tool kDoctorTool{"doctor", kUsage, kAbout, kOptions, true, run};
+const Tool kDoctorTool{"doctor", kDoctorUsage, kDoctorAbout, kDoctorOptions, true, diagnose};
 
 }  // namespace stdgate::tools

@@ -15,7 +15,7 @@ namespace {
 
 using Weight = Finding::Weight;
 
-std::vector<std::string> shown(const std::vector<std::string>& lines) {
+std::vector<std::string> each_shown(const std::vector<std::string>& lines) {
   std::vector<std::string> out;
   out.reserve(lines.size());
   for (const std::string& line : lines) out.push_back(visible(line, VisibleText::line));
@@ -77,7 +77,7 @@ class Judge {
     if (seen_.has_length_headers) {
       explain("length-headers", "it writes Content-Length headers where stdgate expects lines",
               "set framing: content-length; if it is a language server, protocol: lsp",
-              {shown({seen_.beginning.substr(0, seen_.beginning.find('\n'))})});
+              {each_shown({seen_.beginning.substr(0, seen_.beginning.find('\n'))})});
     }
     if (seen_.lacks_length_headers) {
       explain("no-length-headers", "it writes lines where stdgate expects Content-Length headers",
@@ -141,7 +141,7 @@ class Judge {
                 (is_set ? ", which is set here but not passed on" : ""),
             "env: { " + name + ": \"${" + name + "}\" } in gateway.yaml, or --env " + name +
                 (is_set ? "" : ", and set it for stdgate"),
-            shown(seen_.last_words));
+            each_shown(seen_.last_words));
   }
 
   void judge_crash() {
@@ -160,7 +160,7 @@ class Judge {
                     [](const Finding& finding) { return finding.code == "missing-variable"; });
     is_explained_ = true;
     add(Weight::breaks, "exited", when + text_of(*seen_.exit), advice,
-        is_shown ? std::vector<std::string>() : shown(seen_.last_words));
+        is_shown ? std::vector<std::string>() : each_shown(seen_.last_words));
   }
 
   void judge_silence() {
@@ -185,7 +185,7 @@ class Judge {
                   text_of(context_.timeout),
               "does it speak its protocol on stdin and stdout? Some servers need an option for "
               "that (--stdio). If it only starts slowly: stdgate doctor --timeout 2m",
-              shown(seen_.last_words));
+              each_shown(seen_.last_words));
     }
   }
 
@@ -231,7 +231,7 @@ class Judge {
       if (is_odd) {
         add(Weight::note, "exit-code",
             "at the end of its input it ended with " + text_of(*seen_.exit), {},
-            shown(seen_.last_words));
+            each_shown(seen_.last_words));
       }
       return;
     }

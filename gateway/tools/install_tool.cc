@@ -19,8 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kUsage = "  stdgate install-to DIR\n";
-constexpr std::string_view kAbout =
+constexpr std::string_view kInstallUsage = "  stdgate install-to DIR\n";
+constexpr std::string_view kInstallAbout =
     "Copies stdgate and its guard into DIR, which is made if it is not there. For an\n"
     "init container: the image beside it then runs DIR/stdgate, if it has the shared\n"
     "libraries that `ldd stdgate` lists. What DIR has already is replaced, at once.\n"
@@ -41,7 +41,7 @@ tl::expected<void, std::string> copy_program(const fs::path& from, const fs::pat
   return tl::unexpected("cannot make " + to.string() + " executable: " + std::strerror(errno));
 }
 
-ToolOutput run(const ToolArguments& arguments, const ToolSurroundings& /*surroundings*/) {
+ToolOutput install(const ToolArguments& arguments, const ToolSurroundings& /*surroundings*/) {
   if (arguments.words.size() != 1 || arguments.has_command) {
     return tool_error(kBadUsage, "install-to: expected one DIR");
   }
@@ -63,6 +63,6 @@ ToolOutput run(const ToolArguments& arguments, const ToolSurroundings& /*surroun
 
 }  // namespace
 
-const Tool kInstallTool{"install-to", kUsage, kAbout, {}, false, run};
+const Tool kInstallTool{"install-to", kInstallUsage, kInstallAbout, {}, false, install};
 
 }  // namespace stdgate::tools

@@ -174,11 +174,11 @@ ToolOutput list(const ToolArguments& arguments, const ToolSurroundings& surround
   return tool_text(arguments.has("--json") ? backends_json(*backends) : backends_text(*backends));
 }
 
-constexpr std::string_view kUsage =
+constexpr std::string_view kLsUsage =
     "  stdgate ls [options]               of the gateway that gateway.yaml describes\n"
     "  stdgate ls [options] --url URL     of another one\n"
     "  stdgate ls [options] --as NAME     what this principal sees there\n";
-constexpr std::string_view kAbout =
+constexpr std::string_view kLsAbout =
     "Lists the backends of a running gateway, and where clients reach them. With\n"
     "--as: the tools, resources and prompts of its MCP servers that the rules let a\n"
     "principal see. \"anonymous\" is who has no name. The gateway is asked with the\n"
@@ -188,6 +188,6 @@ constexpr std::string_view kAbout =
 
 }  // namespace
 
-const Tool kLsTool{"ls", kUsage, kAbout, kLsOptions, false, list};
+const Tool kLsTool{"ls", kLsUsage, kLsAbout, kLsOptions, false, list};
 
 }  // namespace stdgate::tools

@@ -114,13 +114,13 @@ constexpr std::string_view kTail =
     "configuration, 3 calls were cut off at the end, 128 and the signal's number after a second\n"
     "signal. Of other commands as they say.\n";
 
-ToolOutput run(const ToolArguments& arguments, const ToolSurroundings& surroundings) {
+ToolOutput print_manual(const ToolArguments& arguments, const ToolSurroundings& surroundings) {
   if (!arguments.words.empty()) return tool_error(kBadUsage, "man takes no arguments");
   return tool_text(manual_page(command_grammar(), surroundings.version));
 }
 
-constexpr std::string_view kUsage = "  stdgate man\n";
-constexpr std::string_view kAbout =
+constexpr std::string_view kManUsage = "  stdgate man\n";
+constexpr std::string_view kManAbout =
     "Prints the manual page, for man(1):\n"
     "\n"
     "  stdgate man | man -l -\n"
@@ -133,6 +133,6 @@ std::string manual_page(const Grammar& grammar, std::string_view version) {
   return text + std::string(kHead) + commands(grammar) + options(grammar) + std::string(kTail);
 }
 
-const Tool kManTool{"man", kUsage, kAbout, {}, false, run};
+const Tool kManTool{"man", kManUsage, kManAbout, {}, false, print_manual};
 
 }  // namespace stdgate::tools

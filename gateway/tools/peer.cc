@@ -11,13 +11,13 @@ namespace stdgate::tools {
 
 namespace {
 
-constexpr Duration kTimeout = std::chrono::seconds(60);
+constexpr Duration kAnswerTimeout = std::chrono::seconds(60);
 
 }  // namespace
 
 tl::expected<std::unique_ptr<Peer>, Trouble> open_peer(const ToolArguments& arguments,
                                                        const ToolSurroundings& surroundings) {
-  Duration timeout = kTimeout;
+  Duration timeout = kAnswerTimeout;
   if (arguments.has("--timeout")) {
     const auto given = config::parse_duration(arguments.value("--timeout"));
     if (!given) return tl::unexpected(Trouble{kBadUsage, "--timeout: " + given.error()});

@@ -48,6 +48,6 @@ tl::expected<std::unique_ptr<Peer>, Trouble> open_peer(const ToolArguments& argu
                                                        const ToolSurroundings& surroundings);
 
 // "{"jsonrpc":"2.0","id":ID,"method":…}"
-std::string request_text(uint64_t id, std::string_view method, std::string_view params);
+std::string request_text(uint64_t id, std::string_view method, std::string_view params = {});
 
 }  // namespace stdgate::tools

@@ -37,12 +37,6 @@ bool holds_any(std::string_view text, std::span<const std::string_view> words) {
       words, [text](std::string_view word) { return text.find(word) != std::string_view::npos; });
 }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = lower_ascii(c);
-  return out;
-}
-
 std::string joined(const std::vector<std::string>& texts) {
   std::string out;
   for (const std::string& text : texts) out.append(out.empty() ? "" : ", ").append(text);
@@ -123,7 +117,7 @@ std::string sandbox_text(const config::BackendConfig& backend) {
 std::string sandbox_advice(const config::BackendConfig& backend, std::string_view line) {
   const config::SandboxConfig& sandbox = backend.sandbox;
   if (!sandbox.used) return {};
-  const std::string low = lower(line);
+  const std::string low = to_lower_ascii(line);
   const bool is_denial = holds_any(low, kDenials);
   const bool misses_file = holds_any(low, kMissingFiles);  // "ModulENOTFOUNDError" too
   if (sandbox.network.access != NetworkAccess::any && !misses_file &&

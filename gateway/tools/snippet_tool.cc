@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kNoAddress = "http://localhost/";  // how a Unix socket is asked
 
-ToolOutput run(const ToolArguments& arguments, const ToolSurroundings& surroundings) {
+ToolOutput print_snippets(const ToolArguments& arguments, const ToolSurroundings& surroundings) {
   if (arguments.words.empty() || arguments.words.size() > 2) {
     return tool_error(kBadUsage, "snippet: expected CLIENT, and perhaps one BACKEND");
   }
@@ -50,21 +50,22 @@ ToolOutput run(const ToolArguments& arguments, const ToolSurroundings& surroundi
   return output;
 }
 
-constexpr std::string_view kUsage =
+constexpr std::string_view kSnippetUsage =
     "  stdgate snippet [options] CLIENT [BACKEND]\n"
     "\n"
     "Clients: claude-code, claude-desktop, cursor, vscode, curl, npm.\n";
-constexpr std::string_view kAbout =
+constexpr std::string_view kSnippetAbout =
     "Prints what to paste into a client for it to reach the backends of a running\n"
     "gateway. With --api-key-file the place of the key is marked; the key itself is\n"
     "not printed.\n"
     "\n"
     "Exit code: 0, 1 no such backend, 2 usage, 3 no gateway there.\n";
-constexpr std::array kOptions{kUrlOption,  kConfigOption,  kKeyOption,    kCaOption,
-                              kCertOption, kCertKeyOption, kTimeoutOption};
+constexpr std::array kSnippetOptions{kUrlOption,  kConfigOption,  kKeyOption,    kCaOption,
+                                     kCertOption, kCertKeyOption, kTimeoutOption};
 
 }  // namespace
 
-const Tool kSnippetTool{"snippet", kUsage, kAbout, kOptions, false, run};
+const Tool kSnippetTool{"snippet",       kSnippetUsage, kSnippetAbout,
+                        kSnippetOptions, false,         print_snippets};
 
 }  // namespace stdgate::tools

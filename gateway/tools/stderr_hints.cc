@@ -4,18 +4,13 @@
 #include <array>
 #include <cctype>
 
+#include "gateway/base/ascii.h"
+
 namespace stdgate::tools {
 
 namespace {
 
 bool is_name_char(char c) { return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
 
 // A line with one of these tells of something that is missing.
 constexpr std::array<std::string_view, 12> kMissing = {
@@ -93,14 +88,14 @@ constexpr std::array kHints{
 std::vector<std::string> missing_variables(const std::vector<std::string>& lines) {
   std::vector<std::string> names;
   for (const std::string& line : lines) {
-    const std::string low = lower(line);
+    const std::string low = to_lower_ascii(line);
     if (holds_any(low, kMissing)) add_names(line, holds_any(low, kOfVariables), names);
   }
   return names;
 }
 
 std::string advice_for(std::string_view line) {
-  const std::string low = lower(line);
+  const std::string low = to_lower_ascii(line);
   const auto* const hint = std::find_if(kHints.begin(), kHints.end(), [&low](const Hint& known) {
     return low.find(known.text) != std::string::npos;
   });

@@ -23,19 +23,15 @@ constexpr std::array<Question, 3> kQuestions = {{{"roots/list", "roots"},
                                                  {"elicitation/create", "elicitation"},
                                                  {"sampling/createMessage", "sampling"}}};
 
-std::string_view member(std::string_view object, std::string_view key) {
-  return rpc::find_member(object, key).value_or(std::string_view());
-}
-
 }  // namespace
 
 void SimAsks::note_greeting(const rpc::Envelope& greeting) {
-  const std::string_view declared = member(greeting.params, "capabilities");
+  const std::string_view declared = rpc::member_or_empty(greeting.params, "capabilities");
   if (!declared.empty()) declared_ = declared;
 }
 
 bool SimAsks::has_declared(std::string_view capability) const {
-  return !member(declared_, capability).empty();
+  return !rpc::member_or_empty(declared_, capability).empty();
 }
 
 std::string_view SimAsks::pick_method() {
@@ -114,20 +110,22 @@ SimAsks::Ask* SimAsks::find(std::string_view id, std::optional<std::string_view>
 // do not name the request, so of those there may only be no more than requests.
 void SimAsks::check_answer(const rpc::Envelope& answer) {
   EXPECT_GE(--unanswered_[std::string(answer.id)], 0) << "answered twice: " << answer.text;
-  const std::string_view data =
-      answer.kind == rpc::MessageKind::result ? answer.payload : member(answer.payload, "data");
+  const std::string_view data = answer.kind == rpc::MessageKind::result
+                                    ? answer.payload
+                                    : rpc::member_or_empty(answer.payload, "data");
   const auto number = rpc::find_member(data, "ask");
   Ask* const ask = find(answer.id, number ? std::optional(*number) : std::nullopt);
   if (number) {
     ASSERT_NE(ask, nullptr) << answer.text;
-    EXPECT_EQ(member(data, "from"), std::to_string(voice_.pid())) << "another child asked that";
+    EXPECT_EQ(rpc::member_or_empty(data, "from"), std::to_string(voice_.pid()))
+        << "another child asked that";
     EXPECT_EQ(ask->id, answer.id);
   }
   if (ask == nullptr) return;
   if (number) {
     EXPECT_FALSE(std::exchange(ask->is_answered, true)) << "answered twice: " << answer.text;
   }
-  const std::string_view by = member(data, "by");
+  const std::string_view by = rpc::member_or_empty(data, "by");
   if (!by.empty() && !ask->by.empty() && number) {
     EXPECT_EQ(by, ask->by) << "another client's answer: " << answer.text;
   }

@@ -16,8 +16,8 @@ namespace stdgate::sim {
 
 namespace {
 
-constexpr std::array<std::string_view, 5> kIds = {"1", R"("1")", "12345678901234567890",
-                                                  R"("\u00e9")", "7"};
+constexpr std::array<std::string_view, 5> kModernIds = {"1", R"("1")", "12345678901234567890",
+                                                        R"("\u00e9")", "7"};
 constexpr std::array<std::string_view, 8> kCapabilities = {
     "{}",
     "{}",
@@ -30,10 +30,6 @@ constexpr std::array<std::string_view, 8> kCapabilities = {
 constexpr std::array<std::string_view, 10> kMethods = {
     "tools/call",     "tools/call", "tools/call",     "tools/call",      "prompts/get",
     "resources/read", "tools/list", "resources/list", "server/discover", "subscriptions/listen"};
-
-std::string_view member(std::string_view object, std::string_view key) {
-  return rpc::find_member(object, key).value_or(std::string_view());
-}
 
 bool may_need_input(std::string_view method) {
   return method == "tools/call" || method == "prompts/get" || method == "resources/read";
@@ -51,7 +47,7 @@ std::string unquoted(std::string_view raw) {
 std::string said_by(const SimTask& task) {
   const std::string who = "{" + task.members + (task.members.empty() ? "" : ",") +
                           (task.of_meta.empty() ? R"("x":0)" : task.of_meta.substr(1)) + "}";
-  return std::string(member(who, "by"));
+  return std::string(rpc::member_or_empty(who, "by"));
 }
 
 uint64_t number_of(std::string_view raw) {
@@ -100,7 +96,7 @@ SimTask SimModernCalls::new_task() {
 SimModernCalls::Request SimModernCalls::make(const SimTask& task, const Retry& retry) {
   Call call;
   call.task = task;
-  call.id = kIds[world_.pick(0, kIds.size() - 1)];
+  call.id = kModernIds[world_.pick(0, kModernIds.size() - 1)];
   call.listens = task.method == "subscriptions/listen";
   std::string meta = "\"" + std::string(mcp::kVersionKey) + R"(":"2026-07-28",")" +
                      std::string(mcp::kClientInfoKey) + R"(":{"name":"sim","version":"1"},")" +
@@ -191,13 +187,13 @@ std::optional<SimNeeded> SimModernCalls::check_reply(session::Tag tag,
     check_fault(call, reply);
     note_unanswered(call);
   } else if (const auto result = rpc::find_member(text, "result")) {
-    if (member(*result, "resultType") == R"("input_required")") {
+    if (rpc::member_or_empty(*result, "resultType") == R"("input_required")") {
       return check_needed(call, *result);
     }
-    EXPECT_EQ(member(*result, "resultType"), R"("complete")") << text;
+    EXPECT_EQ(rpc::member_or_empty(*result, "resultType"), R"("complete")") << text;
     check_complete(call, *result);
   } else {
-    check_error(call, member(text, "error"));
+    check_error(call, rpc::member_or_empty(text, "error"));
   }
   return std::nullopt;
 }
@@ -224,10 +220,10 @@ bool SimModernCalls::is_alone_refused(const Call& call) const {
 }
 
 void SimModernCalls::check_error(const Call& call, std::string_view error) {
-  const std::string_view code = member(error, "code");
-  const std::string message = unquoted(member(error, "message"));
-  const std::string_view data = member(error, "data");
-  if (const std::string_view nonce = member(data, "nonce"); !nonce.empty()) {
+  const std::string_view code = rpc::member_or_empty(error, "code");
+  const std::string message = unquoted(rpc::member_or_empty(error, "message"));
+  const std::string_view data = rpc::member_or_empty(error, "data");
+  if (const std::string_view nonce = rpc::member_or_empty(data, "nonce"); !nonce.empty()) {
     EXPECT_EQ(nonce, call.task.nonce) << "another call's error: " << error;
     return;
   }
@@ -251,7 +247,7 @@ void SimModernCalls::check_error(const Call& call, std::string_view error) {
     EXPECT_TRUE(is_alone_refused(call)) << error;
     world_.tally().note(Seen::wrong_era);
   } else if (code == "-32021") {
-    EXPECT_FALSE(member(data, "requiredCapabilities").empty()) << error;
+    EXPECT_FALSE(rpc::member_or_empty(data, "requiredCapabilities").empty()) << error;
     world_.tally().note(Seen::lacked_capability);
   } else {
     const bool is_declined = message == "the client has declined what this needs";
@@ -287,30 +283,33 @@ void SimModernCalls::forget_all() {
 void SimModernCalls::check_complete(const Call& call, std::string_view result) {
   check_accepted(call);
   if (call.listens) {
-    EXPECT_EQ(member(member(result, "_meta"), mcp::kSubscriptionKey), call.id) << result;
+    EXPECT_EQ(rpc::member_or_empty(rpc::member_or_empty(result, "_meta"), mcp::kSubscriptionKey),
+              call.id)
+        << result;
     world_.tally().note(Seen::listening_ended);
     return;
   }
   // A legacy child's greeting, which is nobody's own.
-  if (call.task.method == "server/discover" && member(result, "nonce").empty()) return;
-  const std::string nonce(member(result, "nonce"));
+  if (call.task.method == "server/discover" && rpc::member_or_empty(result, "nonce").empty())
+    return;
+  const std::string nonce(rpc::member_or_empty(result, "nonce"));
   if (nonce != call.task.nonce) {
     EXPECT_TRUE(is_kept(call.task.method)) << "another call's answer: " << result;
     return records_.kept.check_hit(nonce, call.task.method, principal_,
-                                   number_of(member(result, "ttlMs")));
+                                   number_of(rpc::member_or_empty(result, "ttlMs")));
   }
-  EXPECT_EQ(member(result, "by"), said_by(call.task)) << result;
+  EXPECT_EQ(rpc::member_or_empty(result, "by"), said_by(call.task)) << result;
   if (call.claim != Claim::none) world_.tally().note(Seen::answered_after_resume);
   check_child(call, result);
 }
 
 // Which process serves whom.
 void SimModernCalls::check_child(const Call& call, std::string_view result) {
-  const auto from = static_cast<int64_t>(number_of(member(result, "from")));
-  EXPECT_TRUE(records_.heard.emplace(from, number_of(member(result, "seq"))).second)
+  const auto from = static_cast<int64_t>(number_of(rpc::member_or_empty(result, "from")));
+  EXPECT_TRUE(records_.heard.emplace(from, number_of(rpc::member_or_empty(result, "seq"))).second)
       << "an answer is given twice: " << result;
-  if (member(result, "own").empty()) {
-    owners_.claim(from, SimOwners::kNoSession, !member(result, "era").empty());
+  if (rpc::member_or_empty(result, "own").empty()) {
+    owners_.claim(from, SimOwners::kNoSession, !rpc::member_or_empty(result, "era").empty());
     return;
   }
   world_.tally().note(Seen::own_lane);
@@ -319,7 +318,7 @@ void SimModernCalls::check_child(const Call& call, std::string_view result) {
     if (number == 0) number = owners_.next();
     owners_.claim_own(from, number);
   }
-  const std::string_view told = member(result, "told");
+  const std::string_view told = rpc::member_or_empty(result, "told");
   if (told.empty()) return;
   EXPECT_EQ(records_.clients[number_of(told)], client_)
       << "a child knows the roots of another client";
@@ -328,30 +327,31 @@ void SimModernCalls::check_child(const Call& call, std::string_view result) {
 std::optional<SimNeeded> SimModernCalls::check_needed(const Call& call, std::string_view result) {
   check_accepted(call);
   EXPECT_TRUE(may_need_input(call.task.method)) << result;
-  SimNeeded needed{call.task, unquoted(member(result, "requestState")), {}};
-  const bool is_of_child = !member(result, "nonce").empty();
+  SimNeeded needed{call.task, unquoted(rpc::member_or_empty(result, "requestState")), {}};
+  const bool is_of_child = !rpc::member_or_empty(result, "nonce").empty();
   if (is_of_child) {
-    EXPECT_EQ(member(result, "nonce"), call.task.nonce) << "another call's questions: " << result;
+    EXPECT_EQ(rpc::member_or_empty(result, "nonce"), call.task.nonce)
+        << "another call's questions: " << result;
     world_.tally().note(Seen::modern_input);
   }
-  rpc::JsonCursor cursor(member(result, "inputRequests"));
+  rpc::JsonCursor cursor(rpc::member_or_empty(result, "inputRequests"));
   if (cursor.take('{') && !cursor.take('}')) {
     do {
       const std::string key(cursor.take_string());
       cursor.take(':');
       const std::string_view request = cursor.take_value();
-      const std::string_view params = member(request, "params");
-      const std::string method = unquoted(member(request, "method"));
+      const std::string_view params = rpc::member_or_empty(request, "params");
+      const std::string method = unquoted(rpc::member_or_empty(request, "method"));
       const std::string capability = method.substr(0, method.find('/'));
-      const bool is_declared = !member(call.task.capabilities, capability).empty();
+      const bool is_declared = !rpc::member_or_empty(call.task.capabilities, capability).empty();
       EXPECT_TRUE(is_of_child || is_declared) << "asked what it cannot answer: " << request;
-      if (const std::string_view nonce = member(params, "nonce"); !nonce.empty()) {
+      if (const std::string_view nonce = rpc::member_or_empty(params, "nonce"); !nonce.empty()) {
         EXPECT_EQ(nonce, call.task.nonce) << "another call's question: " << request;
       }
       std::string ask;
-      if (const std::string_view number = member(params, "ask"); !number.empty()) {
+      if (const std::string_view number = rpc::member_or_empty(params, "ask"); !number.empty()) {
         ask = R"(,"ask":)" + std::string(number) + R"(,"from":)" +
-              std::string(member(params, "from"));
+              std::string(rpc::member_or_empty(params, "from"));
       }
       needed.questions.push_back({key, ask});
     } while (cursor.take(','));
@@ -385,18 +385,19 @@ void SimModernCalls::check_event(session::Tag tag, std::string_view notification
   const auto found = open_.find(tag);
   ASSERT_NE(found, open_.end()) << "an event for no call: " << notification;
   Call& call = found->second;
-  const std::string method = unquoted(member(notification, "method"));
-  const std::string_view params = member(notification, "params");
+  const std::string method = unquoted(rpc::member_or_empty(notification, "method"));
+  const std::string_view params = rpc::member_or_empty(notification, "params");
   if (call.listens) return check_stream(call, method, params);
-  const std::string_view by = member(params, "by");
+  const std::string_view by = rpc::member_or_empty(params, "by");
   EXPECT_TRUE(by.empty() || by == said_by(call.task)) << "caused by another's: " << notification;
   if (method == "notifications/progress") {
-    EXPECT_EQ(member(params, "progressToken"), call.token) << notification;
-    EXPECT_EQ(member(params, "nonce"), call.task.nonce) << notification;
+    EXPECT_EQ(rpc::member_or_empty(params, "progressToken"), call.token) << notification;
+    EXPECT_EQ(rpc::member_or_empty(params, "nonce"), call.task.nonce) << notification;
   } else if (method == "notifications/message") {
-    EXPECT_EQ(member(params, "nonce"), call.task.nonce) << notification;
+    EXPECT_EQ(rpc::member_or_empty(params, "nonce"), call.task.nonce) << notification;
     ASSERT_TRUE(call.level.has_value()) << "a log message that nobody wants: " << notification;
-    EXPECT_GE(*session::parse_severity(unquoted(member(params, "level"))), *call.level);
+    EXPECT_GE(*session::parse_severity(unquoted(rpc::member_or_empty(params, "level"))),
+              *call.level);
     world_.tally().note(Seen::logged);
   } else if (method != "notifications/cancelled") {
     // A child takes back what it has asked nobody; the only call at it hears of that.
@@ -405,14 +406,16 @@ void SimModernCalls::check_event(session::Tag tag, std::string_view notification
 }
 
 void SimModernCalls::check_stream(Call& call, std::string_view method, std::string_view params) {
-  EXPECT_EQ(member(member(params, "_meta"), mcp::kSubscriptionKey), call.id) << params;
+  EXPECT_EQ(rpc::member_or_empty(rpc::member_or_empty(params, "_meta"), mcp::kSubscriptionKey),
+            call.id)
+      << params;
   if (method == "notifications/subscriptions/acknowledged") {
     EXPECT_FALSE(std::exchange(call.has_begun, true)) << "acknowledged twice";
     return world_.tally().note(Seen::listened);
   }
   EXPECT_TRUE(call.has_begun) << "not acknowledged first: " << method;
   if (method == "notifications/resources/updated") {
-    const std::string uri(member(params, "uri"));
+    const std::string uri(rpc::member_or_empty(params, "uri"));
     EXPECT_NE(call.task.members.find(uri), std::string::npos) << "not asked for: " << params;
     return world_.tally().note(Seen::heard_update);
   }

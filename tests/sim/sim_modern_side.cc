@@ -18,14 +18,12 @@ namespace {
 
 constexpr unsigned kMostRounds = 12;  // more than the gateway bears
 
-std::string_view member(std::string_view object, std::string_view key) {
-  return rpc::find_member(object, key).value_or(std::string_view());
+std::string_view request_meta(const rpc::Envelope& request) {
+  return rpc::member_or_empty(request.params, "_meta");
 }
 
-std::string_view meta_of(const rpc::Envelope& request) { return member(request.params, "_meta"); }
-
 std::string_view capabilities_of(const rpc::Envelope& request) {
-  return member(meta_of(request), mcp::kClientCapabilitiesKey);
+  return rpc::member_or_empty(request_meta(request), mcp::kClientCapabilitiesKey);
 }
 
 std::string head_of(const rpc::Envelope& request) {
@@ -83,7 +81,8 @@ void SimModernSide::refuse(const rpc::Envelope& request, Duration work, int code
 
 // Only with requests that want them, and sometimes below what they want.
 void SimModernSide::log(const rpc::Envelope& request, Duration work) {
-  if (member(meta_of(request), mcp::kLogLevelKey).empty() || !world_.chance(0.5)) return;
+  if (rpc::member_or_empty(request_meta(request), mcp::kLogLevelKey).empty() || !world_.chance(0.5))
+    return;
   const std::string level = world_.chance(0.5) ? "error" : "debug";
   voice_.say(notification("message", R"("level":")" + level + R"(","data":1,)" + cause_of(request) +
                                          "," + voice_.stamp()),
@@ -116,7 +115,7 @@ void SimModernSide::answer_kept(const rpc::Envelope& request, Duration work,
 void SimModernSide::listen(const rpc::Envelope& request) {
   const std::string tag =
       R"("_meta":{")" + std::string(mcp::kSubscriptionKey) + "\":" + std::string(request.id) + "}";
-  const std::string_view wishes = member(request.params, "notifications");
+  const std::string_view wishes = rpc::member_or_empty(request.params, "notifications");
   const Duration first = world_.pick_duration(Duration{1}, std::chrono::milliseconds(200));
   voice_.say(notification("subscriptions/acknowledged",
                           tag + R"(,"notifications":)" + std::string(wishes)),
@@ -127,11 +126,11 @@ void SimModernSide::listen(const rpc::Envelope& request) {
     last = std::max(last, at);
     std::vector<std::string> events;
     for (const mcp::McpList& list : mcp::kMcpLists) {
-      if (member(wishes, list.wish) == "true") {
+      if (rpc::member_or_empty(wishes, list.wish) == "true") {
         events.push_back(std::string(list.capability) + "/list_changed");
       }
     }
-    rpc::JsonCursor cursor(member(wishes, mcp::kUpdatesWish));
+    rpc::JsonCursor cursor(rpc::member_or_empty(wishes, mcp::kUpdatesWish));
     if (cursor.take('[') && !cursor.take(']')) {
       do {
         events.push_back(R"(resources/updated","params":{"uri":)" +
@@ -174,7 +173,7 @@ void SimModernSide::answer_call(const rpc::Envelope& request, Duration work) {
 }
 
 std::optional<unsigned> SimModernSide::read_round(const rpc::Envelope& request) {
-  const std::string_view raw = member(request.params, "requestState");
+  const std::string_view raw = rpc::member_or_empty(request.params, "requestState");
   if (raw.empty()) return 0;
   std::string state(raw.substr(1, raw.size() - 2));
   if (!state.starts_with("m-")) return std::nullopt;  // of a legacy child, perhaps
@@ -188,7 +187,7 @@ std::optional<unsigned> SimModernSide::read_round(const rpc::Envelope& request) 
   if (parts.size() != 3) return std::nullopt;
   EXPECT_EQ(parts[0], said_in(request, "nonce")) << "the state of another request";
   const size_t asked = std::stoul(parts[2]);
-  check_answers(request, member(request.params, "inputResponses"), asked);
+  check_answers(request, rpc::member_or_empty(request.params, "inputResponses"), asked);
   const bool is_of_session = said_in(request, "modern").empty();
   world_.tally().note(is_of_session ? Seen::round_repeated : Seen::modern_resumed);
   return static_cast<unsigned>(std::stoul(parts[1]));
@@ -206,7 +205,7 @@ void SimModernSide::check_answers(const rpc::Envelope& request, std::string_view
       cursor.take(':');
       const std::string_view value = cursor.take_value();
       EXPECT_TRUE(key.ends_with("-" + nonce + "\"")) << "not asked for this: " << request.text;
-      EXPECT_EQ(member(value, "by"), said_in(request, "by")) << request.text;
+      EXPECT_EQ(rpc::member_or_empty(value, "by"), said_in(request, "by")) << request.text;
       ++count;
     } while (cursor.take(','));
   }
@@ -221,7 +220,7 @@ void SimModernSide::check_answers(const rpc::Envelope& request, std::string_view
 void SimModernSide::ask(const rpc::Envelope& request, Duration work, unsigned round) {
   std::vector<std::string_view> methods;
   const auto offer = [&](std::string_view capability, std::string_view method) {
-    const bool is_declared = !member(capabilities_of(request), capability).empty();
+    const bool is_declared = !rpc::member_or_empty(capabilities_of(request), capability).empty();
     if (is_declared || world_.chance(temper_.asks_undeclared / 4)) methods.push_back(method);
   };
   offer("elicitation", "elicitation/create");

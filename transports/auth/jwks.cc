@@ -17,13 +17,13 @@ namespace {
 
 using Element = simdjson::dom::element;
 
-struct Free {
+struct FreeJwk {
   void operator()(OSSL_PARAM_BLD* builder) const { OSSL_PARAM_BLD_free(builder); }
   void operator()(OSSL_PARAM* parameters) const { OSSL_PARAM_free(parameters); }
   void operator()(EVP_PKEY_CTX* context) const { EVP_PKEY_CTX_free(context); }
   void operator()(BIGNUM* number) const { BN_free(number); }
 };
-using Number = std::unique_ptr<BIGNUM, Free>;
+using Number = std::unique_ptr<BIGNUM, FreeJwk>;
 
 // Empty: there is no such text.
 std::string_view text_at(Element object, std::string_view key) {
@@ -41,8 +41,8 @@ Number number_of(const std::string& bytes) {
 }
 
 PublicKey make_key(const char* kind, OSSL_PARAM_BLD* builder) {
-  const std::unique_ptr<OSSL_PARAM, Free> parameters(OSSL_PARAM_BLD_to_param(builder));
-  const std::unique_ptr<EVP_PKEY_CTX, Free> context(
+  const std::unique_ptr<OSSL_PARAM, FreeJwk> parameters(OSSL_PARAM_BLD_to_param(builder));
+  const std::unique_ptr<EVP_PKEY_CTX, FreeJwk> context(
       EVP_PKEY_CTX_new_from_name(nullptr, kind, nullptr));
   EVP_PKEY* key = nullptr;
   if (parameters == nullptr || context == nullptr || EVP_PKEY_fromdata_init(context.get()) != 1 ||
@@ -55,7 +55,7 @@ PublicKey make_key(const char* kind, OSSL_PARAM_BLD* builder) {
 PublicKey rsa_key(Element jwk) {
   const Number modulus = number_of(bytes_at(jwk, "n"));
   const Number exponent = number_of(bytes_at(jwk, "e"));
-  const std::unique_ptr<OSSL_PARAM_BLD, Free> builder(OSSL_PARAM_BLD_new());
+  const std::unique_ptr<OSSL_PARAM_BLD, FreeJwk> builder(OSSL_PARAM_BLD_new());
   OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_RSA_N, modulus.get());
   OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_RSA_E, exponent.get());
   return make_key("RSA", builder.get());
@@ -77,7 +77,7 @@ PublicKey curve_key(Element jwk) {
     return nullptr;
   }
   const std::string point = "\x04" + x + y;
-  const std::unique_ptr<OSSL_PARAM_BLD, Free> builder(OSSL_PARAM_BLD_new());
+  const std::unique_ptr<OSSL_PARAM_BLD, FreeJwk> builder(OSSL_PARAM_BLD_new());
   OSSL_PARAM_BLD_push_utf8_string(builder.get(), OSSL_PKEY_PARAM_GROUP_NAME, curve->group, 0);
   OSSL_PARAM_BLD_push_octet_string(builder.get(), OSSL_PKEY_PARAM_PUB_KEY, point.data(),
                                    point.size());

@@ -27,9 +27,11 @@ seconds seconds_of(WallTime time) {
   return std::chrono::time_point_cast<seconds>(time).time_since_epoch();
 }
 
-Judgement refuse(std::string_view why) { return {.outcome = Outcome::unknown, .problem = why}; }
+Judgement refuse_signature(std::string_view why) {
+  return {.outcome = Outcome::unknown, .problem = why};
+}
 
-struct Free {
+struct FreeBio {
   void operator()(BIO* bio) const { BIO_free(bio); }
 };
 
@@ -42,7 +44,8 @@ std::optional<std::string> decode_secret(std::string_view text) {
 
 // Null: it is none.
 PublicKey read_key(const std::string& pem) {
-  const std::unique_ptr<BIO, Free> bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+  const std::unique_ptr<BIO, FreeBio> bio(
+      BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
   PublicKey key(PEM_read_bio_PUBKEY(bio.get(), nullptr, nullptr, nullptr));
   ERR_clear_error();
   return key;
@@ -102,23 +105,24 @@ const RequestSignatures::Key* RequestSignatures::find(std::string_view id) const
 
 std::optional<Judgement> RequestSignatures::judge_signature(const MessageSignature& signature) {
   const Key* const key = find(signature.key_id);
-  if (key == nullptr) return refuse("the signature's key is not known");
+  if (key == nullptr) return refuse_signature("the signature's key is not known");
   if (!signature.algorithm.empty() && signature.algorithm != config::name_of(key->method)) {
-    return refuse("the signature's algorithm is not that of its key");
+    return refuse_signature("the signature's algorithm is not that of its key");
   }
   const seconds now = seconds_of(clocks_.now());
   const seconds created(signature.created);
   if (created > now + kWindow || created + kWindow < now) {
-    return refuse("the signature was not made within a minute of now");
+    return refuse_signature("the signature was not made within a minute of now");
   }
-  if (created < started_) return refuse("the signature was made before the gateway started");
+  if (created < started_)
+    return refuse_signature("the signature was made before the gateway started");
   if (signature.expires && seconds(*signature.expires) <= now) {
-    return refuse("the signature has expired");
+    return refuse_signature("the signature has expired");
   }
-  if (!key->has_signed(signature)) return refuse("the signature is wrong");
+  if (!key->has_signed(signature)) return refuse_signature("the signature is wrong");
   forget_old_nonces();
   const Digest digest = sha256_.of(key->id + '\0' + signature.nonce);
-  if (nonces_.contains(digest)) return refuse("the signature has been used before");
+  if (nonces_.contains(digest)) return refuse_signature("the signature has been used before");
   size_t& count = counts_[key->id];
   if (count >= max_nonces_) {
     return Judgement{.outcome = Outcome::undecided, .problem = "too many signatures in a minute"};

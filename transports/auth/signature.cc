@@ -41,7 +41,7 @@ constexpr std::array<SignatureAlgorithm, 10> kAlgorithms{{
     {"EdDSA", KeyKind::edwards, nullptr},
 }};
 
-struct Free {
+struct FreeSignature {
   void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
   void operator()(ECDSA_SIG* signature) const { ECDSA_SIG_free(signature); }
 };
@@ -53,7 +53,7 @@ const unsigned char* bytes_of(std::string_view text) {
 // Of the two numbers, one behind the other, what OpenSSL takes: DER; empty: it is no signature.
 std::string as_der(std::string_view signature, size_t half) {
   if (signature.size() != 2 * half) return {};
-  const std::unique_ptr<ECDSA_SIG, Free> parts(ECDSA_SIG_new());
+  const std::unique_ptr<ECDSA_SIG, FreeSignature> parts(ECDSA_SIG_new());
   BIGNUM* r = BN_bin2bn(bytes_of(signature), static_cast<int>(half), nullptr);
   BIGNUM* s = BN_bin2bn(bytes_of(signature.substr(half)), static_cast<int>(half), nullptr);
   if (parts == nullptr || ECDSA_SIG_set0(parts.get(), r, s) != 1) {
@@ -111,7 +111,7 @@ bool verify(const SignatureAlgorithm& algorithm, evp_pkey_st& key, std::string_v
     signature = der;
   }
   if (signature.empty()) return false;
-  const std::unique_ptr<EVP_MD_CTX, Free> context(EVP_MD_CTX_new());
+  const std::unique_ptr<EVP_MD_CTX, FreeSignature> context(EVP_MD_CTX_new());
   EVP_PKEY_CTX* parameters = nullptr;
   if (context == nullptr || EVP_DigestVerifyInit_ex(context.get(), &parameters, algorithm.digest,
                                                     nullptr, nullptr, &key, nullptr) != 1) {

@@ -20,7 +20,7 @@ using Element = simdjson::dom::element;
 using Outcome = Judgement::Outcome;
 using std::chrono::seconds;
 
-Judgement refuse(std::string_view why, std::string detail = {}) {
+Judgement refuse_token(std::string_view why, std::string detail = {}) {
   return {.outcome = Outcome::unknown, .problem = why, .detail = std::move(detail)};
 }
 
@@ -145,8 +145,8 @@ Judgement refuse_audience(const Resource& resource, const std::vector<std::strin
   if (expected.empty()) {
     wanted = in_quotes({std::string(resource.public_url).append(resource.path)});
   }
-  return refuse("the token is for another audience",
-                "the token's aud is " + in_quotes(audience) + ", not " + wanted);
+  return refuse_token("the token is for another audience",
+                      "the token's aud is " + in_quotes(audience) + ", not " + wanted);
 }
 
 std::vector<std::string> words_of(const std::vector<std::string>& texts) {
@@ -207,7 +207,7 @@ std::optional<Judgement> Tokens::judge(const Credential& credential) {
   const bool looks_so = credential.form == Credential::Form::bearer && token.starts_with('e') &&
                         std::ranges::count(token, '.') == 2;
   if (!looks_so) return std::nullopt;
-  if (token.size() > kMaxToken) return refuse("the token is too long");
+  if (token.size() > kMaxToken) return refuse_token("the token is too long");
   const Digest digest = sha256_.of(token);
   if (const auto found = judged_.find(digest); found != judged_.end()) {
     return judge_again(credential, found->second);
@@ -257,9 +257,9 @@ Judgement Tokens::judge_anew(const Credential& credential, Known& known) {
   const JsonPart claims(parts.claims);
   const auto signature = decode_base64(parts.signature, Base64Alphabet::url);
   if (!header.is_object() || !claims.is_object() || !signature) {
-    return refuse("the token is malformed");
+    return refuse_token("the token is malformed");
   }
-  if (header.has("crit")) return refuse("the token asks for what is not known here (crit)");
+  if (header.has("crit")) return refuse_token("the token asks for what is not known here (crit)");
   const auto name = claims.text("iss").value_or("");
   const auto issuer = std::ranges::find_if(
       issuers_, [name](const Issuer& one) { return one.config.issuer == name; });
@@ -267,17 +267,17 @@ Judgement Tokens::judge_anew(const Credential& credential, Known& known) {
     std::vector<std::string> known_issuers;
     known_issuers.reserve(issuers_.size());
     for (const Issuer& one : issuers_) known_issuers.push_back(one.config.issuer);
-    return refuse("the token's issuer is not known", "the token's iss is " +
-                                                         in_quotes({std::string(name)}) + ", not " +
-                                                         in_quotes(known_issuers));
+    return refuse_token("the token's issuer is not known", "the token's iss is " +
+                                                               in_quotes({std::string(name)}) +
+                                                               ", not " + in_quotes(known_issuers));
   }
   const SignatureAlgorithm* const algorithm = find_algorithm(header.text("alg").value_or(""));
   if (algorithm == nullptr ||
       std::ranges::find(issuer->algorithms, algorithm) == issuer->algorithms.end()) {
-    return refuse("the token's algorithm is not allowed");
+    return refuse_token("the token's algorithm is not allowed");
   }
   if (header.has("kid") && header.text("kid").value_or("").empty()) {
-    return refuse("the token is malformed");
+    return refuse_token("the token is malformed");
   }
   if (issuer->keys->keys() == nullptr) {
     return {.outcome = Outcome::undecided,
@@ -286,11 +286,11 @@ Judgement Tokens::judge_anew(const Credential& credential, Known& known) {
   const std::string_view key_id = header.text("kid").value_or("");
   evp_pkey_st* const key = issuer->keys->keys()->find(key_id, *algorithm);
   if (key == nullptr) {
-    if (!issuer->keys->look_for(key_id)) return refuse("the token's key is not known");
+    if (!issuer->keys->look_for(key_id)) return refuse_token("the token's key is not known");
     return {.outcome = Outcome::undecided, .problem = "the token's key is not known yet"};
   }
   if (!verify(*algorithm, *key, parts.signed_text, *signature)) {
-    return refuse("the token's signature is wrong");
+    return refuse_token("the token's signature is wrong");
   }
   std::vector<std::string> audience = claims.texts("aud");
   const bool is_default = issuer->config.audience.empty();
@@ -299,8 +299,8 @@ Judgement Tokens::judge_anew(const Credential& credential, Known& known) {
   if (!is_meant) return refuse_audience(credential.resource, audience, issuer->config.audience);
   if (is_default) known.audience = std::move(audience);
   const std::string_view subject = claims.text("sub").value_or("");
-  if (subject.empty()) return refuse("the token has no subject");
-  if (subject.size() > kMaxSubject) return refuse("the token's subject is too long");
+  if (subject.empty()) return refuse_token("the token has no subject");
+  if (subject.size() > kMaxSubject) return refuse_token("the token's subject is too long");
   const auto now = std::chrono::time_point_cast<seconds>(clocks_.now()).time_since_epoch();
   const auto is_future = [&](std::string_view claim) {
     if (!claims.has(claim)) return false;
@@ -308,8 +308,8 @@ Judgement Tokens::judge_anew(const Credential& credential, Known& known) {
     return !time || seconds(*time) > now + kLeeway;
   };
   const auto end = claims.time("exp");
-  if (!end) return refuse("the token does not say when it ends");
-  if (is_future("nbf") || is_future("iat")) return refuse("the token is not valid yet");
+  if (!end) return refuse_token("the token does not say when it ends");
+  if (is_future("nbf") || is_future("iat")) return refuse_token("the token is not valid yet");
   policy::Principal principal = principal_of(claims, issuer->config);
   principal.expires = calendar_time(std::chrono::sys_seconds(seconds(*end) + kLeeway));
   Identity identity{std::make_shared<const policy::Principal>(std::move(principal))};

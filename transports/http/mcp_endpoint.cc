@@ -21,7 +21,6 @@ namespace {
 
 constexpr HttpError kNotAcceptable{
     406, "send Accept: application/json, text/event-stream; the answer may be either"};
-constexpr HttpError kNotStream{406, "send Accept: text/event-stream"};
 constexpr HttpError kBadVersion{
     400,
     "this MCP-Protocol-Version is not served; 2026-07-28, 2025-11-25, 2025-06-18, "

@@ -9,12 +9,12 @@ namespace stdgate::http {
 namespace {
 
 // One `name=value` behind a media type; `value` without its quotes.
-struct Parameter {
+struct MediaParameter {
   std::string_view name;
   std::string_view value;
 };
 
-std::optional<Parameter> parse_parameter(std::string_view text) {
+std::optional<MediaParameter> parse_parameter(std::string_view text) {
   const size_t equals = text.find('=');
   if (equals == std::string_view::npos || !is_token(text.substr(0, equals))) return std::nullopt;
   std::string_view value = text.substr(equals + 1);
@@ -23,7 +23,7 @@ std::optional<Parameter> parse_parameter(std::string_view text) {
   } else if (!is_token(value)) {
     return std::nullopt;
   }
-  return Parameter{text.substr(0, equals), value};
+  return MediaParameter{text.substr(0, equals), value};
 }
 
 // RFC 9110 section 12.4.2: 0 to 1 with at most three decimals.

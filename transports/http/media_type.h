@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "transports/http/request_head.h"
+#include "transports/http/response.h"
 
 namespace stdgate::http {
 
@@ -37,5 +38,8 @@ struct Acceptance {
   // but without naming it.
   [[nodiscard]] bool prefers_event_stream() const;
 };
+
+// Where only an event stream is served, and the client does not take one.
+inline constexpr HttpError kNotStream{406, "send Accept: text/event-stream"};
 
 }  // namespace stdgate::http

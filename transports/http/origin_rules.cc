@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "gateway/base/ascii.h"
 #include "gateway/base/web_url.h"
 #include "transports/http/field_value.h"
 
@@ -18,17 +19,9 @@ using Reach = ConnectionTraits::Reach;
 constexpr std::array<std::string_view, 3> kAskedFor{"mcp-protocol-version", "x-api-key",
                                                     "x-requested-with"};
 
-std::string to_lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
-  }
-  return lower;
-}
-
 bool lists(const std::vector<std::string>& entries, std::string_view text) {
   return std::any_of(entries.begin(), entries.end(), [text](const std::string& entry) {
-    return equals_ignoring_case(text, to_lower(entry));
+    return equals_ignoring_case(text, to_lower_ascii(entry));
   });
 }
 
@@ -64,7 +57,7 @@ bool is_own_origin(const OriginRules& rules, std::string_view origin, const Requ
                    const ConnectionTraits& traits) {
   const std::string_view authority = authority_of_origin(origin);
   return !authority.empty() && is_scheme_of(origin, traits) &&
-         equals_ignoring_case(authority, to_lower(head.authority())) &&
+         equals_ignoring_case(authority, to_lower_ascii(head.authority())) &&
          is_own_host(rules, head.authority(), traits);
 }
 

@@ -10,7 +10,6 @@ namespace stdgate::http {
 
 namespace {
 
-constexpr HttpError kNotStream{406, "send Accept: text/event-stream"};
 constexpr HttpError kNoMethod{400, "the query parameter method is missing"};
 constexpr HttpError kBadParams{400, "the query parameter params is not one JSON array or object"};
 

@@ -12,7 +12,6 @@ namespace stdgate::http {
 
 namespace {
 
-constexpr HttpError kNotStream{406, "send Accept: text/event-stream"};
 constexpr HttpError kNoSession{400, "the query parameter session is missing"};
 constexpr HttpError kUnknownSession{.status = 404,
                                     .message = "no such session, or it has ended; open /sse again",

@@ -4,7 +4,7 @@
 namespace stdgate::config {
 namespace {
 
-std::string in_quotes(const std::string& text) {
+std::string as_yaml_string(const std::string& text) {
   std::string quoted = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') quoted += '\\';
@@ -39,18 +39,18 @@ struct TextPrinter {
 
 struct YamlPrinter : TextPrinter {
   using TextPrinter::operator();
-  std::string operator()(const std::string& value) const { return in_quotes(value); }
+  std::string operator()(const std::string& value) const { return as_yaml_string(value); }
   std::string operator()(const std::vector<Number>& values) const {
     return "[" + TextPrinter::operator()(values) + "]";
   }
   std::string operator()(const std::vector<std::string>& values) const {
-    return "[" + joined(values, in_quotes) + "]";
+    return "[" + joined(values, as_yaml_string) + "]";
   }
   std::string operator()(const std::map<std::string, std::string>& values) const {
     return "{" +
            joined(values,
                   [](const auto& entry) {
-                    return in_quotes(entry.first) + ": " + in_quotes(entry.second);
+                    return as_yaml_string(entry.first) + ": " + as_yaml_string(entry.second);
                   }) +
            "}";
   }

@@ -5,7 +5,7 @@
 namespace stdgate::test {
 namespace {
 
-backend::BackendOptions children(uint32_t min, uint32_t max, uint32_t max_in_flight) {
+backend::BackendOptions choice_options(uint32_t min, uint32_t max, uint32_t max_in_flight) {
   backend::BackendOptions options = plain_options();
   options.config.pool.min = min;
   options.config.pool.max = max;
@@ -24,7 +24,7 @@ size_t in_flight(const BackendBench& bench, size_t child) {
 }
 
 TEST(BackendChoice, TheChildWithTheFewestCallsIsNext) {
-  BackendBench bench(children(3, 3, 10));
+  BackendBench bench(choice_options(3, 3, 10));
   FakeClient client(bench.callers);
   for (size_t i = 0; i < 3; ++i) bench.child(i).start();
   for (int i = 0; i < 6; ++i) bench.call(client);
@@ -39,7 +39,7 @@ TEST(BackendChoice, TheChildWithTheFewestCallsIsNext) {
 }
 
 TEST(BackendChoice, SmallCallsDoNotQueueBehindALargeOne) {
-  BackendBench bench(children(2, 2, 100));
+  BackendBench bench(choice_options(2, 2, 100));
   FakeClient client(bench.callers);
   bench.child(0).start();
   bench.child(1).start();
@@ -55,7 +55,7 @@ TEST(BackendChoice, SmallCallsDoNotQueueBehindALargeOne) {
 }
 
 TEST(BackendChoice, StartsAnotherChildOnlyWhenAllAreFull) {
-  BackendBench bench(children(0, 3, 2));
+  BackendBench bench(choice_options(0, 3, 2));
   FakeClient client(bench.callers);
   EXPECT_EQ(bench.launcher.launched(), 0U);
   // Calls, and how many children there are after each.
@@ -79,7 +79,7 @@ TEST(BackendChoice, StartsAnotherChildOnlyWhenAllAreFull) {
 }
 
 TEST(BackendChoice, OneInFlightIsExclusive) {
-  BackendBench bench(children(1, 1, 1));
+  BackendBench bench(choice_options(1, 1, 1));
   FakeClient client(bench.callers);
   auto& child = bench.start_child();
   for (const char* id : {"1", "2", "3"}) bench.call(client, id);
@@ -97,7 +97,7 @@ TEST(BackendChoice, OneInFlightIsExclusive) {
 }
 
 TEST(BackendQueue, RefusesTheCallBeyondItsLimit) {
-  backend::BackendOptions options = children(1, 1, 1);
+  backend::BackendOptions options = choice_options(1, 1, 1);
   options.config.pool.queue = 3;
   BackendBench bench(options);
   FakeClient client(bench.callers);
@@ -120,7 +120,7 @@ TEST(BackendQueue, RefusesTheCallBeyondItsLimit) {
 }
 
 TEST(BackendQueue, RefusesTheByteBeyondItsLimit) {
-  backend::BackendOptions options = children(0, 1, 1);
+  backend::BackendOptions options = choice_options(0, 1, 1);
   options.config.pool.queue_bytes = 1000;
   BackendBench bench(options);
   FakeClient client(bench.callers);
@@ -136,7 +136,7 @@ TEST(BackendQueue, RefusesTheByteBeyondItsLimit) {
 }
 
 TEST(BackendQueue, HoldsNotificationsInTheirPlace) {
-  backend::BackendOptions options = children(0, 1, 5);
+  backend::BackendOptions options = choice_options(0, 1, 5);
   options.config.pool.queue = 3;
   BackendBench bench(options);
   FakeClient client(bench.callers);
@@ -156,7 +156,7 @@ TEST(BackendQueue, HoldsNotificationsInTheirPlace) {
 }
 
 TEST(BackendQueue, IsServedInOrderOfArrival) {
-  BackendBench bench(children(0, 1, 2));
+  BackendBench bench(choice_options(0, 1, 2));
   FakeClient client(bench.callers);
   for (int i = 0; i < 5; ++i) {
     bench.send(client, R"({"jsonrpc":"2.0","id":1,"method":"m)" + std::to_string(i) + "\"}");
@@ -176,7 +176,7 @@ TEST(BackendQueue, IsServedInOrderOfArrival) {
 }
 
 TEST(BackendStalledChild, GetsNoMoreThanItsWatermarkAndOthersGoOn) {
-  backend::BackendOptions options = children(2, 2, 4000);
+  backend::BackendOptions options = choice_options(2, 2, 4000);
   options.config.pool.queue = 100;
   BackendBench bench(options);
   FakeClient client(bench.callers);
@@ -198,7 +198,7 @@ TEST(BackendStalledChild, GetsNoMoreThanItsWatermarkAndOthersGoOn) {
 }
 
 TEST(BackendStalledChild, RepeatedCancelsDoNotPileUp) {
-  BackendBench bench(children(1, 1, 10));
+  BackendBench bench(choice_options(1, 1, 10));
   FakeClient client(bench.callers);
   bench.start_child().stop_reading();
   bench.call(client, "1");
@@ -211,7 +211,7 @@ TEST(BackendStalledChild, RepeatedCancelsDoNotPileUp) {
 }
 
 TEST(BackendStalledChild, ItsOwnRequestsAreAnsweredUpToALimit) {
-  BackendBench bench(children(1, 1, 10));
+  BackendBench bench(choice_options(1, 1, 10));
   auto& child = bench.start_child();
   child.stop_reading();
   std::string flood;
@@ -224,7 +224,7 @@ TEST(BackendStalledChild, ItsOwnRequestsAreAnsweredUpToALimit) {
 }
 
 TEST(BackendFlood, NotificationsThatNobodyHearsAreOnlyCounted) {
-  BackendBench bench(children(1, 1, 10));
+  BackendBench bench(choice_options(1, 1, 10));
   FakeClient client(bench.callers);
   auto& child = bench.start_child();
   bench.call(client);

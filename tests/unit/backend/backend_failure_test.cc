@@ -5,7 +5,7 @@
 namespace stdgate::test {
 namespace {
 
-backend::BackendOptions children(uint32_t min, uint32_t max) {
+backend::BackendOptions failing_options(uint32_t min, uint32_t max) {
   backend::BackendOptions options = plain_options();
   options.config.timeout = seconds(600);
   options.config.pool.min = min;
@@ -34,7 +34,7 @@ TEST(BackendDeath, EachCallIsAnsweredAtOnceWithTheCause) {
        ExitReason::signal},
   };
   for (const Case& c : cases) {
-    BackendBench bench(children(1, 1));
+    BackendBench bench(failing_options(1, 1));
     FakeClient client(bench.callers);
     FakeChild& child = bench.start_child();
     bench.call(client, "\"x\"", 1);
@@ -56,7 +56,7 @@ TEST(BackendDeath, EachCallIsAnsweredAtOnceWithTheCause) {
 }
 
 TEST(BackendDeath, TheQueueIsServedByTheNextChild) {
-  BackendBench bench(children(1, 1));
+  BackendBench bench(failing_options(1, 1));
   FakeClient client(bench.callers);
   bench.start_child();
   for (session::Tag tag = 0; tag < 10; ++tag) bench.call(client, "1", tag);
@@ -83,7 +83,7 @@ TEST(BackendDeath, TheQueueIsServedByTheNextChild) {
 }
 
 TEST(BackendDeath, APoisonCallGetsOneStartWithoutAWaitInBackoffMax) {
-  BackendBench bench(children(1, 1));
+  BackendBench bench(failing_options(1, 1));
   FakeClient client(bench.callers);
   bench.start_child();
   const TimePoint begin = bench.clock.now();
@@ -106,7 +106,7 @@ TEST(BackendDeath, APoisonCallGetsOneStartWithoutAWaitInBackoffMax) {
 }
 
 TEST(BackendDeath, ADrainingBackendReplacesAtOnceForWhatItHasTaken) {
-  BackendBench bench(children(1, 1));
+  BackendBench bench(failing_options(1, 1));
   FakeClient client(bench.callers);
   bench.start_child();
   for (session::Tag tag = 0; tag < 5; ++tag) bench.call(client, "1", tag);
@@ -122,7 +122,7 @@ TEST(BackendDeath, ADrainingBackendReplacesAtOnceForWhatItHasTaken) {
 }
 
 TEST(BackendDeath, AnEndingBackendReplacesNobody) {
-  BackendBench bench(children(1, 1));
+  BackendBench bench(failing_options(1, 1));
   FakeClient client(bench.callers);
   bench.start_child();
   bench.child(0).die(9);
@@ -132,7 +132,7 @@ TEST(BackendDeath, AnEndingBackendReplacesNobody) {
 }
 
 TEST(BackendDeath, TouchesNoCallOfAnotherChild) {
-  BackendBench bench(children(2, 2));
+  BackendBench bench(failing_options(2, 2));
   FakeClient client(bench.callers);
   bench.child(0).start();
   bench.child(1).start();
@@ -145,7 +145,7 @@ TEST(BackendDeath, TouchesNoCallOfAnotherChild) {
 }
 
 TEST(BackendDeath, AnAnswerBeforeTheEndCounts) {
-  BackendBench bench(children(1, 1));
+  BackendBench bench(failing_options(1, 1));
   FakeClient client(bench.callers);
   FakeChild& child = bench.start_child();
   bench.call(client);
@@ -159,7 +159,7 @@ TEST(BackendDeath, AnAnswerBeforeTheEndCounts) {
 }
 
 TEST(BackendDeath, ClosedOutputIsAnEndThatMayComeLate) {
-  BackendBench bench(children(1, 1));
+  BackendBench bench(failing_options(1, 1));
   FakeClient client(bench.callers);
   FakeChild& child = bench.start_child();
   bench.call(client, "1", 1);
@@ -177,7 +177,7 @@ TEST(BackendDeath, ClosedOutputIsAnEndThatMayComeLate) {
 }
 
 TEST(BackendDeath, ClosedOutputFollowedByItsExitSaysWhy) {
-  BackendBench bench(children(1, 1));
+  BackendBench bench(failing_options(1, 1));
   FakeClient client(bench.callers);
   FakeChild& child = bench.start_child();
   bench.call(client);
@@ -190,7 +190,7 @@ TEST(BackendDeath, ClosedOutputFollowedByItsExitSaysWhy) {
 // --- Starts that fail ------------------------------------------------------------------------
 
 TEST(BackendStart, AFailureFailsWhatWaitsAtOnce) {
-  backend::BackendOptions options = children(0, 1);
+  backend::BackendOptions options = failing_options(0, 1);
   options.config.expose_fault_details = true;
   BackendBench bench(options);
   FakeClient client(bench.callers);
@@ -210,7 +210,7 @@ TEST(BackendStart, AFailureFailsWhatWaitsAtOnce) {
 }
 
 TEST(BackendStart, CaughtTextStaysInTheLogUnlessAskedFor) {
-  BackendBench bench(children(0, 1));
+  BackendBench bench(failing_options(0, 1));
   FakeClient client(bench.callers);
   bench.call(client);
   bench.child(0).fail_to_start("exec: /secret/path");
@@ -219,7 +219,7 @@ TEST(BackendStart, CaughtTextStaysInTheLogUnlessAskedFor) {
 }
 
 TEST(BackendStart, AChildThatTakesTooLongIsEnded) {
-  BackendBench bench(children(0, 1));
+  BackendBench bench(failing_options(0, 1));
   FakeClient client(bench.callers);
   bench.call(client);
   bench.advance(seconds(5) - Duration{1});
@@ -235,7 +235,7 @@ TEST(BackendStart, AChildThatTakesTooLongIsEnded) {
 
 TEST(BackendStart, AMissingProgramIsToldBeforeAnybodyCalls) {
   for (const uint32_t min : {0U, 1U}) {
-    BackendBench bench(children(min, 1));
+    BackendBench bench(failing_options(min, 1));
     bench.launcher.missing = "program \"x\" not found";
     EXPECT_FALSE(bench.status().ready);
     EXPECT_EQ(bench.status().reason, "program \"x\" not found");
@@ -248,14 +248,14 @@ TEST(BackendStart, AMissingProgramIsToldBeforeAnybodyCalls) {
 }
 
 TEST(BackendStart, AProgramThatHasRunOnceIsNotLookedForAgain) {
-  BackendBench bench(children(1, 1));
+  BackendBench bench(failing_options(1, 1));
   bench.start_child();
   bench.launcher.missing = "program \"x\" not found";
   EXPECT_TRUE(bench.status().ready);
 }
 
 TEST(BackendStart, TheLogSaysWhatAChildThatFailedToStartHasSaidLast) {
-  BackendBench bench(children(1, 1));
+  BackendBench bench(failing_options(1, 1));
   bench.child(0).write_stderr("one");
   bench.child(0).write_stderr("two");
   bench.child(0).fail_to_start("exec");
@@ -264,7 +264,7 @@ TEST(BackendStart, TheLogSaysWhatAChildThatFailedToStartHasSaidLast) {
 }
 
 TEST(BackendStart, AFailureWhileAnotherChildLivesLeavesTheQueue) {
-  BackendBench bench(children(1, 2));
+  BackendBench bench(failing_options(1, 2));
   FakeClient client(bench.callers);
   bench.start_child();
   for (session::Tag tag = 0; tag < 5; ++tag) bench.call(client, "1", tag);
@@ -291,7 +291,7 @@ void fail_next_start(BackendBench& bench) {
 }
 
 TEST(BackendBreaker, OpensRefusesTriesAndCloses) {
-  BackendBench bench(children(0, 4));
+  BackendBench bench(failing_options(0, 4));
   FakeClient client(bench.callers);
   bench.call(client);
   bench.child(0).exit(1);
@@ -331,7 +331,7 @@ TEST(BackendBreaker, OpensRefusesTriesAndCloses) {
 }
 
 TEST(BackendBreaker, ARefusalGivesTheWaitThatIsLeft) {
-  BackendBench bench(children(1, 1));
+  BackendBench bench(failing_options(1, 1));
   FakeClient client(bench.callers);
   for (int i = 0; i < 9; ++i) fail_next_start(bench);
   bench.child(bench.launcher.launched() - 1).exit(1);  // the tenth: waits 15 s to 30 s
@@ -344,7 +344,7 @@ TEST(BackendBreaker, ARefusalGivesTheWaitThatIsLeft) {
 }
 
 TEST(BackendBreaker, BoundsAStormOfRestarts) {
-  BackendBench bench(children(4, 4));
+  BackendBench bench(failing_options(4, 4));
   EXPECT_EQ(bench.launcher.launched(), 4U);
   // Every child dies as soon as it is launched, for ten minutes.
   size_t dead = 0;
@@ -357,7 +357,7 @@ TEST(BackendBreaker, BoundsAStormOfRestarts) {
 }
 
 TEST(BackendBreaker, ManyChildrenThatDieTogetherAreOneFailure) {
-  BackendBench bench(children(4, 4));
+  BackendBench bench(failing_options(4, 4));
   FakeClient client(bench.callers);
   for (size_t i = 0; i < 4; ++i) bench.child(i).start();
   for (size_t i = 0; i < 4; ++i) bench.child(i).die(9);
@@ -373,7 +373,7 @@ TEST(BackendBreaker, ManyChildrenThatDieTogetherAreOneFailure) {
 }
 
 TEST(BackendBreaker, AFailedBackendWithoutAMinimumRecoversByItself) {
-  BackendBench bench(children(0, 1));
+  BackendBench bench(failing_options(0, 1));
   FakeClient client(bench.callers);
   bench.call(client);
   FakeChild& child = bench.start_child();
@@ -388,7 +388,7 @@ TEST(BackendBreaker, AFailedBackendWithoutAMinimumRecoversByItself) {
 }
 
 TEST(BackendBreaker, ATrialThatIdlesOutWasASuccess) {
-  backend::BackendOptions options = children(0, 1);
+  backend::BackendOptions options = failing_options(0, 1);
   options.config.pool.idle_timeout = seconds(60);
   BackendBench bench(options);
   FakeClient client(bench.callers);
@@ -409,7 +409,7 @@ TEST(BackendBreaker, ATrialThatIdlesOutWasASuccess) {
 }
 
 TEST(BackendBreaker, AStableChildsDeathStartsTheCountAnew) {
-  BackendBench bench(children(1, 1));
+  BackendBench bench(failing_options(1, 1));
   for (int i = 0; i < 2; ++i) fail_next_start(bench);
   EXPECT_EQ(bench.status().failures, 2U);
   bench.start_child();
@@ -421,7 +421,7 @@ TEST(BackendBreaker, AStableChildsDeathStartsTheCountAnew) {
 // --- What is remembered ---------------------------------------------------------------------
 
 TEST(BackendExits, HowAChildEndedIsKept) {
-  backend::BackendOptions options = children(1, 1);
+  backend::BackendOptions options = failing_options(1, 1);
   options.hide_secrets = [](std::string_view text) {
     return text == "the key is sesame" ? std::string("the key is hidden") : std::string(text);
   };
@@ -468,7 +468,7 @@ TEST(BackendExits, AsManyAreKeptOfThoseThatFailedAndOfOthers) {
 }
 
 TEST(BackendExits, OneMoreThanAreKeptPushesOutTheOldest) {
-  BackendBench bench(children(1, 1));
+  BackendBench bench(failing_options(1, 1));
   for (size_t i = 0; i <= pool::ExitJournal::kMaxOfAKind; ++i) {
     ASSERT_TRUE(bench.launcher.launched() > i);
     bench.start_child().exit(1);

@@ -5,7 +5,7 @@
 namespace stdgate::test {
 namespace {
 
-backend::BackendOptions children(uint32_t min, uint32_t max) {
+backend::BackendOptions idle_options(uint32_t min, uint32_t max) {
   backend::BackendOptions options = plain_options();
   options.config.timeout = seconds(10);
   options.config.pool.min = min;
@@ -16,7 +16,7 @@ backend::BackendOptions children(uint32_t min, uint32_t max) {
 }
 
 TEST(BackendIdle, ChildrenAboveTheMinimumAreEnded) {
-  BackendBench bench(children(1, 3));
+  BackendBench bench(idle_options(1, 3));
   FakeClient client(bench.callers);
   bench.start_child();
   for (size_t i = 0; i < 6; ++i) {
@@ -48,7 +48,7 @@ TEST(BackendIdle, ChildrenAboveTheMinimumAreEnded) {
 }
 
 TEST(BackendIdle, WorkPutsItOff) {
-  BackendBench bench(children(0, 1));
+  BackendBench bench(idle_options(0, 1));
   FakeClient client(bench.callers);
   bench.call(client);
   FakeChild& child = bench.start_child();
@@ -64,7 +64,7 @@ TEST(BackendIdle, WorkPutsItOff) {
 }
 
 TEST(BackendIdle, AChildWithACallIsNotIdle) {
-  backend::BackendOptions options = children(0, 1);
+  backend::BackendOptions options = idle_options(0, 1);
   options.config.timeout = seconds(600);
   BackendBench bench(options);
   FakeClient client(bench.callers);
@@ -79,7 +79,7 @@ TEST(BackendIdle, AChildWithACallIsNotIdle) {
 
 TEST(BackendIdle, BeginsAlsoWithACallThatWasGivenUp) {
   {
-    BackendBench bench(children(0, 1));
+    BackendBench bench(idle_options(0, 1));
     FakeClient client(bench.callers);
     bench.call(client);
     FakeChild& child = bench.start_child();
@@ -89,7 +89,7 @@ TEST(BackendIdle, BeginsAlsoWithACallThatWasGivenUp) {
     EXPECT_EQ(child.ends().size(), 1U);
   }
   {
-    BackendBench bench(children(0, 1));
+    BackendBench bench(idle_options(0, 1));
     FakeClient client(bench.callers);
     bench.call(client);
     FakeChild& child = bench.start_child();
@@ -100,7 +100,7 @@ TEST(BackendIdle, BeginsAlsoWithACallThatWasGivenUp) {
 }
 
 TEST(BackendIdle, AChildThatWasAskedToGoHasItsWholeGrace) {
-  BackendBench bench(children(0, 1));
+  BackendBench bench(idle_options(0, 1));
   FakeClient client(bench.callers);
   bench.call(client);
   FakeChild& child = bench.start_child();
@@ -117,7 +117,7 @@ TEST(BackendIdle, AChildThatWasAskedToGoHasItsWholeGrace) {
 // --- Shutdown --------------------------------------------------------------------------------
 
 TEST(BackendDrain, RefusesNewCallsAndFinishesTheOthers) {
-  BackendBench bench(children(1, 1));
+  BackendBench bench(idle_options(1, 1));
   FakeClient client(bench.callers);
   FakeChild& child = bench.start_child();
   for (session::Tag tag = 0; tag < 3; ++tag) bench.call(client, "1", tag);
@@ -145,7 +145,7 @@ TEST(BackendDrain, RefusesNewCallsAndFinishesTheOthers) {
 }
 
 TEST(BackendDrain, AQueuedCallStillGetsAChild) {
-  BackendBench bench(children(0, 1));
+  BackendBench bench(idle_options(0, 1));
   FakeClient client(bench.callers);
   bench.call(client);
   bench.backend.drain();
@@ -155,7 +155,7 @@ TEST(BackendDrain, AQueuedCallStillGetsAChild) {
 }
 
 TEST(BackendDrain, FailsWhatIsLeft) {
-  BackendBench bench(children(1, 1));
+  BackendBench bench(idle_options(1, 1));
   FakeClient client(bench.callers);
   FakeChild& child = bench.start_child();
   for (session::Tag tag = 0; tag < 5; ++tag) bench.call(client, "1", tag);
@@ -169,7 +169,7 @@ TEST(BackendDrain, FailsWhatIsLeft) {
 }
 
 TEST(BackendDrain, EndedChildrenAreNotReplacedWhateverWaits) {
-  BackendBench bench(children(2, 2));
+  BackendBench bench(idle_options(2, 2));
   FakeClient client(bench.callers);
   bench.child(0).start();
   bench.child(1).start();
@@ -187,7 +187,7 @@ TEST(BackendDrain, EndedChildrenAreNotReplacedWhateverWaits) {
 // --- What it tells ---------------------------------------------------------------------------
 
 TEST(BackendStatusReport, NamesWhatIsMissing) {
-  BackendBench bench(children(1, 1));
+  BackendBench bench(idle_options(1, 1));
   EXPECT_FALSE(bench.status().ready);
   EXPECT_EQ(bench.status().reason, "no child is ready yet");
   EXPECT_EQ(bench.status().children.at(0).state, ChildState::starting);
@@ -195,13 +195,13 @@ TEST(BackendStatusReport, NamesWhatIsMissing) {
   EXPECT_TRUE(bench.status().ready);
   EXPECT_EQ(bench.status().reason, "");
 
-  BackendBench lazy(children(0, 1));
+  BackendBench lazy(idle_options(0, 1));
   EXPECT_TRUE(lazy.status().ready) << "children come with the calls";
   EXPECT_TRUE(lazy.status().children.empty());
 }
 
 TEST(BackendStatusReport, CountsCallsQueueAndChildren) {
-  BackendBench bench(children(1, 1));
+  BackendBench bench(idle_options(1, 1));
   FakeClient client(bench.callers);
   FakeChild& child = bench.start_child();
   bench.advance(seconds(3));
@@ -226,7 +226,7 @@ TEST(BackendStatusReport, CountsCallsQueueAndChildren) {
 }
 
 TEST(BackendRecord, TimesAndBytesAreExact) {
-  BackendBench bench(children(0, 1));
+  BackendBench bench(idle_options(0, 1));
   FakeClient client(bench.callers);
   const std::string request = R"({"jsonrpc":"2.0","id":"long id","method":"m"})";
   bench.send(client, request);
@@ -250,7 +250,7 @@ TEST(BackendRecord, TimesAndBytesAreExact) {
 }
 
 TEST(BackendRecord, ChildStatesAddUp) {
-  BackendBench bench(children(2, 2));
+  BackendBench bench(idle_options(2, 2));
   FakeClient client(bench.callers);
   bench.child(0).start();
   EXPECT_EQ(bench.observer.states[ChildState::starting], 1);
@@ -267,7 +267,7 @@ TEST(BackendRecord, ChildStatesAddUp) {
 
 // With a waiting call for each answer, a place that gets free is taken before anybody looks.
 TEST(BackendRecord, AChildThatIsFilledAgainAtOnceStaysBusy) {
-  BackendBench bench(children(1, 1));
+  BackendBench bench(idle_options(1, 1));
   FakeClient client(bench.callers);
   FakeChild& child = bench.start_child();
   for (int i = 0; i < 5; ++i) bench.call(client);

@@ -6,7 +6,7 @@
 namespace stdgate::test {
 namespace {
 
-backend::BackendOptions one_child() {
+backend::BackendOptions logged_child() {
   backend::BackendOptions options = plain_options();
   options.config.timeout = seconds(600);
   options.config.pool.min = options.config.pool.max = 1;
@@ -31,7 +31,7 @@ std::string of_child(const FakeChild& child, int number) {
 }
 
 TEST(BackendLog, ShowsTheWayOfACall) {
-  BackendBench bench(one_child());
+  BackendBench bench(logged_child());
   FakeClient client(bench.callers);
   FakeChild& child = bench.start_child();
   take(bench);
@@ -50,7 +50,7 @@ TEST(BackendLog, ShowsTheWayOfACall) {
 }
 
 TEST(BackendLog, ShowsWhatWaits) {
-  BackendBench bench(one_child());
+  BackendBench bench(logged_child());
   FakeClient client(bench.callers);
   FakeChild& child = bench.start_child();
   bench.call(client, "1");
@@ -76,7 +76,7 @@ TEST(BackendLog, ShowsWhatWaitsForTheChildOfASession) {
 }
 
 TEST(BackendLog, ShowsOtherMessages) {
-  BackendBench bench(one_child());
+  BackendBench bench(logged_child());
   FakeClient client(bench.callers);
   FakeChild& child = bench.start_child();
   take(bench);
@@ -95,7 +95,7 @@ TEST(BackendLog, ShowsOtherMessages) {
 }
 
 TEST(BackendLog, ABackendIsReadyOnce) {
-  BackendBench bench(one_child());
+  BackendBench bench(logged_child());
   EXPECT_THAT(take(bench, "backend ready"), IsEmpty());
   bench.start_child();
   EXPECT_THAT(take(bench, "backend ready"),
@@ -108,7 +108,7 @@ TEST(BackendLog, ABackendIsReadyOnce) {
 }
 
 TEST(BackendLog, TellsWhenTheBreakerOpensAndCloses) {
-  BackendBench bench(one_child());
+  BackendBench bench(logged_child());
   FakeClient client(bench.callers);
   for (size_t i = 0; i < 4; ++i) {
     ASSERT_EQ(bench.launcher.launched(), i + 1);

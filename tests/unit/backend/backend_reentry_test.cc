@@ -5,7 +5,7 @@
 namespace stdgate::test {
 namespace {
 
-backend::BackendOptions children(uint32_t min, uint32_t max, uint32_t max_in_flight) {
+backend::BackendOptions reentrant_options(uint32_t min, uint32_t max, uint32_t max_in_flight) {
   backend::BackendOptions options = plain_options();
   options.config.timeout = seconds(10);
   options.config.pool.min = min;
@@ -31,7 +31,7 @@ void expect_balanced(const BackendBench& bench, const FakeClient& client, size_t
 }
 
 TEST(BackendReentry, TheNextRequestFromWithinAnAnswer) {
-  BackendBench bench(children(1, 1, 1));
+  BackendBench bench(reentrant_options(1, 1, 1));
   FakeClient client(bench.callers);
   FakeChild& child = bench.start_child();
   send_on_each_answer(bench, client, 50);
@@ -41,7 +41,7 @@ TEST(BackendReentry, TheNextRequestFromWithinAnAnswer) {
 }
 
 TEST(BackendReentry, FromWithinTheDeathOfAChild) {
-  BackendBench bench(children(1, 1, 4));
+  BackendBench bench(reentrant_options(1, 1, 4));
   FakeClient client(bench.callers);
   FakeChild& first = bench.start_child();
   send_on_each_answer(bench, client, 6);
@@ -55,7 +55,7 @@ TEST(BackendReentry, FromWithinTheDeathOfAChild) {
 }
 
 TEST(BackendReentry, FromWithinTheFailureOfTheWholeQueue) {
-  BackendBench bench(children(0, 1, 4));
+  BackendBench bench(reentrant_options(0, 1, 4));
   FakeClient client(bench.callers);
   send_on_each_answer(bench, client, 4);
   for (session::Tag tag = 0; tag < 4; ++tag) bench.call(client, "1", tag);
@@ -67,7 +67,7 @@ TEST(BackendReentry, FromWithinTheFailureOfTheWholeQueue) {
 }
 
 TEST(BackendReentry, FromWithinARefusal) {
-  backend::BackendOptions options = children(0, 1, 1);
+  backend::BackendOptions options = reentrant_options(0, 1, 1);
   options.config.pool.queue = 1;
   BackendBench bench(options);
   FakeClient client(bench.callers);
@@ -81,7 +81,7 @@ TEST(BackendReentry, FromWithinARefusal) {
 }
 
 TEST(BackendReentry, FromWithinTheDeadline) {
-  BackendBench bench(children(1, 2, 2));
+  BackendBench bench(reentrant_options(1, 2, 2));
   FakeClient client(bench.callers);
   bench.start_child();
   send_on_each_answer(bench, client, 7);
@@ -95,7 +95,7 @@ TEST(BackendReentry, FromWithinTheDeadline) {
 }
 
 TEST(BackendReentry, FromWithinShutdown) {
-  BackendBench bench(children(1, 1, 2));
+  BackendBench bench(reentrant_options(1, 1, 2));
   FakeClient client(bench.callers);
   bench.start_child();
   send_on_each_answer(bench, client, 5);
@@ -106,7 +106,7 @@ TEST(BackendReentry, FromWithinShutdown) {
 }
 
 TEST(BackendReentry, LeavingFromWithinAnAnswer) {
-  BackendBench bench(children(2, 2, 2));
+  BackendBench bench(reentrant_options(2, 2, 2));
   FakeClient client(bench.callers);
   FakeClient other(bench.callers);
   bench.child(0).start();
@@ -126,7 +126,7 @@ TEST(BackendReentry, LeavingFromWithinAnAnswer) {
 }
 
 TEST(BackendReentry, LeavingFromWithinAMassFailure) {
-  BackendBench bench(children(1, 1, 4));
+  BackendBench bench(reentrant_options(1, 1, 4));
   FakeClient client(bench.callers);
   bench.start_child();
   client.after_reply = [&](const FakeClient::Answer&) { bench.leave(client); };
@@ -137,7 +137,7 @@ TEST(BackendReentry, LeavingFromWithinAMassFailure) {
 }
 
 TEST(BackendReentry, LeavingFromWithinAnEvent) {
-  BackendBench bench(children(1, 1, 4));
+  BackendBench bench(reentrant_options(1, 1, 4));
 
   struct Leaver final : session::ReplySink {
     explicit Leaver(BackendBench& b) : bench(b), caller(*b.callers.add(*this)) {}
@@ -170,7 +170,7 @@ TEST(BackendReentry, LeavingFromWithinAnEvent) {
 
 TEST(BackendReentry, WithdrawalStartsChildrenForWhatWaits) {
   // The queue has been kept waiting by a failure; when the client leaves, its time has come.
-  backend::BackendOptions options = children(1, 16, 1);
+  backend::BackendOptions options = reentrant_options(1, 16, 1);
   BackendBench bench(options);
   FakeClient client(bench.callers);
   FakeClient other(bench.callers);
@@ -192,7 +192,7 @@ TEST(BackendReentry, WithdrawalStartsChildrenForWhatWaits) {
 
 TEST(BackendReentry, AChildEndsInsideOfNobodysCall) {
   // The end of one child is told while the answers to another's death are still going out.
-  BackendBench bench(children(2, 2, 2));
+  BackendBench bench(reentrant_options(2, 2, 2));
   FakeClient client(bench.callers);
   bench.child(0).start();
   bench.child(1).start();

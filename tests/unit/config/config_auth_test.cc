@@ -12,22 +12,23 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-const std::string kBackend = "backends: { a: { command: [x] } }\n";
+const std::string kAuthBackend = "backends: { a: { command: [x] } }\n";
 const std::string kHash = "sha256:" + std::string(64, 'a');
 const std::string kKey = "0123456789abcdef";
 
-tl::expected<std::string, std::string> read_file(const std::string& file, size_t /*limit*/) {
+tl::expected<std::string, std::string> read_key_file(const std::string& file, size_t /*limit*/) {
   if (file == "missing") return tl::unexpected<std::string>("cannot read missing");
   return file == "bad" ? "short\n" : kKey + "\n";
 }
 
-auto parse(const std::string& yaml, const std::vector<config::Setting>& settings = {}) {
+auto parse_auth(const std::string& yaml, const std::vector<config::Setting>& settings = {}) {
   return config::parse_config(
-      yaml + kBackend, [](const std::string&) { return std::nullopt; }, settings, read_file);
+      yaml + kAuthBackend, [](const std::string&) { return std::nullopt; }, settings,
+      read_key_file);
 }
 
-std::string errors_of(const std::string& yaml) {
-  const auto config = parse(yaml);
+std::string auth_errors(const std::string& yaml) {
+  const auto config = parse_auth(yaml);
   std::string lines;
   if (!config) {
     for (const config::ConfigError& error : config.error()) lines += error.to_string("f") + "\n";
@@ -38,9 +39,10 @@ std::string errors_of(const std::string& yaml) {
 std::string keys(const std::string& entries) { return "auth: { api_keys: [" + entries + "] }\n"; }
 
 TEST(ConfigAuth, ApiKeys) {
-  const auto config = parse(keys("{ name: ci, hash: \"" + kHash +
-                                 "\", roles: [ci, reader], expires: 2027-06-30 }, "
-                                 "{ name: grafana, file: g, expires: \"2027-06-30T12:34:56Z\" }"));
+  const auto config =
+      parse_auth(keys("{ name: ci, hash: \"" + kHash +
+                      "\", roles: [ci, reader], expires: 2027-06-30 }, "
+                      "{ name: grafana, file: g, expires: \"2027-06-30T12:34:56Z\" }"));
   ASSERT_TRUE(config);
   const config::AuthConfig& auth = config->auth;
   ASSERT_EQ(auth.api_keys.size(), 2U);
@@ -57,10 +59,10 @@ TEST(ConfigAuth, ApiKeys) {
 }
 
 TEST(ConfigAuth, ByFlags) {
-  const auto config = parse("", {{{"auth", "api_key_file"}, std::string("f")}});
+  const auto config = parse_auth("", {{{"auth", "api_key_file"}, std::string("f")}});
   ASSERT_TRUE(config);
   EXPECT_THAT(config->auth.keys, ElementsAre(kKey));
-  EXPECT_TRUE(parse("listen: \"0.0.0.0:80\"\n", {{{"anonymous"}, std::string("true")}}));
+  EXPECT_TRUE(parse_auth("listen: \"0.0.0.0:80\"\n", {{{"anonymous"}, std::string("true")}}));
 }
 
 TEST(ConfigAuth, WhatIsWrongWithAKey) {
@@ -85,10 +87,10 @@ TEST(ConfigAuth, WhatIsWrongWithAKey) {
       {"", "expected 1 to 256 items"},
   };
   for (const auto& [entry, error] : cases) {
-    EXPECT_THAT(errors_of(keys(entry)), HasSubstr(error)) << entry;
+    EXPECT_THAT(auth_errors(keys(entry)), HasSubstr(error)) << entry;
   }
-  EXPECT_THAT(errors_of("auth: {}\n"), HasSubstr("auth: names nobody who may call"));
-  EXPECT_EQ(errors_of("auth: { api_key_file: missing }\n"),
+  EXPECT_THAT(auth_errors("auth: {}\n"), HasSubstr("auth: names nobody who may call"));
+  EXPECT_EQ(auth_errors("auth: { api_key_file: missing }\n"),
             "f:1:23: auth.api_key_file: cannot read missing\n");
 }
 
@@ -106,7 +108,7 @@ TEST(ConfigAuth, OffLoopbackItHasToBeSaid) {
       "listen: \"0.0.0.0:80\"\n" + tls(", client_ca: a") + "\n",
       "admin: \"0.0.0.0:80\"\n",
   };
-  for (const std::string& yaml : good) EXPECT_THAT(errors_of(yaml), IsEmpty()) << yaml;
+  for (const std::string& yaml : good) EXPECT_THAT(auth_errors(yaml), IsEmpty()) << yaml;
   const std::string bad[] = {
       "listen: \":80\"\n",
       "listen: [\"127.0.0.1:80\", \"[::]:80\"]\n",
@@ -118,52 +120,52 @@ TEST(ConfigAuth, OffLoopbackItHasToBeSaid) {
       "listen: [{ address: \"0.0.0.0:80\", anonymous: true }, \"0.0.0.0:81\"]\n",
   };
   for (const std::string& yaml : bad) {
-    EXPECT_THAT(errors_of(yaml), HasSubstr("anonymous: true } (--anonymous)")) << yaml;
+    EXPECT_THAT(auth_errors(yaml), HasSubstr("anonymous: true } (--anonymous)")) << yaml;
   }
 }
 
 TEST(ConfigAuth, WhoIsAnonymous) {
-  const auto config = parse(
+  const auto config = parse_auth(
       "listen: [\"127.0.0.1:1\", { address: \"127.0.0.1:2\", anonymous: true }]\n"
       "auth: { api_key_file: f }\n");
   ASSERT_TRUE(config);
   EXPECT_FALSE(config->is_anonymous(config->listen[0]));
   EXPECT_TRUE(config->is_anonymous(config->listen[1]));
-  const auto nobody_is_asked = parse("");
+  const auto nobody_is_asked = parse_auth("");
   EXPECT_TRUE(nobody_is_asked->is_anonymous(nobody_is_asked->listen[0]));
 }
 
 TEST(ConfigAuth, RolesOfTheAdminPages) {
-  const auto config = parse("admin: { address: \"0.0.0.0:9464\", roles: [ops, \"sre\"] }\n");
+  const auto config = parse_auth("admin: { address: \"0.0.0.0:9464\", roles: [ops, \"sre\"] }\n");
   ASSERT_TRUE(config);
   EXPECT_THAT(config->admin.roles, ElementsAre("ops", "sre"));
   EXPECT_THAT(config::print_config(*config), HasSubstr("roles: [\"ops\", \"sre\"]"));
-  EXPECT_THAT(errors_of("admin: { address: \"0.0.0.0:9464\", roles: [\"\"] }\n"),
+  EXPECT_THAT(auth_errors("admin: { address: \"0.0.0.0:9464\", roles: [\"\"] }\n"),
               HasSubstr("expected a role"));
-  EXPECT_THAT(errors_of("admin: { address: \"0.0.0.0:9464\", anonymous: true }\n"),
+  EXPECT_THAT(auth_errors("admin: { address: \"0.0.0.0:9464\", anonymous: true }\n"),
               HasSubstr("unknown key"));
-  EXPECT_THAT(errors_of("listen: [{ address: \"127.0.0.1:1\", roles: [a] }]\n"),
+  EXPECT_THAT(auth_errors("listen: [{ address: \"127.0.0.1:1\", roles: [a] }]\n"),
               HasSubstr("unknown key"));
 }
 
 TEST(ConfigAuth, Tokens) {
   const std::string url = "public_url: \"https://tools.example\"";
   const std::string jwt = "{ issuer: i, audience: [a], jwks: { file: f } }";
-  const auto config = parse("auth: { " + url + ", jwt: [" + jwt + "] }\n");
+  const auto config = parse_auth("auth: { " + url + ", jwt: [" + jwt + "] }\n");
   ASSERT_TRUE(config);
   EXPECT_EQ(config->auth.jwt[0].jwks.keys, kKey + "\n");
   EXPECT_THAT(config->auth.jwt[0].algorithms, ElementsAre("RS256", "PS256", "ES256", "EdDSA"));
-  const auto again = config::parse_config(config::print_config(*config), {}, {}, read_file);
+  const auto again = config::parse_config(config::print_config(*config), {}, {}, read_key_file);
   EXPECT_TRUE(again && *again == *config) << config::print_config(*config);
   for (const std::string good :
        {"{ issuer: \"https://id.example/a\" }", "{ issuer: \"http://127.0.0.1:1\" }",
         "{ issuer: \"https://id.example\", jwks: {} }",
         "{ issuer: i, jwks: { url: \"https://id.example/jwks?a\" } }",
         "{ issuer: i, jwks: { url: \"http://localhost:1/jwks\" } }"}) {
-    const auto fetched = parse("auth: { " + url + ", jwt: [" + good + "] }\n");
+    const auto fetched = parse_auth("auth: { " + url + ", jwt: [" + good + "] }\n");
     ASSERT_TRUE(fetched) << good;
     EXPECT_TRUE(fetched->auth.jwt[0].jwks.is_fetched());
-    const auto same = config::parse_config(config::print_config(*fetched), {}, {}, read_file);
+    const auto same = config::parse_config(config::print_config(*fetched), {}, {}, read_key_file);
     EXPECT_TRUE(same && *same == *fetched) << config::print_config(*fetched);
   }
   const std::pair<std::string, std::string> cases[] = {
@@ -196,21 +198,21 @@ TEST(ConfigAuth, Tokens) {
       {"public_url: \"https://a?b\", jwt: [" + jwt + "]", "expected a URL"},
   };
   for (const auto& [text, error] : cases) {
-    EXPECT_THAT(errors_of("auth: { " + text + " }\n"), HasSubstr(error)) << text;
+    EXPECT_THAT(auth_errors("auth: { " + text + " }\n"), HasSubstr(error)) << text;
   }
 }
 
 TEST(ConfigAuth, SignedRequests) {
   const std::string hmac = "{ key_id: a, algorithm: hmac-sha256, secret_file: s, roles: [r] }";
   const std::string ed25519 = "{ key_id: b, public_key: p }";
-  const auto config = parse("auth: { signatures: [" + hmac + ", " + ed25519 + "] }\n");
+  const auto config = parse_auth("auth: { signatures: [" + hmac + ", " + ed25519 + "] }\n");
   ASSERT_TRUE(config);
   EXPECT_TRUE(config->auth.is_used());
   EXPECT_EQ(config->auth.signatures[0].secret, kKey + "\n");
   EXPECT_EQ(config->auth.signatures[1].algorithm, config::SignatureMethod::ed25519);
   const std::string printed = config::print_config(*config);
   EXPECT_THAT(printed, Not(HasSubstr(kKey)));
-  const auto again = config::parse_config(printed, {}, {}, read_file);
+  const auto again = config::parse_config(printed, {}, {}, read_key_file);
   EXPECT_TRUE(again && *again == *config) << printed;
   const std::pair<std::string, std::string> cases[] = {
       {"[]", "expected 1 to 256 items"},
@@ -226,7 +228,7 @@ TEST(ConfigAuth, SignedRequests) {
       {"[" + ed25519 + ", " + ed25519 + "]", "'b' stands there twice"},
   };
   for (const auto& [text, error] : cases) {
-    EXPECT_THAT(errors_of("auth: { signatures: " + text + " }\n"), HasSubstr(error)) << text;
+    EXPECT_THAT(auth_errors("auth: { signatures: " + text + " }\n"), HasSubstr(error)) << text;
   }
 }
 
@@ -237,26 +239,27 @@ TEST(ConfigAuth, ScopesStandInAHeaderField) {
     return list + "]";
   };
   const std::string jwt = "public_url: \"https://a\", jwt: [{ issuer: \"https://i\" }]";
-  EXPECT_TRUE(parse("auth: { " + jwt + ", scopes: " + scopes(4, 255) + " }\n"));
+  EXPECT_TRUE(parse_auth("auth: { " + jwt + ", scopes: " + scopes(4, 255) + " }\n"));
   const std::string too_long = "expected at most 1024 bytes together";
-  EXPECT_THAT(errors_of("auth: { " + jwt + ", scopes: " + scopes(4, 256) + " }\n"),
+  EXPECT_THAT(auth_errors("auth: { " + jwt + ", scopes: " + scopes(4, 256) + " }\n"),
               HasSubstr(too_long));
-  EXPECT_THAT(errors_of("auth: { api_keys: [], scopes: [a] }\n"),
+  EXPECT_THAT(auth_errors("auth: { api_keys: [], scopes: [a] }\n"),
               HasSubstr("has a meaning for tokens only"));
 }
 
 TEST(ConfigAuth, Certificates) {
   const std::string with_ca = tls(", client_ca: a") + "\n";
-  const auto config = parse(with_ca + "auth: { mtls: { roles: { \"CN=a*\": [b, c] } } }\n");
+  const auto config = parse_auth(with_ca + "auth: { mtls: { roles: { \"CN=a*\": [b, c] } } }\n");
   ASSERT_TRUE(config);
   EXPECT_THAT(config->auth.mtls.roles.at("CN=a*"), ElementsAre("b", "c"));
-  const auto without_roles = parse(with_ca + "auth: { mtls: {} }\n");
+  const auto without_roles = parse_auth(with_ca + "auth: { mtls: {} }\n");
   ASSERT_TRUE(without_roles);
   EXPECT_TRUE(without_roles->auth.is_used());
-  const auto again = config::parse_config(config::print_config(*without_roles), {}, {}, read_file);
+  const auto again =
+      config::parse_config(config::print_config(*without_roles), {}, {}, read_key_file);
   EXPECT_TRUE(again && *again == *without_roles);
-  EXPECT_THAT(errors_of("auth: { mtls: {} }\n"), HasSubstr("no listener asks for certificates"));
-  EXPECT_THAT(errors_of(with_ca + "auth: { mtls: { roles: { a: b } } }\n"), HasSubstr("list"));
+  EXPECT_THAT(auth_errors("auth: { mtls: {} }\n"), HasSubstr("no listener asks for certificates"));
+  EXPECT_THAT(auth_errors(with_ca + "auth: { mtls: { roles: { a: b } } }\n"), HasSubstr("list"));
 }
 
 }  // namespace

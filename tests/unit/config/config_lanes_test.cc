@@ -7,7 +7,7 @@
 namespace stdgate {
 namespace {
 
-std::string errors_of(const std::string& yaml) {
+std::string lanes_errors(const std::string& yaml) {
   const auto config = config::parse_config(yaml, {});
   if (config) return "";
   std::string lines;
@@ -26,7 +26,7 @@ struct Case {
 void check(const Case& c) {
   const std::string yaml =
       "backends: { a: {\n    " + c.options + "command: [x],\n    pool: { " + c.pool + " } } }\n";
-  EXPECT_EQ(errors_of(yaml), c.errors) << yaml;
+  EXPECT_EQ(lanes_errors(yaml), c.errors) << yaml;
 }
 
 const std::string kShared = "protocol: jsonrpc, ";  // by default

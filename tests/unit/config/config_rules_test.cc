@@ -11,7 +11,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-tl::expected<config::Config, std::vector<config::ConfigError>> parse(const std::string& yaml) {
+tl::expected<config::Config, std::vector<config::ConfigError>> parse_rules(
+    const std::string& yaml) {
   return config::parse_config(yaml, {});
 }
 
@@ -19,16 +20,16 @@ std::string backend(const std::string& keys, const std::string& protocol = "mcp"
   return "backends: { a: { command: [x], protocol: " + protocol + ", " + keys + " } }\n";
 }
 
-std::vector<std::string> errors_of(const std::string& yaml) {
+std::vector<std::string> rules_errors(const std::string& yaml) {
   std::vector<std::string> texts;
-  const auto config = parse(yaml);
+  const auto config = parse_rules(yaml);
   if (config) return texts;
   for (const config::ConfigError& error : config.error()) texts.push_back(error.to_string(""));
   return texts;
 }
 
 TEST(ConfigRules, AreRead) {
-  const auto config = parse(R"(
+  const auto config = parse_rules(R"(
 roles: { writer: { includes: [reader] }, "a b": { includes: [writer, other] } }
 backends:
   a:
@@ -52,7 +53,7 @@ backends:
   EXPECT_THAT(a.rules[1].prompts, ElementsAre("p"));
   EXPECT_THAT(a.rules[1].except, ElementsAre("q*"));
   EXPECT_THAT(a.rules[1].scopes, ElementsAre("files:delete"));
-  const auto again = parse(config::print_config(*config));
+  const auto again = parse_rules(config::print_config(*config));
   EXPECT_TRUE(again && *again == *config) << config::print_config(*config);
 }
 
@@ -77,13 +78,13 @@ TEST(ConfigRules, MistakesAreNamed) {
       {"roles: [a]\n" + backend("timeout: 1s"), "expected a map"},
   };
   for (const auto& [yaml, message] : cases) {
-    EXPECT_THAT(errors_of(yaml), testing::Contains(HasSubstr(message))) << yaml;
+    EXPECT_THAT(rules_errors(yaml), testing::Contains(HasSubstr(message))) << yaml;
   }
 }
 
 TEST(ConfigRules, LimitsOfOneClient) {
-  const auto config =
-      parse(backend("calls_per_principal: { rate: 20/m, burst: 40, in_flight: 16, sessions: 4 }"));
+  const auto config = parse_rules(
+      backend("calls_per_principal: { rate: 20/m, burst: 40, in_flight: 16, sessions: 4 }"));
   ASSERT_TRUE(config) << config.error().front().to_string("");
   const config::ClientLimits& limits = config->backends[0].calls_per_principal;
   EXPECT_EQ(limits.rate.count, 20U);
@@ -91,17 +92,19 @@ TEST(ConfigRules, LimitsOfOneClient) {
   EXPECT_EQ(limits.burst, 40U);
   EXPECT_EQ(limits.in_flight, 16U);
   EXPECT_EQ(limits.sessions, 4U);
-  EXPECT_THAT(errors_of(backend("calls_per_principal: { rate: 1000000/s }")), testing::IsEmpty());
+  EXPECT_THAT(rules_errors(backend("calls_per_principal: { rate: 1000000/s }")),
+              testing::IsEmpty());
   for (const char* rate : {"20", "20/d", "0/s", "-1/s", "1000001/s", "/s", "1.5/s", "20 /s", "s"}) {
-    EXPECT_THAT(errors_of(backend("calls_per_principal: { rate: \"" + std::string(rate) + "\" }")),
-                ElementsAre(HasSubstr("written like 20/s, 100/m or 5000/h")))
+    EXPECT_THAT(
+        rules_errors(backend("calls_per_principal: { rate: \"" + std::string(rate) + "\" }")),
+        ElementsAre(HasSubstr("written like 20/s, 100/m or 5000/h")))
         << rate;
   }
 }
 
 TEST(ConfigRules, LimitsOfAllClients) {
-  const auto config = parse("calls: { rate: 5/h, in_flight: 9 }\n" +
-                            backend("calls: { rate: 20/m, burst: 40, in_flight: 16 }"));
+  const auto config = parse_rules("calls: { rate: 5/h, in_flight: 9 }\n" +
+                                  backend("calls: { rate: 20/m, burst: 40, in_flight: 16 }"));
   ASSERT_TRUE(config) << config.error().front().to_string("");
   EXPECT_EQ(config->calls.rate, (config::Rate{5, std::chrono::hours(1)}));
   EXPECT_EQ(config->calls.burst, 0U);
@@ -110,7 +113,8 @@ TEST(ConfigRules, LimitsOfAllClients) {
   EXPECT_EQ(limits.rate, (config::Rate{20, std::chrono::minutes(1)}));
   EXPECT_EQ(limits.burst, 40U);
   EXPECT_EQ(limits.in_flight, 16U);
-  EXPECT_THAT(errors_of(backend("calls: { sessions: 4 }")), ElementsAre(HasSubstr("unknown key")));
+  EXPECT_THAT(rules_errors(backend("calls: { sessions: 4 }")),
+              ElementsAre(HasSubstr("unknown key")));
 }
 
 TEST(ConfigRules, AsManyAsThereMayBe) {
@@ -119,14 +123,14 @@ TEST(ConfigRules, AsManyAsThereMayBe) {
     for (size_t i = 0; i < count; ++i) text += "{ allow: [a] },";
     return backend(text + "]");
   };
-  EXPECT_THAT(errors_of(rules(config::kMaxRules)), testing::IsEmpty());
-  EXPECT_THAT(errors_of(rules(config::kMaxRules + 1)),
+  EXPECT_THAT(rules_errors(rules(config::kMaxRules)), testing::IsEmpty());
+  EXPECT_THAT(rules_errors(rules(config::kMaxRules + 1)),
               ElementsAre(HasSubstr("expected 1 to 128 items")));
   const auto pattern = [](size_t size) {
     return backend("methods: [" + std::string(size, 'x') + "]");
   };
-  EXPECT_THAT(errors_of(pattern(config::kMaxPattern)), testing::IsEmpty());
-  EXPECT_THAT(errors_of(pattern(config::kMaxPattern + 1)), testing::SizeIs(1));
+  EXPECT_THAT(rules_errors(pattern(config::kMaxPattern)), testing::IsEmpty());
+  EXPECT_THAT(rules_errors(pattern(config::kMaxPattern + 1)), testing::SizeIs(1));
 }
 
 }  // namespace

@@ -15,14 +15,15 @@ const std::string kBackend = "backends: { a: { command: [x] } }\n";
 
 std::optional<std::string> no_environment(const std::string& /*name*/) { return std::nullopt; }
 
-config::Config parse(const std::string& yaml, const std::vector<config::Setting>& settings = {}) {
+config::Config parse_tls(const std::string& yaml,
+                         const std::vector<config::Setting>& settings = {}) {
   const auto config = config::parse_config(yaml + kBackend, no_environment, settings);
   if (config) return *config;
   for (const config::ConfigError& error : config.error()) ADD_FAILURE() << error.to_string("f");
   return {};
 }
 
-std::string errors_of(const std::string& yaml) {
+std::string tls_errors(const std::string& yaml) {
   const auto config = config::parse_config(yaml + kBackend, no_environment);
   std::string lines;
   if (!config) {
@@ -32,7 +33,7 @@ std::string errors_of(const std::string& yaml) {
 }
 
 TEST(ConfigTls, FormsOfListeners) {
-  const config::Config config = parse(R"(
+  const config::Config config = parse_tls(R"(
 listen:
   - 127.0.0.1:1
   - { address: "127.0.0.1:2", tls: { certificate: a.crt, key: a.key } }
@@ -50,7 +51,7 @@ admin: { address: "127.0.0.1:4", tls: { certificate: [b.crt, c.crt], key: [b.key
 }
 
 TEST(ConfigTls, AtTheTopItIsThatOfTheOthers) {
-  const config::Config config = parse(R"(
+  const config::Config config = parse_tls(R"(
 listen:
   - 127.0.0.1:1
   - { address: "127.0.0.1:2", tls: { certificate: own.crt, key: own.key } }
@@ -65,9 +66,9 @@ tls: { certificate: a.crt, key: a.key }
 
 TEST(ConfigTls, Flags) {
   const config::Config config =
-      parse("", {{{"tls", "certificate"}, std::vector<std::string>{"a.crt", "b.crt"}},
-                 {{"tls", "key"}, std::vector<std::string>{"a.key", "b.key"}},
-                 {{"tls", "client_ca"}, std::string("ca.crt")}});
+      parse_tls("", {{{"tls", "certificate"}, std::vector<std::string>{"a.crt", "b.crt"}},
+                     {{"tls", "key"}, std::vector<std::string>{"a.key", "b.key"}},
+                     {{"tls", "client_ca"}, std::string("ca.crt")}});
   EXPECT_THAT(config.tls.certificate, ElementsAre("a.crt", "b.crt"));
   EXPECT_THAT(config.tls.key, ElementsAre("a.key", "b.key"));
   EXPECT_EQ(config.tls.client_certificate, ClientCertificate::require);
@@ -75,7 +76,7 @@ TEST(ConfigTls, Flags) {
 
 TEST(ConfigTls, CertificatesOfClients) {
   const auto of = [](const std::string& more) {
-    return parse("tls: { certificate: a, key: b" + more + " }\n").tls.client_certificate;
+    return parse_tls("tls: { certificate: a, key: b" + more + " }\n").tls.client_certificate;
   };
   EXPECT_EQ(of(""), ClientCertificate::none);
   EXPECT_EQ(of(", client_ca: c"), ClientCertificate::require);
@@ -85,7 +86,7 @@ TEST(ConfigTls, CertificatesOfClients) {
 
 TEST(ConfigTls, Errors) {
   const auto check = [](const std::string& yaml, const std::string& message) {
-    EXPECT_THAT(errors_of(yaml), HasSubstr(message)) << yaml;
+    EXPECT_THAT(tls_errors(yaml), HasSubstr(message)) << yaml;
   };
   check("tls: { certificate: a }\n", "tls.key: missing; name the file of the certificate's");
   check("tls: { key: a }\n", "tls.certificate: missing; name the file of the certificate");
@@ -115,8 +116,8 @@ TEST(ConfigTls, ManyCertificates) {
     for (size_t i = 1; i < count; ++i) items += ", x";
     return "[" + items + "]";
   };
-  EXPECT_EQ(errors_of("tls: { certificate: " + list(64) + ", key: " + list(64) + " }\n"), "");
-  EXPECT_THAT(errors_of("tls: { certificate: " + list(65) + ", key: " + list(65) + " }\n"),
+  EXPECT_EQ(tls_errors("tls: { certificate: " + list(64) + ", key: " + list(64) + " }\n"), "");
+  EXPECT_THAT(tls_errors("tls: { certificate: " + list(65) + ", key: " + list(65) + " }\n"),
               HasSubstr("expected 1 to 64 files"));
 }
 

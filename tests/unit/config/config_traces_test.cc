@@ -13,19 +13,19 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::Pair;
 
-tl::expected<std::string, std::string> read_file(const std::string& file, size_t /*limit*/) {
+tl::expected<std::string, std::string> read_token_file(const std::string& file, size_t /*limit*/) {
   if (file == "missing") return tl::unexpected<std::string>("cannot read missing");
   return file == "token" ? "Bearer hush\n" : "-----BEGIN";
 }
 
-auto parse(const std::string& traces) {
+auto parse_traces(const std::string& traces) {
   return config::parse_config(
       "traces: { " + traces + " }\nbackends: { a: { command: [x] } }\n",
-      [](const std::string&) { return std::nullopt; }, {}, read_file);
+      [](const std::string&) { return std::nullopt; }, {}, read_token_file);
 }
 
-std::string errors_of(const std::string& traces) {
-  const auto config = parse(traces);
+std::string traces_errors(const std::string& traces) {
+  const auto config = parse_traces(traces);
   std::string lines;
   if (!config) {
     for (const config::ConfigError& error : config.error()) lines += error.to_string("f") + "\n";
@@ -34,8 +34,8 @@ std::string errors_of(const std::string& traces) {
 }
 
 config::TracesConfig traces_of(const std::string& traces) {
-  EXPECT_EQ(errors_of(traces), "") << traces;
-  const auto config = parse(traces);
+  EXPECT_EQ(traces_errors(traces), "") << traces;
+  const auto config = parse_traces(traces);
   return config ? config->traces : config::TracesConfig();
 }
 
@@ -55,11 +55,11 @@ TEST(ConfigTraces, Endpoints) {
   EXPECT_FALSE(config::TracesConfig().is_used());
   for (const char* bad :
        {"", "c.example", "grpc://c:4317", "https://", "https://a:b@c", "http://c/#x"}) {
-    EXPECT_THAT(errors_of("endpoint: \"" + std::string(bad) + "\""),
+    EXPECT_THAT(traces_errors("endpoint: \"" + std::string(bad) + "\""),
                 HasSubstr("traces.endpoint: expected a URL, like http://127.0.0.1:4318"))
         << bad;
   }
-  EXPECT_THAT(errors_of("sample: 1"),
+  EXPECT_THAT(traces_errors("sample: 1"),
               HasSubstr("traces.endpoint: missing; name the URL of the collector"));
 }
 
@@ -67,11 +67,11 @@ TEST(ConfigTraces, Samples) {
   EXPECT_EQ(traces_of(kEndpoint + "sample: 0").sample, 0);
   EXPECT_EQ(traces_of(kEndpoint + "sample: 0.25").sample, 0.25);
   EXPECT_EQ(traces_of(kEndpoint + "sample: 1").sample, 1);
-  EXPECT_THAT(errors_of(kEndpoint + "sample: 1.01"),
+  EXPECT_THAT(traces_errors(kEndpoint + "sample: 1.01"),
               HasSubstr("traces.sample: expected a number from 0 to 1, found '1.01'"));
-  EXPECT_NE(errors_of(kEndpoint + "sample: -0.1"), "");
-  EXPECT_NE(errors_of(kEndpoint + "sample: nan"), "");
-  EXPECT_NE(errors_of(kEndpoint + "sample: all"), "");
+  EXPECT_NE(traces_errors(kEndpoint + "sample: -0.1"), "");
+  EXPECT_NE(traces_errors(kEndpoint + "sample: nan"), "");
+  EXPECT_NE(traces_errors(kEndpoint + "sample: all"), "");
 }
 
 TEST(ConfigTraces, Headers) {
@@ -92,31 +92,32 @@ TEST(ConfigTraces, Headers) {
       {"a: \"${principal}\"", "a: spans of all clients go together"},
   };
   for (const auto& [headers, what] : bad) {
-    EXPECT_THAT(errors_of(kEndpoint + "headers: { " + headers + " }"), HasSubstr(what)) << headers;
+    EXPECT_THAT(traces_errors(kEndpoint + "headers: { " + headers + " }"), HasSubstr(what))
+        << headers;
   }
   std::string many;
   for (int i = 0; i < 16; ++i) many += "a" + std::to_string(i) + ": b, ";
-  EXPECT_EQ(errors_of(kEndpoint + "headers: { " + many + " }"), "");
-  EXPECT_THAT(errors_of(kEndpoint + "headers: { " + many + "b: b }"), HasSubstr("at most 16"));
-  EXPECT_EQ(errors_of(kEndpoint + "headers: { a: " + std::string(4096, 'b') + " }"), "");
-  EXPECT_NE(errors_of(kEndpoint + "headers: { a: " + std::string(4097, 'b') + " }"), "");
+  EXPECT_EQ(traces_errors(kEndpoint + "headers: { " + many + " }"), "");
+  EXPECT_THAT(traces_errors(kEndpoint + "headers: { " + many + "b: b }"), HasSubstr("at most 16"));
+  EXPECT_EQ(traces_errors(kEndpoint + "headers: { a: " + std::string(4096, 'b') + " }"), "");
+  EXPECT_NE(traces_errors(kEndpoint + "headers: { a: " + std::string(4097, 'b') + " }"), "");
 }
 
 TEST(ConfigTraces, ValuesOfHeadersAreNeverPrinted) {
-  const std::string printed = config::print_config(
-      *parse(kEndpoint + "headers: { x-team: hush, X-Org: hush, Authorization: { file: token } }"));
+  const std::string printed = config::print_config(*parse_traces(
+      kEndpoint + "headers: { x-team: hush, X-Org: hush, Authorization: { file: token } }"));
   EXPECT_THAT(printed, AllOf(Not(HasSubstr("hush")), HasSubstr("x-team: \"***hidden***\""),
                              HasSubstr("Authorization: {file: \"token\"}")));
 }
 
 TEST(ConfigTraces, Bounds) {
   EXPECT_EQ(traces_of(kEndpoint + "queue: 64").queue, 64U);
-  EXPECT_NE(errors_of(kEndpoint + "queue: 63"), "");
-  EXPECT_NE(errors_of(kEndpoint + "queue: 65537"), "");
+  EXPECT_NE(traces_errors(kEndpoint + "queue: 63"), "");
+  EXPECT_NE(traces_errors(kEndpoint + "queue: 65537"), "");
   EXPECT_EQ(traces_of(kEndpoint + "service_name: shop").service_name, "shop");
-  EXPECT_EQ(errors_of(kEndpoint + "service_name: " + std::string(255, 'a')), "");
-  EXPECT_NE(errors_of(kEndpoint + "service_name: " + std::string(256, 'a')), "");
-  EXPECT_NE(errors_of(kEndpoint + "service_name: \"\""), "");
+  EXPECT_EQ(traces_errors(kEndpoint + "service_name: " + std::string(255, 'a')), "");
+  EXPECT_NE(traces_errors(kEndpoint + "service_name: " + std::string(256, 'a')), "");
+  EXPECT_NE(traces_errors(kEndpoint + "service_name: \"\""), "");
 }
 
 }  // namespace

@@ -15,9 +15,9 @@ namespace {
 
 using testing::HasSubstr;
 
-std::optional<std::string> empty_environment(const std::string&) { return std::nullopt; }
+std::optional<std::string> no_variables(const std::string&) { return std::nullopt; }
 
-app::CommandLine parse(std::vector<std::string> arguments) {
+app::CommandLine parse_words(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "stdgate");
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
@@ -25,7 +25,7 @@ app::CommandLine parse(std::vector<std::string> arguments) {
 }
 
 tl::expected<config::Config, std::string> load(const std::vector<std::string>& arguments) {
-  return app::load_config(parse(arguments), empty_environment);
+  return app::load_config(parse_words(arguments), no_variables);
 }
 
 // The lines of one flag in the help, joined by blanks; empty when it is not there.
@@ -141,7 +141,7 @@ TEST(Help, EachWordExplainsItselfWhereverItIsAsked) {
       {{"demo-server", "-h"}, "stdgate demo-server"},
   };
   for (const auto& [arguments, text] : table) {
-    const app::CommandLine line = parse(arguments);
+    const app::CommandLine line = parse_words(arguments);
     EXPECT_EQ(line.action, app::CommandLine::Action::exit) << text;
     EXPECT_EQ(line.exit_code, 0) << text;
     EXPECT_THAT(line.output, HasSubstr("Usage:\n"));

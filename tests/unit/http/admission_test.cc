@@ -33,15 +33,6 @@ class OpenEndpoint final : public http::Endpoint {
   int served = 0;
 };
 
-struct FakeSource final : http::AdminSource {
-  void scrape(http::ScrapeFormat /*format*/,
-              std::function<void(const std::string&)> done) override {
-    done("m");
-  }
-  std::string state_json() override { return "{}"; }
-  http::Readiness readiness() override { return {}; }
-};
-
 // A server of its own with one policy that can change, one route that declares nothing, the admin
 // pages, and the index.
 struct AdmissionWorld : HttpWorld {
@@ -63,7 +54,7 @@ struct AdmissionWorld : HttpWorld {
   int ask(const std::string& request) { return TestClient(*this).ask(request).status; }
 
   http::AdmissionPolicy policy;
-  FakeSource source;
+  FixedAdminSource source;
   http::Router routes{policy};
   OpenEndpoint* open = nullptr;
   std::unique_ptr<http::Server> guarded;

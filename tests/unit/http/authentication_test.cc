@@ -66,15 +66,6 @@ class NamingEndpoint final : public http::Endpoint {
   const bool streams_;
 };
 
-struct FakeSource final : http::AdminSource {
-  void scrape(http::ScrapeFormat /*format*/,
-              std::function<void(const std::string&)> done) override {
-    done("m");
-  }
-  std::string state_json() override { return "{}"; }
-  http::Readiness readiness() override { return {}; }
-};
-
 struct AuthWorld : HttpWorld {
   AuthWorld() {
     routes.add("/name", "", std::make_unique<NamingEndpoint>(false));
@@ -94,7 +85,7 @@ struct AuthWorld : HttpWorld {
   Answer ask(const std::string& request) { return TestClient(*this).ask(request); }
 
   FakeAuthenticator authenticator{loop};
-  FakeSource source;
+  FixedAdminSource source;
   http::AdmissionPolicy policy{{.allowed_origins = {}, .allowed_hosts = {"*"}},
                                {&authenticator, {"role-of-ada"}}};
   http::Router routes{policy};

@@ -10,7 +10,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr const char* kAccept = "Accept: text/event-stream\r\n";
+constexpr const char* kAcceptStream = "Accept: text/event-stream\r\n";
 
 std::string tick(int i) {
   return R"(data: {"jsonrpc":"2.0","method":"tick","params":[)" + std::to_string(i) + "]}\n\n";
@@ -19,7 +19,7 @@ std::string tick(int i) {
 TEST(EventStream, NotificationsThenTheResponseThenDone) {
   HttpWorld world;
   TestClient client(world);
-  const Answer answer = client.ask(post(call("\"e\"", "events", R"({"n":3})"), kAccept));
+  const Answer answer = client.ask(post(call("\"e\"", "events", R"({"n":3})"), kAcceptStream));
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.field("Content-Type"), "text/event-stream");
   EXPECT_EQ(answer.field("Cache-Control"), "no-store");
@@ -34,7 +34,7 @@ TEST(EventStream, NotificationsThenTheResponseThenDone) {
 TEST(EventStream, HeadComesBeforeTheFirstEvent) {
   HttpWorld world;
   TestClient client(world);
-  client.send(post(call("1", "hold", "[]"), kAccept));
+  client.send(post(call("1", "hold", "[]"), kAcceptStream));
   ASSERT_TRUE(world.until([&] { return client.received.ends_with("\r\n\r\n"); }));
   world.child().say(R"({"jsonrpc":"2.0","method":"tick","params":[0]})");
   ASSERT_TRUE(world.until([&] { return client.received.find("tick") != std::string::npos; }));
@@ -62,8 +62,8 @@ TEST(EventStream, RefusedAtOnceIsAPlainFault) {
   options.pool.queue = 1;
   HttpWorld world(options);
   TestClient client(world);
-  EXPECT_EQ(client.ask(post("{", kAccept)).status, 400);
-  EXPECT_EQ(client.ask(post(R"({"jsonrpc":"2.0","method":"echo"})", kAccept)).status, 204);
+  EXPECT_EQ(client.ask(post("{", kAcceptStream)).status, 400);
+  EXPECT_EQ(client.ask(post(R"({"jsonrpc":"2.0","method":"echo"})", kAcceptStream)).status, 204);
   ASSERT_TRUE(world.until([&] { return world.child().notifications.size() == 1; }));
   TestClient first(world);
   TestClient second(world);
@@ -71,7 +71,7 @@ TEST(EventStream, RefusedAtOnceIsAPlainFault) {
   ASSERT_TRUE(world.until([&] { return world.child().held.size() == 1; }));
   second.send(post(call("2", "hold", "[]")));
   ASSERT_TRUE(world.until([&] { return world.backends.default_one()->calls() == 2; }));
-  const Answer answer = client.ask(post(call("3", "echo", "[]"), kAccept));
+  const Answer answer = client.ask(post(call("3", "echo", "[]"), kAcceptStream));
   EXPECT_EQ(answer.status, 503);
   EXPECT_EQ(answer.field("Content-Type"), "application/json");
   EXPECT_EQ(answer.field("Retry-After"), "1");
@@ -81,7 +81,7 @@ TEST(EventStream, BatchIsAnEventEach) {
   HttpWorld world;
   TestClient client(world);
   const Answer answer = client.ask(
-      post("[" + call("1", "echo", "[1]") + ",7," + call("2", "echo", "[2]") + "]", kAccept));
+      post("[" + call("1", "echo", "[1]") + ",7," + call("2", "echo", "[2]") + "]", kAcceptStream));
   EXPECT_EQ(answer.field("Content-Type"), "text/event-stream");
   EXPECT_THAT(answer.body, HasSubstr("data: " + result("1", "[1]") + "\n\n"));
   EXPECT_THAT(answer.body, HasSubstr("data: " + result("2", "[2]") + "\n\n"));
@@ -93,7 +93,7 @@ TEST(EventStream, ClientThatLeavesCancels) {
   HttpWorld world;
   for (const bool half : {false, true}) {
     TestClient client(world);
-    client.send(post(call("1", "hold", "[]"), kAccept));
+    client.send(post(call("1", "hold", "[]"), kAcceptStream));
     const size_t before = world.child().notifications.size();
     ASSERT_TRUE(world.until([&] { return world.child().held.size() == 1; }));
     if (half) {
@@ -112,7 +112,7 @@ TEST(EventStream, SilenceIsFilledWithComments) {
   options.timeouts.keep_alive = std::chrono::milliseconds(20);
   HttpWorld world(options);
   TestClient client(world);
-  client.send(post(call("1", "hold", "[]"), kAccept));
+  client.send(post(call("1", "hold", "[]"), kAcceptStream));
   const std::string comment = "e\r\n: keep-alive\n\n\r\n";
   ASSERT_TRUE(world.until([&] { return client.received.ends_with(comment + comment); }));
   world.child().answer_held("1");
@@ -124,7 +124,7 @@ TEST(EventStream, OneThatReadsTooSlowlyIsDropped) {
   options.limits.outbox = 100000;
   HttpWorld world(options);
   TestClient client(world, false);
-  client.send(post(call("1", "hold", "[]"), kAccept));
+  client.send(post(call("1", "hold", "[]"), kAcceptStream));
   ASSERT_TRUE(world.until([&] { return world.child().held.size() == 1; }));
   const std::string event =
       R"({"jsonrpc":"2.0","method":"tick","params":[")" + std::string(50000, 'x') + "\"]}";
@@ -143,7 +143,7 @@ TEST(EventStream, OneLargeEventIsNotTooMuch) {
   options.limits.outbox = 1000;
   HttpWorld world(options);
   TestClient client(world, false);
-  client.send(post(call("1", "big", R"({"size":8000000})"), kAccept));
+  client.send(post(call("1", "big", R"({"size":8000000})"), kAcceptStream));
   ASSERT_TRUE(world.until([&] { return world.observer.outcomes.size() == 1; }));
   client.read();
   EXPECT_EQ(client.answer().body.size(), 8000000 + result("1", "\"\"").size() +
@@ -153,7 +153,7 @@ TEST(EventStream, OneLargeEventIsNotTooMuch) {
 TEST(EventStream, DrainEndsTheConnectionWithTheStream) {
   HttpWorld world;
   TestClient client(world);
-  client.send(post(call("1", "hold", "[]"), kAccept));
+  client.send(post(call("1", "hold", "[]"), kAcceptStream));
   ASSERT_TRUE(world.until([&] { return world.child().held.size() == 1; }));
   int gone = 0;
   world.server->drain([&gone] { ++gone; });
@@ -185,7 +185,7 @@ TEST(StreamByGet, BuildsTheRequest) {
   HttpWorld world;
   TestClient client(world);
   for (const Case& c : cases) {
-    const Answer answer = client.ask(get("/rpc/stream?" + c.query, kAccept));
+    const Answer answer = client.ask(get("/rpc/stream?" + c.query, kAcceptStream));
     EXPECT_EQ(answer.field("Content-Type"), "text/event-stream") << c.query;
     EXPECT_EQ(answer.body, "data: " + result(c.id, c.value) + "\n\ndata: [DONE]\n\n") << c.query;
   }
@@ -200,21 +200,22 @@ TEST(StreamByGet, Statuses) {
       {get("/rpc/stream?method=echo"), 406},
       {get("/rpc/stream?method=echo", "Accept: */*\r\n"), 406},
       {get("/rpc/stream?method=echo", "Accept: application/json, text/event-stream\r\n"), 200},
-      {get("/rpc/stream", kAccept), 400},
-      {get("/rpc/stream?method=", kAccept), 400},
-      {get("/rpc/stream?method=echo&params=", kAccept), 400},
-      {get("/rpc/stream?method=echo&params=1", kAccept), 400},
-      {get("/rpc/stream?method=echo&params=%5B", kAccept), 400},
-      {get("/rpc/stream?method=echo&params=%5B%5D,%22x%22:1", kAccept), 400},
-      {get("/rpc/stream?method=echo&params=%5B%5D%7D", kAccept), 400},
-      {get("/rpc/stream?method=echo&params=%zz", kAccept), 400},
-      {get("/rpc/stream?method=echo", std::string(kAccept) + "Origin: http://evil.example\r\n"),
+      {get("/rpc/stream", kAcceptStream), 400},
+      {get("/rpc/stream?method=", kAcceptStream), 400},
+      {get("/rpc/stream?method=echo&params=", kAcceptStream), 400},
+      {get("/rpc/stream?method=echo&params=1", kAcceptStream), 400},
+      {get("/rpc/stream?method=echo&params=%5B", kAcceptStream), 400},
+      {get("/rpc/stream?method=echo&params=%5B%5D,%22x%22:1", kAcceptStream), 400},
+      {get("/rpc/stream?method=echo&params=%5B%5D%7D", kAcceptStream), 400},
+      {get("/rpc/stream?method=echo&params=%zz", kAcceptStream), 400},
+      {get("/rpc/stream?method=echo",
+           std::string(kAcceptStream) + "Origin: http://evil.example\r\n"),
        403},
-      {"GET /rpc/stream?method=echo HTTP/1.1\r\nHost: evil.example\r\n" + std::string(kAccept) +
-           "\r\n",
+      {"GET /rpc/stream?method=echo HTTP/1.1\r\nHost: evil.example\r\n" +
+           std::string(kAcceptStream) + "\r\n",
        403},
-      {"GET /other/rpc/stream?method=echo HTTP/1.1\r\nHost: 127.0.0.1\r\n" + std::string(kAccept) +
-           "\r\n",
+      {"GET /other/rpc/stream?method=echo HTTP/1.1\r\nHost: 127.0.0.1\r\n" +
+           std::string(kAcceptStream) + "\r\n",
        200},
   };
   HttpWorld world;
@@ -228,7 +229,7 @@ TEST(StreamByGet, HeadMakesNoCall) {
   HttpWorld world;
   TestClient client(world);
   const Answer answer = client.ask("HEAD /rpc/stream?method=echo HTTP/1.1\r\nHost: localhost\r\n" +
-                                       std::string(kAccept) + "\r\n",
+                                       std::string(kAcceptStream) + "\r\n",
                                    true);
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.field("Content-Type"), "text/event-stream");

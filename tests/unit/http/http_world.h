@@ -14,6 +14,7 @@
 #include "tests/support/loop_runner.h"
 #include "tests/support/recording_log.h"
 #include "tests/unit/http/scripted_child.h"
+#include "transports/http/admin_endpoint.h"
 #include "transports/http/rpc_endpoint.h"
 #include "transports/http/server.h"
 #include "transports/net/loop.h"
@@ -90,6 +91,16 @@ class HttpWorld {
   http::Router router{policy};
   std::unique_ptr<http::Server> server;
   Address address;
+};
+
+// Admin pages that say nothing of interest.
+struct FixedAdminSource final : http::AdminSource {
+  void scrape(http::ScrapeFormat /*format*/,
+              std::function<void(const std::string&)> done) override {
+    done("m");
+  }
+  std::string state_json() override { return "{}"; }
+  http::Readiness readiness() override { return {}; }
 };
 
 struct Answer {

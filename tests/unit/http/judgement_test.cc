@@ -8,17 +8,17 @@ namespace stdgate::test {
 namespace {
 
 constexpr const char* kPage = "Origin: http://localhost:3000\r\n";
-constexpr const char* kForeignPage = "Origin: https://evil.example\r\n";
-constexpr const char* kAllowOrigin = "Access-Control-Allow-Origin";
+constexpr const char* kJudgedPage = "Origin: https://evil.example\r\n";
+constexpr const char* kJudgedOrigin = "Access-Control-Allow-Origin";
 
 TEST(Judgement, IsTheSameForTheSameHead) {
   HttpWorld world;
   TestClient client(world);
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(client.ask(get("/", kPage)).field(kAllowOrigin), "http://localhost:3000");
+    EXPECT_EQ(client.ask(get("/", kPage)).field(kJudgedOrigin), "http://localhost:3000");
     EXPECT_EQ(client.ask(get("/nowhere", kPage)).status, 404);
     EXPECT_EQ(client.ask(get("/nowhere", kPage)).status, 404);
-    EXPECT_EQ(client.ask(get("/")).field(kAllowOrigin), "");
+    EXPECT_EQ(client.ask(get("/")).field(kJudgedOrigin), "");
     EXPECT_EQ(client.ask(get("/")).status, 200);
   }
 }
@@ -30,8 +30,8 @@ TEST(Judgement, OfWhatIsRefusedIsMadeAnew) {
   client.half_close();
   client.wait_closed();
   size_t count = 0;
-  for (size_t at = client.received.find(kAllowOrigin); at != std::string::npos;
-       at = client.received.find(kAllowOrigin, at + 1)) {
+  for (size_t at = client.received.find(kJudgedOrigin); at != std::string::npos;
+       at = client.received.find(kJudgedOrigin, at + 1)) {
     ++count;
   }
   EXPECT_EQ(count, 2U) << client.received;
@@ -44,7 +44,7 @@ TEST(Judgement, IsAnothersOnAnotherListener) {
   const std::string path = testing::TempDir() + "stdgate_judgement_" + std::to_string(::getpid());
   const auto bound = world.server->listen(*Address::parse("unix:" + path));
   ASSERT_TRUE(bound) << bound.error();
-  const std::string request = post("[]", kForeignPage);
+  const std::string request = post("[]", kJudgedPage);
   for (int i = 0; i < 3; ++i) {
     world.address = *bound;
     EXPECT_EQ(TestClient(world).ask(request).status, 400) << "an empty batch";
@@ -56,10 +56,10 @@ TEST(Judgement, IsAnothersOnAnotherListener) {
 TEST(Judgement, EndsWithAnotherHead) {
   HttpWorld world;
   TestClient page(world);
-  EXPECT_EQ(page.ask(get("/", kPage)).field(kAllowOrigin), "http://localhost:3000");
+  EXPECT_EQ(page.ask(get("/", kPage)).field(kJudgedOrigin), "http://localhost:3000");
   const Answer refused = TestClient(world).ask("GET / HTTP/1.1\r\nBad line\r\n\r\n");
   EXPECT_EQ(refused.status, 400);
-  EXPECT_EQ(refused.field(kAllowOrigin), "");
+  EXPECT_EQ(refused.field(kJudgedOrigin), "");
 }
 
 // Of a HEAD request's answer there is no body; of the next one's there is.
@@ -74,10 +74,10 @@ TEST(Judgement, IsNotOfWhoIsTurnedAway) {
   options.limits.connections = 1;
   HttpWorld world(options);
   TestClient page(world);
-  EXPECT_EQ(page.ask(get("/", kPage)).field(kAllowOrigin), "http://localhost:3000");
+  EXPECT_EQ(page.ask(get("/", kPage)).field(kJudgedOrigin), "http://localhost:3000");
   const Answer turned_away = TestClient(world).answer();
   EXPECT_EQ(turned_away.status, 503);
-  EXPECT_EQ(turned_away.field(kAllowOrigin), "");
+  EXPECT_EQ(turned_away.field(kJudgedOrigin), "");
 }
 
 }  // namespace

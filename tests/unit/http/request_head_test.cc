@@ -9,7 +9,7 @@
 namespace stdgate {
 namespace {
 
-constexpr size_t kLimit = 1024;
+constexpr size_t kHeadLimit = 1024;
 
 struct Verdict {
   int status = 200;  // 200: good; 0: not complete
@@ -17,7 +17,7 @@ struct Verdict {
 };
 
 // Scans `text` as if it had come in pieces that end at `cuts` and at its own end.
-Verdict scan(const std::string& text, const std::vector<size_t>& cuts, size_t limit = kLimit) {
+Verdict scan(const std::string& text, const std::vector<size_t>& cuts, size_t limit = kHeadLimit) {
   http::HeadScanner scanner;
   scanner.start(http::HeadScanner::Kind::request, limit);
   std::vector<size_t> ends = cuts;
@@ -42,7 +42,7 @@ struct Request {
   http::RequestHead head;
   std::string block;
 
-  int read(const std::string& text, size_t limit = kLimit) {
+  int read(const std::string& text, size_t limit = kHeadLimit) {
     Verdict verdict = scan(text, {}, limit);
     if (verdict.status != 200) return verdict.status;
     block = std::move(verdict.block);
@@ -51,7 +51,7 @@ struct Request {
   }
 };
 
-int status_of(const std::string& text, size_t limit = kLimit) {
+int status_of(const std::string& text, size_t limit = kHeadLimit) {
   Request request;
   return request.read(text, limit);
 }

@@ -15,7 +15,7 @@ using Texts = std::vector<std::string>;
 constexpr const char* kLog =
     R"({"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}})";
 constexpr const char* kCustom = R"({"jsonrpc":"2.0","method":"x/secret","params":{}})";
-constexpr const char* kAsk =
+constexpr const char* kAbandonedAsk =
     R"({"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{}})";
 
 std::string cancelled(const std::string& id) {
@@ -66,7 +66,7 @@ class McpAbandoned : public testing::TestWithParam<Way> {
       child_.say(text);
       EXPECT_EQ(b_.take(), heard ? Texts{text} : Texts()) << text;
     }
-    child_.say(kAsk);
+    child_.say(kAbandonedAsk);
     const Texts asked = b_.take();
     const Texts lines = child_.take_lines();
     EXPECT_EQ(asked.size(), heard ? 1U : 0U);

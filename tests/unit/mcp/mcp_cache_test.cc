@@ -79,7 +79,7 @@ std::string list(const std::string& scope, int time_ms = 60'000, const std::stri
          std::to_string(time_ms) + R"(,"cacheScope":")" + scope + R"("})";
 }
 
-backend::BackendOptions options_of(config::Revision revision) {
+backend::BackendOptions caching_options(config::Revision revision) {
   backend::BackendOptions options = ModernBench::options_of(revision, config::Isolation::shared);
   options.config.cache = true;
   return options;
@@ -94,7 +94,7 @@ policy::Principal named(const std::string& name, const std::string& role = "") {
 
 class KeptAnswers : public testing::Test {
  public:
-  explicit KeptAnswers(backend::BackendOptions options = options_of(config::Revision::modern))
+  explicit KeptAnswers(backend::BackendOptions options = caching_options(config::Revision::modern))
       : bench(std::move(options)) {}
 
   void ask(const policy::Principal* who, const std::string& method = "tools/list",
@@ -227,7 +227,7 @@ class KeptAnswersUnderRules : public KeptAnswers {
  public:
   KeptAnswersUnderRules() : KeptAnswers(options()) {}
   static backend::BackendOptions options() {
-    backend::BackendOptions options = options_of(config::Revision::modern);
+    backend::BackendOptions options = caching_options(config::Revision::modern);
     config::RuleConfig for_all;
     for_all.allow = {"all"};
     for_all.tools = {"*"};
@@ -280,7 +280,7 @@ TEST_F(KeptAnswersUnderRules, AreCutByTheRulesOfTheMoment) {
 }
 
 TEST(KeptAnswersOfLegacyChildren, ThereAreNone) {
-  ModernBench bench(options_of(config::Revision::legacy));
+  ModernBench bench(caching_options(config::Revision::legacy));
   FakeChild& child = bench.begin(0, kGreeting);
   FakeClient client(bench.callers);
   for (int i = 0; i < 2; ++i) {

@@ -12,7 +12,7 @@ constexpr std::string_view kDiscovery =
     R"("_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"3"}}})";
 constexpr std::string_view kInitialized = R"({"protocolVersion":"2025-11-25"})";
 
-backend::BackendOptions options_of(config::Revision revision) {
+backend::BackendOptions era_options(config::Revision revision) {
   backend::BackendOptions options = shared_mcp_options(1);
   options.config.isolation = config::Isolation::session;  // this child is for calls without one
   options.config.pool.max = 2;
@@ -26,7 +26,7 @@ backend::BackendOptions options_of(config::Revision revision) {
 class McpEra : public testing::Test {
  public:
   explicit McpEra(config::Revision revision = config::Revision::automatic)
-      : bench(options_of(revision), std::make_unique<mcp::McpDialect>("1")) {
+      : bench(era_options(revision), std::make_unique<mcp::McpDialect>("1")) {
     bench.child(0).start();
   }
 
@@ -77,7 +77,7 @@ TEST_F(McpEra, AModernChildAnswersAndIsReady) {
 
 TEST_F(McpEra, AnErrorMakesItALegacyChildInTheSameProcess) {
   for (const int code : {-32601, -32602, -32022, 0}) {
-    BackendBench other(options_of(config::Revision::automatic),
+    BackendBench other(era_options(config::Revision::automatic),
                        std::make_unique<mcp::McpDialect>("1"));
     FakeChild& child = other.child(0);
     child.start();

@@ -14,7 +14,7 @@ using std::chrono::seconds;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr std::string_view kAsk =
+constexpr std::string_view kRoundAsk =
     R"({"method":"elicitation/create","params":{"message":"who?","requestedSchema":{}}})";
 
 std::string input_required(const std::string& requests, const std::string& state = "\"s1\"") {
@@ -27,7 +27,7 @@ std::string input_required(const std::string& requests, const std::string& state
 // Of a request of the gateway.
 std::string id_of(const std::string& text) { return std::string(ParsedText(text).envelope.id); }
 
-std::string one_ask() { return input_required("\"name\":" + std::string(kAsk)); }
+std::string one_ask() { return input_required("\"name\":" + std::string(kRoundAsk)); }
 
 class McpInputRounds : public testing::Test {
  public:
@@ -138,7 +138,7 @@ TEST_F(McpInputRounds, RoundsFollowEachOther) {
   for (int round = 1; round <= backend::InputRounds::kMaxRounds; ++round) {
     const std::string state = "\"r" + std::to_string(round) + "\"";
     reply(R"("result":{"action":"decline"})",
-          ask(input_required("\"k\":" + std::string(kAsk), state)));
+          ask(input_required("\"k\":" + std::string(kRoundAsk), state)));
     line = child.take_line();
     asked = parse_asked(line);
     EXPECT_THAT(line, HasSubstr(R"("inputResponses":{"k":{"action":"decline"}},"requestState":)" +
@@ -151,7 +151,7 @@ TEST_F(McpInputRounds, RoundsFollowEachOther) {
 TEST_F(McpInputRounds, HostileAnswersEndTheCall) {
   std::string many;
   for (size_t i = 0; i <= backend::InputRounds::kMaxQuestions; ++i) {
-    many.append(i == 0 ? "\"" : ",\"").append(std::to_string(i)).append("\":").append(kAsk);
+    many.append(i == 0 ? "\"" : ",\"").append(std::to_string(i)).append("\":").append(kRoundAsk);
   }
   const std::string undeclared = "the server asks for what the client has not declared";
   const std::string malformed = "the server has answered input_required without a question";
@@ -162,11 +162,11 @@ TEST_F(McpInputRounds, HostileAnswersEndTheCall) {
       {input_required(R"("a":{"method":1})"), malformed},
       {input_required(R"("a":{"method":"roots/list","params":[]})"), malformed},
       {input_required(R"("a":{"method":")" + std::string(1025, 'm') + "\"}"), undeclared},
-      {input_required("\"a\":" + std::string(kAsk), "7"), malformed},
+      {input_required("\"a\":" + std::string(kRoundAsk), "7"), malformed},
       {input_required(many), "the server wants to know too much at once"},
       {input_required(R"("a":{"method":"tools/call","params":{}})"), undeclared},
       {input_required(R"("a":{"method":")" + std::string(2000, 'm') + "\"}"), undeclared},
-      {input_required("\"n\":" + std::string(kAsk) +
+      {input_required("\"n\":" + std::string(kRoundAsk) +
                       R"(,"u":{"method":"elicitation/create","params":{"mode":"url"}})"),
        undeclared},
   };
@@ -206,7 +206,7 @@ TEST_F(McpInputRounds, WhoDeclaresNothingIsNotAsked) {
 
 TEST_F(McpInputRounds, AClientThatRefusesEndsTheCall) {
   const Texts questions =
-      answer(input_required(R"("a":{"method":"roots/list"},"b":)" + std::string(kAsk)));
+      answer(input_required(R"("a":{"method":"roots/list"},"b":)" + std::string(kRoundAsk)));
   ASSERT_EQ(questions.size(), 2U);
   reply(R"("error":{"code":-1,"message":"no"})", id_of(questions[0]));
   const Texts told = session.take();

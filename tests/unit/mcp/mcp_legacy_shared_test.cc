@@ -14,7 +14,7 @@ using testing::IsEmpty;
 
 const std::string kLoggingGreeting = R"({"protocolVersion":"2025-11-25","serverInfo":{"name":"s"},)"
                                      R"("capabilities":{"tools":{},"logging":{}}})";
-const std::string kAsk =
+const std::string kSharedAsk =
     R"({"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"message":"who?",)"
     R"("requestedSchema":{"type":"object","properties":{}}}})";
 const std::string kFailure = R"("error":{"code":-32601,"message":"Method not found"})";
@@ -43,7 +43,7 @@ class McpLegacyShared : public testing::Test {
   }
   // The child asks and, refused that, fails the call with this id.
   void ask_and_fail(const std::string& id) {
-    child.say(kAsk);
+    child.say(kSharedAsk);
     EXPECT_THAT(child.take_line(), HasSubstr(R"("id":7,"error":{"code":-32601)"));
     answer(id, kFailure);
   }
@@ -133,7 +133,7 @@ TEST_F(McpLegacyShared, ACallThatFailsForWhatItsClientCannotBeAskedSaysSo) {
 
 TEST_F(McpLegacyShared, AChildThatGoesOnWithoutIsBelieved) {
   const std::string id = call(client);
-  child.say(kAsk);
+  child.say(kSharedAsk);
   child.take_line();
   child.answer(id, R"({"content":[]})");
   EXPECT_THAT(client.texts(), ElementsAre(HasSubstr(R"("result":{)")));

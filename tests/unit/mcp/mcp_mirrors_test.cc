@@ -110,7 +110,7 @@ TEST(McpMirrors, AListComesInParts) {
 }
 
 // What is wrong; "ok" if nothing is.
-std::string judged(const std::string& arguments, const std::string& fields) {
+std::string judged_fields(const std::string& arguments, const std::string& fields) {
   static const pool::MarkedTool kTool = tool_of(properties(
       marked("region", R"("Region")") + "," + marked("n", R"("N")", "integer") + "," +
       marked("on", R"("On")", "boolean") + R"(,"at":)" + properties(marked("text", R"("Text")"))));
@@ -188,7 +188,7 @@ TEST(McpMirrors, WhatIsRepeatedIsTheSame) {
       {of(R"("region":{})"), "", missing},
   };
   for (const auto& [arguments, fields, expected] : cases) {
-    EXPECT_EQ(judged(arguments, fields), expected) << arguments << " " << fields;
+    EXPECT_EQ(judged_fields(arguments, fields), expected) << arguments << " " << fields;
   }
 }
 

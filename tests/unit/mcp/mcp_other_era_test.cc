@@ -10,10 +10,10 @@ using testing::AllOf;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-const std::string kGreets = R"({"protocolVersion":"2025-06-18","capabilities":{},)"
-                            R"("clientInfo":{"name":"ada","version":"1"}})";
+const std::string kOtherEraGreeting = R"({"protocolVersion":"2025-06-18","capabilities":{},)"
+                                      R"("clientInfo":{"name":"ada","version":"1"}})";
 
-backend::BackendOptions options_of(config::Isolation isolation) {
+backend::BackendOptions isolated(config::Isolation isolation) {
   backend::BackendOptions options = trip_options(isolation);
   options.config.revision = config::Revision::automatic;
   options.config.pool.max = 6;
@@ -54,7 +54,7 @@ class McpOtherEra : public testing::Test {
     return child;
   }
 
-  TripBench bench{options_of(config::Isolation::shared)};
+  TripBench bench{isolated(config::Isolation::shared)};
   SharedClient session{bench};
   FakeClient client{bench.callers};
 };
@@ -72,7 +72,7 @@ TEST_F(McpOtherEra, WhatWasWrittenForLegacyChildrenReachesNoModernOne) {
 
 // Written before anything was known of the era. Modern children know no such request.
 TEST(McpUnknownEra, ASubscriptionThatWaitsReachesNoModernChild) {
-  backend::BackendOptions options = options_of(config::Isolation::shared);
+  backend::BackendOptions options = isolated(config::Isolation::shared);
   options.config.pool.max_in_flight = 8;
   TripBench bench(options);
   SharedClient session(bench);
@@ -112,7 +112,7 @@ class McpSharedAfterwards : public testing::Test {
     bench.BackendBench::call(plain, "3");  // for which another child is started
     refuse(bench.child(2), "initialize");
     bench.child(2).exit(1);
-    session.emplace(bench).request("initialize", kGreets);
+    session.emplace(bench).request("initialize", kOtherEraGreeting);
     bench.advance(seconds(1));
     refuse(bench.child(3), "initialize");
     bench.child(3).exit(1);
@@ -125,7 +125,7 @@ class McpSharedAfterwards : public testing::Test {
     bench.call(client, id, "", capabilities, &by);
   }
 
-  TripBench bench{options_of(config::Isolation::session)};
+  TripBench bench{isolated(config::Isolation::session)};
   FakeClient client{bench.callers};
   FakeClient plain{bench.callers};
   const policy::Principal ada = named("ada");

@@ -10,11 +10,11 @@ namespace {
 
 using testing::ElementsAre;
 
-const std::string kGreets = R"({"protocolVersion":"2025-06-18","capabilities":{},)"
-                            R"("clientInfo":{"name":"ada","version":"1"}})";
+const std::string kRefusedGreeting = R"({"protocolVersion":"2025-06-18","capabilities":{},)"
+                                     R"("clientInfo":{"name":"ada","version":"1"}})";
 const std::string kRefusal = R"({"code":-32022,"message":"no such version","data":{"x":1}})";
 
-backend::BackendOptions options_of(uint32_t max = 3) {
+backend::BackendOptions refusing_options(uint32_t max = 3) {
   backend::BackendOptions options =
       ModernBench::options_of(config::Revision::automatic, config::Isolation::session);
   options.config.revive = true;
@@ -55,12 +55,12 @@ class McpRefusedGreetings : public testing::Test {
     return R"({"jsonrpc":"2.0","id":)" + id + R"(,"error":)" + kRefusal + "}";
   }
 
-  ModernBench bench{options_of()};
+  ModernBench bench{refusing_options()};
   SharedClient session{bench};
 };
 
 TEST_F(McpRefusedGreetings, SessionsShareChildrenThatTurnOutToBeModern) {
-  session.request("initialize", kGreets);
+  session.request("initialize", kRefusedGreeting);
   FakeChild& own = refuse(0);
   EXPECT_FALSE(own.ends().empty());
   EXPECT_TRUE(session.take().empty());
@@ -77,18 +77,18 @@ TEST_F(McpRefusedGreetings, SessionsShareChildrenThatTurnOutToBeModern) {
               HasSubstr(R"("io.modelcontextprotocol/clientInfo":{"name":"ada","version":"1"})"));
   // The next session needs no child of its own.
   SharedClient other(bench);
-  other.request("initialize", kGreets);
+  other.request("initialize", kRefusedGreeting);
   EXPECT_EQ(other.take().size(), 1U);
   EXPECT_EQ(bench.launcher.launched(), 2U);
 }
 
 TEST_F(McpRefusedGreetings, TheRefusalStandsWhereTheChildrenAreLegacy) {
-  session.request("initialize", kGreets);
+  session.request("initialize", kRefusedGreeting);
   refuse(0);
   greet_legacy(1);
   EXPECT_THAT(session.take(), ElementsAre(refusal()));
   // Its session may try again, at a child of its own, and nothing is asked any more.
-  session.request("initialize", kGreets, "2");
+  session.request("initialize", kRefusedGreeting, "2");
   refuse(2);
   EXPECT_THAT(session.take(), ElementsAre(refusal("2")));
   EXPECT_EQ(bench.launcher.launched(), 3U);
@@ -96,7 +96,7 @@ TEST_F(McpRefusedGreetings, TheRefusalStandsWhereTheChildrenAreLegacy) {
 }
 
 TEST_F(McpRefusedGreetings, TheRefusalStandsWhereNoOtherChildStarts) {
-  session.request("initialize", kGreets);
+  session.request("initialize", kRefusedGreeting);
   refuse(0);
   bench.child(1).fail_to_start("no such program");
   bench.advance(seconds(60));
@@ -105,11 +105,11 @@ TEST_F(McpRefusedGreetings, TheRefusalStandsWhereNoOtherChildStarts) {
 
 // The session is over then, as nothing starts; its client is told so after the answer.
 TEST_F(McpRefusedGreetings, TheRefusalComesBeforeTheEnd) {
-  backend::BackendOptions options = options_of();
+  backend::BackendOptions options = refusing_options();
   options.config.pool.breaker_failures = 1;
   ModernBench failing(options);
   SharedClient client(failing);
-  client.request("initialize", kGreets);
+  client.request("initialize", kRefusedGreeting);
   refuse(failing, 0).exit(1);
   failing.child(1).fail_to_start("no such program");
   EXPECT_EQ(client.session().end, session::SessionEnd::failed);
@@ -117,11 +117,11 @@ TEST_F(McpRefusedGreetings, TheRefusalComesBeforeTheEnd) {
 }
 
 TEST_F(McpRefusedGreetings, TheRefusalStandsWhereTheConfigurationSaysSo) {
-  backend::BackendOptions options = options_of();
+  backend::BackendOptions options = refusing_options();
   options.config.share_modern = false;
   ModernBench strict(options);
   SharedClient client(strict);
-  client.request("initialize", kGreets);
+  client.request("initialize", kRefusedGreeting);
   refuse(strict, 0);
   EXPECT_THAT(client.take(), ElementsAre(refusal()));
   EXPECT_EQ(strict.launcher.launched(), 1U);
@@ -134,7 +134,7 @@ TEST_F(McpRefusedGreetings, AreBelievedWhereTheServerWasALegacyOne) {
   greet_legacy(1);
   bench.child(1).exit(0);
   ASSERT_EQ(bench.status().era, Era::legacy);
-  session.request("initialize", kGreets);
+  session.request("initialize", kRefusedGreeting);
   refuse(0);
   bench.child(2).answer(probed(2), std::string(kDiscovery));
   EXPECT_THAT(session.take().at(0), HasSubstr(R"("result":{"protocolVersion")"));
@@ -143,8 +143,8 @@ TEST_F(McpRefusedGreetings, AreBelievedWhereTheServerWasALegacyOne) {
 
 TEST_F(McpRefusedGreetings, SessionsThatBeginMeanwhileShareThemToo) {
   SharedClient other(bench);
-  session.request("initialize", kGreets);
-  other.request("initialize", kGreets);
+  session.request("initialize", kRefusedGreeting);
+  other.request("initialize", kRefusedGreeting);
   refuse(0);
   bench.child(2).answer(probed(2), std::string(kDiscovery));
   EXPECT_EQ(session.take().size(), 1U);
@@ -154,9 +154,9 @@ TEST_F(McpRefusedGreetings, SessionsThatBeginMeanwhileShareThemToo) {
 }
 
 TEST_F(McpRefusedGreetings, OneChildAtATimeIsEnough) {
-  ModernBench narrow(options_of(1));
+  ModernBench narrow(refusing_options(1));
   SharedClient client(narrow);
-  client.request("initialize", kGreets);
+  client.request("initialize", kRefusedGreeting);
   FakeChild& own = refuse(narrow, 0);
   EXPECT_EQ(narrow.launcher.launched(), 1U);
   own.exit(0);
@@ -168,12 +168,12 @@ TEST_F(McpRefusedGreetings, OneChildAtATimeIsEnough) {
 // Its messages filled the queue for its own child, which is gone; those that come now are refused,
 // or wait for others.
 TEST_F(McpRefusedGreetings, AClientThatWasToldToWaitGoesOn) {
-  backend::BackendOptions options = options_of();
+  backend::BackendOptions options = refusing_options();
   options.config.pool.max_in_flight = 1;
   options.config.pool.queue = 4;
   ModernBench full(options);
   SharedClient client(full);
-  client.request("initialize", kGreets);
+  client.request("initialize", kRefusedGreeting);
   for (const char* id : {"2", "3", "4"}) client.request("tools/list", "{}", id);
   ASSERT_FALSE(client.session().reading);
   refuse(full, 0);
@@ -184,8 +184,9 @@ TEST_F(McpRefusedGreetings, AClientThatWasToldToWaitGoesOn) {
 class McpRefusedInOnePlace : public McpRefusedGreetings {
  public:
   McpRefusedInOnePlace() {
-    waiting.id = narrow.backend.adopt_session(waiting.caller(), waiting, {}, {kGreets}).value();
-    client.request("initialize", kGreets);
+    waiting.id =
+        narrow.backend.adopt_session(waiting.caller(), waiting, {}, {kRefusedGreeting}).value();
+    client.request("initialize", kRefusedGreeting);
     call("5");
     refuse(narrow, 0).exit(0);
     narrow.settle();
@@ -194,7 +195,7 @@ class McpRefusedInOnePlace : public McpRefusedGreetings {
     narrow.send(waiting, R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":"tools/list"})");
   }
 
-  ModernBench narrow{options_of(1)};
+  ModernBench narrow{refusing_options(1)};
   FakeSession waiting{narrow.callers};
   SharedClient client{narrow};
 };
@@ -236,11 +237,11 @@ TEST_F(McpRefusedInOnePlace, WhoWaitsGetsThePlaceIfTheClientLeaves) {
 // While a session's greeting has the only place, no call can have a child alone. That passes, and
 // its client must not be told that the server is of another era.
 TEST_F(McpRefusedGreetings, AModernClientIsToldToTryAgain) {
-  backend::BackendOptions options = options_of(1);
+  backend::BackendOptions options = refusing_options(1);
   options.config.pool.queue = 1;
   TripBench narrow(options);
   SharedClient greeting(narrow);
-  greeting.request("initialize", kGreets);
+  greeting.request("initialize", kRefusedGreeting);
   refuse(narrow, 0);
   FakeClient client(narrow.callers);
   narrow.call(client, "5");
@@ -248,15 +249,15 @@ TEST_F(McpRefusedGreetings, AModernClientIsToldToTryAgain) {
 }
 
 TEST_F(McpRefusedGreetings, WarmChildrenGoAndThoseFromElsewhereMoveOver) {
-  backend::BackendOptions options = options_of(3);
+  backend::BackendOptions options = refusing_options(3);
   options.config.pool.warm = 1;
   ModernBench warm(options);
   FakeSession adopted(warm.callers);
-  const auto moved = warm.backend.adopt_session(adopted.caller(), adopted, {}, {kGreets});
+  const auto moved = warm.backend.adopt_session(adopted.caller(), adopted, {}, {kRefusedGreeting});
   ASSERT_TRUE(moved);
   adopted.id = *moved;
   SharedClient client(warm);
-  client.request("initialize", kGreets);
+  client.request("initialize", kRefusedGreeting);
   refuse(warm, 0);
   FakeChild& spare = warm.child(1);
   size_t shared = 2;
@@ -279,7 +280,7 @@ TEST_F(McpRefusedGreetings, AGreetingNeedsNoParams) {
 }
 
 TEST_F(McpRefusedGreetings, OtherMessagesHaveToWaitForTheAnswer) {
-  session.request("initialize", kGreets);
+  session.request("initialize", kRefusedGreeting);
   session.request("tools/list", "{}", "2");  // waits for the session's own child
   refuse(0);
   EXPECT_THAT(session.take().at(0), HasSubstr(R"("id":2,"error")"));
@@ -292,7 +293,7 @@ TEST_F(McpRefusedGreetings, OtherMessagesHaveToWaitForTheAnswer) {
 }
 
 TEST_F(McpRefusedGreetings, AClientThatLeavesIsForgotten) {
-  session.request("initialize", kGreets);
+  session.request("initialize", kRefusedGreeting);
   refuse(0);
   session.close();
   bench.child(1).answer(probed(1), std::string(kDiscovery));
@@ -301,7 +302,7 @@ TEST_F(McpRefusedGreetings, AClientThatLeavesIsForgotten) {
 }
 
 TEST_F(McpRefusedGreetings, AStopAnswersWithTheRefusal) {
-  session.request("initialize", kGreets);
+  session.request("initialize", kRefusedGreeting);
   refuse(0);
   bench.backend.drain();
   bench.backend.fail_calls(rpc::faults::shutting_down());
@@ -316,11 +317,11 @@ class McpColdStart : public McpRefusedGreetings {
   explicit McpColdStart(uint32_t queue = 100) : cold(cold_options(queue)) {
     for (int i = 0; i < 5; ++i) {
       clients.push_back(std::make_unique<SharedClient>(cold));
-      clients.back()->request("initialize", kGreets);
+      clients.back()->request("initialize", kRefusedGreeting);
     }
   }
   static backend::BackendOptions cold_options(uint32_t queue) {
-    backend::BackendOptions options = options_of(2);
+    backend::BackendOptions options = refusing_options(2);
     options.config.pool.sessions = 10;
     options.config.pool.queue = queue;
     return options;
@@ -373,7 +374,7 @@ TEST_F(McpColdStart, TheyAreNotMoreThanMayWait) {
 
 // A child that has been modern, and is so no longer, could be shared by sessions that must not.
 TEST_F(McpRefusedGreetings, TheChildrenHaveToStayModern) {
-  session.request("initialize", kGreets);
+  session.request("initialize", kRefusedGreeting);
   refuse(0);
   FakeChild& child = bench.child(1);
   child.answer(probed(1), std::string(kDiscovery));

@@ -9,7 +9,7 @@ namespace {
 
 using testing::EndsWith;
 
-const std::string kGreets = R"({"protocolVersion":"2025-03-26","capabilities":{}})";
+const std::string kToldGreeting = R"({"protocolVersion":"2025-03-26","capabilities":{}})";
 
 std::vector<std::string> revisions(const BackendBench& bench) {
   std::vector<std::string> all;
@@ -19,7 +19,7 @@ std::vector<std::string> revisions(const BackendBench& bench) {
 
 // The session greets, calls a tool, and both are answered.
 void greet_and_call(BackendBench& bench, SharedClient& session, FakeChild& child) {
-  session.request("initialize", kGreets);
+  session.request("initialize", kToldGreeting);
   for (const std::string& id : child.take_ids()) {
     child.answer(id, R"({"protocolVersion":"2025-03-26","capabilities":{}})");
   }
@@ -71,7 +71,8 @@ TEST(McpToldRevision, ComesAlongWithASessionFromAnotherProcess) {
   SharedBench bench(1);
   FakeSession session(bench.callers);
   session.id =
-      bench.backend.adopt_session(session.caller(), session, {}, {kGreets, "2025-06-18"}).value();
+      bench.backend.adopt_session(session.caller(), session, {}, {kToldGreeting, "2025-06-18"})
+          .value();
   bench.call(session);
   bench.child(0).answer(bench.child(0).take_ids().at(0));
   EXPECT_EQ(revisions(bench), Texts{"2025-06-18"});

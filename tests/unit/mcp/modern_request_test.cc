@@ -29,7 +29,8 @@ struct Head {
 };
 
 // "400 -32020", or "ok".
-std::string judged(const std::string& method, const std::string& params, const Head& head = {}) {
+std::string judged_request(const std::string& method, const std::string& params,
+                           const Head& head = {}) {
   std::string text = R"({"jsonrpc":"2.0","id":1,"method":")" + method + '"';
   if (!params.empty()) text += R"(,"params":)" + params;
   text += '}';
@@ -70,7 +71,8 @@ TEST(ModernRequest, MetaIsChecked) {
       {meta(both + R"(,"io.modelcontextprotocol/logLevel":3)"), "400 -32602"},
       {with_meta(good_meta(), R"(,"_meta":{})"), "400 -32602"},
   };
-  for (const auto& [params, expected] : cases) EXPECT_EQ(judged("m", params), expected) << params;
+  for (const auto& [params, expected] : cases)
+    EXPECT_EQ(judged_request("m", params), expected) << params;
 }
 
 TEST(ModernRequest, TheVersionIsServed) {
@@ -78,21 +80,22 @@ TEST(ModernRequest, TheVersionIsServed) {
     const std::string meta = R"({"io.modelcontextprotocol/protocolVersion":")" +
                              std::string(version) +
                              R"(","io.modelcontextprotocol/clientCapabilities":{}})";
-    EXPECT_EQ(judged("m", with_meta(meta), {.version = {version}}), "400 -32022") << version;
-    EXPECT_EQ(judged("m", with_meta(meta)), "400 -32020") << version;
+    EXPECT_EQ(judged_request("m", with_meta(meta), {.version = {version}}), "400 -32022")
+        << version;
+    EXPECT_EQ(judged_request("m", with_meta(meta)), "400 -32020") << version;
   }
 }
 
 TEST(ModernRequest, TheHeadSaysWhatTheBodySays) {
   const std::string params = with_meta(good_meta());
-  EXPECT_EQ(judged("m", params, {.version = {}}), "400 -32020");
-  EXPECT_EQ(judged("m", params, {.version = {"2025-11-25"}}), "400 -32020");
-  EXPECT_EQ(judged("m", params, {.version = {kVersion, true}}), "400 -32020");
-  EXPECT_EQ(judged("m", params, {.method = {}}), "400 -32020");
-  EXPECT_EQ(judged("m", params, {.method = {"M"}}), "400 -32020");
-  EXPECT_EQ(judged("m", params, {.method = {"m", true}}), "400 -32020");
-  EXPECT_EQ(judged("\\u006d", params), "ok") << "the method is compared decoded";
-  EXPECT_EQ(judged("m", params, {.name = {"whatever"}}), "ok") << "nothing is named";
+  EXPECT_EQ(judged_request("m", params, {.version = {}}), "400 -32020");
+  EXPECT_EQ(judged_request("m", params, {.version = {"2025-11-25"}}), "400 -32020");
+  EXPECT_EQ(judged_request("m", params, {.version = {kVersion, true}}), "400 -32020");
+  EXPECT_EQ(judged_request("m", params, {.method = {}}), "400 -32020");
+  EXPECT_EQ(judged_request("m", params, {.method = {"M"}}), "400 -32020");
+  EXPECT_EQ(judged_request("m", params, {.method = {"m", true}}), "400 -32020");
+  EXPECT_EQ(judged_request("\\u006d", params), "ok") << "the method is compared decoded";
+  EXPECT_EQ(judged_request("m", params, {.name = {"whatever"}}), "ok") << "nothing is named";
 }
 
 TEST(ModernRequest, TheNameIsTheBodys) {
@@ -126,7 +129,7 @@ TEST(ModernRequest, TheNameIsTheBodys) {
     Head head;
     head.method = {std::string_view(method)};
     head.name = {name};
-    EXPECT_EQ(judged(method, with_meta(good_meta(), "," + member), head), expected)
+    EXPECT_EQ(judged_request(method, with_meta(good_meta(), "," + member), head), expected)
         << method << member << name.value_or("-");
   }
 }
@@ -154,7 +157,8 @@ TEST(ModernRequest, WithoutHeadersTheBodyIsJudgedAlone) {
 TEST(ModernRequest, MethodsThatAreGoneAreNotPassedOn) {
   for (const char* method : {"initialize", "ping", "logging/setLevel", "resources/subscribe",
                              "resources/unsubscribe", "tasks/list", "tasks/result"}) {
-    EXPECT_EQ(judged(method, with_meta(good_meta()), {.method = {method}}), "404 -32601") << method;
+    EXPECT_EQ(judged_request(method, with_meta(good_meta()), {.method = {method}}), "404 -32601")
+        << method;
   }
 }
 

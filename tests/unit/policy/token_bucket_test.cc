@@ -8,41 +8,42 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr TimePoint kStart{seconds(1000)};
+constexpr TimePoint kBucketStart{seconds(1000)};
 constexpr policy::BucketSize kSize{.per_second = 2, .burst = 3};
 
 TEST(TokenBucket, GivesItsBurstAndNotOneMore) {
-  policy::TokenBucket bucket(kSize, kStart);
-  for (int i = 0; i < 3; ++i) EXPECT_TRUE(bucket.take(kSize, kStart));
-  EXPECT_FALSE(bucket.take(kSize, kStart));
-  EXPECT_EQ(bucket.wait(kSize, kStart), milliseconds(500));
+  policy::TokenBucket bucket(kSize, kBucketStart);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(bucket.take(kSize, kBucketStart));
+  EXPECT_FALSE(bucket.take(kSize, kBucketStart));
+  EXPECT_EQ(bucket.wait(kSize, kBucketStart), milliseconds(500));
 }
 
 TEST(TokenBucket, FillsWithTimeUpToItsBurst) {
-  policy::TokenBucket bucket(kSize, kStart);
-  for (int i = 0; i < 3; ++i) bucket.take(kSize, kStart);
-  EXPECT_FALSE(bucket.take(kSize, kStart + milliseconds(499)));
-  EXPECT_TRUE(bucket.take(kSize, kStart + milliseconds(500)));
-  EXPECT_FALSE(bucket.take(kSize, kStart + milliseconds(999)));
-  EXPECT_FALSE(bucket.is_full(kSize, kStart + milliseconds(1999)));
-  EXPECT_TRUE(bucket.is_full(kSize, kStart + seconds(1000)));
-  for (int i = 0; i < 3; ++i) EXPECT_TRUE(bucket.take(kSize, kStart + seconds(1000)));
-  EXPECT_FALSE(bucket.take(kSize, kStart + seconds(1000)));
+  policy::TokenBucket bucket(kSize, kBucketStart);
+  for (int i = 0; i < 3; ++i) bucket.take(kSize, kBucketStart);
+  EXPECT_FALSE(bucket.take(kSize, kBucketStart + milliseconds(499)));
+  EXPECT_TRUE(bucket.take(kSize, kBucketStart + milliseconds(500)));
+  EXPECT_FALSE(bucket.take(kSize, kBucketStart + milliseconds(999)));
+  EXPECT_FALSE(bucket.is_full(kSize, kBucketStart + milliseconds(1999)));
+  EXPECT_TRUE(bucket.is_full(kSize, kBucketStart + seconds(1000)));
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(bucket.take(kSize, kBucketStart + seconds(1000)));
+  EXPECT_FALSE(bucket.take(kSize, kBucketStart + seconds(1000)));
 }
 
 TEST(TokenBucket, GivesItsRateInTheLongRun) {
-  policy::TokenBucket bucket(kSize, kStart);
+  policy::TokenBucket bucket(kSize, kBucketStart);
   int taken = 0;
-  for (int ms = 0; ms < 100'000; ms += 7) taken += bucket.take(kSize, kStart + milliseconds(ms));
+  for (int ms = 0; ms < 100'000; ms += 7)
+    taken += bucket.take(kSize, kBucketStart + milliseconds(ms));
   EXPECT_GE(taken, 3 + 199 - 1);
   EXPECT_LE(taken, 3 + 200);
 }
 
 TEST(TokenBucket, ATimeBeforeTheLastOneChangesNothing) {
-  policy::TokenBucket bucket(kSize, kStart);
-  for (int i = 0; i < 3; ++i) bucket.take(kSize, kStart);
-  EXPECT_FALSE(bucket.take(kSize, kStart - seconds(10)));
-  EXPECT_TRUE(bucket.take(kSize, kStart + milliseconds(500)));
+  policy::TokenBucket bucket(kSize, kBucketStart);
+  for (int i = 0; i < 3; ++i) bucket.take(kSize, kBucketStart);
+  EXPECT_FALSE(bucket.take(kSize, kBucketStart - seconds(10)));
+  EXPECT_TRUE(bucket.take(kSize, kBucketStart + milliseconds(500)));
 }
 
 }  // namespace

@@ -12,11 +12,11 @@ using Environment = std::map<std::string, std::string>;
 const Environment kOwn = {{"HOME", "/root"}, {"LC_ALL", "C"},   {"LC_TIME", "de"}, {"L", "l"},
                           {"PATH", "/bin"},  {"SECRET", "key"}, {"EMPTY", ""}};
 
-config::BackendConfig config() {
-  config::BackendConfig config;
-  config.name = "b";
-  config.command = {"server", "--stdio"};
-  return config;
+config::BackendConfig backend_config() {
+  config::BackendConfig backend_config;
+  backend_config.name = "b";
+  backend_config.command = {"server", "--stdio"};
+  return backend_config;
 }
 
 TEST(LaunchSpec, InheritsOnlyWhatIsNamed) {
@@ -41,7 +41,7 @@ TEST(LaunchSpec, InheritsOnlyWhatIsNamed) {
       {{}, {{"NEW", "1"}}, {{"NEW", "1"}}},
   };
   for (const Case& c : cases) {
-    config::BackendConfig backend = config();
+    config::BackendConfig backend = backend_config();
     backend.env_inherit = c.patterns;
     backend.env = c.env;
     EXPECT_EQ(pool::make_launch_spec(backend, kOwn, "/own").environment, c.expected)
@@ -50,7 +50,7 @@ TEST(LaunchSpec, InheritsOnlyWhatIsNamed) {
 }
 
 TEST(LaunchSpec, EnvStandsAboveFilesAndFilesAboveTheEnvironment) {
-  config::BackendConfig backend = config();
+  config::BackendConfig backend = backend_config();
   backend.env_inherit = {"PATH", "HOME", "EMPTY"};
   backend.env_from_files = {{"PATH", "/file"}, {"HOME", "/file"}, {"FILE", "1"}};
   backend.env = {{"PATH", "/env"}, {"ENV", "1"}};
@@ -72,14 +72,14 @@ TEST(LaunchSpec, OwnNameResolvesToTheRunningBinary) {
       {{"sh", "stdgate"}, {"sh", "stdgate"}},
   };
   for (const Case& c : cases) {
-    config::BackendConfig backend = config();
+    config::BackendConfig backend = backend_config();
     backend.command = c.command;
     EXPECT_EQ(pool::make_launch_spec(backend, {}, "/opt/stdgate").command, c.expected);
   }
 }
 
 TEST(LaunchSpec, TakesTheRestAsItIs) {
-  config::BackendConfig backend = config();
+  config::BackendConfig backend = backend_config();
   backend.cwd = "/srv";
   backend.user = "nobody";
   backend.rlimits.open_files = 64;
