@@ -209,6 +209,11 @@ void Generation::drain_sessions() {
   for (const auto& [upstream, sessions] : mcp_sessions_) sessions->drain();
 }
 
+bool Generation::has_sessions() const {
+  const auto is_used = [](const auto& one) { return one.second->size() > 0; };
+  return retired_.has_sessions() || std::ranges::any_of(mcp_sessions_, is_used);
+}
+
 void Generation::check_invariants() {
   backends_.check_invariants();
   retired_.check_invariants();

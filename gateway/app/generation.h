@@ -63,6 +63,8 @@ class Generation {
                                       : authenticators_->key_facts();
   }
 
+  // Whether any MCP session over HTTP is open, be it at a backend that is retired.
+  [[nodiscard]] bool has_sessions() const;
   // Shutdown: MCP streams that only listen are ended.
   void drain_sessions();
   // Ends the process if an invariant is broken. Not from inside of a call of the core.

@@ -271,6 +271,9 @@ class Process final : private http::AdminSource {
     } else if (worker_.audit() != nullptr && !worker_.audit()->can_record()) {
       readiness.ready = false;
       readiness.reason = "the audit cannot be written";
+    } else if (std::string why = worker_.why_no_client(); !why.empty()) {
+      readiness.ready = false;
+      readiness.reason = std::move(why);
     }
     for (const auto& backend : worker_.generation().backends().all()) {
       const pool::BackendStatus status = backend->status();

@@ -94,6 +94,12 @@ void RetiredBackends::leave_to_shutdown() {
   }
 }
 
+bool RetiredBackends::has_sessions() const {
+  return std::ranges::any_of(retired_, [](const Retired& retired) {
+    return retired.sessions != nullptr && retired.sessions->size() > 0;
+  });
+}
+
 void RetiredBackends::check_invariants() const {
   for (const Retired& retired : retired_) {
     if (retired.sessions != nullptr) retired.sessions->check_invariants();

@@ -60,6 +60,7 @@ class RetiredBackends {
 
   // Shutdown: it ends the backends itself. MCP streams that only listen are ended.
   void leave_to_shutdown();
+  [[nodiscard]] bool has_sessions() const;
   void check_invariants() const;
 
  private:

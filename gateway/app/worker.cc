@@ -4,9 +4,11 @@
 
 #include <utility>
 
+#include "gateway/app/client_places.h"
 #include "gateway/app/known_principals.h"
 #include "gateway/app/random_bytes.h"
 #include "gateway/app/state_report.h"
+#include "gateway/base/check.h"
 #include "gateway/config/config_parser.h"
 #include "gateway/config/secret.h"
 #include "gateway/config/value_names.h"
@@ -15,22 +17,6 @@
 namespace stdgate::app {
 
 namespace {
-
-constexpr size_t kSpareCallers = 16;
-
-// Each connection has at most one caller. Each MCP session has one, and another one that listens
-// for it at modern servers.
-size_t max_callers(const config::Config& config) {
-  size_t count = config.limits.connections + kSpareCallers;
-  for (const config::BackendConfig& backend : config.backends) {
-    if (backend.protocol != config::Protocol::mcp) continue;
-    // And one stands for the clients of parked calls, one for who wants to know the tools.
-    const size_t pools =
-        backend.isolation == config::Isolation::principal ? backend.pool.principals : 1;
-    count += 2 * size_t{backend.pool.sessions} + 2 * pools;
-  }
-  return count;
-}
 
 // Children may not see each other's environment, and any of them may read /debug/state: so no value
 // of it is shown, whether it looks like a secret or not.
@@ -58,7 +44,7 @@ Worker::Worker(const config::Config& config, const WorkerServices& services,
       observers_(wanted_observers(config)),
       admin_observer_(observers_),
       processes_(loop_, log_, services.orphans, services.guard_binary),
-      callers_(max_callers(config)),
+      callers_(client_places(config)),
       session_starts_(static_cast<double>(config.limits.session_starts),
                       static_cast<double>(config.limits.session_burst)),
       calls_in_all_(config.calls),
@@ -109,8 +95,17 @@ Worker::Worker(const config::Config& config, const WorkerServices& services,
                   });
                 }),
       started_at_(loop_.now()) {
-  loop_.check_each_turn([this] { generation_.check_invariants(); });
+  loop_.check_each_turn([this] { check_invariants(); });
 }
+
+// No connection and no session: nobody whom a call could be answered to.
+void Worker::check_invariants() {
+  generation_.check_invariants();
+  const bool is_alone = clients_.connections() == 0 && !generation_.has_sessions();
+  STDGATE_CHECK(!is_alone || callers_.size() == 0);
+}
+
+std::string Worker::why_no_client() const { return app::why_no_client(callers_); }
 
 void Worker::DroppableCaches::drop() {
   worker_.generation_.drop_caches();
@@ -169,7 +164,7 @@ http::HttpServices Worker::admin_services() {
 void Worker::take_over(const config::Config& wanted) {
   const config::AuthConfig before = generation_.config().auth;
   // Clients of what is retired stay for a while.
-  callers_.raise_capacity(max_callers(generation_.config()) + max_callers(wanted));
+  callers_.raise_capacity(client_places(generation_.config()) + client_places(wanted));
   generation_.take_over(wanted, lent_);
   configuration_ = shown_configuration(generation_.config());
   // Heads that are kept with what was judged by the former rules.

@@ -93,6 +93,8 @@ class Worker {
   [[nodiscard]] Generation& generation() { return generation_; }
   // Of its own server and of that of the admin pages.
   [[nodiscard]] TlsListeners& tls() { return tls_; }
+  // See client_places.h.
+  [[nodiscard]] std::string why_no_client() const;
   [[nodiscard]] const Shutdown& shutdown() const { return shutdown_; }
   [[nodiscard]] const pool::Confinement& confinement() const { return processes_.confinement(); }
   [[nodiscard]] const metrics::MetricsStore& counts() const { return counts_.store(); }
@@ -134,6 +136,7 @@ class Worker {
   // Those of its own observers that the configuration asks for.
   Observers wanted_observers(const config::Config& config);
   void drain_clients();
+  void check_invariants();
   void send_last_spans(std::function<void()> done);
 
   // In the order in which they need each other; destroyed the other way round.

@@ -22,19 +22,13 @@ size_t bytes_of(const pool::MarkedTool& tool) {
 }  // namespace
 
 ArgumentMirrors::ArgumentMirrors(const pool::PoolServices& services, pool::Pool& pool,
-                                 session::Callers& callers, pool::PoolEvents& events,
-                                 MirrorOwner& owner)
+                                 pool::PoolEvents& events, MirrorOwner& owner)
     : services_(services),
       pool_(pool),
-      callers_(callers),
       events_(events),
       owner_(owner),
       held_(services.config.pool),
       timer_(services.core.timers, [this] { look_at_time(); }) {}
-
-ArgumentMirrors::~ArgumentMirrors() {
-  if (nobody_) callers_.remove(*nobody_);
-}
 
 // --- Calls ----------------------------------------------------------------------------------
 
@@ -114,15 +108,13 @@ std::vector<pool::CallPtr> ArgumentMirrors::withdraw(session::Caller caller) {
 // --- The list -------------------------------------------------------------------------------
 
 void ArgumentMirrors::ask(std::string_view cursor) {
-  if (!nobody_) nobody_ = callers_.add(no_sink_);
-  if (!nobody_) return end_asking(false);
   ++pages_;
   std::string text = dialect().list_request(cursor);
   const rpc::KnownMessage known(text);
   const rpc::Envelope& request = known.envelope();
   pool::CallPtr call = services_.calls.take();
   call->id = request.id;
-  call->caller = *nobody_;
+  call->caller = session::Callers::kGateway;
   call->client_era = Era::modern;
   call->transport = Transport::mcp;
   call->arrived = now();

@@ -12,14 +12,11 @@
 // for calls that wait.
 #pragma once
 
-#include <functional>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "gateway/backend/round_trip.h"
 #include "gateway/base/timers.h"
 #include "gateway/pool/call_queue.h"
 #include "gateway/pool/mirror_dialect.h"
@@ -45,9 +42,8 @@ class ArgumentMirrors {
   static constexpr Duration kAskAgain = std::chrono::minutes(1);
 
   // `pool` may not be constructed yet. The dialect has a MirrorDialect.
-  ArgumentMirrors(const pool::PoolServices& services, pool::Pool& pool, session::Callers& callers,
-                  pool::PoolEvents& events, MirrorOwner& owner);
-  ~ArgumentMirrors();
+  ArgumentMirrors(const pool::PoolServices& services, pool::Pool& pool, pool::PoolEvents& events,
+                  MirrorOwner& owner);
   ArgumentMirrors(const ArgumentMirrors&) = delete;
   ArgumentMirrors& operator=(const ArgumentMirrors&) = delete;
 
@@ -67,12 +63,16 @@ class ArgumentMirrors {
   // The calls of this client that wait here.
   std::vector<pool::CallPtr> withdraw(session::Caller caller);
   [[nodiscard]] size_t held() const { return held_.size(); }
+  template <class Visitor>
+  void for_each_call(Visitor&& visit) const {
+    held_.for_each_call(visit);
+  }
 
  private:
   [[nodiscard]] const pool::MirrorDialect& dialect() const { return *services_.dialect.mirrors(); }
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
   [[nodiscard]] bool is_own(const pool::Call& call) const {
-    return nobody_ && call.caller == *nobody_;
+    return call.caller == session::Callers::kGateway && !call.alone;
   }
   // Whether the call is to wait for a list.
   bool is_unsettled(std::string_view tool);
@@ -87,7 +87,6 @@ class ArgumentMirrors {
 
   const pool::PoolServices& services_;
   pool::Pool& pool_;
-  session::Callers& callers_;
   pool::PoolEvents& events_;
   MirrorOwner& owner_;
   std::map<std::string, pool::MarkedTool, std::less<>> tools_;  // by name
@@ -98,11 +97,9 @@ class ArgumentMirrors {
   size_t pages_ = 0;          // of it
   TimePoint not_before_{};    // the next one
   pool::CallQueue held_;
-  TimePoint until_{};                      // they wait for the list
-  Timer timer_;                            // some of them have waited long enough
-  std::optional<session::Caller> nobody_;  // whose the calls for a list are
-  NoSink no_sink_;
-  std::string tool_;  // scratch
+  TimePoint until_{};  // they wait for the list
+  Timer timer_;        // some of them have waited long enough
+  std::string tool_;   // scratch
 };
 
 }  // namespace stdgate::backend

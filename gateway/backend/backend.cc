@@ -37,9 +37,9 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
       notices_(services_, pool_, sessions_, modern_),
       changes_(*dialect_, sessions_, *this),
       pool_(services_, *this, sessions_, changes_),
-      listening_(services_, *this, sessions_, callers_),
+      listening_(services_, *this, sessions_, pool_, callers_),
       memos_(sessions_, pool_, listening_, *dialect_),
-      round_trips_(services_, pool_, sessions_, callers_, *this, *this,
+      round_trips_(services_, pool_, sessions_, *this, *this,
                    {options_.input_timeout, options_.has_principals}),
       rounds_(services_, pool_, sessions_, modern_, *this, *this, options_.input_timeout),
       greetings_(options_.config, services_, pool_, sessions_, *this, *this),
@@ -50,7 +50,7 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
   for (const std::string_view name : dialect_->known_methods()) methods_.admit(name);
   if (dialect_->cache() != nullptr && options_.config.cache) cache_.emplace(*dialect_->cache());
   if (dialect_->mirrors() != nullptr) {
-    mirrors_.emplace(services_, pool_, callers_, static_cast<pool::PoolEvents&>(*this),
+    mirrors_.emplace(services_, pool_, static_cast<pool::PoolEvents&>(*this),
                      static_cast<MirrorOwner&>(*this));
   }
 }
@@ -130,16 +130,16 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
     accept_severity(*intent, *call);
     return Admission::answered_by_reply;
   }
-  const bool is_subscription = intent->kind == pool::ClientIntent::Kind::subscribe ||
-                               intent->kind == pool::ClientIntent::Kind::unsubscribe;
-  if (is_subscription && !accept_subscription(*intent, call, message)) {
-    return Admission::answered_by_reply;
-  }
   if (!context.session.is_none()) {
     if (const auto kept = memos_.keep(*intent, *call); !kept) {
       on_fault(std::move(call), kept.error());
       return Admission::answered_by_reply;
     }
+  }
+  const bool is_subscription = intent->kind == pool::ClientIntent::Kind::subscribe ||
+                               intent->kind == pool::ClientIntent::Kind::unsubscribe;
+  if (is_subscription && !accept_subscription(*intent, call, message)) {
+    return Admission::answered_by_reply;
   }
   if (const auto own = modern_.own_answer(method, *call); !own.empty()) {
     answer(*call, own);
@@ -362,24 +362,18 @@ pool::CallPtr Backend::make_call(std::string_view id, std::string_view method,
 }
 
 void Backend::close_session(session::SessionId id, std::string_view why) {
-  const session::Session* session = sessions_.find(id);
-  if (session == nullptr) return;
-  const session::Caller caller = session->caller;
-  sessions_.close(id);
-  const std::vector<pool::CallPtr> calls =
-      pool_.has_lease(id) ? pool_.close_lease(id) : withdraw(caller);
+  if (sessions_.find(id) == nullptr) return;
+  EndedSession ended = sessions_.end(id);
+  std::vector<pool::CallPtr> calls = std::move(ended.calls);
+  // Those that are elsewhere: at shared children, or nowhere as their client is asked something.
+  for (pool::CallPtr& call : withdraw(ended.caller)) calls.push_back(std::move(call));
+  if (ended.listener != nullptr) cancel(withdraw(ended.listener->slot.caller()));
+  sessions_.settle_all();
+  if (why.empty()) return cancel(calls);
+  const auto report = rpc::faults::child_failed(std::string(why));
   for (const pool::CallPtr& call : calls) {
-    if (why.empty()) {
-      finish_cancelled(*call, pool::CancelReason::client_left);
-      continue;
-    }
-    std::string text;
-    rpc::append_fault_response(text, call->id, rpc::faults::child_failed(std::string(why)),
-                               dialect_->codes(), false);
-    session::Reply reply;
-    reply.head = text;
-    reply.fault = rpc::Fault::child_failed;
-    finish_cancelled(*call, pool::CancelReason::client_left, &reply);
+    answer_fault(*call, report, Outcome::cancelled(),
+                 pool::cancel_reason_text(pool::CancelReason::client_left), false);
   }
 }
 
@@ -444,20 +438,25 @@ void Backend::on_fault(pool::CallPtr call, const rpc::FaultReport& report) {
   if (mirrors_ && mirrors_->take_fault(*call)) return;
   if (call->alone && round_trips_.take_fault(call, report)) return;
   if (greetings_.take_fault(*call)) return;
+  // A child that died of a call, or was still busy with it, probably knows the method.
+  const bool was_taken = call->written != TimePoint{} && (report.fault == rpc::Fault::timeout ||
+                                                          report.fault == rpc::Fault::child_failed);
+  if (was_taken) learn_method(*call);
+  answer_fault(*call, report, Outcome::of(report.fault),
+               report.detail.empty() ? report.message : report.detail,
+               options_.config.expose_fault_details);
+}
+
+void Backend::answer_fault(const pool::Call& call, const rpc::FaultReport& report, Outcome outcome,
+                           std::string_view detail, bool exposes_detail) {
   std::string text;
-  rpc::append_fault_response(text, call->id, report, dialect_->codes(),
-                             options_.config.expose_fault_details);
+  rpc::append_fault_response(text, call.id, report, dialect_->codes(), exposes_detail);
   session::Reply reply;
   reply.head = text;
   reply.fault = report.fault;
   reply.retry_after = report.retry_after;
   reply.scope = report.scope;
-  // A child that died of a call, or was still busy with it, probably knows the method.
-  const bool was_taken = call->written != TimePoint{} && (report.fault == rpc::Fault::timeout ||
-                                                          report.fault == rpc::Fault::child_failed);
-  if (was_taken) learn_method(*call);
-  const std::string_view detail = report.detail.empty() ? report.message : report.detail;
-  finish(*call, Outcome::of(report.fault), &reply, detail);
+  finish(call, outcome, &reply, detail);
 }
 
 // The one end of every call: its answer, if there is one, and its record.

@@ -89,11 +89,7 @@ class Backend final : public Upstream,
     audit_.note_client(context, *call);
     finish(*call, Outcome::of(report.fault), nullptr, report.detail);
   }
-  void cancel_calls_of(session::Caller caller) override {
-    for (const pool::CallPtr& call : withdraw(caller)) {
-      finish_cancelled(*call, pool::CancelReason::client_left);
-    }
-  }
+  void cancel_calls_of(session::Caller caller) override { cancel(withdraw(caller)); }
 
   bool take_cancel(const rpc::ParsedMessage& message, const CallContext& context) override;
   tl::expected<session::SessionId, rpc::FaultReport> open_session(
@@ -109,6 +105,7 @@ class Backend final : public Upstream,
     auto obstacle = find_obstacle(client);
     if (obstacle) return tl::unexpected(*std::move(obstacle));
     auto session = sessions_.adopt(caller, sink, client, beginning);
+    // What its child has promised elsewhere. One with a child of its own hears of it from there.
     if (session && pool_.era() == Era::modern) listening_.go_on(*session);
     return session;
   }
@@ -164,6 +161,11 @@ class Backend final : public Upstream,
   void check_invariants() override {
     pool_.check_invariants();
     sessions_.check_invariants();
+    watches_.check_invariants();
+    const auto check = [this](const pool::Call& call) { sessions_.check_owner(call); };
+    pool_.for_each_call(check);
+    rounds_.for_each_call(check);
+    if (mirrors_) mirrors_->for_each_call(check);
   }
 
  private:
@@ -215,7 +217,6 @@ class Backend final : public Upstream,
   Admission accept_notification(const rpc::Envelope& notification, const CallContext& context);
   // Its calls, wherever they are.
   std::vector<pool::CallPtr> withdraw(session::Caller caller) {
-    listening_.close(caller);
     std::vector<pool::CallPtr> calls = pool_.withdraw(caller);
     for (pool::CallPtr& call : rounds_.withdraw(caller)) calls.push_back(std::move(call));
     if (!mirrors_) return calls;
@@ -228,9 +229,13 @@ class Backend final : public Upstream,
     return pool_.has_lease(context.session) ? config::Isolation::session
                                             : config::Isolation::shared;
   }
-  void finish_cancelled(const pool::Call& call, pool::CancelReason reason,
-                        const session::Reply* reply = nullptr) {
-    finish(call, Outcome::cancelled(), reply, pool::cancel_reason_text(reason));
+  void cancel(const std::vector<pool::CallPtr>& calls) {
+    for (const pool::CallPtr& call : calls) {
+      finish_cancelled(*call, pool::CancelReason::client_left);
+    }
+  }
+  void finish_cancelled(const pool::Call& call, pool::CancelReason reason) {
+    finish(call, Outcome::cancelled(), nullptr, pool::cancel_reason_text(reason));
   }
   void learn_method(pool::Call& call) {
     if (call.method != kOtherMethod) return;
@@ -265,6 +270,9 @@ class Backend final : public Upstream,
       drop(DropReason::caller_gone);
     }
   }
+  // The gateway's own answer, instead of that of a child.
+  void answer_fault(const pool::Call& call, const rpc::FaultReport& report, Outcome outcome,
+                    std::string_view detail, bool exposes_detail);
   const session::Reply* record_end(const pool::Call& call, Outcome outcome,
                                    const session::Reply* reply, std::string_view detail);
   // The gateway's own answer, where no child is needed for it.

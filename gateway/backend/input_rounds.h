@@ -49,6 +49,10 @@ class InputRounds final : public RoundListener {
   // Nobody is asked any more.
   void drain();
   [[nodiscard]] size_t size() const { return rounds_.size(); }
+  template <class Visitor>
+  void for_each_call(Visitor&& visit) const {
+    for (const auto& [number, round] : rounds_) visit(*round.call);
+  }
 
  private:
   struct Round {

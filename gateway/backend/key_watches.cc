@@ -1,5 +1,6 @@
 #include "gateway/backend/key_watches.h"
 
+#include "gateway/base/check.h"
 #include "gateway/rpc/known_message.h"
 
 namespace stdgate::backend {
@@ -48,7 +49,7 @@ void KeyWatches::open(const pool::Call& call, std::vector<std::string>& keys) {
   if (!session) {
     keys.clear();
   } else if (keys.empty()) {
-    sessions_.close_watch(*session);
+    end(*session);
   } else {
     watch->session = *session;
     watches_.emplace(&call, std::move(watch));
@@ -57,7 +58,19 @@ void KeyWatches::open(const pool::Call& call, std::vector<std::string>& keys) {
 
 void KeyWatches::close(const pool::Call& call) {
   const auto node = watches_.extract(&call);
-  if (!node.empty()) sessions_.close_watch(node.mapped()->session);
+  if (!node.empty()) end(node.mapped()->session);
+}
+
+// Subscriptions that no other session needs end too. It has no calls.
+void KeyWatches::end(session::SessionId session) {
+  static_cast<void>(sessions_.end(session));
+  sessions_.settle_all();
+}
+
+void KeyWatches::check_invariants() const {
+  for (const auto& [call, watch] : watches_) {
+    STDGATE_CHECK(call->listens && sessions_.find(watch->session) != nullptr);
+  }
 }
 
 }  // namespace stdgate::backend

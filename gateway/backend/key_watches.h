@@ -30,9 +30,13 @@ class KeyWatches {
   void open(const pool::Call& call, std::vector<std::string>& keys);
   // The call is over. One without a watch is passed over.
   void close(const pool::Call& call);
+  // Ends the process if an invariant is broken.
+  void check_invariants() const;
 
  private:
   class Watch;
+
+  void end(session::SessionId session);
 
   const pool::PoolServices& services_;
   const ModernCalls& modern_;

@@ -74,7 +74,7 @@ void RefusedGreetings::share_children() {
 // Its child would refuse the greeting as well.
 void RefusedGreetings::move_over(session::SessionId id) {
   const session::Session* const session = sessions_.find(id);
-  if (session == nullptr || session->is_trip) return;
+  if (session == nullptr || !session->is_of_client()) return;
   const std::string greeting(pool_.memory_of(id)->greeting());
   std::vector<pool::CallPtr> calls = pool_.close_lease(id);
   if (!greeting.empty()) {

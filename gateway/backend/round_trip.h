@@ -151,12 +151,4 @@ class Trip final : public session::SessionSink {
   TripOwner& owner_;
 };
 
-// Of calls that nobody waits for.
-class NoSink final : public session::ReplySink {
- public:
-  void on_reply(session::Tag /*tag*/, const session::Reply& /*reply*/) override {}
-  void on_event(session::Tag /*tag*/, std::string_view /*notification*/) override {}
-  void on_cancelled(session::Tag /*tag*/) override {}
-};
-
 }  // namespace stdgate::backend

@@ -36,12 +36,11 @@ std::string error_member(rpc::RpcError error, std::string_view message,
 }  // namespace
 
 RoundTrips::RoundTrips(const pool::PoolServices& services, pool::Pool& pool,
-                       SessionRouter& sessions, session::Callers& callers, pool::PoolEvents& events,
-                       TripEnds& ends, const Terms& terms)
+                       SessionRouter& sessions, pool::PoolEvents& events, TripEnds& ends,
+                       const Terms& terms)
     : services_(services),
       pool_(pool),
       sessions_(sessions),
-      callers_(callers),
       events_(events),
       ends_(ends),
       terms_(terms),
@@ -51,10 +50,6 @@ RoundTrips::RoundTrips(const pool::PoolServices& services, pool::Pool& pool,
       lost_(services.config.pool.parked),
       turn_timer_(services.core.timers, [this] { settle(); }),
       clock_timer_(services.core.timers, [this] { look_at_time(); }) {}
-
-RoundTrips::~RoundTrips() {
-  if (nobody_) callers_.remove(*nobody_);
-}
 
 // --- Calls in -------------------------------------------------------------------------------
 
@@ -104,12 +99,10 @@ tl::expected<Trip*, rpc::FaultReport> RoundTrips::open(std::string greeting,
   if (greeting.size() > pool::SessionMemory::kMaxGreeting) {
     return tl::unexpected(rpc::faults::too_large("the client's capabilities are too long"));
   }
-  if (!nobody_) nobody_ = callers_.add(no_sink_);
-  if (!nobody_) return tl::unexpected(rpc::faults::overloaded("too many clients"));
   const uint64_t number = ++opened_;
   auto trip = std::make_unique<Trip>(*this, number, std::move(greeting), call.severity);
   const pool::Knowledge told{trip->greeting, input().may_ask_first(trip->greeting), call.severity};
-  const auto session = sessions_.open_trip(*nobody_, *trip, told, call.origin);
+  const auto session = sessions_.open_trip(*trip, told, call.origin);
   if (!session) return tl::unexpected(session.error());
   trip->session = *session;
   return trips_.emplace(number, std::move(trip)).first->second.get();
@@ -320,7 +313,7 @@ void RoundTrips::note_end(const pool::Call& call, Outcome outcome) {
 
 Trip* RoundTrips::trip_of(const pool::Call& call) const {
   const session::Session* const session = sessions_.find(call.session);
-  if (session == nullptr || !session->is_trip) return nullptr;
+  if (session == nullptr || session->kind != session::SessionKind::trip) return nullptr;
   return static_cast<Trip*>(session->sink);
 }
 
@@ -407,7 +400,7 @@ void RoundTrips::leave_in_place(Trip& trip, pool::Call& call) {
   services_.calls.index().remove(call);
   services_.calls.deadlines().remove(call);
   call.deadline = TimePoint::max();
-  call.caller = *nobody_;
+  call.caller = session::Callers::kGateway;
   call.client = nullptr;
   call.list = nullptr;
   call.progress_token.clear();
@@ -444,10 +437,9 @@ void RoundTrips::release(Trip& trip) {
     end_parking(trip, pool_.is_draining() ? ParkedEnd::stopped : ParkedEnd::expired);
   }
   if (trip.stand_in != nullptr) pool_.take(*trip.stand_in, pool::CancelReason::deadline);
-  const session::SessionId session = trip.session;
-  sessions_.close(session);
-  for (pool::CallPtr& call : pool_.close_lease(session)) {
-    if (call->parked || call->caller == *nobody_) continue;
+  EndedSession ended = sessions_.end(trip.session);
+  for (pool::CallPtr& call : ended.calls) {
+    if (call->parked) continue;
     events_.on_fault(std::move(call), rpc::faults::child_failed("its child has gone"));
   }
   trips_.erase(trip.number);

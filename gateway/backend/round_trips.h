@@ -53,9 +53,7 @@ class RoundTrips final : public TripOwner {
   };
 
   RoundTrips(const pool::PoolServices& services, pool::Pool& pool, SessionRouter& sessions,
-             session::Callers& callers, pool::PoolEvents& events, TripEnds& ends,
-             const Terms& terms);
-  ~RoundTrips() override;
+             pool::PoolEvents& events, TripEnds& ends, const Terms& terms);
 
   // Takes a call (Call::alone) that legacy children are to serve, and brings it to its end.
   void take(pool::CallPtr call, const pool::Outgoing& message);
@@ -107,7 +105,6 @@ class RoundTrips final : public TripOwner {
   const pool::PoolServices& services_;
   pool::Pool& pool_;
   SessionRouter& sessions_;
-  session::Callers& callers_;
   pool::PoolEvents& events_;
   TripEnds& ends_;
   const Terms terms_;
@@ -116,8 +113,6 @@ class RoundTrips final : public TripOwner {
   ParkedPlaces places_;
   TripStates states_;
   LostTrips lost_;
-  std::optional<session::Caller> nobody_;  // whose the calls are that stand for parked ones
-  NoSink no_sink_;
   std::map<uint64_t, std::unique_ptr<Trip>> trips_;  // by number, the oldest first
   uint64_t opened_ = 0;
   uint64_t keys_ = 0;         // of input requests

@@ -42,7 +42,7 @@ void end_unless(SlotMap<session::Session>& sessions,
                 const std::function<bool(const policy::Principal*)>& is_admitted,
                 session::SessionEnd end, std::string_view message) {
   sessions.for_each([&](session::SessionId, session::Session& session) {
-    if (session.is_trip || session.sink == nullptr) return;
+    if (!session.is_of_client() || session.sink == nullptr) return;
     if (is_admitted(session.principal.get())) return;
     session.end(end, message);
   });
@@ -51,7 +51,7 @@ void end_unless(SlotMap<session::Session>& sessions,
 session::Session* longest_idle(SlotMap<session::Session>& sessions) {
   session::Session* longest = nullptr;
   sessions.for_each([&](session::SessionId, session::Session& session) {
-    const bool may_go = !session.is_trip && session.state != SessionState::parked &&
+    const bool may_go = session.is_of_client() && session.state != SessionState::parked &&
                         session.sink != nullptr &&
                         session.sink->hold() == session::ClientHold::nothing;
     if (may_go && (longest == nullptr || session.used < longest->used)) longest = &session;

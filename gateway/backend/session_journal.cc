@@ -44,26 +44,26 @@ void SessionJournal::adopt(session::Session& session, const policy::Client& clie
 }
 
 void SessionJournal::park(session::Session& session, ParkReason reason) {
-  if (session.is_trip) return;
+  if (!session.is_of_client()) return;
   set_state(session, SessionState::parked);
   services_.core.observer.on_session_parked(services_.backend, reason);
   write(session, "session parked", {"reason", park_reason_name(reason)});
 }
 
 void SessionJournal::wake(session::Session& session) {
-  if (!session.is_trip) set_state(session, SessionState::reviving);
+  if (session.is_of_client()) set_state(session, SessionState::reviving);
 }
 
 void SessionJournal::revive(session::Session& session, RevivalOutcome outcome,
                             Duration since_request) {
-  if (session.is_trip) return;
+  if (!session.is_of_client()) return;
   if (outcome != RevivalOutcome::failed) resume(session);
   services_.core.observer.on_session_revived(services_.backend, outcome, since_request);
   write(session, "session revived", {"outcome", revival_outcome_name(outcome)});
 }
 
 void SessionJournal::close(session::Session& session) {
-  if (session.is_trip) return;
+  if (!session.is_of_client()) return;
   if (session.state == SessionState::parked) --parked_;
   services_.core.observer.on_session_closed(services_.backend, session.state);
   if (services_.core.audit != nullptr) services_.core.audit->on_session_ended(audited(session));
@@ -88,7 +88,7 @@ void SessionJournal::describe(const SlotMap<session::Session>& sessions,
   status.parked_sessions = parked_;
   std::vector<const session::Session*> all;
   sessions.for_each([&all](session::SessionId, const session::Session& session) {
-    if (!session.is_trip) all.push_back(&session);
+    if (session.is_of_client()) all.push_back(&session);
   });
   status.sessions = all.size();
   const auto first_by = [&](auto less) {

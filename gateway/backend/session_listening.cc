@@ -1,8 +1,8 @@
 #include "gateway/backend/session_listening.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -10,51 +10,17 @@
 
 namespace stdgate::backend {
 
-class SessionListening::Listener final : public session::ReplySink {
- public:
-  Listener(SessionListening& all, session::SessionId session_of_it)
-      : session(session_of_it), all_(all) {}
-
-  void on_event(session::Tag /*tag*/, std::string_view notification) override {
-    const session::Session* const known = all_.sessions_.find(session);
-    if (known == nullptr || known->has_ended) return;
-    std::string text(notification);
-    const rpc::KnownMessage event(text);
-    const std::string untagged = all_.services_.dialect.untagged(event.envelope());
-    const std::string_view whole = untagged;
-    if (!whole.empty()) known->sink->on_message(std::nullopt, {&whole, 1});
-  }
-  void on_reply(session::Tag /*tag*/, const session::Reply& reply) override {
-    is_listening = false;
-    if (!reply.fault && reply.error_code) return;  // the child listens for nobody
-    due = all_.services_.core.clock.now() + kAgain;
-    all_.arm(*due);
-  }
-  void on_cancelled(session::Tag /*tag*/) override {}
-
-  const session::SessionId session;
-  session::Caller caller;  // as which it listens
-  bool wants_lists = false;
-  std::set<std::string, std::less<>> keys;
-  size_t key_bytes = 0;
-  bool is_listening = false;
-  std::optional<TimePoint> due;  // to listen anew
-
- private:
-  SessionListening& all_;
-};
-
 SessionListening::SessionListening(const pool::PoolServices& services, Upstream& backend,
-                                   SessionRouter& sessions, session::Callers& callers)
+                                   SessionRouter& sessions, const pool::Pool& pool,
+                                   session::Callers& callers)
     : services_(services),
       backend_(backend),
       sessions_(sessions),
+      pool_(pool),
       callers_(callers),
       timer_(services.core.timers, [this] { settle(); }) {}
 
-SessionListening::~SessionListening() {
-  for (const auto& [caller, listener] : listeners_) callers_.remove(listener->caller);
-}
+// --- What is wanted -------------------------------------------------------------------------
 
 void SessionListening::begin(session::SessionId session, const rpc::Envelope& discovery) {
   const auto facts = services_.dialect.discovery(discovery);
@@ -62,16 +28,15 @@ void SessionListening::begin(session::SessionId session, const rpc::Envelope& di
 }
 
 void SessionListening::go_on(session::SessionId session) {
-  Listener* const listener = listener_of(session);
+  session::SessionListener* const listener = listener_of(session);
   if (listener == nullptr || std::exchange(listener->wants_lists, true)) return;
-  listener->due = services_.core.clock.now();
-  timer_.arm(*listener->due);
+  listen_soon(*listener);
 }
 
 tl::expected<void, rpc::FaultReport> SessionListening::subscribe(session::SessionId session,
                                                                  std::string_view key) {
   using session::Subscriptions;
-  Listener* const listener = listener_of(session);
+  session::SessionListener* const listener = listener_of(session);
   if (listener == nullptr) return tl::unexpected(rpc::faults::too_many_clients());
   if (listener->keys.contains(key)) return {};
   if (key.size() > Subscriptions::kMaxKey) {
@@ -83,57 +48,54 @@ tl::expected<void, rpc::FaultReport> SessionListening::subscribe(session::Sessio
   }
   listener->keys.emplace(key);
   listener->key_bytes += key.size();
-  listener->due = services_.core.clock.now();
-  timer_.arm(*listener->due);
+  listen_soon(*listener);
   return {};
 }
 
 void SessionListening::unsubscribe(session::SessionId session, std::string_view key) {
-  Listener* const listener = listener_of(session);
-  const auto found = listener == nullptr ? std::set<std::string, std::less<>>::iterator()
-                                         : listener->keys.find(key);
-  if (listener == nullptr || found == listener->keys.end()) return;
-  listener->key_bytes -= found->size();
-  listener->keys.erase(found);
-  listener->due = services_.core.clock.now();
-  timer_.arm(*listener->due);
+  const session::Session* const known = sessions_.find(session);
+  if (known == nullptr || known->listener == nullptr) return;
+  session::SessionListener& listener = *known->listener;
+  const auto found = listener.keys.find(key);
+  if (found == listener.keys.end()) return;
+  listener.key_bytes -= found->size();
+  listener.keys.erase(found);
+  listen_soon(listener);
 }
 
-void SessionListening::close(session::Caller caller) {
-  auto node = listeners_.extract(caller);
-  if (node.empty()) return;
-  Listener& listener = *node.mapped();
-  backend_.cancel_calls_of(listener.caller);
-  callers_.remove(listener.caller);
+session::SessionListener* SessionListening::listener_of(session::SessionId id) {
+  session::Session* const session = sessions_.find_mutable(id);
+  if (session == nullptr || pool_.has_lease(id)) return nullptr;
+  if (session->listener != nullptr) return session->listener.get();
+  auto listener = std::make_unique<session::SessionListener>(*this, id);
+  if (!listener->slot.take(callers_, *listener)) return nullptr;
+  session->listener = std::move(listener);
+  return session->listener.get();
 }
 
-SessionListening::Listener* SessionListening::listener_of(session::SessionId id) {
-  const session::Session* const session = sessions_.find(id);
-  if (session == nullptr) return nullptr;
-  const auto known = listeners_.find(session->caller);
-  if (known != listeners_.end()) return known->second.get();
-  auto listener = std::make_unique<Listener>(*this, id);
-  const auto caller = callers_.add(*listener);
-  if (!caller) return nullptr;
-  listener->caller = *caller;
-  return listeners_.emplace(session->caller, std::move(listener)).first->second.get();
+// --- The calls ------------------------------------------------------------------------------
+
+void SessionListening::listen_soon(session::SessionListener& listener) {
+  listener.due = now();
+  arm(*listener.due);
 }
 
 void SessionListening::settle() {
-  const TimePoint now = services_.core.clock.now();
   std::optional<TimePoint> next;
-  std::vector<session::Caller> due;
-  for (const auto& [caller, listener] : listeners_) {
-    if (!listener->due) continue;
-    if (*listener->due <= now) {
-      due.push_back(caller);
+  std::vector<session::SessionId> due;
+  sessions_.for_each([&](const session::Session& session) {
+    const session::SessionListener* const listener = session.listener.get();
+    if (listener == nullptr || !listener->due) return;
+    if (*listener->due <= now()) {
+      due.push_back(listener->session);
     } else {
       next = std::min(next.value_or(*listener->due), *listener->due);
     }
-  }
-  for (const session::Caller caller : due) {
-    const auto found = listeners_.find(caller);
-    if (found != listeners_.end()) listen(*found->second);
+  });
+  for (const session::SessionId id : due) {
+    // The end of another one's call may have ended it.
+    const session::Session* const session = sessions_.find(id);
+    if (session != nullptr && session->listener != nullptr) listen(*session->listener);
   }
   if (next) arm(*next);
 }
@@ -142,25 +104,45 @@ void SessionListening::arm(TimePoint due) {
   if (!timer_.armed() || due < timer_.due()) timer_.arm(due);
 }
 
-void SessionListening::listen(Listener& listener) {
+void SessionListening::listen(session::SessionListener& listener) {
   listener.due.reset();
-  if (std::exchange(listener.is_listening, false)) backend_.cancel_calls_of(listener.caller);
+  if (std::exchange(listener.is_listening, false)) {
+    backend_.cancel_calls_of(listener.slot.caller());
+  }
   const session::Session* const session = sessions_.find(listener.session);
   if (session == nullptr || (!listener.wants_lists && listener.keys.empty())) return;
   std::string text =
       services_.dialect.listen_request(session->stamp, listener.wants_lists, listener.keys);
   const rpc::KnownMessage request(text);
   CallContext context;
-  context.caller = listener.caller;
+  context.caller = listener.slot.caller();
   context.transport = Transport::mcp;
   context.era = Era::modern;
-  context.arrived = services_.core.clock.now();
+  context.arrived = now();
   context.client = &session->client;
   context.principal = session->principal.get();
   context.wants_events = true;
   context.is_own = true;
   listener.is_listening = true;
   backend_.accept({request.envelope(), nullptr}, context);
+}
+
+void SessionListening::on_heard(const session::SessionListener& listener,
+                                std::string_view notification) {
+  const session::Session* const session = sessions_.find(listener.session);
+  if (session == nullptr || session->has_ended) return;
+  std::string text(notification);
+  const rpc::KnownMessage event(text);
+  const std::string untagged = services_.dialect.untagged(event.envelope());
+  const std::string_view whole = untagged;
+  if (!whole.empty()) session->sink->on_message(std::nullopt, {&whole, 1});
+}
+
+void SessionListening::on_unheard(session::SessionListener& listener, const session::Reply& reply) {
+  listener.is_listening = false;
+  if (!reply.fault && reply.error_code) return;  // the child listens for nobody
+  listener.due = now() + kAgain;
+  arm(*listener.due);
 }
 
 }  // namespace stdgate::backend

@@ -5,12 +5,11 @@
 // A session has one such call, of which it knows nothing: the gateway is a client of the backend as
 // others are, with the principal of the session. What comes reaches the session without its tag.
 // When the set changes, the call is ended and another one made, once a turn. One that a fault has
-// ended is made again after kAgain. Owner: the backend. Limits: kMaxKeys keys of a session,
-// Subscriptions::kMaxKey bytes each and kMaxBytesPerSession together.
+// ended is made again after kAgain. A session with a child of its own has none: that child tells it
+// itself. Owner: the backend; the listeners belong to their sessions. Limits: kMaxKeys keys of a
+// session, Subscriptions::kMaxKey bytes each and kMaxBytesPerSession together.
 #pragma once
 
-#include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 
@@ -21,17 +20,14 @@
 
 namespace stdgate::backend {
 
-class SessionListening {
+class SessionListening final : public session::ListenerOwner {
  public:
   static constexpr size_t kMaxKeys = session::Subscriptions::kMaxPerSession;
   static constexpr Duration kAgain = std::chrono::seconds(5);
 
   // `backend` may not be constructed yet.
   SessionListening(const pool::PoolServices& services, Upstream& backend, SessionRouter& sessions,
-                   session::Callers& callers);
-  ~SessionListening();
-  SessionListening(const SessionListening&) = delete;
-  SessionListening& operator=(const SessionListening&) = delete;
+                   const pool::Pool& pool, session::Callers& callers);
 
   // A modern child has greeted the session's client with this answer.
   void begin(session::SessionId session, const rpc::Envelope& discovery);
@@ -40,30 +36,27 @@ class SessionListening {
   // The session wants to hear of a key, or not any more. An error: it has too many.
   tl::expected<void, rpc::FaultReport> subscribe(session::SessionId session, std::string_view key);
   void unsubscribe(session::SessionId session, std::string_view key);
-  // The session with this caller is over, if there is one.
-  void close(session::Caller caller);
 
  private:
-  class Listener;
-  struct CallerLess {
-    bool operator()(session::Caller a, session::Caller b) const {
-      return a.index != b.index ? a.index < b.index : a.generation < b.generation;
-    }
-  };
+  // ListenerOwner
+  void on_heard(const session::SessionListener& listener, std::string_view notification) override;
+  void on_unheard(session::SessionListener& listener, const session::Reply& reply) override;
 
-  // Null: there is no such session, or no more callers can be registered.
-  Listener* listener_of(session::SessionId session);
+  // Null: there is no such session, it has a child of its own, or no more callers can be
+  // registered.
+  session::SessionListener* listener_of(session::SessionId session);
+  void listen_soon(session::SessionListener& listener);
   void settle();
   void arm(TimePoint due);
-  void listen(Listener& listener);
+  void listen(session::SessionListener& listener);
+  [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
 
   const pool::PoolServices& services_;
   Upstream& backend_;
   SessionRouter& sessions_;
+  const pool::Pool& pool_;
   session::Callers& callers_;
-  std::map<session::Caller, std::unique_ptr<Listener>, CallerLess>
-      listeners_;  // by their session's
-  Timer timer_;    // some are to be settled
+  Timer timer_;  // some listeners are to be settled
 };
 
 }  // namespace stdgate::backend

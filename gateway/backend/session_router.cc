@@ -20,7 +20,7 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open(
   }
   const bool is_full = verbosity_.sessions() - journal_.parked() >= services_.config.pool.sessions;
   if (is_full && !park_longest_idle()) return tl::unexpected(too_many());
-  auto id = add(caller, sink);
+  auto id = add(session::SessionKind::client, caller, sink);
   if (!id) return id;
   if (takes_child) {
     const auto lease = pool_.open_lease(*id);
@@ -44,28 +44,27 @@ tl::expected<void, rpc::FaultReport> SessionRouter::check_count(const policy::Cl
       rpc::faults::rate_limited("too many sessions of this client", rpc::kRetryHint));
 }
 
-tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::add(session::Caller caller,
+tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::add(session::SessionKind kind,
+                                                                      session::Caller caller,
                                                                       session::SessionSink& sink) {
   if (pool_.is_draining()) return tl::unexpected(rpc::faults::shutting_down());
   const auto id = sessions_.acquire();
   if (!id) return tl::unexpected(too_many());
   session::Session& session = known(*id);
   session = {};
+  session.kind = kind;
   session.caller = caller;
   session.sink = &sink;
-  verbosity_.add_session(std::nullopt);
+  if (session.is_of_client()) verbosity_.add_session(std::nullopt);
   return *id;
 }
 
 tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open_trip(
-    session::Caller caller, session::SessionSink& sink, const pool::Knowledge& told,
-    const ClientAddress& client) {
+    session::SessionSink& sink, const pool::Knowledge& told, const ClientAddress& client) {
   if (const auto may = check_starts(client); !may) return tl::unexpected(may.error());
-  auto id = add(caller, sink);
+  auto id = add(session::SessionKind::trip, session::Callers::kGateway, sink);
   if (!id) return id;
   count_start(client);
-  known(*id).is_trip = true;
-  verbosity_.remove_session(std::nullopt);
   pool_.adopt_lease(*id, told);
   return id;
 }
@@ -73,10 +72,8 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open_trip(
 // Nobody has asked a child for them yet: they wait for one as if theirs had gone.
 tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open_watch(
     session::Caller caller, session::SessionSink& sink, std::vector<std::string>& keys) {
-  const auto id = add(caller, sink);
+  const auto id = add(session::SessionKind::watch, caller, sink);
   if (!id) return id;
-  known(*id).is_trip = true;
-  verbosity_.remove_session(std::nullopt);
   std::erase_if(keys, [&](const std::string& key) { return !subscriptions_.await(*id, key); });
   settle_all();
   return id;
@@ -85,7 +82,7 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open_watch(
 tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::adopt(
     session::Caller caller, session::SessionSink& sink, const policy::Client& client,
     const session::Beginning& beginning) {
-  auto id = add(caller, sink);
+  auto id = add(session::SessionKind::client, caller, sink);
   if (!id) return id;
   if (services_.config.isolation == config::Isolation::session)
     pool_.adopt_lease(*id, {.greeting = beginning.greeting});
@@ -144,19 +141,21 @@ void SessionRouter::tell_what_is_gone(session::Session& session) {
   }
 }
 
-void SessionRouter::close(session::SessionId id) {
+EndedSession SessionRouter::end(session::SessionId id) {
   session::Session& session = known(id);
+  EndedSession ended{session.caller, std::move(session.listener), {}};
   const auto asks = std::move(session.asks);
-  if (!session.is_trip) verbosity_.remove_session(session.severity);
+  if (session.is_of_client()) verbosity_.remove_session(session.severity);
   journal_.close(session);
   sessions_.release(id);
   subscriptions_.close(id);
-  if (asks == nullptr) return;
-  while (const auto oldest = asks->oldest()) {
+  for (auto oldest = asks ? asks->oldest() : std::nullopt; oldest; oldest = asks->oldest()) {
     const session::Ask ask = asks->close(*oldest);
     if (ask.round != 0) continue;  // its call is withdrawn too
     child_that_asked(ask).refuse(ask.id, rpc::RpcError::internal_error, "the client has left");
   }
+  if (pool_.has_lease(id)) ended.calls = pool_.close_lease(id);
+  return ended;
 }
 
 // --- From a child ---------------------------------------------------------------------------
@@ -237,7 +236,7 @@ bool SessionRouter::pass_notification(pool::Child& child, const rpc::Envelope& n
       const SharedOffer offer(services_.core.storages, notification.text);
       bool is_told = false;
       sessions_.for_each([&](session::SessionId, const session::Session& session) {
-        if (session.is_trip || session.has_ended) return;
+        if (!session.is_of_client() || session.has_ended) return;
         tell(session, {&notification.text, 1});
         is_told = true;
       });
@@ -455,7 +454,7 @@ void SessionRouter::on_session_revived(session::SessionId id, RevivalOutcome out
                                        std::span<const std::string_view> notices) {
   session::Session& session = known(id);
   journal_.revive(session, outcome, since_request);
-  if (outcome == RevivalOutcome::other_revision || session.is_trip) return;
+  if (outcome == RevivalOutcome::other_revision || !session.is_of_client()) return;
   for (const std::string_view notice : notices) tell(session, {&notice, 1});
 }
 
@@ -472,9 +471,11 @@ void SessionRouter::on_reading(session::SessionId id, bool reading) {
 void SessionRouter::check_invariants() {
   size_t wishes = 0;
   size_t trips = 0;
-  sessions_.for_each([&](session::SessionId, session::Session& session) {
-    STDGATE_CHECK(session.sink != nullptr);
-    trips += session.is_trip ? 1 : 0;
+  size_t leases = 0;
+  sessions_.for_each([&](session::SessionId id, session::Session& session) {
+    check_owned(id, session);
+    leases += pool_.has_lease(id) ? 1 : 0;
+    trips += !session.is_of_client() ? 1 : 0;
     wishes += session.severity ? 1 : 0;
     if (session.asks == nullptr) return;
     rpc::Correlator<session::Ask>& asks = *session.asks;
@@ -482,6 +483,7 @@ void SessionRouter::check_invariants() {
       if (asks.at(*ask).round == 0) static_cast<void>(child_that_asked(asks.at(*ask)));
     }
   });
+  STDGATE_CHECK(leases == pool_.leases());
   STDGATE_CHECK(verbosity_.sessions() + trips == sessions_.size());
   STDGATE_CHECK(verbosity_.sessions_with_wish() == wishes);
   subscriptions_.check_invariants(

@@ -10,14 +10,18 @@
 // child although children may use the same ids. Sessions that share children subscribe through the
 // gateway: it ends subscriptions that no session needs, and subscribes again when a child has gone.
 // A /rpc stream whose call is the only one of its shared child gets the child's notifications too.
+// What belongs to a session (its child, what waits for that, what it has been asked, subscriptions,
+// listener) is a part of it, or ends with it in end(), the one end that sessions have.
 // Owner: the backend. The pool and its children call it directly, as SessionEvents and
 // ChildListener. Limits: config.pool.sessions, and as many again that have no child;
 // Session::kMaxAsks, those of Subscriptions.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "gateway/backend/modern_calls.h"
 #include "gateway/backend/name_table.h"
@@ -40,6 +44,13 @@ class RoundListener {
   // `key`: of the question. Null: it will not be answered.
   virtual void on_round_answer(uint64_t round, std::string_view key,
                                const rpc::Envelope* answer) = 0;
+};
+
+// What is left of a session that has ended: the owner of the calls brings them to their end.
+struct EndedSession {
+  session::Caller caller;
+  std::unique_ptr<session::SessionListener> listener;  // null: it had none
+  std::vector<pool::CallPtr> calls;  // of its own child, and those that waited for it
 };
 
 class SessionRouter final : public pool::SessionEvents, public pool::ChildListener {
@@ -67,8 +78,7 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
                                                            const session::Beginning& beginning);
   // Opens one that stands for calls of clients without a session (RoundTrips), whose child is to be
   // told this.
-  tl::expected<session::SessionId, rpc::FaultReport> open_trip(session::Caller caller,
-                                                               session::SessionSink& sink,
+  tl::expected<session::SessionId, rpc::FaultReport> open_trip(session::SessionSink& sink,
                                                                const pool::Knowledge& told,
                                                                const ClientAddress& client);
   // Opens one that stands for a call that listens for updates of these keys. Those for which there
@@ -76,11 +86,6 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   tl::expected<session::SessionId, rpc::FaultReport> open_watch(session::Caller caller,
                                                                 session::SessionSink& sink,
                                                                 std::vector<std::string>& keys);
-  // Its subscriptions end too, where no other session needs them.
-  void close_watch(session::SessionId id) {
-    close(id);
-    settle_all();
-  }
   // Its calls are not to be sent yet, or go on; see SessionEvents::holds_calls().
   void hold_calls(session::SessionId id, bool holds) {
     if (session::Session* const session = sessions_.find(id)) session->holds_calls = holds;
@@ -129,10 +134,19 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   // Requests that the client has been asked get an error instead, as it will not answer.
   void give_up_asks(session::SessionId session);
 
-  // Forgets the session; children that wait for its answers get an error. Subscriptions of this
-  // session alone are ended with the next on_spare_room(), which follows the withdrawal of its
-  // calls.
-  void close(session::SessionId session);
+  // The one end of every session, of clients or not, whatever has led there: its child, what waits
+  // for that, and its listener end with it, and children that wait for its answers get an error.
+  // Its calls at shared children, and those of its listener, are the caller's to withdraw; then
+  // settle_all() ends the subscriptions of this session alone.
+  [[nodiscard]] EndedSession end(session::SessionId session);
+  // Children are told what is wanted of them now.
+  void settle_all() {
+    if (!subscriptions_.settled() || !verbosity_.settled()) pool_.offer_spare_room();
+  }
+  template <class Visitor>
+  void for_each(Visitor&& visit) const {
+    sessions_.for_each([&](session::SessionId, const session::Session& one) { visit(one); });
+  }
   [[nodiscard]] const session::Session* find(session::SessionId session) const {
     return sessions_.find(session);
   }
@@ -160,7 +174,7 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   template <class Lists>
   void tell_changed(const Lists& lists_of) {
     sessions_.for_each([&](session::SessionId id, const session::Session& session) {
-      if (session.is_trip) return;
+      if (!session.is_of_client()) return;
       for (const std::string_view notice : services_.dialect.change_notices(lists_of(id))) {
         tell(session, {&notice, 1});
       }
@@ -183,6 +197,11 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
 
   // Ends the process if an invariant is broken. Not from inside of a call of the core.
   void check_invariants();
+  // The same: no call without a client, or a session, that it is of.
+  void check_owner(const pool::Call& call) const {
+    STDGATE_CHECK(call.caller.is_none() || is_there(call.caller));
+    STDGATE_CHECK(call.session.is_none() || sessions_.find(call.session) != nullptr);
+  }
 
  private:
   // SessionEvents
@@ -191,7 +210,8 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
     session::Session& session = known(id);
     journal_.park(session, reason);
     // One without a child is of no use, and must not keep a place of sessions.
-    if (session.is_trip) session.sink->on_session_end(session::SessionEnd::failed, "no child");
+    if (!session.is_of_client())
+      session.sink->on_session_end(session::SessionEnd::failed, "no child");
   }
   void on_session_waking(session::SessionId session) override { journal_.wake(known(session)); }
   void on_session_revived(session::SessionId session, RevivalOutcome outcome,
@@ -275,20 +295,29 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
     STDGATE_CHECK(child != nullptr);
     return *child;
   }
+  [[nodiscard]] bool is_there(session::Caller caller) const {
+    return caller == session::Callers::kGateway || callers_.find(caller) != nullptr;
+  }
+  // No client and no session: no listener and no caller either.
+  void check_owned(session::SessionId id, const session::Session& session) const {
+    STDGATE_CHECK(session.sink != nullptr && is_there(session.caller));
+    if (session.listener == nullptr) return;
+    STDGATE_CHECK(session.is_of_client() && !pool_.has_lease(id));
+    STDGATE_CHECK(session.listener->session == id);
+    STDGATE_CHECK(callers_.find(session.listener->slot.caller()) == session.listener.get());
+  }
   static size_t asks_of(const session::Session& session) {
     return session.asks == nullptr ? 0 : session.asks->size();
   }
   // A child of which no client knows that it has it alone: the gateway is its client.
   [[nodiscard]] bool is_of_trip(const pool::Child& child) const {
     const session::Session* const session = sessions_.find(child.lease());
-    return session != nullptr && session->is_trip;
+    return session != nullptr && !session->is_of_client();
   }
   [[nodiscard]] session::Session* only_session(pool::Child& child);
   bool pass_to_subscribers(uint64_t child, const rpc::Envelope& notification, std::string_view key);
-  void settle_all() {
-    if (!subscriptions_.settled() || !verbosity_.settled()) pool_.offer_spare_room();
-  }
-  tl::expected<session::SessionId, rpc::FaultReport> add(session::Caller caller,
+  tl::expected<session::SessionId, rpc::FaultReport> add(session::SessionKind kind,
+                                                         session::Caller caller,
                                                          session::SessionSink& sink);
   // Whether the client may have one more session at work.
   tl::expected<void, rpc::FaultReport> check_count(const policy::ClientRef& client);

@@ -74,14 +74,14 @@ McpSession::McpSession(const McpSessionServices& services, McpSessionOwner& owne
       first_stream_timer_(services.timers, [this] { stop_waiting(); }) {}
 
 tl::expected<void, rpc::FaultReport> McpSession::open(const policy::Client& client) {
-  const auto caller = services_.callers.add(*this);
-  if (!caller) return tl::unexpected(rpc::faults::too_many_clients());
-  const auto session = services_.backend.open_session(*caller, *this, client);
+  if (!caller_.take(services_.callers, *this)) {
+    return tl::unexpected(rpc::faults::too_many_clients());
+  }
+  const auto session = services_.backend.open_session(caller_.caller(), *this, client);
   if (!session) {
-    services_.callers.remove(*caller);
+    caller_.release();
     return tl::unexpected(session.error());
   }
-  caller_ = *caller;
   session_ = *session;
   // Its only stream ends when no more messages come and all have been answered.
   if (kind_ == Kind::sse) {
@@ -94,15 +94,15 @@ tl::expected<void, rpc::FaultReport> McpSession::open(const policy::Client& clie
 tl::expected<void, rpc::FaultReport> McpSession::adopt(const policy::Client& client,
                                                        std::string_view greeting,
                                                        McpRevision revision) {
-  const auto caller = services_.callers.add(*this);
-  if (!caller) return tl::unexpected(rpc::faults::too_many_clients());
-  const auto session = services_.backend.adopt_session(*caller, *this, client,
+  if (!caller_.take(services_.callers, *this)) {
+    return tl::unexpected(rpc::faults::too_many_clients());
+  }
+  const auto session = services_.backend.adopt_session(caller_.caller(), *this, client,
                                                        {greeting, mcp_revision_text(revision)});
   if (!session) {
-    services_.callers.remove(*caller);
+    caller_.release();
     return tl::unexpected(session.error());
   }
-  caller_ = *caller;
   session_ = *session;
   adopted_ = parked_ = initialized_ = true;
   revision_ = revision;
@@ -121,7 +121,7 @@ void McpSession::close() {
   first_stream_timer_.disarm();
   over_ = true;
   services_.backend.close_session(session_, "the session has ended");
-  services_.callers.remove(std::exchange(caller_, session::Caller()));
+  caller_.release();
   listening_.end();
   for (auto& [number, stream] : streams_) stream.end();
   streams_.clear();
@@ -138,7 +138,7 @@ McpSession::Posted McpSession::post(const rpc::Document& document, backend::Call
                                     session::EventSink& sink) {
   used_ = services_.clock.now();
   parked_ = false;
-  context.caller = caller_;
+  context.caller = caller_.caller();
   context.session = session_;
   const bool has_answers =
       std::any_of(document.messages.begin(), document.messages.end(), is_answered);

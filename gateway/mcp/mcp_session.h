@@ -147,7 +147,7 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
   const std::string id_;
   const Kind kind_;
   const policy::PrincipalRef principal_;
-  session::Caller caller_;
+  session::CallerSlot caller_;
   session::SessionId session_;
   McpEventLog events_;
   McpRevision revision_ = McpRevision::v2025_03_26;

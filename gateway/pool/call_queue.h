@@ -59,6 +59,13 @@ class CallQueue {
     return taken;
   }
 
+  template <class Visitor>
+  void for_each_call(Visitor&& visit) const {
+    for (const WaitingMessage& waiting : waiting_) {
+      if (waiting.call != nullptr) visit(*waiting.call);
+    }
+  }
+
   // Empties the queue; notifications in it are lost.
   std::vector<CallPtr> take_calls();
 

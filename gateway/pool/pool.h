@@ -141,6 +141,14 @@ class Pool final : private ChildOwner {
   void end_children(Duration grace);  // none is started any more
   [[nodiscard]] size_t calls() const;
   [[nodiscard]] bool has_children() const { return !children_.empty(); }
+  // Those that wait or are in flight, the gateway's own too.
+  template <class Visitor>
+  void for_each_call(Visitor&& visit) const {
+    queue_.for_each_call(visit);
+    leases_.for_each([&](const Lease& lease) { lease.queue.for_each_call(visit); });
+    for (const auto& child : children_.all()) child->calls().for_each(visit);
+  }
+  [[nodiscard]] size_t leases() const { return leases_.size(); }
 
   // Ends the process if an invariant is broken. Not from inside of a call of the core.
   void check_invariants() const;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "gateway/base/slot_map.h"
 #include "gateway/base/time.h"
@@ -58,13 +59,46 @@ class Callers {
   }
   void remove(Caller caller) { sinks_.release(caller); }
   void raise_capacity(size_t capacity) { sinks_.raise_capacity(capacity); }
+  [[nodiscard]] size_t size() const { return sinks_.size(); }
+  [[nodiscard]] size_t capacity() const { return sinks_.capacity(); }
+  [[nodiscard]] bool is_full() const { return size() >= capacity(); }
   ReplySink* find(Caller caller) {
     ReplySink** sink = sinks_.find(caller);
     return sink == nullptr ? nullptr : *sink;
   }
 
+  // Of calls that the gateway makes for itself and gets back: it has no sink. No caller of a table
+  // has this index.
+  static constexpr Caller kGateway{Handle::kNone - 1, 0};
+
  private:
   SlotMap<ReplySink*> sinks_;
+};
+
+// The place of one sink in Callers, which is given back with this object at the latest. Owner:
+// whatever the sink belongs to; it has its calls withdrawn first.
+class CallerSlot {
+ public:
+  CallerSlot() = default;
+  ~CallerSlot() { release(); }
+  CallerSlot(const CallerSlot&) = delete;
+  CallerSlot& operator=(const CallerSlot&) = delete;
+
+  // Only while is_none(). False: the table is full.
+  bool take(Callers& callers, ReplySink& sink) {
+    caller_ = callers.add(sink).value_or(Caller());
+    callers_ = &callers;
+    return !is_none();
+  }
+  void release() {
+    if (!is_none()) callers_->remove(std::exchange(caller_, Caller()));
+  }
+  [[nodiscard]] bool is_none() const { return caller_.is_none(); }
+  [[nodiscard]] Caller caller() const { return caller_; }
+
+ private:
+  Callers* callers_ = nullptr;
+  Caller caller_;
 };
 
 }  // namespace stdgate::session

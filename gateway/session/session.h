@@ -1,7 +1,7 @@
 // Session: what ties the messages of one client together, and the requests that it has been asked.
 //
-// Owner: the session router of a backend. Limit: kMaxAsks requests of children that its client has
-// not answered yet.
+// Owner: the session router of a backend, which ends it (SessionRouter::end). Limit: kMaxAsks
+// requests of children that its client has not answered yet.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@
 #include "gateway/policy/principal.h"
 #include "gateway/rpc/correlator.h"
 #include "gateway/session/log_verbosity.h"
+#include "gateway/session/session_listener.h"
 #include "gateway/session/session_sink.h"
 
 namespace stdgate::session {
@@ -28,10 +29,18 @@ struct Ask {
   uint64_t round = 0;  // not 0: of InputRounds, and of no child; `id` is its key there
 };
 
+// Whom a session is of.
+enum class SessionKind : uint8_t {
+  client,
+  trip,   // a call of a client without a session, that has a child alone: RoundTrips
+  watch,  // such a call that listens for updates of legacy children: KeyWatches
+};
+
 struct Session {
   static constexpr size_t kMaxAsks = 256;
 
   Caller caller;
+  SessionKind kind = SessionKind::client;
   std::optional<Severity> severity;  // of log messages that it wants of shared children
   SessionState state = SessionState::live;
   ClientAddress client;            // who has opened it
@@ -42,7 +51,6 @@ struct Session {
   TimePoint used{};                // the last message of its client
   uint64_t messages = 0;           // of its client
   bool is_new_here = false;  // it comes from another process, which its client has not been told
-  bool is_trip = false;      // it stands for a call of a client without one: RoundTrips, KeyWatches
   bool holds_calls = false;  // they are not to be sent yet
   bool awaits_era =
       false;  // its child has refused the greeting, another one is asked: no other calls
@@ -53,9 +61,11 @@ struct Session {
   std::string greeting;        // its params, if the client can be asked something; empty: it cannot
   std::string stamp;           // see Dialect::session_stamp(); empty: the client has not greeted
   size_t stamp_of_client = 0;  // of its bytes those that do not change
+  std::unique_ptr<SessionListener> listener;  // at modern children; null: it has none
   // Under the ids that the client sees. Made with the first one: most sessions are never asked.
   std::unique_ptr<rpc::Correlator<Ask>> asks;
 
+  [[nodiscard]] bool is_of_client() const { return kind == SessionKind::client; }
   // Tells its client, if that is news.
   void set_reading(bool reading) {
     if (!has_ended && std::exchange(reads, reading) != reading) sink->set_reading(reading);

@@ -84,6 +84,7 @@ class Simulation {
       check_always();
       if (ends_when_parked && ledger_.parked_calls > 0) break;
     }
+    if (!ends_in_the_middle && world_.chance(0.5)) leave_alone();
     shut_down();
     check_at_end();
   }
@@ -125,6 +126,27 @@ class Simulation {
     } else {
       clients_[index]->act();
     }
+  }
+
+  // Nobody is left: what waits for somebody to come back goes when its time is up, all else at
+  // once.
+  void leave_alone() {
+    tally().note(Seen::left_alone);
+    leave_all();
+    check_always();
+    EXPECT_EQ(callers_.size(), 0U);
+    EXPECT_EQ(backend_->status().sessions, 0U);
+    const TimePoint patience =
+        world_.now() + options_.config.timeout + options_.input_timeout + std::chrono::seconds(1);
+    while (backend_->calls() > 0 && world_.now() < patience && world_.step()) check_always();
+    EXPECT_EQ(backend_->calls(), 0U) << "calls outlive their clients";
+    EXPECT_EQ(callers_.size(), 0U);
+  }
+
+  void leave_all() {
+    for (const auto& client : clients_) client->leave();
+    for (const auto& session : sessions_) session->leave();
+    for (const auto& client : modern_clients_) client->leave_for_good();
   }
 
   void note_verdict() {
@@ -237,6 +259,10 @@ class Simulation {
       EXPECT_EQ(client->open_calls(), 0U) << "a call was never answered";
       requests_ += client->requests();
     }
+    leave_all();
+    backend_->check_invariants();
+    EXPECT_EQ(callers_.size(), 0U) << "no sessions and no connections, and still callers";
+    EXPECT_EQ(backend_->calls(), 0U);
     EXPECT_EQ(ledger_.started, requests_);
     EXPECT_EQ(ledger_.finished, ledger_.started);
     EXPECT_EQ(ledger_.children_started, ledger_.children_exited);

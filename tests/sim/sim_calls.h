@@ -83,6 +83,12 @@ class SimCalls {
     return new_request(world_.chance(0.02) ? "initialize" : std::string(pick_method()));
   }
   Request new_greeting() { return new_request("initialize"); }
+  // The params of one that was answered elsewhere.
+  std::string old_greeting() {
+    Call call;
+    call.nonce = std::to_string(world_.random()());
+    return params_of("initialize", call);
+  }
   Request new_broken_request();
   // Of a call that may or may not be under way, in the protocol's way.
   std::string new_cancel();

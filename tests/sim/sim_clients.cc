@@ -18,11 +18,10 @@ SimClient::SimClient(SimWorld& world, session::Callers& callers, SimOwners& owne
       calls_(world, owners, config, SimOwners::kNoSession),
       parser_(backend.envelope_limits()) {}
 
-SimClient::~SimClient() {
-  if (caller_) leave();
-}
+SimClient::~SimClient() { leave(); }
 
 void SimClient::leave() {
+  if (!caller_) return;
   backends_.cancel_calls_of(*caller_);
   callers_.remove(*caller_);
   caller_.reset();

@@ -27,16 +27,20 @@ SimModernClient::SimModernClient(SimWorld& world, session::Callers& callers, Sim
       principal_(principal),
       address_(address),
       repeats_arguments_(world.chance(0.7)),
-      caller_(*callers.add(*this)),
       calls_(world, owners, options, backend, records, principal,
              principal != 0 || address.is_none() ? name_of(principal) : address.to_string()),
       parser_(backend.envelope_limits()) {
   who_.name = std::to_string(principal);
+  EXPECT_TRUE(caller_.take(callers_, *this));
 }
 
-SimModernClient::~SimModernClient() {
-  backends_.cancel_calls_of(caller_);
-  callers_.remove(caller_);
+SimModernClient::~SimModernClient() { leave_for_good(); }
+
+void SimModernClient::leave_for_good() {
+  if (std::exchange(has_left_, true)) return;
+  backends_.cancel_calls_of(caller_.caller());
+  caller_.release();
+  calls_.forget_all();
 }
 
 void SimModernClient::act() {
@@ -54,10 +58,10 @@ void SimModernClient::act() {
 // As closing a connection does. What it has been asked, it may yet answer.
 void SimModernClient::leave() {
   if (calls_.open() > 0) world_.tally().note(Seen::left_open);
-  backends_.cancel_calls_of(caller_);
-  callers_.remove(caller_);
+  backends_.cancel_calls_of(caller_.caller());
+  caller_.release();
   calls_.forget_all();
-  caller_ = *callers_.add(*this);
+  EXPECT_TRUE(caller_.take(callers_, *this));
 }
 
 void SimModernClient::cancel() {
@@ -79,7 +83,7 @@ void SimModernClient::steal() {
 
 backend::CallContext SimModernClient::context() {
   backend::CallContext context;
-  context.caller = caller_;
+  context.caller = caller_.caller();
   context.transport = Transport::mcp;
   context.era = Era::modern;
   context.arrived = world_.now();
@@ -91,6 +95,7 @@ backend::CallContext SimModernClient::context() {
 }
 
 void SimModernClient::send(const SimTask& task, const SimModernCalls::Retry& retry) {
+  if (has_left_) return;
   SimModernCalls::Request request = calls_.make(task, retry);
   const auto document = parser_.parse(request.text);
   ASSERT_TRUE(document.has_value()) << request.text;

@@ -23,6 +23,8 @@ class SimModernClient final : public session::ReplySink {
 
   // Sends a request, or a retry with what it has no right to, cancels, or leaves.
   void act();
+  // And never comes back, not even with answers.
+  void leave_for_good();
   [[nodiscard]] size_t open_calls() const { return calls_.open(); }
   [[nodiscard]] size_t listening_calls() const { return calls_.listening(); }
   [[nodiscard]] uint64_t requests() const { return calls_.requests(); }
@@ -52,7 +54,8 @@ class SimModernClient final : public session::ReplySink {
   policy::Principal who_;
   const ClientAddress address_;
   const bool repeats_arguments_;  // as HTTP has it
-  session::Caller caller_;
+  session::CallerSlot caller_;
+  bool has_left_ = false;  // for good
   SimModernCalls calls_;
   rpc::EnvelopeParser parser_;
 };

@@ -69,6 +69,7 @@ class SimSession final : public session::SessionSink {
     bool is_held = false;
     bool has_ended = false;
     bool waits_when_told = true;
+    bool is_old = false;  // it has begun in another process
   };
   // Sessions have no children of their own, or not any more.
   [[nodiscard]] bool shares_children() const {
@@ -77,6 +78,7 @@ class SimSession final : public session::SessionSink {
   // A child has been heard that is the session's own, perhaps.
   void check_heard() const;
   void open();
+  [[nodiscard]] tl::expected<session::SessionId, rpc::FaultReport> take_over();
   void act_in_session();
   void set_held(bool held);
   void note_ask(const rpc::Envelope& ask, std::optional<session::Tag> call);

@@ -47,9 +47,11 @@ enum class Seen : uint8_t {
   logged,  // a log message has reached the modern request that wanted it
   cache_hit,
   cache_hit_private,
-  own_lane,   // a modern call was served by a child alone
-  left_open,  // a modern client has left with calls under way
-  cancelled,  // a modern client has cancelled a call
+  own_lane,    // a modern call was served by a child alone
+  left_open,   // a modern client has left with calls under way
+  cancelled,   // a modern client has cancelled a call
+  taken_over,  // sessions that began in another process
+  left_alone,  // the backend, by all its clients, before it was drained
   drained_in_the_middle,
 };
 inline constexpr size_t kSeenCount = static_cast<size_t>(Seen::drained_in_the_middle) + 1;
@@ -94,6 +96,8 @@ inline constexpr std::array<std::string_view, kSeenCount> kSeenNames = {
     "own_lane",
     "left_open",
     "cancelled",
+    "taken_over",
+    "left_alone",
     "drained_in_the_middle",
 };
 

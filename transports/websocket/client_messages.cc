@@ -33,15 +33,14 @@ ClientMessages::ClientMessages(http::Server& server, const Route& route, Label l
 
 tl::expected<void, rpc::FaultReport> ClientMessages::open_session(session::SessionSink& sink,
                                                                   const ClientAddress& client) {
-  session::Callers& callers = server_.services().callers;
-  const auto caller = callers.add(sink);
-  if (!caller) return tl::unexpected(rpc::faults::too_many_clients());
-  const auto session = backend_.open_session(*caller, sink, {client, label_.principal});
+  if (!caller_.take(server_.services().callers, sink)) {
+    return tl::unexpected(rpc::faults::too_many_clients());
+  }
+  const auto session = backend_.open_session(caller_.caller(), sink, {client, label_.principal});
   if (!session) {
-    callers.remove(*caller);
+    caller_.release();
     return tl::unexpected(session.error());
   }
-  caller_ = *caller;
   client_ = client;
   session_ = *session;
   return {};
@@ -49,10 +48,8 @@ tl::expected<void, rpc::FaultReport> ClientMessages::open_session(session::Sessi
 
 void ClientMessages::close_session() {
   if (caller_.is_none()) return;
-  // These are no calls of the session.
-  if (has_modern_) backend_.cancel_calls_of(caller_);
   backend_.close_session(session_, {});
-  server_.services().callers.remove(std::exchange(caller_, session::Caller()));
+  caller_.release();
   batches_.reset();
   kept_.clear();
   calls_ = answers_held_ = 0;
@@ -62,7 +59,7 @@ void ClientMessages::close_session() {
 
 backend::CallContext ClientMessages::context() const {
   backend::CallContext context;
-  context.caller = caller_;
+  context.caller = caller_.caller();
   context.session = session_;
   context.transport = Transport::websocket;
   context.connection = label_.connection;

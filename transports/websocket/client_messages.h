@@ -127,7 +127,7 @@ class ClientMessages {
   const Label label_;
   ClientAddress client_;  // from open_session() on
   AnswerSink& answers_;
-  session::Caller caller_;  // none when the core is not connected
+  session::CallerSlot caller_;  // none when the core is not connected
   session::SessionId session_;
   KeptMessages kept_;
   std::unique_ptr<Batches> batches_;

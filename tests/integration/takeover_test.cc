@@ -1,0 +1,123 @@
+// Sessions that are taken over again and again: more than a gateway remembers, from before its
+// restart, or of another replica. Nothing of them is left when they have ended.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/integration/harness/eventually.h"
+#include "tests/integration/harness/mcp_sessions.h"
+#include "tests/integration/harness/setups.h"
+#include "tests/support/test_folder.h"
+
+namespace stdgate::harness {
+namespace {
+
+// eras.py (both | modern): a server of both eras of MCP, or of the modern one, whose lists change.
+constexpr const char* kServerOfEras = R"py(
+import json, sys
+ERA = sys.argv[1]
+CAPABILITIES = {"tools": {"listChanged": True}}
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message:
+        continue
+    method, error = message["method"], None
+    if method == "initialize" and ERA == "both":
+        result = {"protocolVersion": "2025-06-18", "capabilities": CAPABILITIES,
+                  "serverInfo": {"name": "s", "version": "1"}}
+    elif method == "initialize":
+        error = {"code": -32022, "message": "no such version"}
+    elif method == "server/discover":
+        result = {"supportedVersions": ["2026-07-28"], "capabilities": CAPABILITIES}
+    elif method == "subscriptions/listen":
+        print(json.dumps({"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged",
+            "params": {"_meta": {"io.modelcontextprotocol/subscriptionId": message["id"]},
+                       "notifications": {"toolsListChanged": True}}}), flush=True)
+        continue
+    else:
+        result = {"resultType": "complete", "content": []}
+    reply = {"jsonrpc": "2.0", "id": message["id"]}
+    reply.update({"error": error} if error else {"result": result})
+    print(json.dumps(reply), flush=True)
+)py";
+
+constexpr size_t kRemembered = 5;
+constexpr size_t kSessions = 12;
+
+class TakeOvers : public testing::TestWithParam<std::string> {
+ protected:
+  TakeOvers() {
+    folder_.write("eras.py", kServerOfEras);
+    folder_.write("sessions.key", std::string(64, '7') + "\n");
+  }
+
+  // Its children are known to be modern.
+  std::unique_ptr<GatewayProcess> start() {
+    auto gateway = std::make_unique<GatewayProcess>(serve_one(
+        {"python3", folder_.path("eras.py"), GetParam()},
+        "protocol: mcp, pool: { min: 1, max: 4, sessions: " + std::to_string(kRemembered) + " }",
+        "sessions: { key_file: " + folder_.path("sessions.key") + " }\n"));
+    HttpClient client = gateway->connect();
+    EXPECT_EQ(call(client, "tools/list").status, 200);
+    EXPECT_EQ(state_of(*gateway).text("/backends/0/era"), "modern");
+    return gateway;
+  }
+  static size_t in_flight(const GatewayProcess& gateway) {
+    return static_cast<size_t>(state_of(gateway).number("/backends/0/in_flight"));
+  }
+  // Each of them is listened to for a moment, in turn.
+  void take_over_all(const GatewayProcess& gateway) const {
+    for (const std::string& id : ids_) {
+      HttpClient client = gateway.connect();
+      Headers fields = in_mcp_session(id);
+      fields["accept"] = "text/event-stream";
+      client.send_request("GET", "/mcp", "", fields);
+      EXPECT_EQ(client.read_head().status, 200);
+    }
+  }
+  // Sessions with a child of their own are not listened for; of the others each is once.
+  void expect_few_listeners(const GatewayProcess& gateway) const {
+    const size_t most = GetParam() == "both" ? 0 : 2 * kRemembered;
+    eventually("few calls listen", [&] { return in_flight(gateway) <= most; });
+  }
+  void end_all(const GatewayProcess& gateway) const {
+    HttpClient client = gateway.connect();
+    for (const std::string& id : ids_) {
+      client.send_request("DELETE", "/mcp", "", in_mcp_session(id));
+      EXPECT_EQ(client.read_response().status, 204);
+    }
+    eventually("nothing is left", [&] { return in_flight(gateway) == 0; });
+    EXPECT_EQ(state_of(gateway).number("/backends/0/sessions"), 0);
+    // Somebody else is served as ever.
+    EXPECT_NE(open_mcp_session(client), "");
+  }
+
+  test::TestFolder folder_;
+  std::vector<std::string> ids_;
+};
+
+TEST_P(TakeOvers, LeaveNothingBehind) {
+  {
+    const auto gateway = start();
+    for (size_t i = 0; i < kSessions; ++i) {
+      HttpClient client = gateway->connect();
+      ids_.push_back(open_mcp_session(client));
+    }
+    for (int round = 0; round < 3; ++round) take_over_all(*gateway);
+    expect_few_listeners(*gateway);
+  }
+  // The same after a restart, or at another replica.
+  const auto gateway = start();
+  for (int round = 0; round < 3; ++round) take_over_all(*gateway);
+  expect_few_listeners(*gateway);
+  end_all(*gateway);
+}
+
+INSTANTIATE_TEST_SUITE_P(Servers, TakeOvers, testing::Values("both", "modern"),
+                         [](const auto& server) { return server.param; });
+
+}  // namespace
+}  // namespace stdgate::harness
