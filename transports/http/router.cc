@@ -127,6 +127,12 @@ std::vector<std::string> Router::paths_of(Transport transport) const {
 
 const Route* Router::find(const std::vector<Route>& routes, std::string_view path) {
   if (path.size() > 2 && path.ends_with('/')) path.remove_suffix(1);
+  if (const Route* const route = find_exact(routes, path)) return route;
+  const std::string_view above = path.substr(0, path.rfind('/') + 1);
+  return above.size() > 1 ? find_exact(routes, above) : nullptr;
+}
+
+const Route* Router::find_exact(const std::vector<Route>& routes, std::string_view path) {
   const auto place = std::lower_bound(
       routes.begin(), routes.end(), path,
       [](const Route& route, std::string_view wanted) { return route.path < wanted; });

@@ -27,7 +27,8 @@ class Router {
   // `policy` outlives the router.
   explicit Router(const AdmissionPolicy& policy) : policy_(policy) {}
 
-  // `about` is a line for the index of GET /.
+  // `about` is a line for the index of GET /. With a '/' at its end `path` stands for all that are
+  // one segment longer and have no route of their own.
   void add(std::string path, std::string about, std::unique_ptr<Endpoint> endpoint,
            const Guards& guards = {});
   // Takes out all that has been added, but for what is leaving. Requests under way may use the
@@ -66,6 +67,7 @@ class Router {
   static constexpr std::string_view kNoPaths = R"("paths":[])";
 
   static const Route* find(const std::vector<Route>& routes, std::string_view path);
+  static const Route* find_exact(const std::vector<Route>& routes, std::string_view path);
   void make_post_hint();
 
   const AdmissionPolicy& policy_;
