@@ -108,6 +108,7 @@ void Generation::replace_backends(const config::Config& former,
     if (was != former.backends.end() && config::serves_as(*was, wanted)) {
       auto& kept = running[static_cast<size_t>(was - former.backends.begin())];
       kept->set_default(wanted.is_default);
+      kept->set_required(wanted.is_required);
       kept->set_rules(wanted, config_.roles);
       backends_.add(std::move(kept));
     } else {

@@ -264,23 +264,20 @@ class Process final : private http::AdminSource {
     return worker_.state_json(std::move(listeners), reloads_.facts(), snippets_);
   }
   http::Readiness readiness() override {
-    http::Readiness readiness;
-    readiness.ready = !worker_.shutdown().requested();
-    if (!readiness.ready) {
-      readiness.reason = "shutting down";
-    } else if (worker_.audit() != nullptr && !worker_.audit()->can_record()) {
-      readiness.ready = false;
-      readiness.reason = "the audit cannot be written";
-    } else if (std::string why = worker_.why_no_client(); !why.empty()) {
-      readiness.ready = false;
-      readiness.reason = std::move(why);
-    }
+    std::vector<http::BackendReadiness> backends;
     for (const auto& backend : worker_.generation().backends().all()) {
-      const pool::BackendStatus status = backend->status();
-      readiness.ready = readiness.ready && status.ready;
-      readiness.backends.push_back({status.name, status.ready, status.reason});
+      pool::BackendStatus status = backend->status();
+      backends.push_back({backend->name(), status.ready, backend->is_required(),
+                          pool::backend_state_name(status.state), std::move(status.reason)});
     }
-    return readiness;
+    return http::judge_readiness(why_not_serving(), std::move(backends));
+  }
+  // What keeps clients out of all backends; empty: nothing does.
+  [[nodiscard]] std::string why_not_serving() {
+    if (worker_.shutdown().requested()) return "shutting down";
+    const audit::AuditLog* const audit = worker_.audit();
+    if (audit != nullptr && !audit->can_record()) return "the audit cannot be written";
+    return worker_.why_no_client();
   }
 
   // In the order in which they need each other; destroyed the other way round.

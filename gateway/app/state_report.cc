@@ -134,13 +134,15 @@ void write_backend(rpc::JsonWriter& json, const backend::Upstream& upstream,
   json.text("name", backend.name);
   json.text("protocol", config::name_of(upstream.protocol()));
   json.boolean("default", upstream.is_default());
+  json.boolean("required", upstream.is_required());
   json.text("isolation", config::name_of(backend.isolation));
   if (backend.era && upstream.protocol() == config::Protocol::mcp)
     json.text("era", era_name(*backend.era));
   if (backend.max_children > 0) json.number("max_children", backend.max_children);
   if (backend.max_queued > 0) json.number("max_queued", backend.max_queued);
   json.boolean("ready", backend.ready);
-  if (!backend.ready) json.text("reason", backend.reason);
+  json.text("state", pool::backend_state_name(backend.state));
+  if (!backend.reason.empty()) json.text("reason", backend.reason);
   json.number("in_flight", backend.in_flight);
   json.number("sessions", backend.sessions);
   json.number("parked_sessions", backend.parked_sessions);

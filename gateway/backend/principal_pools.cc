@@ -22,6 +22,15 @@ void write_key(std::string& out, const policy::Principal& principal) {
   out.append(principal.issuer).append(principal.name);
 }
 
+// What is known of all pools together: the best that one of them shows.
+pool::BackendState better_of(pool::BackendState a, pool::BackendState b) {
+  using enum pool::BackendState;
+  for (const pool::BackendState state : {ready, started, starting, failing, idle}) {
+    if (a == state || b == state) return state;
+  }
+  return a;
+}
+
 void add(pool::BackendStatus& sum, pool::BackendStatus one, const std::string& principal) {
   for (pool::ChildStatus& child : one.children) child.principal = principal;
   for (pool::ChildExit& exit : one.exits) exit.principal = principal;
@@ -36,6 +45,7 @@ void add(pool::BackendStatus& sum, pool::BackendStatus one, const std::string& p
   sum.session_places += one.session_places;
   sum.parked_calls += one.parked_calls;
   if (one.era) sum.era = one.era;
+  sum.state = better_of(sum.state, one.state);
   const auto append = [](auto& to, const auto& from) {
     to.insert(to.end(), from.begin(), from.end());
   };
@@ -329,7 +339,9 @@ pool::BackendStatus PrincipalPools::status() const {
   pool::BackendStatus sum;
   sum.name = name();
   sum.isolation = config::Isolation::principal;
-  sum.sandbox = lobby_->status().sandbox;
+  const pool::BackendStatus lobby = lobby_->status();
+  sum.sandbox = lobby.sandbox;
+  sum.state = lobby.state;
   for (const auto& [key, pool] : pools_) add(sum, pool->upstream->status(), pool->principal);
   for (const auto& pool : ending_) add(sum, pool->upstream->status(), pool->principal);
   keep_first(sum.oldest_sessions, [](const auto& a, const auto& b) { return a.age > b.age; });
@@ -338,7 +350,12 @@ pool::BackendStatus PrincipalPools::status() const {
   keep_first(sum.busiest_sessions,
              [](const auto& a, const auto& b) { return a.messages > b.messages; });
   pool::ExitJournal::keep_last(sum.exits);
-  sum.ready = !draining_;
+  // A principal whose children fail says nothing about the others, a missing program does.
+  constexpr auto kFailing = pool::BackendState::failing;
+  const bool is_missing = lobby.state == kFailing && sum.state == kFailing;
+  sum.ready = !draining_ && !is_missing;
+  if (draining_) sum.state = pool::BackendState::ending;
+  if (!sum.ready) sum.reason = draining_ ? "shutting down" : lobby.reason;
   return sum;
 }
 

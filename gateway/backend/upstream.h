@@ -38,8 +38,9 @@ enum class Admission : uint8_t {
 // What an upstream is.
 struct UpstreamFacts {
   BackendId id = 0;
-  std::string name;         // the first part of its paths
-  bool is_default = false;  // served at the root too
+  std::string name;          // the first part of its paths
+  bool is_default = false;   // served at the root too
+  bool is_required = false;  // the gateway is not ready without it
   config::Protocol protocol = config::Protocol::jsonrpc;
   rpc::CodeSet codes = rpc::CodeSet::plain;  // of its faults
   rpc::EnvelopeLimits envelope_limits;       // of clients' messages
@@ -62,6 +63,8 @@ class Upstream {
   [[nodiscard]] const std::string& name() const { return facts_.name; }
   [[nodiscard]] bool is_default() const { return facts_.is_default; }
   void set_default(bool is_default) { facts_.is_default = is_default; }
+  [[nodiscard]] bool is_required() const { return facts_.is_required; }
+  void set_required(bool is_required) { facts_.is_required = is_required; }
   [[nodiscard]] config::Protocol protocol() const { return facts_.protocol; }
   [[nodiscard]] rpc::CodeSet codes() const { return facts_.codes; }
   [[nodiscard]] const rpc::EnvelopeLimits& envelope_limits() const {
@@ -145,7 +148,8 @@ class Upstream {
   void give_up_own_children() { facts_.owns_children = false; }
 
  private:
-  UpstreamFacts facts_;  // but for is_default and owns_children as they were at the beginning
+  // But for is_default, is_required and owns_children as they were at the beginning.
+  UpstreamFacts facts_;
 };
 
 }  // namespace stdgate::backend

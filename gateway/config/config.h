@@ -167,6 +167,7 @@ struct BackendConfig {
   rpc::Framing framing = rpc::Framing::newline;
   Isolation isolation = Isolation::shared;  // never shared with lsp
   bool is_default = false;                  // also served at the root
+  bool is_required = false;                 // the gateway is not ready while this one is down
   bool revive = false;  // sessions outlive their children; with mcp only, and there the default
   bool bridge = true;   // modern clients are served by any legacy child; of mcp only
   bool share_modern = true;  // sessions share children that know none; of mcp only

@@ -64,6 +64,7 @@ class Comparison {
       take(key + ".rules", found->rules, wanted.rules);
       take(key + ".methods", found->methods, wanted.methods);
       take(key + ".default", found->is_default, wanted.is_default);
+      take(key + ".required", found->is_required, wanted.is_required);
     }
     for (const BackendConfig& backend : running) {
       const auto& all = wanted_.backends;
@@ -101,6 +102,7 @@ bool serves_as(const BackendConfig& running, const BackendConfig& wanted) {
   told.rules = wanted.rules;
   told.methods = wanted.methods;
   told.is_default = wanted.is_default;
+  told.is_required = wanted.is_required;
   return told == wanted;
 }
 

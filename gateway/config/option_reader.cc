@@ -446,7 +446,7 @@ bool read(const Backends<S>& type, const Value& value, Section& section, S& out)
     if (!name) entry.fail_at_key(name.error());
     BackendConfig& backend = (out.*type.member).emplace_back();
     backend.name = entry.name();
-    backend.is_default = entries.size() == 1;
+    backend.is_default = backend.is_required = entries.size() == 1;
     Section backend_section(entry);
     read_section(backend_section, backend);
     part.add_part(std::move(backend_section));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gateway/base/time.h"
@@ -13,6 +14,18 @@
 #include "gateway/pool/sandbox_status.h"
 
 namespace stdgate::pool {
+
+// What is known of a backend.
+enum class BackendState : uint8_t {
+  unstarted,  // it has not been needed yet
+  starting,
+  started,  // a child runs, and has not been asked anything yet
+  ready,    // a child has answered, a handshake at least
+  idle,     // it has worked, and has no child at the moment
+  failing,  // what was started last has failed, or cannot be started
+  ending,
+};
+std::string_view backend_state_name(BackendState state);
 
 struct ChildStatus {
   uint64_t number = 0;  // ordinal within the backend, from 1
@@ -59,8 +72,9 @@ struct BackendStatus {
   std::optional<Era> era;     // of shared children; nothing: not known, or of no matter
   uint32_t max_children = 0;  // 0: there is no such number
   size_t max_queued = 0;      // the same
-  bool ready = false;
-  std::string reason;  // why it is not ready, for a human
+  BackendState state = BackendState::unstarted;
+  bool ready = false;  // it can be used
+  std::string reason;  // why not, or why that is in doubt, for a human
   size_t queued = 0;
   size_t queued_bytes = 0;
   size_t in_flight = 0;

@@ -3,10 +3,11 @@
 // A ready child that is lost is replaced at once, if no other failed within backoff_max before: so
 // a call that kills each child gets no more than one such start in that time. Otherwise there is a
 // wait, which each further failure in a row doubles, up to a maximum, with jitter so that several
-// gateways do not start in step. Children that fail together, all started before the first of them
-// failed, are one failure. From `breaker_failures` on the breaker is tripped: while no child is
-// ready, calls are refused at once instead of queueing. Pure: time and randomness are passed in.
-// Owner: the pool.
+// gateways do not start in step. While nobody waits for a child, the wait goes on doubling up to
+// kMaxUnasked, until a child has answered or has lived for that long. Children that fail together,
+// all started before the first of them failed, are one failure. From `breaker_failures` on the
+// breaker is tripped: while no child is ready, calls are refused at once instead of queueing, but
+// for one after each wait. Pure: time and randomness are passed in. Owner: the pool.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,9 @@
 namespace stdgate::pool {
 
 using Random = std::mt19937_64;
+
+// Whether somebody waits for the next child.
+enum class Demand : uint8_t { asked, unasked };
 
 // What kind of child has failed.
 enum class Loss : uint8_t {
@@ -33,28 +37,37 @@ class Breaker {
   // inside the call that reports the lost child.
   static constexpr Duration kAtOnce{1};
 
+  // The longest wait for a child that nobody waits for.
+  static constexpr Duration kMaxUnasked = std::chrono::minutes(10);
+
   Breaker(const config::PoolConfig& config, Random& random) : config_(config), random_(random) {}
 
-  void on_success() { failures_ = 0; }
+  void on_success() { failures_ = losses_ = 0; }
   // `started`: when the failed child was.
   void on_failure(TimePoint now, TimePoint started, Loss loss);
 
-  [[nodiscard]] bool may_start(TimePoint now) const { return failures_ == 0 || now >= next_start_; }
-  [[nodiscard]] TimePoint next_start() const { return next_start_; }
+  [[nodiscard]] bool may_start(TimePoint now, Demand demand = Demand::asked) const {
+    return failures_ == 0 || now >= next_start(demand);
+  }
+  [[nodiscard]] TimePoint next_start(Demand demand = Demand::asked) const {
+    return demand == Demand::asked ? next_start_ : next_unasked_;
+  }
   [[nodiscard]] bool tripped() const { return failures_ >= config_.breaker_failures; }
   [[nodiscard]] uint32_t failures() const { return failures_; }
-  // Until the next start; zero when it may happen now.
+  // Until the next start that somebody waits for; zero when it may happen now.
   [[nodiscard]] Duration retry_after(TimePoint now) const;
 
  private:
-  [[nodiscard]] Duration draw_wait();
+  [[nodiscard]] Duration draw_wait(uint32_t doublings, Duration most);
 
   const config::PoolConfig& config_;
   Random& random_;
   uint32_t failures_ = 0;  // in a row
   uint32_t waits_ = 0;     // of them, those that were waited for
+  uint32_t losses_ = 0;    // failures since a child has answered or has lived long
   std::optional<TimePoint> last_failure_;
   TimePoint next_start_{};
+  TimePoint next_unasked_{};  // not before next_start_
 };
 
 }  // namespace stdgate::pool

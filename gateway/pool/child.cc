@@ -240,6 +240,7 @@ bool Child::on_answer(const rpc::Envelope& answer) {
   if (id) note_answered(*id);
   CallPtr call = id ? calls_.take(*id) : nullptr;
   if (call == nullptr) return id && take_late_discovery(*id, answer);
+  has_answered_ = true;
   if (services_.traces) {
     trace_ended(services_, *call, name_, *id, "call answered", answer.text.size());
   }

@@ -98,6 +98,8 @@ class Child final : private ChildEvents, private ChildMessages {
   [[nodiscard]] size_t own_in_flight() const { return calls_.own(); }
   // Ready, but its stdin is full.
   [[nodiscard]] bool is_backed_up() const;
+  // Something that it was asked, a handshake included.
+  [[nodiscard]] bool has_answered() const { return has_answered_; }
   [[nodiscard]] bool was_ready() const { return ready_since_ != TimePoint::max(); }
   [[nodiscard]] TimePoint started_at() const { return started_at_; }
   [[nodiscard]] TimePoint ready_since() const { return ready_since_; }
@@ -218,6 +220,7 @@ class Child final : private ChildEvents, private ChildMessages {
   session::SessionId lease_;
   bool retiring_ = false;
   bool is_read_ = true;
+  bool has_answered_ = false;
   ChildState state_ = ChildState::dead;
   TimePoint started_at_{};
   TimePoint ready_since_ = TimePoint::max();

@@ -9,6 +9,9 @@ namespace stdgate::pool {
 
 namespace {
 
+// A backend that was failing has recovered when a child has run for so long, or has answered.
+constexpr Duration kProof = std::chrono::seconds(5);
+
 // Sessions that share children have said initialize to them: only a legacy child serves these.
 Greeting first_greeting(const config::BackendConfig& config) {
   return config.isolation == config::Isolation::shared ? Greeting::legacy : Greeting::probe;
@@ -120,15 +123,12 @@ std::optional<Children::Need> Children::needed(const Census& there) const {
       least_loaded() == nullptr) {
     return Need{config::Isolation::shared, StartReason::demand};
   }
-  if (draining_) return std::nullopt;
-  if (there.warm < warm_wanted()) return Need{config::Isolation::session, StartReason::minimum};
-  // A failed backend is tried again even without calls: nobody sends any while it is not ready.
-  if (breaker_.failures() > 0 && needs_trial_ && there.alive() == 0) {
-    const bool is_shared = services_.dialect.shares_children();
-    return Need{is_shared ? config::Isolation::shared : config::Isolation::session,
-                StartReason::restart};
-  }
-  return std::nullopt;
+  if (draining_ || there.warm >= warm_wanted()) return std::nullopt;
+  return Need{config::Isolation::session, StartReason::minimum};
+}
+
+Demand Children::demand() const {
+  return queue_.empty() && leases_.waiting() == 0 ? Demand::unasked : Demand::asked;
 }
 
 void Children::start_needed() {
@@ -139,8 +139,8 @@ void Children::start_needed() {
     if (breaker_.failures() > 0) {
       need->reason = StartReason::restart;
       if (there.starting() > 0) return;
-      if (!breaker_.may_start(now())) {
-        restart_timer_.arm(breaker_.next_start());
+      if (!breaker_.may_start(now(), demand())) {
+        restart_timer_.arm(breaker_.next_start(demand()));
         return;
       }
     }
@@ -192,11 +192,25 @@ bool Children::excuses(const Child& child, const ChildEnd& end) {
 
 void Children::note_ready(const Child& child) {
   learn_era(child);
+  was_started_ = true;
+  // Without a handshake of the gateway's the child only runs so far.
+  if (child.has_answered()) announce(child, child.ready_since() - child.started_at());
+}
+
+void Children::note_answer(const Child& child, rpc::MessageKind kind) {
+  note_success();
+  if (was_ready_) return;
+  // The refusal of a session's handshake shows nothing.
+  const bool is_shared = child.isolation() == config::Isolation::shared;
+  if (is_shared || kind == rpc::MessageKind::result) announce(child, now() - child.started_at());
+}
+
+void Children::announce(const Child& child, Duration start) {
   if (std::exchange(was_ready_, true)) return;
   services_.core.log.write(LogLevel::info, "backend ready",
                            {{"backend", services_.config.name},
                             {"child", child.number()},
-                            {"start_ms", child.ready_since() - child.started_at()},
+                            {"start_ms", start},
                             revision_of(child)});
 }
 
@@ -248,10 +262,9 @@ void Children::note_failure(const Child& child, const ChildEnd& end, bool serves
                       : end.was_ready ? Loss::child
                                       : Loss::start);
   last_failure_ = end.message;
-  // The loss of one session's child says little about the backend, so no child is started for
-  // trial.
+  // The loss of one session's child says little about the backend.
   const bool is_alone = serves_lease && end.was_ready && !breaker_.tripped();
-  needs_trial_ = !is_alone || (needs_trial_ && breaker_.failures() > 1);
+  fails_for_all_ = !is_alone || (fails_for_all_ && breaker_.failures() > 1);
   if (was_tripped || !breaker_.tripped()) return;
   services_.core.observer.on_breaker(services_.backend, true);
   services_.core.log.write(LogLevel::warn, "breaker opened",
@@ -328,7 +341,7 @@ void Children::describe(BackendStatus& status) const {
   status.max_queued = config().queue;
   status.exits = exits_.exits();
   status.failures = breaker_.failures();
-  status.breaker_open = breaker_.tripped() && there.ready() == 0;
+  status.breaker_open = breaker_.tripped() && there.ready() == 0 && !is_trial_due();
   status.retry_after = breaker_.retry_after(now());
   for (const auto& child : children_) {
     status.children.push_back(child->status());
@@ -337,17 +350,44 @@ void Children::describe(BackendStatus& status) const {
   status.sandbox = services_.core.launcher.sandbox_status(services_.launch);
   status.reason = why_not_ready(there);
   status.ready = status.reason.empty();
+  status.state = state(there);
+  if (status.ready && status.state == BackendState::failing) {
+    status.reason = last_failure_ + "; it is started again with the next call";
+  }
+}
+
+// Whether some child has shown that it works, or has run for a while without a failure.
+bool Children::has_proven_child() const {
+  return std::ranges::any_of(children_, [this](const auto& child) {
+    const bool runs = child->state() == ChildState::ready || child->state() == ChildState::busy;
+    return runs && (child->has_answered() || now() - child->ready_since() >= kProof);
+  });
 }
 
 std::string Children::why_not_ready(const Census& there) const {
   if (draining_) return "shutting down";
-  if (!was_ready_) {
+  if (!was_started_) {
     const auto found = services_.core.launcher.look_for(services_.launch);
     if (!found) return found.error().what;
   }
-  if (there.ready() > 0) return {};
-  if (breaker_.failures() > 0 && needs_trial_) return last_failure_;
-  return config().min > 0 ? "no child is ready yet" : "";
+  const bool keeps_some = config().min > 0 || config().warm > 0;
+  if (!is_failing()) {
+    return there.ready() == 0 && config().min > 0 ? "no child is ready yet" : std::string();
+  }
+  if (has_proven_child()) return {};
+  // Where no child is kept, the next call is the trial.
+  return keeps_some || there.alive() > 0 || !is_trial_due() ? last_failure_ : std::string();
+}
+
+BackendState Children::state(const Census& there) const {
+  if (draining_) return BackendState::ending;
+  if (is_failing()) return has_proven_child() ? BackendState::ready : BackendState::failing;
+  const bool has_answered = std::ranges::any_of(children_, &Child::has_answered);
+  if (there.ready() > 0) return has_answered ? BackendState::ready : BackendState::started;
+  if (there.starting() > 0) return BackendState::starting;
+  if (was_ready_) return BackendState::idle;
+  const bool can_start = was_started_ || services_.core.launcher.look_for(services_.launch);
+  return can_start ? BackendState::unstarted : BackendState::failing;
 }
 
 void Children::check_invariants() const {

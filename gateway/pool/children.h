@@ -66,7 +66,7 @@ class Children {
   [[nodiscard]] uint32_t shared_places() const;
 
   // Starts children for sessions, for the minimum and for what waits. After a failure one at a
-  // time, and not before the breaker allows it.
+  // time, and not before the breaker allows it: later for the minimum than for what waits.
   void start_needed();
   // Retires shared children whose places sessions have got.
   void make_places();
@@ -87,9 +87,10 @@ class Children {
   void keep_shared_place(bool keeps) { keeps_shared_place_ = keeps; }
 
   void note_ready(const Child& child);
+  void note_answer(const Child& child, rpc::MessageKind kind);
   // A child has ended before it was ready. Whether that was no failure: see EraVerdict.
   bool excuses(const Child& child, const ChildEnd& end);
-  // A child has answered, or ended well.
+  // A child has shown that the backend works, or has ended well.
   void note_success();
   // The child has ended: it leaves all(), and stays valid until sweep().
   // `is_fine`: it has not failed. `serves_lease`: a session has had it.
@@ -97,8 +98,12 @@ class Children {
   // Destroys those that were removed. Not from inside of a call of a child.
   void sweep() { gone_.clear(); }
 
-  // The backend keeps failing: calls are not to wait for it.
+  // The backend keeps failing.
   [[nodiscard]] bool is_tripped() const { return breaker_.tripped(); }
+  // It may be tried again for one call that waits.
+  [[nodiscard]] bool is_trial_due() const {
+    return !ending_ && breaker_.may_start(now()) && census().starting() == 0;
+  }
   [[nodiscard]] rpc::FaultReport breaker_report() const;
 
   // From now on none is started but for what has been accepted.
@@ -122,8 +127,13 @@ class Children {
   void start(const Need& need);
   [[nodiscard]] bool waits_for_era(const Need& need, const Census& there) const;
   void learn_era(const Child& child);
+  void announce(const Child& child, Duration start);
   void end_idle();
   void note_failure(const Child& child, const ChildEnd& end, bool serves_lease);
+  [[nodiscard]] Demand demand() const;
+  [[nodiscard]] bool is_failing() const { return breaker_.failures() > 0 && fails_for_all_; }
+  [[nodiscard]] bool has_proven_child() const;
+  [[nodiscard]] BackendState state(const Census& there) const;
   [[nodiscard]] std::string why_not_ready(const Census& there) const;
   [[nodiscard]] const config::PoolConfig& config() const { return services_.config.pool; }
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
@@ -139,8 +149,9 @@ class Children {
   std::vector<std::unique_ptr<Child>> children_;
   std::vector<std::unique_ptr<Child>> gone_;  // until sweep(): nothing dies in its call stack
   uint64_t started_ = 0;
-  bool was_ready_ = false;    // some child has been
-  bool needs_trial_ = false;  // a child is started to see whether that works again
+  bool was_started_ = false;    // some child has run
+  bool was_ready_ = false;      // some child has shown that it works
+  bool fails_for_all_ = false;  // what has failed last says something about the backend
   bool keeps_shared_place_ = false;
   bool draining_ = false;
   bool ending_ = false;

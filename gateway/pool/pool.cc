@@ -123,7 +123,7 @@ void Pool::offer_spare_room() {
 
 // Whether calls may wait for the shared lane: not while its children keep failing.
 bool Pool::serves_shared_calls() const {
-  return !children_.is_tripped() || children_.census().shared.ready > 0;
+  return !children_.is_tripped() || children_.census().shared.ready > 0 || children_.is_trial_due();
 }
 
 Child* Pool::child_with_call_of(session::SessionId session) const {
@@ -193,7 +193,7 @@ void Pool::on_child_ready(Child& child) {
 }
 
 void Pool::on_child_answer(Child& child, CallPtr call, const rpc::Envelope& answer) {
-  children_.note_success();
+  children_.note_answer(child, answer.kind);
   events_.on_answer(std::move(call), answer);
   const bool is_own = child.isolation() == config::Isolation::session;
   if (is_own && answer.kind == rpc::MessageKind::result) sessions_.note_served();

@@ -73,7 +73,7 @@ SessionMemory* SessionLane::memory_of(session::SessionId session) const {
 
 // Whether nothing is to wait for a child of this backend.
 bool SessionLane::cannot_start() const {
-  return children_.is_tripped() && children_.census().ready() == 0;
+  return children_.is_tripped() && children_.census().ready() == 0 && !children_.is_trial_due();
 }
 
 tl::expected<void, rpc::FaultReport> SessionLane::submit(Lease& lease, CallPtr& call,

@@ -157,6 +157,7 @@ std::string difference(const config::Config& before, config::Config after,
       warnings.push_back(lost_root(now.name));
     }
     now.is_default = before.backends[i].is_default;
+    now.is_required = before.backends[i].is_required;
   }
   after.secrets = before.secrets;  // the new backends have some; values of the others compare
   return after == before ? std::string() : "something else in it would change";

@@ -44,30 +44,52 @@ TEST(Admin, ReadyWhenTheMinimumOfChildrenIs) {
   EXPECT_FALSE(ready.has("/backends/main/reason"));
 }
 
-TEST(Admin, NotReadyWhileABackendFailsAndReadyAgainAfterwards) {
+TEST(Admin, NotReadyWhileARequiredBackendFailsAndReadyAgainAfterwards) {
   const std::string script = "[ -e go ] || exit 5; exec '" + puppet()[0] + "'";
-  GatewayProcess gateway(serve({backend("main", shell(script),
-                                        "default: true, pool: { min: 1, max: 1, backoff_min: 1ms, "
-                                        "backoff_max: 5ms, breaker_failures: 2 }"),
-                                backend("other", demo_server())}));
+  GatewayProcess gateway(
+      serve({backend("main", shell(script),
+                     "default: true, required: true, pool: { min: 1, max: 1, "
+                     "backoff_min: 1ms, backoff_max: 5ms, breaker_failures: 2 }"),
+             backend("other", demo_server())}));
   HttpClient admin(gateway.admin_url());
-  EXPECT_TRUE(eventually("the breaker is open",
-                         [&] { return state_of(gateway).flag("/backends/0/breaker_open"); }));
-  // A child that is tried counts as ready until it exits.
-  HttpResponse failing;
-  ASSERT_TRUE(eventually("it is not ready", [&] {
-    failing = admin.get("/readyz");
-    return failing.status == 503;
+  EXPECT_TRUE(eventually("the breaker is open", [&] {
+    return state_of(gateway).number("/backends/0/failures_in_a_row") >= 2;
   }));
+  const HttpResponse failing = admin.get("/readyz");
+  EXPECT_EQ(failing.status, 503) << "a child that is tried shows nothing until it answers";
+  EXPECT_EQ(JsonValue(failing.body).text("/reason"), "required, and down: main");
   EXPECT_THAT(JsonValue(failing.body).text("/backends/main/reason"),
               HasSubstr("exited with code 5"));
   EXPECT_TRUE(JsonValue(failing.body).flag("/backends/other/ready"));
-  EXPECT_GE(state_of(gateway).number("/backends/0/failures_in_a_row"), 2);
   std::ofstream(gateway.folder() / "go") << "go";
-  EXPECT_TRUE(eventually("it is ready", [&] { return admin.get("/readyz").status == 200; }));
   HttpClient client = gateway.connect();
-  EXPECT_EQ(call(client, "cwd").status, 200);
+  EXPECT_TRUE(eventually("it answers", [&] { return call(client, "cwd").status == 200; }));
+  EXPECT_EQ(admin.get("/readyz").status, 200);
   EXPECT_FALSE(state_of(gateway).flag("/backends/0/breaker_open"));
+}
+
+TEST(Admin, ABrokenBackendIsItsOwnBusinessUnlessItIsRequired) {
+  const std::string kept = "pool: { min: 1, max: 1, backoff_min: 10ms, backoff_max: 20ms }";
+  GatewayProcess gateway(
+      serve({backend("good", demo_server(), "default: true"),
+             backend("broken", shell("exit 5"), kept), backend("lazy", shell("exit 5"))}));
+  HttpClient admin(gateway.admin_url());
+  EXPECT_TRUE(eventually("it is known to be broken", [&] {
+    return state_of(gateway).number("/backends/1/failures_in_a_row") > 0;
+  }));
+  EXPECT_EQ(admin.get("/readyz/broken").status, 503);
+  const HttpResponse all = admin.get("/readyz");
+  EXPECT_EQ(all.status, 200);
+  EXPECT_THAT(JsonValue(all.body).text("/backends/broken/reason"), HasSubstr("exited with code 5"));
+  EXPECT_EQ(JsonValue(all.body).text("/backends/lazy/state"), "not started yet");
+  EXPECT_EQ(admin.get("/readyz/good").status, 200);
+  // Of backends that nobody calls, only what is kept is started again.
+  HttpClient client = gateway.connect();
+  EXPECT_NE(client.post("/lazy/rpc", request("cwd")).status, 200);
+  EXPECT_TRUE(eventually("some failures have been", [&] {
+    return state_of(gateway).number("/backends/1/failures_in_a_row") >= 5;
+  }));
+  EXPECT_EQ(state_of(gateway).number("/backends/2/failures_in_a_row"), 1);
 }
 
 TEST(Admin, NotReadyWhileDraining) {

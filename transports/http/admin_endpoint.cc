@@ -1,5 +1,6 @@
 #include "transports/http/admin_endpoint.h"
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -61,21 +62,72 @@ class FrontPage final : public Endpoint {
   HtmlPage page_;
 };
 
-void write_verdict(rpc::JsonWriter& json, bool ready, const std::string& reason) {
-  json.boolean("ready", ready);
-  if (!reason.empty()) json.text("reason", reason);
+void write_backend(rpc::JsonWriter& json, const BackendReadiness& backend) {
+  json.boolean("ready", backend.ready);
+  if (backend.required) json.boolean("required", true);
+  json.text("state", backend.state);
+  if (!backend.reason.empty()) json.text("reason", backend.reason);
 }
 
+std::string_view last_segment(std::string_view path) {
+  if (path.ends_with('/')) path.remove_suffix(1);
+  return path.substr(path.rfind('/') + 1);
+}
+
+// Whether one backend can be used. All are looked at: there are few.
+class BackendReadinessEndpoint final : public Endpoint {
+ public:
+  explicit BackendReadinessEndpoint(AdminSource& source) : source_(source) {}
+
+  std::optional<HttpError> admit(Exchange& /*exchange*/) override { return std::nullopt; }
+  void serve(Exchange& exchange, std::span<char> /*body*/) override {
+    const Readiness all = source_.readiness();
+    const auto found = std::ranges::find(all.backends, last_segment(exchange.head.path()),
+                                         &BackendReadiness::name);
+    if (found == all.backends.end()) {
+      return exchange.client->fail({404, "no backend has this name; GET /readyz has all"});
+    }
+    rpc::JsonWriter json(rpc::JsonWriter::Layout::compact);
+    json.begin_object();
+    write_backend(json, *found);
+    json.end_object();
+    const std::string text = json.take() + "\n";
+    const std::string_view body = text;
+    exchange.client->respond(
+        {.status = found->ready ? 200 : 503, .content_type = kJsonType, .body = {&body, 1}});
+  }
+
+ private:
+  AdminSource& source_;
+};
+
 }  // namespace
+
+Readiness judge_readiness(std::string problem, std::vector<BackendReadiness> backends) {
+  Readiness readiness{problem.empty(), std::move(problem), std::move(backends)};
+  if (!readiness.ready) return readiness;
+  for (const BackendReadiness& backend : readiness.backends) {
+    if (backend.ready || !backend.required) continue;
+    readiness.reason += readiness.reason.empty() ? "required, and down: " : ", ";
+    readiness.reason += backend.name;
+  }
+  if (readiness.reason.empty() &&
+      std::ranges::none_of(readiness.backends, &BackendReadiness::ready)) {
+    readiness.reason = "every backend is down";
+  }
+  readiness.ready = readiness.reason.empty();
+  return readiness;
+}
 
 std::string readiness_json(const Readiness& readiness) {
   rpc::JsonWriter json(rpc::JsonWriter::Layout::compact);
   json.begin_object();
-  write_verdict(json, readiness.ready, readiness.reason);
+  json.boolean("ready", readiness.ready);
+  if (!readiness.reason.empty()) json.text("reason", readiness.reason);
   json.begin_object("backends");
   for (const BackendReadiness& backend : readiness.backends) {
     json.begin_object(backend.name);
-    write_verdict(json, backend.ready, backend.reason);
+    write_backend(json, backend);
     json.end_object();
   }
   json.end_object();
@@ -92,10 +144,13 @@ void add_admin_routes(Router& router, AdminSource& source) {
   add("/healthz", "whether the process runs", [] {
     return Page{200, "text/plain; charset=utf-8", "ok\n"};
   });
-  add("/readyz", "whether calls are taken, and per backend why not", [&source] {
+  add("/readyz", "whether calls are taken, and which backends are down, and why", [&source] {
     const Readiness readiness = source.readiness();
     return Page{readiness.ready ? 200 : 503, kJsonType, readiness_json(readiness)};
   });
+  router.add("/readyz/", "the same of one backend, by its name",
+             std::make_unique<BackendReadinessEndpoint>(source),
+             Guards::reading(Audience::everyone));
   router.add("/metrics", "metrics for Prometheus", std::make_unique<ScrapeEndpoint>(source),
              Guards::reading(Audience::everyone));
   add(

@@ -1,4 +1,5 @@
-// The admin endpoints: /, /healthz, /readyz, /metrics, /debug/state. GET and HEAD only.
+// The admin endpoints: /, /healthz, /readyz, /readyz/NAME, /metrics, /debug/state. GET and HEAD
+// only.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +15,21 @@ namespace stdgate::http {
 
 struct BackendReadiness {
   std::string name;
-  bool ready = false;
-  std::string reason;  // why not
+  bool ready = false;     // it can be used
+  bool required = false;  // the gateway is not ready without it
+  std::string_view state;
+  std::string reason;  // why it cannot be used, or why that is in doubt
 };
 
 struct Readiness {
   bool ready = false;
-  std::string reason;  // why not, when it is not a backend's doing
+  std::string reason;  // why not
   std::vector<BackendReadiness> backends;
 };
+
+// `problem`: why no backend can be used; empty: they can, as far as they are ready. The gateway is
+// ready while one of them is, and all that are required.
+Readiness judge_readiness(std::string problem, std::vector<BackendReadiness> backends);
 
 enum class ScrapeFormat : uint8_t {
   prometheus,    // text format 0.0.4
@@ -52,7 +59,7 @@ struct HtmlPage {
 // Serves it at "/" to who asks for HTML; to others a list of what there is, below `title`.
 void add_front_page(Router& router, std::string title, HtmlPage page);
 
-// {"ready":false,"backends":{"name":{"ready":false,"reason":"…"}}}
+// {"ready":false,"reason":"…","backends":{"name":{"ready":false,"state":"failing","reason":"…"}}}
 std::string readiness_json(const Readiness& readiness);
 
 }  // namespace stdgate::http

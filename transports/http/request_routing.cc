@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "gateway/rpc/json_writer.h"
 #include "transports/http/cors.h"
 #include "transports/http/endpoint.h"
 #include "transports/http/fault_response.h"
@@ -14,6 +15,8 @@
 namespace stdgate::http {
 
 namespace {
+
+constexpr std::string_view kFavicon = "/favicon.ico";
 
 void respond_json(const Exchange& exchange, const HttpError& error, const std::string& text) {
   const std::string_view body = text;
@@ -201,6 +204,11 @@ bool RequestRouting::route(Exchange& exchange, const ConnectionTraits& traits) c
     client.respond({.status = 204, .allow = kAllowAll});
     return false;
   }
+  if (route == nullptr && head.path() == kFavicon) {
+    // Browsers ask for it by themselves: nobody has done anything wrong.
+    client.respond({.status = 204, .more_fields = "Cache-Control: max-age=86400\r\n"});
+    return false;
+  }
   if (guards.audience == Audience::clients) {
     if (is_preflight_of_nobody(exchange, traits)) {
       answer_options(exchange, kAllowAll);
@@ -252,11 +260,16 @@ void RequestRouting::answer_options(const Exchange& exchange, std::string_view m
 }
 
 void RequestRouting::refuse_path(Exchange& exchange, const ConnectionTraits& traits) const {
-  const bool sees_all = is_operator(exchange, traits);
-  refuse(exchange,
-         {.status = 404,
-          .message = "nothing is served at this path",
-          .more_members = sees_all ? router_.paths_member() : router_.open_paths_member()});
+  const Audience viewer = is_operator(exchange, traits) ? Audience::operators : Audience::everyone;
+  const PathHints hints = router_.hints(exchange.head.path(), viewer);
+  std::string message = "nothing is served at this path";
+  if (!hints.meant.empty()) message.append("; did you mean ").append(hints.meant).append("?");
+  rpc::JsonWriter paths(rpc::JsonWriter::Layout::compact);
+  paths.begin_array("paths");
+  for (const std::string_view path : hints.paths) paths.text({}, path);
+  paths.end_array();
+  const std::string member = paths.take();
+  refuse(exchange, {.status = 404, .message = message, .more_members = member});
 }
 
 // A POST to the wrong path is answered with the right paths: as a JSON-RPC error if its body is
@@ -266,7 +279,9 @@ void RequestRouting::refuse(const Exchange& exchange, const HttpError& error) co
   Responder& client = *exchange.client;
   if (head.method() != Method::post) return client.fail(error);
   rpc::FaultReport report = rpc::faults::plain(rpc::Fault::invalid_request);
-  report.message.append(error.message).append(router_.post_hint());
+  const std::string where = router_.post_hint(head.path());
+  const bool is_new_sentence = error.message.ends_with('?') && !where.empty();
+  report.message.append(error.message).append(where, is_new_sentence ? 1 : 0);
   HttpError hint = error;
   hint.message = report.message;
   if (check_json_body(head)) return client.fail(hint);

@@ -6,19 +6,6 @@ namespace stdgate::http {
 
 namespace {
 
-template <class Wanted>
-std::string member_of(const std::vector<Route>& routes, Wanted&& is_wanted) {
-  std::string member = R"("paths":[)";
-  for (const Route& route : routes) {
-    if (!is_wanted(route)) continue;
-    if (member.back() != '[') member += ',';
-    member += '"';
-    member += route.path;
-    member += '"';
-  }
-  return member += ']';
-}
-
 class IndexEndpoint final : public Endpoint {
  public:
   explicit IndexEndpoint(std::string text) : text_(std::move(text)) {}
@@ -45,10 +32,6 @@ void Router::add(std::string path, std::string about, std::unique_ptr<Endpoint> 
       routes_.begin(), routes_.end(), path,
       [](const Route& route, const std::string& wanted) { return route.path < wanted; });
   routes_.insert(place, Route{std::move(path), std::move(about), std::move(endpoint), guards});
-  paths_member_ = member_of(routes_, [](const Route&) { return true; });
-  open_paths_member_ = member_of(
-      routes_, [](const Route& route) { return route.guards.audience != Audience::operators; });
-  make_post_hint();
 }
 
 std::vector<std::unique_ptr<Endpoint>> Router::clear() {
@@ -56,8 +39,6 @@ std::vector<std::unique_ptr<Endpoint>> Router::clear() {
   endpoints.reserve(routes_.size());
   for (Route& route : routes_) endpoints.push_back(std::move(route.endpoint));
   routes_.clear();
-  open_paths_member_ = paths_member_ = kNoPaths;
-  post_hint_.clear();
   return endpoints;
 }
 
@@ -66,7 +47,16 @@ std::vector<std::unique_ptr<Endpoint>> Router::replace_leaving(Router& others) {
   return others.clear();
 }
 
-void Router::make_post_hint() {
+PathHints Router::hints(std::string_view asked, Audience viewer) const {
+  std::vector<std::string_view> paths;
+  for (const Route& route : routes_) {
+    const bool is_open = route.guards.audience != Audience::operators;
+    if (is_open || viewer == Audience::operators) paths.push_back(route.path);
+  }
+  return path_hints(asked, std::move(paths));
+}
+
+std::string Router::post_hint(std::string_view asked) const {
   std::vector<std::string_view> paths;
   for (const Route& route : routes_) {
     const Endpoint& endpoint = *route.endpoint;
@@ -82,15 +72,17 @@ void Router::make_post_hint() {
   std::stable_sort(paths.begin(), paths.end(), [&depth](std::string_view a, std::string_view b) {
     return depth(a) < depth(b);
   });
+  paths = path_hints(asked, std::move(paths)).paths;
   const bool is_cut = paths.size() > kMaxHintPaths;
   if (is_cut) paths.resize(kMaxHintPaths);
-  post_hint_.clear();
+  std::string hint;
   for (size_t i = 0; i < paths.size(); ++i) {
     const bool is_last = i + 1 == paths.size() && !is_cut;
-    post_hint_ += i == 0 ? "; POST JSON-RPC to " : is_last ? " or " : ", ";
-    post_hint_ += paths[i];
+    hint += i == 0 ? "; POST JSON-RPC to " : is_last ? " or " : ", ";
+    hint += paths[i];
   }
-  if (is_cut) post_hint_ += ", ...";
+  if (is_cut) hint += ", ...";
+  return hint;
 }
 
 std::string Router::index_text(std::string_view title) const {
@@ -127,6 +119,12 @@ std::vector<std::string> Router::paths_of(Transport transport) const {
 
 const Route* Router::find(const std::vector<Route>& routes, std::string_view path) {
   if (path.size() > 2 && path.ends_with('/')) path.remove_suffix(1);
+  if (const Route* const route = find_exact(routes, path)) return route;
+  const std::string_view above = path.substr(0, path.rfind('/') + 1);
+  return above.size() > 1 ? find_exact(routes, above) : nullptr;
+}
+
+const Route* Router::find_exact(const std::vector<Route>& routes, std::string_view path) {
   const auto place = std::lower_bound(
       routes.begin(), routes.end(), path,
       [](const Route& route, std::string_view wanted) { return route.path < wanted; });

@@ -12,6 +12,7 @@
 
 #include "transports/http/admission.h"
 #include "transports/http/endpoint.h"
+#include "transports/http/path_hints.h"
 
 namespace stdgate::http {
 
@@ -27,7 +28,8 @@ class Router {
   // `policy` outlives the router.
   explicit Router(const AdmissionPolicy& policy) : policy_(policy) {}
 
-  // `about` is a line for the index of GET /.
+  // `about` is a line for the index of GET /. With a '/' at its end `path` stands for all that are
+  // one segment longer and have no route of their own.
   void add(std::string path, std::string about, std::unique_ptr<Endpoint> endpoint,
            const Guards& guards = {});
   // Takes out all that has been added, but for what is leaving. Requests under way may use the
@@ -53,28 +55,22 @@ class Router {
   [[nodiscard]] const Route* leaving(std::string_view path) const { return find(leaving_, path); }
   // Of the endpoints of this transport.
   [[nodiscard]] std::vector<std::string> paths_of(Transport transport) const;
-  // "paths":["/rpc",…], for the answer to an unknown path.
-  [[nodiscard]] std::string_view paths_member() const { return paths_member_; }
-  // The same without what is for operators.
-  [[nodiscard]] std::string_view open_paths_member() const { return open_paths_member_; }
+  // What is served, those paths first that are near to `asked`. `viewer` sees what is for operators
+  // only if it is one.
+  [[nodiscard]] PathHints hints(std::string_view asked, Audience viewer) const;
   // "; POST JSON-RPC to /mcp or /rpc", for a POST to another path: at most kMaxHintPaths of them,
-  // those at the root first. Empty where nothing takes calls.
-  [[nodiscard]] std::string_view post_hint() const { return post_hint_; }
+  // the nearest first, then those at the root. Empty where nothing takes calls.
+  [[nodiscard]] std::string post_hint(std::string_view asked) const;
   static constexpr size_t kMaxHintPaths = 8;
 
  private:
-  static constexpr std::string_view kNoPaths = R"("paths":[])";
-
   static const Route* find(const std::vector<Route>& routes, std::string_view path);
-  void make_post_hint();
+  static const Route* find_exact(const std::vector<Route>& routes, std::string_view path);
 
   const AdmissionPolicy& policy_;
   std::vector<Route> routes_;   // by path
   std::vector<Route> leaving_;  // by path
   bool shares_answers_ = false;
-  std::string paths_member_{kNoPaths};
-  std::string open_paths_member_{kNoPaths};
-  std::string post_hint_;
 };
 
 }  // namespace stdgate::http

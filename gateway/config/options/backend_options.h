@@ -86,6 +86,12 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
      .help = "also served at the root: /rpc, /mcp and so on",
      .details = "At most one backend can be the default.",
      .default_words = "true for an only backend, else false"},
+    {.key = "required",
+     .type = Switch{&BackendConfig::is_required},
+     .help = "whether /readyz answers 503 while this backend is down",
+     .details = "Without any that is required and down, it answers 200 as long as one of all can "
+                "be used.",
+     .default_words = "true for an only backend, else false"},
     {.key = "env",
      .type = Variables{&BackendConfig::env, &BackendConfig::env_sources, kVariableName},
      .flag = {.name = "--env",

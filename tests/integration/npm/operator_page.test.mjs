@@ -18,6 +18,7 @@ const config = [
   'listen: "127.0.0.1:0"', 'admin: "127.0.0.1:0"', 'backends:',
   '  main:', `    command: ["${process.execPath}", "${server}", "@DIR@"]`,
   '    default: true', '    env: { API_TOKEN: sesame-open-you }', '    pool: { max: 4 }',
+  '  idle:', '    command: ["sh", "-c", "exit 8"]',
   '  broken:', '    command: ["sh", "-c", "exit 7"]', '    pool: { min: 1, backoff_min: 1ms, breaker_failures: 2 }',
   '',
 ].join('\n');
@@ -97,13 +98,30 @@ describe('the operator\'s page', { timeout: 60_000 }, () => {
   });
 
   it('says why a backend is not ready, and how children ended', async () => {
-    await eventually(async () => /breaker open|not ready/.test(await text('[data-backend="broken"] .badge')), 'it is not ready');
+    await eventually(async () => /breaker open|failing/.test(await text('[data-backend="broken"] .badge')), 'it is down');
     await eventually(async () => /exited with code 7/.test(await text('[data-backend="broken"] .why')), 'the reason');
-    assert.match(await page.title(), /^1 backend not ready/);
+    assert.match(await page.title(), /^1 backend down/);
     const exit = await text('[data-backend="main"] .exits');
     assert.match(exit, /exit nonzero\s+exited with code 3\s.*ago.*1 call lost/s);
     assert.ok(exit.includes(markup('stderr')), exit);
     assert.ok(exit.includes('it holds ***hidden***'), exit);
+  });
+
+  it('says of a backend that nobody has called that it was not started', async () => {
+    assert.equal(await text('[data-backend="idle"] .badge'), 'not started yet');
+  });
+
+  it('has an overview of all backends, with a filter', async () => {
+    const rows = page.locator('#overview tbody tr');
+    assert.equal(await rows.count(), 3);
+    assert.match(await rows.first().innerText(), /^broken\s+(breaker open|failing)/, 'what is down stands first');
+    const cards = () => page.locator('[data-backend]:visible').evaluateAll((all) => all.map((card) => card.dataset.backend));
+    for (const [wanted, expected] of [['down', ['broken']], ['NOT STARTED', ['idle']], ['ma', ['main']], ['nothing', []], ['', ['main', 'idle', 'broken']]]) {
+      await page.fill('#filter', wanted);
+      assert.deepEqual(await cards(), expected, wanted);
+      assert.equal(await rows.count(), expected.length);
+    }
+    assert.equal(await rows.last().locator('a').getAttribute('href'), '#backend-idle');
   });
 
   it('shows what children and clients say as text', async () => {

@@ -56,27 +56,31 @@ TEST(StateReport, OfBackendsAndChildren) {
   backends.find("a")->accept(parser.parse(text).value().messages[0], context);
   bench.clock.set(bench.clock.now() + milliseconds(250));
 
-  const std::string plain = R"("protocol":"jsonrpc","default":false,"isolation":"shared",)";
+  const std::string plain =
+      R"("protocol":"jsonrpc","default":false,"required":false,"isolation":"shared",)";
   const std::string idle =
       R"("sessions":0,"parked_sessions":0,"session_places":0,"parked_calls":0,"oldest_sessions":[],)"
       R"("longest_idle_sessions":[],"busiest_sessions":[],)"
       R"("queued":0,"queued_bytes":0,"failures_in_a_row":0,)"
       R"("breaker_open":false,"retry_after_seconds":0.000000,"children":[)";
-  EXPECT_EQ(app::state_report({"1", Duration{0}, 0, false, {}}, backends),
-            R"({"version":"1","uptime_seconds":0.000000,"draining":false,"connections":0,)" +
-                kUnconfined + R"("backends":[{"name":"a",)" + plain +
-                R"("max_children":2,"max_queued":2048,"ready":true,"in_flight":1,)" + idle +
-                R"({"number":1,"pid":100,"state":"ready","in_flight":1,"unsent_bytes":0,)"
-                R"("calls":1,"age_seconds":0.250000},)"
-                R"({"number":2,"pid":0,"state":"starting","in_flight":0,"unsent_bytes":0,)"
-                R"("calls":0,"age_seconds":0.250000}],"exits":[]},)"
-                R"({"name":"b",)" +
-                plain + R"("max_queued":2048,"ready":true,"in_flight":0,)" + idle +
-                R"(],"exits":[]}],"retired":[]})" + "\n");
+  EXPECT_EQ(
+      app::state_report({"1", Duration{0}, 0, false, {}}, backends),
+      R"({"version":"1","uptime_seconds":0.000000,"draining":false,"connections":0,)" +
+          kUnconfined + R"("backends":[{"name":"a",)" + plain +
+          R"("max_children":2,"max_queued":2048,"ready":true,"state":"started","in_flight":1,)" +
+          idle +
+          R"({"number":1,"pid":100,"state":"ready","in_flight":1,"unsent_bytes":0,)"
+          R"("calls":1,"age_seconds":0.250000},)"
+          R"({"number":2,"pid":0,"state":"starting","in_flight":0,"unsent_bytes":0,)"
+          R"("calls":0,"age_seconds":0.250000}],"exits":[]},)"
+          R"({"name":"b",)" +
+          plain + R"("max_queued":2048,"ready":true,"state":"not started yet","in_flight":0,)" +
+          idle + R"(],"exits":[]}],"retired":[]})" + "\n");
 
   backends.drain();
   const std::string report = app::state_report({"1", Duration{0}, 0, true, {}}, backends);
-  EXPECT_NE(report.find(R"("ready":false,"reason":"shutting down",)"), std::string::npos);
+  EXPECT_NE(report.find(R"("ready":false,"state":"ending","reason":"shutting down",)"),
+            std::string::npos);
 }
 
 TEST(StateReport, SaysHowChildrenEnded) {

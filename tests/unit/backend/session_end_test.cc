@@ -3,7 +3,6 @@
 
 #include <functional>
 
-#include "gateway/lsp/lsp_dialect.h"
 #include "gateway/mcp/mcp_dialect.h"
 #include "tests/support/backend_fixture.h"
 
@@ -307,27 +306,6 @@ TEST_F(SharedSessionOver, AnotherReloadDoesNotEndItAgain) {
 }
 
 // --- Idling ---------------------------------------------------------------------------------
-
-TEST(SessionIdle, TheTrialThatNobodyWantsIsEnded) {
-  backend::BackendOptions options = session_options(4);
-  options.config.protocol = config::Protocol::lsp;
-  options.config.pool.idle_timeout = seconds(10);
-  BackendBench bench(options, std::make_unique<lsp::LspDialect>());
-  FakeSession session(bench.callers);
-  bench.open(session);
-  bench.child(0).fail_to_start("no");
-  bench.close(session);
-  bench.advance(seconds(1));
-  FakeChild& trial = bench.start_child();
-  ASSERT_EQ(bench.launcher.launched(), 2U);
-  bench.advance(seconds(9));
-  EXPECT_THAT(trial.ends(), IsEmpty());
-  bench.advance(seconds(1));
-  EXPECT_THAT(trial.ends(), ElementsAre(seconds(2)));
-  trial.exit(0);
-  EXPECT_EQ(bench.status().failures, 0U);
-  EXPECT_EQ(bench.launcher.launched(), 2U);
-}
 
 TEST(SessionIdle, LeasedAndWantedWarmChildrenStay) {
   backend::BackendOptions options = session_options(6);

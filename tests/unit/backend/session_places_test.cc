@@ -189,7 +189,7 @@ TEST(SessionPlaces, AChildThatItsSessionHasLostIsNotReplacedForNobody) {
   EXPECT_EQ(bench.launcher.launched(), 2U);
 }
 
-TEST(SessionPlaces, ABackendWhoseChildrenDieAllIsTriedAgainByItself) {
+TEST(SessionPlaces, ABackendWhoseChildrenDieAllIsTriedAgainByTheNextSession) {
   backend::BackendOptions options = lease_options(3);
   options.config.pool.breaker_failures = 2;
   BackendBench bench(options);
@@ -203,9 +203,20 @@ TEST(SessionPlaces, ABackendWhoseChildrenDieAllIsTriedAgainByItself) {
     bench.close(session);
   }
   EXPECT_FALSE(bench.status().ready);
+  FakeSession early(bench.callers);
+  EXPECT_TRUE(bench.open(early)) << "not yet";
   bench.advance(bench.status().retry_after);
+  ASSERT_EQ(bench.launcher.launched(), 2U) << "nobody needs one";
+  EXPECT_TRUE(bench.status().ready);
+  FakeSession session(bench.callers);
+  ASSERT_FALSE(bench.open(session));
   ASSERT_EQ(bench.launcher.launched(), 3U);
-  bench.start_child();
+  FakeSession other(bench.callers);
+  EXPECT_TRUE(bench.open(other)) << "one at a time";
+  FakeChild& child = bench.start_child();
+  EXPECT_FALSE(bench.status().ready) << "it has shown nothing yet";
+  bench.call(session);
+  child.answer(child.take_ids().at(0));
   EXPECT_TRUE(bench.status().ready);
 }
 

@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(
         Change{kOne, "backends: { b: { command: [x] } }\n", {"backends.b", "backends.a"}, {}},
         Change{kOne,
                "backends: { a: { command: [x] }, b: { command: [x] } }\n",
-               {"backends.a.default", "backends.b"},
+               {"backends.a.default", "backends.a.required", "backends.b"},
                {}},
         Change{kOne,
                std::string("listen: [\"127.0.0.1:1\"]\nadmin: \"off\"\n") + kOne,

@@ -72,6 +72,7 @@ TEST(ConfigParser, FillsInDefaults) {
   expected.cache = true;
   expected.revision = config::Revision::automatic;
   expected.is_default = true;
+  expected.is_required = true;
   expected.env_inherit = {"PATH", "HOME", "USER",   "LOGNAME", "SHELL",
                           "TERM", "LANG", "LC_ALL", "TZ",      "TMPDIR"};
   EXPECT_EQ(config.backends[0], expected);
@@ -385,6 +386,15 @@ TEST(ConfigParser, OneBackendIsTheDefaultUnlessItSaysNo) {
   const config::Config two = config_of("backends: { a: { command: [x] }, b: { command: [x] } }");
   EXPECT_FALSE(two.backends[0].is_default);
   EXPECT_FALSE(two.backends[1].is_default);
+}
+
+TEST(ConfigParser, AnOnlyBackendIsRequiredUnlessItSaysNo) {
+  EXPECT_TRUE(config_of(with_backend("")).backends[0].is_required);
+  EXPECT_FALSE(config_of(with_backend("    required: false\n")).backends[0].is_required);
+  const config::Config two =
+      config_of("backends: { a: { command: [x], required: true }, b: { command: [x] } }");
+  EXPECT_TRUE(two.backends[0].is_required);
+  EXPECT_FALSE(two.backends[1].is_required);
 }
 
 TEST(ConfigParser, ModernServersAreShared) {

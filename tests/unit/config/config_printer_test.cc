@@ -141,6 +141,7 @@ backends:
     cache: true
     revision: auto
     default: true
+    required: true
     env_inherit: ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_ALL", "TZ", "TMPDIR"]
     sandbox: off
     timeout: 1m

@@ -22,7 +22,7 @@ struct FakeSource final : http::AdminSource {
   }
   std::string state_json() override { return R"({"backends":[]})"; }
   http::Readiness readiness() override { return state; }
-  http::Readiness state{true, "", {{"a", true, ""}}};
+  http::Readiness state = http::judge_readiness("", {{"a", true, true, "ready", ""}});
   int scrapes = 0;
   std::optional<http::ScrapeFormat> wanted;
   bool is_slow = false;
@@ -163,16 +163,64 @@ TEST(Admin, Readiness) {
   TestClient client(world);
   const Answer ready = client.ask(get("/readyz"));
   EXPECT_EQ(ready.status, 200);
-  EXPECT_EQ(ready.body, "{\"ready\":true,\"backends\":{\"a\":{\"ready\":true}}}\n");
-  world.source.state = {false, "", {{"a", true, ""}, {"b", false, "exit code \"1\""}}};
-  const Answer not_ready = client.ask(get("/readyz"));
-  EXPECT_EQ(not_ready.status, 503);
-  EXPECT_EQ(not_ready.body,
-            "{\"ready\":false,\"backends\":{\"a\":{\"ready\":true},"
-            "\"b\":{\"ready\":false,\"reason\":\"exit code \\\"1\\\"\"}}}\n");
-  world.source.state = {false, "shutting down", {}};
+  EXPECT_EQ(ready.body,
+            R"({"ready":true,"backends":{"a":{"ready":true,"required":true,"state":"ready"}}})"
+            "\n");
+  const http::BackendReadiness broken{"b", false, false, "failing", "exit code \"1\""};
+  world.source.state =
+      http::judge_readiness("", {{"a", true, false, "not started yet", ""}, broken});
+  const Answer one_is_down = client.ask(get("/readyz"));
+  EXPECT_EQ(one_is_down.status, 200);
+  EXPECT_EQ(one_is_down.body,
+            R"({"ready":true,"backends":{"a":{"ready":true,"state":"not started yet"},)"
+            R"("b":{"ready":false,"state":"failing","reason":"exit code \"1\""}}})"
+            "\n");
+  world.source.state = http::judge_readiness("shutting down", {});
   EXPECT_EQ(client.ask(get("/readyz")).body,
-            "{\"ready\":false,\"reason\":\"shutting down\",\"backends\":{}}\n");
+            R"({"ready":false,"reason":"shutting down","backends":{}})"
+            "\n");
+}
+
+TEST(Admin, WhoIsReady) {
+  struct Case {
+    const char* problem;
+    std::vector<http::BackendReadiness> backends;
+    const char* reason;  // empty: it is
+  };
+  const Case cases[] = {
+      {"", {{"a", true, true, "", ""}}, ""},
+      {"", {{"a", true, false, "", ""}, {"b", false, false, "", "x"}}, ""},
+      {"", {{"a", false, false, "", "x"}, {"b", false, false, "", "x"}}, "every backend is down"},
+      {"", {{"a", true, false, "", ""}, {"b", false, true, "", "x"}}, "required, and down: b"},
+      {"",
+       {{"a", true, false, "", ""}, {"b", false, true, "", "x"}, {"c", false, true, "", "y"}},
+       "required, and down: b, c"},
+      {"", {{"a", false, true, "", "x"}}, "required, and down: a"},
+      {"no room", {{"a", true, true, "", ""}}, "no room"},
+  };
+  for (const Case& one : cases) {
+    const http::Readiness verdict = http::judge_readiness(one.problem, one.backends);
+    EXPECT_EQ(verdict.reason, one.reason);
+    EXPECT_EQ(verdict.ready, *one.reason == '\0');
+  }
+}
+
+TEST(Admin, ReadinessOfOneBackend) {
+  AdminWorld world;
+  TestClient client(world);
+  world.source.state = http::judge_readiness(
+      "", {{"a", true, true, "ready", ""}, {"b-1", false, false, "failing", "exit code 1"}});
+  const Answer good = client.ask(get("/readyz/a"));
+  EXPECT_EQ(good.status, 200);
+  EXPECT_EQ(good.body, "{\"ready\":true,\"required\":true,\"state\":\"ready\"}\n");
+  for (const char* path : {"/readyz/b-1", "/readyz/b-1/"}) {
+    const Answer down = client.ask(get(path));
+    EXPECT_EQ(down.status, 503);
+    EXPECT_EQ(down.body, "{\"ready\":false,\"state\":\"failing\",\"reason\":\"exit code 1\"}\n");
+  }
+  EXPECT_EQ(client.ask(get("/readyz/c")).status, 404);
+  EXPECT_EQ(client.ask(get("/readyz/a/b")).status, 404);
+  EXPECT_EQ(client.ask(get("/readyz/")).status, 200) << "all";
 }
 
 }  // namespace

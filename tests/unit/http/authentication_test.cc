@@ -338,9 +338,10 @@ TEST(Authentication, OperatorsAlone) {
   EXPECT_TRUE(is_operator(kAda));
   EXPECT_FALSE(is_operator(kBob));
   EXPECT_FALSE(is_operator(kAda + kAda));
-  EXPECT_THAT(std::string(world.routes.paths_member()), HasSubstr("/debug/state"));
-  EXPECT_THAT(std::string(world.routes.open_paths_member()),
-              testing::Not(HasSubstr("/debug/state")));
+  using testing::Contains;
+  EXPECT_THAT(world.routes.hints("/x", http::Audience::operators).paths, Contains("/debug/state"));
+  EXPECT_THAT(world.routes.hints("/debug/stat", http::Audience::everyone).paths,
+              testing::Not(Contains("/debug/state")));
 }
 
 // Notes the status of the answer.

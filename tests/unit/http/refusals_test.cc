@@ -61,6 +61,16 @@ void check(const Case& wanted) {
   EXPECT_THAT(lines[0], EndsWith(" connection=1"));
 }
 
+TEST(Refusals, ABrowserThatAsksForTheSitesIconIsNone) {
+  HttpWorld world;
+  TestClient client(world);
+  const Answer answer = client.ask(get("/favicon.ico"));
+  EXPECT_EQ(answer.status, 204);
+  EXPECT_EQ(answer.field("Cache-Control"), "max-age=86400");
+  EXPECT_THAT(world.observer.refusals, IsEmpty());
+  EXPECT_THAT(refusal_lines(world), IsEmpty());
+}
+
 TEST(Refusals, AreCountedByReasonAndLogged) {
   const std::string json = "Host: localhost\r\nContent-Type: application/json\r\n";
   const Case cases[] = {

@@ -1,5 +1,6 @@
 #include "transports/http/response.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -161,7 +162,8 @@ TEST(Router, FindsExactPathsButForASlashAtTheEnd) {
   for (const char* path : {"/rpc", "/b/rpc", "/rpc/stream", "/a/rpc"}) {
     router.add(path, "about", std::make_unique<NamedEndpoint>());
   }
-  EXPECT_EQ(router.paths_member(), R"("paths":["/a/rpc","/b/rpc","/rpc","/rpc/stream"])");
+  EXPECT_THAT(router.hints("/x", http::Audience::operators).paths,
+              testing::ElementsAre("/a/rpc", "/b/rpc", "/rpc", "/rpc/stream"));
   for (const char* path : {"/rpc", "/b/rpc", "/rpc/stream", "/a/rpc"}) {
     EXPECT_NE(router.find(path), nullptr) << path;
     EXPECT_EQ(router.find(path + std::string("/")), router.find(path)) << path;
@@ -178,24 +180,26 @@ TEST(Router, FindsExactPathsButForASlashAtTheEnd) {
 TEST(Router, SaysWhereToPost) {
   const http::AdmissionPolicy policy{http::OriginRules{}};
   http::Router router(policy);
-  EXPECT_EQ(router.post_hint(), "");
+  EXPECT_EQ(router.post_hint("/nothing"), "");
   router.add("/rpc/stream", "", std::make_unique<NamedEndpoint>());
-  EXPECT_EQ(router.post_hint(), "");
+  EXPECT_EQ(router.post_hint("/nothing"), "");
   for (const char* path : {"/a/rpc", "/rpc"}) {
     router.add(path, "", std::make_unique<NamedEndpoint>(http::AllowedMethods::post));
   }
-  EXPECT_EQ(router.post_hint(), "; POST JSON-RPC to /rpc or /a/rpc");
+  EXPECT_EQ(router.post_hint("/nothing"), "; POST JSON-RPC to /rpc or /a/rpc");
   router.add("/mcp", "", std::make_unique<NamedEndpoint>(http::AllowedMethods::session));
-  EXPECT_EQ(router.post_hint(), "; POST JSON-RPC to /mcp, /rpc or /a/rpc");
+  EXPECT_EQ(router.post_hint("/nothing"), "; POST JSON-RPC to /mcp, /rpc or /a/rpc");
   std::string hint = "; POST JSON-RPC to /mcp, /rpc, /a/rpc";
   for (size_t i = 3; i < http::Router::kMaxHintPaths; ++i) {
     const std::string path = "/b" + std::to_string(i) + "/rpc";
     router.add(path, "", std::make_unique<NamedEndpoint>(http::AllowedMethods::post));
     hint += (i + 1 == http::Router::kMaxHintPaths ? " or " : ", ") + path;
   }
-  EXPECT_EQ(router.post_hint(), hint);
+  EXPECT_EQ(router.post_hint("/nothing"), hint);
   router.add("/z/rpc", "", std::make_unique<NamedEndpoint>(http::AllowedMethods::post));
-  EXPECT_EQ(router.post_hint(), hint.replace(hint.find(" or "), 4, ", ") + ", ...");
+  EXPECT_EQ(router.post_hint("/nothing"), hint.replace(hint.find(" or "), 4, ", ") + ", ...");
+  EXPECT_TRUE(router.post_hint("/z/rcp").starts_with("; POST JSON-RPC to /z/rpc, /mcp, /rpc,"))
+      << router.post_hint("/z/rcp");
 }
 
 }  // namespace

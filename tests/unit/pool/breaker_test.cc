@@ -142,6 +142,50 @@ TEST(Breaker, WaitsDoubleUpToTheCapWithJitterInTheUpperHalf) {
   }
 }
 
+// Children that nobody waits for, each started as early as the breaker allows, which live for so
+// long; for sixteen minutes.
+int unasked_starts(pool::Loss loss, Duration life) {
+  config::PoolConfig pool = config();
+  pool.backoff_max = std::chrono::seconds(30);
+  pool::Random random(1);
+  pool::Breaker breaker(pool, random);
+  int starts = 0;
+  for (TimePoint now = kNow; now < kNow + std::chrono::minutes(16); ++starts) {
+    breaker.on_failure(now + life, now, loss);
+    now = std::max(breaker.next_start(pool::Demand::unasked), now + life);
+    EXPECT_LE(now - (now + life), pool::Breaker::kMaxUnasked);
+  }
+  return starts;
+}
+
+TEST(Breaker, ChildrenThatNobodyWaitsForAreStartedAfterGrowingPauses) {
+  using std::chrono::seconds;
+  EXPECT_LE(unasked_starts(pool::Loss::start, milliseconds(10)), 15);
+  EXPECT_LE(unasked_starts(pool::Loss::child, seconds(1)), 15) << "it crashes a moment later";
+  EXPECT_LE(unasked_starts(pool::Loss::stable_child, seconds(40)), 15) << "or after a while";
+}
+
+TEST(Breaker, NobodyWaitsForUpToTenMinutes) {
+  const config::PoolConfig pool = config();
+  pool::Random random(1);
+  pool::Breaker breaker(pool, random);
+  for (int i = 0; i < 40; ++i) {
+    fail(breaker);
+    EXPECT_LE(breaker.next_start(), breaker.next_start(pool::Demand::unasked));
+  }
+  const Duration wait = breaker.next_start(pool::Demand::unasked) - kNow;
+  EXPECT_GE(wait, pool::Breaker::kMaxUnasked / 2);
+  EXPECT_LE(wait, pool::Breaker::kMaxUnasked);
+  EXPECT_FALSE(breaker.may_start(kNow + pool.backoff_max, pool::Demand::unasked));
+  EXPECT_TRUE(breaker.may_start(kNow + pool.backoff_max)) << "for somebody who waits";
+  // A child that has lived for long, or has answered, has shown that it works.
+  const TimePoint later = kNow + pool::Breaker::kMaxUnasked + Duration{2};
+  breaker.on_failure(later, kNow + Duration{2}, pool::Loss::stable_child);
+  EXPECT_EQ(breaker.next_start(pool::Demand::unasked), later + pool::Breaker::kAtOnce);
+  breaker.on_success();
+  EXPECT_TRUE(breaker.may_start(later, pool::Demand::unasked));
+}
+
 TEST(Breaker, SameSeedSameWaits) {
   const config::PoolConfig pool = config();
   pool::Random random_a(5);

@@ -1,0 +1,18 @@
+// Which of the served paths a client probably meant that asked for another one. Pure.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace stdgate::http {
+
+struct PathHints {
+  std::string_view meant;               // the one that was probably meant; empty: none is near
+  std::vector<std::string_view> paths;  // all, the nearest first, else in their order
+};
+
+// A path is near to `asked` if it belongs to the same backend, or to one whose name is near. Costs
+// up to 64 * 64 steps for each name of a backend.
+PathHints path_hints(std::string_view asked, std::vector<std::string_view> paths);
+
+}  // namespace stdgate::http
