@@ -175,8 +175,7 @@ void ArgumentMirrors::keep(const pool::ToolPage& page) {
   for (const pool::MarkedTool& tool : page.tools) {
     remove(tool.name);
     const size_t bytes = bytes_of(tool);
-    const bool fits = tools_.size() < kMaxTools && text_bytes_ + bytes <= kMaxTextBytes &&
-                      tool.arguments.size() <= kMaxMarks;
+    const bool fits = tools_.size() < kMaxTools && text_bytes_ + bytes <= kMaxTextBytes;
     if (tool.arguments.empty() || !fits) continue;
     tools_.emplace(tool.name, tool);
     text_bytes_ += bytes;

@@ -35,7 +35,7 @@ class MirrorOwner {
 class ArgumentMirrors {
  public:
   static constexpr size_t kMaxTools = 512;
-  static constexpr size_t kMaxMarks = 32;
+  static constexpr size_t kMaxMarks = pool::MirrorDialect::kMaxMarks;
   static constexpr size_t kMaxTextBytes = 256 << 10;
   static constexpr size_t kMaxPages = 16;
   static constexpr Duration kMaxWait = std::chrono::seconds(5);

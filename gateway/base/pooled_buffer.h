@@ -45,8 +45,8 @@ class PooledBuffer {
     queue_.append(bytes);
   }
   void append(std::string_view bytes) { append(bytes, bytes.size()); }
-  // The same where a peer only announces the bytes to come, which cost nothing before they have;
-  // 0: unknown.
+  // The same where a peer only announces the bytes to come, up to the end of the message, which
+  // cost nothing before they have come; 0: unknown. See StoragePool::make_room().
   void append_announced(std::string_view bytes, uint64_t announced) {
     if (bytes.empty()) return;
     make_room(bytes.size(), announced);

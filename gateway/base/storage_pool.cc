@@ -85,8 +85,9 @@ void StoragePool::make_room(ByteQueue& storage, size_t count, uint64_t announced
   }
   size_t grown = 2 * needed;
   if (announced > 0) grown = static_cast<size_t>(std::min<uint64_t>(grown, used + announced));
+  grown = std::max({grown, needed, used + used / kLeastGrowth});
   ByteQueue larger = borrow(grown);
-  larger.grow_to(std::max(grown, needed));
+  larger.grow_to(grown);
   larger.append(storage.view());
   give_back(std::exchange(storage, std::move(larger)));
 }

@@ -37,9 +37,11 @@ class StoragePool {
   ByteQueue borrow(size_t expected);
   void give_back(ByteQueue storage);
 
-  // Makes room in `storage` for `count` more bytes of a message, of which `announced` are to come,
-  // these included; 0: unknown. It grows with what has come, by doubling, and not to more than
-  // the message needs: what a peer announces costs nothing until it sends it.
+  // Makes room in `storage` for `count` more bytes of a message, of which at most `announced` are
+  // to come until its end, these included; 0: unknown. It grows with what has come, by doubling,
+  // and not to more than the message needs: what a peer announces costs nothing until it sends it.
+  // But it grows by an eighth at least, so that a peer that announces little at a time does not
+  // have all that has come copied each time.
   void make_room(ByteQueue& storage, size_t count, uint64_t announced);
 
   // Frees the large storages that have not been lent since the last call. Called from time to
@@ -62,6 +64,8 @@ class StoragePool {
  private:
   friend class StorageOffer;
   friend class SharedOffer;
+  static constexpr size_t kLeastGrowth = 8;  // of make_room(), as a part of what there is
+
   struct Kept {
     ByteQueue storage;
     bool is_new = true;  // since release_unused()

@@ -1,6 +1,5 @@
 #include "gateway/base/timers.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace stdgate {
@@ -12,10 +11,11 @@ void Timer::arm(TimePoint due) {
 }
 
 void Timer::disarm() {
-  if (position_ != TimerQueue::kNotQueued) queue_.erase(this);
-  if (firing_) {
-    std::replace(queue_.firing_.begin(), queue_.firing_.end(), this, static_cast<Timer*>(nullptr));
-    firing_ = false;
+  if (position_ == TimerQueue::kNotQueued) return;
+  if (std::exchange(firing_, false)) {
+    queue_.firing_[std::exchange(position_, TimerQueue::kNotQueued)] = nullptr;
+  } else {
+    queue_.erase(this);
   }
 }
 
@@ -29,6 +29,7 @@ void TimerQueue::run_due(TimePoint now) {
     Timer* timer = heap_.front();
     erase(timer);
     timer->firing_ = true;
+    timer->position_ = firing_.size();
     firing_.push_back(timer);
   }
   // By index: a callback may disarm or destroy timers that are still to fire (they become null).
@@ -37,6 +38,7 @@ void TimerQueue::run_due(TimePoint now) {
     if (timer == nullptr) continue;
     firing_[i] = nullptr;
     timer->firing_ = false;
+    timer->position_ = kNotQueued;
     timer->callback_();
   }
   firing_.clear();

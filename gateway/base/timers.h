@@ -41,7 +41,8 @@ class TimerQueue {
   void sift_down(size_t position);
   void place(size_t position, Timer* timer);
 
-  // A binary heap by due_; each timer knows its position, so disarming is O(log n).
+  // A binary heap by due_; each timer knows its position, here and in firing_, so disarming is
+  // O(log n).
   std::vector<Timer*> heap_;
   std::vector<Timer*> firing_;
 };
@@ -57,7 +58,7 @@ class Timer {
   // Arms, or moves, the timer.
   void arm(TimePoint due);
   void disarm();
-  [[nodiscard]] bool armed() const { return position_ != TimerQueue::kNotQueued || firing_; }
+  [[nodiscard]] bool armed() const { return position_ != TimerQueue::kNotQueued; }
   [[nodiscard]] TimePoint due() const { return due_; }
 
  private:
@@ -65,8 +66,8 @@ class Timer {
   TimerQueue& queue_;
   std::function<void()> callback_;
   TimePoint due_{};
-  size_t position_ = TimerQueue::kNotQueued;
-  bool firing_ = false;  // taken off the heap, about to be called by run_due()
+  size_t position_ = TimerQueue::kNotQueued;  // in the heap, or in what is firing
+  bool firing_ = false;                       // taken off the heap, about to be called by run_due()
 };
 
 }  // namespace stdgate

@@ -66,7 +66,10 @@ class Marks {
     const auto is_taken = [&](const pool::MarkedArgument& other) {
       return is_same_name(other.field, name);
     };
-    if (!is_token(name) || !is_primitive || std::ranges::any_of(found_, is_taken)) return false;
+    if (!is_token(name) || !is_primitive || found_.size() == pool::MirrorDialect::kMaxMarks ||
+        std::ranges::any_of(found_, is_taken)) {
+      return false;
+    }
     found_.push_back({name, path_});
     return true;
   }

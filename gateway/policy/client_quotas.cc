@@ -48,6 +48,7 @@ class ClientQuotas::Client {
   const Key key;
   TokenBucket bucket;
   size_t in_flight = 0;
+  Clients::iterator place{};  // in idle_ or busy_; none of nobody_'s
 };
 
 size_t ClientQuotas::Hash::operator()(const Key& key) const { return hash_of(view_of_key(key)); }
@@ -84,7 +85,7 @@ tl::expected<ClientQuotas::Client*, QuotaRefusal> ClientQuotas::begin_call(const
     return tl::unexpected(
         QuotaRefusal{.reason = Reason::rate, .wait = known->bucket.wait(size_, now)});
   }
-  ++known->in_flight;
+  if (known->in_flight++ == 0 && is_limited) busy_.splice(busy_.begin(), idle_, known->place);
   ++in_flight_;
   together_.begin(now);
   if (in_all_ != nullptr) in_all_->begin(now);
@@ -107,7 +108,9 @@ std::optional<QuotaRefusal> ClientQuotas::refuse_together(TimePoint now) {
 
 void ClientQuotas::end_call(Client& client) {
   STDGATE_CHECK(client.in_flight > 0 && in_flight_ > 0);
-  --client.in_flight;
+  if (--client.in_flight == 0 && &client != &nobody_.front()) {
+    idle_.splice(idle_.begin(), busy_, client.place);
+  }
   --in_flight_;
   together_.end();
   if (in_all_ != nullptr) in_all_->end();
@@ -115,25 +118,24 @@ void ClientQuotas::end_call(Client& client) {
 
 ClientQuotas::Client* ClientQuotas::find_or_add(const ClientRef& client, TimePoint now) {
   if (const auto found = places_.find(client); found != places_.end()) {
-    clients_.splice(clients_.begin(), clients_, found->second);
-    return &clients_.front();
+    Client& known = *found->second;
+    if (known.in_flight == 0) idle_.splice(idle_.begin(), idle_, known.place);
+    return &known;
   }
-  if (clients_.size() == kMaxClients && !make_room()) return nullptr;
+  if (clients() == kMaxClients && !make_room()) return nullptr;
   const KeyView view = view_of(client);
   const Key key{view.address, view.kind, std::string(view.issuer), std::string(view.name)};
-  clients_.emplace_front(key, size_, now);
-  places_.emplace(key, clients_.begin());
-  return &clients_.front();
+  idle_.emplace_front(key, size_, now);
+  idle_.front().place = idle_.begin();
+  places_.emplace(key, idle_.begin());
+  return &idle_.front();
 }
 
 bool ClientQuotas::make_room() {
-  for (auto last = clients_.rbegin(); last != clients_.rend(); ++last) {
-    if (last->in_flight > 0) continue;
-    places_.erase(last->key);
-    clients_.erase(std::next(last).base());
-    return true;
-  }
-  return false;
+  if (idle_.empty()) return false;
+  places_.erase(idle_.back().key);
+  idle_.pop_back();
+  return true;
 }
 
 }  // namespace stdgate::policy

@@ -3,8 +3,9 @@
 //
 // A client is its principal or, anonymous, its address (the /64 network of IPv6, the user at the
 // other end of a Unix socket). Who has neither counts among all alone. Owner: a backend. Time is
-// passed in. Limit: kMaxClients known; one with calls under way stays, of the others the one that
-// called longest ago goes first. Allocates nothing for a client that is known.
+// passed in. Limit: kMaxClients known; one with calls under way stays, of the others the one whose
+// last call ended, or was refused, longest ago goes first. Allocates nothing for a client that is
+// known.
 #pragma once
 
 #include <cstddef>
@@ -63,7 +64,7 @@ class ClientQuotas {
   tl::expected<Client*, QuotaRefusal> begin_call(const ClientRef& client, TimePoint now);
   void end_call(Client& client);
 
-  [[nodiscard]] size_t clients() const { return clients_.size(); }
+  [[nodiscard]] size_t clients() const { return idle_.size() + busy_.size(); }
   [[nodiscard]] size_t in_flight() const { return in_flight_; }  // calls of all clients
 
  private:
@@ -97,8 +98,11 @@ class ClientQuotas {
   const BucketSize size_;
   CallQuota together_;
   CallQuota* const in_all_;
-  Clients nobody_;   // one, for those who are not told apart
-  Clients clients_;  // the one used last comes first
+  Clients nobody_;  // one, for those who are not told apart
+  // Those without calls under way, the one used last first; and the others, of which none can be
+  // forgotten.
+  Clients idle_;
+  Clients busy_;
   std::unordered_map<Key, Clients::iterator, Hash, Equal> places_;
   size_t in_flight_ = 0;
 };

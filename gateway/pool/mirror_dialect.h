@@ -5,6 +5,7 @@
 // Which arguments these are, the list of a child's tools says. Stateless; part of the dialect.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -35,6 +36,9 @@ struct ToolPage {
 
 class MirrorDialect {
  public:
+  // Of one tool. Their names are compared with each other, so one with more of them has none.
+  static constexpr size_t kMaxMarks = 32;
+
   virtual ~MirrorDialect() = default;
 
   // The list of tools, as Audience::list names its changes.

@@ -20,54 +20,78 @@ uint64_t ReplayLog::add(uint32_t stream, std::span<const std::string_view> parts
   if (size > most_bytes_ || most_events_ == 0) {
     trace.lost_through = last_;
   } else {
-    keep(stream, size, parts);
-    ++trace.kept;
+    bytes_ += size;
+    const uint64_t previous = trace.kept++ > 0 ? trace.last : 0;
+    events_.push_back(Event{stream, false, last_, previous, text_of(size, parts)});
+    trace.last = last_;
   }
-  while (events_.size() > most_events_ || bytes_ > most_bytes_) let_go();
+  while (kept() > most_events_ || bytes_ > most_bytes_) let_go();
   // Each kept event is of one stream, so more than kMaxStreams of these have none.
   if (streams_.size() > most_events_ + kMaxStreams) forget_streams(kMaxStreams / 2);
   return last_;
 }
 
-void ReplayLog::keep(uint32_t stream, size_t size, std::span<const std::string_view> parts) {
-  bytes_ += size;
+ReplayLog::Text ReplayLog::text_of(size_t size, std::span<const std::string_view> parts) {
   SharedBytes shared = parts.size() == 1 ? storages_.share(parts[0]) : SharedBytes();
-  if (!shared.empty()) {
-    events_.push_back(Event{stream, last_, Text(std::move(shared))});
-    return;
-  }
+  if (!shared.empty()) return Text(std::move(shared));
   std::string text;
   text.reserve(size);
   for (const std::string_view part : parts) text += part;
-  events_.push_back(Event{stream, last_, Text(std::move(text))});
+  return Text(std::move(text));
 }
 
 void ReplayLog::let_go() {
   STDGATE_CHECK(!events_.empty());
-  const Event& oldest = events_.front();
+  Event& oldest = events_.front();
   streams_[oldest.stream].lost_through = oldest.number;
   note_gone(oldest);
-  events_.pop_front();
+  skip_gone();
 }
 
-void ReplayLog::note_gone(const Event& event) {
+void ReplayLog::note_gone(Event& event) {
   Trace& trace = streams_[event.stream];
   const size_t size = event.text.view().size();
-  STDGATE_CHECK(trace.kept > 0 && bytes_ >= size);
+  STDGATE_CHECK(trace.kept > 0 && bytes_ >= size && !event.is_gone);
   --trace.kept;
   bytes_ -= size;
+  event.is_gone = true;
+  ++gone_;
+}
+
+void ReplayLog::skip_gone() {
+  for (; !events_.empty() && events_.front().is_gone; --gone_) events_.pop_front();
+  if (gone_ <= kept()) return;
+  std::erase_if(events_, [](const Event& event) { return event.is_gone; });
+  gone_ = 0;
+}
+
+// From the last one back: those that are kept of a stream are the last of it, and those of them
+// that are asked for are the last of these.
+std::vector<size_t> ReplayLog::places_after(uint32_t stream, uint64_t number) const {
+  std::vector<size_t> places;
+  const auto trace = streams_.find(stream);
+  if (trace == streams_.end()) return places;
+  uint64_t next = trace->second.last;
+  while (places.size() < trace->second.kept && next > number) {
+    const auto event = std::ranges::lower_bound(events_, next, {}, &Event::number);
+    STDGATE_CHECK(event != events_.end() && event->number == next && !event->is_gone);
+    places.push_back(static_cast<size_t>(event - events_.begin()));
+    next = event->previous;
+  }
+  std::ranges::reverse(places);
+  return places;
 }
 
 std::vector<ReplayLog::Text> ReplayLog::take_after(uint32_t stream, uint64_t number) {
   std::vector<Text> texts;
-  for (Event& event : events_) {
-    if (event.stream != stream || event.number <= number) continue;
-    note_gone(event);
-    texts.push_back(std::move(event.text));
+  const std::vector<size_t> places = places_after(stream, number);
+  if (places.empty()) return texts;
+  streams_[stream].last = events_[places.front()].previous;
+  for (const size_t place : places) {
+    note_gone(events_[place]);
+    texts.push_back(std::move(events_[place].text));
   }
-  std::erase_if(events_, [stream, number](const Event& event) {
-    return event.stream == stream && event.number > number;
-  });
+  skip_gone();
   return texts;
 }
 
@@ -85,9 +109,8 @@ void ReplayLog::forget_streams(size_t count) {
 }
 
 bool ReplayLog::has_after(uint32_t stream, uint64_t number) const {
-  bool found = false;
-  replay(stream, number, [&found](uint64_t, const Text&) { found = true; });
-  return found;
+  const auto trace = streams_.find(stream);
+  return trace != streams_.end() && trace->second.kept > 0 && trace->second.last > number;
 }
 
 bool ReplayLog::reaches(uint32_t stream, uint64_t number) const {

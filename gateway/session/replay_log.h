@@ -3,7 +3,8 @@
 // Events are numbered through the session, from 1 on, so that a number names one event and its
 // place in its stream. Owner: the session. Limits: `events` and `bytes` over all streams; beyond
 // them the oldest goes, whatever its stream. Streams without events here are remembered up to a
-// limit too, stream 0 for ever.
+// limit too, stream 0 for ever. What is asked of one stream costs as much as it has to tell,
+// however many events the others have.
 #pragma once
 
 #include <cstddef>
@@ -62,31 +63,40 @@ class ReplayLog {
   // Calls visit(number, Text) for the events of `stream` after `number`, in order.
   template <class Visitor>
   void replay(uint32_t stream, uint64_t number, Visitor&& visit) const {
-    for (const Event& event : events_) {
-      if (event.stream == stream && event.number > number) visit(event.number, event.text);
+    for (const size_t place : places_after(stream, number)) {
+      visit(events_[place].number, events_[place].text);
     }
   }
 
  private:
   struct Event {
     uint32_t stream;
+    bool is_gone;  // taken out; its place is skipped
     uint64_t number;
+    uint64_t previous;  // event of the stream, which may be gone; 0: none
     Text text;
   };
   struct Trace {  // of a stream
     size_t kept = 0;
+    uint64_t last = 0;  // event that is kept, if any is
     uint64_t lost_through = 0;
   };
 
-  void keep(uint32_t stream, size_t size, std::span<const std::string_view> parts);
+  [[nodiscard]] Text text_of(size_t size, std::span<const std::string_view> parts);
+  // Of the kept events of a stream after a number, in order.
+  [[nodiscard]] std::vector<size_t> places_after(uint32_t stream, uint64_t number) const;
+  [[nodiscard]] size_t kept() const { return events_.size() - gone_; }
   void let_go();
-  void note_gone(const Event& event);
+  void note_gone(Event& event);
+  void skip_gone();
   void forget_streams(size_t count);
 
   const size_t most_events_;
   const size_t most_bytes_;
   StoragePool& storages_;
+  // By number. The first one is not gone, and no more are gone than are kept.
   std::deque<Event> events_;
+  size_t gone_ = 0;
   std::map<uint32_t, Trace> streams_;
   uint64_t forgotten_through_ = 0;  // the largest lost_through of those that are not in streams_
   size_t bytes_ = 0;

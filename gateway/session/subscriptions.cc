@@ -27,15 +27,34 @@ Subscriptions::Request Subscriptions::request(SessionId session, std::string_vie
   }
   wish->wanted = true;
   ++wish->asked;
-  ++asked_.try_emplace(std::string(key)).first->second;
+  note_asked(key);
   return Request::ask;
 }
 
-void Subscriptions::finish(SessionId session, std::string_view key, uint64_t child, Answer answer) {
+void Subscriptions::note_asked(std::string_view key) {
+  size_t& count = asked_.try_emplace(std::string(key)).first->second;
+  if (count++ > 0) return;
+  for (auto& [child, unwanted] : unwanted_) {
+    if (const auto found = unwanted.free.find(key); found != unwanted.free.end()) {
+      unwanted.asked.insert(unwanted.free.extract(found));
+    }
+  }
+}
+
+void Subscriptions::note_answered(std::string_view key) {
   const auto asked = asked_.find(key);
   STDGATE_CHECK(asked != asked_.end());
-  if (--asked->second == 0) asked_.erase(asked);
+  if (--asked->second > 0) return;
+  for (auto& [child, unwanted] : unwanted_) {
+    if (const auto found = unwanted.asked.find(key); found != unwanted.asked.end()) {
+      unwanted.free.insert(unwanted.asked.extract(found));
+    }
+  }
+  asked_.erase(asked);
+}
 
+void Subscriptions::finish(SessionId session, std::string_view key, uint64_t child, Answer answer) {
+  note_answered(key);
   Wish* wish = find_wish(session, key);  // null: the session has closed
   if (wish != nullptr) {
     STDGATE_CHECK(wish->asked > 0);
@@ -61,18 +80,18 @@ Subscriptions::Withdrawal Subscriptions::withdraw(SessionId session, std::string
   Wish* wish = find_wish(session, key);
   if (wish == nullptr) return {};
   wish->wanted = false;
-  const uint64_t child = std::exchange(wish->child, std::nullopt).value_or(kNoChild);
   // One that waits for a child is in the list of kNoChild.
-  const bool was_last = leave(session, key, child);
+  const std::optional<uint64_t> child = std::exchange(wish->child, std::nullopt);
+  const bool was_last = child && leave(key, *child, wish->place);
   drop_if_over(session, key);
-  return {true, was_last ? child : kNoChild};
+  return {true, was_last ? *child : kNoChild};
 }
 
 void Subscriptions::close(SessionId session) {
   const auto of_session = wishes_.extract(session);
   if (of_session.empty()) return;
   for (const auto& [key, wish] : of_session.mapped().by_key) {
-    if (wish.child) leave(session, key, *wish.child);
+    if (wish.child) leave(key, *wish.child, wish.place);
   }
 }
 
@@ -99,14 +118,23 @@ void Subscriptions::drop_if_over(SessionId session, std::string_view key) {
 
 // --- What children hold ---------------------------------------------------------------------
 
-bool Subscriptions::leave(SessionId session, std::string_view key, uint64_t child) {
+bool Subscriptions::leave(std::string_view key, uint64_t child, size_t place) {
   const auto of_child = held_.find(child);
   if (of_child == held_.end()) return false;
   const auto held = of_child->second.find(key);
-  if (held == of_child->second.end() || std::erase(held->second, session) == 0 ||
-      !held->second.empty()) {
-    return false;
+  if (held == of_child->second.end()) return false;
+  std::vector<SessionId>& sessions = held->second;
+  STDGATE_CHECK(place < sessions.size());
+  // The last one takes its place.
+  const SessionId last = sessions.back();
+  sessions.pop_back();
+  if (place < sessions.size()) {
+    sessions[place] = last;
+    Wish* const moved = find_wish(last, key);
+    STDGATE_CHECK(moved != nullptr);
+    moved->place = place;
   }
+  if (!sessions.empty()) return false;
   of_child->second.erase(held);
   if (of_child->second.empty()) held_.erase(of_child);
   let_go(child, key);
@@ -116,30 +144,34 @@ bool Subscriptions::leave(SessionId session, std::string_view key, uint64_t chil
 // Beyond the limit the child keeps the subscription, and its updates are dropped.
 void Subscriptions::let_go(uint64_t child, std::string_view key) {
   if (child == kNoChild || find(child, key) != nullptr || unwanted_count_ >= kMaxUnwanted) return;
-  unwanted_count_ += unwanted_[child].emplace(key).second ? 1 : 0;
+  Unwanted& unwanted = unwanted_[child];
+  auto& keys = asked_.contains(key) ? unwanted.asked : unwanted.free;
+  unwanted_count_ += keys.emplace(key).second ? 1 : 0;
 }
 
 bool Subscriptions::forget_unwanted(uint64_t child, std::string_view key) {
   const auto of_child = unwanted_.find(child);
   if (of_child == unwanted_.end()) return false;
-  const auto unwanted = of_child->second.find(key);
-  if (unwanted == of_child->second.end()) return false;
-  of_child->second.erase(unwanted);
-  if (of_child->second.empty()) unwanted_.erase(of_child);
+  auto& keys = asked_.contains(key) ? of_child->second.asked : of_child->second.free;
+  const auto unwanted = keys.find(key);
+  if (unwanted == keys.end()) return false;
+  keys.erase(unwanted);
+  if (of_child->second.size() == 0) unwanted_.erase(of_child);
   STDGATE_CHECK(unwanted_count_ > 0);
   --unwanted_count_;
   return true;
 }
 
 void Subscriptions::move(std::vector<SessionId> sessions, std::string_view key, uint64_t to) {
+  forget_unwanted(to, key);
+  auto& there = held_[to].try_emplace(std::string(key)).first->second;
   for (const SessionId session : sessions) {
     Wish* const wish = find_wish(session, key);
     STDGATE_CHECK(wish != nullptr);
     wish->child = to;
+    wish->place = there.size();
+    there.push_back(session);
   }
-  forget_unwanted(to, key);
-  auto& there = held_[to].try_emplace(std::string(key)).first->second;
-  there.insert(there.end(), sessions.begin(), sessions.end());
 }
 
 void Subscriptions::lose_child(uint64_t child) {
@@ -177,7 +209,8 @@ void Subscriptions::check_invariants(const std::function<bool(SessionId)>& is_op
       if (!wish.child) continue;
       ++places;
       const std::vector<SessionId>* const there = find(*wish.child, key);
-      STDGATE_CHECK(there != nullptr && std::count(there->begin(), there->end(), session) == 1);
+      STDGATE_CHECK(there != nullptr && wish.place < there->size());
+      STDGATE_CHECK((*there)[wish.place] == session);
     }
     STDGATE_CHECK(bytes == wishes.bytes);
   }
@@ -191,9 +224,14 @@ void Subscriptions::check_invariants(const std::function<bool(SessionId)>& is_op
   STDGATE_CHECK(places == 0);
   size_t unwanted = 0;
   for (const auto& [child, keys] : unwanted_) {
-    STDGATE_CHECK(!keys.empty() && is_running(child));
+    STDGATE_CHECK(keys.size() > 0 && is_running(child));
     unwanted += keys.size();
-    for (const std::string& key : keys) STDGATE_CHECK(find(child, key) == nullptr);
+    for (const std::string& key : keys.free) {
+      STDGATE_CHECK(find(child, key) == nullptr && !asked_.contains(key));
+    }
+    for (const std::string& key : keys.asked) {
+      STDGATE_CHECK(find(child, key) == nullptr && asked_.contains(key));
+    }
   }
   STDGATE_CHECK(unwanted == unwanted_count_);
 }
@@ -202,11 +240,8 @@ void Subscriptions::check_invariants(const std::function<bool(SessionId)>& is_op
 
 std::optional<std::string> Subscriptions::take_unwanted(uint64_t child) {
   const auto of_child = unwanted_.find(child);
-  if (of_child == unwanted_.end()) return std::nullopt;
-  const auto free = std::find_if(of_child->second.begin(), of_child->second.end(),
-                                 [this](const std::string& key) { return !asked_.contains(key); });
-  if (free == of_child->second.end()) return std::nullopt;
-  std::string key = *free;
+  if (of_child == unwanted_.end() || of_child->second.free.empty()) return std::nullopt;
+  std::string key = *of_child->second.free.begin();
   forget_unwanted(child, key);
   return key;
 }

@@ -101,15 +101,24 @@ class Subscriptions {
     size_t asked = 0;               // requests under way
     bool wanted = true;             // false: withdrawn while they were under way
     std::optional<uint64_t> child;  // holds it; kNoChild: the one that did has gone
+    size_t place = 0;               // of the session, in held_ there
   };
   struct Wishes {
     std::map<std::string, Wish, std::less<>> by_key;
     size_t bytes = 0;  // of the keys
   };
+  // Those that no request is under way for can be ended now.
+  struct Unwanted {
+    std::set<std::string, std::less<>> free;
+    std::set<std::string, std::less<>> asked;
+    [[nodiscard]] size_t size() const { return free.size() + asked.size(); }
+  };
 
   Wish* find_wish(SessionId session, std::string_view key);
-  // Whether the child holds it for no session any more.
-  bool leave(SessionId session, std::string_view key, uint64_t child);
+  // The session with this place there. Whether the child holds it for no session any more.
+  bool leave(std::string_view key, uint64_t child, size_t place);
+  void note_asked(std::string_view key);
+  void note_answered(std::string_view key);
   void let_go(uint64_t child, std::string_view key);
   bool forget_unwanted(uint64_t child, std::string_view key);
   void move(std::vector<SessionId> sessions, std::string_view key, uint64_t to);
@@ -119,7 +128,7 @@ class Subscriptions {
   std::map<SessionId, Wishes, SessionLess> wishes_;
   // By child, then by key; neither level has empty entries.
   std::map<uint64_t, std::map<std::string, std::vector<SessionId>, std::less<>>> held_;
-  std::map<uint64_t, std::set<std::string, std::less<>>> unwanted_;  // none of them is in `held_`
+  std::map<uint64_t, Unwanted> unwanted_;  // not empty; none of them is in `held_`
   size_t unwanted_count_ = 0;
   std::map<std::string, size_t, std::less<>> asked_;  // requests under way, of all sessions
 };

@@ -19,7 +19,7 @@ struct ChunkCallbacks {
 
   static int on_body(llhttp_t* parser, const char* at, size_t size) {
     BodyReader& self = reader(parser);
-    self.collected_.append_announced({at, size}, 0);
+    self.collected_.append_announced({at, size}, self.limit_ - self.collected_.size());
     return 0;
   }
   static int on_chunk_header(llhttp_t* parser) {

@@ -53,6 +53,10 @@ class ClientConnection {
   void set_place(size_t place) { place_ = place; }
   [[nodiscard]] size_t place() const { return place_; }
 
+  // Where the server finds it among those that are to be resumed, once it has asked for that.
+  void set_resume_place(size_t place) { resume_place_ = static_cast<uint32_t>(place); }
+  [[nodiscard]] size_t resume_place() const { return resume_place_; }
+
   // That it came through: ConnectionTraits::listener.
   void set_listener(uint32_t listener) { listener_ = listener; }
   [[nodiscard]] uint32_t listener() const { return listener_; }
@@ -66,6 +70,7 @@ class ClientConnection {
 
  private:
   size_t place_ = 0;
+  uint32_t resume_place_ = 0;
   uint32_t listener_ = 0;
   ClientAddress client_;
   bool turned_away_ = false;

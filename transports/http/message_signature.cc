@@ -16,6 +16,9 @@ using Kind = BareItem::Kind;
 
 constexpr SignatureError kTwice{true, "send one signature: one Signature-Input, one Signature"};
 constexpr SignatureError kMalformed{true, "the signature is malformed"};
+constexpr SignatureError kTooMany{
+    true, "the signature has more than 64 members, components or parameters, or 256 in all"};
+static_assert(kMaxEntries == 64 && kMaxInAll == 256);
 constexpr SignatureError kUnknownComponent{false, "the signature covers what is not known here"};
 constexpr SignatureError kAbsent{false, "the signature covers a field that is not there"};
 constexpr SignatureError kNoMethod{false, "the signature must cover @method"};
@@ -149,7 +152,10 @@ tl::expected<std::optional<auth::MessageSignature>, SignatureError> read_signatu
   if (input_field == nullptr || signature_field == nullptr) return tl::unexpected(kTwice);
   const auto inputs_read = parse_dictionary(input_field->value);
   const auto signatures_read = parse_dictionary(signature_field->value);
-  if (!inputs_read || !signatures_read) return tl::unexpected(kMalformed);
+  if (!inputs_read || !signatures_read) {
+    const FieldError error = inputs_read ? signatures_read.error() : inputs_read.error();
+    return tl::unexpected(error == FieldError::too_many ? kTooMany : kMalformed);
+  }
   if (inputs_read->size() != 1 || signatures_read->size() != 1) return tl::unexpected(kTwice);
   const DictionaryMember& input = inputs_read->front();
   const DictionaryMember& signature = signatures_read->front();

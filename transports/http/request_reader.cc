@@ -19,11 +19,13 @@ void RequestReader::start_head(Exchange& exchange) const {
 
 RequestReader::Step RequestReader::read_head(Exchange& exchange, std::span<char> bytes) {
   const std::string_view text(bytes.data(), bytes.size());
-  if (exchange.head.is_repeated_by(text)) {
-    return {exchange.head.block().size(), Outcome::complete};
+  HeadScanner& scanner = exchange.scanner;
+  // Once as many bytes have come, it is known.
+  const size_t known = exchange.head.block().size();
+  if (scanner.scanned() < known && exchange.head.is_repeated_by(text)) {
+    return {known, Outcome::complete};
   }
   exchange.forget_judgement();
-  HeadScanner& scanner = exchange.scanner;
   switch (scanner.scan(text)) {
     case HeadScanner::Result::incomplete:
       return {};

@@ -152,6 +152,7 @@ void Server::on_accept_error(int error) {
 }
 
 void Server::resume_later(ClientConnection& connection) {
+  connection.set_resume_place(to_resume_.size());
   to_resume_.push_back(&connection);
   services_.loop.flush_later(*this);
 }
@@ -166,8 +167,9 @@ void Server::flush() {
 }
 
 void Server::forget_resume(ClientConnection& connection) {
+  const size_t place = connection.resume_place();
   for (auto* list : {&to_resume_, &resuming_}) {
-    std::replace(list->begin(), list->end(), &connection, static_cast<ClientConnection*>(nullptr));
+    if (place < list->size() && (*list)[place] == &connection) (*list)[place] = nullptr;
   }
 }
 

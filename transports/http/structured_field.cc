@@ -19,22 +19,34 @@ class Parser {
  public:
   explicit Parser(std::string_view text) : text_(trim(text, " ")) {}
 
-  std::optional<std::vector<DictionaryMember>> dictionary() {
+  tl::expected<std::vector<DictionaryMember>, FieldError> dictionary() {
     std::vector<DictionaryMember> members;
-    while (!text_.empty()) {
-      auto member = this->member();
-      if (!member || has_key(members, member->key)) return std::nullopt;
-      members.push_back(*std::move(member));
-      skip(" \t");
-      if (text_.empty()) return members;
-      if (!take(',')) return std::nullopt;
-      skip(" \t");
-      if (text_.empty()) return std::nullopt;
+    if (!text_.empty() && !this->members(members)) {
+      return tl::unexpected(too_many_ ? FieldError::too_many : FieldError::malformed);
     }
     return members;
   }
 
  private:
+  bool members(std::vector<DictionaryMember>& out) {
+    while (true) {
+      if (!has_room(out)) return false;
+      auto member = this->member();
+      if (!member || has_key(out, member->key)) return false;
+      out.push_back(*std::move(member));
+      skip(" \t");
+      if (text_.empty()) return true;
+      if (!take(',')) return false;
+      skip(" \t");
+      if (text_.empty()) return false;
+    }
+  }
+
+  template <class T>
+  bool has_room(const std::vector<T>& some) {
+    too_many_ = some.size() == kMaxEntries || ++in_all_ > kMaxInAll;
+    return !too_many_;
+  }
   template <class T>
   static bool has_key(const std::vector<T>& some, std::string_view key) {
     return std::ranges::any_of(some, [key](const T& one) { return one.key == key; });
@@ -88,6 +100,7 @@ class Parser {
     while (true) {
       skip(" ");
       if (take(')')) return true;
+      if (!has_room(items)) return false;
       Item& item = items.emplace_back();
       if (!bare_item(item.value) || !parameters(item.parameters)) return false;
       if (!text_.starts_with(' ') && !text_.starts_with(')')) return false;
@@ -97,6 +110,7 @@ class Parser {
   bool parameters(std::vector<Parameter>& out) {
     while (take(';')) {
       skip(" ");
+      if (!has_room(out)) return false;
       auto key = this->key();
       if (!key || has_key(out, *key)) return false;
       Parameter& parameter = out.emplace_back();
@@ -185,6 +199,8 @@ class Parser {
   }
 
   std::string_view text_;
+  size_t in_all_ = 0;
+  bool too_many_ = false;
 };
 
 void append(std::string& out, const std::vector<Parameter>& parameters) {
@@ -215,7 +231,7 @@ std::string DictionaryMember::list_text() const {
   return text;
 }
 
-std::optional<std::vector<DictionaryMember>> parse_dictionary(std::string_view text) {
+tl::expected<std::vector<DictionaryMember>, FieldError> parse_dictionary(std::string_view text) {
   return Parser(text).dictionary();
 }
 

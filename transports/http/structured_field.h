@@ -2,12 +2,15 @@
 // them: strings, tokens, integers, byte sequences and booleans, and lists of them. Pure.
 //
 // Stricter than the RFC: a key that stands there twice is an error, as peers may take either.
+// Limits: kMaxEntries members of a dictionary, items of a list, and parameters of each; kMaxInAll
+// of all of these. Keys are compared with each other, and anybody can send a field.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tl/expected.hpp>
 #include <vector>
 
 namespace stdgate::http {
@@ -43,7 +46,11 @@ struct DictionaryMember {
   [[nodiscard]] std::string list_text() const;
 };
 
-// Nothing: it is none.
-std::optional<std::vector<DictionaryMember>> parse_dictionary(std::string_view text);
+inline constexpr size_t kMaxEntries = 64;
+inline constexpr size_t kMaxInAll = 256;
+
+enum class FieldError : uint8_t { malformed, too_many };
+
+tl::expected<std::vector<DictionaryMember>, FieldError> parse_dictionary(std::string_view text);
 
 }  // namespace stdgate::http

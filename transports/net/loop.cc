@@ -82,6 +82,7 @@ void Loop::refresh_now() { now_ = TimePoint(Duration(uv_hrtime())); }
 void Loop::flush_later(Flushable& flushable) {
   if (flushable.flush_asked_) return;
   flushable.flush_asked_ = true;
+  flushable.flush_place_ = to_flush_.size();
   to_flush_.push_back(&flushable);
   stay_awake();
 }
@@ -89,8 +90,9 @@ void Loop::flush_later(Flushable& flushable) {
 void Loop::forget(Flushable& flushable) {
   if (!flushable.flush_asked_) return;
   flushable.flush_asked_ = false;
-  std::replace(to_flush_.begin(), to_flush_.end(), &flushable, static_cast<Flushable*>(nullptr));
-  std::replace(flushing_.begin(), flushing_.end(), &flushable, static_cast<Flushable*>(nullptr));
+  const size_t place = flushable.flush_place_;
+  const bool is_of_next_flush = place < to_flush_.size() && to_flush_[place] == &flushable;
+  (is_of_next_flush ? to_flush_ : flushing_)[place] = nullptr;
 }
 
 void Loop::stay_awake() {

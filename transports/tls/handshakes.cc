@@ -13,44 +13,58 @@ ClientAddress Handshakes::counted(const ClientAddress& client) const {
   return is_counted ? client.key() : ClientAddress();
 }
 
-bool Handshakes::has_share(const ClientAddress& client) const {
-  const auto found = of_clients_.find(client);
-  return found == of_clients_.end() || found->second < share_;
-}
-
-void Handshakes::count(const ClientAddress& client) {
-  ++under_way_;
-  if (!client.is_none()) ++of_clients_[client];
-}
-
 bool Handshakes::begin(Waiter& waiter, const ClientAddress& client) {
   const ClientAddress key = counted(client);
-  if (under_way_ == limit_ || !has_share(key)) {
-    waiting_.push_back({&waiter, key});
-    return false;
+  Client& known = clients_[key];
+  const bool may_begin = under_way_ < limit_ && has_share(key, known);
+  if (may_begin) {
+    count(known);
+  } else {
+    waiter.ticket_ = ++tickets_;
+    known.waiting.emplace(waiter.ticket_, &waiter);
+    ++waiting_;
   }
-  count(key);
-  return true;
+  settle(key, known);
+  return may_begin;
 }
 
 void Handshakes::end(const ClientAddress& client) {
-  STDGATE_CHECK(under_way_ > 0);
+  const ClientAddress key = counted(client);
+  const auto ended = clients_.find(key);
+  STDGATE_CHECK(ended != clients_.end() && ended->second.under_way > 0);
+  --ended->second.under_way;
   --under_way_;
-  const auto found = of_clients_.find(counted(client));
-  if (found != of_clients_.end() && --found->second == 0) of_clients_.erase(found);
-  const auto next = std::ranges::find_if(
-      waiting_, [this](const Waiting& waiting) { return has_share(waiting.client); });
-  if (next == waiting_.end()) return;
-  const Waiting taken = *next;
-  waiting_.erase(next);
-  count(taken.client);
-  taken.waiter->on_handshake_turn();
+  settle(key, ended->second);
+  if (next_.empty()) return;
+  const ClientAddress next_key = next_.begin()->second;
+  Client& next = clients_.find(next_key)->second;
+  Waiter& waiter = *next.waiting.begin()->second;
+  next.waiting.erase(next.waiting.begin());
+  --waiting_;
+  count(next);
+  settle(next_key, next);
+  waiter.on_handshake_turn();
 }
 
-void Handshakes::leave(const Waiter& waiter) {
-  const auto place = std::ranges::find(waiting_, &waiter, &Waiting::waiter);
-  STDGATE_CHECK(place != waiting_.end());
-  waiting_.erase(place);
+void Handshakes::leave(const Waiter& waiter, const ClientAddress& client) {
+  const ClientAddress key = counted(client);
+  const auto known = clients_.find(key);
+  STDGATE_CHECK(known != clients_.end());
+  const size_t left = known->second.waiting.erase(waiter.ticket_);
+  STDGATE_CHECK(left == 1);
+  --waiting_;
+  settle(key, known->second);
+}
+
+void Handshakes::settle(const ClientAddress& key, Client& client) {
+  const bool may_go_on = has_share(key, client) && !client.waiting.empty();
+  const uint64_t next = may_go_on ? client.waiting.begin()->first : 0;
+  if (next != client.next) {
+    next_.erase(client.next);
+    if (next != 0) next_.emplace(next, key);
+    client.next = next;
+  }
+  if (client.under_way == 0 && client.waiting.empty()) clients_.erase(key);
 }
 
 }  // namespace stdgate::tls

@@ -9,7 +9,8 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <deque>
+#include <cstdint>
+#include <map>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -25,6 +26,10 @@ class Handshakes {
     virtual ~Waiter() = default;
     // Its handshake is under way. Called within end() of another one: only asks to be flushed.
     virtual void on_handshake_turn() = 0;
+
+   private:
+    friend class Handshakes;
+    uint64_t ticket_ = 0;  // while it waits
   };
 
   // `unlimited`: addresses that may have all of them, as of a proxy in front.
@@ -37,30 +42,43 @@ class Handshakes {
   bool begin(Waiter& waiter, const ClientAddress& client);
   // Of a handshake of this client that is under way: it is over.
   void end(const ClientAddress& client);
-  // Of one that waits.
-  void leave(const Waiter& waiter);
+  // Of one of this client that waits.
+  void leave(const Waiter& waiter, const ClientAddress& client);
 
   [[nodiscard]] size_t under_way() const { return under_way_; }
-  [[nodiscard]] size_t waiting() const { return waiting_.size(); }
+  [[nodiscard]] size_t waiting() const { return waiting_; }
 
  private:
-  struct Waiting {
-    Waiter* waiter;
-    ClientAddress client;  // as it is counted
+  struct Client {
+    size_t under_way = 0;
+    std::map<uint64_t, Waiter*> waiting;  // by ticket, that is in the order in which they came
+    uint64_t next = 0;                    // its ticket in next_; 0: none
   };
 
   // Its key(); none if its handshakes are not counted: those of `unlimited`, and of clients without
   // an address.
   [[nodiscard]] ClientAddress counted(const ClientAddress& client) const;
-  [[nodiscard]] bool has_share(const ClientAddress& client) const;
-  void count(const ClientAddress& client);
+  [[nodiscard]] bool has_share(const ClientAddress& key, const Client& client) const {
+    return key.is_none() || client.under_way < share_;
+  }
+  void count(Client& client) {
+    ++client.under_way;
+    ++under_way_;
+  }
+  // After each change of a client, which may be gone then.
+  void settle(const ClientAddress& key, Client& client);
 
   const size_t limit_;
   const size_t share_;
   const std::vector<AddressBlock> unlimited_;
   size_t under_way_ = 0;
-  std::unordered_map<ClientAddress, size_t, ClientAddressHash> of_clients_;  // by key(); none is 0
-  std::deque<Waiting> waiting_;
+  size_t waiting_ = 0;
+  uint64_t tickets_ = 0;
+  // As they are counted. None of them has nothing under way and nothing that waits.
+  std::unordered_map<ClientAddress, Client, ClientAddressHash> clients_;
+  // Of each client that has its share left and waits, the first ticket: whoever has his share under
+  // way is not looked at, however many of his wait.
+  std::map<uint64_t, ClientAddress> next_;
 };
 
 }  // namespace stdgate::tls

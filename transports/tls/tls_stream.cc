@@ -160,7 +160,7 @@ void TlsStream::linger() {
 }
 
 void TlsStream::leave_handshakes() {
-  if (state_ == State::queued) services_.handshakes.leave(*this);
+  if (state_ == State::queued) services_.handshakes.leave(*this, client_);
   if (state_ == State::shaking) services_.handshakes.end(client_);
   if (is_before_open()) state_ = State::fresh;
 }

@@ -1,5 +1,6 @@
 #include "transports/websocket/kept_messages.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -7,12 +8,17 @@
 
 namespace stdgate::websocket {
 
+namespace {
+// For this message and others that follow, which are small if they are many.
+constexpr size_t kRoom = 64 << 10;
+}  // namespace
+
 void KeptMessages::push(std::string_view text, TimePoint arrived) {
   const Head head{text.size(), arrived};
   std::array<char, sizeof(head)> spelled;
   std::memcpy(spelled.data(), &head, sizeof(head));
   const size_t size = spelled.size() + text.size();
-  bytes_.make_room(size, size);
+  bytes_.make_room(size, std::max(size, kRoom));
   bytes_.append({spelled.data(), spelled.size()});
   bytes_.append(text);
 }

@@ -131,7 +131,9 @@ tl::expected<bool, ReadError> MessageReader::read_text(std::span<char> part, Mes
     in_message_ = false;
     return sink.on_message(part);
   }
-  append(message_, part);
+  // The rest of a frame says nothing of the message unless that ends with it.
+  const uint64_t announced = frame_.final ? part.size() + left_ : limit_ - message_.size();
+  message_.append_announced(view_of(part), announced);
   if (!is_last) return true;
   in_message_ = false;
   const StorageOffer offer = message_.offer();
@@ -143,7 +145,7 @@ tl::expected<bool, ReadError> MessageReader::read_text(std::span<char> part, Mes
 tl::expected<bool, ReadError> MessageReader::read_control(std::span<char> part, MessageSink& sink) {
   const bool is_whole = left_ == 0 && control_.empty();
   if (is_whole) return end_control(view_of(part), sink);
-  append(control_, part);
+  control_.append_announced(view_of(part), part.size() + left_);
   if (left_ > 0) return true;
   const auto ended = end_control(control_.view(), sink);
   control_.release();
@@ -177,10 +179,6 @@ tl::expected<bool, ReadError> MessageReader::end_close(std::string_view payload,
 }
 
 // --- Storage -------------------------------------------------------------------------------------
-
-void MessageReader::append(PooledBuffer& buffer, std::span<const char> part) {
-  buffer.append_announced(view_of(part), part.size() + left_);
-}
 
 void MessageReader::discard_messages() {
   discards_ = true;

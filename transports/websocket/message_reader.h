@@ -73,7 +73,6 @@ class MessageReader {
   tl::expected<bool, ReadError> read_control(std::span<char> part, MessageSink& sink);
   tl::expected<bool, ReadError> end_control(std::string_view payload, MessageSink& sink);
   tl::expected<bool, ReadError> end_close(std::string_view payload, MessageSink& sink);
-  void append(PooledBuffer& buffer, std::span<const char> part);
 
   const size_t limit_;
   PooledBuffer message_;  // what has come of a message, unless it is whole at once

@@ -153,7 +153,23 @@ TEST(StoragePool, RoomGrowsWithWhatHasComeAndNotWithWhatIsAnnounced) {
     moves += storage.view().data() != before ? 1 : 0;
   }
   EXPECT_LE(moves, 15U);  // it doubles
-  EXPECT_LE(storage.capacity(), kAnnounced);
+  EXPECT_LE(storage.capacity(), kAnnounced + kAnnounced / 8);
+}
+
+// A peer that announces little at a time must not have all moved each time.
+TEST(StoragePool, RoomGrowsByAnEighthAtLeastWhateverIsAnnounced) {
+  StoragePool pool;
+  ByteQueue storage;
+  pool.make_room(storage, 100'000, 100'000);
+  storage.append(std::string(100'000, 'x'));
+  size_t moved = 0;
+  for (size_t i = 0; i < 100'000; ++i) {
+    const size_t capacity = storage.capacity();
+    pool.make_room(storage, 1, 1);
+    if (storage.capacity() != capacity) moved += storage.size();
+    storage.append("x");
+  }
+  EXPECT_LE(moved, 9 * storage.size());
 }
 
 TEST(StoragePool, RoomThatNobodyHasAnnouncedDoubles) {

@@ -127,6 +127,13 @@ TEST(MessageSignature, Parameters) {
   const std::string all = R"("@method" "@path")";
   const std::string missing = "the signature must have created, keyid and nonce";
   const std::string malformed = "the signature is malformed";
+  const std::string too_many =
+      "the signature has more than 64 members, components or parameters, or 256 in all";
+  const auto more_parameters = [](size_t count) {
+    std::string text = kParameters;
+    for (size_t i = 0; i < count; ++i) text += ";x" + std::to_string(i);
+    return text;
+  };
   const std::string once = "send one signature: one Signature-Input, one Signature";
   const auto with = [&](const std::string& parameters) {
     return input(all, parameters) + kSignature;
@@ -153,7 +160,10 @@ TEST(MessageSignature, Parameters) {
           {input(all) + "Signature: a=(:YQ==:)\r\n", malformed},
           {input(all) + "Signature: a=:YQ==:, a=:YQ==:\r\n", malformed},
           {"Signature-Input: a=1\r\n" + kSignature, malformed},
-          {"Signature-Input: x y\r\n" + kSignature, malformed}});
+          {"Signature-Input: x y\r\n" + kSignature, malformed},
+          {with(more_parameters(61)), ""},
+          {with(more_parameters(62)), too_many},
+          {input(all) + "Signature: a=:YQ==:" + more_parameters(65) + "\r\n", too_many}});
   RequestHead unsigned_head;
   ASSERT_TRUE(unsigned_head.parse("GET / HTTP/1.1\r\nHost: a\r\n\r\n"));
   EXPECT_FALSE(read_signature(unsigned_head, kOrigin)->has_value());

@@ -78,5 +78,35 @@ TEST(StructuredField, WhatIsNone) {
   }
 }
 
+// "<name>0<separator><name>1…"
+std::string numbered(const std::string& name, size_t count, const std::string& separator) {
+  std::string text;
+  for (size_t i = 0; i < count; ++i) {
+    text.append(i == 0 ? "" : separator).append(name).append(std::to_string(i));
+  }
+  return text;
+}
+
+TEST(StructuredField, HasNoMoreThanItsLimits) {
+  const auto in_members = [](size_t count) { return numbered("k", count, ","); };
+  const auto in_items = [](size_t count) { return "a=(" + numbered("k", count, " ") + ")"; };
+  const auto of_list = [](size_t count) { return "a=();" + numbered("k", count, ";"); };
+  const auto of_item = [](size_t count) { return "a=(b;" + numbered("k", count, ";") + ")"; };
+  for (const auto& text_of : {+in_members, +in_items, +of_list, +of_item}) {
+    EXPECT_TRUE(parse_dictionary(text_of(kMaxEntries))) << text_of(kMaxEntries);
+    const auto more = parse_dictionary(text_of(kMaxEntries + 1));
+    ASSERT_FALSE(more);
+    EXPECT_EQ(more.error(), FieldError::too_many);
+  }
+  // Four lists of so many, beside their members.
+  const std::string list = "=(" + numbered("k", 63, " ") + ")";
+  const std::string most = "a" + list + ",b" + list + ",c" + list + ",d" + list;
+  EXPECT_TRUE(parse_dictionary(most));
+  const auto more = parse_dictionary(most + ";x");
+  ASSERT_FALSE(more);
+  EXPECT_EQ(more.error(), FieldError::too_many);
+  EXPECT_EQ(parse_dictionary("a=(").error(), FieldError::malformed);
+}
+
 }  // namespace
 }  // namespace stdgate::http
