@@ -35,6 +35,7 @@ enum class SessionKind : uint8_t {
   trip,   // a call of a client without a session, that has a child alone: RoundTrips
   watch,  // such a call that listens for updates of legacy children: KeyWatches
 };
+inline constexpr size_t kSessionKindCount = static_cast<size_t>(SessionKind::watch) + 1;
 
 struct Session {
   static constexpr size_t kMaxAsks = 256;
