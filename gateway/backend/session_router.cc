@@ -88,7 +88,8 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::adopt(
   auto id = add(session::SessionKind::client, caller, sink);
   if (!id) return id;
   if (services_.config.isolation == config::Isolation::session)
-    pool_.adopt_lease(*id, {.greeting = beginning.greeting});
+    pool_.adopt_lease(*id, {.greeting = beginning.greeting, .revision = beginning.revision});
+  known(*id).is_unproven = services_.config.isolation == config::Isolation::shared;
   known(*id).revision = beginning.revision;
   questions_.note_greeting(known(*id), beginning.greeting);
   journal_.adopt(known(*id), client, services_.dialect.client_label(beginning.greeting));

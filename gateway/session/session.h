@@ -52,6 +52,7 @@ struct Session {
   TimePoint used{};                // the last message of its client
   uint64_t messages = 0;           // of its client
   bool is_new_here = false;  // it comes from another process, which its client has not been told
+  bool is_unproven = false;  // nor has a shared child served it here
   bool holds_calls = false;  // they are not to be sent yet
   bool awaits_era =
       false;  // its child has refused the greeting, another one is asked: no other calls
