@@ -148,6 +148,7 @@ void write_backend(rpc::JsonWriter& json, const backend::Upstream& upstream,
   json.number("parked_sessions", backend.parked_sessions);
   json.number("session_places", backend.session_places);
   json.number("parked_calls", backend.parked_calls);
+  json.number("watches", backend.watches);
   write_sessions(json, "oldest_sessions", backend.oldest_sessions);
   write_sessions(json, "longest_idle_sessions", backend.longest_idle_sessions);
   write_sessions(json, "busiest_sessions", backend.busiest_sessions);

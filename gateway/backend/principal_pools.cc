@@ -44,6 +44,7 @@ void add(pool::BackendStatus& sum, pool::BackendStatus one, const std::string& p
   sum.parked_sessions += one.parked_sessions;
   sum.session_places += one.session_places;
   sum.parked_calls += one.parked_calls;
+  sum.watches += one.watches;
   if (one.era) sum.era = one.era;
   sum.state = better_of(sum.state, one.state);
   const auto append = [](auto& to, const auto& from) {

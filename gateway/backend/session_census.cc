@@ -7,7 +7,7 @@
 
 namespace stdgate::backend {
 
-size_t at_work_of(const SlotMap<session::Session>& sessions, const policy::ClientRef& client) {
+size_t at_work_of(const session::SessionTable& sessions, const policy::ClientRef& client) {
   if (client.principal == nullptr && client.address.is_none()) return 0;
   size_t count = 0;
   sessions.for_each([&](session::SessionId, const session::Session& session) {
@@ -18,7 +18,7 @@ size_t at_work_of(const SlotMap<session::Session>& sessions, const policy::Clien
   return count;
 }
 
-bool has_its_share(const SlotMap<session::Session>& sessions, const policy::ClientRef& client,
+bool has_its_share(const session::SessionTable& sessions, const policy::ClientRef& client,
                    const config::BackendConfig& config, uint32_t places) {
   const uint32_t most = config.calls_per_principal.sessions;
   if (most > 0) return at_work_of(sessions, client) >= most;
@@ -38,7 +38,7 @@ bool has_its_share(const SlotMap<session::Session>& sessions, const policy::Clie
   return others_wait && all >= places && own >= std::max<size_t>(1, places / 2);
 }
 
-void end_unless(SlotMap<session::Session>& sessions,
+void end_unless(session::SessionTable& sessions,
                 const std::function<bool(const policy::Principal*)>& is_admitted,
                 session::SessionEnd end, std::string_view message) {
   sessions.for_each([&](session::SessionId, session::Session& session) {
@@ -48,7 +48,7 @@ void end_unless(SlotMap<session::Session>& sessions,
   });
 }
 
-session::Session* longest_idle(SlotMap<session::Session>& sessions) {
+session::Session* longest_idle(session::SessionTable& sessions) {
   session::Session* longest = nullptr;
   sessions.for_each([&](session::SessionId, session::Session& session) {
     const bool may_go = session.is_of_client() && session.state != SessionState::parked &&
@@ -59,7 +59,7 @@ session::Session* longest_idle(SlotMap<session::Session>& sessions) {
   return longest;
 }
 
-uint32_t set_reading_all(SlotMap<session::Session>& sessions,
+uint32_t set_reading_all(session::SessionTable& sessions,
                          const std::function<bool(session::SessionId)>& has_own_child, bool reading,
                          uint32_t last_first) {
   std::optional<uint32_t> next;

@@ -83,7 +83,7 @@ pool::SessionStatus SessionJournal::status(const session::Session& session) cons
           session.messages, now - session.opened, now - session.used};
 }
 
-void SessionJournal::describe(const SlotMap<session::Session>& sessions,
+void SessionJournal::describe(const session::SessionTable& sessions,
                               pool::BackendStatus& status) const {
   status.parked_sessions = parked_;
   std::vector<const session::Session*> all;

@@ -7,11 +7,10 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/base/slot_map.h"
 #include "gateway/policy/client.h"
 #include "gateway/pool/backend_status.h"
 #include "gateway/pool/pool_services.h"
-#include "gateway/session/session.h"
+#include "gateway/session/session_table.h"
 
 namespace stdgate::backend {
 
@@ -32,7 +31,7 @@ class SessionJournal {
   void close(session::Session& session);
 
   // Fills in what is said of sessions, but for their places.
-  void describe(const SlotMap<session::Session>& sessions, pool::BackendStatus& status) const;
+  void describe(const session::SessionTable& sessions, pool::BackendStatus& status) const;
   // Sessions without a child.
   [[nodiscard]] size_t parked() const { return parked_; }
 

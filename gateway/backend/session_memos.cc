@@ -1,5 +1,7 @@
 #include "gateway/backend/session_memos.h"
 
+#include <utility>
+
 #include "gateway/rpc/json_string.h"
 
 namespace stdgate::backend {
@@ -7,7 +9,11 @@ namespace stdgate::backend {
 tl::expected<void, rpc::FaultReport> SessionMemos::keep(const pool::ClientIntent& intent,
                                                         pool::Call& call) {
   if (auto usable = sessions_.use(call.session); !usable) return usable;
-  if (intent.memo == pool::SessionMemo::none) return {};
+  if (intent.memo == pool::SessionMemo::none) {
+    const session::Session* const session = sessions_.find(call.session);
+    if (session != nullptr && session->is_unproven) call.memo = pool::SessionMemo::first;
+    return {};
+  }
   call.memo = intent.memo;
   const bool is_key =
       intent.memo == pool::SessionMemo::subscribe || intent.memo == pool::SessionMemo::unsubscribe;
@@ -22,6 +28,7 @@ tl::expected<void, rpc::FaultReport> SessionMemos::keep(const pool::ClientIntent
 
 // The greeting of a session that shares children says who the client is.
 void SessionMemos::learn(pool::Call& call, const rpc::Envelope& answer) {
+  if (call.memo == pool::SessionMemo::first) return prove(call);
   if (pool::SessionMemory* const memory = pool_.memory_of(call.session); memory != nullptr) {
     memory->learn(call, answer, dialect_);
   }
@@ -32,6 +39,20 @@ void SessionMemos::learn(pool::Call& call, const rpc::Envelope& answer) {
     session->revision = call.revision;
   }
   if (call.child_era == Era::modern) listening_.begin(call.session, answer);
+}
+
+// A session of another process has been served by a shared child: a modern one is listened to, as
+// the session's former one was; a legacy one has to speak what was agreed on.
+void SessionMemos::prove(const pool::Call& call) {
+  session::Session* const session = sessions_.find_mutable(call.session);
+  if (session == nullptr || !std::exchange(session->is_unproven, false)) return;
+  if (call.child_era == Era::modern) return listening_.go_on(call.session);
+  const pool::Child* const child = pool_.find_child(call.child);
+  if (child == nullptr || session->revision.empty()) return;
+  const std::string_view revision = child->facts().protocol_version;
+  if (revision.empty() || revision == session->revision) return;
+  session->end(session::SessionEnd::failed,
+               "the server speaks another revision of its protocol now");
 }
 
 tl::expected<bool, rpc::FaultReport> SessionMemos::subscribe(session::SessionId session,

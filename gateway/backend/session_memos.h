@@ -30,6 +30,8 @@ class SessionMemos {
   std::optional<uint64_t> unsubscribe(session::SessionId session, std::string_view key);
 
  private:
+  void prove(const pool::Call& call);
+
   SessionRouter& sessions_;
   pool::Pool& pool_;
   SessionListening& listening_;

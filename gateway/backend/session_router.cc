@@ -18,7 +18,8 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open(
   if (auto free = check_count({client.principal.get(), client.address}); !free) {
     return tl::unexpected(free.error());
   }
-  const bool is_full = verbosity_.sessions() - journal_.parked() >= services_.config.pool.sessions;
+  const size_t at_work = sessions_.size(session::SessionKind::client) - journal_.parked();
+  const bool is_full = at_work >= services_.config.pool.sessions;
   if (is_full && !park_longest_idle()) return tl::unexpected(too_many());
   auto id = add(session::SessionKind::client, caller, sink);
   if (!id) return id;
@@ -26,7 +27,7 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open(
     const auto lease = pool_.open_lease(*id);
     if (!lease) {
       verbosity_.remove_session(std::nullopt);
-      sessions_.release(*id);
+      sessions_.close(*id);
       return tl::unexpected(lease.error());
     }
     count_start(client.address);
@@ -48,11 +49,13 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::add(session::S
                                                                       session::Caller caller,
                                                                       session::SessionSink& sink) {
   if (pool_.is_draining()) return tl::unexpected(rpc::faults::shutting_down());
-  const auto id = sessions_.acquire();
-  if (!id) return tl::unexpected(too_many());
+  const auto id = sessions_.open(kind);
+  if (!id) {
+    return tl::unexpected(kind == session::SessionKind::client
+                              ? too_many()
+                              : rpc::faults::overloaded("too many calls are served alone"));
+  }
   session::Session& session = known(*id);
-  session = {};
-  session.kind = kind;
   session.caller = caller;
   session.sink = &sink;
   if (session.is_of_client()) verbosity_.add_session(std::nullopt);
@@ -85,7 +88,8 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::adopt(
   auto id = add(session::SessionKind::client, caller, sink);
   if (!id) return id;
   if (services_.config.isolation == config::Isolation::session)
-    pool_.adopt_lease(*id, {.greeting = beginning.greeting});
+    pool_.adopt_lease(*id, {.greeting = beginning.greeting, .revision = beginning.revision});
+  known(*id).is_unproven = services_.config.isolation == config::Isolation::shared;
   known(*id).revision = beginning.revision;
   questions_.note_greeting(known(*id), beginning.greeting);
   journal_.adopt(known(*id), client, services_.dialect.client_label(beginning.greeting));
@@ -147,7 +151,7 @@ EndedSession SessionRouter::end(session::SessionId id) {
   const auto asks = std::move(session.asks);
   if (session.is_of_client()) verbosity_.remove_session(session.severity);
   journal_.close(session);
-  sessions_.release(id);
+  sessions_.close(id);
   subscriptions_.close(id);
   for (auto oldest = asks ? asks->oldest() : std::nullopt; oldest; oldest = asks->oldest()) {
     const session::Ask ask = asks->close(*oldest);
@@ -470,12 +474,10 @@ void SessionRouter::on_reading(session::SessionId id, bool reading) {
 
 void SessionRouter::check_invariants() {
   size_t wishes = 0;
-  size_t trips = 0;
   size_t leases = 0;
   sessions_.for_each([&](session::SessionId id, session::Session& session) {
     check_owned(id, session);
     leases += pool_.has_lease(id) ? 1 : 0;
-    trips += !session.is_of_client() ? 1 : 0;
     wishes += session.severity ? 1 : 0;
     if (session.asks == nullptr) return;
     rpc::Correlator<session::Ask>& asks = *session.asks;
@@ -484,7 +486,7 @@ void SessionRouter::check_invariants() {
     }
   });
   STDGATE_CHECK(leases == pool_.leases());
-  STDGATE_CHECK(verbosity_.sessions() + trips == sessions_.size());
+  STDGATE_CHECK(verbosity_.sessions() == sessions_.size(session::SessionKind::client));
   STDGATE_CHECK(verbosity_.sessions_with_wish() == wishes);
   subscriptions_.check_invariants(
       [this](session::SessionId id) { return sessions_.find(id) != nullptr; },

@@ -13,7 +13,8 @@
 // What belongs to a session (its child, what waits for that, what it has been asked, subscriptions,
 // listener) is a part of it, or ends with it in end(), the one end that sessions have.
 // Owner: the backend. The pool and its children call it directly, as SessionEvents and
-// ChildListener. Limits: config.pool.sessions, and as many again that have no child;
+// ChildListener. Limits: config.pool.sessions, and as many again that have no child; beside these
+// as many watches as config.pool.sessions, and trips for all children and all calls that may wait;
 // Session::kMaxAsks, those of Subscriptions.
 #pragma once
 
@@ -32,7 +33,7 @@
 #include "gateway/pool/call_trace.h"
 #include "gateway/pool/pool.h"
 #include "gateway/session/log_verbosity.h"
-#include "gateway/session/session.h"
+#include "gateway/session/session_table.h"
 #include "gateway/session/subscriptions.h"
 
 namespace stdgate::backend {
@@ -64,7 +65,7 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
         methods_(methods),
         modern_(modern),
         rounds_(rounds),
-        sessions_(2 * size_t{services.config.pool.sessions}),
+        sessions_(limits_of(services.config.pool)),
         journal_(services),
         questions_(services) {}
 
@@ -153,9 +154,10 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   [[nodiscard]] session::Session* find_mutable(session::SessionId session) {
     return sessions_.find(session);
   }
-  [[nodiscard]] size_t size() const { return sessions_.size(); }
+  [[nodiscard]] size_t size(session::SessionKind kind) const { return sessions_.size(kind); }
   void describe(pool::BackendStatus& status) const {
     status.session_places = pool_.session_places();
+    status.watches = sessions_.size(session::SessionKind::watch);
     journal_.describe(sessions_, status);
   }
 
@@ -316,6 +318,9 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   }
   [[nodiscard]] session::Session* only_session(pool::Child& child);
   bool pass_to_subscribers(uint64_t child, const rpc::Envelope& notification, std::string_view key);
+  static session::SessionTable::Limits limits_of(const config::PoolConfig& pool) {
+    return {2 * size_t{pool.sessions}, size_t{pool.max} + pool.queue, pool.sessions};
+  }
   tl::expected<session::SessionId, rpc::FaultReport> add(session::SessionKind kind,
                                                          session::Caller caller,
                                                          session::SessionSink& sink);
@@ -350,7 +355,7 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   NameTable& methods_;
   const ModernCalls& modern_;
   RoundListener& rounds_;
-  SlotMap<session::Session> sessions_;
+  session::SessionTable sessions_;
   SessionJournal journal_;
   const SessionQuestions questions_;
   session::Subscriptions subscriptions_;

@@ -93,19 +93,20 @@ tl::expected<void, rpc::FaultReport> McpSession::open(const policy::Client& clie
 // Events have other ids than those that the other process gave out.
 tl::expected<void, rpc::FaultReport> McpSession::adopt(const policy::Client& client,
                                                        std::string_view greeting,
-                                                       McpRevision revision) {
+                                                       std::optional<McpRevision> revision) {
   if (!caller_.take(services_.callers, *this)) {
     return tl::unexpected(rpc::faults::too_many_clients());
   }
-  const auto session = services_.backend.adopt_session(caller_.caller(), *this, client,
-                                                       {greeting, mcp_revision_text(revision)});
+  const std::string_view agreed = revision ? mcp_revision_text(*revision) : std::string_view();
+  const auto session =
+      services_.backend.adopt_session(caller_.caller(), *this, client, {greeting, agreed});
   if (!session) {
     caller_.release();
     return tl::unexpected(session.error());
   }
   session_ = *session;
   adopted_ = parked_ = initialized_ = true;
-  revision_ = revision;
+  revision_ = revision.value_or(revision_);
   events_.id_prefix += "." + std::to_string(used_.time_since_epoch().count());
   return {};
 }

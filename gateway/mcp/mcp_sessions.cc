@@ -56,10 +56,9 @@ McpSession& McpSessions::keep(std::unique_ptr<McpSession> session) {
   return kept;
 }
 
-tl::expected<McpSession*, rpc::FaultReport> McpSessions::reach(std::string_view id,
-                                                               McpSession::Kind kind,
-                                                               const policy::Client& client,
-                                                               McpRevision revision) {
+tl::expected<McpSession*, rpc::FaultReport> McpSessions::reach(
+    std::string_view id, McpSession::Kind kind, const policy::Client& client,
+    std::optional<McpRevision> revision) {
   if (predecessor_ != nullptr && predecessor_->knows(id)) {
     return predecessor_->reach(id, kind, client, revision);
   }

@@ -39,10 +39,11 @@ class McpSessions final : private McpSessionOwner {
                                                    std::string_view initialize = {});
   // The session with this id, which may be one of another process. Null: never opened, ended, of
   // the other kind, or another principal's. The fault: there is no room for it at the moment.
-  // `revision`: that the client says it speaks, to be believed of a session of another process.
+  // `revision`: that the client says it speaks, to be believed of a session of another process;
+  // nothing: it does not say.
   tl::expected<McpSession*, rpc::FaultReport> reach(std::string_view id, McpSession::Kind kind,
                                                     const policy::Client& client,
-                                                    McpRevision revision);
+                                                    std::optional<McpRevision> revision);
   // As reach(), among those that are known.
   [[nodiscard]] McpSession* find(std::string_view id, McpSession::Kind kind,
                                  const policy::Principal* principal) const;

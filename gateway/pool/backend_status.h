@@ -85,6 +85,7 @@ struct BackendStatus {
   size_t parked_sessions = 0;   // of these
   uint32_t session_places = 0;  // children that sessions may have at a time
   size_t parked_calls = 0;      // that wait for input of their clients
+  size_t watches = 0;           // calls that listen for updates of legacy children
   std::vector<SessionStatus> oldest_sessions;
   std::vector<SessionStatus> longest_idle_sessions;
   std::vector<SessionStatus> busiest_sessions;

@@ -61,8 +61,8 @@ RevivalOutcome Revival::judge(const rpc::Envelope* answer) {
   const Dialect& dialect = services_.dialect;
   auto terms = answer == nullptr ? std::nullopt : dialect.terms(*answer);
   if (!terms) return RevivalOutcome::failed;
+  if (!memory_.is_agreed(terms->revision)) return RevivalOutcome::other_revision;
   const std::optional<GreetingTerms>& before = memory_.terms();
-  if (before && before->revision != terms->revision) return RevivalOutcome::other_revision;
   const bool is_same = before && before->digest == terms->digest;
   const auto severity = memory_.severity();
   if (memory_.has_served() && (!severity || *severity <= dialect.restart_severity())) {

@@ -8,6 +8,7 @@ namespace stdgate::pool {
 
 enum class SessionMemo : uint8_t {
   none,
+  first,       // nothing but that it is the first call of a session from another process
   greeting,    // its params
   completion,  // of the greeting, by the client's notification
   severity,    // from which on log messages are wanted

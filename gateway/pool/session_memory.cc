@@ -25,6 +25,7 @@ void SessionMemory::learn(const Call& call, const rpc::Envelope& answer, const D
       subscription_bytes_ -= subscriptions_.erase(call.memo_text) * call.memo_text.size();
       break;
     case SessionMemo::completion:
+    case SessionMemo::first:
     case SessionMemo::none:
       break;
   }
@@ -32,6 +33,7 @@ void SessionMemory::learn(const Call& call, const rpc::Envelope& answer, const D
 
 void SessionMemory::adopt(const Knowledge& known) {
   greeting_ = known.greeting;
+  agreed_ = known.revision;
   asks_first_ = known.asks_first;
   severity_ = known.severity;
   is_complete_ = true;

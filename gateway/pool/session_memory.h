@@ -24,6 +24,7 @@ struct Knowledge {
   // A child may ask something once it has been greeted: it gets no calls before that is answered.
   bool asks_first = false;
   std::optional<session::Severity> severity{};  // of the log messages that it wants
+  std::string_view revision{};                  // that was agreed on; empty: not known
 };
 
 class SessionMemory {
@@ -46,6 +47,10 @@ class SessionMemory {
   [[nodiscard]] bool is_repeatable() const { return is_repeatable_; }
   // Params of the greeting, raw JSON; empty: no child has answered one.
   [[nodiscard]] const std::string& greeting() const { return greeting_; }
+  // Whether it is this revision of the protocol that was agreed on, as far as that is known.
+  [[nodiscard]] bool is_agreed(std::string_view revision) const {
+    return terms_ ? terms_->revision == revision : agreed_.empty() || agreed_ == revision;
+  }
   // Nothing: the answer to the greeting is not known.
   [[nodiscard]] const std::optional<GreetingTerms>& terms() const { return terms_; }
   [[nodiscard]] std::optional<session::Severity> severity() const { return severity_; }
@@ -62,6 +67,7 @@ class SessionMemory {
 
  private:
   std::string greeting_;
+  std::string agreed_;  // a revision, elsewhere; empty: not known
   std::optional<GreetingTerms> terms_;
   std::optional<session::Severity> severity_;
   std::set<std::string, std::less<>> subscriptions_;

@@ -35,6 +35,7 @@ enum class SessionKind : uint8_t {
   trip,   // a call of a client without a session, that has a child alone: RoundTrips
   watch,  // such a call that listens for updates of legacy children: KeyWatches
 };
+inline constexpr size_t kSessionKindCount = static_cast<size_t>(SessionKind::watch) + 1;
 
 struct Session {
   static constexpr size_t kMaxAsks = 256;
@@ -51,6 +52,7 @@ struct Session {
   TimePoint used{};                // the last message of its client
   uint64_t messages = 0;           // of its client
   bool is_new_here = false;  // it comes from another process, which its client has not been told
+  bool is_unproven = false;  // nor has a shared child served it here
   bool holds_calls = false;  // they are not to be sent yet
   bool awaits_era =
       false;  // its child has refused the greeting, another one is asked: no other calls

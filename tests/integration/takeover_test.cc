@@ -15,7 +15,8 @@
 namespace stdgate::harness {
 namespace {
 
-// eras.py (both | modern): a server of both eras of MCP, or of the modern one, whose lists change.
+// eras.py (both | modern) REVISION: a server of both eras of MCP, or of the modern one, whose lists
+// change.
 constexpr const char* kServerOfEras = R"py(
 import json, sys
 ERA = sys.argv[1]
@@ -26,7 +27,7 @@ for line in sys.stdin:
         continue
     method, error = message["method"], None
     if method == "initialize" and ERA == "both":
-        result = {"protocolVersion": "2025-06-18", "capabilities": CAPABILITIES,
+        result = {"protocolVersion": sys.argv[2], "capabilities": CAPABILITIES,
                   "serverInfo": {"name": "s", "version": "1"}}
     elif method == "initialize":
         error = {"code": -32022, "message": "no such version"}
@@ -44,22 +45,34 @@ for line in sys.stdin:
     print(json.dumps(reply), flush=True)
 )py";
 
+using testing::HasSubstr;
+
 constexpr size_t kRemembered = 5;
 constexpr size_t kSessions = 12;
 
-class TakeOvers : public testing::TestWithParam<std::string> {
+class TakenOver : public testing::Test {
  protected:
-  TakeOvers() {
+  TakenOver() {
     folder_.write("eras.py", kServerOfEras);
     folder_.write("sessions.key", std::string(64, '7') + "\n");
   }
 
-  // Its children are known to be modern.
-  std::unique_ptr<GatewayProcess> start() {
+  std::unique_ptr<GatewayProcess> start(const std::string& era, const std::string& revision) {
     auto gateway = std::make_unique<GatewayProcess>(serve_one(
-        {"python3", folder_.path("eras.py"), GetParam()},
+        {"python3", folder_.path("eras.py"), era, revision},
         "protocol: mcp, pool: { min: 1, max: 4, sessions: " + std::to_string(kRemembered) + " }",
         "sessions: { key_file: " + folder_.path("sessions.key") + " }\n"));
+    return gateway;
+  }
+
+  test::TestFolder folder_;
+};
+
+class TakeOvers : public TakenOver, public testing::WithParamInterface<std::string> {
+ protected:
+  // Its children are known to be modern.
+  std::unique_ptr<GatewayProcess> start() {
+    auto gateway = TakenOver::start(GetParam(), "2025-06-18");
     HttpClient client = gateway->connect();
     EXPECT_EQ(call(client, "tools/list").status, 200);
     EXPECT_EQ(state_of(*gateway).text("/backends/0/era"), "modern");
@@ -95,7 +108,6 @@ class TakeOvers : public testing::TestWithParam<std::string> {
     EXPECT_NE(open_mcp_session(client), "");
   }
 
-  test::TestFolder folder_;
   std::vector<std::string> ids_;
 };
 
@@ -114,6 +126,28 @@ TEST_P(TakeOvers, LeaveNothingBehind) {
   for (int round = 0; round < 3; ++round) take_over_all(*gateway);
   expect_few_listeners(*gateway);
   end_all(*gateway);
+}
+
+// What its client speaks was agreed on with another server.
+TEST_F(TakenOver, EndsAtAServerOfAnotherRevision) {
+  std::string id;
+  {
+    const auto gateway = start("both", "2025-06-18");
+    HttpClient client = gateway->connect();
+    id = open_mcp_session(client);
+  }
+  Headers fields = in_mcp_session(id);
+  fields["mcp-protocol-version"] = "2025-06-18";
+  {
+    const auto gateway = start("both", "2025-06-18");
+    HttpClient client = gateway->connect();
+    EXPECT_THAT(client.post("/mcp", request("tools/list"), fields).body, HasSubstr("result"));
+  }
+  const auto gateway = start("both", "2025-11-25");
+  HttpClient client = gateway->connect();
+  EXPECT_THAT(client.post("/mcp", request("tools/list"), fields).body,
+              HasSubstr("the server speaks another revision of its protocol now"));
+  EXPECT_EQ(client.post("/mcp", request("tools/list"), fields).status, 404);
 }
 
 INSTANTIATE_TEST_SUITE_P(Servers, TakeOvers, testing::Values("both", "modern"),

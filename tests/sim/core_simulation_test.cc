@@ -210,6 +210,7 @@ class Simulation {
     check_listening(listening, status);
     check_parked(status);
     EXPECT_LE(status.sessions, (config.revive ? 2U : 1U) * config.pool.sessions);
+    EXPECT_LE(status.watches, config.pool.sessions);
     EXPECT_EQ(status.sessions, ledger_.sessions);
     EXPECT_EQ(status.parked_sessions, ledger_.sessions_in(SessionState::parked));
     EXPECT_GE(ledger_.sessions_in(SessionState::live), 0);
@@ -251,6 +252,7 @@ class Simulation {
               tally().of(Seen::cache_hit) + tally().of(Seen::cache_hit_private));
     EXPECT_EQ(backend_->status().sessions, 0U);
     EXPECT_EQ(ledger_.sessions, 0U);
+    EXPECT_EQ(backend_->status().watches, 0U);
     for (const auto& client : clients_) {
       EXPECT_EQ(client->open_calls(), 0U) << "a call was never answered";
       requests_ += client->requests();

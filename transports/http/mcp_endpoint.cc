@@ -112,10 +112,10 @@ bool is_known_version(const RequestHead& head) {
 }
 
 // That of a session which was opened elsewhere (2025-11-25, transports: protocol version header).
-mcp::McpRevision spoken_revision(const RequestHead& head) {
+// Nothing: the client does not say, as those before 2025-06-18.
+std::optional<mcp::McpRevision> spoken_revision(const RequestHead& head) {
   const HeaderField* version = head.find("mcp-protocol-version");
-  const auto named = version == nullptr ? std::nullopt : mcp::parse_mcp_revision(version->value);
-  return named.value_or(mcp::McpRevision::v2025_03_26);
+  return version == nullptr ? std::nullopt : mcp::parse_mcp_revision(version->value);
 }
 
 void respond_problem(Exchange& exchange, const mcp::ModernProblem& problem, std::string_view id) {

@@ -30,7 +30,8 @@ inline constexpr auto kPoolOptions = std::to_array<Option<PoolConfig>>({
      .flag = {"--sessions"},
      .help = "open sessions at most",
      .details = "Beyond it the MCP session over HTTP that has been idle longest is forgotten, "
-                "those without a child first."},
+                "those without a child first. As many calls of modern MCP clients may listen for "
+                "updates of resources at a legacy server."},
     {.key = "principals",
      .type = Count{&PoolConfig::principals, {1, 10000}},
      .help = "principals that have children at a time",

@@ -30,7 +30,7 @@ config::BackendConfig with_children(config::Isolation isolation = config::Isolat
 struct Sessions {
   explicit Sessions(const std::string& letters) {
     for (const char letter : letters) {
-      session::Session& session = *all.find(all.acquire().value());
+      session::Session& session = *all.find(all.open(session::SessionKind::client).value());
       const bool waits = letter >= 'A' && letter <= 'Z';
       session.principal = named(letter == '.' ? "a" : std::string(1, lower_ascii(letter)));
       session.state = letter == '.' ? SessionState::parked
@@ -43,7 +43,7 @@ struct Sessions {
     const policy::PrincipalRef a = named("a");
     return has_its_share(all, {a.get(), {}}, config, places);
   }
-  SlotMap<session::Session> all{100};
+  session::SessionTable all{{100, 0, 0}};
 };
 
 TEST(SessionCensus, NobodyHasMoreThanHalfWhileOthersWait) {

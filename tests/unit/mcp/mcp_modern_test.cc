@@ -378,6 +378,37 @@ TEST_F(McpLegacyChild, WhatIsTooMuchIsNotPromised) {
   EXPECT_THAT(honored, HasSubstr(R"("u255"]})"));
 }
 
+// Those who listen and those who have sessions do not take each other's places.
+TEST(McpLegacyWatches, HavePlacesOfTheirOwn) {
+  backend::BackendOptions options =
+      ModernBench::options_of(config::Revision::legacy, config::Isolation::shared);
+  options.config.pool.sessions = 2;
+  ModernBench bench(options);
+  bench.begin(0, kGreeting);
+  FakeClient client(bench.callers);
+  for (const char* const id : {"1", "2", "3", "4"}) {
+    bench.send_modern(client, request(id, "subscriptions/listen",
+                                      R"("notifications":{"resourceSubscriptions":["f:a"]})"));
+  }
+  const Texts begun = events_of(client);
+  ASSERT_EQ(begun.size(), 4U);
+  EXPECT_THAT(begun[1], HasSubstr(R"("resourceSubscriptions":["f:a"])"));
+  EXPECT_THAT(begun[2], Not(HasSubstr("f:a"))) << "one more than there may be is not promised it";
+  EXPECT_EQ(bench.status().watches, 2U);
+  EXPECT_EQ(bench.status().sessions, 0U);
+  FakeSession one(bench.callers);
+  FakeSession two(bench.callers);
+  FakeSession three(bench.callers);
+  EXPECT_FALSE(bench.open(one).has_value());
+  EXPECT_FALSE(bench.open(two).has_value());
+  EXPECT_TRUE(bench.open(three).has_value()) << "its limit is that of sessions";
+  bench.leave(client);
+  EXPECT_EQ(bench.status().watches, 0U);
+  bench.send_modern(client, request("5", "subscriptions/listen",
+                                    R"("notifications":{"resourceSubscriptions":["f:a"]})"));
+  EXPECT_THAT(events_of(client).back(), HasSubstr(R"("resourceSubscriptions":["f:a"])"));
+}
+
 // Its subscriptions go to the next one, and no client notices.
 TEST_F(McpLegacyChild, UpdatesGoOnWhenItIsReplaced) {
   bench.send_modern(client, request("1", "subscriptions/listen",

@@ -483,7 +483,7 @@ class McpTakeOverTest : public McpParkingTest {
  protected:
   McpTakeOverTest() { ids_.carried["theirs"] = {kParams, hours(1)}; }
   mcp::McpSession* reach(const std::string& id,
-                         mcp::McpRevision revision = mcp::McpRevision::v2025_11_25) {
+                         std::optional<mcp::McpRevision> revision = mcp::McpRevision::v2025_11_25) {
     const auto found = sessions_.reach(id, Kind::streamable, {}, revision);
     return found ? *found : nullptr;
   }
@@ -563,6 +563,35 @@ TEST_F(McpTakeOverTest, ATakenOverSessionEndsWithItsId) {
 TEST_F(McpTakeOverTest, ATakenOverSessionSpeaksWhatItsClientSays) {
   EXPECT_EQ(reach("theirs", mcp::McpRevision::v2025_03_26)->revision(),
             mcp::McpRevision::v2025_03_26);
+}
+
+// Its client goes by what was agreed on, and the server may have been replaced meanwhile.
+TEST_F(McpTakeOverTest, AServerOfAnotherRevisionEndsATakenOverSession) {
+  mcp::McpSession* session = reach("theirs", mcp::McpRevision::v2025_06_18);
+  ASSERT_NE(session, nullptr);
+  world_.post(*session, post_, request_text("1", "tools/list"));
+  answer_greeting();  // 2025-11-25
+  ASSERT_TRUE(post_.json.has_value());
+  EXPECT_THAT(*post_.json, HasSubstr("another revision"));
+  world_.bench.settle();
+  EXPECT_EQ(sessions_.size(), 0U);
+  EXPECT_EQ(reach("theirs", mcp::McpRevision::v2025_06_18), nullptr) << "it is over for good";
+  EXPECT_EQ(revived()[RevivalOutcome::other_revision], 1);
+  end_asked();
+  check();
+}
+
+// Clients that do not say what they speak are believed to get what they were promised.
+TEST_F(McpTakeOverTest, WhatWasAgreedOnMayNotBeKnown) {
+  mcp::McpSession* session = reach("theirs", std::nullopt);
+  ASSERT_NE(session, nullptr);
+  EXPECT_EQ(session->revision(), mcp::McpRevision::v2025_03_26);
+  world_.post(*session, post_, request_text("1", "tools/list"));
+  FakeChild& child = answer_greeting();
+  child.take_line();
+  child.answer(id_in(child.take_line()));
+  EXPECT_EQ(sessions_.size(), 1U);
+  EXPECT_EQ(revived()[RevivalOutcome::changed], 1);
 }
 
 TEST(EndedIds, AreForgottenWhenTheyExpireOrAreTooMany) {

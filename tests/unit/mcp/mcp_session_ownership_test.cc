@@ -189,6 +189,56 @@ TEST(McpSessionOwnershipOfMoved, OneThatMovesToSharedChildren) {
   EXPECT_EQ(bench.backend.calls(), 0U);
 }
 
+// --- Taken over, where children are shared ---------------------------------------------------
+
+constexpr const char* kListTools = R"({"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}})";
+
+TEST(McpSharedTakeOver, ALegacyServerOfAnotherRevisionEndsTheSession) {
+  const std::pair<const char*, bool> cases[] = {
+      {"2025-11-25", false}, {"2025-06-18", true}, {"", false}};
+  for (const auto& [revision, ends] : cases) {
+    SCOPED_TRACE(revision);
+    ModernBench bench(config::Revision::legacy, config::Isolation::shared);
+    FakeChild& child = bench.begin(0, kGreeting);
+    FakeSession session(bench.callers);
+    session.id =
+        bench.backend.adopt_session(session.caller(), session, {}, {kOwnGreeting, revision})
+            .value();
+    bench.send(session, kListTools);
+    child.answer(child.take_ids().at(0), R"({"tools":[]})");
+    EXPECT_EQ(session.end.has_value(), ends);
+    if (ends) {
+      EXPECT_EQ(session.end_message, "the server speaks another revision of its protocol now");
+    }
+  }
+}
+
+// Nobody knew of its era when the session came.
+TEST(McpSharedTakeOver, AModernServerIsListenedTo) {
+  ModernBench bench(config::Revision::automatic, config::Isolation::shared);
+  FakeSession session(bench.callers);
+  session.id =
+      bench.backend.adopt_session(session.caller(), session, {}, {kOwnGreeting, "2025-06-18"})
+          .value();
+  bench.send(session, kListTools);
+  FakeChild& refusing = bench.child(0);
+  refusing.start();
+  refusing.say(R"({"jsonrpc":"2.0","id":)" + refusing.take_ids().at(0) +
+               R"(,"error":{"code":-32022,"message":"no"}})");
+  refusing.exit(1);
+  bench.settle();
+  FakeChild& child = bench.child(1);
+  child.start();
+  child.answer(child.take_ids().at(0), kChanging);
+  bench.settle();
+  EXPECT_EQ(bench.callers.size(), 1U) << "it has not been served yet";
+  child.answer(child.take_ids().at(0), R"({"tools":[]})");
+  bench.settle();
+  EXPECT_FALSE(session.end.has_value());
+  EXPECT_EQ(bench.callers.size(), 2U);
+  EXPECT_EQ(parse_asked(child.take_line()).method, "subscriptions/listen");
+}
+
 INSTANTIATE_TEST_SUITE_P(Isolations, McpSessionOwnership,
                          testing::Values(config::Isolation::shared, config::Isolation::session));
 

@@ -1,0 +1,65 @@
+// SessionTable: the sessions of one backend, by handle, and how many there are of each kind.
+//
+// Each kind has a limit of its own, so that calls that need a session of their own leave those of
+// clients alone, and the other way round. Owner: the session router. Limits: those given for each
+// kind.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <numeric>
+#include <optional>
+
+#include "gateway/base/check.h"
+#include "gateway/base/slot_map.h"
+#include "gateway/session/session.h"
+
+namespace stdgate::session {
+
+class SessionTable {
+ public:
+  using Limits = std::array<size_t, kSessionKindCount>;  // by kind
+
+  explicit SessionTable(const Limits& limits)
+      : limits_(limits), sessions_(std::accumulate(limits.begin(), limits.end(), size_t{0})) {}
+
+  // A new session. Nothing: there are as many of this kind as there may be.
+  std::optional<SessionId> open(SessionKind kind) {
+    if (size(kind) >= limits_[index_of(kind)]) return std::nullopt;
+    const auto id = sessions_.acquire();
+    STDGATE_CHECK(id.has_value());
+    ++counts_[index_of(kind)];
+    Session& session = *sessions_.find(*id);
+    session = {};
+    session.kind = kind;
+    return id;
+  }
+  // Of an open session. What it owns is to be taken out first.
+  void close(SessionId id) {
+    --counts_[index_of(sessions_.find(id)->kind)];
+    sessions_.release(id);
+  }
+
+  // Null: it is not open.
+  [[nodiscard]] Session* find(SessionId id) { return sessions_.find(id); }
+  [[nodiscard]] const Session* find(SessionId id) const { return sessions_.find(id); }
+  // Calls visit(SessionId, Session&) for each. The visitor may close sessions, not open any.
+  template <class Visitor>
+  void for_each(Visitor&& visit) {
+    sessions_.for_each(visit);
+  }
+  template <class Visitor>
+  void for_each(Visitor&& visit) const {
+    sessions_.for_each(visit);
+  }
+  [[nodiscard]] size_t size(SessionKind kind) const { return counts_[index_of(kind)]; }
+
+ private:
+  static size_t index_of(SessionKind kind) { return static_cast<size_t>(kind); }
+
+  const Limits limits_;
+  std::array<size_t, kSessionKindCount> counts_{};
+  SlotMap<Session> sessions_;
+};
+
+}  // namespace stdgate::session
