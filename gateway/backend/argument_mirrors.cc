@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "gateway/pool/call_clock.h"
 #include "gateway/rpc/known_message.h"
 
 namespace stdgate::backend {
@@ -82,7 +83,9 @@ void ArgumentMirrors::look_at_time() {
   if (next > now() && !held_.empty()) timer_.arm(next);
   const bool is_over = until_ <= now();
   for (pool::CallPtr& call : late) {
-    events_.on_fault(std::move(call), rpc::faults::plain(rpc::Fault::timeout));
+    const rpc::FaultReport report =
+        pool::gave_up(*call, pool::CallPlace::waiting, call->arrived, services_.config);
+    events_.on_fault(std::move(call), report);
   }
   if (is_over) release();
 }
@@ -118,7 +121,7 @@ void ArgumentMirrors::ask(std::string_view cursor) {
   call->client_era = Era::modern;
   call->transport = Transport::mcp;
   call->arrived = now();
-  call->deadline = now() + services_.config.timeout;
+  pool::start_clock(*call, services_.config.timeout, services_.config);
   pool::Outgoing message;
   message.text = request.text;
   message.id = place_of(request.id, request.text);

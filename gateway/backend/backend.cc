@@ -5,6 +5,7 @@
 #include "gateway/backend/call_record.h"
 #include "gateway/backend/quota_refusal.h"
 #include "gateway/backend/upstream_facts.h"
+#include "gateway/pool/call_clock.h"
 #include "gateway/pool/call_trace.h"
 
 namespace stdgate::backend {
@@ -33,7 +34,7 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
       services_{core_,           Upstream::id(), options_.config, options_.limits,
                 options_.launch, *dialect_,      calls_,          options_.hide_secrets},
       modern_(services_, pool_, callers_),
-      sessions_(services_, pool_, callers_, methods_, modern_, rounds_),
+      sessions_(services_, pool_, callers_, methods_, modern_, rounds_, options_.input_timeout),
       notices_(services_, pool_, sessions_, modern_),
       changes_(*dialect_, sessions_, *this),
       pool_(services_, *this, sessions_, changes_),
@@ -121,7 +122,7 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
   call->progress_token = intent->progress_token;
   call->greets = intent->greets;
   call->introduces = intent->introduces;
-  call->deadline = context.deadline.value_or(context.arrived + timeout());
+  pool::start_clock(*call, context.timeout.value_or(timeout()), options_.config);
   if (is_modern) modern_.note(request, *intent, context, *call);
   sessions_.note_severity(*call);
   if (is_shared) rounds_.note(request, method, *call);

@@ -27,8 +27,7 @@ struct CallContext {
   uint64_t connection = 0;              // for the log
   const TraceContext* trace = nullptr;  // the caller's; null: none. Needed during the call only
   TimePoint arrived{};
-  // Of a request; nothing: the upstream's timeout after arrival.
-  std::optional<TimePoint> deadline{};
+  std::optional<Duration> timeout{};             // of a request; nothing: the upstream's
   const ClientAddress* client = nullptr;         // null: not known. Needed during the call only
   const policy::Principal* principal = nullptr;  // null: anonymous. Needed during the call only
   // What is repeated of a message's arguments beside it, a line `NAME:VALUE` each (see

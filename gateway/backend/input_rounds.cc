@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gateway/backend/call_tracing.h"
+#include "gateway/pool/call_clock.h"
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/known_message.h"
 
@@ -66,12 +67,14 @@ bool InputRounds::take_answer(pool::CallPtr& call, const rpc::Envelope& answer) 
     fail(std::move(call), why);
     return true;
   }
-  Round round{std::move(call), demands->state, {}, demands->all.size(), now() + input_timeout_};
+  const TimePoint expires =
+      std::min(now() + input_timeout_, pool::latest_end(*call, services_.config));
+  Round round{std::move(call), demands->state, {}, demands->all.size(), expires};
   if (round.open == 0) {
     go_on(std::move(round));
     return true;
   }
-  if (!timer_.armed()) timer_.arm(round.expires);
+  if (!timer_.armed() || round.expires < timer_.due()) timer_.arm(round.expires);
   services_.core.observer.on_call_parked(services_.backend);
   rounds_.emplace(number, std::move(round));
   return true;
@@ -155,7 +158,8 @@ void InputRounds::go_on(Round round) {
   message.take(changes);
   CallTracing tracing(services_);
   if (tracing.is_on()) tracing.tell_child(sent, *call, message);
-  call->deadline = now() + services_.config.timeout;
+  call->heard = now();
+  call->deadline = pool::due_after(*call, call->heard, services_.config);
   call->cancelled = false;
   if (const auto taken = pool_.submit(call, message); !taken) {
     events_.on_fault(std::move(call), taken.error());
@@ -219,7 +223,12 @@ void InputRounds::look_at_time() {
     }
   }
   if (first) timer_.arm(*first);
-  for (pool::CallPtr& call : expired) fail(std::move(call), kDeclined);
+  for (pool::CallPtr& call : expired) {
+    const rpc::FaultReport report = now() >= pool::latest_end(*call, services_.config)
+                                        ? pool::gave_up(*call, call->place, now(), services_.config)
+                                        : pool::gave_up_question(input_timeout_);
+    events_.on_fault(std::move(call), report);
+  }
 }
 
 }  // namespace stdgate::backend

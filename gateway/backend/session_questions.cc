@@ -1,12 +1,34 @@
 #include "gateway/backend/session_questions.h"
 
+#include <algorithm>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "gateway/pool/dialect.h"
-#include "gateway/pool/session_memory.h"
+#include "gateway/base/check.h"
+#include "gateway/pool/call_clock.h"
 
 namespace stdgate::backend {
+
+namespace {
+
+// Questions are looked at so many times in the time that they have: they may stay that much longer.
+constexpr int64_t kLooks = 64;
+constexpr uint32_t kMaxLinesPerSecond = 10;
+
+}  // namespace
+
+SessionQuestions::SessionQuestions(const pool::PoolServices& services, pool::Pool& pool,
+                                   session::SessionTable& sessions, RoundListener& rounds,
+                                   Duration input_timeout)
+    : services_(services),
+      pool_(pool),
+      sessions_(sessions),
+      rounds_(rounds),
+      input_timeout_(input_timeout),
+      timer_(services.core.timers, [this] { look_at_time(); }),
+      log_lines_(kMaxLinesPerSecond) {}
 
 void SessionQuestions::note_greeting(session::Session& session, std::string_view greeting) const {
   const pool::InputDialect* const input = services_.dialect.input();
@@ -27,7 +49,11 @@ void SessionQuestions::note_severity(session::Session& session) const {
 }
 
 bool SessionQuestions::ask(session::Session& session, session::Ask ask,
-                           std::optional<session::Tag> call, const rpc::Envelope& request) const {
+                           std::optional<session::Tag> call, const rpc::Envelope& request) {
+  if (ask.round == 0 && session.kind == session::SessionKind::client) {
+    ask.expires = now() + input_timeout_;
+    if (!timer_.armed()) timer_.arm(ask.expires);
+  }
   if (session.asks == nullptr) {
     session.asks = std::make_unique<rpc::Correlator<session::Ask>>(session::Session::kMaxAsks);
   }
@@ -47,15 +73,111 @@ void SessionQuestions::withdraw(session::Session& session, uint64_t round) const
     const auto next = asks.next(*ask);
     if (asks.at(*ask).round == round) {
       asks.close(*ask);
-      const std::string cancel = services_.dialect.cancel(*ask, pool::CancelReason::deadline);
-      const std::string_view text = cancel;
-      if (!text.empty()) {
-        services_.core.observer.on_message(services_.backend, Direction::to_client, {&text, 1});
-        session.sink->on_message(std::nullopt, {&text, 1});
-      }
+      tell_cancelled(session, *ask);
     }
     ask = next;
   }
+}
+
+void SessionQuestions::give_up(session::Session& session) {
+  if (session.asks == nullptr) return;
+  while (const auto oldest = session.asks->oldest()) {
+    const session::Ask ask = session.asks->close(*oldest);
+    // The request may reach the client yet.
+    tell_cancelled(session, *oldest);
+    if (ask.round != 0) {
+      rounds_.on_round_answer(ask.round, ask.id, nullptr);
+      continue;
+    }
+    child_that_asked(ask).refuse(ask.id, rpc::RpcError::method_not_found,
+                                 "no client here takes requests");
+  }
+}
+
+void SessionQuestions::tell_cancelled(const session::Session& session, rpc::WireId ask) const {
+  const std::string cancel = services_.dialect.cancel(ask, pool::CancelReason::deadline);
+  if (cancel.empty()) return;
+  if (session.has_ended) {
+    services_.core.observer.on_dropped(services_.backend, DropReason::no_listener);
+    return;
+  }
+  const std::string_view text = cancel;
+  services_.core.observer.on_message(services_.backend, Direction::to_client, {&text, 1});
+  session.sink->on_message(std::nullopt, {&text, 1});
+}
+
+pool::Child& SessionQuestions::child_that_asked(const session::Ask& ask) const {
+  pool::Child* const child = pool_.find_child(ask.child);
+  STDGATE_CHECK(child != nullptr);
+  return *child;
+}
+
+// --- Time -----------------------------------------------------------------------------------
+
+void SessionQuestions::note_end(session::SessionId session, const session::Ask& ask) const {
+  if (ask.round == 0) child_that_asked(ask).resume_clocks(session);
+}
+
+bool SessionQuestions::awaits_answer(uint64_t child, session::SessionId session) const {
+  const auto is_asked = [&](const session::Session& one) {
+    if (one.asks == nullptr) return false;
+    rpc::Correlator<session::Ask>& asks = *one.asks;
+    for (auto ask = asks.oldest(); ask; ask = asks.next(*ask)) {
+      const session::Ask& open = asks.at(*ask);
+      if (open.child == child && open.has_time() && now() < open.expires) return true;
+    }
+    return false;
+  };
+  if (!session.is_none()) {
+    const session::Session* const one = std::as_const(sessions_).find(session);
+    return one != nullptr && is_asked(*one);
+  }
+  bool some = false;
+  sessions_.for_each(
+      [&](session::SessionId, const session::Session& one) { some = some || is_asked(one); });
+  return some;
+}
+
+void SessionQuestions::look_at_time() {
+  const TimePoint time = now();
+  std::optional<TimePoint> next;
+  std::vector<std::pair<session::SessionId, rpc::WireId>> late;
+  sessions_.for_each([&](session::SessionId id, const session::Session& session) {
+    if (session.asks == nullptr) return;
+    rpc::Correlator<session::Ask>& asks = *session.asks;
+    for (auto ask = asks.oldest(); ask; ask = asks.next(*ask)) {
+      session::Ask& open = asks.at(*ask);
+      if (!open.has_time()) continue;
+      const bool is_late = open.expires <= time;
+      if (is_late && pool_.has_calls_at(id, open.child)) {
+        late.emplace_back(id, *ask);
+        continue;
+      }
+      if (is_late) open.expires = time + input_timeout_;
+      next = std::min(next.value_or(open.expires), open.expires);
+    }
+  });
+  if (next) timer_.arm(std::max(*next, time + input_timeout_ / kLooks));
+  for (const auto& [session, ask] : late) expire(session, ask);
+}
+
+void SessionQuestions::expire(session::SessionId id, rpc::WireId ask_id) {
+  session::Session* const session = sessions_.find(id);
+  if (session == nullptr || session->asks == nullptr || session->asks->find(ask_id) == nullptr) {
+    return;
+  }
+  const session::Ask ask = session->asks->close(ask_id);
+  tell_cancelled(*session, ask_id);
+  const rpc::FaultReport report = pool::gave_up_question(input_timeout_);
+  child_that_asked(ask).refuse(ask.id, rpc::fault_code(report.fault, services_.dialect.codes()),
+                               report.message);
+  note_end(id, ask);
+  if (!log_lines_.allow(now())) return;
+  services_.core.log.write(LogLevel::info, "question withdrawn",
+                           {{"backend", services_.config.name},
+                            {"child", ask.child},
+                            {"why", report.message},
+                            {"suppressed", log_lines_.take_suppressed()}});
 }
 
 }  // namespace stdgate::backend

@@ -3,7 +3,9 @@
 // what legacy children ask it.
 //
 // Job: the stamp of a session, kept as it changes; the client's questions, with or without a child
-// that waits. Owner: the session router. Limits: Session::kMaxAsks;
+// that waits, and the time that they have. A question whose time is up is withdrawn at both sides
+// if calls wait meanwhile; else its time begins anew, as nobody is kept waiting. Those of a round
+// or a trip end with it. Owner: the session router. Limits: Session::kMaxAsks; the input timeout;
 // SessionMemory::kMaxGreeting, beyond which a greeting is not kept.
 #pragma once
 
@@ -11,14 +13,28 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/pool/pool_services.h"
-#include "gateway/session/session.h"
+#include "gateway/base/rate_limit.h"
+#include "gateway/base/timers.h"
+#include "gateway/pool/pool.h"
+#include "gateway/session/session_table.h"
 
 namespace stdgate::backend {
 
+// Hears what a client answers to questions that no child waits for.
+class RoundListener {
+ public:
+  virtual ~RoundListener() = default;
+  // `key`: of the question. Null: it will not be answered.
+  virtual void on_round_answer(uint64_t round, std::string_view key,
+                               const rpc::Envelope* answer) = 0;
+};
+
 class SessionQuestions {
  public:
-  explicit SessionQuestions(const pool::PoolServices& services) : services_(services) {}
+  // `pool` and `rounds` may not be constructed yet.
+  SessionQuestions(const pool::PoolServices& services, pool::Pool& pool,
+                   session::SessionTable& sessions, RoundListener& rounds,
+                   Duration input_timeout);
 
   // The client of a session that shares children has greeted so.
   void note_greeting(session::Session& session, std::string_view greeting) const;
@@ -28,12 +44,31 @@ class SessionQuestions {
   // Asks the client, beside the answer to `call` if that is known to be the reason. False: it has
   // been asked too much.
   bool ask(session::Session& session, session::Ask ask, std::optional<session::Tag> call,
-           const rpc::Envelope& request) const;
+           const rpc::Envelope& request);
   // What is left of this round needs no answer; tells the client.
   void withdraw(session::Session& session, uint64_t round) const;
+  // The client will answer nothing of what it has been asked; tells it, and those who have asked.
+  void give_up(session::Session& session);
+  // A question to this session is over: the clocks of its calls go on.
+  void note_end(session::SessionId session, const session::Ask& ask) const;
+  // See SessionEvents.
+  [[nodiscard]] bool awaits_answer(uint64_t child, session::SessionId session) const;
 
  private:
+  void look_at_time();
+  void expire(session::SessionId id, rpc::WireId ask);
+  void tell_cancelled(const session::Session& session, rpc::WireId ask) const;
+  // An ask ends with its child.
+  [[nodiscard]] pool::Child& child_that_asked(const session::Ask& ask) const;
+  [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
+
   const pool::PoolServices& services_;
+  pool::Pool& pool_;
+  session::SessionTable& sessions_;
+  RoundListener& rounds_;
+  const Duration input_timeout_;
+  Timer timer_;  // no later than the first that expires, but for kLooks
+  RateLimit log_lines_;
 };
 
 }  // namespace stdgate::backend

@@ -216,6 +216,7 @@ bool SessionRouter::pass_to_only_stream(pool::Child& child, const rpc::Envelope&
   services_.core.observer.on_message(services_.backend, Direction::to_client,
                                      {&notification.text, 1});
   sink->on_event(only->tag, notification.text);
+  child.life().note_heard();
   return true;
 }
 
@@ -249,6 +250,7 @@ bool SessionRouter::pass_notification(pool::Child& child, const rpc::Envelope& n
     case pool::Audience::Kind::caller: {
       const session::Session* session = only_session(child);
       if (session == nullptr || !wants(child, session, audience)) return false;
+      child.life().note_heard();
       tell(*session, {&notification.text, 1});
       return true;
     }
@@ -315,7 +317,7 @@ session::Session* SessionRouter::only_session(pool::Child& child) {
 bool SessionRouter::pass_cancel(pool::Child& child, const rpc::Envelope& notification,
                                 std::string_view id) {
   bool found = false;
-  sessions_.for_each([&](session::SessionId, session::Session& session) {
+  sessions_.for_each([&](session::SessionId id_of, session::Session& session) {
     if (found || session.asks == nullptr) return;
     rpc::Correlator<session::Ask>& asks = *session.asks;
     for (auto ask = asks.oldest(); ask; ask = asks.next(*ask)) {
@@ -323,7 +325,7 @@ bool SessionRouter::pass_cancel(pool::Child& child, const rpc::Envelope& notific
       found = true;
       tell(session,
            with_replaced(notification.text, place_of(id, notification.text), std::to_string(*ask)));
-      if (services_.dialect.cancel_ends_call()) asks.close(*ask);
+      if (services_.dialect.cancel_ends_call()) questions_.note_end(id_of, asks.close(*ask));
       return;
     }
   });
@@ -349,6 +351,7 @@ bool SessionRouter::pass_answer(session::SessionId id, const rpc::Envelope& answ
   message.replaced = place_of(answer.id, answer.text);
   message.replacement = ask.id;
   child_that_asked(ask).send_answer(message);
+  questions_.note_end(id, ask);
   return true;
 }
 
@@ -421,24 +424,6 @@ void SessionRouter::tell_what_is_wanted(pool::Child& child) {
     const auto key = subscriptions_.adopt(child.number());
     if (!key) break;
     pool_.ask(child, [&](rpc::WireId id) { return services_.dialect.subscribe(id, *key); });
-  }
-}
-
-void SessionRouter::give_up_asks(session::SessionId id) {
-  session::Session* const session = sessions_.find(id);
-  if (session == nullptr || session->asks == nullptr) return;
-  while (const auto oldest = session->asks->oldest()) {
-    const session::Ask ask = session->asks->close(*oldest);
-    // The request may reach the client yet.
-    const std::string cancel = services_.dialect.cancel(*oldest, pool::CancelReason::deadline);
-    const std::string_view text = cancel;
-    if (!text.empty()) tell(*session, {&text, 1});
-    if (ask.round != 0) {
-      rounds_.on_round_answer(ask.round, ask.id, nullptr);
-      continue;
-    }
-    child_that_asked(ask).refuse(ask.id, rpc::RpcError::method_not_found,
-                                 "no client here takes requests");
   }
 }
 

@@ -38,15 +38,6 @@
 
 namespace stdgate::backend {
 
-// Hears what a client answers to questions that no child waits for.
-class RoundListener {
- public:
-  virtual ~RoundListener() = default;
-  // `key`: of the question. Null: it will not be answered.
-  virtual void on_round_answer(uint64_t round, std::string_view key,
-                               const rpc::Envelope* answer) = 0;
-};
-
 // What is left of a session that has ended: the owner of the calls brings them to their end.
 struct EndedSession {
   session::Caller caller;
@@ -58,7 +49,8 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
  public:
   // `methods`: learns the names of notifications. `pool` and `rounds` may not be constructed yet.
   SessionRouter(const pool::PoolServices& services, pool::Pool& pool, session::Callers& callers,
-                NameTable& methods, const ModernCalls& modern, RoundListener& rounds)
+                NameTable& methods, const ModernCalls& modern, RoundListener& rounds,
+                Duration input_timeout)
       : services_(services),
         pool_(pool),
         callers_(callers),
@@ -67,7 +59,7 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
         rounds_(rounds),
         sessions_(limits_of(services.config.pool)),
         journal_(services),
-        questions_(services) {}
+        questions_(services, pool, sessions_, rounds, input_timeout) {}
 
   tl::expected<session::SessionId, rpc::FaultReport> open(session::Caller caller,
                                                           session::SessionSink& sink,
@@ -122,7 +114,7 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
     const session::Session* const known = sessions_.find(session);
     return known == nullptr ? std::string_view() : known->revision;
   }
-  [[nodiscard]] const SessionQuestions& questions() const { return questions_; }
+  [[nodiscard]] SessionQuestions& questions() { return questions_; }
   // Sessions, or one, may have no children of their own any more: whether their messages are taken
   // is what it is for all that share children.
   void settle_reading() {
@@ -133,7 +125,9 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
     if (!pool_.has_lease(id)) known(id).set_reading(takes_messages());
   }
   // Requests that the client has been asked get an error instead, as it will not answer.
-  void give_up_asks(session::SessionId session);
+  void give_up_asks(session::SessionId id) {
+    if (session::Session* const session = sessions_.find(id)) questions_.give_up(*session);
+  }
 
   // The one end of every session, of clients or not, whatever has led there: its child, what waits
   // for that, and its listener end with it, and children that wait for its answers get an error.
@@ -222,6 +216,9 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   [[nodiscard]] bool holds_calls(session::SessionId id) const override {
     const session::Session* const session = sessions_.find(id);
     return session != nullptr && (session->holds_calls || asks_of(*session) > 0);
+  }
+  [[nodiscard]] bool awaits_answer(uint64_t child, session::SessionId id) const override {
+    return questions_.awaits_answer(child, id);
   }
   [[nodiscard]] session::ClientHold hold_of(session::SessionId session) const override {
     const session::Session* const known = sessions_.find(session);
@@ -357,7 +354,7 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   RoundListener& rounds_;
   session::SessionTable sessions_;
   SessionJournal journal_;
-  const SessionQuestions questions_;
+  SessionQuestions questions_;
   session::Subscriptions subscriptions_;
   session::LogVerbosity verbosity_;
   std::string key_;            // scratch

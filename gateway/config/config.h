@@ -185,7 +185,8 @@ struct BackendConfig {
   std::string user;
   ResourceLimits rlimits;
   SandboxConfig sandbox;
-  Duration timeout = std::chrono::seconds(60);  // of a call, queue included
+  Duration timeout = std::chrono::seconds(60);  // of a call without a sign of life, queue included
+  Duration max_time = std::chrono::hours(1);    // of a call in all; no less than `timeout`
   std::string cancel_method;                    // jsonrpc only; empty: the child is not told
   bool expose_fault_details = false;
   std::vector<std::string> methods;  // patterns of those that clients may use; none: all
@@ -270,7 +271,7 @@ struct TimeoutsConfig {
   Duration pong = std::chrono::seconds(20);         // for its answer, then the connection is closed
   Duration request = std::chrono::minutes(10);      // end of the headers to the end of the body
   Duration first_stream = std::chrono::seconds(5);  // for an MCP client to open its first stream
-  Duration input = std::chrono::minutes(5);         // for a modern client to answer its server
+  Duration input = std::chrono::minutes(5);         // for a client to answer its server
 
   friend bool operator==(const TimeoutsConfig&, const TimeoutsConfig&) = default;
 };

@@ -308,7 +308,6 @@ tl::expected<pool::ClientIntent, const char*> McpDialect::intent_of(
   if (method == "server/discover") {
     intent.kind = pool::ClientIntent::Kind::handshake;
     intent.only_of_legacy = true;
-    return intent;
   }
   intent.listens = method == "subscriptions/listen";
   if (intent.listens) intent.lists = listened_lists(request);

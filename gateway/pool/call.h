@@ -63,7 +63,9 @@ struct CallFacts {
   uint64_t connection = 0;
   TimePoint arrived{};
   TimePoint written{};                    // to the child
-  TimePoint deadline = TimePoint::max();  // max(): none
+  TimePoint deadline = TimePoint::max();  // no later than it is due (call_clock.h); max(): none
+  Duration timeout{};                     // without a sign of life
+  TimePoint heard{};                      // the last sign of life that was of this call alone
   size_t bytes_in = 0;
   SpanId span = 0;     // of its time at a child, as that is told; 0: calls are not traced
   uint64_t child = 0;  // number of the child that it was written to; 0: none yet

@@ -9,6 +9,10 @@ namespace stdgate::pool {
 void CallDeadlines::add(Call& call) {
   if (call.deadline == TimePoint::max()) return;
   call.admitted = ++admitted_;
+  push(call);
+}
+
+void CallDeadlines::push(Call& call) {
   const size_t place = heap_.size();
   call.heap_place = static_cast<uint32_t>(place);
   heap_.push_back({call.deadline, &call});

@@ -24,6 +24,8 @@ class CallDeadlines {
   // Only for a call that is not in it; its deadline must not change while it is. Without effect for
   // one without a deadline (TimePoint::max()).
   void add(Call& call);
+  // One that had expired, and has a later deadline now; it keeps its turn among equal ones.
+  void add_again(Call& call) { push(call); }
   // Without effect for a call that is not in it.
   void remove(Call& call) {
     if (call.heap_place != Call::kNoPlace) erase(call);
@@ -44,6 +46,7 @@ class CallDeadlines {
     Call* call;
   };
 
+  void push(Call& call);
   void erase(Call& call);
   void sift_up(size_t place, Entry entry);
   void sift_down(size_t place, Entry entry);

@@ -4,24 +4,25 @@
 #include <utility>
 
 #include "gateway/base/check.h"
+#include "gateway/pool/call_clock.h"
 
 namespace stdgate::pool {
 
 struct CallExpiry::Expired {
-  std::vector<CallPtr> calls;
+  struct Late {
+    CallPtr call;
+    rpc::FaultReport report;
+  };
+  std::vector<Late> calls;
   std::vector<Child*> hung;
-
-  void note_timeout(Child& child, TimePoint waiting_since) {
-    if (!child.note_timeout(waiting_since)) return;
-    if (std::find(hung.begin(), hung.end(), &child) == hung.end()) hung.push_back(&child);
-  }
 };
 
-CallExpiry::CallExpiry(const PoolServices& services, PoolEvents& events, CallQueue& queue,
-                       const Leases& leases, const Children& children,
-                       std::function<void()> on_room)
+CallExpiry::CallExpiry(const PoolServices& services, PoolEvents& events,
+                       const SessionEvents& sessions, CallQueue& queue, const Leases& leases,
+                       const Children& children, std::function<void()> on_room)
     : services_(services),
       events_(events),
+      sessions_(sessions),
       queue_(queue),
       leases_(leases),
       children_(children),
@@ -40,7 +41,8 @@ void CallExpiry::watch(Call& call) {
 
 void CallExpiry::expire() {
   CallDeadlines& deadlines = services_.calls.deadlines();
-  const std::vector<Call*> due = deadlines.take_due(services_.core.clock.now());
+  std::vector<Call*> due = deadlines.take_due(now());
+  std::erase_if(due, [this](Call* call) { return goes_on(*call); });
   Expired expired;
   // Those in queues first: whether a child is backed up depends on what it has in flight.
   for (const Call* call : due) {
@@ -54,38 +56,72 @@ void CallExpiry::expire() {
     for (CallPtr& call : child->take_calls()) stranded.push_back(std::move(call));
     child->end(ExitReason::hung, "the child has stopped answering", services_.config.pool.grace);
   }
-  for (CallPtr& call : expired.calls) {
-    events_.on_fault(std::move(call), rpc::faults::plain(rpc::Fault::timeout));
-  }
+  for (Expired::Late& late : expired.calls) events_.on_fault(std::move(late.call), late.report);
   const rpc::FaultReport hung = rpc::faults::child_failed("the child has stopped answering");
   for (CallPtr& call : stranded) events_.on_fault(std::move(call), hung);
   if (const auto next = deadlines.next()) arm(*next);
   on_room_();
 }
 
+bool CallExpiry::goes_on(Call& call) {
+  if (call.place == CallPlace::nowhere || call.caller.is_none()) return false;
+  const TimePoint due = due_after(call, last_heard(call), services_.config);
+  if (due <= now()) return false;
+  call.deadline = due;
+  services_.calls.deadlines().add_again(call);
+  return true;
+}
+
+TimePoint CallExpiry::last_heard(const Call& call) const {
+  const Lease* const lease = leases_.find(call.session);
+  const Child* const child = call.place == CallPlace::in_flight ? children_.find(call.child)
+                             : lease == nullptr                 ? nullptr
+                                                                : lease->child;
+  const TimePoint own = std::max(call.arrived, call.heard);
+  if (child == nullptr) return own;
+  if (!child->is_read() || sessions_.awaits_answer(child->number(), call.session)) return now();
+  // What its child says means those calls that it has: in a queue time goes on.
+  const bool is_heard = call.place == CallPlace::in_flight && child->life().heard() > call.written;
+  return is_heard ? std::max(own, child->life().heard()) : own;
+}
+
 // A timeout of a waiting call counts for the children that should have taken it.
 void CallExpiry::expire_waiting(const Call& call, Expired& expired) {
+  rpc::FaultReport report = gave_up(call, call.place, last_heard(call), services_.config);
   Lease* const lease = leases_.find(call.session);
   if (lease == nullptr) {
     for (const auto& child : children_.all()) {
       if (child->isolation() == config::Isolation::shared && child->is_backed_up()) {
-        expired.note_timeout(*child, call.arrived);
+        note_timeout(*child, call.arrived, expired);
       }
     }
   } else if (lease->child != nullptr && lease->child->is_backed_up()) {
-    expired.note_timeout(*lease->child, call.arrived);
+    note_timeout(*lease->child, call.arrived, expired);
   }
-  expired.calls.push_back((lease == nullptr ? queue_ : lease->queue).take(call));
+  expired.calls.push_back(
+      {(lease == nullptr ? queue_ : lease->queue).take(call), std::move(report)});
 }
 
 void CallExpiry::expire_in_flight(const Call& call, Expired& expired) {
   Child* const child = children_.find(call.child);
   STDGATE_CHECK(child != nullptr);
-  // A cancelled call need not be answered.
-  if (!call.cancelled) expired.note_timeout(*child, call.written);
   const bool is_own = call.caller.is_none();
+  const TimePoint heard = last_heard(call);
+  rpc::FaultReport report =
+      is_own ? rpc::FaultReport() : gave_up(call, call.place, heard, services_.config);
+  // A cancelled call need not be answered, and one that has had a sign of life is only too long.
+  const bool is_silent = heard + call.timeout <= now();
+  if (!call.cancelled && is_silent) note_timeout(*child, std::max(call.written, heard), expired);
   CallPtr late = child->abandon(call.wire_id, CancelReason::deadline);
-  if (!is_own) expired.calls.push_back(std::move(late));
+  if (!is_own) expired.calls.push_back({std::move(late), std::move(report)});
+}
+
+// A child that waits for a client does not hang, though it may keep others waiting.
+void CallExpiry::note_timeout(Child& child, TimePoint waiting_since, Expired& expired) const {
+  if (!child.is_read() || !child.life().is_silent_since(waiting_since)) return;
+  if (sessions_.awaits_answer(child.number(), {})) return;
+  if (!child.life().note_silent_timeout()) return;
+  if (std::ranges::find(expired.hung, &child) == expired.hung.end()) expired.hung.push_back(&child);
 }
 
 void CallExpiry::check_invariants() const {

@@ -1,7 +1,10 @@
-// CallExpiry: ends calls at their deadlines, wherever they are, and notices children that hang.
+// CallExpiry: ends calls that are due (call_clock.h), wherever they are, and notices children that
+// hang.
 //
 // One timer for all calls of a pool. It is due at the earliest deadline, or earlier, as it is not
-// moved when that call ends. Owner: the pool.
+// moved when that call ends. A call that has had a sign of life since its deadline was set gets
+// another one. The clock of a call stands while its child waits for an answer of its client, and
+// while its child is not read. Owner: the pool.
 #pragma once
 
 #include <functional>
@@ -13,14 +16,16 @@
 #include "gateway/pool/leases.h"
 #include "gateway/pool/pool_events.h"
 #include "gateway/pool/pool_services.h"
+#include "gateway/pool/session_events.h"
 
 namespace stdgate::pool {
 
 class CallExpiry {
  public:
   // `queue` is the shared lane's. `on_room`: expired calls have left room for others.
-  CallExpiry(const PoolServices& services, PoolEvents& events, CallQueue& queue,
-             const Leases& leases, const Children& children, std::function<void()> on_room);
+  CallExpiry(const PoolServices& services, PoolEvents& events, const SessionEvents& sessions,
+             CallQueue& queue, const Leases& leases, const Children& children,
+             std::function<void()> on_room);
 
   // The call is to expire at its deadline. Without effect for one that is watched already.
   void watch(Call& call);
@@ -34,11 +39,18 @@ class CallExpiry {
   // What deadlines have ended: the calls, and the children that are given up for it.
   struct Expired;
   void expire();
+  // Whether it is not due yet; then it has another deadline.
+  bool goes_on(Call& call);
+  // Its last sign of life, or its arrival; now, while its clock stands.
+  [[nodiscard]] TimePoint last_heard(const Call& call) const;
   void expire_waiting(const Call& call, Expired& expired);
   void expire_in_flight(const Call& call, Expired& expired);
+  void note_timeout(Child& child, TimePoint waiting_since, Expired& expired) const;
+  [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
 
   const PoolServices& services_;
   PoolEvents& events_;
+  const SessionEvents& sessions_;
   CallQueue& queue_;
   const Leases& leases_;
   const Children& children_;

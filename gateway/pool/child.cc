@@ -12,9 +12,6 @@ namespace {
 
 // A child whose stdout has ended gets this long to end as well, so that its exit code is known.
 constexpr Duration kExitAfterOutputEnd = std::chrono::milliseconds(100);
-// Calls in a row that waited up to their deadline without a sign of life after which a child counts
-// as hung.
-constexpr uint32_t kHungAfterTimeouts = 3;
 // Answers to a child's own requests are dropped when it does not read them.
 constexpr size_t kMaxUnsentAnswers = 2 * ChildLink::kHighWatermark;
 
@@ -27,6 +24,7 @@ Child::Child(const PoolServices& services, ChildOwner& owner, ChildListener& lis
       listener_(listener),
       name_{number, 0},
       isolation_(isolation),
+      life_(isolation == config::Isolation::session),
       calls_(services, number),
       output_(services, name_, *this),
       handshake_(services, greeting, [this] { give_up_start(); }),
@@ -85,7 +83,7 @@ void Child::finish_farewell() {
 void Child::set_reading(bool reading) {
   if (reading == is_read_ || (end_ && !reading)) return;
   is_read_ = reading;
-  if (reading) note_sign_of_life();  // it may have spoken all the time
+  if (reading) life_.note_writing(services_.core.clock.now());  // it may have spoken all the time
   link_->set_reading(reading);
 }
 
@@ -189,13 +187,15 @@ void Child::note_withheld() {
        {"abandoned", static_cast<uint64_t>(abandoned_.size())}});
 }
 
-bool Child::note_timeout(TimePoint waiting_since) {
-  return is_read_ && last_sign_ <= waiting_since && ++silent_timeouts_ >= kHungAfterTimeouts;
-}
-
-void Child::note_sign_of_life() {
-  last_sign_ = services_.core.clock.now();
-  silent_timeouts_ = 0;
+void Child::resume_clocks(session::SessionId of) {
+  const TimePoint now = services_.core.clock.now();
+  if (isolation_ == config::Isolation::session) {
+    life_.note_heard(now);
+  } else {
+    calls_.for_each([&](Call& call) {
+      if (call.session == of) call.heard = now;
+    });
+  }
 }
 
 void Child::write(const Outgoing& message, std::optional<rpc::WireId> id) {
@@ -214,9 +214,9 @@ void Child::answer(std::string_view id, std::string_view result) {
   write_answer(id, R"("result":)", result);
 }
 
-void Child::refuse(std::string_view id, rpc::RpcError error, std::string_view message) {
+void Child::refuse(std::string_view id, int code, std::string_view message) {
   std::string object;
-  rpc::append_error(object, rpc::rpc_error_code(error), message);
+  rpc::append_error(object, code, message);
   write_answer(id, R"("error":)", object);
 }
 
@@ -284,6 +284,7 @@ void Child::on_notification(const rpc::Envelope& notification, std::string_view 
     return;
   }
   if (Call* call = call_with_token(token); call != nullptr) {
+    call->heard = life_.last();
     // After the loss of a child another one begins anew, of which the client need not know.
     if (call->listens && services_.dialect.begins_listening(method) &&
         std::exchange(call->has_begun, true)) {
@@ -415,7 +416,7 @@ void Child::give_up_start() {
 }
 
 void Child::on_output(std::span<char> bytes) {
-  note_sign_of_life();
+  life_.note_writing(services_.core.clock.now());
   output_.feed(bytes);
 }
 
@@ -430,7 +431,7 @@ void Child::on_output_end() {
 }
 
 void Child::on_writable() {
-  note_sign_of_life();
+  life_.note_reading(services_.core.clock.now());
   owner_.on_child_writable(*this);
 }
 

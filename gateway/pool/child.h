@@ -24,6 +24,7 @@
 #include "gateway/pool/child_output.h"
 #include "gateway/pool/handshake.h"
 #include "gateway/pool/pool_services.h"
+#include "gateway/pool/signs_of_life.h"
 
 namespace stdgate::pool {
 
@@ -126,7 +127,10 @@ class Child final : private ChildEvents, private ChildMessages {
   rpc::WireId greet_again(std::string_view params);
   // The gateway's own answer to a request of the process: a result (raw JSON), or an error.
   void answer(std::string_view id, std::string_view result);
-  void refuse(std::string_view id, rpc::RpcError error, std::string_view message);
+  void refuse(std::string_view id, int code, std::string_view message);
+  void refuse(std::string_view id, rpc::RpcError error, std::string_view message) {
+    refuse(id, rpc::rpc_error_code(error), message);
+  }
   // What the process answered to the handshake. Only of a child that got ready by one.
   rpc::Envelope handshake_answer() { return handshake_.answer(); }
   // How it was begun with, and the era that it has shown; of shared children only.
@@ -157,9 +161,12 @@ class Child final : private ChildEvents, private ChildMessages {
     if (state_ == ChildState::busy && !calls_.full()) set_state(ChildState::ready);
   }
 
-  // A call that has waited since then has reached its deadline. True if the process was read but
-  // silent all the time, for so many calls in a row that it counts as hung.
-  bool note_timeout(TimePoint waiting_since);
+  [[nodiscard]] SignsOfLife& life() { return life_; }
+  [[nodiscard]] const SignsOfLife& life() const { return life_; }
+  // Its calls of this session have waited for their client, and do not any more.
+  void resume_clocks(session::SessionId of);
+  // While not, nobody knows what it says.
+  [[nodiscard]] bool is_read() const { return is_read_; }
 
   [[nodiscard]] ChildStatus status() const;
 
@@ -194,7 +201,6 @@ class Child final : private ChildEvents, private ChildMessages {
   bool end_listening(const rpc::Envelope& notification, std::string_view method);
   void finish_own_call(rpc::WireId id, const rpc::Envelope* answer);
   void note_answered(rpc::WireId id);
-  void note_sign_of_life();
   void start_draining(ExitReason reason, std::string message);
   void give_up_start();
 
@@ -224,8 +230,7 @@ class Child final : private ChildEvents, private ChildMessages {
   ChildState state_ = ChildState::dead;
   TimePoint started_at_{};
   TimePoint ready_since_ = TimePoint::max();
-  TimePoint last_sign_{};  // of life: it has written or read something
-  uint32_t silent_timeouts_ = 0;
+  SignsOfLife life_;
   std::optional<ChildEnd> end_;  // set when the gateway itself ends the process
 
   CallTable calls_;

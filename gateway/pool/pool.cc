@@ -32,7 +32,8 @@ Pool::Pool(const PoolServices& services, PoolEvents& events, SessionEvents& sess
                 [this] {
                   if (children_.shared_places() == 0) fail_queue(no_place());
                 }),
-      expiry_(services, events, queue_, leases_, children_, [this] { dispatch_all(); }),
+      expiry_(services, events, session_events, queue_, leases_, children_,
+              [this] { dispatch_all(); }),
       sweep_timer_(services.core.timers, [this] { children_.sweep(); }) {}
 
 Pool::~Pool() = default;
@@ -349,6 +350,17 @@ size_t Pool::calls() const {
   });
   for (const auto& child : children_.all()) count += child->in_flight();
   return count;
+}
+
+bool Pool::has_calls_at(session::SessionId session, uint64_t number) const {
+  Child* const child = children_.find(number);
+  const Lease* const lease = leases_.find(session);
+  if (child == nullptr) return false;
+  bool has_call = lease != nullptr && lease->child == child && lease->queue.has_calls();
+  child->calls().for_each([&](const Call& call) {
+    has_call = has_call || (call.session == session && !CallTable::causes_nothing(call));
+  });
+  return has_call;
 }
 
 void Pool::dispatch_all() {

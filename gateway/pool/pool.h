@@ -111,6 +111,8 @@ class Pool final : private ChildOwner {
   [[nodiscard]] bool can_set_severity(const Child& child) const;
   // Tells the ChildListener of every shared child.
   void offer_spare_room();
+  // Whether calls of the session are at this child, or wait for it.
+  [[nodiscard]] bool has_calls_at(session::SessionId session, uint64_t child) const;
   // The child with this number, as long as it runs.
   [[nodiscard]] Child* find_child(uint64_t number) const { return children_.find(number); }
   [[nodiscard]] std::span<const std::unique_ptr<Child>> children() const { return children_.all(); }

@@ -32,6 +32,9 @@ class SessionEvents {
   [[nodiscard]] virtual session::ClientHold hold_of(session::SessionId session) const = 0;
   // Whether the session's new child is to wait with its calls: it has asked something first.
   [[nodiscard]] virtual bool holds_calls(session::SessionId session) const = 0;
+  // Whether the child with this number waits for an answer of the session's client; without a
+  // session: of any client.
+  [[nodiscard]] virtual bool awaits_answer(uint64_t child, session::SessionId session) const = 0;
   // The session's own child has gone, or could not be started. Its calls have been answered.
   virtual void on_session_end(session::SessionId session, session::SessionEnd end,
                               std::string_view message) = 0;

@@ -119,6 +119,8 @@ FaultReport because(Fault fault, std::string_view reason) {
   return report;
 }
 
+FaultReport timed_out(std::string message) { return {Fault::timeout, std::move(message), {}, {}}; }
+
 FaultReport child_failed(std::string message, std::string detail) {
   return {Fault::child_failed, std::move(message), std::move(detail), {}};
 }

@@ -77,6 +77,7 @@ FaultReport plain(Fault fault);
 // given back.
 FaultReport because(Fault fault, std::string_view reason);
 
+FaultReport timed_out(std::string message);
 FaultReport child_failed(std::string message, std::string detail = {});
 FaultReport overloaded(std::string message);
 FaultReport rate_limited(std::string message, Duration retry_after);

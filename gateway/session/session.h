@@ -27,6 +27,9 @@ struct Ask {
   uint64_t child = 0;  // its number
   std::string id;      // raw JSON, as the child wrote it
   uint64_t round = 0;  // not 0: of InputRounds, and of no child; `id` is its key there
+  TimePoint expires = TimePoint::max();  // max(): it ends with its round or trip
+
+  [[nodiscard]] bool has_time() const { return expires != TimePoint::max(); }
 };
 
 // Whom a session is of.

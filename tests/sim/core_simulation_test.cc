@@ -110,7 +110,7 @@ class Simulation {
 
   std::unique_ptr<SimClient> make_client() {
     return std::make_unique<SimClient>(world_, callers_, owners_, backends_, *backend_,
-                                       options_.config);
+                                       options_.config, records_);
   }
 
   void let_somebody_act() {
@@ -165,7 +165,7 @@ class Simulation {
     for (const auto& session : sessions_) {
       if (world_.chance(0.5)) session->leave();
     }
-    const TimePoint patience = world_.now() + std::chrono::seconds(60);
+    const TimePoint patience = world_.now() + options_.config.max_time + std::chrono::seconds(60);
     while (backends_.calls() > 0 && world_.now() < patience && world_.step()) check_always();
     EXPECT_EQ(backends_.calls(), 0U) << "calls outlive every deadline";
     backends_.end_children();
@@ -274,9 +274,9 @@ class Simulation {
   }
 
   SimWorld world_;
-  SimRecords records_{world_};
-  test::FakeSeal seal_;
   const backend::BackendOptions options_;
+  SimRecords records_{world_, options_.input_timeout};
+  test::FakeSeal seal_;
   Temper temper_;
   SilentLog log_;
   SimLedger ledger_{world_, options_.config};

@@ -68,11 +68,16 @@ void SimAsks::ask(const rpc::Envelope* cause, Duration delay, std::string_view m
   ++unanswered_[ask.id];
   voice_.say(R"({"jsonrpc":"2.0","id":)" + ask.id + R"(,"method":")" + ask.method +
                  R"(","params":)" + params_of(ask.method, number) + "}",
-             delay);
+             delay, [this, number] {
+               asks_[number].told = world_.now();
+               life_.note_asked(voice_.pid(), asks_[number].id);
+             });
   if (world_.chance(temper_.cancels_its_ask)) {
     voice_.say(cancel_text(temper_.protocol, ask.id),
-               delay + world_.pick_duration(Duration{1}, std::chrono::seconds(2)),
-               [this, number] { finish(asks_[number]); });
+               delay + world_.pick_duration(Duration{1}, std::chrono::seconds(2)), [this, number] {
+                 life_.note_ask_over(voice_.pid(), asks_[number].id);
+                 finish(asks_[number]);
+               });
   }
   if (temper_.protocol == config::Protocol::mcp && world_.chance(temper_.dies_when_asking)) {
     voice_.die_within(delay + std::chrono::seconds(5));
@@ -122,6 +127,12 @@ void SimAsks::check_answer(const rpc::Envelope& answer) {
     EXPECT_EQ(ask->id, answer.id);
   }
   if (ask == nullptr) return;
+  if (answer.text.find("timeouts.input") != std::string_view::npos) {
+    const bool may_be_another = std::ranges::count(asks_, ask->id, &Ask::id) > 1;
+    EXPECT_TRUE(may_be_another || world_.now() >= ask->told + life_.input_timeout())
+        << "a question is withdrawn before its time";
+    world_.tally().note(Seen::question_withdrawn);
+  }
   if (number) {
     EXPECT_FALSE(std::exchange(ask->is_answered, true)) << "answered twice: " << answer.text;
   }

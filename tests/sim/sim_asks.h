@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "gateway/rpc/envelope.h"
+#include "tests/sim/sim_life.h"
 #include "tests/sim/sim_temper.h"
 #include "tests/sim/sim_voice.h"
 
@@ -18,8 +19,8 @@ namespace stdgate::sim {
 
 class SimAsks {
  public:
-  SimAsks(SimWorld& world, const Temper& temper, SimVoice& voice)
-      : world_(world), temper_(temper), voice_(voice) {}
+  SimAsks(SimWorld& world, const Temper& temper, SimVoice& voice, SimLife& life)
+      : world_(world), temper_(temper), voice_(voice), life_(life) {}
 
   // A client that can be asked this has greeted the child.
   void note_greeting(const rpc::Envelope& greeting);
@@ -50,6 +51,7 @@ class SimAsks {
     std::string nonce;  // the same
     bool is_answered = false;
     bool is_over = false;  // or taken back
+    TimePoint told{};
   };
 
   [[nodiscard]] bool has_declared(std::string_view capability) const;
@@ -61,6 +63,7 @@ class SimAsks {
   SimWorld& world_;
   const Temper& temper_;
   SimVoice& voice_;
+  SimLife& life_;
   std::string declared_ = "{}";  // the capabilities of its client
   std::vector<Ask> asks_;
   std::map<std::string, int> unanswered_;  // by id

@@ -64,15 +64,13 @@ SimCalls::Request SimCalls::new_request(const std::string& method) {
   call.is_of_gateway = method == "initialize" || method == "logging/setLevel" ||
                        (method.starts_with("resources/") && method != "resources/read");
   call.may_be_asked = is_of_many_ && !call.is_of_gateway && method != "echo";
-  std::optional<TimePoint> deadline;
-  if (world_.chance(0.5)) {
-    deadline = world_.now() + world_.pick_duration(Duration{1}, 2 * timeout_);
-  }
-  call.deadline = deadline.value_or(world_.now() + timeout_);
+  std::optional<Duration> timeout;
+  if (world_.chance(0.5)) timeout = world_.pick_duration(Duration{1}, 2 * timeout_);
+  call.times = {world_.now(), timeout.value_or(timeout_)};
   const session::Tag tag = next_tag_++;
   open_[tag] = std::move(call);
   ++requests_;
-  return {tag, std::move(text), deadline};
+  return {tag, std::move(text), timeout};
 }
 
 std::string_view SimCalls::pick_method() {
@@ -134,7 +132,7 @@ void SimCalls::check_reply(session::Tag tag, const session::Reply& reply) {
       check_error(call->second, text);
     }
   }
-  check_time(call->second, reply);
+  check_time(call->second, reply, text);
   has_abandoned_ = has_abandoned_ || reply.fault == rpc::Fault::timeout;
   open_.erase(call);
 }
@@ -167,12 +165,24 @@ void SimCalls::check_update(std::string_view params) const {
   EXPECT_TRUE(subscribed_.contains(uri)) << "not subscribed to: " << params;
 }
 
-// Each call expires at its own deadline, whatever those of the others are.
-void SimCalls::check_time(const Call& call, const session::Reply& reply) const {
-  if (call.may_be_asked) return;
-  EXPECT_LE(world_.now(), call.deadline) << "a call outlives its deadline";
-  if (reply.fault == rpc::Fault::timeout) {
-    EXPECT_EQ(world_.now(), call.deadline);
+// Each call is given up at its own time, whatever those of the others are.
+void SimCalls::check_time(const Call& call, const session::Reply& reply,
+                          std::string_view text) const {
+  if (call.times.arrived == TimePoint{}) return;  // it was broken
+  const TimePoint latest = call.times.arrived + max_time_;
+  EXPECT_LE(world_.now(), latest) << "a call outlives its max_time";
+  if (reply.fault != rpc::Fault::timeout) return;
+  if (text.find("max_time") != std::string_view::npos) {
+    EXPECT_EQ(world_.now(), latest) << text;
+    world_.tally().note(Seen::too_long);
+  } else if (text.find("timeouts.input") == std::string_view::npos) {
+    const bool is_alone = owner_ != SimOwners::kNoSession && owners_.are_exclusive() &&
+                          !is_of_many_ && !call.is_of_gateway;
+    records_.life.check_given_up(
+        call.nonce, call.times,
+        {.reports = protocol_ == config::Protocol::mcp && !call.progress_token.empty(),
+         .alone = is_alone,
+         .asked = is_alone});
   }
 }
 

@@ -17,6 +17,7 @@
 
 #include "gateway/config/config.h"
 #include "gateway/session/reply_sink.h"
+#include "tests/sim/sim_records.h"
 #include "tests/sim/sim_world.h"
 
 namespace stdgate::sim {
@@ -58,20 +59,23 @@ class SimCalls {
     std::string nonce;
     bool is_of_gateway = false;  // the answer need not be a child's own
     std::string progress_token;
-    TimePoint deadline = TimePoint::max();
+    SimLife::Times times;
     bool may_be_asked = false;  // each time its client is, it has more time
   };
   struct Request {
     session::Tag tag = 0;
     std::string text;
-    std::optional<TimePoint> deadline{};  // nothing: after the backend's timeout
+    std::optional<Duration> timeout{};  // nothing: the backend's
   };
 
-  SimCalls(SimWorld& world, SimOwners& owners, const config::BackendConfig& backend, uint64_t owner)
+  SimCalls(SimWorld& world, SimOwners& owners, const config::BackendConfig& backend,
+           SimRecords& records, uint64_t owner)
       : world_(world),
         owners_(owners),
+        records_(records),
         protocol_(backend.protocol),
         timeout_(backend.timeout),
+        max_time_(backend.max_time),
         owner_(owner),
         caller_(owners.next_caller()) {}
 
@@ -122,12 +126,14 @@ class SimCalls {
   std::string_view pick_method();
   std::string params_of(const std::string& method, const Call& call);
   void check_error(const Call& call, std::string_view text);
-  void check_time(const Call& call, const session::Reply& reply) const;
+  void check_time(const Call& call, const session::Reply& reply, std::string_view text) const;
 
   SimWorld& world_;
   SimOwners& owners_;
+  SimRecords& records_;
   const config::Protocol protocol_;
-  const Duration timeout_;   // of the backend
+  const Duration timeout_;  // of the backend
+  const Duration max_time_;
   bool is_of_many_ = false;  // a session of MCP that shares children
   const uint64_t owner_;
   const uint64_t caller_;

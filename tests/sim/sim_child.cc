@@ -35,7 +35,7 @@ class SimChild final : public test::MemoryChild,
         records_(records),
         pid_(pid),
         dialogue_(world, temper.eras),
-        asks_(world, temper, *this),
+        asks_(world, temper, *this, records.life),
         modern_side_(world, temper, *this, records),
         framer_(rpc::make_framer(temper.framing, size_t{1} << 20, world.storages())),
         parser_(rpc::EnvelopeLimits{}) {}
@@ -54,7 +54,7 @@ class SimChild final : public test::MemoryChild,
  private:
   void write(std::span<const std::string_view> parts) override {
     if (stdin_closed_) return;
-    if (temper_.protocol == config::Protocol::mcp) check_sent(parts);
+    check_sent(parts);
     MemoryChild::write(parts);
     read_later();
   }
@@ -65,7 +65,13 @@ class SimChild final : public test::MemoryChild,
     rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
     const auto document = parser.parse(text);
     ASSERT_TRUE(document && !document->batch && document->messages[0].ok()) << text;
-    dialogue_.check_sent(document->messages[0].envelope);
+    const rpc::Envelope& sent = document->messages[0].envelope;
+    if (sent.kind == rpc::MessageKind::request) {
+      records_.life.note_written(said_in(sent, "nonce"), pid_);
+    } else if (sent.kind != rpc::MessageKind::notification) {
+      records_.life.note_ask_over(pid_, std::string(sent.id));
+    }
+    if (temper_.protocol == config::Protocol::mcp) dialogue_.check_sent(sent);
   }
   [[nodiscard]] size_t unsent_bytes() const override { return input_.size(); }
 
@@ -122,6 +128,7 @@ class SimChild final : public test::MemoryChild,
   void read_backlog() {
     if (!is_read()) return;
     std::string backlog = std::exchange(backlog_, {});
+    if (!backlog.empty()) records_.life.note_said(pid_);
     tell_output(backlog);
     if (exit_to_tell_ && !is_held()) finish(*exit_to_tell_);
   }
@@ -290,7 +297,9 @@ class SimChild final : public test::MemoryChild,
     if (token.empty() || !world_.chance(temper_.sends_progress)) return;
     say(R"({"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":)" + token +
             R"(,"progress":1,)" + cause_of(request) + "," + stamp() + "}}",
-        delay / 2);
+        delay / 2, [this, nonce = said_in(request, "nonce")] {
+          if (!is_held()) records_.life.note_progress(nonce);
+        });
   }
 
   // --- The eras of MCP
@@ -385,6 +394,7 @@ class SimChild final : public test::MemoryChild,
         return;
       }
       size_t at = 0;
+      self.records_.life.note_said(self.pid_);
       while (at < line.size() && self.running()) {
         const size_t piece = std::min<size_t>(line.size() - at, self.world_.pick(1, line.size()));
         self.tell_output(std::span(line).subspan(at, piece));

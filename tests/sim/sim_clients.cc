@@ -8,14 +8,14 @@ namespace stdgate::sim {
 
 SimClient::SimClient(SimWorld& world, session::Callers& callers, SimOwners& owners,
                      backend::Upstreams& backends, backend::Backend& backend,
-                     const config::BackendConfig& config)
+                     const config::BackendConfig& config, SimRecords& records)
     : world_(world),
       callers_(callers),
       backends_(backends),
       backend_(backend),
       has_tokens_(config.protocol == config::Protocol::mcp),
       caller_(callers.add(*this)),
-      calls_(world, owners, config, SimOwners::kNoSession),
+      calls_(world, owners, config, records, SimOwners::kNoSession),
       parser_(backend.envelope_limits()) {}
 
 SimClient::~SimClient() { leave(); }
@@ -51,7 +51,7 @@ void SimClient::send(SimCalls::Request request, bool wants_events) {
   context.caller = *caller_;
   context.tag = request.tag;
   context.arrived = world_.now();
-  context.deadline = request.deadline;
+  context.timeout = request.timeout;
   context.wants_events = wants_events;
   backend_.accept(document->messages[0], context);
 }

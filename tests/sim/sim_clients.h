@@ -18,7 +18,7 @@ class SimClient final : public session::ReplySink {
  public:
   SimClient(SimWorld& world, session::Callers& callers, SimOwners& owners,
             backend::Upstreams& backends, backend::Backend& backend,
-            const config::BackendConfig& config);
+            const config::BackendConfig& config, SimRecords& records);
   ~SimClient() override;
 
   // Sends a request, a notification, a cancel, or nonsense.

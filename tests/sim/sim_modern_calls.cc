@@ -125,18 +125,19 @@ SimModernCalls::Request SimModernCalls::make(const SimTask& task, const Retry& r
       if (call.claim == Claim::good || call.claim == Claim::doubtful) call.state->is_used = true;
     }
   }
-  std::optional<TimePoint> deadline;
-  if (world_.chance(0.4)) {
-    deadline = world_.now() + world_.pick_duration(Duration{1}, 2 * config_.timeout);
+  std::optional<Duration> timeout;
+  if (world_.chance(0.4)) timeout = world_.pick_duration(Duration{1}, 2 * config_.timeout);
+  call.times = {world_.now(), timeout.value_or(config_.timeout)};
+  records_.life.forget(task.nonce);
+  for (auto& [tag, other] : open_) {
+    if (other.task.nonce == task.nonce) other.is_twice = call.is_twice = true;
   }
-  call.deadline =
-      call.listens ? TimePoint::max() : deadline.value_or(world_.now() + config_.timeout);
   const session::Tag tag = next_tag_++;
   std::string text = R"({"jsonrpc":"2.0","id":)" + call.id + R"(,"method":")" + task.method +
                      R"(","params":{)" + params + "}}";
   open_[tag] = std::move(call);
   ++requests_;
-  return {tag, std::move(text), deadline};
+  return {tag, std::move(text), timeout};
 }
 
 SimModernCalls::Claim SimModernCalls::claim_of(const SimTask& task, const std::string& text) {
@@ -182,7 +183,7 @@ std::optional<SimNeeded> SimModernCalls::check_reply(session::Tag tag,
   const Call& call = node.mapped();
   const std::string head = R"({"jsonrpc":"2.0","id":)" + call.id + ",";
   EXPECT_EQ(text.substr(0, head.size()), head);
-  check_time(call, reply);
+  check_time(call, reply, text);
   if (reply.fault) {
     check_fault(call, reply);
     note_unanswered(call);
@@ -198,10 +199,18 @@ std::optional<SimNeeded> SimModernCalls::check_reply(session::Tag tag,
   return std::nullopt;
 }
 
-void SimModernCalls::check_time(const Call& call, const session::Reply& reply) const {
-  EXPECT_LE(world_.now(), call.deadline) << "a call outlives its deadline";
-  if (reply.fault == rpc::Fault::timeout) {
-    EXPECT_EQ(world_.now(), call.deadline);
+void SimModernCalls::check_time(const Call& call, const session::Reply& reply,
+                                std::string_view text) const {
+  if (call.listens) return;
+  const TimePoint latest = call.times.arrived + config_.max_time;
+  EXPECT_LE(world_.now(), latest) << "a call outlives its max_time";
+  if (reply.fault != rpc::Fault::timeout) return;
+  if (text.find("max_time") != std::string_view::npos) {
+    EXPECT_EQ(world_.now(), latest) << text;
+    world_.tally().note(Seen::too_long);
+  } else {
+    records_.life.check_given_up(call.task.nonce, call.times,
+                                 {.reports = !call.token.empty() && !call.is_twice});
   }
 }
 

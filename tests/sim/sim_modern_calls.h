@@ -50,7 +50,7 @@ class SimModernCalls {
   struct Request {
     session::Tag tag = 0;
     std::string text;
-    std::optional<TimePoint> deadline{};
+    std::optional<Duration> timeout{};
   };
 
   SimModernCalls(SimWorld& world, SimOwners& owners, const backend::BackendOptions& options,
@@ -82,17 +82,18 @@ class SimModernCalls {
     std::string id;
     std::string token;
     std::optional<session::Severity> level;
-    TimePoint deadline = TimePoint::max();
+    SimLife::Times times;
     Claim claim = Claim::none;
     SimStates::State* state = nullptr;  // that it goes on with; null: none that was issued
     TimePoint state_ends{};             // of that state, when it was sent
     bool listens = false;
     bool has_begun = false;
+    bool is_twice = false;  // while it was under way, the same has been sent once more
   };
 
   Claim claim_of(const SimTask& task, const std::string& state);
   [[nodiscard]] bool is_alone_refused(const Call& call) const;
-  void check_time(const Call& call, const session::Reply& reply) const;
+  void check_time(const Call& call, const session::Reply& reply, std::string_view text) const;
   void check_fault(const Call& call, const session::Reply& reply) const;
   void check_error(const Call& call, std::string_view error);
   void check_complete(const Call& call, std::string_view result);

@@ -101,7 +101,7 @@ void SimModernClient::send(const SimTask& task, const SimModernCalls::Retry& ret
   ASSERT_TRUE(document.has_value()) << request.text;
   backend::CallContext with = context();
   with.tag = request.tag;
-  with.deadline = request.deadline;
+  with.timeout = request.timeout;
   backend_.accept(document->messages[0], with);
 }
 

@@ -15,7 +15,6 @@ void draw_eras_of_clients(SimWorld& world, backend::BackendOptions& options) {
   config.revision = world.chance(0.6) ? config::Revision::automatic
                                       : static_cast<config::Revision>(world.pick(1, 2));
   config.pool.parked = static_cast<uint32_t>(world.pick(1, 4));
-  options.input_timeout = std::chrono::seconds(world.pick(1, 10));
   options.has_principals = true;
 }
 
@@ -28,6 +27,8 @@ backend::BackendOptions draw_options(SimWorld& world) {
   config.command = {"sim"};
   config.is_default = true;
   config.timeout = std::chrono::seconds(world.pick(1, 20));
+  config.max_time = config.timeout * world.pick(1, 4);
+  options.input_timeout = std::chrono::seconds(world.pick(1, 10));
   config.protocol = static_cast<config::Protocol>(world.pick(0, 2));
   const bool is_lsp = config.protocol == config::Protocol::lsp;
   config.isolation =

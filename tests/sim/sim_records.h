@@ -9,12 +9,14 @@
 #include <utility>
 
 #include "tests/sim/sim_kept.h"
+#include "tests/sim/sim_life.h"
 #include "tests/sim/sim_states.h"
 
 namespace stdgate::sim {
 
 struct SimRecords {
-  explicit SimRecords(SimWorld& world) : states(world), kept(world) {}
+  SimRecords(SimWorld& world, Duration input_timeout)
+      : states(world), kept(world), life(world, input_timeout) {}
 
   // Who a caller is, see SimOwners::next_caller().
   [[nodiscard]] SimPrincipal principal_of(uint64_t caller) const {
@@ -27,6 +29,7 @@ struct SimRecords {
   // to itself with each call.
   std::map<uint64_t, std::string> clients;
   SimKept kept;
+  SimLife life;
   std::map<uint64_t, SimPrincipal> principals;   // of modern callers
   std::map<std::string, uint64_t> owners;        // of children alone: see SimOwners
   std::set<std::pair<int64_t, uint64_t>> heard;  // answers that modern clients have had, by stamp

@@ -42,7 +42,7 @@ uint64_t SimSession::requests() const {
 
 void SimSession::open() {
   ++visits_;
-  visit_ = std::make_unique<Visit>(SimCalls(world_, owners_, config_, owners_.next()));
+  visit_ = std::make_unique<Visit>(SimCalls(world_, owners_, config_, records_, owners_.next()));
   visit_->caller = *callers_.add(*this);
   visit_->waits_when_told = world_.chance(0.7);
   const bool takes_child = !shares_children();
@@ -128,7 +128,7 @@ backend::Admission SimSession::send(SimCalls::Request request, session::Caller c
   context.tag = request.tag;
   context.transport = Transport::websocket;
   context.arrived = world_.now();
-  context.deadline = request.deadline;
+  context.timeout = request.timeout;
   return backend_.accept(document->messages[0], context);
 }
 
@@ -151,6 +151,7 @@ void SimSession::on_reply(session::Tag tag, const session::Reply& reply) {
   const SimCalls::Call* const call = visit_->calls.find(tag);
   const bool may_be_kept = config_.share_modern && call != nullptr && call->is_of_gateway;
   if (!reply.fault && !may_be_kept) check_heard();
+  visit_->calls.share(shares_children());
   visit_->calls.check_reply(tag, reply);
 }
 
@@ -173,10 +174,10 @@ void SimSession::on_message(std::optional<session::Tag> call,
     EXPECT_TRUE(config_.revive) << "what is gone ends the session";
     return;
   }
-  check_heard();
   const auto document = told_.parse(text);
   ASSERT_TRUE(document.has_value() && !document->batch && document->messages[0].ok()) << text;
   const rpc::Envelope& envelope = document->messages[0].envelope;
+  if (!is_withdrawal(envelope)) check_heard();
   if (envelope.kind == rpc::MessageKind::request) {
     note_ask(envelope, call);
   } else {
@@ -185,10 +186,21 @@ void SimSession::on_message(std::optional<session::Tag> call,
   }
 }
 
+// The gateway's own: what it takes back had its time.
+bool SimSession::is_withdrawal(const rpc::Envelope& message) const {
+  if (message.method.find("cancel") == std::string_view::npos) return false;
+  const auto ask = visit_->asks.find(cancelled_ask(message));
+  return ask != visit_->asks.end() && world_.now() >= ask->second + records_.life.input_timeout();
+}
+
+std::string SimSession::cancelled_ask(const rpc::Envelope& cancel) const {
+  const std::string_view key = config_.protocol == config::Protocol::mcp ? "requestId" : "id";
+  return std::string(rpc::find_member(cancel.params, key).value_or("none"));
+}
+
 void SimSession::check_notification(const rpc::Envelope& notification) {
   if (notification.method.find("cancel") != std::string_view::npos) {
-    const std::string_view key = config_.protocol == config::Protocol::mcp ? "requestId" : "id";
-    const std::string id(rpc::find_member(notification.params, key).value_or("none"));
+    const std::string id = cancelled_ask(notification);
     EXPECT_EQ(visit_->asks.count(id), 1U) << "what was never asked is cancelled: " << id;
     return;
   }
@@ -233,7 +245,8 @@ void SimSession::note_ask(const rpc::Envelope& ask, std::optional<session::Tag> 
   } else {
     visit_->calls.check_stamp(ask.params);
   }
-  EXPECT_TRUE(visit_->asks.insert(std::string(ask.id)).second) << "an id is used twice: " << ask.id;
+  EXPECT_TRUE(visit_->asks.emplace(std::string(ask.id), world_.now()).second)
+      << "an id is used twice: " << ask.id;
   if (!owners_.are_exclusive() || call) {
     EXPECT_TRUE(visit_->calls.open() > 0 || visit_->calls.has_abandoned())
         << "asked though no call of it is under way";

@@ -8,7 +8,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -64,7 +63,7 @@ class SimSession final : public session::SessionSink {
     session::Caller caller;
     session::SessionId id;
     SimCalls calls;
-    std::set<std::string> asks;  // the ids of what it has been asked
+    std::map<std::string, TimePoint> asks;  // what it has been asked, by id, and when
     bool reading = true;
     bool is_held = false;
     bool has_ended = false;
@@ -83,6 +82,8 @@ class SimSession final : public session::SessionSink {
   void set_held(bool held);
   void note_ask(const rpc::Envelope& ask, std::optional<session::Tag> call);
   void check_change(const rpc::Envelope& notification);
+  [[nodiscard]] bool is_withdrawal(const rpc::Envelope& message) const;
+  [[nodiscard]] std::string cancelled_ask(const rpc::Envelope& cancel) const;
   void check_notification(const rpc::Envelope& notification);
   void answer_later(std::string text);
   backend::Admission send(SimCalls::Request request, session::Caller caller,

@@ -47,11 +47,14 @@ enum class Seen : uint8_t {
   logged,  // a log message has reached the modern request that wanted it
   cache_hit,
   cache_hit_private,
-  own_lane,    // a modern call was served by a child alone
-  left_open,   // a modern client has left with calls under way
-  cancelled,   // a modern client has cancelled a call
-  taken_over,  // sessions that began in another process
-  left_alone,  // the backend, by all its clients, before it was drained
+  own_lane,            // a modern call was served by a child alone
+  left_open,           // a modern client has left with calls under way
+  cancelled,           // a modern client has cancelled a call
+  taken_over,          // sessions that began in another process
+  left_alone,          // the backend, by all its clients, before it was drained
+  kept_for_life,       // a call was given up later than it would have been without a sign of life
+  too_long,            // a call had signs of life up to its max_time
+  question_withdrawn,  // what a legacy child has asked was not answered in time
   drained_in_the_middle,
 };
 inline constexpr size_t kSeenCount = static_cast<size_t>(Seen::drained_in_the_middle) + 1;
@@ -98,6 +101,9 @@ inline constexpr std::array<std::string_view, kSeenCount> kSeenNames = {
     "cancelled",
     "taken_over",
     "left_alone",
+    "kept_for_life",
+    "too_long",
+    "question_withdrawn",
     "drained_in_the_middle",
 };
 

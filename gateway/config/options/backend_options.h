@@ -13,6 +13,8 @@
 
 namespace stdgate::config {
 
+inline constexpr DurationRange kCallTime{std::chrono::milliseconds(1), std::chrono::hours(24)};
+
 inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
     {.key = "command",
      .type = Command{&BackendConfig::command},
@@ -139,9 +141,19 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
      .details = "`strict`: no network, nothing to write, and only the system's files and `cwd` to "
                 "read. See [Children](children.md#sandbox)."},
     {.key = "timeout",
-     .type = Time{&BackendConfig::timeout, {std::chrono::milliseconds(1), std::chrono::hours(24)}},
+     .type = Time{&BackendConfig::timeout, kCallTime},
      .flag = {"--timeout"},
-     .help = "time for a call, queue included"},
+     .help = "time for a call without a sign of life from its child, queue included",
+     .details =
+         "Progress and other events of the call begin it anew, and at a child of one session "
+         "all that the child writes. It stands still while the child has asked the client "
+         "something, for `timeouts.input` at most. See "
+         "[Protocols](protocols.md#how-long-a-call-may-take)."},
+    {.key = "max_time",
+     .type = Time{&BackendConfig::max_time, kCallTime},
+     .flag = {"--max-time"},
+     .help = "time for a call in all, whatever its child reports or asks",
+     .details = "No less than `timeout`; a longer one is the default too."},
     {.key = "cancel_method",
      .type = Text{&BackendConfig::cancel_method, EmptyText::printed},
      .flag = {.name = "--cancel-method", .placeholder = "METHOD"},

@@ -5,6 +5,7 @@
 
 #include "gateway/config/options/pool_rules.h"
 #include "gateway/config/options/sandbox_rules.h"
+#include "gateway/config/value_parser.h"
 
 namespace stdgate::config {
 namespace {
@@ -84,6 +85,18 @@ void check_principals(const Section& section, const BackendConfig& out) {
   }
 }
 
+// A backend whose calls were given more time than the default of `max_time` keeps that.
+void complete_times(const Section& section, BackendConfig& out) {
+  if (section.failed("timeout") || section.failed("max_time")) return;
+  if (!section.has("max_time")) {
+    out.max_time = std::max(out.max_time, out.timeout);
+  } else if (out.max_time < out.timeout) {
+    section.fail("max_time", "max_time (" + print_duration(out.max_time) +
+                                 ") is the time of a call in all; it is less than timeout (" +
+                                 print_duration(out.timeout) + ")");
+  }
+}
+
 // Only MCP has tools, resources and prompts.
 void check_rules(const Section& section, const BackendConfig& out) {
   if (section.failed("protocol") || out.protocol == Protocol::mcp) return;
@@ -101,6 +114,7 @@ void complete_backend(const Section& section, const LimitsConfig& limits, Backen
   check_protocol(section, out);
   check_principals(section, out);
   check_rules(section, out);
+  complete_times(section, out);
   if (const Section* sandbox = section.part("sandbox"); sandbox != nullptr) {
     complete_sandbox(*sandbox, out.sandbox);
   }

@@ -23,7 +23,7 @@ void call(BackendBench& bench, session::Caller caller, session::SessionId sessio
   context.session = session;
   context.tag = tag;
   context.arrived = bench.clock.now();
-  context.deadline = bench.clock.now() + time;
+  context.timeout = time;
   bench.backend.accept(parser.parse(text).value().messages[0], context);
 }
 

@@ -93,7 +93,9 @@ TEST(SessionHold, SharedChildrenNeverWait) {
 }
 
 TEST(SessionHold, SilenceOfAHeldChildIsNotItsOwn) {
-  BackendBench bench(session_options(2));
+  backend::BackendOptions options = session_options(2);
+  options.config.max_time = seconds(11);
+  BackendBench bench(options);
   FakeSession session(bench.callers);
   bench.open(session);
   FakeChild& child = bench.start_child();
@@ -103,10 +105,10 @@ TEST(SessionHold, SilenceOfAHeldChildIsNotItsOwn) {
   bench.advance(seconds(9));
   for (int i = 0; i < 4; ++i) bench.call(session);
   bench.advance(seconds(2));
-  EXPECT_EQ(session.take().size(), 4U) << "the calls have their deadlines all the same";
+  EXPECT_EQ(session.take().size(), 4U) << "the calls have their max_time all the same";
   // Nor is it right after: what it has said meanwhile has not been read yet.
   bench.backend.hold_child(session.id, false);
-  bench.advance(seconds(8));
+  bench.advance(seconds(9));
   EXPECT_EQ(session.take().size(), 4U);
   EXPECT_TRUE(child.ends().empty());
   for (int i = 0; i < 3; ++i) bench.call(session);

@@ -196,6 +196,7 @@ backends:
     env_inherit: ["!", PATH, LC_*]
     cwd: /srv
     timeout: 1s
+    max_time: 2s
     pool: { min: 2, max: 12, warm: 9, sessions: 10, max_in_flight: 4, queue: 5,
             start_timeout: 6s, idle_timeout: 7s, grace: 8s }
     cancel_method: stop
@@ -243,6 +244,8 @@ log: { level: warn, format: json, calls: false }
                        "/srv",
                        "--timeout",
                        "1s",
+                       "--max-time",
+                       "2s",
                        "--min",
                        "2",
                        "--max",

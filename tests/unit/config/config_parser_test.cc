@@ -268,6 +268,7 @@ backends:
     user: nobody
     rlimits: { address_space: 1GiB, cpu: 2m, open_files: 1024, processes: 64 }
     timeout: 10s
+    max_time: 20m
     expose_fault_details: true
     pool: { min: 2, max: 9, warm: 7, sessions: 8, max_in_flight: 4, queue: 5,
             queue_bytes: 32MiB, start_timeout: 1s,
@@ -306,6 +307,7 @@ metrics: { buckets: [0.001, 1, 2.5e1], methods: 7, method_names: [a/b], tool_nam
   first.user = "nobody";
   first.rlimits = {size_t{1} << 30, 120, 1024, 64};
   first.timeout = seconds(10);
+  first.max_time = minutes(20);
   first.expose_fault_details = true;
   first.pool = {.min = 2,
                 .max = 9,
@@ -629,6 +631,9 @@ TEST(ConfigParser, RefusesBadBackends) {
        "them out\n"},
       {with_backend("    timeout: 60\n"),
        "f:4:14: backends.a.timeout: '60' is not a duration; write it like 250ms, 30s, 5m or 1h\n"},
+      {with_backend("    max_time: 59s\n"),
+       "f:4:15: backends.a.max_time: max_time (59s) is the time of a call in all; it is less than "
+       "timeout (1m)\n"},
       {with_backend("    pool: { max: ten }\n"),
        "f:4:18: backends.a.pool.max: expected a whole number from 1 to 1024, found 'ten'\n"},
       {with_backend("    pool: { maxx: 1 }\n"),
@@ -645,6 +650,13 @@ TEST(ConfigParser, RefusesBadBackends) {
        "16MiB\n"},
   };
   for (const BadFile& bad : cases) check(bad);
+}
+
+TEST(ConfigParser, ALongTimeoutIsTheDefaultOfMaxTime) {
+  EXPECT_EQ(config_of(with_backend("    timeout: 1h\n")).backends[0].max_time, hours(1));
+  EXPECT_EQ(config_of(with_backend("    timeout: 61m\n")).backends[0].max_time, minutes(61));
+  EXPECT_EQ(config_of(with_backend("    timeout: 5s\n    max_time: 5s\n")).backends[0].max_time,
+            seconds(5));
 }
 
 TEST(ConfigParser, RefusesBadGatewayValues) {

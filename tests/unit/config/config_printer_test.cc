@@ -74,6 +74,7 @@ backends:
     sandbox: { filesystem: { read: [/a, "$$b"], write: [c] }, network: { connect: [443], bind: [80],
                unix: true }, required: false }
     timeout: 1500ms
+    max_time: 7m
     expose_fault_details: true
     pool: { min: 2, max: 9, warm: 7, sessions: 8, parked: 3, max_in_flight: 4, queue: 5,
             queue_bytes: 33MiB, start_timeout: 1s,
@@ -145,6 +146,7 @@ backends:
     env_inherit: ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_ALL", "TZ", "TMPDIR"]
     sandbox: off
     timeout: 1m
+    max_time: 1h
     expose_fault_details: false
     pool:
       min: 0

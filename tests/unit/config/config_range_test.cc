@@ -33,6 +33,7 @@ std::string error_of(const std::string& path, const std::string& value) {
       at("limits.message", "1KiB"),
       // Only a language server has all of `max` for sessions, only shared children all as `min`.
       at("backends.a.protocol", path.ends_with("warm") ? "lsp" : "jsonrpc"),
+      at("backends.a.timeout", "1ms"),
       at("backends.a.pool.max", "1024"),
       at("backends.a.pool.backoff_min", path.ends_with("backoff_max") ? "1ms" : "100ms"),
       at("backends.a.pool.backoff_max", "1h"),
@@ -56,6 +57,7 @@ void check(const Range& range) {
 TEST(ConfigRange, OfBackends) {
   const Range ranges[] = {
       {"backends.a.timeout", "0s", "1ms", "24h", "86400001ms"},
+      {"backends.a.max_time", "0s", "1ms", "24h", "86400001ms"},
       {"backends.a.rlimits.address_space", "1048575", "1MiB", "1048576GiB", "1125899906842625"},
       {"backends.a.rlimits.cpu", "0s", "1s", "8760h", "31536001s"},
       {"backends.a.rlimits.open_files", "15", "16", "1048576", "1048577"},

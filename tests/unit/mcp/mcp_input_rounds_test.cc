@@ -29,6 +29,11 @@ std::string id_of(const std::string& text) { return std::string(ParsedText(text)
 
 std::string one_ask() { return input_required("\"name\":" + std::string(kRoundAsk)); }
 
+std::string gave_up(const std::string& what) {
+  return R"({"jsonrpc":"2.0","id":"x","error":{"code":-31504,"message":"stdgate gave up: )" + what +
+         "\"}}";
+}
+
 class McpInputRounds : public testing::Test {
  public:
   McpInputRounds() {
@@ -240,14 +245,64 @@ TEST_F(McpInputRounds, AClientThatLeavesEndsItsCalls) {
 
 TEST_F(McpInputRounds, AClientHasItsTime) {
   bench.advance(seconds(1));
-  answer(one_ask());
+  const std::string question = ask();
   bench.advance(minutes(5) - seconds(1));
   EXPECT_TRUE(session.take().empty()) << "the deadline of the call does not count meanwhile";
   bench.advance(seconds(1));
   const Texts told = session.take();
   ASSERT_EQ(told.size(), 2U);
-  EXPECT_EQ(told[1], ended("the client has not answered what the server wants to know"));
+  EXPECT_EQ(told[0],
+            R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":)" +
+                question + R"(,"reason":"deadline exceeded"}})");
+  EXPECT_EQ(told[1], gave_up("the client has not answered within 5m (timeouts.input)"));
   EXPECT_EQ(bench.observer.parked_ends[ParkedEnd::expired], 1);
+}
+
+// The answer is a sign of life; the rounds of a call together have its max_time.
+TEST_F(McpInputRounds, MaxTimeBoundsAllRounds) {
+  bench.advance(seconds(9));
+  const std::string question = ask();
+  bench.advance(minutes(4));
+  reply(R"("result":{"action":"decline"})", question);
+  asked = parse_asked(child.take_line());
+  bench.advance(seconds(10) - Duration{1});
+  EXPECT_TRUE(session.take().empty());
+  for (int round = 2; round <= 10; ++round) {
+    const std::string next = ask();
+    bench.advance(minutes(5) - Duration{1});
+    EXPECT_TRUE(session.take().empty());
+    reply(R"("result":{"action":"decline"})", next);
+    asked = parse_asked(child.take_line());
+  }
+  // 49 minutes have passed.
+  bench.advance(seconds(10));
+  EXPECT_EQ(session.take(),
+            Texts{gave_up("no answer and no sign of life for 10s (backends.fake.timeout)")});
+}
+
+TEST(McpInputRoundsOfAnHour, EndInTheMiddle) {
+  backend::BackendOptions options =
+      ModernBench::options_of(config::Revision::modern, config::Isolation::shared);
+  options.config.max_time = minutes(7);
+  ModernBench bench(options);
+  FakeChild& child = bench.begin(0, kDiscovery);
+  SharedClient session(bench);
+  session.request("initialize", R"({"protocolVersion":"2025-11-25","capabilities":{"elicitation":)"
+                                R"({}},"clientInfo":{"name":"c","version":"2"}})");
+  session.take();
+  session.request("tools/call", R"({"name":"t"})", "\"x\"");
+  child.answer(parse_asked(child.take_line()).id, one_ask());
+  const std::string question = id_of(session.take().at(0));
+  bench.advance(minutes(4));
+  session.send(R"({"jsonrpc":"2.0","id":)" + question + R"(,"result":{"action":"accept"}})");
+  child.answer(parse_asked(child.take_line()).id, one_ask());
+  EXPECT_EQ(session.take().size(), 1U);
+  bench.advance(minutes(3) - Duration{1});
+  EXPECT_TRUE(session.take().empty());
+  bench.advance(Duration{1});
+  const Texts told = session.take();
+  ASSERT_EQ(told.size(), 2U) << "the question is taken back";
+  EXPECT_EQ(told[1], gave_up("no answer within 7m (backends.fake.max_time)"));
 }
 
 // The child holds nothing: another one goes on.

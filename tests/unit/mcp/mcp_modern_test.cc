@@ -36,6 +36,17 @@ TEST_F(McpModernChild, AnswersDiscoveryItself) {
   EXPECT_EQ(parse_asked(child.take_line()).method, "server/discover");
 }
 
+// Its client's own token could be that of another client's call.
+TEST_F(McpModernChild, AnswersDiscoveryWithProgress) {
+  bench.send_modern(client,
+                    request("1", "server/discover", "", meta("{}", R"(,"progressToken":7)")));
+  const std::string line = child.take_line();
+  const std::string id = parse_asked(line).id;
+  EXPECT_THAT(line, HasSubstr(R"("progressToken":)" + id + "}"));
+  child.say(note("progress", R"({"progressToken":)" + id + R"(,"progress":1})"));
+  EXPECT_EQ(events_of(client), Texts{note("progress", R"({"progressToken":7,"progress":1})")});
+}
+
 TEST_F(McpModernChild, RequestsOfNoEraAreStamped) {
   const std::string stamp =
       R"("io.modelcontextprotocol/protocolVersion":"2026-07-28",)"

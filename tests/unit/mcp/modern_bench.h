@@ -83,7 +83,7 @@ class ModernBench : public BackendBench {
     context.principal = beside.principal;
     context.client = beside.address;
     context.mirrored = beside.mirrored;
-    if (beside.timeout) context.deadline = clock.now() + *beside.timeout;
+    context.timeout = beside.timeout;
     const auto document = parser.parse(text);
     ASSERT_TRUE(document.has_value()) << text;
     backend.accept(document->messages[0], context);

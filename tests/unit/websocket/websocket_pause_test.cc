@@ -244,7 +244,7 @@ TEST(WebSocketPause, KeptCallsTimeOut) {
     ASSERT_TRUE(world.until([&] { return world.backends.all()[0]->status().queued == 1; }));
     for (int late = 0; late < 3; ++late) {
       client.send(call("3", "echo", "[3]"));
-      EXPECT_THAT(client.message(), testing::HasSubstr("timed out"));
+      EXPECT_THAT(client.message(), testing::HasSubstr("stdgate gave up"));
     }
     if (isolation == config::Isolation::shared) {
       EXPECT_TRUE(world.until([&] { return world.launcher.children.size() > 1; }));

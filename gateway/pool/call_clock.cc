@@ -1,0 +1,48 @@
+#include "gateway/pool/call_clock.h"
+
+#include <algorithm>
+#include <string>
+
+#include "gateway/config/value_parser.h"
+
+namespace stdgate::pool {
+
+namespace {
+
+// Names the gateway, as other programs on the way have time limits too.
+rpc::FaultReport give_up(std::string what, Duration time, const std::string& key) {
+  return rpc::faults::timed_out("stdgate gave up: " + std::move(what) + " " +
+                                config::print_duration(time) + " (" + key + ")");
+}
+
+}  // namespace
+
+TimePoint latest_end(const Call& call, const config::BackendConfig& config) {
+  return call.arrived + config.max_time;
+}
+
+TimePoint due_after(const Call& call, TimePoint heard, const config::BackendConfig& config) {
+  return std::min(heard + call.timeout, latest_end(call, config));
+}
+
+void start_clock(Call& call, Duration timeout, const config::BackendConfig& config) {
+  call.timeout = timeout;
+  call.deadline = due_after(call, call.arrived, config);
+}
+
+rpc::FaultReport gave_up(const Call& call, CallPlace place, TimePoint heard,
+                         const config::BackendConfig& config) {
+  const std::string prefix = "backends." + config.name + ".";
+  if (heard + call.timeout > latest_end(call, config)) {
+    return give_up("no answer within", config.max_time, prefix + "max_time");
+  }
+  const char* const what = place == CallPlace::in_flight ? "no answer and no sign of life for"
+                                                         : "no child has taken the call within";
+  return give_up(what, call.timeout, prefix + "timeout");
+}
+
+rpc::FaultReport gave_up_question(Duration input_timeout) {
+  return give_up("the client has not answered within", input_timeout, "timeouts.input");
+}
+
+}  // namespace stdgate::pool

@@ -1,0 +1,31 @@
+// The clock of a call: when it is given up, and what its client is told then.
+//
+// A call is due Call::timeout after its last sign of life, and BackendConfig::max_time after its
+// arrival at the latest. Signs of life are kept where they are seen (Call::heard, Child::heard());
+// nothing is moved for them. A call is looked at when the deadline passes that it had at first, and
+// gets a later one if something has been heard since (CallExpiry). So a sign of life costs one
+// store, and a call that reports all the time is looked at once in its timeout.
+#pragma once
+
+#include "gateway/config/config.h"
+#include "gateway/pool/call.h"
+#include "gateway/rpc/fault.h"
+
+namespace stdgate::pool {
+
+// Whatever happens.
+TimePoint latest_end(const Call& call, const config::BackendConfig& config);
+// When a call is due whose last sign of life was at `heard`.
+TimePoint due_after(const Call& call, TimePoint heard, const config::BackendConfig& config);
+
+// Begins with its arrival, which has to be set. Without effect on Call::heard.
+void start_clock(Call& call, Duration timeout, const config::BackendConfig& config);
+
+// Why a call that is due is given up, whose last sign of life was at `heard`. `place`: where it has
+// waited.
+rpc::FaultReport gave_up(const Call& call, CallPlace place, TimePoint heard,
+                         const config::BackendConfig& config);
+// Why a question to a client is, after `input_timeout`.
+rpc::FaultReport gave_up_question(Duration input_timeout);
+
+}  // namespace stdgate::pool
