@@ -1,6 +1,5 @@
 #include "gateway/pool/call_clock.h"
 
-#include <algorithm>
 #include <string>
 
 #include "gateway/config/value_parser.h"
@@ -16,19 +15,6 @@ rpc::FaultReport give_up(std::string what, Duration time, const std::string& key
 }
 
 }  // namespace
-
-TimePoint latest_end(const Call& call, const config::BackendConfig& config) {
-  return call.arrived + config.max_time;
-}
-
-TimePoint due_after(const Call& call, TimePoint heard, const config::BackendConfig& config) {
-  return std::min(heard + call.timeout, latest_end(call, config));
-}
-
-void start_clock(Call& call, Duration timeout, const config::BackendConfig& config) {
-  call.timeout = timeout;
-  call.deadline = due_after(call, call.arrived, config);
-}
 
 rpc::FaultReport gave_up(const Call& call, CallPlace place, TimePoint heard,
                          const config::BackendConfig& config) {

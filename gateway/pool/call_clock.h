@@ -7,6 +7,8 @@
 // store, and a call that reports all the time is looked at once in its timeout.
 #pragma once
 
+#include <algorithm>
+
 #include "gateway/config/config.h"
 #include "gateway/pool/call.h"
 #include "gateway/rpc/fault.h"
@@ -14,12 +16,19 @@
 namespace stdgate::pool {
 
 // Whatever happens.
-TimePoint latest_end(const Call& call, const config::BackendConfig& config);
+inline TimePoint latest_end(const Call& call, const config::BackendConfig& config) {
+  return call.arrived + config.max_time;
+}
 // When a call is due whose last sign of life was at `heard`.
-TimePoint due_after(const Call& call, TimePoint heard, const config::BackendConfig& config);
+inline TimePoint due_after(const Call& call, TimePoint heard, const config::BackendConfig& config) {
+  return std::min(heard + call.timeout, latest_end(call, config));
+}
 
 // Begins with its arrival, which has to be set. Without effect on Call::heard.
-void start_clock(Call& call, Duration timeout, const config::BackendConfig& config);
+inline void start_clock(Call& call, Duration timeout, const config::BackendConfig& config) {
+  call.timeout = timeout;
+  call.deadline = due_after(call, call.arrived, config);
+}
 
 // Why a call that is due is given up, whose last sign of life was at `heard`. `place`: where it has
 // waited.
