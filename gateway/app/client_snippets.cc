@@ -34,7 +34,7 @@ void write_key(rpc::JsonWriter& json, bool with_key) {
 
 // { "mcpServers": { NAME: { "type": "http", "url": … } } }, as `member` and `type` have it.
 std::string settings(std::string_view member, std::string_view type, const Backends& backends,
-                     bool with_key) {
+                     bool with_key, std::string_view url = "url") {
   rpc::JsonWriter json(rpc::JsonWriter::Layout::lines);
   json.begin_object();
   json.begin_object(member);
@@ -42,7 +42,7 @@ std::string settings(std::string_view member, std::string_view type, const Backe
     if (mcp_url(backend).empty()) continue;
     json.begin_object(backend.name);
     if (!type.empty()) json.text("type", type);
-    json.text("url", mcp_url(backend));
+    json.text(url, mcp_url(backend));
     write_key(json, with_key);
     json.end_object();
   }
@@ -53,6 +53,31 @@ std::string settings(std::string_view member, std::string_view type, const Backe
 
 std::string for_cursor(const Backends& backends, bool with_key) {
   return settings("mcpServers", {}, backends, with_key);
+}
+
+// { "httpUrl": … }: `url` would mean the older transport to it.
+std::string for_gemini(const Backends& backends, bool with_key) {
+  return settings("mcpServers", {}, backends, with_key, "httpUrl");
+}
+
+std::string for_zed(const Backends& backends, bool with_key) {
+  return settings("context_servers", {}, backends, with_key);
+}
+
+// In TOML; the key comes from the environment, as Codex takes none that is written down.
+std::string for_codex(const Backends& backends, bool with_key) {
+  std::string text = with_key ? "# export STDGATE_API_KEY=YOUR_API_KEY\n" : "";
+  for (const ServedBackend& backend : backends) {
+    const std::string url = mcp_url(backend);
+    if (url.empty()) continue;
+    text.append(text.empty() ? "" : "\n")
+        .append("[mcp_servers.")
+        .append(backend.name)
+        .append("]\n");
+    text.append("url = \"").append(url).append("\"\n");
+    if (with_key) text += "bearer_token_env_var = \"STDGATE_API_KEY\"\n";
+  }
+  return text;
 }
 
 std::string for_vscode(const Backends& backends, bool with_key) {
@@ -152,6 +177,9 @@ constexpr std::array kClients{
     SnippetClient{"claude-desktop", "claude_desktop_config.json", kMcpPath, for_claude_desktop},
     SnippetClient{"cursor", ".cursor/mcp.json", kMcpPath, for_cursor},
     SnippetClient{"vscode", ".vscode/mcp.json", kMcpPath, for_vscode},
+    SnippetClient{"codex", "~/.codex/config.toml", kMcpPath, for_codex},
+    SnippetClient{"gemini", "~/.gemini/settings.json", kMcpPath, for_gemini},
+    SnippetClient{"zed", "Zed's settings.json", kMcpPath, for_zed},
     SnippetClient{"curl", "run in a shell", kRpcPath, for_curl},
     SnippetClient{"npm", "a module (.mjs)", kMcpPath, for_npm},
 };

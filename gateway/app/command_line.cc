@@ -1,4 +1,4 @@
-// The command line: arguments to a value, and that value to a configuration.
+// The command line: arguments to a value.
 #include "gateway/app/command_line.h"
 
 #include <CLI/CLI.hpp>
@@ -23,7 +23,6 @@
 namespace stdgate::app {
 namespace {
 
-constexpr std::string_view kDefaultFile = "gateway.yaml";
 // The words that may stand first.
 constexpr std::string_view kCheck = "check";
 constexpr std::string_view kDemoServer = "demo-server";
@@ -244,50 +243,6 @@ CommandLine combine(const Arguments& arguments, const std::string& working_direc
   return result;
 }
 
-std::string join(const std::vector<std::string>& path) {
-  std::string joined;
-  for (const std::string& key : path) joined += (joined.empty() ? "" : ".") + key;
-  return joined;
-}
-
-std::string flag_error(const std::string& name, const config::ConfigError& error) {
-  return "stdgate: " + name + ": " + visible(error.message, VisibleText::line) + "\n";
-}
-
-// The flag that gives what is at `path`, or what it is within; empty: none does.
-std::string flag_of(const std::string& path, const CommandLine& command_line) {
-  const std::string key = path.substr(0, path.find('['));
-  for (const CommandLine::Flag& flag : command_line.flags) {
-    std::vector<std::string> flag_path = flag.setting.path;
-    if (join(flag_path) == key) return flag.name;
-    flag_path.pop_back();
-    if (flag_path.size() == 2 && join(flag_path) == key) return kNameFlag;  // the backend itself
-  }
-  return {};
-}
-
-// One error as a line: by its place in the file, by its flag, else by its path.
-std::string describe(const config::ConfigError& error, const std::string& file,
-                     const CommandLine& command_line) {
-  if (error.line > 0) return error.to_string(file) + "\n";
-  const std::string flag = flag_of(error.path, command_line);
-  if (!flag.empty()) return flag_error(flag, error);
-  return error.to_string(file.empty() ? "stdgate" : file) + "\n";
-}
-
-// The file to read; empty for the one-backend form.
-tl::expected<std::string, std::string> choose_file(const CommandLine& command_line) {
-  if (!command_line.command.empty()) return std::string();
-  if (!command_line.config_file.empty()) return command_line.config_file;
-  std::error_code unreadable;
-  if (std::filesystem::exists(kDefaultFile, unreadable)) return std::string(kDefaultFile);
-  return tl::unexpected(
-      std::string("stdgate: nothing to serve: no command, no --config, and no gateway.yaml here\n"
-                  "  give a command:        stdgate --protocol jsonrpc -- stdgate demo-server\n"
-                  "  or a configuration:    stdgate --config FILE\n"
-                  "  stdgate --help says more\n"));
-}
-
 // `stdgate config schema` and `stdgate config reference`; nothing goes with these words.
 CommandLine print_description(const std::vector<std::string>& arguments) {
   if (arguments == std::vector<std::string>{"config", "schema"}) {
@@ -338,30 +293,6 @@ std::optional<CommandLine> run_word(const CLI::App& app, const std::vector<FlagS
     return result;
   }
   return std::nullopt;
-}
-
-// The settings of the flags, with values of the environment where the flags ask for them.
-tl::expected<std::vector<config::Setting>, std::string> settings_of(
-    const CommandLine& command_line, const config::Environment& environment) {
-  std::vector<config::Setting> settings;
-  std::string errors;
-  for (const CommandLine::Flag& flag : command_line.flags) {
-    config::Setting setting = flag.setting;
-    if (flag.from_environment) {
-      const std::string& name = setting.path.back();
-      const std::string spelled = visible(name, VisibleText::line);
-      if (auto value = environment(name)) {
-        setting.value = *std::move(value);
-      } else {
-        const std::string given = flag.name + " " + spelled;
-        errors.append("stdgate: ").append(given).append(": environment variable '").append(spelled);
-        errors.append("' is not set; set it, or write ").append(given).append("=VALUE\n");
-      }
-    }
-    settings.push_back(std::move(setting));
-  }
-  if (!errors.empty()) return tl::unexpected(std::move(errors));
-  return settings;
 }
 
 // Of arguments that may have an error anywhere.
@@ -420,68 +351,6 @@ CommandLine parse_command_line(int argc, char** argv, const std::string& working
   CommandLine result = parse_arguments(all, ours, working_directory);
   result.error_format = log_format_in(ours);
   return result;
-}
-
-config::LogFormat wanted_log_format(const CommandLine& command_line) {
-  const auto file = choose_file(command_line);
-  tl::expected<std::string, std::string> yaml = std::string();
-  if (file && !file->empty()) yaml = config::read_text_file(*file, config::kMaxConfigFile);
-  std::vector<config::Setting> settings;
-  settings.reserve(command_line.flags.size());
-  for (const CommandLine::Flag& flag : command_line.flags) settings.push_back(flag.setting);
-  return config::log_format_hint(yaml.value_or(std::string()), settings);
-}
-
-tl::expected<config::Config, std::string> load_config(const CommandLine& command_line,
-                                                      const config::Environment& environment,
-                                                      std::vector<std::string>* files) {
-  const config::FileReader read_file = [files](const std::string& name, size_t limit) {
-    if (files != nullptr) files->push_back(name);
-    return config::read_text_file(name, limit);
-  };
-  const auto file = choose_file(command_line);
-  if (!file) return tl::unexpected(file.error());
-  std::string yaml;
-  if (!file->empty()) {
-    auto text = read_file(*file, config::kMaxConfigFile);
-    if (!text) {
-      return tl::unexpected("stdgate: " + visible(text.error(), VisibleText::line) + "\n");
-    }
-    yaml = *std::move(text);
-  }
-  const auto settings = settings_of(command_line, environment);
-  if (!settings) return tl::unexpected(settings.error());
-  auto config = config::parse_config(yaml, environment, *settings, read_file);
-  if (config) return *std::move(config);
-  std::string lines;
-  for (const config::ConfigError& error : config.error())
-    lines += describe(error, *file, command_line);
-  return tl::unexpected(std::move(lines));
-}
-
-std::vector<std::string> lines_of(const CommandLine& command_line,
-                                  std::vector<config::ConfigError> findings) {
-  const std::string file = choose_file(command_line).value_or(std::string());
-  if (!file.empty()) {
-    const auto yaml = config::read_text_file(file, config::kMaxConfigFile);
-    if (yaml) config::place_errors(*yaml, findings);
-  }
-  std::vector<std::string> lines;
-  lines.reserve(findings.size());
-  for (config::ConfigError& finding : findings) {
-    // The file may say something else there.
-    if (!flag_of(finding.path, command_line).empty()) finding.line = 0;
-    lines.push_back(describe(finding, file, command_line));
-  }
-  return lines;
-}
-
-CheckReport check_config(const CommandLine& command_line, const config::Environment& environment) {
-  const auto config = load_config(command_line, environment);
-  if (!config) return {kUsageError, config.error()};
-  const size_t count = config->backends.size();
-  return {0, config::print_config(*config) + "# ok: " + std::to_string(count) +
-                 (count == 1 ? " backend\n" : " backends\n")};
 }
 
 }  // namespace stdgate::app

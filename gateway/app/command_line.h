@@ -50,6 +50,11 @@ tl::expected<config::Config, std::string> load_config(const CommandLine& command
                                                       const config::Environment& environment,
                                                       std::vector<std::string>* files = nullptr);
 
+// The same for one backend alone: variables that the rest of the file names need not be set.
+tl::expected<config::Config, std::string> load_config_of(const CommandLine& command_line,
+                                                         const config::Environment& environment,
+                                                         const std::string& backend);
+
 // What was found about a configuration that was loaded so, in the form of its errors: a line each,
 // with its newline and the place in the file, or the flag, that it is about.
 std::vector<std::string> lines_of(const CommandLine& command_line,

@@ -7,6 +7,7 @@
 
 #include "gateway/base/web_url.h"
 #include "gateway/config/api_key_file.h"
+#include "gateway/config/package_run.h"
 #include "gateway/config/text_file.h"
 #include "gateway/pool/launch_spec.h"
 #include "metrics/audit/audit_file.h"
@@ -82,6 +83,12 @@ Findings unstartable_children(const config::Config& config,
       findings.push_back({0, 0, std::move(path), std::move(what)});
     };
     if (const auto found = stdio::find_program(spec); !found) say("command", found.error().text());
+    const auto run = config::package_run_of(backend.command);
+    if (run && run->fetches && !backend.sandbox.reaches_network()) {
+      say("sandbox", run->runner +
+                         " fetches packages with each start, and the sandbox lets it reach no "
+                         "network; install the package, and name its program as the command");
+    }
     if (!spec.user.empty() && !may_change_user()) {
       say("user", "stdgate may not start children as " + spec.user +
                       " here: it lacks CAP_SETUID or CAP_SETGID");

@@ -10,7 +10,7 @@ std::unique_ptr<pool::Dialect> make_dialect(const config::BackendConfig& backend
                                             const GatewayIdentity& identity) {
   switch (backend.protocol) {
     case config::Protocol::mcp:
-      return std::make_unique<mcp::McpDialect>(identity.version);
+      return std::make_unique<mcp::McpDialect>(identity.version, identity.name);
     case config::Protocol::lsp:
       return std::make_unique<lsp::LspDialect>();
     case config::Protocol::jsonrpc:

@@ -13,6 +13,7 @@ namespace stdgate::app {
 struct GatewayIdentity {
   std::string version;
   std::string binary;  // path of the running program; the command "stdgate" means it
+  std::string name = "stdgate";
 };
 
 std::unique_ptr<pool::Dialect> make_dialect(const config::BackendConfig& backend,

@@ -157,6 +157,11 @@ struct SandboxConfig {
   NetworkConfig network;
   bool required = true;  // it is not started where the kernel cannot hold it to that
 
+  // Whether it may connect to anything by TCP.
+  [[nodiscard]] bool reaches_network() const {
+    return !used || network.access == NetworkAccess::any ||
+           network.access == NetworkAccess::outbound || !network.connect.empty();
+  }
   friend bool operator==(const SandboxConfig&, const SandboxConfig&) = default;
 };
 

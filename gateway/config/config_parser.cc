@@ -40,6 +40,16 @@ void apply_setting(YAML::Node node, const Setting& setting) {
   node = items;
 }
 
+// Of a map that has this key.
+void keep_only(YAML::Node map, const std::string& key) {
+  if (!map.IsMap() || !map[key].IsDefined()) return;
+  std::vector<YAML::Node> others;
+  for (const auto& entry : map) {
+    if (!entry.first.IsScalar() || entry.first.Scalar() != key) others.push_back(entry.first);
+  }
+  for (const YAML::Node& other : others) map.remove(other);
+}
+
 void sort_by_place(std::vector<ConfigError>& errors) {
   std::stable_sort(errors.begin(), errors.end(), [](const ConfigError& a, const ConfigError& b) {
     return std::tie(a.line, a.column, a.path) < std::tie(b.line, b.column, b.path);
@@ -126,7 +136,8 @@ void hide_secrets(const std::map<std::string, std::set<std::string>>& secrets,
 tl::expected<Config, std::vector<ConfigError>> read_document(const std::string& yaml,
                                                              const Environment& environment,
                                                              const std::vector<Setting>& settings,
-                                                             const FileReader& read_file) {
+                                                             const FileReader& read_file,
+                                                             const std::string& only) {
   const std::vector<YAML::Node> documents = YAML::LoadAll(yaml);
   Reading reading{environment, read_file, {}, {}};
   YAML::Node node = documents.empty() ? YAML::Node(YAML::NodeType::Null) : documents.front();
@@ -134,6 +145,7 @@ tl::expected<Config, std::vector<ConfigError>> read_document(const std::string& 
     return tl::unexpected(std::vector{ConfigError{0, 0, "", kEmptyFile}});
   }
   for (const Setting& setting : settings) apply_setting(node, setting);
+  if (!only.empty() && node.IsMap()) keep_only(node["backends"], only);
   const Value root(node, node.Mark(), std::string(), std::string(), reading);
   if (documents.size() > 1) {
     Value(documents[1], documents[1].Mark(), {}, {}, reading)
@@ -164,11 +176,12 @@ std::string ConfigError::to_string(std::string_view file) const {
 tl::expected<Config, std::vector<ConfigError>> parse_config(const std::string& yaml,
                                                             const Environment& environment,
                                                             const std::vector<Setting>& settings,
-                                                            const FileReader& read_file) {
+                                                            const FileReader& read_file,
+                                                            const std::string& only) {
   if (auto bad = check_yaml_bytes(yaml)) return tl::unexpected(std::vector{*std::move(bad)});
   try {
     if (auto mistake = find_mistake(yaml)) return tl::unexpected(std::vector{*std::move(mistake)});
-    return read_document(yaml, environment, settings, read_file);
+    return read_document(yaml, environment, settings, read_file, only);
   } catch (const YAML::Exception& error) {
     ConfigError syntax =
         explain_yaml_error(yaml, error.mark.line + 1, error.mark.column + 1, error.msg);

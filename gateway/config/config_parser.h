@@ -44,10 +44,12 @@ struct Setting {
   std::variant<std::string, std::vector<std::string>> value;
 };
 
-// With settings alone (`yaml` empty) this reads a command line. Errors are sorted by place.
+// With settings alone (`yaml` empty) this reads a command line. `only`: the name of a backend; if
+// the file has it, the others are not looked at. Errors are sorted by place.
 tl::expected<Config, std::vector<ConfigError>> parse_config(
     const std::string& yaml, const Environment& environment,
-    const std::vector<Setting>& settings = {}, const FileReader& read_file = nullptr);
+    const std::vector<Setting>& settings = {}, const FileReader& read_file = nullptr,
+    const std::string& only = {});
 
 // The resolved configuration as YAML that parse_config() reads back to the same Config, except that
 // secrets are hidden: values of `env` whose name or value looks like one (…KEY, …TOKEN, …SECRET,

@@ -8,6 +8,7 @@
 #include "gateway/config/api_key_file.h"
 #include "gateway/config/backend_name.h"
 #include "gateway/config/environment_section.h"
+#include "gateway/config/foreign_keys.h"
 #include "gateway/config/listener_reader.h"
 #include "gateway/config/options/auth_rules.h"
 #include "gateway/config/options/gateway_options.h"
@@ -256,7 +257,11 @@ std::string list_form(const std::string& command) {
 }
 
 template <class S>
-bool read(const Command<S>& type, const Value& value, Section&, S& out) {
+bool read(const Command<S>& type, const Value& value, Section& section, S& out) {
+  if (const auto line = command_with_args(section); value.is_scalar() && line) {
+    value.fail("expected a list of the program and its arguments. Write " + *line);
+    return false;
+  }
   if (value.is_scalar()) {
     // As it is written: a variable may be a secret.
     value.fail("expected a list, found a text; no shell splits it. Write: " +

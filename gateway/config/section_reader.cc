@@ -6,6 +6,7 @@
 #include <set>
 
 #include "gateway/base/utf8.h"
+#include "gateway/config/foreign_keys.h"
 #include "gateway/config/nearest_word.h"
 #include "gateway/config/options/text_rules.h"
 #include "gateway/config/principal_variables.h"
@@ -179,6 +180,16 @@ std::optional<std::vector<std::string>> Value::texts() const {
   return texts;
 }
 
+std::vector<std::string> Value::words_spelled() const {
+  if (node_.IsScalar()) return {node_.Scalar()};
+  std::vector<std::string> words;
+  if (!node_.IsSequence()) return words;
+  for (const YAML::Node& item : node_) {
+    if (item.IsScalar()) words.push_back(item.Scalar());
+  }
+  return words;
+}
+
 std::optional<std::vector<Value>> Value::list() const {
   if (!node_.IsSequence()) {
     fail("expected a list, found " + found());
@@ -236,6 +247,10 @@ void Section::finish() const {
   if (!entries_) return;
   for (const Value& entry : *entries_) {
     if (std::find(known_.begin(), known_.end(), entry.name()) != known_.end()) continue;
+    if (const auto hint = foreign_key_hint(entry, *this, known_)) {
+      entry.fail_at_key("unknown key; " + *hint);
+      continue;
+    }
     if (const auto nearest = nearest_word(entry.name(), known_)) {
       entry.fail_at_key("unknown key; did you mean '" + std::string(*nearest) + "'?");
       continue;

@@ -68,6 +68,8 @@ class Value {
 
   // The same of a file that holds the value of one variable.
   [[nodiscard]] std::optional<std::string> variable_file(const std::string& file) const;
+  // Of a scalar, or of a list of them: as they are written, not expanded; else nothing.
+  [[nodiscard]] std::vector<std::string> words_spelled() const;
   // Of a scalar: as it is written, not expanded.
   [[nodiscard]] const std::string& spelled() const { return node_.Scalar(); }
   [[nodiscard]] const Environment& environment() const { return reading_.get().environment; }
@@ -104,6 +106,8 @@ class Section {
 
   // For rules across keys, once all have been read.
   [[nodiscard]] bool has(std::string_view key) const { return entry(key) != nullptr; }
+  // Null: there is no such key. It does not count as known for this.
+  [[nodiscard]] const Value* peek(std::string_view key) const { return entry(key); }
   // Whether the value at `key` could not be read: the member has its default, which no rule should
   // judge.
   [[nodiscard]] bool failed(std::string_view key) const;

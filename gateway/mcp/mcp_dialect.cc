@@ -141,8 +141,11 @@ std::string uri_request(rpc::WireId id, std::string_view method, std::string_vie
 
 }  // namespace
 
-McpDialect::McpDialect(std::string version)
-    : version_(std::move(version)), stamp_(stamp_of_gateway(version_)), mirrors_(stamp_) {}
+McpDialect::McpDialect(std::string version, std::string name)
+    : version_(std::move(version)),
+      name_(std::move(name)),
+      stamp_(stamp_of_gateway(name_, version_)),
+      mirrors_(stamp_) {}
 
 std::span<const std::string_view> McpDialect::known_methods() const { return kMethods; }
 
@@ -151,7 +154,8 @@ std::string McpDialect::handshake(rpc::WireId id) const {
   text += std::to_string(id);
   text += R"(,"method":"initialize","params":{"protocolVersion":")";
   text += kMcpRevisions.front();
-  text += R"(","capabilities":{},"clientInfo":{"name":"stdgate","version":)";
+  text.append(R"(","capabilities":{},"clientInfo":{"name":")").append(name_);
+  text += R"(","version":)";
   rpc::append_json_string(text, version_);
   text += "}}}";
   return text;

@@ -21,8 +21,8 @@ namespace stdgate::mcp {
 
 class McpDialect final : public pool::Dialect {
  public:
-  // `version`: the gateway's own, for clientInfo.
-  explicit McpDialect(std::string version);
+  // `version` and `name`: the gateway's own, for clientInfo.
+  explicit McpDialect(std::string version, std::string name = "stdgate");
 
   [[nodiscard]] rpc::CodeSet codes() const override { return rpc::CodeSet::mcp; }
   [[nodiscard]] std::span<const std::string_view> known_methods() const override;
@@ -138,6 +138,7 @@ class McpDialect final : public pool::Dialect {
       const rpc::Envelope& request, std::string_view method, const ModernParams& params) const;
 
   const std::string version_;
+  const std::string name_;
   const std::string stamp_;  // members of _meta that a modern child demands
   const McpInput input_;
   const McpMirrors mirrors_;

@@ -111,9 +111,10 @@ std::string untagged(const rpc::Envelope& notification) {
   return text.append(notification.text.substr(at));
 }
 
-std::string stamp_of_gateway(std::string_view version) {
+std::string stamp_of_gateway(std::string_view name, std::string_view version) {
   std::string text = "\"" + std::string(kVersionKey) + "\":\"" + std::string(kModernRevision);
-  text.append("\",\"").append(kClientInfoKey).append(R"(":{"name":"stdgate","version":)");
+  text.append("\",\"").append(kClientInfoKey).append(R"(":{"name":")").append(name);
+  text.append(R"(","version":)");
   rpc::append_json_string(text, version);
   text.append("},\"").append(kClientCapabilitiesKey).append("\":{}");
   return text;

@@ -24,6 +24,6 @@ std::string untagged(const rpc::Envelope& notification);
 std::string modern_stamp(std::string_view greeting);
 
 // The same for requests of the gateway itself, which is of this version and has no capabilities.
-std::string stamp_of_gateway(std::string_view version);
+std::string stamp_of_gateway(std::string_view name, std::string_view version);
 
 }  // namespace stdgate::mcp

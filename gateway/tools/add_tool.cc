@@ -30,8 +30,9 @@ constexpr std::string_view kAddUsage =
 constexpr std::string_view kAddAbout =
     "Adds a backend to gateway.yaml. The rest of the file, comments too, stays as it\n"
     "is. With --import it adds the servers of an MCP client: FILE is its\n"
-    "claude_desktop_config.json, .mcp.json or mcp.json. Secrets are not copied:\n"
-    "they become references to variables of stdgate's environment.\n"
+    "claude_desktop_config.json, .mcp.json, mcp.json, settings.json (VS Code, Gemini\n"
+    "CLI, Zed) or config.toml (Codex). Secrets are not copied: they become references\n"
+    "to variables of stdgate's environment.\n"
     "\n"
     "Exit code: 0 added, 1 not, 2 usage.\n";
 constexpr std::array kAddOptions{
@@ -63,7 +64,7 @@ std::string value_text(const std::variant<std::string, std::vector<std::string>>
 ToolOutput write(const std::string& file, const std::string& text,
                  const std::vector<BackendLines>& backends, std::vector<std::string> warnings,
                  bool is_dry_run) {
-  auto added = add_backends(text, backends);
+  auto added = add_backends(text, backends, file);
   if (!added) return tool_error(kFailed, file + ": " + added.error());
   warnings.insert(warnings.end(), added->warnings.begin(), added->warnings.end());
   ToolOutput output;
@@ -101,7 +102,8 @@ ToolOutput run_import(const ToolArguments& arguments, const std::string& file,
     std::error_code unreadable;
     return std::filesystem::exists(name, unreadable);
   };
-  auto servers = import_servers(*settings, {workspace_of(source), has_file});
+  const bool is_of_gemini = source.find(".gemini/") != std::string::npos;
+  auto servers = import_servers(*settings, {workspace_of(source), is_of_gemini, has_file});
   if (!servers) return tool_error(kFailed, source + ": " + servers.error());
   if (servers->backends.empty()) {
     std::string reasons;

@@ -78,8 +78,10 @@ ToolOutput show_tools(const ToolArguments& arguments, const ToolSurroundings& su
   rpc::JsonWriter json(rpc::JsonWriter::Layout::lines);
   json.begin_array();
   ToolOutput output;
-  for (const std::string& name : *names) {
-    const auto entries = read_list(**peer, name, kListKinds[0], nullptr);
+  const auto lists = read_lists(**peer, *names, kListKinds[0]);
+  for (size_t i = 0; i < names->size(); ++i) {
+    const std::string& name = (*names)[i];
+    const auto& entries = lists[i];
     if (!entries) {
       const ToolOutput trouble = failure(entries.error());
       output.exit_code = std::max(output.exit_code, trouble.exit_code);

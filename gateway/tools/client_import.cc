@@ -12,6 +12,7 @@
 #include "gateway/config/backend_name.h"
 #include "gateway/config/secret.h"
 #include "gateway/rpc/json_string.h"
+#include "gateway/tools/toml_json.h"
 
 namespace stdgate::tools {
 
@@ -111,22 +112,33 @@ bool is_one_word(std::string_view command) {
          command.find_first_of("\"'\\") != std::string_view::npos;
 }
 
+// JSON begins with a brace, be it behind comments.
+bool is_toml(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t\r\n");
+  return begin != std::string_view::npos && text[begin] != '{' && text[begin] != '/' &&
+         !text.substr(begin).starts_with("[]");
+}
+
 class Import {
  public:
   explicit Import(const ImportSurroundings& surroundings) : surroundings_(surroundings) {}
 
   tl::expected<ImportedServers, std::string> run(std::string_view text) {
+    const auto plain = is_toml(text) ? toml_as_json(text) : PlainJson(text).take();
+    if (!plain) return tl::unexpected("it is no TOML: " + plain.error());
     simdjson::dom::parser parser;
     element root;
-    const std::string plain = PlainJson(text).take();
-    if (parser.parse(simdjson::padded_string(plain)).get(root) != simdjson::SUCCESS) {
+    if (parser.parse(simdjson::padded_string(*plain)).get(root) != simdjson::SUCCESS) {
       return tl::unexpected<std::string>("it is no JSON");
     }
     simdjson::dom::object servers;
     if (root["mcpServers"].get(servers) != simdjson::SUCCESS &&
         root["servers"].get(servers) != simdjson::SUCCESS &&
-        root["mcp"]["servers"].get(servers) != simdjson::SUCCESS) {
-      return tl::unexpected<std::string>("it has neither mcpServers nor servers");
+        root["mcp"]["servers"].get(servers) != simdjson::SUCCESS &&
+        root["context_servers"].get(servers) != simdjson::SUCCESS &&
+        root["mcp_servers"].get(servers) != simdjson::SUCCESS) {
+      return tl::unexpected<std::string>(
+          "it has none of mcpServers, servers, context_servers and mcp_servers");
     }
     for (const auto [name, server] : servers) take_server(std::string(name), server);
     return std::move(out_);
@@ -139,17 +151,29 @@ class Import {
   }
 
   void take_server(const std::string& name, element server) {
-    if (std::string_view url; server["url"].get(url) == simdjson::SUCCESS) {
+    std::string_view url;
+    if (server["url"].get(url) == simdjson::SUCCESS ||
+        server["httpUrl"].get(url) == simdjson::SUCCESS) {
       const auto shown = config::hide_secret_arguments({std::string(url)});
       return warn(name, "left out, as it is reached by URL already (" + shown.front() +
                             "); stdgate serves commands");
     }
     bool disabled = false;
-    if (server["disabled"].get(disabled) == simdjson::SUCCESS && disabled) {
+    bool enabled = true;
+    if ((server["disabled"].get(disabled) == simdjson::SUCCESS && disabled) ||
+        (server["enabled"].get(enabled) == simdjson::SUCCESS && !enabled)) {
       return warn(name, "left out, as it is disabled");
     }
     std::string_view command;
-    if (server["command"].get(command) != simdjson::SUCCESS || command.empty()) {
+    // Zed had path, args and env within `command`.
+    const element outer = server;
+    if (element inner; server["command"]["path"].get(command) == simdjson::SUCCESS &&
+                       outer["command"].get(inner) == simdjson::SUCCESS) {
+      server = inner;
+    } else if (server["command"].get(command) != simdjson::SUCCESS) {
+      command = {};
+    }
+    if (command.empty()) {
       return warn(name, "left out, as it names no command");
     }
     BackendLines lines;
@@ -170,6 +194,7 @@ class Import {
     lines.expands = true;
     take_environment(name, server, lines);
     take_environment_file(name, server, lines);
+    take_inherited(server, lines);
     out_.backends.push_back(std::move(lines));
   }
 
@@ -211,6 +236,19 @@ class Import {
     }
   }
 
+  // Codex's names of variables that are passed on.
+  static void take_inherited(element server, BackendLines& lines) {
+    simdjson::dom::array names;
+    if (server["env_vars"].get(names) != simdjson::SUCCESS) return;
+    std::string list;
+    for (const element name : names) {
+      std::string_view text;
+      if (name.get(text) != simdjson::SUCCESS) continue;
+      list.append(list.empty() ? "" : ", ").append(yaml_text(std::string(text)));
+    }
+    if (!list.empty()) lines.others.push_back("env_inherit: [" + list + "]");
+  }
+
   // VS Code's.
   void take_environment_file(const std::string& name, element server, BackendLines& lines) {
     std::string_view written;
@@ -240,7 +278,9 @@ class Import {
         continue;
       }
       const std::string variable(key);
-      if (text.find("${") == std::string_view::npos && config::holds_secret(variable, text)) {
+      const bool is_reference = text.find("${") != std::string_view::npos ||
+                                (surroundings_.expands_names && text.starts_with('$'));
+      if (!is_reference && config::holds_secret(variable, text)) {
         const std::string source = source_of(lines.name, variable, std::string(text));
         std::string what = "its " + variable;
         what.append(" was not copied: set ").append(source);
@@ -260,10 +300,18 @@ class Import {
     return capitals(backend) + "_" + variable;
   }
 
-  // VS Code's ${env:NAME} as ours, and its ${workspaceFolder} if that is known.
+  // VS Code's ${env:NAME} as ours, and its ${workspaceFolder} if that is known; Gemini's $NAME.
   std::string reference(const std::string& name, std::string_view text) {
     std::string out;
     while (!text.empty()) {
+      if (surroundings_.expands_names && text.size() > 1 && text.front() == '$' &&
+          is_variable_char(text[1])) {
+        size_t end = 1;
+        while (end < text.size() && is_variable_char(text[end])) ++end;
+        out.append("${").append(text.substr(1, end - 1)).append("}");
+        text.remove_prefix(end);
+        continue;
+      }
       if (text.starts_with("${env:")) {
         out += "${";
         text.remove_prefix(6);

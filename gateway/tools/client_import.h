@@ -1,5 +1,7 @@
 // What an MCP client's settings say about its servers: claude_desktop_config.json, .mcp.json,
-// Cursor's mcp.json (`mcpServers`), VS Code's mcp.json and settings.json (`servers`). Pure.
+// Cursor's mcp.json and Gemini CLI's settings.json (`mcpServers`), VS Code's mcp.json and
+// settings.json (`servers`), Zed's settings.json (`context_servers`), Codex's config.toml
+// (`mcp_servers`). Pure.
 #pragma once
 
 #include <functional>
@@ -20,12 +22,14 @@ struct ImportedServers {
 
 // What the settings do not say themselves.
 struct ImportSurroundings {
-  std::string workspace;  // the folder that they are of; empty: it is not known
+  std::string workspace;       // the folder that they are of; empty: it is not known
+  bool expands_names = false;  // $NAME stands for a variable in them
   std::function<bool(const std::string& file)> has_file = [](const std::string&) { return true; };
 };
 
-// `text` is JSON, with comments and commas at ends as VS Code has them. Values of env that look
-// like secrets, or hold a password, become references to variables of stdgate's own environment.
+// `text` is JSON, with comments and commas at ends as VS Code has them, or TOML. Values of env that
+// look like secrets, or hold a password, become references to variables of stdgate's own
+// environment.
 tl::expected<ImportedServers, std::string> import_servers(
     std::string_view text, const ImportSurroundings& surroundings = {});
 

@@ -52,6 +52,10 @@ std::vector<GrammarOption> options_of(std::string_view word,
   return options;
 }
 
+bool takes_backend(std::string_view word) {
+  return word == "doctor" || word == "tools" || word == "call";
+}
+
 std::vector<std::string> operands_of(std::string_view word) {
   if (word == "config") return {"schema", "reference"};
   if (word == "audit") return {"verify"};
@@ -77,7 +81,7 @@ Grammar command_grammar() {
     if (is_known) continue;
     grammar.words.push_back({std::string(word.word), std::string(word.about),
                              options_of(word.word, flags), operands_of(word.word),
-                             word.word == "audit"});
+                             word.word == "audit", takes_backend(word.word)});
   }
   return grammar;
 }

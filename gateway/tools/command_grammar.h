@@ -16,6 +16,7 @@ struct GrammarOption {
   std::vector<std::string> words;  // that may stand for the value; empty: anything
 
   [[nodiscard]] bool takes_file() const { return placeholder == "FILE" || placeholder == "DIR"; }
+  [[nodiscard]] bool takes_backend() const { return name == "--backend"; }
 };
 
 struct GrammarWord {
@@ -24,6 +25,7 @@ struct GrammarWord {
   std::vector<GrammarOption> options;
   std::vector<std::string> operands;  // that may stand behind it; empty: anything, or nothing
   bool takes_files = false;           // behind an operand
+  bool takes_backend = false;         // the operand is one of the configuration
 };
 
 struct Grammar {

@@ -11,13 +11,14 @@ namespace stdgate::tools {
 
 tl::expected<std::unique_ptr<CommandStage>, std::string> CommandStage::open(
     const config::Config& config, const config::BackendConfig& backend,
-    const ToolSurroundings& surroundings) {
+    const ToolSurroundings& surroundings, std::string client_name) {
   auto guard = stdio::GuardBinary::open();
   if (!guard) return tl::unexpected(guard.error());
   std::error_code unreadable;
   const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", unreadable);
-  return std::unique_ptr<CommandStage>(new CommandStage(
-      std::move(*guard), config, backend, surroundings, {surroundings.version, own.string()}));
+  return std::unique_ptr<CommandStage>(
+      new CommandStage(std::move(*guard), config, backend, surroundings,
+                       {surroundings.version, own.string(), std::move(client_name)}));
 }
 
 CommandStage::CommandStage(stdio::GuardBinary guard, const config::Config& config,
@@ -52,6 +53,14 @@ tl::expected<config::Config, std::string> config_of(const ToolArguments& argumen
   const app::CommandLine line = command_line_of(arguments);
   if (line.action == app::CommandLine::Action::exit) return tl::unexpected(line.output);
   return app::load_config(line, surroundings.environment);
+}
+
+tl::expected<config::Config, std::string> config_of(const ToolArguments& arguments,
+                                                    const ToolSurroundings& surroundings,
+                                                    const std::string& backend) {
+  const app::CommandLine line = command_line_of(arguments);
+  if (line.action == app::CommandLine::Action::exit) return tl::unexpected(line.output);
+  return app::load_config_of(line, surroundings.environment, backend);
 }
 
 }  // namespace stdgate::tools

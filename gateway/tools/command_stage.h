@@ -27,10 +27,11 @@ namespace stdgate::tools {
 
 class CommandStage {
  public:
-  // `backend`: an entry of `config`. The error says what is missing.
+  // `backend`: an entry of `config`. `client_name` is what servers are told, and log. The error
+  // says what is missing.
   static tl::expected<std::unique_ptr<CommandStage>, std::string> open(
       const config::Config& config, const config::BackendConfig& backend,
-      const ToolSurroundings& surroundings);
+      const ToolSurroundings& surroundings, std::string client_name = "stdgate");
 
   [[nodiscard]] net::Loop& loop() { return loop_; }
   [[nodiscard]] const config::BackendConfig& backend() const { return backend_; }
@@ -72,5 +73,10 @@ app::CommandLine command_line_of(const ToolArguments& arguments);
 // names, else gateway.yaml. The error is one line or several, each with its end.
 tl::expected<config::Config, std::string> config_of(const ToolArguments& arguments,
                                                     const ToolSurroundings& surroundings);
+// The same where one backend alone is wanted: variables that the rest of the file names need not be
+// set.
+tl::expected<config::Config, std::string> config_of(const ToolArguments& arguments,
+                                                    const ToolSurroundings& surroundings,
+                                                    const std::string& backend);
 
 }  // namespace stdgate::tools

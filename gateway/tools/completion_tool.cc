@@ -1,7 +1,12 @@
 #include "gateway/tools/completion_tool.h"
 
+#include <array>
 #include <map>
 #include <utility>
+
+#include "gateway/config/backend_names.h"
+#include "gateway/config/config_ranges.h"
+#include "gateway/config/text_file.h"
 
 namespace stdgate::tools {
 
@@ -42,6 +47,17 @@ std::map<std::string, GrammarOption> value_options(const Grammar& grammar) {
 
 constexpr std::string_view kBashHead =
     R"sh(# bash completion for stdgate: source <(stdgate completion bash)
+# The backends of gateway.yaml, or of what --config names.
+_stdgate_backends() {
+  local at file= names=()
+  for ((at = 1; at < ${#COMP_WORDS[@]}; ++at)); do
+    [[ ${COMP_WORDS[at]} == --config ]] || continue
+    file=${COMP_WORDS[at+1]}
+    [[ $file == = ]] && file=${COMP_WORDS[at+2]}
+  done
+  mapfile -t names < <("${COMP_WORDS[0]}" completion backends ${file:+--config "$file"} 2>/dev/null)
+  echo "${names[*]}"
+}
 _stdgate() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} word=${COMP_WORDS[1]} at
   COMPREPLY=()
@@ -76,6 +92,7 @@ std::string bash_value(const GrammarOption& option) {
   std::string offered = ":";
   if (!option.words.empty()) offered = "-W " + in_quotes(joined(option.words));
   if (option.takes_file()) offered = "-f";
+  if (option.takes_backend()) offered = "-W \"$(_stdgate_backends)\"";
   const bool is_known = offered != ":";
   return "    " + option.name + ") " +
          (is_known ? "mapfile -t COMPREPLY < <(compgen " + offered + " -- \"$current\")"
@@ -85,8 +102,8 @@ std::string bash_value(const GrammarOption& option) {
 
 // The same of `case $word`.
 std::string bash_word(const GrammarWord& word) {
-  return "    " + word.word + ") options=" + in_quotes(option_names(word.options)) +
-         " operands=" + in_quotes(joined(word.operands)) + " ;;\n";
+  return "    " + word.word + ") options=" + in_quotes(option_names(word.options)) + " operands=" +
+         (word.takes_backend ? "$(_stdgate_backends)" : in_quotes(joined(word.operands))) + " ;;\n";
 }
 
 // [, ] and : mean something in a specification of _arguments.
@@ -99,12 +116,15 @@ std::string zsh_text(std::string_view text) {
   return out;
 }
 
+constexpr std::string_view kZshBackends = "($(\"${words[1]}\" completion backends 2>/dev/null))";
+
 std::string zsh_option(const GrammarOption& option) {
   std::string text = option.name + "[" + zsh_text(option.help) + "]";
   if (option.placeholder.empty()) return in_quotes(text);
   text += ":" + zsh_text(option.placeholder) + ":";
   if (!option.words.empty()) text += "(" + joined(option.words) + ")";
   if (option.takes_file()) text += "_files";
+  if (option.takes_backend()) text += kZshBackends;
   return in_quotes(text);
 }
 
@@ -117,8 +137,13 @@ std::string zsh_word(const GrammarWord& word) {
     text += " \\\n      " + in_quotes("2:operand:(" + joined(word.operands) + ")");
   }
   if (word.takes_files) text += " \\\n      '*:file:_files'";
+  if (word.takes_backend) {
+    text += " \\\n      " + in_quotes("2:backend:" + std::string(kZshBackends));
+  }
   return text + " ;;\n";
 }
+
+constexpr std::string_view kFishBackends = "(stdgate completion backends 2>/dev/null)";
 
 std::string fish_option(const std::string& condition, const GrammarOption& option) {
   std::string text = "complete -c stdgate -n " + in_quotes(condition) + " -l " +
@@ -126,6 +151,7 @@ std::string fish_option(const std::string& condition, const GrammarOption& optio
   if (option.placeholder.empty()) return text + "\n";
   text += option.takes_file() ? " -r -F" : " -x";
   if (!option.words.empty()) text += " -a " + in_quotes(joined(option.words));
+  if (option.takes_backend()) text += " -a " + in_quotes(kFishBackends);
   return text + "\n";
 }
 
@@ -133,6 +159,10 @@ std::string fish_word(const GrammarWord& word) {
   const std::string condition = "__fish_seen_subcommand_from " + word.word;
   std::string text;
   for (const GrammarOption& option : word.options) text += fish_option(condition, option);
+  if (word.takes_backend) {
+    text +=
+        "complete -c stdgate -n " + in_quotes(condition) + " -a " + in_quotes(kFishBackends) + "\n";
+  }
   if (word.operands.empty()) return text;
   const std::string operands = joined(word.operands);
   const std::string seen = "; and __fish_seen_subcommand_from " + operands;
@@ -142,7 +172,13 @@ std::string fish_word(const GrammarWord& word) {
   return text;
 }
 
-constexpr std::string_view kCompletionUsage = "  stdgate completion bash|zsh|fish\n";
+constexpr std::string_view kConfigHere = "gateway.yaml";
+constexpr std::array kCompletionOptions{
+    ToolOption{"--config", "FILE", "of which `completion backends` prints the names"},
+};
+constexpr std::string_view kCompletionUsage =
+    "  stdgate completion bash|zsh|fish\n"
+    "  stdgate completion backends   the names of backends, for the scripts\n";
 constexpr std::string_view kCompletionAbout =
     "Prints a script with which a shell completes stdgate's command line.\n"
     "\n"
@@ -150,11 +186,24 @@ constexpr std::string_view kCompletionAbout =
     "  zsh:  stdgate completion zsh > ~/.zfunc/_stdgate   (a folder of $fpath)\n"
     "  fish: stdgate completion fish > ~/.config/fish/completions/stdgate.fish\n";
 
+// For the scripts themselves, of a file that somebody may be writing.
+ToolOutput print_backends(const ToolArguments& arguments) {
+  const std::string file =
+      arguments.has("--config") ? arguments.value("--config") : std::string(kConfigHere);
+  const auto yaml = config::read_text_file(file, config::kMaxConfigFile);
+  std::string text;
+  for (const std::string& name : config::backend_names(yaml.value_or(std::string()))) {
+    text += name + "\n";
+  }
+  return tool_text(std::move(text));
+}
+
 ToolOutput complete(const ToolArguments& arguments, const ToolSurroundings& /*surroundings*/) {
   const std::string shell = arguments.words.size() == 1 ? arguments.words[0] : std::string();
   if (shell == "bash") return tool_text(bash_completion(command_grammar()));
   if (shell == "zsh") return tool_text(zsh_completion(command_grammar()));
   if (shell == "fish") return tool_text(fish_completion(command_grammar()));
+  if (shell == "backends") return print_backends(arguments);
   return tool_error(kBadUsage, "completion: expected bash, zsh or fish");
 }
 
@@ -219,6 +268,7 @@ std::string fish_completion(const Grammar& grammar) {
   return text;
 }
 
-const Tool kCompletionTool{"completion", kCompletionUsage, kCompletionAbout, {}, false, complete};
+const Tool kCompletionTool{"completion", kCompletionUsage, kCompletionAbout, kCompletionOptions,
+                           false,        complete};
 
 }  // namespace stdgate::tools

@@ -65,9 +65,9 @@ tl::expected<Place, std::string> find_place(std::string_view text) {
                                 [](const Line& line) { return behind_key(line.text).has_value(); });
   if (key == lines.end()) return Place{text.size(), text.size(), kUsualIndent, true};
   const std::string_view rest = *behind_key(key->text);
-  if (rest == "{}") {
-    const size_t brackets = key->begin + key->text.find("{}");
-    return Place{brackets, key->end, kUsualIndent, false};
+  if (rest == "{}" || rest == "null" || rest == "~") {
+    const size_t nothing = key->begin + key->text.find(rest);
+    return Place{nothing, key->end, kUsualIndent, false};
   }
   if (!rest.empty()) {
     return tl::unexpected<std::string>(
@@ -118,14 +118,29 @@ std::string edited(const std::string& text, const Place& place,
 // Every variable has a value: which one, does not matter here.
 std::optional<std::string> any_value(const std::string& /*name*/) { return "1"; }
 
-tl::expected<config::Config, std::string> parsed(const std::string& text) {
-  auto config = config::parse_config(text, any_value, {}, config::read_text_file);
+tl::expected<config::Config, std::string> parsed(const std::string& text, std::string_view file,
+                                                 const std::vector<config::Setting>& more = {}) {
+  auto config = config::parse_config(text, any_value, more, config::read_text_file);
   if (config) return *std::move(config);
   std::string errors;
   for (const config::ConfigError& error : config.error()) {
-    errors += "\n  " + error.to_string("line");
+    errors.append("\n  ").append(error.to_string(file));
   }
   return tl::unexpected(std::move(errors));
+}
+
+// The configuration of a file that may have no backends yet.
+tl::expected<config::Config, std::string> parsed_before(const std::string& text,
+                                                        std::string_view file) {
+  auto config = parsed(text, file);
+  if (config) return config;
+  constexpr const char* kStandIn = "stand-in";
+  auto other =
+      parsed(text, file, {{{"backends", kStandIn, "command"}, std::vector<std::string>{"x"}}});
+  if (!other) return other;
+  if (other->backends.size() != 1 || other->backends[0].name != kStandIn) return config;
+  other->backends.clear();
+  return other;
 }
 
 bool has_backend(const config::Config& config, const std::string& name) {
@@ -170,12 +185,13 @@ std::string is_taken(const std::string& backend) {
 }  // namespace
 
 tl::expected<EditedConfig, std::string> add_backends(const std::string& text,
-                                                     const std::vector<BackendLines>& backends) {
+                                                     const std::vector<BackendLines>& backends,
+                                                     std::string_view file) {
   const bool is_new = std::none_of(text.begin(), text.end(),
                                    [](char c) { return c != ' ' && c != '\n' && c != '\r'; });
   std::optional<config::Config> before;
   if (!is_new) {
-    auto config = parsed(text);
+    auto config = parsed_before(text, file);
     if (!config) return tl::unexpected("it has mistakes, so nothing is added:" + config.error());
     before = *std::move(config);
     for (const BackendLines& backend : backends) {
@@ -187,7 +203,7 @@ tl::expected<EditedConfig, std::string> add_backends(const std::string& text,
   const auto place = find_place(text);
   if (!place) return tl::unexpected(place.error());
   EditedConfig result{edited(text, *place, backends), {}};
-  auto after = parsed(result.text);
+  auto after = parsed(result.text, file);
   if (!after) return tl::unexpected("the result would have mistakes:" + after.error());
   if (before) {
     const std::string wrong = difference(*before, *std::move(after), backends, result.warnings);

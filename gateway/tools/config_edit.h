@@ -20,9 +20,10 @@ struct EditedConfig {
   std::vector<std::string> warnings;
 };
 
-// `text` may be empty: a file of these backends alone. The error is one line or several, and says
-// what to do.
+// `text` is that of `file`, and may be empty: a file of these backends alone. The error is one line
+// or several, and says what to do.
 tl::expected<EditedConfig, std::string> add_backends(const std::string& text,
-                                                     const std::vector<BackendLines>& backends);
+                                                     const std::vector<BackendLines>& backends,
+                                                     std::string_view file);
 
 }  // namespace stdgate::tools

@@ -99,6 +99,7 @@ std::optional<Answer> Conversation::ask(rpc::WireId id, std::string_view request
   waiting_for_ = id;
   answer_.reset();
   doubted_at_.reset();
+  request_ = request;
   const TimePoint asked_at = now();
   TimePoint deadline = asked_at + timeout;
   write(request);
@@ -242,7 +243,9 @@ void Conversation::handle(const rpc::ParsedMessage& message) {
     case rpc::MessageKind::error:
       return take_answer(envelope);
     case rpc::MessageKind::request:
-      return reply(envelope);
+      if (!is_echo(envelope)) return reply(envelope);
+      seen_.echoes = true;
+      return note_doubt();
     case rpc::MessageKind::notification:
       ++seen_.notifications;
       return;
@@ -265,6 +268,16 @@ void Conversation::take_answer(const rpc::Envelope& answer) {
     keep(seen_.other_ids, shown(answer.id));
     note_doubt();
   }
+}
+
+// An answer to it would be sent back too, and be taken for one.
+bool Conversation::is_echo(const rpc::Envelope& request) const {
+  if (request.text == request_) return true;
+  const auto id = rpc::parse_wire_id(request.id);
+  const bool has_its_id = id && (waiting_for_ == *id || given_up_.contains(*id));
+  std::string method = "\"method\":\"";
+  method.append(request.method).append("\"");
+  return has_its_id && request.method != "ping" && request_.find(method) != std::string::npos;
 }
 
 // As the gateway answers for a child that clients share.

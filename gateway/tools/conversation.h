@@ -72,6 +72,7 @@ struct Observations {
   size_t after_end = 0;                // of these, at once when the input was closed
   bool has_length_headers = false;     // though lines are expected
   bool lacks_length_headers = false;   // though they are expected
+  bool echoes = false;                 // it has sent back what it was sent
   std::vector<std::string> asked;      // methods of its own requests
   size_t notifications = 0;
   std::string beginning;  // of stdout, as it came
@@ -128,6 +129,7 @@ class Conversation final : private pool::ChildEvents, private rpc::FrameSink {
   bool note_split();
   void handle(const rpc::ParsedMessage& message);
   void take_answer(const rpc::Envelope& answer);
+  [[nodiscard]] bool is_echo(const rpc::Envelope& request) const;
   void reply(const rpc::Envelope& request);
   void write(std::string_view message);
   void note_doubt();
@@ -147,6 +149,7 @@ class Conversation final : private pool::ChildEvents, private rpc::FrameSink {
   Observations seen_;
   rpc::WireId last_id_ = 0;
   std::optional<rpc::WireId> waiting_for_;
+  std::string request_;  // that was sent last
   std::set<rpc::WireId> given_up_;
   std::optional<Answer> answer_;
   std::optional<TimePoint> doubted_at_;  // something wrong came while an answer was awaited

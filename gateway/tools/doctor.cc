@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
+#include "gateway/config/package_run.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/pool/handshake.h"
 #include "gateway/rpc/json_member.h"
@@ -50,7 +53,8 @@ Doctor::Doctor(DoctorServices services, const config::BackendConfig& backend, Du
       diagnosis_{backend} {}
 
 Diagnosis Doctor::examine() {
-  if (!can_be_started()) return std::move(diagnosis_);
+  const bool can_fetch_it = can_fetch();
+  if (!can_be_started() || !can_fetch_it) return std::move(diagnosis_);
   switch (diagnosis_.backend.protocol) {
     case config::Protocol::mcp:
       examine_mcp();
@@ -62,6 +66,7 @@ Diagnosis Doctor::examine() {
       examine_language_server();
       break;
   }
+  look_whether_npm_asks();
   std::stable_sort(diagnosis_.findings.begin(), diagnosis_.findings.end(),
                    [](const Finding& a, const Finding& b) { return a.weight < b.weight; });
   return std::move(diagnosis_);
@@ -75,6 +80,56 @@ bool Doctor::can_be_started() {
   return false;
 }
 
+// A package runner that reaches no network tries for minutes, and then does not say why.
+bool Doctor::can_fetch() {
+  const config::BackendConfig& backend = diagnosis_.backend;
+  const auto run = config::package_run_of(backend.command);
+  if (!run || !run->fetches || backend.sandbox.reaches_network() || is_installed(run->package))
+    return true;
+  add_finding({Weight::breaks, "sandbox-network",
+               run->runner + " fetches " + (run->package.empty() ? "its package" : run->package) +
+                   " with each start, and the sandbox lets it reach no network",
+               "install the package, and name its program as the command; or let it out: sandbox: "
+               "{ network: outbound, filesystem: { write: [FOLDER_OF_ITS_CACHE] } }"});
+  return false;
+}
+
+// In the folder where it runs, or above.
+bool Doctor::is_installed(const std::string& package) const {
+  if (package.empty()) return false;
+  std::error_code error;
+  std::filesystem::path folder = std::filesystem::absolute(diagnosis_.backend.cwd, error);
+  if (diagnosis_.backend.cwd.empty()) folder = std::filesystem::current_path(error);
+  for (;; folder = folder.parent_path()) {
+    if (std::filesystem::exists(folder / "node_modules" / package, error)) return true;
+    if (folder == folder.parent_path()) return false;
+  }
+}
+
+// Its question has other words in each release; that it may not install what is missing has not.
+void Doctor::look_whether_npm_asks() {
+  const auto run = config::package_run_of(diagnosis_.backend.command);
+  const bool is_open = std::ranges::any_of(diagnosis_.findings, [](const Finding& finding) {
+    return finding.code == "no-answer" || finding.code == "exited" || finding.code == "late";
+  });
+  if (!run || !run->may_ask || !is_open) return;
+  pool::LaunchSpec told = services_.conversation.launch;
+  told.command.insert(told.command.begin() + static_cast<ptrdiff_t>(run->words), "--no");
+  Conversation child({services_.conversation.loop, services_.conversation.launcher, told,
+                      services_.conversation.dialect, services_.conversation.limits,
+                      services_.conversation.left_behind},
+                     framing_);
+  if (!start(child)) return;
+  ask(
+      child, "initialize, with --no", [](rpc::WireId id) { return request_text(id, "initialize"); },
+      timeout_);
+  end(child);
+  const std::vector<std::string>& words = child.seen().last_words;
+  if (!child.seen().exit || std::ranges::none_of(words, asks_to_install)) return;
+  drop_findings({"no-answer", "exited", "late", "noise-on-stdout"});
+  add_finding({Weight::breaks, "npx-asks", std::string(kAsks), std::string(kDoNotAsk)});
+}
+
 // --- MCP ------------------------------------------------------------------------------------
 
 // The older era first: its process pays for what the first start has to fetch, and is waited for
@@ -85,7 +140,7 @@ void Doctor::examine_mcp() {
   end(child);
   judge(child, visit, "initialize");
   const Observations& seen = child.seen();
-  if (seen.pid == 0 || seen.after_end > 0) return;
+  if (seen.pid == 0 || seen.after_end > 0 || seen.echoes) return;
   if (seen.has_length_headers) return try_other_framing();
   examine_modern();
   if (!diagnosis_.is_legacy && !diagnosis_.is_modern) return try_other_framing();
@@ -185,7 +240,8 @@ void Doctor::examine_modern_child(Conversation& child) {
   }
   step.outcome = "it ended";
   add_finding({Weight::warning, "ends-when-asked",
-               "it ends when it is asked " + method + " before initialize", kAdvice});
+               "it ends when it is asked " + method + " before initialize", kAdvice,
+               lines_shown(child.seen().last_words)});
 }
 
 // What has not answered a question, or not yet, is greeted, as the gateway does. By its answer one

@@ -42,6 +42,9 @@ class Doctor {
   };
 
   bool can_be_started();
+  bool can_fetch();
+  [[nodiscard]] bool is_installed(const std::string& package) const;
+  void look_whether_npm_asks();
   void examine_mcp();
   Visit greet_legacy(Conversation& child);
   void examine_modern();

@@ -107,12 +107,14 @@ ToolOutput diagnose(const ToolArguments& arguments, const ToolSurroundings& surr
     if (!given) return tool_error(kBadUsage, "--timeout: " + given.error());
     timeout = *given;
   }
-  const auto config = config_of(arguments, surroundings);
+  const auto config = arguments.has_command
+                          ? config_of(arguments, surroundings)
+                          : config_of(arguments, surroundings, arguments.words.front());
   if (!config) return {kBadUsage, {}, config.error()};
   std::string problem;
   const config::BackendConfig* const backend = choose(*config, arguments, problem);
   if (backend == nullptr) return tool_error(kBadUsage, problem);
-  const auto stage = CommandStage::open(*config, *backend, surroundings);
+  const auto stage = CommandStage::open(*config, *backend, surroundings, "stdgate-doctor");
   if (!stage) return tool_error(kFailed, stage.error());
   (*stage)->set_linger(kLinger);
   Doctor doctor(

@@ -15,12 +15,8 @@ namespace {
 
 using Weight = Finding::Weight;
 
-std::vector<std::string> each_shown(const std::vector<std::string>& lines) {
-  std::vector<std::string> out;
-  out.reserve(lines.size());
-  for (const std::string& line : lines) out.push_back(visible(line, VisibleText::line));
-  return out;
-}
+// Methods that a server need not know: what it says of them is no trouble of its own.
+constexpr std::array<std::string_view, 2> kProbes = {"server/discover", "rpc.discover"};
 
 // Finds one kind of trouble after the other, and knows which explain why there was no answer.
 class Judge {
@@ -29,6 +25,8 @@ class Judge {
 
   std::vector<Finding> findings() {
     judge_start();
+    judge_question();
+    judge_echo();
     judge_framing();
     judge_answers();
     judge_environment();
@@ -60,6 +58,25 @@ class Judge {
     explain("not-started", "the command could not be started: " + reason, advice_of({reason}));
   }
 
+  // Of npm, which has ended over it or waits.
+  void judge_question() {
+    std::vector<std::string> evidence;
+    for (const std::string& line : seen_.last_words) {
+      if (asks_to_install(line)) evidence.push_back(line);
+    }
+    asks_ = !evidence.empty() || asks_to_install(seen_.beginning);
+    if (asks_) add_question(std::move(evidence));
+  }
+  void add_question(std::vector<std::string> evidence) {
+    explain("npx-asks", std::string(kAsks), std::string(kDoNotAsk), lines_shown(evidence));
+  }
+
+  void judge_echo() {
+    if (!seen_.echoes) return;
+    explain("echo", "it sends back what it is sent: it is no server of this protocol",
+            "is it the right program? Some servers need an option for stdin and stdout (--stdio)");
+  }
+
   // On the first line of each kind that says something; of the sandbox, which makes others
   // misleading, before all.
   [[nodiscard]] std::string advice_of(const std::vector<std::string>& lines) const {
@@ -77,7 +94,7 @@ class Judge {
     if (seen_.has_length_headers) {
       explain("length-headers", "it writes Content-Length headers where stdgate expects lines",
               "set framing: content-length; if it is a language server, protocol: lsp",
-              {each_shown({seen_.beginning.substr(0, seen_.beginning.find('\n'))})});
+              {lines_shown({seen_.beginning.substr(0, seen_.beginning.find('\n'))})});
     }
     if (seen_.lacks_length_headers) {
       explain("no-length-headers", "it writes lines where stdgate expects Content-Length headers",
@@ -141,11 +158,11 @@ class Judge {
                 (is_set ? ", which is set here but not passed on" : ""),
             "env: { " + name + ": \"${" + name + "}\" } in gateway.yaml, or --env " + name +
                 (is_set ? "" : ", and set it for stdgate"),
-            each_shown(seen_.last_words));
+            lines_shown(seen_.last_words));
   }
 
   void judge_crash() {
-    if (!seen_.exit || !seen_.exited_by_itself || seen_.pid == 0) return;
+    if (!seen_.exit || !seen_.exited_by_itself || seen_.pid == 0 || asks_) return;
     std::string advice = advice_of(seen_.last_words);
     if (advice.empty() && seen_.last_words.empty()) {
       advice = context_.backend.sandbox.used
@@ -160,14 +177,10 @@ class Judge {
                     [](const Finding& finding) { return finding.code == "missing-variable"; });
     is_explained_ = true;
     add(Weight::breaks, "exited", when + text_of(*seen_.exit), advice,
-        is_shown ? std::vector<std::string>() : each_shown(seen_.last_words));
+        is_shown ? std::vector<std::string>() : lines_shown(seen_.last_words));
   }
 
   void judge_silence() {
-    if (asks_to_install(seen_.beginning) || asks_in_stderr()) {
-      explain("npx-asks", "npx asks whether it may install the package, and nobody is there",
-              "write npx -y");
-    }
     if (is_explained_) return;
     if (seen_.after_end > 0) {
       explain("buffered", "its answers came only when its input had ended: it buffers its output",
@@ -185,15 +198,8 @@ class Judge {
                   text_of(context_.timeout),
               "does it speak its protocol on stdin and stdout? Some servers need an option for "
               "that (--stdio). If it only starts slowly: stdgate doctor --timeout 2m",
-              each_shown(seen_.last_words));
+              lines_shown(seen_.last_words));
     }
-  }
-
-  [[nodiscard]] bool asks_in_stderr() const {
-    for (const std::string& line : seen_.last_words) {
-      if (asks_to_install(line)) return true;
-    }
-    return false;
   }
 
   void judge_noise() {
@@ -231,7 +237,7 @@ class Judge {
       if (is_odd) {
         add(Weight::note, "exit-code",
             "at the end of its input it ended with " + text_of(*seen_.exit), {},
-            each_shown(seen_.last_words));
+            lines_shown(seen_.last_words));
       }
       return;
     }
@@ -247,9 +253,22 @@ class Judge {
   const FindingContext& context_;
   std::vector<Finding> findings_;
   bool is_explained_ = false;
+  bool asks_ = false;
 };
 
 }  // namespace
+
+std::vector<std::string> lines_shown(const std::vector<std::string>& lines) {
+  std::vector<std::string> out;
+  out.reserve(lines.size());
+  for (const std::string& line : lines) {
+    out.push_back(visible(line, VisibleText::line));
+    const bool is_of_probe = std::ranges::any_of(
+        kProbes, [&line](std::string_view probe) { return line.find(probe) != std::string::npos; });
+    if (is_of_probe) out.back() += "  (doctor has asked that)";
+  }
+  return out;
+}
 
 std::vector<Finding> findings_of(const Observations& seen, const FindingContext& context) {
   return Judge(seen, context).findings();

@@ -28,7 +28,15 @@ struct FindingContext {
 inline constexpr Duration kSlowStart = std::chrono::seconds(5);
 inline constexpr size_t kHugeMessage = 1 << 20;
 
+// Of npm, as a finding has it.
+inline constexpr std::string_view kAsks =
+    "npx asks whether it may install the package, and nobody is there";
+inline constexpr std::string_view kDoNotAsk = "write npx -y";
+
 std::vector<Finding> findings_of(const Observations& seen, const FindingContext& context);
+
+// Lines of stderr for a report: what a server says of the doctor's own questions is marked.
+std::vector<std::string> lines_shown(const std::vector<std::string>& lines);
 
 // "exit code 3", "signal 11 (SIGSEGV)"
 std::string text_of(const pool::ExitStatus& status);

@@ -77,8 +77,30 @@ class GatewayPeer final : public Peer {
 
   tl::expected<std::string, Trouble> call(const std::string& backend, const std::string& method,
                                           const std::string& params) override {
-    const std::string path = "/" + backend + "/rpc";
-    auto answer = client_.send(path, request_text(++last_id_, method, params));
+    return result_of(backend,
+                     client_.send(path_of(backend), request_text(++last_id_, method, params)));
+  }
+
+  std::vector<Result> call_all(const std::vector<PeerCall>& calls) override {
+    std::vector<fetch::HttpRequest> requests;
+    requests.reserve(calls.size());
+    for (const PeerCall& one : calls) {
+      requests.push_back({path_of(one.backend), request_text(++last_id_, one.method, one.params)});
+    }
+    std::vector<fetch::HttpClient::Result> answers = client_.send_all(requests);
+    std::vector<Result> results;
+    results.reserve(calls.size());
+    for (size_t i = 0; i < calls.size(); ++i) {
+      results.push_back(result_of(calls[i].backend, std::move(answers[i])));
+    }
+    return results;
+  }
+
+ private:
+  static std::string path_of(const std::string& backend) { return "/" + backend + "/rpc"; }
+
+  Result result_of(const std::string& backend, fetch::HttpClient::Result answer) {
+    const std::string path = path_of(backend);
     if (!answer) return tl::unexpected(Trouble{kUnreachable, answer.error()});
     // Refusals of the way have a body of their own; those of calls are responses.
     simdjson::dom::parser parser;
@@ -98,7 +120,6 @@ class GatewayPeer final : public Peer {
     return std::move(answer->body);
   }
 
- private:
   bool is_language_server(const std::string& name) {
     const auto known = backends();
     return known && std::ranges::any_of(*known, [&name](const PeerBackend& one) {

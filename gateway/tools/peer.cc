@@ -15,6 +15,13 @@ constexpr Duration kAnswerTimeout = std::chrono::seconds(60);
 
 }  // namespace
 
+std::vector<Peer::Result> Peer::call_all(const std::vector<PeerCall>& calls) {
+  std::vector<Result> results;
+  results.reserve(calls.size());
+  for (const PeerCall& one : calls) results.push_back(call(one.backend, one.method, one.params));
+  return results;
+}
+
 tl::expected<std::unique_ptr<Peer>, Trouble> open_peer(const ToolArguments& arguments,
                                                        const ToolSurroundings& surroundings) {
   Duration timeout = kAnswerTimeout;

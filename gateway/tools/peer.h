@@ -21,14 +21,24 @@ struct Trouble {
 
 using PeerBackend = app::ServedBackend;
 
+struct PeerCall {
+  std::string backend;
+  std::string method;
+  std::string params;  // raw JSON; empty: none
+};
+
 class Peer {
  public:
+  using Result = tl::expected<std::string, Trouble>;
+
   virtual ~Peer() = default;
   virtual tl::expected<std::vector<PeerBackend>, Trouble> backends() = 0;
   // `params`: raw JSON; empty: none. What comes is a whole response (JSON-RPC 2.0 section 5).
   virtual tl::expected<std::string, Trouble> call(const std::string& backend,
                                                   const std::string& method,
                                                   const std::string& params) = 0;
+  // Several calls, at once where that is possible; the results are in their order.
+  virtual std::vector<Result> call_all(const std::vector<PeerCall>& calls);
   // Whether it is reached where no URL leads.
   [[nodiscard]] virtual bool is_on_unix_socket() const { return false; }
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "gateway/base/utf8.h"
@@ -24,6 +25,23 @@ std::string params_of_page(const std::string& cursor) {
   std::string params = R"({"cursor":)";
   rpc::append_json_string(params, cursor);
   return params + "}";
+}
+
+// One page, out of the answer to a request for it.
+tl::expected<ListPage, Trouble> read_answer(const std::string& backend, const ListKind& kind,
+                                            PrincipalView* view, Peer::Result answer) {
+  if (!answer) return tl::unexpected(answer.error());
+  const auto response = read_response(*answer);
+  if (!response) return tl::unexpected(response.error());
+  if (response->is_error) {
+    Trouble trouble = trouble_of(backend, error_text(response->payload));
+    trouble.code = rpc::find_member(response->payload, "code").value_or("");
+    return tl::unexpected(std::move(trouble));
+  }
+  auto page = read_page(
+      view == nullptr ? response->payload : view->seen(kind.method, *std::move(answer)), kind);
+  if (!page) return tl::unexpected(trouble_of(backend, page.error()));
+  return *std::move(page);
 }
 
 }  // namespace
@@ -50,23 +68,43 @@ tl::expected<std::vector<ListEntry>, Trouble> read_list(Peer& peer, const std::s
   std::vector<ListEntry> entries;
   std::string cursor;
   for (size_t pages = 0; pages < kMaxPages; ++pages) {
-    auto answer = peer.call(backend, std::string(kind.method), params_of_page(cursor));
-    if (!answer) return tl::unexpected(answer.error());
-    const auto response = read_response(*answer);
-    if (!response) return tl::unexpected(response.error());
-    if (response->is_error) {
-      Trouble trouble = trouble_of(backend, error_text(response->payload));
-      trouble.code = rpc::find_member(response->payload, "code").value_or("");
-      return tl::unexpected(std::move(trouble));
-    }
-    auto page = read_page(
-        view == nullptr ? response->payload : view->seen(kind.method, *std::move(answer)), kind);
-    if (!page) return tl::unexpected(trouble_of(backend, page.error()));
+    auto page = read_answer(backend, kind, view,
+                            peer.call(backend, std::string(kind.method), params_of_page(cursor)));
+    if (!page) return tl::unexpected(page.error());
     std::move(page->entries.begin(), page->entries.end(), std::back_inserter(entries));
     if (page->next_cursor.empty()) return entries;
     cursor = page->next_cursor;
   }
   return entries;
+}
+
+std::vector<tl::expected<std::vector<ListEntry>, Trouble>> read_lists(
+    Peer& peer, const std::vector<std::string>& backends, const ListKind& kind) {
+  std::vector<tl::expected<std::vector<ListEntry>, Trouble>> lists(backends.size());
+  std::vector<size_t> open(backends.size());
+  std::iota(open.begin(), open.end(), size_t{0});
+  std::vector<std::string> cursors(backends.size());
+  for (size_t pages = 0; pages < kMaxPages && !open.empty(); ++pages) {
+    std::vector<PeerCall> calls;
+    for (const size_t at : open) {
+      calls.push_back({backends[at], std::string(kind.method), params_of_page(cursors[at])});
+    }
+    std::vector<Peer::Result> answers = peer.call_all(calls);
+    std::vector<size_t> next;
+    for (size_t i = 0; i < open.size(); ++i) {
+      const size_t at = open[i];
+      auto page = read_answer(backends[at], kind, nullptr, std::move(answers[i]));
+      if (!page) {
+        lists[at] = tl::unexpected(page.error());
+        continue;
+      }
+      std::move(page->entries.begin(), page->entries.end(), std::back_inserter(*lists[at]));
+      cursors[at] = page->next_cursor;
+      if (!page->next_cursor.empty()) next.push_back(at);
+    }
+    open = std::move(next);
+  }
+  return lists;
 }
 
 ToolOutput failure(const Trouble& trouble) {

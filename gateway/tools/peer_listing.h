@@ -26,6 +26,10 @@ std::string error_text(std::string_view error);
 tl::expected<std::vector<ListEntry>, Trouble> read_list(Peer& peer, const std::string& backend,
                                                         const ListKind& kind, PrincipalView* view);
 
+// The same of several backends, which are asked at once; the results are in their order.
+std::vector<tl::expected<std::vector<ListEntry>, Trouble>> read_lists(
+    Peer& peer, const std::vector<std::string>& backends, const ListKind& kind);
+
 ToolOutput failure(const Trouble& trouble);
 // `text` and at least two spaces.
 std::string padded(std::string text, size_t width);

@@ -53,7 +53,8 @@ ToolOutput print_snippets(const ToolArguments& arguments, const ToolSurroundings
 constexpr std::string_view kSnippetUsage =
     "  stdgate snippet [options] CLIENT [BACKEND]\n"
     "\n"
-    "Clients: claude-code, claude-desktop, cursor, vscode, curl, npm.\n";
+    "Clients: claude-code, claude-desktop, cursor, vscode, codex, gemini, zed, curl,\n"
+    "npm.\n";
 constexpr std::string_view kSnippetAbout =
     "Prints what to paste into a client for it to reach the backends of a running\n"
     "gateway. With --api-key-file the place of the key is marked; the key itself is\n"

@@ -103,7 +103,10 @@ std::string advice_for(std::string_view line) {
 }
 
 bool asks_to_install(std::string_view text) {
-  return text.find("Ok to proceed?") != std::string_view::npos;
+  constexpr std::array<std::string_view, 3> kWords = {"Ok to proceed?",
+                                                      "canceled due to missing packages",
+                                                      "Need to install the following packages"};
+  return holds_any(text, kWords);
 }
 
 }  // namespace stdgate::tools

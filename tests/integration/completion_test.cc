@@ -34,7 +34,8 @@ class CompletionTest : public testing::Test {
 
   // What is offered for the last of these words.
   std::vector<std::string> complete(const std::vector<std::string>& words) {
-    std::string script = "source <(" STDGATE_PROGRAM " completion bash)\nCOMP_WORDS=(stdgate";
+    std::string script =
+        "source <(" STDGATE_PROGRAM " completion bash)\nCOMP_WORDS=(" STDGATE_PROGRAM;
     for (const std::string& word : words) script += " '" + word + "'";
     script += ")\nCOMP_CWORD=" + std::to_string(words.size()) +
               "\n_stdgate\n((${#COMPREPLY[@]})) && printf '%s\\n' \"${COMPREPLY[@]}\"; true\n";
@@ -69,6 +70,20 @@ TEST_F(CompletionTest, BashCompletesOptionsAndTheirValues) {
   folder_.write("one.yaml", "");
   EXPECT_THAT(complete({"--config", "on"}), ElementsAre("one.yaml"));
   EXPECT_THAT(complete({"--timeout", ""}), IsEmpty());
+}
+
+TEST_F(CompletionTest, BashCompletesNamesOfBackends) {
+  EXPECT_THAT(complete({"doctor", "f"}), IsEmpty());
+  folder_.write("gateway.yaml", "backends:\n  files: { comand: [x] }\n  fetch:\n  other: {}\n");
+  EXPECT_THAT(complete({"doctor", "f"}), ElementsAre("files", "fetch")) << "mistakes are no matter";
+  for (const std::string word : {"tools", "call"}) {
+    EXPECT_THAT(complete({word, "ot"}), ElementsAre("other"));
+  }
+  EXPECT_THAT(complete({"call", "other", "o"}), IsEmpty()) << "a method";
+  EXPECT_THAT(complete({"check", "--as", "ada", "--backend", "fe"}), ElementsAre("fetch"));
+  folder_.write("two.yaml", "backends: { second: {} }\n");
+  EXPECT_THAT(complete({"doctor", "--config", "two.yaml", ""}), ElementsAre("second"));
+  EXPECT_THAT(complete({"doctor", "--config", "=", "two.yaml", ""}), ElementsAre("second"));
 }
 
 TEST_F(CompletionTest, BashCompletesTheCommandBehindTheDashes) {

@@ -72,6 +72,9 @@ def serve(message):
                              "resultType": "complete"})
         elif mode == "silent":
             pass
+        elif mode == "tells-of-probe":
+            sys.stderr.write("no such method: server/discover\n")
+            sys.exit(4)
         elif mode == "dies-when-asked":
             sys.exit(7)
         else:
@@ -96,6 +99,9 @@ if mode == "tells":
 if mode == "crash":
     sys.stderr.write("loading\nfatal: the database is broken\n")
     sys.exit(3)
+if mode == "cancels":
+    sys.stderr.write('npm error npx canceled due to missing packages and no YES option: ["x@1"]\n')
+    sys.exit(1)
 if mode == "signal":
     os.kill(os.getpid(), signal.SIGSEGV)
 if mode == "key-error":
@@ -284,6 +290,16 @@ INSTANTIATE_TEST_SUITE_P(
                   "is required",
                   "${BRAVE_API_KEY}"},
         BadServer{"asks", {"error npx-asks"}, "npx asks", "", "npx -y"},
+        BadServer{"cancels",
+                  {"error npx-asks"},
+                  "npx asks",
+                  "canceled due to missing packages",
+                  "npx -y"},
+        BadServer{"tells-of-probe",
+                  {"warning ends-when-asked"},
+                  "it ends when",
+                  "server/discover  (doctor has asked that)",
+                  "revision: legacy"},
         BadServer{
             "mute", {"error no-answer"}, "did not answer initialize within 2.0 s", "", "--stdio"},
         BadServer{"grandchild", {"warning left-behind"}, "left 1 process running", "", "wait"},
@@ -304,6 +320,72 @@ INSTANTIATE_TEST_SUITE_P(
       std::replace(name.begin(), name.end(), '-', '_');
       return name;
     });
+
+TEST_F(DoctorTest, WhatSendsBackWhatItIsSentIsNoServer) {
+  for (const std::string protocol : {"mcp", "jsonrpc", "lsp"}) {
+    const JsonValue report = diagnose({"cat"}, {"--timeout", "5s", "--protocol", protocol});
+    EXPECT_THAT(findings_of(report), ElementsAre("error echo")) << protocol << run_.out;
+    EXPECT_EQ(report.text("/steps/1/outcome"), "no answer");
+  }
+}
+
+// An npx that asks in words that nobody knows, in a folder in which nothing is installed.
+TEST_F(DoctorTest, NpxThatAsksIsFoundWhateverItsWords) {
+  folder_.write("npx",
+                "#!/bin/sh\n"
+                "[ \"$1\" = -y ] && shift && exec python3 server.py\n"
+                "[ \"$1\" = --no ] && echo 'npm error npx canceled due to missing packages and no "
+                "YES option: [\"x@1\"]' >&2 && exit 1\n"
+                "echo 'Ist das in Ordnung? [J/n]' >&2; read answer; exit 1\n");
+  std::filesystem::permissions(folder_.path() / "npx", std::filesystem::perms::all);
+  const std::string npx = (folder_.path() / "npx").string();
+  const JsonValue asks = diagnose({npx, "some-server"}, {"--timeout", "1s"});
+  EXPECT_THAT(findings_of(asks), ElementsAre("error npx-asks")) << run_.out;
+  EXPECT_THAT(advice_of(asks), HasSubstr("npx -y"));
+  const JsonValue told = diagnose({npx, "-y", "some-server"});
+  EXPECT_THAT(findings_of(told), IsEmpty()) << run_.out;
+}
+
+TEST_F(DoctorTest, PackageRunnerWithoutNetworkIsNamedAtOnce) {
+  folder_.write(
+      "gateway.yaml",
+      "backends:\n"
+      "  one: { command: [npx, -y, some-server], sandbox: strict }\n"
+      "  two: { command: [uvx, some-server], sandbox: { network: none } }\n"
+      "  three: { command: [uvx, some-server], sandbox: { network: { connect: [443] } } }\n");
+  for (const std::string name : {"one", "two"}) {
+    const JsonValue report(run_stdgate(folder_, {"doctor", "--json", name}, Millis(10'000)).out);
+    EXPECT_THAT(findings_of(report), Contains("error sandbox-network"));
+    EXPECT_THAT(advice_of(report), HasSubstr("network: outbound"));
+    EXPECT_EQ(report.size("/steps"), 0U) << "nothing is tried";
+  }
+  const std::string check = run_stdgate(folder_, {"check"}).err;
+  EXPECT_THAT(check, AllOf(HasSubstr("backends.one.sandbox: npx fetches packages"),
+                           HasSubstr("backends.two.sandbox: uvx fetches packages"),
+                           Not(HasSubstr("backends.three.sandbox"))));
+}
+
+TEST_F(DoctorTest, VariablesOfOtherBackendsNeedNotBeSet) {
+  folder_.write("gateway.yaml",
+                "auth: { api_keys: [ { name: a, file: \"${NO_SUCH_FILE:-keys}\" } ] }\n"
+                "backends:\n"
+                "  one: { command: [\"python3\", \"server.py\"] }\n"
+                "  two: { command: [\"python3\"], env: { A: \"${NO_SUCH_VARIABLE}\" } }\n"
+                "  three: { command: [\"python3\"], timeout: \"${NO_SUCH_TIMEOUT}\" }\n");
+  folder_.write("keys", "0123456789abcdef0123456789abcdef\n");
+  folder_.write("gateway2.yaml",
+                "backends:\n"
+                "  one: { command: [\"python3\", \"server.py\"] }\n"
+                "  two: { command: [\"python3\"], env: { A: \"${NO_SUCH_VARIABLE}\" } }\n");
+  const ProgramRun one =
+      run_stdgate(folder_, {"doctor", "--config", "gateway2.yaml", "one"}, Millis(30'000));
+  EXPECT_EQ(one.exit_code, 0) << one.err;
+  const ProgramRun two = run_stdgate(folder_, {"doctor", "--config", "gateway2.yaml", "two"});
+  EXPECT_EQ(two.exit_code, 2);
+  EXPECT_THAT(two.err, HasSubstr("NO_SUCH_VARIABLE"));
+  const ProgramRun other = run_stdgate(folder_, {"doctor", "one"}, Millis(30'000));
+  EXPECT_EQ(other.exit_code, 0) << other.err;
+}
 
 TEST_F(DoctorTest, SlowStartIsNamedAndWrittenDown) {
   const JsonValue report = diagnose({"python3", "server.py", "slow"}, {"--timeout", "20s"});

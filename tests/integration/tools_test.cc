@@ -112,6 +112,37 @@ TEST_F(ToolsTest, ToolsOfEveryMcpServerPageByPage) {
   EXPECT_THAT(refused.err, HasSubstr("calc: error -32601"));
 }
 
+// Each of these servers lists its tools when all have been asked to.
+constexpr const char* kWaitingServer = R"py(
+import json, os, sys, time
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message:
+        continue
+    result = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+              "serverInfo": {"name": "waits", "version": "1"}}
+    if message["method"] == "tools/list":
+        open(sys.argv[1], "w").close()
+        while not all(os.path.exists(name) for name in "abc"):
+            time.sleep(0.01)
+        result = {"tools": [{"name": "of-" + sys.argv[1]}]}
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+)py";
+
+TEST_F(ToolsTest, ToolsOfAllBackendsAreAskedForAtOnce) {
+  folder_.write("waits.py", kWaitingServer);
+  std::vector<std::string> backends;
+  for (const std::string name : {"a", "b", "c"}) {
+    backends.push_back(backend(
+        name, {"python3", "waits.py", name},
+        "protocol: mcp, revision: legacy, timeout: 20s, cwd: \"" + folder_.path().string() + "\""));
+  }
+  gateway_.emplace(serve(backends));
+  const ProgramRun run = ask({"tools"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.out, "a\n  of-a\nb\n  of-b\nc\n  of-c\n");
+}
+
 TEST_F(ToolsTest, CallPrintsTheResultAsItCame) {
   serve_both();
   const ProgramRun result = ask({"call", "pages", "params", R"({"n":1.0,"text":"é\u00e9"})"});

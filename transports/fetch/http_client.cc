@@ -4,6 +4,7 @@
 
 #include <array>
 #include <chrono>
+#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -81,7 +82,16 @@ struct HttpClient::Handle {
   CURL* curl = curl_easy_init();
   curl_slist* json_headers = nullptr;
   curl_slist* headers = nullptr;
+};
+
+// One request, under way on a handle that has the options of all.
+struct HttpClient::Transfer {
+  CURL* curl = nullptr;
+  std::string url;
+  std::string body;
+  Received received;
   std::array<char, CURL_ERROR_SIZE> error{};
+  CURLcode code = CURLE_OK;
 };
 
 tl::expected<GatewayAddress, std::string> parse_gateway_url(const std::string& text) {
@@ -105,7 +115,10 @@ HttpClient::HttpClient(HttpOptions options)
     headers = curl_slist_append(headers, ("Authorization: Bearer " + options_.api_key).c_str());
   }
   handle_->headers = headers;
-  curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, handle_->error.data());
+  handle_->json_headers = curl_slist_append(nullptr, "Content-Type: application/json");
+  for (const curl_slist* other = headers; other != nullptr; other = other->next) {
+    handle_->json_headers = curl_slist_append(handle_->json_headers, other->data);
+  }
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_bytes);
@@ -129,46 +142,97 @@ HttpClient::~HttpClient() {
   if (handle_->curl != nullptr) curl_easy_cleanup(handle_->curl);
 }
 
-tl::expected<HttpAnswer, std::string> HttpClient::send(const std::string& path,
-                                                       const std::string& body) {
-  CURL* const curl = handle_->curl;
-  if (curl == nullptr) return tl::unexpected<std::string>("no memory for a connection");
-  Received received;
-  const std::string url = options_.gateway.url + path;
-  curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
-  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &received);
-  if (body.empty()) {
+// `request` outlives it.
+void HttpClient::prepare(Transfer& transfer, const HttpRequest& request) {
+  CURL* const curl = transfer.curl;
+  transfer.url = options_.gateway.url + request.path;
+  transfer.body = request.body;
+  curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, transfer.error.data());
+  curl_easy_setopt(curl, CURLOPT_URL, transfer.url.c_str());
+  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &transfer.received);
+  if (request.body.empty()) {
     curl_easy_setopt(curl, CURLOPT_HTTPGET, 1L);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, handle_->headers);
   } else {
-    if (handle_->json_headers == nullptr) {
-      curl_slist* headers = curl_slist_append(nullptr, "Content-Type: application/json");
-      for (const curl_slist* other = handle_->headers; other != nullptr; other = other->next) {
-        headers = curl_slist_append(headers, other->data);
-      }
-      handle_->json_headers = headers;
-    }
+    const auto size = static_cast<curl_off_t>(transfer.body.size());
     curl_easy_setopt(curl, CURLOPT_POST, 1L);
-    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
-    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body.data());
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, size);
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, transfer.body.data());
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, handle_->json_headers);
   }
-  handle_->error[0] = '\0';
-  const CURLcode code = curl_easy_perform(curl);
-  if (received.is_too_long) return tl::unexpected("the answer of " + url + " is too long");
-  if (code != CURLE_OK) {
-    const std::string place =
-        options_.gateway.unix_socket.empty() ? url : "unix:" + options_.gateway.unix_socket;
+}
+
+HttpClient::Result HttpClient::result_of(const Transfer& transfer, int code) const {
+  const auto failure = static_cast<CURLcode>(code);
+  if (transfer.received.is_too_long) {
+    return tl::unexpected("the answer of " + transfer.url + " is too long");
+  }
+  if (failure != CURLE_OK) {
+    const std::string& socket = options_.gateway.unix_socket;
+    const std::string place = socket.empty() ? transfer.url : "unix:" + socket;
     const char* const why =
-        handle_->error[0] == '\0' ? curl_easy_strerror(code) : handle_->error.data();
-    if (const auto trouble = certificate_trouble(why, options_); !trouble.empty()) {
-      return tl::unexpected("cannot reach " + place + ": " + trouble);
-    }
-    return tl::unexpected("cannot reach " + place + ": " + why + advice_for(code, options_));
+        transfer.error[0] == '\0' ? curl_easy_strerror(failure) : transfer.error.data();
+    const std::string trouble = certificate_trouble(why, options_);
+    return tl::unexpected("cannot reach " + place + ": " +
+                          (trouble.empty() ? why + advice_for(failure, options_) : trouble));
   }
   long status = 0;
-  curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
-  return HttpAnswer{static_cast<int>(status), std::move(received.body)};
+  curl_easy_getinfo(transfer.curl, CURLINFO_RESPONSE_CODE, &status);
+  return HttpAnswer{static_cast<int>(status), transfer.received.body};
+}
+
+HttpClient::Result HttpClient::send(const std::string& path, const std::string& body) {
+  Transfer transfer;
+  transfer.curl = handle_->curl;
+  if (transfer.curl == nullptr) return tl::unexpected<std::string>("no memory for a connection");
+  prepare(transfer, {path, body});
+  const CURLcode code = curl_easy_perform(transfer.curl);
+  Result result = result_of(transfer, code);
+  curl_easy_setopt(transfer.curl, CURLOPT_ERRORBUFFER, nullptr);
+  return result;
+}
+
+std::vector<HttpClient::Result> HttpClient::send_all(const std::vector<HttpRequest>& requests) {
+  CURLM* const multi = curl_multi_init();
+  std::vector<std::unique_ptr<Transfer>> transfers;
+  size_t begun = 0;
+  size_t open = 0;
+  const auto begin_next = [&] {
+    auto& transfer = *transfers.emplace_back(std::make_unique<Transfer>());
+    transfer.curl = handle_->curl == nullptr ? nullptr : curl_easy_duphandle(handle_->curl);
+    if (transfer.curl == nullptr || multi == nullptr) {
+      transfer.code = CURLE_OUT_OF_MEMORY;
+    } else {
+      prepare(transfer, requests[begun]);
+      curl_easy_setopt(transfer.curl, CURLOPT_PRIVATE, &transfer);
+      curl_multi_add_handle(multi, transfer.curl);
+      ++open;
+    }
+    ++begun;
+  };
+  while (begun < requests.size() || open > 0) {
+    while (begun < requests.size() && open < kMaxAtOnce) begin_next();
+    int running = 0;
+    curl_multi_perform(multi, &running);
+    int left = 0;
+    while (const CURLMsg* const message = curl_multi_info_read(multi, &left)) {
+      if (message->msg != CURLMSG_DONE) continue;
+      Transfer* done = nullptr;
+      curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &done);
+      done->code = message->data.result;
+      curl_multi_remove_handle(multi, message->easy_handle);
+      --open;
+    }
+    if (open > 0) curl_multi_poll(multi, nullptr, 0, 1000, nullptr);
+  }
+  std::vector<Result> results;
+  results.reserve(transfers.size());
+  for (const auto& transfer : transfers) {
+    results.push_back(result_of(*transfer, transfer->code));
+    curl_easy_cleanup(transfer->curl);
+  }
+  curl_multi_cleanup(multi);
+  return results;
 }
 
 }  // namespace stdgate::fetch

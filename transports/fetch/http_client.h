@@ -1,14 +1,16 @@
-// HttpClient: requests to a gateway, one after the other over one connection, by libcurl.
+// HttpClient: requests to a gateway, one after the other over one connection, or many at once, by
+// libcurl.
 //
 // Job: what tools ask a gateway over HTTP, TLS or a Unix socket. Blocking. Owner: a tool. Limits:
-// kMaxResponse bytes of a response; no redirect is followed, and a gateway on loopback is reached
-// past every proxy.
+// kMaxResponse bytes of a response, kMaxAtOnce requests under way; no redirect is followed, and a
+// gateway on loopback is reached past every proxy.
 #pragma once
 
 #include <cstddef>
 #include <memory>
 #include <string>
 #include <tl/expected.hpp>
+#include <vector>
 
 #include "gateway/base/time.h"
 
@@ -31,6 +33,11 @@ struct HttpOptions {
   Duration timeout{0};           // of a request
 };
 
+struct HttpRequest {
+  std::string path;
+  std::string body;  // empty: a GET; else JSON, for a POST
+};
+
 struct HttpAnswer {
   int status = 0;
   std::string body;
@@ -39,19 +46,27 @@ struct HttpAnswer {
 class HttpClient {
  public:
   static constexpr size_t kMaxResponse = 256 << 20;
+  static constexpr size_t kMaxAtOnce = 32;
+  using Result = tl::expected<HttpAnswer, std::string>;
 
   explicit HttpClient(HttpOptions options);
   ~HttpClient();
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  // A GET, or with a body a POST of JSON. The error says why there was no answer, and what to do.
-  tl::expected<HttpAnswer, std::string> send(const std::string& path, const std::string& body = {});
+  // The error says why there was no answer, and what to do.
+  Result send(const std::string& path, const std::string& body = {});
+  // All of them at once. The results are in the order of the requests.
+  std::vector<Result> send_all(const std::vector<HttpRequest>& requests);
 
   [[nodiscard]] const std::string& url() const { return options_.gateway.url; }
 
  private:
   struct Handle;
+  struct Transfer;
+  void prepare(Transfer& transfer, const HttpRequest& request);
+  [[nodiscard]] Result result_of(const Transfer& transfer, int code) const;
+
   const HttpOptions options_;
   const std::unique_ptr<Handle> handle_;
 };

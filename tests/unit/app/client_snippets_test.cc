@@ -41,6 +41,17 @@ TEST(Snippets, OfEachClient) {
             "curl --json '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"METHOD\"}' "
             "http://gate:8080/calc/rpc\n");
   EXPECT_THAT(text_for("npm", false), HasSubstr("new URL(\"http://gate:8080/files/mcp\")"));
+  EXPECT_EQ(text_for("codex", true),
+            "# export STDGATE_API_KEY=YOUR_API_KEY\n\n[mcp_servers.files]\n"
+            "url = \"http://gate:8080/files/mcp\"\n"
+            "bearer_token_env_var = \"STDGATE_API_KEY\"\n");
+  EXPECT_EQ(text_for("codex", false),
+            "[mcp_servers.files]\nurl = \"http://gate:8080/files/mcp\"\n");
+  EXPECT_THAT(text_for("gemini", true),
+              AllOf(HasSubstr("\"httpUrl\": \"http://gate:8080/files/mcp\""),
+                    HasSubstr("\"mcpServers\""), HasSubstr("\"Authorization\"")));
+  EXPECT_THAT(text_for("zed", false), AllOf(HasSubstr("\"context_servers\""), HasSubstr("\"url\""),
+                                            Not(HasSubstr("type"))));
   EXPECT_EQ(text_for("nobody", false), "no such client");
 }
 

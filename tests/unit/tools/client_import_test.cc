@@ -20,7 +20,7 @@ using testing::Not;
 std::string imported(std::string_view settings, const ImportSurroundings& surroundings = {}) {
   const auto servers = import_servers(settings, surroundings);
   if (!servers) return "error: " + servers.error();
-  const auto file = add_backends("", servers->backends);
+  const auto file = add_backends("", servers->backends, "gateway.yaml");
   return file ? file->text : "error: " + file.error();
 }
 std::vector<std::string> warnings_of(std::string_view settings) {
@@ -55,6 +55,85 @@ TEST(ClientImport, ClaudeDesktop) {
   EXPECT_THAT(warnings_of(kSettings),
               ElementsAre(AllOf(HasSubstr("github: its GITHUB_TOKEN was not copied"),
                                 Not(HasSubstr("ghp_")))));
+}
+
+TEST(ClientImport, Codex) {
+  constexpr std::string_view kSettings = R"(
+model = "some-model"   # not ours
+
+[mcp_servers.files]
+command = "npx"
+args = ["-y", "server", "/srv"]
+env_vars = ["PROXY"]
+
+[mcp_servers.files.env]
+LEVEL = "debug"
+
+[mcp_servers."Git Hub"]
+command = "github-server"
+env = { GITHUB_TOKEN = "ghp_0123456789abcdefghij0123456789abcdef" }
+
+[mcp_servers.far]
+url = "https://far.example/mcp"
+
+[mcp_servers.off]
+command = "x"
+enabled = false
+)";
+  EXPECT_EQ(imported(kSettings), R"(backends:
+  files:
+    command: ["npx", "-y", "server", "/srv"]
+    env: { LEVEL: "debug" }
+    env_inherit: ["PROXY"]
+  git-hub:
+    command: ["github-server"]
+    env: { GITHUB_TOKEN: "${GITHUB_TOKEN}" }
+)");
+  EXPECT_THAT(warnings_of(kSettings),
+              ElementsAre(HasSubstr("Git Hub: its GITHUB_TOKEN was not copied"),
+                          HasSubstr("far: left out"), "off: left out, as it is disabled"));
+  EXPECT_THAT(warnings_of("[mcp_servers"), ElementsAre(HasSubstr("it is no TOML: line 1: ")));
+}
+
+TEST(ClientImport, Zed) {
+  EXPECT_EQ(imported(R"({
+    // Zed settings
+    "theme": "One Dark",
+    "context_servers": {
+      "now": { "source": "custom", "command": "uvx", "args": ["server"], "env": { "A": "1" } },
+      "before": { "command": { "path": "node", "args": ["x.js"], "env": { "B": "2" } } },
+      "of-extension": { "source": "extension", "settings": {} },
+      "far": { "url": "https://far.example/mcp" },
+    },
+  })"),
+            R"(backends:
+  now:
+    command: ["uvx", "server"]
+    env: { A: "1" }
+  before:
+    command: ["node", "x.js"]
+    env: { B: "2" }
+)");
+}
+
+TEST(ClientImport, GeminiCli) {
+  constexpr std::string_view kSettings = R"({
+    "mcpServers": {
+      "one": { "command": "server", "args": ["--for", "$USER"], "cwd": "./here",
+               "env": { "API_KEY": "$MY_API_TOKEN" }, "timeout": 30000, "trust": false },
+      "far": { "httpUrl": "https://far.example/mcp" }
+    }
+  })";
+  ImportSurroundings gemini;
+  gemini.expands_names = true;
+  EXPECT_EQ(imported(kSettings, gemini), R"(backends:
+  one:
+    command: ["server", "--for", "${USER}"]
+    env: { API_KEY: "${MY_API_TOKEN}" }
+    cwd: "./here"
+)");
+  EXPECT_THAT(import_servers(kSettings, gemini)->warnings,
+              ElementsAre(HasSubstr("far: left out, as it is reached by URL already")));
 }
 
 TEST(ClientImport, VsCodeWithCommentsAndVariables) {
@@ -159,7 +238,7 @@ TEST(ClientImport, EnvironmentFilesOfVsCode) {
       "two": {"command":"x","envFile":".env"}}})";
   const auto has_file = [&file](const std::string& name) { return name == file; };
   const std::string yaml =
-      imported(settings, {workspace.substr(0, workspace.size() - 1), has_file});
+      imported(settings, {workspace.substr(0, workspace.size() - 1), false, has_file});
   EXPECT_THAT(yaml,
               HasSubstr("command: [\"" + workspace + "x\"]\n    env_file: \"" + file + "\"\n"));
   EXPECT_THAT(yaml.substr(yaml.find("  two:")), HasSubstr("env_file: \"" + file + "\"\n"));
@@ -170,8 +249,8 @@ TEST(ClientImport, EnvironmentFilesOfVsCode) {
 
 TEST(ClientImport, WhatIsNoSuchFile) {
   EXPECT_THAT(imported("{"), HasSubstr("no JSON"));
-  EXPECT_THAT(imported("[]"), HasSubstr("neither mcpServers nor servers"));
-  EXPECT_THAT(imported("{\"mcpServers\":[]}"), HasSubstr("neither"));
+  EXPECT_THAT(imported("[]"), HasSubstr("none of mcpServers, servers,"));
+  EXPECT_THAT(imported("{\"mcpServers\":[]}"), HasSubstr("none of"));
   EXPECT_THAT(imported(""), HasSubstr("no JSON"));
   EXPECT_THAT(imported("/*"), HasSubstr("no JSON"));
   EXPECT_THAT(imported("{\"a\":\"\\"), HasSubstr("no JSON"));

@@ -15,7 +15,7 @@ const std::vector<BackendLines> kOne = {BackendLines{"new", {"x", "--y"}}};
 constexpr const char* kLines = "  new:\n    command: [\"x\", \"--y\"]\n";
 
 std::string added(const std::string& text) {
-  const auto result = add_backends(text, kOne);
+  const auto result = add_backends(text, kOne, "gateway.yaml");
   return result ? result->text : "error: " + result.error();
 }
 
@@ -50,7 +50,22 @@ TEST(ConfigEdit, CommentsInBetweenStayWhereTheyAre) {
 
 TEST(ConfigEdit, NoBackendsYet) {
   EXPECT_EQ(added(""), std::string("backends:\n") + kLines);
-  EXPECT_THAT(added("log: { level: debug }\n"), HasSubstr("error: it has mistakes"));
+  const std::string key = std::string("backends:\n") + kLines;
+  const std::string log = "log: { level: debug }\n";
+  for (const std::string& rest : {log, "# ours\n" + log, std::string("# ours\n")}) {
+    EXPECT_EQ(added(rest), rest + "\n" + key);
+    EXPECT_EQ(added(rest + "backends:\n"), rest + key);
+    EXPECT_EQ(added(rest + "backends: {}\n"), rest + key);
+  }
+  EXPECT_EQ(added("backends:  # none yet\n" + log),
+            "backends:  # none yet\n" + std::string(kLines) + log);
+  EXPECT_EQ(added("backends: null\n" + log), "backends:\n" + std::string(kLines) + log);
+}
+
+TEST(ConfigEdit, MistakesAreToldWithTheFilesName) {
+  EXPECT_THAT(added("log: { levle: debug }\n"),
+              HasSubstr("error: it has mistakes, so nothing is added:\n"
+                        "  gateway.yaml:1:8: log.levle: unknown key; did you mean 'level'?"));
 }
 
 TEST(ConfigEdit, LastLineWithoutItsEnd) {
@@ -73,7 +88,7 @@ TEST(ConfigEdit, BlockScalarsAndListsAreNoKeys) {
       "      backends:\n"
       "        fake\n"
       "sessions: { ttl: 1h }\n";
-  const auto result = add_backends(before, kOne);
+  const auto result = add_backends(before, kOne, "gateway.yaml");
   ASSERT_TRUE(result) << result.error();
   EXPECT_EQ(result->text.find("        fake\n  new:\n"), before.find("        fake\n"));
 }
@@ -92,22 +107,24 @@ TEST(ConfigEdit, VariablesNeedNotBeSet) {
 TEST(ConfigEdit, ReferencesToSecretsMayBeAdded) {
   BackendLines backend{"new", {"x"}};
   backend.env.emplace("API_TOKEN", yaml_reference("API_TOKEN"));
-  const auto result = add_backends("backends:\n  one: { command: [a] }\n", {backend});
+  const auto result =
+      add_backends("backends:\n  one: { command: [a] }\n", {backend}, "gateway.yaml");
   ASSERT_TRUE(result) << result.error();
   EXPECT_THAT(result->text, HasSubstr("env: { API_TOKEN: \"${API_TOKEN}\" }"));
 }
 
 TEST(ConfigEdit, OnlyBackendLosesTheRoot) {
-  const auto result = add_backends("backends:\n  one: { command: [a] }\n", kOne);
+  const auto result = add_backends("backends:\n  one: { command: [a] }\n", kOne, "gateway.yaml");
   ASSERT_TRUE(result);
   EXPECT_THAT(result->warnings, ElementsAre(HasSubstr("default: true")));
-  EXPECT_THAT(add_backends(result->text, {BackendLines{"third", {"z"}}})->warnings, IsEmpty());
+  EXPECT_THAT(add_backends(result->text, {BackendLines{"third", {"z"}}}, "gateway.yaml")->warnings,
+              IsEmpty());
 }
 
 TEST(ConfigEdit, TextsAreReadBackAsTheyAre) {
   const std::vector<std::string> command = {
       "sh", "-c", "echo \"$HOME\" ${X} $$ '#' \\n", "a: b", "\ttab", "é", "- x", "{}", ""};
-  const auto result = add_backends("", {BackendLines{"new", command}});
+  const auto result = add_backends("", {BackendLines{"new", command}}, "gateway.yaml");
   ASSERT_TRUE(result) << result.error();
   const auto config = config::parse_config(
       result->text, [](const std::string&) { return std::optional<std::string>("expanded"); });

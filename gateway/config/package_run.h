@@ -1,0 +1,22 @@
+// PackageRun: a command that fetches the package which it then runs: npx, uvx and the like. Pure.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace stdgate::config {
+
+struct PackageRun {
+  std::string runner;    // as people call it: "npx", "npm exec"
+  std::string package;   // without its version; empty: it is not known
+  size_t words = 1;      // of the command, that are the runner
+  bool may_ask = false;  // npm's, without a word on whether it may install
+  bool fetches = true;   // not with --offline and the like
+};
+
+// Nothing: the command is none, as far as its words show.
+std::optional<PackageRun> package_run_of(const std::vector<std::string>& command);
+
+}  // namespace stdgate::config
