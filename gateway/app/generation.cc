@@ -9,6 +9,7 @@
 #include "transports/http/mcp_endpoint.h"
 #include "transports/http/resource_metadata.h"
 #include "transports/http/rpc_endpoint.h"
+#include "transports/http/ticket_endpoint.h"
 #include "transports/websocket/websocket_endpoint.h"
 
 namespace stdgate::app {
@@ -54,11 +55,12 @@ http::OriginRules origin_rules_of(const config::Config& config) {
 }
 
 http::Authentication authentication_of(const config::Config& config,
-                                       auth::Authenticator* authenticator) {
+                                       auth::Authenticator* authenticator, auth::Tickets& tickets) {
   return {authenticator,
           config.admin.roles,
           {config.auth.public_url, issuers_of(config.auth), config.auth.scopes,
-           how_to_say_who_calls(config.auth)}};
+           how_to_say_who_calls(config.auth)},
+          &tickets};
 }
 
 }  // namespace
@@ -69,7 +71,8 @@ Generation::Generation(const config::Config& config, const GenerationServices& s
                 services.upstreams.core.log, backends_, config.timeouts.drain,
                 services.endpoints_in_use, [this] { route_to_retired(); }}),
       authenticators_(make_authenticators(config.auth, services)),
-      policy_(origin_rules_of(config), authentication_of(config, authenticators_.get())),
+      tickets_(services.upstreams.core.clock, services.fill_random),
+      policy_(origin_rules_of(config), authentication_of(config, authenticators_.get(), tickets_)),
       routes_(policy_) {
   for (const config::BackendConfig& backend : config_.backends) {
     backends_.add(make(backend, services.upstreams));
@@ -92,7 +95,10 @@ void Generation::take_over(const config::Config& config, const GenerationService
   auto former_ones = std::move(authenticators_);
   policy_.replace(origin_rules_of(config_), {});
   authenticators_ = make_authenticators(config_.auth, services, std::move(former_ones));
-  policy_.replace(origin_rules_of(config_), authentication_of(config_, authenticators_.get()));
+  // Who has them may not be known any more.
+  tickets_.forget_all();
+  policy_.replace(origin_rules_of(config_),
+                  authentication_of(config_, authenticators_.get(), tickets_));
   replace_backends(former, services);
   retired_.keep(routes_.clear());
   add_routes(services);
@@ -157,6 +163,7 @@ void Generation::add_routes(const GenerationServices& services) {
   add_mcp_routes(services);
   http::add_landing_page(routes_, backends_, "stdgate " + services.upstreams.identity.version);
   if (!config_.auth.jwt.empty()) http::add_resource_metadata(routes_);
+  if (config_.auth.is_used()) http::add_ticket_route(routes_, tickets_);
   routes_.share_answers();
 }
 

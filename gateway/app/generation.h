@@ -21,6 +21,7 @@
 #include "gateway/mcp/mcp_sessions.h"
 #include "gateway/pool/pool_services.h"
 #include "transports/auth/authenticators.h"
+#include "transports/auth/tickets.h"
 #include "transports/http/admission.h"
 #include "transports/http/router.h"
 
@@ -30,6 +31,7 @@ struct GenerationServices {
   UpstreamServices upstreams;
   mcp::SessionIds& session_ids;
   fetch::Fetcher& fetcher;
+  auth::Tickets::RandomBytes fill_random;
   // See RetiredBackends. Called when the loop runs.
   std::function<std::vector<const http::Endpoint*>()> endpoints_in_use;
 };
@@ -98,6 +100,7 @@ class Generation {
   RetiredBackends retired_;
   std::map<const backend::Upstream*, std::unique_ptr<mcp::McpSessions>> mcp_sessions_;
   std::unique_ptr<auth::Authenticators> authenticators_;  // null: nobody is asked
+  auth::Tickets tickets_;
   http::AdmissionPolicy policy_;
   http::Router routes_;
 };

@@ -74,7 +74,8 @@ void check_parts(const http::RequestHead& head, std::string_view input) {
   require(count_of(head, "content-length") + count_of(head, "transfer-encoding") <= 1,
           "one field says where the body ends", input);
   require(count_of(head, "host") <= 1, "one field names the host", input);
-  require(count_of(head, "authorization") <= 1 || !http::read_credential(head).has_value(),
+  http::DecodedCredential decoded;
+  require(count_of(head, "authorization") <= 1 || !http::read_credential(head, decoded).has_value(),
           "nobody is judged by one of two credentials", input);
   require(head.http_1_0() || !head.authority().empty() || head.find("host") != nullptr,
           "HTTP/1.1 names its host", input);

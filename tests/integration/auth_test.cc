@@ -6,8 +6,10 @@
 #include <array>
 #include <cstdio>
 #include <ctime>
+#include <fstream>
 #include <iterator>
 
+#include "gateway/base/base64.h"
 #include "tests/integration/harness/program_run.h"
 #include "tests/integration/harness/setups.h"
 #include "tests/integration/harness/tls_tunnel.h"
@@ -318,6 +320,165 @@ TEST_F(Auth, WebSocketsShakeHandsWithACredential) {
     const auto lines = log_of(gateway, "session opened");
     return lines.size() == 1 && lines[0].text("/principal") == "ada";
   }));
+}
+
+std::string bearer_protocol(const std::string& key) {
+  return "stdgate.bearer." + encode_base64url(key);
+}
+
+TEST_F(Auth, PagesShowTheirCredentialAsASubprotocol) {
+  GatewayProcess gateway(serve_one(puppet(), "", two_people(folder_)));
+  const auto status_of = [&](const std::string& offered, Headers more = {}) {
+    more.emplace("sec-websocket-protocol", offered);
+    try {
+      WebSocketClient socket(gateway.url(), {.headers = more});
+      EXPECT_EQ(socket.handshake().header("sec-websocket-protocol"), "mcp");
+      EXPECT_THAT(socket.call("cwd"), HasSubstr("result"));
+      return 101;
+    } catch (const std::exception& refusal) {
+      const std::string text = refusal.what();
+      for (const int status : {400, 401}) {
+        if (text.find(std::to_string(status)) != std::string::npos) return status;
+      }
+      throw;
+    }
+  };
+  EXPECT_EQ(status_of(bearer_protocol(kAda) + ", mcp"), 101);
+  EXPECT_EQ(status_of("mcp, " + bearer_protocol(kBob)), 101);
+  EXPECT_EQ(status_of(bearer_protocol(kAda + "x") + ", mcp"), 401);
+  EXPECT_EQ(status_of("mcp"), 401);
+  EXPECT_EQ(status_of(bearer_protocol(kAda)), 400) << "there is nothing to answer";
+  EXPECT_EQ(status_of("stdgate.bearer., mcp"), 400);
+  EXPECT_EQ(status_of("stdgate.bearer.=!, mcp"), 400);
+  EXPECT_EQ(status_of(bearer_protocol(kAda) + ", mcp, " + bearer_protocol(kAda)), 400);
+  EXPECT_EQ(status_of(bearer_protocol(kAda) + ", mcp", as(kAda)), 400) << "one credential, once";
+  HttpClient client = gateway.connect();
+  EXPECT_EQ(client
+                .post("/rpc", request("echo", "[1]"),
+                      {{"sec-websocket-protocol", bearer_protocol(kAda) + ", mcp"}})
+                .status,
+            401)
+      << "of WebSockets only";
+}
+
+std::string ticket_for(HttpClient& client, const std::string& path, const std::string& key) {
+  const HttpResponse answer = client.post("/ticket?path=" + path, "", as(key));
+  EXPECT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(answer.header("cache-control"), "no-store");
+  const JsonValue ticket(answer.body);
+  EXPECT_EQ(ticket.text("/path"), path);
+  EXPECT_EQ(ticket.number("/expires_in"), 10);
+  return ticket.text("/ticket");
+}
+
+TEST_F(Auth, TicketsOpenOneRequestEach) {
+  GatewayProcess gateway(mcp_setup(two_people(folder_)));
+  HttpClient client = gateway.connect();
+  const Headers accept = {{"accept", "text/event-stream"}};
+  const auto opens = [&](const std::string& target) {
+    HttpClient stream = gateway.connect();
+    stream.send_request("GET", target, "", accept);
+    return stream.read_response_to_head().status;
+  };
+  const std::string ticket = ticket_for(client, "/sse", kAda);
+  EXPECT_EQ(opens("/sse?ticket=" + ticket), 200);
+  EXPECT_EQ(opens("/sse?ticket=" + ticket), 401) << "once";
+  EXPECT_EQ(opens("/sse?ticket=" + ticket_for(client, "/main/sse", kAda)), 401) << "one path";
+  EXPECT_EQ(opens("/sse?x=1&ticket=" + ticket_for(client, "/sse", kAda)), 200);
+  const std::string stream = "/rpc/stream";
+  EXPECT_EQ(opens(stream + "?method=ping&ticket=" + ticket_for(client, stream, kAda)), 200);
+  EXPECT_EQ(opens("/mcp?ticket=" + ticket_for(client, "/mcp", kAda)), 400) << "no session";
+  EXPECT_EQ(opens("/sse?ticket="), 401);
+  EXPECT_EQ(opens("/sse?%74icket=" + ticket_for(client, "/sse", kAda)), 401);
+  WebSocketClient socket(gateway.url(), {.path = "/ws?ticket=" + ticket_for(client, "/ws", kAda)});
+  EXPECT_EQ(socket.handshake().status, 101);
+  // A connection that is used again does not show its first ticket again.
+  const std::string once = ticket_for(client, stream, kAda);
+  HttpClient kept = gateway.connect();
+  const std::string target = stream + "?method=ping&ticket=" + once;
+  EXPECT_EQ(kept.get(target, accept).status, 200);
+  EXPECT_EQ(kept.get(target, accept).status, 401);
+  // Not by POST, and not beside a credential.
+  EXPECT_EQ(client.post("/mcp?ticket=" + ticket_for(client, "/mcp", kAda), initialize(), for_mcp())
+                .status,
+            401);
+  HttpClient two = gateway.connect();
+  EXPECT_EQ(two.get("/sse?ticket=" + ticket_for(client, "/sse", kAda), as(kAda, accept)).status,
+            400);
+}
+
+TEST_F(Auth, TicketsAreGivenToWhoIsKnownForPathsThatTakeThem) {
+  GatewayProcess gateway(mcp_setup(two_people(folder_)));
+  HttpClient client = gateway.connect();
+  EXPECT_EQ(client.post("/ticket?path=/ws", "").status, 401);
+  EXPECT_EQ(client.post("/ticket?path=/ws", "", as(kAda + "x")).status, 401);
+  for (const char* const target : {"/ticket", "/ticket?path=/rpc", "/ticket?path=/nothing",
+                                   "/ticket?path=ws", "/ticket?path=/ticket"}) {
+    EXPECT_EQ(client.post(target, "", as(kAda)).status, 400) << target;
+  }
+  EXPECT_EQ(client.get("/ticket?path=/ws", as(kAda)).status, 405);
+  for (int i = 0; i < 64; ++i) ticket_for(client, "/ws", kAda);
+  const HttpResponse many = client.post("/ticket?path=/ws", "", as(kAda));
+  EXPECT_EQ(many.status, 429);
+  EXPECT_EQ(many.header("retry-after"), "10");
+  ticket_for(client, "/ws", kBob);
+  // Without auth there is nothing that a ticket could stand for.
+  GatewayProcess open(mcp_setup(""));
+  EXPECT_EQ(open.connect().post("/ticket?path=/ws", "").status, 404);
+}
+
+TEST_F(Auth, PagesOfAllowedOriginsMayAskForTickets) {
+  GatewayProcess gateway(
+      mcp_setup(two_people(folder_) + "allowed_origins: [\"https://app.example\"]\n"));
+  HttpClient client = gateway.connect();
+  const Headers page = {{"origin", "https://app.example"}};
+  const HttpResponse given = client.post("/ticket?path=/ws", "", as(kAda, page));
+  EXPECT_EQ(given.status, 200);
+  EXPECT_EQ(given.header("access-control-allow-origin"), "https://app.example");
+  EXPECT_EQ(
+      client.post("/ticket?path=/ws", "", as(kAda, {{"origin", "https://evil.example"}})).status,
+      403);
+}
+
+std::string read_audit(const std::string& file) {
+  std::ifstream stream(file);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+// Neither shows in the access log, the audit, lines about refusals, or at level debug.
+TEST_F(Auth, WhatPagesShowIsWrittenNowhere) {
+  GatewayProcess gateway(mcp_setup(two_people(folder_) + "audit: { file: \"" +
+                                   folder_.path("audit.jsonl") +
+                                   "\" }\nlog: { level: debug, format: json, payloads: true }\n"));
+  HttpClient client = gateway.connect();
+  const std::string good = ticket_for(client, "/ws", kAda);
+  const std::string wrong = ticket_for(client, "/main/ws", kAda);
+  for (const std::string& ticket : {good, wrong, good}) {
+    try {
+      WebSocketClient socket(gateway.url(), {.path = "/ws?ticket=" + ticket});
+      socket.call("tools/list");
+    } catch (const std::exception&) {
+      // Refused.
+    }
+  }
+  for (const std::string& key : {kAda, kAda + "-wrong"}) {
+    try {
+      WebSocketClient socket(
+          gateway.url(), {.headers = {{"sec-websocket-protocol", bearer_protocol(key) + ", mcp"}}});
+      socket.call("tools/list");
+    } catch (const std::exception&) {
+      // Refused.
+    }
+  }
+  const std::string state = HttpClient(gateway.admin_url()).get("/debug/state").body;
+  gateway.signal(SIGTERM);
+  gateway.wait_for_exit();
+  const std::string all = gateway.log() + read_audit(folder_.path("audit.jsonl")) + state;
+  EXPECT_THAT(all, HasSubstr("\"/ws\"")) << "the requests are there";
+  for (const std::string& secret :
+       {good, wrong, kAda, encode_base64url(kAda), encode_base64url(kAda + "-wrong")}) {
+    EXPECT_THAT(all, Not(HasSubstr(secret)));
+  }
 }
 
 TEST_F(Auth, CertificatesSayWhoClientsAre) {

@@ -87,7 +87,7 @@ const std::vector<Layer>& layers() {
       {"transports/http/*",
        kUpstream + Patterns{"gateway/mcp/*", "transports/net/*", "transports/auth/authenticator.h",
                             "transports/auth/identity.h", "transports/auth/body_digest.h",
-                            "transports/auth/message_signature.h"}},
+                            "transports/auth/message_signature.h", "transports/auth/tickets.h"}},
       {"transports/websocket/*",
        kUpstream + Patterns{"gateway/mcp/modern_request.h", "transports/net/*", "transports/http/*",
                             "transports/tls/digest.h", "transports/auth/identity.h"}},

@@ -12,6 +12,7 @@ namespace stdgate::auth {
 struct Identity {
   policy::PrincipalRef principal{};      // null: nobody is known
   TimePoint expires = TimePoint::max();  // max(): never
+  bool is_for_once = false;              // by a ticket: of no other request
 };
 
 }  // namespace stdgate::auth

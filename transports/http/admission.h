@@ -35,6 +35,8 @@ struct Guards {
   // GET and HEAD must be deliberate. Off for routes that only read, and for routes that require
   // something that no page can send.
   bool deliberate_get = true;
+  bool takes_tickets = false;  // of GETs that can send no header fields; they are deliberate then
+  bool gives_tickets = false;
   Audience audience = Audience::clients;
 
   // For routes whose GET changes nothing, and for unknown paths.

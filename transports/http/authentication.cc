@@ -48,11 +48,19 @@ auth::Identity Authentication::identify(const net::Stream& stream) const {
 tl::expected<auth::Identity, IdentityError> Authentication::identify(const Sender& sender) const {
   if (authenticator_ == nullptr) return auth::Identity{};
   std::optional<auth::Credential> credential;
+  DecodedCredential decoded;
   if (sender.head.has_credentials()) {
-    const auto shown = read_credential(sender.head);
+    const auto shown = read_credential(sender.head, decoded);
     if (!shown) return tl::unexpected(malformed(shown.error()));
     credential = *shown;
-    if (credential) credential->resource = {public_url(), sender.head.path()};
+    const bool is_for_path = sender.resource.empty();
+    if (credential) {
+      credential->resource = {public_url(), is_for_path ? sender.head.path() : sender.resource};
+    }
+  }
+  if (sender.ticket && tickets_ != nullptr) {
+    if (credential) return tl::unexpected(malformed("send a credential, or a ticket"));
+    return identify_by_ticket(sender);
   }
   if (const auto signer = identify_signer(sender)) {
     if (credential) return tl::unexpected(malformed("send one credential, or a signature"));
@@ -83,8 +91,8 @@ std::optional<tl::expected<auth::Identity, IdentityError>> Authentication::ident
 tl::expected<void, IdentityError> Authentication::check_body(const RequestHead& head,
                                                              const auth::Identity& sender,
                                                              std::span<const char> body) {
-  const bool is_signed =
-      sender.principal != nullptr && sender.principal->kind == policy::Principal::Kind::signature;
+  const bool is_signed = sender.principal != nullptr && !sender.is_for_once &&
+                         sender.principal->kind == policy::Principal::Kind::signature;
   if (!is_signed || is_digest_right(head, body)) return {};
   return tl::unexpected(unknown("the body is not the one that was signed"));
 }
@@ -97,8 +105,16 @@ std::string Authentication::joined(const std::vector<std::string>& scopes) {
 
 uint32_t Authentication::revision_of(const auth::Identity& identity) const {
   const policy::Principal* const principal = identity.principal.get();
-  const bool holds = principal != nullptr && principal->kind != policy::Principal::Kind::signature;
+  const bool holds = principal != nullptr && !identity.is_for_once &&
+                     principal->kind != policy::Principal::Kind::signature;
   return holds ? revision() : 0;
+}
+
+tl::expected<auth::Identity, IdentityError> Authentication::identify_by_ticket(
+    const Sender& sender) const {
+  auto identity = tickets_->redeem(*sender.ticket, sender.head.path());
+  if (identity) return *std::move(identity);
+  return tl::unexpected(unknown("this ticket is not good here, or not any more"));
 }
 
 tl::expected<auth::Identity, IdentityError> Authentication::identify_without(

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "transports/auth/authenticator.h"
+#include "transports/auth/tickets.h"
 #include "transports/http/connection_traits.h"
 #include "transports/http/request_head.h"
 #include "transports/net/stream.h"
@@ -25,6 +26,8 @@ struct Sender {
   const RequestHead& head;
   const ConnectionTraits& traits;
   const auth::Identity& connection;  // by its certificate
+  std::string_view resource{};       // that a credential has to be for; empty: the head's path
+  std::optional<std::string_view> ticket{};  // instead of a credential
 };
 
 // Why nobody is known.
@@ -52,11 +55,12 @@ class Authentication {
  public:
   // Nobody is asked.
   Authentication() = default;
-  // `authenticator` outlives it. `operator_roles`: see
+  // `authenticator` and `tickets` outlive it; null: no tickets are taken. `operator_roles`: see
   // is_operator().
   Authentication(auth::Authenticator* authenticator, std::vector<std::string> operator_roles,
-                 Announcement announcement = {})
+                 Announcement announcement = {}, auth::Tickets* tickets = nullptr)
       : authenticator_(authenticator),
+        tickets_(tickets),
         operator_roles_(std::move(operator_roles)),
         announcement_(std::move(announcement)),
         scope_(joined(announcement_.scopes)) {}
@@ -90,6 +94,8 @@ class Authentication {
 
  private:
   static std::string joined(const std::vector<std::string>& scopes);
+  [[nodiscard]] tl::expected<auth::Identity, IdentityError> identify_by_ticket(
+      const Sender& sender) const;
   [[nodiscard]] tl::expected<auth::Identity, IdentityError> identify_without(
       const Sender& sender) const;
   // Nothing: the request is not signed, or signatures are not looked at.
@@ -97,6 +103,7 @@ class Authentication {
       const Sender& sender) const;
 
   auth::Authenticator* authenticator_ = nullptr;
+  auth::Tickets* tickets_ = nullptr;
   std::vector<std::string> operator_roles_;
   Announcement announcement_;
   std::string scope_;

@@ -1,7 +1,10 @@
 #include "transports/http/credentials.h"
 
+#include <strings.h>
+
 #include <algorithm>
 
+#include "gateway/base/base64.h"
 #include "transports/http/field_value.h"
 
 namespace stdgate::http {
@@ -21,9 +24,26 @@ std::optional<std::string_view> bearer_token(std::string_view value) {
   return trim(value.substr(end), " ");
 }
 
+// Those that a WebSocket's handshake offers among its subprotocols.
+size_t read_protocols(const HeaderField& field, DecodedCredential& decoded,
+                      std::optional<Credential>& found) {
+  size_t count = 0;
+  for_each_element(field.value, ',', [&](std::string_view offered) {
+    if (!offered.starts_with(kBearerProtocol)) return;
+    ++count;
+    const std::string_view digits = offered.substr(kBearerProtocol.size());
+    decoded.text = decode_base64(digits, Base64Alphabet::url).value_or(std::string());
+    found = {Credential::Form::bearer, decoded.text};
+  });
+  return count;
+}
+
 }  // namespace
 
-tl::expected<std::optional<Credential>, std::string_view> read_credential(const RequestHead& head) {
+DecodedCredential::~DecodedCredential() { ::explicit_bzero(text.data(), text.size()); }
+
+tl::expected<std::optional<Credential>, std::string_view> read_credential(
+    const RequestHead& head, DecodedCredential& decoded) {
   std::optional<Credential> found;
   size_t authorizations = 0;
   size_t credentials = 0;
@@ -35,6 +55,10 @@ tl::expected<std::optional<Credential>, std::string_view> read_credential(const 
       found = {Credential::Form::bearer, *token};
     } else if (equals_ignoring_case(field.name, "x-api-key")) {
       found = {Credential::Form::api_key, field.value};
+    } else if (equals_ignoring_case(field.name, "sec-websocket-protocol") &&
+               head.find("upgrade") != nullptr) {
+      credentials += read_protocols(field, decoded, found);
+      continue;
     } else {
       continue;
     }
@@ -49,6 +73,17 @@ tl::expected<std::optional<Credential>, std::string_view> read_credential(const 
     return tl::unexpected<std::string_view>("the credential is malformed");
   }
   return found;
+}
+
+std::optional<std::string_view> shown_ticket(std::string_view query) {
+  constexpr std::string_view kName = "ticket=";
+  while (!query.empty()) {
+    const size_t end = std::min(query.find('&'), query.size());
+    const std::string_view pair = query.substr(0, end);
+    if (pair.starts_with(kName)) return pair.substr(kName.size());
+    query.remove_prefix(std::min(end + 1, query.size()));
+  }
+  return std::nullopt;
 }
 
 }  // namespace stdgate::http

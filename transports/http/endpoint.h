@@ -23,6 +23,8 @@ class Endpoint {
   // Whether the request belongs to something that was begun here before: all that is served of what
   // the configuration has no more (Router::leaving()).
   [[nodiscard]] virtual bool continues(const RequestHead& /*head*/) const { return false; }
+  // Whether messages are POSTed here, where POST is allowed, without more than the path says.
+  [[nodiscard]] virtual bool takes_messages() const { return true; }
   // How calls come in here, if they do.
   [[nodiscard]] virtual Transport transport() const { return Transport::rpc; }
 

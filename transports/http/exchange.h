@@ -55,10 +55,10 @@ struct Exchange {
   ClientAddress origin;  // of the client, as trusted proxies say; with a head only
 
   // --- What follows from the head and `key`; see forget_judgement() ---
-  AdmissionKey key;                       // that `admitted` was found for
-  bool admitted = false;                  // by `endpoint`: all of this is known
-  Endpoint* endpoint = nullptr;           // once the request has been routed
-  Audience audience = Audience::clients;  // of the route
+  AdmissionKey key;              // that `admitted` was found for
+  bool admitted = false;         // by `endpoint`: all of this is known
+  Endpoint* endpoint = nullptr;  // once the request has been routed
+  Guards guards;                 // of the route
   bool http_1_0 = false;
   bool head_only = false;
   bool wants_events = false;  // as negotiated by the endpoint

@@ -42,7 +42,7 @@ constexpr HttpError kStreamOver{405, "this stream is over, and nothing followed 
 constexpr HttpError kUnknownEvent{400, "Last-Event-ID names no event of this session"};
 constexpr HttpError kLostEvent{410, "what followed this event is no longer kept"};
 // GET wants the id of a session, which no page can send unasked.
-constexpr Guards kGuards{.deliberate_get = false};
+constexpr Guards kGuards{.deliberate_get = false, .takes_tickets = true};
 constexpr HttpError kBusy{503, "the queue of this session is full", {}, rpc::kRetryHint};
 constexpr HttpError kDraining{503, "the gateway is shutting down", {}, rpc::kRetryHint};
 
@@ -316,7 +316,7 @@ void add_mcp_routes(Router& router, const std::string& prefix, mcp::McpSessions&
              std::make_unique<McpEndpoint>(sessions, limits.message), kGuards);
   const std::string messages = prefix + "/messages";
   router.add(prefix + "/sse", "MCP over HTTP and SSE (2024-11-05)" + to,
-             std::make_unique<SseEndpoint>(sessions, messages));
+             std::make_unique<SseEndpoint>(sessions, messages), Guards{.takes_tickets = true});
   router.add(messages, "messages of a session opened at " + prefix + "/sse",
              std::make_unique<MessagesEndpoint>(sessions));
 }

@@ -4,6 +4,7 @@
 #include <cstring>  // explicit_bzero()
 
 #include "gateway/base/web_url.h"
+#include "transports/http/credentials.h"
 #include "transports/http/field_value.h"
 
 namespace stdgate::http {
@@ -316,6 +317,11 @@ tl::expected<void, HeadError> RequestHead::take_field(const HeaderField& field, 
       break;
     case 20:
       return take_once(field, "mcp-protocol-version", framing);
+    case 22:
+      has_credentials_ =
+          has_credentials_ || (equals_ignoring_case(field.name, "sec-websocket-protocol") &&
+                               field.value.find(kBearerProtocol) != std::string_view::npos);
+      break;
     default:
       break;
   }
@@ -373,6 +379,7 @@ tl::expected<void, HeadError> RequestHead::take_target() {
   path_ = rest.substr(0, question);
   if (path_.empty()) path_ = "/";
   if (question != std::string_view::npos) query_ = rest.substr(question + 1);
+  has_credentials_ = has_credentials_ || shown_ticket(query_).has_value();
   if (rest.find('#') != std::string_view::npos || !is_percent_encoded(rest)) {
     return bad_request("malformed request target");
   }

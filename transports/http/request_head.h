@@ -109,7 +109,8 @@ class RequestHead {
   [[nodiscard]] bool http_1_0() const { return minor_ == 0; }
   [[nodiscard]] bool keep_alive() const { return keep_alive_; }
   [[nodiscard]] bool expects_continue() const { return expects_continue_; }
-  // A field that tells who calls: Authorization, Proxy-Authorization, Cookie, X-API-Key.
+  // Something that tells who calls: Authorization, Proxy-Authorization, Cookie, X-API-Key, a
+  // subprotocol with a credential, a ticket in the query.
   [[nodiscard]] bool has_credentials() const { return has_credentials_; }
   [[nodiscard]] BodyKind body_kind() const { return body_kind_; }
   [[nodiscard]] uint64_t content_length() const { return content_length_; }

@@ -5,11 +5,13 @@
 
 #include "gateway/rpc/json_writer.h"
 #include "transports/http/cors.h"
+#include "transports/http/credentials.h"
 #include "transports/http/endpoint.h"
 #include "transports/http/fault_response.h"
 #include "transports/http/field_value.h"
 #include "transports/http/json_body.h"
 #include "transports/http/resource_metadata.h"
+#include "transports/http/ticket_endpoint.h"
 #include "transports/http/url.h"
 
 namespace stdgate::http {
@@ -23,8 +25,13 @@ void respond_json(const Exchange& exchange, const HttpError& error, const std::s
   exchange.client->respond(refusal_response(error, body));
 }
 
-Sender sender_of(const Exchange& exchange, const ConnectionTraits& traits) {
-  return {exchange.head, traits, exchange.client->connection_identity()};
+// `resource` is what a ticket is asked for.
+Sender sender_of(const Exchange& exchange, const ConnectionTraits& traits,
+                 std::string_view resource = {}) {
+  Sender sender{exchange.head, traits, exchange.client->connection_identity(), resource};
+  const bool takes_ticket = exchange.guards.takes_tickets && exchange.head.method() == Method::get;
+  if (takes_ticket) sender.ticket = shown_ticket(exchange.head.query());
+  return sender;
 }
 
 Baggage read_baggage(const RequestHead& head) {
@@ -106,7 +113,7 @@ bool RequestRouting::is_operator(Exchange& exchange, const ConnectionTraits& tra
 // The head is known, its sender is not: that may be another one, or his credential may have
 // expired.
 bool RequestRouting::identify_again(Exchange& exchange, const ConnectionTraits& traits) const {
-  switch (exchange.audience) {
+  switch (exchange.guards.audience) {
     case Audience::everyone:
       return true;
     case Audience::clients:
@@ -144,9 +151,11 @@ std::string RequestRouting::scope_challenge(const RequestHead& head, std::string
 }
 
 bool RequestRouting::identify(Exchange& exchange, const ConnectionTraits& traits) const {
-  auto identity = exchange.found
-                      ? *std::exchange(exchange.found, std::nullopt)
-                      : router_.policy().authentication().identify(sender_of(exchange, traits));
+  const std::string resource =
+      exchange.guards.gives_tickets ? ticket_path(exchange.head) : std::string();
+  const Authentication& authentication = router_.policy().authentication();
+  auto identity = exchange.found ? *std::exchange(exchange.found, std::nullopt)
+                                 : authentication.identify(sender_of(exchange, traits, resource));
   if (identity) {
     exchange.identity = *std::move(identity);
     exchange.identity_revision = router_.policy().authentication().revision_of(exchange.identity);
@@ -192,7 +201,7 @@ bool RequestRouting::route(Exchange& exchange, const ConnectionTraits& traits) c
   const RequestHead& head = exchange.head;
   const Route* route = find_route(exchange, traits);
   const Guards guards = route != nullptr ? route->guards : Guards::reading();
-  exchange.audience = guards.audience;
+  exchange.guards = guards;
   // Where clients say who they are, nothing of a path shows before.
   const bool is_open = guards.audience != Audience::clients || traits.anonymous ||
                        !router_.policy().authentication().is_used();
@@ -206,7 +215,7 @@ bool RequestRouting::route(Exchange& exchange, const ConnectionTraits& traits) c
   }
   if (route == nullptr && head.path() == kFavicon) {
     // Browsers ask for it by themselves: nobody has done anything wrong.
-    client.respond({.status = 204, .more_fields = "Cache-Control: max-age=86400\r\n"});
+    client.respond({.status = 404, .more_fields = "Cache-Control: max-age=86400\r\n"});
     return false;
   }
   if (guards.audience == Audience::clients) {
@@ -216,7 +225,9 @@ bool RequestRouting::route(Exchange& exchange, const ConnectionTraits& traits) c
     }
     if (!identify(exchange, traits)) return false;
   }
-  if (const auto denial = router_.policy().judge_reading(head, traits, guards)) {
+  const auto denial = router_.policy().judge_reading(head, traits, guards);
+  // No page has a ticket by chance.
+  if (denial && !exchange.identity.is_for_once) {
     return fail({.status = 403, .message = denial->message, .refusal = denial->reason});
   }
   if (route == nullptr) {

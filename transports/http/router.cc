@@ -60,9 +60,7 @@ std::string Router::post_hint(std::string_view asked) const {
   std::vector<std::string_view> paths;
   for (const Route& route : routes_) {
     const Endpoint& endpoint = *route.endpoint;
-    // POSTs of the /sse transport need a session in their path.
-    if (is_allowed(Method::post, endpoint.allowed_methods()) &&
-        endpoint.transport() != Transport::sse) {
+    if (is_allowed(Method::post, endpoint.allowed_methods()) && endpoint.takes_messages()) {
       paths.push_back(route.path);
     }
   }

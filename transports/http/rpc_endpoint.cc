@@ -100,7 +100,7 @@ void add_rpc_routes(Router& router, const backend::Upstreams& backends,
     router.add(prefix + "/rpc", about, std::make_unique<RpcEndpoint>(upstream, limits),
                Guards{.deliberate_get = false});  // there is no GET
     router.add(prefix + "/rpc/stream", about + ", answered as an event stream",
-               std::make_unique<StreamEndpoint>(upstream, limits));
+               std::make_unique<StreamEndpoint>(upstream, limits), Guards{.takes_tickets = true});
   });
 }
 

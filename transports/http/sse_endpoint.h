@@ -33,6 +33,8 @@ class MessagesEndpoint final : public Endpoint {
   [[nodiscard]] rpc::CodeSet fault_codes() const override { return sessions_.backend().codes(); }
   [[nodiscard]] const backend::Upstream* upstream() const override { return &sessions_.backend(); }
   [[nodiscard]] bool continues(const RequestHead& head) const override;
+  // Their path needs a session in its query.
+  [[nodiscard]] bool takes_messages() const override { return false; }
   [[nodiscard]] Transport transport() const override { return Transport::sse; }
   std::optional<HttpError> admit(Exchange& exchange) override;
   void serve(Exchange& exchange, std::span<char> body) override;

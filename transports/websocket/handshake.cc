@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
+#include "transports/http/credentials.h"
 #include "transports/http/field_value.h"
 #include "transports/tls/digest.h"
 
@@ -28,6 +30,10 @@ constexpr http::HttpError kBadVersion{426,
                                       "Upgrade: websocket\r\nConnection: Upgrade\r\n"
                                       "Sec-WebSocket-Version: 13\r\n"};
 constexpr http::HttpError kBadKey{400, "send one Sec-WebSocket-Key: 16 random bytes in base64"};
+
+constexpr http::HttpError kNoOtherProtocol{
+    400, "offer another subprotocol beside the credential, as \"mcp\": it is what is answered"};
+constexpr size_t kMaxProtocol = 64;  // bytes of one that is answered and not known
 
 // Over all fields of that name, as a list (RFC 9110 section 5.3).
 template <class Visitor>
@@ -69,13 +75,25 @@ bool is_key(std::string_view key) {
          std::ranges::all_of(key.substr(0, kDigits), is_base64_digit);
 }
 
-std::string_view choose_protocol(const http::RequestHead& head) {
+// Nothing: a credential is offered (http/credentials.h) and nothing else, so that no browser would
+// take the answer.
+std::optional<std::string_view> choose_protocol(const http::RequestHead& head) {
   std::string_view chosen;
+  std::string_view other;
+  bool shows_credential = false;
   for_each_value(head, "sec-websocket-protocol", [&](std::string_view offered) {
     const auto* const known = std::ranges::find(kProtocols, offered);
-    if (chosen.empty() && known != kProtocols.end()) chosen = *known;
+    if (offered.starts_with(http::kBearerProtocol)) {
+      shows_credential = true;
+    } else if (known != kProtocols.end()) {
+      if (chosen.empty()) chosen = *known;
+    } else if (other.empty() && offered.size() <= kMaxProtocol && is_token(offered)) {
+      other = offered;
+    }
   });
-  return chosen;
+  if (!shows_credential) return chosen;
+  if (chosen.empty()) chosen = other;
+  return chosen.empty() ? std::nullopt : std::optional(chosen);
 }
 
 }  // namespace
@@ -88,7 +106,9 @@ tl::expected<Handshake, http::HttpError> read_handshake(const http::RequestHead&
   if (only_value(head, "sec-websocket-version") != "13") return tl::unexpected(kBadVersion);
   const std::string_view key = only_value(head, "sec-websocket-key");
   if (!is_key(key)) return tl::unexpected(kBadKey);
-  return Handshake{key, choose_protocol(head)};
+  const auto protocol = choose_protocol(head);
+  if (!protocol) return tl::unexpected(kNoOtherProtocol);
+  return Handshake{key, *protocol};
 }
 
 std::string accept_value(std::string_view key) {

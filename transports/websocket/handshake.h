@@ -12,8 +12,9 @@
 namespace stdgate::websocket {
 
 struct Handshake {
-  std::string_view key;       // of the client, a view into the head
-  std::string_view protocol;  // a constant: the first one offered that is known; empty: none
+  std::string_view key;  // of the client, a view into the head
+  // The first one offered that is known, else beside a credential any that is offered; empty: none.
+  std::string_view protocol;
 };
 
 // What the client asks for; the HTTP error of a request that asks for no WebSocket, or not as the

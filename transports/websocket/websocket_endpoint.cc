@@ -15,7 +15,7 @@ namespace {
 
 // A page can send a handshake only with new WebSocket(), which adds an Origin (RFC 6455 section
 // 4.1).
-constexpr http::Guards kGuards{.deliberate_get = false};
+constexpr http::Guards kGuards{.deliberate_get = false, .takes_tickets = true};
 
 }  // namespace
 

@@ -53,9 +53,11 @@ export class Stdgate {
     return new Stdgate().#launch([...listen, ...flags, '--', ...command]);
   }
 
-  // Serves a configuration file with this text, which names one TCP listener.
-  static serve(config) {
+  // Serves a configuration file with this text, which names one TCP listener. `files`: others beside
+  // it, by their names.
+  static serve(config, files = {}) {
     const gate = new Stdgate();
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(gate.folder, name), text);
     writeFileSync(join(gate.folder, 'gateway.yaml'), gate.#inFolder(config));
     gate.#hasAdmin = /^admin: "?127/m.test(config);
     return gate.#launch(['--config', '@DIR@/gateway.yaml']);

@@ -65,7 +65,7 @@ TEST(Refusals, ABrowserThatAsksForTheSitesIconIsNone) {
   HttpWorld world;
   TestClient client(world);
   const Answer answer = client.ask(get("/favicon.ico"));
-  EXPECT_EQ(answer.status, 204);
+  EXPECT_EQ(answer.status, 404);
   EXPECT_EQ(answer.field("Cache-Control"), "max-age=86400");
   EXPECT_THAT(world.observer.refusals, IsEmpty());
   EXPECT_THAT(refusal_lines(world), IsEmpty());

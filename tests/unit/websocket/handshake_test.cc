@@ -92,6 +92,17 @@ TEST(Handshake, RefusalsSayWhatWouldDo) {
             "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n");
 }
 
+TEST(Handshake, ACredentialAloneAmongTheSubprotocolsIsNotAnswered) {
+  const auto status_with = [](const std::string& offered) {
+    return status_of({.more = "Sec-WebSocket-Protocol: " + offered + "\r\n"});
+  };
+  EXPECT_EQ(status_with("stdgate.bearer.YQ"), 400);
+  EXPECT_EQ(status_with("stdgate.bearer.YQ, stdgate.bearer.Yg"), 400);
+  EXPECT_EQ(status_with("stdgate.bearer.YQ, " + std::string(64, 'a')), 101);
+  EXPECT_EQ(status_with("stdgate.bearer.YQ, " + std::string(65, 'a')), 400);
+  EXPECT_EQ(status_with("stdgate.bearer.YQ, no(token)"), 400);
+}
+
 TEST(Handshake, TheFirstKnownSubprotocolIsTaken) {
   struct Case {
     const char* offered;
@@ -105,6 +116,10 @@ TEST(Handshake, TheFirstKnownSubprotocolIsTaken) {
       {"Sec-WebSocket-Protocol: MCP\r\n", ""},  // names are compared exactly
       {"Sec-WebSocket-Protocol: chat\r\n", ""},
       {"", ""},
+      // Beside a credential another one is answered whatever it is, never the credential.
+      {"Sec-WebSocket-Protocol: stdgate.bearer.YQ, mcp\r\n", "mcp"},
+      {"Sec-WebSocket-Protocol: chat, stdgate.bearer.YQ\r\n", "chat"},
+      {"Sec-WebSocket-Protocol: chat, stdgate.bearer.YQ, jsonrpc\r\n", "jsonrpc"},
   };
   for (const Case& c : cases) {
     const std::string fields = fields_of({.more = c.offered});

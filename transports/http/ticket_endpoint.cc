@@ -1,0 +1,74 @@
+#include "transports/http/ticket_endpoint.h"
+
+#include <memory>
+
+#include "gateway/rpc/json_writer.h"
+#include "transports/http/url.h"
+
+namespace stdgate::http {
+
+namespace {
+
+constexpr std::string_view kNoPath =
+    "a ticket is for one path: POST /ticket?path=/NAME/ws, or /NAME/sse, /NAME/rpc/stream, "
+    "/NAME/mcp";
+
+class TicketEndpoint final : public Endpoint {
+ public:
+  TicketEndpoint(const Router& router, auth::Tickets& tickets)
+      : router_(router), tickets_(tickets) {}
+
+  [[nodiscard]] AllowedMethods allowed_methods() const override { return AllowedMethods::post; }
+  [[nodiscard]] bool takes_messages() const override { return false; }
+
+  std::optional<HttpError> admit(Exchange& exchange) override {
+    if (exchange.head.body_kind() != BodyKind::none) return HttpError{400, "no body is expected"};
+    const Route* const route = router_.find(ticket_path(exchange.head));
+    if (route == nullptr || !route->guards.takes_tickets) return HttpError{400, kNoPath};
+    return std::nullopt;
+  }
+
+  void serve(Exchange& exchange, std::span<char> /*body*/) override {
+    Responder& client = *exchange.client;
+    if (exchange.identity.principal == nullptr) {
+      return client.fail({401, "show a credential: a ticket stands for one"});
+    }
+    const std::string path = ticket_path(exchange.head);
+    const auto ticket = tickets_.issue(exchange.identity, path);
+    if (!ticket) {
+      return client.fail({.status = 429,
+                          .message = "too many tickets have not been used",
+                          .retry_after = auth::Tickets::kLife,
+                          .refusal = Refusal::rate_limited});
+    }
+    rpc::JsonWriter json(rpc::JsonWriter::Layout::compact);
+    json.begin_object();
+    json.text("ticket", *ticket);
+    json.text("path", path);
+    json.number("expires_in", static_cast<uint64_t>(to_seconds(auth::Tickets::kLife)));
+    json.end_object();
+    const std::string text = json.take() + "\n";
+    const std::string_view body = text;
+    client.respond({.content_type = kJsonType,
+                    .more_fields = "Cache-Control: no-store\r\n",
+                    .body = {&body, 1}});
+  }
+
+ private:
+  const Router& router_;  // which owns this
+  auth::Tickets& tickets_;
+};
+
+}  // namespace
+
+std::string ticket_path(const RequestHead& head) {
+  return query_parameter(head.query(), "path").value_or(std::string());
+}
+
+void add_ticket_route(Router& router, auth::Tickets& tickets) {
+  router.add(std::string(kTicketPath), "a ticket for a request that can send no header fields",
+             std::make_unique<TicketEndpoint>(router, tickets),
+             Guards{.deliberate_get = false, .gives_tickets = true});
+}
+
+}  // namespace stdgate::http
