@@ -50,7 +50,9 @@ OverloadWatch::OverloadWatch(const config::LimitsConfig& limits, const OverloadS
       memory_(memory),
       memory_limit_(app::memory_limit(limits, memory)),
       stages_(limits.loop_lag),
-      timer_(services.timers, [this] { look(); }) {
+      timer_(services.timers, [this] { look(); }),
+      relief_timer_(services.timers, [this] { relieve_soon(); }) {
+  services_.accounts.gateway().set_watch(this);
   timer_.arm(services_.clock.now() + kPeriod);
 }
 
@@ -87,13 +89,25 @@ void OverloadWatch::give_back() {
   const uint64_t held = services_.accounts.gateway().used();
   const uint64_t other = resident_ - std::min(resident_, held);
   other_ = std::min(other_.value_or(other), other);
+  most_held_ = std::max(most_held_, held);
   const bool is_tight = part_of(resident_) >= policy::Overload::kTight;
+  const bool is_much = other - *other_ >= (is_tight ? kLittle : kMuch);
+  const bool has_fallen = most_held_ >= kMuch && held <= most_held_ / 2;
   const TimePoint now = services_.clock.now();
-  if (other - *other_ < (is_tight ? kLittle : kMuch) || now < give_back_after_) return;
+  if ((!is_much && !has_fallen) || now < give_back_after_) return;
+  services_.storages.release_unused();
+  most_held_ = held;
   const Duration cost = memory_.give_back();
   resident_ = memory_.used();
   other_ = resident_ - std::min(resident_, held);
   give_back_after_ = now + std::max(is_tight ? kRestWhileTight : kRest, kRestPerCost * cost);
+}
+
+// The stages follow with the next reading.
+void OverloadWatch::relieve_soon() {
+  const Account& held = services_.accounts.gateway();
+  if (held.used() > part(held.bound(), policy::Overload::kTight)) relieve(false);
+  relieve_clients();
 }
 
 void OverloadWatch::relieve(bool is_new_stage) {
@@ -106,10 +120,14 @@ void OverloadWatch::relieve(bool is_new_stage) {
       std::min<uint64_t>(part(held.bound(), kAim), before - std::min<uint64_t>(before, too_much));
   const auto is_enough = [&held, target] { return held.used() <= target; };
   const size_t replays = services_.ballast.drop_replay(nullptr, is_enough);
-  // Not with each reading: caches that are dropped all the time are work.
-  if (is_new_stage) services_.ballast.drop_caches();
   services_.storages.release_unused();
-  if (is_new_stage) services_.storages.release_unused();  // what has been lent lately too
+  // Not with each reading: caches that are dropped all the time are work.
+  const TimePoint now = services_.clock.now();
+  if (is_new_stage || (!is_enough() && now >= drop_caches_after_)) {
+    drop_caches_after_ = now + kRest;
+    services_.ballast.drop_caches();
+    services_.storages.release_unused();  // what has been lent lately too
+  }
   const size_t sessions = services_.ballast.forget_sessions(nullptr, is_enough);
   log_given_up(replays, sessions, before - held.used(), {});
 }

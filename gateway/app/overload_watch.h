@@ -4,10 +4,11 @@
 // While memory is tight, what nobody waits for goes, in this order: events kept for clients that
 // come back, caches, idle buffers, sessions that have been idle longest; each only as far as is
 // needed. The same goes of a single client that nears its own bound, but for what is not its own.
+// That is done in the turn after an account has come near its bound, and then with each reading.
 // Freed memory stays with the allocator until it is asked to give it back: that is done when
-// kMuch of it has gathered, or a little while memory is tight. Giving back costs the loop some 130
-// ms for a gigabyte, so the next time comes no sooner than kRest, and than makes it a twentieth of
-// the time. Owner: the worker.
+// kMuch of it has gathered, when what is held has fallen to half from kMuch and more, or, while
+// memory is tight, for kLittle. Giving back costs the loop some 130 ms for a gigabyte, so the next
+// time comes no sooner than kRest, and than makes it a twentieth of the time. Owner: the worker.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +60,7 @@ struct OverloadServices {
   Ballast& ballast;
 };
 
-class OverloadWatch {
+class OverloadWatch final : private AccountWatch {
  public:
   static constexpr Duration kPeriod = std::chrono::milliseconds(250);
   static constexpr double kDefaultPart = 0.75;  // of the whole memory
@@ -72,16 +73,21 @@ class OverloadWatch {
 
   OverloadWatch(const config::LimitsConfig& limits, const OverloadServices& services,
                 SystemReading& memory);
+  ~OverloadWatch() override { services_.accounts.gateway().set_watch(nullptr); }
+  OverloadWatch(const OverloadWatch&) = delete;
+  OverloadWatch& operator=(const OverloadWatch&) = delete;
 
   [[nodiscard]] const policy::Overload& stages() const { return stages_; }
   [[nodiscard]] uint64_t memory_limit() const { return memory_limit_; }
   [[nodiscard]] uint64_t resident() const { return resident_; }
 
  private:
+  void on_account_tight() override { relief_timer_.arm(services_.clock.now()); }
   void look();
   void look_at_memory();
   void look_at_lag(Duration lag);
   void give_back();
+  void relieve_soon();
   void relieve(bool is_new_stage);
   void relieve_clients();
   void log_given_up(size_t replays, size_t sessions, size_t bytes, std::string_view client);
@@ -95,9 +101,12 @@ class OverloadWatch {
   policy::Overload stages_;
   uint64_t resident_ = 0;          // as read last
   std::optional<uint64_t> other_;  // least of it beside what is held, since memory was given back
+  uint64_t most_held_ = 0;         // since then
   TimePoint give_back_after_{};
+  TimePoint drop_caches_after_{};
   RateLimit lines_{1};
   Timer timer_;
+  Timer relief_timer_;
 };
 
 }  // namespace stdgate::app

@@ -37,6 +37,12 @@ class AccountEvents {
   // By unsent bytes: those of an account, or of all, have become more than its bound.
   virtual void on_account_over() = 0;
 };
+class AccountWatch {
+ public:
+  virtual ~AccountWatch() = default;
+  // An account, or that of all, has come near its bound. Once, until there is room again.
+  virtual void on_account_tight() = 0;
+};
 
 // Why no more is to be kept for the holder of an account.
 enum class MemoryLack : uint8_t {
@@ -47,17 +53,25 @@ enum class MemoryLack : uint8_t {
 
 class Account {
  public:
+  // The part of the bound from which on it is near.
+  static constexpr double kTight = 0.85;
+
   // The root.
-  explicit Account(size_t bound) : bound_(bound) {}
+  explicit Account(size_t bound) : bound_(bound), tight_(tight_part(bound)) {}
   // `keeper`: null: nobody is told.
   Account(Account& parent, size_t bound, AccountKeeper* keeper = nullptr)
-      : parent_(&parent), keeper_(keeper), bound_(bound), may_hold_all_(bound >= parent.bound_) {}
+      : parent_(&parent),
+        keeper_(keeper),
+        bound_(bound),
+        tight_(tight_part(bound)),
+        may_hold_all_(bound >= parent.bound_) {}
   ~Account() { STDGATE_CHECK(users_ == 0 && used_ == 0); }
   Account(const Account&) = delete;
   Account& operator=(const Account&) = delete;
 
   // The root's only; null: nobody.
   void set_events(AccountEvents* events) { events_ = events; }
+  void set_watch(AccountWatch* watch) { watch_ = watch; }
 
   [[nodiscard]] size_t used() const { return used_; }
   [[nodiscard]] size_t bound() const { return bound_; }
@@ -82,10 +96,20 @@ class Account {
   friend class AccountRef;
   friend class Share;
 
+  static size_t tight_part(size_t bound) {
+    return static_cast<size_t>(static_cast<double>(bound) * kTight);
+  }
   void change(size_t from, size_t to) {
     STDGATE_CHECK(from <= used_);
     used_ = used_ - from + to;
     if (parent_ != nullptr) parent_->change(from, to);
+    if (!is_tight_ && used_ > tight_) {
+      is_tight_ = true;
+      AccountWatch* const watch = parent_ == nullptr ? watch_ : parent_->watch_;
+      if (watch != nullptr) watch->on_account_tight();
+    } else if (is_tight_ && used_ < tight_ - tight_ / 16) {
+      is_tight_ = false;
+    }
   }
   void tell_over() {
     AccountEvents* const events = parent_ == nullptr ? events_ : parent_->events_;
@@ -95,10 +119,13 @@ class Account {
   Account* const parent_ = nullptr;
   AccountKeeper* const keeper_ = nullptr;
   AccountEvents* events_ = nullptr;
+  AccountWatch* watch_ = nullptr;
   const size_t bound_;
+  const size_t tight_;
   const bool may_hold_all_ = true;  // that its parent may
   size_t used_ = 0;
   size_t users_ = 0;  // AccountRefs
+  bool is_tight_ = false;
 };
 
 // Keeps an account known. Not thread-safe, as all that is charged.

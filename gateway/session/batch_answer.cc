@@ -36,7 +36,7 @@ std::string_view BatchAnswer::close() {
 
 void BatchAnswer::clear() {
   text_.clear();
-  if (text_.capacity() > kMaxKept) text_ = std::string();
+  if (text_.capacity() > kMaxKept) std::string().swap(text_);  // an assignment would keep it
   held_.set(0);
   due_ = 0;
   handing_over_ = false;

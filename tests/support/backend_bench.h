@@ -61,7 +61,7 @@ class BackendBench {
   FakeLauncher launcher;
   pool::Random random{7};
   StoragePool storages;
-  policy::Accounts accounts;
+  policy::Accounts accounts{{.gateway = size_t{256} << 20, .client = size_t{64} << 20}};
   AccountRef account = accounts.of({});  // of all clients
   session::Callers callers{1000};
   std::optional<policy::ClientRates> session_starts;

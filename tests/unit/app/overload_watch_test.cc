@@ -150,7 +150,7 @@ TEST_F(OverloadWatchTest, NoMoreGoesThanIsNeeded) {
   }
   const Share rest = share("192.0.2.3", 319 * kMiB, Holding::receiving);
   read();
-  EXPECT_THAT(ballast_.dropped, ElementsAre("replay", "caches"));
+  EXPECT_THAT(ballast_.dropped, ElementsAre("replay"));
 }
 
 // Its own alone, and though there is memory for others.
@@ -166,6 +166,15 @@ TEST_F(OverloadWatchTest, AClientThatNearsItsBoundGivesUpItsOwn) {
   EXPECT_THAT(log_.lines, ElementsAre(StartsWith("memory of sessions is given up client=192.0.2.1 "
                                                  "replay_logs=1 sessions=0 bytes=41943040")));
   EXPECT_EQ(watch_->stages().memory(), policy::Overload::Memory::free);
+}
+
+// Not with the next reading, but in the next turn.
+TEST_F(OverloadWatchTest, WhoComesNearItsBoundDoesNotHaveToWait) {
+  start(4000 * kMiB);
+  ballast_.replay.push_back(share(kOne, 100 * kMiB, Holding::replay));
+  const Share rest = share(kOne, 250 * kMiB, Holding::receiving);
+  timers_.run_due(clock_.now());
+  EXPECT_THAT(ballast_.dropped, ElementsAre("replay"));
 }
 
 // What is resident is no account: what nobody waits for goes, and no more than is too much.
@@ -208,6 +217,23 @@ TEST_F(OverloadWatchTest, MuchThatIsFreeIsGivenBack) {
   memory_.used_bytes = 500 * kMiB;
   read_for(std::chrono::seconds(20));
   EXPECT_EQ(memory_.given_back, 3);
+}
+
+TEST_F(OverloadWatchTest, WhatWasHeldIsGivenBack) {
+  start(4000 * kMiB);
+  memory_.used_bytes = 100 * kMiB;
+  read();
+  Share held = share(kOne, 40 * kMiB);
+  memory_.used_bytes = 140 * kMiB;
+  read();
+  memory_.used_bytes = 120 * kMiB;  // some of it is free
+  memory_.free_bytes = 20 * kMiB;
+  held.set(21 * kMiB);
+  read();
+  EXPECT_EQ(memory_.given_back, 0);
+  held.set(20 * kMiB);
+  read();
+  EXPECT_EQ(memory_.given_back, 1);
 }
 
 // So that it is no part of the time, however long it takes.
