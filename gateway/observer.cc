@@ -55,7 +55,7 @@ constexpr std::array<std::string_view, kRefusalCount> kRefusalNames = {"bad_head
                                                                        "other"};
 
 constexpr std::array<std::string_view, kRejectionCount> kRejectionNames = {
-    "denied", "insufficient_scope", "rate", "in_flight", "sessions", "clients"};
+    "denied", "insufficient_scope", "rate", "in_flight", "sessions", "clients", "memory"};
 
 constexpr std::array<std::string_view, kHandshakeFailureCount> kHandshakeFailureNames = {
     "plain_http",

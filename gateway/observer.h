@@ -125,8 +125,9 @@ enum class Rejection : uint8_t {
   in_flight,           // the same for calls that are not answered yet
   sessions,            // it has too many sessions
   clients,             // too many clients have calls under way to count another one's
+  memory,              // too much is kept for it already, or at the backend
 };
-inline constexpr size_t kRejectionCount = static_cast<size_t>(Rejection::clients) + 1;
+inline constexpr size_t kRejectionCount = static_cast<size_t>(Rejection::memory) + 1;
 std::string_view rejection_name(Rejection rejection);
 
 // Why a TLS handshake failed.

@@ -212,6 +212,25 @@ mcp::McpSessions& Generation::sessions_of(backend::Upstream& backend,
   return *sessions;
 }
 
+void Generation::drop_caches() {
+  if (authenticators_ != nullptr) authenticators_->drop_caches();
+  backends_.drop_caches();
+}
+
+size_t Generation::drop_replay(const Account* client, const std::function<bool()>& is_enough) {
+  size_t count = 0;
+  for_each_sessions(
+      [&](mcp::McpSessions& sessions) { count += sessions.drop_replay(client, is_enough); });
+  return count;
+}
+
+size_t Generation::forget_sessions(const Account* client, const std::function<bool()>& is_enough) {
+  size_t count = 0;
+  for_each_sessions(
+      [&](mcp::McpSessions& sessions) { count += sessions.forget_idle(client, is_enough); });
+  return count;
+}
+
 void Generation::drain_sessions() {
   retired_.leave_to_shutdown();
   for (const auto& [upstream, sessions] : mcp_sessions_) sessions->drain();

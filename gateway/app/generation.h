@@ -56,9 +56,10 @@ class Generation {
   [[nodiscard]] const http::AdmissionPolicy& policy() const { return policy_; }
 
   // Frees what is kept only to be faster.
-  void drop_caches() {
-    if (authenticators_ != nullptr) authenticators_->drop_caches();
-  }
+  void drop_caches();
+  // Of MCP sessions; see McpSessions.
+  size_t drop_replay(const Account* client, const std::function<bool()>& is_enough);
+  size_t forget_sessions(const Account* client, const std::function<bool()>& is_enough);
   // Of the issuers whose tokens are taken.
   [[nodiscard]] std::vector<auth::KeyFacts> key_facts() const {
     return authenticators_ == nullptr ? std::vector<auth::KeyFacts>()
@@ -91,6 +92,12 @@ class Generation {
   void add_routes(const GenerationServices& services);
   void add_mcp_routes(const GenerationServices& services);
   void route_to_retired();
+  // Calls visit(McpSessions&) for those of all backends, retired ones included.
+  template <class Visitor>
+  void for_each_sessions(Visitor&& visit) const {
+    for (const auto& [upstream, sessions] : mcp_sessions_) visit(*sessions);
+    retired_.for_each_sessions(visit);
+  }
   mcp::McpSessions& sessions_of(backend::Upstream& backend, const GenerationServices& services);
 
   // In the order in which they need each other; destroyed the other way round.

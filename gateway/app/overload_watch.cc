@@ -1,6 +1,8 @@
 #include "gateway/app/overload_watch.h"
 
-#include <malloc.h>
+#include <algorithm>
+#include <string>
+#include <vector>
 
 namespace stdgate::app {
 
@@ -8,10 +10,11 @@ namespace {
 
 using Memory = policy::Overload::Memory;
 
-uint64_t limit_of(const config::LimitsConfig& limits, MemoryReading& memory) {
-  if (limits.memory) return *limits.memory;
-  const double whole = static_cast<double>(memory.whole());
-  return static_cast<uint64_t>(whole * OverloadWatch::kDefaultPart);
+// Down to which memory is given up: below, a stage ends.
+constexpr double kAim = policy::Overload::kTight - policy::Overload::kSlack;
+
+uint64_t part(uint64_t whole, double of_it) {
+  return static_cast<uint64_t>(static_cast<double>(whole) * of_it);
 }
 
 struct Words {
@@ -24,9 +27,10 @@ Words words_of(Memory stage) {
   switch (stage) {
     case Memory::tight:
       return {LogLevel::warn, "memory is tight",
-              "connections are closed with their answers, caches are dropped"};
+              "what nobody waits for is given up, connections are closed with their answers"};
     case Memory::full:
-      return {LogLevel::error, "memory is short", "new calls and sessions are refused"};
+      return {LogLevel::error, "memory is short",
+              "new calls and sessions are refused; raise limits.memory, or lower limits.buffered"};
     case Memory::free:
       break;
   }
@@ -35,13 +39,20 @@ Words words_of(Memory stage) {
 
 }  // namespace
 
+uint64_t memory_limit(const config::LimitsConfig& limits, SystemReading& memory) {
+  if (limits.memory) return *limits.memory;
+  return part(memory.whole(), OverloadWatch::kDefaultPart);
+}
+
 OverloadWatch::OverloadWatch(const config::LimitsConfig& limits, const OverloadServices& services,
-                             MemoryReading& memory)
+                             SystemReading& memory)
     : services_(services),
       memory_(memory),
-      memory_limit_(limit_of(limits, memory)),
+      memory_limit_(app::memory_limit(limits, memory)),
       stages_(limits.loop_lag),
-      timer_(services.timers, [this] { look(); }) {
+      timer_(services.timers, [this] { look(); }),
+      relief_timer_(services.timers, [this] { relieve_soon(); }) {
+  services_.accounts.gateway().set_watch(this);
   timer_.arm(services_.clock.now() + kPeriod);
 }
 
@@ -54,20 +65,103 @@ void OverloadWatch::look() {
 
 void OverloadWatch::look_at_memory() {
   if (memory_limit_ == 0) return;
-  const uint64_t used = memory_.used();
-  const bool is_new =
-      stages_.note_memory(static_cast<double>(used) / static_cast<double>(memory_limit_));
-  if (stages_.memory() != Memory::free) services_.storages.release_unused();
-  if (!is_new) return;
-  if (stages_.memory() != Memory::free) {
-    services_.caches.drop();
-    services_.storages.release_unused();  // what has been lent lately too
-    ::malloc_trim(0);
+  resident_ = memory_.used();
+  give_back();
+  const Account& held = services_.accounts.gateway();
+  const double held_part = static_cast<double>(held.used()) / static_cast<double>(held.bound());
+  const bool is_new = stages_.note_memory(part_of(resident_), held_part);
+  if (is_new) {
+    const Words words = words_of(stages_.memory());
+    services_.log.write(words.level, words.event,
+                        {{"used_bytes", resident_},
+                         {"limit_bytes", memory_limit_},
+                         {"held_bytes", static_cast<uint64_t>(held.used())},
+                         {"held_limit_bytes", static_cast<uint64_t>(held.bound())},
+                         {"effect", words.effect}});
   }
-  const Words words = words_of(stages_.memory());
-  services_.log.write(
-      words.level, words.event,
-      {{"used_bytes", used}, {"limit_bytes", memory_limit_}, {"effect", words.effect}});
+  if (stages_.memory() != Memory::free) relieve(is_new);
+  relieve_clients();
+}
+
+// What the process has beside what is held grows with what is free, and with what nobody counts:
+// the latter is what is left when the former has been given back.
+void OverloadWatch::give_back() {
+  const uint64_t held = services_.accounts.gateway().used();
+  const uint64_t other = resident_ - std::min(resident_, held);
+  other_ = std::min(other_.value_or(other), other);
+  most_held_ = std::max(most_held_, held);
+  const bool is_tight = part_of(resident_) >= policy::Overload::kTight;
+  const bool is_much = other - *other_ >= (is_tight ? kLittle : kMuch);
+  const bool has_fallen = most_held_ >= kMuch && held <= most_held_ / 2;
+  const TimePoint now = services_.clock.now();
+  if ((!is_much && !has_fallen) || now < give_back_after_) return;
+  services_.storages.release_unused();
+  most_held_ = held;
+  const Duration cost = memory_.give_back();
+  resident_ = memory_.used();
+  other_ = resident_ - std::min(resident_, held);
+  give_back_after_ = now + std::max(is_tight ? kRestWhileTight : kRest, kRestPerCost * cost);
+}
+
+// The stages follow with the next reading.
+void OverloadWatch::relieve_soon() {
+  const Account& held = services_.accounts.gateway();
+  if (held.used() > part(held.bound(), policy::Overload::kTight)) relieve(false);
+  relieve_clients();
+}
+
+void OverloadWatch::relieve(bool is_new_stage) {
+  const Account& held = services_.accounts.gateway();
+  const size_t before = held.used();
+  // Of what is resident too much, what is held can give up no more than itself.
+  const uint64_t aim = part(memory_limit_, kAim);
+  const uint64_t too_much = resident_ - std::min(resident_, aim);
+  const uint64_t target =
+      std::min<uint64_t>(part(held.bound(), kAim), before - std::min<uint64_t>(before, too_much));
+  const auto is_enough = [&held, target] { return held.used() <= target; };
+  const size_t replays = services_.ballast.drop_replay(nullptr, is_enough);
+  services_.storages.release_unused();
+  // Not with each reading: caches that are dropped all the time are work.
+  const TimePoint now = services_.clock.now();
+  if (is_new_stage || (!is_enough() && now >= drop_caches_after_)) {
+    drop_caches_after_ = now + kRest;
+    services_.ballast.drop_caches();
+    services_.storages.release_unused();  // what has been lent lately too
+  }
+  const size_t sessions = services_.ballast.forget_sessions(nullptr, is_enough);
+  log_given_up(replays, sessions, before - held.used(), {});
+}
+
+void OverloadWatch::relieve_clients() {
+  policy::Accounts& accounts = services_.accounts;
+  const size_t bound = accounts.bounds().client;
+  const uint64_t tight = part(bound, policy::Overload::kTight);
+  if (accounts.gateway().used() < tight) return;
+  std::vector<AccountRef> clients;
+  accounts.for_each_client([&](Account& client) {
+    if (client.used() >= tight) clients.emplace_back(&client);
+  });
+  for (const AccountRef& client : clients) {
+    const size_t before = client->used();
+    const auto is_enough = [&client, target = part(bound, kAim)] {
+      return client->used() <= target;
+    };
+    const size_t replays = services_.ballast.drop_replay(client.get(), is_enough);
+    const size_t sessions = services_.ballast.forget_sessions(client.get(), is_enough);
+    log_given_up(replays, sessions, before - client->used(), accounts.name_of(*client.get()));
+  }
+}
+
+void OverloadWatch::log_given_up(size_t replays, size_t sessions, size_t bytes,
+                                 std::string_view client) {
+  if (replays + sessions == 0 || !lines_.allow(services_.clock.now())) return;
+  const auto whose = client.empty() ? decltype(LogField::value)() : client;
+  services_.log.write(LogLevel::warn, "memory of sessions is given up",
+                      {{"client", whose},
+                       {"replay_logs", static_cast<uint64_t>(replays)},
+                       {"sessions", static_cast<uint64_t>(sessions)},
+                       {"bytes", static_cast<uint64_t>(bytes)},
+                       {"suppressed", lines_.take_suppressed()}});
 }
 
 void OverloadWatch::look_at_lag(Duration lag) {

@@ -55,6 +55,13 @@ class RetiredBackends {
       if (is_served) visit(*retired.upstream, *retired.sessions);
     }
   }
+  // Calls visit(McpSessions&) for those of all of them.
+  template <class Visitor>
+  void for_each_sessions(Visitor&& visit) const {
+    for (const Retired& retired : retired_) {
+      if (retired.sessions != nullptr) visit(*retired.sessions);
+    }
+  }
   // Of the backend of this name that was retired last; null: there are none.
   [[nodiscard]] mcp::McpSessions* sessions_of(std::string_view name) const;
 

@@ -129,6 +129,38 @@ void write_backend_counts(rpc::JsonWriter& json, const BackendCounts& counts) {
   write_durations(json, "tools", counts.tools);
 }
 
+// What is not there is left out.
+void write_held(rpc::JsonWriter& json, const HeldBytes& held) {
+  json.begin_object("held_bytes");
+  for (size_t i = 0; i < kHoldingCount; ++i) {
+    if (held.of[i] > 0) json.number(holding_name(static_cast<Holding>(i)), held.of[i]);
+  }
+  json.end_object();
+}
+
+void write_memory(rpc::JsonWriter& json, const MemoryFacts& memory) {
+  constexpr size_t kMaxClients = 5;
+  const policy::Accounts& accounts = *memory.accounts;
+  json.begin_object("memory");
+  json.number("resident_bytes", memory.resident);
+  json.number("limit_bytes", memory.limit);
+  json.number("held_bytes", accounts.gateway().used());
+  json.number("held_limit_bytes", accounts.bounds().gateway);
+  json.number("held_limit_per_client_bytes", accounts.bounds().client);
+  json.begin_object("at_no_backend");
+  write_held(json, accounts.unrouted());
+  json.end_object();
+  json.begin_array("largest_clients");
+  for (const auto& [client, bytes] : accounts.largest(kMaxClients)) {
+    json.begin_object();
+    json.text("client", client);
+    json.number("held_bytes", bytes);
+    json.end_object();
+  }
+  json.end_array();
+  json.end_object();
+}
+
 void write_backend(rpc::JsonWriter& json, const backend::Upstream& upstream,
                    const pool::BackendStatus& backend) {
   json.text("name", backend.name);
@@ -154,6 +186,9 @@ void write_backend(rpc::JsonWriter& json, const backend::Upstream& upstream,
   write_sessions(json, "busiest_sessions", backend.busiest_sessions);
   json.number("queued", backend.queued);
   json.number("queued_bytes", backend.queued_bytes);
+  if (upstream.held() != nullptr && upstream.held()->total() > 0) {
+    write_held(json, *upstream.held());
+  }
   json.number("failures_in_a_row", backend.failures);
   json.boolean("breaker_open", backend.breaker_open);
   write_seconds(json, "retry_after_seconds", backend.retry_after);
@@ -269,6 +304,7 @@ std::string state_report(const GatewayFacts& facts, const backend::Upstreams& ba
   if (facts.reloads != nullptr) write_reloads(json, *facts.reloads);
   write_listeners(json, facts);
   write_issuers(json, facts.issuers);
+  if (facts.memory.accounts != nullptr) write_memory(json, facts.memory);
   json.begin_object("confinement");
   write_confinement(json, facts.confinement);
   json.end_object();

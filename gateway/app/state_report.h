@@ -13,6 +13,7 @@
 #include "gateway/app/state_counts.h"
 #include "gateway/backend/upstreams.h"
 #include "gateway/base/time.h"
+#include "gateway/policy/accounts.h"
 #include "gateway/pool/confinement.h"
 
 namespace stdgate::app {
@@ -40,6 +41,12 @@ struct IssuerFacts {
   std::string problem;          // of the last fetch; empty: none
 };
 
+struct MemoryFacts {
+  uint64_t resident = 0;                       // bytes
+  uint64_t limit = 0;                          // limits.memory
+  const policy::Accounts* accounts = nullptr;  // null: nothing is said of memory
+};
+
 struct GatewayFacts {
   std::string_view version;
   Duration uptime{0};
@@ -49,7 +56,8 @@ struct GatewayFacts {
   std::vector<ListenerFacts> listeners = {};
   std::vector<TlsFacts> tls = {};
   std::vector<IssuerFacts> issuers = {};
-  size_t handshakes = 0;                           // of TLS, under way
+  size_t handshakes = 0;  // of TLS, under way
+  MemoryFacts memory = {};
   const ReloadFacts* reloads = nullptr;            // null: nothing is said of them
   const StateCounts* counts = nullptr;             // the same
   const std::vector<Snippet>* snippets = nullptr;  // the same
@@ -58,7 +66,7 @@ struct GatewayFacts {
 
 // {"version":…,"uptime_seconds":…,"draining":…,"connections":…,"listeners":[{"url":…,"admin":…}],
 //  "configuration":{"reloads":…,"failed_reloads":…,"needs_restart":[…]},"tls":[{"listener":…,…}],
-//  "handshakes":…,"issuers":[{"issuer":…,"keys":…,…}],"confinement":{…},"backends":[{"name":…,"ready":…,
+//  "handshakes":…,"memory":{"resident_bytes":…,"held_bytes":…,"largest_clients":[…],…},"issuers":[{"issuer":…,"keys":…,…}],"confinement":{…},"backends":[{"name":…,"ready":…,
 //  "queued":…,"in_flight":…,"breaker_open":…,"children":[{"pid":…,"state":…,"in_flight":…,…}],
 //  "exits":[{"reason":…,"stderr":[…],…}],"outcomes":{…},"durations":{"total":[…],…},…}],
 //  "refusals":{…},"bucket_bounds_seconds":[…],"snippets":[{"client":…,"text":…}],

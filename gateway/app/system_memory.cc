@@ -1,11 +1,13 @@
 #include "gateway/app/system_memory.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <optional>
 #include <string_view>
 
@@ -57,6 +59,12 @@ uint64_t SystemMemory::used() {
   if (space == std::string::npos) return 0;
   const auto pages = number_in(statm.substr(space + 1));
   return pages.value_or(0) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+Duration SystemMemory::give_back() {
+  const auto begin = std::chrono::steady_clock::now();
+  ::malloc_trim(0);
+  return std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begin);
 }
 
 uint64_t SystemMemory::whole() {

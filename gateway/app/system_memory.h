@@ -10,13 +10,14 @@
 
 namespace stdgate::app {
 
-class SystemMemory final : public MemoryReading {
+class SystemMemory final : public SystemReading {
  public:
   // `root` has proc and sys/fs/cgroup; "" is the system's.
   explicit SystemMemory(std::string root = "") : root_(std::move(root)) {}
 
   uint64_t used() override;
   uint64_t whole() override;
+  Duration give_back() override;
 
  private:
   const std::string root_;

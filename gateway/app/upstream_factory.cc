@@ -78,8 +78,9 @@ std::unique_ptr<backend::Upstream> make_pools(const config::Config& config, Back
   };
   const auto dialect = make_dialect(backend, services.identity);
   return std::make_unique<backend::PrincipalPools>(
-      backend::upstream_facts(id, options.config, config.limits, *dialect), backend.pool.principals,
-      make_one(options.launch), std::move(make),
+      backend::upstream_facts(id, options.config, config.limits, *dialect,
+                              services.core.payer_of(id).held),
+      backend.pool.principals, make_one(options.launch), std::move(make),
       backend::PrincipalPools::Services{services.core.clock, services.core.timers,
                                         services.core.log, services.core.observer});
 }

@@ -31,7 +31,9 @@ std::string shown_configuration(config::Config config) {
 
 Worker::Worker(const config::Config& config, const WorkerServices& services,
                std::function<void()> stopped)
-    : wall_clock_(loop_),
+    : accounts_(policy::account_bounds(config.limits, memory_limit(config.limits, memory_))),
+      admin_accounts_(accounts_.bounds()),
+      wall_clock_(loop_),
       writer_(STDERR_FILENO, config.log.level, config.log.format, &loop_,
               logs::look_of(STDERR_FILENO, services.environment)),
       log_(loop_, writer_),
@@ -53,7 +55,8 @@ Worker::Worker(const config::Config& config, const WorkerServices& services,
                  : std::make_unique<audit::AuditLog>(
                        config.audit, config.log.redact, *services.audit_file,
                        audit::AuditServices{loop_, wall_clock_, loop_.timers(), log_})),
-      overload_(config.limits, {loop_, loop_.timers(), log_, loop_.storages(), caches_}, memory_),
+      overload_(config.limits, {loop_, loop_.timers(), log_, loop_.storages(), accounts_, ballast_},
+                memory_),
       states_(session_keys(config.sessions, fill_random), fill_random),
       core_{loop_,
             loop_.timers(),
@@ -68,7 +71,8 @@ Worker::Worker(const config::Config& config, const WorkerServices& services,
             &overload_.stages(),
             &states_,
             traces_ == nullptr ? nullptr : &traces_->exporter.config(),
-            &calls_in_all_},
+            &calls_in_all_,
+            &accounts_},
       session_ids_(session_keys(config.sessions, fill_random), fill_random, config.replica,
                    services.number, config.sessions.ttl, {loop_, wall_clock_}),
       identity_(services.identity),
@@ -81,7 +85,7 @@ Worker::Worker(const config::Config& config, const WorkerServices& services,
       configuration_(shown_configuration(config)),
       tls_(loop_, log_, observers_, wall_clock_, generation_.config(), audit_.get()),
       clients_({loop_, log_, observers_, callers_, generation_.backends(),
-                generation_.config().limits, generation_.config().timeouts, audit_.get(),
+                generation_.config().limits, generation_.config().timeouts, accounts_, audit_.get(),
                 &overload_.stages(), &generation_.config().trusted_proxies},
                generation_.routes()),
       shutdown_(loop_, loop_.timers(), log_, generation_.backends(),
@@ -99,16 +103,29 @@ Worker::Worker(const config::Config& config, const WorkerServices& services,
   loop_.check_each_turn([this] { check_invariants(); });
 }
 
-// No connection and no session: nobody whom a call could be answered to.
+// No connection and no session: nobody whom a call could be answered to, and for whom anything is
+// kept.
 void Worker::check_invariants() {
   generation_.check_invariants();
-  const bool is_alone = clients_.connections() == 0 && !generation_.has_sessions();
-  STDGATE_CHECK(!is_alone || callers_.size() == 0);
+  accounts_.check_invariants();
+  if (clients_.connections() > 0 || generation_.has_sessions()) return;
+  STDGATE_CHECK(callers_.size() == 0);
+  const backend::Upstreams& backends = generation_.backends();
+  const bool keeps_something = backends.calls() > 0 || backends.kept_messages() > 0;
+  STDGATE_CHECK(keeps_something || accounts_.held_for_clients() == 0);
 }
 
 std::string Worker::why_no_client() const { return app::why_no_client(callers_); }
 
-void Worker::DroppableCaches::drop() {
+size_t Worker::OwnBallast::drop_replay(const Account* client, const Enough& is_enough) {
+  return worker_.generation_.drop_replay(client, is_enough);
+}
+
+size_t Worker::OwnBallast::forget_sessions(const Account* client, const Enough& is_enough) {
+  return worker_.generation_.forget_sessions(client, is_enough);
+}
+
+void Worker::OwnBallast::drop_caches() {
   worker_.generation_.drop_caches();
   worker_.clients_.drop_caches();
 }
@@ -159,6 +176,7 @@ http::HttpServices Worker::admin_services() {
           generation_.backends(),
           generation_.config().limits,
           generation_.config().timeouts,
+          admin_accounts_,
           audit_.get()};
 }
 
@@ -199,6 +217,11 @@ metrics::ScrapeReadings Worker::read_usage() {
   }
   readings.loop_lag = loop_.lag();
   readings.memory_pressure = overload_.stages().pressure();
+  readings.held.emplace_back(std::string(), accounts_.unrouted());
+  for (const auto& backend : generation_.backends().all()) {
+    readings.held.emplace_back(backend->name(), accounts_.held_at(backend->id()));
+  }
+  readings.held_limit = accounts_.bounds().gateway;
   if (audit_ != nullptr) {
     const audit::AuditCounts counts = audit_->counts();
     readings.audit = {counts.lines, counts.failures, counts.lost, counts.is_failing};
@@ -233,6 +256,7 @@ std::string Worker::state_json(std::vector<ListenerFacts> listeners, const Reloa
   }
   facts.reloads = &reloads;
   facts.handshakes = tls_.handshakes().under_way();
+  facts.memory = {overload_.resident(), overload_.memory_limit(), &accounts_};
   const StateCounts counts = state_counts(counts_.store());
   facts.counts = &counts;
   facts.snippets = &snippets;

@@ -108,11 +108,13 @@ class Worker {
                                        const std::vector<Snippet>& snippets) const;
 
  private:
-  // Of clients and credentials; none before the worker is complete.
-  class DroppableCaches final : public Caches {
+  // Of sessions, clients and credentials; none before the worker is complete.
+  class OwnBallast final : public Ballast {
    public:
-    explicit DroppableCaches(Worker& worker) : worker_(worker) {}
-    void drop() override;
+    explicit OwnBallast(Worker& worker) : worker_(worker) {}
+    size_t drop_replay(const Account* client, const Enough& is_enough) override;
+    size_t forget_sessions(const Account* client, const Enough& is_enough) override;
+    void drop_caches() override;
 
    private:
     Worker& worker_;
@@ -139,7 +141,12 @@ class Worker {
   void check_invariants();
   void send_last_spans(std::function<void()> done);
 
+  void check_invariants();
+
   // In the order in which they need each other; destroyed the other way round.
+  SystemMemory memory_;
+  policy::Accounts accounts_;
+  policy::Accounts admin_accounts_;  // of the admin pages, which go on when clients have used all
   net::Loop loop_;
   net::SystemWallClock wall_clock_;
   logs::LogWriter writer_;
@@ -157,8 +164,7 @@ class Worker {
   policy::ClientRates session_starts_;
   policy::CallQuota calls_in_all_;
   const std::unique_ptr<audit::AuditLog> audit_;  // null: there is none
-  SystemMemory memory_;
-  DroppableCaches caches_{*this};
+  OwnBallast ballast_{*this};
   OverloadWatch overload_;
   SealedStates states_;
   const pool::CoreServices core_;

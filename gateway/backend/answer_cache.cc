@@ -38,7 +38,7 @@ void AnswerCache::keep(const pool::Call& call, const rpc::Envelope& answer, Time
         std::ranges::min_element(entries_, {}, [](const auto& kept) { return kept.second.ends; }));
   }
   entries_.emplace(std::move(place), std::move(entry));
-  bytes_ += bytes;
+  change_bytes(bytes_ + bytes);
 }
 
 void AnswerCache::note_change(const pool::Audience& change) {
@@ -48,7 +48,7 @@ void AnswerCache::note_change(const pool::Audience& change) {
 }
 
 AnswerCache::Entries::iterator AnswerCache::remove(Entries::iterator entry) {
-  bytes_ -= bytes_of(entry->first, entry->second);
+  change_bytes(bytes_ - bytes_of(entry->first, entry->second));
   return entries_.erase(entry);
 }
 

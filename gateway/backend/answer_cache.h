@@ -25,7 +25,8 @@ class AnswerCache {
   static constexpr size_t kMaxEntryBytes = 1 << 20;  // with its key
   static constexpr size_t kMaxBytes = 4 << 20;
 
-  explicit AnswerCache(const pool::CacheDialect& dialect) : dialect_(dialect) {}
+  explicit AnswerCache(const pool::CacheDialect& dialect, const Payer& payer = {})
+      : dialect_(dialect), held_(payer, Holding::caches) {}
   AnswerCache(const AnswerCache&) = delete;
   AnswerCache& operator=(const AnswerCache&) = delete;
 
@@ -38,7 +39,7 @@ class AnswerCache {
   void note_change(const pool::Audience& change);
   void clear() {
     entries_.clear();
-    bytes_ = 0;
+    change_bytes(0);
   }
 
   [[nodiscard]] size_t size() const { return entries_.size(); }
@@ -62,10 +63,15 @@ class AnswerCache {
     return place.identity.size() + place.key.size() + entry.payload.size();
   }
   Entries::iterator remove(Entries::iterator entry);
+  void change_bytes(size_t bytes) {
+    bytes_ = bytes;
+    held_.set(bytes);
+  }
 
   const pool::CacheDialect& dialect_;
   Entries entries_;
   size_t bytes_ = 0;
+  Share held_;
 };
 
 }  // namespace stdgate::backend

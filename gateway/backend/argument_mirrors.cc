@@ -28,7 +28,7 @@ ArgumentMirrors::ArgumentMirrors(const pool::PoolServices& services, pool::Pool&
       pool_(pool),
       events_(events),
       owner_(owner),
-      held_(services.config.pool),
+      held_(services.config.pool, services.payer.held),
       timer_(services.core.timers, [this] { look_at_time(); }) {}
 
 // --- Calls ----------------------------------------------------------------------------------

@@ -12,7 +12,8 @@ namespace stdgate::backend {
 
 Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dialect> dialect,
                  session::Callers& callers, const pool::CoreServices& core)
-    : Upstream(upstream_facts(id, options.config, options.limits, *dialect)),
+    : Upstream(
+          upstream_facts(id, options.config, options.limits, *dialect, core.payer_of(id).held)),
       options_(std::move(options)),
       dialect_(std::move(dialect)),
       rules_(options_.config, options_.roles, *dialect_),
@@ -49,7 +50,9 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
   for (const std::string& name : options_.known_methods) methods_.admit(name);
   for (const std::string& name : options_.known_tools) tools_.admit(name);
   for (const std::string_view name : dialect_->known_methods()) methods_.admit(name);
-  if (dialect_->cache() != nullptr && options_.config.cache) cache_.emplace(*dialect_->cache());
+  if (dialect_->cache() != nullptr && options_.config.cache) {
+    cache_.emplace(*dialect_->cache(), services_.payer);
+  }
   if (dialect_->mirrors() != nullptr) {
     mirrors_.emplace(services_, pool_, static_cast<pool::PoolEvents&>(*this),
                      static_cast<MirrorOwner&>(*this));
@@ -108,6 +111,7 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
   pool::Outgoing message;
   message.text = request.text;
   message.id = place_of(request.id, request.text);
+  message.account = context.account;
   const bool is_shared = isolation_of(context) == config::Isolation::shared;
   // Tokens can clash only at a child of several clients.
   if (is_shared) message.progress_token = place_of(intent->progress_token, request.text);
@@ -160,6 +164,7 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
 
 void Backend::pass_on(pool::CallPtr call, const pool::Outgoing& message) {
   calls_.index().add(*call);
+  call->charge(services_.payer_for(message.account));
   if (call->alone && pool_.era() == Era::legacy) {
     return round_trips_.take(std::move(call), message);
   }
@@ -292,8 +297,13 @@ Admission Backend::accept_notification(const rpc::Envelope& notification,
       break;
     case pool::ClientIntent::Kind::forward: {
       if (modern_.swallows(method, context)) break;
+      if (find_lack(context.account)) {
+        drop(DropReason::overloaded);
+        return Admission::refused_overloaded;
+      }
       pool::Outgoing message;
       message.text = notification.text;
+      message.account = context.account;
       message.completes_greeting = intent->memo == pool::SessionMemo::completion;
       if (!sessions_.use(context.session) ||
           !pool_.notify(context.session, sessions_.asking_child(context.session), message)) {

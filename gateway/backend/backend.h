@@ -148,6 +148,13 @@ class Backend final : public Upstream,
   [[nodiscard]] size_t calls() const override {
     return pool_.calls() + rounds_.size() + (mirrors_ ? mirrors_->held() : 0);
   }
+  [[nodiscard]] size_t kept_messages() const override {
+    return round_trips_.parked() + pool_.queued();
+  }
+  void drop_caches() override {
+    if (cache_) cache_->clear();
+    calls_.drop_kept();
+  }
   [[nodiscard]] bool has_children() const override { return pool_.has_children(); }
 
   [[nodiscard]] pool::BackendStatus status() const override {
@@ -296,7 +303,16 @@ class Backend final : public Upstream,
     if (core_.overload != nullptr && core_.overload->refuses_sessions()) {
       return rpc::faults::no_new_sessions();
     }
-    return std::nullopt;
+    return find_lack(client.account.get());
+  }
+  // Whether too much is kept already, for the client or at this backend.
+  std::optional<rpc::FaultReport> find_lack(const Account* client) const {
+    MemoryLack lack = client == nullptr ? MemoryLack::none : client->lack();
+    const Account* const own = services_.payer.account;
+    if (lack == MemoryLack::none && (own == nullptr || !own->is_beyond_bound()))
+      return std::nullopt;
+    core_.observer.on_rejected(id(), Rejection::memory);
+    return rpc::faults::holds_too_much(lack);
   }
   // What keeps the gateway from taking any such call now.
   std::optional<rpc::FaultReport> find_obstacle(const rpc::Envelope& request,
@@ -308,6 +324,7 @@ class Backend final : public Upstream,
     if (core_.overload != nullptr && core_.overload->refuses_calls()) {
       return rpc::faults::short_of_memory();
     }
+    if (auto lack = find_lack(context.account)) return lack;
     if (!context.is_own && !audit_.begin(request, method, context, call)) {
       return rpc::faults::unrecorded();
     }

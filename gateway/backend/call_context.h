@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "gateway/base/account.h"
 #include "gateway/base/client_address.h"
 #include "gateway/base/time.h"
 #include "gateway/base/trace_context.h"
@@ -30,6 +31,8 @@ struct CallContext {
   std::optional<Duration> timeout{};             // of a request; nothing: the upstream's
   const ClientAddress* client = nullptr;         // null: not known. Needed during the call only
   const policy::Principal* principal = nullptr;  // null: anonymous. Needed during the call only
+  // Of the client, which pays for what is kept of the message; null: nothing is charged.
+  Account* account = nullptr;
   // What is repeated of a message's arguments beside it, a line `NAME:VALUE` each (see
   // MirrorDialect); nothing: this transport repeats none. Needed during the call only.
   std::optional<std::string_view> mirrored{};

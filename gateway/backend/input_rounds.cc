@@ -61,6 +61,10 @@ bool InputRounds::take_answer(pool::CallPtr& call, const rpc::Envelope& answer) 
                      rpc::faults::overloaded("too many calls wait for their clients"));
     return true;
   }
+  if (const MemoryLack lack = call->held.lack(); lack != MemoryLack::none) {
+    events_.on_fault(std::move(call), rpc::faults::holds_too_much(lack));
+    return true;
+  }
   const uint64_t number = ++begun_;
   if (const char* const why = ask_all(number, *call, *demands)) {
     withdraw_questions(call->session, number);
@@ -69,7 +73,9 @@ bool InputRounds::take_answer(pool::CallPtr& call, const rpc::Envelope& answer) 
   }
   const TimePoint expires =
       std::min(now() + input_timeout_, pool::latest_end(*call, services_.config));
-  Round round{std::move(call), demands->state, {}, demands->all.size(), expires};
+  Share held(call->held.payer(), Holding::calls);
+  Round round{std::move(call), demands->state, {}, demands->all.size(), expires, std::move(held)};
+  round.charge();
   if (round.open == 0) {
     go_on(std::move(round));
     return true;
@@ -126,6 +132,7 @@ void InputRounds::on_round_answer(uint64_t number, std::string_view key,
   Round& round = found->second;
   if (!round.answers.empty()) round.answers += ',';
   round.answers.append(key).append(":").append(answer->payload);
+  round.charge();
   if (round.answers.size() > services_.limits.message) {
     return fail(end(found, ParkedEnd::given_up), "the client's answers are too large");
   }
@@ -147,6 +154,7 @@ void InputRounds::go_on(Round round) {
   pool::Outgoing message;
   message.text = sent.text;
   message.id = place_of(sent.id, sent.text);
+  message.account = call->held.account();
   if (!call->progress_token.empty()) {
     std::string scratch;
     const auto intent = services_.dialect.read_client(

@@ -61,6 +61,9 @@ class InputRounds final : public RoundListener {
     std::string answers;  // members of inputResponses
     size_t open = 0;      // questions without an answer
     TimePoint expires{};
+    Share held{};  // of these texts
+
+    void charge() { held.set(state.capacity() + answers.capacity()); }
   };
   using Rounds = std::map<uint64_t, Round>;
 

@@ -109,6 +109,7 @@ bool ModernCalls::listen_again(pool::CallPtr& call) const {
   pool::Outgoing message;
   message.text = request.text;
   message.id = place_of(request.id, request.text);
+  message.account = call->held.account();
   call->cancelled = false;
   return pool_.submit(call, message).has_value();
 }

@@ -330,6 +330,12 @@ size_t PrincipalPools::calls() const {
   return calls;
 }
 
+size_t PrincipalPools::kept_messages() const {
+  size_t count = 0;
+  for_each([&count](const Upstream& upstream) { count += upstream.kept_messages(); });
+  return count;
+}
+
 bool PrincipalPools::has_children() const {
   bool any = false;
   for_each([&any](const Upstream& upstream) { any = any || upstream.has_children(); });

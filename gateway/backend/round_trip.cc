@@ -58,6 +58,16 @@ size_t Trip::question_bytes() const {
   return bytes;
 }
 
+void Trip::charge() {
+  if (!is_parked) {
+    held = {};
+    return;
+  }
+  size_t bytes = greeting.size() + essence.size() + given.size() + question_bytes();
+  for (const pool::InputRequest& demand : demands) bytes += demand.value.size();
+  held.set(bytes + (answer ? answer->size() : 0));
+}
+
 bool Trip::has_answer(std::string_view answers) const {
   const auto is_answered = [answers](const pool::InputRequest& request) {
     return rpc::find_member(answers, request.key).has_value();

@@ -112,6 +112,8 @@ class Trip final : public session::SessionSink {
 
   // Of those that are open.
   [[nodiscard]] size_t question_bytes() const;
+  // What is kept of it while it is parked has changed.
+  void charge();
 
   const uint64_t number;
   const std::string greeting;                       // its params
@@ -139,6 +141,8 @@ class Trip final : public session::SessionSink {
   std::optional<std::string> answer;        // that has come meanwhile
   std::string lacking;                      // a capability that was needed; empty: none
   std::optional<TimePoint> quiet_until;     // its calls wait, as its child is taking answers in
+
+  Share held{{}, Holding::calls};  // of what is kept while it is parked
 
   // --- Over
   TimePoint idle_since{};

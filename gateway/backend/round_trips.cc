@@ -55,6 +55,7 @@ RoundTrips::RoundTrips(const pool::PoolServices& services, pool::Pool& pool,
 
 void RoundTrips::take(pool::CallPtr call, const pool::Outgoing& message) {
   if (pool_.is_draining()) return events_.on_fault(std::move(call), rpc::faults::shutting_down());
+  call->held.move_to(services_.payer_for(message.account));
   std::string text(message.text);
   const rpc::KnownMessage request(text);
   if (call->resumes) {
@@ -118,6 +119,7 @@ void RoundTrips::submit(Trip& trip, pool::CallPtr call, const rpc::Envelope& req
   pool::Outgoing message;
   message.text = sent.text;
   message.id = place_of(sent.id, sent.text);
+  message.account = call->held.account();
   if (!call->progress_token.empty()) {
     const auto intent = services_.dialect.read_modern_client(sent, {}, nullptr);
     if (intent) message.progress_token = place_of(intent->progress_token, sent.text);
@@ -249,6 +251,7 @@ void RoundTrips::on_trip_message(Trip& trip, std::string_view text) {
     trip.is_unanswered = false;
     const session::Ask& asked = sessions_.find(trip.session)->asks->at(*ask);
     trip.add_question(*ask, asked.id, own_key(), std::move(ruling.value));
+    trip.charge();
   }
   turn_timer_.arm(now());
 }
@@ -261,6 +264,7 @@ bool RoundTrips::take_answer(pool::CallPtr& call, const rpc::Envelope& answer) {
     trip->answer = answer.text;
     trip->is_spoilt = true;  // it has not been told what it has asked
     trip->questions.clear();
+    trip->charge();
     return true;
   }
   if (answer.kind != rpc::MessageKind::error) return false;
@@ -387,6 +391,7 @@ void RoundTrips::park(Trip& trip) {
       (*told).*text = call.*text;
     }
     told->trace = call.trace;
+    told->held.move_to(call.held.payer());
     leave_in_place(trip, call);
     park_for(trip, *told, requests);
   } else {
@@ -406,6 +411,7 @@ void RoundTrips::leave_in_place(Trip& trip, pool::Call& call) {
   call.progress_token.clear();
   call.wants_events = false;
   call.parked = true;
+  call.held.set(std::max(call.held.bytes(), sizeof(pool::Call)));
   trip.stand_in = &call;
 }
 
@@ -416,6 +422,8 @@ void RoundTrips::park_for(Trip& trip, const pool::Call& call,
   trip.is_place_wanted = false;
   ++trip.round;
   places_.take(trip.identity);
+  trip.held.move_to(call.held.payer());
+  trip.charge();
   // Who answers nothing gains no time.
   if (!std::exchange(trip.is_unanswered, false)) trip.expires = now() + terms_.input_timeout;
   arm_clock(trip.expires);
@@ -427,6 +435,7 @@ void RoundTrips::park_for(Trip& trip, const pool::Call& call,
 
 void RoundTrips::end_parking(Trip& trip, ParkedEnd end) {
   trip.is_parked = false;
+  trip.charge();
   places_.give_back(trip.identity);
   services_.core.observer.on_parked_call_ended(services_.backend, end);
   turn_timer_.arm(now());  // another one may be parked

@@ -48,6 +48,7 @@ tl::expected<void, rpc::FaultReport> SessionListening::subscribe(session::Sessio
   }
   listener->keys.emplace(key);
   listener->key_bytes += key.size();
+  listener->held.set(listener->key_bytes);
   listen_soon(*listener);
   return {};
 }
@@ -60,6 +61,7 @@ void SessionListening::unsubscribe(session::SessionId session, std::string_view 
   if (found == listener.keys.end()) return;
   listener.key_bytes -= found->size();
   listener.keys.erase(found);
+  listener.held.set(listener.key_bytes);
   listen_soon(listener);
 }
 
@@ -69,6 +71,7 @@ session::SessionListener* SessionListening::listener_of(session::SessionId id) {
   if (session->listener != nullptr) return session->listener.get();
   auto listener = std::make_unique<session::SessionListener>(*this, id);
   if (!listener->slot.take(callers_, *listener)) return nullptr;
+  listener->held = Share(session->held.payer(), Holding::sessions);
   session->listener = std::move(listener);
   return session->listener.get();
 }
@@ -121,6 +124,7 @@ void SessionListening::listen(session::SessionListener& listener) {
   context.arrived = now();
   context.client = &session->client;
   context.principal = session->principal.get();
+  context.account = session->held.account();
   context.wants_events = true;
   context.is_own = true;
   listener.is_listening = true;

@@ -31,10 +31,12 @@ void SessionMemos::learn(pool::Call& call, const rpc::Envelope& answer) {
   if (call.memo == pool::SessionMemo::first) return prove(call);
   if (pool::SessionMemory* const memory = pool_.memory_of(call.session); memory != nullptr) {
     memory->learn(call, answer, dialect_);
+    sessions_.charge(call.session);
   }
   if (call.memo != pool::SessionMemo::greeting) return;
   call.revision = dialect_.agreed_revision(answer, call.memo_text);
   sessions_.introduce(call.session, call.memo_text);
+  sessions_.charge(call.session);
   if (session::Session* const session = sessions_.find_mutable(call.session)) {
     session->revision = call.revision;
   }

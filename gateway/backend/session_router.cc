@@ -33,6 +33,8 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open(
     count_start(client.address);
   }
   journal_.open(known(*id), client);
+  known(*id).held.move_to(services_.payer_for(client.account.get()));
+  charge(*id);
   settle_reading(*id);
   settle_all();
   return *id;
@@ -93,8 +95,19 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::adopt(
   known(*id).revision = beginning.revision;
   questions_.note_greeting(known(*id), beginning.greeting);
   journal_.adopt(known(*id), client, services_.dialect.client_label(beginning.greeting));
+  known(*id).held.move_to(services_.payer_for(client.account.get()));
+  charge(*id);
   settle_reading(*id);
   return *id;
+}
+
+void SessionRouter::charge(session::SessionId id) {
+  session::Session* const session = sessions_.find(id);
+  if (session == nullptr) return;
+  const pool::SessionMemory* const memory = pool_.memory_of(id);
+  session->held.set(sizeof(session::Session) + session->greeting.capacity() +
+                    session->stamp.capacity() + subscriptions_.bytes_of(id) +
+                    (memory == nullptr ? 0 : memory->bytes()));
 }
 
 // Of those that share children and have nothing open. False: there is none.
@@ -238,7 +251,7 @@ bool SessionRouter::pass_notification(pool::Child& child, const rpc::Envelope& n
   switch (audience.kind) {
     case pool::Audience::Kind::everybody: {
       // Receivers that have to queue it share one copy.
-      const SharedOffer offer(services_.core.storages, notification.text);
+      const SharedOffer offer(services_.core.storages, notification.text, services_.payer);
       bool is_told = false;
       sessions_.for_each([&](session::SessionId, const session::Session& session) {
         if (!session.is_of_client() || session.has_ended) return;
@@ -266,7 +279,7 @@ bool SessionRouter::pass_to_subscribers(uint64_t child, const rpc::Envelope& not
   for (; !key.empty(); key = services_.dialect.enclosing(key)) {
     const std::vector<session::SessionId>* subscribers = subscriptions_.find(child, key);
     if (subscribers == nullptr) continue;
-    const SharedOffer offer(services_.core.storages, notification.text);
+    const SharedOffer offer(services_.core.storages, notification.text, services_.payer);
     for (const session::SessionId id : *subscribers) {
       const session::Session* const session = sessions_.find(id);
       STDGATE_CHECK(session != nullptr);
@@ -361,6 +374,7 @@ tl::expected<bool, rpc::FaultReport> SessionRouter::subscribe(session::SessionId
                                                               std::string_view key) {
   switch (subscriptions_.request(session, key)) {
     case session::Subscriptions::Request::ask:
+      charge(session);
       return true;
     case session::Subscriptions::Request::held:
       return false;
@@ -380,12 +394,14 @@ void SessionRouter::finish_subscribe(const pool::Call& call, Outcome outcome) {
                                                       : Answer::unknown;
   const uint64_t child = pool_.find_child(call.child) == nullptr ? 0 : call.child;
   subscriptions_.finish(call.session, call.subscription, child, answer);
+  charge(call.session);
   settle_all();
 }
 
 std::optional<uint64_t> SessionRouter::unsubscribe(session::SessionId session,
                                                    std::string_view key) {
   const session::Subscriptions::Withdrawal withdrawal = subscriptions_.withdraw(session, key);
+  charge(session);
   if (!withdrawal.known) {
     if (subscriptions_.is_wanted(key)) return std::nullopt;
     return 0;

@@ -105,6 +105,8 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
       journal_.introduce(*known, services_.dialect.client_label(greeting));
     }
   }
+  // What is known of the session has changed.
+  void charge(session::SessionId session);
   // What a modern child demands of the session's requests; empty: the client has not greeted.
   [[nodiscard]] std::string_view stamp_of(session::SessionId session) const {
     const session::Session* const known = sessions_.find(session);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "gateway/backend/call_context.h"
+#include "gateway/base/account.h"
 #include "gateway/base/client_address.h"
 #include "gateway/base/time.h"
 #include "gateway/config/config.h"
@@ -50,6 +51,7 @@ struct UpstreamFacts {
   Duration timeout{0};             // of a call that has no deadline of its own, from its arrival on
   Duration idle_timeout{0};        // after which an MCP session without traffic is parked
   Duration grace{0};               // which children get to end by themselves; see end_children()
+  HeldBytes* held = nullptr;       // what is kept at it, for clients too; null: it is not counted
 };
 
 class Upstream {
@@ -75,6 +77,7 @@ class Upstream {
   [[nodiscard]] Duration timeout() const { return facts_.timeout; }
   [[nodiscard]] Duration idle_timeout() const { return facts_.idle_timeout; }
   [[nodiscard]] Duration grace() const { return facts_.grace; }
+  [[nodiscard]] HeldBytes* held() const { return facts_.held; }
 
   // --- Calls ----------------------------------------------------------------------------------
 
@@ -138,6 +141,11 @@ class Upstream {
   virtual void fail_calls(const rpc::FaultReport& report) = 0;
   virtual void end_children(Duration grace) = 0;
   [[nodiscard]] virtual size_t calls() const = 0;  // waiting or in flight
+  // Messages that are kept though nobody need be there: of calls whose clients have been answered,
+  // and may go on with them, and those that wait for a child.
+  [[nodiscard]] virtual size_t kept_messages() const { return 0; }
+  // Frees what is kept only to be faster.
+  virtual void drop_caches() {}
   [[nodiscard]] virtual bool has_children() const = 0;
 
   [[nodiscard]] virtual pool::BackendStatus status() const = 0;

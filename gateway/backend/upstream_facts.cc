@@ -14,7 +14,8 @@ rpc::EnvelopeLimits client_envelope_limits(const config::LimitsConfig& limits) {
 }  // namespace
 
 UpstreamFacts upstream_facts(BackendId id, const config::BackendConfig& config,
-                             const config::LimitsConfig& limits, const pool::Dialect& dialect) {
+                             const config::LimitsConfig& limits, const pool::Dialect& dialect,
+                             HeldBytes* held) {
   return {.id = id,
           .name = config.name,
           .is_default = config.is_default,
@@ -26,7 +27,8 @@ UpstreamFacts upstream_facts(BackendId id, const config::BackendConfig& config,
           .max_sessions = config.pool.sessions,
           .timeout = config.timeout,
           .idle_timeout = config.pool.idle_timeout,
-          .grace = config.pool.grace};
+          .grace = config.pool.grace,
+          .held = held};
 }
 
 }  // namespace stdgate::backend

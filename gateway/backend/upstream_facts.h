@@ -8,6 +8,7 @@
 namespace stdgate::backend {
 
 UpstreamFacts upstream_facts(BackendId id, const config::BackendConfig& config,
-                             const config::LimitsConfig& limits, const pool::Dialect& dialect);
+                             const config::LimitsConfig& limits, const pool::Dialect& dialect,
+                             HeldBytes* held);
 
 }  // namespace stdgate::backend

@@ -51,6 +51,16 @@ size_t Upstreams::calls() const {
   return count;
 }
 
+size_t Upstreams::kept_messages() const {
+  size_t count = 0;
+  for_each([&count](const Upstream& upstream) { count += upstream.kept_messages(); });
+  return count;
+}
+
+void Upstreams::drop_caches() {
+  for_each([](Upstream& upstream) { upstream.drop_caches(); });
+}
+
 bool Upstreams::has_children() const {
   bool any = false;
   for_each([&any](const Upstream& upstream) { any = any || upstream.has_children(); });

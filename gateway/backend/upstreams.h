@@ -40,6 +40,8 @@ class Upstreams {
   void end_children();
   void kill_children();
   [[nodiscard]] size_t calls() const;
+  [[nodiscard]] size_t kept_messages() const;
+  void drop_caches();
   [[nodiscard]] bool has_children() const;
   [[nodiscard]] Duration grace() const;  // the longest
 

@@ -94,7 +94,9 @@ void StoragePool::make_room(ByteQueue& storage, size_t count, uint64_t announced
 
 SharedBytes StoragePool::share(std::string_view bytes) {
   if (shared_ == nullptr || bytes.size() < kShared || !lies_in(bytes, shared_->text_)) return {};
-  if (shared_->copy_.empty()) shared_->copy_ = SharedBytes(shared_->text_);
+  if (shared_->copy_.empty()) {
+    shared_->copy_ = SharedBytes(shared_->text_, shared_->payer_);
+  }
   return shared_->copy_.part(place_of(bytes, shared_->text_).offset, bytes.size());
 }
 

@@ -96,11 +96,11 @@ class StorageOffer {
 };
 
 // While it exists, all receivers that have to keep bytes of `text` can share one copy of it, which
-// the first of them makes. Offers nest; the innermost one counts.
+// the first of them makes, and `payer` pays for. Offers nest; the innermost one counts.
 class SharedOffer {
  public:
-  SharedOffer(StoragePool& pool, std::string_view text)
-      : pool_(pool), outer_(pool.shared_), text_(text) {
+  SharedOffer(StoragePool& pool, std::string_view text, const Payer& payer = {})
+      : pool_(pool), outer_(pool.shared_), text_(text), payer_(payer) {
     pool_.shared_ = this;
   }
   // Of what is shared already.
@@ -116,6 +116,7 @@ class SharedOffer {
   StoragePool& pool_;
   SharedOffer* const outer_;
   const std::string_view text_;
+  const Payer payer_;
   SharedBytes copy_;
 };
 

@@ -237,13 +237,16 @@ struct ListenerConfig {
 };
 
 struct LimitsConfig {
-  size_t message = 16 << 20;    // one JSON-RPC message or HTTP body, either direction
-  size_t headers = 16 << 10;    // an HTTP request's header block
-  size_t batch = 1000;          // messages in a batch
-  size_t depth = 128;           // nesting
-  size_t connections = 10000;   // open client connections
-  size_t buffered = 512 << 20;  // requests being received and unsent bytes, over all connections
-  size_t outbox = 4 << 20;      // unsent bytes of one stream or WebSocket before it is ended
+  size_t message = 16 << 20;   // one JSON-RPC message or HTTP body, either direction
+  size_t headers = 16 << 10;   // an HTTP request's header block
+  size_t batch = 1000;         // messages in a batch
+  size_t depth = 128;          // nesting
+  size_t connections = 10000;  // open client connections
+  // What is kept for clients, in bytes: for all of them, and for one. Nothing: a part of `memory`,
+  // and a part of the former; see policy::Accounts.
+  std::optional<uint64_t> buffered;
+  std::optional<uint64_t> buffered_per_client;
+  size_t outbox = 4 << 20;  // unsent bytes of one stream or WebSocket before it is ended
 
   // What an MCP session keeps of its streams for a client that comes back.
   size_t replay = 1 << 20;  // bytes

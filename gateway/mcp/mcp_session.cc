@@ -56,22 +56,25 @@ std::optional<EventId> parse_event_id(std::string_view text, std::string_view pr
 }  // namespace
 
 McpSession::McpSession(const McpSessionServices& services, McpSessionOwner& owner, std::string id,
-                       Kind kind, policy::PrincipalRef principal, TimePoint expiry)
+                       Kind kind, const policy::Client& client, TimePoint expiry)
     : services_(services),
       owner_(owner),
       id_(std::move(id)),
       kind_(kind),
-      principal_(std::move(principal)),
+      principal_(client.principal),
+      share_({client.account.get(), services.backend.held()}, Holding::sessions),
       events_{id_.substr(id_.size() - std::min(id_.size(), kPrefixLength)),
               session::ReplayLog(services.limits.replay_events, services.limits.replay,
-                                 services.storages),
+                                 services.storages, share_.payer()),
               services.storages},
       listening_(0, *this),
       expiry_(expiry),
       used_(services.clock.now()),
       silence_timer_(services.timers, [this] { end_silence(); }),
       pressure_timer_(services.timers, [this] { hold_or_release_child(); }),
-      first_stream_timer_(services.timers, [this] { stop_waiting(); }) {}
+      first_stream_timer_(services.timers, [this] { stop_waiting(); }) {
+  share_.set(sizeof(McpSession) + id_.capacity());
+}
 
 tl::expected<void, rpc::FaultReport> McpSession::open(const policy::Client& client) {
   if (!caller_.take(services_.callers, *this)) {
@@ -156,7 +159,8 @@ McpSession::Posted McpSession::post(const rpc::Document& document, backend::Call
   }
   McpStream& stream = add_stream(number);
   stream.attach(sink);
-  stream.begin_messages(used_, document.batch, services_.backend.codes(), services_.limits.message);
+  stream.begin_messages(used_, document.batch, services_.backend.codes(), services_.limits.message,
+                        share_.payer());
   hand_over(document, context, &stream);
   stream.end_messages();
   settle(stream);

@@ -53,7 +53,7 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
 
   // `expiry`: when it is too old, whatever it does; the owner's business.
   McpSession(const McpSessionServices& services, McpSessionOwner& owner, std::string id, Kind kind,
-             policy::PrincipalRef principal, TimePoint expiry);
+             const policy::Client& client, TimePoint expiry);
 
   // One of these is to be called first. adopt(): the session has begun in another process, by a
   // greeting that has these params; `revision`: that its client speaks, nothing if it does not say.
@@ -72,6 +72,8 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
   [[nodiscard]] Kind kind() const { return kind_; }
   // Who has opened it; null: nobody is known.
   [[nodiscard]] const policy::Principal* principal() const { return principal_.get(); }
+  // Who pays for it; null: nothing is charged.
+  [[nodiscard]] const Account* account() const { return share_.account(); }
   [[nodiscard]] McpRevision revision() const override { return revision_; }
   [[nodiscard]] bool is_over() const { return over_; }
   [[nodiscard]] TimePoint expiry() const { return expiry_; }
@@ -103,6 +105,9 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
   void detach(session::EventSink& sink);
   // The client has taken what was unsent.
   void on_sink_writable() { hold_or_release_child(); }
+  // Lets go of what is kept for a client that comes back.
+  void drop_replay() { events_.log.drop(); }
+  [[nodiscard]] size_t replay_bytes() const { return events_.log.bytes(); }
   // Ends the process if an invariant is broken. Not from inside of a call of the core.
   void check_invariants() const;
   // The gateway is shutting down: streams end as soon as their calls have been answered.
@@ -148,6 +153,7 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
   const std::string id_;
   const Kind kind_;
   const policy::PrincipalRef principal_;
+  Share share_;  // of the session itself
   session::CallerSlot caller_;
   session::SessionId session_;
   McpEventLog events_;

@@ -42,7 +42,7 @@ tl::expected<McpSession*, rpc::FaultReport> McpSessions::open(McpSession::Kind k
   const auto lifetime = ids_.lifetime();
   const TimePoint expiry = lifetime ? services_.clock.now() + *lifetime : TimePoint::max();
   auto session =
-      std::make_unique<McpSession>(services_, owner, std::move(id), kind, client.principal, expiry);
+      std::make_unique<McpSession>(services_, owner, std::move(id), kind, client, expiry);
   if (const auto opened = session->open(client); !opened) return tl::unexpected(opened.error());
   return &keep(std::move(session));
 }
@@ -70,8 +70,8 @@ tl::expected<McpSession*, rpc::FaultReport> McpSessions::reach(
   const auto carried = ids_.open(id, services_.backend.name(), principal);
   if (!carried || carried->initialize.empty() || ended_.contains(id, now)) return nullptr;
   McpSessionOwner& owner = *this;
-  auto session = std::make_unique<McpSession>(services_, owner, std::string(id), kind,
-                                              client.principal, now + carried->left);
+  auto session = std::make_unique<McpSession>(services_, owner, std::string(id), kind, client,
+                                              now + carried->left);
   if (const auto adopted = session->adopt(client, carried->initialize, revision); !adopted) {
     return tl::unexpected(adopted.error());
   }
@@ -110,20 +110,68 @@ void McpSessions::close(McpSession& session) {
   forget(session);
 }
 
-// For one more session: the one that has been idle longest goes, those first that have no child.
+namespace {
+
+// Which of two idle sessions is missed less: the parked one, then the one that is idle longer.
+bool is_less_missed(const McpSession& a, const McpSession& b) {
+  if (a.is_parked() != b.is_parked()) return a.is_parked();
+  return a.idle_since() < b.idle_since();
+}
+
+}  // namespace
+
+// For one more session: of the client that has most, as one alone must not have all places.
 void McpSessions::make_room() {
   if (sessions_.size() < services_.backend.max_sessions()) return;
-  McpSession* oldest = nullptr;
-  std::pair<bool, TimePoint> best;
+  std::unordered_map<const Account*, size_t> counts;
+  for (const auto& [id, session] : sessions_) ++counts[session->account()];
+  McpSession* best = nullptr;
   for (const auto& [id, session] : sessions_) {
-    const auto since = session->idle_since();
-    if (!since) continue;
-    const std::pair rank(!session->is_parked(), *since);
-    if (oldest != nullptr && best <= rank) continue;
-    oldest = session.get();
-    best = rank;
+    if (!session->idle_since()) continue;
+    const size_t count = counts[session->account()];
+    const size_t most = best == nullptr ? 0 : counts[best->account()];
+    if (count < most || (count == most && !is_less_missed(*session, *best))) continue;
+    best = session.get();
   }
-  if (oldest != nullptr) forget(*oldest);
+  if (best != nullptr) forget(*best);
+}
+
+std::vector<McpSession*> McpSessions::idle_sessions(const Account* client) const {
+  std::vector<McpSession*> idle;
+  for (const auto& [id, session] : sessions_) {
+    const bool is_meant = client == nullptr || session->account() == client;
+    if (is_meant && session->idle_since()) idle.push_back(session.get());
+  }
+  std::ranges::sort(idle, [](const auto* a, const auto* b) { return is_less_missed(*a, *b); });
+  return idle;
+}
+
+size_t McpSessions::drop_replay(const Account* client, const std::function<bool()>& is_enough) {
+  size_t count = 0;
+  if (is_enough()) return count;
+  for (McpSession* const session : idle_sessions(client)) {
+    if (is_enough()) break;
+    if (session->replay_bytes() == 0) continue;
+    session->drop_replay();
+    ++count;
+  }
+  return count;
+}
+
+size_t McpSessions::forget_idle(const Account* client, const std::function<bool()>& is_enough) {
+  size_t count = 0;
+  if (is_enough()) return count;
+  const TimePoint now = services_.clock.now();
+  for (McpSession* const session : idle_sessions(client)) {
+    if (is_enough()) break;
+    if (!session->is_parked()) {
+      const bool is_long = now - *session->idle_since() >= kLongIdle;
+      if (!is_long || session->park() != session::Parking::parked) continue;
+    }
+    forget(*session);
+    ++count;
+  }
+  return count;
 }
 
 void McpSessions::forget(McpSession& session) {

@@ -3,7 +3,8 @@
 // Job: open sessions, find them again, and take over those that other processes have opened, if
 // their ids carry what is needed. Parks those that have idled for config.pool.idle_timeout; ends
 // those that are over or too old. Owner: the generation. Limits: config.pool.sessions, beyond which
-// the one that has been idle longest is forgotten; those of EndedIds.
+// one is forgotten: of the client that has most here, the one that has been idle longest, those
+// first that are parked; those of EndedIds.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "gateway/mcp/ended_ids.h"
 #include "gateway/mcp/mcp_session.h"
@@ -59,6 +61,14 @@ class McpSessions final : private McpSessionOwner {
   // session.
   void close(McpSession& session);
 
+  // What is kept of sessions that are idle, in whose place nobody waits: those first that are
+  // parked, and of these that have been idle for longest. Of one client, or of all (null), until
+  // `is_enough()`. Gives the number of sessions. Not from inside of a call of the core.
+  //   Their events, for clients that come back:
+  size_t drop_replay(const Account* client, const std::function<bool()>& is_enough);
+  //   Themselves; if its id carries enough, a session can be taken over again:
+  size_t forget_idle(const Account* client, const std::function<bool()>& is_enough);
+
   // Shutdown: streams that only listen are ended.
   void drain();
   void close_all();
@@ -66,6 +76,9 @@ class McpSessions final : private McpSessionOwner {
   void check_invariants() const;  // see McpSession
 
  private:
+  // A session that still has a child is forgotten only when it has been idle for so long.
+  static constexpr Duration kLongIdle = std::chrono::minutes(1);
+
   // Of an id's end, which no two ids that were given out share: the whole of one is long.
   struct Hash {
     using is_transparent = void;
@@ -83,6 +96,7 @@ class McpSessions final : private McpSessionOwner {
   // Forgets the session; if its id carries enough, it can be taken over again.
   void forget(McpSession& session);
   void make_room();
+  [[nodiscard]] std::vector<McpSession*> idle_sessions(const Account* client) const;
   McpSession& keep(std::unique_ptr<McpSession> session);
 
   const McpSessionServices services_;

@@ -61,12 +61,14 @@ void McpStream::end() {
   if (sink_ != nullptr) std::exchange(sink_, nullptr)->end_stream();
 }
 
-void McpStream::begin_messages(TimePoint now, bool batch, rpc::CodeSet codes, size_t limit) {
+void McpStream::begin_messages(TimePoint now, bool batch, rpc::CodeSet codes, size_t limit,
+                               const Payer& payer) {
   posted_ = now;
   handing_over_ = true;
   if (!batch) return;
   batch_ = std::make_unique<session::BatchAnswer>();
   batch_->begin_messages(codes, limit);
+  batch_->set_payer(payer);
 }
 
 void McpStream::expect() {

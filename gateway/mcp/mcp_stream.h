@@ -62,7 +62,8 @@ class McpStream {
   void end();
 
   // The messages of a POST are handed over from here to end_messages(); see BatchAnswer.
-  void begin_messages(TimePoint now, bool batch, rpc::CodeSet codes, size_t limit);
+  void begin_messages(TimePoint now, bool batch, rpc::CodeSet codes, size_t limit,
+                      const Payer& payer = {});
   [[nodiscard]] TimePoint posted() const { return posted_; }
   void expect();
   void leave_out();

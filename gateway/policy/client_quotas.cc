@@ -1,71 +1,24 @@
 #include "gateway/policy/client_quotas.h"
 
-#include <functional>
-
 #include "gateway/base/check.h"
 
 namespace stdgate::policy {
 
-namespace {
-
-// A principal and an address as views: what clients are compared by.
-struct KeyView {
-  ClientAddress address{};
-  int kind = -1;
-  std::string_view issuer{};
-  std::string_view name{};
-  friend bool operator==(const KeyView&, const KeyView&) = default;
-};
-
-KeyView view_of(const ClientRef& client) {
-  if (client.principal == nullptr) return {.address = client.address.key()};
-  return {{},
-          static_cast<int>(client.principal->kind),
-          client.principal->issuer,
-          client.principal->name};
-}
-
-template <class Key>
-KeyView view_of_key(const Key& key) {
-  return {key.address, key.kind, key.issuer, key.name};
-}
-
-size_t hash_of(const KeyView& key) {
-  const std::hash<std::string_view> hash;
-  return (hash(key.name) * 31 + hash(key.issuer)) * 31 + ClientAddressHash()(key.address) +
-         static_cast<size_t>(key.kind);
-}
-
-}  // namespace
-
-bool is_same_client(const ClientRef& a, const ClientRef& b) { return view_of(a) == view_of(b); }
-
 class ClientQuotas::Client {
  public:
-  Client(Key known_by, const BucketSize& size, TimePoint now)
+  Client(ClientKey known_by, const BucketSize& size, TimePoint now)
       : key(std::move(known_by)), bucket(size, now) {}
 
-  const Key key;
+  const ClientKey key;
   TokenBucket bucket;
   size_t in_flight = 0;
   Clients::iterator place{};  // in idle_ or busy_; none of nobody_'s
 };
 
-size_t ClientQuotas::Hash::operator()(const Key& key) const { return hash_of(view_of_key(key)); }
-size_t ClientQuotas::Hash::operator()(const ClientRef& client) const {
-  return hash_of(view_of(client));
-}
-bool ClientQuotas::Equal::operator()(const Key& a, const Key& b) const {
-  return view_of_key(a) == view_of_key(b);
-}
-bool ClientQuotas::Equal::operator()(const ClientRef& a, const Key& b) const {
-  return view_of(a) == view_of_key(b);
-}
-
 ClientQuotas::ClientQuotas(const config::ClientLimits& limits, const config::CallLimits& together,
                            CallQuota* in_all)
     : limits_(limits), size_(bucket_size(limits)), together_(together), in_all_(in_all) {
-  nobody_.emplace_front(Key{}, size_, TimePoint{});
+  nobody_.emplace_front(ClientKey{}, size_, TimePoint{});
 }
 
 ClientQuotas::~ClientQuotas() = default;
@@ -74,8 +27,7 @@ tl::expected<ClientQuotas::Client*, QuotaRefusal> ClientQuotas::begin_call(const
                                                                            TimePoint now) {
   using Reason = QuotaRefusal::Reason;
   if (auto refusal = refuse_together(now)) return tl::unexpected(*refusal);
-  const bool is_anybody = client.principal == nullptr && client.address.is_none();
-  const bool is_limited = limits_each() && !is_anybody;
+  const bool is_limited = limits_each() && !client.is_anybody();
   Client* const known = is_limited ? find_or_add(client, now) : &nobody_.front();
   if (known == nullptr) return tl::unexpected(QuotaRefusal{.reason = Reason::clients});
   if (is_limited && limits_.in_flight > 0 && known->in_flight >= limits_.in_flight) {
@@ -123,8 +75,7 @@ ClientQuotas::Client* ClientQuotas::find_or_add(const ClientRef& client, TimePoi
     return &known;
   }
   if (clients() == kMaxClients && !make_room()) return nullptr;
-  const KeyView view = view_of(client);
-  const Key key{view.address, view.kind, std::string(view.issuer), std::string(view.name)};
+  const ClientKey key(client);
   idle_.emplace_front(key, size_, now);
   idle_.front().place = idle_.begin();
   places_.emplace(key, idle_.begin());

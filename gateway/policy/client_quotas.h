@@ -1,36 +1,25 @@
 // ClientQuotas: how many calls each client of one backend makes in a time, and has under way; and
 // how many all of them, of this backend and of all backends.
 //
-// A client is its principal or, anonymous, its address (the /64 network of IPv6, the user at the
-// other end of a Unix socket). Who has neither counts among all alone. Owner: a backend. Time is
-// passed in. Limit: kMaxClients known; one with calls under way stays, of the others the one whose
-// last call ended, or was refused, longest ago goes first. Allocates nothing for a client that is
-// known.
+// Clients are told apart by their ClientKey; who has none counts among all alone. Owner: a backend.
+// Time is passed in. Limit: kMaxClients known; one with calls under way stays, of the others the
+// one whose last call ended, or was refused, longest ago goes first. Allocates nothing for a client
+// that is known.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <list>
 #include <optional>
-#include <string>
 #include <tl/expected.hpp>
 #include <unordered_map>
 
-#include "gateway/base/client_address.h"
 #include "gateway/config/config.h"
 #include "gateway/policy/call_quota.h"
-#include "gateway/policy/principal.h"
+#include "gateway/policy/client_key.h"
 #include "gateway/policy/token_bucket.h"
 
 namespace stdgate::policy {
-
-struct ClientRef {
-  const Principal* principal = nullptr;  // null: anonymous
-  ClientAddress address{};
-};
-
-// Whether limits take both for one client.
-bool is_same_client(const ClientRef& a, const ClientRef& b);
 
 struct QuotaRefusal {
   enum class Reason : uint8_t {
@@ -68,24 +57,6 @@ class ClientQuotas {
   [[nodiscard]] size_t in_flight() const { return in_flight_; }  // calls of all clients
 
  private:
-  // What a client is known by.
-  struct Key {
-    ClientAddress address;
-    int kind = -1;  // of the principal; -1: none
-    std::string issuer;
-    std::string name;
-  };
-  struct Hash {
-    using is_transparent = void;
-    size_t operator()(const Key& key) const;
-    size_t operator()(const ClientRef& client) const;
-  };
-  struct Equal {
-    using is_transparent = void;
-    bool operator()(const Key& a, const Key& b) const;
-    bool operator()(const ClientRef& a, const Key& b) const;
-    bool operator()(const Key& a, const ClientRef& b) const { return (*this)(b, a); }
-  };
   using Clients = std::list<Client>;
 
   [[nodiscard]] bool limits_each() const { return limits_.rate.count > 0 || limits_.in_flight > 0; }
@@ -103,7 +74,7 @@ class ClientQuotas {
   // forgotten.
   Clients idle_;
   Clients busy_;
-  std::unordered_map<Key, Clients::iterator, Hash, Equal> places_;
+  std::unordered_map<ClientKey, Clients::iterator, ClientHash, ClientEqual> places_;
   size_t in_flight_ = 0;
 };
 

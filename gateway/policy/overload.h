@@ -1,10 +1,15 @@
 // Overload: how near the gateway is to what it may use: stages of memory, and whether its loop
 // comes late.
 //
-// Pure: readings go in, from a timer and not with each call; what is refused comes out. A stage
-// ends kSlack below where it begins, so that it does not flap. Owner: the worker.
+// Pure: readings go in, from a timer and not with each call; what is refused comes out. Two parts
+// of memory are read: what the process has (resident), of limits.memory, and what is kept for
+// clients (held), of limits.buffered. Either makes memory tight, and then what nobody waits for is
+// given up. Refusals for want of memory follow the accounts of the clients; only a resident part
+// that stays too large, though free memory is given back, refuses all. A stage ends kSlack below
+// where it begins, so that it does not flap. Owner: the worker.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "gateway/base/time.h"
@@ -17,6 +22,9 @@ class Overload {
   static constexpr double kTight = 0.85;
   static constexpr double kFull = 0.95;
   static constexpr double kSlack = 0.05;
+  // Readings in a row with a resident part of kFull and more, before it counts: meanwhile free
+  // memory is given back.
+  static constexpr unsigned kFullReadings = 8;
   // Readings in a row that are late, before it counts: one may be the system's doing.
   static constexpr unsigned kLateReadings = 2;
 
@@ -25,18 +33,19 @@ class Overload {
   // `lag` zero: the loop is never too late.
   explicit Overload(Duration lag) : max_lag_(lag) {}
 
-  // The part of the memory that is used. True: the stage is another one.
-  bool note_memory(double part) {
-    pressure_ = part;
+  // The parts of the memory that are used. True: the stage is another one.
+  bool note_memory(double resident, double held) {
+    resident_ = resident;
+    full_readings_ = resident >= kFull ? full_readings_ + 1 : 0;
     const Memory before = memory_;
-    if (part >= kFull) {
+    const double part = std::max(resident, held);
+    const bool stays_full = memory_ == Memory::full && resident >= kFull - kSlack;
+    if (full_readings_ >= kFullReadings || stays_full) {
       memory_ = Memory::full;
     } else if (part < kTight - kSlack) {
       memory_ = Memory::free;
-    } else {
-      const bool leaves_full = memory_ == Memory::full && part < kFull - kSlack;
-      const bool leaves_free = memory_ == Memory::free && part >= kTight;
-      if (leaves_full || leaves_free) memory_ = Memory::tight;
+    } else if (part >= kTight || memory_ == Memory::full) {
+      memory_ = Memory::tight;
     }
     return memory_ != before;
   }
@@ -51,7 +60,8 @@ class Overload {
   }
 
   [[nodiscard]] Memory memory() const { return memory_; }
-  [[nodiscard]] double pressure() const { return pressure_; }
+  // The resident part.
+  [[nodiscard]] double pressure() const { return resident_; }
   [[nodiscard]] bool is_late() const { return is_late_; }
 
   // Connections are closed with their answers.
@@ -61,7 +71,8 @@ class Overload {
 
  private:
   const Duration max_lag_;
-  double pressure_ = 0;
+  double resident_ = 0;
+  unsigned full_readings_ = 0;
   unsigned late_readings_ = 0;
   Memory memory_ = Memory::free;
   bool is_late_ = false;

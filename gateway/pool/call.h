@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "gateway/base/account.h"
 #include "gateway/base/text_place.h"
 #include "gateway/base/time.h"
 #include "gateway/base/trace_context.h"
@@ -97,6 +98,7 @@ struct Call : CallFacts {
   std::string lacking;         // of its client: a capability, see ModernCalls::note_ask()
   std::string bridged;         // the end of its answer, as the era of its client has it
   ClientAddress origin;        // the same: of its client, whom the start of the child counts for
+  Share held{{}, Holding::calls};  // of the texts that are kept as long as it lasts
 
   // The CallIndex's own.
   Call* next = nullptr;
@@ -108,6 +110,13 @@ struct Call : CallFacts {
   uint32_t heap_place = kNoPlace;  // kNoPlace: it is not in the heap
   uint64_t admitted = 0;           // grows from call to call
 
+  // Charges what is kept of its request while a child has it: nothing of most calls.
+  void charge(const Payer& payer) {
+    const size_t texts = request.size() + cache_key.size() + memo_text.size();
+    if (texts == 0) return;
+    held.move_to(payer);
+    held.set(sizeof(Call) + texts);
+  }
   // Whether its deadline, if it has one, is in the heap. Else it would never expire.
   [[nodiscard]] bool is_watched() const {
     return deadline == TimePoint::max() || heap_place != kNoPlace;
@@ -130,6 +139,7 @@ struct Outgoing {
   bool only_of_legacy = false;          // a modern child is asked all the same
   std::optional<Era> written_for{};     // no other child may get it; nothing: any may
   uint64_t child = 0;                   // the number of the one that it is for; 0: any
+  Account* account = nullptr;           // of its client, which outlives it; null: nobody pays
 
   // `changes` outlive the message.
   void take(const EraChanges& changes) {

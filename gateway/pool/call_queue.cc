@@ -17,6 +17,7 @@ Outgoing WaitingMessage::outgoing() {
     rest.remove_prefix(members.size());
   }
   message.inserted = std::span(insertions).first(insertion_count);
+  message.account = held.account();
   return message;
 }
 
@@ -40,6 +41,9 @@ void CallQueue::push(CallPtr call, const Outgoing& message) {
     waiting.insertions[waiting.insertion_count++] = insertion;
     waiting.bytes += insertion.members;
   }
+  waiting.held = Share({message.account, held_}, Holding::calls);
+  waiting.held.set(waiting.bytes.capacity() + sizeof(WaitingMessage) +
+                   (waiting.call ? sizeof(Call) + waiting.call->mirrored.size() : 0));
   bytes_ += waiting.bytes.size();
   ++size_;
 }
@@ -68,6 +72,7 @@ CallPtr CallQueue::take_at(size_t at) {
   message.is_gone = true;
   message.call->place = CallPlace::nowhere;
   std::string().swap(message.bytes);
+  message.held = {};
   return std::move(message.call);
 }
 

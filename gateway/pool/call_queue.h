@@ -2,8 +2,8 @@
 //
 // A call that waits knows its place (Call::ticket), so it can be taken out at once, wherever it
 // stands. What is taken out leaves a gap, which is skipped; gaps are closed when they are more than
-// the messages. Owner: the pool. Limits: config.pool.queue messages and config.pool.queue_bytes of
-// text.
+// the messages. What waits is charged to its client. Owner: the pool. Limits: config.pool.queue
+// messages and config.pool.queue_bytes of text.
 #pragma once
 
 #include <algorithm>
@@ -22,6 +22,7 @@ namespace stdgate::pool {
 // call.
 struct WaitingMessage {
   CallPtr call;
+  Share held;         // of `bytes` and of the call
   std::string bytes;  // the text, and after it the inserted members
   Outgoing places;    // its text and insertions are unset: see outgoing()
   std::array<Insertion, Outgoing::kMaxInsertions> insertions;
@@ -34,7 +35,9 @@ struct WaitingMessage {
 
 class CallQueue {
  public:
-  explicit CallQueue(const config::PoolConfig& config) : config_(config) {}
+  // `held`: where what is kept here is counted; null: nowhere.
+  explicit CallQueue(const config::PoolConfig& config, HeldBytes* held = nullptr)
+      : config_(config), held_(held) {}
 
   [[nodiscard]] bool has_room(size_t bytes) const {
     return size_ < config_.queue && bytes_ + bytes <= config_.queue_bytes;
@@ -99,6 +102,7 @@ class CallQueue {
   void drop_gone();
 
   const config::PoolConfig& config_;
+  HeldBytes* const held_;
   // With gaps, but not at its beginning. A call's place in it is its ticket minus `first_ticket_`.
   std::deque<WaitingMessage> waiting_;
   uint64_t first_ticket_ = 0;

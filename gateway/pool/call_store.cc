@@ -34,6 +34,7 @@ void CallStore::give_back(std::unique_ptr<Call> call) {
   deadlines_.remove(*call);
   if (kept_.size() == kMaxKept) return;
   static_cast<CallFacts&>(*call) = {};
+  if (call->held.account() != nullptr) call->held = {};
   for (std::string* text :
        {&call->id, &call->method_name, &call->tool_name, &call->trace.state, &call->principal,
         &call->progress_token, &call->subscription, &call->memo_text, &call->request,

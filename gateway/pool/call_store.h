@@ -33,6 +33,8 @@ class CallStore {
   CallStore& operator=(const CallStore&) = delete;
 
   CallPtr take();
+  // Frees the storage that is kept for further calls.
+  void drop_kept() { std::vector<std::unique_ptr<Call>>().swap(kept_); }
   // The calls of clients, until they are given back.
   CallIndex& index() { return index_; }
   // Those that have a deadline, until they expire or are given back.

@@ -14,7 +14,7 @@ bool Lease::is_idle() const {
 Lease& Leases::open(session::SessionId session) {
   if (session.index >= leases_.size()) leases_.resize(session.index + 1);
   auto& lease = leases_[session.index];
-  lease = std::make_unique<Lease>(session, services_.config.pool);
+  lease = std::make_unique<Lease>(session, services_.config.pool, services_.payer.held);
   ++size_;
   ++counts_[static_cast<size_t>(lease->state)];
   return *lease;

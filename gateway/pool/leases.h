@@ -25,7 +25,8 @@ enum class LeaseState : uint8_t { waiting, served, parked, lost };
 inline constexpr size_t kLeaseStateCount = static_cast<size_t>(LeaseState::lost) + 1;
 
 struct Lease {
-  Lease(session::SessionId id, const config::PoolConfig& config) : session(id), queue(config) {}
+  Lease(session::SessionId id, const config::PoolConfig& config, HeldBytes* counted)
+      : session(id), queue(config, counted) {}
   const session::SessionId session;
   LeaseState state = LeaseState::parked;
   uint64_t turn = 0;       // waiting: the one with the lowest is next

@@ -25,7 +25,7 @@ Pool::Pool(const PoolServices& services, PoolEvents& events, SessionEvents& sess
       events_(events),
       session_events_(session_events),
       listener_(listener),
-      queue_(services.config.pool),
+      queue_(services.config.pool, services.payer.held),
       leases_(services, session_events),
       children_(services, *this, listener, queue_, leases_),
       sessions_(services, events, session_events, leases_, children_,

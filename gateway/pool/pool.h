@@ -142,6 +142,8 @@ class Pool final : private ChildOwner {
   void fail_calls(const rpc::FaultReport& report);
   void end_children(Duration grace);  // none is started any more
   [[nodiscard]] size_t calls() const;
+  // Messages that wait for a child, notifications too.
+  [[nodiscard]] size_t queued() const { return queue_.size() + leases_.queued(); }
   [[nodiscard]] bool has_children() const { return !children_.empty(); }
   // Those that wait or are in flight, the gateway's own too.
   template <class Visitor>

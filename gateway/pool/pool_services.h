@@ -13,6 +13,7 @@
 #include "gateway/base/wall_clock.h"
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
+#include "gateway/policy/accounts.h"
 #include "gateway/policy/call_quota.h"
 #include "gateway/policy/client_rates.h"
 #include "gateway/policy/overload.h"
@@ -40,6 +41,12 @@ struct CoreServices {  // one for the whole gateway
   session::StateSeal* states = nullptr;          // of parked calls; null: none is parked
   const config::TracesConfig* traces = nullptr;  // of which calls spans are recorded; null: of none
   policy::CallQuota* calls = nullptr;            // of all backends; null: they have no limit
+  policy::Accounts* accounts = nullptr;          // null: nothing is charged
+
+  // Of what this backend keeps for no client.
+  [[nodiscard]] Payer payer_of(BackendId backend) const {
+    return accounts == nullptr ? Payer() : accounts->backend(backend);
+  }
 };
 
 struct PoolServices {  // one a backend
@@ -53,6 +60,10 @@ struct PoolServices {  // one a backend
   // What is shown instead of a text of a child that may hold a secret; none: the text itself.
   std::function<std::string(std::string_view)> hide_secrets = {};
   bool traces = core.log.enabled(LogLevel::debug);  // each message's way is logged (call_trace.h)
+  Payer payer = core.payer_of(backend);             // of what is kept for no client
+
+  // Of what is kept here for a client; null: nothing is charged.
+  [[nodiscard]] Payer payer_for(Account* client) const { return {client, payer.held}; }
 };
 
 }  // namespace stdgate::pool

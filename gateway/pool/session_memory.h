@@ -57,6 +57,8 @@ class SessionMemory {
   [[nodiscard]] const std::set<std::string, std::less<>>& subscriptions() const {
     return subscriptions_;
   }
+  // Memory of what is kept.
+  [[nodiscard]] size_t bytes() const { return greeting_.capacity() + subscription_bytes_; }
   // Whether one more can be kept.
   [[nodiscard]] bool has_room_for(std::string_view key) const;
 

@@ -151,6 +151,22 @@ FaultReport too_many_clients() { return overloaded("too many clients"); }
 
 FaultReport short_of_memory() { return overloaded("the gateway is short of memory"); }
 
+FaultReport holds_too_much(MemoryLack lack) {
+  switch (lack) {
+    case MemoryLack::of_holder:
+      return overloaded(
+          "this client's messages, answers and sessions hold all that one client may "
+          "(limits.buffered_per_client)");
+    case MemoryLack::of_gateway:
+      return overloaded(
+          "the gateway's memory for its clients is nearly used up "
+          "(limits.buffered), and this client holds much of it");
+    case MemoryLack::none:
+      break;
+  }
+  return short_of_memory();
+}
+
 FaultReport no_new_sessions() { return overloaded("the gateway is too busy to take new sessions"); }
 
 FaultReport unrecorded() { return {Fault::unrecorded, {}, {}, kRetryHint}; }

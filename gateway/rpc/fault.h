@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "gateway/base/account.h"
 #include "gateway/base/time.h"
 
 namespace stdgate::rpc {
@@ -87,6 +88,8 @@ FaultReport insufficient_scope(std::span<const std::string> scopes);
 FaultReport shutting_down();
 FaultReport too_many_clients();
 FaultReport short_of_memory();
+// What a client holds is too much. With MemoryLack::none: short_of_memory().
+FaultReport holds_too_much(MemoryLack lack);
 FaultReport no_new_sessions();
 // The audit has to have a line of the call, and cannot be written.
 FaultReport unrecorded();

@@ -18,12 +18,15 @@ void BatchAnswer::add(const Reply& reply) {
   text_ += text_.empty() ? '[' : ',';
   // A fault of the gateway is small already, and it has its id in its text.
   if (!reply.fault && reply.size() + text_.size() + 1 > limit_) {
-    return rpc::append_fault_response(text_, reply.id, rpc::faults::plain(rpc::Fault::too_large),
-                                      codes_, false);
+    rpc::append_fault_response(text_, reply.id, rpc::faults::plain(rpc::Fault::too_large), codes_,
+                               false);
+  } else if (!reply.fault && held_.lack() != MemoryLack::none) {
+    rpc::append_fault_response(text_, reply.id, rpc::faults::holds_too_much(held_.lack()), codes_,
+                               false);
+  } else {
+    text_.append(reply.head).append(reply.id).append(reply.tail);
   }
-  text_ += reply.head;
-  text_ += reply.id;
-  text_ += reply.tail;
+  held_.set(text_.capacity());
 }
 
 std::string_view BatchAnswer::close() {
@@ -33,7 +36,8 @@ std::string_view BatchAnswer::close() {
 
 void BatchAnswer::clear() {
   text_.clear();
-  if (text_.capacity() > kMaxKept) text_ = std::string();
+  if (text_.capacity() > kMaxKept) std::string().swap(text_);  // an assignment would keep it
+  held_.set(0);
   due_ = 0;
   handing_over_ = false;
 }

@@ -2,14 +2,16 @@
 // (JSON-RPC 2.0 section 6).
 //
 // Job: know how many answers are due, hold those that came, say when none is missing. Owner: the
-// object that handed the batch over (RpcExchange, ClientMessages, McpStream), reused. Limit:
-// `limit` bytes of answers, plus one fault for each that does not fit.
+// object that handed the batch over (RpcExchange, ClientMessages, McpStream), reused. Limits:
+// `limit` bytes of answers, and what the client may hold in memory; beyond it a fault for each
+// answer that does not fit.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <string_view>
 
+#include "gateway/base/account.h"
 #include "gateway/base/check.h"
 #include "gateway/rpc/fault.h"
 #include "gateway/session/reply_sink.h"
@@ -20,6 +22,8 @@ class BatchAnswer {
  public:
   // The messages of a batch are handed over from here to end_messages().
   void begin_messages(rpc::CodeSet codes, size_t limit);
+  // Who pays for the answers, before the first one.
+  void set_payer(const Payer& payer) { held_ = Share(payer, Holding::unsent); }
   // Before a message is handed over: its answer may come at once.
   void expect() { ++due_; }
   // It needs no answer after all: it is no request, its client has cancelled it, or the answer has
@@ -46,6 +50,7 @@ class BatchAnswer {
 
  private:
   std::string text_;  // "[…" without its end
+  Share held_;        // of text_
   size_t due_ = 0;
   size_t limit_ = 0;
   rpc::CodeSet codes_ = rpc::CodeSet::plain;

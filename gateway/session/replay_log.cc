@@ -26,6 +26,11 @@ uint64_t ReplayLog::add(uint32_t stream, std::span<const std::string_view> parts
     trace.last = last_;
   }
   while (kept() > most_events_ || bytes_ > most_bytes_) let_go();
+  charge();
+  while (!events_.empty() && held_.lack() != MemoryLack::none) {
+    let_go();
+    charge();
+  }
   // Each kept event is of one stream, so more than kMaxStreams of these have none.
   if (streams_.size() > most_events_ + kMaxStreams) forget_streams(kMaxStreams / 2);
   return last_;
@@ -37,6 +42,7 @@ ReplayLog::Text ReplayLog::text_of(size_t size, std::span<const std::string_view
   std::string text;
   text.reserve(size);
   for (const std::string_view part : parts) text += part;
+  own_ += text.capacity();
   return Text(std::move(text));
 }
 
@@ -51,11 +57,24 @@ void ReplayLog::let_go() {
 void ReplayLog::note_gone(Event& event) {
   Trace& trace = streams_[event.stream];
   const size_t size = event.text.view().size();
-  STDGATE_CHECK(trace.kept > 0 && bytes_ >= size && !event.is_gone);
+  STDGATE_CHECK(trace.kept > 0 && bytes_ >= size && own_ >= event.text.held() && !event.is_gone);
   --trace.kept;
   bytes_ -= size;
+  own_ -= event.text.held();
   event.is_gone = true;
   ++gone_;
+}
+
+void ReplayLog::charge() {
+  held_.set(own_ + events_.size() * sizeof(Event) +
+            streams_.size() * sizeof(decltype(streams_)::value_type));
+}
+
+void ReplayLog::drop() {
+  while (!events_.empty()) let_go();
+  std::deque<Event>().swap(events_);
+  forget_streams(streams_.size());
+  charge();
 }
 
 void ReplayLog::skip_gone() {
@@ -92,6 +111,7 @@ std::vector<ReplayLog::Text> ReplayLog::take_after(uint32_t stream, uint64_t num
     texts.push_back(std::move(events_[place].text));
   }
   skip_gone();
+  charge();
   return texts;
 }
 

@@ -1,10 +1,10 @@
 // ReplayLog: the last events of a session's streams, for a client that comes back.
 //
 // Events are numbered through the session, from 1 on, so that a number names one event and its
-// place in its stream. Owner: the session. Limits: `events` and `bytes` over all streams; beyond
-// them the oldest goes, whatever its stream. Streams without events here are remembered up to a
-// limit too, stream 0 for ever. What is asked of one stream costs as much as it has to tell,
-// however many events the others have.
+// place in its stream. Owner: the session. Limits: `events` and `bytes` over all streams, and what
+// the client may hold in memory; beyond them the oldest goes, whatever its stream. Streams without
+// events here are remembered up to a limit too, stream 0 for ever. What is asked of one stream
+// costs as much as it has to tell, however many events the others have.
 #pragma once
 
 #include <cstddef>
@@ -32,6 +32,8 @@ class ReplayLog {
       return shared_.empty() ? std::string_view(own_) : shared_.view();
     }
     [[nodiscard]] const SharedBytes& shared() const { return shared_; }
+    // Memory of its own.
+    [[nodiscard]] size_t held() const { return shared_.empty() ? own_.capacity() : 0; }
 
    private:
     std::string own_;
@@ -39,8 +41,11 @@ class ReplayLog {
   };
 
   // What is offered to all sessions of a backend is shared with their logs (SharedOffer).
-  ReplayLog(size_t events, size_t bytes, StoragePool& storages)
-      : most_events_(events), most_bytes_(bytes), storages_(storages) {}
+  ReplayLog(size_t events, size_t bytes, StoragePool& storages, const Payer& payer = {})
+      : most_events_(events),
+        most_bytes_(bytes),
+        storages_(storages),
+        held_(payer, Holding::replay) {}
 
   // A number for an event that is not kept.
   uint64_t skip() { return ++last_; }
@@ -56,6 +61,9 @@ class ReplayLog {
   [[nodiscard]] bool knows(uint32_t stream) const { return streams_.contains(stream); }
   [[nodiscard]] uint64_t last() const { return last_; }
   [[nodiscard]] size_t bytes() const { return bytes_; }
+
+  // Lets go of all events.
+  void drop();
 
   // Takes the events of `stream` after `number` out, in order.
   std::vector<Text> take_after(uint32_t stream, uint64_t number);
@@ -89,6 +97,7 @@ class ReplayLog {
   void let_go();
   void note_gone(Event& event);
   void skip_gone();
+  void charge();
   void forget_streams(size_t count);
 
   const size_t most_events_;
@@ -100,7 +109,9 @@ class ReplayLog {
   std::map<uint32_t, Trace> streams_;
   uint64_t forgotten_through_ = 0;  // the largest lost_through of those that are not in streams_
   size_t bytes_ = 0;
+  size_t own_ = 0;  // memory of texts that are not shared
   uint64_t last_ = 0;
+  Share held_;
 };
 
 }  // namespace stdgate::session

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "gateway/base/account.h"
 #include "gateway/base/client_address.h"
 #include "gateway/base/time.h"
 #include "gateway/observer.h"
@@ -47,13 +48,14 @@ struct Session {
   SessionKind kind = SessionKind::client;
   std::optional<Severity> severity;  // of log messages that it wants of shared children
   SessionState state = SessionState::live;
-  ClientAddress client;            // who has opened it
-  policy::PrincipalRef principal;  // who that is; null: nobody is known
-  std::string label;               // the client's name and version, for people; may be empty
-  std::string_view revision;       // that was agreed on, of the dialect; empty: none yet
-  TimePoint opened{};              // or taken over
-  TimePoint used{};                // the last message of its client
-  uint64_t messages = 0;           // of its client
+  ClientAddress client;               // who has opened it
+  policy::PrincipalRef principal;     // who that is; null: nobody is known
+  Share held{{}, Holding::sessions};  // of what is known of it
+  std::string label;                  // the client's name and version, for people; may be empty
+  std::string_view revision;          // that was agreed on, of the dialect; empty: none yet
+  TimePoint opened{};                 // or taken over
+  TimePoint used{};                   // the last message of its client
+  uint64_t messages = 0;              // of its client
   bool is_new_here = false;  // it comes from another process, which its client has not been told
   bool is_unproven = false;  // nor has a shared child served it here
   bool holds_calls = false;  // they are not to be sent yet

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "gateway/base/account.h"
 #include "gateway/base/time.h"
 #include "gateway/session/session_sink.h"
 
@@ -43,6 +44,7 @@ class SessionListener final : public ReplySink {
   bool wants_lists = false;
   std::set<std::string, std::less<>> keys;
   size_t key_bytes = 0;
+  Share held;  // of the keys
   bool is_listening = false;
   std::optional<TimePoint> due;  // to listen anew
 

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "gateway/base/check.h"
 #include "gateway/base/slot_map.h"
@@ -36,7 +37,9 @@ class SessionTable {
   }
   // Of an open session. What it owns is to be taken out first.
   void close(SessionId id) {
-    --counts_[index_of(sessions_.find(id)->kind)];
+    Session& session = *sessions_.find(id);
+    --counts_[index_of(session.kind)];
+    static_cast<void>(std::exchange(session, {}));  // an assignment would keep its texts' memory
     sessions_.release(id);
   }
 

@@ -174,6 +174,13 @@ void Subscriptions::move(std::vector<SessionId> sessions, std::string_view key, 
   }
 }
 
+size_t Subscriptions::bytes_of(SessionId session) const {
+  const auto wishes = wishes_.find(session);
+  if (wishes == wishes_.end()) return 0;
+  return wishes->second.bytes +
+         wishes->second.by_key.size() * sizeof(decltype(Wishes::by_key)::value_type);
+}
+
 void Subscriptions::lose_child(uint64_t child) {
   if (auto lost = held_.extract(child); !lost.empty()) {
     for (auto& [key, sessions] : lost.mapped()) move(std::move(sessions), key, kNoChild);

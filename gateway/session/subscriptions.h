@@ -60,6 +60,9 @@ class Subscriptions {
   Withdrawal withdraw(SessionId session, std::string_view key);
   void close(SessionId session);
 
+  // Memory of what the session wants.
+  [[nodiscard]] size_t bytes_of(SessionId session) const;
+
   // The child has gone; its sessions wait for another one.
   void lose_child(uint64_t child);
 

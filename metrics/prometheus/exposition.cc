@@ -76,6 +76,22 @@ void add_spans(std::vector<CollectedFamily>& families, const SpanReadings& spans
                         MetricType::Gauge, static_cast<double>(spans.waiting)));
 }
 
+void add_held(std::vector<CollectedFamily>& families, const ScrapeReadings& readings) {
+  MetricFamily held = family("stdgate_held_bytes",
+                             "Memory of what is kept for clients and backends", MetricType::Gauge);
+  for (const auto& [backend, bytes] : readings.held) {
+    for (size_t i = 0; i < kHoldingCount; ++i) {
+      std::vector<ClientMetric::Label> labels = {
+          {"kind", std::string(holding_name(static_cast<Holding>(i)))}};
+      if (!backend.empty()) labels.insert(labels.begin(), {"backend", backend});
+      add(held, static_cast<double>(bytes.of[i]), labels);
+    }
+  }
+  push(families, std::move(held));
+  push(families, single("stdgate_held_limit_bytes", "limits.buffered, or its default",
+                        MetricType::Gauge, static_cast<double>(readings.held_limit)));
+}
+
 void add_readings(std::vector<CollectedFamily>& families, const ScrapeReadings& readings) {
   MetricFamily cpu =
       family("stdgate_child_cpu_seconds_total", "CPU time of child processes and what they started",
@@ -115,6 +131,7 @@ void add_readings(std::vector<CollectedFamily>& families, const ScrapeReadings& 
               MetricType::Gauge, to_seconds(readings.loop_lag)));
   push(families, single("stdgate_memory_pressure", "Part of limits.memory that is used",
                         MetricType::Gauge, readings.memory_pressure));
+  add_held(families, readings);
   MetricFamily reloads = family("stdgate_config_reloads_total",
                                 "Times that the configuration was read again", MetricType::Counter);
   add(reloads, static_cast<double>(readings.reloads.good), {{"outcome", "ok"}});

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "gateway/base/account.h"
 #include "gateway/base/time.h"
 #include "metrics/prometheus/metrics_store.h"
 
@@ -46,6 +47,9 @@ struct ScrapeReadings {
   std::vector<IssuerKeys> issuers;        // whose keys were fetched
   Duration loop_lag{0};
   double memory_pressure = 0;  // the part of limits.memory that is used
+  // What is kept for clients and backends, by backend; without a name: at none.
+  std::vector<std::pair<std::string, HeldBytes>> held;
+  uint64_t held_limit = 0;  // limits.buffered
   struct Audit {
     uint64_t lines = 0;
     uint64_t failures = 0;

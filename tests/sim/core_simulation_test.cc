@@ -184,6 +184,7 @@ class Simulation {
 
   void check_always() {
     backend_->check_invariants();
+    world_.accounts().check_invariants();
     const config::BackendConfig& config = options_.config;
     const pool::BackendStatus status = backend_->status();
     // One of each session, and one for all calls that have a child alone.
@@ -267,6 +268,7 @@ class Simulation {
     EXPECT_EQ(backend_->calls(), 0U);
     EXPECT_EQ(ledger_.started, requests_);
     EXPECT_EQ(ledger_.finished, ledger_.started);
+    EXPECT_EQ(world_.accounts().held_for_clients(), 0U) << "something is kept for nobody";
     EXPECT_EQ(ledger_.children_started, ledger_.children_exited);
     for (size_t state = 0; state < static_cast<size_t>(ChildState::dead); ++state) {
       EXPECT_EQ(ledger_.states[state], 0);
@@ -297,7 +299,10 @@ class Simulation {
                                nullptr,
                                nullptr,
                                nullptr,
-                               &seal_};
+                               &seal_,
+                               nullptr,
+                               nullptr,
+                               &world_.accounts()};
   SimOwners owners_{options_.config};
   backend::Upstreams backends_;
   backend::Backend* backend_ = nullptr;

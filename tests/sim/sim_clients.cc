@@ -53,6 +53,8 @@ void SimClient::send(SimCalls::Request request, bool wants_events) {
   context.arrived = world_.now();
   context.timeout = request.timeout;
   context.wants_events = wants_events;
+  const AccountRef account = world_.accounts().of({});
+  context.account = account.get();
   backend_.accept(document->messages[0], context);
 }
 

@@ -70,7 +70,10 @@ void SimModernClient::cancel() {
   std::string text = cancel_text(config::Protocol::mcp, *id);
   const auto document = parser_.parse(text);
   ASSERT_TRUE(document.has_value());
-  backend_.accept(document->messages[0], context());
+  backend::CallContext with = context();
+  const AccountRef account = world_.accounts().of({with.principal, address_});
+  with.account = account.get();
+  backend_.accept(document->messages[0], with);
 }
 
 // The state of another principal, with the very request that it was issued for.
@@ -102,6 +105,8 @@ void SimModernClient::send(const SimTask& task, const SimModernCalls::Retry& ret
   backend::CallContext with = context();
   with.tag = request.tag;
   with.timeout = request.timeout;
+  const AccountRef account = world_.accounts().of({with.principal, address_});
+  with.account = account.get();
   backend_.accept(document->messages[0], with);
 }
 

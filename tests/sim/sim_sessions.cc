@@ -49,7 +49,7 @@ void SimSession::open() {
   visit_->calls.share(!takes_child);
   const bool is_old =
       config_.protocol == config::Protocol::mcp && config_.revive && world_.chance(0.3);
-  const auto id = is_old ? take_over() : backend_.open_session(visit_->caller, *this, {client_});
+  const auto id = is_old ? take_over() : backend_.open_session(visit_->caller, *this, client());
   if (id) {
     visit_->id = *id;
     if (is_old) return;
@@ -71,7 +71,7 @@ tl::expected<session::SessionId, rpc::FaultReport> SimSession::take_over() {
   world_.tally().note(Seen::taken_over);
   visit_->is_old = true;
   const std::string greeting = visit_->calls.old_greeting();
-  return backend_.adopt_session(visit_->caller, *this, {client_}, {greeting, "2025-11-25"});
+  return backend_.adopt_session(visit_->caller, *this, client(), {greeting, "2025-11-25"});
 }
 
 void SimSession::leave() {
@@ -129,6 +129,8 @@ backend::Admission SimSession::send(SimCalls::Request request, session::Caller c
   context.transport = Transport::websocket;
   context.arrived = world_.now();
   context.timeout = request.timeout;
+  const AccountRef account = world_.accounts().of({nullptr, client_});
+  context.account = account.get();
   return backend_.accept(document->messages[0], context);
 }
 

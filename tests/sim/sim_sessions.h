@@ -74,6 +74,9 @@ class SimSession final : public session::SessionSink {
   [[nodiscard]] bool shares_children() const {
     return backend_.status().isolation == config::Isolation::shared;
   }
+  [[nodiscard]] policy::Client client() const {
+    return {client_, nullptr, world_.accounts().of({nullptr, client_})};
+  }
   // A child has been heard that is the session's own, perhaps.
   void check_heard() const;
   void open();

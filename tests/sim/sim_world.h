@@ -12,18 +12,20 @@
 #include "gateway/base/storage_pool.h"
 #include "gateway/base/time.h"
 #include "gateway/base/timers.h"
+#include "gateway/policy/accounts.h"
 #include "tests/sim/sim_tally.h"
 
 namespace stdgate::sim {
 
 class SimWorld final : public Clock {
  public:
-  explicit SimWorld(uint64_t seed) : random_(seed) {}
+  explicit SimWorld(uint64_t seed) : random_(seed), accounts_(bounds_for(seed)) {}
 
   [[nodiscard]] TimePoint now() const override { return now_; }
   TimerQueue& timers() { return timers_; }
   std::mt19937_64& random() { return random_; }
   StoragePool& storages() { return storages_; }
+  policy::Accounts& accounts() { return accounts_; }
   // What has happened.
   SimTally& tally() { return tally_; }
 
@@ -58,7 +60,14 @@ class SimWorld final : public Clock {
   }
 
  private:
+  // Of some worlds so little that clients are refused now and then.
+  static policy::AccountBounds bounds_for(uint64_t seed) {
+    if (seed % 5 != 0) return {};
+    return {.gateway = 20'000, .client = seed % 2 == 0 ? 5'000U : 8'000U};
+  }
+
   std::mt19937_64 random_;
+  policy::Accounts accounts_;
   TimePoint now_{std::chrono::hours(1)};
   TimerQueue timers_;
   StoragePool storages_;

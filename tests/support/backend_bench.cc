@@ -39,6 +39,7 @@ backend::Admission BackendBench::send(FakeClient& client, std::string text, sess
   context.caller = client.caller();
   context.tag = tag;
   context.arrived = clock.now();
+  context.account = account.get();
   context.wants_events = wants_events;
   context.trace = trace;
   return backend.accept(parser.parse(text).value().messages[0], context);
@@ -46,7 +47,7 @@ backend::Admission BackendBench::send(FakeClient& client, std::string text, sess
 
 std::optional<rpc::FaultReport> BackendBench::open(FakeSession& session,
                                                    const ClientAddress& from) {
-  const auto id = backend.open_session(session.caller(), session, {from});
+  const auto id = backend.open_session(session.caller(), session, {from, nullptr, account});
   if (!id) return id.error();
   session.id = *id;
   return std::nullopt;
@@ -60,6 +61,7 @@ backend::Admission BackendBench::send(FakeSession& session, std::string text, se
   context.tag = tag;
   context.transport = Transport::websocket;
   context.arrived = clock.now();
+  context.account = account.get();
   return backend.accept(parser.parse(text).value().messages[0], context);
 }
 
@@ -78,6 +80,7 @@ void BackendBench::advance(Duration duration) {
     clock.set(std::max(clock.now(), *due));
     timers.run_due(clock.now());
     backend.check_invariants();
+    accounts.check_invariants();
   }
   clock.set(end);
 }

@@ -61,9 +61,13 @@ class BackendBench {
   FakeLauncher launcher;
   pool::Random random{7};
   StoragePool storages;
+  policy::Accounts accounts{{.gateway = size_t{256} << 20, .client = size_t{64} << 20}};
+  AccountRef account = accounts.of({});  // of all clients
   session::Callers callers{1000};
   std::optional<policy::ClientRates> session_starts;
-  pool::CoreServices services{clock, timers, log, observer, launcher, random, storages};
+  pool::CoreServices services{clock,   timers,   log,     observer, launcher,
+                              random,  storages, nullptr, nullptr,  nullptr,
+                              nullptr, nullptr,  nullptr, nullptr,  &accounts};
   backend::Backend backend;
 };
 

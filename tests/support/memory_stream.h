@@ -35,8 +35,7 @@ class MemoryStream final : public net::Stream {
   MemoryStream(const MemoryStream&) = delete;
   MemoryStream& operator=(const MemoryStream&) = delete;
 
-  void set_account(MemoryAccount& /*account*/) override {}
-  void leave_account() override {}
+  void set_payer(const Payer& /*payer*/) override {}
   void set_events(net::StreamEvents& events) override { events_ = &events; }
   void pause_read(PauseReason reason) override { pauses_ |= reason; }
   void resume_read(PauseReason reason) override { pauses_ &= static_cast<uint8_t>(~reason); }

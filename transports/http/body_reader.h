@@ -44,7 +44,10 @@ class BodyReader {
   [[nodiscard]] std::span<char> body();
   // Offers the body's storage to whoever serves the request; nothing if the body is a view.
   [[nodiscard]] StorageOffer offer() { return collected_.offer(); }
-  [[nodiscard]] size_t held() const { return collected_.size() + trailers_.size(); }
+  // Memory of what has come.
+  [[nodiscard]] size_t held() const {
+    return collected_.capacity() + (trailers_.empty() ? 0 : trailers_.capacity());
+  }
 
   // Forgets the body and gives its storage back.
   void clear();

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "gateway/base/account.h"
 #include "gateway/base/byte_queue.h"
 #include "gateway/base/client_address.h"
 #include "gateway/base/time.h"
@@ -17,7 +18,7 @@ namespace stdgate::http {
 
 class Endpoint;
 
-// What a connection holds of the server's MemoryAccount.
+// What a connection holds of what the client's account pays for.
 struct HeldMemory {
   size_t bytes = 0;
   TimePoint still_since{};  // since when the client has neither sent nor read anything
@@ -36,6 +37,8 @@ class ClientConnection {
   // At once, dropping unsent bytes: the memory is released when this returns.
   virtual void cut() = 0;
   [[nodiscard]] virtual HeldMemory held_memory() const = 0;
+  // That of its client, who pays.
+  [[nodiscard]] virtual const Account* account() const = 0;
   // Reports the bytes written since the last report to the observer.
   virtual void report_written() = 0;
   // What it asked for with Server::resume_later(), at the end of the turn.

@@ -11,6 +11,11 @@
 namespace stdgate::http {
 
 namespace {
+
+constexpr HttpError kClientHoldsTooMuch{
+    503, "limits.buffered_per_client is used up by this client", {}, rpc::kRetryHint};
+constexpr HttpError kTooMuchHeld{503, "limits.buffered is used up", {}, rpc::kRetryHint};
+
 // Null: nobody.
 std::unique_ptr<const auth::Identity> keep_known(auth::Identity identity) {
   if (identity.principal == nullptr) return nullptr;
@@ -31,6 +36,8 @@ void Connection::open(std::unique_ptr<net::Stream> stream) {
   stream_ = std::move(stream);
   stream_->set_events(*this);
   stream_->set_watermark(kMaxBacklog);
+  policy::Accounts& accounts = server_.services().accounts;
+  meter_.set_payer({accounts.of({nullptr, client()}).get(), &accounts.unrouted()});
   meter_.open(*stream_);
   writer_.open(*stream_);
   enter(State::idle);
@@ -55,8 +62,15 @@ void Connection::on_bytes(std::span<char> bytes) {
     process_pending();
   }
   settle();
-  // Waiting requests count like bodies, but cannot be refused before their turn.
-  if (state_ == State::busy && !pending_.empty() && server_.holds_too_much()) close();
+  if (!pending_.empty() && meter_.lack() != MemoryLack::none) refuse_pending();
+}
+
+// A part of a header block can be refused. Requests that wait cannot, before their turn.
+void Connection::refuse_pending() {
+  if (state_ == State::busy) return close();
+  if (state_ != State::head) return;
+  fail_and_close(meter_.lack() == MemoryLack::of_holder ? kClientHoldsTooMuch : kTooMuchHeld);
+  settle();
 }
 
 void Connection::process_pending() {
@@ -118,15 +132,29 @@ void Connection::begin_request(bool body_has_begun) {
   exchange.origin = from.client;
   server_.request_log().note_request(exchange, exchange.origin, number_);
   if (!server_.routing().admit(exchange, traits_.as_spoken(from.is_secure))) return;
+  note_payer();
   if (exchange.head.body_kind() == BodyKind::none) return server_.routing().serve(exchange, {});
   begin_body(body_has_begun);
+}
+
+// Usually the one that has paid for the last request.
+void Connection::note_payer() {
+  HttpServices& services = server_.services();
+  const policy::PrincipalRef& principal = exchange_->identity.principal;
+  HeldBytes* const at = exchange_->endpoint->held();
+  HeldBytes* const held = at == nullptr ? &services.accounts.unrouted() : at;
+  const bool is_same = principal.get() == paying_.get() && held == meter_.payer().held;
+  if (is_same && services.proxies().empty()) return;
+  paying_ = principal;
+  const AccountRef account = services.accounts.of({principal.get(), exchange_->origin});
+  meter_.set_payer({account.get(), held});
 }
 
 void Connection::begin_body(bool body_has_begun) {
   Exchange& exchange = *exchange_;
   const auto outcome = reader_.start_body(exchange, meter_.now(), stream_->bytes_read());
   if (outcome == RequestReader::Outcome::too_large) {
-    return exchange.endpoint->refuse(exchange, rpc::Fault::too_large);
+    return exchange.endpoint->refuse(exchange, rpc::faults::plain(rpc::Fault::too_large));
   }
   enter(State::body);
   if (exchange.head.expects_continue() && !body_has_begun) writer_.write_continue();
@@ -138,10 +166,10 @@ size_t Connection::step_body(std::span<char> bytes) {
   switch (step.outcome) {
     case RequestReader::Outcome::incomplete:
       since_ = meter_.now();
-      account();
-      if (!server_.holds_too_much()) return step.taken;
+      account_held();
+      if (meter_.lack() == MemoryLack::none) return step.taken;
       state_ = State::busy;
-      exchange.endpoint->refuse(exchange, rpc::Fault::overloaded);
+      exchange.endpoint->refuse(exchange, rpc::faults::holds_too_much(meter_.lack()));
       break;
     case RequestReader::Outcome::complete: {
       state_ = State::busy;
@@ -154,7 +182,7 @@ size_t Connection::step_body(std::span<char> bytes) {
       break;
     case RequestReader::Outcome::too_large:
       state_ = State::busy;
-      exchange.endpoint->refuse(exchange, rpc::Fault::too_large);
+      exchange.endpoint->refuse(exchange, rpc::faults::plain(rpc::Fault::too_large));
       break;
   }
   exchange.body.clear();  // what serves it has taken what it needs
@@ -174,10 +202,6 @@ size_t Connection::step_discard(std::span<char> bytes) {
 void Connection::on_reply(session::Tag tag, const session::Reply& reply) {
   if (exchange_ == nullptr || doomed_) return;
   exchange_->rpc.on_reply(tag, reply);
-  // What a batch has collected waits for calls that may take long: it cannot be refused either.
-  if (exchange_ == nullptr || state_ != State::busy || exchange_->rpc.held() == 0) return;
-  account();
-  if (server_.holds_too_much()) doom();
 }
 
 void Connection::doom() {
@@ -202,6 +226,7 @@ std::optional<backend::CallContext> Connection::call_context() {
   context.trace = &exchange_->trace;
   context.client = &client_address();
   context.principal = exchange_->identity.principal.get();
+  context.account = meter_.payer().account;
   context.arrived = services.loop.now();
   return context;
 }
@@ -336,7 +361,7 @@ void Connection::settle() {
   }
   pending_.release_if_empty();
   apply_pressure();
-  account();
+  account_held();
   schedule();
 }
 
@@ -353,9 +378,9 @@ void Connection::apply_pressure() {
   }
 }
 
-void Connection::account() {
-  size_t held = pending_.size();
-  if (exchange_ != nullptr) held += exchange_->body.held() + exchange_->rpc.held();
+void Connection::account_held() {
+  size_t held = pending_.capacity();
+  if (exchange_ != nullptr) held += exchange_->body.held() + exchange_->head.long_block();
   meter_.hold(held);
 }
 
@@ -408,7 +433,6 @@ void Connection::close() {
   own_.drop(server_.spare_exchanges());
   pending_.clear();
   meter_.close();
-  stream_->leave_account();  // the server may go before the stream does
   server_.remove(*this);
 }
 

@@ -71,6 +71,7 @@ class Connection final : public ClientConnection,
   [[nodiscard]] HeldMemory held_memory() const override {
     return meter_.held_memory(state_ == State::body ? std::optional(since_) : std::nullopt);
   }
+  [[nodiscard]] const Account* account() const override { return meter_.payer().account; }
   void report_written() override { meter_.report_written(); }
   void resume() override;
   [[nodiscard]] const policy::Principal* principal() const override {
@@ -118,6 +119,7 @@ class Connection final : public ClientConnection,
     return exchange_ != nullptr && exchange_->has_head ? exchange_->origin : client();
   }
   [[nodiscard]] const auth::Identity& connection_identity() override;
+  [[nodiscard]] Payer payer() const override { return meter_.payer(); }
 
   // Requests: each step returns how many bytes it took.
   size_t process(std::span<char> bytes);
@@ -132,6 +134,8 @@ class Connection final : public ClientConnection,
   void take_exchange();
   void begin_request(bool body_has_begun);
   void begin_body(bool body_has_begun);
+  void note_payer();
+  void refuse_pending();
   [[nodiscard]] bool may_read() const;
   [[nodiscard]] bool is_blocked() const { return stream_->unsent_bytes() > kMaxBacklog; }
 
@@ -149,7 +153,7 @@ class Connection final : public ClientConnection,
   // After each step.
   void settle();
   void apply_pressure();
-  void account();
+  void account_held();
   void release_exchange();
 
   // Time
@@ -176,6 +180,7 @@ class Connection final : public ClientConnection,
   PooledBuffer pending_;    // a part of a header block, or requests that wait
   session::Caller caller_;  // none before the first call
   std::unique_ptr<const auth::Identity> identity_;  // by its certificate; null: nobody
+  policy::PrincipalRef paying_;                     // who pays; null: its address does
   TimePoint since_{};                               // the present state, or its last progress
   size_t discarded_ = 0;                            // while lingering
   uint32_t identity_epoch_ = 0;  // of the policy that `identity_` was found under

@@ -13,8 +13,9 @@ ConnectionMeter::ConnectionMeter(Server& server, ConnectionKind kind,
       timer_(server.services().loop.timers(), std::move(on_timer)),
       kind_(kind) {}
 
-void ConnectionMeter::open(const net::Stream& stream) {
+void ConnectionMeter::open(net::Stream& stream) {
   stream_ = &stream;
+  stream_->set_payer(payer());
   taking_.begin_later(now());
   written_reported_ = stream.bytes_written();
 }
@@ -31,15 +32,16 @@ void ConnectionMeter::report_written() {
                                        written - std::exchange(written_reported_, written));
 }
 
-void ConnectionMeter::hold(size_t bytes) {
-  if (bytes != held_) server_.change_held(std::exchange(held_, bytes), bytes);
+void ConnectionMeter::set_payer(const Payer& payer) {
+  held_.move_to(payer);
+  if (stream_ != nullptr) stream_->set_payer(payer);
 }
 
 HeldMemory ConnectionMeter::held_memory(std::optional<TimePoint> receiving_since) const {
   if (stream_->unsent_bytes() > 0) {
-    return {held_ + stream_->unsent_memory(), stream_->waiting_since()};
+    return {held() + stream_->unsent_memory(), stream_->waiting_since()};
   }
-  if (receiving_since) return {held_, *receiving_since};
+  if (receiving_since) return {held(), *receiving_since};
   return {};
 }
 

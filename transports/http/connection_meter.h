@@ -1,9 +1,9 @@
 // ConnectionMeter: the bytes, memory and deadlines of one connection, and whether its client takes
 // what is written.
 //
-// Job: tell the observer of its bytes and the server of the memory that it holds, judge the rate at
-// which its client takes answers, and keep the timer of its next deadline. Owner: a connection of
-// any protocol, which decides what the deadlines are.
+// Job: tell the observer of its bytes, charge the memory that it holds to its client, judge the
+// rate at which its client takes answers, and keep the timer of its next deadline. Owner: a
+// connection of any protocol, which decides what the deadlines are.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class ConnectionMeter {
 
   // To be called first. `stream` outlives the use of the meter; what it has written so far has been
   // reported.
-  void open(const net::Stream& stream);
+  void open(net::Stream& stream);
   [[nodiscard]] TimePoint now() const { return loop_.now(); }
 
   // --- Bytes
@@ -43,9 +43,14 @@ class ConnectionMeter {
   void report_written();
 
   // --- Memory
-  // Bytes of messages that the connection holds now, without what is unsent.
-  void hold(size_t bytes);
-  [[nodiscard]] size_t held() const { return held_; }
+  // Who pays from now on, for what is unsent too. Before open() as well.
+  void set_payer(const Payer& payer);
+  [[nodiscard]] Payer payer() const { return held_.payer(); }
+  // Memory of messages that the connection holds now, without what is unsent.
+  void hold(size_t bytes) { held_.set(bytes); }
+  [[nodiscard]] size_t held() const { return held_.bytes(); }
+  // Why the client is to hold no more.
+  [[nodiscard]] MemoryLack lack() const { return held_.lack(); }
   // `receiving_since`: when the last byte of an incomplete message came, if there is one. A client
   // whose messages wait for a child does not count as still.
   [[nodiscard]] HeldMemory held_memory(std::optional<TimePoint> receiving_since) const;
@@ -69,11 +74,11 @@ class ConnectionMeter {
  private:
   Server& server_;
   const net::Loop& loop_;
-  const net::Stream* stream_ = nullptr;
+  net::Stream* stream_ = nullptr;
   Timer timer_;
   policy::RateWindow taking_;      // of what is unsent
   uint64_t written_reported_ = 0;  // to the observer
-  size_t held_ = 0;                // as told to the server
+  Share held_{{}, Holding::receiving};
   const ConnectionKind kind_;
 };
 

@@ -16,7 +16,12 @@ namespace stdgate::http {
 
 class Endpoint {
  public:
+  Endpoint() = default;
+  // Of an upstream, at which this is what is held.
+  explicit Endpoint(HeldBytes* held) : held_(held) {}
   virtual ~Endpoint() = default;
+  Endpoint(const Endpoint&) = delete;
+  Endpoint& operator=(const Endpoint&) = delete;
   [[nodiscard]] virtual AllowedMethods allowed_methods() const { return AllowedMethods::read; }
   // To which it gives what it is sent; null: to none.
   [[nodiscard]] virtual const backend::Upstream* upstream() const { return nullptr; }
@@ -42,7 +47,13 @@ class Endpoint {
   // changed and are valid during the call only.
   virtual void serve(Exchange& exchange, std::span<char> body) = 0;
   // Answers a request whose body cannot be taken. Only where POST is allowed.
-  virtual void refuse(Exchange& exchange, rpc::Fault fault);
+  virtual void refuse(Exchange& exchange, const rpc::FaultReport& report);
+
+  // Where what is kept of its requests is counted; null: nowhere in particular.
+  [[nodiscard]] HeldBytes* held() const { return held_; }
+
+ private:
+  HeldBytes* const held_ = nullptr;
 };
 
 }  // namespace stdgate::http

@@ -15,12 +15,14 @@ backend::CallContext context_of(const Exchange& exchange, const mcp::McpSessions
   context.trace = &exchange.trace;
   context.client = &exchange.client->client_address();
   context.principal = exchange.identity.principal.get();
+  context.account = exchange.client->payer().account;
   context.arrived = sessions.clock().now();
   return context;
 }
 
 policy::Client client_of(const Exchange& exchange) {
-  return {exchange.client->client_address(), exchange.identity.principal};
+  return {exchange.client->client_address(), exchange.identity.principal,
+          AccountRef(exchange.client->payer().account)};
 }
 
 void refuse_call(Exchange& exchange, mcp::McpSessions& sessions, const rpc::FaultReport& report,

@@ -132,7 +132,8 @@ void respond_problem(Exchange& exchange, const mcp::ModernProblem& problem, std:
 }  // namespace
 
 McpEndpoint::McpEndpoint(mcp::McpSessions& sessions, size_t message_limit)
-    : sessions_(sessions),
+    : Endpoint(sessions.backend().held()),
+      sessions_(sessions),
       message_limit_(message_limit),
       parser_(sessions.backend().envelope_limits()) {}
 
@@ -178,8 +179,8 @@ void McpEndpoint::serve(Exchange& exchange, std::span<char> body) {
   }
 }
 
-void McpEndpoint::refuse(Exchange& exchange, rpc::Fault fault) {
-  refuse_call(exchange, sessions_, rpc::faults::plain(fault), {});
+void McpEndpoint::refuse(Exchange& exchange, const rpc::FaultReport& report) {
+  refuse_call(exchange, sessions_, report, {});
 }
 
 // --- POST -----------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ class McpEndpoint final : public Endpoint {
   [[nodiscard]] Transport transport() const override { return Transport::mcp; }
   std::optional<HttpError> admit(Exchange& exchange) override;
   void serve(Exchange& exchange, std::span<char> body) override;
-  void refuse(Exchange& exchange, rpc::Fault fault) override;
+  void refuse(Exchange& exchange, const rpc::FaultReport& report) override;
 
  private:
   void post(Exchange& exchange, std::span<char> body);

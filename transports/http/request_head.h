@@ -97,6 +97,10 @@ class RequestHead {
   void wipe();
   // Gives the memory of a long block back; what was parsed is gone then.
   void forget_long_block();
+  // Memory of the block, if it is a long one.
+  [[nodiscard]] size_t long_block() const {
+    return block_.capacity() > kMaxKeptBlock ? block_.capacity() : 0;
+  }
 
   [[nodiscard]] Method method() const { return method_; }
   [[nodiscard]] std::string_view method_text() const {

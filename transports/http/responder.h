@@ -80,6 +80,8 @@ class Responder {
   [[nodiscard]] virtual const ClientAddress& client_address() const = 0;
   // Who the connection's certificate says that it is.
   [[nodiscard]] virtual const auth::Identity& connection_identity() = 0;
+  // Who pays for what is kept of the exchange, at its endpoint.
+  [[nodiscard]] virtual Payer payer() const = 0;
 };
 
 }  // namespace stdgate::http

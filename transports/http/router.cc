@@ -22,7 +22,7 @@ class IndexEndpoint final : public Endpoint {
 
 }  // namespace
 
-void Endpoint::refuse(Exchange& exchange, rpc::Fault /*fault*/) {
+void Endpoint::refuse(Exchange& exchange, const rpc::FaultReport& /*report*/) {
   exchange.client->fail({400, "no body is expected here"});
 }
 

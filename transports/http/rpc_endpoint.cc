@@ -16,7 +16,10 @@ constexpr HttpError kBadParams{400, "the query parameter params is not one JSON 
 }  // namespace
 
 RpcEndpoint::RpcEndpoint(backend::Upstream& upstream, const config::LimitsConfig& limits)
-    : upstream_(upstream), limits_(limits), parser_(upstream.envelope_limits()) {}
+    : Endpoint(upstream.held()),
+      upstream_(upstream),
+      limits_(limits),
+      parser_(upstream.envelope_limits()) {}
 
 std::optional<HttpError> RpcEndpoint::admit(Exchange& exchange) {
   const RequestHead& head = exchange.head;
@@ -30,12 +33,15 @@ void RpcEndpoint::serve(Exchange& exchange, std::span<char> body) {
                      *exchange.client);
 }
 
-void RpcEndpoint::refuse(Exchange& exchange, rpc::Fault fault) {
-  exchange.rpc.refuse(upstream_, rpc::faults::plain(fault), *exchange.client);
+void RpcEndpoint::refuse(Exchange& exchange, const rpc::FaultReport& report) {
+  exchange.rpc.refuse(upstream_, report, *exchange.client);
 }
 
 StreamEndpoint::StreamEndpoint(backend::Upstream& upstream, const config::LimitsConfig& limits)
-    : upstream_(upstream), limits_(limits), parser_(upstream.envelope_limits()) {}
+    : Endpoint(upstream.held()),
+      upstream_(upstream),
+      limits_(limits),
+      parser_(upstream.envelope_limits()) {}
 
 std::optional<HttpError> StreamEndpoint::admit(Exchange& exchange) {
   const RequestHead& head = exchange.head;

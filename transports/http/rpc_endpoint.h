@@ -19,7 +19,7 @@ class RpcEndpoint final : public Endpoint {
   [[nodiscard]] const backend::Upstream* upstream() const override { return &upstream_; }
   std::optional<HttpError> admit(Exchange& exchange) override;
   void serve(Exchange& exchange, std::span<char> body) override;
-  void refuse(Exchange& exchange, rpc::Fault fault) override;
+  void refuse(Exchange& exchange, const rpc::FaultReport& report) override;
 
  private:
   backend::Upstream& upstream_;

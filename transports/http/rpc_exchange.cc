@@ -54,6 +54,7 @@ void RpcExchange::hand_over(backend::Upstream& upstream, const rpc::Document& do
   first_tag_ = context.tag;
   backend_ = upstream.id();
   batch_ = document.batch;
+  if (batch_) answers_.set_payer(client_->payer());
   const auto expect = [this](const rpc::ParsedMessage&, const backend::CallContext&) {
     answers_.expect();
   };
@@ -150,10 +151,11 @@ void RpcExchange::finish() {
 }
 
 void RpcExchange::clear() {
-  session::BatchAnswer answers = std::move(answers_);
-  answers.clear();
-  *this = RpcExchange();
-  answers_ = std::move(answers);
+  client_ = nullptr;
+  backend_ = 0;
+  first_tag_ = 0;
+  answers_.clear();
+  batch_ = events_ = modern_ = streaming_ = refused_ = false;
 }
 
 }  // namespace stdgate::http

@@ -55,8 +55,6 @@ class RpcExchange {
   }
 
   [[nodiscard]] bool calls_under_way() const { return answers_.due() > 0; }
-  // Bytes of a batch's answers that wait for the others.
-  [[nodiscard]] size_t held() const { return answers_.size(); }
   void clear();
 
  private:

@@ -1,6 +1,7 @@
 #include "transports/http/server.h"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "gateway/base/check.h"
@@ -14,8 +15,8 @@ constexpr HttpError kTooMany{503, "too many connections", {}, rpc::kRetryHint};
 constexpr HttpError kTooManyOfClient{
     429, "too many connections from this address", {}, rpc::kRetryHint};
 
-// Frees more than one message needs, so that it is not repeated at once.
-size_t after_making_room(size_t limit) { return limit - limit / 8; }
+// More than one message needs, so that it is not repeated at once.
+size_t after_making_room(size_t bound) { return bound - bound / 8; }
 
 struct Candidate {
   ClientConnection* connection;
@@ -33,6 +34,11 @@ bool goes_before(const Candidate& a, const Candidate& b, TimePoint now) {
   return a.held.still_since < b.held.still_since;
 }
 
+// Whether something has to be cut, where `bound` is what may be used.
+bool has_to_go(const Account& account, bool was_beyond) {
+  return was_beyond && account.used() > after_making_room(account.bound());
+}
+
 }  // namespace
 
 Server::Server(const HttpServices& services, const Router& router)
@@ -42,15 +48,15 @@ Server::Server(const HttpServices& services, const Router& router)
       spare_(services_.loop.storages()),
       request_log_(services_.log, services_.observer, services_.audit, services_.loop,
                    services_.loop.timers()),
-      memory_(services_.limits.buffered, *this),
-      trim_(services_.loop, memory_),
       room_timer_(services_.loop.timers(), [this] { make_room(); }),
       leave_timer_(services_.loop.timers(), [this] { end_leaving(); }),
-      clients_(services_.limits.connections_per_address, services_.limits.unlimited_addresses) {}
+      clients_(services_.limits.connections_per_address, services_.limits.unlimited_addresses) {
+  services_.accounts.gateway().set_events(this);
+}
 
 Server::~Server() {
+  services_.accounts.gateway().set_events(nullptr);
   listeners_.clear();
-  // Their streams too: they are destroyed later, and must not use memory_ then.
   while (!connections_.empty()) connections_.back()->cut();
   services_.loop.forget(*this);
 }
@@ -123,7 +129,6 @@ void Server::open(std::unique_ptr<Connection> connection, std::unique_ptr<net::S
   opened.set_place(connections_.size());
   connections_.push_back(std::move(connection));
   services_.observer.on_connection_opened(opened.kind());
-  stream->set_account(memory_);
   opened.open(std::move(stream));
 }
 
@@ -202,35 +207,57 @@ void Server::remove(ClientConnection& connection) {
 
 // --- Memory --------------------------------------------------------------------------------------
 
-void Server::on_memory_over_limit() {
+void Server::on_account_over() {
   // In the next turn: what was written in this one has not been offered to its clients yet.
   if (!room_timer_.armed()) room_timer_.arm(std::max(services_.loop.now(), room_after_));
 }
 
+// Of clients that hold more than one may, and of all if all together do.
 void Server::make_room() {
-  if (!memory_.is_over()) return;
   const TimePoint now = services_.loop.now();
+  Account& gateway = services_.accounts.gateway();
+  const bool is_of_all = gateway.is_beyond_bound();
   std::vector<Candidate> candidates;
+  std::unordered_set<const Account*> beyond;  // of clients that hold too much
   for (const auto& connection : connections_) {
     const HeldMemory held = connection->held_memory();
-    if (held.still_since != TimePoint{}) candidates.push_back({connection.get(), held});
+    if (held.still_since == TimePoint{}) continue;
+    const Account* const account = connection->account();
+    const bool is_beyond = account != nullptr && account->is_beyond_bound();
+    if (!is_of_all && !is_beyond) continue;
+    candidates.push_back({connection.get(), held});
+    if (is_beyond) beyond.insert(account);
   }
   // Few of many are cut: a heap costs less than sorting them all.
   const auto comes_later = [now](const auto& a, const auto& b) { return goes_before(b, a, now); };
   std::make_heap(candidates.begin(), candidates.end(), comes_later);
-  const size_t before = memory_.used();
+  const size_t before = gateway.used();
   size_t cut = 0;
-  while (!candidates.empty() && memory_.used() > after_making_room(memory_.limit())) {
+  while (!candidates.empty()) {
     std::pop_heap(candidates.begin(), candidates.end(), comes_later);
-    candidates.back().connection->cut();
+    ClientConnection& connection = *candidates.back().connection;
     candidates.pop_back();
+    const Account* const account = connection.account();
+    const bool is_wanted = has_to_go(gateway, is_of_all) ||
+                           (account != nullptr && has_to_go(*account, beyond.contains(account)));
+    if (!is_wanted) continue;
+    connection.cut();
     ++cut;
   }
-  if (cut == 0) room_after_ = now + kRoomPause;
-  if (!cuts_.allow(now)) return;
-  services_.log.write(LogLevel::warn, "limits.buffered is used up: slow connections closed",
-                      {{"closed", static_cast<uint64_t>(cut)},
-                       {"bytes", static_cast<uint64_t>(before - memory_.used())},
+  if (cut == 0) {
+    room_after_ = now + kRoomPause;
+    return;
+  }
+  log_cut(is_of_all, cut, before - gateway.used());
+}
+
+void Server::log_cut(bool is_of_all, size_t count, size_t bytes) {
+  if (!cuts_.allow(services_.loop.now())) return;
+  services_.log.write(LogLevel::warn,
+                      is_of_all ? "limits.buffered is used up: slow connections closed"
+                                : "limits.buffered_per_client is used up: slow connections closed",
+                      {{"closed", static_cast<uint64_t>(count)},
+                       {"bytes", static_cast<uint64_t>(bytes)},
                        {"suppressed", cuts_.take_suppressed()}});
 }
 

@@ -4,9 +4,9 @@
 // Owner: the worker (the server of clients) and the process (that of the admin pages). Everything
 // that it is given outlives it; after its end the loop must make one more turn, in which the
 // connections are destroyed. Limits: limits.connections (one more is answered 503),
-// connections_per_address of one client (one more is answered 429), limits.buffered over all of
-// them: beyond it new bodies are refused, and connections whose clients have neither sent nor taken
-// anything for longest are cut.
+// connections_per_address of one client (one more is answered 429). What connections hold is
+// charged to their clients' accounts: bodies are refused for want of memory, and where answers have
+// used it up, connections whose clients have neither sent nor taken anything for longest are cut.
 #pragma once
 
 #include <cstddef>
@@ -20,12 +20,13 @@
 #include <vector>
 
 #include "gateway/backend/upstreams.h"
+#include "gateway/base/account.h"
 #include "gateway/base/log.h"
-#include "gateway/base/memory_account.h"
 #include "gateway/base/proxy_source.h"
 #include "gateway/base/rate_limit.h"
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
+#include "gateway/policy/accounts.h"
 #include "gateway/policy/client_counts.h"
 #include "gateway/policy/overload.h"
 #include "transports/http/connection.h"
@@ -35,7 +36,6 @@
 #include "transports/http/router.h"
 #include "transports/http/spare_exchanges.h"
 #include "transports/net/listener.h"
-#include "transports/net/memory_trim.h"
 #include "transports/net/stream.h"
 #include "transports/net/stream_layer.h"
 
@@ -49,6 +49,7 @@ struct HttpServices {
   backend::Upstreams& backends;
   const config::LimitsConfig& limits;
   const config::TimeoutsConfig& timeouts;
+  policy::Accounts& accounts;                                 // of this server alone
   Audit* audit = nullptr;                                     // null: there is none
   const policy::Overload* overload = nullptr;                 // null: never
   const std::vector<ProxySource>* trusted_proxies = nullptr;  // null: none
@@ -71,9 +72,7 @@ struct ListenerTraits {
   bool anonymous = true;              // its clients need not say who they are
 };
 
-class Server final : private net::ListenerEvents,
-                     private MemoryAccountEvents,
-                     private net::Flushable {
+class Server final : private net::ListenerEvents, private AccountEvents, private net::Flushable {
  public:
   Server(const HttpServices& services, const Router& router);
   ~Server() override;
@@ -109,9 +108,6 @@ class Server final : private net::ListenerEvents,
   [[nodiscard]] size_t connections() const { return connections_.size(); }
   // Reports all bytes written so far to the observer; otherwise long answers are reported late.
   void report_written();
-  // Bytes of limits.buffered in use.
-  [[nodiscard]] size_t buffered() const { return memory_.used(); }
-
   // For connections.
   HttpServices& services() { return services_; }
   [[nodiscard]] const Router& router() const { return router_; }
@@ -130,8 +126,6 @@ class Server final : private net::ListenerEvents,
   void drop_caches() { spare_.drop(); }
   // Ends what lasts of clients whose credentials are not good any more.
   void end_credentials(const std::function<bool(const policy::Principal&)>& is_good);
-  void change_held(size_t from, size_t to) { memory_.change_received(from, to); }
-  [[nodiscard]] bool holds_too_much() const { return memory_.is_over(); }
   // Logs that `connection` is closed, as its client reads less than limits.min_rate.
   void log_slow(const ClientConnection& connection, size_t unsent);
   void resume_later(ClientConnection& connection);
@@ -158,8 +152,7 @@ class Server final : private net::ListenerEvents,
   void end_leaving();
   void on_connection(net::Listener& listener) override;
   void on_accept_error(int error) override;
-  void on_memory_over_limit() override;
-  void on_much_memory() override { trim_.watch(); }
+  void on_account_over() override;
   void flush() override;  // resumes the connections that asked for it
   std::unique_ptr<Connection> make_connection(const AcceptedClient& client);
   void admit(std::unique_ptr<Connection> connection, std::unique_ptr<net::Stream> stream);
@@ -167,6 +160,7 @@ class Server final : private net::ListenerEvents,
   void turn_away(std::unique_ptr<Connection> connection, std::unique_ptr<net::Stream> stream,
                  const HttpError& error);
   void make_room();
+  void log_cut(bool is_of_all, size_t count, size_t bytes);
   void forget_resume(ClientConnection& connection);
 
   HttpServices services_;
@@ -185,8 +179,6 @@ class Server final : private net::ListenerEvents,
   RateLimit turned_away_lines_{1};
   RateLimit cuts_{1};
   RateLimit slow_{1};
-  MemoryAccount memory_;
-  net::MemoryTrim trim_;
   Timer room_timer_;
   Timer leave_timer_;
   TimePoint left_at_{};  // when the last listener was closed

@@ -21,7 +21,9 @@ constexpr HttpError kBusy{503, "the queue of this session is full", {}, rpc::kRe
 }  // namespace
 
 SseEndpoint::SseEndpoint(mcp::McpSessions& sessions, std::string messages_path)
-    : sessions_(sessions), messages_path_(std::move(messages_path)) {}
+    : Endpoint(sessions.backend().held()),
+      sessions_(sessions),
+      messages_path_(std::move(messages_path)) {}
 
 std::optional<HttpError> SseEndpoint::admit(Exchange& exchange) {
   const RequestHead& head = exchange.head;
@@ -44,7 +46,9 @@ void SseEndpoint::serve(Exchange& exchange, std::span<char> /*body*/) {
 }
 
 MessagesEndpoint::MessagesEndpoint(mcp::McpSessions& sessions)
-    : sessions_(sessions), parser_(sessions.backend().envelope_limits()) {}
+    : Endpoint(sessions.backend().held()),
+      sessions_(sessions),
+      parser_(sessions.backend().envelope_limits()) {}
 
 bool MessagesEndpoint::continues(const RequestHead& head) const {
   const auto session = query_parameter(head.query(), "session");
@@ -72,8 +76,8 @@ void MessagesEndpoint::serve(Exchange& exchange, std::span<char> body) {
   client.respond({.status = 202});
 }
 
-void MessagesEndpoint::refuse(Exchange& exchange, rpc::Fault fault) {
-  refuse_call(exchange, sessions_, rpc::faults::plain(fault), {});
+void MessagesEndpoint::refuse(Exchange& exchange, const rpc::FaultReport& report) {
+  refuse_call(exchange, sessions_, report, {});
 }
 
 }  // namespace stdgate::http

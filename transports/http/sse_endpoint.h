@@ -38,7 +38,7 @@ class MessagesEndpoint final : public Endpoint {
   [[nodiscard]] Transport transport() const override { return Transport::sse; }
   std::optional<HttpError> admit(Exchange& exchange) override;
   void serve(Exchange& exchange, std::span<char> body) override;
-  void refuse(Exchange& exchange, rpc::Fault fault) override;
+  void refuse(Exchange& exchange, const rpc::FaultReport& report) override;
 
  private:
   mcp::McpSessions& sessions_;

@@ -92,7 +92,6 @@ void ByteStream::close() {
   loop_.forget(*this);
   unsent_.clear();
   // What is in flight ends with the block: the caller may still look at what was taken over.
-  block_->in_flight.release_account();
   std::exchange(block_, nullptr)->close_handle();
   account_unsent();
 }
@@ -196,7 +195,7 @@ void ByteStream::keep(std::span<const std::string_view> parts, size_t size) {
 void ByteStream::keep_large(std::string_view part) {
   StoragePool& storages = loop_.storages();
   if (SharedBytes shared = storages.share(part); !shared.empty()) {
-    return unsent_.push(OutPiece(UnsentShare(std::move(shared), account_)));
+    return unsent_.push(OutPiece(std::move(shared)));
   }
   // What is taken over goes where it outlives a close(), so nothing may stand before it.
   const bool is_first = unsent_.empty() && block_->in_flight.empty();
@@ -250,20 +249,6 @@ void ByteStream::use_write_room(size_t count) {
 
 void ByteStream::note_taken(size_t count) {
   if (count > 0) waiting_since_ = loop_.now();
-}
-
-void ByteStream::account_unsent() {
-  if (account_ == nullptr) return;
-  const size_t held = unsent_memory();
-  if (held != accounted_) account_->change_unsent(std::exchange(accounted_, held), held);
-}
-
-void ByteStream::leave_account() {
-  if (account_ == nullptr) return;
-  account_->change_unsent(std::exchange(accounted_, 0), 0);
-  unsent_.release_account();
-  if (block_ != nullptr) block_->in_flight.release_account();
-  account_ = nullptr;
 }
 
 void ByteStream::flush() {
@@ -347,7 +332,6 @@ void ByteStream::fail(int error) {
   error_ = error;
   stop_reading();
   unsent_.clear();
-  block_->in_flight.release_account();
   if (block_->chunk == 0) block_->in_flight.give_back(loop_.storages());
   account_unsent();
   events_->on_error(error);
@@ -379,13 +363,12 @@ void ByteStream::check_invariants() const {
   unsent_.check_invariants();
   STDGATE_CHECK(!end_to_report_ || read_ended_);
   STDGATE_CHECK(!shutdown_done_ || shutdown_asked_);
-  STDGATE_CHECK(account_ != nullptr || accounted_ == 0);
-  if (block_ == nullptr) return STDGATE_CHECK(unsent_.empty() && accounted_ == 0);
+  if (block_ == nullptr) return STDGATE_CHECK(unsent_.empty() && held_.bytes() == 0);
   STDGATE_CHECK(block_->owner == this);
   STDGATE_CHECK(block_->chunk <= block_->in_flight.size());
   STDGATE_CHECK(block_->chunk_left() <= block_->chunk);
   STDGATE_CHECK(!reading_ || (!read_ended_ && error_ == 0));
-  if (error_ != 0) return STDGATE_CHECK(unsent_.empty() && accounted_ == 0);
+  if (error_ != 0) return STDGATE_CHECK(unsent_.empty() && held_.bytes() == 0);
   STDGATE_CHECK(!shutdown_done_ || unsent_bytes() == 0);
 }
 

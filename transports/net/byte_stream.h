@@ -5,8 +5,8 @@
 // or child that reads it. Its libuv handle lives in a block of its own that ends in the close
 // callback, so a ByteStream may be destroyed at any time outside of its own callbacks (retire it
 // there; close() it too if no more events are wanted until it is gone). Limit: none on unsent
-// bytes; the owner looks at unsent_bytes() and decides, and an account, if there is one, pays for
-// the memory that they take. A peer that is gone is on_error(EPIPE or
+// bytes; the owner looks at unsent_bytes() and decides, and a Payer, if there is one, pays for the
+// memory that they take. A peer that is gone is on_error(EPIPE or
 // ECONNRESET) only if the process ignores SIGPIPE: libuv writes without MSG_NOSIGNAL, and pipes
 // have no such flag.
 #pragma once
@@ -20,8 +20,8 @@
 #include <span>
 #include <string_view>
 
+#include "gateway/base/account.h"
 #include "gateway/base/byte_queue.h"
-#include "gateway/base/memory_account.h"
 #include "transports/net/loop.h"
 #include "transports/net/out_queue.h"
 #include "transports/net/stream.h"
@@ -40,8 +40,7 @@ class ByteStream final : public Stream, public Flushable {
   ByteStream(const ByteStream&) = delete;
   ByteStream& operator=(const ByteStream&) = delete;
 
-  void set_account(MemoryAccount& account) override { account_ = &account; }
-  void leave_account() override;
+  void set_payer(const Payer& payer) override { held_.move_to(payer); }
   void set_events(StreamEvents& events) override { events_ = &events; }
   void pause_read(PauseReason reason) override;
   void resume_read(PauseReason reason) override;
@@ -100,15 +99,14 @@ class ByteStream final : public Stream, public Flushable {
   void report_progress();
   void fail(int error);
   void note_taken(size_t count);
-  void account_unsent();
+  void account_unsent() { held_.set(unsent_memory()); }
   void check_in_debug() const;
 
   Loop& loop_;
   StreamEvents* events_;
-  Block* block_;     // null after close()
-  OutQueue unsent_;  // behind the bytes in flight
-  MemoryAccount* account_ = nullptr;
-  size_t accounted_ = 0;  // of unsent_memory(), as told to account_
+  Block* block_;                     // null after close()
+  OutQueue unsent_;                  // behind the bytes in flight
+  Share held_{{}, Holding::unsent};  // unsent_memory(), as it was at the end of the last turn
   TimePoint waiting_since_{};
   size_t watermark_ = SIZE_MAX;
   uint64_t bytes_read_ = 0;

@@ -62,10 +62,6 @@ OutPiece OutQueue::pop() {
   return piece;
 }
 
-void OutQueue::release_account() {
-  for (size_t i = first_; i < pieces_.size(); ++i) pieces_[i].release_account();
-}
-
 void OutQueue::clear() {
   while (!empty()) pop().give_back(storages_);
   tail_.release();

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "gateway/base/byte_queue.h"
-#include "gateway/base/memory_account.h"
 #include "gateway/base/pooled_buffer.h"
 #include "gateway/base/shared_bytes.h"
 
@@ -23,7 +22,7 @@ class OutPiece {
  public:
   OutPiece() = default;
   explicit OutPiece(ByteQueue own) : own_(std::move(own)), left_(own_.view()) {}
-  explicit OutPiece(UnsentShare shared) : shared_(std::move(shared)), left_(shared_.view()) {}
+  explicit OutPiece(SharedBytes shared) : shared_(std::move(shared)), left_(shared_.view()) {}
 
   [[nodiscard]] std::string_view view() const { return left_; }
   [[nodiscard]] size_t size() const { return left_.size(); }
@@ -31,7 +30,6 @@ class OutPiece {
   void consume(size_t count) { left_.remove_prefix(count); }
   // Memory of its own.
   [[nodiscard]] size_t held() const { return own_.capacity(); }
-  void release_account() { shared_.release(); }
   // When the piece is no longer needed.
   void give_back(StoragePool& storages) {
     left_ = {};
@@ -41,7 +39,7 @@ class OutPiece {
 
  private:
   ByteQueue own_;
-  UnsentShare shared_;
+  SharedBytes shared_;
   std::string_view left_;
 };
 
@@ -71,8 +69,6 @@ class OutQueue {
   void consume(size_t count);
   // Takes the first piece out; there must be one.
   OutPiece pop();
-  // Ends what shared pieces charge to an account; the bytes stay.
-  void release_account();
   // Gives all storage back.
   void clear();
 

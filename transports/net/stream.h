@@ -4,7 +4,7 @@
 // end of the loop's turn. Owner: the connection, which may destroy it at any
 // time outside of its own callbacks (retire it there; close() it too if no more events are wanted
 // until it is gone). Limit: none on unsent bytes; the owner looks at unsent_bytes() and decides,
-// and an account, if there is one, pays for the memory that they take.
+// and a Payer, if there is one, pays for the memory that they take.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 #include <span>
 #include <string_view>
 
-#include "gateway/base/memory_account.h"
+#include "gateway/base/account.h"
 #include "gateway/base/time.h"
 #include "transports/net/peer_certificate.h"
 
@@ -34,11 +34,9 @@ class Stream {
  public:
   virtual ~Stream() = default;
 
-  // From now on unsent bytes are charged to `account`, which outlives the stream, its close(), or
-  // leave_account().
-  virtual void set_account(MemoryAccount& account) = 0;
-  // Nothing is charged any more: the stream is about to be destroyed, perhaps after its account.
-  virtual void leave_account() = 0;
+  // From now on that is whom memory is charged to: what is unsent and, where something is kept to
+  // be read later, that.
+  virtual void set_payer(const Payer& payer) = 0;
 
   // From now on `events` receives the events. May be called from within a call of the former
   // receiver.

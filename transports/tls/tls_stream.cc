@@ -302,7 +302,7 @@ void TlsStream::keep(std::string_view part) {
   StoragePool& storages = services_.loop.storages();
   if (part.size() < StoragePool::kShared) return unsent_.append({&part, 1}, part.size());
   if (SharedBytes shared = storages.share(part); !shared.empty()) {
-    return unsent_.push(net::OutPiece(UnsentShare(std::move(shared), account_)));
+    return unsent_.push(net::OutPiece(std::move(shared)));
   }
   // A close() keeps what has been taken over until this is destroyed: the caller may look at it.
   if (ByteQueue taken = storages.take_over(part); !taken.empty()) {
@@ -430,27 +430,15 @@ size_t TlsStream::unsent_memory() const {
   return state_ == State::over ? 0 : unsent_.held() + below_->unsent_memory();
 }
 
-void TlsStream::set_account(MemoryAccount& account) {
-  account_ = &account;
-  below_->set_account(account);
+void TlsStream::set_payer(const Payer& payer) {
+  held_unsent_.move_to(payer);
+  held_received_.move_to(payer);
+  below_->set_payer(payer);
 }
 
 void TlsStream::account() {
-  if (account_ == nullptr) return;
-  const size_t held = unsent_.held();
-  if (held != accounted_) account_->change_unsent(std::exchange(accounted_, held), held);
-  const size_t left = bio_.left_memory();
-  if (left != left_accounted_)
-    account_->change_received(std::exchange(left_accounted_, left), left);
-}
-
-void TlsStream::leave_account() {
-  below_->leave_account();
-  if (account_ == nullptr) return;
-  account_->change_unsent(std::exchange(accounted_, 0), 0);
-  account_->change_received(std::exchange(left_accounted_, 0), 0);
-  unsent_.release_account();
-  account_ = nullptr;
+  held_unsent_.set(unsent_.held());
+  held_received_.set(bio_.left_memory());
 }
 
 // --- The end -------------------------------------------------------------------------------------
@@ -477,7 +465,8 @@ void TlsStream::close() {
   }
   state_ = State::over;
   services_.loop.forget(*this);
-  leave_account();
+  held_unsent_.set(0);  // it ends at the end of the turn
+  held_received_.set(0);
   if (!may_part) return below_->close();
   // What is said last goes out at the end of the turn, before the owner's retirement ends this.
   below_->pause_read(kBusy);

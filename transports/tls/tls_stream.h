@@ -6,7 +6,7 @@
 // and sealed at the end of the turn, no more of it than kSealAhead ahead of the socket; so a large
 // answer exists once, and one that is shared with other streams stays shared. While reading is
 // paused, nothing is decrypted: what has been read of the socket already, one read of it, is kept
-// as it is and charged to the account. Owner: the connection. Owns the stream below. OpenSSL is
+// as it is and charged to the Payer. Owner: the connection. Owns the stream below. OpenSSL is
 // never on the stack when the owner is called. Limits: timeouts.handshake; kLingerTime,
 // kLingerBytes.
 #pragma once
@@ -62,8 +62,7 @@ class TlsStream final : public net::Stream,
   TlsStream(const TlsStream&) = delete;
   TlsStream& operator=(const TlsStream&) = delete;
 
-  void set_account(MemoryAccount& account) override;
-  void leave_account() override;
+  void set_payer(const Payer& payer) override;
   void set_events(net::StreamEvents& events) override { events_ = &events; }
   void pause_read(PauseReason reason) override;
   void resume_read(PauseReason reason) override;
@@ -140,10 +139,9 @@ class TlsStream final : public net::Stream,
   MemoryBio bio_;  // before ssl_, which uses it
   SslPtr ssl_;     // from the handshake on
   net::OutQueue unsent_;
-  Timer timer_;  // of the handshake, then of lingering
-  MemoryAccount* account_ = nullptr;
-  size_t accounted_ = 0;       // of the memory of unsent_
-  size_t left_accounted_ = 0;  // of what is left to be decrypted
+  Timer timer_;                                  // of the handshake, then of lingering
+  Share held_unsent_{{}, Holding::unsent};       // of unsent_
+  Share held_received_{{}, Holding::receiving};  // of what is left to be decrypted
   TimePoint waiting_since_{};
   size_t watermark_ = SIZE_MAX;
   uint64_t bytes_read_ = 0;

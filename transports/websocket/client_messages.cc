@@ -36,7 +36,8 @@ tl::expected<void, rpc::FaultReport> ClientMessages::open_session(session::Sessi
   if (!caller_.take(server_.services().callers, sink)) {
     return tl::unexpected(rpc::faults::too_many_clients());
   }
-  const auto session = backend_.open_session(caller_.caller(), sink, {client, label_.principal});
+  const auto session = backend_.open_session(
+      caller_.caller(), sink, {client, label_.principal, AccountRef(label_.payer.account)});
   if (!session) {
     caller_.release();
     return tl::unexpected(session.error());
@@ -52,7 +53,7 @@ void ClientMessages::close_session() {
   caller_.release();
   batches_.reset();
   kept_.clear();
-  calls_ = answers_held_ = 0;
+  calls_ = 0;
 }
 
 // --- From the client -----------------------------------------------------------------------------
@@ -66,6 +67,7 @@ backend::CallContext ClientMessages::context() const {
   context.trace = &label_.trace;
   context.client = &client_;
   context.principal = label_.principal.get();
+  context.account = label_.payer.account;
   context.arrived = server_.services().loop.now();
   return context;
 }
@@ -176,6 +178,7 @@ void ClientMessages::accept_batch(const rpc::Document& batch, backend::CallConte
   context.tag = session::Tag{handle->generation} << 32 | handle->index;
   session::BatchAnswer& answer = *batches_->find(*handle);
   answer.begin_messages(backend_.codes(), server_.services().limits.message);
+  answer.set_payer(label_.payer);
   const auto expect = [&](const rpc::ParsedMessage&, const backend::CallContext&) {
     ++calls_;
     answer.expect();
@@ -198,9 +201,7 @@ void ClientMessages::finish(session::Tag tag, const session::Reply& reply) {
   } else {
     const Handle handle = batch_of(tag);
     session::BatchAnswer& answer = batch(handle);
-    const size_t before = answer.size();
     answer.add(reply);
-    change_answers_held(before, answer.size());
     if (answer.complete()) finish_batch(handle);
   }
   end_call();
@@ -227,14 +228,8 @@ session::BatchAnswer& ClientMessages::batch(Handle handle) {
   return *answer;
 }
 
-void ClientMessages::change_answers_held(size_t from, size_t to) {
-  STDGATE_CHECK(answers_held_ >= from);
-  answers_held_ = answers_held_ - from + to;
-}
-
 void ClientMessages::finish_batch(Handle handle) {
   session::BatchAnswer& answer = batch(handle);
-  change_answers_held(answer.size(), 0);
   if (!answer.empty()) {
     const std::string_view text = answer.close();
     answers_.write_message({&text, 1});

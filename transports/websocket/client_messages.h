@@ -50,6 +50,7 @@ class ClientMessages {
     uint64_t connection = 0;
     TraceContext trace;
     policy::PrincipalRef principal;  // null: nobody is known
+    Payer payer;                     // of the client, whose account the connection keeps
   };
 
   ClientMessages(http::Server& server, const Route& route, Label label, AnswerSink& answers);
@@ -98,8 +99,8 @@ class ClientMessages {
   [[nodiscard]] bool has_calls() const { return calls_ > 0; }
 
   // --- Memory
-  [[nodiscard]] size_t held() const { return kept_.size() + answers_held_; }
-  [[nodiscard]] size_t answers_held() const { return answers_held_; }
+  // Of the messages that are kept.
+  [[nodiscard]] size_t held() const { return kept_.capacity(); }
   // Gives back what no open batch needs.
   void release_memory();
 
@@ -118,7 +119,6 @@ class ClientMessages {
   void refuse(const rpc::FaultReport& report, const backend::CallContext& context);
   void end_call();
   session::BatchAnswer& batch(Handle handle);
-  void change_answers_held(size_t from, size_t to);
   void finish_batch(Handle handle);
 
   http::Server& server_;
@@ -131,8 +131,7 @@ class ClientMessages {
   session::SessionId session_;
   KeptMessages kept_;
   std::unique_ptr<Batches> batches_;
-  size_t calls_ = 0;         // not answered
-  size_t answers_held_ = 0;  // bytes of batches that are not complete
+  size_t calls_ = 0;  // not answered
   bool core_reads_ = true;
   bool has_modern_ = false;  // a message of MCP's modern era has come
   bool has_legacy_ = false;  // another request has

@@ -20,8 +20,9 @@ class KeptMessages {
   KeptMessages& operator=(const KeptMessages&) = delete;
 
   [[nodiscard]] bool empty() const { return bytes_.empty(); }
-  // Bytes in memory.
+  // Of what is kept.
   [[nodiscard]] size_t size() const { return bytes_.size(); }
+  [[nodiscard]] size_t capacity() const { return bytes_.capacity(); }
 
   void push(std::string_view text, TimePoint arrived);
   // The oldest one, which may be changed; valid until push(), pop() or clear(). There must be one.

@@ -52,8 +52,8 @@ class MessageReader {
 
   // Whether a message has begun and is not complete.
   [[nodiscard]] bool is_in_message() const { return in_message_; }
-  // Bytes of a message that is not complete.
-  [[nodiscard]] size_t held() const { return message_.size() + control_.size(); }
+  // Memory of a message that is not complete.
+  [[nodiscard]] size_t held() const { return message_.capacity() + control_.capacity(); }
   // From now on messages are read and dropped, what has come of one included; control frames are
   // told as before. For the time from our close frame to the client's.
   void discard_messages();

@@ -34,12 +34,14 @@ WebSocketConnection::WebSocketConnection(http::Server& server, const http::Endpo
       meter_(server, ConnectionKind::websocket, [this] { on_timer(); }),
       reader_(server.services().loop.storages(), server.services().limits.message),
       writer_(meter_),
-      messages_(
-          server, route,
-          {greeting.connection, std::move(greeting.trace), std::move(greeting.identity.principal)},
-          *this),
+      messages_(server, route,
+                {greeting.connection, std::move(greeting.trace),
+                 std::move(greeting.identity.principal), greeting.payer},
+                *this),
       pending_(server.services().loop.storages()),
-      expires_(greeting.identity.expires) {}
+      expires_(greeting.identity.expires) {
+  meter_.set_payer(greeting.payer);
+}
 
 void WebSocketConnection::take_over(std::unique_ptr<net::Stream> stream, ByteQueue already_read) {
   stream_ = std::move(stream);
@@ -72,9 +74,11 @@ void WebSocketConnection::on_bytes(std::span<char> bytes) {
     pending_.append({bytes.data(), bytes.size()});
   }
   settle();
-  if (state_ != State::open || meter_.held() == 0 || !server_.holds_too_much()) return;
+  if (state_ != State::open || meter_.held() == 0 || meter_.lack() == MemoryLack::none) return;
   if (messages_.waits() && !reader_.is_in_message()) return;  // it is not read on instead
-  start_close(CloseCode::try_again_later, "too much in memory");
+  start_close(CloseCode::try_again_later, meter_.lack() == MemoryLack::of_holder
+                                              ? "limits.buffered_per_client is used up"
+                                              : "limits.buffered is used up");
   settle();
 }
 
@@ -85,7 +89,8 @@ bool WebSocketConnection::may_hand_over() const {
 bool WebSocketConnection::may_read() const {
   if (state_ != State::open) return state_ == State::closing;
   if (choked_ || ending_) return false;
-  return messages_.core_reads() || (messages_.kept() < kMaxKept && !server_.holds_too_much());
+  return messages_.core_reads() ||
+         (messages_.kept() < kMaxKept && meter_.lack() == MemoryLack::none);
 }
 
 size_t WebSocketConnection::read(std::span<char> bytes) {
@@ -132,13 +137,7 @@ void WebSocketConnection::hand_over_rest() {
 // --- From the core -------------------------------------------------------------------------------
 
 void WebSocketConnection::on_reply(session::Tag tag, const session::Reply& reply) {
-  const size_t before = messages_.answers_held();
   messages_.finish(tag, reply);
-  if (messages_.answers_held() != before) {
-    account();
-    const bool is_too_much = messages_.answers_held() > 0 && server_.holds_too_much();
-    if (is_too_much) end_later(CloseCode::try_again_later, "too much in memory");
-  }
   note_call_end();
 }
 
@@ -266,7 +265,6 @@ void WebSocketConnection::close() {
   reader_.release();
   pending_.clear();
   meter_.close();
-  stream_->leave_account();  // the server may go before the stream does
   server_.remove(*this);
 }
 
@@ -298,7 +296,7 @@ void WebSocketConnection::settle() {
   } else {
     pulse_.note_message();
   }
-  account();
+  account_held();
   schedule();
 }
 
@@ -319,8 +317,8 @@ void WebSocketConnection::hold_child() {
   backend_.hold_child(messages_.session(), choked_);
 }
 
-void WebSocketConnection::account() {
-  meter_.hold(pending_.size() + reader_.held() + messages_.held());
+void WebSocketConnection::account_held() {
+  meter_.hold(pending_.capacity() + reader_.held() + messages_.held());
 }
 
 http::HeldMemory WebSocketConnection::held_memory() const {

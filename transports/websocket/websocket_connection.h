@@ -64,6 +64,7 @@ class WebSocketConnection final : public http::UpgradedConnection,
     uint64_t connection = 0;  // its number
     TraceContext trace{};
     auth::Identity identity{};
+    Payer payer{};
   };
 
   // `endpoint` is where it began, whose `route` it uses.
@@ -85,6 +86,7 @@ class WebSocketConnection final : public http::UpgradedConnection,
   void close() override;
   void cut() override;
   [[nodiscard]] http::HeldMemory held_memory() const override;
+  [[nodiscard]] const Account* account() const override { return meter_.payer().account; }
   void report_written() override { meter_.report_written(); }
   void resume() override;
   [[nodiscard]] const policy::Principal* principal() const override {
@@ -141,7 +143,7 @@ class WebSocketConnection final : public http::UpgradedConnection,
   void settle();
   void apply_pressure();
   void hold_child();
-  void account();
+  void account_held();
 
   // Time
   void enter(State state);  // now

@@ -20,7 +20,7 @@ constexpr http::Guards kGuards{.deliberate_get = false, .takes_tickets = true};
 }  // namespace
 
 WebSocketEndpoint::WebSocketEndpoint(backend::Upstream& upstream)
-    : upstream_(upstream), parser_(upstream.envelope_limits()) {}
+    : Endpoint(upstream.held()), upstream_(upstream), parser_(upstream.envelope_limits()) {}
 
 std::optional<http::HttpError> WebSocketEndpoint::admit(http::Exchange& exchange) {
   const http::RequestHead& head = exchange.head;
@@ -32,7 +32,8 @@ void WebSocketEndpoint::serve(http::Exchange& exchange, std::span<char> /*body*/
   http::Responder& client = *exchange.client;
   auto connection = std::make_unique<WebSocketConnection>(
       client.server(), *this, WebSocketConnection::Route{upstream_, parser_},
-      WebSocketConnection::Greeting{client.connection_number(), exchange.trace, exchange.identity});
+      WebSocketConnection::Greeting{client.connection_number(), exchange.trace, exchange.identity,
+                                    client.payer()});
   if (const auto opened = connection->open_session(client.client_address()); !opened) {
     return refuse_session(client, opened.error());
   }

@@ -51,15 +51,10 @@ void check_replica(const Section& root, const Config& config) {
                 config.replica + "'");
 }
 
-void complete_limits(const Section* limits, LimitsConfig& out) {
-  if (limits == nullptr || !limits->has("buffered")) {
-    out.buffered = std::max(out.buffered, out.message);
-    return;
-  }
-  if (limits->failed("message") || limits->failed("buffered")) return;
-  if (out.buffered >= out.message) return;
-  limits->fail("buffered",
-               "must hold the largest message; limits.message is " + print_size(out.message));
+void check_holds_message(const Section& limits, const char* key,
+                         const std::optional<uint64_t>& bytes, size_t message) {
+  if (!bytes || *bytes >= message || limits.failed("message") || limits.failed(key)) return;
+  limits.fail(key, "must hold the largest message; limits.message is " + print_size(message));
 }
 
 // A role that includes itself, be it by others, is a mistake.
@@ -144,7 +139,11 @@ void complete_backends(const Section& backends, Config& out) {
 void complete_config(const Section& root, Config& out) {
   check_admin(root, out);
   check_replica(root, out);
-  complete_limits(root.part("limits"), out.limits);
+  if (const Section* limits = root.part("limits")) {
+    check_holds_message(*limits, "buffered", out.limits.buffered, out.limits.message);
+    check_holds_message(*limits, "buffered_per_client", out.limits.buffered_per_client,
+                        out.limits.message);
+  }
   if (const Section* tls = root.part("tls")) complete_tls(*tls, out.tls);
   complete_auth(root, out);
   if (const Section* traces = root.part("traces")) complete_traces(*traces, out.traces);

@@ -28,8 +28,18 @@ inline constexpr auto kLimitsOptions = std::to_array<Option<LimitsConfig>>({
      .help = "open client connections"},
     {.key = "buffered",
      .type = Size{&LimitsConfig::buffered, {kKiB, 1024 * kGiB}},
-     .help = "requests being received and unsent bytes, over all connections",
-     .details = "Not less than `message`, which raises the default where it is greater."},
+     .help = "what is kept for clients in memory: requests that come or wait, unsent answers, "
+             "sessions and what they may be sent again",
+     .details = "Not less than `message`, which raises the default where it is greater. When it is "
+                "used up, those who hold most are refused first (503).",
+     .default_words = "half of `memory`"},
+    {.key = "buffered_per_client",
+     .type = Size{&LimitsConfig::buffered_per_client, {kKiB, 1024 * kGiB}},
+     .help = "the same for one client",
+     .details = "A client is a principal, or an address without one (IPv6: its /64 network). Not "
+                "less than `message`, twice which raises the default where that is greater. Where "
+                "all clients are one, raise it to `buffered`.",
+     .default_words = "a quarter of `buffered`"},
     {.key = "outbox",
      .type = Size{&LimitsConfig::outbox, {kKiB, kGiB}},
      .help = "unsent bytes of one stream or WebSocket before it is ended"},
@@ -58,10 +68,10 @@ inline constexpr auto kLimitsOptions = std::to_array<Option<LimitsConfig>>({
                 "takes."},
     {.key = "memory",
      .type = Size{&LimitsConfig::memory, {4 * kMiB, 1024 * kGiB}},
-     .help = "memory of the gateway, without its children; new calls are refused near it",
-     .details =
-         "From 85 % of it connections are closed with their answers, from 95 % new calls are "
-         "refused (503).",
+     .help = "memory of the gateway, without its children",
+     .details = "From 85 % of it what nobody waits for is dropped, and connections are closed with "
+                "their answers. Where 95 % stay in use though free memory has been given back, new "
+                "calls are refused (503).",
      .default_words = "three quarters of what the control group, or the machine, has"},
     {.key = "loop_lag",
      .type = Time{&LimitsConfig::loop_lag, {Duration::zero(), std::chrono::minutes(1)}},

@@ -18,6 +18,7 @@ namespace {
 using app::OverloadWatch;
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::SizeIs;
 using testing::StartsWith;
 
 ByteQueue storage_of(size_t capacity) {
@@ -26,17 +27,52 @@ ByteQueue storage_of(size_t capacity) {
   return storage;
 }
 
-class FakeMemory final : public app::MemoryReading {
+constexpr size_t kMiB = 1 << 20;
+
+class FakeMemory final : public app::SystemReading {
  public:
   uint64_t used() override { return used_bytes; }
-  uint64_t whole() override { return 4000; }
+  uint64_t whole() override { return 4000 * kMiB; }
+  Duration give_back() override {
+    ++given_back;
+    used_bytes -= free_bytes;
+    free_bytes = 0;
+    return cost;
+  }
   uint64_t used_bytes = 0;
+  uint64_t free_bytes = 0;  // of these
+  Duration cost{0};
+  int given_back = 0;
 };
 
-class CountingCaches final : public app::Caches {
+// Sessions of two clients, whose events and records have their shares.
+class FakeBallast final : public app::Ballast {
  public:
-  void drop() override { ++drops; }
-  int drops = 0;
+  size_t drop_replay(const Account* client, const Enough& is_enough) override {
+    return drop(replay, client, is_enough, "replay");
+  }
+  size_t forget_sessions(const Account* client, const Enough& is_enough) override {
+    return drop(sessions, client, is_enough, "session");
+  }
+  void drop_caches() override { dropped.emplace_back("caches"); }
+
+  std::vector<Share> replay;
+  std::vector<Share> sessions;
+  std::vector<std::string> dropped;
+
+ private:
+  size_t drop(std::vector<Share>& shares, const Account* client, const Enough& is_enough,
+              const char* what) {
+    size_t count = 0;
+    for (Share& share : shares) {
+      if (is_enough()) break;
+      if (share.bytes() == 0 || (client != nullptr && share.account() != client)) continue;
+      share.set(0);
+      dropped.emplace_back(what);
+      ++count;
+    }
+    return count;
+  }
 };
 
 class OverloadWatchTest : public testing::Test {
@@ -45,7 +81,8 @@ class OverloadWatchTest : public testing::Test {
     config::LimitsConfig limits;
     limits.memory = limit;
     limits.loop_lag = std::chrono::milliseconds(100);
-    watch_.emplace(limits, app::OverloadServices{clock_, timers_, log_, storages_, caches_},
+    watch_.emplace(limits,
+                   app::OverloadServices{clock_, timers_, log_, storages_, accounts_, ballast_},
                    memory_);
   }
   // One reading, so late.
@@ -53,57 +90,184 @@ class OverloadWatchTest : public testing::Test {
     clock_.set(clock_.now() + OverloadWatch::kPeriod + late);
     timers_.run_due(clock_.now());
   }
+  void read_for(Duration time) {
+    for (const TimePoint end = clock_.now() + time; clock_.now() < end;) read();
+  }
+  Share share(const char* client, size_t bytes, Holding holding = Holding::sessions) {
+    const AccountRef account = accounts_.of({nullptr, *ClientAddress::parse(client)});
+    Share made({account.get(), &accounts_.unrouted()}, holding);
+    made.set(bytes);
+    return made;
+  }
+
+  static constexpr const char* kOne = "192.0.2.1";
+  static constexpr const char* kOther = "192.0.2.2";
 
   test::ManualClock clock_;
   TimerQueue timers_;
   test::RecordingLog log_;
   StoragePool storages_;
-  CountingCaches caches_;
+  policy::Accounts accounts_{{.gateway = 1000 * kMiB, .client = 400 * kMiB}};
+  FakeBallast ballast_;
   FakeMemory memory_;
   std::optional<OverloadWatch> watch_;
 };
 
 TEST_F(OverloadWatchTest, EachStageIsSaidOnce) {
-  start(1000);
+  start(1000 * kMiB);
   for (const uint64_t used : {100, 850, 860, 950, 999, 940, 880, 860, 790, 100}) {
-    memory_.used_bytes = used;
-    read();
-    read();
+    memory_.used_bytes = used * kMiB;
+    read_for(OverloadWatch::kPeriod * policy::Overload::kFullReadings);
   }
-  EXPECT_THAT(log_.lines, ElementsAre(StartsWith("memory is tight used_bytes=850 limit_bytes=1000"),
-                                      StartsWith("memory is short used_bytes=950"),
-                                      StartsWith("memory is tight used_bytes=880"),
-                                      StartsWith("memory is free again used_bytes=790")));
+  EXPECT_THAT(log_.lines, ElementsAre(StartsWith("memory is tight used_bytes=891289600 limit_bytes"
+                                                 "=1048576000"),
+                                      StartsWith("memory is short used_bytes=996147200"),
+                                      StartsWith("memory is tight used_bytes=922746880"),
+                                      StartsWith("memory is free again used_bytes=828375040")));
 }
 
-// At the stage's beginning, not with each reading: caches that are dropped all the time are work.
-TEST_F(OverloadWatchTest, CachesAreDroppedWhenAStageBegins) {
-  start(1000);
-  struct {
-    uint64_t used;
-    int drops;
-  } const cases[] = {{849, 0}, {850, 1}, {900, 1}, {950, 2}, {990, 2}, {700, 2}, {860, 3}};
-  for (const auto& item : cases) {
-    storages_.give_back(storage_of(100'000));
-    memory_.used_bytes = item.used;
-    read();
-    EXPECT_EQ(caches_.drops, item.drops) << item.used;
-    if (item.used == 850 || item.used == 950) {
-      EXPECT_FALSE(storages_.keeps_large()) << item.used;
-    }
+// Caches at the stage's beginning, not with each reading: to fill them again is work.
+TEST_F(OverloadWatchTest, WhatNobodyWaitsForGoesInItsOrder) {
+  start(1000 * kMiB);
+  ballast_.replay.push_back(share(kOne, 300 * kMiB, Holding::replay));
+  ballast_.sessions.push_back(share(kOne, 10 * kMiB));
+  ballast_.sessions.push_back(share(kOther, 10 * kMiB));
+  const Share rest = share("192.0.2.3", 785 * kMiB, Holding::receiving);
+  storages_.give_back(storage_of(100'000));
+  read();
+  EXPECT_THAT(ballast_.dropped, ElementsAre("replay", "caches", "session"));
+  EXPECT_FALSE(storages_.keeps_large());
+  EXPECT_EQ(accounts_.gateway().used(), 795 * kMiB);
+  read();
+  EXPECT_THAT(ballast_.dropped, SizeIs(3));
+  EXPECT_FALSE(watch_->stages().refuses_calls());
+}
+
+TEST_F(OverloadWatchTest, NoMoreGoesThanIsNeeded) {
+  start(1000 * kMiB);
+  for (int i = 0; i < 9; ++i) {
+    ballast_.replay.push_back(share(i < 5 ? kOne : kOther, 60 * kMiB, Holding::replay));
   }
+  const Share rest = share("192.0.2.3", 319 * kMiB, Holding::receiving);
+  read();
+  EXPECT_THAT(ballast_.dropped, ElementsAre("replay"));
+}
+
+// Its own alone, and though there is memory for others.
+TEST_F(OverloadWatchTest, AClientThatNearsItsBoundGivesUpItsOwn) {
+  start(4000 * kMiB);
+  ballast_.replay.push_back(share(kOther, 40 * kMiB, Holding::replay));
+  ballast_.replay.push_back(share(kOne, 40 * kMiB, Holding::replay));
+  ballast_.sessions.push_back(share(kOne, 10 * kMiB));
+  const Share rest = share(kOne, 299 * kMiB, Holding::receiving);
+  read();
+  EXPECT_THAT(ballast_.dropped, ElementsAre("replay"));
+  EXPECT_EQ(ballast_.replay[0].bytes(), 40 * kMiB);
+  EXPECT_THAT(log_.lines, ElementsAre(StartsWith("memory of sessions is given up client=192.0.2.1 "
+                                                 "replay_logs=1 sessions=0 bytes=41943040")));
+  EXPECT_EQ(watch_->stages().memory(), policy::Overload::Memory::free);
+}
+
+// Not with the next reading, but in the next turn.
+TEST_F(OverloadWatchTest, WhoComesNearItsBoundDoesNotHaveToWait) {
+  start(4000 * kMiB);
+  ballast_.replay.push_back(share(kOne, 100 * kMiB, Holding::replay));
+  const Share rest = share(kOne, 250 * kMiB, Holding::receiving);
+  timers_.run_due(clock_.now());
+  EXPECT_THAT(ballast_.dropped, ElementsAre("replay"));
+}
+
+// What is resident is no account: what nobody waits for goes, and no more than is too much.
+TEST_F(OverloadWatchTest, ResidentMemoryMakesRoomToo) {
+  start(1000 * kMiB);
+  ballast_.replay.push_back(share(kOne, 40 * kMiB, Holding::replay));
+  ballast_.replay.push_back(share(kOne, 40 * kMiB, Holding::replay));
+  ballast_.replay.push_back(share(kOne, 40 * kMiB, Holding::replay));
+  memory_.used_bytes = 860 * kMiB;
+  read();
+  EXPECT_THAT(ballast_.dropped, ElementsAre("replay", "replay", "caches"));
+}
+
+TEST_F(OverloadWatchTest, MuchThatIsFreeIsGivenBack) {
+  start(4000 * kMiB);
+  memory_.used_bytes = 100 * kMiB;
+  read();
+  EXPECT_EQ(memory_.given_back, 0);
+  memory_.used_bytes = 131 * kMiB;
+  memory_.free_bytes = 31 * kMiB;
+  read();
+  EXPECT_EQ(memory_.given_back, 0);
+  memory_.used_bytes = 132 * kMiB;
+  memory_.free_bytes = 32 * kMiB;
+  read();
+  EXPECT_EQ(memory_.given_back, 1);
+  EXPECT_EQ(watch_->resident(), 100 * kMiB);
+  // The next time not at once.
+  memory_.used_bytes = 200 * kMiB;
+  memory_.free_bytes = 100 * kMiB;
+  read_for(std::chrono::seconds(4));
+  EXPECT_EQ(memory_.given_back, 1);
+  read_for(std::chrono::seconds(2));
+  EXPECT_EQ(memory_.given_back, 2);
+  // What is held is not free, nor is what stays when it has been given back.
+  const Share held = share(kOne, 300 * kMiB);
+  memory_.used_bytes = 400 * kMiB;
+  read_for(std::chrono::seconds(20));
+  EXPECT_EQ(memory_.given_back, 2);
+  memory_.used_bytes = 500 * kMiB;
+  read_for(std::chrono::seconds(20));
+  EXPECT_EQ(memory_.given_back, 3);
+}
+
+TEST_F(OverloadWatchTest, WhatWasHeldIsGivenBack) {
+  start(4000 * kMiB);
+  memory_.used_bytes = 100 * kMiB;
+  read();
+  Share held = share(kOne, 40 * kMiB);
+  memory_.used_bytes = 140 * kMiB;
+  read();
+  memory_.used_bytes = 120 * kMiB;  // some of it is free
+  memory_.free_bytes = 20 * kMiB;
+  held.set(21 * kMiB);
+  read();
+  EXPECT_EQ(memory_.given_back, 0);
+  held.set(20 * kMiB);
+  read();
+  EXPECT_EQ(memory_.given_back, 1);
+}
+
+// So that it is no part of the time, however long it takes.
+TEST_F(OverloadWatchTest, WhileMemoryIsTightLittleIsGivenBackAndSooner) {
+  start(1000 * kMiB);
+  memory_.used_bytes = 800 * kMiB;
+  read();
+  memory_.used_bytes = 880 * kMiB;
+  memory_.free_bytes = 20 * kMiB;
+  read();
+  EXPECT_EQ(memory_.given_back, 1);
+  memory_.used_bytes = 880 * kMiB;
+  memory_.free_bytes = 20 * kMiB;
+  memory_.cost = std::chrono::milliseconds(500);
+  read_for(std::chrono::milliseconds(1000));
+  EXPECT_EQ(memory_.given_back, 2);
+  memory_.used_bytes = 880 * kMiB;
+  memory_.free_bytes = 20 * kMiB;
+  read_for(std::chrono::seconds(9));
+  EXPECT_EQ(memory_.given_back, 2);
+  read_for(std::chrono::seconds(2));
+  EXPECT_EQ(memory_.given_back, 3);
 }
 
 TEST_F(OverloadWatchTest, TheLimitIsAPartOfTheWhole) {
   start({});
-  EXPECT_EQ(watch_->memory_limit(), 3000U);
-  memory_.used_bytes = 1500;
+  EXPECT_EQ(watch_->memory_limit(), 3000 * kMiB);
+  memory_.used_bytes = 1500 * kMiB;
   read();
   EXPECT_EQ(watch_->stages().pressure(), 0.5);
 }
 
 TEST_F(OverloadWatchTest, LagIsSaidOnce) {
-  start(1000);
+  start(1000 * kMiB);
   read(std::chrono::milliseconds(150));
   EXPECT_THAT(log_.lines, IsEmpty());
   read(std::chrono::milliseconds(150));

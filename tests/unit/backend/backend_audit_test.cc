@@ -140,7 +140,7 @@ TEST_F(AuditedBackend, TellsOfSessions) {
 
 TEST_F(AuditedBackend, ShortOfMemoryItTakesNoCallAndNoSession) {
   send(request_text("1"));
-  overload.note_memory(0.96);
+  for (unsigned i = 0; i < policy::Overload::kFullReadings; ++i) overload.note_memory(0.96, 0);
   answer();  // what is under way goes on
   send(request_text("2"));
   ASSERT_THAT(client.answers, SizeIs(2));
@@ -149,7 +149,7 @@ TEST_F(AuditedBackend, ShortOfMemoryItTakesNoCallAndNoSession) {
   FakeSession session(callers);
   EXPECT_EQ(backend.open_session(session.caller(), session, {}).error().fault,
             rpc::Fault::overloaded);
-  overload.note_memory(0.89);
+  overload.note_memory(0.89, 0);
   send(request_text("3"));
   answer();
   EXPECT_FALSE(client.answers[2].fault.has_value());

@@ -275,7 +275,7 @@ backends:
             idle_timeout: 2s, grace: 3s, backoff_min: 4ms, backoff_max: 5ms, breaker_failures: 6 }
   second:
     command: [y]
-limits: { message: 2MiB, headers: 2KiB, batch: 3, depth: 4, connections: 5, buffered: 6MiB,
+limits: { message: 2MiB, headers: 2KiB, batch: 3, depth: 4, connections: 5, buffered: 6MiB, buffered_per_client: 3MiB,
           outbox: 7KiB, replay: 3KiB, replay_events: 12, connections_per_address: 13,
           unlimited_addresses: [192.0.2.0/24], session_starts: 14, session_burst: 15, min_rate: 16,
           memory: 17MiB, loop_lag: 18s }
@@ -332,6 +332,7 @@ metrics: { buckets: [0.001, 1, 2.5e1], methods: 7, method_names: [a/b], tool_nam
                                   .depth = 4,
                                   .connections = 5,
                                   .buffered = 6 << 20,
+                                  .buffered_per_client = 3 << 20,
                                   .outbox = 7 << 10,
                                   .replay = 3 << 10,
                                   .replay_events = 12,
@@ -453,7 +454,6 @@ TEST(ConfigParser, TheCancelMethodOfJsonRpcCanBeChosen) {
 
 TEST(ConfigParser, QueuesFollowTheLargestMessage) {
   const config::Config config = config_of(with_root("limits: { message: 1GiB }\n"));
-  EXPECT_EQ(config.limits.buffered, size_t{1} << 30);
   EXPECT_EQ(config.backends[0].pool.queue_bytes, size_t{1} << 30);
 }
 
@@ -688,6 +688,9 @@ TEST(ConfigParser, RefusesBadGatewayValues) {
        "f:2:20: limits.message: '16MB' is not a size; write it like 512, 64KiB, 16MiB or 1GiB\n"},
       {with_root("limits: { message: 2MiB, buffered: 1MiB }\n"),
        "f:2:36: limits.buffered: must hold the largest message; limits.message is 2MiB\n"},
+      {with_root("limits: { message: 2MiB, buffered_per_client: 1MiB }\n"),
+       "f:2:47: limits.buffered_per_client: must hold the largest message; limits.message is "
+       "2MiB\n"},
       {with_root("timeouts: 5s\n"), "f:2:11: timeouts: expected a map, found '5s'\n"},
       {with_root("log: { level: trace, format: xml }\n"),
        "f:2:15: log.level: expected one of debug, info, warn, error, off; found 'trace'\n"

@@ -100,7 +100,7 @@ backends:
     sandbox: { filesystem: {}, network: outbound }
     protocol: lsp
     pool: { max: 2, warm: 2 }
-limits: { message: 2MiB, headers: 2KiB, batch: 3, depth: 4, connections: 5, buffered: 6MiB,
+limits: { message: 2MiB, headers: 2KiB, batch: 3, depth: 4, connections: 5, buffered: 6MiB, buffered_per_client: 3MiB,
           outbox: 7KiB, connections_per_address: 6, unlimited_addresses: [10.0.0.0/8, "fd00::/8"],
           session_starts: 0, session_burst: 9, handshakes: 8, min_rate: 0, replay: 3KiB,
           replay_events: 12, memory: 1GiB, loop_lag: 2s }
@@ -170,7 +170,6 @@ limits:
   batch: 1000
   depth: 128
   connections: 10000
-  buffered: 512MiB
   outbox: 4MiB
   connections_per_address: 1000
   unlimited_addresses: ["127.0.0.0/8", "::1"]

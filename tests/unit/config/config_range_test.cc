@@ -87,6 +87,7 @@ TEST(ConfigRange, OfTheGateway) {
       {"limits.depth", "1", "2", "1024", "1025"},
       {"limits.connections", "0", "1", "1000000", "1000001"},
       {"limits.buffered", "1023", "1KiB", "1024GiB", "1099511627777"},
+      {"limits.buffered_per_client", "1023", "1KiB", "1024GiB", "1099511627777"},
       {"limits.outbox", "1023", "1KiB", "1GiB", "1073741825"},
       {"limits.connections_per_address", "0", "1", "1000000", "1000001"},
       {"limits.session_starts", nullptr, "0", "1000000", "1000001"},

@@ -33,10 +33,10 @@ struct FakeSource final : http::AdminSource {
 struct AdminWorld : HttpWorld {
   AdminWorld() {
     http::add_admin_routes(admin_router, source);
-    admin =
-        std::make_unique<http::Server>(http::HttpServices{loop, log, unobserved, callers, backends,
-                                                          options.limits, options.timeouts},
-                                       admin_router);
+    admin = std::make_unique<http::Server>(
+        http::HttpServices{loop, log, unobserved, callers, backends, options.limits,
+                           options.timeouts, accounts},
+        admin_router);
     Address loopback;
     loopback.host = "127.0.0.1";
     address = *admin->listen(loopback);  // where clients of this world connect to

@@ -43,10 +43,10 @@ struct AdmissionWorld : HttpWorld {
     routes.add("/open", "", std::move(endpoint));
     http::add_admin_routes(routes, source);
     routes.add_index("title");
-    guarded =
-        std::make_unique<http::Server>(http::HttpServices{loop, log, observer, callers, backends,
-                                                          options.limits, options.timeouts},
-                                       routes);
+    guarded = std::make_unique<http::Server>(
+        http::HttpServices{loop, log, observer, callers, backends, options.limits, options.timeouts,
+                           accounts},
+        routes);
     Address wanted;
     wanted.host = host;
     address = *guarded->listen(wanted);

@@ -72,10 +72,10 @@ struct AuthWorld : HttpWorld {
     routes.add("/stream", "", std::make_unique<NamingEndpoint>(true));
     http::add_admin_routes(routes, source);
     routes.add_index("title");
-    guarded =
-        std::make_unique<http::Server>(http::HttpServices{loop, log, observer, callers, backends,
-                                                          options.limits, options.timeouts},
-                                       routes);
+    guarded = std::make_unique<http::Server>(
+        http::HttpServices{loop, log, observer, callers, backends, options.limits, options.timeouts,
+                           accounts},
+        routes);
     Address loopback;
     loopback.host = "127.0.0.1";
     asking = *guarded->listen(loopback, {.layer = nullptr, .anonymous = false});
@@ -362,6 +362,7 @@ class StatusResponder final : public http::Responder {
   [[nodiscard]] uint64_t connection_number() const override { return 1; }
   [[nodiscard]] const ClientAddress& client_address() const override { return address_; }
   [[nodiscard]] const auth::Identity& connection_identity() override { return nobody_; }
+  [[nodiscard]] Payer payer() const override { return {}; }
 
   int status = 0;
 

@@ -114,7 +114,7 @@ TEST(SessionMethods, InTheIndex) {
   router.add_index("title");
   HttpWorld world;
   http::Server server({world.loop, world.log, world.observer, world.callers, world.backends,
-                       world.options.limits, world.options.timeouts},
+                       world.options.limits, world.options.timeouts, world.accounts},
                       router);
   Address any;
   any.host = "127.0.0.1";

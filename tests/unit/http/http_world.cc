@@ -79,13 +79,17 @@ HttpWorld::HttpWorld(const WorldOptions& world_options)
   backends.add(make_backend(*this, 0, "calc"));
   backends.add(make_backend(*this, 1, "other"));
   backends.start();
-  loop.check_each_turn([this] { backends.check_invariants(); });
+  loop.check_each_turn([this] {
+    backends.check_invariants();
+    accounts.check_invariants();
+  });
   http::add_rpc_routes(router, backends, options.limits);
   router.add_index("stdgate");
   router.share_answers();
-  server = std::make_unique<http::Server>(
-      http::HttpServices{loop, log, observer, callers, backends, options.limits, options.timeouts},
-      router);
+  server =
+      std::make_unique<http::Server>(http::HttpServices{loop, log, observer, callers, backends,
+                                                        options.limits, options.timeouts, accounts},
+                                     router);
   Address wanted = options.address;
   if (wanted.host.empty() && wanted.path.empty()) wanted.host = "127.0.0.1";
   const auto bound = server->listen(wanted);
@@ -97,6 +101,9 @@ HttpWorld::~HttpWorld() {
   server.reset();
   loop.run_once();
   EXPECT_EQ(observer.opened, observer.closed);
+  if (backends.kept_messages() == 0) {
+    EXPECT_EQ(accounts.held_for_clients(), 0U) << "something is kept for nobody";
+  }
 }
 
 ScriptedChild& HttpWorld::child() {

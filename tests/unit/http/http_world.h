@@ -75,17 +75,30 @@ class HttpWorld {
   bool until(Condition&& condition) {
     return run_until(loop, std::forward<Condition>(condition));
   }
+  // Memory of what is on its way from clients and to them.
+  [[nodiscard]] size_t in_transit() const {
+    size_t bytes = 0;
+    for (const HeldBytes& held : {accounts.unrouted(), accounts.held_at(0), accounts.held_at(1)}) {
+      for (const Holding kind : {Holding::receiving, Holding::unsent}) {
+        bytes += held.of[static_cast<size_t>(kind)];
+      }
+    }
+    return bytes;
+  }
   // The first child of the default backend, once it exists.
   ScriptedChild& child();
 
   const WorldOptions options;
+  policy::Accounts accounts{policy::account_bounds(options.limits, size_t{1} << 30)};
   net::Loop loop;
   RecordingLog log;
   CountingObserver observer;
   session::Callers callers;
   pool::Random random{1};
   ScriptedLauncher launcher{loop};
-  pool::CoreServices core{loop, loop.timers(), log, observer, launcher, random, loop.storages()};
+  pool::CoreServices core{loop,    loop.timers(),   log,     observer, launcher,
+                          random,  loop.storages(), nullptr, nullptr,  nullptr,
+                          nullptr, nullptr,         nullptr, nullptr,  &accounts};
   backend::Upstreams backends;
   const http::AdmissionPolicy policy{options.rules};
   http::Router router{policy};

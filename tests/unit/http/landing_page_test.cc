@@ -127,7 +127,7 @@ TEST(LandingPage, IsServedAsPlainText) {
   http::add_landing_page(router, world.backends, "stdgate 1");
   EXPECT_FALSE(router.find("/")->guards.deliberate_get);  // curl from another machine shows it
   http::Server server({world.loop, world.log, world.observer, world.callers, world.backends,
-                       world.options.limits, world.options.timeouts},
+                       world.options.limits, world.options.timeouts, world.accounts},
                       router);
   Address loopback;
   loopback.host = "127.0.0.1";

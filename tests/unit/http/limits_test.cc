@@ -122,29 +122,34 @@ TEST(Limits, Connections) {
 
 TEST(Limits, BufferedBodies) {
   WorldOptions options;
-  options.limits.buffered = 1000;
+  options.limits.buffered = 85'000;
   HttpWorld world(options);
-  const std::string request = post(call_of_size(800));
-  const std::string head = request.substr(0, request.size() - 800);
+  const std::string request = post(call_of_size(40'000));
+  const std::string head = request.substr(0, request.size() - 40'000);
   const std::string body = request.substr(head.size());
   TestClient first(world);
   TestClient second(world);
-  first.send(head + body.substr(0, 500));
-  second.send(head + body.substr(0, 500));
-  ASSERT_TRUE(world.until([&] { return world.observer.bytes_in == 2 * (head.size() + 500); }));
+  first.send(head + body.substr(0, 30'000));
+  second.send(head + body.substr(0, 30'000));
+  ASSERT_TRUE(world.until([&] { return world.observer.bytes_in == 2 * (head.size() + 30'000); }));
+  // What is charged is the storage.
+  EXPECT_GE(world.in_transit(), 60'000U);
   EXPECT_TRUE(second.received.empty());
-  second.send(body.substr(500, 1));
-  const Answer answer = second.answer();
+  TestClient over(world);
+  over.send(head + body.substr(0, 30'000));
+  const Answer answer = over.answer();
   EXPECT_EQ(answer.status, 503);
   EXPECT_EQ(answer.field("Retry-After"), "1");
   EXPECT_EQ(answer.field("Connection"), "close");
   EXPECT_THAT(answer.body, HasSubstr("-32005"));
-  // The first is not touched, and room is there again.
-  EXPECT_EQ(first.ask(body.substr(500)).status, 200);
+  EXPECT_THAT(answer.body, HasSubstr("limits.buffered_per_client"));
+  // The others are not touched, and room is there again.
+  EXPECT_EQ(first.ask(body.substr(30'000)).status, 200);
+  EXPECT_EQ(second.ask(body.substr(30'000)).status, 200);
   TestClient third(world);
-  third.send(head + body.substr(0, 700));
+  third.send(head + body.substr(0, 30'000));
   run_for(world.loop, std::chrono::milliseconds(5));
-  EXPECT_EQ(third.ask(body.substr(700)).status, 200);
+  EXPECT_EQ(third.ask(body.substr(30'000)).status, 200);
 }
 
 TEST(Limits, AnAnnouncedLengthIsNotHeldBeforeItComes) {
@@ -152,10 +157,10 @@ TEST(Limits, AnAnnouncedLengthIsNotHeldBeforeItComes) {
   const std::string request = post(std::string(1 << 20, ' '));
   TestClient client(world);
   client.send(request.substr(0, request.size() - (1 << 20) + 100));
-  ASSERT_TRUE(world.until([&] { return world.server->buffered() > 0; }));
-  EXPECT_EQ(world.server->buffered(), 100U);
+  ASSERT_TRUE(world.until([&] { return world.in_transit() > 0; }));
+  EXPECT_LE(world.in_transit(), StoragePool::kSmall);
   client.leave();
-  EXPECT_TRUE(world.until([&] { return world.server->buffered() == 0; }));
+  EXPECT_TRUE(world.until([&] { return world.in_transit() == 0; }));
 }
 
 TEST(Limits, ConnectionsOfOneAddress) {
@@ -231,13 +236,18 @@ TEST(Limits, WhatABatchCollectsIsCounted) {
   };
   TestClient first(world);
   ask(first, 600'000);
-  ASSERT_TRUE(world.until([&] { return world.server->buffered() > 600'000; }));
+  ASSERT_TRUE(world.until([&] { return world.in_transit() > 600'000; }));
   TestClient second(world);
   ask(second, 600'000);
-  EXPECT_TRUE(second.wait_closed());
+  ASSERT_TRUE(world.until([&] { return world.in_transit() > 1 << 20; }));
+  TestClient third(world);
+  ask(third, 10);
+  EXPECT_THAT(third.answer().body, AllOf(HasSubstr("-32005"), HasSubstr("limits.buffered")));
   world.child().answer_held("true");
   EXPECT_EQ(first.answer().status, 200);
-  EXPECT_TRUE(world.until([&] { return world.server->buffered() == 0; }));
+  world.child().answer_held("true");
+  EXPECT_EQ(second.answer().status, 200);
+  EXPECT_TRUE(world.until([&] { return world.in_transit() == 0; }));
 }
 
 constexpr size_t kBig = 12'000'000;  // what the kernel does not take of it is the gateway's to hold
@@ -255,7 +265,7 @@ TEST(Limits, AnswersThatAreNotTakenAreCountedAndTheStillestGo) {
     still.back()->send(big_call());
     ASSERT_TRUE(world.until([&] { return world.observer.outcomes.size() > answered; }));
     run_for(world.loop, std::chrono::milliseconds(20));
-    EXPECT_LE(world.server->buffered(), options.limits.buffered);
+    EXPECT_LE(world.in_transit(), *options.limits.buffered);
   }
   EXPECT_GT(world.observer.closed, 0U);
   EXPECT_GT(world.server->connections(), 0U);  // no more than needed
@@ -265,12 +275,13 @@ TEST(Limits, AnswersThatAreNotTakenAreCountedAndTheStillestGo) {
   EXPECT_EQ(healthy.ask(big_call()).body.size(), kBig + result("1", "\"\"").size());
   EXPECT_EQ(healthy.ask(post(call_of_size(300'000))).status, 200);
   still.clear();
-  EXPECT_TRUE(world.until([&] { return world.server->buffered() == 0; }));
+  EXPECT_TRUE(world.until([&] { return world.in_transit() == 0; }));
 }
 
 TEST(Limits, WhoTakesGoesOnWhereOthersAreStill) {
   WorldOptions options;
   options.limits.buffered = 40 << 20;  // room for the first three, whatever the kernel takes
+  options.limits.buffered_per_client = 40 << 20;
   HttpWorld world(options);
   std::vector<std::unique_ptr<TestClient>> clients;
   const auto ask = [&] {

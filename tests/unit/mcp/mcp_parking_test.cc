@@ -675,6 +675,102 @@ TEST(McpSharedParking, ASessionWithoutTrafficIsKept) {
   EXPECT_EQ(world.bench.observer.parked[ParkReason::idle], 1);
 }
 
+// Sessions of two clients, whose events are kept, idle for as many seconds as they are old.
+class McpHeld : public testing::Test {
+ protected:
+  static backend::BackendOptions options() {
+    backend::BackendOptions options = mcp_options(config::Isolation::shared);
+    options.config.revive = true;
+    options.config.pool.sessions = 4;
+    return options;
+  }
+  policy::Client client(const char* address) {
+    const ClientAddress from = *ClientAddress::parse(address);
+    return {from, nullptr, world_.bench.accounts.of({nullptr, from})};
+  }
+  std::string open(const char* address, size_t bytes) {
+    world_.bench.advance(seconds(1));
+    const auto opened = world_.sessions.open(Kind::streamable, client(address));
+    EXPECT_TRUE(opened.has_value());
+    if (bytes > 0) {
+      // What nobody hears is kept for who comes.
+      session::SessionSink& sink = **opened;
+      const std::string text(bytes, 'x');
+      const std::string_view view = text;
+      sink.on_message(std::nullopt, {&view, 1});
+    }
+    return (*opened)->id();
+  }
+  mcp::McpSession* find(const std::string& id) {
+    return world_.sessions.find(id, Kind::streamable, nullptr);
+  }
+  [[nodiscard]] size_t replay() const {
+    return world_.bench.accounts.held_at(0).of[static_cast<size_t>(Holding::replay)];
+  }
+
+  static constexpr const char* kOne = "192.0.2.1";
+  static constexpr const char* kOther = "192.0.2.2";
+  McpWorld world_{options()};
+};
+
+TEST_F(McpHeld, EventsAreChargedToTheClient) {
+  const std::string id = open(kOne, 5000);
+  EXPECT_GT(replay(), 5000U);
+  EXPECT_GT(client(kOne).account->used(), 5000U);
+  world_.sessions.close(*find(id));
+  EXPECT_EQ(world_.bench.accounts.held_for_clients(), 0U);
+}
+
+// Those of parked sessions first, and no more than is needed; or of one client alone.
+TEST_F(McpHeld, EventsOfWhoIsIdleLongestGoFirst) {
+  const std::string oldest = open(kOne, 5000);
+  const std::string parked = open(kOther, 5000);
+  const std::string youngest = open(kOne, 5000);
+  ASSERT_EQ(find(parked)->park(), session::Parking::parked);
+  const auto falls_below = [this](size_t bytes) { return [this, bytes] { return replay() < bytes; }; };
+  EXPECT_EQ(world_.sessions.drop_replay(nullptr, falls_below(20'000)), 0U);
+  EXPECT_EQ(world_.sessions.drop_replay(nullptr, falls_below(15'000)), 1U);
+  EXPECT_EQ(find(parked)->replay_bytes(), 0U);
+  EXPECT_EQ(world_.sessions.drop_replay(client(kOther).account.get(), falls_below(0)), 0U);
+  EXPECT_EQ(world_.sessions.drop_replay(client(kOne).account.get(), falls_below(8000)), 1U);
+  EXPECT_EQ(find(oldest)->replay_bytes(), 0U);
+  EXPECT_EQ(find(youngest)->replay_bytes(), 5000U);
+}
+
+TEST_F(McpHeld, ParkedSessionsAreForgottenThenThoseThatHaveLongBeenIdle) {
+  const std::string idle = open(kOne, 0);
+  const std::string parked = open(kOne, 0);
+  ASSERT_EQ(find(parked)->park(), session::Parking::parked);
+  EXPECT_EQ(world_.sessions.forget_idle(nullptr, [] { return false; }), 1U);
+  EXPECT_EQ(find(parked), nullptr);
+  EXPECT_NE(find(idle), nullptr);
+  world_.bench.advance(minutes(1));
+  EXPECT_EQ(world_.sessions.forget_idle(nullptr, [] { return false; }), 1U);
+  EXPECT_EQ(world_.sessions.size(), 0U);
+  EXPECT_EQ(world_.bench.accounts.held_for_clients(), 0U);
+}
+
+TEST_F(McpHeld, WhoHearsIsNotIdle) {
+  const std::string id = open(kOne, 5000);
+  FakeEventSink sink;
+  find(id)->listen(sink);
+  world_.bench.advance(minutes(2));
+  EXPECT_EQ(world_.sessions.drop_replay(nullptr, [] { return false; }), 0U);
+  EXPECT_EQ(world_.sessions.forget_idle(nullptr, [] { return false; }), 0U);
+  world_.sessions.detach(id, sink);
+}
+
+// Parked ones count: one client alone cannot have all places.
+TEST_F(McpHeld, TheClientWithMostSessionsMakesRoom) {
+  const std::string others = open(kOther, 0);
+  ASSERT_EQ(find(others)->park(), session::Parking::parked);
+  const std::string first = open(kOne, 0);
+  for (int i = 0; i < 3; ++i) open(kOne, 0);
+  EXPECT_EQ(world_.sessions.size(), 4U);
+  EXPECT_NE(find(others), nullptr);
+  EXPECT_EQ(find(first), nullptr);
+}
+
 // The sessions of a backend that has been replaced, and that of one before it.
 class McpSuccessionTest : public McpTakeOverTest {
  protected:

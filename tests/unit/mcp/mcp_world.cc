@@ -58,6 +58,7 @@ mcp::McpSession::Posted McpWorld::post(mcp::McpSession& to, FakeEventSink& sink,
   rpc::EnvelopeParser parser(bench.backend.envelope_limits());
   backend::CallContext context;
   context.arrived = bench.clock.now();
+  context.account = bench.account.get();
   const auto document = parser.parse(text);
   EXPECT_TRUE(document.has_value()) << text;
   return to.post(*document, context, sink);

@@ -82,6 +82,7 @@ class ModernBench : public BackendBench {
     context.wants_events = true;
     context.principal = beside.principal;
     context.client = beside.address;
+    context.account = account.get();
     context.mirrored = beside.mirrored;
     context.timeout = beside.timeout;
     const auto document = parser.parse(text);

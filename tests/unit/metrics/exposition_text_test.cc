@@ -43,6 +43,7 @@ stdgate_rejected_total{backend="calc",reason="rate"} 0
 stdgate_rejected_total{backend="calc",reason="in_flight"} 0
 stdgate_rejected_total{backend="calc",reason="sessions"} 0
 stdgate_rejected_total{backend="calc",reason="clients"} 0
+stdgate_rejected_total{backend="calc",reason="memory"} 0
 # HELP stdgate_child_starts_total Child processes started
 # TYPE stdgate_child_starts_total counter
 stdgate_child_starts_total{backend="calc",reason="minimum"} 0
@@ -240,6 +241,23 @@ stdgate_loop_lag_seconds 0.00025
 # HELP stdgate_memory_pressure Part of limits.memory that is used
 # TYPE stdgate_memory_pressure gauge
 stdgate_memory_pressure 0.5
+# HELP stdgate_held_bytes Memory of what is kept for clients and backends
+# TYPE stdgate_held_bytes gauge
+stdgate_held_bytes{kind="receiving"} 7
+stdgate_held_bytes{kind="unsent"} 0
+stdgate_held_bytes{kind="calls"} 0
+stdgate_held_bytes{kind="sessions"} 0
+stdgate_held_bytes{kind="replay"} 0
+stdgate_held_bytes{kind="caches"} 0
+stdgate_held_bytes{backend="calc",kind="receiving"} 1
+stdgate_held_bytes{backend="calc",kind="unsent"} 2
+stdgate_held_bytes{backend="calc",kind="calls"} 3
+stdgate_held_bytes{backend="calc",kind="sessions"} 4
+stdgate_held_bytes{backend="calc",kind="replay"} 5
+stdgate_held_bytes{backend="calc",kind="caches"} 6
+# HELP stdgate_held_limit_bytes limits.buffered, or its default
+# TYPE stdgate_held_limit_bytes gauge
+stdgate_held_limit_bytes 1000
 # HELP stdgate_config_reloads_total Times that the configuration was read again
 # TYPE stdgate_config_reloads_total counter
 stdgate_config_reloads_total{outcome="ok"} 4
@@ -347,6 +365,8 @@ TEST(MetricsExposition, IsThisText) {
     readings.issuers = {{"https://id", 2.5}};
     readings.loop_lag = std::chrono::microseconds(250);
     readings.memory_pressure = 0.5;
+    readings.held = {{"", {{7}}}, {"calc", {{1, 2, 3, 4, 5, 6}}}};
+    readings.held_limit = 1000;
     readings.reloads = {4, 1, false};
     readings.audit = {9, 3, 2, true};
     readings.spans = {30, 3, {{"queue_full", 6}, {"refused", 0}}};

@@ -32,6 +32,7 @@ class ByteStreamOver : public testing::TestWithParam<net::ByteStream::Kind> {
   // The peer's descriptor as a stream of the same loop.
   void adopt_peer() { peer_owner_.adopt(loop_, std::move(peer_), GetParam()); }
 
+  Account account_{SIZE_MAX};  // of the streams whose payer it is made
   net::Loop loop_;
   StreamOwner owner_;
   net::FileDescriptor peer_;
@@ -149,15 +150,9 @@ TEST_P(ByteStreamOver, CountsWhatTheKernelHasTaken) {
   EXPECT_TRUE(got == bytes);
 }
 
-struct NoEvents final : MemoryAccountEvents {
-  void on_memory_over_limit() override {}
-  void on_much_memory() override {}
-};
-
 TEST_P(ByteStreamOver, TheAccountPaysForWhatTheKernelDoesNotTake) {
-  NoEvents events;
-  MemoryAccount account(SIZE_MAX, events);
-  owner_.stream->set_account(account);
+  Account& account = account_;
+  owner_.stream->set_payer({&account, nullptr});
   const std::string bytes = pattern(16 << 20);
   owner_.stream->write(bytes);
   EXPECT_GE(account.used(), owner_.stream->unsent_bytes());
@@ -178,9 +173,8 @@ TEST_P(ByteStreamOver, TheAccountPaysForWhatTheKernelDoesNotTake) {
 
 // Large and small, shared and not, in whatever order: nothing is lost, doubled or moved.
 TEST_P(ByteStreamOver, SharedBytesKeepTheirPlaceAmongOthers) {
-  NoEvents events;
-  MemoryAccount account(SIZE_MAX, events);
-  owner_.stream->set_account(account);
+  Account& account = account_;
+  owner_.stream->set_payer({&account, nullptr});
   const std::string filler = pattern(8 << 20);  // fills the kernel's buffers
   owner_.stream->write(filler);
   std::string expected = filler;
@@ -190,7 +184,7 @@ TEST_P(ByteStreamOver, SharedBytesKeepTheirPlaceAmongOthers) {
     const std::string head = "head " + std::to_string(i) + ";";
     const size_t size = i % 3 == 0 ? large.size() : i % 3 == 1 ? StoragePool::kShared : 100;
     const std::string_view parts[] = {head, std::string_view(large).substr(0, size), ";tail"};
-    const SharedOffer offer(loop_.storages(), large);
+    const SharedOffer offer(loop_.storages(), large, {&account, nullptr});
     owner_.stream->write(parts);
     expected.append(head).append(parts[1]).append(";tail");
     if (i % 10 == 0) loop_.run_once();
@@ -208,9 +202,8 @@ TEST_P(ByteStreamOver, SharedBytesKeepTheirPlaceAmongOthers) {
 
 TEST(SharedWrites, AreHeldOnceByAllStreamsAndCountForEach) {
   constexpr size_t kStreams = 20;
+  Account account(SIZE_MAX);
   net::Loop loop;
-  NoEvents events;
-  MemoryAccount account(SIZE_MAX, events);
   std::array<StreamOwner, kStreams> owners;
   std::array<net::FileDescriptor, kStreams> peers;
   const std::string filler = pattern(4 << 20);
@@ -218,14 +211,14 @@ TEST(SharedWrites, AreHeldOnceByAllStreamsAndCountForEach) {
     test::Ends ends = test::unix_pair();
     owners[i].adopt(loop, std::move(ends[0]), net::ByteStream::Kind::pipe);
     peers[i] = std::move(ends[1]);
-    owners[i].stream->set_account(account);
+    owners[i].stream->set_payer({&account, nullptr});
     owners[i].stream->write(filler);
   }
   loop.run_once();
   const size_t before = account.used();
   const std::string text = pattern(900'000);
   {
-    const SharedOffer offer(loop.storages(), text);
+    const SharedOffer offer(loop.storages(), text, {&account, nullptr});
     for (StreamOwner& owner : owners) {
       const size_t unsent = owner.stream->unsent_bytes();
       owner.stream->write(text);

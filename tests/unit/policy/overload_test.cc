@@ -26,13 +26,33 @@ TEST(Overload, MemoryHasStagesThatDoNotFlap) {
   };
   Overload overload(kMaxLag);
   for (const auto& reading : readings) {
-    EXPECT_EQ(overload.note_memory(reading.part), reading.is_new) << reading.part;
+    // It counts when it stays so though free memory is given back.
+    for (unsigned i = 1; reading.part >= Overload::kFull && i < Overload::kFullReadings; ++i) {
+      overload.note_memory(reading.part, 0);
+      EXPECT_FALSE(overload.refuses_calls()) << i;
+    }
+    EXPECT_EQ(overload.note_memory(reading.part, 0), reading.is_new) << reading.part;
     EXPECT_EQ(overload.memory(), reading.stage) << reading.part;
     EXPECT_EQ(overload.pressure(), reading.part);
     EXPECT_EQ(overload.ends_connections(), reading.stage != Memory::free);
     EXPECT_EQ(overload.refuses_calls(), reading.stage == Memory::full);
     EXPECT_EQ(overload.refuses_sessions(), reading.stage == Memory::full);
   }
+}
+
+// What is held makes memory tight, but refuses nobody: accounts do.
+TEST(Overload, WhatIsHeldMakesMemoryTightOnly) {
+  Overload overload(kMaxLag);
+  EXPECT_FALSE(overload.note_memory(0.1, 0.849));
+  EXPECT_TRUE(overload.note_memory(0.1, 0.85));
+  EXPECT_EQ(overload.memory(), Memory::tight);
+  for (unsigned i = 0; i < 2 * Overload::kFullReadings; ++i) {
+    EXPECT_FALSE(overload.note_memory(0.1, 1.2));
+  }
+  EXPECT_FALSE(overload.refuses_calls());
+  EXPECT_FALSE(overload.refuses_sessions());
+  EXPECT_EQ(overload.pressure(), 0.1);
+  EXPECT_TRUE(overload.note_memory(0.1, 0.79));
 }
 
 TEST(Overload, OneLateReadingIsNone) {

@@ -87,5 +87,28 @@ TEST(BatchAnswer, CanBeUsedAgain) {
   EXPECT_EQ(answer.due(), 0u);
 }
 
+// What the client may hold bounds them too: what does not fit is answered by a fault.
+TEST(BatchAnswer, IsChargedToItsClient) {
+  Account gateway(10'000);
+  Account client(gateway, 2000);
+  {
+    session::BatchAnswer answer;
+    answer.set_payer({&client, nullptr});
+    answer.begin_messages(rpc::CodeSet::plain, 100'000);
+    for (int i = 0; i < 3; ++i) answer.expect();
+    answer.end_messages();
+    const std::string tail = ",\"result\":\"" + std::string(3000, 'x') + "\"}";
+    answer.add(reply_of("1", tail));
+    EXPECT_GE(client.used(), 3000U);
+    answer.add(reply_of("2", tail));
+    EXPECT_LT(answer.size(), 4000U);
+    answer.add(reply_of("3", ",\"result\":1}"));
+    EXPECT_NE(std::string(answer.close()).find("limits.buffered_per_client"), std::string::npos);
+    answer.clear();
+    EXPECT_EQ(client.used(), 0U);
+  }
+  EXPECT_EQ(gateway.used(), 0U);
+}
+
 }  // namespace
 }  // namespace stdgate::test

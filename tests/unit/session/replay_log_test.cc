@@ -215,5 +215,43 @@ TEST(ReplayLog, LogsShareWhatIsOfferedToAll) {
   EXPECT_EQ(two.bytes(), 0U);
 }
 
+TEST(ReplayLog, IsChargedToItsClient) {
+  StoragePool storages;
+  Account gateway(10'000);
+  Account client(gateway, 3000);
+  {
+    session::ReplayLog log(10, kPlenty, storages, {&client, nullptr});
+    add(log, 0, std::string(1000, 'x'));
+    EXPECT_GT(client.used(), 1000U);
+    add(log, 0, std::string(1000, 'y'));
+    // What its client may not hold any more goes, the oldest first.
+    add(log, 0, std::string(1000, 'z'));
+    EXPECT_LE(client.used(), 3000U);
+    EXPECT_THAT(after(log, 0, 0),
+                ElementsAre(Pair(2, std::string(1000, 'y')), Pair(3, std::string(1000, 'z'))));
+    EXPECT_FALSE(log.reaches(0, 0));
+    EXPECT_TRUE(log.reaches(0, 1));
+    log.take_after(0, 2);
+    EXPECT_LT(client.used(), 2000U);
+  }
+  EXPECT_EQ(gateway.used(), 0U);
+}
+
+TEST(ReplayLog, LetsGoOfAll) {
+  StoragePool storages;
+  Account gateway(10'000);
+  Account client(gateway, 10'000);
+  session::ReplayLog log(10, kPlenty, storages, {&client, nullptr});
+  add(log, 0, std::string(1000, 'x'));
+  add(log, 3, "y");
+  log.drop();
+  EXPECT_LT(client.used(), 100U);
+  EXPECT_FALSE(log.reaches(0, 0));
+  EXPECT_FALSE(log.reaches(3, 1));
+  EXPECT_TRUE(log.reaches(3, 2));
+  EXPECT_EQ(add(log, 3, "z"), 3U);
+  EXPECT_THAT(after(log, 3, 0), ElementsAre(Pair(3, "z")));
+}
+
 }  // namespace
 }  // namespace stdgate

@@ -9,11 +9,6 @@
 namespace stdgate::test {
 namespace {
 
-struct UnwatchedMemory final : MemoryAccountEvents {
-  void on_memory_over_limit() override {}
-  void on_much_memory() override {}
-};
-
 TEST(TlsStream, CarriesBytesBothWays) {
   TlsWorld world;
   TlsConnection connection(world);
@@ -150,11 +145,10 @@ TEST(TlsStream, TheEndWaitsForAPause) {
 }
 
 TEST(TlsStream, WhatIsLeftWhilePausedIsCharged) {
-  UnwatchedMemory events;
+  Account account(1 << 30);
   TlsWorld world;
-  MemoryAccount account(1 << 30, events);
   TlsConnection connection(world);
-  connection.stream->set_account(account);
+  connection.stream->set_payer({&account, nullptr});
   connection.carry();
   EXPECT_EQ(account.used(), 0u);
   connection.owner.bytes_hook = [&] { connection.stream->pause_read(net::Stream::kBusy); };
@@ -166,16 +160,14 @@ TEST(TlsStream, WhatIsLeftWhilePausedIsCharged) {
   connection.turn();
   EXPECT_EQ(connection.owner.bytes.size(), 200'000u);
   EXPECT_EQ(account.used(), 0u);
-  connection.stream->leave_account();
 }
 
 TEST(TlsStream, NoMoreIsSealedThanTheSocketNeeds) {
-  UnwatchedMemory events;
+  Account account(1 << 30);
   TlsWorld world;
-  MemoryAccount account(1 << 30, events);
   TlsConnection connection(world);
   connection.carry();
-  connection.stream->set_account(account);
+  connection.stream->set_payer({&account, nullptr});
   connection.stream->set_watermark(128 << 10);
   connection.peer.set_taking(false);
   const std::string text = tls_pattern(3 << 20);
@@ -197,23 +189,21 @@ TEST(TlsStream, NoMoreIsSealedThanTheSocketNeeds) {
   EXPECT_EQ(connection.owner.flushed, 1);
   EXPECT_EQ(account.used(), 0u);
   EXPECT_EQ(connection.stream->bytes_written(), text.size());
-  connection.stream->leave_account();
 }
 
 TEST(TlsStream, ABroadcastStaysInOneCopy) {
-  UnwatchedMemory events;
+  Account account(1 << 30);
   TlsWorld world;
-  MemoryAccount account(1 << 30, events);
   TlsConnection one(world);
   TlsConnection two(world);
   const std::string text = tls_pattern(2 << 20);
   for (TlsConnection* connection : {&one, &two}) {
     connection->carry();
-    connection->stream->set_account(account);
+    connection->stream->set_payer({&account, nullptr});
     connection->peer.set_taking(false);
   }
   {
-    const SharedOffer offer(world.loop.storages(), text);
+    const SharedOffer offer(world.loop.storages(), text, {&account, nullptr});
     one.stream->write(text);
     two.stream->write(text);
   }
@@ -222,7 +212,6 @@ TEST(TlsStream, ABroadcastStaysInOneCopy) {
     connection->peer.set_taking(true);
     connection->carry();
     EXPECT_EQ(connection->client.plain, text);
-    connection->stream->leave_account();
   }
 }
 
@@ -255,13 +244,12 @@ TEST(TlsStream, HalfClosedByTheClient) {
 }
 
 TEST(TlsStream, WhatFollowsTheClientsEndIsNotKept) {
-  UnwatchedMemory events;
+  Account account(1 << 30);
   TlsWorld world;
-  MemoryAccount account(1 << 30, events);
   for (const bool is_paused : {false, true}) {
     TlsConnection connection(world);
     connection.carry();
-    connection.stream->set_account(account);
+    connection.stream->set_payer({&account, nullptr});
     connection.client.write("last");
     const std::string before = connection.client.take_sealed();
     connection.client.shutdown_write();
@@ -278,7 +266,6 @@ TEST(TlsStream, WhatFollowsTheClientsEndIsNotKept) {
     EXPECT_EQ(connection.owner.errors, 0);
     EXPECT_EQ(connection.owner.ends, 1);
     EXPECT_EQ(account.used(), 0u) << is_paused;
-    connection.stream->leave_account();
   }
 }
 

@@ -1,0 +1,95 @@
+// Accounts: the bytes that a gateway keeps for its clients, by client, and by backend.
+//
+//   the gateway     limits.buffered
+//   ├ a client      limits.buffered_per_client; what its connections, sessions and calls hold
+//   └ a backend     half of limits.buffered; what it holds for no client: broadcasts, kept answers
+//
+// A client is a principal or, anonymous, an address (ClientKey); those that have neither are one.
+// What is held at a backend, for clients too, is counted by it (HeldBytes), and what is at none
+// yet, as that of an HTTP request before it is routed. Owner: the worker; outlives all that has a
+// share. Limit: a client is known as long as something of it is there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "gateway/base/account.h"
+#include "gateway/config/config.h"
+#include "gateway/policy/client_key.h"
+
+namespace stdgate::policy {
+
+// In bytes.
+struct AccountBounds {
+  size_t gateway = SIZE_MAX;
+  size_t client = SIZE_MAX;
+};
+// `memory`: what the gateway may use in all (limits.memory, or its default).
+AccountBounds account_bounds(const config::LimitsConfig& limits, uint64_t memory);
+
+class Accounts final : private AccountKeeper {
+ public:
+  explicit Accounts(const AccountBounds& bounds = {});
+  ~Accounts() override = default;
+  Accounts(const Accounts&) = delete;
+  Accounts& operator=(const Accounts&) = delete;
+
+  [[nodiscard]] Account& gateway() { return gateway_; }
+  [[nodiscard]] const Account& gateway() const { return gateway_; }
+  [[nodiscard]] const AccountBounds& bounds() const { return bounds_; }
+  // A look-up.
+  AccountRef of(const ClientRef& client);
+  // Of the backend with this number (BackendId), which stays in its place.
+  Payer backend(size_t number);
+  // What is at no backend.
+  [[nodiscard]] HeldBytes& unrouted() { return unrouted_; }
+  [[nodiscard]] const HeldBytes& unrouted() const { return unrouted_; }
+  // Of backends by their number.
+  [[nodiscard]] HeldBytes held_at(size_t number) const {
+    return number < backends_.size() ? backends_[number]->held : HeldBytes();
+  }
+
+  struct Holder {
+    std::string client;  // a principal's name, or an address; empty: neither is known
+    size_t bytes = 0;
+  };
+  // Those that hold most, and at least something; the largest first.
+  [[nodiscard]] std::vector<Holder> largest(size_t most) const;
+  // Calls visit(Account&) for each client's.
+  template <class Visitor>
+  void for_each_client(Visitor&& visit) {
+    for (auto& [key, client] : clients_) visit(client);
+  }
+  // Who it is, for people; empty: no client's.
+  [[nodiscard]] std::string name_of(const Account& account) const;
+  [[nodiscard]] size_t clients() const { return clients_.size(); }
+  // What is held for clients, all together.
+  [[nodiscard]] size_t held_for_clients() const;
+  // Ends the process if an invariant is broken.
+  void check_invariants() const;
+
+ private:
+  struct Client final : Account {
+    Client(Accounts& all, size_t bound) : Account(all.gateway_, bound, &all) {}
+    const ClientKey* key = nullptr;  // of its entry
+  };
+  struct Backend {
+    Backend(Account& gateway, size_t bound) : own(gateway, bound) {}
+    Account own;
+    HeldBytes held;
+  };
+
+  void on_unused(Account& account) override;
+
+  const AccountBounds bounds_;
+  Account gateway_;
+  HeldBytes unrouted_;
+  std::vector<std::unique_ptr<Backend>> backends_;
+  std::unordered_map<ClientKey, Client, ClientHash, ClientEqual> clients_;
+};
+
+}  // namespace stdgate::policy
