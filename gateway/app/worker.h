@@ -141,8 +141,6 @@ class Worker {
   void check_invariants();
   void send_last_spans(std::function<void()> done);
 
-  void check_invariants();
-
   // In the order in which they need each other; destroyed the other way round.
   SystemMemory memory_;
   policy::Accounts accounts_;

@@ -99,6 +99,10 @@ void PrincipalPools::for_each(Visitor&& visit) const {
   for (const auto& pool : ending_) visit(*pool->upstream);
 }
 
+void PrincipalPools::drop_caches() {
+  for_each([](Upstream& upstream) { upstream.drop_caches(); });
+}
+
 void PrincipalPools::set_rules(const config::BackendConfig& backend,
                                const std::vector<config::RoleConfig>& roles) {
   set_rules_ = [backend, roles](Upstream& upstream) { upstream.set_rules(backend, roles); };

@@ -82,9 +82,7 @@ class PrincipalPools final : public Upstream {
   void end_children(Duration grace) override;
   [[nodiscard]] size_t calls() const override;
   [[nodiscard]] size_t kept_messages() const override;
-  void drop_caches() override {
-    for_each([](Upstream& upstream) { upstream.drop_caches(); });
-  }
+  void drop_caches() override;
   [[nodiscard]] bool has_children() const override;
 
   // Of all pools together. Ready whatever becomes of them: that one principal's children cannot be
