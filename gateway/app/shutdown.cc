@@ -23,6 +23,7 @@ Shutdown::Shutdown(const Clock& clock, TimerQueue& timers, Log& log, backend::Up
 void Shutdown::request(int signal) {
   const bool is_first = step_ == Step::running;
   if (!is_first && signal == first_signal_ && clock_.now() - first_at_ < kSameRequest) return;
+  if (step_ == Step::stopped) return stopped_();
   if (is_first) {
     first_signal_ = signal;
     first_at_ = clock_.now();

@@ -8,7 +8,8 @@
 //                  timeouts.drain from the request on. What is left then is answered with a fault.
 //   3. end         children are asked to go: end of input, SIGTERM, SIGKILL, each after `grace`.
 //   4. stop        connections closed, the loop stopped.
-// A second request skips to the end: children are killed, connections closed. The same signal again
+// A second request skips to the end: children are killed, connections closed. After the end it only
+// tells the owner, which may wait for something yet. The same signal again
 // within kSameRequest is no second request: timeout(1), and some supervisors, signal the process
 // and then its group. Owner: the worker. Polls every kPoll whether a step is done:
 // finer polling would gain nothing.
@@ -43,6 +44,7 @@ class Shutdown {
   // client that sends slowly does not put the end off.
   static constexpr Duration kReadCalls = std::chrono::seconds(2);
 
+  // `stopped`: the end is reached; again: who waits for more than that is not to.
   Shutdown(const Clock& clock, TimerQueue& timers, Log& log, backend::Upstreams& backends,
            ClientSide clients, Duration drain_timeout, std::function<void()> stopped);
 

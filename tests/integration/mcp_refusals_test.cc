@@ -11,6 +11,7 @@
 namespace stdgate::harness {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -29,6 +30,15 @@ std::string initialize(const std::string& id, const std::string& revision = "202
 Headers usual(Headers more = {}) {
   more.try_emplace("accept", "application/json, text/event-stream");
   more.try_emplace("content-type", "application/json");
+  return more;
+}
+
+// The field, and the same once more, in other letters.
+Headers twice(const std::string& name, const std::string& first, const std::string& second,
+              Headers more = {}) {
+  std::string again = name;
+  again[0] = static_cast<char>(again[0] - 'a' + 'A');
+  more[name] = first + "\r\n" + again + ": " + second;
   return more;
 }
 
@@ -97,8 +107,39 @@ TEST(McpRefusals, OfTheHead) {
             {"type", "POST", usual({{"content-type", "text/plain"}}), kList, 415, kInvalid},
             {"encoding", "POST", usual({{"content-encoding", "gzip"}}), kList, 415, kInvalid},
             {"version", "GET", usual({{"mcp-protocol-version", "1999-01-01"}}), "", 400, kInvalid},
+            {"two sessions", "GET", usual(twice("mcp-session-id", "a", "b")), "", 400, kInvalid},
+            {"two sessions to end", "DELETE", usual(twice("mcp-session-id", "a", "b")), "", 400,
+             kInvalid},
         });
   EXPECT_EQ(client.get("/").status, 200);  // on the same connection
+}
+
+TEST(McpRefusals, OfFieldsThatAreThereTwice) {
+  GatewayProcess gateway(one_session());
+  HttpClient client = gateway.connect();
+  check(client,
+        {{"sessions", "POST", usual(twice("mcp-session-id", "a", "a")), kList, 400, kInvalid,
+          "\"seven\""},
+         {"versions", "POST", usual(twice("mcp-protocol-version", "2025-11-25", "2025-06-18")),
+          kList, 400, kInvalid, "\"seven\""},
+         {"events", "POST", usual(twice("last-event-id", "a", "b")), initialize("5"), 400, kInvalid,
+          "5"}});
+  const std::string modern =
+      request("tools/list",
+              R"({"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",)"
+              R"("io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},)"
+              R"("io.modelcontextprotocol/clientCapabilities":{}}})",
+              "\"seven\"");
+  const HttpResponse mismatch = client.post("/mcp", modern,
+                                            usual(twice("mcp-method", "tools/list", "tools/call",
+                                                        {{"mcp-protocol-version", "2026-07-28"}})));
+  EXPECT_EQ(mismatch.status, 400);
+  EXPECT_THAT(mismatch.body, AllOf(HasSubstr("\"code\":-32020"), HasSubstr("\"id\":\"seven\"")));
+  // Elsewhere too, as a program in front may have gone by another one.
+  const HttpResponse elsewhere =
+      client.post("/rpc", kList, twice("mcp-method", "tools/list", "tools/call"));
+  EXPECT_EQ(elsewhere.status, 400);
+  EXPECT_TRUE(gateway.descendants().empty());
 }
 
 TEST(McpRefusals, OfMessages) {

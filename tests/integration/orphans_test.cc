@@ -102,7 +102,8 @@ void stop_guard(GatewayProcess& gateway) {
   }));
 }
 
-constexpr const char* kOneReplacement = "idle_timeout: 1h, backoff_min: 1h, backoff_max: 1h";
+constexpr const char* kOneReplacement =
+    "min: 1, idle_timeout: 1h, backoff_min: 1h, backoff_max: 1h";
 
 const End kEnds[] = {
     {"gateway_asked", "idle_timeout: 1h", Millis(0), end_politely},

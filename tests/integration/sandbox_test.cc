@@ -242,7 +242,11 @@ TEST(Sandbox, StrictReadsTheSystemAndItsDirectoryOnly) {
     EXPECT_EQ(results.at("read"), EACCES) << path;
     EXPECT_TRUE(results.at("list") == EACCES || results.at("list") == ENOTDIR) << path;
     EXPECT_EQ(results.at("execute"), EACCES) << path;
+    EXPECT_EQ(results.at("watch"), EACCES) << path;
   }
+  EXPECT_EQ(reads(".").at("watch"), EACCES) << "it cannot be told from what may not be read";
+  // What is read or made somewhere else runs: docs/children.md says so.
+  EXPECT_EQ(child.attempt("memory_code", "{}", "memfd"), 0);
   for (const char* path : {"/usr/bin/true", "/bin/true"}) {
     EXPECT_EQ(reads(path).at("read"), 0);
     EXPECT_EQ(reads(path).at("execute"), 0);
@@ -254,6 +258,9 @@ TEST(Sandbox, StrictReadsTheSystemAndItsDirectoryOnly) {
 
   SandboxedChild free("sandbox: off");
   EXPECT_EQ(free.attempt("reading", path_params(secret), "read"), 0);
+  EXPECT_EQ(free.attempt("reading", path_params(secret), "watch"), 0);
+  SandboxedChild writes(sandbox("{ filesystem: { write: [/tmp] } }"));
+  EXPECT_EQ(writes.attempt("reading", path_params(secret), "watch"), 0) << "all may be read";
 }
 
 TEST(Sandbox, WritesWhereItMayOnly) {

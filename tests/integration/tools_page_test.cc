@@ -1,4 +1,4 @@
-// docs/tools.md: each command that it shows prints what it shows.
+// README.md and docs/tools.md: each command that they show prints what they show.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -121,6 +121,50 @@ TEST(ToolsPage, CommandsPrintWhatIsShown) {
     const std::string output =
         replaced(shell_output(folder.path(), shown.command), address, "127.0.0.1:8080");
     EXPECT_EQ(without_times(output), without_times(shown.output)) << shown.command;
+  }
+}
+
+// As @modelcontextprotocol/server-everything, as far as README.md goes.
+constexpr const char* kEcho = R"py(
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message:
+        continue
+    result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+              "serverInfo": {"name": "echo", "version": "1"}}
+    if message["method"] == "tools/call":
+        text = "Echo: " + message["params"]["arguments"]["message"]
+        result = {"content": [{"type": "text", "text": text}]}
+    print(json.dumps({"result": result, "jsonrpc": "2.0", "id": message["id"]},
+                     separators=(",", ":")), flush=True)
+)py";
+
+std::string host_of(const std::string& url) { return url.substr(url.find("://") + 3); }
+
+TEST(Readme, CommandsPrintWhatIsShown) {
+  const fs::path source = STDGATE_SOURCE_DIR;
+  TemporaryFolder folder;
+  folder.write("echo.py", kEcho);
+  // What deploy/run serves, at other ports; and what the second example does.
+  std::string demo = read_file(source / "gateway.yaml");
+  for (const char* const port : {":8080\"", ":9464\""}) demo = replaced(demo, port, ":0\"");
+  const GatewayProcess first({.config = demo});
+  const GatewayProcess second(
+      serve_one({"python3", (folder.path() / "echo.py").string()}, "protocol: mcp"));
+  const std::vector<std::pair<std::string, std::string>> places = {
+      {"127.0.0.1:8080", host_of(first.url())},
+      {"127.0.0.1:9464", host_of(first.admin_url())},
+      {"127.0.0.1:8081", host_of(second.url())}};
+  const std::vector<ShownCommand> commands = shown_commands(read_file(source / "README.md"));
+  ASSERT_EQ(commands.size(), 4U);
+  for (const ShownCommand& shown : commands) {
+    std::string command = replaced(shown.command, "curl ", "curl -s ");  // as on a terminal
+    for (const auto& [from, to] : places) command = replaced(command, from, to);
+    std::string output = shell_output(folder.path(), command);
+    while (output.ends_with("\n")) output.pop_back();
+    output += '\n';
+    EXPECT_EQ(output, shown.output) << shown.command;
   }
 }
 

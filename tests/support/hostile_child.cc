@@ -7,7 +7,8 @@
 //   capabilities {}         {"effective": MASK}
 //   kill {"pid": N, "signal": S}   {"kill": 0}
 //   syscalls {}, sockets {}, connects {"port": N}, listening {"port": N}, unix {"path": "x"},
-//   reading {"path": "x"}, metadata {"path": "x"}, writing {"path": "x"}   see sandbox_attempts.h
+//   reading {"path": "x"}, metadata {"path": "x"}, writing {"path": "x"}, memory_code {}
+//                           see sandbox_attempts.h
 //   again {"call": "x", ...}  the same method and its params, attempted by a detached descendant
 //                           that has executed this program anew, with LD_PRELOAD
 //   descriptors {}          {"3": 0, ...}, those that are open beside 0, 1 and 2
@@ -317,6 +318,7 @@ std::string sandbox_answer(const std::string& method, const std::string& line) {
   if (method == "listening") return text_of(test::attempt_listening(port));
   if (method == "unix") return text_of(test::attempt_unix(path));
   if (method == "reading") return text_of(test::attempt_reading(path));
+  if (method == "memory_code") return text_of(test::attempt_memory_code());
   if (method == "metadata") return text_of(test::attempt_metadata(path));
   if (method == "writing") return text_of(test::attempt_writing(path));
   if (method == "descriptors") return text_of(open_descriptors());

@@ -7,14 +7,17 @@
 #include <linux/netlink.h>
 #include <netinet/in.h>
 #include <sched.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/ipc.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/msg.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/sem.h>
+#include <sys/sendfile.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -151,6 +154,32 @@ int list(const std::string& path) {
   if (directory == nullptr) return errno;
   ::closedir(directory);
   return 0;
+}
+
+// Events of a directory have the names of what is in it.
+int watch(const std::string& path) {
+  const int queue = ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+  if (queue < 0) return errno;
+  const int result = result_of(::inotify_add_watch(queue, path.c_str(), IN_ALL_EVENTS));
+  ::close(queue);
+  return result;
+}
+
+// A program that stands in no directory: a copy of true(1).
+int execute_from_memory() {
+  const int program = ::open("/bin/true", O_RDONLY | O_CLOEXEC);
+  const int memory = ::memfd_create("copy", MFD_CLOEXEC);
+  if (program < 0 || memory < 0) return errno;
+  while (::sendfile(memory, program, nullptr, 1 << 20) > 0) {
+  }
+  ::close(program);
+  const int result = in_fork([memory] {
+    std::array<char*, 2> words{const_cast<char*>("true"), nullptr};
+    ::fexecve(memory, words.data(), environ);
+    return errno;
+  });
+  ::close(memory);
+  return result;
 }
 
 int execute(const std::string& path) {
@@ -356,8 +385,13 @@ Attempts attempt_unix(const std::string& path) {
 }
 
 Attempts attempt_reading(const std::string& path) {
-  return {{"read", open_file(path, O_RDONLY)}, {"list", list(path)}, {"execute", execute(path)}};
+  return {{"read", open_file(path, O_RDONLY)},
+          {"list", list(path)},
+          {"execute", execute(path)},
+          {"watch", watch(path)}};
 }
+
+Attempts attempt_memory_code() { return {{"memfd", execute_from_memory()}}; }
 
 Attempts attempt_metadata(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);

@@ -21,6 +21,8 @@ Attempts attempt_listening(int port);
 Attempts attempt_unix(const std::string& path);
 // Everything that can be done to a file or directory at `path`.
 Attempts attempt_reading(const std::string& path);
+// A program that was put together in memory.
+Attempts attempt_memory_code();
 // What belongs to the file or directory at `path` beside its content: each is set to what it is.
 Attempts attempt_metadata(const std::string& path);
 // Everything that changes what is in the directory `path`, in which a file "old" is.

@@ -161,6 +161,7 @@ std::optional<HttpError> McpEndpoint::admit(Exchange& exchange) {
   // A POST of the modern era names its version in its body too: post() judges it.
   if (head.method() != Method::post && names_modern_version(exchange)) return kPostOnly;
   if (head.method() != Method::post && !is_known_version(head)) return kBadVersion;
+  if (head.method() != Method::post && head.is_ambiguous()) return kAmbiguous;
   exchange.version_known = is_known_version(head);
   if (const HeaderField* session = head.find("mcp-session-id"))
     exchange.session_id = session->value;
@@ -192,6 +193,7 @@ void McpEndpoint::post(Exchange& exchange, std::span<char> body) {
     return post_modern(exchange, *document);
   }
   const std::string_view id = request_id_of(*document);
+  if (exchange.head.is_ambiguous()) return fail(exchange, kAmbiguous, id);
   if (!exchange.version_known) return fail(exchange, kBadVersion, id);
   if (const auto problem = problem_of(*document)) return fail(exchange, *problem, id);
   if (!has_initialize(*document)) return post_in_session(exchange, *document);
@@ -215,6 +217,7 @@ void McpEndpoint::post_modern(Exchange& exchange, const rpc::Document& document)
     if (const auto problem = mcp::check_modern(envelope, params, exchange.modern)) {
       return respond_problem(exchange, *problem, id);
     }
+    if (exchange.head.is_ambiguous()) return fail(exchange, kAmbiguous, id);
   } else if (envelope.kind != rpc::MessageKind::notification) {
     return fail(exchange, kNoResponses, id);
   }

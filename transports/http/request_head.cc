@@ -186,7 +186,7 @@ tl::expected<void, HeadError> RequestHead::parse_block() {
   target_ = path_ = query_ = authority_ = {};
   body_kind_ = BodyKind::none;
   content_length_ = 0;
-  expects_continue_ = has_credentials_ = too_many_fields_ = false;
+  expects_continue_ = has_credentials_ = is_ambiguous_ = too_many_fields_ = false;
 
   llhttp_init(&parser_, HTTP_REQUEST, &kSettings);
   parser_.data = this;
@@ -274,13 +274,15 @@ tl::expected<void, HeadError> RequestHead::take_field(const HeaderField& field, 
       expects_continue_ = true;
       break;
     case 8:
-      return take_once(field, "mcp-name", framing);
+      take_once(field, "mcp-name", framing);
+      break;
     case 9:
       has_credentials_ = has_credentials_ || equals_ignoring_case(field.name, "x-api-key");
       break;
     case 10:
       if (!equals_ignoring_case(field.name, "connection")) {
-        return take_once(field, "mcp-method", framing);
+        take_once(field, "mcp-method", framing);
+        break;
       }
       for_each_element(field.value, ',', [&](std::string_view option) {
         if (equals_ignoring_case(option, "close")) framing.close = true;
@@ -289,10 +291,12 @@ tl::expected<void, HeadError> RequestHead::take_field(const HeaderField& field, 
       break;
     case 13:
       has_credentials_ = has_credentials_ || equals_ignoring_case(field.name, "authorization");
-      return take_once(field, "last-event-id", framing);
+      take_once(field, "last-event-id", framing);
+      break;
     case 14:
       if (!equals_ignoring_case(field.name, "content-length")) {
-        return take_once(field, "mcp-session-id", framing);
+        take_once(field, "mcp-session-id", framing);
+        break;
       }
       if (framing.has_length) return bad_request("more than one Content-Length");
       framing.has_length = true;
@@ -316,7 +320,8 @@ tl::expected<void, HeadError> RequestHead::take_field(const HeaderField& field, 
           has_credentials_ || equals_ignoring_case(field.name, "proxy-authorization");
       break;
     case 20:
-      return take_once(field, "mcp-protocol-version", framing);
+      take_once(field, "mcp-protocol-version", framing);
+      break;
     case 22:
       has_credentials_ =
           has_credentials_ || (equals_ignoring_case(field.name, "sec-websocket-protocol") &&
@@ -328,15 +333,12 @@ tl::expected<void, HeadError> RequestHead::take_field(const HeaderField& field, 
   return {};
 }
 
-// Programs in front may route by such a field, and take another one than the gateway. `name` is in
-// lower case, and no two of them are of one length.
-tl::expected<void, HeadError> RequestHead::take_once(const HeaderField& field,
-                                                     std::string_view name, Framing& framing) {
-  if (!equals_ignoring_case(field.name, name)) return {};
+// `name` is in lower case, and no two of them are of one length.
+void RequestHead::take_once(const HeaderField& field, std::string_view name, Framing& framing) {
+  if (!equals_ignoring_case(field.name, name)) return;
   const uint32_t bit = 1U << name.size();
-  if ((framing.seen & bit) != 0) return bad_request("more than one header of the same name");
+  is_ambiguous_ = is_ambiguous_ || (framing.seen & bit) != 0;
   framing.seen |= bit;
-  return {};
 }
 
 // RFC 9112 section 3.2: exactly one, and a valid one.

@@ -116,6 +116,8 @@ class RequestHead {
   // Something that tells who calls: Authorization, Proxy-Authorization, Cookie, X-API-Key, a
   // subprotocol with a credential, a ticket in the query.
   [[nodiscard]] bool has_credentials() const { return has_credentials_; }
+  // A field of MCP's is there twice. Programs in front may route by it, and take another one.
+  [[nodiscard]] bool is_ambiguous() const { return is_ambiguous_; }
   [[nodiscard]] BodyKind body_kind() const { return body_kind_; }
   [[nodiscard]] uint64_t content_length() const { return content_length_; }
 
@@ -135,8 +137,7 @@ class RequestHead {
   tl::expected<void, HeadError> take_fields(Framing& framing);
   tl::expected<void, HeadError> take_field(const HeaderField& field, Framing& framing);
   tl::expected<void, HeadError> take_host(const HeaderField& field, Framing& framing);
-  static tl::expected<void, HeadError> take_once(const HeaderField& field, std::string_view name,
-                                                 Framing& framing);
+  void take_once(const HeaderField& field, std::string_view name, Framing& framing);
   tl::expected<void, HeadError> take_target();
   tl::expected<void, HeadError> judge_body(const Framing& framing);
 
@@ -154,6 +155,7 @@ class RequestHead {
   bool keep_alive_ = false;
   bool expects_continue_ = false;
   bool has_credentials_ = false;
+  bool is_ambiguous_ = false;
   bool too_many_fields_ = false;
 };
 

@@ -250,6 +250,8 @@ bool RequestRouting::route(Exchange& exchange, const ConnectionTraits& traits) c
   if (head.method() != Method::post && head.body_kind() != BodyKind::none) {
     return fail({400, "a body has no meaning here"});
   }
+  // That of MCP answers it as MCP wants it.
+  if (head.is_ambiguous() && endpoint->transport() != Transport::mcp) return fail(kAmbiguous);
   const auto error = endpoint->admit(exchange);
   return error ? fail(*error) : true;
 }

@@ -84,6 +84,11 @@ struct HttpError {
   std::string_view detail{};         // for the log instead of the message; empty: the message
 };
 
+// See RequestHead::is_ambiguous().
+inline constexpr HttpError kAmbiguous{.status = 400,
+                                      .message = "more than one header of the same name",
+                                      .refusal = Refusal::bad_head};
+
 // What a refusal by `error` is counted as.
 Refusal refusal_of(const HttpError& error);
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "transports/net/byte_stream.h"
+#include "transports/stdio/command_group.h"
 #include "transports/stdio/confinement_probe.h"
 #include "transports/stdio/guard/protocol.h"
 #include "transports/stdio/guard_arguments.h"
@@ -122,6 +123,7 @@ class ChildProcess final : public pool::ChildLink {
 
   std::string control_line_;
   int pid_ = 0;  // of the command; 0 until it runs
+  CommandGroup group_;
   pool::ExitStatus status_;
   Duration grace_{0};
   Ending ending_ = Ending::no;
@@ -261,6 +263,7 @@ void ChildProcess::on_unsandboxed(std::string_view missing) {
 // its pid.
 void ChildProcess::on_started(int pid) {
   pid_ = pid;
+  group_.note(pid, guard_pid_);
   stderr_log_.set_pid(pid);
   output_->resume_read(net::ByteStream::kNotStarted);
   stderr_->resume_read(net::ByteStream::kNotStarted);
@@ -277,7 +280,7 @@ void ChildProcess::on_control_end() {
   } else if (!accounted_) {
     // The guard did not end as it should: it was killed. Its command was killed with it; for what
     // has left the group see on_guard_exit().
-    ::kill(-pid_, SIGKILL);
+    group_.kill(*guards_.table());
   }
   finish_when_drained();
 }

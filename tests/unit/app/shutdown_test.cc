@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
+#include <string>
 
 #include "tests/support/backend_bench.h"
 
@@ -21,7 +23,7 @@ struct ShutdownBench {
   TimerQueue timers;
   test::RecordingLog log;
   backend::Upstreams backends;
-  bool stopped = false;
+  int stopped = 0;  // how often its owner was told
   bool accepts = true;
   bool requests = false;  // have come, and have not been read
   bool drained = false;   // its clients
@@ -33,7 +35,7 @@ struct ShutdownBench {
                          {[this] { accepts = false; }, [this] { return requests; },
                           [this] { drained = true; }, [] {}, [this] { return idle; }},
                          timeout,
-                         [this] { stopped = true; }};
+                         [this] { ++stopped; }};
 
   void signal_at(Duration since_start, int signal) {
     clock.set(TimePoint(since_start));
@@ -65,7 +67,7 @@ TEST(Shutdown, TheSameSignalSoonAfterTheFirstIsNoSecondOne) {
     EXPECT_FALSE(bench.shutdown.was_hurried());
     bench.signal_at(kStart + c.later, c.signal);
     EXPECT_EQ(bench.shutdown.was_hurried(), c.hurries) << c.later.count() << " " << c.signal;
-    EXPECT_EQ(bench.stopped, c.hurries);
+    EXPECT_EQ(bench.stopped > 0, c.hurries);
   }
 }
 
@@ -106,7 +108,7 @@ TEST(Shutdown, WithoutClientsItDrainsAtOnce) {
   bench.signal_at(Duration{0}, SIGTERM);
   EXPECT_TRUE(bench.drained);
   bench.advance_to(app::Shutdown::kPoll);
-  EXPECT_TRUE(bench.stopped);
+  EXPECT_EQ(bench.stopped, 1);
 }
 
 TEST(Shutdown, WithoutTimeToDrainThereAreNoLastCalls) {
@@ -121,6 +123,25 @@ TEST(Shutdown, RepetitionsDoNotPutTheSecondOneOff) {
   bench.signal_at(app::Shutdown::kSameRequest / 2, SIGTERM);
   bench.signal_at(app::Shutdown::kSameRequest, SIGTERM);
   EXPECT_TRUE(bench.shutdown.was_hurried());
+}
+
+// What its owner waits for then (the last spans) is given up.
+TEST(Shutdown, ASignalAfterTheEndHurriesNothingButTheOwner) {
+  ShutdownBench bench;
+  bench.idle = true;
+  bench.signal_at(Duration{0}, SIGTERM);
+  bench.advance_to(app::Shutdown::kPoll);
+  ASSERT_EQ(bench.stopped, 1);
+  bench.signal_at(milliseconds(100), SIGTERM);
+  EXPECT_EQ(bench.stopped, 1) << "the same signal";
+  bench.signal_at(milliseconds(200), SIGINT);
+  EXPECT_EQ(bench.stopped, 2);
+  EXPECT_FALSE(bench.shutdown.was_hurried());
+  EXPECT_FALSE(bench.shutdown.cut_calls_off());
+  EXPECT_EQ(std::ranges::count_if(bench.log.lines, [](const std::string& line) {
+              return line.starts_with("stopped");
+            }),
+            1);
 }
 
 }  // namespace
