@@ -130,10 +130,7 @@ bool Pool::serves_shared_calls() const {
 Child* Pool::child_with_call_of(session::SessionId session) const {
   if (session.is_none()) return nullptr;
   for (const auto& child : children_.all()) {
-    bool has_call = false;
-    child->calls().for_each(
-        [&](const Call& call) { has_call = has_call || call.session == session; });
-    if (has_call) return child.get();
+    if (child->calls().has_call_of(session)) return child.get();
   }
   return nullptr;
 }
