@@ -82,15 +82,16 @@ bool InputRounds::take_answer(pool::CallPtr& call, const rpc::Envelope& answer) 
   }
   if (!timer_.armed() || round.expires < timer_.due()) timer_.arm(round.expires);
   services_.core.observer.on_call_parked(services_.backend);
+  round.call->round = number;
+  rounds_bytes_ += round.bytes();
   rounds_.emplace(number, std::move(round));
   return true;
 }
 
 // Whether one more call may wait for its client, which keeps so many bytes.
 bool InputRounds::has_room(size_t bytes) const {
-  size_t kept = kept_ + bytes;
-  for (const auto& [number, round] : rounds_) kept += round.state.size() + round.answers.size();
-  return rounds_.size() < services_.config.pool.queue && kept <= services_.config.pool.queue_bytes;
+  return rounds_.size() < services_.config.pool.queue &&
+         kept_ + rounds_bytes_ + bytes <= services_.config.pool.queue_bytes;
 }
 
 const char* InputRounds::ask_all(uint64_t number, const pool::Call& call,
@@ -130,15 +131,16 @@ void InputRounds::on_round_answer(uint64_t number, std::string_view key,
     return fail(end(found, ParkedEnd::given_up), kDeclined);
   }
   Round& round = found->second;
+  rounds_bytes_ -= round.bytes();
   if (!round.answers.empty()) round.answers += ',';
   round.answers.append(key).append(":").append(answer->payload);
   round.charge();
+  rounds_bytes_ += round.bytes();
   if (round.answers.size() > services_.limits.message) {
     return fail(end(found, ParkedEnd::given_up), "the client's answers are too large");
   }
   if (--round.open > 0) return;
-  Round whole = std::move(round);
-  rounds_.erase(found);
+  Round whole = take_out(found);
   services_.core.observer.on_parked_call_ended(services_.backend, ParkedEnd::resumed);
   go_on(std::move(whole));
 }
@@ -188,18 +190,24 @@ void InputRounds::withdraw_questions(session::SessionId id, uint64_t number) {
   if (session != nullptr) sessions_.questions().withdraw(*session, number);
 }
 
+InputRounds::Round InputRounds::take_out(Rounds::iterator round) {
+  Round taken = std::move(rounds_.extract(round).mapped());
+  rounds_bytes_ -= taken.bytes();
+  taken.call->round = 0;
+  return taken;
+}
+
 pool::CallPtr InputRounds::end(Rounds::iterator round, ParkedEnd how) {
-  auto node = rounds_.extract(round);
+  const uint64_t number = round->first;
+  Round ended = take_out(round);
   services_.core.observer.on_parked_call_ended(services_.backend, how);
-  withdraw_questions(node.mapped().call->session, node.key());
-  return std::move(node.mapped().call);
+  withdraw_questions(ended.call->session, number);
+  return std::move(ended.call);
 }
 
 pool::CallPtr InputRounds::take(session::Caller caller, std::string_view id) {
-  const auto found = std::ranges::find_if(rounds_, [&](const auto& entry) {
-    return entry.second.call->caller == caller && entry.second.call->id == id;
-  });
-  return found == rounds_.end() ? nullptr : end(found, ParkedEnd::given_up);
+  const pool::Call* const call = services_.calls.index().find_asked(caller, id);
+  return call == nullptr ? nullptr : end(rounds_.find(call->round), ParkedEnd::given_up);
 }
 
 std::vector<pool::CallPtr> InputRounds::withdraw(session::Caller caller) {

@@ -64,6 +64,7 @@ class InputRounds final : public RoundListener {
     Share held{};  // of these texts
 
     void charge() { held.set(state.capacity() + answers.capacity()); }
+    [[nodiscard]] size_t bytes() const { return state.size() + answers.size(); }
   };
   using Rounds = std::map<uint64_t, Round>;
 
@@ -76,6 +77,8 @@ class InputRounds final : public RoundListener {
   // Why the client is not asked all of this; null: it is asked.
   const char* ask_all(uint64_t number, const pool::Call& call, const pool::InputDemands& demands);
   void go_on(Round round);
+  // It is not here any more.
+  Round take_out(Rounds::iterator round);
   void fail(pool::CallPtr call, std::string_view why);
   pool::CallPtr end(Rounds::iterator round, ParkedEnd how);
   void withdraw_questions(session::SessionId session, uint64_t number);
@@ -89,6 +92,7 @@ class InputRounds final : public RoundListener {
   TripEnds& ends_;
   const Duration input_timeout_;
   Rounds rounds_;
+  size_t rounds_bytes_ = 0;
   size_t kept_ = 0;  // bytes of the texts of calls, of those at children too
   uint64_t begun_ = 0;
   Timer timer_;  // no later than the first that expires

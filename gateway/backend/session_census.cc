@@ -48,9 +48,9 @@ void end_unless(session::SessionTable& sessions,
   });
 }
 
-session::Session* longest_idle(session::SessionTable& sessions) {
+session::Session* longest_idle(session::SessionTable& sessions, uint32_t& place) {
   session::Session* longest = nullptr;
-  sessions.for_each([&](session::SessionId, session::Session& session) {
+  place = sessions.for_some(place, kMaxLook, [&](session::SessionId, session::Session& session) {
     const bool may_go = session.is_of_client() && session.state != SessionState::parked &&
                         session.sink != nullptr &&
                         session.sink->hold() == session::ClientHold::nothing;

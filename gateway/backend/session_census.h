@@ -24,8 +24,11 @@ size_t at_work_of(const session::SessionTable& sessions, const policy::ClientRef
 bool has_its_share(const session::SessionTable& sessions, const policy::ClientRef& client,
                    const config::BackendConfig& config, uint32_t places);
 
-// Of the sessions that are not parked and have nothing open. Null: there is none.
-session::Session* longest_idle(session::SessionTable& sessions);
+// Of the sessions that are not parked and have nothing open. Null: there is none. Of many sessions
+// not all are looked at, but kMaxLook from this place on, which moves on: whoever asks for a
+// session when all are taken can ask often.
+inline constexpr size_t kMaxLook = 128;
+session::Session* longest_idle(session::SessionTable& sessions, uint32_t& place);
 
 // Tells the clients that are not admitted any more that their sessions are over.
 void end_unless(session::SessionTable& sessions,

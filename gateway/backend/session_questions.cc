@@ -55,7 +55,7 @@ bool SessionQuestions::ask(session::Session& session, session::Ask ask,
     if (!timer_.armed()) timer_.arm(ask.expires);
   }
   if (session.asks == nullptr) {
-    session.asks = std::make_unique<rpc::Correlator<session::Ask>>(session::Session::kMaxAsks);
+    session.asks = std::make_unique<session::Asks>(of_children_, session);
   }
   const auto id = session.asks->open(std::move(ask));
   if (!id) return false;
@@ -68,7 +68,7 @@ bool SessionQuestions::ask(session::Session& session, session::Ask ask,
 
 void SessionQuestions::withdraw(session::Session& session, uint64_t round) const {
   if (session.asks == nullptr) return;
-  rpc::Correlator<session::Ask>& asks = *session.asks;
+  session::Asks& asks = *session.asks;
   for (auto ask = asks.oldest(); ask;) {
     const auto next = asks.next(*ask);
     if (asks.at(*ask).round == round) {
@@ -119,23 +119,11 @@ void SessionQuestions::note_end(session::SessionId session, const session::Ask& 
 }
 
 bool SessionQuestions::awaits_answer(uint64_t child, session::SessionId session) const {
-  const auto is_asked = [&](const session::Session& one) {
-    if (one.asks == nullptr) return false;
-    rpc::Correlator<session::Ask>& asks = *one.asks;
-    for (auto ask = asks.oldest(); ask; ask = asks.next(*ask)) {
-      const session::Ask& open = asks.at(*ask);
-      if (open.child == child && open.has_time() && now() < open.expires) return true;
-    }
-    return false;
-  };
-  if (!session.is_none()) {
-    const session::Session* const one = std::as_const(sessions_).find(session);
-    return one != nullptr && is_asked(*one);
-  }
-  bool some = false;
-  sessions_.for_each(
-      [&](session::SessionId, const session::Session& one) { some = some || is_asked(one); });
-  return some;
+  return of_children_.any_of(child, [&](const session::AskIndex::Place& place) {
+    const session::Ask& open = place.asks->at(place.id);
+    const bool is_meant = session.is_none() || place.asks->session().id == session;
+    return is_meant && open.has_time() && now() < open.expires;
+  });
 }
 
 void SessionQuestions::look_at_time() {
@@ -144,7 +132,7 @@ void SessionQuestions::look_at_time() {
   std::vector<std::pair<session::SessionId, rpc::WireId>> late;
   sessions_.for_each([&](session::SessionId id, const session::Session& session) {
     if (session.asks == nullptr) return;
-    rpc::Correlator<session::Ask>& asks = *session.asks;
+    session::Asks& asks = *session.asks;
     for (auto ask = asks.oldest(); ask; ask = asks.next(*ask)) {
       session::Ask& open = asks.at(*ask);
       if (!open.has_time()) continue;

@@ -5,8 +5,9 @@
 // Job: the stamp of a session, kept as it changes; the client's questions, with or without a child
 // that waits, and the time that they have. A question whose time is up is withdrawn at both sides
 // if calls wait meanwhile; else its time begins anew, as nobody is kept waiting. Those of a round
-// or a trip end with it. Owner: the session router. Limits: Session::kMaxAsks; the input timeout;
-// SessionMemory::kMaxGreeting, beyond which a greeting is not kept.
+// or a trip end with it. The index of what children have asked. Owner: the session router. Limits:
+// Session::kMaxAsks; the input timeout; SessionMemory::kMaxGreeting, beyond which a greeting is not
+// kept.
 #pragma once
 
 #include <optional>
@@ -33,8 +34,7 @@ class SessionQuestions {
  public:
   // `pool` and `rounds` may not be constructed yet.
   SessionQuestions(const pool::PoolServices& services, pool::Pool& pool,
-                   session::SessionTable& sessions, RoundListener& rounds,
-                   Duration input_timeout);
+                   session::SessionTable& sessions, RoundListener& rounds, Duration input_timeout);
 
   // The client of a session that shares children has greeted so.
   void note_greeting(session::Session& session, std::string_view greeting) const;
@@ -45,6 +45,8 @@ class SessionQuestions {
   // been asked too much.
   bool ask(session::Session& session, session::Ask ask, std::optional<session::Tag> call,
            const rpc::Envelope& request);
+  // Those of children, of all sessions.
+  session::AskIndex& of_children() { return of_children_; }
   // What is left of this round needs no answer; tells the client.
   void withdraw(session::Session& session, uint64_t round) const;
   // The client will answer nothing of what it has been asked; tells it, and those who have asked.
@@ -69,6 +71,7 @@ class SessionQuestions {
   const Duration input_timeout_;
   Timer timer_;  // no later than the first that expires, but for kLooks
   RateLimit log_lines_;
+  session::AskIndex of_children_;
 };
 
 }  // namespace stdgate::backend

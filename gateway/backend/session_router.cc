@@ -114,7 +114,7 @@ void SessionRouter::charge(session::SessionId id) {
 bool SessionRouter::park_longest_idle() {
   const config::BackendConfig& config = services_.config;
   if (config.isolation == config::Isolation::session || !config.revive) return false;
-  session::Session* const longest = longest_idle(sessions_);
+  session::Session* const longest = longest_idle(sessions_, next_look_);
   if (longest == nullptr) return false;
   journal_.park(*longest, ParkReason::place_needed);
   return true;
@@ -310,39 +310,28 @@ void SessionRouter::on_request(pool::Child& child, const rpc::Envelope& request,
 
 session::Session* SessionRouter::only_session(pool::Child& child) {
   if (child.isolation() == config::Isolation::session) return listener(child.lease());
-  session::SessionId only;
-  bool is_only = true;
-  child.calls().for_each([&](const pool::Call& call) {
-    if (pool::CallTable::causes_nothing(call)) return;
-    // The request may concern a call without a session; no other client may see it then.
-    is_only = is_only && !call.session.is_none() && (only.is_none() || only == call.session);
-    only = call.session;
-  });
-  if (!is_only) return nullptr;
+  // The request may concern a call without a session; no other client may see it then.
+  const auto only = child.calls().only_session();
+  if (!only) return nullptr;
   // The child may still be reporting about an abandoned call.
   const pool::AbandonedCalls& abandoned = child.abandoned();
-  const session::SessionId caller = only.is_none() ? abandoned.some_session() : only;
+  const session::SessionId caller = only->is_none() ? abandoned.some_session() : *only;
   if (abandoned.are_all_of(caller)) return listener(caller);
-  if (!only.is_none()) child.note_withheld();
+  if (!only->is_none()) child.note_withheld();
   return nullptr;
 }
 
 bool SessionRouter::pass_cancel(pool::Child& child, const rpc::Envelope& notification,
                                 std::string_view id) {
-  bool found = false;
-  sessions_.for_each([&](session::SessionId id_of, session::Session& session) {
-    if (found || session.asks == nullptr) return;
-    rpc::Correlator<session::Ask>& asks = *session.asks;
-    for (auto ask = asks.oldest(); ask; ask = asks.next(*ask)) {
-      if (asks.at(*ask).child != child.number() || asks.at(*ask).id != id) continue;
-      found = true;
-      tell(session,
-           with_replaced(notification.text, place_of(id, notification.text), std::to_string(*ask)));
-      if (services_.dialect.cancel_ends_call()) questions_.note_end(id_of, asks.close(*ask));
-      return;
-    }
-  });
-  return found;
+  const auto ask = questions_.of_children().find(child.number(), id);
+  if (!ask) return false;
+  const session::Session& session = ask->asks->session();
+  tell(session,
+       with_replaced(notification.text, place_of(id, notification.text), std::to_string(ask->id)));
+  if (services_.dialect.cancel_ends_call()) {
+    questions_.note_end(session.id, ask->asks->close(ask->id));
+  }
+  return true;
 }
 
 // --- From a client --------------------------------------------------------------------------
@@ -447,8 +436,7 @@ void SessionRouter::tell_what_is_wanted(pool::Child& child) {
 
 void SessionRouter::on_child_gone(const pool::Child& child) {
   const uint64_t number = child.number();
-  sessions_.for_each(
-      [number](session::SessionId, session::Session& session) { session.forget_asks_of(number); });
+  questions_.of_children().lose_child(number);
   subscriptions_.lose_child(number);
   verbosity_.lose_child(number);
   settle_all();
@@ -481,7 +469,7 @@ void SessionRouter::check_invariants() {
     leases += pool_.has_lease(id) ? 1 : 0;
     wishes += session.severity ? 1 : 0;
     if (session.asks == nullptr) return;
-    rpc::Correlator<session::Ask>& asks = *session.asks;
+    session::Asks& asks = *session.asks;
     for (auto ask = asks.oldest(); ask; ask = asks.next(*ask)) {
       if (asks.at(*ask).round == 0) static_cast<void>(child_that_asked(asks.at(*ask)));
     }

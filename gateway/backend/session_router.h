@@ -57,9 +57,9 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
         methods_(methods),
         modern_(modern),
         rounds_(rounds),
+        questions_(services, pool, sessions_, rounds, input_timeout),
         sessions_(limits_of(services.config.pool)),
-        journal_(services),
-        questions_(services, pool, sessions_, rounds, input_timeout) {}
+        journal_(services) {}
 
   tl::expected<session::SessionId, rpc::FaultReport> open(session::Caller caller,
                                                           session::SessionSink& sink,
@@ -354,15 +354,16 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   NameTable& methods_;
   const ModernCalls& modern_;
   RoundListener& rounds_;
+  SessionQuestions questions_;  // before the sessions, whose requests are in its index
   session::SessionTable sessions_;
   SessionJournal journal_;
-  SessionQuestions questions_;
   session::Subscriptions subscriptions_;
   session::LogVerbosity verbosity_;
   std::string key_;            // scratch
   std::string method_;         // scratch
   bool reading_ = true;        // what waits for shared children leaves room for more
   uint32_t first_reader_ = 0;  // the place of the session that was told so first
+  uint32_t next_look_ = 0;     // see longest_idle()
 };
 
 }  // namespace stdgate::backend

@@ -37,8 +37,8 @@ class SlotMap {
   SlotMap(const SlotMap&) = delete;
   SlotMap& operator=(const SlotMap&) = delete;
 
-  // Nothing when `capacity` entries are in use.
-  std::optional<Handle> acquire() {
+  // Nothing when `capacity` entries are in use. Also gives the entry, if it is asked for.
+  std::optional<Handle> acquire(T** value = nullptr) {
     if (free_head_ == Handle::kNone && slots_ == capacity_) return std::nullopt;
     uint32_t index = free_head_;
     if (index == Handle::kNone) {
@@ -50,6 +50,7 @@ class SlotMap {
     Slot& slot = at(index);
     slot.live = true;
     ++size_;
+    if (value != nullptr) *value = &slot.value;
     return Handle{index, slot.generation};
   }
 
@@ -99,6 +100,18 @@ class SlotMap {
   void for_each(Visitor&& visit) const {
     const_cast<SlotMap*>(this)->for_each(
         [&](Handle handle, const T& value) { visit(handle, value); });
+  }
+
+  // The same for `most` places at most, those from `from` on, and then the first ones. Returns the
+  // place behind them.
+  template <class Visitor>
+  uint32_t for_some(uint32_t from, size_t most, Visitor&& visit) {
+    for (size_t left = std::min(most, slots_); left > 0; --left, ++from) {
+      if (from >= slots_) from = 0;
+      Slot& slot = at(from);
+      if (slot.live) visit(Handle{from, slot.generation}, slot.value);
+    }
+    return from;
   }
 
   [[nodiscard]] size_t size() const { return size_; }

@@ -50,6 +50,7 @@ tl::expected<McpSession*, rpc::FaultReport> McpSessions::open(McpSession::Kind k
 McpSession& McpSessions::keep(std::unique_ptr<McpSession> session) {
   make_room();
   McpSession& kept = *session;
+  ++counts_[kept.account()];
   sessions_.emplace(kept.id(), std::move(session));
   const TimePoint due = std::min(services_.clock.now() + idle_timeout_, kept.expiry());
   if (!idle_timer_.armed() || due < idle_timer_.due()) idle_timer_.arm(due);
@@ -120,18 +121,24 @@ bool is_less_missed(const McpSession& a, const McpSession& b) {
 
 }  // namespace
 
-// For one more session: of the client that has most, as one alone must not have all places.
+// For one more session: of the client that has most, as one alone must not have all places. Of many
+// sessions not all are looked at, but others each time.
 void McpSessions::make_room() {
   if (sessions_.size() < services_.backend.max_sessions()) return;
-  std::unordered_map<const Account*, size_t> counts;
-  for (const auto& [id, session] : sessions_) ++counts[session->account()];
   McpSession* best = nullptr;
-  for (const auto& [id, session] : sessions_) {
-    if (!session->idle_since()) continue;
-    const size_t count = counts[session->account()];
-    const size_t most = best == nullptr ? 0 : counts[best->account()];
-    if (count < most || (count == most && !is_less_missed(*session, *best))) continue;
-    best = session.get();
+  size_t most = 0;
+  size_t looked_at = 0;
+  for (size_t i = 0; i < sessions_.bucket_count() && looked_at < kMaxLook; ++i) {
+    next_bucket_ = (next_bucket_ + 1) % sessions_.bucket_count();
+    for (auto some = sessions_.begin(next_bucket_); some != sessions_.end(next_bucket_); ++some) {
+      ++looked_at;
+      McpSession& session = *some->second;
+      if (!session.idle_since()) continue;
+      const size_t count = counts_.at(session.account());
+      if (count < most || (count == most && !is_less_missed(session, *best))) continue;
+      best = &session;
+      most = count;
+    }
   }
   if (best != nullptr) forget(*best);
 }
@@ -175,20 +182,22 @@ size_t McpSessions::forget_idle(const Account* client, const std::function<bool(
 }
 
 void McpSessions::forget(McpSession& session) {
+  const auto count = counts_.find(session.account());
+  if (--count->second == 0) counts_.erase(count);
   session.close();
   sessions_.erase(session.id());
 }
 
-void McpSessions::on_session_over(McpSession& /*session*/) {
+void McpSessions::on_session_over(McpSession& session) {
+  over_.push_back(session.id());
   over_timer_.arm(services_.clock.now());
 }
 
 void McpSessions::close_those_over() {
-  std::vector<McpSession*> over;
-  for (const auto& [id, session] : sessions_) {
-    if (session->is_over()) over.push_back(session.get());
+  for (const std::string& id : std::exchange(over_, {})) {
+    const auto found = sessions_.find(id);
+    if (found != sessions_.end()) close(*found->second);
   }
-  for (McpSession* session : over) close(*session);
 }
 
 void McpSessions::settle_idle() {
@@ -210,7 +219,7 @@ void McpSessions::settle_idle() {
     }
   }
   for (McpSession* session : old) close(*session);
-  if (!sessions_.empty()) idle_timer_.arm(next);
+  if (!sessions_.empty()) idle_timer_.arm(std::max(next, now + kRest));
 }
 
 void McpSessions::drain() {

@@ -4,7 +4,7 @@
 // their ids carry what is needed. Parks those that have idled for config.pool.idle_timeout; ends
 // those that are over or too old. Owner: the generation. Limits: config.pool.sessions, beyond which
 // one is forgotten: of the client that has most here, the one that has been idle longest, those
-// first that are parked; those of EndedIds.
+// first that are parked, of kMaxLook that are looked at; those of EndedIds.
 #pragma once
 
 #include <algorithm>
@@ -23,6 +23,10 @@ namespace stdgate::mcp {
 
 class McpSessions final : private McpSessionOwner {
  public:
+  static constexpr size_t kMaxLook = 64;
+  // From one look at all of them for those that have idled to the next.
+  static constexpr Duration kRest = std::chrono::milliseconds(250);
+
   McpSessions(const McpSessionServices& services, Duration idle_timeout, SessionIds& ids);
   ~McpSessions() override;
   McpSessions(const McpSessions&) = delete;
@@ -104,6 +108,9 @@ class McpSessions final : private McpSessionOwner {
   SessionIds& ids_;
   EndedIds ended_;
   std::unordered_map<std::string, std::unique_ptr<McpSession>, Hash, std::equal_to<>> sessions_;
+  std::unordered_map<const Account*, size_t> counts_;  // of sessions, by whose they are
+  std::vector<std::string> over_;       // ids of sessions that are over, and are closed soon
+  size_t next_bucket_ = 0;              // of sessions_, that is looked at first for one that can go
   McpSessions* predecessor_ = nullptr;  // null: there is none
   McpSessions* successor_ = nullptr;    // that has this one as its predecessor; null: none
   Timer over_timer_;

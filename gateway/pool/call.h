@@ -68,6 +68,7 @@ struct CallFacts {
   Duration timeout{};                     // without a sign of life
   TimePoint heard{};                      // the last sign of life that was of this call alone
   size_t bytes_in = 0;
+  uint64_t round = 0;  // in which it waits for its client, see InputRounds; 0: none
   SpanId span = 0;     // of its time at a child, as that is told; 0: calls are not traced
   uint64_t child = 0;  // number of the child that it was written to; 0: none yet
   CallPlace place = CallPlace::nowhere;

@@ -67,11 +67,20 @@ void CallIndex::remove(Call& call) {
 }
 
 Call* CallIndex::find(session::Caller caller, std::string_view id) const {
+  return find_if(caller, id, [](const Call& call) { return call.place != CallPlace::nowhere; });
+}
+
+Call* CallIndex::find_asked(session::Caller caller, std::string_view id) const {
+  return find_if(caller, id, [](const Call& call) { return call.round != 0; });
+}
+
+template <class Accepts>
+Call* CallIndex::find_if(session::Caller caller, std::string_view id, Accepts accepts) const {
   const uint64_t wanted = hash(caller, id);
   Call* call = buckets_[wanted & (buckets_.size() - 1)];
   for (; call != nullptr; call = call->next) {
     const bool is_it = call->hash == wanted && call->caller == caller && call->id == id;
-    if (is_it && call->place != CallPlace::nowhere) return call;
+    if (is_it && accepts(*call)) return call;
   }
   return nullptr;
 }

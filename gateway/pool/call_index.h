@@ -28,6 +28,8 @@ class CallIndex {
   void remove(Call& call);
   // A call that waits or is in flight: the youngest, if its client uses an id twice. Null: none.
   [[nodiscard]] Call* find(session::Caller caller, std::string_view id) const;
+  // The same of calls that are at no child, as their clients are asked something (Call::round).
+  [[nodiscard]] Call* find_asked(session::Caller caller, std::string_view id) const;
 
   [[nodiscard]] size_t size() const { return size_; }
 
@@ -38,6 +40,8 @@ class CallIndex {
   static constexpr uint64_t kMoreSalt = 0xD6E8FEB86659FD93;
 
   [[nodiscard]] uint64_t hash(session::Caller caller, std::string_view id) const;
+  template <class Accepts>
+  [[nodiscard]] Call* find_if(session::Caller caller, std::string_view id, Accepts accepts) const;
   void put(Call& call);
   void grow();
 

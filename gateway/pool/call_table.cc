@@ -6,41 +6,87 @@
 
 namespace stdgate::pool {
 
-CallTable::CallTable(const PoolServices& services, uint64_t child)
+namespace {
+
+bool causes_nothing(const Call& call) {
+  return call.listens || (call.caller.is_none() && call.severity);
+}
+
+}  // namespace
+
+CallTable::CallTable(const PoolServices& services, uint64_t child, config::Isolation isolation)
     : services_(services),
       child_(child),
+      is_shared_(isolation != config::Isolation::session),
       calls_(rpc::Correlator<CallPtr>::kMaxEntries),
       max_working_(services.config.pool.max_in_flight) {}
 
 Call& CallTable::open(CallPtr call) {
-  Call* const opened = put(std::move(call));
-  STDGATE_CHECK(opened != nullptr);
+  Call& opened = put(std::move(call));
   ++sent_;
-  bytes_ += opened->bytes_in;
-  return *opened;
-}
-
-// Without a caller, as nobody waits for the answer.
-Call* CallTable::open_own(TimePoint deadline) {
-  CallPtr call = services_.calls.take();
-  call->deadline = deadline;
-  Call* const opened = put(std::move(call));
-  if (opened == nullptr) return nullptr;
-  services_.calls.deadlines().add(*opened);
-  ++own_;
+  bytes_ += opened.bytes_in;
   return opened;
 }
 
-Call* CallTable::put(CallPtr call) {
-  Call& opened = *call;
+// Without a caller, as nobody waits for the answer.
+Call* CallTable::open_own(TimePoint deadline, std::optional<session::Severity> severity) {
   if (full()) return nullptr;
+  CallPtr call = services_.calls.take();
+  call->deadline = deadline;
+  call->severity = severity;
+  Call& opened = put(std::move(call));
+  services_.calls.deadlines().add(opened);
+  return &opened;
+}
+
+Call& CallTable::put(CallPtr call) {
+  Call& opened = *call;
   const auto id = calls_.open(std::move(call));
-  listening_ += opened.listens ? 1 : 0;
+  STDGATE_CHECK(id.has_value());
   opened.written = services_.core.clock.now();
   opened.child = child_;
   opened.place = CallPlace::in_flight;
   opened.wire_id = *id;
-  return &opened;
+  count(opened);
+  return opened;
+}
+
+inline void CallTable::count(const Call& call) {
+  causing_ids_ ^= call.wire_id;
+  if (call.listens || call.caller.is_none()) {
+    count_unusual(call);
+  } else if (!is_shared_) {
+    alone_ += call.alone ? 1 : 0;
+  } else if (!call.session.is_none()) {
+    sessions_.add(call.session);
+  }
+}
+
+inline void CallTable::discount(const Call& call) {
+  causing_ids_ ^= call.wire_id;
+  if (call.listens || call.caller.is_none()) {
+    discount_unusual(call);
+  } else if (!is_shared_) {
+    alone_ -= call.alone ? 1 : 0;
+  } else if (!call.session.is_none()) {
+    sessions_.remove(call.session);
+  }
+}
+
+void CallTable::count_unusual(const Call& call) {
+  own_ += call.caller.is_none() ? 1 : 0;
+  listening_ += call.listens ? 1 : 0;
+  if (!causes_nothing(call)) return;
+  ++silent_;
+  causing_ids_ ^= call.wire_id;
+}
+
+void CallTable::discount_unusual(const Call& call) {
+  own_ -= call.caller.is_none() ? 1 : 0;
+  listening_ -= call.listens ? 1 : 0;
+  if (!causes_nothing(call)) return;
+  --silent_;
+  causing_ids_ ^= call.wire_id;
 }
 
 Call& CallTable::replace(rpc::WireId id, CallPtr call) {
@@ -54,6 +100,8 @@ Call& CallTable::replace(rpc::WireId id, CallPtr call) {
   call->wire_id = id;
   bytes_ += call->bytes_in - place->bytes_in;
   ++sent_;
+  discount(*place);
+  count(*call);
   place->place = CallPlace::nowhere;
   place = std::move(call);
   return *place;
@@ -70,14 +118,7 @@ CallPtr CallTable::take(rpc::WireId id) {
   if (!taken) return nullptr;
   CallPtr call = *std::move(taken);
   call->place = CallPlace::nowhere;
-  if (call->caller.is_none()) {
-    STDGATE_CHECK(own_ > 0);
-    --own_;
-  }
-  if (call->listens) {
-    STDGATE_CHECK(listening_ > 0);
-    --listening_;
-  }
+  discount(*call);
   STDGATE_CHECK(bytes_ >= call->bytes_in);
   bytes_ -= call->bytes_in;
   if (calls_.size() == 0) idle_since_ = services_.core.clock.now();
@@ -96,16 +137,29 @@ std::vector<CallPtr> CallTable::take_all() {
 void CallTable::check_invariants() {
   size_t own = 0;
   size_t listening = 0;
+  size_t alone = 0;
+  size_t silent = 0;
   size_t bytes = 0;
+  rpc::WireId ids = 0;
+  const auto oldest = calls_.oldest();
+  const session::SessionId session = oldest ? at(*oldest).session : session::SessionId();
+  size_t of_session = 0;
   for (auto id = calls_.oldest(); id; id = calls_.next(*id)) {
     const Call& call = at(*id);
+    const bool is_silent = causes_nothing(call);
     bytes += call.bytes_in;
     own += call.caller.is_none() ? 1 : 0;
     listening += call.listens ? 1 : 0;
+    silent += is_silent ? 1 : 0;
+    ids ^= is_silent ? 0 : *id;
+    alone += call.alone && !is_shared_ ? 1 : 0;
+    of_session += call.session == session && !is_silent ? 1 : 0;
     STDGATE_CHECK(call.place == CallPlace::in_flight && call.is_watched());
     STDGATE_CHECK(call.child == child_ && call.wire_id == *id);
   }
-  STDGATE_CHECK(own == own_ && listening == listening_ && bytes == bytes_);
+  STDGATE_CHECK(own == own_ && listening == listening_ && silent == silent_ && bytes == bytes_);
+  STDGATE_CHECK(ids == causing_ids_ && alone == alone_);
+  STDGATE_CHECK(!is_shared_ || session.is_none() || of_session == sessions_.calls_of(session));
 }
 
 }  // namespace stdgate::pool

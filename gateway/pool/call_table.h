@@ -1,10 +1,11 @@
 // CallTable: the calls that are in flight at one child, in the order in which they were sent.
 //
-// Job: give each call its wire id, find the call by its id, and know how much the child has to do.
-// The gateway's own calls, which have no caller, are in it too: those of a handshake or a revival,
-// subscriptions, a farewell.
-// Owner: the child. Limits: config.pool.max_in_flight calls, and beside these as many that listen
-// as there are ids (Correlator::kMaxEntries).
+// Job: give each call its wire id, find the call by its id, and know how much the child has to do,
+// and whose calls these are: with each message of a child and of a session that is asked, so it is
+// counted and not looked for. The gateway's own calls, which have no caller, are in it too: those
+// of a handshake or a revival, subscriptions, a farewell. Owner: the child. Limits:
+// config.pool.max_in_flight calls, and beside these as many that listen as there are ids
+// (Correlator::kMaxEntries).
 #pragma once
 
 #include <cstddef>
@@ -15,19 +16,22 @@
 
 #include "gateway/pool/call_store.h"
 #include "gateway/pool/pool_services.h"
+#include "gateway/pool/session_counts.h"
 #include "gateway/rpc/correlator.h"
 
 namespace stdgate::pool {
 
 class CallTable {
  public:
-  // `child`: the number of the one whose calls these are.
-  CallTable(const PoolServices& services, uint64_t child);
+  // `child`: the number of the one whose calls these are; `isolation`: who shares it.
+  CallTable(const PoolServices& services, uint64_t child, config::Isolation isolation);
 
   // Only while not full().
   Call& open(CallPtr call);
-  // A call of the gateway's own. Null when the table is full.
-  Call* open_own(TimePoint deadline = TimePoint::max());
+  // A call of the gateway's own, which may set the level of log messages. Null when the table is
+  // full.
+  Call* open_own(TimePoint deadline = TimePoint::max(),
+                 std::optional<session::Severity> severity = std::nullopt);
   // `call` takes the place of the call with this id, which must be in flight: the child goes on
   // with it without knowing.
   Call& replace(rpc::WireId id, CallPtr call);
@@ -38,11 +42,6 @@ class CallTable {
   // Ends all calls, and gives back those of clients.
   std::vector<CallPtr> take_all();
 
-  // It listens, or the gateway sets the level of log messages by it.
-  static bool causes_nothing(const Call& call) {
-    return call.listens || (call.caller.is_none() && call.severity);
-  }
-
   // Null for an id that stands for nothing in flight.
   Call* find(rpc::WireId id) {
     CallPtr* const call = calls_.find(id);
@@ -51,16 +50,20 @@ class CallTable {
   // The call with an id that is in flight.
   Call& at(rpc::WireId id) { return *calls_.at(id); }
   // The only call in flight that can cause what the child says; null when there are none, or
-  // several.
-  Call* only() {
-    Call* only = nullptr;
-    for (auto id = calls_.oldest(); id; id = calls_.next(*id)) {
-      if (causes_nothing(at(*id))) continue;
-      if (only != nullptr) return nullptr;
-      only = &at(*id);
-    }
-    return only;
+  // several. One that listens causes nothing but what names it, nor does the gateway's own that
+  // sets the level of log messages.
+  Call* only() { return causing() == 1 ? &at(causing_ids_) : nullptr; }
+  // Of a shared child: whether any call that can cause something is of this session.
+  [[nodiscard]] bool has_call_of(session::SessionId session) const {
+    return sessions_.calls_of(session) > 0;
   }
+  // Of a shared child: whose are the calls that can cause what it says. Nothing: of several
+  // sessions, or also of a client without one; none: there are no such calls.
+  [[nodiscard]] std::optional<session::SessionId> only_session() const {
+    return sessions_.only(causing());
+  }
+  // Of a child that is not shared.
+  [[nodiscard]] bool has_calls_alone() const { return alone_ > 0; }
   // The visitor may close the call that it is given, and no other.
   template <class Visitor>
   void for_each(Visitor&& visit) {
@@ -91,15 +94,26 @@ class CallTable {
   // queue behind a large one when another child has room.
   static constexpr size_t kBytesPerCall = 64 << 10;
 
-  Call* put(CallPtr call);
+  Call& put(CallPtr call);
+  void count(const Call& call);
+  void discount(const Call& call);
+  void count_unusual(const Call& call);
+  void discount_unusual(const Call& call);
+  [[nodiscard]] size_t causing() const { return calls_.size() - silent_; }
 
   const PoolServices& services_;
   const uint64_t child_;
+  const bool is_shared_;
   rpc::Correlator<CallPtr> calls_;
   const size_t max_working_;
   size_t own_ = 0;        // of `calls_`, those of the gateway
   size_t listening_ = 0;  // of `calls_`, those that listen
+  size_t silent_ = 0;     // of `calls_`, those that cause nothing
   size_t bytes_ = 0;      // of the requests in flight
+  // Of the others' ids each bit the odd one out: if there is one, its id.
+  rpc::WireId causing_ids_ = 0;
+  SessionCounts sessions_;  // of the others, at a shared child
+  size_t alone_ = 0;        // of the others, at another one: those that have it alone
   uint64_t sent_ = 0;
   TimePoint idle_since_{};
 };

@@ -25,7 +25,7 @@ Child::Child(const PoolServices& services, ChildOwner& owner, ChildListener& lis
       name_{number, 0},
       isolation_(isolation),
       life_(isolation == config::Isolation::session),
-      calls_(services, number),
+      calls_(services, number, isolation),
       output_(services, name_, *this),
       handshake_(services, greeting, [this] { give_up_start(); }),
       output_end_timer_(
@@ -123,9 +123,8 @@ void Child::ask(const std::function<std::string(rpc::WireId)>& text, TimePoint d
 }
 
 void Child::set_severity(session::Severity severity, TimePoint deadline) {
-  Call* const call = calls_.open_own(deadline);
+  const Call* const call = calls_.open_own(deadline, severity);
   STDGATE_CHECK(call != nullptr);
-  call->severity = severity;
   settle_state();
   write_text(services_.dialect.set_severity(call->wire_id, severity));
 }

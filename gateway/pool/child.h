@@ -189,11 +189,7 @@ class Child final : private ChildEvents, private ChildMessages {
 
   Call* call_with_token(std::string_view token);
   // Those were sent wire ids as tokens too.
-  [[nodiscard]] bool has_calls_alone() {
-    bool has_some = false;
-    calls_.for_each([&has_some](const Call& call) { has_some = has_some || call.alone; });
-    return has_some;
-  }
+  [[nodiscard]] bool has_calls_alone() const { return calls_.has_calls_alone(); }
   // Only the modern era does without a handshake of the session's client.
   void note_era(Call& call) const {
     call.child_era = isolation_ == config::Isolation::session ? Era::legacy : era();

@@ -130,10 +130,7 @@ bool Pool::serves_shared_calls() const {
 Child* Pool::child_with_call_of(session::SessionId session) const {
   if (session.is_none()) return nullptr;
   for (const auto& child : children_.all()) {
-    bool has_call = false;
-    child->calls().for_each(
-        [&](const Call& call) { has_call = has_call || call.session == session; });
-    if (has_call) return child.get();
+    if (child->calls().has_call_of(session)) return child.get();
   }
   return nullptr;
 }
@@ -356,9 +353,10 @@ bool Pool::has_calls_at(session::SessionId session, uint64_t number) const {
   Child* const child = children_.find(number);
   const Lease* const lease = leases_.find(session);
   if (child == nullptr) return false;
+  if (child->isolation() != config::Isolation::session) return child->calls().has_call_of(session);
   bool has_call = lease != nullptr && lease->child == child && lease->queue.has_calls();
   child->calls().for_each([&](const Call& call) {
-    has_call = has_call || (call.session == session && !CallTable::causes_nothing(call));
+    has_call = has_call || (call.session == session && !call.listens);
   });
   return has_call;
 }

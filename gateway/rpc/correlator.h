@@ -45,9 +45,10 @@ class Correlator {
 
   // Nothing when the capacity is used up.
   std::optional<WireId> open(Entry entry) {
-    const auto handle = slots_.acquire();
+    Node* acquired = nullptr;
+    const auto handle = slots_.acquire(&acquired);
     if (!handle) return std::nullopt;
-    Node& node = *slots_.find(*handle);
+    Node& node = *acquired;
     node.entry = std::move(entry);
     node.older = newest_;
     node.newer = Handle::kNone;

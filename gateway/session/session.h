@@ -16,22 +16,12 @@
 #include "gateway/base/time.h"
 #include "gateway/observer.h"
 #include "gateway/policy/principal.h"
-#include "gateway/rpc/correlator.h"
+#include "gateway/session/asks.h"
 #include "gateway/session/log_verbosity.h"
 #include "gateway/session/session_listener.h"
 #include "gateway/session/session_sink.h"
 
 namespace stdgate::session {
-
-// A request of a child that the client has been asked. It ends with that child at the latest.
-struct Ask {
-  uint64_t child = 0;  // its number
-  std::string id;      // raw JSON, as the child wrote it
-  uint64_t round = 0;  // not 0: of InputRounds, and of no child; `id` is its key there
-  TimePoint expires = TimePoint::max();  // max(): it ends with its round or trip
-
-  [[nodiscard]] bool has_time() const { return expires != TimePoint::max(); }
-};
 
 // Whom a session is of.
 enum class SessionKind : uint8_t {
@@ -42,8 +32,9 @@ enum class SessionKind : uint8_t {
 inline constexpr size_t kSessionKindCount = static_cast<size_t>(SessionKind::watch) + 1;
 
 struct Session {
-  static constexpr size_t kMaxAsks = 256;
+  static constexpr size_t kMaxAsks = Asks::kMaxAsks;
 
+  SessionId id;  // its own
   Caller caller;
   SessionKind kind = SessionKind::client;
   std::optional<Severity> severity;  // of log messages that it wants of shared children
@@ -70,7 +61,7 @@ struct Session {
   size_t stamp_of_client = 0;  // of its bytes those that do not change
   std::unique_ptr<SessionListener> listener;  // at modern children; null: it has none
   // Under the ids that the client sees. Made with the first one: most sessions are never asked.
-  std::unique_ptr<rpc::Correlator<Ask>> asks;
+  std::unique_ptr<Asks> asks;
 
   [[nodiscard]] bool is_of_client() const { return kind == SessionKind::client; }
   // Tells its client, if that is news.
@@ -80,15 +71,6 @@ struct Session {
   // Tells its client, the first time.
   void end(SessionEnd how, std::string_view message) {
     if (!std::exchange(has_ended, true)) sink->on_session_end(how, message);
-  }
-  // This child has gone.
-  void forget_asks_of(uint64_t child) const {
-    if (asks == nullptr) return;
-    for (auto ask = asks->oldest(); ask;) {
-      const auto next = asks->next(*ask);
-      if (asks->at(*ask).child == child) asks->close(*ask);
-      ask = next;
-    }
   }
 };
 

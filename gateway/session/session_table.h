@@ -32,6 +32,7 @@ class SessionTable {
     ++counts_[index_of(kind)];
     Session& session = *sessions_.find(*id);
     session = {};
+    session.id = *id;
     session.kind = kind;
     return id;
   }
@@ -54,6 +55,11 @@ class SessionTable {
   template <class Visitor>
   void for_each(Visitor&& visit) const {
     sessions_.for_each(visit);
+  }
+  // See SlotMap.
+  template <class Visitor>
+  uint32_t for_some(uint32_t from, size_t most, Visitor&& visit) {
+    return sessions_.for_some(from, most, visit);
   }
   [[nodiscard]] size_t size(SessionKind kind) const { return counts_[index_of(kind)]; }
 

@@ -1,9 +1,11 @@
 // Runs a fuzz target without libFuzzer: every file of a corpus, then a bounded number of mutated
-// and invented inputs from a printed seed.
+// and invented inputs from a printed seed, and some that are stretched.
 //
-//   fuzz_<target> <corpus folder> <number of inputs>
+//   fuzz_<target> <corpus folder> <number of inputs> <number of stretched inputs>
 //
-// An input that takes longer than kPatience ends the run like one that breaks a promise.
+// An input that costs more than most_cost() of its size ends the run like one that breaks a
+// promise, and so does one that costs kMostGrowth times as much when it is stretched to four times
+// its size. One that does not come to an end is stopped after kPatience.
 
 #include <unistd.h>
 
@@ -17,10 +19,22 @@
 #include <vector>
 
 #include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/input_cost.h"
 #include "tests/fuzz/mutator.h"
 #include "tests/fuzz/random_seed.h"
+#include "tests/fuzz/stretch.h"
 
 namespace {
+
+using stdgate::test::cost_of;
+using stdgate::test::require;
+
+constexpr unsigned kPatience = 20;  // seconds
+constexpr int kRetries = 5;
+constexpr size_t kStretched = 16 << 10;
+// Of what grows with its square it is 16, of what does not 4.
+constexpr double kMostGrowth = 10;
+constexpr double kNoise = 0.002;  // seconds, in which growth says nothing
 
 std::vector<std::string> read_corpus(const char* folder) {
   std::vector<std::string> corpus;
@@ -31,23 +45,42 @@ std::vector<std::string> read_corpus(const char* folder) {
   return corpus;
 }
 
-constexpr unsigned kPatience = 20;  // seconds
-
 std::string_view under_test;  // for the handler of the alarm
 
-void on_alarm(int /*signal*/) { stdgate::test::require(false, "it takes too long", under_test); }
+void on_alarm(int /*signal*/) { require(false, "it takes too long", under_test); }
 
-void run(const std::string& input) {
+// What it costs, in seconds.
+double run(const std::string& input, int times = 1) {
   under_test = input;
   alarm(kPatience);
-  LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(input.data()), input.size());
+  return cost_of(
+      [&input] {
+        LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(input.data()), input.size());
+      },
+      times);
+}
+
+void check(const std::string& input) {
+  const double most = stdgate::test::most_cost(input.size());
+  if (run(input) > most) require(run(input, kRetries) <= most, "it costs too much", input);
+}
+
+void check_growth(const stdgate::test::Stretch& stretch) {
+  const std::string once = stretch.text(kStretched);
+  const std::string four_times = stretch.text(4 * kStretched);
+  const auto is_linear = [&](int times) {
+    const double cost = run(four_times, times);
+    return cost <= kNoise || cost <= kMostGrowth * run(once, times);
+  };
+  require(is_linear(1) || is_linear(kRetries), "its cost grows faster than its size", once);
+  check(four_times);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fprintf(stderr, "usage: %s <corpus folder> <number of inputs>\n", argv[0]);
+  if (argc != 4) {
+    std::fprintf(stderr, "usage: %s <corpus folder> <inputs> <stretched inputs>\n", argv[0]);
     return 2;
   }
   const std::vector<std::string> corpus = read_corpus(argv[1]);
@@ -56,11 +89,16 @@ int main(int argc, char** argv) {
     return 2;
   }
   std::signal(SIGALRM, on_alarm);
-  for (const std::string& input : corpus) run(input);
+  for (const std::string& input : corpus) check(input);
   stdgate::test::Mutator mutator(stdgate::test::random_seed());
-  for (long left = std::atol(argv[2]); left > 0; --left) {
+  const auto next = [&] {
     const bool invented = mutator.below(8) == 0;
-    run(invented ? mutator.invent() : mutator.mutate(corpus[mutator.below(corpus.size())]));
+    return invented ? mutator.invent() : mutator.mutate(corpus[mutator.below(corpus.size())]);
+  };
+  for (long left = std::atol(argv[2]); left > 0; --left) check(next());
+  for (long left = std::atol(argv[3]); left > 0; --left) {
+    const std::string input = next();
+    if (!input.empty()) check_growth(stdgate::test::Stretch(input, mutator));
   }
   return 0;
 }

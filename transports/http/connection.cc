@@ -74,7 +74,7 @@ void Connection::refuse_pending() {
 }
 
 void Connection::process_pending() {
-  if (pending_.empty() || !may_read()) return;
+  if (pending_.empty() || !may_read() || !meter_.has_turn()) return;
   const size_t taken = process(pending_.bytes());
   if (!pending_.empty()) pending_.consume(taken);  // it is cleared by close()
 }
@@ -91,7 +91,7 @@ size_t Connection::process(std::span<char> bytes) {
     const size_t count = step(bytes.subspan(taken));
     taken += count;
     if (state_ == State::idle || state_ == State::discarding) release_exchange();
-    if (count == 0) break;
+    if (count == 0 || (state_ == State::idle && !meter_.has_turn())) break;
   }
   processing_ = false;
   return taken;
@@ -125,6 +125,7 @@ void Connection::take_exchange() {
 void Connection::begin_request(bool body_has_begun) {
   Exchange& exchange = *exchange_;
   reader_.take_head(exchange, body_has_begun);
+  meter_.use_turn(0);
   if (leaves_) exchange.keep_alive = false;
   state_ = State::busy;
   ++sequence_;
@@ -173,6 +174,8 @@ size_t Connection::step_body(std::span<char> bytes) {
       break;
     case RequestReader::Outcome::complete: {
       state_ = State::busy;
+      const size_t size = exchange.body.body().size();
+      if (size >= ConnectionMeter::kBytesOfShare) meter_.use_turn(size);
       const StorageOffer offer = exchange.body.offer();
       server_.routing().serve(exchange, exchange.body.body());
       break;
@@ -360,9 +363,18 @@ void Connection::settle() {
     if (peer_ended_ && stream_->unsent_bytes() == 0) return close();
   }
   pending_.release_if_empty();
+  if (!pending_.empty() || yields_) yield();
   apply_pressure();
   account_held();
   schedule();
+}
+
+// Requests that are there are read in the next turn.
+void Connection::yield() {
+  const bool yields = !pending_.empty() && state_ == State::idle && !meter_.has_turn();
+  if (yields && !std::exchange(resume_asked_, true)) server_.resume_later(*this);
+  if (yields == std::exchange(yields_, yields)) return;
+  yields ? stream_->pause_read(net::Stream::kTurn) : stream_->resume_read(net::Stream::kTurn);
 }
 
 void Connection::apply_pressure() {

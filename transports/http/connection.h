@@ -13,7 +13,8 @@
 // The core is never called from inside of its own callbacks (on_reply, on_event): what would lead
 // there waits for resume() at the end of the turn. Limits: config limits and timeouts; kMaxPending
 // bytes of waiting requests before reading pauses; kMaxBacklog bytes of answers not taken before
-// the next request is read.
+// the next request is read; the connection's share of a turn, the requests beyond it are read in
+// the next one.
 #pragma once
 
 #include <cstddef>
@@ -152,6 +153,7 @@ class Connection final : public ClientConnection,
 
   // After each step.
   void settle();
+  void yield();
   void apply_pressure();
   void account_held();
   void release_exchange();
@@ -188,6 +190,7 @@ class Connection final : public ClientConnection,
   State state_ = State::idle;
   bool processing_ = false;    // process() is on the stack
   bool resume_asked_ = false;  // resume() comes
+  bool yields_ = false;        // its share of a turn is used up, as told to the stream
   bool leaves_ = false;        // it ends with the next answer
   bool doomed_ = false;        // resume() closes
   bool peer_ended_ = false;    // the client has finished writing

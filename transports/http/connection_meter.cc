@@ -20,6 +20,13 @@ void ConnectionMeter::open(net::Stream& stream) {
   written_reported_ = stream.bytes_written();
 }
 
+bool ConnectionMeter::take_share() {
+  const auto turn = static_cast<uint16_t>(loop_.turn());
+  if (std::exchange(turn_of_share_, turn) == turn) return false;
+  left_of_share_ = kTurnShare;
+  return true;
+}
+
 void ConnectionMeter::note_read(size_t count) {
   server_.services().observer.on_bytes(kind_, Flow::in, count);
   report_written();

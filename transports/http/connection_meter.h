@@ -1,9 +1,10 @@
-// ConnectionMeter: the bytes, memory and deadlines of one connection, and whether its client takes
-// what is written.
+// ConnectionMeter: the bytes, memory and deadlines of one connection, its share of a turn, and
+// whether its client takes what is written.
 //
 // Job: tell the observer of its bytes, charge the memory that it holds to its client, judge the
-// rate at which its client takes answers, and keep the timer of its next deadline. Owner: a
-// connection of any protocol, which decides what the deadlines are.
+// rate at which its client takes answers, count what it does in a turn, and keep the timer of its
+// next deadline. Owner: a connection of any protocol, which decides what the deadlines are, and
+// goes on in the next turn with what is beyond its share. Limit: twice kTurnShare messages a turn.
 #pragma once
 
 #include <algorithm>
@@ -25,6 +26,12 @@ class Server;
 
 class ConnectionMeter {
  public:
+  // Messages that a connection hands over in a turn, so that others get their turn soon, however
+  // small they are and whatever they cost. A larger one counts as several: one that is as long as
+  // all that a stream reads in a turn is the whole share.
+  static constexpr int32_t kTurnShare = 256;
+  static constexpr size_t kBytesOfShare = 512;
+
   // `on_timer` is called when the time of schedule() has come, or earlier.
   ConnectionMeter(Server& server, ConnectionKind kind, std::function<void()> on_timer);
 
@@ -41,6 +48,13 @@ class ConnectionMeter {
   }
   // Reports what has been written since the last report.
   void report_written();
+
+  // --- The turn
+  // A message of so many bytes is handed over.
+  void use_turn(size_t bytes) { left_of_share_ -= static_cast<int32_t>(1 + bytes / kBytesOfShare); }
+  // What is left of a share counts in the next turns too, so it is full again once a turn, and only
+  // when it is used up.
+  [[nodiscard]] bool has_turn() { return left_of_share_ > 0 || take_share(); }
 
   // --- Memory
   // Who pays from now on, for what is unsent too. Before open() as well.
@@ -72,6 +86,8 @@ class ConnectionMeter {
   void close();
 
  private:
+  bool take_share();
+
   Server& server_;
   const net::Loop& loop_;
   net::Stream* stream_ = nullptr;
@@ -79,6 +95,9 @@ class ConnectionMeter {
   policy::RateWindow taking_;      // of what is unsent
   uint64_t written_reported_ = 0;  // to the observer
   Share held_{{}, Holding::receiving};
+  int32_t left_of_share_ = 0;
+  // In which it was full, its last bits: a connection is small, and one turn too late is no harm.
+  uint16_t turn_of_share_ = UINT16_MAX;
   const ConnectionKind kind_;
 };
 

@@ -49,7 +49,6 @@ class HeadScanner {
   // After complete: the block, its last empty line included, without what was skipped before it.
   [[nodiscard]] size_t block_begin() const { return block_begin_; }
   [[nodiscard]] size_t block_end() const { return line_begin_; }
-  [[nodiscard]] size_t scanned() const { return scanned_; }  // bytes, so far
   [[nodiscard]] const HeadError& error() const { return error_; }
 
  private:

@@ -19,13 +19,13 @@ void RequestReader::start_head(Exchange& exchange) const {
 
 RequestReader::Step RequestReader::read_head(Exchange& exchange, std::span<char> bytes) {
   const std::string_view text(bytes.data(), bytes.size());
-  HeadScanner& scanner = exchange.scanner;
-  // Once as many bytes have come, it is known.
-  const size_t known = exchange.head.block().size();
-  if (scanner.scanned() < known && exchange.head.is_repeated_by(text)) {
-    return {known, Outcome::complete};
+  if (exchange.head.is_repeated_by(text)) {
+    return {exchange.head.block().size(), Outcome::complete};
   }
   exchange.forget_judgement();
+  // It is another one, and need not be compared with each further byte.
+  if (text.size() >= exchange.head.block().size()) exchange.head.wipe();
+  HeadScanner& scanner = exchange.scanner;
   switch (scanner.scan(text)) {
     case HeadScanner::Result::incomplete:
       return {};

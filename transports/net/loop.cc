@@ -82,7 +82,7 @@ void Loop::refresh_now() { now_ = TimePoint(Duration(uv_hrtime())); }
 void Loop::flush_later(Flushable& flushable) {
   if (flushable.flush_asked_) return;
   flushable.flush_asked_ = true;
-  flushable.flush_place_ = to_flush_.size();
+  flushable.flush_place_ = static_cast<uint32_t>(to_flush_.size());
   to_flush_.push_back(&flushable);
   stay_awake();
 }

@@ -35,7 +35,7 @@ class Flushable {
 
  private:
   friend class Loop;
-  size_t flush_place_ = 0;  // in the loop's list, once it has asked
+  uint32_t flush_place_ = 0;  // in the loop's list, once it has asked
   bool flush_asked_ = false;
 };
 

@@ -42,8 +42,9 @@ class Stream {
   // receiver.
   virtual void set_events(StreamEvents& events) = 0;
 
-  // Reading goes on while no reason to pause is set. It starts paused by kNotStarted.
-  enum PauseReason : uint8_t { kNotStarted = 1, kBusy = 2, kBackPressure = 4 };
+  // Reading goes on while no reason to pause is set. It starts paused by kNotStarted. kTurn: what
+  // has been read is handled in the next turn.
+  enum PauseReason : uint8_t { kNotStarted = 1, kBusy = 2, kBackPressure = 4, kTurn = 8 };
   virtual void pause_read(PauseReason reason) = 0;
   virtual void resume_read(PauseReason reason) = 0;
 

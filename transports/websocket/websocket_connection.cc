@@ -52,6 +52,7 @@ void WebSocketConnection::take_over(std::unique_ptr<net::Stream> stream, ByteQue
   pulse_.note_heard(meter_.now());
   stream_->resume_read(net::Stream::kBackPressure);
   stream_->resume_read(net::Stream::kBusy);
+  stream_->resume_read(net::Stream::kTurn);
   pending_.adopt(std::move(already_read));
   resume();
 }
@@ -67,7 +68,7 @@ void WebSocketConnection::on_bytes(std::span<char> bytes) {
   meter_.note_read(bytes.size());
   if (state_ == State::closed || state_ == State::lingering) return;
   pulse_.note_heard(meter_.now());
-  if (pending_.empty() && may_read()) {
+  if (pending_.empty() && may_go_on()) {
     const size_t taken = read(bytes);
     pending_.append({bytes.data() + taken, bytes.size() - taken});
   } else {
@@ -75,7 +76,8 @@ void WebSocketConnection::on_bytes(std::span<char> bytes) {
   }
   settle();
   if (state_ != State::open || meter_.held() == 0 || meter_.lack() == MemoryLack::none) return;
-  if (messages_.waits() && !reader_.is_in_message()) return;  // it is not read on instead
+  // It is not read on instead.
+  if ((messages_.waits() || yields_) && !reader_.is_in_message()) return;
   start_close(CloseCode::try_again_later, meter_.lack() == MemoryLack::of_holder
                                               ? "limits.buffered_per_client is used up"
                                               : "limits.buffered is used up");
@@ -104,13 +106,15 @@ size_t WebSocketConnection::read(std::span<char> bytes) {
 bool WebSocketConnection::on_message(std::span<char> text) {
   pulse_.note_message();
   if (state_ != State::open) return true;  // sent before the client saw our close frame
+  meter_.use_turn(text.size());
   messages_.take(text);
-  return may_read();
+  return may_go_on();
 }
 
 bool WebSocketConnection::on_ping(std::string_view payload) {
+  meter_.use_turn(0);
   if (state_ == State::open) write_frame(Opcode::pong, {&payload, 1});
-  return may_read();
+  return may_go_on();
 }
 
 void WebSocketConnection::on_close(CloseCode code, std::string_view /*reason*/) {
@@ -124,6 +128,8 @@ void WebSocketConnection::hand_over_kept() {
     return state_ == State::open && !ending_ && meter_.now() >= messages_.kept_due();
   };
   while ((may_hand_over() || is_overdue()) && messages_.hand_over_next()) {
+    meter_.use_turn(0);
+    if (!meter_.has_turn()) return ask_resume();
   }
 }
 
@@ -251,7 +257,7 @@ bool WebSocketConnection::drains() const { return leaves_ || server_.draining();
 
 void WebSocketConnection::drain() {
   hand_over_kept();
-  if (state_ == State::open && messages_.is_idle()) {
+  if (state_ == State::open && messages_.is_idle() && !yields_) {
     start_close(CloseCode::going_away, "going away");
   }
   settle();
@@ -278,7 +284,7 @@ void WebSocketConnection::cut() {
 void WebSocketConnection::settle() {
   if (state_ == State::closed) return;
   hand_over_kept();
-  if (!pending_.empty() && may_read()) {
+  if (!pending_.empty() && may_go_on()) {
     const size_t taken = read(pending_.bytes());
     if (!pending_.empty()) pending_.consume(taken);  // it is cleared by close()
   }
@@ -288,6 +294,7 @@ void WebSocketConnection::settle() {
     if (peer_ended_ && stream_->unsent_bytes() == 0) return close();
   }
   pending_.release_if_empty();
+  if (!pending_.empty() || yields_) yield();
   apply_pressure();
   hold_child();
   const bool is_receiving = state_ == State::open && reads_ && reader_.is_in_message();
@@ -298,6 +305,15 @@ void WebSocketConnection::settle() {
   }
   account_held();
   schedule();
+}
+
+// What is left is read in the next turn.
+void WebSocketConnection::yield() {
+  const bool yields = !pending_.empty() && may_read() && !meter_.has_turn();
+  // Once all has been read, it may end.
+  if (yields || (yields_ && drains())) ask_resume();
+  if (yields == std::exchange(yields_, yields)) return;
+  yields ? stream_->pause_read(net::Stream::kTurn) : stream_->resume_read(net::Stream::kTurn);
 }
 
 void WebSocketConnection::apply_pressure() {

@@ -13,7 +13,8 @@
 // core takes nothing, reading goes on for what needs no room there: answers to children, cancels,
 // control frames and the client's leaving; other messages are kept, and reading pauses when they
 // are kMaxKept bytes. It pauses too while the client takes too little: kMaxBacklog unsent bytes;
-// then a child of its own is held as well. Limits: config limits and timeouts; limits.outbox of
+// then a child of its own is held as well. What is beyond the connection's share of a turn is read
+// in the next one. Limits: config limits and timeouts; limits.outbox of
 // unsent bytes where children are shared, as these cannot be held.
 #pragma once
 
@@ -125,6 +126,7 @@ class WebSocketConnection final : public http::UpgradedConnection,
   // Reading
   [[nodiscard]] bool may_hand_over() const;
   [[nodiscard]] bool may_read() const;
+  [[nodiscard]] bool may_go_on() { return may_read() && meter_.has_turn(); }
   size_t read(std::span<char> bytes);
   void hand_over_kept();
   void hand_over_rest();
@@ -141,6 +143,7 @@ class WebSocketConnection final : public http::UpgradedConnection,
 
   // After each step.
   void settle();
+  void yield();
   void apply_pressure();
   void hold_child();
   void account_held();
@@ -177,6 +180,7 @@ class WebSocketConnection final : public http::UpgradedConnection,
   bool child_held_ = false;  // as told to the core
   bool reads_ = true;        // as told to the stream
   bool leaves_ = false;      // it ends when it is idle
+  bool yields_ = false;      // its share of a turn is used up, and resume() goes on
   bool resume_asked_ = false;
   bool peer_ended_ = false;  // the client has finished writing
 };

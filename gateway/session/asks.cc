@@ -1,0 +1,40 @@
+#include "gateway/session/asks.h"
+
+#include <utility>
+#include <vector>
+
+namespace stdgate::session {
+
+std::optional<AskIndex::Place> AskIndex::find(uint64_t child, std::string_view id) const {
+  const auto found = entries_.lower_bound(Key{child, id, 0, nullptr});
+  const bool is_it = found != entries_.end() && found->ask->child == child && found->ask->id == id;
+  return is_it ? std::optional(found->place) : std::nullopt;
+}
+
+void AskIndex::lose_child(uint64_t child) {
+  while (true) {
+    const auto first = entries_.lower_bound(Key{child, {}, 0, nullptr});
+    if (first == entries_.end() || first->ask->child != child) return;
+    const Place place = first->place;
+    place.asks->close(place.id);
+  }
+}
+
+Asks::~Asks() {
+  while (const auto id = oldest()) close(*id);
+}
+
+// What is asked for no child is not found by it.
+std::optional<rpc::WireId> Asks::open(Ask ask) {
+  const auto id = asks_.open(std::move(ask));
+  if (id && at(*id).round == 0) index_.entries_.insert({&at(*id), {this, *id}});
+  return id;
+}
+
+Ask Asks::close(rpc::WireId id) {
+  const Ask& ask = at(id);
+  if (ask.round == 0) index_.entries_.erase({&ask, {this, id}});
+  return asks_.close(id);
+}
+
+}  // namespace stdgate::session

@@ -1,0 +1,104 @@
+// Asks: the requests of children that the client of one session has not answered yet, under the ids
+// that it sees; and AskIndex, those of all sessions of a backend by the ids of their children, so
+// that a child's cancel finds its request at once, however many sessions there are.
+//
+// Owner: the session, and the session router. Limit: kMaxAsks of a session.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "gateway/base/time.h"
+#include "gateway/rpc/correlator.h"
+
+namespace stdgate::session {
+
+struct Session;
+class Asks;
+
+// A request of a child that the client has been asked. It ends with that child at the latest.
+struct Ask {
+  uint64_t child = 0;  // its number
+  std::string id;      // raw JSON, as the child wrote it
+  uint64_t round = 0;  // not 0: of InputRounds, and of no child; `id` is its key there
+  TimePoint expires = TimePoint::max();  // max(): it ends with its round or trip
+
+  [[nodiscard]] bool has_time() const { return expires != TimePoint::max(); }
+};
+
+class AskIndex {
+ public:
+  struct Place {
+    Asks* asks = nullptr;
+    rpc::WireId id = 0;  // that the client sees
+  };
+
+  AskIndex() = default;
+  AskIndex(const AskIndex&) = delete;
+  AskIndex& operator=(const AskIndex&) = delete;
+
+  // One of the requests to which this child has given this id; nothing: there is none.
+  [[nodiscard]] std::optional<Place> find(uint64_t child, std::string_view id) const;
+  // Whether `is_it(Place)` for one of the requests of this child.
+  template <class Predicate>
+  [[nodiscard]] bool any_of(uint64_t child, Predicate&& is_it) const {
+    auto each = entries_.lower_bound(Key{child, {}, 0, nullptr});
+    while (each != entries_.end() && each->ask->child == child && !is_it(each->place)) ++each;
+    return each != entries_.end() && each->ask->child == child;
+  }
+  // The child has gone: its requests end.
+  void lose_child(uint64_t child);
+  [[nodiscard]] size_t size() const { return entries_.size(); }
+
+ private:
+  friend class Asks;
+  using Key = std::tuple<uint64_t, std::string_view, rpc::WireId, Asks*>;
+  struct Entry {
+    const Ask* ask;  // stays where it is
+    Place place;
+    [[nodiscard]] Key key() const { return {ask->child, ask->id, place.id, place.asks}; }
+  };
+  struct Less {
+    using is_transparent = void;
+    bool operator()(const Entry& a, const Entry& b) const { return a.key() < b.key(); }
+    bool operator()(const Entry& a, const Key& b) const { return a.key() < b; }
+    bool operator()(const Key& a, const Entry& b) const { return a < b.key(); }
+  };
+
+  std::set<Entry, Less> entries_;
+};
+
+class Asks {
+ public:
+  static constexpr size_t kMaxAsks = 256;
+
+  // `index` and `session` outlive it.
+  Asks(AskIndex& index, Session& session) : index_(index), session_(session), asks_(kMaxAsks) {}
+  ~Asks();
+  Asks(const Asks&) = delete;
+  Asks& operator=(const Asks&) = delete;
+
+  // Nothing: there are too many.
+  std::optional<rpc::WireId> open(Ask ask);
+  // `id` must be live.
+  Ask close(rpc::WireId id);
+
+  // As Correlator has them.
+  Ask* find(rpc::WireId id) { return asks_.find(id); }
+  Ask& at(rpc::WireId id) { return asks_.at(id); }
+  std::optional<rpc::WireId> oldest() { return asks_.oldest(); }
+  std::optional<rpc::WireId> next(rpc::WireId id) { return asks_.next(id); }
+  [[nodiscard]] size_t size() const { return asks_.size(); }
+  [[nodiscard]] Session& session() const { return session_; }
+
+ private:
+  AskIndex& index_;
+  Session& session_;
+  rpc::Correlator<Ask> asks_;
+};
+
+}  // namespace stdgate::session

@@ -1,0 +1,79 @@
+#include "gateway/session/asks.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "gateway/session/session.h"
+
+namespace stdgate::session {
+namespace {
+
+class AsksTest : public testing::Test {
+ protected:
+  AskIndex index_;
+  Session one_;
+  Session other_;
+  Asks of_one_{index_, one_};
+  std::unique_ptr<Asks> of_other_ = std::make_unique<Asks>(index_, other_);
+};
+
+TEST_F(AsksTest, AreFoundByTheIdsOfTheirChildren) {
+  const auto first = of_one_.open({7, "\"a\"", 0});
+  const auto second = of_other_->open({7, "1", 0});
+  ASSERT_TRUE(first && second);
+  const auto found = index_.find(7, "1");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(&found->asks->session(), &other_);
+  EXPECT_EQ(found->id, *second);
+  EXPECT_EQ(index_.find(7, "\"a\"")->id, *first);
+  EXPECT_FALSE(index_.find(8, "1")) << "another child's";
+  EXPECT_FALSE(index_.find(7, "2"));
+  EXPECT_EQ(of_other_->close(*second).id, "1");
+  EXPECT_FALSE(index_.find(7, "1"));
+}
+
+TEST_F(AsksTest, AnIdThatIsUsedTwiceIsFoundTwice) {
+  const auto first = of_one_.open({7, "1", 0});
+  of_other_->open({7, "1", 0});
+  const auto found = index_.find(7, "1");
+  ASSERT_TRUE(found);
+  found->asks->close(found->id);
+  const auto again = index_.find(7, "1");
+  ASSERT_TRUE(again);
+  EXPECT_NE(again->asks, found->asks);
+  EXPECT_TRUE(first.has_value());
+}
+
+TEST_F(AsksTest, EndWithTheirChild) {
+  for (const char* id : {"1", "2", "3"}) of_one_.open({7, id, 0});
+  of_one_.open({8, "1", 0});
+  of_other_->open({7, "4", 0});
+  index_.lose_child(7);
+  EXPECT_EQ(of_one_.size(), 1U);
+  EXPECT_EQ(of_other_->size(), 0U);
+  EXPECT_TRUE(index_.find(8, "1"));
+  EXPECT_EQ(index_.size(), 1U);
+}
+
+TEST_F(AsksTest, EndWithTheirSession) {
+  of_other_->open({7, "1", 0});
+  of_other_->open({7, "2", 0});
+  of_other_.reset();
+  EXPECT_EQ(index_.size(), 0U);
+}
+
+TEST_F(AsksTest, ThoseOfNoChildAreNotFoundByOne) {
+  EXPECT_TRUE(of_one_.open({0, "key", 12}));
+  EXPECT_EQ(index_.size(), 0U);
+  EXPECT_EQ(of_one_.size(), 1U);
+}
+
+TEST_F(AsksTest, AreBounded) {
+  for (size_t i = 0; i < Asks::kMaxAsks; ++i) EXPECT_TRUE(of_one_.open({7, "1", 0}));
+  EXPECT_FALSE(of_one_.open({7, "1", 0}));
+  EXPECT_EQ(index_.size(), Asks::kMaxAsks);
+}
+
+}  // namespace
+}  // namespace stdgate::session
