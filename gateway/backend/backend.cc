@@ -46,6 +46,7 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
       rounds_(services_, pool_, sessions_, modern_, *this, *this, options_.input_timeout),
       greetings_(options_.config, services_, pool_, sessions_, *this, *this),
       watches_(services_, modern_, sessions_, callers_) {
+  options_.launch.payer = services_.payer;
   core_.observer.on_session_places(Upstream::id(), pool_.session_places());
   for (const std::string& name : options_.known_methods) methods_.admit(name);
   for (const std::string& name : options_.known_tools) tools_.admit(name);

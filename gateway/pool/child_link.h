@@ -11,6 +11,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "gateway/base/account.h"
 #include "gateway/base/time.h"
 #include "gateway/config/config.h"
 #include "gateway/pool/sandbox_status.h"
@@ -26,6 +27,7 @@ struct LaunchSpec {
   config::ResourceLimits limits;
   config::SandboxConfig sandbox;
   Duration linger{0};  // in which what the command has started may end by itself after it
+  Payer payer{};       // of what waits to be written to it
 };
 
 struct ExitStatus {

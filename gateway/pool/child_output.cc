@@ -1,5 +1,7 @@
 #include "gateway/pool/child_output.h"
 
+#include <utility>
+
 #include "gateway/base/ascii.h"
 #include "gateway/base/utf8.h"
 #include "gateway/rpc/json_member.h"
@@ -33,6 +35,7 @@ ChildOutput::ChildOutput(const PoolServices& services, const TracedChild& child,
       parser_(envelope_limits(services.limits)),
       framer_(rpc::make_framer(services.config.framing, services.limits.message,
                                services.core.storages)),
+      held_(services.payer, Holding::receiving),
       bad_lines_(kMaxBadLinesPerSecond) {}
 
 rpc::EnvelopeLimits ChildOutput::envelope_limits(const config::LimitsConfig& limits) {
@@ -45,6 +48,11 @@ rpc::EnvelopeLimits ChildOutput::envelope_limits(const config::LimitsConfig& lim
 void ChildOutput::feed(std::span<char> bytes) {
   if (!has_spoken_ && !bytes.empty()) note_first_output(bytes);
   framer_->feed(bytes, *this);
+  held_.set(framer_->held());
+  if (held_.bytes() <= kSmallMessage || !held_.is_over()) return;
+  given_up_ = true;
+  framer_->give_up();
+  held_.set(framer_->held());
 }
 
 void ChildOutput::on_frame(std::span<char> message) {
@@ -107,9 +115,16 @@ void ChildOutput::handle_broken(const rpc::ParsedMessage& message) {
 }
 
 void ChildOutput::on_oversized_frame(std::string_view id, size_t size) {
-  drop(DropReason::oversized, "message over limits.message", {});
+  const bool lacks_memory = std::exchange(given_up_, false);
+  drop(DropReason::oversized,
+       lacks_memory ? "limits.buffered is used up" : "message over limits.message", {});
   const auto wire_id = rpc::parse_wire_id(id);
   if (!wire_id) return;
+  if (lacks_memory) {
+    return receiver_.on_unreadable_answer(
+        *wire_id, rpc::faults::overloaded("the child's answer was dropped, as memory for clients "
+                                          "and backends is used up (limits.buffered)"));
+  }
   receiver_.on_unreadable_answer(
       *wire_id, rpc::faults::too_large("the child's answer is larger than limits.message",
                                        std::to_string(size) + " bytes"));

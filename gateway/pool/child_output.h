@@ -2,7 +2,7 @@
 //
 // Job: find the messages, pass each to the child by its kind, and count and log what is no message.
 // Only a broken framing ends the stream. Owner: the child. Limits: limits.message,
-// depth and batch; kMaxBadLinesPerSecond log lines.
+// depth and batch; what the backend, and all, may hold in memory; kMaxBadLinesPerSecond log lines.
 #pragma once
 
 #include <memory>
@@ -38,6 +38,9 @@ class ChildOutput final : private rpc::FrameSink {
   // `child` and `receiver` outlive it.
   ChildOutput(const PoolServices& services, const TracedChild& child, ChildMessages& receiver);
 
+  // A message of which more than this has come is given up when memory is used up.
+  static constexpr size_t kSmallMessage = 1 << 20;
+
   void feed(std::span<char> bytes);
   void finish() { framer_->finish(*this); }
   // The child has been asked to go: from now on what is dropped is not logged.
@@ -67,7 +70,9 @@ class ChildOutput final : private rpc::FrameSink {
   ChildMessages& receiver_;
   rpc::EnvelopeParser parser_;
   const std::unique_ptr<rpc::Framer> framer_;
-  std::string method_;  // scratch
+  Share held_;             // of a message that is not complete
+  bool given_up_ = false;  // the framer skips it for want of memory
+  std::string method_;     // scratch
   RateLimit bad_lines_;
   std::string_view misfit_;
   bool has_spoken_ = false;

@@ -52,6 +52,10 @@ class NewlineFramer final : public Framer {
   void finish(FrameSink& sink) override { end_line(sink); }
 
   [[nodiscard]] size_t buffered() const override { return buffer_.size(); }
+  [[nodiscard]] size_t held() const override { return buffer_.capacity(); }
+  void give_up() override {
+    if (!buffer_.empty()) skip();
+  }
 
  private:
   // Takes a piece of a line in, or gives the line up when it is too long for certain: one byte more
@@ -66,10 +70,13 @@ class NewlineFramer final : public Framer {
                        buffer_.empty() ? std::max(piece.size(), usual_) : piece.size());
         return;
       }
-      skipped_.emplace().feed(buffer_.view());
-      buffer_.release();
+      skip();
     }
     skipped_->feed(view_of(piece));
+  }
+  void skip() {
+    skipped_.emplace().feed(buffer_.view());
+    buffer_.release();
   }
 
   void end_line(FrameSink& sink) {
@@ -116,6 +123,12 @@ class ContentLengthFramer final : public Framer {
   }
 
   [[nodiscard]] size_t buffered() const override { return buffer_.size(); }
+  [[nodiscard]] size_t held() const override { return buffer_.capacity(); }
+  void give_up() override {
+    if (missing_ == 0 || buffer_.empty()) return;
+    skipped_.emplace().feed(buffer_.view());
+    buffer_.release();
+  }
 
  private:
   // Each consumes bytes from the front and returns their number.

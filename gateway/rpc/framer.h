@@ -45,8 +45,11 @@ class Framer {
   virtual void feed(std::span<char> bytes, FrameSink& sink) = 0;
   // The stream has ended: hands over a last unterminated line (newline framing only).
   virtual void finish(FrameSink& sink) = 0;
-  // Bytes held of a message that is not complete yet.
+  // Bytes of a message that is not complete yet, and the memory that they take.
   [[nodiscard]] virtual size_t buffered() const = 0;
+  [[nodiscard]] virtual size_t held() const = 0;
+  // Gives that memory up: the message is skipped to its end, and reported as if it were too long.
+  virtual void give_up() = 0;
 };
 
 std::unique_ptr<Framer> make_framer(Framing framing, size_t max_message, StoragePool& storages);

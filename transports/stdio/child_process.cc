@@ -166,6 +166,7 @@ void ChildProcess::start(const std::string& guard_binary, const pool::LaunchSpec
   guard_pid_ = guard_->pid();
   ledger_.open(backend_, guard_pid_);
   input_->set_watermark(kHighWatermark);
+  input_->set_payer(spec.payer);
   control_->resume_read(net::ByteStream::kNotStarted);
 }
 

@@ -90,7 +90,8 @@ TEST_F(HeldMemory, WhereMuchIsHeldTheLargestAreRefused) {
   const Share own = fill(bench_.account, bound() / 2);
   bench_.call(client_, "1");
   EXPECT_THAT(client_.answers, IsEmpty());
-  others.push_back(fill(bench_.accounts.of({nullptr, *ClientAddress::parse("192.0.2.4")}), bound() / 2));
+  others.push_back(
+      fill(bench_.accounts.of({nullptr, *ClientAddress::parse("192.0.2.4")}), bound() / 2));
   bench_.call(client_, "2");
   ASSERT_THAT(client_.answers, SizeIs(1));
   EXPECT_THAT(client_.answers[0].text, HasSubstr("(limits.buffered)"));
@@ -121,6 +122,29 @@ TEST_F(HeldMemory, ABackendThatHoldsTooMuchTakesNothing) {
   bench_.call(client_, "1");
   ASSERT_THAT(client_.answers, SizeIs(1));
   EXPECT_THAT(client_.answers[0].text, HasSubstr("short of memory"));
+}
+
+// It cannot be refused before it comes; but a part of it can be given up.
+TEST_F(HeldMemory, AnAnswerThatComesIsChargedToTheBackend) {
+  bench_.call(client_, "1");
+  const std::string begin =
+      R"({"jsonrpc":"2.0","id":)" + child_.take_ids().at(0) + R"(,"result":")";
+  child_.output(begin + std::string(2 * pool::ChildOutput::kSmallMessage, 'x'));
+  EXPECT_GE(held(Holding::receiving), 2 * pool::ChildOutput::kSmallMessage);
+  EXPECT_EQ(bench_.accounts.held_for_clients(), 0U);
+  const Payer own = bench_.services.payer_of(0);
+  Share broadcasts(own, Holding::unsent);
+  broadcasts.set(own.account->bound());
+  child_.output("x");
+  EXPECT_EQ(held(Holding::receiving), 0U);
+  broadcasts.set(0);
+  child_.output("\"}\n");
+  ASSERT_THAT(client_.answers, SizeIs(1));
+  EXPECT_EQ(client_.answers[0].fault, rpc::Fault::overloaded);
+  EXPECT_THAT(client_.answers[0].text, HasSubstr("limits.buffered"));
+  bench_.call(client_, "2");
+  child_.answer(child_.take_ids().at(0));
+  EXPECT_THAT(client_.answers, SizeIs(2));
 }
 
 }  // namespace

@@ -172,6 +172,35 @@ TEST(NewlineFramerTest, BigLinesInSmallPieces) {
             "oversized " + std::to_string(2 * kLimit + head.size() + tail.size() - 1) + " id=9");
 }
 
+// As one that is too long: its call can be answered, and the stream goes on.
+TEST(FramerTest, WhatIsGivenUpIsSkipped) {
+  struct {
+    rpc::Framing framing;
+    std::string begin;
+    std::string rest;
+    std::string next;
+  } cases[] = {
+      {rpc::Framing::newline, R"({"id":7,"x":)", "1}\n", "{}\n"},
+      {rpc::Framing::content_length,
+       "Content-Length: 14\r\n\r\n"
+       R"({"id":7,"x":)",
+       "1}", "Content-Length: 2\r\n\r\n{}"},
+  };
+  for (auto& item : cases) {
+    RecordingSink sink;
+    StoragePool storages;
+    const auto framer = rpc::make_framer(item.framing, 100, storages);
+    framer->give_up();  // nothing
+    framer->feed(item.begin, sink);
+    EXPECT_GE(framer->held(), 12U);
+    framer->give_up();
+    EXPECT_EQ(framer->held(), 0U);
+    framer->feed(item.rest, sink);
+    framer->feed(item.next, sink);
+    EXPECT_EQ(sink.events, (std::vector<std::string>{"oversized 14 id=7", "{}"}));
+  }
+}
+
 TEST(FramerTest, OffersTheStorageOfAMessageInParts) {
   struct Taker final : rpc::FrameSink {
     void on_frame(std::span<char> message) override {
