@@ -126,8 +126,8 @@ CostCase body(const std::string& name, size_t size, bool chunked,
               http::BodyReader reader(storages);
               chunked ? reader.start_chunked(kLimit) : reader.start_length(text.size());
               for (size_t at = 0; at < text.size(); at += piece) {
-                const size_t size = std::min(piece, text.size() - at);
-                must(reader.feed({text.data() + at, size}) == size, "feed");
+                const size_t part = std::min(piece, text.size() - at);
+                must(reader.feed({text.data() + at, part}) == part, "feed");
               }
               must(reader.state() != http::BodyReader::State::failed, "a body");
             };

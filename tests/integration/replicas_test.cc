@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -85,7 +86,9 @@ class Client {
 
 class Replicas : public testing::TestWithParam<std::string> {
  protected:
-  Replicas() {
+  Replicas() : Replicas("500ms") {}
+  // `check_interval`: of the balancer that checks its replicas by itself.
+  explicit Replicas(std::string check_interval) : check_interval_(std::move(check_interval)) {
     // A folder of the loopback network for this test alone.
     const auto pid = static_cast<unsigned>(::getpid());
     network_ =
@@ -122,6 +125,7 @@ class Replicas : public testing::TestWithParam<std::string> {
     text = std::regex_replace(text, std::regex("port 908[123]"), "port " + admin_port_);
     text = std::regex_replace(text, std::regex("listen 80;"), "listen " + address + ";");
     text = std::regex_replace(text, std::regex("bind :80\n"), "bind " + address + "\n");
+    text = std::regex_replace(text, std::regex("inter 500ms"), "inter " + check_interval_);
     EXPECT_THAT(text, HasSubstr(address));
     return {GetParam(), text, address};
   }
@@ -146,6 +150,7 @@ class Replicas : public testing::TestWithParam<std::string> {
     return clients;
   }
 
+  std::string check_interval_;
   TemporaryFolder shared_;
   std::string network_;
   std::string port_;
@@ -201,6 +206,36 @@ TEST_P(Replicas, SessionsOfAReplicaThatIsKilledGoOnElsewhere) {
         eventually("it is at home again", [&] { return server_of(client) == home_of(client); }));
   }
 }
+
+class SeldomCheckedReplicas : public Replicas {
+ protected:
+  static constexpr std::chrono::seconds kInterval{2};
+  SeldomCheckedReplicas() : Replicas("2s") {}
+};
+
+// A session that moves twice loses what two children kept for it.
+TEST_P(SeldomCheckedReplicas, ADeathIsTakenForOneBeforeAndAfterItsCheck) {
+  constexpr size_t kVictim = 1;
+  constexpr size_t kOrphans = 16;
+  std::vector<Client> orphans;
+  while (orphans.size() < kOrphans) {
+    Client client(url());
+    client.initialize();
+    if (home_of(client) == kVictim) orphans.push_back(std::move(client));
+  }
+  replicas_[kVictim]->signal(SIGKILL);
+  ASSERT_TRUE(replicas_[kVictim]->wait_for_exit());
+  std::vector<std::optional<size_t>> refuges;
+  for (Client& client : orphans) refuges.push_back(server_of(client));
+  const auto checked = std::chrono::steady_clock::now() + 2 * kInterval;
+  while (std::chrono::steady_clock::now() < checked) {
+    for (size_t i = 0; i < kOrphans; ++i) ASSERT_EQ(server_of(orphans[i]), refuges[i]);
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(LoadBalancers, SeldomCheckedReplicas, testing::Values("nginx", "haproxy"),
+                         [](const auto& given) { return given.param; });
 
 // Calls all sessions in turn, until it is told to stop. A load, not a flood: the balancer's checks
 // of its replicas need their share of the processors, or replicas that are well count as gone.
