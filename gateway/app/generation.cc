@@ -68,7 +68,7 @@ http::Authentication authentication_of(const config::Config& config,
 Generation::Generation(const config::Config& config, const GenerationServices& services)
     : config_(config),
       retired_({services.upstreams.core.clock, services.upstreams.core.timers,
-                services.upstreams.core.log, backends_, config.timeouts.drain,
+                services.upstreams.core.log, backends_, config_.timeouts.drain,
                 services.endpoints_in_use, [this] { route_to_retired(); }}),
       authenticators_(make_authenticators(config.auth, services)),
       tickets_(services.upstreams.core.clock, services.fill_random),
@@ -86,6 +86,10 @@ bool Generation::can_name(const config::Config& config) const {
   };
   const auto count = static_cast<size_t>(std::ranges::count_if(config.backends, is_new));
   return names_.size() + count <= kMaxNames;
+}
+
+void Generation::introduce_backends(Observer& observer) const {
+  for (const auto& [name, named] : names_) observer.on_backend(named.id, name);
 }
 
 void Generation::take_over(const config::Config& config, const GenerationServices& services) {
@@ -116,6 +120,7 @@ void Generation::replace_backends(const config::Config& former,
       kept->set_default(wanted.is_default);
       kept->set_required(wanted.is_required);
       kept->set_rules(wanted, config_.roles);
+      kept->set_limits(config_.limits, config_.timeouts);
       backends_.add(std::move(kept));
     } else {
       // What is retired for it goes on by the rules of today.
@@ -196,14 +201,10 @@ mcp::McpSessions& Generation::sessions_of(backend::Upstream& backend,
   auto& sessions = mcp_sessions_[&backend];
   if (sessions != nullptr) return *sessions;
   const pool::CoreServices& core = services.upstreams.core;
-  const mcp::McpSessionServices session_services{backend,
-                                                 services.upstreams.callers,
-                                                 core.timers,
-                                                 core.clock,
-                                                 config_.limits,
-                                                 core.storages,
-                                                 config_.timeouts.keep_alive,
-                                                 config_.timeouts.first_stream};
+  const mcp::McpSessionServices session_services{backend,         services.upstreams.callers,
+                                                 core.timers,     core.clock,
+                                                 config_.limits,  core.storages,
+                                                 config_.timeouts};
   sessions = std::make_unique<mcp::McpSessions>(session_services, backend.idle_timeout(),
                                                 services.session_ids);
   if (mcp::McpSessions* const former = retired_.sessions_of(backend.name())) {

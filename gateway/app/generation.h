@@ -48,6 +48,9 @@ class Generation {
   // Whether there is room for the names of its backends.
   [[nodiscard]] bool can_name(const config::Config& config) const;
 
+  // Whoever has begun to observe: the names of all backends.
+  void introduce_backends(Observer& observer) const;
+
   [[nodiscard]] const config::Config& config() const { return config_; }
   [[nodiscard]] backend::Upstreams& backends() { return backends_; }
   [[nodiscard]] const backend::Upstreams& backends() const { return backends_; }

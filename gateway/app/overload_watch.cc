@@ -56,6 +56,11 @@ OverloadWatch::OverloadWatch(const config::LimitsConfig& limits, const OverloadS
   timer_.arm(services_.clock.now() + kPeriod);
 }
 
+void OverloadWatch::set_limits(const config::LimitsConfig& limits) {
+  memory_limit_ = app::memory_limit(limits, memory_);
+  stages_.set_max_lag(limits.loop_lag);
+}
+
 void OverloadWatch::look() {
   const TimePoint now = services_.clock.now();
   look_at_lag(now - timer_.due());

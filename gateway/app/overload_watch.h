@@ -77,6 +77,9 @@ class OverloadWatch final : private AccountWatch {
   OverloadWatch(const OverloadWatch&) = delete;
   OverloadWatch& operator=(const OverloadWatch&) = delete;
 
+  // With the next reading.
+  void set_limits(const config::LimitsConfig& limits);
+
   [[nodiscard]] const policy::Overload& stages() const { return stages_; }
   [[nodiscard]] uint64_t memory_limit() const { return memory_limit_; }
   [[nodiscard]] uint64_t resident() const { return resident_; }
@@ -97,7 +100,7 @@ class OverloadWatch final : private AccountWatch {
 
   const OverloadServices services_;
   SystemReading& memory_;
-  const uint64_t memory_limit_;
+  uint64_t memory_limit_;
   policy::Overload stages_;
   uint64_t resident_ = 0;          // as read last
   std::optional<uint64_t> other_;  // least of it beside what is held, since memory was given back

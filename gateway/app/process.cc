@@ -221,6 +221,7 @@ class Process final : private http::AdminSource {
       return tl::unexpected("cannot listen on " + prepared.error());
     }
     if (!changes.taken.empty()) worker_.take_over(changes.config);
+    admin_.note_limits();
     listeners_.settle();
     describe_to_clients();
     reloads_.note(changes);

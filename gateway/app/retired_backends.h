@@ -30,7 +30,7 @@ class RetiredBackends {
     TimerQueue& timers;
     Log& log;
     backend::Upstreams& backends;  // whose retired ones they are
-    Duration drain;                // timeouts.drain
+    const Duration& drain;         // timeouts.drain, which may change
     // Of the connections of clients, sorted.
     std::function<std::vector<const http::Endpoint*>()> endpoints_in_use;
     // Some of those that may be reached for their sessions have ended (for_each_served()).

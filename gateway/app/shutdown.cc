@@ -11,7 +11,7 @@ constexpr Duration kAfterLastSignal = std::chrono::seconds(1);
 }  // namespace
 
 Shutdown::Shutdown(const Clock& clock, TimerQueue& timers, Log& log, backend::Upstreams& backends,
-                   ClientSide clients, Duration drain_timeout, std::function<void()> stopped)
+                   ClientSide clients, const Duration& drain_timeout, std::function<void()> stopped)
     : clock_(clock),
       log_(log),
       backends_(backends),

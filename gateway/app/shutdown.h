@@ -44,9 +44,10 @@ class Shutdown {
   // client that sends slowly does not put the end off.
   static constexpr Duration kReadCalls = std::chrono::seconds(2);
 
-  // `stopped`: the end is reached; again: who waits for more than that is not to.
+  // `drain_timeout` may change. `stopped`: the end is reached; again: who waits for more than that
+  // is not to.
   Shutdown(const Clock& clock, TimerQueue& timers, Log& log, backend::Upstreams& backends,
-           ClientSide clients, Duration drain_timeout, std::function<void()> stopped);
+           ClientSide clients, const Duration& drain_timeout, std::function<void()> stopped);
 
   // By this signal. The first time: begins. Again: ends at once.
   void request(int signal);
@@ -72,7 +73,7 @@ class Shutdown {
   Log& log_;
   backend::Upstreams& backends_;
   const ClientSide clients_;
-  const Duration drain_timeout_;
+  const Duration& drain_timeout_;
   const std::function<void()> stopped_;
   Timer poll_;
   Step step_ = Step::running;

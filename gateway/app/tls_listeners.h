@@ -20,11 +20,14 @@ namespace stdgate::app {
 
 class TlsListeners {
  public:
-  // `audit`: null where there is none.
+  // `config`: the one in use, which may change and outlives it. `audit`: null where there is none.
   TlsListeners(net::Loop& loop, Log& log, Observer& observer, const WallClock& wall_clock,
                const config::Config& config, Audit* audit)
       : handshakes_(config.limits.handshakes, config.limits.unlimited_addresses),
         services_{loop, log, observer, wall_clock, handshakes_, config.timeouts.handshake, audit} {}
+
+  // For handshakes that begin.
+  void set_limits(const config::LimitsConfig& limits) { handshakes_.set_limit(limits.handshakes); }
 
   // The layer of the listener at `address`; the error names the key of `tls` and the file.
   tl::expected<net::StreamLayer*, std::string> open(const std::string& address,

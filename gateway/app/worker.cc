@@ -92,7 +92,7 @@ Worker::Worker(const config::Config& config, const WorkerServices& services,
                 {[this] { clients_.stop_accepting(); }, [this] { return clients_.has_requests(); },
                  [this] { drain_clients(); }, [this] { clients_.close_all(); },
                  [this] { return clients_.connections() == 0; }},
-                config.timeouts.drain,
+                generation_.config().timeouts.drain,
                 [this, stopped = std::move(stopped)] {
                   send_last_spans([this, &stopped] {
                     stopped();
@@ -185,12 +185,36 @@ void Worker::take_over(const config::Config& wanted) {
   // Clients of what is retired stay for a while.
   callers_.raise_capacity(client_places(generation_.config()) + client_places(wanted));
   generation_.take_over(wanted, lent_);
+  note_limits();
+  note_log();
   configuration_ = shown_configuration(generation_.config());
   // Heads that are kept with what was judged by the former rules.
   clients_.drop_caches();
   clients_.end_credentials([&](const policy::Principal& principal) {
     return is_still_known(principal, before, generation_.config().auth);
   });
+}
+
+void Worker::note_limits() {
+  const config::LimitsConfig& limits = generation_.config().limits;
+  overload_.set_limits(limits);
+  accounts_.set_bounds(policy::account_bounds(limits, overload_.memory_limit()));
+  admin_accounts_.set_bounds(accounts_.bounds());
+  session_starts_.set_rate(static_cast<double>(limits.session_starts),
+                           static_cast<double>(limits.session_burst));
+  tls_.set_limits(limits);
+  clients_.note_limits();
+}
+
+void Worker::note_log() {
+  const config::LogConfig& log = generation_.config().log;
+  writer_.set_level(log.level);
+  payloads_.set_config(log);
+  if (audit_ != nullptr) audit_->set_redact(log.redact);
+  // They may have missed some names.
+  generation_.introduce_backends(calls_);
+  generation_.introduce_backends(payloads_);
+  observers_ = wanted_observers(generation_.config());
 }
 
 bool Worker::reopen_audit() {

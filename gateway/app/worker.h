@@ -137,6 +137,9 @@ class Worker {
                                       const GatewayIdentity& identity);
   // Those of its own observers that the configuration asks for.
   Observers wanted_observers(const config::Config& config);
+  // Of a configuration that has been taken over.
+  void note_limits();
+  void note_log();
   void drain_clients();
   void check_invariants();
   void send_last_spans(std::function<void()> done);

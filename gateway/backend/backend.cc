@@ -60,6 +60,14 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
   }
 }
 
+void Backend::set_limits(const config::LimitsConfig& limits,
+                         const config::TimeoutsConfig& timeouts) {
+  options_.limits = limits;
+  options_.input_timeout = timeouts.input;
+  set_envelope_limits(client_envelope_limits(limits));
+  services_.traces = core_.log.enabled(LogLevel::debug);
+}
+
 Admission Backend::accept(const rpc::ParsedMessage& message, const CallContext& context) {
   if (!message.ok()) {
     core_.observer.on_call_started(id());

@@ -132,6 +132,8 @@ class Backend final : public Upstream,
     // Who listens is to ask again, and is judged anew.
     end_listening();
   }
+  void set_limits(const config::LimitsConfig& limits,
+                  const config::TimeoutsConfig& timeouts) override;
   void end_listening() override {
     for (const pool::CallPtr& call : pool_.withdraw_listeners_of_clients()) end_listening(*call);
   }
@@ -367,7 +369,7 @@ class Backend final : public Upstream,
   std::string tool_;    // scratch
   std::string key_;     // scratch
   pool::CallStore calls_;
-  const pool::PoolServices services_;
+  pool::PoolServices services_;
   ModernCalls modern_;
   SessionRouter sessions_;
   ListNotices notices_;

@@ -19,7 +19,7 @@ constexpr const char* kDeclined = "the client has not answered what the server w
 
 InputRounds::InputRounds(const pool::PoolServices& services, pool::Pool& pool,
                          SessionRouter& sessions, const ModernCalls& modern,
-                         pool::PoolEvents& events, TripEnds& ends, Duration input_timeout)
+                         pool::PoolEvents& events, TripEnds& ends, const Duration& input_timeout)
     : services_(services),
       pool_(pool),
       sessions_(sessions),

@@ -33,9 +33,10 @@ class InputRounds final : public RoundListener {
   static constexpr uint8_t kMaxRounds = 10;
   static constexpr size_t kMaxQuestions = 32;
 
+  // `input_timeout` may change while it lives.
   InputRounds(const pool::PoolServices& services, pool::Pool& pool, SessionRouter& sessions,
               const ModernCalls& modern, pool::PoolEvents& events, TripEnds& ends,
-              Duration input_timeout);
+              const Duration& input_timeout);
 
   // A call of a session is about to be sent: keeps its text, if its client could be asked.
   void note(const rpc::Envelope& request, std::string_view method, pool::Call& call);
@@ -90,7 +91,7 @@ class InputRounds final : public RoundListener {
   const ModernCalls& modern_;
   pool::PoolEvents& events_;
   TripEnds& ends_;
-  const Duration input_timeout_;
+  const Duration& input_timeout_;
   Rounds rounds_;
   size_t rounds_bytes_ = 0;
   size_t kept_ = 0;  // bytes of the texts of calls, of those at children too

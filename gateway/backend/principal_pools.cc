@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "gateway/backend/session_journal.h"
+#include "gateway/backend/upstream_facts.h"
 #include "gateway/base/check.h"
 #include "gateway/pool/exit_journal.h"
 
@@ -103,6 +104,13 @@ void PrincipalPools::drop_caches() {
   for_each([](Upstream& upstream) { upstream.drop_caches(); });
 }
 
+void PrincipalPools::set_limits(const config::LimitsConfig& limits,
+                                const config::TimeoutsConfig& timeouts) {
+  set_envelope_limits(client_envelope_limits(limits));
+  set_limits_ = [limits, timeouts](Upstream& upstream) { upstream.set_limits(limits, timeouts); };
+  for_each(set_limits_);
+}
+
 void PrincipalPools::set_rules(const config::BackendConfig& backend,
                                const std::vector<config::RoleConfig>& roles) {
   set_rules_ = [backend, roles](Upstream& upstream) { upstream.set_rules(backend, roles); };
@@ -159,6 +167,7 @@ tl::expected<PrincipalPools::Pool*, rpc::FaultReport> PrincipalPools::make(
                                                     std::move(upstream.error())));
   }
   if (set_rules_) set_rules_(**upstream);
+  if (set_limits_) set_limits_(**upstream);
   auto& pool = pools_[key_];
   pool = std::make_unique<Pool>(principal.name, std::move(*upstream));
   pool->used = now();

@@ -72,6 +72,8 @@ class PrincipalPools final : public Upstream {
   void end_listening() override;
   void end_sessions(session::SessionEnd end, std::string_view message) override;
 
+  void set_limits(const config::LimitsConfig& limits,
+                  const config::TimeoutsConfig& timeouts) override;
   void set_rules(const config::BackendConfig& backend,
                  const std::vector<config::RoleConfig>& roles) override;
 
@@ -125,7 +127,9 @@ class PrincipalPools final : public Upstream {
   SlotMap<Session> sessions_;
   std::string key_;  // scratch
   // Of pools that are made from now on; null: as they are made.
+  // Of the last reload, for pools that are made after it; empty: there was none.
   std::function<void(Upstream&)> set_rules_;
+  std::function<void(Upstream&)> set_limits_;
   RateLimit refusals_{1};
   bool draining_ = false;
   Timer sweep_timer_;

@@ -48,8 +48,8 @@ class TripEnds {
 class RoundTrips final : public TripOwner {
  public:
   struct Terms {
-    Duration input_timeout{0};
-    bool has_principals = false;  // see BackendOptions
+    const Duration& input_timeout;  // may change
+    bool has_principals = false;    // see BackendOptions
   };
 
   RoundTrips(const pool::PoolServices& services, pool::Pool& pool, SessionRouter& sessions,

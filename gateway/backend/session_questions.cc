@@ -21,7 +21,7 @@ constexpr uint32_t kMaxLinesPerSecond = 10;
 
 SessionQuestions::SessionQuestions(const pool::PoolServices& services, pool::Pool& pool,
                                    session::SessionTable& sessions, RoundListener& rounds,
-                                   Duration input_timeout)
+                                   const Duration& input_timeout)
     : services_(services),
       pool_(pool),
       sessions_(sessions),

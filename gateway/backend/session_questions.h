@@ -32,9 +32,10 @@ class RoundListener {
 
 class SessionQuestions {
  public:
-  // `pool` and `rounds` may not be constructed yet.
+  // `pool` and `rounds` may not be constructed yet. `input_timeout` may change while it lives.
   SessionQuestions(const pool::PoolServices& services, pool::Pool& pool,
-                   session::SessionTable& sessions, RoundListener& rounds, Duration input_timeout);
+                   session::SessionTable& sessions, RoundListener& rounds,
+                   const Duration& input_timeout);
 
   // The client of a session that shares children has greeted so.
   void note_greeting(session::Session& session, std::string_view greeting) const;
@@ -68,7 +69,7 @@ class SessionQuestions {
   pool::Pool& pool_;
   session::SessionTable& sessions_;
   RoundListener& rounds_;
-  const Duration input_timeout_;
+  const Duration& input_timeout_;
   Timer timer_;  // no later than the first that expires, but for kLooks
   RateLimit log_lines_;
   session::AskIndex of_children_;

@@ -50,7 +50,7 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   // `methods`: learns the names of notifications. `pool` and `rounds` may not be constructed yet.
   SessionRouter(const pool::PoolServices& services, pool::Pool& pool, session::Callers& callers,
                 NameTable& methods, const ModernCalls& modern, RoundListener& rounds,
-                Duration input_timeout)
+                const Duration& input_timeout)
       : services_(services),
         pool_(pool),
         callers_(callers),

@@ -127,6 +127,11 @@ class Upstream {
   virtual void set_rules(const config::BackendConfig& backend,
                          const std::vector<config::RoleConfig>& roles) = 0;
 
+  // Limits and timeouts that hold from now on; connections, sessions and children that are there
+  // keep those of messages. Whether messages are traced follows the level of the log.
+  virtual void set_limits(const config::LimitsConfig& limits,
+                          const config::TimeoutsConfig& timeouts) = 0;
+
   // Clients whose calls last as long as they listen get the results of these, and ask again.
   virtual void end_listening() = 0;
   // Tells the clients of all sessions that theirs is over, for this reason.
@@ -154,9 +159,10 @@ class Upstream {
 
  protected:
   void give_up_own_children() { facts_.owns_children = false; }
+  void set_envelope_limits(const rpc::EnvelopeLimits& limits) { facts_.envelope_limits = limits; }
 
  private:
-  // But for is_default, is_required and owns_children as they were at the beginning.
+  // But for is_default, is_required, owns_children and envelope_limits as at the beginning.
   UpstreamFacts facts_;
 };
 

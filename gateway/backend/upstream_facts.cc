@@ -2,16 +2,12 @@
 
 namespace stdgate::backend {
 
-namespace {
-
 rpc::EnvelopeLimits client_envelope_limits(const config::LimitsConfig& limits) {
   rpc::EnvelopeLimits envelope;
   envelope.depth = limits.depth;
   envelope.batch = limits.batch;
   return envelope;
 }
-
-}  // namespace
 
 UpstreamFacts upstream_facts(BackendId id, const config::BackendConfig& config,
                              const config::LimitsConfig& limits, const pool::Dialect& dialect,

@@ -1,4 +1,4 @@
-// What never changes of a backend, from its configuration and its protocol.
+// What seldom changes of a backend, from its configuration and its protocol.
 #pragma once
 
 #include "gateway/backend/upstream.h"
@@ -6,6 +6,8 @@
 #include "gateway/pool/dialect.h"
 
 namespace stdgate::backend {
+
+rpc::EnvelopeLimits client_envelope_limits(const config::LimitsConfig& limits);
 
 UpstreamFacts upstream_facts(BackendId id, const config::BackendConfig& config,
                              const config::LimitsConfig& limits, const pool::Dialect& dialect,

@@ -69,6 +69,12 @@ class Account {
   Account(const Account&) = delete;
   Account& operator=(const Account&) = delete;
 
+  // From now on. The parent's first.
+  void set_bound(size_t bound) {
+    bound_ = bound;
+    tight_ = tight_part(bound);
+    may_hold_all_ = parent_ == nullptr || bound >= parent_->bound_;
+  }
   // The root's only; null: nobody.
   void set_events(AccountEvents* events) { events_ = events; }
   void set_watch(AccountWatch* watch) { watch_ = watch; }
@@ -120,9 +126,9 @@ class Account {
   AccountKeeper* const keeper_ = nullptr;
   AccountEvents* events_ = nullptr;
   AccountWatch* watch_ = nullptr;
-  const size_t bound_;
-  const size_t tight_;
-  const bool may_hold_all_ = true;  // that its parent may
+  size_t bound_;
+  size_t tight_;
+  bool may_hold_all_ = true;  // that its parent may
   size_t used_ = 0;
   size_t users_ = 0;  // AccountRefs
   bool is_tight_ = false;

@@ -25,14 +25,14 @@ class Comparison {
     take("trusted_proxies", config.trusted_proxies, wanted_.trusted_proxies);
     take("rpc_stream", config.rpc_stream, wanted_.rpc_stream);
     take("watch", config.watch, wanted_.watch);
+    take_limits();
+    take("timeouts", config.timeouts, wanted_.timeouts);
+    take_log();
     take_backends();
     config.secrets = wanted_.secrets;
     leave("admin", config.admin, wanted_.admin);
     leave("replica", config.replica, wanted_.replica);
     leave("sessions", config.sessions, wanted_.sessions);
-    leave("limits", config.limits, wanted_.limits);
-    leave("timeouts", config.timeouts, wanted_.timeouts);
-    leave("log", config.log, wanted_.log);
     leave("audit", config.audit, wanted_.audit);
     leave("metrics", config.metrics, wanted_.metrics);
     leave("traces", config.traces, wanted_.traces);
@@ -52,6 +52,21 @@ class Comparison {
     if (running != wanted) changes_.restart.push_back(std::move(key));
   }
 
+  // Connections are counted by the addresses that are counted.
+  void take_limits() {
+    LimitsConfig wanted = wanted_.limits;
+    wanted.unlimited_addresses = changes_.config.limits.unlimited_addresses;
+    take("limits", changes_.config.limits, wanted);
+    leave("limits.unlimited_addresses", changes_.config.limits.unlimited_addresses,
+          wanted_.limits.unlimited_addresses);
+  }
+  // Who reads the log reads one format.
+  void take_log() {
+    LogConfig wanted = wanted_.log;
+    wanted.format = changes_.config.log.format;
+    take("log", changes_.config.log, wanted);
+    leave("log.format", changes_.config.log.format, wanted_.log.format);
+  }
   void take_backends() {
     std::vector<BackendConfig>& running = changes_.config.backends;
     for (const BackendConfig& wanted : wanted_.backends) {

@@ -1,7 +1,7 @@
 // What a reload changes: the part of a new configuration that a running gateway takes over.
 //
 // Job: say by the keys of the file what is taken over (who may call, and what; backends; listeners
-// of clients) and what needs a restart (the rest). Pure.
+// of clients; limits, timeouts and the log) and what needs a restart (the rest). Pure.
 #pragma once
 
 #include <string>

@@ -164,7 +164,7 @@ McpSession::Posted McpSession::post(const rpc::Document& document, backend::Call
   hand_over(document, context, &stream);
   stream.end_messages();
   settle(stream);
-  if (!silence_timer_.armed()) silence_timer_.arm(used_ + services_.patience);
+  if (!silence_timer_.armed()) silence_timer_.arm(used_ + services_.timeouts.keep_alive);
   return Posted::under_way;
 }
 
@@ -307,11 +307,11 @@ bool McpSession::awaits_requests() {
     if (stream.has_sink()) return true;
   }
   if (kind_ == Kind::sse || has_listened_ || stopped_waiting_ ||
-      services_.first_stream == Duration::zero()) {
+      services_.timeouts.first_stream == Duration::zero()) {
     return false;
   }
   if (!first_stream_timer_.armed()) {
-    first_stream_timer_.arm(services_.clock.now() + services_.first_stream);
+    first_stream_timer_.arm(services_.clock.now() + services_.timeouts.first_stream);
   }
   return true;
 }
@@ -407,7 +407,7 @@ void McpSession::end_silence() {
   std::optional<TimePoint> next;
   for (auto& [number, stream] : streams_) {
     if (!stream.is_quiet()) continue;
-    const TimePoint due = stream.posted() + services_.patience;
+    const TimePoint due = stream.posted() + services_.timeouts.keep_alive;
     if (due <= now) {
       stream.begin();
     } else {

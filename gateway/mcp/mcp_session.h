@@ -40,8 +40,9 @@ struct McpSessionServices {
   const Clock& clock;
   const config::LimitsConfig& limits;
   StoragePool& storages;
-  Duration patience{0};      // after which a silent POST becomes a stream, so that it is kept alive
-  Duration first_stream{0};  // that a child's request waits for the client's first GET
+  // `keep_alive`: a POST that is silent so long becomes a stream. `first_stream`: so long a child's
+  // request waits for the client's first GET.
+  const config::TimeoutsConfig& timeouts;
 };
 
 class McpSession final : public session::SessionSink, private McpStreamOwner {

@@ -30,6 +30,13 @@ AccountBounds account_bounds(const config::LimitsConfig& limits, uint64_t memory
 
 Accounts::Accounts(const AccountBounds& bounds) : bounds_(bounds), gateway_(bounds.gateway) {}
 
+void Accounts::set_bounds(const AccountBounds& bounds) {
+  bounds_ = bounds;
+  gateway_.set_bound(bounds.gateway);
+  for (auto& [key, client] : clients_) client.set_bound(bounds.client);
+  for (const auto& backend : backends_) backend->own.set_bound(bounds.gateway / kPartOfBackend);
+}
+
 AccountRef Accounts::of(const ClientRef& client) {
   auto found = clients_.find(client);
   if (found == clients_.end()) {

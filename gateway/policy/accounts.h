@@ -41,6 +41,8 @@ class Accounts final : private AccountKeeper {
   [[nodiscard]] Account& gateway() { return gateway_; }
   [[nodiscard]] const Account& gateway() const { return gateway_; }
   [[nodiscard]] const AccountBounds& bounds() const { return bounds_; }
+  // What is held is not given up for it.
+  void set_bounds(const AccountBounds& bounds);
   // A look-up.
   AccountRef of(const ClientRef& client);
   // Of the backend with this number (BackendId), which stays in its place.
@@ -85,7 +87,7 @@ class Accounts final : private AccountKeeper {
 
   void on_unused(Account& account) override;
 
-  const AccountBounds bounds_;
+  AccountBounds bounds_;
   Account gateway_;
   HeldBytes unrouted_;
   std::vector<std::unique_ptr<Backend>> backends_;

@@ -17,6 +17,8 @@ class ClientCounts {
  public:
   ClientCounts(size_t most, std::vector<AddressBlock> unlimited)
       : most_(most), unlimited_(std::move(unlimited)) {}
+  // For those that come.
+  void set_most(size_t most) { most_ = most; }
   ClientCounts(const ClientCounts&) = delete;
   ClientCounts& operator=(const ClientCounts&) = delete;
 
@@ -30,7 +32,7 @@ class ClientCounts {
  private:
   [[nodiscard]] bool is_limited(const ClientAddress& client) const;
 
-  const size_t most_;
+  size_t most_;
   const std::vector<AddressBlock> unlimited_;
   std::unordered_map<ClientAddress, size_t, ClientAddressHash> counts_;  // by key(); none is 0
 };

@@ -20,6 +20,8 @@ class ClientRates {
 
   // `per_second` zero: no limit.
   ClientRates(double per_second, double burst) : size_{per_second, burst} {}
+  // Buckets keep what they have, up to the new burst.
+  void set_rate(double per_second, double burst) { size_ = {per_second, burst}; }
   ClientRates(const ClientRates&) = delete;
   ClientRates& operator=(const ClientRates&) = delete;
 
@@ -42,7 +44,7 @@ class ClientRates {
   }
   void make_room(TimePoint now);
 
-  const BucketSize size_;
+  BucketSize size_;
   Entries entries_;  // the one used last comes first
   std::unordered_map<ClientAddress, Entries::iterator, ClientAddressHash> buckets_;
 };

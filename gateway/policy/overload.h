@@ -33,6 +33,8 @@ class Overload {
   // `lag` zero: the loop is never too late.
   explicit Overload(Duration lag) : max_lag_(lag) {}
 
+  void set_max_lag(Duration lag) { max_lag_ = lag; }
+
   // The parts of the memory that are used. True: the stage is another one.
   bool note_memory(double resident, double held) {
     resident_ = resident;
@@ -70,7 +72,7 @@ class Overload {
   [[nodiscard]] bool refuses_sessions() const { return memory_ == Memory::full || is_late_; }
 
  private:
-  const Duration max_lag_;
+  Duration max_lag_;
   double resident_ = 0;
   unsigned full_readings_ = 0;
   unsigned late_readings_ = 0;

@@ -70,6 +70,7 @@ class AuditLog final : public Audit {
 
   // The gateway ends: writes a line that says so, and the chain's end to the log.
   void close();
+  void set_redact(std::vector<std::string> redact) { redact_ = std::move(redact); }
   void on_reloaded(const AuditedReload& reload);
   // Goes on in a new file if the name is no longer that of the present one.
   void reopen();
@@ -107,7 +108,7 @@ class AuditLog final : public Audit {
   void try_reopen();
 
   const config::AuditConfig config_;
-  const std::vector<std::string> redact_;
+  std::vector<std::string> redact_;
   AuditFile& file_;
   const AuditServices services_;
   Hasher hasher_;

@@ -38,6 +38,7 @@ class LogWriter final : public Log, public LineSink {
   LogWriter(const LogWriter&) = delete;
   LogWriter& operator=(const LogWriter&) = delete;
 
+  void set_level(LogLevel level) { level_ = level; }
   [[nodiscard]] bool enabled(LogLevel level) const override;
   void write(LogLevel level, std::string_view event,
              std::initializer_list<LogField> fields) override;
@@ -67,7 +68,7 @@ class LogWriter final : public Log, public LineSink {
 
   const int fd_;
   Way way_;
-  const LogLevel level_;
+  LogLevel level_;
   const Clock* const events_;
   TimePoint event_{};
   LogLine::Time event_time_{};

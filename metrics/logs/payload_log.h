@@ -5,6 +5,8 @@
 // log.payload_limit is cut.
 #pragma once
 
+#include <utility>
+
 #include "gateway/base/log.h"
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
@@ -14,7 +16,8 @@ namespace stdgate::logs {
 
 class PayloadLog final : public Observer {
  public:
-  PayloadLog(Log& log, const config::LogConfig& config) : log_(log), config_(config) {}
+  PayloadLog(Log& log, config::LogConfig config) : log_(log), config_(std::move(config)) {}
+  void set_config(const config::LogConfig& config) { config_ = config; }
 
   void on_backend(BackendId backend, std::string_view name) override {
     backends_.add(backend, name);
@@ -26,7 +29,7 @@ class PayloadLog final : public Observer {
 
  private:
   Log& log_;
-  const config::LogConfig& config_;
+  config::LogConfig config_;
   BackendNames backends_;
 };
 

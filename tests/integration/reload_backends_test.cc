@@ -318,13 +318,13 @@ TEST(ReloadByWatching, FindsKeysThatChange) {
 TEST(CheckAgainst, SaysWhatAReloadWouldChange) {
   TemporaryFolder folder;
   folder.write("old.yaml", file_of({backend("a", puppet())}));
-  folder.write("new.yaml", file_of({backend("b", puppet())}, "limits: { batch: 1 }\n"));
+  folder.write("new.yaml", file_of({backend("b", puppet())}, "replica: other\n"));
   const ProgramRun run =
       run_stdgate(folder, {"check", "--config", "new.yaml", "--against", "old.yaml"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_EQ(
       run.out,
-      "a reload takes over:\n  backends.b\n  backends.a\na restart is needed for:\n  limits\n");
+      "a reload takes over:\n  backends.b\n  backends.a\na restart is needed for:\n  replica\n");
   EXPECT_EQ(run_stdgate(folder, {"check", "-c", "new.yaml", "--against", "none.yaml"}).exit_code,
             2);
 }

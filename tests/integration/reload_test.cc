@@ -183,12 +183,59 @@ TEST_F(Reload, ABadFileChangesNothing) {
 TEST_F(Reload, WhatNeedsARestartIsNamed) {
   const std::string child = pid("ada");
   reload(text_of(std::string(kAda) + ", " + kBob, kForReaders,
-                 "limits: { batch: 7 }\ntimeouts: { idle: 9s }\n"));
+                 "replica: other\nmetrics: { methods: 7 }\n"));
   EXPECT_EQ(status("bob"), 200) << "what can be taken over is";
   EXPECT_EQ(pid("ada"), child);
   EXPECT_THAT(state_of(gateway_).texts("/configuration/needs_restart"),
-              testing::ElementsAre("limits", "timeouts"));
+              testing::ElementsAre("replica", "metrics"));
   EXPECT_TRUE(logs("configuration needs a restart"));
+}
+
+TEST_F(Reload, LimitsHoldForWhatComesThen) {
+  const std::string child = pid("ada");
+  const std::string two = "[" + request("pid") + "," + request("pid") + "]";
+  HttpClient client = gateway_.connect();
+  EXPECT_EQ(client.post("/rpc", two, as("ada")).status, 200);
+  reload(text_of(kAda, kForReaders, "limits: { batch: 1, message: 1KiB }\n"));
+  EXPECT_THAT(client.post("/rpc", two, as("ada")).body, HasSubstr("batch"));
+  const std::string large = request("echo", "[\"" + std::string(1100, 'x') + "\"]");
+  EXPECT_EQ(gateway_.connect().post("/rpc", large, as("ada")).status, 413);
+  reload(text_of(kAda));
+  EXPECT_EQ(client.post("/rpc", two, as("ada")).status, 200);
+  EXPECT_EQ(gateway_.connect().post("/rpc", large, as("ada")).status, 200);
+  EXPECT_EQ(pid("ada"), child);
+}
+
+TEST_F(Reload, TimeoutsHoldForConnectionsThatAreOpen) {
+  const auto open = [this] { return state_of(gateway_).number("/connections"); };
+  HttpClient client = gateway_.connect();
+  EXPECT_EQ(client.post("/rpc", request("pid"), as("ada")).status, 200);
+  EXPECT_EQ(open(), 1);
+  reload(text_of(kAda, kForReaders, "timeouts: { idle: 50ms }\n"));
+  EXPECT_EQ(client.post("/rpc", request("pid"), as("ada")).status, 200);
+  EXPECT_TRUE(eventually("it has been idle for too long", [&] { return open() == 0; }));
+}
+
+TEST_F(Reload, TheLogSaysMoreOrLess) {
+  const auto with_log = [](const std::string& keys) {
+    std::string text = text_of(kAda);
+    return text.replace(text.find("format: json"), 12, "format: json, " + keys);
+  };
+  const auto count = [this](const std::string& event) { return log_of(gateway_, event).size(); };
+  EXPECT_EQ(status("ada"), 200);
+  EXPECT_TRUE(eventually("the call is logged", [&] { return count("call") == 1; }));
+  reload(with_log("level: error"));
+  EXPECT_EQ(status("ada"), 200);
+  reload(with_log("calls: false, payloads: true, redact: [secret]"));
+  gateway_.connect().post("/rpc", request("echo", R"([{"secret":"hush"}])"), as("ada"));
+  EXPECT_TRUE(logs("\\\"secret\\\":")) << "messages are";
+  EXPECT_THAT(gateway_.log(), Not(HasSubstr("hush")));
+  reload(with_log("level: debug"));
+  EXPECT_EQ(status("ada"), 200);
+  EXPECT_TRUE(logs("\"level\":\"debug\""));
+  EXPECT_TRUE(eventually("calls are logged again", [&] { return count("call") == 2; }));
+  const std::vector<JsonValue> lines = log_of(gateway_, "call");
+  EXPECT_EQ(lines.back().text("/backend"), "main") << "its name is known";
 }
 
 // Whoever has connected before is not let in by the former rules.

@@ -79,6 +79,8 @@ class FakeUpstream final : public backend::Upstream {
   }
   void set_rules(const config::BackendConfig& /*backend*/,
                  const std::vector<config::RoleConfig>& /*roles*/) override {}
+  void set_limits(const config::LimitsConfig& /*limits*/,
+                  const config::TimeoutsConfig& /*timeouts*/) override {}
   void end_listening() override {}
   void close_session(session::SessionId session, std::string_view /*why*/) override {
     if (const FakeSession* open = sessions_.find(session); open != nullptr) {

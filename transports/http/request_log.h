@@ -20,14 +20,10 @@ class RequestLog {
  public:
   // `audit`: null: there is none.
   RequestLog(Log& log, Observer& observer, Audit* audit, const Clock& clock, TimerQueue& timers)
-      : log_(log),
-        observer_(observer),
-        audit_(audit),
-        refusals_(log, clock, timers),
-        traces_(log.enabled(LogLevel::debug)) {}
+      : log_(log), observer_(observer), audit_(audit), refusals_(log, clock, timers) {}
 
   void note_request(const Exchange& exchange, const ClientAddress& client, uint64_t connection) {
-    if (traces_) trace(exchange.head, client, connection);
+    if (log_.enabled(LogLevel::debug)) trace(exchange.head, client, connection);
   }
   // `response` refuses the request, whose head may not have been understood.
   void note_refusal(const Exchange& exchange, const Response& response, const ClientAddress& client,
@@ -40,7 +36,6 @@ class RequestLog {
   Observer& observer_;
   Audit* const audit_;
   RefusalLog refusals_;
-  const bool traces_;
 };
 
 }  // namespace stdgate::http

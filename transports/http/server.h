@@ -124,6 +124,8 @@ class Server final : private net::ListenerEvents, private AccountEvents, private
   SpareExchanges& spare_exchanges() { return spare_; }
   // Frees what is kept only to be faster.
   void drop_caches() { spare_.drop(); }
+  // The services' limits have changed.
+  void note_limits() { clients_.set_most(services_.limits.connections_per_address); }
   // Ends what lasts of clients whose credentials are not good any more.
   void end_credentials(const std::function<bool(const policy::Principal&)>& is_good);
   // Logs that `connection` is closed, as its client reads less than limits.min_rate.

@@ -35,7 +35,10 @@ void Handshakes::end(const ClientAddress& client) {
   --ended->second.under_way;
   --under_way_;
   settle(key, ended->second);
-  if (next_.empty()) return;
+  while (under_way_ < limit_ && !next_.empty()) begin_next();
+}
+
+void Handshakes::begin_next() {
   const ClientAddress next_key = next_.begin()->second;
   Client& next = clients_.find(next_key)->second;
   Waiter& waiter = *next.waiting.begin()->second;

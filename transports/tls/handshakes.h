@@ -35,6 +35,11 @@ class Handshakes {
   // `unlimited`: addresses that may have all of them, as of a proxy in front.
   explicit Handshakes(size_t limit, std::vector<AddressBlock> unlimited = {})
       : limit_(limit), share_(std::max<size_t>(1, limit / 4)), unlimited_(std::move(unlimited)) {}
+  // From the next one on.
+  void set_limit(size_t limit) {
+    limit_ = limit;
+    share_ = std::max<size_t>(1, limit / 4);
+  }
   Handshakes(const Handshakes&) = delete;
   Handshakes& operator=(const Handshakes&) = delete;
 
@@ -61,6 +66,8 @@ class Handshakes {
   [[nodiscard]] bool has_share(const ClientAddress& key, const Client& client) const {
     return key.is_none() || client.under_way < share_;
   }
+  // Of those that wait; there is one that may.
+  void begin_next();
   void count(Client& client) {
     ++client.under_way;
     ++under_way_;
@@ -68,8 +75,8 @@ class Handshakes {
   // After each change of a client, which may be gone then.
   void settle(const ClientAddress& key, Client& client);
 
-  const size_t limit_;
-  const size_t share_;
+  size_t limit_;
+  size_t share_;
   const std::vector<AddressBlock> unlimited_;
   size_t under_way_ = 0;
   size_t waiting_ = 0;

@@ -34,8 +34,8 @@ struct TlsLayerServices {
   Observer& observer;
   const WallClock& wall_clock;
   Handshakes& handshakes;
-  Duration handshake_timeout;
-  Audit* audit = nullptr;  // null: there is none
+  const Duration& handshake_timeout;  // may change
+  Audit* audit = nullptr;             // null: there is none
 };
 
 class TlsLayer final : public net::StreamLayer, private TlsEvents {

@@ -32,8 +32,8 @@ namespace stdgate::tls {
 struct TlsStreamServices {
   net::Loop& loop;
   Handshakes& handshakes;
-  Duration handshake_timeout;
-  std::span<char> plain_buffer;  // where streams decrypt to: each read is handled at once
+  const Duration& handshake_timeout;  // may change
+  std::span<char> plain_buffer;       // where streams decrypt to: each read is handled at once
 };
 
 // Told of the handshakes of a listener; must not call back.

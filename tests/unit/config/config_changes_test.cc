@@ -105,8 +105,14 @@ INSTANTIATE_TEST_SUITE_P(
                            "metrics: { methods: 7 }\nsessions: { ttl: 1h }\naudit: { file: a }\n"
                            "traces: { endpoint: \"http://a\" }\n") +
                    kOne,
+               {"limits", "timeouts", "log"},
+               {"sessions", "audit", "metrics", "traces"}},
+        Change{kOne,
+               std::string("limits: { unlimited_addresses: [\"10.0.0.0/8\"] }\n"
+                           "log: { format: json }\n") +
+                   kOne,
                {},
-               {"sessions", "limits", "timeouts", "log", "audit", "metrics", "traces"}}));
+               {"limits.unlimited_addresses", "log.format"}}));
 
 TEST(ConfigChanges, TheOrderOfBackendsIsNone) {
   const ConfigChanges changes =
@@ -118,10 +124,10 @@ TEST(ConfigChanges, TheOrderOfBackendsIsNone) {
 
 TEST(ConfigChanges, AreTold) {
   const ConfigChanges changes = changes_between(
-      parse(kOne), parse(std::string("limits: { batch: 1 }\nroles: { a: { includes: [b] } }\n") +
+      parse(kOne), parse(std::string("replica: r\nroles: { a: { includes: [b] } }\n") +
                          "backends: { a: { command: [y] } }\n"));
   EXPECT_EQ(changes_text(changes),
-            "a reload takes over:\n  roles\n  backends.a\na restart is needed for:\n  limits\n");
+            "a reload takes over:\n  roles\n  backends.a\na restart is needed for:\n  replica\n");
   EXPECT_EQ(changes_text({}), "a reload takes over: nothing\na restart is needed for: nothing\n");
 }
 

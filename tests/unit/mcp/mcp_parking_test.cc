@@ -489,11 +489,11 @@ class McpTakeOverTest : public McpParkingTest {
   }
 
   CarryingIds ids_;
-  mcp::McpSessions sessions_{
-      {world_.bench.backend, world_.bench.callers, world_.bench.timers, world_.bench.clock,
-       world_.limits, world_.bench.storages, McpWorld::kPatience, seconds(5)},
-      McpWorld::kIdleTimeout,
-      ids_};
+  const config::TimeoutsConfig timeouts_ = McpWorld::timeouts_of(seconds(5));
+  mcp::McpSessions sessions_{{world_.bench.backend, world_.bench.callers, world_.bench.timers,
+                              world_.bench.clock, world_.limits, world_.bench.storages, timeouts_},
+                             McpWorld::kIdleTimeout,
+                             ids_};
 };
 
 TEST_F(McpTakeOverTest, AnIdThatCarriesItsSessionIsTakenOver) {
@@ -727,7 +727,9 @@ TEST_F(McpHeld, EventsOfWhoIsIdleLongestGoFirst) {
   const std::string parked = open(kOther, 5000);
   const std::string youngest = open(kOne, 5000);
   ASSERT_EQ(find(parked)->park(), session::Parking::parked);
-  const auto falls_below = [this](size_t bytes) { return [this, bytes] { return replay() < bytes; }; };
+  const auto falls_below = [this](size_t bytes) {
+    return [this, bytes] { return replay() < bytes; };
+  };
   EXPECT_EQ(world_.sessions.drop_replay(nullptr, falls_below(20'000)), 0U);
   EXPECT_EQ(world_.sessions.drop_replay(nullptr, falls_below(15'000)), 1U);
   EXPECT_EQ(find(parked)->replay_bytes(), 0U);
@@ -779,7 +781,7 @@ class McpSuccessionTest : public McpTakeOverTest {
     auto sessions = std::make_unique<mcp::McpSessions>(
         mcp::McpSessionServices{world_.bench.backend, world_.bench.callers, world_.bench.timers,
                                 world_.bench.clock, world_.limits, world_.bench.storages,
-                                McpWorld::kPatience, seconds(5)},
+                                timeouts_},
         McpWorld::kIdleTimeout, ids_);
     if (predecessor != nullptr) sessions->succeed(*predecessor);
     return sessions;

@@ -32,7 +32,7 @@ McpWorld::McpWorld(const backend::BackendOptions& options, const config::LimitsC
       bench(options, std::make_unique<mcp::McpDialect>("1")),
       ids([this] { return new_id(); }),
       sessions({bench.backend, bench.callers, bench.timers, bench.clock, limits, bench.storages,
-                kPatience},
+                timeouts},
                kIdleTimeout, ids) {}
 
 mcp::McpSession& McpWorld::open(mcp::McpSession::Kind kind) {

@@ -27,6 +27,14 @@ class McpWorld {
   explicit McpWorld(const backend::BackendOptions& options = mcp_options(),
                     const config::LimitsConfig& limits = {});
 
+  // kPatience, and this time for a first stream.
+  static config::TimeoutsConfig timeouts_of(Duration first_stream = {}) {
+    config::TimeoutsConfig timeouts;
+    timeouts.keep_alive = kPatience;
+    timeouts.first_stream = first_stream;
+    return timeouts;
+  }
+
   // Opens a session and starts its child. The test's session from here on.
   mcp::McpSession& open(mcp::McpSession::Kind kind = mcp::McpSession::Kind::streamable);
   // Opens a session whose child speaks this revision, and is initialized.
@@ -48,6 +56,7 @@ class McpWorld {
   FakeChild& child() { return *child_; }
 
   config::LimitsConfig limits;
+  config::TimeoutsConfig timeouts = timeouts_of();
   BackendBench bench;
   RandomSessionIds ids;
   mcp::McpSessions sessions;
