@@ -179,6 +179,7 @@ void write_backend(rpc::JsonWriter& json, const backend::Upstream& upstream,
   json.number("sessions", backend.sessions);
   json.number("parked_sessions", backend.parked_sessions);
   json.number("session_places", backend.session_places);
+  json.number("missing_places", backend.missing_places);
   json.number("parked_calls", backend.parked_calls);
   json.number("watches", backend.watches);
   write_sessions(json, "oldest_sessions", backend.oldest_sessions);

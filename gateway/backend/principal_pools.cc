@@ -44,6 +44,7 @@ void add(pool::BackendStatus& sum, pool::BackendStatus one, const std::string& p
   sum.sessions += one.sessions;
   sum.parked_sessions += one.parked_sessions;
   sum.session_places += one.session_places;
+  sum.missing_places += one.missing_places;
   sum.parked_calls += one.parked_calls;
   sum.watches += one.watches;
   if (one.era) sum.era = one.era;
@@ -238,6 +239,12 @@ Admission PrincipalPools::accept(const rpc::ParsedMessage& message, const CallCo
       services_.observer.on_dropped(id(), DropReason::overloaded);
       return Admission::refused_overloaded;
     }
+  }
+  if (pool == nullptr && message.envelope.kind != rpc::MessageKind::request) {
+    const bool is_note = message.envelope.kind == rpc::MessageKind::notification;
+    services_.observer.on_dropped(id(),
+                                  is_note ? DropReason::no_listener : DropReason::stray_response);
+    return Admission::dropped;
   }
   if (pool == nullptr) {
     lobby_->refuse(rpc::faults::child_failed("the session is over"), message.envelope.id, context);

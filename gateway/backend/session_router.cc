@@ -12,7 +12,9 @@ namespace stdgate::backend {
 tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open(
     session::Caller caller, session::SessionSink& sink, const policy::Client& client) {
   const bool takes_child = services_.config.isolation == config::Isolation::session;
-  if (takes_child) {
+  const pool::LeaseStart start = start_of(sink);
+  const bool takes_it_now = takes_child && start == pool::LeaseStart::at_once;
+  if (takes_it_now) {
     if (const auto may = check_starts(client.address); !may) return tl::unexpected(may.error());
   }
   if (auto free = check_count({client.principal.get(), client.address}); !free) {
@@ -24,17 +26,18 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open(
   auto id = add(session::SessionKind::client, caller, sink);
   if (!id) return id;
   if (takes_child) {
-    const auto lease = pool_.open_lease(*id);
+    const auto lease = pool_.open_lease(*id, start);
     if (!lease) {
       verbosity_.remove_session(std::nullopt);
       sessions_.close(*id);
       return tl::unexpected(lease.error());
     }
-    count_start(client.address);
   }
+  if (takes_it_now) count_start(client.address);
   journal_.open(known(*id), client);
   known(*id).held.move_to(services_.payer_for(client.account.get()));
   charge(*id);
+  if (pool_.awaits_child(*id)) journal_.wake(known(*id));
   settle_reading(*id);
   settle_all();
   return *id;

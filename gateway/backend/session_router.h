@@ -91,7 +91,14 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   // The session has nothing to do: its own child is ended, if it has one. False: the session cannot
   // do without it.
   session::Parking park(session::SessionId session) {
-    if (pool_.has_lease(session)) return pool_.park(session);
+    if (pool_.has_lease(session)) {
+      const session::Parking parking = pool_.park(session);
+      // One that has never had a child is told of by nobody else.
+      const bool is_news = parking == session::Parking::parked &&
+                           known(session).state == SessionState::live;
+      if (is_news) journal_.park(known(session), ParkReason::idle);
+      return parking;
+    }
     if (!services_.config.revive) return session::Parking::refused;
     journal_.park(known(session), ParkReason::idle);
     return session::Parking::parked;
@@ -212,6 +219,7 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
       session.sink->on_session_end(session::SessionEnd::failed, "no child");
   }
   void on_session_waking(session::SessionId session) override { journal_.wake(known(session)); }
+  void on_session_begun(session::SessionId session) override { journal_.resume(known(session)); }
   void on_session_revived(session::SessionId session, RevivalOutcome outcome,
                           Duration since_request,
                           std::span<const std::string_view> notices) override;
@@ -323,6 +331,12 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   tl::expected<session::SessionId, rpc::FaultReport> add(session::SessionKind kind,
                                                          session::Caller caller,
                                                          session::SessionSink& sink);
+  // A client that is connected and has said nothing yet needs no child, if it is the one to begin.
+  [[nodiscard]] pool::LeaseStart start_of(const session::SessionSink& sink) const {
+    const bool is_silent = sink.hold() == session::ClientHold::connection &&
+                           !services_.dialect.greeting_completion().empty();
+    return is_silent ? pool::LeaseStart::when_needed : pool::LeaseStart::at_once;
+  }
   // Whether the client may have one more session at work.
   tl::expected<void, rpc::FaultReport> check_count(const policy::ClientRef& client);
   // Whether a child may be taken for the client at once.

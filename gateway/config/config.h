@@ -45,6 +45,7 @@ struct PoolConfig {
   size_t queue_bytes = 64 << 20;  // of their messages; never less than LimitsConfig::message
   Duration start_timeout = std::chrono::seconds(30);
   Duration idle_timeout = std::chrono::minutes(5);  // then a child above `min` is ended
+  Duration min_hold = std::chrono::seconds(2);      // idle sessions keep their child that long
   Duration grace = std::chrono::seconds(2);  // end of input -> SIGTERM -> SIGKILL, each after this
   Duration backoff_min = std::chrono::milliseconds(100);  // before a second restart, then doubled
   Duration backoff_max = std::chrono::seconds(30);

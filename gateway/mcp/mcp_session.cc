@@ -243,7 +243,10 @@ void McpSession::detach(session::EventSink& sink) {
   used_ = services_.clock.now();
   if (listening_.is_sink(sink)) listening_.detach();
   for (auto& [number, stream] : streams_) {
-    if (stream.is_sink(sink)) stream.detach();
+    if (!stream.is_sink(sink)) continue;
+    stream.detach();
+    // It left before it was told the session's id: nobody can come back.
+    if (initialize_ && stream_of(*initialize_) == &stream && stream.is_quiet()) end_session();
   }
   if (held_) pressure_timer_.arm(used_);
   // Without its only stream the client of such a session can receive nothing.

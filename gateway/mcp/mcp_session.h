@@ -102,7 +102,8 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
   };
   // Goes on with the stream of that event, after it. Only if `yes` is the sink used.
   Resumed resume(session::EventSink& sink, std::string_view event_id);
-  // The client of this response has gone. That cancels nothing, as a stream may be resumed.
+  // The client of this response has gone. That cancels nothing, as a stream may be resumed; but a
+  // session whose id its client has not been told is over.
   void detach(session::EventSink& sink);
   // The client has taken what was unsent.
   void on_sink_writable() { hold_or_release_child(); }

@@ -84,6 +84,7 @@ struct BackendStatus {
   size_t sessions = 0;
   size_t parked_sessions = 0;   // of these
   uint32_t session_places = 0;  // children that sessions may have at a time
+  size_t missing_places = 0;    // that sessions which take turns would need, see PlaceShortage
   size_t parked_calls = 0;      // that wait for input of their clients
   size_t watches = 0;           // calls that listen for updates of legacy children
   std::vector<SessionStatus> oldest_sessions;

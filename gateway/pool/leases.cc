@@ -81,12 +81,16 @@ bool Leases::attach(Child& child) {
   });
   set_state(*next, LeaseState::served);
   next->child = &child;
+  next->served = services_.core.clock.now();
   child.set_lease(next->session);
+  const bool begins = !std::exchange(next->has_begun, true);
   if (!next->memory.greeting().empty()) {
     next->revival = std::make_unique<Revival>(services_, events_, next->session, next->memory);
   } else if (const auto woken = std::exchange(next->woken, std::nullopt)) {
     const TimePoint now = services_.core.clock.now();
     events_.on_session_revived(next->session, RevivalOutcome::same, now - *woken, {});
+  } else if (begins) {
+    events_.on_session_begun(next->session);
   }
   hold(*next, next->held);
   dispatch(*next);

@@ -34,7 +34,11 @@ struct Lease {
   CallQueue queue;
   SessionMemory memory;
   std::unique_ptr<Revival> revival;  // the child is being told; null: it takes messages
-  std::optional<TimePoint> woken;    // it was parked, and a message came; nothing: it has no need
+  std::optional<TimePoint> woken;    // a message has come for it to be revived
+  TimePoint served{};                // since it has this child
+  TimePoint used{};                  // its last message
+  std::optional<TimePoint> ousted;   // another one has got its place; nothing: it left by itself
+  bool has_begun = false;            // it has had a child, here or elsewhere
   bool held = false;                 // the client takes nothing, so the child is not read
   bool paused = false;               // the client has been told to wait
 

@@ -29,9 +29,7 @@ Pool::Pool(const PoolServices& services, PoolEvents& events, SessionEvents& sess
       leases_(services, session_events),
       children_(services, *this, listener, queue_, leases_),
       sessions_(services, events, session_events, leases_, children_,
-                [this] {
-                  if (children_.shared_places() == 0) fail_queue(no_place());
-                }),
+                [this] { settle_shared_places(); }),
       expiry_(services, events, session_events, queue_, leases_, children_,
               [this] { dispatch_all(); }),
       sweep_timer_(services.core.timers, [this] { children_.sweep(); }) {}
@@ -63,7 +61,9 @@ tl::expected<void, rpc::FaultReport> Pool::submit(CallPtr& call, const Outgoing&
     }
   }
   if (!serves_shared_calls()) return tl::unexpected(children_.breaker_report());
-  if (children_.shared_places() == 0 && !sessions_.free_place()) return tl::unexpected(no_place());
+  if (children_.shared_places() == 0 && !sessions_.free_place() && !sessions_.frees_place_soon()) {
+    return tl::unexpected(no_place());
+  }
   if (!queue_.has_room(message.bytes())) {
     return tl::unexpected(rpc::faults::overloaded("the queue of this backend is full"));
   }
@@ -72,6 +72,14 @@ tl::expected<void, rpc::FaultReport> Pool::submit(CallPtr& call, const Outgoing&
   watch_queue();
   children_.start_needed();
   return {};
+}
+
+// Sessions may have got the last places: one that is idle gives way to the calls that wait without
+// a session.
+void Pool::settle_shared_places() {
+  if (queue_.empty() || children_.shared_places() > 0) return;
+  if (sessions_.free_place()) return children_.start_needed();
+  if (!sessions_.frees_place_soon()) fail_queue(no_place());
 }
 
 bool Pool::notify(session::SessionId session, uint64_t child, const Outgoing& message) {
@@ -193,8 +201,6 @@ void Pool::on_child_ready(Child& child) {
 void Pool::on_child_answer(Child& child, CallPtr call, const rpc::Envelope& answer) {
   children_.note_answer(child, answer.kind);
   events_.on_answer(std::move(call), answer);
-  const bool is_own = child.isolation() == config::Isolation::session;
-  if (is_own && answer.kind == rpc::MessageKind::result) sessions_.note_served();
   after_call(child);
 }
 
@@ -427,6 +433,7 @@ void Pool::end_children(Duration grace) {
 void Pool::describe(BackendStatus& status) const {
   status.queued = queue_.size() + leases_.queued();
   status.queued_bytes = queue_.bytes() + leases_.queued_bytes();
+  status.missing_places = sessions_.missing_places();
   children_.describe(status);
 }
 

@@ -41,9 +41,11 @@ class Pool final : private ChildOwner {
   void start();
 
   // Promises a child to the session: a warm one, or as soon as there is room for one. Another
-  // session that is idle gives way. Refused when every session that has a child is at work.
-  tl::expected<void, rpc::FaultReport> open_lease(session::SessionId session) {
-    return sessions_.open(session);
+  // session that is idle gives way; while all are at work it waits for one of them, as calls do.
+  // Refused when too many wait, or when sessions do not give way.
+  tl::expected<void, rpc::FaultReport> open_lease(session::SessionId session,
+                                                  LeaseStart start = LeaseStart::at_once) {
+    return sessions_.open(session, start);
   }
   // Opens a session that is parked: its child is to be greeted with `greeting`.
   // `asks_first`: see SessionMemory.
@@ -69,6 +71,11 @@ class Pool final : private ChildOwner {
   [[nodiscard]] uint32_t own_places() const { return children_.session_places(); }
   // Whether there are such places, be it that none of them can be had at the moment.
   [[nodiscard]] bool has_own_places() const { return children_.most_session_places() > 0; }
+  // Whether this session waits for a place.
+  [[nodiscard]] bool awaits_child(session::SessionId session) const {
+    const Lease* const lease = leases_.find(session);
+    return lease != nullptr && lease->state == LeaseState::waiting;
+  }
   // Whether a message of this session needs a child that the session does not have yet.
   [[nodiscard]] bool is_parked(session::SessionId session) const {
     return sessions_.is_parked(session);
@@ -175,6 +182,7 @@ class Pool final : private ChildOwner {
   void dispatch_all();
   void after_call(Child& child);
   void watch_queue();
+  void settle_shared_places();
   void cancel_in_flight(Call& call, CallPtr* ended);
   void cancel_waiting(Call& call, CallPtr* ended);
   [[nodiscard]] Child* child_with_call_of(session::SessionId session) const;

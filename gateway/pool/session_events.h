@@ -21,8 +21,10 @@ class SessionEvents {
   virtual void on_reading(session::SessionId session, bool reading) = 0;
   // The session has no child any more, and gets another one with its next message.
   virtual void on_session_parked(session::SessionId session, ParkReason reason) = 0;
-  // A message of a parked session has come: it is to get a child.
+  // A message of a session without a child has come: it is to get one.
   virtual void on_session_waking(session::SessionId session) = 0;
+  // It has got the first child of its life.
+  virtual void on_session_begun(session::SessionId session) = 0;
   // It has got one and its messages follow; or it has none again (`failed`), and
   // on_session_parked() follows; or the session is over. `notices` are for the client.
   virtual void on_session_revived(session::SessionId session, RevivalOutcome outcome,

@@ -29,36 +29,41 @@ SessionLane::SessionLane(const PoolServices& services, PoolEvents& events,
       session_events_(session_events),
       leases_(leases),
       children_(children),
-      on_places_taken_(std::move(on_places_taken)) {}
+      on_places_taken_(std::move(on_places_taken)),
+      shortage_(services),
+      place_timer_(services.core.timers, [this] { take_places(); }) {}
 
 // --- A session's life -----------------------------------------------------------------------
 
-tl::expected<void, rpc::FaultReport> SessionLane::open(session::SessionId session) {
+tl::expected<void, rpc::FaultReport> SessionLane::open(session::SessionId session,
+                                                       LeaseStart start) {
   if (children_.is_draining()) return tl::unexpected(rpc::faults::shutting_down());
   if (cannot_start()) return tl::unexpected(children_.breaker_report());
-  const uint32_t places = children_.session_places();
-  if (leases_.taken() >= places && !free_place()) {
-    const size_t waiting = leases_.taken() - places;
-    if (!may_come_to_share() || waiting >= services_.config.pool.queue) {
-      return tl::unexpected(no_place_for(services_.config, places));
-    }
-    leases_.want_child(leases_.open(session));
+  if (start == LeaseStart::when_needed) {
+    leases_.open(session);
     return {};
   }
+  if (auto obstacle = find_obstacle()) return tl::unexpected(*std::move(obstacle));
   leases_.want_child(leases_.open(session));
   if (Child* const warm = children_.warm(); warm != nullptr) leases_.attach(*warm);
-  take_places();
+  if (leases_.taken() <= children_.session_places()) take_places();
   return {};
 }
 
-// Whether the children may yet turn out to be of an era that knows no sessions: so long, a session
-// without a place waits.
-bool SessionLane::may_come_to_share() const {
-  return services_.config.share_modern && !has_served_ && !children_.era();
+// What keeps one more session from a place, and from waiting for one.
+std::optional<rpc::FaultReport> SessionLane::find_obstacle() {
+  const uint32_t places = children_.session_places();
+  if (leases_.taken() < places || free_place()) return std::nullopt;
+  const bool may_wait =
+      services_.config.gives_way() && leases_.taken() - places < services_.config.pool.queue;
+  if (may_wait) return std::nullopt;
+  return no_place_for(services_.config, places);
 }
 
 void SessionLane::adopt(session::SessionId session, const Knowledge& client) {
-  leases_.open(session).memory.adopt(client);
+  Lease& lease = leases_.open(session);
+  lease.memory.adopt(client);
+  lease.has_begun = true;
 }
 
 bool SessionLane::is_parked(session::SessionId session) const {
@@ -80,6 +85,10 @@ tl::expected<void, rpc::FaultReport> SessionLane::submit(Lease& lease, CallPtr& 
                                                          const Outgoing& message) {
   const bool wakes = lease.state == LeaseState::parked;
   if (wakes && cannot_start()) return tl::unexpected(children_.breaker_report());
+  if (wakes && !lease.has_begun) {
+    if (auto obstacle = find_obstacle()) return tl::unexpected(*std::move(obstacle));
+  }
+  lease.used = now();
   const Call& waiting = *call;
   auto taken = leases_.submit(lease, call, message);
   if (services_.traces && taken && !lease.queue.empty()) {
@@ -92,21 +101,34 @@ tl::expected<void, rpc::FaultReport> SessionLane::submit(Lease& lease, CallPtr& 
 bool SessionLane::notify(Lease& lease, const Outgoing& message) {
   const bool wakes = lease.state == LeaseState::parked;
   if (wakes && cannot_start()) return false;
+  lease.used = now();
   if (!leases_.notify(lease, message)) return false;
   if (wakes) wake(lease);
   return true;
 }
 
 void SessionLane::wake(Lease& lease) {
-  lease.woken = now();
+  note_turn(lease);
+  if (lease.has_begun) lease.woken = now();
   session_events_.on_session_waking(lease.session);
   leases_.want_child(lease);
   if (Child* const warm = children_.warm(); warm != nullptr) leases_.attach(*warm);
   take_places();
 }
 
+void SessionLane::note_turn(Lease& lease) {
+  const auto ousted = std::exchange(lease.ousted, std::nullopt);
+  if (!ousted || now() - *ousted >= PlaceShortage::kTurn) return;
+  size_t at_work = 0;
+  leases_.for_each([&](const Lease& one) {
+    const bool is_busy = one.child != nullptr && one.child->in_flight() > 0;
+    if (is_busy || now() - one.used < PlaceShortage::kTurn) ++at_work;
+  });
+  shortage_.note(at_work, children_.session_places());
+}
+
 void SessionLane::settle() {
-  if (leases_.taken() > children_.session_places()) take_places();
+  if (leases_.taken() > children_.session_places()) look_for_places_at(now());
 }
 
 // More sessions may want a child than there are places: those that are idle give theirs up.
@@ -118,11 +140,11 @@ void SessionLane::take_places() {
   on_places_taken_();
 }
 
-// False: all sessions that have a child are at work, or must not lose theirs.
 bool SessionLane::free_place() {
   Lease* const idle = longest_idle();
   if (idle == nullptr) return false;
-  if (can_park(*idle)) {
+  if (idle->child == nullptr || can_park(*idle)) {
+    if (idle->child != nullptr) idle->ousted = now();
     park(*idle, ParkReason::place_needed);
   } else {
     lose(*idle, session::SessionEnd::failed,
@@ -131,21 +153,32 @@ bool SessionLane::free_place() {
   return true;
 }
 
-// Those whose client has a stream open come last.
-Lease* SessionLane::longest_idle() const {
+// One that waits for a child and needs none any more comes first, those whose client has a stream
+// open come last. Null: there is none at the moment.
+Lease* SessionLane::longest_idle() {
   if (!services_.config.gives_way()) return nullptr;
   Lease* longest = nullptr;
   std::pair<bool, TimePoint> best;
+  std::optional<TimePoint> next;
   leases_.for_each([&](Lease& lease) {
     if (!lease.is_idle()) return;
     const session::ClientHold hold = session_events_.hold_of(lease.session);
-    if (hold == session::ClientHold::connection && !services_.config.revive) return;
-    const TimePoint since = lease.child == nullptr ? now() : lease.child->idle_since();
-    const std::pair rank(hold != session::ClientHold::nothing, since);
+    std::pair rank(false, TimePoint{});
+    if (lease.child != nullptr) {
+      if (hold == session::ClientHold::connection && !services_.config.revive) return;
+      const TimePoint since = std::max(lease.served, lease.child->idle_since());
+      const TimePoint due = since + services_.config.pool.min_hold;
+      if (now() < due) {
+        next = std::min(next.value_or(due), due);
+        return;
+      }
+      rank = {hold != session::ClientHold::nothing, since};
+    }
     if (longest != nullptr && best <= rank) return;
     longest = &lease;
     best = rank;
   });
+  if (longest == nullptr && next) look_for_places_at(*next);
   return longest;
 }
 
@@ -220,26 +253,6 @@ void SessionLane::finish_greeting(Lease& lease, Child& child, const rpc::Envelop
   if (outcome == RevivalOutcome::same || outcome == RevivalOutcome::changed) return;
   lose(lease, session::SessionEnd::failed,
        rpc::faults::child_failed("the server speaks another revision of its protocol now"), {});
-}
-
-// They serve sessions: of those that wait, the last ones that have no place are refused, as they
-// would have been at once.
-void SessionLane::note_served() {
-  if (std::exchange(has_served_, true)) return;
-  const uint32_t places = children_.session_places();
-  std::vector<session::SessionId> waiting = leases_.waiting_sessions();
-  std::ranges::sort(waiting, std::greater(),
-                    [this](session::SessionId session) { return leases_.find(session)->turn; });
-  for (const session::SessionId session : waiting) {
-    if (leases_.taken() <= places) return;
-    // An earlier on_session_end() may have closed it.
-    Lease* const lease = leases_.find(session);
-    if (lease == nullptr || lease->state != LeaseState::waiting || lease->woken ||
-        !lease->memory.greeting().empty()) {
-      continue;
-    }
-    lose(*lease, session::SessionEnd::failed, no_place_for(services_.config, places), {});
-  }
 }
 
 void SessionLane::lose_child(Lease& lease, session::SessionEnd end, const rpc::FaultReport& report,

@@ -2,22 +2,32 @@
 //
 // Job: give each session a child when it has something to say, take the child away from one that is
 // idle when the place is needed, and give a session whose child has gone another one. A session
-// that has no child is parked: see Revival for what its next child is told. Owner: the pool.
-// Limits: as many children at a time as Children::session_places(); while nobody knows whether
-// sessions need one, config.pool.queue sessions beyond these.
+// that has no child is parked: see Revival for what its next child is told. One that has just been
+// at work keeps its child for config.pool.min_hold, and those that want its place wait. Owner: the
+// pool. Limits: as many children at a time as Children::session_places(); config.pool.queue
+// sessions beyond these, when another one begins.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <vector>
 
+#include "gateway/base/timers.h"
 #include "gateway/pool/children.h"
 #include "gateway/pool/leases.h"
+#include "gateway/pool/place_shortage.h"
 #include "gateway/pool/pool_events.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/pool/session_events.h"
 
 namespace stdgate::pool {
+
+// When a session gets its child.
+enum class LeaseStart : uint8_t {
+  at_once,
+  when_needed,  // with its first message
+};
 
 class SessionLane {
  public:
@@ -26,7 +36,7 @@ class SessionLane {
               Leases& leases, Children& children, std::function<void()> on_places_taken);
 
   // As Pool's.
-  tl::expected<void, rpc::FaultReport> open(session::SessionId session);
+  tl::expected<void, rpc::FaultReport> open(session::SessionId session, LeaseStart start);
   void adopt(session::SessionId session, const Knowledge& client);
   std::vector<CallPtr> close(session::SessionId session);
   void hold_child(session::SessionId session, bool held);
@@ -36,15 +46,18 @@ class SessionLane {
   tl::expected<void, rpc::FaultReport> submit(Lease& lease, CallPtr& call, const Outgoing& message);
   bool notify(Lease& lease, const Outgoing& message);
 
-  // Takes the child of the session that has been idle longest. False: all are at work, or none
-  // gives way.
+  // Takes the child of the session that has been idle longest. False: all are at work, or were so
+  // a moment ago, or none gives way.
   bool free_place();
-  // Some session may have become idle: those that wait for a place get it.
+  // After that: one of them is about to give way.
+  [[nodiscard]] bool frees_place_soon() const { return place_timer_.armed(); }
+  // Places that were missing of late, see PlaceShortage.
+  [[nodiscard]] size_t missing_places() const { return shortage_.missing(); }
+  // Some session may have become idle: those that wait for a place get it when this turn has ended,
+  // and with it what has made the session idle.
   void settle();
   // A child has answered a request of the gateway's own; null: with something unreadable.
   void note_own_answer(Child& child, rpc::WireId id, const rpc::Envelope* answer);
-  // The own child of a session has answered with a result.
-  void note_served();
   // The session's child has gone, with these calls of the session in flight.
   void lose_child(Lease& lease, session::SessionEnd end, const rpc::FaultReport& report,
                   std::vector<CallPtr> calls);
@@ -53,10 +66,14 @@ class SessionLane {
 
  private:
   [[nodiscard]] bool cannot_start() const;
-  [[nodiscard]] bool may_come_to_share() const;
+  std::optional<rpc::FaultReport> find_obstacle();
   void wake(Lease& lease);
+  void note_turn(Lease& lease);
+  void look_for_places_at(TimePoint due) {
+    if (!place_timer_.armed() || due < place_timer_.due()) place_timer_.arm(due);
+  }
   void take_places();
-  [[nodiscard]] Lease* longest_idle() const;
+  Lease* longest_idle();
   void park(Lease& lease, ParkReason reason);
   void finish_greeting(Lease& lease, Child& child, const rpc::Envelope* answer);
   [[nodiscard]] bool can_park(const Lease& lease) const;
@@ -73,7 +90,8 @@ class SessionLane {
   Leases& leases_;
   Children& children_;
   const std::function<void()> on_places_taken_;
-  bool has_served_ = false;
+  PlaceShortage shortage_;
+  Timer place_timer_;  // some session may be about to give way
 };
 
 }  // namespace stdgate::pool

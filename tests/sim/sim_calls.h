@@ -114,6 +114,8 @@ class SimCalls {
   void forget_all() { open_.clear(); }
   [[nodiscard]] const Call* find(session::Tag tag) const;
   [[nodiscard]] size_t open() const { return open_.size(); }
+  // Whether any child has answered.
+  [[nodiscard]] bool has_heard() const { return !heard_.empty(); }
   // As which it is known to children.
   [[nodiscard]] uint64_t caller() const { return caller_; }
   // Some call has ended without the child's answer, and the child may still be at it.

@@ -50,6 +50,7 @@ backend::BackendOptions draw_options(SimWorld& world) {
   pool.queue_bytes = world.chance(0.2) ? 500 : 1 << 20;
   pool.start_timeout = std::chrono::seconds(1);
   pool.idle_timeout = std::chrono::seconds(world.pick(1, 10));
+  pool.min_hold = std::chrono::milliseconds(world.chance(0.3) ? 0 : world.pick(1, 3000));
   pool.breaker_failures = static_cast<uint32_t>(world.pick(1, 5));
   if (world.chance(0.5)) {
     pool.backoff_min = std::chrono::milliseconds(world.pick(1, 1000));

@@ -45,6 +45,10 @@ void SimSession::open() {
   visit_ = std::make_unique<Visit>(SimCalls(world_, owners_, config_, records_, owners_.next()));
   visit_->caller = *callers_.add(*this);
   visit_->waits_when_told = world_.chance(0.7);
+  if (world_.chance(0.5)) visit_->hold = session::ClientHold::nothing;
+  // A client of MCP that is connected gets a child when it says something.
+  const bool is_silent =
+      visit_->hold == session::ClientHold::connection && config_.protocol == config::Protocol::mcp;
   const bool takes_child = !shares_children();
   visit_->calls.share(!takes_child);
   const bool is_old =
@@ -53,12 +57,13 @@ void SimSession::open() {
   if (id) {
     visit_->id = *id;
     if (is_old) return;
-    if (takes_child) starts_.note(client_, world_.now());
+    if (takes_child && !is_silent) starts_.note(client_, world_.now());
     if (config_.protocol == config::Protocol::mcp && world_.chance(0.8)) {
       send(visit_->calls.new_greeting());
     }
   } else {
-    const bool is_limited = id.error().fault == rpc::Fault::rate_limited && takes_child;
+    const bool is_limited =
+        id.error().fault == rpc::Fault::rate_limited && takes_child && !is_silent;
     EXPECT_TRUE(is_limited || id.error().fault == rpc::Fault::overloaded);
     EXPECT_EQ(is_limited, is_limited && id.error().retry_after > Duration{0});
     callers_.remove(visit_->caller);

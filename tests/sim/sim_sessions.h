@@ -44,6 +44,8 @@ class SimSession final : public session::SessionSink {
   void leave();
   [[nodiscard]] bool is_open() const { return visit_ != nullptr; }
   [[nodiscard]] bool has_ended() const { return visit_ != nullptr && visit_->has_ended; }
+  // Whether it has had a child.
+  [[nodiscard]] bool has_heard() const { return visit_ != nullptr && visit_->calls.has_heard(); }
   [[nodiscard]] size_t open_calls() const { return visit_ == nullptr ? 0 : visit_->calls.open(); }
   // Since the beginning.
   [[nodiscard]] uint64_t requests() const;
@@ -53,6 +55,7 @@ class SimSession final : public session::SessionSink {
   void on_cancelled(session::Tag tag) override;
   void on_message(std::optional<session::Tag> call,
                   std::span<const std::string_view> parts) override;
+  [[nodiscard]] session::ClientHold hold() const override { return visit_->hold; }
   void set_reading(bool reading) override;
   void on_session_end(session::SessionEnd end, std::string_view message) override;
 
@@ -69,6 +72,7 @@ class SimSession final : public session::SessionSink {
     bool has_ended = false;
     bool waits_when_told = true;
     bool is_old = false;  // it has begun in another process
+    session::ClientHold hold = session::ClientHold::connection;
   };
   // Sessions have no children of their own, or not any more.
   [[nodiscard]] bool shares_children() const {

@@ -14,6 +14,7 @@ backend::BackendOptions plain_options() {
   options.config.command = {"fake"};
   options.config.protocol = config::Protocol::jsonrpc;
   options.config.timeout = std::chrono::seconds(10);
+  options.config.pool.min_hold = Duration{0};
   return options;
 }
 

@@ -37,6 +37,7 @@ class FakeSession final : public session::SessionSink {
     std::string& text = received.emplace_back();
     for (const std::string_view part : parts) text += part;
   }
+  [[nodiscard]] session::ClientHold hold() const override { return held; }
   void set_reading(bool wanted) override {
     EXPECT_FALSE(end.has_value()) << "nothing comes after the end";
     reading = wanted;
@@ -54,6 +55,7 @@ class FakeSession final : public session::SessionSink {
   std::vector<std::string> take() { return std::exchange(received, {}); }
 
   session::SessionId id;  // once it is open
+  session::ClientHold held = session::ClientHold::connection;
   std::vector<std::string> received;
   std::vector<session::Tag> cancelled;
   std::optional<session::SessionEnd> end;

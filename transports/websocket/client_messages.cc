@@ -96,7 +96,7 @@ void ClientMessages::dispatch_single(const rpc::Document& document,
 }
 
 void ClientMessages::hand_over_modern(const rpc::Document& document, backend::CallContext context) {
-  // Until its client begins one, the session needs no child of its own.
+  // Its client may never begin the session, which then needs no child and no place.
   if (!std::exchange(has_modern_, true) && !has_legacy_) backend_.park_session(session_);
   const rpc::Envelope& envelope = document.messages[0].envelope;
   context.session = {};

@@ -65,6 +65,12 @@ inline constexpr auto kPoolOptions = std::to_array<Option<PoolConfig>>({
      .help = "idle time after which a child above min is ended",
      .details = "Also the time after which an MCP session over HTTP is parked that has no open "
                 "stream and sends nothing; with `revive: false` it ends."},
+    {.key = "min_hold",
+     .type = Time{&PoolConfig::min_hold, {std::chrono::milliseconds(0), std::chrono::hours(1)}},
+     .help = "idle time before an MCP session gives its child to another one",
+     .details = "The other one waits for so long at most, if any session is idle. Sessions that "
+                "take turns on too few children lose what these keep with each turn; the log and "
+                "`/debug/state` say by how many `max` is too small."},
     {.key = "grace",
      .type = Time{&PoolConfig::grace, {std::chrono::milliseconds(1), std::chrono::minutes(1)}},
      .flag = {"--grace"},

@@ -59,7 +59,7 @@ TEST(StateReport, OfBackendsAndChildren) {
   const std::string plain =
       R"("protocol":"jsonrpc","default":false,"required":false,"isolation":"shared",)";
   const std::string idle =
-      R"("sessions":0,"parked_sessions":0,"session_places":0,"parked_calls":0,"watches":0,"oldest_sessions":[],)"
+      R"("sessions":0,"parked_sessions":0,"session_places":0,"missing_places":0,"parked_calls":0,"watches":0,"oldest_sessions":[],)"
       R"("longest_idle_sessions":[],"busiest_sessions":[],)"
       R"("queued":0,"queued_bytes":0,"failures_in_a_row":0,)"
       R"("breaker_open":false,"retry_after_seconds":0.000000,"children":[)";

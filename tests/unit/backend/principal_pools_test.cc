@@ -180,6 +180,10 @@ TEST_F(PrincipalPoolsTest, SessionsAreOfTheirPool) {
   pools_.close_session(*ada, "");
   send(token_of("ada"), request_text("2", "echo"), *ada);
   EXPECT_THAT(client_.texts().back(), HasSubstr("the session is over"));
+  const size_t answers = client_.answers.size();
+  EXPECT_EQ(send(token_of("ada"), note_text("late"), *ada), backend::Admission::dropped);
+  EXPECT_EQ(send(token_of("ada"), result_text("3"), *ada), backend::Admission::dropped);
+  EXPECT_EQ(client_.answers.size(), answers) << "only requests are answered";
   EXPECT_EQ(made_.at("ada@id")->sessions(), 0u);
   EXPECT_EQ(made_.at("bob@id")->sessions(), 1u);
 }

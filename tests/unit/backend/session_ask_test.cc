@@ -175,6 +175,7 @@ TEST_F(OwnChild, NobodyIsAskedAfterTheClose) {
 TEST(OwnMcpChild, APingIsForTheClientToAnswer) {
   BackendBench bench(session_options(2), std::make_unique<mcp::McpDialect>("1"));
   FakeSession session(bench.callers);
+  session.held = session::ClientHold::nothing;  // it has something to say
   bench.open(session);
   FakeChild& child = bench.start_child();
   child.say(request_text("1", "ping"));

@@ -231,6 +231,7 @@ TEST(SessionOver, AChildThatTakesBackWhatItHasAskedIsNotHeard) {
   options.config.revive = true;
   BackendBench bench(options, std::make_unique<mcp::McpDialect>("1"));
   FakeSession session(bench.callers);
+  session.held = session::ClientHold::nothing;  // it has something to say
   bench.open(session);
   FakeChild& child = bench.start_child();
   // No other child can be told of a greeting without params, so the session cannot be parked.
@@ -239,6 +240,7 @@ TEST(SessionOver, AChildThatTakesBackWhatItHasAskedIsNotHeard) {
   child.say(kAsk);
   EXPECT_THAT(session.take(), SizeIs(2));
   FakeSession next(bench.callers);
+  next.held = session::ClientHold::nothing;
   EXPECT_FALSE(bench.open(next));
   ASSERT_EQ(session.end, session::SessionEnd::failed);
   // The child has been asked to go, and takes its time.

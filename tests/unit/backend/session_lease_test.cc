@@ -180,6 +180,7 @@ TEST(SessionLimit, PlacesForSessions) {
     backend::BackendOptions options = lease_options(row.max);
     options.config.protocol = row.protocol;
     options.config.pool.min = row.min;
+    options.config.pool.queue = 0;  // none is to wait
     BackendBench bench(options);
     std::deque<FakeSession> sessions;
     for (size_t i = 0; i < row.places; ++i) {

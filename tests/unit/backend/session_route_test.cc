@@ -171,6 +171,7 @@ TEST_F(SharedMcp, ProgressOfASessionThatHasLeftIsDropped) {
 TEST(SessionMcp, TokensAndGreetingsOfASessionsChildPassAsTheyAre) {
   BackendBench bench(session_options(2), std::make_unique<mcp::McpDialect>("1"));
   FakeSession session(bench.callers);
+  session.held = session::ClientHold::nothing;  // it has something to say
   bench.open(session);
   FakeChild& child = bench.start_child();
   EXPECT_THAT(child.take_lines(), IsEmpty()) << "its client greets it";

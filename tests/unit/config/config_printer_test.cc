@@ -160,6 +160,7 @@ backends:
       queue_bytes: 64MiB
       start_timeout: 30s
       idle_timeout: 5m
+      min_hold: 2s
       grace: 2s
       backoff_min: 100ms
       backoff_max: 30s

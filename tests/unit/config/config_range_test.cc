@@ -71,6 +71,7 @@ TEST(ConfigRange, OfBackends) {
       {"backends.a.pool.queue_bytes", "1023", "1KiB", "64GiB", "68719476737"},
       {"backends.a.pool.start_timeout", "0s", "1ms", "1h", "3600001ms"},
       {"backends.a.pool.idle_timeout", "0s", "1ms", "24h", "86400001ms"},
+      {"backends.a.pool.min_hold", nullptr, "0s", "1h", "3600001ms"},
       {"backends.a.pool.grace", "0s", "1ms", "1m", "60001ms"},
       {"backends.a.pool.backoff_min", "0s", "1ms", "1h", "3600001ms"},
       {"backends.a.pool.backoff_max", "0s", "1ms", "1h", "3600001ms"},

@@ -78,9 +78,9 @@ TEST(ChildFacts, OfASessionsChildAreInTheAnswerToItsClient) {
   BackendBench bench(test::session_options(2), std::make_unique<mcp::McpDialect>("1"));
   FakeSession session(bench.callers);
   bench.open(session);
-  FakeChild& child = bench.start_child();
   const std::string greeting = R"({"jsonrpc":"2.0","id":"i","method":"initialize"})";
   bench.send(session, greeting);
+  FakeChild& child = bench.start_child();
   child.say(R"({"jsonrpc":"2.0","id":)" + child.take_ids().at(0) +
             R"(,"error":{"code":1,"message":"no"}})");
   EXPECT_EQ(bench.status().children.at(0).facts, pool::ChildFacts());

@@ -68,8 +68,10 @@ TEST_F(McpListNotices, SessionsWithAChildOfTheirOwnHearWhatItDeclares) {
   ModernBench bench(std::move(options));
   SharedClient one(bench);
   SharedClient silent(bench);
+  one.call("0");
   FakeChild& child = bench.child(0);
   child.start();
+  child.answer(child.take_ids().at(0));
   greet(one, &child);
   bench.backend.set_rules(with_rule("a"), {});
   EXPECT_THAT(one.take(), ElementsAre(kTools, kResources));

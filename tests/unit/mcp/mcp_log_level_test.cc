@@ -140,9 +140,9 @@ TEST(McpLogLevelOfOwnChild, IsForwarded) {
   BackendBench bench(options, std::make_unique<mcp::McpDialect>("1"));
   FakeSession session(bench.callers);
   ASSERT_FALSE(bench.open(session).has_value());
-  FakeChild& child = bench.start_child();
   bench.send(session,
              R"({"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"debug"}})");
+  FakeChild& child = bench.start_child();
   EXPECT_NE(child.take_line().find("logging/setLevel"), std::string::npos);
 }
 

@@ -1,6 +1,8 @@
 // Sessions and the children that serve them at the moment: parked, revived, evicted, taken over.
 
+#include <algorithm>
 #include <map>
+#include <vector>
 
 #include "tests/unit/mcp/mcp_world.h"
 
@@ -402,15 +404,46 @@ TEST_F(McpPlacesTest, ThoseWithoutAStreamGoFirst) {
   check();
 }
 
-TEST_F(McpPlacesTest, WhenAllAreAtWorkANewOneIsRefused) {
+TEST_F(McpPlacesTest, WhenAllAreAtWorkANewOneWaits) {
+  mcp::McpSession& one = greet();
+  FakeChild& first = last_child();
+  mcp::McpSession& two = greet();
+  world_.post(one, post_, request_text("1"));
+  world_.post(two, other_, request_text("1"));
+  const auto third = world_.sessions.open(Kind::streamable);
+  ASSERT_TRUE(third.has_value());
+  FakeEventSink begins;
+  world_.post(**third, begins, initialize_text("1"));
+  world_.bench.settle();
+  EXPECT_TRUE(first.ends().empty());
+  EXPECT_FALSE(begins.over);
+  check();
+  first.answer(first.take_ids().at(0));
+  world_.bench.settle();
+  EXPECT_FALSE(first.ends().empty());
+  end_asked();
+  FakeChild& own = world_.bench.start_child();
+  own.answer(own.take_ids().at(0), kTerms);
+  EXPECT_TRUE(begins.json.has_value());
+  EXPECT_FALSE((*third)->is_over());
+  check();
+}
+
+TEST_F(McpPlacesTest, OneWhoseClientDoesNotWaitIsOver) {
   mcp::McpSession& one = greet();
   mcp::McpSession& two = greet();
   world_.post(one, post_, request_text("1"));
   world_.post(two, other_, request_text("1"));
-  const auto refused = world_.sessions.open(Kind::streamable);
-  ASSERT_FALSE(refused.has_value());
-  EXPECT_EQ(refused.error().fault, rpc::Fault::overloaded);
-  EXPECT_EQ(refused.error().message, "2 of 2 sessions are at work; raise backends.b.pool.max");
+  const auto third = world_.sessions.open(Kind::streamable);
+  ASSERT_TRUE(third.has_value());
+  const std::string id = (*third)->id();
+  world_.post(**third, get_, initialize_text("1"));
+  get_.leave();
+  world_.sessions.detach(id, get_);
+  world_.bench.settle();
+  EXPECT_EQ(world_.sessions.find(id, Kind::streamable, nullptr), nullptr);
+  EXPECT_EQ(world_.bench.status().queued, 0U);
+  check();
 }
 
 TEST_F(McpPlacesTest, ARequestOfAParkedSessionWaitsForAPlace) {
@@ -431,6 +464,7 @@ TEST_F(McpPlacesTest, ARequestOfAParkedSessionWaitsForAPlace) {
   check();
   // The second session has done its work, and gives way.
   second.answer(second.take_ids().at(0));
+  world_.bench.settle();
   EXPECT_FALSE(second.ends().empty());
   end_asked();
   EXPECT_EQ(world_.bench.launcher.launched(), 4U);
@@ -460,6 +494,176 @@ TEST_F(McpPlacesTest, WithoutRevivalTheSessionIsOver) {
   const std::string id = one.id();
   ASSERT_TRUE(world.sessions.open(Kind::streamable).has_value());
   EXPECT_EQ(world.sessions.find(id, Kind::streamable, nullptr), nullptr);
+}
+
+// --- How long an idle session keeps its child -------------------------------------------------
+
+class McpHoldTest : public McpParkingTest {
+ protected:
+  explicit McpHoldTest(Duration min_hold = seconds(2), uint32_t queue = 100)
+      : McpParkingTest(holding(min_hold, queue)) {}
+  static backend::BackendOptions holding(Duration min_hold, uint32_t queue) {
+    backend::BackendOptions options = reviving(2);
+    options.config.pool.min_hold = min_hold;
+    options.config.pool.queue = queue;
+    return options;
+  }
+  // A new one, which has said initialize.
+  mcp::McpSession* begin(FakeEventSink& sink) {
+    const auto opened = world_.sessions.open(Kind::streamable);
+    if (!opened) return nullptr;
+    world_.post(**opened, sink, initialize_text("1"));
+    world_.bench.settle();
+    check();
+    return *opened;
+  }
+};
+
+TEST_F(McpHoldTest, AnotherOneWaitsUntilItHasBeenIdleForSoLong) {
+  mcp::McpSession& one = greet();
+  FakeChild& first = last_child();
+  greet();
+  FakeChild& second = last_child();
+  world_.bench.advance(seconds(1));
+  call(one, first);
+  begin(post_);
+  EXPECT_TRUE(first.ends().empty());
+  EXPECT_TRUE(second.ends().empty());
+  world_.bench.advance(milliseconds(999));
+  EXPECT_TRUE(second.ends().empty());
+  world_.bench.advance(milliseconds(1));
+  EXPECT_FALSE(second.ends().empty()) << "it has been idle longest";
+  begin(other_);
+  world_.bench.advance(milliseconds(999));
+  EXPECT_TRUE(first.ends().empty());
+  world_.bench.advance(milliseconds(1));
+  EXPECT_FALSE(first.ends().empty());
+  end_asked();
+  EXPECT_EQ(world_.bench.launcher.launched(), 4U);
+  check();
+}
+
+TEST_F(McpHoldTest, WhoIsUsedMeanwhileKeepsItsChild) {
+  mcp::McpSession& one = greet();
+  FakeChild& first = last_child();
+  mcp::McpSession& two = greet();
+  FakeChild& second = last_child();
+  begin(post_);
+  world_.bench.advance(seconds(1));
+  world_.post(one, get_, request_text("1"));
+  world_.post(two, other_, request_text("1"));
+  world_.bench.advance(seconds(5));
+  EXPECT_TRUE(first.ends().empty());
+  EXPECT_TRUE(second.ends().empty());
+  second.answer(second.take_ids().at(0));
+  world_.bench.advance(seconds(2));
+  EXPECT_TRUE(first.ends().empty());
+  EXPECT_FALSE(second.ends().empty());
+  check();
+}
+
+TEST_F(McpHoldTest, CallsWithoutASessionWaitToo) {
+  greet();
+  FakeChild& first = last_child();
+  greet();
+  FakeClient client(world_.bench.callers);
+  world_.bench.send(client, request_text("1", "tools/list"));
+  EXPECT_TRUE(client.answers.empty());
+  world_.bench.advance(seconds(2));
+  EXPECT_FALSE(first.ends().empty());
+  end_asked();
+  EXPECT_THAT(world_.bench.start_child().take_line(), HasSubstr("stdgate"));
+  check();
+}
+
+TEST_F(McpHoldTest, CallsWithoutASessionAreRefusedIfAllAreAtWorkThen) {
+  mcp::McpSession& one = greet();
+  mcp::McpSession& two = greet();
+  FakeClient client(world_.bench.callers);
+  world_.bench.send(client, request_text("1", "tools/list"));
+  world_.post(one, post_, request_text("1"));
+  world_.post(two, other_, request_text("1"));
+  world_.bench.advance(seconds(2));
+  ASSERT_EQ(client.answers.size(), 1U);
+  EXPECT_EQ(client.answers[0].fault, rpc::Fault::overloaded);
+  check();
+}
+
+class McpLongHoldTest : public McpHoldTest {
+ protected:
+  McpLongHoldTest() : McpHoldTest(hours(1), 1) {}
+};
+
+TEST_F(McpLongHoldTest, OneThatWaitsTooLongIsOver) {
+  greet();
+  greet();
+  mcp::McpSession* const third = begin(post_);
+  ASSERT_NE(third, nullptr);
+  const std::string id = third->id();
+  world_.bench.advance(seconds(59));
+  EXPECT_FALSE(post_.over);
+  world_.bench.advance(seconds(1));
+  EXPECT_TRUE(post_.over);
+  EXPECT_THAT(post_.take(), ElementsAre(HasSubstr("error")));
+  EXPECT_EQ(world_.sessions.find(id, Kind::streamable, nullptr), nullptr);
+  EXPECT_EQ(world_.bench.status().queued, 0U);
+}
+
+TEST_F(McpLongHoldTest, NoMoreWaitThanTheQueueHolds) {
+  greet();
+  greet();
+  ASSERT_NE(begin(post_), nullptr);
+  const auto refused = world_.sessions.open(Kind::streamable);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().fault, rpc::Fault::overloaded);
+  EXPECT_EQ(refused.error().message, "2 of 2 sessions are at work; raise backends.b.pool.max");
+  EXPECT_EQ(world_.sessions.size(), 3U);
+}
+
+// --- Turns ------------------------------------------------------------------------------------
+
+// Three sessions on two places, each of which is used every ten seconds.
+TEST_F(McpPlacesTest, ThatAreTooFewAreSaidToBe) {
+  std::vector<mcp::McpSession*> sessions = {&greet(), &greet()};
+  const auto third = world_.sessions.open(Kind::streamable);
+  ASSERT_TRUE(third.has_value());
+  end_asked();
+  FakeEventSink begins;
+  world_.post(**third, begins, initialize_text("1"));
+  FakeChild& own = world_.bench.start_child();
+  own.answer(own.take_ids().at(0), kTerms);
+  sessions.push_back(*third);
+  EXPECT_EQ(world_.bench.status().missing_places, 0U) << "the first turn takes nobody by surprise";
+  for (mcp::McpSession* const session : sessions) {
+    world_.bench.advance(seconds(10));
+    FakeEventSink sink;
+    world_.post(*session, sink, request_text("9", "tools/list"));
+    end_asked();
+    FakeChild& child = answer_greeting();
+    for (const std::string& id : child.take_ids()) child.answer(id);
+    EXPECT_TRUE(sink.over);
+  }
+  EXPECT_EQ(world_.bench.status().missing_places, 1U);
+  const auto is_told = [](const std::string& line) { return line.starts_with("sessions take"); };
+  EXPECT_EQ(std::ranges::count_if(world_.bench.log.lines, is_told), 1) << "and not with each turn";
+  EXPECT_THAT(*std::ranges::find_if(world_.bench.log.lines, is_told),
+              AllOf(HasSubstr("sessions=3"), HasSubstr("places=2"), HasSubstr("missing=1"),
+                    HasSubstr("raise backends.b.pool.max by 1")));
+  world_.bench.advance(pool::PlaceShortage::kRemembered);
+  EXPECT_EQ(world_.bench.status().missing_places, 0U);
+}
+
+// One that was idle for long has not been waiting for its turn.
+TEST_F(McpPlacesTest, AreEnoughForThoseThatComeBackLater) {
+  mcp::McpSession& one = greet();
+  greet();
+  ASSERT_TRUE(world_.sessions.open(Kind::streamable).has_value());
+  EXPECT_EQ(parked()[ParkReason::place_needed], 1);
+  end_asked();
+  world_.bench.start_child();
+  world_.bench.advance(pool::PlaceShortage::kTurn);
+  world_.post(one, post_, request_text("1"));
+  EXPECT_EQ(world_.bench.status().missing_places, 0U);
 }
 
 // --- Records --------------------------------------------------------------------------------

@@ -43,6 +43,7 @@ TEST_F(McpSessionsTest, EachHasAChildOfItsOwn) {
 TEST_F(McpSessionsTest, ARefusedOneLeavesNothing) {
   backend::BackendOptions options = mcp_options();
   options.config.pool.max = 1;
+  options.config.pool.queue = 0;
   McpWorld world(options);
   world.open();
   world.post(post_, request_text("0", "initialize"));  // it is at work

@@ -471,7 +471,10 @@ TEST(McpSubscriptionsOfASession, PassAsTheyAre) {
   options.config.protocol = config::Protocol::mcp;
   BackendBench bench(options, std::make_unique<mcp::McpDialect>("1"));
   SharedClient a(bench);
+  a.call("0");
   FakeChild& child = bench.start_child();
+  child.answer(child.take_ids().at(0));
+  a.take();
   for (int i = 0; i < 2; ++i) {
     a.subscribe("u");
     child.answer(take_subscribe(child, "u"), "{}");

@@ -41,7 +41,11 @@ mcp::McpSession& McpWorld::open(mcp::McpSession::Kind kind) {
   session = *opened;
   id = session->id();
   kind_ = kind;
+  // A client that is connected gets its child when it says something.
+  FakeEventSink unused;
+  if (kind == mcp::McpSession::Kind::sse) post(unused, note_text("hello"));
   child_ = &bench.start_child();
+  child_->take_lines();
   return *session;
 }
 
