@@ -142,6 +142,47 @@ TEST_F(McpRefusedGreetings, AreBelievedWhereTheServerWasALegacyOne) {
   EXPECT_EQ(bench.status().era, Era::modern);
 }
 
+// What a shared child shows counts more than what a session's own child says.
+TEST_F(McpRefusedGreetings, AreNotBelievedWhileALegacyChildIsShared) {
+  FakeClient plain(bench.callers);
+  bench.send(plain, R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})");
+  greet_legacy(0);
+  session.request("initialize", kRefusedGreeting);
+  refuse(1);
+  EXPECT_THAT(session.take(), ElementsAre(refusal()));
+  EXPECT_EQ(bench.status().era, Era::legacy);
+  EXPECT_EQ(bench.launcher.launched(), 2U) << "nothing is asked";
+}
+
+// The server was a legacy one, as its shared child and the session's own have shown. It has been
+// replaced when the session is revived: the next child is asked of which era it is.
+TEST_F(McpRefusedGreetings, OfASessionThatIsRevivedAreBelievedToo) {
+  FakeClient plain(bench.callers);
+  bench.send(plain, R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})");
+  greet_legacy(0);
+  bench.child(0).exit(0);
+  bench.advance(seconds(1));
+  session.request("initialize", kRefusedGreeting);
+  bench.child(1).start();
+  bench.child(1).answer(bench.child(1).take_ids().at(0), std::string(kGreeting));
+  session.send(note("initialized", "{}"));
+  session.take();
+  bench.child(1).take_lines();
+  ASSERT_EQ(bench.backend.park_session(session.session().id), session::Parking::parked);
+  bench.child(1).exit(0);
+  ASSERT_EQ(bench.status().era, Era::legacy);
+  session.call("2");
+  refuse(2).exit(0);
+  bench.settle();
+  EXPECT_TRUE(session.session().end.has_value());
+  EXPECT_EQ(bench.status().era, std::nullopt);
+  FakeClient modern(bench.callers);
+  bench.send_modern(modern, request("3", "tools/list"));
+  bench.child(3).answer(probed(3), std::string(kDiscovery));
+  EXPECT_EQ(parse_asked(bench.child(3).take_line()).method, "tools/list");
+  EXPECT_EQ(bench.status().failures, 0U);
+}
+
 TEST_F(McpRefusedGreetings, SessionsThatBeginMeanwhileShareThemToo) {
   SharedClient other(bench);
   session.request("initialize", kRefusedGreeting);
