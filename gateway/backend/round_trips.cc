@@ -276,9 +276,12 @@ bool RoundTrips::take_answer(pool::CallPtr& call, const rpc::Envelope& answer) {
     end_with(std::move(call), input().missing_capability(std::exchange(trip->lacking, {})));
     return true;
   }
-  const bool can_ask =
-      trip->may_need_input && !pool_.is_draining() && places_.has_one_for(trip->identity);
-  if (demanded.empty() || !can_ask) return false;
+  if (demanded.empty() || !trip->may_need_input) return false;
+  if (pool_.is_draining() || !places_.has_one_for(trip->identity)) {
+    // The child has done nothing, and waits for nothing: the client may try again.
+    events_.on_fault(std::move(call), why_not_asked(*trip));
+    return true;
+  }
   for (const pool::InputRuling& demand : demanded) {
     trip->demands.push_back({"input-" + std::to_string(++keys_), demand.value});
   }
@@ -313,12 +316,6 @@ void RoundTrips::note_end(const pool::Call& call, Outcome outcome) {
       outcome == Outcome::ok() || outcome == Outcome::error() || outcome == Outcome::tool_error();
   if (!is_well) trip->is_spoilt = true;
   turn_timer_.arm(now());
-}
-
-Trip* RoundTrips::trip_of(const pool::Call& call) const {
-  const session::Session* const session = sessions_.find(call.session);
-  if (session == nullptr || session->kind != session::SessionKind::trip) return nullptr;
-  return static_cast<Trip*>(session->sink);
 }
 
 // --- Once a turn ----------------------------------------------------------------------------

@@ -82,7 +82,17 @@ class RoundTrips final : public TripOwner {
   void submit(Trip& trip, pool::CallPtr call, const rpc::Envelope& request);
   Trip* idle_trip(const pool::Call& call, std::string_view greeting);
   tl::expected<Trip*, rpc::FaultReport> open(std::string greeting, const pool::Call& call);
-  [[nodiscard]] Trip* trip_of(const pool::Call& call) const;
+  // Null: the call belongs to none.
+  [[nodiscard]] Trip* trip_of(const pool::Call& call) const {
+    const session::Session* const session = sessions_.find(call.session);
+    const bool is_trip = session != nullptr && session->kind == session::SessionKind::trip;
+    return is_trip ? static_cast<Trip*>(session->sink) : nullptr;
+  }
+  // What its client is told if it cannot be asked now.
+  [[nodiscard]] rpc::FaultReport why_not_asked(const Trip& trip) const {
+    if (pool_.is_draining()) return rpc::faults::shutting_down();
+    return rpc::faults::overloaded(places_.why_none(trip.identity));
+  }
   Trip* find_parked(const TripRound& round);
   bool give_answers(Trip& trip, std::string_view answers);
   void deliver_answer(Trip& trip, pool::CallPtr call);

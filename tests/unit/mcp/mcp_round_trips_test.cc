@@ -515,6 +515,37 @@ TEST_P(McpRoundTrips, DemandedUrlElicitationsAreAskedAndTheCallMadeAgain) {
   EXPECT_TRUE(child.take_lines().empty());
 }
 
+// The error means nothing to a client of the modern era.
+TEST_P(McpRoundTrips, DemandedUrlElicitationsForWhichThereIsNoPlaceAreRefused) {
+  const std::string capabilities = R"({"elicitation":{"url":{}}})";
+  const std::string error =
+      R"(,"error":{"code":-32042,"message":"m","data":{"elicitations":[{"mode":"url",)"
+      R"("elicitationId":"e","url":"https://x/","message":"m"}]}}})";
+  for (size_t i = 0; i < 3; ++i) {
+    bench.call(client, std::to_string(i), "", capabilities);
+    bench.greet(i);
+    bench.child(i).say(R"({"jsonrpc":"2.0","id":)" + bench.child(i).take_ids().at(0) + error);
+  }
+  ASSERT_EQ(client.answers.size(), 3U);
+  EXPECT_EQ(bench.status().parked_calls, 2U);
+  EXPECT_THAT(client.texts()[1], HasSubstr("input_required"));
+  EXPECT_EQ(client.answers[2].fault, rpc::Fault::overloaded);
+  EXPECT_THAT(
+      client.texts()[2],
+      HasSubstr("2 of 2 places of parked calls are taken; raise backends.fake.pool.parked"));
+  EXPECT_GT(client.answers[2].retry_after, Duration{0});
+}
+
+TEST_P(McpRoundTrips, DemandedUrlElicitationsAreNotAskedAtTheEnd) {
+  FakeChild& child = called(R"({"elicitation":{"url":{}}})");
+  bench.backend.drain();
+  child.say(R"({"jsonrpc":"2.0","id":)" + call_id +
+            R"(,"error":{"code":-32042,"message":"m","data":{"elicitations":[{"mode":"url",)"
+            R"("elicitationId":"e","url":"https://x/","message":"m"}]}}})");
+  ASSERT_EQ(client.answers.size(), 1U);
+  EXPECT_EQ(client.answers[0].fault, rpc::faults::shutting_down().fault);
+}
+
 TEST_P(McpRoundTrips, DemandedUrlElicitationsNeedTheCapability) {
   FakeChild& child = called();
   child.say(R"({"jsonrpc":"2.0","id":)" + call_id +
