@@ -114,7 +114,7 @@ class Backend final : public Upstream,
   }
   void give_up_asks(session::SessionId session) override { sessions_.give_up_asks(session); }
   void hold_child(session::SessionId session, bool held) override {
-    pool_.hold_child(session, held);
+    sessions_.hold_child(session, held);
   }
 
   void end_sessions(session::SessionEnd end, std::string_view message) override {

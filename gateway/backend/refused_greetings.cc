@@ -101,7 +101,8 @@ void RefusedGreetings::note_end(const pool::Call& call) {
   count_asked(-1);
   session::Session* const session = sessions_.find_mutable(call.session);
   if (session == nullptr || !std::exchange(session->awaits_era, false)) return;
-  if (pool_.is_draining() || pool_.open_lease(call.session)) return;
+  if (pool_.is_draining()) return;
+  if (pool_.open_lease(call.session)) return sessions_.settle_lease(call.session);
   session->end(session::SessionEnd::failed, "the child has refused to begin");
 }
 

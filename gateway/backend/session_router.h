@@ -133,6 +133,17 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   void settle_reading(session::SessionId id) {
     if (!pool_.has_lease(id)) known(id).set_reading(takes_messages());
   }
+  // The client takes too little, or enough again.
+  void hold_child(session::SessionId id, bool held) {
+    if (session::Session* const session = sessions_.find(id)) session->is_held = held;
+    pool_.hold_child(id, held);
+  }
+  // The session has a child of its own again, or gets one: what was settled for that still holds.
+  void settle_lease(session::SessionId id) {
+    charge(id);
+    pool_.hold_child(id, known(id).is_held);
+    known(id).set_reading(true);
+  }
   // Requests that the client has been asked get an error instead, as it will not answer.
   void give_up_asks(session::SessionId id) {
     if (session::Session* const session = sessions_.find(id)) questions_.give_up(*session);

@@ -54,6 +54,7 @@ struct Session {
       false;  // its child has refused the greeting, another one is asked: no other calls
   bool has_ended = false;  // its client has been told, and is told nothing more; it closes it soon
   bool reads = true;       // its messages are taken, as far as its client has been told
+  bool is_held = false;    // its client takes too little: a child of its own is not read
   SessionSink* sink = nullptr;
   // Of sessions that share children.
   std::string greeting;        // its params, if the client can be asked something; empty: it cannot

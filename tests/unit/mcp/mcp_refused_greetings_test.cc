@@ -95,6 +95,19 @@ TEST_F(McpRefusedGreetings, TheRefusalStandsWhereTheChildrenAreLegacy) {
   EXPECT_EQ(bench.status().isolation, config::Isolation::session);
 }
 
+// Its client does not take what is there for it, which is for the next child to wait for.
+TEST_F(McpRefusedGreetings, ASlowClientStaysASlowOne) {
+  session.request("initialize", kRefusedGreeting);
+  refuse(0);
+  bench.backend.hold_child(session.session().id, true);
+  greet_legacy(1);
+  EXPECT_THAT(session.take(), ElementsAre(refusal()));
+  bench.child(2).start();
+  EXPECT_FALSE(bench.child(2).is_read());
+  bench.backend.hold_child(session.session().id, false);
+  EXPECT_TRUE(bench.child(2).is_read());
+}
+
 TEST_F(McpRefusedGreetings, TheRefusalStandsWhereNoOtherChildStarts) {
   session.request("initialize", kRefusedGreeting);
   refuse(0);
