@@ -195,7 +195,20 @@ class Backend final : public Upstream,
   void refuse_mirrored(pool::CallPtr call, const std::string& why) override {
     answer_error(*call, {rpc::RpcError::header_mismatch, why}, Outcome::error(), {});
   }
-  void on_children_shared() override { give_up_own_children(); }
+  void on_era(Era era) override { greetings_.note_era(era); }
+  void on_children_shared() override { set_owns_children(false); }
+  std::vector<pool::CallPtr> on_children_separated() override {
+    set_owns_children(true);
+    std::vector<pool::CallPtr> calls = rounds_.withdraw_all();
+    for (pool::CallPtr& call : pool_.withdraw_shared_of_sessions()) {
+      if (!call->is_own) {
+        calls.push_back(std::move(call));
+      } else if (call->listens) {
+        finish_cancelled(*call, pool::CancelReason::client_left);
+      }
+    }
+    return calls;
+  }
   void on_session_moved(session::SessionId session) override { listening_.go_on(session); }
   void pass_refusal(const pool::Call& call, std::string_view refusal) override {
     answer_member(call, Outcome::error(), refusal);

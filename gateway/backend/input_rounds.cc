@@ -32,7 +32,7 @@ InputRounds::InputRounds(const pool::PoolServices& services, pool::Pool& pool,
 void InputRounds::note(const rpc::Envelope& request, std::string_view method, pool::Call& call) {
   if (call.client_era == Era::modern || pool_.era() == Era::legacy) return;
   const session::Session* const session = sessions_.find(call.session);
-  if (session == nullptr || session->greeting.empty() || !input().may_need_input(method)) return;
+  if (session == nullptr || !session->is_askable || !input().may_need_input(method)) return;
   if (kept_ + request.text.size() > services_.config.pool.queue_bytes) return;
   call.request = request.text;
   kept_ += request.text.size();
@@ -218,6 +218,12 @@ std::vector<pool::CallPtr> InputRounds::withdraw(session::Caller caller) {
       calls.push_back(end(round, ParkedEnd::given_up));
     }
   }
+  return calls;
+}
+
+std::vector<pool::CallPtr> InputRounds::withdraw_all() {
+  std::vector<pool::CallPtr> calls;
+  while (!rounds_.empty()) calls.push_back(end(rounds_.begin(), ParkedEnd::failed));
   return calls;
 }
 

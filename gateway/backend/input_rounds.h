@@ -47,6 +47,7 @@ class InputRounds final : public RoundListener {
   // The client's call with this id, which is given up; null: it is not here.
   pool::CallPtr take(session::Caller caller, std::string_view id);
   std::vector<pool::CallPtr> withdraw(session::Caller caller);
+  std::vector<pool::CallPtr> withdraw_all();
   // Nobody is asked any more.
   void drain();
   [[nodiscard]] size_t size() const { return rounds_.size(); }

@@ -143,7 +143,9 @@ bool ModernCalls::pass_to_listeners(pool::Child& child, const rpc::Envelope& not
   if (list == 0) return false;
   bool is_passed = false;
   child.calls().for_each([&](const pool::Call& call) {
-    if (!call.listens || !call.has_begun || (call.lists & list) == 0) return;
+    // What a legacy child says, sessions are told themselves.
+    const bool is_told = call.is_own && child.era() != Era::modern;
+    if (!call.listens || is_told || !call.has_begun || (call.lists & list) == 0) return;
     session::ReplySink* const sink = callers_.find(call.caller);
     const auto text = tagged(call, notification);
     if (sink == nullptr || !text) return;

@@ -60,8 +60,8 @@ void RefusedGreetings::greet(pool::CallPtr call) {
 void RefusedGreetings::share_children() {
   if (config_.isolation == config::Isolation::shared) return;
   config_.isolation = config::Isolation::shared;
-  config_.pool.warm = 0;
-  pool_.keep_modern();
+  own_warm_ = std::exchange(config_.pool.warm, 0);
+  pool_.end_warm();
   owner_.on_children_shared();
   services_.core.observer.on_session_places(services_.backend, pool_.session_places());
   services_.core.log.write(
@@ -88,6 +88,35 @@ void RefusedGreetings::move_over(session::SessionId id) {
       events_.on_fault(std::move(call),
                        rpc::faults::child_failed("the server knows no sessions any more"));
     }
+  }
+}
+
+// The server was rolled back: its processes keep something of each client.
+void RefusedGreetings::separate_children() {
+  config_.isolation = config::Isolation::session;
+  config_.pool.warm = *std::exchange(own_warm_, std::nullopt);
+  std::vector<pool::CallPtr> calls = owner_.on_children_separated();
+  services_.core.observer.on_session_places(services_.backend, pool_.session_places());
+  services_.core.log.write(LogLevel::info, "sessions have children of their own",
+                           {{"backend", config_.name}, {"why", "the server is of the legacy era"}});
+  sessions_.separate_all();
+  for (pool::CallPtr& call : calls) go_on_alone(std::move(call));
+}
+
+// Only a greeting is known well enough to be sent to another child.
+void RefusedGreetings::go_on_alone(pool::CallPtr call) {
+  if (call->memo != pool::SessionMemo::greeting || !pool_.has_lease(call->session)) {
+    const auto report = rpc::faults::child_failed("the server is another one now");
+    return events_.on_fault(std::move(call), report);
+  }
+  call->greets = call->introduces = true;
+  std::string text = services_.dialect.greet_again(0, call->memo_text);
+  const rpc::KnownMessage greeting(text);
+  pool::Outgoing message;
+  message.text = greeting.envelope().text;
+  message.id = place_of(greeting.envelope().id, greeting.envelope().text);
+  if (const auto taken = pool_.submit(call, message); !taken) {
+    events_.on_fault(std::move(call), taken.error());
   }
 }
 

@@ -3,13 +3,18 @@
 //
 // Where the configuration allows it (`share_modern`), such a session gives its child up, and a
 // shared child answers its greeting: one that is asked of which era it is, if nobody knows. If it
-// is modern, the backend is from then on as one with `isolation: shared` and `revision: modern`. If
-// it is not, the client gets the refusal of its own child, and its session gets another one. Other
-// messages of the session are refused meanwhile: a client has to wait for the answer anyway.
+// is modern, the backend is from then on as one with `isolation: shared`. If it is not, the client
+// gets the refusal of its own child, and its session gets another one. Other messages of the
+// session are refused meanwhile: a client has to wait for the answer anyway. If a shared child
+// turns out to be a legacy one later (the server was rolled back), sessions have children of their
+// own again: each is parked, and its next child is told what its client has told the gateway.
 // The refusal is kept in the call. Owner: the backend.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "gateway/backend/session_router.h"
 #include "gateway/pool/pool.h"
@@ -25,6 +30,8 @@ class RefusedGreetings {
     virtual ~Owner() = default;
     // Sessions have no child of their own any more.
     virtual void on_children_shared() = 0;
+    // They have again, and no listeners: gives back the calls that they had at shared children.
+    virtual std::vector<pool::CallPtr> on_children_separated() = 0;
     // One that was greeted before, by a child of its own, goes on with shared ones.
     virtual void on_session_moved(session::SessionId session) = 0;
     // The client gets this member `error`: the call ends.
@@ -48,6 +55,10 @@ class RefusedGreetings {
   bool take_fault(const pool::Call& call);
   // A call with a refusal has ended, however: its session has a child of its own as before.
   void note_end(const pool::Call& call);
+  // Shared children are of this era.
+  void note_era(Era era) {
+    if (era == Era::legacy && own_warm_ && !pool_.is_draining()) separate_children();
+  }
 
  private:
   [[nodiscard]] bool may_be_modern(const pool::Call& call) const;
@@ -55,6 +66,8 @@ class RefusedGreetings {
   void greet(pool::CallPtr call);
   void share_children();
   void move_over(session::SessionId session);
+  void separate_children();
+  void go_on_alone(pool::CallPtr call);
   void count_asked(int change) {
     asked_ += static_cast<size_t>(change);
     pool_.keep_shared_place(asked_ > 0);
@@ -66,7 +79,8 @@ class RefusedGreetings {
   SessionRouter& sessions_;
   pool::PoolEvents& events_;
   Owner& owner_;
-  size_t asked_ = 0;  // greetings that wait for a shared child
+  size_t asked_ = 0;                  // greetings that wait for a shared child
+  std::optional<uint32_t> own_warm_;  // pool.warm before sessions shared; nothing: they do not
 };
 
 }  // namespace stdgate::backend

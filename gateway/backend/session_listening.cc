@@ -53,16 +53,20 @@ tl::expected<void, rpc::FaultReport> SessionListening::subscribe(session::Sessio
   return {};
 }
 
-void SessionListening::unsubscribe(session::SessionId session, std::string_view key) {
+bool SessionListening::wants(session::SessionId session, std::string_view key) const {
   const session::Session* const known = sessions_.find(session);
-  if (known == nullptr || known->listener == nullptr) return;
-  session::SessionListener& listener = *known->listener;
+  return known != nullptr && known->listener != nullptr && known->listener->keys.contains(key);
+}
+
+bool SessionListening::unsubscribe(session::SessionId session, std::string_view key) {
+  if (!wants(session, key)) return false;
+  session::SessionListener& listener = *sessions_.find(session)->listener;
   const auto found = listener.keys.find(key);
-  if (found == listener.keys.end()) return;
   listener.key_bytes -= found->size();
   listener.keys.erase(found);
   listener.held.set(listener.key_bytes);
   listen_soon(listener);
+  return true;
 }
 
 session::SessionListener* SessionListening::listener_of(session::SessionId id) {

@@ -35,7 +35,9 @@ class SessionListening final : public session::ListenerOwner {
   void go_on(session::SessionId session);
   // The session wants to hear of a key, or not any more. An error: it has too many.
   tl::expected<void, rpc::FaultReport> subscribe(session::SessionId session, std::string_view key);
-  void unsubscribe(session::SessionId session, std::string_view key);
+  // False: it has not wanted to.
+  bool unsubscribe(session::SessionId session, std::string_view key);
+  [[nodiscard]] bool wants(session::SessionId session, std::string_view key) const;
 
  private:
   // ListenerOwner

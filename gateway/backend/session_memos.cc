@@ -59,15 +59,15 @@ void SessionMemos::prove(const pool::Call& call) {
 
 tl::expected<bool, rpc::FaultReport> SessionMemos::subscribe(session::SessionId session,
                                                              std::string_view key) {
+  if (listening_.wants(session, key)) return false;
   if (pool_.era() != Era::modern) return sessions_.subscribe(session, key);
   return listening_.subscribe(session, key).map([] { return false; });
 }
 
 std::optional<uint64_t> SessionMemos::unsubscribe(session::SessionId session,
                                                   std::string_view key) {
-  if (pool_.era() != Era::modern) return sessions_.unsubscribe(session, key);
-  listening_.unsubscribe(session, key);
-  return std::nullopt;
+  if (listening_.unsubscribe(session, key) || pool_.era() == Era::modern) return std::nullopt;
+  return sessions_.unsubscribe(session, key);
 }
 
 }  // namespace stdgate::backend

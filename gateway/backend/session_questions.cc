@@ -34,10 +34,22 @@ void SessionQuestions::note_greeting(session::Session& session, std::string_view
   const pool::InputDialect* const input = services_.dialect.input();
   const bool is_shared = services_.config.isolation == config::Isolation::shared;
   if (!is_shared || input == nullptr || greeting.size() > pool::SessionMemory::kMaxGreeting) return;
-  session.greeting = input->is_askable(greeting) ? greeting : std::string_view();
+  session.greeting = greeting;
+  session.is_askable = input->is_askable(greeting);
   session.stamp = services_.dialect.session_stamp(greeting);
   session.stamp_of_client = session.stamp.size();
   note_severity(session);
+}
+
+pool::Knowledge SessionQuestions::knowledge_of(const session::Session& session) {
+  pool::Knowledge known;
+  known.greeting = session.greeting;
+  known.severity = session.severity;
+  known.revision = session.revision;
+  if (session.listener != nullptr) {
+    known.subscriptions.assign(session.listener->keys.begin(), session.listener->keys.end());
+  }
+  return known;
 }
 
 void SessionQuestions::note_severity(session::Session& session) const {

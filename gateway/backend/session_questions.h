@@ -17,6 +17,7 @@
 #include "gateway/base/rate_limit.h"
 #include "gateway/base/timers.h"
 #include "gateway/pool/pool.h"
+#include "gateway/pool/session_memory.h"
 #include "gateway/session/session_table.h"
 
 namespace stdgate::backend {
@@ -39,6 +40,8 @@ class SessionQuestions {
 
   // The client of a session that shares children has greeted so.
   void note_greeting(session::Session& session, std::string_view greeting) const;
+  // What a child of its own has to be told of it.
+  [[nodiscard]] static pool::Knowledge knowledge_of(const session::Session& session);
   // It wants log messages from another level on.
   void note_severity(session::Session& session) const;
 

@@ -55,11 +55,7 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::add(session::S
                                                                       session::SessionSink& sink) {
   if (pool_.is_draining()) return tl::unexpected(rpc::faults::shutting_down());
   const auto id = sessions_.open(kind);
-  if (!id) {
-    return tl::unexpected(kind == session::SessionKind::client
-                              ? too_many()
-                              : rpc::faults::overloaded("too many calls are served alone"));
-  }
+  if (!id) return tl::unexpected(too_many(kind));
   session::Session& session = known(*id);
   session.caller = caller;
   session.sink = &sink;
@@ -159,6 +155,21 @@ void SessionRouter::tell_what_is_gone(session::Session& session) {
   for (const std::string_view change : services_.dialect.change_notices(UINT8_MAX)) {
     tell(session, {&change, 1});
   }
+}
+
+void SessionRouter::separate_all() {
+  sessions_.for_each([&](session::SessionId id, session::Session& session) {
+    if (!session.is_of_client() || pool_.has_lease(id) || session.awaits_era) return;
+    subscriptions_.close(id);
+    if (session.greeting.empty()) {
+      static_cast<void>(pool_.open_lease(id, pool::LeaseStart::when_needed));
+    } else {
+      pool_.adopt_lease(id, SessionQuestions::knowledge_of(session));
+      if (session.state != SessionState::parked) journal_.park(session, ParkReason::child_ended);
+    }
+    session.listener.reset();
+    settle_lease(id);
+  });
 }
 
 EndedSession SessionRouter::end(session::SessionId id) {

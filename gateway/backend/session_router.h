@@ -94,8 +94,8 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
     if (pool_.has_lease(session)) {
       const session::Parking parking = pool_.park(session);
       // One that has never had a child is told of by nobody else.
-      const bool is_news = parking == session::Parking::parked &&
-                           known(session).state == SessionState::live;
+      const bool is_news =
+          parking == session::Parking::parked && known(session).state == SessionState::live;
       if (is_news) journal_.park(known(session), ParkReason::idle);
       return parking;
     }
@@ -144,6 +144,8 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
     pool_.hold_child(id, known(id).is_held);
     known(id).set_reading(true);
   }
+  // Sessions that have shared children have their own from now on, and are parked at first.
+  void separate_all();
   // Requests that the client has been asked get an error instead, as it will not answer.
   void give_up_asks(session::SessionId id) {
     if (session::Session* const session = sessions_.find(id)) questions_.give_up(*session);
@@ -290,7 +292,11 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
     return audience.kind == pool::Audience::Kind::caller;
   }
   void tell_what_is_wanted(pool::Child& child);
-  [[nodiscard]] rpc::FaultReport too_many() const {
+  [[nodiscard]] rpc::FaultReport too_many(
+      session::SessionKind kind = session::SessionKind::client) const {
+    if (kind != session::SessionKind::client) {
+      return rpc::faults::overloaded("too many calls are served alone");
+    }
     return rpc::faults::overloaded("too many sessions; raise backends." + services_.config.name +
                                    ".pool.sessions");
   }

@@ -158,7 +158,7 @@ class Upstream {
   virtual void check_invariants() {}
 
  protected:
-  void give_up_own_children() { facts_.owns_children = false; }
+  void set_owns_children(bool owns) { facts_.owns_children = owns; }
   void set_envelope_limits(const rpc::EnvelopeLimits& limits) { facts_.envelope_limits = limits; }
 
  private:

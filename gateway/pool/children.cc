@@ -173,8 +173,7 @@ void Children::learn_era(const Child& child) {
                             revision_of(child)});
 }
 
-void Children::keep_modern() {
-  verdict_.keep_modern();
+void Children::end_warm() {
   for (const auto& child : children_) {
     if (child->isolation() != config::Isolation::session || !child->lease().is_none()) continue;
     child->end(ExitReason::asked, "sessions share children", config().grace);

@@ -78,8 +78,8 @@ class Children {
   // Which era shared children speak; nothing: not known yet.
   [[nodiscard]] std::optional<Era> era() const { return verdict_.era(); }
 
-  // See EraVerdict. Those that are warm are of no use any more.
-  void keep_modern();
+  // Sessions share children: those that are warm are of no use any more.
+  void end_warm();
   // See EraVerdict; while there are shared children the verdict is theirs.
   void doubt_era() {
     if (census().shared.alive() == 0) verdict_.doubt();

@@ -1,5 +1,7 @@
 #include "gateway/pool/era_verdict.h"
 
+#include <utility>
+
 #include "gateway/rpc/fault.h"
 
 namespace stdgate::pool {
@@ -20,9 +22,9 @@ Greeting EraVerdict::greeting() const {
 }
 
 bool EraVerdict::learn(Era era) {
-  if (revision_ != config::Revision::automatic || era_ == era) return false;
-  era_ = era;
-  return true;
+  if (revision_ != config::Revision::automatic) return false;
+  is_shown_ = true;
+  return std::exchange(era_, era) != era;
 }
 
 bool EraVerdict::excuses(Greeting greeting, StartFailure failure) {
@@ -32,19 +34,15 @@ bool EraVerdict::excuses(Greeting greeting, StartFailure failure) {
     return failure == StartFailure::while_asked;
   }
   if (failure != StartFailure::refused) return false;
+  const bool was_shown = std::exchange(is_shown_, false);
   // It was greeted as a legacy child without being asked, and is to be tried as a modern one.
   const bool is_untried = greeting == Greeting::legacy && !era_;
   era_ = is_untried ? std::optional(Era::modern) : std::nullopt;
-  return is_untried;
+  return is_untried || was_shown;
 }
 
 void EraVerdict::doubt() {
   if (revision_ == config::Revision::automatic && era_ == Era::legacy) era_.reset();
-}
-
-void EraVerdict::keep_modern() {
-  revision_ = config::Revision::modern;
-  era_ = Era::modern;
 }
 
 }  // namespace stdgate::pool

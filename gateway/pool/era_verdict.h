@@ -44,17 +44,17 @@ class EraVerdict {
   // A child has shown its era. Whether that is news.
   bool learn(Era era);
   // A child that was begun with so has failed to start. Whether that counts as no failure: it could
-  // not bear to be asked, and the next one will not be.
+  // not bear to be asked, and the next one will not be; or the server is another one now, and the
+  // next one will be asked.
   bool excuses(Greeting greeting, StartFailure failure);
   // A session's own child is not of the legacy era: the next shared one is asked again.
   void doubt();
-  // As configured to be modern: no start contradicts it any more.
-  void keep_modern();
 
  private:
-  config::Revision revision_;
+  const config::Revision revision_;
   const Greeting first_;
   std::optional<Era> era_;
+  bool is_shown_ = false;  // a child has shown it, and none has contradicted since
 };
 
 }  // namespace stdgate::pool

@@ -193,7 +193,9 @@ void Pool::watch_queue() {
 // --- Calls out ------------------------------------------------------------------------------
 
 void Pool::on_child_ready(Child& child) {
+  const auto former_era = children_.era();
   children_.note_ready(child);
+  if (const auto era = children_.era(); era && era != former_era) events_.on_era(*era);
   after_call(child);
   children_.start_needed();
 }
@@ -305,6 +307,13 @@ std::vector<CallPtr> Pool::withdraw_listeners_of_clients() {
   return take_back([](const Call& call) { return call.listens && !call.is_own; });
 }
 
+std::vector<CallPtr> Pool::withdraw_shared_of_sessions() {
+  return take_back([this](const Call& call) {
+    const bool is_shared = !call.session.is_none() && leases_.find(call.session) == nullptr;
+    return is_shared || (call.listens && call.is_own);
+  });
+}
+
 std::vector<CallPtr> Pool::take_back(const std::function<bool(const Call&)>& matches) {
   std::vector<CallPtr> withdrawn = queue_.take_all(matches);
   leases_.for_each([&](Lease& lease) {
@@ -361,9 +370,8 @@ bool Pool::has_calls_at(session::SessionId session, uint64_t number) const {
   if (child == nullptr) return false;
   if (child->isolation() != config::Isolation::session) return child->calls().has_call_of(session);
   bool has_call = lease != nullptr && lease->child == child && lease->queue.has_calls();
-  child->calls().for_each([&](const Call& call) {
-    has_call = has_call || (call.session == session && !call.listens);
-  });
+  child->calls().for_each(
+      [&](const Call& call) { has_call = has_call || (call.session == session && !call.listens); });
   return has_call;
 }
 

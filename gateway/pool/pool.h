@@ -128,13 +128,15 @@ class Pool final : private ChildOwner {
   // The same with all calls that listen, which would never end.
   std::vector<CallPtr> withdraw_listeners();
   std::vector<CallPtr> withdraw_listeners_of_clients();
+  // And all calls of sessions that share children, with those that listen for these.
+  std::vector<CallPtr> withdraw_shared_of_sessions();
 
   // Shutdown, step by step: no new calls; answer what is left with a fault; end the children.
   void drain() { children_.drain(); }
   // Which era shared children speak; nothing: not known yet.
   [[nodiscard]] std::optional<Era> era() const { return children_.era(); }
-  // They are modern, and what the backend is relies on that from now on.
-  void keep_modern() { children_.keep_modern(); }
+  // Sessions share children from now on.
+  void end_warm() { children_.end_warm(); }
   void doubt_era() { children_.doubt_era(); }
   // Sessions are to leave one place to shared children, or not any more.
   void keep_shared_place(bool keeps) {

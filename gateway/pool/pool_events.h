@@ -20,6 +20,9 @@ class PoolEvents {
   virtual void on_listener_lost(CallPtr call, const rpc::FaultReport& report) = 0;
   // A call listens at a child that is not to be told of it.
   virtual void on_listening(const Call& call, const ChildFacts& facts) = 0;
+  // A shared child has shown that they are of this era, which is news. It gets its first call
+  // afterwards.
+  virtual void on_era(Era era) = 0;
   // The children are of the legacy era, and cannot serve this call of the modern one.
   virtual void on_wrong_era(CallPtr call) = 0;
   // The children are of the legacy era: this call (Call::alone) needs one of its own.

@@ -17,9 +17,7 @@ void SessionMemory::learn(const Call& call, const rpc::Envelope& answer, const D
       severity_ = session::parse_severity(call.memo_text);
       break;
     case SessionMemo::subscribe:
-      if (has_room_for(call.memo_text) && subscriptions_.insert(call.memo_text).second) {
-        subscription_bytes_ += call.memo_text.size();
-      }
+      subscribe(call.memo_text);
       break;
     case SessionMemo::unsubscribe:
       subscription_bytes_ -= subscriptions_.erase(call.memo_text) * call.memo_text.size();
@@ -36,8 +34,14 @@ void SessionMemory::adopt(const Knowledge& known) {
   agreed_ = known.revision;
   asks_first_ = known.asks_first;
   severity_ = known.severity;
+  for (const std::string& key : known.subscriptions) subscribe(key);
   is_complete_ = true;
   has_served_ = true;  // nobody knows better
+}
+
+void SessionMemory::subscribe(std::string_view key) {
+  if (!has_room_for(key) || !subscriptions_.emplace(key).second) return;
+  subscription_bytes_ += key.size();
 }
 
 bool SessionMemory::has_room_for(std::string_view key) const {

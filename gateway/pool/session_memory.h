@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gateway/pool/call.h"
 #include "gateway/pool/dialect.h"
@@ -25,6 +26,7 @@ struct Knowledge {
   bool asks_first = false;
   std::optional<session::Severity> severity{};  // of the log messages that it wants
   std::string_view revision{};                  // that was agreed on; empty: not known
+  std::vector<std::string> subscriptions{};     // keys
 };
 
 class SessionMemory {
@@ -61,6 +63,8 @@ class SessionMemory {
   [[nodiscard]] size_t bytes() const { return greeting_.capacity() + subscription_bytes_; }
   // Whether one more can be kept.
   [[nodiscard]] bool has_room_for(std::string_view key) const;
+  // Without effect if it cannot be kept.
+  void subscribe(std::string_view key);
 
   // The present child has been asked something, so that it may have kept something in its memory.
   void note_served() { has_served_ = true; }

@@ -57,7 +57,8 @@ struct Session {
   bool is_held = false;    // its client takes too little: a child of its own is not read
   SessionSink* sink = nullptr;
   // Of sessions that share children.
-  std::string greeting;        // its params, if the client can be asked something; empty: it cannot
+  std::string greeting;        // its params; empty: the client has not greeted, or at length
+  bool is_askable = false;     // the client can be asked something, it says there
   std::string stamp;           // see Dialect::session_stamp(); empty: the client has not greeted
   size_t stamp_of_client = 0;  // of its bytes those that do not change
   std::unique_ptr<SessionListener> listener;  // at modern children; null: it has none

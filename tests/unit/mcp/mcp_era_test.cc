@@ -157,7 +157,7 @@ TEST_F(McpEra, AVerdictIsKeptForTheNextChild) {
   refuse(1, -32601);
   EXPECT_FALSE(bench.child(1).ends().empty());
   bench.child(1).die(9);
-  EXPECT_EQ(bench.status().failures, 2U);
+  EXPECT_EQ(bench.status().failures, 1U) << "the server is another one now, and fails nothing";
   start_next();
   EXPECT_EQ(asked(2), "server/discover");
   refuse(2, -32601);

@@ -431,25 +431,5 @@ TEST_F(McpColdStart, TheyAreNotMoreThanMayWait) {
   EXPECT_THAT(sessions[3].take(), ElementsAre(HasSubstr("2 of 2 sessions are at work")));
 }
 
-// A child that has been modern, and is so no longer, could be shared by sessions that must not.
-TEST_F(McpRefusedGreetings, TheChildrenHaveToStayModern) {
-  session.request("initialize", kRefusedGreeting);
-  refuse(0);
-  FakeChild& child = bench.child(1);
-  child.answer(probed(1), std::string(kDiscovery));
-  session.take();
-  child.exit(1);
-  session.request("tools/list", "{}", "2");
-  bench.advance(seconds(1));
-  FakeChild& next = bench.child(2);
-  next.start();
-  const Asked asked = parse_asked(next.take_line());
-  EXPECT_EQ(asked.method, "server/discover");
-  next.say(R"({"jsonrpc":"2.0","id":)" + asked.id + R"(,"error":{"code":-32601,"message":"no"}})");
-  EXPECT_TRUE(next.take_lines().empty()) << "no initialize";
-  bench.advance(seconds(60));
-  EXPECT_THAT(session.take().at(0), HasSubstr(R"("id":2,"error")"));
-}
-
 }  // namespace
 }  // namespace stdgate::test

@@ -62,6 +62,21 @@ TEST(EraVerdict, AChildThatCannotBearToBeAskedIsALegacyOne) {
   EXPECT_EQ(verdict.era(), Era::legacy);
 }
 
+// The server was replaced: the next child is asked, and nothing has failed. Once.
+TEST(EraVerdict, AChildThatContradictsItIsExcused) {
+  for (const auto& [era, greeting] :
+       {std::pair{Era::modern, Greeting::modern}, std::pair{Era::legacy, Greeting::legacy}}) {
+    EraVerdict verdict(Revision::automatic, Greeting::probe);
+    verdict.learn(era);
+    EXPECT_FALSE(verdict.excuses(greeting, StartFailure::other)) << "that shows nothing";
+    EXPECT_EQ(verdict.era(), era);
+    EXPECT_TRUE(verdict.excuses(greeting, StartFailure::refused));
+    EXPECT_EQ(verdict.era(), std::nullopt);
+    EXPECT_EQ(verdict.greeting(), Greeting::probe);
+    EXPECT_FALSE(verdict.excuses(Greeting::modern, StartFailure::refused));
+  }
+}
+
 TEST(EraVerdict, AnUntriedOneThatRefusesIsAModernOne) {
   EraVerdict verdict(Revision::automatic, Greeting::legacy);
   EXPECT_TRUE(verdict.excuses(Greeting::legacy, StartFailure::refused));
