@@ -1,8 +1,8 @@
 // LostTrips: parked calls whose child has gone before their client came back, see RoundTrips.
 //
 // They have no place among the parked ones any more; what their client has to hear is kept until it
-// does. Owner: RoundTrips. Limit: as many as may be parked; of more the oldest is forgotten, and
-// its state is then as one that has expired.
+// does. Owner: RoundTrips. Limit: as many as may be parked, but kLeast at least; of more the oldest
+// is forgotten, and its state is then as one that has expired.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,10 @@ namespace stdgate::backend {
 
 class LostTrips {
  public:
-  explicit LostTrips(size_t limit) : limit_(limit) {}
+  // The next call is parked in the place of a lost one: with few places few clients would hear.
+  static constexpr size_t kLeast = 64;
+
+  explicit LostTrips(size_t limit) : limit_(std::max(limit, kLeast)) {}
 
   void add(const TripRound& round, rpc::FaultReport report) {
     if (lost_.size() >= limit_) lost_.pop_front();
