@@ -49,6 +49,8 @@ std::unique_ptr<backend::Upstream> make_pools(const config::Config& config, Back
                                               const UpstreamServices& services) {
   backend::BackendOptions options = options_of(config, backend, names, services);
   options.config.isolation = config::Isolation::shared;
+  // What a server keeps for its client is not to be split over processes.
+  options.config.serves_one = backend.protocol == config::Protocol::mcp;
   options.has_principals = false;  // none stands beside another one
   // How much a principal has called is known for longer than its pool lasts.
   options.quotas = std::make_shared<policy::ClientQuotas>(backend.calls_per_principal,

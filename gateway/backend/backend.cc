@@ -136,7 +136,10 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
   call->greets = intent->greets;
   call->introduces = intent->introduces;
   pool::start_clock(*call, context.timeout.value_or(timeout()), options_.config);
-  if (is_modern) modern_.note(request, *intent, context, *call);
+  if (is_modern) {
+    modern_.note(request, *intent, context, *call);
+    if (!call->needs_modern) round_trips_.note_request(request);
+  }
   sessions_.note_severity(*call);
   if (is_shared) rounds_.note(request, method, *call);
   if (services_.traces) pool::trace_arrived(services_, *call, method);

@@ -181,11 +181,16 @@ class Backend final : public Upstream,
   void on_answer(pool::CallPtr call, const rpc::Envelope& answer) override;
   void on_fault(pool::CallPtr call, const rpc::FaultReport& report) override;
   void on_wrong_era(pool::CallPtr call) override {
+    modern_.note_refused();
     answer_member(*call, Outcome::error(), R"("error":)" + dialect_->wrong_era_error(),
                   rpc::rpc_error_code(rpc::RpcError::unsupported_version));
   }
   void on_call_alone(pool::CallPtr call, const pool::Outgoing& message) override {
-    round_trips_.take(std::move(call), message);
+    if (options_.config.serves_one) {
+      round_trips_.take_turn(std::move(call), message);
+    } else {
+      round_trips_.take(std::move(call), message);
+    }
   }
   void end_call(const pool::Call& call, Outcome outcome, std::string_view member,
                 std::optional<int64_t> error_code) override {

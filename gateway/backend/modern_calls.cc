@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "gateway/config/modern_clients.h"
 #include "gateway/rpc/known_message.h"
 
 namespace stdgate::backend {
@@ -20,18 +21,23 @@ std::string identity_of(const policy::Principal* principal) {
 }
 
 bool ModernCalls::can_serve_alone() const {
-  return services_.config.bridge && services_.core.states != nullptr &&
-         services_.dialect.input() != nullptr && pool_.has_own_places();
+  const bool has_child = services_.config.serves_one || pool_.has_own_places();
+  return services_.core.states != nullptr && services_.dialect.input() != nullptr && has_child;
 }
 
 // A legacy child that sessions have to themselves keeps state for its client, and what it asks has
-// to reach that client: a request that stands alone has neither.
+// to reach that client: a request that stands alone has neither. Any request may read or change
+// what a child keeps; of a principal, who has one child, that is no reason to wait.
 void ModernCalls::note(const rpc::Envelope& request, const pool::ClientIntent& intent,
                        const CallContext& context, pool::Call& call) const {
-  if (can_serve_alone()) {
+  if (!is_bridged_) {
+    call.needs_modern = true;
+  } else if (can_serve_alone()) {
     const bool is_call = intent.kind == pool::ClientIntent::Kind::forward && !intent.listens;
-    call.alone =
-        is_call && (intent.may_be_asked || intent.resumes || (is_strict_ && intent.may_use_memory));
+    const bool may_ask = intent.may_be_asked || intent.resumes;
+    const bool is_alone =
+        services_.config.serves_one ? may_ask && intent.may_need_input : may_ask || is_strict_;
+    call.alone = is_call && is_alone;
     call.resumes = intent.resumes;
     if (call.alone) {
       call.identity = identity_of(context.principal);
@@ -47,6 +53,21 @@ void ModernCalls::note(const rpc::Envelope& request, const pool::ClientIntent& i
   call.deadline = TimePoint::max();
   call.lists = intent.lists;
   call.request = request.text;
+}
+
+void ModernCalls::note_refused() {
+  if (std::exchange(has_told_, true)) return;
+  const config::BackendConfig& backend = services_.config;
+  const std::string keys = "backends." + backend.name;
+  std::string why = "what its server may ask it needs a process alone, and none is left";
+  std::string advice = "raise " + keys + ".pool.max";
+  if (!is_bridged_) {
+    const config::ModernClients clients = config::modern_clients(backend);
+    why = clients.what;
+    advice = std::string(clients.advice) + ", in " + keys;
+  }
+  services_.core.log.write(LogLevel::info, "modern client told to open a session",
+                           {{"backend", backend.name}, {"why", why}, {"advice", advice}});
 }
 
 pool::EraChanges ModernCalls::changes_of(const rpc::Envelope& request,

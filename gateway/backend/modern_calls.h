@@ -1,7 +1,7 @@
 // ModernCalls: what calls of the modern era, and calls at modern children, have of their own (see
 // Era). All else of them is as with any call.
 //
-// Holds nothing but references. Owner: the backend.
+// Owner: the backend.
 #pragma once
 
 #include <optional>
@@ -28,6 +28,7 @@ class ModernCalls {
       : services_(services),
         pool_(pool),
         callers_(callers),
+        is_bridged_(services.config.bridges()),
         is_strict_(services.config.isolation == config::Isolation::session) {}
 
   // `call` is this request of a modern client.
@@ -37,6 +38,9 @@ class ModernCalls {
   [[nodiscard]] bool is_refused(const pool::Call& call) const {
     return call.needs_modern && pool_.era() == Era::legacy;
   }
+  // A client gets that answer: the log tells of the first one, and what to write for those that
+  // cannot go on by it.
+  void note_refused();
   // The result (raw JSON) of a request of a legacy client that no modern child knows; empty: it is
   // none of those, or its session has a child of its own, which its greeting has made a legacy one.
   [[nodiscard]] std::string_view own_answer(std::string_view method, const pool::Call& call) const {
@@ -83,8 +87,11 @@ class ModernCalls {
   const pool::PoolServices& services_;
   pool::Pool& pool_;
   session::Callers& callers_;
-  // No client gets a legacy child that another one has used, whatever later ones turn out to be.
+  // Whatever later children turn out to be: whether legacy ones serve modern clients, and whether
+  // no client gets one that another one has used.
+  const bool is_bridged_;
   const bool is_strict_;
+  bool has_told_ = false;
 };
 
 }  // namespace stdgate::backend

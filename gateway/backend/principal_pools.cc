@@ -74,7 +74,9 @@ struct PrincipalPools::Pool {
       : principal(std::move(of)), upstream(std::move(made)) {}
 
   // Nothing would be lost with it but time.
-  [[nodiscard]] bool is_idle() const { return sessions == 0 && upstream->calls() == 0; }
+  [[nodiscard]] bool is_idle() const {
+    return sessions == 0 && upstream->calls() == 0 && upstream->status().parked_calls == 0;
+  }
 
   const std::string principal;  // its name
   const std::unique_ptr<Upstream> upstream;

@@ -52,10 +52,28 @@ std::vector<AskEnd> Trip::take_answers(std::string_view answers) {
   return taken;
 }
 
+std::vector<pool::InputRequest> Trip::open_requests() const {
+  std::vector<pool::InputRequest> requests;
+  requests.reserve(questions.size());
+  for (const Question& question : questions) requests.push_back(question.request);
+  return requests;
+}
+
 size_t Trip::question_bytes() const {
   size_t bytes = 0;
   for (const Question& question : questions) bytes += question.request.value.size();
   return bytes;
+}
+
+size_t Trip::first_bytes() const {
+  size_t bytes = 0;
+  for (const FirstAsk& first : first_asks) bytes += first.text.size();
+  return bytes;
+}
+
+void Trip::charge_first(const Payer& payer) {
+  held_first.move_to(payer);
+  held_first.set(first_bytes());
 }
 
 void Trip::charge() {

@@ -34,6 +34,12 @@ struct Question {
   pool::InputRequest request;
 };
 
+// The same, before there is a call whose client it could be asked.
+struct FirstAsk {
+  rpc::WireId ask = 0;  // of the session
+  std::string text;     // the request, whole
+};
+
 // How what a child has asked ends for it: by a raw member, result or error.
 struct AskEnd {
   rpc::WireId ask = 0;  // of the session
@@ -78,7 +84,8 @@ class Trip final : public session::SessionSink {
   [[nodiscard]] bool may_be_used_again() const {
     return is_idle() && !is_spoilt && questions.empty() && replies.empty();
   }
-  // Whether it may have this call, of a client with that greeting. `is_strict`: of its client only.
+  // Whether it may have this call, of a client with that greeting. `is_strict`: of its principal
+  // only.
   [[nodiscard]] bool may_serve(const pool::Call& next, std::string_view its_greeting,
                                bool is_strict) const {
     return may_be_used_again() && greeting == its_greeting && severity == next.severity &&
@@ -90,17 +97,12 @@ class Trip final : public session::SessionSink {
   void take(const pool::Call& by) {
     has_ended = is_place_wanted = false;
     identity = by.identity;
-    origin = by.origin.without_port();
   }
-  // Whether the client of this call, or of this trip, is the one that it belongs to. Anonymous
-  // clients of one address are one client; those whose address is not known are strangers to each
-  // other.
-  [[nodiscard]] bool is_of_client(const auto& of) const {
-    return has_client() && of.identity == identity &&
-           (!identity.empty() || of.origin.without_port() == origin);
+  // Whether the client of this call is known to be the one that it belongs to. No two anonymous
+  // calls are: an address says nothing of who is there.
+  [[nodiscard]] bool is_of_client(const pool::Call& next) const {
+    return !identity.empty() && next.identity == identity;
   }
-  // Whether it can be known again.
-  [[nodiscard]] bool has_client() const { return !identity.empty() || !origin.is_none(); }
 
   // The results, out of the object `answers`, that its child has to get. Questions without one
   // stay.
@@ -110,17 +112,26 @@ class Trip final : public session::SessionSink {
   void add_question(rpc::WireId ask, std::string_view id, const std::string& other,
                     std::string request);
 
-  // Of those that are open.
+  // What is to be asked now.
+  [[nodiscard]] std::vector<pool::InputRequest> open_requests() const;
+  // Of those that are open, and of first asks.
   [[nodiscard]] size_t question_bytes() const;
+  [[nodiscard]] size_t first_bytes() const;
   // What is kept of it while it is parked has changed.
   void charge();
+  // The first asks have changed, which are kept for no client yet.
+  void charge_first(const Payer& payer);
+  // Its child has withdrawn what it has asked.
+  void forget(rpc::WireId ask) {
+    std::erase_if(questions, [ask](const Question& question) { return question.ask == ask; });
+    std::erase_if(first_asks, [ask](const FirstAsk& first) { return first.ask == ask; });
+  }
 
   const uint64_t number;
-  const std::string greeting;                       // its params
+  std::string greeting;                             // its params: what its client declares
   const std::optional<session::Severity> severity;  // of the log messages that its child is to send
   session::SessionId session;
-  std::string identity;  // who may go on with it
-  ClientAddress origin;  // of its client, without a port
+  std::string identity;  // who may go on with it; empty: anonymous
   std::string essence;   // of the request
   std::string given;     // an object: answers that have come with the request; empty: none
   bool may_need_input = false;
@@ -141,8 +152,10 @@ class Trip final : public session::SessionSink {
   std::optional<std::string> answer;        // that has come meanwhile
   std::string lacking;                      // a capability that was needed; empty: none
   std::optional<TimePoint> quiet_until;     // its calls wait, as its child is taking answers in
+  std::vector<FirstAsk> first_asks;         // for the first call whose client may be asked that
 
-  Share held{{}, Holding::calls};  // of what is kept while it is parked
+  Share held{{}, Holding::calls};        // of what is kept while it is parked
+  Share held_first{{}, Holding::calls};  // of first asks
 
   // --- Over
   TimePoint idle_since{};

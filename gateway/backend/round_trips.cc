@@ -4,8 +4,6 @@
 #include <utility>
 
 #include "gateway/backend/call_tracing.h"
-#include "gateway/base/check.h"
-#include "gateway/pool/child_output.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/known_message.h"
@@ -17,38 +15,25 @@ namespace {
 // A child that has asked before its first call gets so long to take the answers in: servers do not
 // say when they have.
 constexpr Duration kQuiet = std::chrono::milliseconds(50);
-// Questions that come so soon after a first one are of the same round: a server writes them one
-// after the other.
-constexpr Duration kGather = std::chrono::milliseconds(20);
 
-const pool::Absence& invalid_state() {
-  static const pool::Absence kError{rpc::RpcError::invalid_params, "requestState is not valid"};
-  return kError;
-}
-
-std::string error_member(rpc::RpcError error, std::string_view message,
-                         std::string_view data = {}) {
-  std::string member = R"("error":)";
-  rpc::append_error(member, rpc::rpc_error_code(error), message, data);
-  return member;
-}
+constexpr const char* kAwaitsTurn =
+    "another call of this principal has its turn: calls whose client can be asked something are "
+    "served one after the other";
 
 }  // namespace
 
 RoundTrips::RoundTrips(const pool::PoolServices& services, pool::Pool& pool,
                        SessionRouter& sessions, pool::PoolEvents& events, TripEnds& ends,
-                       const Terms& terms)
+                       const TripParking::Terms& terms)
     : services_(services),
       pool_(pool),
       sessions_(sessions),
       events_(events),
-      ends_(ends),
-      terms_(terms),
       is_strict_(services.config.isolation == config::Isolation::session),
-      places_(services, terms.has_principals),
-      states_(services),
-      lost_(services.config.pool.parked),
-      turn_timer_(services.core.timers, [this] { settle(); }),
+      takes_turns_(services.config.serves_one),
+      parking_(services, pool, sessions, ends, terms),
+      questions_(services, sessions),
+      settle_timer_(services.core.timers, [this] { settle(); }),
       clock_timer_(services.core.timers, [this] { look_at_time(); }) {}
 
 // --- Calls in -------------------------------------------------------------------------------
@@ -60,6 +45,8 @@ void RoundTrips::take(pool::CallPtr call, const pool::Outgoing& message) {
   const rpc::KnownMessage request(text);
   if (call->resumes) {
     resume(std::move(call), request.envelope());
+  } else if (takes_turns_) {
+    await_turn(std::move(call), request.envelope());
   } else {
     begin(std::move(call), request.envelope());
   }
@@ -73,16 +60,21 @@ void RoundTrips::begin(pool::CallPtr call, const rpc::Envelope& request) {
     if (!opened) return events_.on_fault(std::move(call), opened.error());
     trip = *opened;
   }
-  std::string scratch;
-  trip->take(*call);
-  trip->may_need_input = input().may_need_input(rpc::decode_string(request.method, scratch));
-  trip->essence = trip->may_need_input ? input().essence(request) : std::string();
-  trip->given = call->resumes ? input().read_answers(request).answers : std::string_view();
-  trip->lacking.clear();
+  note_call(*trip, *call, request);
   submit(*trip, std::move(call), request);
 }
 
-// The client's own, then the one used last: its server may remember. Null: there is none.
+// From now on the trip is about this call.
+void RoundTrips::note_call(Trip& trip, const pool::Call& call, const rpc::Envelope& request) {
+  std::string scratch;
+  trip.take(call);
+  trip.may_need_input = input().may_need_input(rpc::decode_string(request.method, scratch));
+  trip.essence = trip.may_need_input ? input().essence(request) : std::string();
+  trip.given = call.resumes ? input().read_answers(request).answers : std::string_view();
+  trip.lacking.clear();
+}
+
+// That of the same principal, then the one used last: its server may remember. Null: there is none.
 Trip* RoundTrips::idle_trip(const pool::Call& call, std::string_view greeting) {
   Trip* best = nullptr;
   std::pair<bool, uint64_t> best_rank;
@@ -126,9 +118,10 @@ void RoundTrips::submit(Trip& trip, pool::CallPtr call, const rpc::Envelope& req
   }
   const pool::EraChanges changes = services_.dialect.omissions(sent);
   message.inserted = changes.view();
+  message.written_for = Era::legacy;
   CallTracing tracing(services_);
   if (tracing.is_on()) tracing.tell_child(sent, *call, message);
-  if (!pool_.has_room_alone(message.bytes())) {
+  if (!takes_turns_ && !pool_.has_room_alone(message.bytes())) {
     trip.is_spoilt = true;
     return events_.on_fault(std::move(call),
                             rpc::faults::overloaded("the queue of this backend is full"));
@@ -144,15 +137,18 @@ void RoundTrips::submit(Trip& trip, pool::CallPtr call, const rpc::Envelope& req
 void RoundTrips::resume(pool::CallPtr call, const rpc::Envelope& request) {
   const pool::InputAnswers read = input().read_answers(request);
   if (read.is_malformed) {
-    return end_with(std::move(call), {rpc::RpcError::invalid_params,
-                                      "requestState is no string, or inputResponses no object"});
+    return parking_.end_with(
+        std::move(call),
+        {rpc::RpcError::invalid_params, "requestState is no string, or inputResponses no object"});
   }
-  if (!read.has_state) return begin(std::move(call), request);
-  const auto round = states_.open(read.state, call->identity, input().essence(request));
+  if (!read.has_state) {
+    return takes_turns_ ? await_turn(std::move(call), request) : begin(std::move(call), request);
+  }
+  const auto round = parking_.open(read.state, call->identity, input().essence(request));
   Trip* const trip = round ? find_parked(*round) : nullptr;
   if (trip == nullptr) {
-    auto lost = round ? lost_.take(*round, now()) : std::nullopt;
-    if (!lost) return end_with(std::move(call), invalid_state());
+    auto lost = round ? parking_.lost().take(*round, now()) : std::nullopt;
+    if (!lost) return parking_.refuse_state(std::move(call));
     call->child_era = Era::legacy;
     return events_.on_fault(std::move(call), *lost);
   }
@@ -168,8 +164,8 @@ void RoundTrips::resume(pool::CallPtr call, const rpc::Envelope& request) {
       trip->demands.clear();
       end_parking(*trip, ParkedEnd::resumed);
       trip->call = call.get();
-      return end_with(std::move(call),
-                      {rpc::RpcError::invalid_params, "the client has declined what this needs"});
+      return parking_.end_with(std::move(call), {rpc::RpcError::invalid_params,
+                                                 "the client has declined what this needs"});
     }
   }
   trip->demands = std::move(missing);
@@ -187,6 +183,7 @@ void RoundTrips::resume(pool::CallPtr call, const rpc::Envelope& request) {
   }
   // Its child has asked before it got the call.
   if (give_answers(*trip, read.answers)) {
+    if (takes_turns_) return begin_again(*trip, std::move(call), request);
     sessions_.hold_calls(trip->session, true);
     trip->quiet_until = now() + kQuiet;
     arm_clock(*trip->quiet_until);
@@ -198,14 +195,14 @@ Trip* RoundTrips::find_parked(const TripRound& round) {
   const auto found = trips_.find(round.trip);
   if (found == trips_.end()) return nullptr;
   Trip& trip = *found->second;
-  return trip.is_parked && trip.round == round.round && now() < round.expires ? &trip : nullptr;
+  return parking_.is_of(trip, round) ? &trip : nullptr;
 }
 
 // Those that are missing are asked for again. Whether the child has been given any.
 bool RoundTrips::give_answers(Trip& trip, std::string_view answers) {
   const auto given = trip.take_answers(answers);
-  for (const auto& [ask, member] : given) answer_ask(trip, ask, member);
-  if (!trip.questions.empty()) turn_timer_.arm(now());
+  for (const auto& [ask, member] : given) parking_.answer_ask(trip, ask, member);
+  if (!trip.questions.empty()) settle_timer_.arm(now());
   return !given.empty();
 }
 
@@ -222,38 +219,7 @@ void RoundTrips::deliver_answer(Trip& trip, pool::CallPtr call) {
 // --- What its child says --------------------------------------------------------------------
 
 void RoundTrips::on_trip_message(Trip& trip, std::string_view text) {
-  std::string copy(text);
-  rpc::EnvelopeParser parser(pool::ChildOutput::envelope_limits(services_.limits));
-  const auto document = parser.parse(copy);
-  if (!document || !document->messages[0].ok()) return;
-  const rpc::Envelope& message = document->messages[0].envelope;
-  std::string scratch;
-  const std::string_view method = rpc::decode_string(message.method, scratch);
-  if (message.kind == rpc::MessageKind::notification) {
-    const auto ask = rpc::parse_wire_id(services_.dialect.cancelled_by_child(message, method));
-    if (ask) std::erase_if(trip.questions, [&](const Question& q) { return q.ask == *ask; });
-    return;
-  }
-  const auto ask = rpc::parse_wire_id(message.id);
-  if (message.kind != rpc::MessageKind::request || !ask) return;
-  pool::InputRuling ruling = input().judge(message, method, trip.greeting);
-  if (ruling.verdict != pool::InputRuling::Verdict::allowed ||
-      trip.question_bytes() + ruling.value.size() > services_.limits.message) {
-    if (ruling.verdict == pool::InputRuling::Verdict::lacks_capability) {
-      trip.lacking = std::move(ruling.capability);
-    }
-    trip.is_spoilt = true;  // its child may have learnt that nobody answers
-    trip.replies.push_back(
-        {*ask, error_member(rpc::RpcError::method_not_found, "the client cannot be asked this")});
-  } else {
-    trip.is_private = trip.is_private || input().is_private(method);
-    if (trip.questions.empty()) trip.asking_until = now() + kGather;
-    trip.is_unanswered = false;
-    const session::Ask& asked = sessions_.find(trip.session)->asks->at(*ask);
-    trip.add_question(*ask, asked.id, own_key(), std::move(ruling.value));
-    trip.charge();
-  }
-  turn_timer_.arm(now());
+  if (questions_.take(trip, text)) settle_timer_.arm(now());
 }
 
 bool RoundTrips::take_answer(pool::CallPtr& call, const rpc::Envelope& answer) {
@@ -262,8 +228,7 @@ bool RoundTrips::take_answer(pool::CallPtr& call, const rpc::Envelope& answer) {
   if (call->parked) {
     trip->stand_in = nullptr;
     trip->answer = answer.text;
-    trip->is_spoilt = true;  // it has not been told what it has asked
-    trip->questions.clear();
+    parking_.refuse_asks(*trip);  // it has done without what it has asked
     trip->charge();
     return true;
   }
@@ -273,17 +238,18 @@ bool RoundTrips::take_answer(pool::CallPtr& call, const rpc::Envelope& answer) {
     if (demand.verdict != pool::InputRuling::Verdict::allowed) trip->lacking = demand.capability;
   }
   if (!trip->lacking.empty()) {
-    end_with(std::move(call), input().missing_capability(std::exchange(trip->lacking, {})));
+    parking_.end_with(std::move(call),
+                      input().missing_capability(std::exchange(trip->lacking, {})));
     return true;
   }
   if (demanded.empty() || !trip->may_need_input) return false;
-  if (pool_.is_draining() || !places_.has_one_for(trip->identity)) {
+  if (pool_.is_draining() || !parking_.places().has_one_for(trip->identity)) {
     // The child has done nothing, and waits for nothing: the client may try again.
     events_.on_fault(std::move(call), why_not_asked(*trip));
     return true;
   }
   for (const pool::InputRuling& demand : demanded) {
-    trip->demands.push_back({"input-" + std::to_string(++keys_), demand.value});
+    questions_.add_demand(*trip, demand.value);
   }
   park_for(*trip, *call, trip->demands);
   return true;
@@ -291,17 +257,24 @@ bool RoundTrips::take_answer(pool::CallPtr& call, const rpc::Envelope& answer) {
 
 bool RoundTrips::take_fault(pool::CallPtr& call, const rpc::FaultReport& report) {
   Trip* const trip = trip_of(*call);
-  if (trip == nullptr) return call->parked;
+  if (trip == nullptr) {
+    if (!has_turn_ || call->parked || report.fault != rpc::Fault::timeout) return call->parked;
+    call->alone = false;
+    events_.on_fault(std::move(call),
+                     {report.fault, report.message + "; " + kAwaitsTurn, report.detail, {}});
+    return true;
+  }
   if (!call->parked) {
     if (report.fault != rpc::Fault::timeout || !trip->awaits_place()) return false;
     trip->is_place_wanted = false;
-    events_.on_fault(std::move(call), {report.fault, places_.why_none(trip->identity), {}, {}});
+    events_.on_fault(std::move(call),
+                     {report.fault, parking_.places().why_none(trip->identity), {}, {}});
     return true;
   }
   trip->stand_in = nullptr;
   trip->questions.clear();
   trip->is_spoilt = true;
-  lost_.add({trip->number, trip->round, trip->expires}, report);
+  parking_.lost().add({trip->number, trip->round, trip->expires}, report);
   end_parking(*trip, ParkedEnd::failed);
   return true;
 }
@@ -315,7 +288,7 @@ void RoundTrips::note_end(const pool::Call& call, Outcome outcome) {
   const bool is_well =
       outcome == Outcome::ok() || outcome == Outcome::error() || outcome == Outcome::tool_error();
   if (!is_well) trip->is_spoilt = true;
-  turn_timer_.arm(now());
+  settle_timer_.arm(now());
 }
 
 // --- Once a turn ----------------------------------------------------------------------------
@@ -328,68 +301,46 @@ void RoundTrips::settle() {
 }
 
 void RoundTrips::settle(Trip& trip) {
-  for (const auto& [ask, member] : std::exchange(trip.replies, {})) answer_ask(trip, ask, member);
+  for (const auto& [ask, member] : std::exchange(trip.replies, {})) {
+    parking_.answer_ask(trip, ask, member);
+  }
   if (!trip.questions.empty() && !trip.is_parked) {
     const bool can_ask = trip.call != nullptr && trip.may_need_input && !pool_.is_draining();
     if (!can_ask) {
-      refuse_asks(trip);
+      parking_.refuse_asks(trip);
     } else if (now() < trip.asking_until) {
       arm_clock(trip.asking_until);
-    } else if (places_.has_one_for(trip.identity)) {
+    } else if (parking_.places().has_one_for(trip.identity)) {
       park(trip);
     } else if (!std::exchange(trip.is_place_wanted, true)) {
-      places_.note_waiting(trip.identity);
+      parking_.places().note_waiting(trip.identity);
     }
+  }
+  if (takes_turns_) {
+    if (has_turn_ && trip.is_idle() && !trip.quiet_until) end_turn(trip);
+    return pool_.is_draining() && trip.is_idle() ? release(trip) : void();
   }
   if (!std::exchange(trip.has_ended, false)) {
     if (trip.is_idle() && trip.is_spoilt) release(trip);
     return;
   }
   const bool is_for_one = is_strict_ || trip.is_private;
-  if (trip.is_spoilt || (is_for_one && !trip.has_client()) || pool_.is_draining()) {
+  if (trip.is_spoilt || (is_for_one && trip.identity.empty()) || pool_.is_draining()) {
     return release(trip);
   }
   trip.idle_since = now();
   arm_clock(now() + services_.config.pool.idle_timeout);
 }
 
-void RoundTrips::refuse_asks(Trip& trip) {
-  const std::string member =
-      error_member(rpc::RpcError::method_not_found, "no client here takes requests");
-  trip.is_spoilt = true;
-  for (const Question& question : std::exchange(trip.questions, {})) {
-    answer_ask(trip, question.ask, member);
-  }
-  pool_.dispatch_lease(trip.session);
-}
-
-// Without effect if the ask is over.
-void RoundTrips::answer_ask(Trip& trip, rpc::WireId ask, std::string_view member) {
-  std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(ask) + ",";
-  text.append(member).append("}");
-  const rpc::KnownMessage answer(text);
-  sessions_.pass_answer(trip.session, answer.envelope());
-}
-
 // --- Parking --------------------------------------------------------------------------------
 
 void RoundTrips::park(Trip& trip) {
-  std::vector<pool::InputRequest> requests;
-  requests.reserve(trip.questions.size());
-  for (const Question& question : trip.questions) requests.push_back(question.request);
+  const std::vector<pool::InputRequest> requests = trip.open_requests();
   pool::Call& call = *trip.call;
   if (call.place == pool::CallPlace::in_flight) {
     // What tells the client is a copy, so that all is in order when the client hears of it.
-    const pool::CallPtr told = services_.calls.take();
-    static_cast<pool::CallFacts&>(*told) = static_cast<const pool::CallFacts&>(call);
-    told->place = pool::CallPlace::nowhere;
-    for (const auto text : {&pool::Call::id, &pool::Call::method_name, &pool::Call::tool_name,
-                            &pool::Call::principal, &pool::Call::audit_notes}) {
-      (*told).*text = call.*text;
-    }
-    told->trace = call.trace;
-    told->held.move_to(call.held.payer());
-    leave_in_place(trip, call);
+    const pool::CallPtr told = parking_.copy_of(call);
+    parking_.leave_in_place(trip, call);
     park_for(trip, *told, requests);
   } else {
     const pool::CallPtr waiting = pool_.take(call, pool::CancelReason::client_left);
@@ -397,52 +348,30 @@ void RoundTrips::park(Trip& trip) {
   }
 }
 
-// From now on the call is nobody's, until its client goes on with it.
-void RoundTrips::leave_in_place(Trip& trip, pool::Call& call) {
-  services_.calls.index().remove(call);
-  services_.calls.deadlines().remove(call);
-  call.deadline = TimePoint::max();
-  call.caller = session::Callers::kGateway;
-  call.client = nullptr;
-  call.list = nullptr;
-  call.progress_token.clear();
-  call.wants_events = false;
-  call.parked = true;
-  call.held.set(std::max(call.held.bytes(), sizeof(pool::Call)));
-  trip.stand_in = &call;
-}
-
 void RoundTrips::park_for(Trip& trip, const pool::Call& call,
                           std::span<const pool::InputRequest> requests) {
-  trip.call = nullptr;
-  trip.is_parked = true;
-  trip.is_place_wanted = false;
-  ++trip.round;
-  places_.take(trip.identity);
-  trip.held.move_to(call.held.payer());
-  trip.charge();
-  // Who answers nothing gains no time.
-  if (!std::exchange(trip.is_unanswered, false)) trip.expires = now() + terms_.input_timeout;
-  arm_clock(trip.expires);
-  services_.core.observer.on_call_parked(services_.backend);
-  const std::string state =
-      states_.issue({trip.number, trip.round, trip.expires}, trip.identity, trip.essence);
-  ends_.end_call(call, Outcome::ok(), input().input_required(requests, state), {});
+  arm_clock(parking_.begin(trip, call));
+  parking_.tell(trip, call, requests);
 }
 
 void RoundTrips::end_parking(Trip& trip, ParkedEnd end) {
-  trip.is_parked = false;
-  trip.charge();
-  places_.give_back(trip.identity);
-  services_.core.observer.on_parked_call_ended(services_.backend, end);
-  turn_timer_.arm(now());  // another one may be parked
+  parking_.end(trip, end);
+  settle_timer_.arm(now());  // another one may be parked
 }
 
 void RoundTrips::release(Trip& trip) {
   if (trip.is_parked) {
     end_parking(trip, pool_.is_draining() ? ParkedEnd::stopped : ParkedEnd::expired);
   }
-  if (trip.stand_in != nullptr) pool_.take(*trip.stand_in, pool::CancelReason::deadline);
+  if (trip.stand_in != nullptr) {
+    pool_.take(*std::exchange(trip.stand_in, nullptr), pool::CancelReason::deadline);
+  }
+  // It stays, for all calls of its principal, until none comes any more.
+  if (takes_turns_) {
+    parking_.refuse_asks(trip);
+    if (has_turn_) end_turn(trip);
+    if (!pool_.is_draining() || !trip.is_idle()) return;
+  }
   EndedSession ended = sessions_.end(trip.session);
   for (pool::CallPtr& call : ended.calls) {
     if (call->parked) continue;
@@ -466,6 +395,7 @@ void RoundTrips::look_at_time() {
     Trip& trip = *(next++)->second;
     if (trip.quiet_until && *trip.quiet_until <= time) {
       trip.quiet_until.reset();
+      if (takes_turns_) settle_timer_.arm(time);
       sessions_.hold_calls(trip.session, false);
       pool_.dispatch_lease(trip.session);
     }
@@ -474,10 +404,10 @@ void RoundTrips::look_at_time() {
       if (time < trip.asking_until) {
         wait_for(trip.asking_until);
       } else {
-        turn_timer_.arm(time);
+        settle_timer_.arm(time);
       }
     }
-    if (trip.call != nullptr || trip.has_ended) continue;
+    if (trip.call != nullptr || trip.has_ended || (takes_turns_ && !trip.is_parked)) continue;
     const TimePoint due =
         trip.is_parked ? trip.expires : trip.idle_since + services_.config.pool.idle_timeout;
     if (due <= time) {
@@ -489,9 +419,77 @@ void RoundTrips::look_at_time() {
   if (first) clock_timer_.arm(*first);
 }
 
-void RoundTrips::end_with(pool::CallPtr call, const pool::Absence& error) {
-  ends_.end_call(*call, Outcome::error(), error_member(error.error, error.message, error.data),
-                 rpc::rpc_error_code(error.error));
+// --- Turns ----------------------------------------------------------------------------------
+
+void RoundTrips::note_request(const rpc::Envelope& request) {
+  if (!takes_turns_ || pool_.era() == Era::modern || pool_.has_shared_child()) return;
+  if (!own_trip()) return;
+  std::string greeting = input().greeting_for(request);
+  if (greeting.size() <= pool::SessionMemory::kMaxGreeting) pool_.greet_for(std::move(greeting));
+}
+
+tl::expected<Trip*, rpc::FaultReport> RoundTrips::own_trip() {
+  if (!trips_.empty()) return trips_.begin()->second.get();
+  const uint64_t number = ++opened_;
+  auto trip = std::make_unique<Trip>(*this, number, std::string(), std::nullopt);
+  const auto session = sessions_.open_turns(*trip);
+  if (!session) return tl::unexpected(session.error());
+  trip->session = *session;
+  return trips_.emplace(number, std::move(trip)).first->second.get();
+}
+
+// A child that has room for it hears of it at once, if nobody has the turn.
+void RoundTrips::await_turn(pool::CallPtr call, const rpc::Envelope& request) {
+  pool::Outgoing message;
+  message.text = request.text;
+  message.account = call->held.account();
+  if (const auto taken = pool_.submit(call, message); !taken) {
+    events_.on_fault(std::move(call), taken.error());
+  }
+}
+
+void RoundTrips::take_turn(pool::CallPtr call, const pool::Outgoing& message) {
+  call->held.move_to(services_.payer_for(message.account));
+  std::string text(message.text);
+  const rpc::KnownMessage known(text);
+  const rpc::Envelope& request = known.envelope();
+  if (call->resumes && input().read_answers(request).has_state) {
+    return resume(std::move(call), request);
+  }
+  const auto own = own_trip();
+  if (!own) return events_.on_fault(std::move(call), own.error());
+  Trip* const trip = *own;
+  has_turn_ = true;
+  pool_.hold_turns(true);
+  sessions_.hold_turn(true);
+  trip->greeting = input().greeting_for(request);
+  note_call(*trip, *call, request);
+  if (!pool_.is_draining() && parking_.places().has_one_for(trip->identity)) {
+    questions_.take_first(*trip);
+  }
+  if (trip->questions.empty()) return submit(*trip, std::move(call), request);
+  const std::vector<pool::InputRequest> requests = trip->open_requests();
+  call->session = trip->session;
+  park_for(*trip, *call, requests);
+}
+
+// Its child is taking in what it has asked: the call waits for another turn, which comes then.
+void RoundTrips::begin_again(Trip& trip, pool::CallPtr call, const rpc::Envelope& request) {
+  trip.quiet_until = now() + kQuiet;
+  arm_clock(*trip.quiet_until);
+  std::string text = input().without_answers(request);
+  const rpc::KnownMessage known(text);
+  call->resumes = false;
+  call->session = {};
+  await_turn(std::move(call), known.envelope());
+}
+
+void RoundTrips::end_turn(Trip& trip) {
+  has_turn_ = trip.has_ended = trip.is_spoilt = false;
+  trip.demands.clear();
+  trip.answer.reset();
+  sessions_.hold_turn(false);
+  pool_.hold_turns(false);
 }
 
 }  // namespace stdgate::backend

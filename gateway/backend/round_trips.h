@@ -13,10 +13,14 @@
 // A `requestState` is sealed, for one principal and one request, and used once; all else of a
 // parked call is kept here. If its child goes, it gives its place back, and its client hears of
 // that when it comes back (LostTrips). A trip that is over leaves its child to the next call that
-// may have it, from the moment of its answer on. Owner: the backend. Limits: config.pool.parked
-// calls at a time, half of them of one principal, and half of all anonymous clients where others
-// have to say who they are; others that would be parked wait; the input timeout, after which a
-// parked call is cancelled; those of a pool's queue for calls that wait for a child.
+// may have it, from the moment of its answer on: where sessions have children of their own, to one
+// of the same principal, and to nobody if the client was anonymous.
+// In the pool of one principal (BackendConfig::serves_one) there is one trip, and its child is the
+// one that all calls of the principal share: such calls take turns (SharedQueues) there.
+// Owner: the backend. Limits: config.pool.parked calls at a time, half of them of one principal,
+// and half of all anonymous clients where others have to say who they are; others that would be
+// parked wait; the input timeout, after which a parked call is cancelled; those of a pool's queue
+// for calls that wait for a child.
 #pragma once
 
 #include <functional>
@@ -27,36 +31,27 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/backend/lost_trips.h"
-#include "gateway/backend/parked_places.h"
 #include "gateway/backend/round_trip.h"
 #include "gateway/backend/session_router.h"
-#include "gateway/backend/trip_states.h"
+#include "gateway/backend/trip_parking.h"
+#include "gateway/backend/trip_questions.h"
 #include "gateway/base/timers.h"
 #include "gateway/pool/pool.h"
 
 namespace stdgate::backend {
 
-// How the calls of trips end: as all calls of the backend do.
-class TripEnds {
- public:
-  virtual ~TripEnds() = default;
-  virtual void end_call(const pool::Call& call, Outcome outcome, std::string_view member,
-                        std::optional<int64_t> error_code) = 0;
-};
-
 class RoundTrips final : public TripOwner {
  public:
-  struct Terms {
-    const Duration& input_timeout;  // may change
-    bool has_principals = false;    // see BackendOptions
-  };
-
   RoundTrips(const pool::PoolServices& services, pool::Pool& pool, SessionRouter& sessions,
-             pool::PoolEvents& events, TripEnds& ends, const Terms& terms);
+             pool::PoolEvents& events, TripEnds& ends, const TripParking::Terms& terms);
 
   // Takes a call (Call::alone) that legacy children are to serve, and brings it to its end.
   void take(pool::CallPtr call, const pool::Outgoing& message);
+  // The same for one to which its turn has come, where calls take turns.
+  void take_turn(pool::CallPtr call, const pool::Outgoing& message);
+  // Where they do: a child that this request of a modern client starts is to know what that client
+  // can be asked.
+  void note_request(const rpc::Envelope& request);
   // A child has answered a call of a trip. False: the answer is for the call's client.
   bool take_answer(pool::CallPtr& call, const rpc::Envelope& answer);
   // The same for what has ended a call instead of an answer; one that has waited for a place of
@@ -67,16 +62,15 @@ class RoundTrips final : public TripOwner {
   // Nobody can go on with a parked call any more.
   void drain();
 
-  [[nodiscard]] size_t parked() const { return places_.taken(); }
+  [[nodiscard]] size_t parked() const { return parking_.places().taken(); }
 
  private:
   // TripOwner
   void on_trip_message(Trip& trip, std::string_view text) override;
-  void on_trip_over() override { turn_timer_.arm(now()); }
+  void on_trip_over() override { settle_timer_.arm(now()); }
 
   [[nodiscard]] const pool::InputDialect& input() const { return *services_.dialect.input(); }
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
-  std::string own_key() { return std::string(Trip::kOwnKey) + std::to_string(++keys_); }
   void begin(pool::CallPtr call, const rpc::Envelope& request);
   void resume(pool::CallPtr call, const rpc::Envelope& request);
   void submit(Trip& trip, pool::CallPtr call, const rpc::Envelope& request);
@@ -91,43 +85,42 @@ class RoundTrips final : public TripOwner {
   // What its client is told if it cannot be asked now.
   [[nodiscard]] rpc::FaultReport why_not_asked(const Trip& trip) const {
     if (pool_.is_draining()) return rpc::faults::shutting_down();
-    return rpc::faults::overloaded(places_.why_none(trip.identity));
+    return rpc::faults::overloaded(parking_.places().why_none(trip.identity));
   }
   Trip* find_parked(const TripRound& round);
   bool give_answers(Trip& trip, std::string_view answers);
+  void note_call(Trip& trip, const pool::Call& call, const rpc::Envelope& request);
+  tl::expected<Trip*, rpc::FaultReport> own_trip();
+  void await_turn(pool::CallPtr call, const rpc::Envelope& request);
+  void begin_again(Trip& trip, pool::CallPtr call, const rpc::Envelope& request);
+  void end_turn(Trip& trip);
   void deliver_answer(Trip& trip, pool::CallPtr call);
 
   void settle();
   void settle(Trip& trip);
-  void refuse_asks(Trip& trip);
-  void answer_ask(Trip& trip, rpc::WireId ask, std::string_view member);
   void park(Trip& trip);
   void park_for(Trip& trip, const pool::Call& call, std::span<const pool::InputRequest> requests);
-  void leave_in_place(Trip& trip, pool::Call& call);
   void end_parking(Trip& trip, ParkedEnd end);
   void release(Trip& trip);
   void look_at_time();
   void arm_clock(TimePoint due) {
     if (!clock_timer_.armed() || due < clock_timer_.due()) clock_timer_.arm(due);
   }
-  void end_with(pool::CallPtr call, const pool::Absence& error);
 
   const pool::PoolServices& services_;
   pool::Pool& pool_;
   SessionRouter& sessions_;
   pool::PoolEvents& events_;
-  TripEnds& ends_;
-  const Terms terms_;
   // Sessions have children of their own: nobody gets one that another client has used.
   const bool is_strict_;
-  ParkedPlaces places_;
-  TripStates states_;
-  LostTrips lost_;
+  const bool takes_turns_;
+  TripParking parking_;
+  TripQuestions questions_;
   std::map<uint64_t, std::unique_ptr<Trip>> trips_;  // by number, the oldest first
+  bool has_turn_ = false;                            // where calls take turns: one is under way
   uint64_t opened_ = 0;
-  uint64_t keys_ = 0;         // of input requests
   uint64_t ends_so_far_ = 0;  // of calls
-  Timer turn_timer_;          // something has changed in this turn
+  Timer settle_timer_;        // something has changed in this turn of the loop
   Timer clock_timer_;         // some trip may have to end, or to go on
 };
 

@@ -3,8 +3,6 @@
 #include <string>
 #include <utility>
 
-#include "gateway/backend/session_census.h"
-#include "gateway/base/check.h"
 #include "gateway/pool/call_trace.h"
 
 namespace stdgate::backend {
@@ -247,11 +245,6 @@ bool SessionRouter::pass_to_only_stream(pool::Child& child, const rpc::Envelope&
   return true;
 }
 
-void SessionRouter::note_passed(std::string_view method) {
-  services_.core.observer.on_notification(
-      services_.backend, methods_.learn(method, services_.core.clock.now()), Direction::to_client);
-}
-
 bool SessionRouter::pass_notification(pool::Child& child, const rpc::Envelope& notification,
                                       std::string_view method, const pool::Audience& audience) {
   const std::string_view cancelled = services_.dialect.cancelled_by_child(notification, method);
@@ -310,7 +303,7 @@ void SessionRouter::on_request(pool::Child& child, const rpc::Envelope& request,
     const std::string_view result = services_.dialect.answer_child(method);
     if (!result.empty()) return child.answer(request.id, result);
   }
-  session::Session* session = only_session(child);
+  session::Session* session = asked(child, request, method);
   if (session == nullptr || !session->sink->awaits_requests()) {
     modern_.note_ask(child, request, method);
     return child.refuse(request.id, rpc::RpcError::method_not_found,
@@ -320,6 +313,17 @@ void SessionRouter::on_request(pool::Child& child, const rpc::Envelope& request,
     child.refuse(request.id, rpc::RpcError::internal_error,
                  "the client has too many unanswered requests");
   }
+}
+
+// A child that was greeted for one client may ask what others have not declared.
+session::Session* SessionRouter::asked(pool::Child& child, const rpc::Envelope& request,
+                                       std::string_view method) {
+  session::Session* const turns = listener(turns_);
+  if (turns != nullptr && (is_turn_taken_ || !child.was_ready())) return turns;
+  session::Session* const only = only_session(child);
+  if (only == nullptr || turns == nullptr) return only;
+  const auto ruling = services_.dialect.input()->judge(request, method, only->greeting);
+  return ruling.verdict == pool::InputRuling::Verdict::allowed ? only : nullptr;
 }
 
 session::Session* SessionRouter::only_session(pool::Child& child) {

@@ -74,6 +74,14 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   tl::expected<session::SessionId, rpc::FaultReport> open_trip(session::SessionSink& sink,
                                                                const pool::Knowledge& told,
                                                                const ClientAddress& client);
+  // Opens the one whose client is asked what shared children ask: before their first call, and
+  // while a call has its turn (SharedQueues).
+  tl::expected<session::SessionId, rpc::FaultReport> open_turns(session::SessionSink& sink) {
+    const auto id = add(session::SessionKind::trip, session::Callers::kGateway, sink);
+    if (id) turns_ = *id;
+    return id;
+  }
+  void hold_turn(bool held) { is_turn_taken_ = held; }
   // Opens one that stands for a call that listens for updates of these keys. Those for which there
   // is no room are taken out.
   tl::expected<session::SessionId, rpc::FaultReport> open_watch(session::Caller caller,
@@ -207,7 +215,8 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   void set_severity(session::SessionId session, session::Severity severity);
   // A call without a session wants them: legacy children are told before it comes to them.
   void note_severity(const pool::Call& call) {
-    if (call.severity && !call.alone && verbosity_.note_call(*call.severity)) settle_all();
+    const bool shares = !call.alone || services_.config.serves_one;
+    if (call.severity && shares && verbosity_.note_call(*call.severity)) settle_all();
   }
   // A client, with or without a session, unsubscribes. The number of the child that is to be asked,
   // 0 for any; nothing: no child is, as nothing is left to do or others still want it.
@@ -304,7 +313,10 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
     return rpc::faults::because(rpc::Fault::invalid_request, "initialize is not answered yet");
   }
   bool park_longest_idle();
-  void note_passed(std::string_view method);
+  void note_passed(std::string_view method) {
+    const MethodId learnt = methods_.learn(method, services_.core.clock.now());
+    services_.core.observer.on_notification(services_.backend, learnt, Direction::to_client);
+  }
   void drop(DropReason reason) {
     services_.core.observer.on_dropped(services_.backend, reason);
     if (services_.traces) pool::trace_dropped(services_, reason);
@@ -341,6 +353,9 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
     return session != nullptr && !session->is_of_client();
   }
   [[nodiscard]] session::Session* only_session(pool::Child& child);
+  // Whom the child asks this; null: nobody.
+  [[nodiscard]] session::Session* asked(pool::Child& child, const rpc::Envelope& request,
+                                        std::string_view method);
   bool pass_to_subscribers(uint64_t child, const rpc::Envelope& notification, std::string_view key);
   static session::SessionTable::Limits limits_of(const config::PoolConfig& pool) {
     return {2 * size_t{pool.sessions}, size_t{pool.max} + pool.queue, pool.sessions};
@@ -388,6 +403,8 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   SessionQuestions questions_;  // before the sessions, whose requests are in its index
   session::SessionTable sessions_;
   SessionJournal journal_;
+  session::SessionId turns_;  // see open_turns(); none: there are no turns
+  bool is_turn_taken_ = false;
   session::Subscriptions subscriptions_;
   session::LogVerbosity verbosity_;
   std::string key_;            // scratch

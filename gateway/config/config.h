@@ -33,6 +33,10 @@ enum class Isolation : uint8_t { shared, session, principal };
 // Which era of MCP a backend's children speak; automatic: they are asked.
 enum class Revision : uint8_t { automatic, legacy, modern };
 
+// Whether legacy children serve clients of MCP's modern era; automatic: where nothing that a child
+// keeps of a client can be lost or shown to another one.
+enum class Bridge : uint8_t { automatic, on, off };
+
 struct PoolConfig {
   uint32_t min = 0;               // children kept running
   uint32_t max = 16;              // children at most, 1 to 1024
@@ -175,9 +179,9 @@ struct BackendConfig {
   bool is_default = false;                  // also served at the root
   bool is_required = false;                 // the gateway is not ready while this one is down
   bool revive = false;  // sessions outlive their children; with mcp only, and there the default
-  bool bridge = true;   // modern clients are served by any legacy child; of mcp only
-  bool share_modern = true;  // sessions share children that know none; of mcp only
-  bool cache = false;        // what modern children let others keep is; as revive, of mcp
+  Bridge bridge = Bridge::automatic;  // of mcp only
+  bool share_modern = true;           // sessions share children that know none; of mcp only
+  bool cache = false;                 // what modern children let others keep is; as revive, of mcp
   Revision revision = Revision::legacy;    // automatic with mcp only, and there the default
   std::map<std::string, std::string> env;  // without those that name the principal
   std::map<std::string, VariableSource> env_sources;  // of those that are no plain text
@@ -200,6 +204,12 @@ struct BackendConfig {
   ClientLimits calls_per_principal;  // or, of anonymous clients, per address
   CallLimits calls;
   PoolConfig pool;
+  bool serves_one = false;  // the pool of one principal; no key: see PrincipalPools
+
+  // Whether legacy children serve clients of the modern era.
+  [[nodiscard]] bool bridges() const {
+    return bridge == Bridge::on || (bridge == Bridge::automatic && isolation != Isolation::session);
+  }
 
   // Children that sessions with one of their own leave to calls without a session. With one child
   // in all, whoever comes first has it; a language server takes calls in sessions only.

@@ -291,6 +291,10 @@ template <class S>
 void print_row(const Printing& to, const Option<S>& option, const S& section) {
   if (option.applies != nullptr && !option.applies(section)) return;
   visit_type(option, [&](const auto& type) { print_option(to, option, type, section); });
+  if (option.remark == nullptr) return;
+  if (const std::string remark = option.remark(section); !remark.empty()) {
+    to.out << YAML::Comment(remark);
+  }
 }
 
 template <class S>

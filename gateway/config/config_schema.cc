@@ -48,7 +48,11 @@ void write_words(rpc::JsonWriter& json, const std::vector<std::string>& words) {
   json.begin_array("anyOf");
   json.begin_object();
   json.begin_array("enum");
-  for (const std::string& word : words) json.text({}, word);
+  for (const std::string& word : words) {
+    json.text({}, word);
+    // YAML reads it as a boolean.
+    if (word == "true" || word == "false") json.boolean({}, word == "true");
+  }
   json.end_array();
   json.end_object();
   json.begin_object();

@@ -25,6 +25,9 @@ inline constexpr std::array kIsolations{Named<Isolation>{"shared", Isolation::sh
 inline constexpr std::array kRevisions{Named<Revision>{"auto", Revision::automatic},
                                        Named<Revision>{"legacy", Revision::legacy},
                                        Named<Revision>{"modern", Revision::modern}};
+inline constexpr std::array kBridges{Named<Bridge>{"auto", Bridge::automatic},
+                                     Named<Bridge>{"true", Bridge::on},
+                                     Named<Bridge>{"false", Bridge::off}};
 inline constexpr std::array kFramings{
     Named<rpc::Framing>{"newline", rpc::Framing::newline},
     Named<rpc::Framing>{"content-length", rpc::Framing::content_length}};
@@ -51,6 +54,7 @@ inline constexpr std::array kSignatureMethods{
 inline std::span<const Named<Protocol>> names_of(Protocol) { return kProtocols; }
 inline std::span<const Named<Isolation>> names_of(Isolation) { return kIsolations; }
 inline std::span<const Named<Revision>> names_of(Revision) { return kRevisions; }
+inline std::span<const Named<Bridge>> names_of(Bridge) { return kBridges; }
 inline std::span<const Named<rpc::Framing>> names_of(rpc::Framing) { return kFramings; }
 inline std::span<const Named<LogLevel>> names_of(LogLevel) { return kLogLevels; }
 inline std::span<const Named<LogFormat>> names_of(LogFormat) { return kLogFormats; }

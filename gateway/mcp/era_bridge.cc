@@ -213,7 +213,9 @@ std::string unsupported_version_error(std::string_view requested, bool is_modern
   data += '}';
   std::string error;
   rpc::append_error(error, rpc::rpc_error_code(rpc::RpcError::unsupported_version),
-                    "unsupported protocol version", data);
+                    is_modern ? "unsupported protocol version"
+                              : "unsupported protocol version: this server needs a session",
+                    data);
   return error;
 }
 

@@ -315,8 +315,8 @@ tl::expected<pool::ClientIntent, const char*> McpDialect::intent_of(
   }
   intent.listens = method == "subscriptions/listen";
   if (intent.listens) intent.lists = listened_lists(request);
-  intent.may_use_memory = input_.may_need_input(method);
-  intent.resumes = intent.may_use_memory && !(rpc::is_absent(params.request_state) &&
+  intent.may_need_input = input_.may_need_input(method);
+  intent.resumes = intent.may_need_input && !(rpc::is_absent(params.request_state) &&
                                               rpc::is_absent(params.input_responses));
   if (method == "tools/call" && !rpc::is_absent(params.name)) {
     if (!params.name) return tl::unexpected<const char*>("params name the tool twice");

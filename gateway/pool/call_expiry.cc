@@ -18,12 +18,12 @@ struct CallExpiry::Expired {
 };
 
 CallExpiry::CallExpiry(const PoolServices& services, PoolEvents& events,
-                       const SessionEvents& sessions, CallQueue& queue, const Leases& leases,
+                       const SessionEvents& sessions, SharedQueues& queues, const Leases& leases,
                        const Children& children, std::function<void()> on_room)
     : services_(services),
       events_(events),
       sessions_(sessions),
-      queue_(queue),
+      queues_(queues),
       leases_(leases),
       children_(children),
       on_room_(std::move(on_room)),
@@ -99,7 +99,7 @@ void CallExpiry::expire_waiting(const Call& call, Expired& expired) {
     note_timeout(*lease->child, call.arrived, expired);
   }
   expired.calls.push_back(
-      {(lease == nullptr ? queue_ : lease->queue).take(call), std::move(report)});
+      {(lease == nullptr ? queues_.of(call) : lease->queue).take(call), std::move(report)});
 }
 
 void CallExpiry::expire_in_flight(const Call& call, Expired& expired) {

@@ -11,20 +11,20 @@
 #include <vector>
 
 #include "gateway/base/timers.h"
-#include "gateway/pool/call_queue.h"
 #include "gateway/pool/children.h"
 #include "gateway/pool/leases.h"
 #include "gateway/pool/pool_events.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/pool/session_events.h"
+#include "gateway/pool/shared_queues.h"
 
 namespace stdgate::pool {
 
 class CallExpiry {
  public:
-  // `queue` is the shared lane's. `on_room`: expired calls have left room for others.
+  // `queues` are the shared lane's. `on_room`: expired calls have left room for others.
   CallExpiry(const PoolServices& services, PoolEvents& events, const SessionEvents& sessions,
-             CallQueue& queue, const Leases& leases, const Children& children,
+             SharedQueues& queues, const Leases& leases, const Children& children,
              std::function<void()> on_room);
 
   // The call is to expire at its deadline. Without effect for one that is watched already.
@@ -51,7 +51,7 @@ class CallExpiry {
   const PoolServices& services_;
   PoolEvents& events_;
   const SessionEvents& sessions_;
-  CallQueue& queue_;
+  SharedQueues& queues_;
   const Leases& leases_;
   const Children& children_;
   const std::function<void()> on_room_;

@@ -18,7 +18,7 @@ constexpr size_t kMaxUnsentAnswers = 2 * ChildLink::kHighWatermark;
 }  // namespace
 
 Child::Child(const PoolServices& services, ChildOwner& owner, ChildListener& listener,
-             uint64_t number, config::Isolation isolation, Greeting greeting)
+             uint64_t number, config::Isolation isolation, Greeting greeting, std::string client)
     : services_(services),
       owner_(owner),
       listener_(listener),
@@ -27,7 +27,7 @@ Child::Child(const PoolServices& services, ChildOwner& owner, ChildListener& lis
       life_(isolation == config::Isolation::session),
       calls_(services, number, isolation),
       output_(services, name_, *this),
-      handshake_(services, greeting, [this] { give_up_start(); }),
+      handshake_(services, greeting, std::move(client), [this] { give_up_start(); }),
       output_end_timer_(
           services.core.timers,
           [this] { end(ExitReason::broken_output, "the child closed its output", Duration{0}); }),
@@ -147,10 +147,6 @@ void Child::send_message(const Outgoing& message) {
   write(message, std::nullopt);
 }
 
-void Child::send_answer(const Outgoing& message) {
-  if (takes_answers()) write(message, std::nullopt);
-}
-
 bool Child::takes_answers() const {
   if (link_->unsent_bytes() <= kMaxUnsentAnswers) return true;
   services_.core.observer.on_dropped(services_.backend, DropReason::outbox_full);
@@ -248,6 +244,8 @@ bool Child::on_answer(const rpc::Envelope& answer) {
     owner_.on_child_answer(*this, std::move(call), answer);
   } else if (was_ready()) {
     finish_own_call(*id, &answer);
+  } else if (handshake_.awaits_pong()) {
+    become_ready();
   } else {
     finish_greeting(answer);
   }
@@ -262,6 +260,8 @@ void Child::on_unreadable_answer(rpc::WireId id, const rpc::FaultReport& report)
     owner_.on_child_broken_answer(*this, std::move(call), report);
   } else if (was_ready() && farewell_ != id) {
     finish_own_call(id, nullptr);
+  } else if (handshake_.awaits_pong()) {
+    become_ready();
   } else if (handshake_.is_probing() && handshake_.fall_back()) {
     send_greeting();
   } else {
@@ -378,7 +378,16 @@ void Child::finish_greeting(const rpc::Envelope& answer) {
     return;
   }
   if (!completion->empty()) write_text(*completion);
+  if (handshake_.may_ask_first()) return hear_out();
   become_ready();
+}
+
+// What it has asked by the answer, it asks before its first call.
+void Child::hear_out() {
+  const Call* const ping = calls_.open_own();
+  STDGATE_CHECK(ping != nullptr);
+  handshake_.note_ping();
+  write_text(services_.dialect.input()->ping(ping->wire_id));
 }
 
 // It was greeted as a legacy child because it was slow, so it may behave as one from now on: the
@@ -406,6 +415,7 @@ void Child::become_ready() {
 void Child::give_up_start() {
   // The answer may be in the pipe, which is not read now.
   if (!is_read_) return handshake_.start_timer();
+  if (!was_ready() && handshake_.awaits_pong()) return become_ready();
   if (handshake_.is_probing() && handshake_.fall_back()) {
     calls_.close(handshake_.probe());
     return send_greeting();

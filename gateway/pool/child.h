@@ -55,9 +55,9 @@ class ChildOwner {
 class Child final : private ChildEvents, private ChildMessages {
  public:
   // `isolation`: whether many clients share it, or a session is to have it to itself. The latter is
-  // not greeted: its client does that, and `greeting` is of no matter.
+  // not greeted: its client does that, and `greeting` is of no matter. `client`: see Handshake.
   Child(const PoolServices& services, ChildOwner& owner, ChildListener& listener, uint64_t number,
-        config::Isolation isolation, Greeting greeting);
+        config::Isolation isolation, Greeting greeting, std::string client = {});
   ~Child() override;
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
@@ -115,7 +115,9 @@ class Child final : private ChildEvents, private ChildMessages {
   void send_message(const Outgoing& message);
   // A client's answer to a request of the process: dropped, and counted, when it leaves too many
   // bytes unread.
-  void send_answer(const Outgoing& message);
+  void send_answer(const Outgoing& message) {
+    if (takes_answers()) write(message, std::nullopt);
+  }
   // Sends a request of the gateway's own, `text(id)`; what is answered does not matter. Only while
   // has_room().
   void ask(const std::function<std::string(rpc::WireId)>& text,
@@ -204,6 +206,7 @@ class Child final : private ChildEvents, private ChildMessages {
   void send_greeting();
   bool take_late_discovery(rpc::WireId id, const rpc::Envelope& answer);
   void finish_greeting(const rpc::Envelope& answer);
+  void hear_out();
   void become_ready();
   [[nodiscard]] bool takes_calls() const;
   void set_state(ChildState state);

@@ -27,11 +27,11 @@ LogField revision_of(const Child& child) {
 }  // namespace
 
 Children::Children(const PoolServices& services, ChildOwner& owner, ChildListener& listener,
-                   const CallQueue& queue, Leases& leases)
+                   const SharedQueues& queues, Leases& leases)
     : services_(services),
       owner_(owner),
       listener_(listener),
-      queue_(queue),
+      queues_(queues),
       leases_(leases),
       breaker_(services.config.pool, services.core.random),
       verdict_(services.config.revision, first_greeting(services.config)),
@@ -84,6 +84,7 @@ Children::Census Children::census() const {
 // --- How many there may be ------------------------------------------------------------------
 
 uint32_t Children::most_session_places() const {
+  if (services_.config.serves_one) return 0;
   const bool is_shared = services_.config.isolation == config::Isolation::shared;
   const uint32_t kept = is_shared ? std::max(config().min, 1U) : services_.config.kept_for_calls();
   return config().max - std::min(kept, config().max);
@@ -104,7 +105,10 @@ uint32_t Children::warm_wanted() const {
 
 uint32_t Children::shared_places() const {
   if (!services_.dialect.shares_children()) return 0;
-  return config().max - std::min(config().max, places_taken() + warm_wanted());
+  const uint32_t free = config().max - std::min(config().max, places_taken() + warm_wanted());
+  // What a legacy child keeps for a principal is not to be split over processes.
+  const bool is_one = services_.config.serves_one && era() != Era::modern;
+  return is_one ? std::min(free, 1U) : free;
 }
 
 // --- Starting -------------------------------------------------------------------------------
@@ -119,7 +123,7 @@ std::optional<Children::Need> Children::needed(const Census& there) const {
   }
   // What is in the queue while a child has room is about to be given to it.
   const size_t room_to_come = size_t{there.shared.starting} * config().max_in_flight;
-  if (there.shared.alive() < shared_places() && queue_.size() > room_to_come &&
+  if (there.shared.alive() < shared_places() && queues_.wanting() > room_to_come &&
       least_loaded() == nullptr) {
     return Need{config::Isolation::shared, StartReason::demand};
   }
@@ -128,7 +132,7 @@ std::optional<Children::Need> Children::needed(const Census& there) const {
 }
 
 Demand Children::demand() const {
-  return queue_.empty() && leases_.waiting() == 0 ? Demand::unasked : Demand::asked;
+  return queues_.empty() && leases_.waiting() == 0 ? Demand::unasked : Demand::asked;
 }
 
 void Children::start_needed() {
@@ -151,7 +155,7 @@ void Children::start_needed() {
 void Children::start(const Need& need) {
   services_.core.observer.on_child_started(services_.backend, need.reason);
   children_.push_back(std::make_unique<Child>(services_, owner_, listener_, ++started_,
-                                              need.isolation, verdict_.greeting()));
+                                              need.isolation, verdict_.greeting(), greeting_));
   Child& child = *children_.back();
   child.start();
   if (need.isolation == config::Isolation::session) leases_.attach(child);

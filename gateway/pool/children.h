@@ -23,14 +23,15 @@
 #include "gateway/pool/era_verdict.h"
 #include "gateway/pool/exit_journal.h"
 #include "gateway/pool/leases.h"
+#include "gateway/pool/shared_queues.h"
 
 namespace stdgate::pool {
 
 class Children {
  public:
-  // `owner` is that of each child. `queue` is the shared lane's, `leases` the session lane's.
+  // `owner` is that of each child. `queues` are the shared lane's, `leases` the session lane's.
   Children(const PoolServices& services, ChildOwner& owner, ChildListener& listener,
-           const CallQueue& queue, Leases& leases);
+           const SharedQueues& queues, Leases& leases);
   ~Children();
   Children(const Children&) = delete;
   Children& operator=(const Children&) = delete;
@@ -85,6 +86,8 @@ class Children {
     if (census().shared.alive() == 0) verdict_.doubt();
   }
   void keep_shared_place(bool keeps) { keeps_shared_place_ = keeps; }
+  // The next shared child of the legacy era is greeted so (params, raw JSON): as this client would.
+  void greet_for(std::string client) { greeting_ = std::move(client); }
 
   void note_ready(const Child& child);
   void note_answer(const Child& child, rpc::MessageKind kind);
@@ -141,13 +144,14 @@ class Children {
   const PoolServices& services_;
   ChildOwner& owner_;
   ChildListener& listener_;
-  const CallQueue& queue_;
+  const SharedQueues& queues_;
   Leases& leases_;
   Breaker breaker_;
   EraVerdict verdict_;
   ExitJournal exits_;
   std::vector<std::unique_ptr<Child>> children_;
   std::vector<std::unique_ptr<Child>> gone_;  // until sweep(): nothing dies in its call stack
+  std::string greeting_;                      // empty: the gateway's own
   uint64_t started_ = 0;
   bool was_started_ = false;    // some child has run
   bool was_ready_ = false;      // some child has shown that it works

@@ -68,7 +68,7 @@ struct ClientIntent {
   // Of a client of the modern era.
   bool only_of_legacy = false;  // a handshake that a modern child is asked for all the same
   bool may_be_asked = false;    // its client can be asked something while it waits
-  bool may_use_memory = false;  // of a legacy child, what it has kept of former requests
+  bool may_need_input = false;  // it may be answered with what is to be asked
   bool resumes = false;         // a former call, which has needed input: see InputDialect
   bool listens = false;         // it stays open, and its events are its purpose
   uint8_t lists = 0;            // changes of which it wants: bits of the dialect's own

@@ -8,8 +8,10 @@
 
 namespace stdgate::pool {
 
-Handshake::Handshake(const PoolServices& services, Greeting greeting, std::function<void()> on_late)
+Handshake::Handshake(const PoolServices& services, Greeting greeting, std::string client,
+                     std::function<void()> on_late)
     : services_(services),
+      client_(std::move(client)),
       begun_(greeting),
       greeting_(greeting),
       timer_(services.core.timers, std::move(on_late)) {}
@@ -20,7 +22,10 @@ void Handshake::start_timer() {
 }
 
 std::string Handshake::request(rpc::WireId id) {
-  if (greeting_ == Greeting::legacy) return services_.dialect.handshake(id);
+  if (greeting_ == Greeting::legacy) {
+    return client_.empty() ? services_.dialect.handshake(id)
+                           : services_.dialect.greet_again(id, client_);
+  }
   probe_ = id;
   if (greeting_ == Greeting::probe) {
     timer_.arm(services_.core.clock.now() + services_.config.pool.start_timeout / kPatienceShare);
@@ -33,6 +38,11 @@ bool Handshake::fall_back() {
   greeting_ = Greeting::legacy;
   timer_.arm(deadline_);
   return true;
+}
+
+bool Handshake::may_ask_first() const {
+  return era_ == Era::legacy && !client_.empty() &&
+         services_.dialect.input()->may_ask_first(client_);
 }
 
 bool Handshake::finish_late(rpc::WireId id, const rpc::Envelope& answer) {

@@ -26,8 +26,10 @@ class Handshake {
   // A child has start_timeout divided by this to answer what it is.
   static constexpr int kPatienceShare = 6;
 
-  // `on_late`: the time is up.
-  Handshake(const PoolServices& services, Greeting greeting, std::function<void()> on_late);
+  // `client`: the params with which a legacy child is greeted, as this client would; empty: the
+  // gateway's own. `on_late`: the time is up.
+  Handshake(const PoolServices& services, Greeting greeting, std::string client,
+            std::function<void()> on_late);
 
   // Starts the time, or starts it again.
   void start_timer();
@@ -52,6 +54,10 @@ class Handshake {
   // Judges the answer to request(): the notification that completes the handshake, or why it has
   // failed.
   tl::expected<std::string, std::string> finish(const rpc::Envelope& answer);
+  // A legacy child so greeted may ask something at once. It has been sent a ping for that.
+  [[nodiscard]] bool may_ask_first() const;
+  void note_ping() { awaits_pong_ = true; }
+  [[nodiscard]] bool awaits_pong() const { return awaits_pong_; }
   // How it was begun with the process, and the era that it has shown.
   [[nodiscard]] Greeting begun() const { return begun_; }
   [[nodiscard]] std::optional<Era> era() const { return era_; }
@@ -81,6 +87,7 @@ class Handshake {
   tl::expected<std::string, std::string> finish_probe(const rpc::Envelope& answer);
 
   const PoolServices& services_;
+  const std::string client_;
   const Greeting begun_;
   Greeting greeting_;  // by now
   std::optional<Era> era_;
@@ -93,6 +100,7 @@ class Handshake {
   bool is_probe_answered_ = false;
   bool was_refused_ = false;
   bool was_given_up_ = false;
+  bool awaits_pong_ = false;
 };
 
 }  // namespace stdgate::pool

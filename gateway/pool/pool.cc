@@ -25,12 +25,12 @@ Pool::Pool(const PoolServices& services, PoolEvents& events, SessionEvents& sess
       events_(events),
       session_events_(session_events),
       listener_(listener),
-      queue_(services.config.pool, services.payer.held),
+      queues_(services.config, services.payer.held),
       leases_(services, session_events),
-      children_(services, *this, listener, queue_, leases_),
+      children_(services, *this, listener, queues_, leases_),
       sessions_(services, events, session_events, leases_, children_,
                 [this] { settle_shared_places(); }),
-      expiry_(services, events, session_events, queue_, leases_, children_,
+      expiry_(services, events, session_events, queues_, leases_, children_,
               [this] { dispatch_all(); }),
       sweep_timer_(services.core.timers, [this] { children_.sweep(); }) {}
 
@@ -41,7 +41,8 @@ void Pool::start() {
     services_.core.log.write(LogLevel::warn, "children cannot start",
                              {{"backend", services_.config.name}, {"why", found.error().text()}});
   }
-  children_.start_needed();
+  // Its first child is greeted as its first client would.
+  if (!services_.config.serves_one) children_.start_needed();
 }
 
 // --- Calls in -------------------------------------------------------------------------------
@@ -53,7 +54,8 @@ tl::expected<void, rpc::FaultReport> Pool::submit(CallPtr& call, const Outgoing&
   if (Lease* lease = leases_.find(call->session); lease != nullptr) {
     return sessions_.submit(*lease, call, message);
   }
-  if (queue_.empty()) {
+  if (queues_.takes_turns(*call)) return wait_for_turn(call, message);
+  if (queues_.calls.empty()) {
     Child* child = message.child == 0 ? children_.least_loaded() : find_child(message.child);
     if (child != nullptr && (message.child == 0 || child->has_room())) {
       give(*child, std::move(call), message);
@@ -64,11 +66,11 @@ tl::expected<void, rpc::FaultReport> Pool::submit(CallPtr& call, const Outgoing&
   if (children_.shared_places() == 0 && !sessions_.free_place() && !sessions_.frees_place_soon()) {
     return tl::unexpected(no_place());
   }
-  if (!queue_.has_room(message.bytes())) {
+  if (!queues_.calls.has_room(message.bytes())) {
     return tl::unexpected(rpc::faults::overloaded("the queue of this backend is full"));
   }
-  queue_.push(std::move(call), message);
-  if (services_.traces) trace_queued(services_, waiting, queue_.size());
+  queues_.calls.push(std::move(call), message);
+  if (services_.traces) trace_queued(services_, waiting, queues_.calls.size());
   watch_queue();
   children_.start_needed();
   return {};
@@ -77,9 +79,29 @@ tl::expected<void, rpc::FaultReport> Pool::submit(CallPtr& call, const Outgoing&
 // Sessions may have got the last places: one that is idle gives way to the calls that wait without
 // a session.
 void Pool::settle_shared_places() {
-  if (queue_.empty() || children_.shared_places() > 0) return;
+  if (queues_.calls.empty() || children_.shared_places() > 0) return;
   if (sessions_.free_place()) return children_.start_needed();
   if (!sessions_.frees_place_soon()) fail_queue(no_place());
+}
+
+tl::expected<void, rpc::FaultReport> Pool::wait_for_turn(CallPtr& call, const Outgoing& message) {
+  if (!serves_shared_calls()) return tl::unexpected(children_.breaker_report());
+  if (!queues_.turns.has_room(message.bytes())) {
+    return tl::unexpected(rpc::faults::overloaded("the queue of this backend is full"));
+  }
+  const Call& waiting = *call;
+  queues_.turns.push(std::move(call), message);
+  if (services_.traces) trace_queued(services_, waiting, queues_.turns.size());
+  dispatch_turns();
+  children_.start_needed();
+  return {};
+}
+
+void Pool::hold_turns(bool held) {
+  queues_.is_turn_taken = held;
+  if (held) return;
+  dispatch_turns();
+  children_.start_needed();
 }
 
 bool Pool::notify(session::SessionId session, uint64_t child, const Outgoing& message) {
@@ -87,7 +109,7 @@ bool Pool::notify(session::SessionId session, uint64_t child, const Outgoing& me
   if (Lease* lease = leases_.find(session); lease != nullptr) {
     return sessions_.notify(*lease, message);
   }
-  if (queue_.empty()) {
+  if (queues_.calls.empty()) {
     Child* receiver = child != 0 ? find_child(child) : child_with_call_of(session);
     if (receiver == nullptr || !receiver->has_room()) receiver = children_.least_loaded();
     if (receiver != nullptr) {
@@ -96,16 +118,18 @@ bool Pool::notify(session::SessionId session, uint64_t child, const Outgoing& me
     }
   }
   if (!serves_shared_calls() || children_.shared_places() == 0 ||
-      !queue_.has_room(message.bytes())) {
+      !queues_.calls.has_room(message.bytes())) {
     return false;
   }
-  queue_.push(nullptr, message);
+  queues_.calls.push(nullptr, message);
   watch_queue();
   children_.start_needed();
   return true;
 }
 
-bool Pool::can_ask(const Child& child) const { return queue_.empty() && can_set_severity(child); }
+bool Pool::can_ask(const Child& child) const {
+  return queues_.calls.empty() && can_set_severity(child);
+}
 
 void Pool::ask(Child& child, const std::function<std::string(rpc::WireId)>& text) {
   const TimePoint deadline = now() + services_.config.timeout;
@@ -150,7 +174,7 @@ void Pool::give(Child& child, CallPtr call, const Outgoing& message) {
     events_.on_fault(std::move(call), rpc::faults::child_failed("the server is another one now"));
   } else if (call->needs_modern && !is_modern) {
     events_.on_wrong_era(std::move(call));
-  } else if (call->alone && !is_modern) {
+  } else if (call->alone && call->session.is_none() && !is_modern) {
     events_.on_call_alone(std::move(call), message);
   } else if (message.answered_by_handshake && !(is_modern && message.only_of_legacy)) {
     call->child_era = child.era();
@@ -165,26 +189,38 @@ void Pool::give(Child& child, CallPtr call, const Outgoing& message) {
 }
 
 void Pool::dispatch_queue() {
-  while (!queue_.empty()) {
+  while (!queues_.calls.empty()) {
     Child* child = children_.least_loaded();
     if (child == nullptr) break;
-    WaitingMessage waiting = queue_.pop();
+    WaitingMessage waiting = queues_.calls.pop();
     if (waiting.call) {
       give(*child, std::move(waiting.call), waiting.outgoing());
     } else {
       child->send_message(waiting.outgoing());
     }
-    queue_.reuse(std::move(waiting));
+    queues_.calls.reuse(std::move(waiting));
   }
   watch_queue();
-  if (!queue_.empty()) children_.start_needed();
+  dispatch_turns();
+  if (queues_.wanting() > 0) children_.start_needed();
+}
+
+// A modern child asks nothing, so that nobody has to wait there.
+void Pool::dispatch_turns() {
+  while (!queues_.turns.empty()) {
+    Child* const child = children_.least_loaded();
+    if (child == nullptr || (queues_.is_turn_taken && child->era() != Era::modern)) return;
+    WaitingMessage waiting = queues_.turns.pop();
+    give(*child, std::move(waiting.call), waiting.outgoing());
+    queues_.turns.reuse(std::move(waiting));
+  }
 }
 
 void Pool::watch_queue() {
-  if (!paused_ && queue_.is_half_full()) {
+  if (!paused_ && queues_.calls.is_half_full()) {
     paused_ = true;
     session_events_.on_reading(session::SessionId(), false);
-  } else if (paused_ && queue_.is_quarter_full_at_most()) {
+  } else if (paused_ && queues_.calls.is_quarter_full_at_most()) {
     paused_ = false;
     session_events_.on_reading(session::SessionId(), true);
   }
@@ -232,7 +268,7 @@ void Pool::after_call(Child& child) {
   } else {
     // A level of log messages goes before the calls that want it, all else after them.
     listener_.on_spare_room(child);
-    if (!queue_.empty()) {
+    if (queues_.wanting() > 0) {
       dispatch_queue();
       listener_.on_spare_room(child);
     }
@@ -270,7 +306,7 @@ void Pool::cancel_waiting(Call& call, CallPtr* ended) {
   }
   Lease* const lease = leases_.find(call.session);
   if (lease == nullptr) {
-    *ended = queue_.take(call);
+    *ended = queues_.of(call).take(call);
     watch_queue();
   } else {
     *ended = lease->queue.take(call);
@@ -288,11 +324,14 @@ void Pool::replace(Call& in_flight, CallPtr call) {
 CallPtr Pool::take(Call& call, CancelReason reason) {
   if (call.place == CallPlace::waiting) {
     Lease* const lease = leases_.find(call.session);
-    return (lease == nullptr ? queue_ : lease->queue).take(call);
+    return (lease == nullptr ? queues_.of(call) : lease->queue).take(call);
   }
   Child* const child = find_child(call.child);
   STDGATE_CHECK(child != nullptr);
-  return child->abandon(call.wire_id, reason);
+  CallPtr taken = child->abandon(call.wire_id, reason);
+  // Others get its place; one with a child alone leaves that to nobody.
+  if (child->isolation() == config::Isolation::shared) after_call(*child);
+  return taken;
 }
 
 std::vector<CallPtr> Pool::withdraw(session::Caller caller) {
@@ -315,7 +354,8 @@ std::vector<CallPtr> Pool::withdraw_shared_of_sessions() {
 }
 
 std::vector<CallPtr> Pool::take_back(const std::function<bool(const Call&)>& matches) {
-  std::vector<CallPtr> withdrawn = queue_.take_all(matches);
+  std::vector<CallPtr> withdrawn = queues_.calls.take_all(matches);
+  for (CallPtr& call : queues_.turns.take_all(matches)) withdrawn.push_back(std::move(call));
   leases_.for_each([&](Lease& lease) {
     for (CallPtr& call : lease.queue.take_all(matches)) withdrawn.push_back(std::move(call));
   });
@@ -344,19 +384,20 @@ void Pool::fail_calls(const rpc::FaultReport& report) {
 }
 
 void Pool::fail_queue(const rpc::FaultReport& report) {
-  const size_t messages = queue_.size();
+  const size_t messages = queues_.calls.size();
   // Taken out first: calls that on_fault() adds to the queue are not failed.
-  std::vector<CallPtr> calls = queue_.take_calls();
+  std::vector<CallPtr> calls = queues_.calls.take_calls();
   for (size_t i = calls.size(); i < messages; ++i) {
     services_.core.observer.on_dropped(services_.backend, DropReason::overloaded);
   }
   watch_queue();
+  for (CallPtr& call : queues_.turns.take_calls()) calls.push_back(std::move(call));
   for (CallPtr& call : calls) events_.on_fault(std::move(call), report);
 }
 
 // Notifications alone are not waited for: they have no deadline, and perhaps no child comes.
 size_t Pool::calls() const {
-  size_t count = queue_.has_calls() ? queue_.size() : 0;
+  size_t count = queues_.turns.size() + (queues_.calls.has_calls() ? queues_.calls.size() : 0);
   leases_.for_each([&count](const Lease& lease) {
     if (lease.queue.has_calls()) count += lease.queue.size();
   });
@@ -439,15 +480,16 @@ void Pool::end_children(Duration grace) {
 // --- State ----------------------------------------------------------------------------------
 
 void Pool::describe(BackendStatus& status) const {
-  status.queued = queue_.size() + leases_.queued();
-  status.queued_bytes = queue_.bytes() + leases_.queued_bytes();
+  status.queued = queues_.calls.size() + queues_.turns.size() + leases_.queued();
+  status.queued_bytes = queues_.calls.bytes() + queues_.turns.bytes() + leases_.queued_bytes();
   status.missing_places = sessions_.missing_places();
   children_.describe(status);
 }
 
 void Pool::check_invariants() const {
   children_.check_invariants();
-  queue_.check_invariants();
+  queues_.calls.check_invariants();
+  queues_.turns.check_invariants();
   expiry_.check_invariants();
 }
 

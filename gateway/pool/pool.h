@@ -17,7 +17,6 @@
 
 #include "gateway/pool/backend_status.h"
 #include "gateway/pool/call_expiry.h"
-#include "gateway/pool/call_queue.h"
 #include "gateway/pool/child.h"
 #include "gateway/pool/child_listener.h"
 #include "gateway/pool/children.h"
@@ -26,6 +25,7 @@
 #include "gateway/pool/pool_services.h"
 #include "gateway/pool/session_events.h"
 #include "gateway/pool/session_lane.h"
+#include "gateway/pool/shared_queues.h"
 
 namespace stdgate::pool {
 
@@ -61,6 +61,12 @@ class Pool final : private ChildOwner {
     return leases_.queued() < services_.config.pool.queue &&
            leases_.queued_bytes() + bytes <= services_.config.pool.queue_bytes;
   }
+  // Of the calls that take turns (SharedQueues) one is under way, or none any more: the next one is
+  // given to PoolEvents::on_call_alone().
+  void hold_turns(bool held);
+  // How the next shared child is to be greeted, see Children. While there is none.
+  void greet_for(std::string client) { children_.greet_for(std::move(client)); }
+  [[nodiscard]] bool has_shared_child() const { return children_.census().shared.alive() > 0; }
   // Ends the child of a session, if the session is idle; its next message gets it another one.
   session::Parking park(session::SessionId session) { return sessions_.park(session); }
   // How many children sessions may have at a time.
@@ -152,12 +158,13 @@ class Pool final : private ChildOwner {
   void end_children(Duration grace);  // none is started any more
   [[nodiscard]] size_t calls() const;
   // Messages that wait for a child, notifications too.
-  [[nodiscard]] size_t queued() const { return queue_.size() + leases_.queued(); }
+  [[nodiscard]] size_t queued() const { return queues_.size() + leases_.queued(); }
   [[nodiscard]] bool has_children() const { return !children_.empty(); }
   // Those that wait or are in flight, the gateway's own too.
   template <class Visitor>
   void for_each_call(Visitor&& visit) const {
-    queue_.for_each_call(visit);
+    queues_.calls.for_each_call(visit);
+    queues_.turns.for_each_call(visit);
     leases_.for_each([&](const Lease& lease) { lease.queue.for_each_call(visit); });
     for (const auto& child : children_.all()) child->calls().for_each(visit);
   }
@@ -181,6 +188,8 @@ class Pool final : private ChildOwner {
   std::vector<CallPtr> take_back(const std::function<bool(const Call&)>& matches);
   void give(Child& child, CallPtr call, const Outgoing& message);
   void dispatch_queue();
+  void dispatch_turns();
+  tl::expected<void, rpc::FaultReport> wait_for_turn(CallPtr& call, const Outgoing& message);
   void dispatch_all();
   void after_call(Child& child);
   void watch_queue();
@@ -196,7 +205,7 @@ class Pool final : private ChildOwner {
   PoolEvents& events_;
   SessionEvents& session_events_;
   ChildListener& listener_;
-  CallQueue queue_;  // of the shared lane
+  SharedQueues queues_;
   Leases leases_;
   Children children_;
   SessionLane sessions_;

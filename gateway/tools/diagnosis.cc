@@ -109,6 +109,9 @@ std::string text_of(const Diagnosis& diagnosis) {
     text += "\n" + head +
             wrapped(visible(joined(offer.names, ", "), VisibleText::line), 2, head.size());
   }
+  if (!diagnosis.modern_clients.empty()) {
+    text += "\n" + wrapped(diagnosis.modern_clients, 2, 0);
+  }
   for (const Finding& finding : diagnosis.findings) text += finding_text(finding);
   text += config_text(diagnosis) + "\n";
   return text + (diagnosis.is_healthy() ? "healthy\n" : "not healthy\n");
@@ -127,6 +130,7 @@ std::string json_of(const Diagnosis& diagnosis) {
   json.text("revision", diagnosis.revision);
   json.boolean("legacy", diagnosis.is_legacy);
   json.boolean("modern", diagnosis.is_modern);
+  json.text("modern_clients", diagnosis.modern_clients);
   json.end_object();
   json.begin_array("steps");
   for (const Step& step : diagnosis.steps) {

@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "gateway/config/modern_clients.h"
 #include "gateway/config/package_run.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/pool/handshake.h"
@@ -144,6 +145,7 @@ void Doctor::examine_mcp() {
   if (seen.has_length_headers) return try_other_framing();
   examine_modern();
   if (!diagnosis_.is_legacy && !diagnosis_.is_modern) return try_other_framing();
+  if (diagnosis_.is_legacy && !diagnosis_.is_modern) note_modern_clients();
   if (diagnosis_.is_legacy || !diagnosis_.is_modern) return;
   // It was asked in vain, which is no trouble for one of the modern era.
   drop_findings({"no-answer", "exited", "refused"});
@@ -151,6 +153,13 @@ void Doctor::examine_mcp() {
                "it answers server/discover and no initialize: it is of the modern era alone",
                "revision: modern spares the question; sessions share its processes"});
   diagnosis_.backend.revision = config::Revision::modern;
+}
+
+// What they meet at such a server depends on the configuration alone.
+void Doctor::note_modern_clients() {
+  const config::ModernClients clients = config::modern_clients(diagnosis_.backend);
+  diagnosis_.modern_clients = clients.what;
+  if (!clients.advice.empty()) diagnosis_.modern_clients.append("; ").append(clients.advice);
 }
 
 Doctor::Visit Doctor::greet_legacy(Conversation& child) {

@@ -47,6 +47,7 @@ class Doctor {
   void look_whether_npm_asks();
   void examine_mcp();
   Visit greet_legacy(Conversation& child);
+  void note_modern_clients();
   void examine_modern();
   void examine_modern_child(Conversation& child);
   std::optional<Answer> late_answer(Conversation& child);

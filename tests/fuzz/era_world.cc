@@ -36,7 +36,8 @@ backend::BackendOptions options_of(const EraSetup& setup) {
   options.config.protocol = config::Protocol::mcp;
   options.config.isolation = setup.isolation;
   options.config.revision = setup.revision;
-  options.config.bridge = setup.bridge;
+  options.config.bridge = setup.bridge ? config::Bridge::on : config::Bridge::automatic;
+  options.config.serves_one = setup.serves_one;
   options.config.cache = setup.cache;
   options.config.revive = true;
   options.config.pool.min = 1;

@@ -29,6 +29,7 @@ struct EraSetup {
   config::Revision revision = config::Revision::automatic;
   config::Isolation isolation = config::Isolation::shared;
   bool bridge = false;
+  bool serves_one = false;  // the pool of one principal
   bool cache = false;
   bool is_polite = true;  // children answer the questions at the beginning themselves
 };

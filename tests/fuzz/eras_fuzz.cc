@@ -32,6 +32,7 @@ EraSetup setup_of(uint8_t how) {
   setup.bridge = (how & 16) != 0;
   setup.cache = (how & 32) != 0;
   setup.is_polite = (how & 64) == 0;
+  setup.serves_one = (how & 128) != 0 && setup.isolation == config::Isolation::shared;
   return setup;
 }
 

@@ -84,7 +84,7 @@ class BypassOwners : public testing::Test {
   // Two backends, and a second listener that asks nobody.
   [[nodiscard]] GatewaySetup setup(const std::string& root = "",
                                    const std::string& options = "") const {
-    const std::string of_each = "protocol: mcp, pool: { max: 4 }" + options;
+    const std::string of_each = "protocol: mcp, bridge: true, pool: { max: 4 }" + options;
     GatewaySetup setup = serve({backend("main", puppet("mcp"), of_each + ", default: true"),
                                 backend("other", puppet("mcp"), of_each)},
                                auth() + root +

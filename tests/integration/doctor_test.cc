@@ -221,6 +221,8 @@ TEST_F(DoctorTest, GoodServerIsHealthy) {
   EXPECT_EQ(report.text("/server/revision"), "2025-06-18");
   EXPECT_TRUE(report.flag("/server/legacy"));
   EXPECT_FALSE(report.flag("/server/modern"));
+  EXPECT_THAT(report.text("/server/modern_clients"),
+              AllOf(HasSubstr("have to open a session"), HasSubstr("bridge: true")));
   EXPECT_THAT(report.texts("/offers/tools"), ElementsAre("first", "second"));
   EXPECT_EQ(report.text("/config"),
             "backends:\n  server:\n    command: [\"python3\", \"server.py\"]\n");

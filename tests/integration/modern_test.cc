@@ -221,7 +221,7 @@ TEST_P(ModernEra, ACallOverAWebSocketIsCancelledByANotification) {
 
 // With `isolation: session` too, where only calls of a session end with it.
 TEST_P(ModernEra, ACallOverAWebSocketEndsWithTheConnection) {
-  GatewayProcess gateway(setup("isolation: session"));
+  GatewayProcess gateway(setup("bridge: true"));
   WebSocketClient socket(gateway.url());
   socket.send(modern_request("hang", ""));
   await_in_flight(gateway, 1);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "gateway/app/dialects.h"
+#include "gateway/mcp/mcp_revision.h"
 #include "tests/sim/sim_child.h"
 #include "tests/sim/sim_clients.h"
 #include "tests/sim/sim_ledger.h"
@@ -43,6 +44,7 @@ class Simulation {
     temper_.protocol = options_.config.protocol;
     temper_.framing = options_.config.framing;
     if (is_mcp()) temper_.eras = draw_eras(world_);
+    temper_.serves_one = options_.config.serves_one;
     temper_.eras.keeps_answers_apart = can_serve_alone(options_.config);
     auto backend = std::make_unique<backend::Backend>(
         BackendId{0}, options_, app::make_dialect(options_.config, {"0", ""}), callers_, services_);
@@ -63,13 +65,14 @@ class Simulation {
                                                        options_.config, starts_, records_,
                                                        ClientAddress::unix_user(i % 2)));
     }
-    // Nobody, and two principals, each with two connections. Those without a name have one address,
-    // or two, or the second has none.
+    // Nobody, and two principals, each with two connections; or one alone, whose pool it is. Those
+    // without a name have one address, or two, or the second has none.
     for (size_t i = 0; is_mcp() && i < kModernClients; ++i) {
       const auto user = static_cast<uint32_t>(i == 3 ? world_.pick(0, 2) : i % 2);
       const ClientAddress address = user == 2 ? ClientAddress() : ClientAddress::unix_user(user);
       modern_clients_.push_back(std::make_unique<SimModernClient>(
-          world_, callers_, owners_, backends_, *backend_, options_, records_, i % 3, address));
+          world_, callers_, owners_, backends_, *backend_, options_, records_,
+          options_.config.serves_one ? 1 : i % 3, address));
     }
     for (int i = 0; i < kActions; ++i) {
       world_.after(world_.pick_duration(Duration{0}, std::chrono::seconds(60)),
@@ -205,7 +208,8 @@ class Simulation {
     const uint32_t kept =
         owners_.are_exclusive() ? config.kept_for_calls() : std::max(config.pool.min, 1U);
     EXPECT_LE(leased - leaving, owners_.are_exclusive() || is_mcp() ? config.pool.max - kept : 0);
-    if (!is_mcp() || !config.bridge) {
+    check_only_process(status);
+    if (!is_mcp() || !config.bridges()) {
       EXPECT_LE(leased, status.sessions);
     }
     check_listening(listening, status);
@@ -220,6 +224,16 @@ class Simulation {
     EXPECT_EQ(launcher_.running(), status.children.size());
     EXPECT_GE(ledger_.started, ledger_.finished);
     ledger_.restarts.check(world_.now(), status);
+  }
+
+  // What a legacy server keeps for its principal is in one process.
+  void check_only_process(const pool::BackendStatus& status) const {
+    if (!options_.config.serves_one || status.era != Era::legacy) return;
+    const auto is_alive = [](const pool::ChildStatus& child) {
+      return child.state != ChildState::draining &&
+             child.facts.protocol_version != mcp::kModernRevision;
+    };
+    EXPECT_LE(std::ranges::count_if(status.children, is_alive), 1);
   }
 
   // Each is a client's, or the one that the gateway has for a session.

@@ -110,6 +110,7 @@ class SimChild final : public test::MemoryChild,
   }
   // What is parked for its questions is lost with it.
   void lose_asks() {
+    if (temper_.serves_one) return records_.states.note_death();
     for (const auto& [nonce, asked] : asks_.open()) {
       if (!records_.states.is_parked(nonce)) continue;
       if (!stdin_closed_) world_.tally().note(Seen::died_while_parked);

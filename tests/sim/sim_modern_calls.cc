@@ -69,7 +69,7 @@ SimModernCalls::SimModernCalls(SimWorld& world, SimOwners& owners,
       client_(std::move(client)),
       caller_(owners.next_caller()) {
   records_.principals[caller_] = principal;
-  records_.clients[caller_] = client_;
+  records_.clients[caller_] = client_.empty() ? "#" + std::to_string(caller_) : client_;
 }
 
 // --- Requests ---------------------------------------------------------------------------------
@@ -225,7 +225,8 @@ void SimModernCalls::check_fault(const Call& call, const session::Reply& reply) 
 // Whether a legacy child could not be asked to serve it, as its client cannot be asked.
 bool SimModernCalls::is_alone_refused(const Call& call) const {
   const bool is_strict = config_.isolation == config::Isolation::session;
-  return !can_serve_alone(config_) && (is_strict || call.task.capabilities != "{}");
+  return !config_.bridges() ||
+         (!can_serve_alone(config_) && (is_strict || call.task.capabilities != "{}"));
 }
 
 void SimModernCalls::check_error(const Call& call, std::string_view error) {
@@ -328,8 +329,8 @@ void SimModernCalls::check_child(const Call& call, std::string_view result) {
     owners_.claim_own(from, number);
   }
   const std::string_view told = rpc::member_or_empty(result, "told");
-  if (told.empty()) return;
-  EXPECT_EQ(records_.clients[number_of(told)], client_)
+  if (told.empty() || config_.serves_one) return;
+  EXPECT_EQ(records_.clients[number_of(told)], records_.clients[caller_])
       << "a child knows the roots of another client";
 }
 
@@ -354,7 +355,9 @@ std::optional<SimNeeded> SimModernCalls::check_needed(const Call& call, std::str
       const std::string capability = method.substr(0, method.find('/'));
       const bool is_declared = !rpc::member_or_empty(call.task.capabilities, capability).empty();
       EXPECT_TRUE(is_of_child || is_declared) << "asked what it cannot answer: " << request;
-      if (const std::string_view nonce = rpc::member_or_empty(params, "nonce"); !nonce.empty()) {
+      const std::string_view nonce = rpc::member_or_empty(params, "nonce");
+      // Who has the turn is asked for all calls of its principal.
+      if (!nonce.empty() && !config_.serves_one) {
         EXPECT_EQ(nonce, call.task.nonce) << "another call's question: " << request;
       }
       std::string ask;
@@ -372,6 +375,7 @@ std::optional<SimNeeded> SimModernCalls::check_needed(const Call& call, std::str
 void SimModernCalls::note_state(const Call& call, const SimNeeded& needed) {
   EXPECT_NE(call.task.capabilities, "{}");
   EXPECT_FALSE(needed.questions.empty());
+  if (config_.serves_one) world_.tally().note(Seen::asked_in_turn);
   if (call.claim != Claim::none) world_.tally().note(Seen::parked_again);
   const TimePoint last = world_.now() + input_timeout_;
   // A retry gains time by an answer to what is still asked, which the client cannot know.

@@ -27,8 +27,7 @@ SimModernClient::SimModernClient(SimWorld& world, session::Callers& callers, Sim
       principal_(principal),
       address_(address),
       repeats_arguments_(world.chance(0.7)),
-      calls_(world, owners, options, backend, records, principal,
-             principal != 0 || address.is_none() ? name_of(principal) : address.to_string()),
+      calls_(world, owners, options, backend, records, principal, name_of(principal)),
       parser_(backend.envelope_limits()) {
   who_.name = std::to_string(principal);
   EXPECT_TRUE(caller_.take(callers_, *this));

@@ -10,12 +10,14 @@ void draw_eras_of_clients(SimWorld& world, backend::BackendOptions& options) {
   config::BackendConfig& config = options.config;
   config.share_modern = world.chance(0.5);
   config.revive = world.chance(0.7);
-  config.bridge = world.chance(0.85);
+  config.bridge =
+      world.chance(0.6) ? config::Bridge::on : static_cast<config::Bridge>(world.pick(0, 2));
+  config.serves_one = config.isolation == config::Isolation::shared && world.chance(0.4);
   config.cache = world.chance(0.7);
   config.revision = world.chance(0.6) ? config::Revision::automatic
                                       : static_cast<config::Revision>(world.pick(1, 2));
   config.pool.parked = static_cast<uint32_t>(world.pick(1, 4));
-  options.has_principals = true;
+  options.has_principals = !config.serves_one;
 }
 
 }  // namespace
@@ -64,7 +66,7 @@ backend::BackendOptions draw_options(SimWorld& world) {
 bool can_serve_alone(const config::BackendConfig& config) {
   const bool is_strict = config.isolation == config::Isolation::session;
   const uint32_t kept = is_strict ? config.kept_for_calls() : std::max(config.pool.min, 1U);
-  return config.bridge && config.pool.max > kept;
+  return config.bridges() && (config.serves_one || config.pool.max > kept);
 }
 
 }  // namespace stdgate::sim

@@ -25,8 +25,8 @@ struct SimRecords {
   }
 
   SimStates states;
-  // Who is one client, of modern callers: a name, or an address. Empty: not known, and a stranger
-  // to itself with each call.
+  // Who is one client, of modern callers: a name. Anonymous ones have
+  // a number.
   std::map<uint64_t, std::string> clients;
   SimKept kept;
   SimLife life;

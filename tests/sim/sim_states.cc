@@ -38,6 +38,10 @@ void SimStates::note_death(const std::string& nonce) {
   }
 }
 
+void SimStates::note_death() {
+  for (auto& [text, state] : states_) state.is_lost = state.is_lost || is_open(state);
+}
+
 size_t SimStates::parked() const {
   return count([](const State& state) { return !state.is_lost; });
 }

@@ -44,6 +44,8 @@ class SimStates {
   [[nodiscard]] bool is_parked(const std::string& nonce) const;
   // The child of that call has gone: it has no place among the parked ones.
   void note_death(const std::string& nonce);
+  // The same for all.
+  void note_death();
   // How many calls have such a place, as far as clients know: of all, or of one principal.
   [[nodiscard]] size_t parked() const;
   [[nodiscard]] size_t parked_of(SimPrincipal principal) const;

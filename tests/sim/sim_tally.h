@@ -33,6 +33,7 @@ enum class Seen : uint8_t {
   died_in_round,          // the same, while a session's client was asked for a modern child
   lacked_capability,      // -32021
   wrong_era,              // -32022
+  asked_in_turn,          // a call at the process of its principal
   rounds,                 // questions of modern children to clients of sessions
   round_repeated,         // a call that came again with the answers
   round_failed,           // a call that the gateway ended in a round
@@ -82,6 +83,7 @@ inline constexpr std::array<std::string_view, kSeenCount> kSeenNames = {
     "died_in_round",
     "lacked_capability",
     "wrong_era",
+    "asked_in_turn",
     "rounds",
     "round_repeated",
     "round_failed",

@@ -38,6 +38,7 @@ struct Temper {
   // What it speaks.
   config::Protocol protocol = config::Protocol::jsonrpc;
   rpc::Framing framing = rpc::Framing::newline;
+  bool serves_one = false;  // all clients are one principal, who has one process
   SimEras eras;
 };
 

@@ -119,6 +119,7 @@ class FakeUpstream final : public backend::Upstream {
     if (draining) status.reason = "shutting down";
     status.in_flight = held_.size();
     status.sessions = sessions_.size();
+    status.parked_calls = parked_calls;
     return status;
   }
 
@@ -136,6 +137,7 @@ class FakeUpstream final : public backend::Upstream {
   TraceContext trace;  // of the last message
   size_t refused = 0;
   size_t cancelled = 0;
+  size_t parked_calls = 0;
   bool draining = false;
 
  private:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <string>
 
 #include "gateway/config/options/client_limits_options.h"
 #include "gateway/config/options/option.h"
@@ -14,6 +15,9 @@
 namespace stdgate::config {
 
 inline constexpr DurationRange kCallTime{std::chrono::milliseconds(1), std::chrono::hours(24)};
+
+// What modern clients meet, beside `bridge`; empty where no child is of the legacy era.
+std::string remark_on_bridge(const BackendConfig& backend);
 
 inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
     {.key = "command",
@@ -45,17 +49,18 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
      .default_words = "mcp: true",
      .applies = [](const BackendConfig& backend) { return backend.protocol == Protocol::mcp; }},
     {.key = "bridge",
-     .type = Switch{&BackendConfig::bridge},
-     .flag = {.name = "--no-bridge",
-              .help = "send clients of MCP's modern era away from legacy children that might ask "
-                      "them something, or remember something for them"},
-     .help = "serve clients of MCP's modern era by any legacy child, by one for a call alone where "
-             "that is needed",
-     .details = "`protocol: mcp` only. With `false` a client that a legacy child might ask "
-                "something, and with `isolation: session` every one, is sent away, and goes on "
-                "with a session if it can.",
-     .default_words = "mcp: true",
-     .applies = [](const BackendConfig& backend) { return backend.protocol == Protocol::mcp; }},
+     .type = Word{&BackendConfig::bridge},
+     .flag = {"--bridge"},
+     .help = "whether clients of MCP 2026-07-28 are served by a legacy child, though they have no "
+             "session; auto: unless isolation is session",
+     .details =
+         "`protocol: mcp` only. Where they are not, they are told so, and those that know an "
+         "older revision too open a session. With `true` and `isolation: session` each call "
+         "of an anonymous client has a fresh process. See "
+         "[Protocols](protocols.md#clients-without-a-session).",
+     .default_words = "mcp: auto",
+     .applies = [](const BackendConfig& backend) { return backend.protocol == Protocol::mcp; },
+     .remark = remark_on_bridge},
     {.key = "share_modern",
      .type = Switch{&BackendConfig::share_modern},
      .help = "have sessions share the children of a server of MCP's modern era alone, which knows "

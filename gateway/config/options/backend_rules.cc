@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "gateway/config/modern_clients.h"
+#include "gateway/config/options/backend_options.h"
 #include "gateway/config/options/pool_rules.h"
 #include "gateway/config/options/sandbox_rules.h"
 #include "gateway/config/value_parser.h"
@@ -44,7 +46,6 @@ void apply_defaults(const Section& section, BackendConfig& out) {
   }
   if (!section.has("cancel_method")) out.cancel_method = defaults.cancel_method;
   if (!section.has("revive")) out.revive = defaults.revive;
-  if (!section.has("bridge")) out.bridge = out.protocol == Protocol::mcp;
   if (!section.has("cache")) out.cache = out.protocol == Protocol::mcp;
   if (!section.has("revision")) out.revision = defaults.revision;
   if (!section.has("share_modern")) out.share_modern = out.protocol == Protocol::mcp;
@@ -108,6 +109,14 @@ void check_rules(const Section& section, const BackendConfig& out) {
 }
 
 }  // namespace
+
+std::string remark_on_bridge(const BackendConfig& backend) {
+  if (backend.revision == Revision::modern) return {};
+  const ModernClients clients = modern_clients(backend);
+  std::string text(clients.what);
+  if (!clients.advice.empty()) text.append("; ").append(clients.advice);
+  return text;
+}
 
 void complete_backend(const Section& section, const LimitsConfig& limits, BackendConfig& out) {
   apply_defaults(section, out);

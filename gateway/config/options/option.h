@@ -107,8 +107,9 @@ Text(std::string S::*, EmptyText, TextKind) -> Text<S>;
 // One word of a table in value_names.h.
 template <class S>
 struct Word {
-  std::variant<Protocol S::*, rpc::Framing S::*, Isolation S::*, Revision S::*, LogLevel S::*,
-               LogFormat S::*, ClientCertificate S::*, AuditArguments S::*, SignatureMethod S::*>
+  std::variant<Protocol S::*, rpc::Framing S::*, Isolation S::*, Revision S::*, Bridge S::*,
+               LogLevel S::*, LogFormat S::*, ClientCertificate S::*, AuditArguments S::*,
+               SignatureMethod S::*>
       member;
 };
 template <class S, class T>
@@ -332,6 +333,8 @@ struct Option {
   std::string_view missing = {};
   // Where the key has a meaning; printed there alone. Null: everywhere.
   bool (*applies)(const S& section) = nullptr;
+  // What `stdgate check` says of the value, as a comment beside it; empty: nothing. Null: never.
+  std::string (*remark)(const S& section) = nullptr;
 };
 
 // Specialised beside each table: kRows, kTitle (of the group in --help and in the reference).

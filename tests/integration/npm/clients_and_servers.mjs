@@ -115,10 +115,12 @@ const clients = {
   'client legacy': (server) => newClient(server, 'legacy'),
   'client auto': (server) => newClient(server, 'auto'),
   'client modern': (server) => newClient(server, { pin: '2026-07-28' }),
+  'client modern, bridged': (server) => newClient(`${server}-bridged`, { pin: '2026-07-28' }),
   'sdk mcp': (server) => oldClient(new OldHttpTransport(at(`${server}/mcp`))),
   'sdk sse': (server) => oldClient(new SSEClientTransport(at(`${server}/sse`))),
   'sdk ws': (server) => oldClient(new WebSocketClientTransport(socketAt(`${server}/ws`))),
   'modern ws': modernSocket,
+  'modern ws, bridged': (server) => modernSocket(`${server}-bridged`),
   rpc: async (server) => plain(server),
 };
 

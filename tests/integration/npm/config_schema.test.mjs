@@ -73,6 +73,9 @@ const good = [
   gateway('metrics: { buckets: [0.001, 1, 2.5e1, "30"], methods: 1 }'),
   backend('pool:, env:, rlimits:, sandbox:'),
   backend('sandbox: strict'),
+  backend('bridge: auto'),
+  backend('bridge: true'),
+  backend('bridge: "${NONE:-false}"'),
   backend('sandbox: { filesystem: { read: /a, write: [b] }, network: { connect: [443], unix: true } }'),
   backend('sandbox: { filesystem:, network: "${NONE:-outbound}", required: false }'),
   backend('env: { A: 1, B: true, C: "${NONE:-}" }, env_inherit: [], cwd: /, user: nobody'),
@@ -85,6 +88,8 @@ const good = [
 ];
 
 const bad = [
+  backend('bridge: maybe'),
+  backend('bridge: yes'),
   'backends: { a: { command: [x], sandbox: loose } }',
   'backends: { a: { command: [x], sandbox: { network: all } } }',
   'backends: { a: { command: [x], sandbox: { filesystem: { execute: [a] } } } }',

@@ -99,5 +99,5 @@ conforms('the conformance suite, 2026-07-28, of a modern server', { ...modern, c
 // Its tools that ask do so by requests, one of them whatever the client has declared. Where each call has a process of its
 // own, no change that one makes reaches a client that listens at another one, of which a scenario warns (a SHOULD).
 conforms('the conformance suite, 2026-07-28, of a legacy server', {
-  ...modern, command: [fixture, 'asking'], warned: ['server-stateless'],
+  ...modern, command: [fixture, 'asking'], flags: ['--warm', '2', '--bridge', 'true'], warned: ['server-stateless'],
 });

@@ -140,12 +140,14 @@ describe('a server that is run as a modern one', { timeout: 60_000 }, () => {
 });
 
 describe('a legacy server', { timeout: 120_000 }, () => {
-  for (const isolation of ['session', 'shared']) {
+  for (const flags of [[], ['--bridge', 'true'], ['--isolation', 'shared']]) {
     for (const mode of ['auto', modern]) {
-      it(`asks a client in mode ${mode.pin ?? mode}, isolation ${isolation}`, async (t) => {
-        const gate = await start(t, ['--isolation', isolation], legacy);
+      const isBridged = flags.length > 0;
+      if (!isBridged && mode === modern) continue; // it is sent away, see below
+      it(`asks a client in mode ${mode.pin ?? mode}, with ${flags.join(' ') || 'default settings'}`, async (t) => {
+        const gate = await start(t, flags, legacy);
         const client = await connect(gate, mode, { elicitation: {}, sampling: {} });
-        assert.equal(client.session, undefined);
+        assert.equal(client.session === undefined, isBridged);
         client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { username: 'ada', email: 'ada@example.org' } }));
         client.setRequestHandler('sampling/createMessage', () => (
           { role: 'assistant', model: 'm', content: { type: 'text', text: 'from the model' } }));
@@ -157,20 +159,24 @@ describe('a legacy server', { timeout: 120_000 }, () => {
     }
   }
 
-  it('without a bridge has sessions alone', async (t) => {
-    const gate = await Stdgate.serve([
-      'listen: "127.0.0.1:0"', 'admin: "off"', 'backends:', '  main:',
-      `    command: ${JSON.stringify(legacy)}`, '    bridge: false', '',
-    ].join('\n'));
-    t.after(async () => assert.deepEqual(await gate.stop(), cleanExit));
-    const client = await connect(gate, 'auto', { elicitation: {} });
-    assert.notEqual(client.session, undefined);
-    await client.close();
-    await assert.rejects(connect(gate, modern), /version|2026-07-28/i);
-  });
+  for (const flags of [[], ['--bridge', 'false'], ['--bridge', 'false', '--isolation', 'shared']]) {
+    it(`has sessions alone with ${flags.join(' ') || 'default settings'}`, async (t) => {
+      const gate = await start(t, flags, legacy);
+      // The first clients of all, together: nobody knows yet what the server is.
+      const clients = await Promise.all([0, 1].map(() => connect(gate, 'auto', { elicitation: {} })));
+      await Promise.all(clients.map(async (client) => {
+        assert.notEqual(client.session, undefined);
+        assert.match(await textOf(client, 'test_simple_text'), /simple text/);
+        await client.close();
+      }));
+      await assert.rejects(connect(gate, modern), /unsupported protocol version/);
+      await eventually(() => gate.log.includes('modern client told to open a session'), 'a line of the log');
+      assert.equal(gate.log.split('modern client told to open a session').length, 2, 'once');
+    });
+  }
 
   it('asks server-everything\'s clients in round trips', async (t) => {
-    const gate = await start(t, [], [server('mcp-server-everything'), 'stdio']);
+    const gate = await start(t, ['--bridge', 'true'], [server('mcp-server-everything'), 'stdio']);
     const client = await connect(gate, modern, { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} });
     assert.equal(client.session, undefined);
     const asked = [];
@@ -205,7 +211,7 @@ describe('a legacy server', { timeout: 120_000 }, () => {
   });
 
   it('is server-memory, which keeps what it is told', async (t) => {
-    const gate = await start(t, ['--env', 'MEMORY_FILE_PATH=@DIR@/memory.json'], [server('mcp-server-memory')]);
+    const gate = await start(t, ['--bridge', 'true', '--env', 'MEMORY_FILE_PATH=@DIR@/memory.json'], [server('mcp-server-memory')]);
     const entity = { name: 'Ada', entityType: 'person', observations: ['wrote the first program'] };
     for (const capabilities of [{}, { elicitation: {}, sampling: {}, roots: {} }]) {
       const client = await connect(gate, modern, capabilities);
@@ -221,7 +227,7 @@ describe('a legacy server', { timeout: 120_000 }, () => {
   });
 
   it('lets server-filesystem ask for roots', async (t) => {
-    const gate = await start(t, [], [server('mcp-server-filesystem')]);
+    const gate = await start(t, ['--bridge', 'true'], [server('mcp-server-filesystem')]);
     const folder = join(gate.folder, 'root');
     mkdirSync(folder);
     writeFileSync(join(folder, 'a.txt'), 'in the root');
@@ -257,8 +263,8 @@ describe('twenty clients at once', { timeout: 180_000 }, () => {
   const everything = [server('mcp-server-everything'), 'stdio'];
   const everythingTools = [['trigger-elicitation-request', {}], ['trigger-sampling-request', { prompt: 'say' }]];
   for (const [title, mode, command, tools, options] of [
-    ['modern, at a legacy server', modern, legacy, fixtureTools, ['pool: { max: 24 }']],
-    ['modern, at server-everything with fewer places', modern, everything, everythingTools, ['pool: { max: 6 }']],
+    ['modern, at a legacy server', modern, legacy, fixtureTools, ['bridge: true', 'pool: { max: 24 }']],
+    ['modern, at server-everything with fewer places', modern, everything, everythingTools, ['bridge: true', 'pool: { max: 6 }']],
     ['modern, at a legacy server that is shared', modern, legacy, fixtureTools, ['isolation: shared', 'pool: { max: 6 }']],
     ['modern, at a server of both eras', modern, both, fixtureTools, []],
     ['with sessions, at a modern server', 'legacy', modernOnly, fixtureTools, []],

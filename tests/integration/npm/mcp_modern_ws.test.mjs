@@ -22,7 +22,7 @@ const serve = (command, ...options) => Stdgate.serve([
   'listen: "127.0.0.1:0"', 'anonymous: true', 'admin: "127.0.0.1:0"', 'limits: { session_starts: 0 }',
   `auth: { api_keys: [${Object.entries(keys).map(([name, key]) => (
     `{ name: ${name}, hash: "${hash(key)}" }`))}] }`,
-  'backends:', '  main:',
+  'backends:', '  main:', '    bridge: true',
   `    command: ${JSON.stringify(command)}`, ...options.map((option) => `    ${option}`), '',
 ].join('\n'));
 

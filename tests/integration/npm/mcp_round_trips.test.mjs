@@ -18,7 +18,8 @@ const hash = (key) => `sha256:${createHash('sha256').update(key).digest('hex')}`
 const serve = (...more) => Stdgate.serve([
   'listen: "127.0.0.1:0"', 'admin: "off"',
   `auth: { api_keys: [{ name: ada, hash: "${hash(ada)}" }, { name: eve, hash: "${hash(eve)}" }] }`,
-  ...more, 'backends:', '  main:', `    command: ${JSON.stringify(command)}`, '    pool: { grace: 500ms }', '',
+  ...more, 'backends:', '  main:', `    command: ${JSON.stringify(command)}`, '    bridge: true',
+  '    pool: { grace: 500ms }', '',
 ].join('\n'));
 
 let ids = 0;

@@ -23,6 +23,7 @@ const config = (kind, isolation, tools, more = '') => [
   '  main:',
   `    command: ["${node}", "${fixture}", "${kind}", "@DIR@"]`,
   `    isolation: ${isolation}`,
+  '    bridge: true',
   '    rules:',
   `      - { allow: ["*"], tools: [${tools}] }`,
   '      - { allow: ["*"], methods: ["subscriptions/listen"] }',

@@ -97,13 +97,16 @@ CLIENTS = {
     "client legacy": "`@modelcontextprotocol/client`, `legacy`",
     "client auto": "the same, `auto`",
     "client modern": "the same, pinned to 2026-07-28",
+    "client modern, bridged": "the same, with `bridge: true`",
     "sdk mcp": "`@modelcontextprotocol/sdk` at `/mcp`",
     "sdk sse": "the same at `/sse`",
     "sdk ws": "the same at `/ws`",
     "python legacy": "Python's `mcp`, `legacy`",
     "python auto": "the same, `auto`",
     "python 2026-07-28": "the same, pinned to 2026-07-28",
+    "python 2026-07-28, bridged": "the same, with `bridge: true`",
     "modern ws": "modern messages at `/ws`, no library",
+    "modern ws, bridged": "the same, with `bridge: true`",
     "rpc": "`curl` at `/rpc`",
 }
 NPM_PACKAGES = ["client", "sdk", "server", "server-everything", "server-filesystem", "server-memory"]
@@ -167,11 +170,11 @@ class PythonClients:
                         return
                 await asyncio.sleep(0.02)
 
-    async def probe(self, mode, server):
+    async def probe(self, mode, server, path):
         seen = {"calls": False, "asks": [], "why": {}}
         step = "calls"
         try:
-            async with Client(f"http://127.0.0.1:{self.port}/{server['name']}/mcp", mode=mode,
+            async with Client(f"http://127.0.0.1:{self.port}/{path}/mcp", mode=mode,
                               elicitation_callback=self.elicit, sampling_callback=self.sample,
                               list_roots_callback=self.roots) as client:
                 await self.until_called(client, server["call"])
@@ -187,8 +190,11 @@ class PythonClients:
         return seen
 
     async def probe_all(self, servers):
-        return {f"python {mode}": {server["name"]: await self.probe(mode, server) for server in servers}
+        seen = {f"python {mode}": {server["name"]: await self.probe(mode, server, server["name"]) for server in servers}
                 for mode in ("legacy", "auto", "2026-07-28")}
+        seen["python 2026-07-28, bridged"] = {
+            server["name"]: await self.probe("2026-07-28", server, server["name"] + "-bridged") for server in servers}
+        return seen
 
 
 async def probe_npm(port, root, servers):
@@ -210,6 +216,7 @@ async def probe_all(gate):
 
 def configuration():
     backends = {server["name"]: {"command": server["command"], **server.get("config", {})} for server in SERVERS}
+    backends |= {f"{name}-bridged": {**backend, "bridge": True} for name, backend in backends.items()}
     # JSON is YAML too.
     return json.dumps({"listen": "127.0.0.1:0", "admin": "127.0.0.1:0", "limits": {"session_starts": 0},
                        "backends": backends})

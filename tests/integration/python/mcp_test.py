@@ -92,15 +92,12 @@ class AutoSessions(Sessions, Official):
     """Sent away as a modern client, it goes on with a session."""
     mode = "auto"
 
-    def serve(self, command, *flags):
-        return super().serve(command, "--no-bridge", *flags)
-
 
 class AutoWithoutSessions(Official):
     mode = "auto"
 
     async def test_a_server_that_was_killed(self):
-        async with self.serve(ECHO) as gate, self.open(gate.port) as client:
+        async with self.serve(ECHO, "--bridge", "true") as gate, self.open(gate.port) as client:
             await self.assert_echo(client, "one")
             # One more may be starting.
             killed = gate.children()
@@ -175,5 +172,5 @@ class AutoQuestions(Questions, Official):
 
 class ModernQuestions(Questions, Official):
     mode = "2026-07-28"
-    ways = [["--isolation", "shared", "--revision", "modern"], ["--revision", "legacy"],
+    ways = [["--isolation", "shared", "--revision", "modern"], ["--revision", "legacy", "--bridge", "true"],
             ["--isolation", "shared", "--revision", "legacy"]]

@@ -153,6 +153,10 @@ TEST_F(PrincipalPoolsTest, IdleOnesEnd) {
   pass(2 * kIdle);
   EXPECT_EQ(pools_.pools(), 2u) << "a call and a session keep them";
   made_.at("ada@id")->release();
+  made_.at("ada@id")->parked_calls = 1;
+  pass(2 * kIdle);
+  EXPECT_EQ(pools_.pools(), 2u) << "so does a call that waits for its client";
+  made_.at("ada@id")->parked_calls = 0;
   pools_.close_session(*session, "");
   pass(kIdle - std::chrono::seconds(2));
   EXPECT_EQ(pools_.pools(), 2u);

@@ -294,7 +294,7 @@ metrics: { buckets: [0.001, 1, 2.5e1], methods: 7, method_names: [a/b], tool_nam
   EXPECT_TRUE(config.watch);
   ASSERT_EQ(config.backends.size(), 2u);
   config::BackendConfig first;
-  first.bridge = first.share_modern = false;
+  first.share_modern = false;
   first.name = "first-1";
   first.command = {"sleep", "5", "true", "1.50", "", "a b"};
   first.protocol = config::Protocol::jsonrpc;

@@ -137,7 +137,7 @@ backends:
     framing: newline
     isolation: session
     revive: true
-    bridge: true
+    bridge: auto  # clients of MCP 2026-07-28 have to open a session; for those that cannot: isolation: principal, isolation: shared, or bridge: true
     share_modern: true
     cache: true
     revision: auto

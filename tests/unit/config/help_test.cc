@@ -70,7 +70,6 @@ TEST(Help, StatesTheDefaultsThatTheConfigurationHas) {
                                          "--audit-file",
                                          "--traces-endpoint",
                                          "--allowed-origins",
-                                         "--no-bridge",
                                          "--rpc-stream",
                                          "--watch",
                                          "--no-call-log",

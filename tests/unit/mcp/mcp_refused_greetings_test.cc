@@ -294,6 +294,7 @@ TEST_F(McpRefusedInOnePlace, WhoWaitsGetsThePlaceIfTheClientLeaves) {
 TEST_F(McpRefusedGreetings, AModernClientIsToldToTryAgain) {
   backend::BackendOptions options = refusing_options(1);
   options.config.pool.queue = 1;
+  options.config.bridge = config::Bridge::on;
   TripBench narrow(options);
   SharedClient greeting(narrow);
   greeting.request("initialize", kRefusedGreeting);

@@ -717,27 +717,21 @@ TEST_P(McpRoundTrips, AChildServesTheNextCallOfTheSamePrincipal) {
   EXPECT_FALSE(bench.child(0).ends().empty());
 }
 
-// A new connection comes from another port.
-TEST_P(McpRoundTrips, AChildServesTheNextCallOfTheSameAddress) {
+// Behind one address, and even one connection, there may be many.
+TEST_P(McpRoundTrips, AnAnonymousClientIsNotKnownAgain) {
   ClientAddress here = ClientAddress::parse("192.0.2.1").value();
-  ClientAddress there = ClientAddress::parse("192.0.2.2").value();
   here.port = 1000;
-  there.port = 1000;
-  bench.call_from(client, "1", here);
-  bench.greet(0);
-  FakeChild& child = bench.child(0);
-  child.answer(child.take_ids().at(0), "{}");
-  bench.settle();
-  here.port = 1001;
-  bench.call_from(other, "2", here);
-  const Texts ids = child.take_ids();
-  ASSERT_EQ(ids.size(), 1U);
-  child.answer(ids[0], "{}");
-  bench.settle();
-  bench.call_from(other, "3", there);
-  const bool is_shared = GetParam() == config::Isolation::shared;
-  EXPECT_EQ(child.take_ids().size(), is_shared ? 1U : 0U);
-  EXPECT_EQ(bench.launcher.launched(), is_shared ? 1U : 2U);
+  for (size_t i = 0; i < 3; ++i) {
+    bench.call_from(client, std::to_string(i), here);
+    const bool is_shared = GetParam() == config::Isolation::shared;
+    const size_t child = is_shared ? 0 : i;
+    EXPECT_EQ(bench.launcher.launched(), child + 1);
+    if (i == child) bench.greet(child);
+    bench.child(child).answer(bench.child(child).take_ids().at(0), "{}");
+    bench.settle();
+    EXPECT_EQ(bench.child(child).ends().empty(), is_shared) << "it has served its client";
+    if (!is_shared) bench.child(child).exit(0);
+  }
 }
 
 // A principal is no longer who it was when it comes without its credential.
@@ -772,13 +766,61 @@ TEST_P(McpRoundTrips, OtherCapabilitiesNeedAnotherChild) {
   EXPECT_EQ(bench.launcher.launched(), 2U);
 }
 
-TEST_P(McpRoundTrips, WithoutTheBridgeSuchClientsAreSentAway) {
-  backend::BackendOptions options = trip_options(GetParam());
-  options.config.bridge = false;
-  TripBench plain(options);
-  FakeClient client_of_it(plain.callers);
-  plain.call(client_of_it, "1");
-  EXPECT_THAT(client_of_it.texts().at(0), HasSubstr("-32022"));
+TEST_P(McpRoundTrips, WithoutTheBridgeModernClientsAreSentAway) {
+  for (const config::Bridge bridge : {config::Bridge::off, config::Bridge::automatic}) {
+    for (const config::Revision revision :
+         {config::Revision::legacy, config::Revision::automatic}) {
+      backend::BackendOptions options = trip_options(GetParam());
+      options.config.bridge = bridge;
+      options.config.revision = revision;
+      TripBench plain(options);
+      FakeClient from(plain.callers);
+      const Texts asked = {request("1", "server/discover"), request("2", "tools/list"),
+                           request("3", "tools/call", R"("name":"t")", meta(kElicits)),
+                           request("4", "subscriptions/listen", R"("notifications":{})")};
+      for (const std::string& text : asked) plain.send_modern(from, text);
+      if (bridge == config::Bridge::automatic && GetParam() == config::Isolation::shared) {
+        EXPECT_THAT(from.answers, testing::IsEmpty()) << "they are bridged";
+        continue;
+      }
+      const bool is_cold = revision == config::Revision::automatic;
+      EXPECT_EQ(from.answers.size(), is_cold ? 0U : 4U) << "the era is to be known first";
+      if (is_cold) {
+        FakeChild& first = plain.child(0);
+        first.start();
+        Asked greeting = parse_asked(first.take_line());
+        if (greeting.method == "server/discover") {
+          first.say(R"({"jsonrpc":"2.0","id":)" + greeting.id +
+                    R"(,"error":{"code":-32601,"message":"no"}})");
+          greeting = parse_asked(first.take_line());
+        }
+        first.answer(greeting.id, std::string(kGreeting));
+        EXPECT_EQ(first.take_lines().size(), 1U) << "initialized, and nothing of theirs";
+      }
+      ASSERT_EQ(from.answers.size(), 4U);
+      for (const std::string& text : from.texts()) {
+        EXPECT_THAT(text, HasSubstr(R"("code":-32022)"));
+        EXPECT_THAT(text, HasSubstr(R"("data":{"supported":["2025-11-25",)"));
+        EXPECT_THAT(text, HasSubstr(R"("requested":"2026-07-28")"));
+      }
+    }
+  }
+}
+
+TEST(McpRoundTripsAlone, TheFirstClientThatIsSentAwayIsLogged) {
+  backend::BackendOptions options = trip_options(config::Isolation::session);
+  options.config.bridge = config::Bridge::automatic;
+  TripBench bench(options);
+  FakeClient client(bench.callers);
+  for (const std::string id : {"1", "2"}) bench.send_modern(client, request(id, "tools/list"));
+  size_t told = 0;
+  for (const std::string& line : bench.log.lines) {
+    if (line.find("modern client told to open a session") == std::string::npos) continue;
+    ++told;
+    EXPECT_THAT(line, HasSubstr("bridge: true"));
+    EXPECT_THAT(line, HasSubstr("isolation: principal"));
+  }
+  EXPECT_EQ(told, 1U);
 }
 
 // --- Where sessions have children of their own
@@ -802,9 +844,9 @@ TEST(McpRoundTripsAlone, ThoseWithoutAChildLeaveTheirPlaceToSessions) {
   options.config.pool.sessions = 1;
   TripBench bench(options);
   FakeClient client(bench.callers);
-  const ClientAddress here = ClientAddress::parse("192.0.2.1").value();
+  const policy::Principal ada = named("ada");
   for (size_t i = 0; i < 3; ++i) {
-    bench.call_from(client, "1", here, R"({"sampling":{"x":)" + std::to_string(i) + "}}");
+    bench.call(client, "1", "", R"({"sampling":{"x":)" + std::to_string(i) + "}}", &ada);
     if (i > 0) bench.child(i - 1).exit(0);  // it is asked to go, for the next one
     bench.settle();
     bench.greet(i);
@@ -818,14 +860,19 @@ TEST(McpRoundTripsAlone, ThoseWithoutAChildLeaveTheirPlaceToSessions) {
   EXPECT_FALSE(refused) << refused->message;
 }
 
-TEST(McpRoundTripsAlone, ListsComeFromASharedChild) {
+// A server may let a list depend on what it was told before.
+TEST(McpRoundTripsAlone, OnlyTheDiscoveryComesFromASharedChild) {
   TripBench bench(trip_options(config::Isolation::session));
   FakeClient client(bench.callers);
   bench.send_modern(client, request("1", "tools/list"));
-  bench.send_modern(client, request("2", "prompts/list"));
-  FakeChild& child = bench.begin(0, kGreeting);
-  static_cast<void>(child);
-  EXPECT_EQ(bench.launcher.launched(), 1U);
+  EXPECT_EQ(parse_asked(bench.greet(0)).method, "initialize");
+  EXPECT_EQ(parse_asked(bench.child(0).take_line()).method, "tools/list");
+  bench.send_modern(client, request("2", "tools/list"));
+  EXPECT_EQ(bench.launcher.launched(), 2U);
+  bench.send_modern(client, request("3", "server/discover"));
+  bench.begin(2, kGreeting);
+  ASSERT_EQ(client.answers.size(), 1U);
+  EXPECT_THAT(client.texts()[0], HasSubstr(R"("supportedVersions":["2026-07-28"])"));
 }
 
 // The era is found out with the first call.

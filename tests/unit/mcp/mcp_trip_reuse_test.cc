@@ -17,7 +17,9 @@ class TripReuse : public RoundTripsTest {
     ASSERT_THAT(ids, SizeIs(1));
     bench.child(index).answer(ids[0], "{}");
   }
-  void call_here(FakeClient& from, const std::string& id) { bench.call_from(from, id, here); }
+  void call_here(FakeClient& from, const std::string& id) {
+    bench.call(from, id, "", kElicits, &ada);
+  }
   // Two calls of one client at a time: they have the children 0 and 1.
   void call_twice() {
     call_here(client, "1");
@@ -26,8 +28,8 @@ class TripReuse : public RoundTripsTest {
     bench.greet(1);
   }
 
-  const ClientAddress here = ClientAddress::parse("192.0.2.1").value();
-  const ClientAddress there = ClientAddress::parse("192.0.2.2").value();
+  const policy::Principal ada = named("ada");
+  const policy::Principal bob = named("bob");
 };
 
 INSTANTIATE_TEST_SUITE_P(Isolations, TripReuse,
@@ -90,7 +92,7 @@ TEST_P(TripReuse, OfSeveralTheOneUsedLast) {
 // Whichever others there are.
 TEST_P(TripReuse, AClientsOwnGoesBeforeAnothersOne) {
   call_here(client, "1");
-  bench.call_from(other, "1", there);
+  bench.call(other, "1", "", kElicits, &bob);
   bench.greet(0);
   bench.greet(1);
   answer(0);
@@ -99,7 +101,7 @@ TEST_P(TripReuse, AClientsOwnGoesBeforeAnothersOne) {
   for (int i = 2; i < 5; ++i) {
     call_here(client, std::to_string(i));
     answer(0);
-    bench.call_from(other, std::to_string(i), there);
+    bench.call(other, std::to_string(i), "", kElicits, &bob);
     answer(1);
   }
   EXPECT_EQ(bench.launcher.launched(), 2U);

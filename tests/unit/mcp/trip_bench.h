@@ -24,7 +24,7 @@ inline const std::string kAsk =
 
 inline backend::BackendOptions trip_options(config::Isolation isolation) {
   backend::BackendOptions options = ModernBench::options_of(config::Revision::legacy, isolation);
-  options.config.bridge = true;
+  options.config.bridge = config::Bridge::on;
   options.config.revive = true;
   options.config.pool.min = 0;
   options.config.pool.max = 4;

@@ -1,0 +1,97 @@
+#include "gateway/backend/trip_parking.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "gateway/rpc/known_message.h"
+
+namespace stdgate::backend {
+
+std::string error_member(const pool::Absence& error) {
+  std::string member = R"("error":)";
+  rpc::append_error(member, rpc::rpc_error_code(error.error), error.message, error.data);
+  return member;
+}
+
+TimePoint TripParking::begin(Trip& trip, const pool::Call& call) {
+  trip.call = nullptr;
+  trip.is_parked = true;
+  trip.is_place_wanted = false;
+  ++trip.round;
+  places_.take(trip.identity);
+  trip.held.move_to(call.held.payer());
+  trip.charge();
+  // Who answers nothing gains no time.
+  if (!std::exchange(trip.is_unanswered, false)) trip.expires = now() + input_timeout_;
+  services_.core.observer.on_call_parked(services_.backend);
+  return trip.expires;
+}
+
+void TripParking::tell(const Trip& trip, const pool::Call& call,
+                       std::span<const pool::InputRequest> requests) {
+  const std::string state =
+      states_.issue({trip.number, trip.round, trip.expires}, trip.identity, trip.essence);
+  ends_.end_call(call, Outcome::ok(), services_.dialect.input()->input_required(requests, state),
+                 {});
+}
+
+void TripParking::leave_in_place(Trip& trip, pool::Call& call) {
+  services_.calls.index().remove(call);
+  services_.calls.deadlines().remove(call);
+  call.deadline = TimePoint::max();
+  call.caller = session::Callers::kGateway;
+  call.client = nullptr;
+  call.list = nullptr;
+  call.progress_token.clear();
+  call.wants_events = false;
+  call.parked = true;
+  call.held.set(std::max(call.held.bytes(), sizeof(pool::Call)));
+  trip.stand_in = &call;
+}
+
+pool::CallPtr TripParking::copy_of(const pool::Call& call) const {
+  pool::CallPtr copy = services_.calls.take();
+  static_cast<pool::CallFacts&>(*copy) = static_cast<const pool::CallFacts&>(call);
+  copy->place = pool::CallPlace::nowhere;
+  for (const auto text : {&pool::Call::id, &pool::Call::method_name, &pool::Call::tool_name,
+                          &pool::Call::principal, &pool::Call::audit_notes}) {
+    (*copy).*text = call.*text;
+  }
+  copy->trace = call.trace;
+  copy->held.move_to(call.held.payer());
+  return copy;
+}
+
+void TripParking::end(Trip& trip, ParkedEnd how) {
+  trip.is_parked = false;
+  trip.charge();
+  places_.give_back(trip.identity);
+  services_.core.observer.on_parked_call_ended(services_.backend, how);
+}
+
+void TripParking::end_with(pool::CallPtr call, const pool::Absence& error) const {
+  ends_.end_call(*call, Outcome::error(), error_member(error), rpc::rpc_error_code(error.error));
+}
+
+void TripParking::refuse_state(pool::CallPtr call) const {
+  end_with(std::move(call), {rpc::RpcError::invalid_params, "requestState is not valid", {}});
+}
+
+void TripParking::answer_ask(const Trip& trip, rpc::WireId ask, std::string_view member) const {
+  std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(ask) + ",";
+  text.append(member).append("}");
+  const rpc::KnownMessage answer(text);
+  sessions_.pass_answer(trip.session, answer.envelope());
+}
+
+void TripParking::refuse_asks(Trip& trip) const {
+  const std::string member =
+      error_member({rpc::RpcError::method_not_found, "no client here takes requests", {}});
+  trip.is_spoilt = true;
+  for (const Question& question : std::exchange(trip.questions, {})) {
+    answer_ask(trip, question.ask, member);
+  }
+  pool_.dispatch_lease(trip.session);
+}
+
+}  // namespace stdgate::backend

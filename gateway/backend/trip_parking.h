@@ -1,0 +1,95 @@
+// TripParking: how a call of a trip is parked, and goes on; see RoundTrips.
+//
+// Job: answer the client with what its server wants to know and a state, leave another call in the
+// place of its call, count the places that are taken, and know again whose retry goes on with which
+// trip. Owner: RoundTrips. Limits: those of ParkedPlaces and LostTrips; the input timeout.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "gateway/backend/lost_trips.h"
+#include "gateway/backend/parked_places.h"
+#include "gateway/backend/round_trip.h"
+#include "gateway/backend/session_router.h"
+#include "gateway/backend/trip_states.h"
+#include "gateway/pool/pool.h"
+
+namespace stdgate::backend {
+
+// How the calls of trips end: as all calls of the backend do.
+class TripEnds {
+ public:
+  virtual ~TripEnds() = default;
+  virtual void end_call(const pool::Call& call, Outcome outcome, std::string_view member,
+                        std::optional<int64_t> error_code) = 0;
+};
+
+class TripParking {
+ public:
+  struct Terms {
+    const Duration& input_timeout;  // may change
+    bool has_principals = false;    // see BackendOptions
+  };
+
+  TripParking(const pool::PoolServices& services, pool::Pool& pool, SessionRouter& sessions,
+              TripEnds& ends, const Terms& terms)
+      : services_(services),
+        pool_(pool),
+        sessions_(sessions),
+        ends_(ends),
+        input_timeout_(terms.input_timeout),
+        places_(services, terms.has_principals),
+        states_(services),
+        lost_(services.config.pool.parked) {}
+
+  [[nodiscard]] ParkedPlaces& places() { return places_; }
+  [[nodiscard]] const ParkedPlaces& places() const { return places_; }
+
+  // The client of `call`, or of what it stands for, is answered with these requests. Returns until
+  // when the client may come back; what the answer brings about comes after that.
+  TimePoint begin(Trip& trip, const pool::Call& call);
+  void tell(const Trip& trip, const pool::Call& call, std::span<const pool::InputRequest> requests);
+  // From now on the call is nobody's, until its client goes on with it.
+  void leave_in_place(Trip& trip, pool::Call& call);
+  // What tells the client of a call whose place is left to another one.
+  [[nodiscard]] pool::CallPtr copy_of(const pool::Call& call) const;
+  void end(Trip& trip, ParkedEnd how);
+
+  // The round that a client wants to go on with; nothing: the state is not for this.
+  [[nodiscard]] std::optional<TripRound> open(std::string_view state, std::string_view identity,
+                                              std::string_view essence) const {
+    return states_.open(state, identity, essence);
+  }
+  [[nodiscard]] bool is_of(const Trip& trip, const TripRound& round) const {
+    return trip.is_parked && trip.round == round.round && now() < round.expires;
+  }
+  [[nodiscard]] LostTrips& lost() { return lost_; }
+
+  // A call ends by an error; the second is for a state that is not what its client was given.
+  void end_with(pool::CallPtr call, const pool::Absence& error) const;
+  void refuse_state(pool::CallPtr call) const;
+  // What its child has asked is answered by this member. Without effect if the ask is over.
+  void answer_ask(const Trip& trip, rpc::WireId ask, std::string_view member) const;
+  // Nobody answers what is open.
+  void refuse_asks(Trip& trip) const;
+
+ private:
+  [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
+
+  const pool::PoolServices& services_;
+  pool::Pool& pool_;
+  SessionRouter& sessions_;
+  TripEnds& ends_;
+  const Duration& input_timeout_;
+  ParkedPlaces places_;
+  TripStates states_;
+  LostTrips lost_;
+};
+
+// An error as a member of a response.
+std::string error_member(const pool::Absence& error);
+
+}  // namespace stdgate::backend

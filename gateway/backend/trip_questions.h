@@ -1,0 +1,43 @@
+// TripQuestions: what the children of trips ask, as their clients are to be asked it; see
+// RoundTrips.
+//
+// Job: judge each request of a child by what the client of its call has declared, and put it into
+// the trip, as a question or as one to be refused. Where one child serves all calls of a principal,
+// what it asks before any of them is kept for the first client that may be asked it. Owner:
+// RoundTrips. Limits: config.limits.message bytes of questions of one trip.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "gateway/backend/round_trip.h"
+#include "gateway/backend/session_router.h"
+#include "gateway/pool/pool_services.h"
+
+namespace stdgate::backend {
+
+class TripQuestions {
+ public:
+  TripQuestions(const pool::PoolServices& services, const SessionRouter& sessions)
+      : services_(services), sessions_(sessions) {}
+
+  // A message of the trip's child. Whether it asks something.
+  bool take(Trip& trip, std::string_view text);
+  // The call of the trip has begun: what its child has asked before.
+  void take_first(Trip& trip);
+  // What an error of its child demands (InputRuling::value).
+  void add_demand(Trip& trip, std::string value) {
+    trip.demands.push_back({next_key(), std::move(value)});
+  }
+
+ private:
+  [[nodiscard]] const pool::InputDialect& input() const { return *services_.dialect.input(); }
+  std::string next_key() { return std::string(Trip::kOwnKey) + std::to_string(++keys_); }
+  bool add(Trip& trip, rpc::WireId ask, const rpc::Envelope& request, std::string_view method);
+
+  const pool::PoolServices& services_;
+  const SessionRouter& sessions_;
+  uint64_t keys_ = 0;
+};
+
+}  // namespace stdgate::backend

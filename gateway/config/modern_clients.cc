@@ -1,0 +1,26 @@
+#include "gateway/config/modern_clients.h"
+
+namespace stdgate::config {
+
+ModernClients modern_clients(const BackendConfig& backend) {
+  if (backend.bridge == Bridge::off) {
+    return {"clients of MCP 2026-07-28 have to open a session",
+            "for those that cannot: bridge: auto with isolation: principal or shared, or bridge: "
+            "true"};
+  }
+  switch (backend.isolation) {
+    case Isolation::principal:
+      return {"clients of MCP 2026-07-28 are served by the process of their principal", {}};
+    case Isolation::shared:
+      return {"clients of MCP 2026-07-28 share processes with all others", {}};
+    case Isolation::session:
+      break;
+  }
+  if (backend.bridge == Bridge::on) {
+    return {"each call of an anonymous client of MCP 2026-07-28 has a process of its own", {}};
+  }
+  return {"clients of MCP 2026-07-28 have to open a session",
+          "for those that cannot: isolation: principal, isolation: shared, or bridge: true"};
+}
+
+}  // namespace stdgate::config

@@ -1,0 +1,54 @@
+// A client on the official SDK in its default settings: connects to its argument, and does what each line of its input
+// says, a JSON object {"tool": NAME, "args": {…}}, all lines at a time; prints the texts of the answers, one a line, in
+// the order of the input.
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log"
+	"os"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+type step struct {
+	Tool string         `json:"tool"`
+	Args map[string]any `json:"args"`
+}
+
+func call(ctx context.Context, session *mcp.ClientSession, todo step) string {
+	result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: todo.Tool, Arguments: todo.Args})
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	return result.Content[0].(*mcp.TextContent).Text
+}
+
+func main() {
+	ctx := context.Background()
+	client := mcp.NewClient(&mcp.Implementation{Name: "go", Version: "1"}, nil)
+	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: os.Args[1]}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer session.Close()
+	// A line is a step, or several that are done at a time.
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		var steps []step
+		if err := json.Unmarshal(lines.Bytes(), &steps); err != nil {
+			log.Fatal(err)
+		}
+		answers := make([]string, len(steps))
+		var all sync.WaitGroup
+		for i, todo := range steps {
+			all.Go(func() { answers[i] = call(ctx, session, todo) })
+		}
+		all.Wait()
+		text, _ := json.Marshal(answers)
+		fmt.Println(string(text))
+	}
+}
