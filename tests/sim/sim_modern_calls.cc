@@ -149,7 +149,9 @@ SimModernCalls::Claim SimModernCalls::claim_of(const SimTask& task, const std::s
   if (state->is_used && !state->is_in_doubt) return Claim::used;
   if (world_.now() >= state->ends_last) return Claim::late;
   const pool::BackendStatus status = backend_.status();
-  const bool is_certain = !state->is_in_doubt && world_.now() < state->ends_first &&
+  // Of those whose child has gone only so many are remembered.
+  const bool is_known = !state->is_lost || records_.states.lost() <= config_.pool.parked;
+  const bool is_certain = is_known && !state->is_in_doubt && world_.now() < state->ends_first &&
                           status.era == Era::legacy && status.reason != "shutting down";
   return is_certain ? Claim::good : Claim::doubtful;
 }

@@ -42,6 +42,10 @@ void SimStates::note_death() {
   for (auto& [text, state] : states_) state.is_lost = state.is_lost || is_open(state);
 }
 
+size_t SimStates::lost() const {
+  return count([](const State& state) { return state.is_lost; });
+}
+
 size_t SimStates::parked() const {
   return count([](const State& state) { return !state.is_lost; });
 }

@@ -48,6 +48,8 @@ class SimStates {
   void note_death();
   // How many calls have such a place, as far as clients know: of all, or of one principal.
   [[nodiscard]] size_t parked() const;
+  // Those whose child has gone, which their clients have not heard yet.
+  [[nodiscard]] size_t lost() const;
   [[nodiscard]] size_t parked_of(SimPrincipal principal) const;
 
  private:
