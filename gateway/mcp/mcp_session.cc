@@ -257,7 +257,7 @@ void McpSession::end_listening() {
   if (kind_ == Kind::sse) {
     listening_.end_messages();
   } else {
-    listening_.end();
+    listening_.end_for_now();
   }
   settle(listening_);
 }

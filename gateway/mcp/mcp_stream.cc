@@ -8,7 +8,7 @@
 namespace stdgate::mcp {
 
 namespace {
-// When a client whose stream has broken off should come back.
+// When a client should come back whose stream the gateway ends before it is over.
 constexpr unsigned kRetryMs = 1000;
 }  // namespace
 
@@ -24,10 +24,16 @@ void McpStream::attach(session::EventSink& sink) {
 void McpStream::begin() {
   begun_ = true;
   if (sink_ != nullptr) sink_->begin_stream();
+  // Some clients take the field `retry` for an error, so that it stands where it is needed alone.
+  write_place(0);
+}
+
+// An event without data, whose id the client may come back with.
+void McpStream::write_place(unsigned retry_ms) {
   McpEventLog* const events = owner_.events();
   if (sink_ == nullptr || events == nullptr || !has_priming_events(owner_.revision())) return;
   const std::string id = event_id(*events, events->log.skip());
-  sink_->write_event({.name = {}, .id = id, .retry_ms = kRetryMs, .data = {}});
+  sink_->write_event({.name = {}, .id = id, .retry_ms = retry_ms, .data = {}});
 }
 
 void McpStream::replay_after(uint64_t number) {
@@ -55,6 +61,11 @@ void McpStream::write_undelivered() {
     const std::string_view text = message.view();
     write({&text, 1});
   }
+}
+
+void McpStream::end_for_now() {
+  if (begun_) write_place(kRetryMs);
+  end();
 }
 
 void McpStream::end() {

@@ -60,6 +60,8 @@ class McpStream {
   void begin();
   // Ends the response without waiting for answers.
   void end();
+  // The same, and tells the client when to come back for the rest.
+  void end_for_now();
 
   // The messages of a POST are handed over from here to end_messages(); see BatchAnswer.
   void begin_messages(TimePoint now, bool batch, rpc::CodeSet codes, size_t limit,
@@ -81,6 +83,7 @@ class McpStream {
   void write(std::string_view event_name, std::span<const std::string_view> data);
 
  private:
+  void write_place(unsigned retry_ms);
   void write_waiting_answers();
   void finish_if_complete();
   [[nodiscard]] std::string event_id(const McpEventLog& events, uint64_t number) const;

@@ -70,7 +70,7 @@ class FakeEventSink final : public session::EventSink {
   std::vector<std::string> take() {
     std::vector<std::string> texts;
     for (const Event& event : std::exchange(events, {})) {
-      if (event.retry_ms == 0) texts.push_back(event.data);
+      if (!event.data.empty()) texts.push_back(event.data);
     }
     return texts;
   }

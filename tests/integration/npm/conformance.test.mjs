@@ -74,11 +74,14 @@ function conforms(title, { revision, scenarios, command, flags = ['--warm', '2']
   });
 }
 
+// The suite warns where no stream has a `retry`. It is demanded before a stream is closed early alone, which the gateway does
+// not do here, and clients for Java take it for an error.
 const legacy = {
   revision: '2025-11-25',
   scenarios: 30,
   beyond: ['server-session-lifecycle', 'json-schema-2020-12', 'server-sse-polling'],
   left: /^$/,
+  warned: ['server-sse-polling'],
 };
 conforms('the conformance suite, 2025-11-25', { ...legacy, command: [fixture] });
 conforms('the conformance suite, 2025-11-25, of a server of both eras', { ...legacy, command: [fixture, 'both'] });

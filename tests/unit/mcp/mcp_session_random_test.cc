@@ -181,7 +181,7 @@ class Client {
       };
       EXPECT_GT(number_in(event.id), number_in(stream.last_id)) << name;
       stream.last_id = event.id;
-      if (event.retry_ms == 0) stream.heard.push_back(event.data);
+      if (!event.data.empty()) stream.heard.push_back(event.data);
     }
   }
 

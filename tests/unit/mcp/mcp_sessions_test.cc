@@ -210,6 +210,9 @@ TEST_F(McpSessionsTest, ADrainEndsWhatOnlyListens) {
   world_.child().say(progress("2", 1));
   world_.sessions.drain();
   EXPECT_TRUE(get_.ended);
+  ASSERT_EQ(get_.events.size(), 2U);
+  EXPECT_EQ(get_.events[0].retry_ms, 0U) << "the first event has no such field";
+  EXPECT_GT(get_.events[1].retry_ms, 0U) << "its client is to come back";
   EXPECT_FALSE(post_.over);
   EXPECT_FALSE(other_.over);
   world_.answer_next();
