@@ -293,10 +293,7 @@ Admission Backend::accept_notification(const rpc::Envelope& notification,
   const bool is_denied =
       rules_.any() &&
       rules_.judge(notification, method, context.principal).verdict != policy::Verdict::allowed;
-  if (!audit_.pass(notification, method, context, is_denied)) {
-    drop(DropReason::overloaded);
-    return Admission::refused_overloaded;
-  }
+  if (!audit_.pass(notification, method, context, is_denied)) return refuse_notification();
   if (is_denied) {
     core_.observer.on_rejected(id(), Rejection::denied);
     return drop(DropReason::denied);
@@ -309,19 +306,14 @@ Admission Backend::accept_notification(const rpc::Envelope& notification,
       break;
     case pool::ClientIntent::Kind::forward: {
       if (modern_.swallows(method, context)) break;
-      if (find_lack(context.account)) {
-        drop(DropReason::overloaded);
-        return Admission::refused_overloaded;
-      }
+      if (find_lack(context.account)) return refuse_notification();
       pool::Outgoing message;
       message.text = notification.text;
       message.account = context.account;
       message.completes_greeting = intent->memo == pool::SessionMemo::completion;
       if (!sessions_.use(context.session) ||
-          !pool_.notify(context.session, sessions_.asking_child(context.session), message)) {
-        drop(DropReason::overloaded);
-        return Admission::refused_overloaded;
-      }
+          !pool_.notify(context.session, sessions_.asking_child(context.session), message))
+        return refuse_notification();
       break;
     }
     case pool::ClientIntent::Kind::handshake:

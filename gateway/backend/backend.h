@@ -371,6 +371,10 @@ class Backend final : public Upstream,
     if (services_.traces) pool::trace_dropped(services_, reason);
     return Admission::dropped;
   }
+  Admission refuse_notification() {
+    drop(DropReason::overloaded);
+    return Admission::refused_overloaded;
+  }
 
   BackendOptions options_;  // constant but for what RefusedGreetings changes
   const std::unique_ptr<pool::Dialect> dialect_;

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "gateway/base/check.h"
 #include "gateway/pool/call_trace.h"
 #include "gateway/pool/splice.h"
 
@@ -116,24 +115,21 @@ const Call& Child::hold(CallPtr call) {
 }
 
 void Child::ask(const std::function<std::string(rpc::WireId)>& text, TimePoint deadline) {
-  const Call* const call = calls_.open_own(deadline);
-  STDGATE_CHECK(call != nullptr);
+  const Call& call = open_own(deadline);
   settle_state();
-  write_text(text(call->wire_id));
+  write_text(text(call.wire_id));
 }
 
 void Child::set_severity(session::Severity severity, TimePoint deadline) {
-  const Call* const call = calls_.open_own(deadline, severity);
-  STDGATE_CHECK(call != nullptr);
+  const Call& call = open_own(deadline, severity);
   settle_state();
-  write_text(services_.dialect.set_severity(call->wire_id, severity));
+  write_text(services_.dialect.set_severity(call.wire_id, severity));
 }
 
 rpc::WireId Child::greet_again(std::string_view params) {
-  Call* const call = calls_.open_own();
-  STDGATE_CHECK(call != nullptr);
-  const rpc::WireId id = call->wire_id;
-  call->introduces = true;
+  Call& call = open_own();
+  const rpc::WireId id = call.wire_id;
+  call.introduces = true;
   handshake_.note_request(id);
   settle_state();
   write_text(services_.dialect.greet_again(id, params));
@@ -242,10 +238,8 @@ bool Child::on_answer(const rpc::Envelope& answer) {
   if (call->introduces) handshake_.learn(answer);
   if (!call->caller.is_none()) {
     owner_.on_child_answer(*this, std::move(call), answer);
-  } else if (was_ready()) {
+  } else if (was_ready() || handshake_.awaits_pong()) {
     finish_own_call(*id, &answer);
-  } else if (handshake_.awaits_pong()) {
-    become_ready();
   } else {
     finish_greeting(answer);
   }
@@ -258,10 +252,8 @@ void Child::on_unreadable_answer(rpc::WireId id, const rpc::FaultReport& report)
   if (call == nullptr) return;
   if (!call->caller.is_none()) {
     owner_.on_child_broken_answer(*this, std::move(call), report);
-  } else if (was_ready() && farewell_ != id) {
+  } else if (was_ready() ? farewell_ != id : handshake_.awaits_pong()) {
     finish_own_call(id, nullptr);
-  } else if (handshake_.awaits_pong()) {
-    become_ready();
   } else if (handshake_.is_probing() && handshake_.fall_back()) {
     send_greeting();
   } else {
@@ -271,7 +263,8 @@ void Child::on_unreadable_answer(rpc::WireId id, const rpc::FaultReport& report)
 
 void Child::finish_own_call(rpc::WireId id, const rpc::Envelope* answer) {
   if (farewell_ == id) return finish_farewell();
-  owner_.on_child_own_answer(*this, id, answer);
+  if (was_ready()) return owner_.on_child_own_answer(*this, id, answer);
+  if (state_ == ChildState::starting) become_ready();
 }
 
 void Child::on_notification(const rpc::Envelope& notification, std::string_view method) {
@@ -355,11 +348,10 @@ void Child::greet() {
 }
 
 void Child::send_greeting() {
-  const Call* const request = calls_.open_own();
-  STDGATE_CHECK(request != nullptr);
-  const std::string text = handshake_.request(request->wire_id);
+  const Call& request = open_own();
+  const std::string text = handshake_.request(request.wire_id);
   if (text.empty()) {
-    calls_.close(request->wire_id);
+    calls_.close(request.wire_id);
     become_ready();
   } else {
     write_text(text);
@@ -384,10 +376,9 @@ void Child::finish_greeting(const rpc::Envelope& answer) {
 
 // What it has asked by the answer, it asks before its first call.
 void Child::hear_out() {
-  const Call* const ping = calls_.open_own();
-  STDGATE_CHECK(ping != nullptr);
+  const Call& ping = open_own();
   handshake_.note_ping();
-  write_text(services_.dialect.input()->ping(ping->wire_id));
+  write_text(services_.dialect.input()->ping(ping.wire_id));
 }
 
 // It was greeted as a legacy child because it was slow, so it may behave as one from now on: the

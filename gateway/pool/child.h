@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "gateway/base/check.h"
 #include "gateway/pool/abandoned_calls.h"
 #include "gateway/pool/backend_status.h"
 #include "gateway/pool/call_table.h"
@@ -202,6 +203,13 @@ class Child final : private ChildEvents, private ChildMessages {
   void start_draining(ExitReason reason, std::string message);
   void give_up_start();
 
+  // There is room for those that the gateway has for it.
+  Call& open_own(TimePoint deadline = TimePoint::max(),
+                 std::optional<session::Severity> severity = std::nullopt) {
+    Call* const call = calls_.open_own(deadline, severity);
+    STDGATE_CHECK(call != nullptr);
+    return *call;
+  }
   void greet();
   void send_greeting();
   bool take_late_discovery(rpc::WireId id, const rpc::Envelope& answer);
