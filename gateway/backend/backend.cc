@@ -300,28 +300,20 @@ Admission Backend::accept_notification(const rpc::Envelope& notification,
   }
   const auto intent = dialect_->read_client(notification, method, isolation_of(context));
   if (!intent) return drop(DropReason::unknown_cancel);
-  switch (intent->kind) {
-    case pool::ClientIntent::Kind::cancel:
-      if (!accept_cancel(intent->cancelled_id, context)) return drop(DropReason::unknown_cancel);
-      break;
-    case pool::ClientIntent::Kind::forward: {
-      if (modern_.swallows(method, context)) break;
-      if (find_lack(context.account)) return refuse_notification();
-      pool::Outgoing message;
-      message.text = notification.text;
-      message.account = context.account;
-      message.completes_greeting = intent->memo == pool::SessionMemo::completion;
-      if (!sessions_.use(context.session) ||
-          !pool_.notify(context.session, sessions_.asking_child(context.session), message))
-        return refuse_notification();
-      break;
+  using Kind = pool::ClientIntent::Kind;
+  if (intent->kind != Kind::cancel && intent->kind != Kind::forward) return Admission::delivered;
+  if (intent->kind == Kind::cancel) {
+    if (!accept_cancel(intent->cancelled_id, context)) return drop(DropReason::unknown_cancel);
+  } else if (!modern_.swallows(method, context)) {
+    if (find_lack(context.account)) return refuse_notification();
+    pool::Outgoing message;
+    message.text = notification.text;
+    message.account = context.account;
+    message.completes_greeting = intent->memo == pool::SessionMemo::completion;
+    if (!sessions_.use(context.session) ||
+        !pool_.notify(context.session, sessions_.asking_child(context.session), message)) {
+      return refuse_notification();
     }
-    case pool::ClientIntent::Kind::handshake:
-    case pool::ClientIntent::Kind::subscribe:
-    case pool::ClientIntent::Kind::unsubscribe:
-    case pool::ClientIntent::Kind::set_severity:
-    case pool::ClientIntent::Kind::swallow:
-      return Admission::delivered;
   }
   core_.observer.on_notification(id(), methods_.find(method), Direction::to_child);
   return Admission::delivered;
