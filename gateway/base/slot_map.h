@@ -71,6 +71,12 @@ class SlotMap {
     return &slot.value;
   }
 
+  // Of the entry at `index`, or of the next one there; nothing: none has been there.
+  [[nodiscard]] std::optional<uint32_t> generation_of(uint32_t index) const {
+    if (index >= slots_) return std::nullopt;
+    return const_cast<SlotMap*>(this)->at(index).generation;
+  }
+
   void release(Handle handle) {
     STDGATE_CHECK(handle.index < slots_);
     Slot& slot = at(handle.index);

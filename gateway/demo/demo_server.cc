@@ -134,8 +134,8 @@ void DemoServer::on_frame(std::span<char> message) {
   close(batch);
 }
 
-void DemoServer::on_oversized_frame(std::string_view id, size_t /*size*/) {
-  answer_error(Call{id.empty() ? "null" : id, {}, nullptr}, kInvalidRequest,
+void DemoServer::on_oversized_frame(const rpc::OversizedFrame& frame) {
+  answer_error(Call{frame.id.empty() ? "null" : frame.id, {}, nullptr}, kInvalidRequest,
                "the message is too large");
 }
 

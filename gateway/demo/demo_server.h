@@ -82,7 +82,7 @@ class DemoServer final : private rpc::FrameSink {
   static const std::span<const Method> kMethods;
 
   void on_frame(std::span<char> message) override;
-  void on_oversized_frame(std::string_view id, size_t size) override;
+  void on_oversized_frame(const rpc::OversizedFrame& frame) override;
   void on_broken_framing(const char* reason) override;
   void handle(const rpc::ParsedMessage& message, const std::shared_ptr<Batch>& batch);
 

@@ -114,11 +114,11 @@ void ChildOutput::handle_broken(const rpc::ParsedMessage& message) {
       rpc::faults::child_failed("the child's answer is no JSON-RPC response", message.rejection));
 }
 
-void ChildOutput::on_oversized_frame(std::string_view id, size_t size) {
+void ChildOutput::on_oversized_frame(const rpc::OversizedFrame& frame) {
   const bool lacks_memory = std::exchange(given_up_, false);
   drop(DropReason::oversized,
        lacks_memory ? "limits.buffered is used up" : "message over limits.message", {});
-  const auto wire_id = rpc::parse_wire_id(id);
+  const auto wire_id = rpc::parse_wire_id(frame.id);
   if (!wire_id) return;
   if (lacks_memory) {
     return receiver_.on_unreadable_answer(
@@ -127,7 +127,7 @@ void ChildOutput::on_oversized_frame(std::string_view id, size_t size) {
   }
   receiver_.on_unreadable_answer(
       *wire_id, rpc::faults::too_large("the child's answer is larger than limits.message",
-                                       std::to_string(size) + " bytes"));
+                                       std::to_string(frame.size) + " bytes"));
 }
 
 // Logged once, and at once: with the wrong framing every message is lost.

@@ -57,7 +57,7 @@ class ChildOutput final : private rpc::FrameSink {
 
  private:
   void on_frame(std::span<char> message) override;
-  void on_oversized_frame(std::string_view id, size_t size) override;
+  void on_oversized_frame(const rpc::OversizedFrame& frame) override;
   void on_broken_framing(const char* reason) override { receiver_.on_broken_framing(reason); }
 
   void handle(const rpc::ParsedMessage& message);

@@ -85,6 +85,12 @@ class Correlator {
     return entry;
   }
 
+  // Whether this id stood for an entry that has ended, or comes round again much later.
+  [[nodiscard]] bool has_ended(WireId id) const {
+    const auto generation = slots_.generation_of(id & kIndexMask);
+    const uint32_t past = generation ? (*generation & kGenerationMask) : 0;
+    return id >> kIndexBits != 0 && id >> kIndexBits < past;
+  }
   // The entry opened first among those that are live, and the one opened after a live one.
   std::optional<WireId> oldest() { return id_at(oldest_); }
   std::optional<WireId> next(WireId id) { return id_at(live_node(id).newer); }

@@ -83,7 +83,8 @@ class NewlineFramer final : public Framer {
     if (skipped_) {
       const SkippedMessage skipped = *skipped_;
       skipped_.reset();
-      sink.on_oversized_frame(skipped.id(), skipped.size() - (skipped.last() == '\r' ? 1 : 0));
+      sink.on_oversized_frame(
+          {skipped.id(), skipped.size() - (skipped.last() == '\r' ? 1 : 0), skipped.beginning()});
       return;
     }
     usual_ = std::max(buffer_.size(), usual_ - usual_ / 8);
@@ -145,7 +146,7 @@ class ContentLengthFramer final : public Framer {
     if (skipped_) {
       const SkippedMessage skipped = *skipped_;
       skipped_.reset();
-      sink.on_oversized_frame(skipped.id(), skipped.size());
+      sink.on_oversized_frame({skipped.id(), skipped.size(), skipped.beginning()});
     } else {
       hand_over(buffer_.empty() ? piece : buffer_.bytes(), buffer_, sink);
       buffer_.release();

@@ -23,15 +23,21 @@ namespace stdgate::rpc {
 
 enum class Framing : uint8_t { newline, content_length };
 
+// Views are valid during the call.
+struct OversizedFrame {
+  std::string_view id;  // raw JSON of its top-level "id"; empty: it had none that could be read
+  size_t size = 0;
+  std::string_view beginning{};  // its first bytes, SkippedMessage::kMaxBeginning at most
+};
+
 class FrameSink {
  public:
   virtual ~FrameSink() = default;
   // One complete message without its framing; not empty. The bytes may be changed in place and are
   // valid during the call only.
   virtual void on_frame(std::span<char> message) = 0;
-  // A message longer than the limit has been skipped. `id` is the raw JSON of its top-level "id"
-  // member, empty when it had none that could be read.
-  virtual void on_oversized_frame(std::string_view id, size_t size) = 0;
+  // A message longer than the limit has been skipped.
+  virtual void on_oversized_frame(const OversizedFrame& frame) = 0;
   // content_length only: the header block makes no sense (no or more than one Content-Length, no
   // number, header over the limit). Framing is lost for good; the reader has to end the stream.
   virtual void on_broken_framing(const char* reason) = 0;

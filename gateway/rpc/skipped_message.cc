@@ -27,6 +27,9 @@ std::string_view SkippedMessage::id() const {
 
 void SkippedMessage::feed(std::string_view bytes) {
   if (bytes.empty()) return;
+  if (beginning_.size() < kMaxBeginning) {
+    beginning_ += bytes.substr(0, kMaxBeginning - beginning_.size());
+  }
   size_ += bytes.size();
   last_ = bytes.back();
   const char* at = bytes.data();

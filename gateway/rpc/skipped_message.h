@@ -3,13 +3,14 @@
 // Job: find the value of the top-level member "id" in bytes that come in pieces and are forgotten
 // at once, before or behind members of any size.
 // Owner: a framer, for the time of one message.
-// Limits: kMaxId bytes of id. The text is not validated; the id is, and it counts only when it is
-// the only one, so that it can be put into an answer as it is.
+// Limits: kMaxId bytes of id, kMaxBeginning of the beginning. The text is not validated; the id is,
+// and it counts only when it is the only one, so that it can be put into an answer as it is.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace stdgate::rpc {
@@ -17,10 +18,13 @@ namespace stdgate::rpc {
 class SkippedMessage {
  public:
   static constexpr size_t kMaxId = 64;
+  static constexpr size_t kMaxBeginning = 256;
 
   void feed(std::string_view bytes);
   // Raw JSON; empty when there was none that could be read.
   [[nodiscard]] std::string_view id() const;
+  // The first bytes.
+  [[nodiscard]] std::string_view beginning() const { return beginning_; }
   // Bytes fed so far, and the last of them.
   [[nodiscard]] size_t size() const { return size_; }
   [[nodiscard]] char last() const { return last_; }
@@ -56,6 +60,7 @@ class SkippedMessage {
   Capturing capturing_ = Capturing::nothing;
   Capture capture_;
   Capture id_;
+  std::string beginning_;
   size_t ids_ = 0;
 };
 

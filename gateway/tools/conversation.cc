@@ -296,9 +296,9 @@ void Conversation::reply(const rpc::Envelope& request) {
   write(text + "}");
 }
 
-void Conversation::on_oversized_frame(std::string_view /*id*/, size_t size) {
-  keep(seen_.oversized, size);
-  seen_.largest = std::max(seen_.largest, size);
+void Conversation::on_oversized_frame(const rpc::OversizedFrame& frame) {
+  keep(seen_.oversized, frame.size);
+  seen_.largest = std::max(seen_.largest, frame.size);
   note_doubt();
 }
 

@@ -121,7 +121,7 @@ class Conversation final : private pool::ChildEvents, private rpc::FrameSink {
   void on_exit(const pool::ExitStatus& status) override;
   // FrameSink
   void on_frame(std::span<char> message) override;
-  void on_oversized_frame(std::string_view id, size_t size) override;
+  void on_oversized_frame(const rpc::OversizedFrame& frame) override;
   void on_broken_framing(const char* reason) override;
 
   void take_line(std::span<char> line);

@@ -106,7 +106,7 @@ class EchoServer : stdgate::rpc::FrameSink {
       if (each.ok() && envelope.kind == stdgate::rpc::MessageKind::request) handle(envelope);
     }
   }
-  void on_oversized_frame(std::string_view /*id*/, size_t /*size*/) override {}
+  void on_oversized_frame(const stdgate::rpc::OversizedFrame& /*frame*/) override {}
   void on_broken_framing(const char* /*reason*/) override {}
 
   // The form that nearly all calls of a benchmark have,

@@ -247,7 +247,7 @@ std::vector<CostCase> websocket_costs() {
 
 struct Frames final : rpc::FrameSink {
   void on_frame(std::span<char> /*message*/) override { ++count; }
-  void on_oversized_frame(std::string_view /*id*/, size_t /*size*/) override { ++oversized; }
+  void on_oversized_frame(const rpc::OversizedFrame& /*frame*/) override { ++oversized; }
   void on_broken_framing(const char* /*reason*/) override { must(false, "framing"); }
   size_t count = 0;
   size_t oversized = 0;

@@ -20,9 +20,10 @@ class Transcript final : public rpc::FrameSink {
     // A reader may change what it was given: that must not show anywhere else.
     std::fill(message.begin(), message.end(), '\n');
   }
-  void on_oversized_frame(std::string_view id, size_t size) override {
-    lines_.push_back("oversized " + std::to_string(size) + " " + std::string(id));
-    smallest_oversized_ = std::min(smallest_oversized_, size);
+  void on_oversized_frame(const rpc::OversizedFrame& frame) override {
+    lines_.push_back("oversized " + std::to_string(frame.size) + " " + std::string(frame.id) + " " +
+                     std::string(frame.beginning));
+    smallest_oversized_ = std::min(smallest_oversized_, frame.size);
   }
   void on_broken_framing(const char* reason) override {
     lines_.push_back(std::string("broken ") + reason);

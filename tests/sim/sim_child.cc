@@ -174,7 +174,7 @@ class SimChild final : public test::MemoryChild,
         break;
     }
   }
-  void on_oversized_frame(std::string_view, size_t) override {}
+  void on_oversized_frame(const rpc::OversizedFrame&) override {}
   void on_broken_framing(const char*) override {}
 
   void note(const rpc::Envelope& notification) {

@@ -34,7 +34,7 @@ std::string framed(rpc::Framing framing, const std::string& text) {
 
 struct FrameCounter final : rpc::FrameSink {
   void on_frame(std::span<char> /*message*/) override { ++frames; }
-  void on_oversized_frame(std::string_view /*id*/, size_t /*size*/) override { std::abort(); }
+  void on_oversized_frame(const rpc::OversizedFrame& /*frame*/) override { std::abort(); }
   void on_broken_framing(const char* /*reason*/) override { std::abort(); }
   size_t frames = 0;
 };

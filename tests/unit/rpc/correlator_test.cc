@@ -162,5 +162,22 @@ TEST(Correlator, GenerationsComeRoundWithinThirtyOneBits) {
   EXPECT_EQ(calls.open(0), first);
 }
 
+TEST(Correlator, KnowsWhichIdsHaveEnded) {
+  rpc::Correlator<int> correlator(2);
+  const rpc::WireId first = *correlator.open(1);
+  const rpc::WireId second = *correlator.open(2);
+  for (const rpc::WireId id : {first, second}) EXPECT_FALSE(correlator.has_ended(id));
+  correlator.close(first);
+  EXPECT_TRUE(correlator.has_ended(first));
+  EXPECT_FALSE(correlator.has_ended(second));
+  const rpc::WireId next = *correlator.open(3);
+  EXPECT_EQ(next & 1, first & 1) << "in the same place";
+  EXPECT_TRUE(correlator.has_ended(first));
+  EXPECT_FALSE(correlator.has_ended(next));
+  for (const rpc::WireId never : {0U, 1U, 4095U, next + (1U << 12), 2147483647U}) {
+    EXPECT_FALSE(correlator.has_ended(never)) << never;
+  }
+}
+
 }  // namespace
 }  // namespace stdgate

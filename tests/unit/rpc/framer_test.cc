@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "gateway/rpc/skipped_message.h"
+
 namespace stdgate {
 namespace {
 
@@ -19,14 +21,16 @@ class RecordingSink final : public rpc::FrameSink {
     events.emplace_back(message.data(), message.size());
     places.push_back(message.data());
   }
-  void on_oversized_frame(std::string_view id, size_t size) override {
-    events.push_back("oversized " + std::to_string(size) + " id=" + std::string(id));
+  void on_oversized_frame(const rpc::OversizedFrame& frame) override {
+    events.push_back("oversized " + std::to_string(frame.size) + " id=" + std::string(frame.id));
+    beginnings.emplace_back(frame.beginning);
   }
   void on_broken_framing(const char* reason) override {
     events.push_back(std::string("broken: ") + reason);
   }
 
   Strings events;
+  Strings beginnings;               // of oversized ones
   std::vector<const char*> places;  // where each good message was handed over
 };
 
@@ -112,6 +116,21 @@ TEST(NewlineFramerTest, LimitAndTheIdOfWhatIsSkipped) {
   for (const Case& c : cases) check(rpc::Framing::newline, 20, c.stream, c.expected);
 }
 
+TEST(NewlineFramerTest, TheBeginningOfWhatIsSkippedIsKept) {
+  const std::string text = R"({"id":1,"x":")" + std::string(1000, 'y') + "\"}";
+  const std::string start = text.substr(0, rpc::SkippedMessage::kMaxBeginning);
+  for (const size_t split : {0, 1, 20, 21, 255, 256, 257, 1000}) {
+    SCOPED_TRACE(split);
+    RecordingSink sink;
+    StoragePool storages;
+    const auto framer = rpc::make_framer(rpc::Framing::newline, 20, storages);
+    std::string stream = text + "\n";
+    framer->feed(std::span(stream).first(split), sink);
+    framer->feed(std::span(stream).subspan(split), sink);
+    EXPECT_EQ(sink.beginnings, Strings{start});
+  }
+}
+
 TEST(NewlineFramerTest, ALineWithinAFeedIsNotCopied) {
   RecordingSink sink;
   StoragePool storages;
@@ -131,7 +150,7 @@ class ScribblingSink final : public rpc::FrameSink {
     events.emplace_back(message.data(), message.size());
     std::fill(message.begin(), message.end(), '\n');
   }
-  void on_oversized_frame(std::string_view, size_t) override {}
+  void on_oversized_frame(const rpc::OversizedFrame&) override {}
   void on_broken_framing(const char*) override {}
   Strings events;
 };
@@ -206,7 +225,7 @@ TEST(FramerTest, OffersTheStorageOfAMessageInParts) {
     void on_frame(std::span<char> message) override {
       taken = storages.take_over({message.data(), message.size()});
     }
-    void on_oversized_frame(std::string_view, size_t) override {}
+    void on_oversized_frame(const rpc::OversizedFrame&) override {}
     void on_broken_framing(const char*) override {}
     StoragePool storages;
     ByteQueue taken;
