@@ -194,8 +194,14 @@ int serve(const app::CommandLine& command_line, std::map<std::string, std::strin
     return app::kCouldNotStart;
   }
   if (config) {
-    return app::serve(*config, variables,
-                      {.read_again = read_again, .files = &files, .sockets = &*sockets});
+    const std::string file = app::config_file_of(command_line);
+    std::error_code gone;
+    return app::serve(
+        *config, variables,
+        {.read_again = read_again,
+         .config_file = file.empty() ? file : std::filesystem::absolute(file, gone).string(),
+         .files = &files,
+         .sockets = &*sockets});
   }
   logs::write_start_error(app::wanted_log_format(command_line), "bad configuration", config.error(),
                           variables);

@@ -43,6 +43,9 @@ struct CommandLine {
 // `working_directory`: the current one, as an absolute path; what a backend may be named after.
 CommandLine parse_command_line(int argc, char** argv, const std::string& working_directory = "");
 
+// The file that the configuration is read from; empty: there is none, or it cannot be chosen.
+std::string config_file_of(const CommandLine& command_line);
+
 // Reads the file, or builds the configuration of the one backend. The error is one line or several,
 // each with its newline; the exit code for it is kUsageError. `files`: gets the names of the files
 // that were read, or could not be; null: nobody asks.

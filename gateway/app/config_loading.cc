@@ -130,6 +130,10 @@ std::string lines_of(const LoadErrors& errors) {
 
 }  // namespace
 
+std::string config_file_of(const CommandLine& command_line) {
+  return choose_file(command_line).value_or(std::string());
+}
+
 config::LogFormat wanted_log_format(const CommandLine& command_line) {
   const auto file = choose_file(command_line);
   tl::expected<std::string, std::string> yaml = std::string();

@@ -67,6 +67,7 @@ class Process final : private http::AdminSource {
           std::optional<audit::AuditFile> audit_file, net::PassedSockets& sockets)
       : environment_(environment),
         read_again_(options.read_again),
+        config_file_(options.config_file),
         files_(options.files),
         guard_binary_(std::move(guard_binary)),
         audit_file_(std::move(audit_file)),
@@ -97,6 +98,7 @@ class Process final : private http::AdminSource {
       return kCouldNotStart;
     }
     describe_to_clients();
+    log_start();
     announce();
     log_confinement();
     for (const config::ConfigError& finding : exposed_files(config())) {
@@ -112,6 +114,30 @@ class Process final : private http::AdminSource {
   }
 
  private:
+  // What runs here, with which configuration, where.
+  void log_start() {
+    const http::Listening bound = listeners_.bound();
+    const auto urls_of = [](const std::vector<http::BoundAddress>& addresses) {
+      std::string urls;
+      for (const http::BoundAddress& one : addresses) {
+        urls.append(urls.empty() ? "" : ",").append(http::url_of(one));
+      }
+      return urls;
+    };
+    const std::string clients = urls_of(bound.clients);
+    const std::string admin = urls_of(bound.admin);
+    const size_t backends = worker_.generation().backends().all().size();
+    worker_.log().write(
+        LogLevel::info, "started",
+        {{"version", std::string_view(identity_.version)},
+         {"pid", static_cast<int64_t>(getpid())},
+         {"configuration",
+          config_file_.empty() ? std::string_view("command line") : std::string_view(config_file_)},
+         {"listen", std::string_view(clients)},
+         {"admin", admin.empty() ? std::string_view("off") : std::string_view(admin)},
+         {"backends", static_cast<uint64_t>(backends)}});
+  }
+
   void log_confinement() {
     const pool::Confinement& confinement = worker_.confinement();
     std::string capabilities;
@@ -284,7 +310,8 @@ class Process final : private http::AdminSource {
   // In the order in which they need each other; destroyed the other way round.
   const std::map<std::string, std::string>& environment_;
   const ConfigSource read_again_;                // null: it is not read again
-  const std::vector<std::string>* const files_;  // see ServeOptions
+  const std::string config_file_;                // see ServeOptions
+  const std::vector<std::string>* const files_;  // the same
   const StartTerminal terminal_;
   const stdio::GuardBinary guard_binary_;
   const GatewayIdentity identity_{STDGATE_VERSION, std::filesystem::read_symlink("/proc/self/exe")};

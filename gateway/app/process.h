@@ -24,6 +24,7 @@ using ConfigSource = std::function<tl::expected<config::Config, std::string>()>;
 struct ServeOptions {
   std::string guard_path{};   // empty: beside this program (transports/stdio/guard_binary.h)
   ConfigSource read_again{};  // on SIGHUP; null: it is not read again
+  std::string config_file{};  // for the log; empty: the configuration is a command line
   // Those that were read for the configuration, or could not be, the last time.
   const std::vector<std::string>* files = nullptr;
   // Of whoever started the gateway; null: none.
