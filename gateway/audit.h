@@ -30,6 +30,7 @@ struct AuditedCall {
 
 struct AuditedSession {
   std::string_view backend;
+  SessionName session;
   AuditedClient client;
   std::string_view label;  // what the client calls itself; may be empty
   Duration age{0};

@@ -13,6 +13,8 @@
 #include <span>
 #include <string_view>
 
+#include "gateway/base/client_address.h"
+#include "gateway/base/session_name.h"
 #include "gateway/base/time.h"
 #include "gateway/base/trace_context.h"
 #include "gateway/base/wall_clock.h"
@@ -253,6 +255,10 @@ struct CallRecord {
   bool reached_child = false;
   std::string_view id;  // raw
   uint64_t connection = 0;
+  SessionName session;
+  ClientAddress client;                 // its address
+  uint64_t child_number = 0;            // of the child that it was written to; 0: none
+  int child_pid = 0;                    // the same
   std::string_view principal;           // its name; empty: nobody is known
   const TraceContext* trace = nullptr;  // the caller's, or begun for it; null: it has none
   SpanId span = 0;                      // in `trace`: of its time at a child; 0: it has no spans

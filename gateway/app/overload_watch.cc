@@ -160,9 +160,8 @@ void OverloadWatch::relieve_clients() {
 void OverloadWatch::log_given_up(size_t replays, size_t sessions, size_t bytes,
                                  std::string_view client) {
   if (replays + sessions == 0 || !lines_.allow(services_.clock.now())) return;
-  const auto whose = client.empty() ? decltype(LogField::value)() : client;
   services_.log.write(LogLevel::warn, "memory of sessions is given up",
-                      {{"client", whose},
+                      {{"client", if_any(client)},
                        {"replay_logs", static_cast<uint64_t>(replays)},
                        {"sessions", static_cast<uint64_t>(sessions)},
                        {"bytes", static_cast<uint64_t>(bytes)},

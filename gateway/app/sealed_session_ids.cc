@@ -136,6 +136,8 @@ std::string SealedSessionIds::issue(const mcp::SessionFacts& facts) {
   return id;
 }
 
+SessionName SealedSessionIds::name_of(std::string_view id) const { return auth::session_name(id); }
+
 std::optional<mcp::CarriedSession> SealedSessionIds::open(std::string_view id,
                                                           std::string_view backend,
                                                           const policy::Principal* principal) {

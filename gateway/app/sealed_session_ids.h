@@ -44,6 +44,7 @@ class SealedSessionIds final : public mcp::SessionIds {
   std::string issue(const mcp::SessionFacts& facts) override;
   [[nodiscard]] std::optional<mcp::CarriedSession> open(
       std::string_view id, std::string_view backend, const policy::Principal* principal) override;
+  [[nodiscard]] SessionName name_of(std::string_view id) const override;
   [[nodiscard]] std::optional<Duration> lifetime() const override { return ttl_; }
 
  private:

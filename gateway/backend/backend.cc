@@ -293,7 +293,9 @@ Admission Backend::accept_notification(const rpc::Envelope& notification,
   const bool is_denied =
       rules_.any() &&
       rules_.judge(notification, method, context.principal).verdict != policy::Verdict::allowed;
-  if (!audit_.pass(notification, method, context, is_denied)) return refuse_notification();
+  if (!audit_.pass(notification, method, context, sessions_.find(context.session), is_denied)) {
+    return refuse_notification();
+  }
   if (is_denied) {
     core_.observer.on_rejected(id(), Rejection::denied);
     return drop(DropReason::denied);
@@ -351,19 +353,9 @@ pool::CallPtr Backend::make_call(std::string_view id, std::string_view method,
   call->id = id;
   call->method = methods_.find(method);
   if (call->method == kOtherMethod) call->method_name = method;
-  call->caller = context.caller;
-  call->session = context.session;
-  call->tag = context.tag;
-  call->transport = context.transport;
-  call->client_era = context.era;
-  call->revision = context.era == Era::modern ? dialect_->modern_revision()
-                                              : sessions_.revision_of(context.session);
-  call->wants_events = context.wants_events;
-  call->is_own = context.is_own;
-  call->connection = context.connection;
-  if (context.trace != nullptr) call->trace = *context.trace;
-  if (context.principal != nullptr) call->principal = context.principal->name;
-  call->arrived = context.arrived;
+  note_context(context, *call);
+  sessions_.name_in(*call);
+  if (context.era == Era::modern) call->revision = dialect_->modern_revision();
   if (tracing_.is_on()) tracing_.begin(params, *call);
   return call;
 }

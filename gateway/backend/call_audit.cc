@@ -49,7 +49,7 @@ void CallAudit::note_client(const CallContext& context, pool::Call& call) {
 }
 
 bool CallAudit::pass(const rpc::Envelope& notification, std::string_view method,
-                     const CallContext& context, bool is_denied) {
+                     const CallContext& context, const session::Session* session, bool is_denied) {
   // What a session needs to live is nothing that somebody does.
   if (audit_ == nullptr || dialect_.is_lifecycle(method)) return true;
   const bool is_covered = audit_->covers(method);
@@ -61,6 +61,7 @@ bool CallAudit::pass(const rpc::Envelope& notification, std::string_view method,
   record.transport = context.transport;
   record.outcome = is_denied ? Outcome::of(rpc::Fault::denied) : Outcome::ok();
   record.connection = context.connection;
+  if (session != nullptr) record.session = session->name;
   if (context.trace != nullptr && !context.trace->is_none()) record.trace = context.trace;
   audit_->record_notification(backend_, record, is_covered, notes_);
   return true;

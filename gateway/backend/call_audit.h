@@ -12,7 +12,7 @@
 #include "gateway/pool/call.h"
 #include "gateway/pool/dialect.h"
 #include "gateway/rpc/envelope.h"
-#include "gateway/session/reply_sink.h"
+#include "gateway/session/session.h"
 
 namespace stdgate::backend {
 
@@ -32,7 +32,7 @@ class CallAudit {
   void note_client(const CallContext& context, pool::Call& call);
   // A notification has come, which rules may have denied. False: it could not be recorded.
   bool pass(const rpc::Envelope& notification, std::string_view method, const CallContext& context,
-            bool is_denied);
+            const session::Session* session, bool is_denied);
   // The end of a call, and its answer, if there is one. Gives what is to be answered, valid until
   // the next end: an answer must not go out where its line could not be written.
   const session::Reply* end(const pool::Call& call, CallRecord& record,

@@ -2,6 +2,21 @@
 
 namespace stdgate::backend {
 
+void note_context(const CallContext& context, pool::Call& call) {
+  call.caller = context.caller;
+  call.session = context.session;
+  call.tag = context.tag;
+  call.transport = context.transport;
+  call.client_era = context.era;
+  if (context.client != nullptr) call.origin = *context.client;
+  call.wants_events = context.wants_events;
+  call.is_own = context.is_own;
+  call.connection = context.connection;
+  if (context.trace != nullptr) call.trace = *context.trace;
+  if (context.principal != nullptr) call.principal = context.principal->name;
+  call.arrived = context.arrived;
+}
+
 CallRecord record_of(const pool::Call& call, TimePoint now) {
   CallRecord record;
   record.method = call.method;
@@ -16,6 +31,10 @@ CallRecord record_of(const pool::Call& call, TimePoint now) {
   record.child = record.reached_child ? now - call.written : Duration{0};
   record.id = call.id;
   record.connection = call.connection;
+  record.session = call.session_name;
+  record.client = call.origin;
+  record.child_number = call.child;
+  record.child_pid = call.child_pid;
   record.principal = call.principal;
   record.trace = call.trace.is_none() ? nullptr : &call.trace;
   record.span = call.span;

@@ -39,10 +39,7 @@ void ModernCalls::note(const rpc::Envelope& request, const pool::ClientIntent& i
         services_.config.serves_one ? may_ask && intent.may_need_input : may_ask || is_strict_;
     call.alone = is_call && is_alone;
     call.resumes = intent.resumes;
-    if (call.alone) {
-      call.identity = identity_of(context.principal);
-      call.origin = context.client == nullptr ? ClientAddress() : *context.client;
-    }
+    if (call.alone) call.identity = identity_of(context.principal);
   } else {
     call.needs_modern = is_strict_ || intent.may_be_asked;
   }

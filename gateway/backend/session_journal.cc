@@ -8,20 +8,17 @@
 
 namespace stdgate::backend {
 
-namespace {
-
-// Left out where it is empty.
-decltype(LogField::value) shown(std::string_view text) {
-  if (text.empty()) return std::monostate();
-  return text;
-}
-
-}  // namespace
-
-void SessionJournal::open(session::Session& session, const policy::Client& client) {
+void SessionJournal::identify(session::Session& session, const policy::Client& client) const {
   session.client = client.address;
   session.principal = client.principal;
+  session.name = session.sink->name();
+  if (session.name.is_none()) {
+    session.name = SessionName::of(static_cast<uint32_t>(services_.core.random()));
+  }
   session.opened = session.used = services_.core.clock.now();
+}
+
+void SessionJournal::open(session::Session& session) {
   services_.core.observer.on_session_opened(services_.backend);
   if (services_.core.audit != nullptr) {
     services_.core.audit->on_session_opened(audited(session));
@@ -35,11 +32,18 @@ void SessionJournal::introduce(session::Session& session, std::string label) {
   write(session, "session opened", {});
 }
 
-void SessionJournal::adopt(session::Session& session, const policy::Client& client,
-                           std::string label) {
+void SessionJournal::serve(session::Session& session, pool::Child& child) const {
+  session.own_child = child.number();
+  // One that stands for calls serves several clients, one after the other.
+  if (!session.is_of_client()) return;
+  child.set_client(session.name, session.client.to_string(),
+                   session.principal == nullptr ? std::string() : session.principal->name);
+}
+
+void SessionJournal::adopt(session::Session& session, std::string label) {
   session.label = std::move(label);
   session.is_new_here = true;
-  open(session, client);
+  open(session);
   park(session, ParkReason::taken_over);
 }
 
@@ -72,6 +76,7 @@ void SessionJournal::close(session::Session& session) {
 
 AuditedSession SessionJournal::audited(const session::Session& session) const {
   return {services_.config.name,
+          session.name,
           {session.principal.get(), session.client},
           session.label,
           services_.core.clock.now() - session.opened};
@@ -125,10 +130,12 @@ void SessionJournal::write(const session::Session& session, std::string_view eve
       LogLevel::info, event,
       {{"backend", services_.config.name},
        detail,
-       {"client", shown(session.label)},
+       {"session", session.name.view()},
+       {"client", if_any(address)},
        {"principal",
-        shown(session.principal == nullptr ? std::string_view() : session.principal->name)},
-       {"address", shown(address)},
+        if_any(session.principal == nullptr ? std::string_view() : session.principal->name)},
+       {"client_name", if_any(session.label)},
+       {"child", if_any(session.own_child)},
        {"age_ms", services_.core.clock.now() - session.opened}});
 }
 

@@ -9,6 +9,7 @@
 
 #include "gateway/policy/client.h"
 #include "gateway/pool/backend_status.h"
+#include "gateway/pool/child.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/session/session_table.h"
 
@@ -18,11 +19,15 @@ class SessionJournal {
  public:
   explicit SessionJournal(const pool::PoolServices& services) : services_(services) {}
 
-  void open(session::Session& session, const policy::Client& client);
+  // Whose a new session is, and its name in the log. First of all.
+  void identify(session::Session& session, const policy::Client& client) const;
+  void open(session::Session& session);
   // Its client has said who it is.
   void introduce(session::Session& session, std::string label);
   // It comes from another process, and has no child here.
-  void adopt(session::Session& session, const policy::Client& client, std::string label);
+  void adopt(session::Session& session, std::string label);
+  // It has this child to itself.
+  void serve(session::Session& session, pool::Child& child) const;
   void park(session::Session& session, ParkReason reason);
   void wake(session::Session& session);
   // It has a child again. Of sessions that share children: somebody has a use for it.

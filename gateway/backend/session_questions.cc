@@ -173,11 +173,17 @@ void SessionQuestions::expire(session::SessionId id, rpc::WireId ask_id) {
                                report.message);
   note_end(id, ask);
   if (!log_lines_.allow(now())) return;
-  services_.core.log.write(LogLevel::info, "question withdrawn",
-                           {{"backend", services_.config.name},
-                            {"child", ask.child},
-                            {"why", report.message},
-                            {"suppressed", log_lines_.take_suppressed()}});
+  const std::string client = session->client.to_string();
+  const policy::Principal* const principal = session->principal.get();
+  services_.core.log.write(
+      LogLevel::info, "question withdrawn",
+      {{"backend", services_.config.name},
+       {"child", ask.child},
+       {"session", if_any(session->name.view())},
+       {"client", if_any(client)},
+       {"principal", if_any(principal == nullptr ? std::string_view() : principal->name)},
+       {"why", report.message},
+       {"suppressed", log_lines_.take_suppressed()}});
 }
 
 }  // namespace stdgate::backend

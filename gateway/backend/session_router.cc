@@ -23,6 +23,7 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open(
   if (is_full && !park_longest_idle()) return tl::unexpected(too_many());
   auto id = add(session::SessionKind::client, caller, sink);
   if (!id) return id;
+  journal_.identify(known(*id), client);
   if (takes_child) {
     const auto lease = pool_.open_lease(*id, start);
     if (!lease) {
@@ -32,7 +33,7 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::open(
     }
   }
   if (takes_it_now) count_start(client.address);
-  journal_.open(known(*id), client);
+  journal_.open(known(*id));
   known(*id).held.move_to(services_.payer_for(client.account.get()));
   charge(*id);
   if (pool_.awaits_child(*id)) journal_.wake(known(*id));
@@ -86,12 +87,13 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::adopt(
     const session::Beginning& beginning) {
   auto id = add(session::SessionKind::client, caller, sink);
   if (!id) return id;
+  journal_.identify(known(*id), client);
   if (services_.config.isolation == config::Isolation::session)
     pool_.adopt_lease(*id, {.greeting = beginning.greeting, .revision = beginning.revision});
   known(*id).is_unproven = services_.config.isolation == config::Isolation::shared;
   known(*id).revision = beginning.revision;
   questions_.note_greeting(known(*id), beginning.greeting);
-  journal_.adopt(known(*id), client, services_.dialect.client_label(beginning.greeting));
+  journal_.adopt(known(*id), services_.dialect.client_label(beginning.greeting));
   known(*id).held.move_to(services_.payer_for(client.account.get()));
   charge(*id);
   settle_reading(*id);

@@ -127,9 +127,12 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
     const session::Session* const known = sessions_.find(session);
     return known == nullptr ? std::string_view() : std::string_view(known->stamp);
   }
-  [[nodiscard]] std::string_view revision_of(session::SessionId session) const {
-    const session::Session* const known = sessions_.find(session);
-    return known == nullptr ? std::string_view() : known->revision;
+  // What a call is to know of the session that it is of, if there is one.
+  void name_in(pool::Call& call) const {
+    const session::Session* const known = sessions_.find(call.session);
+    if (known == nullptr) return;
+    call.session_name = known->name;
+    call.revision = known->revision;
   }
   [[nodiscard]] SessionQuestions& questions() { return questions_; }
   // Sessions, or one, may have no children of their own any more: whether their messages are taken
@@ -233,6 +236,9 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
  private:
   // SessionEvents
   void on_reading(session::SessionId session, bool reading) override;
+  void on_session_served(session::SessionId id, pool::Child& child) override {
+    journal_.serve(known(id), child);
+  }
   void on_session_parked(session::SessionId id, ParkReason reason) override {
     session::Session& session = known(id);
     journal_.park(session, reason);

@@ -13,11 +13,18 @@ namespace stdgate {
 
 enum class LogLevel : uint8_t { debug, info, warn, error, off };
 
+// Nothing: the field is left out. A duration is written in milliseconds.
+using LogValue =
+    std::variant<std::monostate, std::string_view, int64_t, uint64_t, double, bool, Duration>;
+
 struct LogField {
   std::string_view key;  // a JSON-safe literal
-  // Nothing: the field is left out. A duration is written in milliseconds.
-  std::variant<std::monostate, std::string_view, int64_t, uint64_t, double, bool, Duration> value;
+  LogValue value;
 };
+
+// Left out where it is empty, or 0.
+inline LogValue if_any(std::string_view text) { return text.empty() ? LogValue() : LogValue(text); }
+inline LogValue if_any(uint64_t number) { return number == 0 ? LogValue() : LogValue(number); }
 
 class Log {
  public:

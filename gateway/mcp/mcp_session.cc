@@ -55,11 +55,12 @@ std::optional<EventId> parse_event_id(std::string_view text, std::string_view pr
 
 }  // namespace
 
-McpSession::McpSession(const McpSessionServices& services, McpSessionOwner& owner, std::string id,
-                       Kind kind, const policy::Client& client, TimePoint expiry)
+McpSession::McpSession(const McpSessionServices& services, McpSessionOwner& owner, Id id, Kind kind,
+                       const policy::Client& client, TimePoint expiry)
     : services_(services),
       owner_(owner),
-      id_(std::move(id)),
+      id_(std::move(id.text)),
+      name_(id.name),
       kind_(kind),
       principal_(client.principal),
       share_({client.account.get(), services.backend.held()}, Holding::sessions),

@@ -52,8 +52,12 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
   // Streamable HTTP, or the transport of 2024-11-05: one stream for everything, no resumption.
   enum class Kind : uint8_t { streamable, sse };
 
+  struct Id {
+    std::string text;
+    SessionName name;  // of it
+  };
   // `expiry`: when it is too old, whatever it does; the owner's business.
-  McpSession(const McpSessionServices& services, McpSessionOwner& owner, std::string id, Kind kind,
+  McpSession(const McpSessionServices& services, McpSessionOwner& owner, Id id, Kind kind,
              const policy::Client& client, TimePoint expiry);
 
   // One of these is to be called first. adopt(): the session has begun in another process, by a
@@ -132,6 +136,7 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
                   std::span<const std::string_view> parts) override;
   [[nodiscard]] bool awaits_requests() override;
   [[nodiscard]] session::ClientHold hold() const override;
+  [[nodiscard]] SessionName name() const override { return name_; }
   void set_reading(bool reading) override { reading_ = reading; }
   void on_session_end(session::SessionEnd end, std::string_view message) override;
 
@@ -153,6 +158,7 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
   const McpSessionServices& services_;
   McpSessionOwner& owner_;
   const std::string id_;
+  const SessionName name_;
   const Kind kind_;
   const policy::PrincipalRef principal_;
   Share share_;  // of the session itself

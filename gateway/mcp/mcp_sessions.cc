@@ -38,7 +38,9 @@ tl::expected<McpSession*, rpc::FaultReport> McpSessions::open(McpSession::Kind k
                                                               const policy::Client& client,
                                                               std::string_view initialize) {
   McpSessionOwner& owner = *this;
-  std::string id = ids_.issue({services_.backend.name(), client.principal.get(), initialize});
+  McpSession::Id id;
+  id.text = ids_.issue({services_.backend.name(), client.principal.get(), initialize});
+  id.name = ids_.name_of(id.text);
   const auto lifetime = ids_.lifetime();
   const TimePoint expiry = lifetime ? services_.clock.now() + *lifetime : TimePoint::max();
   auto session =
@@ -71,8 +73,9 @@ tl::expected<McpSession*, rpc::FaultReport> McpSessions::reach(
   const auto carried = ids_.open(id, services_.backend.name(), principal);
   if (!carried || carried->initialize.empty() || ended_.contains(id, now)) return nullptr;
   McpSessionOwner& owner = *this;
-  auto session = std::make_unique<McpSession>(services_, owner, std::string(id), kind, client,
-                                              now + carried->left);
+  auto session = std::make_unique<McpSession>(services_, owner,
+                                              McpSession::Id{std::string(id), ids_.name_of(id)},
+                                              kind, client, now + carried->left);
   if (const auto adopted = session->adopt(client, carried->initialize, revision); !adopted) {
     return tl::unexpected(adopted.error());
   }

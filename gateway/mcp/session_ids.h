@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "gateway/base/session_name.h"
 #include "gateway/base/time.h"
 #include "gateway/policy/principal.h"
 
@@ -40,6 +41,8 @@ class SessionIds {
   [[nodiscard]] virtual std::optional<CarriedSession> open(std::string_view id,
                                                            std::string_view backend,
                                                            const policy::Principal* principal) = 0;
+  // How log and audit name the session with this id.
+  [[nodiscard]] virtual SessionName name_of(std::string_view id) const = 0;
   // How long a session lives from its first request on, whatever it does; nothing: no limit.
   [[nodiscard]] virtual std::optional<Duration> lifetime() const { return std::nullopt; }
 };

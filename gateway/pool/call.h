@@ -62,6 +62,8 @@ struct CallFacts {
   bool cancel_on_send = false;  // its client has cancelled it before it was sent
   SessionMemo memo = SessionMemo::none;  // see ClientIntent
   uint64_t connection = 0;
+  SessionName session_name;
+  ClientAddress origin;  // of its client
   TimePoint arrived{};
   TimePoint written{};                    // to the child
   TimePoint deadline = TimePoint::max();  // no later than it is due (call_clock.h); max(): none
@@ -71,6 +73,7 @@ struct CallFacts {
   uint64_t round = 0;  // in which it waits for its client, see InputRounds; 0: none
   SpanId span = 0;     // of its time at a child, as that is told; 0: calls are not traced
   uint64_t child = 0;  // number of the child that it was written to; 0: none yet
+  int child_pid = 0;
   CallPlace place = CallPlace::nowhere;
   rpc::WireId wire_id = 0;  // in flight: its id at that child
   uint64_t ticket = 0;      // waiting: its place in the queue, see CallQueue
@@ -98,7 +101,6 @@ struct Call : CallFacts {
   std::string refusal;         // the member error that it has got first: see RefusedGreetings
   std::string lacking;         // of its client: a capability, see ModernCalls::note_ask()
   std::string bridged;         // the end of its answer, as the era of its client has it
-  ClientAddress origin;        // the same: of its client, whom the start of the child counts for
   Share held{{}, Holding::calls};  // of the texts that are kept as long as it lasts
 
   // The CallIndex's own.

@@ -14,7 +14,8 @@ bool causes_nothing(const Call& call) {
 
 }  // namespace
 
-CallTable::CallTable(const PoolServices& services, uint64_t child, config::Isolation isolation)
+CallTable::CallTable(const PoolServices& services, const ChildName& child,
+                     config::Isolation isolation)
     : services_(services),
       child_(child),
       is_shared_(isolation != config::Isolation::session),
@@ -44,7 +45,8 @@ Call& CallTable::put(CallPtr call) {
   const auto id = calls_.open(std::move(call));
   STDGATE_CHECK(id.has_value());
   opened.written = services_.core.clock.now();
-  opened.child = child_;
+  opened.child = child_.number;
+  opened.child_pid = child_.pid;
   opened.place = CallPlace::in_flight;
   opened.wire_id = *id;
   count(opened);
@@ -94,7 +96,8 @@ Call& CallTable::replace(rpc::WireId id, CallPtr call) {
   STDGATE_CHECK(!place->caller.is_none() && !call->caller.is_none());
   STDGATE_CHECK(!place->listens && !call->listens);
   call->written = services_.core.clock.now();
-  call->child = child_;
+  call->child = child_.number;
+  call->child_pid = child_.pid;
   call->child_era = place->child_era;
   call->place = CallPlace::in_flight;
   call->wire_id = id;
@@ -155,7 +158,7 @@ void CallTable::check_invariants() {
     alone += call.alone && !is_shared_ ? 1 : 0;
     of_session += call.session == session && !is_silent ? 1 : 0;
     STDGATE_CHECK(call.place == CallPlace::in_flight && call.is_watched());
-    STDGATE_CHECK(call.child == child_ && call.wire_id == *id);
+    STDGATE_CHECK(call.child == child_.number && call.wire_id == *id);
   }
   STDGATE_CHECK(own == own_ && listening == listening_ && silent == silent_ && bytes == bytes_);
   STDGATE_CHECK(ids == causing_ids_ && alone == alone_);

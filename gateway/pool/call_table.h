@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "gateway/pool/call_store.h"
+#include "gateway/pool/child_name.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/pool/session_counts.h"
 #include "gateway/rpc/correlator.h"
@@ -23,8 +24,8 @@ namespace stdgate::pool {
 
 class CallTable {
  public:
-  // `child`: the number of the one whose calls these are; `isolation`: who shares it.
-  CallTable(const PoolServices& services, uint64_t child, config::Isolation isolation);
+  // `child`: whose calls these are; outlives it. `isolation`: who shares it.
+  CallTable(const PoolServices& services, const ChildName& child, config::Isolation isolation);
 
   // Only while not full().
   Call& open(CallPtr call);
@@ -47,6 +48,8 @@ class CallTable {
     CallPtr* const call = calls_.find(id);
     return call == nullptr ? nullptr : call->get();
   }
+  // Whether a call had this id and has ended.
+  [[nodiscard]] bool has_ended(rpc::WireId id) const { return calls_.has_ended(id); }
   // The call with an id that is in flight.
   Call& at(rpc::WireId id) { return *calls_.at(id); }
   // The only call in flight that can cause what the child says; null when there are none, or
@@ -102,7 +105,7 @@ class CallTable {
   [[nodiscard]] size_t causing() const { return calls_.size() - silent_; }
 
   const PoolServices& services_;
-  const uint64_t child_;
+  const ChildName& child_;
   const bool is_shared_;
   rpc::Correlator<CallPtr> calls_;
   const size_t max_working_;

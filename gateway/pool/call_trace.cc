@@ -1,19 +1,12 @@
 #include "gateway/pool/call_trace.h"
 
-#include <variant>
-
 #include "gateway/base/utf8.h"
 
 namespace stdgate::pool {
 
 namespace {
 
-using FieldValue = decltype(LogField::value);
-
-// Empty: there is none.
-FieldValue traced(std::string_view text) {
-  return text.empty() ? FieldValue() : FieldValue(cut_utf8(text, kMaxTraced));
-}
+LogValue traced(std::string_view text) { return if_any(cut_utf8(text, kMaxTraced)); }
 
 }  // namespace
 
@@ -22,6 +15,7 @@ void trace_arrived(const PoolServices& services, const Call& call, std::string_v
                           {{"backend", services.config.name},
                            {"id", traced(call.id)},
                            {"connection", call.connection},
+                           {"session", if_any(call.session_name.view())},
                            {"method", traced(method)},
                            {"transport", transport_name(call.transport)},
                            {"bytes", uint64_t{call.bytes_in}}});
@@ -32,38 +26,42 @@ void trace_queued(const PoolServices& services, const Call& call, size_t waiting
                           {{"backend", services.config.name},
                            {"id", traced(call.id)},
                            {"connection", call.connection},
+                           {"session", if_any(call.session_name.view())},
                            {"waiting", uint64_t{waiting}}});
 }
 
-void trace_sent(const PoolServices& services, const Call& call, const TracedChild& child,
+void trace_sent(const PoolServices& services, const Call& call, const ChildName& child,
                 rpc::WireId wire_id) {
   services.core.log.write(LogLevel::debug, "call sent",
                           {{"backend", services.config.name},
                            {"id", traced(call.id)},
                            {"connection", call.connection},
+                           {"session", if_any(call.session_name.view())},
                            {"child", child.number},
                            {"pid", int64_t{child.pid}},
                            {"wire_id", uint64_t{wire_id}}});
 }
 
-void trace_ended(const PoolServices& services, const Call& call, const TracedChild& child,
+void trace_ended(const PoolServices& services, const Call& call, const ChildName& child,
                  rpc::WireId wire_id, std::string_view event, size_t bytes) {
   services.core.log.write(LogLevel::debug, event,
                           {{"backend", services.config.name},
                            {"id", traced(call.id)},
                            {"connection", call.connection},
+                           {"session", if_any(call.session_name.view())},
                            {"child", child.number},
                            {"pid", int64_t{child.pid}},
                            {"wire_id", uint64_t{wire_id}},
                            {"bytes", uint64_t{bytes}}});
 }
 
-void trace_message(const PoolServices& services, const TracedChild& child, std::string_view event,
+void trace_message(const PoolServices& services, const ChildName& child, std::string_view event,
                    std::string_view method, size_t bytes) {
   services.core.log.write(LogLevel::debug, event,
                           {{"backend", services.config.name},
                            {"child", child.number},
                            {"pid", int64_t{child.pid}},
+                           {"session", if_any(child.session.view())},
                            {"method", traced(method)},
                            {"bytes", uint64_t{bytes}}});
 }

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "gateway/pool/call.h"
+#include "gateway/pool/child_name.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/rpc/correlator.h"
 
@@ -18,22 +19,16 @@ namespace stdgate::pool {
 
 inline constexpr size_t kMaxTraced = 128;
 
-// The child that a message is for, or comes from.
-struct TracedChild {
-  uint64_t number = 0;
-  int pid = 0;
-};
-
 void trace_arrived(const PoolServices& services, const Call& call, std::string_view method);
 // `waiting`: messages in the queue that it stands in, itself included.
 void trace_queued(const PoolServices& services, const Call& call, size_t waiting);
-void trace_sent(const PoolServices& services, const Call& call, const TracedChild& child,
+void trace_sent(const PoolServices& services, const Call& call, const ChildName& child,
                 rpc::WireId wire_id);
 // `event`: "call answered" or what else has ended it at the child. `bytes`: of the answer.
-void trace_ended(const PoolServices& services, const Call& call, const TracedChild& child,
+void trace_ended(const PoolServices& services, const Call& call, const ChildName& child,
                  rpc::WireId wire_id, std::string_view event, size_t bytes);
 // A message that is no call of a client: `event` says what became of it.
-void trace_message(const PoolServices& services, const TracedChild& child, std::string_view event,
+void trace_message(const PoolServices& services, const ChildName& child, std::string_view event,
                    std::string_view method, size_t bytes);
 void trace_dropped(const PoolServices& services, DropReason reason);
 

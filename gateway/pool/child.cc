@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "gateway/pool/call_trace.h"
-#include "gateway/pool/splice.h"
 
 namespace stdgate::pool {
 
@@ -11,8 +10,6 @@ namespace {
 
 // A child whose stdout has ended gets this long to end as well, so that its exit code is known.
 constexpr Duration kExitAfterOutputEnd = std::chrono::milliseconds(100);
-// Answers to a child's own requests are dropped when it does not read them.
-constexpr size_t kMaxUnsentAnswers = 2 * ChildLink::kHighWatermark;
 
 }  // namespace
 
@@ -21,11 +18,13 @@ Child::Child(const PoolServices& services, ChildOwner& owner, ChildListener& lis
     : services_(services),
       owner_(owner),
       listener_(listener),
-      name_{number, 0},
+      name_{number},
       isolation_(isolation),
       life_(isolation == config::Isolation::session),
-      calls_(services, number, isolation),
-      output_(services, name_, *this),
+      calls_(services, name_, isolation),
+      log_(services, name_),
+      input_(services, name_),
+      output_(services, name_, log_, *this),
       handshake_(services, greeting, std::move(client), [this] { give_up_start(); }),
       output_end_timer_(
           services.core.timers,
@@ -39,6 +38,16 @@ void Child::start() {
   set_state(ChildState::starting);
   handshake_.start_timer();
   link_ = services_.core.launcher.launch(services_.launch, *this);
+  link_->set_name(name_);
+  input_.open(*link_);
+}
+
+void Child::set_client(SessionName session, std::string address, std::string principal) {
+  name_.session = session;
+  name_.client = std::move(address);
+  name_.principal = std::move(principal);
+  link_->set_name(name_);
+  log_.served();
 }
 
 void Child::end(ExitReason reason, std::string message, Duration grace) {
@@ -49,7 +58,7 @@ void Child::end(ExitReason reason, std::string message, Duration grace) {
 
 void Child::start_draining(ExitReason reason, std::string message) {
   if (!end_) end_ = ChildEnd{reason, std::move(message), {}, was_ready()};
-  output_.mute();
+  log_.mute();
   handshake_.stop_timer();
   set_state(ChildState::draining);
   // What it leaves unread would keep back the news of its exit.
@@ -68,14 +77,14 @@ void Child::dismiss(std::string message) {
   }
   start_draining(ExitReason::asked, std::move(message));
   farewell_ = request->wire_id;
-  write_text(text);
+  input_.write_text(text);
   farewell_timer_.arm(services_.core.clock.now() + grace / 3);
 }
 
 void Child::finish_farewell() {
   farewell_.reset();
   farewell_timer_.disarm();
-  write_text(services_.dialect.exit_notification());
+  input_.write_text(services_.dialect.exit_notification());
   link_->end(services_.config.pool.grace / 3);
 }
 
@@ -102,7 +111,7 @@ void Child::send(CallPtr call, const Outgoing& message) {
   if (sent.greets) handshake_.note_request(id);
   settle_state();
   if (services_.traces) trace_sent(services_, sent, name_, id);
-  write(message, id);
+  input_.write(message, era(), id);
   if (is_cancelled) request_cancel(id, CancelReason::client_cancelled);
 }
 
@@ -117,13 +126,13 @@ const Call& Child::hold(CallPtr call) {
 void Child::ask(const std::function<std::string(rpc::WireId)>& text, TimePoint deadline) {
   const Call& call = open_own(deadline);
   settle_state();
-  write_text(text(call.wire_id));
+  input_.write_text(text(call.wire_id));
 }
 
 void Child::set_severity(session::Severity severity, TimePoint deadline) {
   const Call& call = open_own(deadline, severity);
   settle_state();
-  write_text(services_.dialect.set_severity(call.wire_id, severity));
+  input_.write_text(services_.dialect.set_severity(call.wire_id, severity));
 }
 
 rpc::WireId Child::greet_again(std::string_view params) {
@@ -132,27 +141,14 @@ rpc::WireId Child::greet_again(std::string_view params) {
   call.introduces = true;
   handshake_.note_request(id);
   settle_state();
-  write_text(services_.dialect.greet_again(id, params));
+  input_.write_text(services_.dialect.greet_again(id, params));
   return id;
-}
-
-void Child::send_message(const Outgoing& message) {
-  if (services_.traces) {
-    trace_message(services_, name_, "message sent", {}, message.text.size());
-  }
-  write(message, std::nullopt);
-}
-
-bool Child::takes_answers() const {
-  if (link_->unsent_bytes() <= kMaxUnsentAnswers) return true;
-  services_.core.observer.on_dropped(services_.backend, DropReason::outbox_full);
-  return false;
 }
 
 void Child::request_cancel(rpc::WireId id, CancelReason reason) {
   if (std::exchange(calls_.at(id).cancelled, true)) return;
   const std::string text = services_.dialect.cancel(id, reason);
-  if (!text.empty()) write_text(text);
+  if (!text.empty()) input_.write_text(text);
 }
 
 CallPtr Child::abandon(rpc::WireId id, CancelReason reason) {
@@ -161,6 +157,7 @@ CallPtr Child::abandon(rpc::WireId id, CancelReason reason) {
     trace_ended(services_, calls_.at(id), name_, id, "call abandoned", 0);
   }
   CallPtr call = calls_.close(id);
+  given_up_.add(id, reason);
   // Calls of the gateway itself reveal nothing about a client, nor do those that only listen.
   if (isolation_ == config::Isolation::shared && !call->caller.is_none() && !call->listens) {
     abandoned_.add(id, call->session);
@@ -170,12 +167,7 @@ CallPtr Child::abandon(rpc::WireId id, CancelReason reason) {
 
 void Child::note_withheld() {
   if (std::exchange(has_withheld_, true)) return;
-  services_.core.log.write(
-      LogLevel::info, "child output withheld",
-      {{"backend", services_.config.name},
-       {"child", name_.number},
-       {"why", "it may belong to a call that was given up and not answered yet"},
-       {"abandoned", static_cast<uint64_t>(abandoned_.size())}});
+  log_.withheld(abandoned_.size());
 }
 
 void Child::resume_clocks(session::SessionId of) {
@@ -189,35 +181,6 @@ void Child::resume_clocks(session::SessionId of) {
   }
 }
 
-void Child::write(const Outgoing& message, std::optional<rpc::WireId> id) {
-  Splice splice(message, id, era());
-  const rpc::FrameEnds ends = rpc::frame_ends(services_.config.framing, splice.size(), frame_head_);
-  link_->write(splice.framed(ends.head, ends.tail));
-}
-
-void Child::write_text(std::string_view text) {
-  Outgoing message;
-  message.text = text;
-  send_message(message);
-}
-
-void Child::answer(std::string_view id, std::string_view result) {
-  write_answer(id, R"("result":)", result);
-}
-
-void Child::refuse(std::string_view id, int code, std::string_view message) {
-  std::string object;
-  rpc::append_error(object, code, message);
-  write_answer(id, R"("error":)", object);
-}
-
-void Child::write_answer(std::string_view id, std::string_view member, std::string_view value) {
-  if (!takes_answers()) return;
-  std::string text = R"({"jsonrpc":"2.0","id":)";
-  text.append(id).append(",").append(member).append(value).append("}");
-  write_text(text);
-}
-
 // --- What it says ---------------------------------------------------------------------------
 
 // An answer to this id has come, be it unusable or too late.
@@ -226,11 +189,11 @@ void Child::note_answered(rpc::WireId id) {
   handshake_.note_answered(id);
 }
 
-bool Child::on_answer(const rpc::Envelope& answer) {
+const char* Child::on_answer(const rpc::Envelope& answer) {
   const auto id = rpc::parse_wire_id(answer.id);
   if (id) note_answered(*id);
   CallPtr call = id ? calls_.take(*id) : nullptr;
-  if (call == nullptr) return id && take_late_discovery(*id, answer);
+  if (call == nullptr) return note_stray(id, answer);
   has_answered_ = true;
   if (services_.traces) {
     trace_ended(services_, *call, name_, *id, "call answered", answer.text.size());
@@ -243,7 +206,21 @@ bool Child::on_answer(const rpc::Envelope& answer) {
   } else {
     finish_greeting(answer);
   }
-  return true;
+  return nullptr;
+}
+
+// Why it answers nothing, if that should not be; null: it is late.
+const char* Child::note_stray(std::optional<rpc::WireId> id, const rpc::Envelope& answer) {
+  if (id && take_late_discovery(*id, answer)) return nullptr;
+  if (id && handshake_.is_past_probe(*id)) return nullptr;
+  const auto given_up = id ? given_up_.find(*id) : std::nullopt;
+  if (!given_up) {
+    return id && calls_.has_ended(*id) ? "its call has been answered already"
+                                       : "no call has had this id";
+  }
+  services_.core.observer.on_dropped(services_.backend, DropReason::unknown_id);
+  log_.late_answer(answer.id, *given_up);
+  return nullptr;
 }
 
 void Child::on_unreadable_answer(rpc::WireId id, const rpc::FaultReport& report) {
@@ -335,10 +312,7 @@ void Child::on_broken_framing(const char* reason) {
 
 void Child::on_started(int pid) {
   name_.pid = pid;
-  services_.core.log.write(LogLevel::info, "child started",
-                           {{"backend", services_.config.name},
-                            {"child", name_.number},
-                            {"pid", static_cast<int64_t>(pid)}});
+  log_.started();
   if (state_ == ChildState::starting) greet();
 }
 
@@ -350,11 +324,15 @@ void Child::greet() {
 void Child::send_greeting() {
   const Call& request = open_own();
   const std::string text = handshake_.request(request.wire_id);
+  if (handshake_.is_probing()) {
+    name_.probe = services_.dialect.probe_method();
+    link_->set_name(name_);
+  }
   if (text.empty()) {
     calls_.close(request.wire_id);
     become_ready();
   } else {
-    write_text(text);
+    input_.write_text(text);
   }
 }
 
@@ -369,7 +347,7 @@ void Child::finish_greeting(const rpc::Envelope& answer) {
     end_->detail = completion.error();
     return;
   }
-  if (!completion->empty()) write_text(*completion);
+  if (!completion->empty()) input_.write_text(*completion);
   if (handshake_.may_ask_first()) return hear_out();
   become_ready();
 }
@@ -378,7 +356,7 @@ void Child::finish_greeting(const rpc::Envelope& answer) {
 void Child::hear_out() {
   const Call& ping = open_own();
   handshake_.note_ping();
-  write_text(services_.dialect.input()->ping(ping.wire_id));
+  input_.write_text(services_.dialect.input()->ping(ping.wire_id));
 }
 
 // It was greeted as a legacy child because it was slow, so it may behave as one from now on: the
@@ -397,6 +375,7 @@ bool Child::take_late_discovery(rpc::WireId id, const rpc::Envelope& answer) {
 
 void Child::become_ready() {
   handshake_.stop_timer();
+  if (!std::exchange(name_.probe, {}).empty()) link_->set_name(name_);
   ready_since_ = services_.core.clock.now();
   set_state(ChildState::ready);
   services_.core.observer.on_child_ready(services_.backend, ready_since_ - started_at_);
@@ -461,8 +440,7 @@ void Child::explain_end(ChildEnd& end) {
   end.hint = is_silent && misfit.empty() ? services_.dialect.greeting_hint() : misfit;
   end.last_words = link_->last_words();
   end.in_flight = calls_.size();
-  log_end(services_.core.log, {services_.config.name, name_.number, name_.pid}, end, is_fine,
-          is_silent || end.reason == ExitReason::start_failed);
+  log_.ended(end, is_fine, is_silent || end.reason == ExitReason::start_failed);
 }
 
 // --- State ----------------------------------------------------------------------------------

@@ -21,8 +21,11 @@
 #include "gateway/pool/backend_status.h"
 #include "gateway/pool/call_table.h"
 #include "gateway/pool/child_end.h"
+#include "gateway/pool/child_input.h"
 #include "gateway/pool/child_listener.h"
+#include "gateway/pool/child_log.h"
 #include "gateway/pool/child_output.h"
+#include "gateway/pool/given_up_calls.h"
 #include "gateway/pool/handshake.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/pool/signs_of_life.h"
@@ -78,6 +81,8 @@ class Child final : private ChildEvents, private ChildMessages {
   // The session that has it to itself; none: it is shared, or waits for one.
   [[nodiscard]] session::SessionId lease() const { return lease_; }
   void set_lease(session::SessionId session) { lease_ = session; }
+  // Whose it is, for the log; stays when the lease has ended.
+  void set_client(SessionName session, std::string address, std::string principal);
   // While not, what it says is left in its pipe; one that is asked to go is read in any case.
   void set_reading(bool reading);
 
@@ -113,12 +118,10 @@ class Child final : private ChildEvents, private ChildMessages {
   // Keeps a call that listens without a word to the process. Only while has_room().
   const Call& hold(CallPtr call);
   // A notification. Only while has_room().
-  void send_message(const Outgoing& message);
+  void send_message(const Outgoing& message) { input_.write_note(message, era()); }
   // A client's answer to a request of the process: dropped, and counted, when it leaves too many
   // bytes unread.
-  void send_answer(const Outgoing& message) {
-    if (takes_answers()) write(message, std::nullopt);
-  }
+  void send_answer(const Outgoing& message) { input_.write_answer(message, era()); }
   // Sends a request of the gateway's own, `text(id)`; what is answered does not matter. Only while
   // has_room().
   void ask(const std::function<std::string(rpc::WireId)>& text,
@@ -129,8 +132,10 @@ class Child final : private ChildEvents, private ChildMessages {
   // has_room().
   rpc::WireId greet_again(std::string_view params);
   // The gateway's own answer to a request of the process: a result (raw JSON), or an error.
-  void answer(std::string_view id, std::string_view result);
-  void refuse(std::string_view id, int code, std::string_view message);
+  void answer(std::string_view id, std::string_view result) { input_.write_result(id, result); }
+  void refuse(std::string_view id, int code, std::string_view message) {
+    input_.write_error(id, code, message);
+  }
   void refuse(std::string_view id, rpc::RpcError error, std::string_view message) {
     refuse(id, rpc::rpc_error_code(error), message);
   }
@@ -184,7 +189,7 @@ class Child final : private ChildEvents, private ChildMessages {
   void on_writable() override;
   void on_exit(const ExitStatus& status) override;
   // ChildMessages
-  bool on_answer(const rpc::Envelope& answer) override;
+  const char* on_answer(const rpc::Envelope& answer) override;
   void on_unreadable_answer(rpc::WireId id, const rpc::FaultReport& report) override;
   void on_notification(const rpc::Envelope& notification, std::string_view method) override;
   void on_request(const rpc::Envelope& request, std::string_view method) override;
@@ -200,6 +205,7 @@ class Child final : private ChildEvents, private ChildMessages {
   bool end_listening(const rpc::Envelope& notification, std::string_view method);
   void finish_own_call(rpc::WireId id, const rpc::Envelope* answer);
   void note_answered(rpc::WireId id);
+  const char* note_stray(std::optional<rpc::WireId> id, const rpc::Envelope& answer);
   void start_draining(ExitReason reason, std::string message);
   void give_up_start();
 
@@ -218,17 +224,13 @@ class Child final : private ChildEvents, private ChildMessages {
   void become_ready();
   [[nodiscard]] bool takes_calls() const;
   void set_state(ChildState state);
-  void write(const Outgoing& message, std::optional<rpc::WireId> id);
-  void write_text(std::string_view text);
-  [[nodiscard]] bool takes_answers() const;
-  void write_answer(std::string_view id, std::string_view member, std::string_view value);
   void finish_farewell();
   void explain_end(ChildEnd& end);
 
   const PoolServices& services_;
   ChildOwner& owner_;
   ChildListener& listener_;
-  TracedChild name_;  // the number is the ordinal within the backend, from 1; no pid: not yet
+  ChildName name_;
   const config::Isolation isolation_;
   session::SessionId lease_;
   bool retiring_ = false;
@@ -243,9 +245,11 @@ class Child final : private ChildEvents, private ChildMessages {
   CallTable calls_;
   AbandonedCalls abandoned_;
   bool has_withheld_ = false;
+  GivenUpCalls given_up_;
+  ChildLog log_;
+  ChildInput input_;
   ChildOutput output_;
   Handshake handshake_;
-  std::string frame_head_;  // scratch
   Timer output_end_timer_;
   std::optional<rpc::WireId> farewell_;  // the request to end, until it is answered or given up
   Timer farewell_timer_;

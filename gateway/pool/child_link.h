@@ -14,6 +14,7 @@
 #include "gateway/base/account.h"
 #include "gateway/base/time.h"
 #include "gateway/config/config.h"
+#include "gateway/pool/child_name.h"
 #include "gateway/pool/sandbox_status.h"
 
 namespace stdgate::pool {
@@ -78,6 +79,8 @@ class ChildLink {
   // on_exit() as long as something of a process that has ended is unread. Reading is the start.
   virtual void set_reading(bool reading) = 0;
 
+  // How its own log lines are to name the process from now on.
+  virtual void set_name(const ChildName& /*name*/) {}
   // The last lines that it has written to stderr, oldest first, for a log line about its end.
   [[nodiscard]] virtual std::vector<std::string> last_words() const { return {}; }
 

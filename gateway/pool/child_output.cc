@@ -3,15 +3,11 @@
 #include <utility>
 
 #include "gateway/base/ascii.h"
-#include "gateway/base/utf8.h"
 #include "gateway/rpc/json_member.h"
 
 namespace stdgate::pool {
 
 namespace {
-
-constexpr uint32_t kMaxBadLinesPerSecond = 10;
-constexpr size_t kMaxLoggedText = 256;
 
 constexpr std::string_view kHasHeaders =
     "it writes Content-Length headers: set framing: content-length, or for a language server "
@@ -27,16 +23,16 @@ bool is_length_header(std::string_view line) {
 
 }  // namespace
 
-ChildOutput::ChildOutput(const PoolServices& services, const TracedChild& child,
+ChildOutput::ChildOutput(const PoolServices& services, const ChildName& child, ChildLog& log,
                          ChildMessages& receiver)
     : services_(services),
       child_(child),
+      log_(log),
       receiver_(receiver),
       parser_(envelope_limits(services.limits)),
       framer_(rpc::make_framer(services.config.framing, services.limits.message,
                                services.core.storages)),
-      held_(services.payer, Holding::receiving),
-      bad_lines_(kMaxBadLinesPerSecond) {}
+      held_(services.payer, Holding::receiving) {}
 
 rpc::EnvelopeLimits ChildOutput::envelope_limits(const config::LimitsConfig& limits) {
   rpc::EnvelopeLimits envelope;
@@ -64,10 +60,11 @@ void ChildOutput::on_frame(std::span<char> message) {
     if (services_.config.framing == rpc::Framing::newline && is_length_header(text)) {
       note_misfit(kHasHeaders);
     }
-    // A line that is no JSON is somebody's debug output, not a payload: it may be shown.
-    drop(is_json ? DropReason::not_rpc : DropReason::not_json, document.error().reason,
-         is_json ? std::string_view() : text);
-    return;
+    return drop({is_json ? DropReason::not_rpc : DropReason::not_json,
+                 document.error().reason,
+                 text,
+                 {},
+                 text.size()});
   }
   for (const rpc::ParsedMessage& parsed : document->messages) handle(parsed);
 }
@@ -78,8 +75,8 @@ void ChildOutput::handle(const rpc::ParsedMessage& message) {
   switch (envelope.kind) {
     case rpc::MessageKind::result:
     case rpc::MessageKind::error:
-      if (!receiver_.on_answer(envelope)) {
-        drop(DropReason::unknown_id, "answer to nothing in flight", {});
+      if (const char* const why = receiver_.on_answer(envelope)) {
+        drop({DropReason::unknown_id, why, envelope.text, envelope.id, envelope.text.size()});
       }
       break;
     case rpc::MessageKind::notification: {
@@ -107,7 +104,8 @@ void ChildOutput::handle_broken(const rpc::ParsedMessage& message) {
   const auto id = rpc::parse_wire_id(message.envelope.id);
   const auto method = rpc::find_member(message.envelope.text, "method");
   const bool names_method = method || method.error() == rpc::MemberError::duplicate;
-  drop(DropReason::not_rpc, message.rejection, {});
+  const std::string_view text = message.envelope.text;
+  drop({DropReason::not_rpc, message.rejection, text, message.envelope.id, text.size()});
   if (!id || names_method) return;
   receiver_.on_unreadable_answer(
       *id,
@@ -116,8 +114,9 @@ void ChildOutput::handle_broken(const rpc::ParsedMessage& message) {
 
 void ChildOutput::on_oversized_frame(const rpc::OversizedFrame& frame) {
   const bool lacks_memory = std::exchange(given_up_, false);
-  drop(DropReason::oversized,
-       lacks_memory ? "limits.buffered is used up" : "message over limits.message", {});
+  drop({DropReason::oversized,
+        lacks_memory ? "limits.buffered is used up" : "message over limits.message",
+        frame.beginning, frame.id, frame.size});
   const auto wire_id = rpc::parse_wire_id(frame.id);
   if (!wire_id) return;
   if (lacks_memory) {
@@ -132,13 +131,9 @@ void ChildOutput::on_oversized_frame(const rpc::OversizedFrame& frame) {
 
 // Logged once, and at once: with the wrong framing every message is lost.
 void ChildOutput::note_misfit(std::string_view hint) {
-  if (!misfit_.empty() || muted_) return;
+  if (!misfit_.empty() || log_.is_muted()) return;
   misfit_ = hint;
-  services_.core.log.write(LogLevel::warn, "child output does not fit",
-                           {{"backend", services_.config.name},
-                            {"child", child_.number},
-                            {"pid", static_cast<int64_t>(child_.pid)},
-                            {"hint", hint}});
+  log_.does_not_fit(hint);
 }
 
 // Of a child that is to write headers.
@@ -149,17 +144,9 @@ void ChildOutput::note_first_output(std::span<const char> bytes) {
   }
 }
 
-void ChildOutput::drop(DropReason reason, std::string_view why, std::string_view text) {
-  services_.core.observer.on_dropped(services_.backend, reason);
-  if (muted_) return;
-  if (!bad_lines_.allow(services_.core.clock.now())) return;
-  services_.core.log.write(LogLevel::warn, "child output dropped",
-                           {{"backend", services_.config.name},
-                            {"pid", static_cast<int64_t>(child_.pid)},
-                            {"reason", drop_reason_name(reason)},
-                            {"why", why},
-                            {"text", cut_utf8(text, kMaxLoggedText)},
-                            {"suppressed", bad_lines_.take_suppressed()}});
+void ChildOutput::drop(const DroppedOutput& output) {
+  services_.core.observer.on_dropped(services_.backend, output.reason);
+  log_.dropped(output);
 }
 
 }  // namespace stdgate::pool

@@ -1,8 +1,8 @@
 // ChildOutput: what a child writes to its stdout, from bytes to messages.
 //
 // Job: find the messages, pass each to the child by its kind, and count and log what is no message.
-// Only a broken framing ends the stream. Owner: the child. Limits: limits.message,
-// depth and batch; what the backend, and all, may hold in memory; kMaxBadLinesPerSecond log lines.
+// Only a broken framing ends the stream. Owner: the child. Limits: limits.message, depth and batch;
+// what the backend, and all, may hold in memory; those of ChildLog.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/base/rate_limit.h"
 #include "gateway/pool/call_trace.h"
+#include "gateway/pool/child_log.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/rpc/framer.h"
@@ -22,8 +22,8 @@ namespace stdgate::pool {
 class ChildMessages {
  public:
   virtual ~ChildMessages() = default;
-  // False: it answers nothing in flight.
-  virtual bool on_answer(const rpc::Envelope& answer) = 0;
+  // What is wrong with an answer to nothing in flight; null: nothing that matters.
+  virtual const char* on_answer(const rpc::Envelope& answer) = 0;
   // An answer to this id that cannot be passed on: too long, or no valid message.
   virtual void on_unreadable_answer(rpc::WireId id, const rpc::FaultReport& report) = 0;
   // `method` is decoded.
@@ -35,20 +35,18 @@ class ChildMessages {
 
 class ChildOutput final : private rpc::FrameSink {
  public:
-  // `child` and `receiver` outlive it.
-  ChildOutput(const PoolServices& services, const TracedChild& child, ChildMessages& receiver);
+  // All outlive it.
+  ChildOutput(const PoolServices& services, const ChildName& child, ChildLog& log,
+              ChildMessages& receiver);
 
   // A message of which more than this has come is given up when memory is used up.
   static constexpr size_t kSmallMessage = 1 << 20;
 
   void feed(std::span<char> bytes);
   void finish() { framer_->finish(*this); }
-  // The child has been asked to go: from now on what is dropped is not logged.
-  void mute() { muted_ = true; }
   // The receiver is not called any more.
   void stop() { stopped_ = true; }
 
-  void drop(DropReason reason, std::string_view why, std::string_view text);
   // Which key to change, a constant: the output looks like another framing than the configured one.
   // Empty: it does not.
   [[nodiscard]] std::string_view misfit() const { return misfit_; }
@@ -64,19 +62,19 @@ class ChildOutput final : private rpc::FrameSink {
   void handle_broken(const rpc::ParsedMessage& message);
   void note_misfit(std::string_view hint);
   void note_first_output(std::span<const char> bytes);
+  void drop(const DroppedOutput& output);
 
   const PoolServices& services_;
-  const TracedChild& child_;
+  const ChildName& child_;
+  ChildLog& log_;
   ChildMessages& receiver_;
   rpc::EnvelopeParser parser_;
   const std::unique_ptr<rpc::Framer> framer_;
   Share held_;             // of a message that is not complete
   bool given_up_ = false;  // the framer skips it for want of memory
   std::string method_;     // scratch
-  RateLimit bad_lines_;
   std::string_view misfit_;
   bool has_spoken_ = false;
-  bool muted_ = false;
   bool stopped_ = false;
 };
 

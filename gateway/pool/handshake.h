@@ -41,6 +41,8 @@ class Handshake {
   // That request asks of which era the process is, and has not been answered.
   [[nodiscard]] bool is_probing() const { return probe_ && greeting_ != Greeting::legacy; }
   [[nodiscard]] rpc::WireId probe() const { return *probe_; }
+  // That request had this id, and is not waited for any more.
+  [[nodiscard]] bool is_past_probe(rpc::WireId id) const { return probe_ == id && !is_probing(); }
   // The process is not modern, or does not say so: greets it as a legacy one. False: it has to be
   // modern.
   bool fall_back();

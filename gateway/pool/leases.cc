@@ -84,6 +84,7 @@ bool Leases::attach(Child& child) {
   next->served = services_.core.clock.now();
   child.set_lease(next->session);
   const bool begins = !std::exchange(next->has_begun, true);
+  events_.on_session_served(next->session, child);
   if (!next->memory.greeting().empty()) {
     next->revival = std::make_unique<Revival>(services_, events_, next->session, next->memory);
   } else if (const auto woken = std::exchange(next->woken, std::nullopt)) {

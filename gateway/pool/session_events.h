@@ -13,12 +13,16 @@
 
 namespace stdgate::pool {
 
+class Child;
+
 class SessionEvents {
  public:
   virtual ~SessionEvents() = default;
   // Whether a session's messages are taken: false when its queue has become half full, true again
   // at a quarter. No session: all that share children.
   virtual void on_reading(session::SessionId session, bool reading) = 0;
+  // The session has got this child to itself.
+  virtual void on_session_served(session::SessionId session, Child& child) = 0;
   // The session has no child any more, and gets another one with its next message.
   virtual void on_session_parked(session::SessionId session, ParkReason reason) = 0;
   // A message of a session without a child has come: it is to get one.

@@ -13,6 +13,7 @@
 
 #include "gateway/base/account.h"
 #include "gateway/base/client_address.h"
+#include "gateway/base/session_name.h"
 #include "gateway/base/time.h"
 #include "gateway/observer.h"
 #include "gateway/policy/principal.h"
@@ -39,6 +40,8 @@ struct Session {
   SessionKind kind = SessionKind::client;
   std::optional<Severity> severity;  // of log messages that it wants of shared children
   SessionState state = SessionState::live;
+  SessionName name;                   // in log and audit
+  uint64_t own_child = 0;             // number of its child, or of the last one; 0: none
   ClientAddress client;               // who has opened it
   policy::PrincipalRef principal;     // who that is; null: nobody is known
   Share held{{}, Holding::sessions};  // of what is known of it

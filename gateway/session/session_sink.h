@@ -10,6 +10,7 @@
 #include <span>
 #include <string_view>
 
+#include "gateway/base/session_name.h"
 #include "gateway/session/reply_sink.h"
 
 namespace stdgate::session {
@@ -54,6 +55,8 @@ class SessionSink : public ReplySink {
   // there is one: the wait begins.
   [[nodiscard]] virtual bool awaits_requests() { return true; }
   [[nodiscard]] virtual ClientHold hold() const { return ClientHold::connection; }
+  // How log and audit name the session; none: the core gives it a name.
+  [[nodiscard]] virtual SessionName name() const { return {}; }
   // Whether the core takes messages of this client. While it does not, the transport is to stop
   // reading; what it still hands over is queued as far as there is room, then refused.
   virtual void set_reading(bool reading) = 0;

@@ -208,6 +208,7 @@ void AuditLog::write_call(std::string_view event, std::string_view backend, cons
   append_text(line_, "outcome", call.outcome.name(), kMaxName);
   append_milliseconds(line_, "duration_ms", call.total);
   append_number(line_, "connection", call.connection);
+  append_text(line_, "session", call.session.view(), kMaxName);
   if (call.trace != nullptr) append_text(line_, "trace_id", TraceIdText(*call.trace).view(), 32);
   line_ += notes;
 }
@@ -239,6 +240,7 @@ void AuditLog::record_notification(std::string_view backend, const CallRecord& n
 void AuditLog::write_session(std::string_view event, const AuditedSession& session) {
   begin_line(event);
   append_text(line_, "backend", session.backend, kMaxName);
+  append_text(line_, "session", session.session.view(), kMaxName);
   append_client(line_, session.client);
   append_text(line_, "client", session.label, kMaxName);
 }

@@ -20,12 +20,13 @@ struct Texts {
   std::string_view method;
   std::string_view tool;
   std::string_view id;
+  std::string_view client;
   std::string_view principal;
   std::string_view detail;
 
   [[nodiscard]] size_t room() const {
     size_t room = kRoomForTheRest;
-    for (const std::string_view text : {backend, method, tool, id, principal, detail}) {
+    for (const std::string_view text : {backend, method, tool, id, client, principal, detail}) {
       room += log_style::room_for({}, text);
     }
     return room;
@@ -49,8 +50,16 @@ char* write_fields(char* to, const Texts& texts, const CallRecord& call, std::st
   to = write_field<Style>(to, "child_ms", call.child);
   to = write_field<Style>(to, "id", texts.id, scratch);
   to = write_field<Style>(to, "connection", call.connection);
+  if (!call.session.is_none()) {
+    to = log_style::write_word_field<Style>(to, "session", call.session.view());
+  }
+  if (!texts.client.empty()) to = write_field<Style>(to, "client", texts.client, scratch);
   if (!texts.principal.empty()) {
     to = write_field<Style>(to, "principal", texts.principal, scratch);
+  }
+  if (call.child_number != 0) {
+    to = write_field<Style>(to, "child", call.child_number);
+    to = write_field<Style>(to, "pid", int64_t{call.child_pid});
   }
   to = write_field<Style>(to, "bytes_in", uint64_t{call.bytes_in});
   to = write_field<Style>(to, "bytes_out", uint64_t{call.bytes_out});
@@ -63,6 +72,14 @@ char* write_fields(char* to, const Texts& texts, const CallRecord& call, std::st
 
 }  // namespace
 
+std::string_view AccessLog::text_of(const ClientAddress& client) {
+  if (client != client_) {
+    client_ = client;
+    client_text_ = client.to_string();
+  }
+  return client_text_;
+}
+
 void AccessLog::on_call_finished(const CallRecord& call) {
   const LogLevel level = level_of(call.outcome);
   if (!log_.enabled(level)) return;
@@ -72,6 +89,7 @@ void AccessLog::on_call_finished(const CallRecord& call) {
       .tool = cut_utf8(call.tool_name, kMaxTool),
       // A refused call may have no id that could be read; it was answered with null.
       .id = call.id.empty() ? "null" : cut_utf8(call.id, kMaxId),
+      .client = text_of(call.client),
       .principal = call.principal,
       .detail = call.detail,
   };

@@ -28,10 +28,15 @@ class AccessLog final : public Observer {
   static constexpr size_t kMaxTool = 128;  // MCP 2025-11-25, "Tool Names"
 
  private:
+  std::string_view text_of(const ClientAddress& client);
+
   LineSink& log_;
   BackendNames backends_;
   ByteQueue fields_;     // of the line at hand
   std::string scratch_;  // a text with escapes
+  // The last client's address: most calls in a row have the same.
+  ClientAddress client_;
+  std::string client_text_;
 };
 
 }  // namespace stdgate::logs

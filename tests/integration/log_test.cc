@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/integration/harness/eventually.h"
+#include "tests/integration/harness/mcp_sessions.h"
 #include "tests/integration/harness/setups.h"
 
 namespace stdgate::harness {
@@ -156,7 +158,8 @@ TEST(Log, RefusalsAreLinesAndCounts) {
       eventually("all are logged", [&] { return log_of(gateway, "request refused").size() == 5; }));
   const std::vector<JsonValue> lines = log_of(gateway, "request refused");
   EXPECT_EQ(lines[0].text("/level"), "info");
-  EXPECT_THAT(lines[0].text("/peer"), MatchesRegex("127\\.0\\.0\\.1:[0-9]+"));
+  EXPECT_EQ(lines[0].text("/client"), "127.0.0.1");
+  EXPECT_GT(lines[0].number("/port"), 0);
   EXPECT_EQ(lines[0].text("/method"), "GET");
   EXPECT_EQ(lines[0].text("/path"), "/nowhere");
   EXPECT_EQ(lines[0].number("/status"), 404);
@@ -227,6 +230,57 @@ TEST(Log, TellsWhatHappensToABackend) {
   ASSERT_TRUE(
       eventually("the breaker closes", [&] { return !log_of(gateway, "breaker closed").empty(); }));
   EXPECT_THAT(log_of(gateway, "backend ready"), SizeIs(1));
+}
+
+TEST(Log, TheStartSaysWhatRuns) {
+  GatewayProcess gateway(serve_one(demo_server()));
+  const std::vector<JsonValue> lines = log_of(gateway, "started");
+  ASSERT_THAT(lines, SizeIs(1));
+  EXPECT_FALSE(lines[0].text("/version").empty());
+  EXPECT_EQ(lines[0].number("/pid"), gateway.pid());
+  EXPECT_THAT(lines[0].text("/configuration"), testing::StartsWith("/"));
+  EXPECT_EQ(lines[0].text("/listen"), gateway.url());
+  EXPECT_EQ(lines[0].text("/admin"), gateway.admin_url());
+  EXPECT_EQ(lines[0].number("/backends"), 1);
+}
+
+// Which client did it, and whose child died.
+TEST(Log, NamesSessionClientAndChild) {
+  GatewayProcess gateway(serve_one(puppet("mcp"), "protocol: mcp, pool: { max: 4 }",
+                                   "audit: { file: \"@DIR@/audit.jsonl\", durable: true }\n"));
+  HttpClient client = gateway.connect();
+  const std::string id = open_mcp_session(client);
+  client.post("/mcp", request("exit", R"({"code":7})", "2"), in_mcp_session(id));
+  ASSERT_TRUE(
+      eventually("its child has ended", [&] { return !log_of(gateway, "child ended").empty(); }));
+  const std::vector<JsonValue> openings = log_of(gateway, "session opened");
+  const JsonValue& opened = openings.at(0);
+  const std::string session = opened.text("/session");
+  EXPECT_THAT(session, MatchesRegex("[0-9a-f]{8}"));
+  EXPECT_EQ(opened.text("/client"), "127.0.0.1");
+  EXPECT_EQ(opened.text("/client_name"), "c 1");
+  const std::vector<JsonValue> starts = log_of(gateway, "child started");
+  const std::vector<JsonValue> ends = log_of(gateway, "child ended");
+  const JsonValue& started = starts.at(0);
+  const JsonValue& ended = ends.at(0);
+  EXPECT_EQ(ended.text("/session"), session);
+  EXPECT_EQ(ended.text("/client"), "127.0.0.1");
+  EXPECT_EQ(ended.number("/child"), started.number("/child"));
+  EXPECT_EQ(ended.number("/pid"), started.number("/pid"));
+  for (const JsonValue& call : calls_of(gateway, 2)) {
+    EXPECT_EQ(call.text("/session"), session);
+    EXPECT_EQ(call.text("/client"), "127.0.0.1");
+    EXPECT_EQ(call.number("/child"), started.number("/child"));
+    EXPECT_EQ(call.number("/pid"), started.number("/pid"));
+  }
+  // One that has ended is known by the same name.
+  client.send_request("DELETE", "/mcp", "", in_mcp_session(id));
+  client.read_response();
+  client.post("/mcp", request("ping", "", "3"), in_mcp_session(id));
+  ASSERT_TRUE(eventually("the last request is refused",
+                         [&] { return !log_of(gateway, "request refused").empty(); }));
+  EXPECT_EQ(log_of(gateway, "request refused").at(0).text("/session"), session);
+  EXPECT_THAT(gateway.log(), testing::Not(HasSubstr(id)));
 }
 
 TEST(Log, TextFormatIsForPeople) {

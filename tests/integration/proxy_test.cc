@@ -61,7 +61,8 @@ TEST(TrustedProxies, LogAndAuditNameTheClient) {
   foreign["origin"] = "https://evil.example";
   EXPECT_EQ(client.post("/rpc", request("echo"), foreign).status, 403);
   eventually("the refusal is logged", [&] { return !log_of(gateway, "request refused").empty(); });
-  EXPECT_EQ(log_of(gateway, "request refused")[0].text("/peer"), "192.0.2.2:99");
+  EXPECT_EQ(log_of(gateway, "request refused")[0].text("/client"), "192.0.2.2");
+  EXPECT_EQ(log_of(gateway, "request refused")[0].number("/port"), 99);
 }
 
 TEST(TrustedProxies, NamesWithUnderscoresAreRefused) {

@@ -21,6 +21,9 @@ class RandomSessionIds final : public mcp::SessionIds {
       const policy::Principal* /*principal*/) override {
     return std::nullopt;
   }
+  [[nodiscard]] SessionName name_of(std::string_view id) const override {
+    return SessionName::of(static_cast<uint32_t>(std::hash<std::string_view>()(id)));
+  }
 
  private:
   const NewId new_id_;

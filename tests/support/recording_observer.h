@@ -29,6 +29,9 @@ class RecordingObserver final : public Observer {
     TraceContext trace{};
     SpanId span = 0;
     std::string revision{};
+    std::string session{};
+    std::string client{};
+    uint64_t child_number = 0;
   };
   void on_call_started(BackendId) override { ++started; }
   void on_call_finished(const CallRecord& record) override {
@@ -37,7 +40,8 @@ class RecordingObserver final : public Observer {
          record.total, record.queued, record.child, record.reached_child, std::string(record.id),
          record.bytes_in, record.bytes_out, std::string(record.detail), record.tool,
          std::string(record.tool_name), record.trace == nullptr ? TraceContext() : *record.trace,
-         record.span, std::string(record.revision)});
+         record.span, std::string(record.revision), std::string(record.session.view()),
+         record.client.to_string(), record.child_number});
   }
   void on_notification(BackendId, MethodId, Direction direction) override {
     ++notifications[direction];

@@ -37,6 +37,13 @@ Digest Sha256::of(std::string_view text) {
   return digest;
 }
 
+SessionName session_name(std::string_view id) {
+  const Digest digest = Sha256().of(id);
+  uint32_t bits = 0;
+  for (size_t i = 0; i < sizeof(bits); ++i) bits = bits << 8 | digest[i];
+  return SessionName::of(bits);
+}
+
 bool are_equal(const Digest& one, const Digest& other) {
   return CRYPTO_memcmp(one.data(), other.data(), one.size()) == 0;
 }

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "gateway/base/session_name.h"
+
 struct evp_md_st;
 struct evp_md_ctx_st;
 
@@ -29,6 +31,9 @@ class Sha256 {
   std::unique_ptr<evp_md_st, Free> algorithm_;
   std::unique_ptr<evp_md_ctx_st, Free> context_;
 };
+
+// How the log names the session with this id.
+SessionName session_name(std::string_view id);
 
 // For tables by digest.
 struct HashDigest {

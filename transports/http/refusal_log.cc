@@ -4,6 +4,9 @@
 #include <string>
 #include <variant>
 
+#include "gateway/base/session_name.h"
+#include "transports/auth/sha256.h"
+
 namespace stdgate::http {
 
 namespace {
@@ -25,9 +28,14 @@ void RefusalLog::note(const RefusedRequest& request) {
     if (!timer_.armed()) timer_.arm(clock_.now() + kWindow);
     return;
   }
-  const std::string peer = request.peer.with_port();
+  const std::string client = request.client.to_string();
+  const SessionName session =
+      request.session_id.empty() ? SessionName() : auth::session_name(request.session_id);
   log_.write(kLevel, "request refused",
-             {{"peer", std::string_view(peer)},
+             {{"client", if_known(client, kMaxPath)},
+              {"port", request.client.port == 0 ? FieldValue() : uint64_t{request.client.port}},
+              {"principal", if_known(request.principal, kMaxPath)},
+              {"session", if_known(session.view(), kMaxPath)},
               {"method", if_known(request.method, kMaxMethod)},
               {"path", if_known(request.path, kMaxPath)},
               {"status", static_cast<int64_t>(request.status)},

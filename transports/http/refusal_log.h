@@ -2,7 +2,7 @@
 //
 // Clients can cause such lines at will, so at most kMaxLinesPerSecond are written, and one more
 // line says how many were left out. The query is not logged, as it may hold secrets; nor are header
-// fields.
+// fields, but for the name of the session that one names.
 // Owner: the server. Limits: a path is shown up to kMaxPath bytes, a method up to kMaxMethod.
 #pragma once
 
@@ -19,7 +19,9 @@
 namespace stdgate::http {
 
 struct RefusedRequest {
-  const ClientAddress& peer;
+  const ClientAddress& client;
+  std::string_view principal = {};   // its name; empty: nobody is known
+  std::string_view session_id = {};  // that it names, of which the log shows the name; empty: none
   uint64_t connection = 0;
   std::string_view method;  // empty: the head could not be read
   std::string_view path;    // as sent; empty: as above

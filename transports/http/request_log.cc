@@ -9,12 +9,20 @@ namespace {
 // Refused for who the client is, where it comes from or what it has done before.
 bool is_audited_status(int status) { return status == 401 || status == 403 || status == 429; }
 
+// The session that a request names; empty: none.
+std::string_view session_id_of(const Exchange& exchange) {
+  if (!exchange.has_head || !exchange.session_id.empty()) return exchange.session_id;
+  const HeaderField* const field = exchange.head.find("mcp-session-id");
+  return field == nullptr ? std::string_view() : field->value;
+}
+
 }  // namespace
 
 void RequestLog::trace(const RequestHead& head, const ClientAddress& client, uint64_t connection) {
-  const std::string peer = client.with_port();
+  const std::string address = client.to_string();
   log_.write(LogLevel::debug, "request",
-             {{"peer", std::string_view(peer)},
+             {{"client", std::string_view(address)},
+              {"port", uint64_t{client.port}},
               {"method", head.method_text()},
               {"path", head.path().substr(0, RefusalLog::kMaxPath)},
               {"connection", connection}});
@@ -35,7 +43,10 @@ void RequestLog::note_refusal(const Exchange& exchange, const Response& response
                         .reason = refusal.reason,
                         .connection = connection});
   }
-  refusals_.note({.peer = client,
+  const policy::Principal* const principal = exchange.identity.principal.get();
+  refusals_.note({.client = client,
+                  .principal = principal == nullptr ? std::string_view() : principal->name,
+                  .session_id = session_id_of(exchange),
                   .connection = connection,
                   .method = has_head ? exchange.head.method_text() : std::string_view(),
                   .path = has_head ? exchange.head.path() : std::string_view(),

@@ -50,6 +50,7 @@ class ChildProcess final : public pool::ChildLink {
   void write(std::span<const std::string_view> parts) override;
   [[nodiscard]] size_t unsent_bytes() const override;
   void set_reading(bool reading) override;
+  void set_name(const pool::ChildName& name) override { stderr_log_.set_name(name); }
   [[nodiscard]] std::vector<std::string> last_words() const override {
     return stderr_log_.last_lines();
   }

@@ -30,7 +30,14 @@ void StderrLog::end_line(TimePoint now) {
   if (!line_.empty() && rate_.allow(now)) {
     tell_suppressed();
     log_.write(LogLevel::info, "child stderr",
-               {{"backend", backend_}, {"pid", pid_}, {"line", std::string_view(line_)}});
+               {{"backend", backend_},
+                {"child", if_any(name_.number)},
+                {"pid", pid_},
+                {"session", if_any(name_.session.view())},
+                {"client", if_any(name_.client)},
+                {"principal", if_any(name_.principal)},
+                {"probe", if_any(name_.probe)},
+                {"line", std::string_view(line_)}});
   }
   line_.clear();
 }
@@ -45,7 +52,11 @@ void StderrLog::tell_suppressed() {
   const uint64_t lines = rate_.take_suppressed();
   if (lines == 0) return;
   log_.write(LogLevel::warn, "child stderr suppressed",
-             {{"backend", backend_}, {"pid", pid_}, {"lines", lines}});
+             {{"backend", backend_},
+              {"child", if_any(name_.number)},
+              {"pid", pid_},
+              {"session", if_any(name_.session.view())},
+              {"lines", lines}});
 }
 
 }  // namespace stdgate::stdio

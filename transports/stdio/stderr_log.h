@@ -1,8 +1,9 @@
 // StderrLog: what a child writes to stderr, as log lines.
 //
-// Owner: the child's link. Bytes come in as they were read; lines go to the log with backend and
-// pid. Limits: a line longer than kMaxLine is cut; beyond kMaxLinesPerSecond lines are counted, not
-// logged. The last kMaxLastLines are kept in any case.
+// Owner: the child's link. Bytes come in as they were read; lines go to the log with the names of
+// backend, child and session. What a child writes while the gateway asks it something that it may
+// not know (ChildName::probe) is marked so. Limits: a line longer than kMaxLine is cut; beyond
+// kMaxLinesPerSecond lines are counted, not logged. The last kMaxLastLines are kept in any case.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +15,7 @@
 #include "gateway/base/log.h"
 #include "gateway/base/rate_limit.h"
 #include "gateway/base/time.h"
+#include "gateway/pool/child_name.h"
 
 namespace stdgate::stdio {
 
@@ -27,6 +29,8 @@ class StderrLog {
   StderrLog(Log& log, std::string backend) : log_(log), backend_(std::move(backend)) {}
 
   void set_pid(int pid) { pid_ = pid; }
+  // How lines name the child from now on, but for its pid.
+  void set_name(const pool::ChildName& name) { name_ = name; }
   void add(std::string_view bytes, TimePoint now);
   // The last kMaxLastLines lines, oldest first, each cut to kMaxLastLine.
   [[nodiscard]] std::vector<std::string> last_lines() const {
@@ -41,6 +45,7 @@ class StderrLog {
 
   Log& log_;
   const std::string backend_;
+  pool::ChildName name_;
   int64_t pid_ = 0;   // 0 until the command runs
   std::string line_;  // incomplete, cut at kMaxLine
   std::deque<std::string> last_lines_;

@@ -59,12 +59,13 @@ void TlsLayer::on_handshake_failed(HandshakeFailure reason, std::string_view det
   }
   if (!services_.log.enabled(LogLevel::info)) return;
   if (!failure_lines_.allow(services_.loop.now())) return;
-  const std::string peer = client.with_port();
+  const std::string address = client.to_string();
   using Value = decltype(LogField::value);
   services_.log.write(LogLevel::info, "TLS handshake failed",
                       {{"reason", handshake_failure_name(reason)},
                        {"detail", detail.empty() ? Value() : Value(detail)},
-                       {"peer", std::string_view(peer)},
+                       {"client", std::string_view(address)},
+                       {"port", uint64_t{client.port}},
                        {"listener", std::string_view(listener_)},
                        {"suppressed", failure_lines_.take_suppressed()}});
 }

@@ -101,7 +101,7 @@ TEST(AuditLog, NothingThatAClientSendsCanEndALine) {
     call.name = text;
     call.params = text;
     EXPECT_TRUE(world.call(text, Outcome::ok(), call));
-    world.log->on_session_opened({"b", call.client, text, {}});
+    world.log->on_session_opened({"b", {}, call.client, text, {}});
     world.log->on_refused({call.client, text, text, 403, Refusal::bad_origin, 1});
     expected += 3;
   }

@@ -26,5 +26,12 @@ TEST(Sha256, TextsOfHashes) {
   EXPECT_FALSE(are_equal(other, digest));
 }
 
+// As `printf abc | sha256sum | cut -c1-8` has it.
+TEST(SessionName, IsTheBeginningOfTheDigest) {
+  EXPECT_EQ(auth::session_name("abc").view(), "ba7816bf");
+  EXPECT_EQ(SessionName::of(0x00000001).view(), "00000001");
+  EXPECT_EQ(SessionName().view(), "");
+}
+
 }  // namespace
 }  // namespace stdgate::auth

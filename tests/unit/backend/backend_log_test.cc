@@ -1,6 +1,7 @@
 // What a backend writes into the log: the way of each message at level debug, without its payload,
 // and a line for each thing that an operator looks for.
 
+#include "gateway/pool/given_up_calls.h"
 #include "tests/support/backend_fixture.h"
 
 namespace stdgate::test {
@@ -136,6 +137,126 @@ TEST(BackendLog, TellsWhenTheBreakerOpensAndCloses) {
     child.answer(child.take_ids().at(0));
     EXPECT_EQ(take(bench, "breaker closed").size(), id[0] == '1' ? 1U : 0U);
   }
+}
+
+// --- Who did it, and whose child it is --------------------------------------------------------
+
+TEST(BackendLog, AChildsLinesNameTheSessionThatHasIt) {
+  BackendBench bench(session_options(4));
+  FakeSession session(bench.callers);
+  ASSERT_FALSE(bench.open(session, *ClientAddress::parse("192.0.2.7")));
+  const auto lines = take(bench);
+  const auto opened = std::ranges::find_if(
+      lines, [](const std::string& line) { return line.starts_with("session opened "); });
+  ASSERT_NE(opened, lines.end());
+  EXPECT_THAT(*opened, HasSubstr(" client=192.0.2.7 "));
+  const size_t at = opened->find(" session=");
+  const std::string name = opened->substr(at, std::string(" session=12345678").size());
+  EXPECT_THAT(lines, testing::Contains("session has a child backend=fake child=1" + name +
+                                       " client=192.0.2.7"));
+  FakeChild& child = bench.start_child();
+  const std::string whose = of_child(child, 1) + name + " client=192.0.2.7";
+  EXPECT_THAT(take(bench, "child started"), ElementsAre(HasSubstr(whose)));
+  bench.call(session, "1");
+  EXPECT_THAT(take(bench, "call arrived"), ElementsAre(HasSubstr(name + " ")));
+  child.say("no JSON");
+  EXPECT_THAT(take(bench, "child output dropped"), ElementsAre(HasSubstr(whose)));
+  child.die(9);
+  EXPECT_THAT(take(bench, "child ended"), ElementsAre(HasSubstr(whose + " reason=signal ")));
+  EXPECT_EQ(bench.observer.records.back().session, name.substr(9));
+  EXPECT_EQ(bench.observer.records.back().child_number, 1U);
+  bench.close(session);
+  EXPECT_THAT(take(bench, "session ended"),
+              ElementsAre(HasSubstr(name + " client=192.0.2.7 child=1 ")));
+}
+
+TEST(BackendLog, AChildIsItsSessionsToTheEnd) {
+  BackendBench bench(session_options(4));
+  FakeSession session(bench.callers);
+  ASSERT_FALSE(bench.open(session, *ClientAddress::parse("192.0.2.7")));
+  FakeChild& child = bench.start_child();
+  bench.close(session);
+  child.exit(0);
+  EXPECT_THAT(take(bench, "child ended"), ElementsAre(HasSubstr(" client=192.0.2.7 ")));
+}
+
+// --- What a child writes that is no use ---------------------------------------------------------
+
+TEST(BackendLog, ALateAnswerIsNoTrouble) {
+  backend::BackendOptions options = logged_child();
+  options.config.timeout = seconds(10);
+  options.config.pool.max_in_flight = 8;
+  BackendBench bench(options);
+  FakeClient client(bench.callers);
+  FakeChild& child = bench.start_child();
+  bench.call(client, "1");
+  bench.advance(seconds(10));
+  FakeClient other(bench.callers);
+  bench.call(other, "2");
+  bench.leave(other);
+  const auto ids = child.take_ids();
+  bench.log.lines.clear();
+  bench.log.levels.clear();
+  child.answer(ids[0]);
+  child.answer(ids[1]);
+  EXPECT_FALSE(bench.log.has_trouble());
+  EXPECT_THAT(take(bench, "answer is late"),
+              ElementsAre(HasSubstr("wire_id=" + ids[0] + " why=deadline exceeded"),
+                          HasSubstr("wire_id=" + ids[1] + " why=the client has left")));
+  EXPECT_EQ(bench.observer.dropped[DropReason::unknown_id], 2);
+}
+
+TEST(BackendLog, AnAnswerToNothingShowsWhatItIs) {
+  BackendBench bench(logged_child());
+  FakeClient client(bench.callers);
+  FakeChild& child = bench.start_child();
+  bench.call(client, "1");
+  const std::string id = child.take_ids().at(0);
+  child.answer(id);
+  take(bench);
+  child.answer(id);
+  EXPECT_THAT(take(bench, "child output dropped"),
+              ElementsAre(testing::AllOf(
+                  HasSubstr(" reason=unknown_id why=its call has been answered already id=" + id),
+                  HasSubstr(R"( text={"jsonrpc":"2.0","id":)" + id))));
+  const std::string invented = R"({"jsonrpc":"2.0","id":"x","result":1})";
+  child.say(invented);
+  EXPECT_THAT(take(bench, "child output dropped"),
+              ElementsAre(HasSubstr(R"( why=no call has had this id id="x" bytes=)" +
+                                    std::to_string(invented.size()) + " text=" + invented)));
+}
+
+TEST(BackendLog, TheBeginningOfWhatIsTooLongIsShown) {
+  backend::BackendOptions options = logged_child();
+  options.limits.message = 1000;
+  options.hide_secrets = [](std::string_view text) {
+    std::string safe(text);
+    const size_t at = safe.find("hush");
+    if (at != std::string::npos) safe.replace(at, 4, "***");
+    return safe;
+  };
+  BackendBench bench(options);
+  FakeChild& child = bench.start_child();
+  const std::string text = R"({"jsonrpc":"2.0","id":7,"result":"hush)" + std::string(2000, 'x');
+  child.say(text);
+  const auto lines = take(bench, "child output dropped");
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_THAT(lines[0], HasSubstr(" reason=oversized "));
+  EXPECT_THAT(lines[0], HasSubstr(" bytes=" + std::to_string(text.size()) + " "));
+  EXPECT_THAT(lines[0], HasSubstr(R"( text={"jsonrpc":"2.0","id":7,"result":"***xxx)"));
+  EXPECT_LT(lines[0].size(), 600U);
+}
+
+TEST(GivenUpCalls, AreTheLastOnes) {
+  pool::GivenUpCalls calls;
+  for (rpc::WireId id = 1; id <= pool::GivenUpCalls::kMaxKept; ++id) {
+    calls.add(id, pool::CancelReason::deadline);
+  }
+  EXPECT_EQ(calls.find(1), pool::CancelReason::deadline);
+  calls.add(pool::GivenUpCalls::kMaxKept + 1, pool::CancelReason::client_left);
+  EXPECT_EQ(calls.find(1), std::nullopt);
+  EXPECT_EQ(calls.find(2), pool::CancelReason::deadline);
+  EXPECT_EQ(calls.find(pool::GivenUpCalls::kMaxKept + 1), pool::CancelReason::client_left);
 }
 
 }  // namespace

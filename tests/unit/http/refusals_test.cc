@@ -52,13 +52,24 @@ void check(const Case& wanted) {
   const auto field = [](const char* name, const char* value) {
     return value == nullptr ? std::string() : " " + std::string(name) + "=" + value;
   };
-  const std::string rest = lines[0].substr(lines[0].find(' ', lines[0].find("peer=")));
-  EXPECT_THAT(lines[0], MatchesRegex("request refused peer=127\\.0\\.0\\.1:[0-9]+ .*"));
+  const std::string rest = lines[0].substr(lines[0].find(' ', lines[0].find("port=")));
+  EXPECT_THAT(lines[0], MatchesRegex("request refused client=127\\.0\\.0\\.1 port=[0-9]+ .*"));
   EXPECT_THAT(rest,
               testing::StartsWith(field("method", wanted.method) + field("path", wanted.path) +
                                   " status=" + std::to_string(wanted.status) + " reason=" +
                                   std::string(refusal_name(wanted.reason)) + " detail="));
   EXPECT_THAT(lines[0], EndsWith(" connection=1"));
+}
+
+// The id of a session is a credential: what stands in the log is the beginning of its digest.
+TEST(Refusals, NameTheSessionThatIsMeant) {
+  HttpWorld world;
+  TestClient client(world);
+  client.ask("GET /nothing HTTP/1.1\r\nHost: 127.0.0.1\r\nMcp-Session-Id: abc\r\n\r\n");
+  const auto lines = refusal_lines(world);
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_THAT(lines[0], HasSubstr(" session=ba7816bf "));
+  EXPECT_THAT(lines[0], testing::Not(HasSubstr("abc")));
 }
 
 TEST(Refusals, ABrowserThatAsksForTheSitesIconIsNone) {

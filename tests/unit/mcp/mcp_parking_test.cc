@@ -48,6 +48,9 @@ class CarryingIds final : public mcp::SessionIds {
     if (found == carried.end() || backend != "b") return std::nullopt;
     return found->second;
   }
+  [[nodiscard]] SessionName name_of(std::string_view id) const override {
+    return SessionName::of(static_cast<uint32_t>(std::hash<std::string_view>()(id)));
+  }
   [[nodiscard]] std::optional<Duration> lifetime() const override { return left; }
 
   Duration left = hours(24);

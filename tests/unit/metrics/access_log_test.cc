@@ -58,6 +58,26 @@ TEST(AccessLog, WritesOneLinePerCall) {
             "queue_ms=0.004 child_ms=1 id=\"\\\"a\\\"\" connection=7 bytes_in=60 bytes_out=36");
 }
 
+TEST(AccessLog, SaysWhoseTheCallWasAndWhichChildHadIt) {
+  RecordingLog log;
+  logs::AccessLog access(log);
+  CallRecord call = sample();
+  call.session = SessionName::of(0x0123abcd);
+  call.client = *ClientAddress::parse("192.0.2.7");
+  call.principal = "ada";
+  call.child_number = 12;
+  call.child_pid = 4711;
+  access.on_call_finished(call);
+  EXPECT_THAT(log.lines[0].fields, HasSubstr(" connection=7 session=0123abcd client=192.0.2.7 "
+                                             "principal=ada child=12 pid=4711 bytes_in="));
+  call.session = {};
+  call.client = *ClientAddress::parse("2001:db8::1");
+  call.principal = {};
+  call.child_number = 0;
+  access.on_call_finished(call);
+  EXPECT_THAT(log.lines[1].fields, HasSubstr(" connection=7 client=2001:db8::1 bytes_in="));
+}
+
 TEST(AccessLog, SaysWhichRevisionTheClientSpeaks) {
   RecordingLog log;
   logs::AccessLog access(log);

@@ -32,6 +32,26 @@ TEST_F(StderrLogTest, OneEventALineHoweverItIsSplit) {
   }
 }
 
+TEST_F(StderrLogTest, LinesNameTheChildAndWhoHasIt) {
+  pool::ChildName name;
+  name.number = 3;
+  name.probe = "server/discover";
+  stderr_log.set_pid(7);
+  stderr_log.set_name(name);
+  stderr_log.add("no such method\n", now);
+  name.probe = {};
+  name.session = SessionName::of(0xa1);
+  name.client = "192.0.2.7";
+  name.principal = "ada";
+  stderr_log.set_name(name);
+  stderr_log.add("oops\n", now);
+  EXPECT_THAT(log.lines,
+              ElementsAre("child stderr backend=b child=3 pid=7 probe=server/discover "
+                          "line=no such method",
+                          "child stderr backend=b child=3 pid=7 session=000000a1 client=192.0.2.7 "
+                          "principal=ada line=oops"));
+}
+
 TEST_F(StderrLogTest, LinesAreCutAtTheLimit) {
   const std::string limit(stdio::StderrLog::kMaxLine, 'x');
   stderr_log.add(limit + "\n" + limit + "y\n" + limit, now);

@@ -1,0 +1,58 @@
+#include "gateway/pool/child_input.h"
+
+#include "gateway/pool/call_trace.h"
+#include "gateway/pool/splice.h"
+
+namespace stdgate::pool {
+
+void ChildInput::write(const Outgoing& message, std::optional<Era> era,
+                       std::optional<rpc::WireId> id) {
+  Splice splice(message, id, era);
+  const rpc::FrameEnds ends = rpc::frame_ends(services_.config.framing, splice.size(), frame_head_);
+  link_->write(splice.framed(ends.head, ends.tail));
+}
+
+void ChildInput::write_note(const Outgoing& message, std::optional<Era> era) {
+  if (services_.traces) {
+    trace_message(services_, name_, "message sent", {}, message.text.size());
+  }
+  write(message, era);
+}
+
+void ChildInput::write_text(std::string_view text) {
+  Outgoing message;
+  message.text = text;
+  write_note(message, std::nullopt);
+}
+
+// --- Answers --------------------------------------------------------------------------------
+
+bool ChildInput::takes_answers() const {
+  if (link_->unsent_bytes() <= kMaxUnsentAnswers) return true;
+  services_.core.observer.on_dropped(services_.backend, DropReason::outbox_full);
+  return false;
+}
+
+void ChildInput::write_answer(const Outgoing& answer, std::optional<Era> era) {
+  if (takes_answers()) write(answer, era);
+}
+
+void ChildInput::write_result(std::string_view id, std::string_view result) {
+  write_member(id, R"("result":)", result);
+}
+
+void ChildInput::write_error(std::string_view id, int code, std::string_view message) {
+  std::string object;
+  rpc::append_error(object, code, message);
+  write_member(id, R"("error":)", object);
+}
+
+void ChildInput::write_member(std::string_view id, std::string_view member,
+                              std::string_view value) {
+  if (!takes_answers()) return;
+  std::string text = R"({"jsonrpc":"2.0","id":)";
+  text.append(id).append(",").append(member).append(value).append("}");
+  write_text(text);
+}
+
+}  // namespace stdgate::pool

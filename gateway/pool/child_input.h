@@ -1,0 +1,52 @@
+// ChildInput: what a child is sent: messages with their edits, and answers to its own requests, in
+// the framing of its backend.
+//
+// Owner: the child. Limits: calls and notifications are the child's business
+// (ChildLink::kHighWatermark); answers are dropped, and counted, while more than kMaxUnsentAnswers
+// bytes are unread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "gateway/pool/call.h"
+#include "gateway/pool/child_link.h"
+#include "gateway/pool/child_name.h"
+#include "gateway/pool/pool_services.h"
+
+namespace stdgate::pool {
+
+class ChildInput {
+ public:
+  // `name` outlives it.
+  ChildInput(const PoolServices& services, const ChildName& name)
+      : services_(services), name_(name) {}
+
+  // Once, before anything is written. The link outlives it.
+  void open(ChildLink& link) { link_ = &link; }
+
+  // `era`: of the child. `id`: of a request.
+  void write(const Outgoing& message, std::optional<Era> era,
+             std::optional<rpc::WireId> id = std::nullopt);
+  void write_note(const Outgoing& message, std::optional<Era> era);
+  // A message of the gateway's own.
+  void write_text(std::string_view text);
+  // Answers to requests of the child: a client's, or a result or an error of the gateway.
+  void write_answer(const Outgoing& answer, std::optional<Era> era);
+  void write_result(std::string_view id, std::string_view result);
+  void write_error(std::string_view id, int code, std::string_view message);
+
+ private:
+  static constexpr size_t kMaxUnsentAnswers = 2 * ChildLink::kHighWatermark;
+
+  [[nodiscard]] bool takes_answers() const;
+  void write_member(std::string_view id, std::string_view member, std::string_view value);
+
+  const PoolServices& services_;
+  const ChildName& name_;
+  ChildLink* link_ = nullptr;
+  std::string frame_head_;  // scratch
+};
+
+}  // namespace stdgate::pool
