@@ -53,10 +53,10 @@ class World : public HttpWorld {
 
   uint64_t ids_ = 0;
   RandomSessionIds session_ids_{[this] { return "session-" + std::to_string(++ids_); }};
-  mcp::McpSessions sessions_{
-      {add_upstream(), callers, loop.timers(), loop, options.limits, loop.storages()},
-      std::chrono::minutes(1),
-      session_ids_};
+  mcp::McpSessions sessions_{{add_upstream(), callers, loop.timers(), loop, options.limits,
+                              loop.storages(), options.timeouts},
+                             std::chrono::minutes(1),
+                             session_ids_};
 };
 
 void connect(HttpWorld& world, MemoryPeer& peer) {

@@ -1,5 +1,7 @@
 #include "transports/http/admission.h"
 
+#include <utility>
+
 #include "gateway/base/web_url.h"
 #include "gateway/config/options/text_rules.h"
 #include "transports/http/origin_rules.h"
@@ -63,6 +65,19 @@ std::optional<Denial> AdmissionPolicy::judge_reading(const RequestHead& head,
     return Denial{std::string(kNotDeliberate), Refusal::cross_site};
   }
   return std::nullopt;
+}
+
+const auth::Identity& CertificateIdentity::identity(const net::Stream& stream,
+                                                    const AdmissionPolicy& policy) {
+  static const auth::Identity kNobody;
+  if (std::exchange(epoch_, policy.epoch()) != policy.epoch()) {
+    auth::Identity found = policy.authentication().identify(stream);
+    known_.reset();
+    if (found.principal != nullptr) {
+      known_ = std::make_unique<const auth::Identity>(std::move(found));
+    }
+  }
+  return known_ != nullptr ? *known_ : kNobody;
 }
 
 }  // namespace stdgate::http

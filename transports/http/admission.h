@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -93,6 +94,18 @@ class AdmissionPolicy {
   OriginRules rules_;
   Authentication authentication_;
   uint32_t epoch_ = 1;
+};
+
+// Who the client of a connection is by its certificate, as the policy of today says. Owner: the
+// connection.
+class CertificateIdentity {
+ public:
+  // Nobody without one. Valid until the next call.
+  const auth::Identity& identity(const net::Stream& stream, const AdmissionPolicy& policy);
+
+ private:
+  std::unique_ptr<const auth::Identity> known_;  // null: nobody
+  uint32_t epoch_ = 0;                           // of the policy that it was found under
 };
 
 }  // namespace stdgate::http

@@ -10,19 +10,6 @@
 
 namespace stdgate::http {
 
-namespace {
-
-constexpr HttpError kClientHoldsTooMuch{
-    503, "limits.buffered_per_client is used up by this client", {}, rpc::kRetryHint};
-constexpr HttpError kTooMuchHeld{503, "limits.buffered is used up", {}, rpc::kRetryHint};
-
-// Null: nobody.
-std::unique_ptr<const auth::Identity> keep_known(auth::Identity identity) {
-  if (identity.principal == nullptr) return nullptr;
-  return std::make_unique<const auth::Identity>(std::move(identity));
-}
-}  // namespace
-
 Connection::Connection(Server& server, uint64_t number, const ConnectionTraits& traits)
     : server_(server),
       number_(number),
@@ -69,7 +56,7 @@ void Connection::on_bytes(std::span<char> bytes) {
 void Connection::refuse_pending() {
   if (state_ == State::busy) return close();
   if (state_ != State::head) return;
-  fail_and_close(meter_.lack() == MemoryLack::of_holder ? kClientHoldsTooMuch : kTooMuchHeld);
+  fail_and_close(holds_too_much(meter_.lack()));
   settle();
 }
 
@@ -95,11 +82,6 @@ size_t Connection::process(std::span<char> bytes) {
   }
   processing_ = false;
   return taken;
-}
-
-size_t Connection::step(std::span<char> bytes) {
-  if (state_ == State::body) return step_body(bytes);
-  return state_ == State::discarding ? step_discard(bytes) : step_head(bytes);
 }
 
 size_t Connection::step_head(std::span<char> bytes) {
@@ -133,22 +115,9 @@ void Connection::begin_request(bool body_has_begun) {
   exchange.origin = from.client;
   server_.request_log().note_request(exchange, exchange.origin, number_);
   if (!server_.routing().admit(exchange, traits_.as_spoken(from.is_secure))) return;
-  note_payer();
+  meter_.charge_to(exchange.identity.principal, exchange.origin, exchange.endpoint->held());
   if (exchange.head.body_kind() == BodyKind::none) return server_.routing().serve(exchange, {});
   begin_body(body_has_begun);
-}
-
-// Usually the one that has paid for the last request.
-void Connection::note_payer() {
-  HttpServices& services = server_.services();
-  const policy::PrincipalRef& principal = exchange_->identity.principal;
-  HeldBytes* const at = exchange_->endpoint->held();
-  HeldBytes* const held = at == nullptr ? &services.accounts.unrouted() : at;
-  const bool is_same = principal.get() == paying_.get() && held == meter_.payer().held;
-  if (is_same && services.proxies().empty()) return;
-  paying_ = principal;
-  const AccountRef account = services.accounts.of({principal.get(), exchange_->origin});
-  meter_.set_payer({account.get(), held});
 }
 
 void Connection::begin_body(bool body_has_begun) {
@@ -202,11 +171,6 @@ size_t Connection::step_discard(std::span<char> bytes) {
 
 // --- From the core -------------------------------------------------------------------------------
 
-void Connection::on_reply(session::Tag tag, const session::Reply& reply) {
-  if (exchange_ == nullptr || doomed_) return;
-  exchange_->rpc.on_reply(tag, reply);
-}
-
 void Connection::doom() {
   doomed_ = true;
   if (!std::exchange(resume_asked_, true)) server_.resume_later(*this);
@@ -235,12 +199,7 @@ std::optional<backend::CallContext> Connection::call_context() {
 }
 
 const auth::Identity& Connection::connection_identity() {
-  static const auth::Identity kNobody;
-  const AdmissionPolicy& policy = server_.router().policy();
-  if (std::exchange(identity_epoch_, policy.epoch()) != policy.epoch()) {
-    identity_ = keep_known(policy.authentication().identify(*stream_));
-  }
-  return identity_ != nullptr ? *identity_ : kNobody;
+  return certificate_.identity(*stream_, server_.router().policy());
 }
 
 std::string Connection::scope_challenge(std::string_view scope) {
@@ -307,11 +266,6 @@ void Connection::cut_stream() {
   exchange_->rpc.clear();
   exchange_->keep_alive = false;
   end_exchange(writer_.end_stream(*exchange_, StreamEnd::bare));
-}
-
-// A call that is answered once is left to its answer.
-void Connection::end_credential() {
-  if (state_ == State::busy && writer_.is_streaming()) cut_stream();
 }
 
 // --- The client's end ----------------------------------------------------------------------------

@@ -26,6 +26,7 @@
 
 #include "gateway/base/pooled_buffer.h"
 #include "gateway/session/reply_sink.h"
+#include "transports/http/admission.h"
 #include "transports/http/client_connection.h"
 #include "transports/http/connection_meter.h"
 #include "transports/http/connection_traits.h"
@@ -85,7 +86,10 @@ class Connection final : public ClientConnection,
     leaves_ = true;
     if (exchange_ != nullptr) exchange_->keep_alive = false;
   }
-  void end_credential() override;
+  // A call that is answered once is left to its answer.
+  void end_credential() override {
+    if (state_ == State::busy && writer_.is_streaming()) cut_stream();
+  }
 
  private:
   enum class State : uint8_t { idle, head, body, busy, discarding, lingering, closed };
@@ -97,7 +101,9 @@ class Connection final : public ClientConnection,
   void on_writable() override;
   void on_flushed() override;
   // ReplySink
-  void on_reply(session::Tag tag, const session::Reply& reply) override;
+  void on_reply(session::Tag tag, const session::Reply& reply) override {
+    if (exchange_ != nullptr && !doomed_) exchange_->rpc.on_reply(tag, reply);
+  }
   void on_event(session::Tag tag, std::string_view notification) override {
     if (exchange_ != nullptr && !doomed_) exchange_->rpc.on_event(tag, notification);
   }
@@ -124,7 +130,10 @@ class Connection final : public ClientConnection,
 
   // Requests: each step returns how many bytes it took.
   size_t process(std::span<char> bytes);
-  size_t step(std::span<char> bytes);
+  size_t step(std::span<char> bytes) {
+    if (state_ == State::body) return step_body(bytes);
+    return state_ == State::discarding ? step_discard(bytes) : step_head(bytes);
+  }
   size_t step_head(std::span<char> bytes);
   size_t step_body(std::span<char> bytes);
   size_t step_discard(std::span<char> bytes);
@@ -135,7 +144,6 @@ class Connection final : public ClientConnection,
   void take_exchange();
   void begin_request(bool body_has_begun);
   void begin_body(bool body_has_begun);
-  void note_payer();
   void refuse_pending();
   [[nodiscard]] bool may_read() const;
   [[nodiscard]] bool is_blocked() const { return stream_->unsent_bytes() > kMaxBacklog; }
@@ -181,12 +189,10 @@ class Connection final : public ClientConnection,
   OwnExchange own_;
   PooledBuffer pending_;    // a part of a header block, or requests that wait
   session::Caller caller_;  // none before the first call
-  std::unique_ptr<const auth::Identity> identity_;  // by its certificate; null: nobody
-  policy::PrincipalRef paying_;                     // who pays; null: its address does
-  TimePoint since_{};                               // the present state, or its last progress
-  size_t discarded_ = 0;                            // while lingering
-  uint32_t identity_epoch_ = 0;  // of the policy that `identity_` was found under
-  uint32_t sequence_ = 0;        // of the exchange: the upper half of its calls' tags
+  CertificateIdentity certificate_;
+  TimePoint since_{};      // the present state, or its last progress
+  size_t discarded_ = 0;   // while lingering
+  uint32_t sequence_ = 0;  // of the exchange: the upper half of its calls' tags
   State state_ = State::idle;
   bool processing_ = false;    // process() is on the stack
   bool resume_asked_ = false;  // resume() comes

@@ -44,6 +44,16 @@ void ConnectionMeter::set_payer(const Payer& payer) {
   if (stream_ != nullptr) stream_->set_payer(payer);
 }
 
+void ConnectionMeter::charge_to(const policy::PrincipalRef& principal, const ClientAddress& origin,
+                                HeldBytes* held) {
+  HttpServices& services = server_.services();
+  if (held == nullptr) held = &services.accounts.unrouted();
+  const bool is_same = principal.get() == paying_.get() && held == payer().held;
+  if (is_same && services.proxies().empty()) return;
+  paying_ = principal;
+  set_payer({services.accounts.of({principal.get(), origin}).get(), held});
+}
+
 HeldMemory ConnectionMeter::held_memory(std::optional<TimePoint> receiving_since) const {
   if (stream_->unsent_bytes() > 0) {
     return {held() + stream_->unsent_memory(), stream_->waiting_since()};

@@ -15,6 +15,7 @@
 
 #include "gateway/base/timers.h"
 #include "gateway/observer.h"
+#include "gateway/policy/principal.h"
 #include "gateway/policy/rate_window.h"
 #include "transports/http/client_connection.h"
 #include "transports/net/loop.h"
@@ -60,6 +61,10 @@ class ConnectionMeter {
   // Who pays from now on, for what is unsent too. Before open() as well.
   void set_payer(const Payer& payer);
   [[nodiscard]] Payer payer() const { return held_.payer(); }
+  // The same for the client of a request, usually that of the last one. `held`: what is held at
+  // its backend; null: it has none.
+  void charge_to(const policy::PrincipalRef& principal, const ClientAddress& origin,
+                 HeldBytes* held);
   // Memory of messages that the connection holds now, without what is unsent.
   void hold(size_t bytes) { held_.set(bytes); }
   [[nodiscard]] size_t held() const { return held_.bytes(); }
@@ -95,6 +100,7 @@ class ConnectionMeter {
   policy::RateWindow taking_;      // of what is unsent
   uint64_t written_reported_ = 0;  // to the observer
   Share held_{{}, Holding::receiving};
+  policy::PrincipalRef paying_;  // null: the client's address pays
   int32_t left_of_share_ = 0;
   // In which it was full, its last bits: a connection is small, and one turn too late is no harm.
   uint16_t turn_of_share_ = UINT16_MAX;

@@ -5,6 +5,7 @@
 
 #include "gateway/base/check.h"
 #include "gateway/base/copy_text.h"
+#include "gateway/rpc/fault.h"
 #include "gateway/rpc/json_string.h"
 
 namespace stdgate::http {
@@ -127,6 +128,15 @@ void ResponseHead::append(uint64_t number) {
   const auto written = std::to_chars(bytes_.data() + size_, bytes_.data() + bytes_.size(), number);
   STDGATE_CHECK(written.ec == std::errc());
   size_ = static_cast<size_t>(written.ptr - bytes_.data());
+}
+
+HttpError holds_too_much(MemoryLack lack) {
+  const bool is_own = lack == MemoryLack::of_holder;
+  return {503,
+          is_own ? "limits.buffered_per_client is used up by this client"
+                 : "limits.buffered is used up",
+          {},
+          rpc::kRetryHint};
 }
 
 Refusal refusal_of(const HttpError& error) {

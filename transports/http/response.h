@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "gateway/base/account.h"
 #include "gateway/base/time.h"
 #include "gateway/observer.h"
 
@@ -88,6 +89,9 @@ struct HttpError {
 inline constexpr HttpError kAmbiguous{.status = 400,
                                       .message = "more than one header of the same name",
                                       .refusal = Refusal::bad_head};
+
+// That of a client which is to hold no more.
+HttpError holds_too_much(MemoryLack lack);
 
 // What a refusal by `error` is counted as.
 Refusal refusal_of(const HttpError& error);
