@@ -149,7 +149,9 @@ TEST(Readme, CommandsPrintWhatIsShown) {
   // What deploy/run serves, at other ports; and what the second example does.
   std::string demo = read_file(source / "gateway.yaml");
   for (const char* const port : {":8080\"", ":9464\""}) demo = replaced(demo, port, ":0\"");
-  const GatewayProcess first({.config = demo});
+  GatewaySetup demo_setup;
+  demo_setup.config = demo;
+  const GatewayProcess first(demo_setup);
   const GatewayProcess second(
       serve_one({"python3", (folder.path() / "echo.py").string()}, "protocol: mcp"));
   const std::vector<std::pair<std::string, std::string>> places = {

@@ -40,7 +40,7 @@ class FakeWorld : public WebSocketWorld {
 
   RandomSessionIds session_ids_{[] { return "a-session-that-nobody-guesses"; }};
   mcp::McpSessions mcp_sessions_{
-      {upstream, callers, loop.timers(), loop, options.limits, loop.storages()},
+      {upstream, callers, loop.timers(), loop, options.limits, loop.storages(), options.timeouts},
       std::chrono::minutes(1),
       session_ids_};
 };
