@@ -162,6 +162,7 @@ class Children {
   std::string last_failure_;  // of a child, for readiness
   Timer restart_timer_;       // the breaker allows the next start
   Timer idle_timer_;          // some child may have idled long enough
+  bool is_idle_timer_late_ = false;  // it waits for a child that is needed longer
 };
 
 }  // namespace stdgate::pool
