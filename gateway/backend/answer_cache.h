@@ -38,7 +38,7 @@ class AnswerCache {
   // The payload of a result for this request of that identity (empty: unknown). Without one the
   // call is noted, so that its answer can be kept.
   std::optional<Kept> find(const rpc::Envelope& request, std::string_view method,
-                                  std::string_view identity, TimePoint now, pool::Call& call);
+                           std::string_view identity, TimePoint now, pool::Call& call);
   // The answer to such a call.
   void keep(const pool::Call& call, const rpc::Envelope& answer, TimePoint now);
   void note_change(const pool::Audience& change);

@@ -141,8 +141,8 @@ void Backend::send_as(pool::CallFilter::Ruling& ruling, std::string_view method,
 }
 
 void Backend::send(const rpc::Envelope& request, std::string_view method,
-                   const pool::ClientIntent& intent, const CallContext& context,
-                   pool::CallPtr call, const pool::CallFilter::Ruling* ruling) {
+                   const pool::ClientIntent& intent, const CallContext& context, pool::CallPtr call,
+                   const pool::CallFilter::Ruling* ruling) {
   const bool is_modern = context.era == Era::modern;
   if (is_modern && cache_ && answer_from_cache(request, method, context, *call)) return;
   pool::Outgoing message;
@@ -176,29 +176,17 @@ void Backend::send(const rpc::Envelope& request, std::string_view method,
   sessions_.note_severity(*call);
   if (is_shared) rounds_.note(request, method, *call);
   if (services_.traces) pool::trace_arrived(services_, *call, method);
-  if (intent.kind == pool::ClientIntent::Kind::set_severity) {
-    accept_severity(intent, *call);
-    return;
-  }
+  if (intent.kind == pool::ClientIntent::Kind::set_severity) return accept_severity(intent, *call);
   if (!context.session.is_none()) {
-    if (const auto kept = memos_.keep(intent, *call); !kept) {
-      on_fault(std::move(call), kept.error());
-      return;
-    }
+    const auto kept = memos_.keep(intent, *call);
+    if (!kept) return on_fault(std::move(call), kept.error());
   }
   const bool is_subscription = intent.kind == pool::ClientIntent::Kind::subscribe ||
                                intent.kind == pool::ClientIntent::Kind::unsubscribe;
-  if (is_subscription && !accept_subscription(intent, call, message)) {
-    return;
-  }
-  if (const auto own = modern_.own_answer(method, *call); !own.empty()) {
-    answer(*call, own);
-    return;
-  }
-  if (modern_.is_refused(*call)) {
-    on_wrong_era(std::move(call));
-    return;
-  }
+  if (is_subscription && !accept_subscription(intent, call, message)) return;
+  const auto own = modern_.own_answer(method, *call);
+  if (!own.empty()) return answer(*call, own);
+  if (modern_.is_refused(*call)) return on_wrong_era(std::move(call));
   if (mirrors_ && context.mirrored && !intent.tool.empty()) {
     mirrors_->take(std::move(call), message, request, *context.mirrored);
   } else {

@@ -370,9 +370,8 @@ class Backend final : public Upstream,
   }
   void refuse(pool::CallPtr call, const GateRefusal& refusal);
   // A request that may go on, as its child is to get it. `ruling`: null: as any other one.
-  void send(const rpc::Envelope& request, std::string_view method,
-            const pool::ClientIntent& intent, const CallContext& context, pool::CallPtr call,
-            const pool::CallFilter::Ruling* ruling);
+  void send(const rpc::Envelope& request, std::string_view method, const pool::ClientIntent& intent,
+            const CallContext& context, pool::CallPtr call, const pool::CallFilter::Ruling* ruling);
   void send_as(pool::CallFilter::Ruling& ruling, std::string_view method,
                const CallContext& context, pool::CallPtr call);
   // The answer as it is for the client.

@@ -77,7 +77,7 @@ bool InputRounds::take_answer(pool::CallPtr& call, const rpc::Envelope& answer) 
   Share held(call->held.payer(), Holding::calls);
   const bool returns = services_.config.pool.sticky && !demands->state.empty();
   const uint64_t child = returns ? call->child : 0;
-  Round round{std::move(call),     demands->state, child, {},
+  Round round{std::move(call),     demands->state, child,          {},
               demands->all.size(), expires,        std::move(held)};
   round.charge();
   if (round.open == 0) {

@@ -8,10 +8,10 @@
 //                ◀───────────────────────────────────────────── the result
 //
 // Between the answer and the next request the call is here, and at no child. What a child has given
-// out as its state goes back to that child, unless config.pool.sticky is off; a call without a state
-// goes to any. It ends as all calls of the backend do. Owner: the backend. Limits:
-// kMaxRounds rounds of a call, kMaxQuestions in one, Session::kMaxAsks of a session; the input
-// timeout for each round; of all that are here at a time, those of a pool's queue.
+// out as its state goes back to that child, unless config.pool.sticky is off; a call without a
+// state goes to any. It ends as all calls of the backend do. Owner: the backend. Limits: kMaxRounds
+// rounds of a call, kMaxQuestions in one, Session::kMaxAsks of a session; the input timeout for
+// each round; of all that are here at a time, those of a pool's queue.
 #pragma once
 
 #include <cstddef>

@@ -214,8 +214,8 @@ void PrincipalPools::sweep() {
     const auto current = place++;
     Pool& pool = *current->second;
     // What keeps failing is not to begin anew.
-    const bool is_needed = !pool.is_idle() || pool.upstream->holds_work() ||
-                           pool.upstream->status().breaker_open;
+    const bool is_needed =
+        !pool.is_idle() || pool.upstream->holds_work() || pool.upstream->status().breaker_open;
     if (is_needed) {
       pool.used = now();
     } else if (now() - pool.used >= idle_timeout() && ending_.size() < max_pools_) {

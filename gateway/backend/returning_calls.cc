@@ -82,8 +82,7 @@ std::optional<tl::expected<std::string, pool::Absence>> ReturningCalls::changed(
   const bool has_own_child = call.alone && call.child_era != Era::modern;
   auto payload = changed_payload(call, method, answer.payload, has_own_child ? 0 : call.child);
   if (!payload || !*payload) return payload;
-  const auto parts =
-      with_replaced(answer.text, place_of(answer.payload, answer.text), **payload);
+  const auto parts = with_replaced(answer.text, place_of(answer.payload, answer.text), **payload);
   std::string text;
   for (const std::string_view part : parts) text += part;
   return text;

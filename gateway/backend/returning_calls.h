@@ -29,8 +29,8 @@ class ReturningCalls {
 
   // What becomes of a request that shared children are for; nothing: it goes on as it is.
   std::optional<pool::CallFilter::Ruling> judge(const rpc::Envelope& request,
-                                                std::string_view method,
-                                                const CallContext& context, pool::Call& call);
+                                                std::string_view method, const CallContext& context,
+                                                pool::Call& call);
   // Whether the answer may be another one for the client.
   [[nodiscard]] bool may_change(const pool::Call& call, const rpc::Envelope& answer) const {
     return filter_ != nullptr && answer.kind == rpc::MessageKind::result &&

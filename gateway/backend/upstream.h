@@ -140,8 +140,8 @@ class Upstream {
 
   // --- What children have given out (see CallFilter), before and after a reload -----------------
 
-  // `former` has been replaced by this one: what its children have given out goes back to them while
-  // they run.
+  // `former` has been replaced by this one: what its children have given out goes back to them
+  // while they run.
   void succeed(Upstream& former);
   // It is not configured any more. A request of MCP that stands alone is taken only if it brings
   // back what a child has given out here.

@@ -31,8 +31,8 @@ void ClaimLedger::note_task(uint64_t child, std::string_view id, std::optional<D
   if (task == tasks.end()) {
     if (tasks.size() >= max_tasks_) drop_ended(children_[child], now);
     if (tasks.size() >= max_tasks_) {
-      tasks.erase(std::ranges::min_element(
-          tasks, {}, [](const auto& entry) { return entry.second.ends; }));
+      tasks.erase(
+          std::ranges::min_element(tasks, {}, [](const auto& entry) { return entry.second.ends; }));
     }
     task = tasks.emplace(std::string(id), Task{now, TimePoint::max()}).first;
   }

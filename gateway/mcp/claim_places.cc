@@ -118,8 +118,7 @@ std::vector<Claim> claims_of_result(std::string_view payload, std::string_view m
     search.add_members(ClaimKind::cursor, payload, "nextCursor");
     return search.take();
   }
-  const std::string_view type =
-      rpc::string_content(rpc::member_or_empty(payload, "resultType"));
+  const std::string_view type = rpc::string_content(rpc::member_or_empty(payload, "resultType"));
   const bool asks = rpc::json_string_equals(type, "input_required");
   const bool is_task = is_about_task(method) || rpc::json_string_equals(type, "task");
   visit_members(payload, [&](std::string_view quoted, std::string_view value) {

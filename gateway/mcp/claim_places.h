@@ -16,8 +16,8 @@ enum class ClaimKind : uint8_t { state, task, cursor };
 
 struct Claim {
   ClaimKind kind = ClaimKind::state;
-  std::string_view raw;     // a JSON string, a view into what was looked through
-  bool is_listened = false; // of a task whose changes are listened for
+  std::string_view raw;      // a JSON string, a view into what was looked through
+  bool is_listened = false;  // of a task whose changes are listened for
 };
 
 // Whether requests of this method are about one task, or about a part of a list.

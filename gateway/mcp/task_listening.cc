@@ -50,8 +50,7 @@ std::string with_agreed(const rpc::Envelope& acknowledgement, const std::string&
     return with_edits(acknowledgement.text, {&edit, 1});
   }
   const bool is_empty = wishes.find_first_not_of(" \t\r\n", 1) == wishes.size() - 1;
-  const TextEdit edit{wishes.substr(0, 1),
-                      R"({"taskIds":[)" + agreed + (is_empty ? "]" : "],")};
+  const TextEdit edit{wishes.substr(0, 1), R"({"taskIds":[)" + agreed + (is_empty ? "]" : "],")};
   return with_edits(acknowledgement.text, {&edit, 1});
 }
 
@@ -209,8 +208,8 @@ void TaskListening::pass(const Stream& stream, std::string text) {
   const rpc::KnownMessage known(text);
   const rpc::Envelope& event = known.envelope();
   std::string scratch;
-  const std::string_view tag = services_.dialect.progress_token(
-      event, rpc::decode_string(event.method, scratch));
+  const std::string_view tag =
+      services_.dialect.progress_token(event, rpc::decode_string(event.method, scratch));
   next_.on_event(*stream.call, event, place_of(tag, event.text));
 }
 

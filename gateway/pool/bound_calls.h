@@ -1,5 +1,5 @@
-// BoundCalls: calls that only one of the shared children may get (Outgoing::is_bound), as it has given
-// out what they bring back.
+// BoundCalls: calls that only one of the shared children may get (Outgoing::is_bound), as it has
+// given out what they bring back.
 //
 // Such a call goes to its child at once, whatever others wait for, as those may go elsewhere: see
 // Child for how many. Further ones wait at the child. They are over when it is not there any more.

@@ -1,9 +1,10 @@
-// CallFilter: what a protocol has between clients and the children that they share: it sees requests
-// on their way down, behind rules and limits, and results and the children's own messages on their
-// way up, and may change them.
+// CallFilter: what a protocol has between clients and the children that they share: it sees
+// requests on their way down, behind rules and limits, and results and the children's own messages
+// on their way up, and may change them.
 //
 // Upwards it stands before the ChildListener that it is made with, and passes on to that. It holds
-// no call; what it knows of one it knows by the call's end. Made by the dialect; owner: the backend.
+// no call; what it knows of one it knows by the call's end. Made by the dialect; owner: the
+// backend.
 #pragma once
 
 #include <cstddef>

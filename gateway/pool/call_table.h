@@ -77,9 +77,7 @@ class CallTable {
     }
   }
 
-  [[nodiscard]] bool full() const {
-    return calls_.full() || working() - bound_ >= max_working_;
-  }
+  [[nodiscard]] bool full() const { return calls_.full() || working() - bound_ >= max_working_; }
   // The same for calls that no other child may get. They have room of their own: neither kind keeps
   // the other one waiting.
   [[nodiscard]] bool full_for_bound() const { return calls_.full() || bound_ >= max_working_; }

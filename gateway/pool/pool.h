@@ -1,14 +1,13 @@
 // Pool: where the calls of a backend wait, and which child they are given to.
 //
 // Job: give each call to the child with the least load, or to the child of its session, or to the
-// one that it is bound to, or keep it until one has room, and bring every call to an end: an answer,
-// a fault, or its withdrawal.
-// Children has the processes, SessionLane the sessions with a child of their own, CallExpiry the
-// deadlines. Owner: the backend, which hears of calls through PoolEvents; the session router hears
-// of sessions through SessionEvents, and as ChildListener what children say on their own account.
-// Invariants: a call is either in a queue or in the table of exactly one child; the pool's own
-// state is consistent before any of them is called, as they may call back. Limits: those of
-// Children, Child and the queues.
+// one that it is bound to, or keep it until one has room, and bring every call to an end: an
+// answer, a fault, or its withdrawal. Children has the processes, SessionLane the sessions with a
+// child of their own, CallExpiry the deadlines. Owner: the backend, which hears of calls through
+// PoolEvents; the session router hears of sessions through SessionEvents, and as ChildListener what
+// children say on their own account. Invariants: a call is either in a queue or in the table of
+// exactly one child; the pool's own state is consistent before any of them is called, as they may
+// call back. Limits: those of Children, Child and the queues.
 #pragma once
 
 #include <functional>

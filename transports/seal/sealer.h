@@ -7,9 +7,10 @@
 //
 // Limits: kMaxKeys. The nonces are 96 random bits, so that replicas with the same key need not know
 // each other. Those of seal_same() are as good: the first bits of an HMAC-SHA256 over context and
-// text, with a key of its own that is made of the key. With 2^32 texts sealed by one key, in all places together, two share a nonce with a
-// probability of 2^-33, and with them who has seen both could forge; so a key should be replaced
-// before that (section 8.3): at 1000 texts a second after 49 days.
+// text, with a key of its own that is made of the key. With 2^32 texts sealed by one key, in all
+// places together, two share a nonce with a probability of 2^-33, and with them who has seen both
+// could forge; so a key should be replaced before that (section 8.3): at 1000 texts a second after
+// 49 days.
 #pragma once
 
 #include <array>
