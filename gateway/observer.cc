@@ -21,6 +21,9 @@ constexpr std::array<std::string_view, kParkReasonCount> kParkReasonNames = {
 constexpr std::array<std::string_view, kParkedEndCount> kParkedEndNames = {
     "resumed", "expired", "stopped", "given_up", "failed"};
 
+constexpr std::array<std::string_view, kReturnEndCount> kReturnEndNames = {"returned", "unknown",
+                                                                           "expired", "lost"};
+
 constexpr std::array<std::string_view, kRevivalOutcomeCount> kRevivalOutcomeNames = {
     "same", "changed", "failed", "other_revision"};
 
@@ -113,6 +116,7 @@ std::string_view session_state_name(SessionState state) {
 std::string_view park_reason_name(ParkReason reason) { return name_in(kParkReasonNames, reason); }
 
 std::string_view parked_end_name(ParkedEnd end) { return name_in(kParkedEndNames, end); }
+std::string_view return_end_name(ReturnEnd end) { return name_in(kReturnEndNames, end); }
 
 std::string_view revival_outcome_name(RevivalOutcome outcome) {
   return name_in(kRevivalOutcomeNames, outcome);

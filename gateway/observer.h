@@ -71,6 +71,16 @@ enum class ParkedEnd : uint8_t {
 inline constexpr size_t kParkedEndCount = static_cast<size_t>(ParkedEnd::failed) + 1;
 std::string_view parked_end_name(ParkedEnd end);
 
+// What became of a request that brings back what a child has given out: see CallFilter.
+enum class ReturnEnd : uint8_t {
+  returned,  // it goes to that child
+  unknown,   // its client has not been given this here
+  expired,   // its client comes too late
+  lost,      // the child has gone
+};
+inline constexpr size_t kReturnEndCount = static_cast<size_t>(ReturnEnd::lost) + 1;
+std::string_view return_end_name(ReturnEnd end);
+
 // What became of a session that was to get another child.
 enum class RevivalOutcome : uint8_t {
   same,            // the child says what the former one said
@@ -299,6 +309,7 @@ class Observer {
   virtual void on_call_parked(BackendId) {}
   virtual void on_parked_call_ended(BackendId, ParkedEnd) {}
   // A modern client has been answered with what a child has told another one.
+  virtual void on_return(BackendId, ReturnEnd) {}
   virtual void on_cache_hit(BackendId) {}
   virtual void on_session_revived(BackendId, RevivalOutcome, Duration /*since_request*/) {}
   virtual void on_session_closed(BackendId, SessionState /*it was in*/) {}

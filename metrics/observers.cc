@@ -86,6 +86,10 @@ void Observers::on_parked_call_ended(BackendId backend, ParkedEnd end) {
   }
 }
 
+void Observers::on_return(BackendId backend, ReturnEnd end) {
+  for (Observer* observer : of(Event::call_returned)) observer->on_return(backend, end);
+}
+
 void Observers::on_cache_hit(BackendId backend) {
   for (Observer* observer : of(Event::cache_hit)) observer->on_cache_hit(backend);
 }

@@ -45,6 +45,7 @@ class Observers final : public Observer {
     enlist(Event::call_parked, observer, &Some::on_call_parked, &Observer::on_call_parked);
     enlist(Event::parked_call_ended, observer, &Some::on_parked_call_ended,
            &Observer::on_parked_call_ended);
+    enlist(Event::call_returned, observer, &Some::on_return, &Observer::on_return);
     enlist(Event::cache_hit, observer, &Some::on_cache_hit, &Observer::on_cache_hit);
     enlist(Event::session_revived, observer, &Some::on_session_revived,
            &Observer::on_session_revived);
@@ -81,6 +82,7 @@ class Observers final : public Observer {
   void on_session_parked(BackendId backend, ParkReason reason) override;
   void on_call_parked(BackendId backend) override;
   void on_parked_call_ended(BackendId backend, ParkedEnd end) override;
+  void on_return(BackendId backend, ReturnEnd end) override;
   void on_cache_hit(BackendId backend) override;
   void on_session_revived(BackendId backend, RevivalOutcome outcome,
                           Duration since_request) override;
@@ -114,6 +116,7 @@ class Observers final : public Observer {
     session_parked,
     call_parked,
     parked_call_ended,
+    call_returned,
     cache_hit,
     session_revived,
     session_closed,

@@ -129,6 +129,9 @@ void Generation::replace_backends(const config::Config& former,
                                                                                config_.roles);
       }
       auto made = make(wanted, services.upstreams);
+      if (was != former.backends.end()) {
+        made->succeed(*running[static_cast<size_t>(was - former.backends.begin())]);
+      }
       started.push_back(made.get());
       backends_.add(std::move(made));
     }

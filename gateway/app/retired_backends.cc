@@ -24,6 +24,7 @@ void RetiredBackends::add(backend::Upstream& upstream, std::unique_ptr<mcp::McpS
                        {"sessions", static_cast<uint64_t>(upstream.status().sessions)}});
   retired_.push_back(
       {&upstream, std::move(sessions), services_.clock.now() + services_.drain, false});
+  upstream.retire();
   upstream.end_listening();
   poll_.arm(services_.clock.now() + kPoll);
 }
@@ -42,7 +43,8 @@ void RetiredBackends::poll() {
   for (Retired& retired : retired_) {
     const bool is_late = services_.clock.now() >= retired.deadline;
     const bool is_idle = retired.upstream->calls() == 0 && !is_reachable(*retired.upstream) &&
-                         retired.upstream->status().sessions == 0;
+                         retired.upstream->status().sessions == 0 &&
+                         !retired.upstream->holds_work();
     if (!retired.is_ending && (is_late || is_idle)) end(retired);
   }
   std::erase_if(retired_, [this](Retired& retired) {

@@ -50,8 +50,8 @@ class RetiredBackends {
   void for_each_served(Visitor&& visit) const {
     for (size_t i = retired_.size(); i > 0; --i) {
       const Retired& retired = retired_[i - 1];
-      const bool is_served =
-          !retired.is_ending && retired.sessions != nullptr && retired.sessions->size() > 0;
+      const bool is_served = !retired.is_ending && retired.sessions != nullptr &&
+                             (retired.sessions->size() > 0 || retired.upstream->holds_work());
       if (is_served) visit(*retired.upstream, *retired.sessions);
     }
   }

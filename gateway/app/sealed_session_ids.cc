@@ -90,12 +90,6 @@ std::string digest_of(const policy::Principal* principal) {
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 
-std::string front_of(const std::string& replica, unsigned worker) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string front = replica.empty() ? "" : replica + ".";
-  return front.append(1, kDigits[worker >> 4 & 15]).append(1, kDigits[worker & 15]);
-}
-
 std::string context_of(std::string_view front) { return std::string(kPurpose).append(front); }
 
 }  // namespace
@@ -108,11 +102,24 @@ std::vector<seal::Key> session_keys(const config::SessionsConfig& config,
   return keys;
 }
 
+std::string home_of(const std::string& replica, unsigned worker) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string home = replica.empty() ? "" : replica + ".";
+  return home.append(1, kDigits[worker >> 4 & 15]).append(1, kDigits[worker & 15]);
+}
+
+std::optional<std::string_view> home_part(std::string_view text) {
+  const size_t dot = text.find('.');
+  const size_t home = (dot == std::string_view::npos ? 0 : dot + 1) + kWorkerDigits;
+  if (text.size() <= home) return std::nullopt;
+  return text.substr(0, home);
+}
+
 SealedSessionIds::SealedSessionIds(const std::vector<seal::Key>& keys, seal::RandomBytes random,
                                    const std::string& replica, unsigned worker, Duration ttl,
                                    const Clocks& clocks)
     : sealer_(keys, std::move(random)),
-      front_(front_of(replica, worker)),
+      front_(home_of(replica, worker)),
       ttl_(ttl),
       clocks_(clocks) {
   STDGATE_CHECK(worker < 256 && replica.size() <= config::kMaxReplicaName);
@@ -141,10 +148,9 @@ SessionName SealedSessionIds::name_of(std::string_view id) const { return auth::
 std::optional<mcp::CarriedSession> SealedSessionIds::open(std::string_view id,
                                                           std::string_view backend,
                                                           const policy::Principal* principal) {
-  const size_t dot = id.find('.');
-  const size_t front = (dot == std::string_view::npos ? 0 : dot + 1) + kWorkerDigits;
-  if (id.size() > kMaxId || id.size() <= front) return std::nullopt;
-  const auto plain = sealer_.open(id.substr(front), context_of(id.substr(0, front)));
+  const auto front = home_part(id);
+  if (id.size() > kMaxId || !front) return std::nullopt;
+  const auto plain = sealer_.open(id.substr(front->size()), context_of(*front));
   const auto carried = plain ? read(*plain) : std::nullopt;
   if (!carried || carried->backend != backend ||
       carried->principal_digest != digest_of(principal)) {

@@ -28,6 +28,11 @@ namespace stdgate::app {
 std::vector<seal::Key> session_keys(const config::SessionsConfig& config,
                                     const seal::RandomBytes& random);
 
+// What names of this process begin with: "gate-1.00".
+std::string home_of(const std::string& replica, unsigned worker);
+// That part of a text that begins so; nothing: it cannot.
+std::optional<std::string_view> home_part(std::string_view text);
+
 class SealedSessionIds final : public mcp::SessionIds {
  public:
   static constexpr size_t kMaxId = 2 << 10;

@@ -1,7 +1,8 @@
-// SealedStates: states that modern MCP clients keep for the gateway between the requests of a call,
-// sealed with the keys of session ids.
+// SealedStates: texts that MCP clients keep for the gateway between their requests, sealed with the
+// keys of session ids.
 //
-// Owner: the worker.
+// Named ones are `[<home>.]<worker><sealed>`, as ids of sessions are (SealedSessionIds). Owner: the
+// worker.
 #pragma once
 
 #include <optional>
@@ -17,8 +18,9 @@ namespace stdgate::app {
 
 class SealedStates final : public session::StateSeal {
  public:
-  SealedStates(const std::vector<seal::Key>& keys, seal::RandomBytes random)
-      : sealer_(keys, std::move(random)) {}
+  // `replica` and `worker` as those of SealedSessionIds.
+  SealedStates(const std::vector<seal::Key>& keys, seal::RandomBytes random,
+               const std::string& replica, unsigned worker);
 
   std::string seal(std::string_view plain, std::string_view context) override {
     return sealer_.seal(plain, context);
@@ -26,9 +28,12 @@ class SealedStates final : public session::StateSeal {
   std::optional<std::string> open(std::string_view sealed, std::string_view context) override {
     return sealer_.open(sealed, context);
   }
+  std::string seal_named(std::string_view plain, std::string_view context) override;
+  std::optional<std::string> open_named(std::string_view sealed, std::string_view context) override;
 
  private:
   const seal::Sealer sealer_;
+  const std::string front_;  // "gate-1.00"
 };
 
 }  // namespace stdgate::app

@@ -21,6 +21,8 @@ void write_child(rpc::JsonWriter& json, const pool::ChildStatus& child) {
   json.number("in_flight", child.in_flight);
   json.number("unsent_bytes", child.unsent_bytes);
   json.number("calls", child.calls);
+  if (child.states > 0) json.number("states", child.states);
+  if (child.tasks > 0) json.number("tasks", child.tasks);
   if (child.leased) json.boolean("leased", true);
   if (!child.principal.empty()) json.text("principal", child.principal);
   write_seconds(json, "age_seconds", child.age);

@@ -5,9 +5,10 @@
 
 namespace stdgate::backend {
 
-std::optional<std::string> AnswerCache::find(const rpc::Envelope& request, std::string_view method,
-                                             std::string_view identity, TimePoint now,
-                                             pool::Call& call) {
+std::optional<AnswerCache::Kept> AnswerCache::find(const rpc::Envelope& request,
+                                                   std::string_view method,
+                                                   std::string_view identity, TimePoint now,
+                                                   pool::Call& call) {
   std::string key = dialect_.key(request, method);
   if (key.empty() || key.size() > kMaxEntryBytes) return std::nullopt;
   auto found = entries_.find({std::string(identity), key});
@@ -17,7 +18,8 @@ std::optional<std::string> AnswerCache::find(const rpc::Envelope& request, std::
     const Entry& entry = found->second;
     std::string payload = entry.payload.substr(0, entry.time.offset);
     payload.append(dialect_.time_text(entry.ends - now));
-    return payload.append(entry.payload.substr(entry.time.offset + entry.time.length));
+    payload.append(entry.payload.substr(entry.time.offset + entry.time.length));
+    return Kept{std::move(payload), entry.child};
   }
   call.cache_key = std::move(key);
   call.identity = identity;
@@ -29,7 +31,7 @@ void AnswerCache::keep(const pool::Call& call, const rpc::Envelope& answer, Time
   const auto terms = dialect_.terms(answer);
   if (!terms || (!terms->is_public && call.identity.empty())) return;
   Place place{terms->is_public ? std::string() : call.identity, call.cache_key};
-  Entry entry{std::string(answer.payload), terms->time, now + terms->lasts};
+  Entry entry{std::string(answer.payload), terms->time, now + terms->lasts, call.child};
   const size_t bytes = bytes_of(place, entry);
   if (const auto known = entries_.find(place); known != entries_.end()) remove(known);
   if (bytes > kMaxEntryBytes) return;

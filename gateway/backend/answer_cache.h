@@ -30,10 +30,15 @@ class AnswerCache {
   AnswerCache(const AnswerCache&) = delete;
   AnswerCache& operator=(const AnswerCache&) = delete;
 
+  // What is kept for a request.
+  struct Kept {
+    std::string payload;
+    uint64_t child = 0;  // the number of the one that has said it
+  };
   // The payload of a result for this request of that identity (empty: unknown). Without one the
   // call is noted, so that its answer can be kept.
-  std::optional<std::string> find(const rpc::Envelope& request, std::string_view method,
-                                  std::string_view identity, TimePoint now, pool::Call& call);
+  std::optional<Kept> find(const rpc::Envelope& request, std::string_view method,
+                           std::string_view identity, TimePoint now, pool::Call& call);
   // The answer to such a call.
   void keep(const pool::Call& call, const rpc::Envelope& answer, TimePoint now);
   void note_change(const pool::Audience& change);
@@ -50,6 +55,7 @@ class AnswerCache {
     std::string payload;
     TextPlace time;  // where it says for how long
     TimePoint ends{};
+    uint64_t child = 0;  // see Kept
   };
   // Who may see it, nobody's identity for all, and what was asked.
   struct Place {

@@ -57,7 +57,7 @@ void ArgumentMirrors::take(pool::CallPtr call, const pool::Outgoing& message,
   is_asked_ = true;
   has_changed_ = false;
   pages_ = 0;
-  ask({});
+  ask({}, 0);
 }
 
 void ArgumentMirrors::judge(pool::CallPtr call, const pool::Outgoing& message,
@@ -110,13 +110,14 @@ std::vector<pool::CallPtr> ArgumentMirrors::withdraw(session::Caller caller) {
 
 // --- The list -------------------------------------------------------------------------------
 
-void ArgumentMirrors::ask(std::string_view cursor) {
+void ArgumentMirrors::ask(std::string_view cursor, uint64_t child) {
   ++pages_;
   std::string text = dialect().list_request(cursor);
   const rpc::KnownMessage known(text);
   const rpc::Envelope& request = known.envelope();
   pool::CallPtr call = services_.calls.take();
   call->id = request.id;
+  call->method_name = dialect().list_method();
   call->caller = session::Callers::kGateway;
   call->client_era = Era::modern;
   call->transport = Transport::mcp;
@@ -128,6 +129,8 @@ void ArgumentMirrors::ask(std::string_view cursor) {
   // A legacy child gets it without its stamp.
   const pool::EraChanges changes = services_.dialect.omissions(request);
   message.inserted = changes.view();
+  message.child = services_.config.pool.sticky ? child : 0;
+  message.is_bound = message.child != 0;
   if (!pool_.submit(call, message)) end_asking(false);
 }
 
@@ -138,7 +141,7 @@ bool ArgumentMirrors::take_answer(const pool::Call& call, const rpc::Envelope& a
   if (!page || page->cursor.empty() || pages_ == kMaxPages) {
     end_asking(page.has_value());
   } else {
-    ask(page->cursor);
+    ask(page->cursor, call.child);
   }
   return true;
 }

@@ -72,13 +72,14 @@ class ArgumentMirrors {
   [[nodiscard]] const pool::MirrorDialect& dialect() const { return *services_.dialect.mirrors(); }
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
   [[nodiscard]] bool is_own(const pool::Call& call) const {
-    return call.caller == session::Callers::kGateway && !call.alone;
+    return call.caller == session::Callers::kGateway && !call.alone && !call.listens;
   }
   // Whether the call is to wait for a list.
   bool is_unsettled(std::string_view tool);
   void judge(pool::CallPtr call, const pool::Outgoing& message, const rpc::Envelope& request,
              std::string_view fields);
-  void ask(std::string_view cursor);
+  // `child`: the number of the one that has given the cursor; 0: any may answer.
+  void ask(std::string_view cursor, uint64_t child);
   void end_asking(bool is_known);
   void look_at_time();
   void release();

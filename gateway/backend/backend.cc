@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "gateway/backend/call_record.h"
-#include "gateway/backend/quota_refusal.h"
 #include "gateway/backend/upstream_facts.h"
 #include "gateway/pool/call_clock.h"
 #include "gateway/pool/call_trace.h"
+#include "gateway/rpc/known_message.h"
 
 namespace stdgate::backend {
 
@@ -21,6 +21,7 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
                   ? options_.quotas
                   : std::make_shared<policy::ClientQuotas>(options_.config.calls_per_principal,
                                                            options_.config.calls, core.calls)),
+      gate_(services_, rules_, *quotas_),
       audit_(core.audit, options_.config.name, *dialect_),
       tracing_(services_),
       callers_(callers),
@@ -38,7 +39,8 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
       sessions_(services_, pool_, callers_, methods_, modern_, rounds_, options_.input_timeout),
       notices_(services_, pool_, sessions_, modern_),
       changes_(*dialect_, sessions_, *this),
-      pool_(services_, *this, sessions_, changes_),
+      returning_(services_, pool_, changes_, *this, *this, modern_, options_.input_timeout),
+      pool_(services_, *this, sessions_, returning_.listener()),
       listening_(services_, *this, sessions_, pool_, callers_),
       memos_(sessions_, pool_, listening_, *dialect_),
       round_trips_(services_, pool_, sessions_, *this, *this,
@@ -69,6 +71,7 @@ void Backend::set_limits(const config::LimitsConfig& limits,
 }
 
 Admission Backend::accept(const rpc::ParsedMessage& message, const CallContext& context) {
+  if (const auto admission = redirect(message, context)) return *admission;
   if (!message.ok()) {
     core_.observer.on_call_started(id());
     pool::CallPtr call = make_call(message.envelope.id, {}, context);
@@ -92,9 +95,7 @@ Admission Backend::accept(const rpc::ParsedMessage& message, const CallContext& 
 
 Admission Backend::accept_request(const rpc::Envelope& request, const CallContext& context) {
   const std::string_view method = rpc::decode_string(request.method, method_);
-  const bool is_modern = context.era == Era::modern;
-  const auto intent = is_modern ? dialect_->read_modern_client(request, method, context.params)
-                                : dialect_->read_client(request, method, isolation_of(context));
+  const auto intent = intent_of(request, method, context, context.params);
   pool::CallPtr call = make_call(request.id, method, context, request.params);
   call->bytes_in = request.text.size();
   if (!context.is_own) core_.observer.on_call_started(id());
@@ -108,70 +109,90 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
     on_fault(std::move(call), *obstacle);
     return Admission::answered_by_reply;
   }
-  if (quotas_->any() && !context.is_own && refuse_by_quota(context, call))
-    return Admission::answered_by_reply;
-  if (rules_.any() && !context.is_own &&
-      refuse_by_rules(request, method, context.principal, call)) {
-    return Admission::answered_by_reply;
+  if (!context.is_own) {
+    if (const auto refusal = gate_.judge(request, method, context, *call)) {
+      refuse(std::move(call), *refusal);
+      return Admission::answered_by_reply;
+    }
   }
-  if (is_modern && cache_ && answer_from_cache(request, method, context, *call)) {
-    return Admission::answered_by_reply;
+  if (isolation_of(context) == config::Isolation::shared) {
+    if (auto ruling = returning_.judge(request, method, context, *call)) {
+      send_as(*ruling, method, context, std::move(call));
+      return Admission::answered_by_reply;
+    }
   }
+  send(request, method, *intent, context, std::move(call), nullptr);
+  return Admission::answered_by_reply;
+}
+
+void Backend::refuse(pool::CallPtr call, const GateRefusal& refusal) {
+  if (refusal.fault) return on_fault(std::move(call), *refusal.fault);
+  answer_error(*call, refusal.absence, Outcome::of(rpc::Fault::denied), "no rule allows it");
+}
+
+void Backend::send_as(pool::CallFilter::Ruling& ruling, std::string_view method,
+                      const CallContext& context, pool::CallPtr call) {
+  if (ruling.error) return answer_error(*call, *ruling.error, Outcome::error(), ruling.detail);
+  const rpc::KnownMessage known(ruling.text);
+  const rpc::Envelope& request = known.envelope();
+  const auto intent = intent_of(request, method, context, nullptr);
+  STDGATE_CHECK(intent.has_value());  // it has been read before
+  send(request, method, *intent, context, std::move(call), &ruling);
+}
+
+void Backend::send(const rpc::Envelope& request, std::string_view method,
+                   const pool::ClientIntent& intent, const CallContext& context, pool::CallPtr call,
+                   const pool::CallFilter::Ruling* ruling) {
+  const bool is_modern = context.era == Era::modern;
+  if (is_modern && cache_ && answer_from_cache(request, method, context, *call)) return;
   pool::Outgoing message;
   message.text = request.text;
   message.id = place_of(request.id, request.text);
   message.account = context.account;
   const bool is_shared = isolation_of(context) == config::Isolation::shared;
   // Tokens can clash only at a child of several clients.
-  if (is_shared) message.progress_token = place_of(intent->progress_token, request.text);
-  message.replaced = place_of(intent->replaced, request.text);
-  message.replacement = intent->replacement;
-  message.answered_by_handshake = intent->kind == pool::ClientIntent::Kind::handshake;
-  message.only_of_legacy = intent->only_of_legacy;
+  if (is_shared) message.progress_token = place_of(intent.progress_token, request.text);
+  message.replaced = place_of(intent.replaced, request.text);
+  message.replacement = intent.replacement;
+  message.answered_by_handshake = intent.kind == pool::ClientIntent::Kind::handshake;
+  message.only_of_legacy = intent.only_of_legacy;
   const pool::EraChanges changes =
       modern_.changes_of(request, context.era, is_shared, sessions_.stamp_of(context.session));
   message.take(changes);
+  if (ruling != nullptr) {
+    message.child = ruling->child;
+    message.is_bound = ruling->is_bound;
+    if (ruling->written_for) message.written_for = ruling->written_for;
+  }
   if (tracing_.is_on()) tracing_.tell_child(request, *call, message);
-  call->progress_token = intent->progress_token;
-  call->greets = intent->greets;
-  call->introduces = intent->introduces;
+  call->progress_token = intent.progress_token;
+  call->greets = intent.greets;
+  call->introduces = intent.introduces;
   pool::start_clock(*call, context.timeout.value_or(timeout()), options_.config);
   if (is_modern) {
-    modern_.note(request, *intent, context, *call);
+    modern_.note(request, intent, context, *call);
     if (!call->needs_modern) round_trips_.note_request(request);
   }
   sessions_.note_severity(*call);
   if (is_shared) rounds_.note(request, method, *call);
   if (services_.traces) pool::trace_arrived(services_, *call, method);
-  if (intent->kind == pool::ClientIntent::Kind::set_severity) {
-    accept_severity(*intent, *call);
-    return Admission::answered_by_reply;
-  }
+  if (intent.kind == pool::ClientIntent::Kind::set_severity) return accept_severity(intent, *call);
   if (!context.session.is_none()) {
-    if (const auto kept = memos_.keep(*intent, *call); !kept) {
-      on_fault(std::move(call), kept.error());
-      return Admission::answered_by_reply;
-    }
+    const auto kept = memos_.keep(intent, *call);
+    if (!kept) return on_fault(std::move(call), kept.error());
   }
-  const bool is_subscription = intent->kind == pool::ClientIntent::Kind::subscribe ||
-                               intent->kind == pool::ClientIntent::Kind::unsubscribe;
-  if (is_subscription && !accept_subscription(*intent, call, message)) {
-    return Admission::answered_by_reply;
-  }
-  if (const auto own = modern_.own_answer(method, *call); !own.empty()) {
-    answer(*call, own);
-    return Admission::answered_by_reply;
-  }
-  if (modern_.is_refused(*call)) {
-    on_wrong_era(std::move(call));
-    return Admission::answered_by_reply;
-  }
-  if (mirrors_ && context.mirrored && !intent->tool.empty()) {
+  const bool is_subscription = intent.kind == pool::ClientIntent::Kind::subscribe ||
+                               intent.kind == pool::ClientIntent::Kind::unsubscribe;
+  if (is_subscription && !accept_subscription(intent, call, message)) return;
+  const auto own = modern_.own_answer(method, *call);
+  if (!own.empty()) return answer(*call, own);
+  if (modern_.is_refused(*call)) return on_wrong_era(std::move(call));
+  if (mirrors_ && context.mirrored && !intent.tool.empty()) {
     mirrors_->take(std::move(call), message, request, *context.mirrored);
   } else {
+    returning_.begin(*call);
     pass_on(std::move(call), message);
   }
-  return Admission::answered_by_reply;
 }
 
 void Backend::pass_on(pool::CallPtr call, const pool::Outgoing& message) {
@@ -190,48 +211,6 @@ void Backend::pass_on(pool::CallPtr call, const pool::Outgoing& message) {
   }
 }
 
-// False: the call may go on, and counts for its client until its end.
-bool Backend::refuse_by_quota(const CallContext& context, pool::CallPtr& call) {
-  const policy::ClientRef client{context.principal,
-                                 context.client == nullptr ? ClientAddress() : *context.client};
-  const auto begun = quotas_->begin_call(client, core_.clock.now());
-  if (begun) {
-    call->client = *begun;
-    return false;
-  }
-  CountedRefusal refusal = counted_refusal(begun.error());
-  core_.observer.on_rejected(id(), refusal.reason);
-  on_fault(std::move(call), refusal.report);
-  return true;
-}
-
-// False: the call may go on. What is denied is answered as if it did not exist.
-bool Backend::refuse_by_rules(const rpc::Envelope& request, std::string_view method,
-                              const policy::Principal* principal, pool::CallPtr& call) {
-  const CallRuling ruling = rules_.judge(request, method, principal);
-  if (ruling.rejection != nullptr) {
-    on_fault(std::move(call), rpc::faults::because(rpc::Fault::invalid_request, ruling.rejection));
-    return true;
-  }
-  switch (ruling.verdict) {
-    case policy::Verdict::allowed:
-      rules_.note_list(*call, method, principal);
-      return false;
-    case policy::Verdict::needs_scope:
-      core_.observer.on_rejected(id(), Rejection::insufficient_scope);
-      on_fault(std::move(call), rpc::faults::insufficient_scope(ruling.scopes));
-      return true;
-    case policy::Verdict::denied:
-      break;
-  }
-  core_.observer.on_rejected(id(), Rejection::denied);
-  const std::string_view name = ruling.name.substr(0, NameTable::kMaxName);
-  const Era era = call->client_era.value_or(Era::legacy);
-  answer_error(*call, dialect_->absence(method, ruling.element, name, era),
-               Outcome::of(rpc::Fault::denied), "no rule allows it");
-  return true;
-}
-
 // False: a child is to be asked.
 bool Backend::answer_from_cache(const rpc::Envelope& request, std::string_view method,
                                 const CallContext& context, pool::Call& call) {
@@ -242,8 +221,14 @@ bool Backend::answer_from_cache(const rpc::Envelope& request, std::string_view m
   core_.observer.on_cache_hit(id());
   rpc::Envelope seen;
   seen.kind = rpc::MessageKind::result;
-  seen.payload = *known;
-  answer(call, call.list == nullptr ? seen.payload : rules_.seen(call, seen));
+  seen.payload = known->payload;
+  const std::string_view payload = call.list == nullptr ? seen.payload : rules_.seen(call, seen);
+  const auto changed = returning_.changed_payload(call, method, payload, known->child);
+  if (changed && !*changed) {
+    answer_error(call, changed->error(), Outcome::error(), {});
+  } else {
+    answer(call, changed ? std::string_view(**changed) : payload);
+  }
   return true;
 }
 
@@ -388,6 +373,15 @@ void Backend::on_answer(pool::CallPtr call, const rpc::Envelope& answer) {
   }
   if (mirrors_) mirrors_->learn(*call, method_name(*call), answer);
   if (cache_) cache_->keep(*call, answer, core_.clock.now());
+  if (!returning_.may_change(*call, answer)) return give(std::move(call), answer);
+  auto changed = returning_.changed(*call, method_name(*call), answer);
+  if (!changed) return give(std::move(call), answer);
+  if (!*changed) return answer_error(*call, changed->error(), Outcome::error(), {});
+  const rpc::KnownMessage known(**changed);
+  give(std::move(call), known.envelope());
+}
+
+void Backend::give(pool::CallPtr call, const rpc::Envelope& answer) {
   const Outcome outcome = dialect_->outcome(answer, method_name(*call));
   if (call->memo != pool::SessionMemo::none && outcome == Outcome::ok())
     memos_.learn(*call, answer);
@@ -464,7 +458,10 @@ void Backend::finish(const pool::Call& call, Outcome outcome, const session::Rep
   if (!call.subscription.empty()) sessions_.finish_subscribe(call, outcome);
   if (call.client != nullptr) quotas_->end_call(*call.client);
   if (call.alone) round_trips_.note_end(call, outcome);
-  if (call.listens) watches_.close(call);
+  if (call.listens) {
+    watches_.close(call);
+    returning_.end(call);
+  }
   if (!call.listens && !call.request.empty()) rounds_.note_end(call);
   if (!call.is_own) reply = record_end(call, outcome, reply, detail);
   if (reply != nullptr) deliver(call, *reply);

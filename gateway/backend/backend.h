@@ -17,6 +17,7 @@
 #include "gateway/backend/argument_mirrors.h"
 #include "gateway/backend/backend_names.h"
 #include "gateway/backend/call_audit.h"
+#include "gateway/backend/call_gate.h"
 #include "gateway/backend/call_rules.h"
 #include "gateway/backend/call_tracing.h"
 #include "gateway/backend/change_watch.h"
@@ -25,6 +26,7 @@
 #include "gateway/backend/list_notices.h"
 #include "gateway/backend/modern_calls.h"
 #include "gateway/backend/refused_greetings.h"
+#include "gateway/backend/returning_calls.h"
 #include "gateway/backend/round_trips.h"
 #include "gateway/backend/session_listening.h"
 #include "gateway/backend/session_memos.h"
@@ -158,6 +160,10 @@ class Backend final : public Upstream,
     calls_.drop_kept();
   }
   [[nodiscard]] bool has_children() const override { return pool_.has_children(); }
+  [[nodiscard]] bool gave(const rpc::Envelope& request, const CallContext& context) const override {
+    return returning_.gave(request, context);
+  }
+  [[nodiscard]] bool holds_work() const override { return returning_.holds_work(); }
 
   [[nodiscard]] pool::BackendStatus status() const override {
     pool::BackendStatus status;
@@ -165,6 +171,7 @@ class Backend final : public Upstream,
     sessions_.describe(status);
     pool_.describe(status);
     status.parked_calls = round_trips_.parked() + rounds_.size();
+    returning_.describe(status);
     return status;
   }
   void check_invariants() override {
@@ -229,7 +236,11 @@ class Backend final : public Upstream,
   }
   void on_listening_end(pool::CallPtr call) override { end_listening(*call); }
   void on_listener_lost(pool::CallPtr call, const rpc::FaultReport& report) override {
-    if (!modern_.listen_again(call)) on_fault(std::move(call), report);
+    returning_.take_lost_listener(std::move(call), report);
+  }
+  void on_misdirected(pool::CallPtr call, const pool::Outgoing& message) override {
+    const std::string method(method_name(*call));
+    returning_.take_misdirected(std::move(call), method, message);
   }
   void on_listening(const pool::Call& call, const pool::ChildFacts& facts) override {
     std::vector<std::string> keys = modern_.listened_keys(call, facts);
@@ -293,7 +304,7 @@ class Backend final : public Upstream,
     core_.observer.on_message(id(), Direction::to_client, parts);
     if (session::ReplySink* sink = callers_.find(call.caller); sink != nullptr) {
       sink->on_reply(call.tag, reply);
-    } else {
+    } else if (!call.is_own) {
       drop(DropReason::caller_gone);
     }
   }
@@ -350,11 +361,23 @@ class Backend final : public Upstream,
     }
     return std::nullopt;
   }
-  bool refuse_by_quota(const CallContext& context, pool::CallPtr& call);
+  // `params`: see CallContext.
+  [[nodiscard]] tl::expected<pool::ClientIntent, const char*> intent_of(
+      const rpc::Envelope& request, std::string_view method, const CallContext& context,
+      const mcp::ModernParams* params) const {
+    if (context.era == Era::modern) return dialect_->read_modern_client(request, method, params);
+    return dialect_->read_client(request, method, isolation_of(context));
+  }
+  void refuse(pool::CallPtr call, const GateRefusal& refusal);
+  // A request that may go on, as its child is to get it. `ruling`: null: as any other one.
+  void send(const rpc::Envelope& request, std::string_view method, const pool::ClientIntent& intent,
+            const CallContext& context, pool::CallPtr call, const pool::CallFilter::Ruling* ruling);
+  void send_as(pool::CallFilter::Ruling& ruling, std::string_view method,
+               const CallContext& context, pool::CallPtr call);
+  // The answer as it is for the client.
+  void give(pool::CallPtr call, const rpc::Envelope& answer);
   bool answer_from_cache(const rpc::Envelope& request, std::string_view method,
                          const CallContext& context, pool::Call& call);
-  bool refuse_by_rules(const rpc::Envelope& request, std::string_view method,
-                       const policy::Principal* principal, pool::CallPtr& call);
   // `member`: result or error, as the client is given it.
   void answer_member(const pool::Call& call, Outcome outcome, std::string_view member,
                      std::optional<int64_t> error_code = {}, std::string_view detail = {}) {
@@ -380,6 +403,7 @@ class Backend final : public Upstream,
   const std::unique_ptr<pool::Dialect> dialect_;
   CallRules rules_;
   const std::shared_ptr<policy::ClientQuotas> quotas_;
+  CallGate gate_;
   CallAudit audit_;
   CallTracing tracing_;
   session::Callers& callers_;
@@ -396,6 +420,7 @@ class Backend final : public Upstream,
   SessionRouter sessions_;
   ListNotices notices_;
   ChangeWatch changes_;
+  ReturningCalls returning_;
   pool::Pool pool_;
   SessionListening listening_;
   SessionMemos memos_;

@@ -8,6 +8,7 @@
 namespace stdgate::backend {
 
 void note_context(const CallContext& context, pool::Call& call);
+
 // Without backend, names, outcome and answer. Views into the call.
 CallRecord record_of(const pool::Call& call, TimePoint now);
 

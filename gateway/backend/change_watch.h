@@ -42,7 +42,9 @@ class ChangeWatch final : public pool::ChildListener {
     if (child.isolation() == config::Isolation::shared) changes_.on_restart(child);
     next_.on_child_gone(child);
   }
-  [[nodiscard]] bool is_needed(uint64_t child) const override { return next_.is_needed(child); }
+  [[nodiscard]] TimePoint needed_until(uint64_t child) const override {
+    return next_.needed_until(child);
+  }
 
  private:
   void note(const rpc::Envelope& notification, std::string_view method);

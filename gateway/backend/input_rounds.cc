@@ -14,6 +14,7 @@ namespace stdgate::backend {
 namespace {
 
 constexpr const char* kDeclined = "the client has not answered what the server wants to know";
+constexpr TimePoint kNotNeeded = pool::ChildListener::kNotNeeded;
 
 }  // namespace
 
@@ -74,7 +75,10 @@ bool InputRounds::take_answer(pool::CallPtr& call, const rpc::Envelope& answer) 
   const TimePoint expires =
       std::min(now() + input_timeout_, pool::latest_end(*call, services_.config));
   Share held(call->held.payer(), Holding::calls);
-  Round round{std::move(call), demands->state, {}, demands->all.size(), expires, std::move(held)};
+  const bool returns = services_.config.pool.sticky && !demands->state.empty();
+  const uint64_t child = returns ? call->child : 0;
+  Round round{std::move(call),     demands->state, child,          {},
+              demands->all.size(), expires,        std::move(held)};
   round.charge();
   if (round.open == 0) {
     go_on(std::move(round));
@@ -145,7 +149,7 @@ void InputRounds::on_round_answer(uint64_t number, std::string_view key,
   go_on(std::move(whole));
 }
 
-// The same request, with another id: any child may serve it.
+// The same request, with another id.
 void InputRounds::go_on(Round round) {
   pool::CallPtr& call = round.call;
   std::string request = call->request;
@@ -166,6 +170,8 @@ void InputRounds::go_on(Round round) {
   const pool::EraChanges changes =
       modern_.changes_of(sent, call->client_era, true, sessions_.stamp_of(call->session));
   message.take(changes);
+  message.child = round.child;
+  message.is_bound = round.child != 0;
   CallTracing tracing(services_);
   if (tracing.is_on()) tracing.tell_child(sent, *call, message);
   call->heard = now();
@@ -174,6 +180,14 @@ void InputRounds::go_on(Round round) {
   if (const auto taken = pool_.submit(call, message); !taken) {
     events_.on_fault(std::move(call), taken.error());
   }
+}
+
+TimePoint InputRounds::needed_until(uint64_t child) const {
+  TimePoint until = kNotNeeded;
+  for (const auto& [number, round] : rounds_) {
+    if (round.child == child) until = std::max(until, round.expires);
+  }
+  return until;
 }
 
 // --- Ends -------------------------------------------------------------------------------------

@@ -7,10 +7,11 @@
 //   its answers  ─▶ tools/call, inputResponses, requestState  ─▶
 //                ◀───────────────────────────────────────────── the result
 //
-// Between the answer and the next request the call is here, and at no child: the child that gets it
-// next may be another one. It ends as all calls of the backend do. Owner: the backend. Limits:
-// kMaxRounds rounds of a call, kMaxQuestions in one, Session::kMaxAsks of a session; the input
-// timeout for each round; of all that are here at a time, those of a pool's queue.
+// Between the answer and the next request the call is here, and at no child. What a child has given
+// out as its state goes back to that child, unless config.pool.sticky is off; a call without a
+// state goes to any. It ends as all calls of the backend do. Owner: the backend. Limits: kMaxRounds
+// rounds of a call, kMaxQuestions in one, Session::kMaxAsks of a session; the input timeout for
+// each round; of all that are here at a time, those of a pool's queue.
 #pragma once
 
 #include <cstddef>
@@ -60,6 +61,7 @@ class InputRounds final : public RoundListener {
   struct Round {
     pool::CallPtr call;
     std::string state;    // raw JSON; empty: the child has given none
+    uint64_t child = 0;   // the number of the one that is to get it back; 0: any may go on
     std::string answers;  // members of inputResponses
     size_t open = 0;      // questions without an answer
     TimePoint expires{};
@@ -72,6 +74,7 @@ class InputRounds final : public RoundListener {
 
   // RoundListener
   void on_round_answer(uint64_t number, std::string_view key, const rpc::Envelope* answer) override;
+  [[nodiscard]] TimePoint needed_until(uint64_t child) const override;
 
   [[nodiscard]] const pool::InputDialect& input() const { return *services_.dialect.input(); }
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }

@@ -73,7 +73,8 @@ struct PrincipalPools::Pool {
   Pool(std::string of, std::unique_ptr<Upstream> made)
       : principal(std::move(of)), upstream(std::move(made)) {}
 
-  // Nothing would be lost with it but time.
+  // Nothing is under way. Nothing would be lost with it but time, and what its children have given
+  // out.
   [[nodiscard]] bool is_idle() const {
     return sessions == 0 && upstream->calls() == 0 && upstream->status().parked_calls == 0;
   }
@@ -180,13 +181,18 @@ tl::expected<PrincipalPools::Pool*, rpc::FaultReport> PrincipalPools::make(
   return made;
 }
 
-// Of the pools that idle the one goes that has done so longest.
+// Of the pools that idle the one goes that has done so longest, first of those whose clients have
+// nothing to come back for.
 bool PrincipalPools::free_place() {
   if (ending_.size() >= max_pools_) return false;
   auto longest = pools_.end();
+  std::pair<bool, TimePoint> best;
   for (auto place = pools_.begin(); place != pools_.end(); ++place) {
     if (!place->second->is_idle()) continue;
-    if (longest == pools_.end() || place->second->used < longest->second->used) longest = place;
+    const std::pair rank(place->second->upstream->holds_work(), place->second->used);
+    if (longest != pools_.end() && best <= rank) continue;
+    longest = place;
+    best = rank;
   }
   if (longest == pools_.end()) return false;
   retire(longest);
@@ -208,7 +214,8 @@ void PrincipalPools::sweep() {
     const auto current = place++;
     Pool& pool = *current->second;
     // What keeps failing is not to begin anew.
-    const bool is_needed = !pool.is_idle() || pool.upstream->status().breaker_open;
+    const bool is_needed =
+        !pool.is_idle() || pool.upstream->holds_work() || pool.upstream->status().breaker_open;
     if (is_needed) {
       pool.used = now();
     } else if (now() - pool.used >= idle_timeout() && ending_.size() < max_pools_) {
@@ -227,6 +234,7 @@ CallContext PrincipalPools::inner_context(const CallContext& context) {
 }
 
 Admission PrincipalPools::accept(const rpc::ParsedMessage& message, const CallContext& context) {
+  if (const auto admission = redirect(message, context)) return *admission;
   if (!message.ok()) return lobby_->accept(message, context);
   Pool* pool = find(context);
   if (pool != nullptr) pool->used = now();
@@ -253,6 +261,19 @@ Admission PrincipalPools::accept(const rpc::ParsedMessage& message, const CallCo
     return Admission::answered_by_reply;
   }
   return pool->upstream->accept(message, inner_context(context));
+}
+
+bool PrincipalPools::gave(const rpc::Envelope& request, const CallContext& context) const {
+  if (context.principal == nullptr) return false;
+  std::string key;
+  write_key(key, *context.principal);
+  const auto found = pools_.find(key);
+  return found != pools_.end() && found->second->upstream->gave(request, context);
+}
+
+bool PrincipalPools::holds_work() const {
+  return std::ranges::any_of(
+      pools_, [](const auto& entry) { return entry.second->upstream->holds_work(); });
 }
 
 bool PrincipalPools::take_cancel(const rpc::ParsedMessage& message, const CallContext& context) {

@@ -86,6 +86,8 @@ class PrincipalPools final : public Upstream {
   [[nodiscard]] size_t kept_messages() const override;
   void drop_caches() override;
   [[nodiscard]] bool has_children() const override;
+  [[nodiscard]] bool gave(const rpc::Envelope& request, const CallContext& context) const override;
+  [[nodiscard]] bool holds_work() const override;
 
   // Of all pools together. Ready whatever becomes of them: that one principal's children cannot be
   // started says nothing of the others.

@@ -29,6 +29,8 @@ class RoundListener {
   // `key`: of the question. Null: it will not be answered.
   virtual void on_round_answer(uint64_t round, std::string_view key,
                                const rpc::Envelope* answer) = 0;
+  // See ChildListener.
+  [[nodiscard]] virtual TimePoint needed_until(uint64_t child) const = 0;
 };
 
 class SessionQuestions {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
@@ -57,7 +58,7 @@ struct UpstreamFacts {
 class Upstream {
  public:
   explicit Upstream(UpstreamFacts facts) : facts_(std::move(facts)) {}
-  virtual ~Upstream() = default;
+  virtual ~Upstream();
   Upstream(const Upstream&) = delete;
   Upstream& operator=(const Upstream&) = delete;
 
@@ -137,6 +138,22 @@ class Upstream {
   // Tells the clients of all sessions that theirs is over, for this reason.
   virtual void end_sessions(session::SessionEnd end, std::string_view message) = 0;
 
+  // --- What children have given out (see CallFilter), before and after a reload -----------------
+
+  // `former` has been replaced by this one: what its children have given out goes back to them
+  // while they run.
+  void succeed(Upstream& former);
+  // It is not configured any more. A request of MCP that stands alone is taken only if it brings
+  // back what a child has given out here.
+  void retire() { is_retired_ = true; }
+  // Whether this request brings back what a child of this upstream has given out, which runs.
+  [[nodiscard]] virtual bool gave(const rpc::Envelope& /*request*/,
+                                  const CallContext& /*context*/) const {
+    return false;
+  }
+  // Whether children have given out what clients may come back for.
+  [[nodiscard]] virtual bool holds_work() const { return false; }
+
   // --- Its own life ---------------------------------------------------------------------------
 
   virtual void start() = 0;
@@ -160,10 +177,20 @@ class Upstream {
  protected:
   void set_owns_children(bool owns) { facts_.owns_children = owns; }
   void set_envelope_limits(const rpc::EnvelopeLimits& limits) { facts_.envelope_limits = limits; }
+  // What has become of a message that is not for this upstream; nothing: it is.
+  std::optional<Admission> redirect(const rpc::ParsedMessage& message, const CallContext& context) {
+    return former_ == nullptr && !is_retired_ ? std::nullopt : pass_elsewhere(message, context);
+  }
 
  private:
+  std::optional<Admission> pass_elsewhere(const rpc::ParsedMessage& message,
+                                          const CallContext& context);
+
   // But for is_default, is_required, owns_children and envelope_limits as at the beginning.
   UpstreamFacts facts_;
+  Upstream* former_ = nullptr;     // that it has replaced; null: there is none any more
+  Upstream* successor_ = nullptr;  // the other way round
+  bool is_retired_ = false;
 };
 
 }  // namespace stdgate::backend

@@ -38,12 +38,14 @@ enum class Revision : uint8_t { automatic, legacy, modern };
 enum class Bridge : uint8_t { automatic, on, off };
 
 struct PoolConfig {
-  uint32_t min = 0;               // children kept running
-  uint32_t max = 16;              // children at most, 1 to 1024
-  uint32_t warm = 0;              // children kept ready for sessions to come (Isolation::session)
-  uint32_t sessions = 1000;       // open sessions, at most
-  uint32_t principals = 64;       // with children at a time (Isolation::principal); each has `max`
-  uint32_t parked = 8;            // calls that wait for input of modern clients
+  uint32_t min = 0;          // children kept running
+  uint32_t max = 16;         // children at most, 1 to 1024
+  uint32_t warm = 0;         // children kept ready for sessions to come (Isolation::session)
+  uint32_t sessions = 1000;  // open sessions, at most
+  uint32_t principals = 64;  // with children at a time (Isolation::principal); each has `max`
+  uint32_t parked = 8;       // calls that wait for input of modern clients
+  bool sticky = true;    // what a child has given out goes back to it; else any child may get it
+  uint32_t tasks = 256;  // that keep an idle child from ending, of each child
   uint32_t max_in_flight = 256;   // calls in flight per child, 1 to 4096; 1: one at a time
   uint32_t queue = 2048;          // calls waiting for a child, at most
   size_t queue_bytes = 64 << 20;  // of their messages; never less than LimitsConfig::message

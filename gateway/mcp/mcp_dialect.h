@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "gateway/mcp/claim_filter.h"
 #include "gateway/mcp/era_bridge.h"
 #include "gateway/mcp/mcp_cache.h"
 #include "gateway/mcp/mcp_input.h"
@@ -88,6 +89,10 @@ class McpDialect final : public pool::Dialect {
     return subscription_tag(id);
   }
   [[nodiscard]] const pool::InputDialect* input() const override { return &input_; }
+  [[nodiscard]] std::unique_ptr<pool::CallFilter> make_filter(
+      const pool::FilterServices& services) const override {
+    return ClaimFilter::make(services);
+  }
   [[nodiscard]] const pool::CacheDialect* cache() const override { return &cache_; }
   [[nodiscard]] const pool::MirrorDialect* mirrors() const override { return &mirrors_; }
   [[nodiscard]] std::string wrong_era_error() const override {

@@ -29,6 +29,9 @@ inline constexpr std::string_view kClientCapabilitiesKey =
 inline constexpr std::string_view kLogLevelKey = "io.modelcontextprotocol/logLevel";
 inline constexpr std::string_view kServerInfoKey = "io.modelcontextprotocol/serverInfo";
 inline constexpr std::string_view kSubscriptionKey = "io.modelcontextprotocol/subscriptionId";
+inline constexpr std::string_view kRelatedTaskKey = "io.modelcontextprotocol/related-task";
+// Of tasks (the extension io.modelcontextprotocol/tasks).
+inline constexpr std::string_view kTasksExtension = "io.modelcontextprotocol/tasks";
 
 // What a client may have a list of: the capability that offers it, the notification of a change,
 // and the member of subscriptions/listen that asks for that.

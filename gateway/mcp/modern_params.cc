@@ -26,11 +26,12 @@ void note(std::span<const NamedMember> wanted, std::string_view quoted, std::str
 
 ModernMeta read_meta(std::string_view meta) {
   ModernMeta read;
-  const std::array<NamedMember, 5> wanted = {{{kVersionKey, &read.version},
+  const std::array<NamedMember, 6> wanted = {{{kVersionKey, &read.version},
                                               {kClientCapabilitiesKey, &read.capabilities},
                                               {kClientInfoKey, &read.client_info},
                                               {kLogLevelKey, &read.log_level},
-                                              {"progressToken", &read.progress_token}}};
+                                              {"progressToken", &read.progress_token},
+                                              {kRelatedTaskKey, &read.related_task}}};
   rpc::JsonCursor cursor(meta);
   if (!cursor.take('{') || cursor.take('}')) return read;
   do {
@@ -52,7 +53,7 @@ ModernMeta MetaMemory::read(std::string_view meta) {
   }
   ModernMeta moved = read_;
   for (rpc::Member* const member : {&moved.version, &moved.capabilities, &moved.client_info,
-                                    &moved.log_level, &moved.progress_token}) {
+                                    &moved.log_level, &moved.progress_token, &moved.related_task}) {
     if (*member) *member = meta.substr(member->value().data() - text_.data(), (*member)->size());
   }
   return moved;

@@ -20,6 +20,7 @@ struct ModernMeta {
   rpc::Member client_info = version;
   rpc::Member log_level = version;
   rpc::Member progress_token = version;
+  rpc::Member related_task = version;
 };
 
 // Members of params, raw.

@@ -35,6 +35,8 @@ struct ChildStatus {
   size_t listening = 0;  // of these, calls that just listen
   size_t unsent_bytes = 0;
   uint64_t calls = 0;
+  size_t states = 0;      // given out, of calls that wait for input of their clients
+  size_t tasks = 0;       // given out, and not over
   bool leased = false;    // to a session
   std::string principal;  // whose child it is (isolation: principal); empty: nobody's
   Duration age{0};

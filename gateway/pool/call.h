@@ -74,6 +74,7 @@ struct CallFacts {
   SpanId span = 0;     // of its time at a child, as that is told; 0: calls are not traced
   uint64_t child = 0;  // number of the child that it was written to; 0: none yet
   int child_pid = 0;
+  uint64_t bound = 0;  // number of the child that alone may get it; 0: any may
   CallPlace place = CallPlace::nowhere;
   rpc::WireId wire_id = 0;  // in flight: its id at that child
   uint64_t ticket = 0;      // waiting: its place in the queue, see CallQueue
@@ -142,6 +143,7 @@ struct Outgoing {
   bool only_of_legacy = false;          // a modern child is asked all the same
   std::optional<Era> written_for{};     // no other child may get it; nothing: any may
   uint64_t child = 0;                   // the number of the one that it is for; 0: any
+  bool is_bound = false;                // no other one may get it, see Pool; else it comes first
   Account* account = nullptr;           // of its client, which outlives it; null: nobody pays
 
   // `changes` outlive the message.

@@ -89,6 +89,12 @@ TimePoint CallExpiry::last_heard(const Call& call) const {
 void CallExpiry::expire_waiting(const Call& call, Expired& expired) {
   rpc::FaultReport report = gave_up(call, call.place, last_heard(call), services_.config);
   Lease* const lease = leases_.find(call.session);
+  if (call.bound != 0) {
+    Child& child = *children_.find(call.bound);
+    if (child.is_backed_up()) note_timeout(child, call.arrived, expired);
+    expired.calls.push_back({child.bound().take(call), std::move(report)});
+    return;
+  }
   if (lease == nullptr) {
     for (const auto& child : children_.all()) {
       if (child->isolation() == config::Isolation::shared && child->is_backed_up()) {

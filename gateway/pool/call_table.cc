@@ -12,6 +12,9 @@ bool causes_nothing(const Call& call) {
   return call.listens || (call.caller.is_none() && call.severity);
 }
 
+// Whether it takes room of those that no other child may get. One that listens takes none.
+bool takes_bound_room(const Call& call) { return call.bound != 0 && !call.listens; }
+
 }  // namespace
 
 CallTable::CallTable(const PoolServices& services, const ChildName& child,
@@ -55,6 +58,7 @@ Call& CallTable::put(CallPtr call) {
 
 inline void CallTable::count(const Call& call) {
   causing_ids_ ^= call.wire_id;
+  bound_ += takes_bound_room(call) ? 1 : 0;
   if (call.listens || call.caller.is_none()) {
     count_unusual(call);
   } else if (!is_shared_) {
@@ -66,6 +70,7 @@ inline void CallTable::count(const Call& call) {
 
 inline void CallTable::discount(const Call& call) {
   causing_ids_ ^= call.wire_id;
+  bound_ -= takes_bound_room(call) ? 1 : 0;
   if (call.listens || call.caller.is_none()) {
     discount_unusual(call);
   } else if (!is_shared_) {
@@ -95,6 +100,7 @@ Call& CallTable::replace(rpc::WireId id, CallPtr call) {
   CallPtr& place = calls_.at(id);
   STDGATE_CHECK(!place->caller.is_none() && !call->caller.is_none());
   STDGATE_CHECK(!place->listens && !call->listens);
+  STDGATE_CHECK(place->bound == 0 && call->bound == 0);
   call->written = services_.core.clock.now();
   call->child = child_.number;
   call->child_pid = child_.pid;
@@ -142,6 +148,7 @@ void CallTable::check_invariants() {
   size_t listening = 0;
   size_t alone = 0;
   size_t silent = 0;
+  size_t bound = 0;
   size_t bytes = 0;
   rpc::WireId ids = 0;
   const auto oldest = calls_.oldest();
@@ -155,13 +162,14 @@ void CallTable::check_invariants() {
     listening += call.listens ? 1 : 0;
     silent += is_silent ? 1 : 0;
     ids ^= is_silent ? 0 : *id;
+    bound += takes_bound_room(call) ? 1 : 0;
     alone += call.alone && !is_shared_ ? 1 : 0;
     of_session += call.session == session && !is_silent ? 1 : 0;
     STDGATE_CHECK(call.place == CallPlace::in_flight && call.is_watched());
     STDGATE_CHECK(call.child == child_.number && call.wire_id == *id);
   }
   STDGATE_CHECK(own == own_ && listening == listening_ && silent == silent_ && bytes == bytes_);
-  STDGATE_CHECK(ids == causing_ids_ && alone == alone_);
+  STDGATE_CHECK(ids == causing_ids_ && alone == alone_ && bound == bound_);
   STDGATE_CHECK(!is_shared_ || session.is_none() || of_session == sessions_.calls_of(session));
 }
 

@@ -4,8 +4,8 @@
 // and whose calls these are: with each message of a child and of a session that is asked, so it is
 // counted and not looked for. The gateway's own calls, which have no caller, are in it too: those
 // of a handshake or a revival, subscriptions, a farewell. Owner: the child. Limits:
-// config.pool.max_in_flight calls, and beside these as many that listen as there are ids
-// (Correlator::kMaxEntries).
+// config.pool.max_in_flight calls, as many again that no other child may get, and beside these as
+// many that listen as there are ids (Correlator::kMaxEntries).
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ class CallTable {
   // `child`: whose calls these are; outlives it. `isolation`: who shares it.
   CallTable(const PoolServices& services, const ChildName& child, config::Isolation isolation);
 
-  // Only while not full().
+  // Only while not full(), or, of a call that is bound, full_for_bound().
   Call& open(CallPtr call);
   // A call of the gateway's own, which may set the level of log messages. Null when the table is
   // full.
@@ -77,7 +77,10 @@ class CallTable {
     }
   }
 
-  [[nodiscard]] bool full() const { return calls_.full() || working() >= max_working_; }
+  [[nodiscard]] bool full() const { return calls_.full() || working() - bound_ >= max_working_; }
+  // The same for calls that no other child may get. They have room of their own: neither kind keeps
+  // the other one waiting.
+  [[nodiscard]] bool full_for_bound() const { return calls_.full() || bound_ >= max_working_; }
   [[nodiscard]] size_t size() const { return calls_.size(); }
   [[nodiscard]] size_t own() const { return own_; }
   // Those that the child has something to do for: all that do not just listen.
@@ -112,6 +115,7 @@ class CallTable {
   size_t own_ = 0;        // of `calls_`, those of the gateway
   size_t listening_ = 0;  // of `calls_`, those that listen
   size_t silent_ = 0;     // of `calls_`, those that cause nothing
+  size_t bound_ = 0;      // of the others that work, those that no other child may get
   size_t bytes_ = 0;      // of the requests in flight
   // Of the others' ids each bit the odd one out: if there is one, its id.
   rpc::WireId causing_ids_ = 0;

@@ -22,6 +22,7 @@ Child::Child(const PoolServices& services, ChildOwner& owner, ChildListener& lis
       isolation_(isolation),
       life_(isolation == config::Isolation::session),
       calls_(services, name_, isolation),
+      bound_(services.config.pool, services.payer.held),
       log_(services, name_),
       input_(services, name_),
       output_(services, name_, log_, *this),
@@ -456,6 +457,7 @@ void Child::check_invariants() {
   STDGATE_CHECK(state_ != ChildState::dead || calls_.size() == 0);
   STDGATE_CHECK(state_ != ChildState::ready || !calls_.full());
   STDGATE_CHECK(state_ != ChildState::busy || calls_.full());
+  bound_.check_invariants();
 }
 
 ChildStatus Child::status() const {

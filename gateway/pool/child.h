@@ -5,8 +5,9 @@
 // a Handshake its start. Owner: Children; the pool hears of calls and states through ChildOwner;
 // what the process says on its own account goes to the ChildListener. States: starting (no calls
 // yet), ready, busy (takes no more calls), draining (asked to go), dead (gone; the owner retires
-// it). Limits: config.pool.max_in_flight calls beside those that listen; ChildLink::kHighWatermark
-// unsent bytes.
+// it). Calls that no other child may get (Outgoing::is_bound) have room beside the limit, for as
+// many again; further ones wait here. Limits: config.pool.max_in_flight calls beside those that
+// listen; ChildLink::kHighWatermark unsent bytes.
 #pragma once
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include "gateway/base/check.h"
 #include "gateway/pool/abandoned_calls.h"
 #include "gateway/pool/backend_status.h"
+#include "gateway/pool/call_queue.h"
 #include "gateway/pool/call_table.h"
 #include "gateway/pool/child_end.h"
 #include "gateway/pool/child_input.h"
@@ -91,6 +93,17 @@ class Child final : private ChildEvents, private ChildMessages {
   [[nodiscard]] bool has_room() const {
     return takes_calls() && !retiring_ && link_->unsent_bytes() < ChildLink::kHighWatermark;
   }
+  // The same for a call that no other child may get; one that retires takes those on.
+  [[nodiscard]] bool has_room_for_bound() const {
+    return (state_ == ChildState::ready || state_ == ChildState::busy) &&
+           !calls_.full_for_bound() && link_->unsent_bytes() < ChildLink::kHighWatermark;
+  }
+  // It has not been asked to go, so that such calls may wait for it.
+  [[nodiscard]] bool keeps_bound() const {
+    return state_ == ChildState::ready || state_ == ChildState::busy;
+  }
+  CallQueue& bound() { return bound_; }
+  [[nodiscard]] const CallQueue& bound() const { return bound_; }
   // Grows with calls in flight and with the bytes of their messages.
   [[nodiscard]] size_t load() const { return calls_.load(); }
   // Calls of clients, without the gateway's own: the greeting and those of ask(). A farewell
@@ -113,7 +126,7 @@ class Child final : private ChildEvents, private ChildMessages {
   // Only while nothing is in flight.
   [[nodiscard]] TimePoint idle_since() const { return std::max(ready_since_, calls_.idle_since()); }
 
-  // Only while has_room().
+  // Only while has_room(), or has_room_for_bound().
   void send(CallPtr call, const Outgoing& message);
   // Keeps a call that listens without a word to the process. Only while has_room().
   const Call& hold(CallPtr call);
@@ -243,6 +256,7 @@ class Child final : private ChildEvents, private ChildMessages {
   std::optional<ChildEnd> end_;  // set when the gateway itself ends the process
 
   CallTable calls_;
+  CallQueue bound_;  // messages that wait for this child and no other one
   AbandonedCalls abandoned_;
   bool has_withheld_ = false;
   GivenUpCalls given_up_;

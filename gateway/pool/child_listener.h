@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "gateway/base/time.h"
 #include "gateway/pool/call.h"
 #include "gateway/rpc/envelope.h"
 
@@ -29,8 +30,10 @@ class ChildListener {
   virtual void on_spare_room(Child& child) = 0;
   // Nothing more comes from the child with this number, nor does it take anything.
   virtual void on_child_gone(const Child& child) = 0;
-  // Whether sessions need the child even while nothing is in flight.
-  [[nodiscard]] virtual bool is_needed(uint64_t child) const = 0;
+  // Until when clients need the child even while nothing is in flight; max(): nobody knows, and
+  // something will come that tells; kNotNeeded: they do not.
+  static constexpr TimePoint kNotNeeded = TimePoint::min();
+  [[nodiscard]] virtual TimePoint needed_until(uint64_t child) const = 0;
 };
 
 }  // namespace stdgate::pool

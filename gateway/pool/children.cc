@@ -220,16 +220,20 @@ void Children::announce(const Child& child, Duration start) {
 // --- Ending ---------------------------------------------------------------------------------
 
 // A session has got a place that shared children had filled while it was free: the least loaded of
-// those finishes its calls and goes.
+// those finishes its calls and goes, one that clients need last.
 void Children::make_places() {
   for (uint32_t there = census().shared.alive(); there > shared_places(); --there) {
     Child* least = nullptr;
+    std::pair<bool, size_t> least_rank;
     for (const auto& child : children_) {
       if (child->isolation() != config::Isolation::shared || child->is_retiring() ||
           child->state() == ChildState::draining) {
         continue;
       }
-      if (least == nullptr || child->load() < least->load()) least = child.get();
+      const std::pair rank(listener_.needed_until(child->number()) > now(), child->load());
+      if (least != nullptr && least_rank <= rank) continue;
+      least = child.get();
+      least_rank = rank;
     }
     STDGATE_CHECK(least != nullptr);
     least->retire();
@@ -239,7 +243,9 @@ void Children::make_places() {
 
 void Children::end_retired(Child& child) {
   // Calls that listen go on at another child.
-  if (child.working() > 0 || child.state() == ChildState::draining) return;
+  if (child.working() > 0 || child.bound().has_calls() || child.state() == ChildState::draining) {
+    return;
+  }
   child.end(ExitReason::asked, "a session needed its place", config().grace);
 }
 
@@ -288,10 +294,11 @@ void Children::note_success() {
 }
 
 void Children::watch_idle(const Child& child) {
-  if (idle_timer_.armed() || child.in_flight() > 0) return;
+  if ((idle_timer_.armed() && !is_idle_timer_late_) || child.in_flight() > 0) return;
   const bool may_go = children_.size() > config().min || child.is_in_doubt();
   if (child.lease().is_none() && may_go) {
     idle_timer_.arm(now() + config().idle_timeout);
+    is_idle_timer_late_ = false;
   }
 }
 
@@ -306,10 +313,12 @@ void Children::end_idle() {
     // A child in doubt withholds messages, so it is replaced even if none is spare.
     const bool is_worn = child->is_in_doubt();
     if (child->state() != ChildState::ready || child->in_flight() > 0 || (spare == 0 && !is_worn) ||
-        !child->lease().is_none() || listener_.is_needed(child->number())) {
+        !child->lease().is_none()) {
       continue;
     }
-    const TimePoint due = child->idle_since() + config().idle_timeout;
+    const TimePoint needed = listener_.needed_until(child->number());
+    if (needed == TimePoint::max()) continue;
+    const TimePoint due = std::max(child->idle_since() + config().idle_timeout, needed);
     if (due <= time) {
       child->end(ExitReason::asked, "the child was idle", config().grace);
       if (spare > 0) --spare;
@@ -317,7 +326,9 @@ void Children::end_idle() {
       next = std::min(next.value_or(due), due);
     }
   }
-  if (next) idle_timer_.arm(*next);
+  if (!next) return;
+  idle_timer_.arm(*next);
+  is_idle_timer_late_ = *next > time + config().idle_timeout;
 }
 
 void Children::end_all(const std::string& message, Duration grace) {

@@ -159,9 +159,10 @@ class Children {
   bool keeps_shared_place_ = false;
   bool draining_ = false;
   bool ending_ = false;
-  std::string last_failure_;  // of a child, for readiness
-  Timer restart_timer_;       // the breaker allows the next start
-  Timer idle_timer_;          // some child may have idled long enough
+  std::string last_failure_;         // of a child, for readiness
+  Timer restart_timer_;              // the breaker allows the next start
+  Timer idle_timer_;                 // some child may have idled long enough
+  bool is_idle_timer_late_ = false;  // it waits for a child that is needed longer
 };
 
 }  // namespace stdgate::pool

@@ -1,5 +1,7 @@
 #include "gateway/pool/dialect.h"
 
+#include "gateway/pool/call_filter.h"
+
 namespace stdgate::pool {
 
 std::string_view cancel_reason_text(CancelReason reason) {
@@ -12,6 +14,10 @@ std::string_view cancel_reason_text(CancelReason reason) {
       return "deadline exceeded";
   }
   return "";
+}
+
+std::unique_ptr<CallFilter> Dialect::make_filter(const FilterServices& /*services*/) const {
+  return nullptr;
 }
 
 Outcome Dialect::outcome(const rpc::Envelope& answer, std::string_view /*method*/) const {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -31,6 +32,9 @@ struct ModernParams;
 }
 
 namespace stdgate::pool {
+
+class CallFilter;
+struct FilterServices;
 
 // Why the gateway gives up a call that a child is working on.
 enum class CancelReason : uint8_t { client_cancelled, client_left, deadline };
@@ -224,6 +228,10 @@ class Dialect {
 
   // How a modern client is asked what a legacy child wants to know; null: it cannot be.
   [[nodiscard]] virtual const InputDialect* input() const { return nullptr; }
+
+  // What the protocol has between clients and the children that they share; null: nothing.
+  [[nodiscard]] virtual std::unique_ptr<CallFilter> make_filter(
+      const FilterServices& services) const;
 
   // Which results may be kept; null: none.
   [[nodiscard]] virtual const CacheDialect* cache() const { return nullptr; }

@@ -30,6 +30,10 @@ Pool::Pool(const PoolServices& services, PoolEvents& events, SessionEvents& sess
       children_(services, *this, listener, queues_, leases_),
       sessions_(services, events, session_events, leases_, children_,
                 [this] { settle_shared_places(); }),
+      bound_(services, events, queues_.calls, children_,
+             [this](Child& child, CallPtr call, const Outgoing& message) {
+               give(child, std::move(call), message);
+             }),
       expiry_(services, events, session_events, queues_, leases_, children_,
               [this] { dispatch_all(); }),
       sweep_timer_(services.core.timers, [this] { children_.sweep(); }) {}
@@ -50,10 +54,12 @@ void Pool::start() {
 tl::expected<void, rpc::FaultReport> Pool::submit(CallPtr& call, const Outgoing& message) {
   if (is_draining()) return tl::unexpected(rpc::faults::shutting_down());
   expiry_.watch(*call);
+  call->bound = 0;
   const Call& waiting = *call;  // stays where it is while it waits
   if (Lease* lease = leases_.find(call->session); lease != nullptr) {
     return sessions_.submit(*lease, call, message);
   }
+  if (message.is_bound) return bound_.submit(call, message);
   if (queues_.takes_turns(*call)) return wait_for_turn(call, message);
   if (queues_.calls.empty()) {
     Child* child = message.child == 0 ? children_.least_loaded() : find_child(message.child);
@@ -66,7 +72,7 @@ tl::expected<void, rpc::FaultReport> Pool::submit(CallPtr& call, const Outgoing&
   if (children_.shared_places() == 0 && !sessions_.free_place() && !sessions_.frees_place_soon()) {
     return tl::unexpected(no_place());
   }
-  if (!queues_.calls.has_room(message.bytes())) {
+  if (!bound_.has_room(message.bytes())) {
     return tl::unexpected(rpc::faults::overloaded("the queue of this backend is full"));
   }
   queues_.calls.push(std::move(call), message);
@@ -104,6 +110,12 @@ void Pool::hold_turns(bool held) {
   children_.start_needed();
 }
 
+CallQueue& Pool::queue_of(const Call& waiting) {
+  if (waiting.bound != 0) return BoundCalls::queue_of(waiting, children_);
+  Lease* const lease = leases_.find(waiting.session);
+  return lease == nullptr ? queues_.of(waiting) : lease->queue;
+}
+
 bool Pool::notify(session::SessionId session, uint64_t child, const Outgoing& message) {
   if (is_draining()) return false;
   if (Lease* lease = leases_.find(session); lease != nullptr) {
@@ -118,7 +130,7 @@ bool Pool::notify(session::SessionId session, uint64_t child, const Outgoing& me
     }
   }
   if (!serves_shared_calls() || children_.shared_places() == 0 ||
-      !queues_.calls.has_room(message.bytes())) {
+      !bound_.has_room(message.bytes())) {
     return false;
   }
   queues_.calls.push(nullptr, message);
@@ -170,8 +182,7 @@ Child* Pool::child_with_call_of(session::SessionId session) const {
 void Pool::give(Child& child, CallPtr call, const Outgoing& message) {
   const bool is_modern = child.era() == Era::modern;
   if (message.written_for && *message.written_for != child.era().value_or(Era::legacy)) {
-    // It has waited while a server of the other era was installed.
-    events_.on_fault(std::move(call), rpc::faults::child_failed("the server is another one now"));
+    events_.on_misdirected(std::move(call), message);
   } else if (call->needs_modern && !is_modern) {
     events_.on_wrong_era(std::move(call));
   } else if (call->alone && call->session.is_none() && !is_modern) {
@@ -263,7 +274,10 @@ void Pool::after_call(Child& child) {
   if (child.isolation() == config::Isolation::session) {
     if (Lease* lease = leases_.find(child.lease()); lease != nullptr) leases_.dispatch(*lease);
     sessions_.settle();
-  } else if (child.is_retiring()) {
+    return settle(child);
+  }
+  if (!child.bound().empty()) bound_.dispatch(child);
+  if (child.is_retiring()) {
     children_.end_retired(child);
   } else {
     // A level of log messages goes before the calls that want it, all else after them.
@@ -273,6 +287,10 @@ void Pool::after_call(Child& child) {
       listener_.on_spare_room(child);
     }
   }
+  settle(child);
+}
+
+void Pool::settle(Child& child) {
   child.settle_state();
   children_.watch_idle(child);
 }
@@ -304,13 +322,11 @@ void Pool::cancel_waiting(Call& call, CallPtr* ended) {
     call.cancel_on_send = true;
     return;
   }
-  Lease* const lease = leases_.find(call.session);
-  if (lease == nullptr) {
-    *ended = queues_.of(call).take(call);
-    watch_queue();
-  } else {
-    *ended = lease->queue.take(call);
+  *ended = queue_of(call).take(call);
+  if (Lease* const lease = leases_.find((*ended)->session); lease != nullptr) {
     leases_.dispatch(*lease);
+  } else {
+    watch_queue();
   }
 }
 
@@ -322,10 +338,7 @@ void Pool::replace(Call& in_flight, CallPtr call) {
 }
 
 CallPtr Pool::take(Call& call, CancelReason reason) {
-  if (call.place == CallPlace::waiting) {
-    Lease* const lease = leases_.find(call.session);
-    return (lease == nullptr ? queues_.of(call) : lease->queue).take(call);
-  }
+  if (call.place == CallPlace::waiting) return queue_of(call).take(call);
   Child* const child = find_child(call.child);
   STDGATE_CHECK(child != nullptr);
   CallPtr taken = child->abandon(call.wire_id, reason);
@@ -360,6 +373,7 @@ std::vector<CallPtr> Pool::take_back(const std::function<bool(const Call&)>& mat
     for (CallPtr& call : lease.queue.take_all(matches)) withdrawn.push_back(std::move(call));
   });
   for (const auto& child : children_.all()) {
+    for (CallPtr& call : child->bound().take_all(matches)) withdrawn.push_back(std::move(call));
     child->calls().for_each([&](const Call& call) {
       if (matches(call)) {
         withdrawn.push_back(child->abandon(call.wire_id, CancelReason::client_left));
@@ -376,6 +390,7 @@ void Pool::fail_calls(const rpc::FaultReport& report) {
     for (CallPtr& call : child->take_calls()) calls.push_back(std::move(call));
     child->settle_state();
   }
+  for (CallPtr& call : bound_.take_calls()) calls.push_back(std::move(call));
   leases_.for_each([&calls](Lease& lease) {
     for (CallPtr& call : lease.queue.take_calls()) calls.push_back(std::move(call));
   });
@@ -402,7 +417,7 @@ size_t Pool::calls() const {
     if (lease.queue.has_calls()) count += lease.queue.size();
   });
   for (const auto& child : children_.all()) count += child->in_flight();
-  return count;
+  return count + bound_.size();
 }
 
 bool Pool::has_calls_at(session::SessionId session, uint64_t number) const {
@@ -421,9 +436,9 @@ void Pool::dispatch_all() {
   leases_.for_each([this](Lease& lease) { leases_.dispatch(lease); });
   sessions_.settle();
   for (const auto& child : children_.all()) {
+    bound_.dispatch(*child);
     if (child->is_retiring()) children_.end_retired(*child);
-    child->settle_state();
-    children_.watch_idle(*child);
+    settle(*child);
   }
   offer_spare_room();
 }
@@ -433,6 +448,7 @@ void Pool::dispatch_all() {
 void Pool::on_child_gone(Child& child, const ChildEnd& end) {
   services_.core.observer.on_child_exited(services_.backend, end.reason);
   std::vector<CallPtr> calls = child.take_calls();
+  std::vector<WaitingMessage> bound = BoundCalls::take_all(child);
   Lease* lease = leases_.find(child.lease());
   // A session may end its child itself, by its protocol.
   const bool is_finished = lease != nullptr && end.reason == ExitReason::exit_zero &&
@@ -451,6 +467,7 @@ void Pool::on_child_gone(Child& child, const ChildEnd& end) {
     calls.clear();
   }
   children_.start_needed();
+  bound_.tell_lost(std::move(bound));
   for (CallPtr& call : calls) {
     if (call->listens) {
       events_.on_listener_lost(std::move(call), report);
@@ -473,6 +490,7 @@ void Pool::on_child_gone(Child& child, const ChildEnd& end) {
 void Pool::end_children(Duration grace) {
   const rpc::FaultReport report = rpc::faults::shutting_down();
   children_.end_all(report.message, grace);
+  for (CallPtr& call : bound_.take_calls()) events_.on_fault(std::move(call), report);
   fail_queue(report);
   sessions_.fail_waiting(report);
 }
@@ -480,8 +498,10 @@ void Pool::end_children(Duration grace) {
 // --- State ----------------------------------------------------------------------------------
 
 void Pool::describe(BackendStatus& status) const {
-  status.queued = queues_.calls.size() + queues_.turns.size() + leases_.queued();
-  status.queued_bytes = queues_.calls.bytes() + queues_.turns.bytes() + leases_.queued_bytes();
+  status.queued = queues_.calls.size() + queues_.turns.size() + bound_.size() +
+                   leases_.queued();
+  status.queued_bytes = queues_.calls.bytes() + queues_.turns.bytes() + bound_.bytes() +
+                         leases_.queued_bytes();
   status.missing_places = sessions_.missing_places();
   children_.describe(status);
 }

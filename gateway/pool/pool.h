@@ -1,13 +1,13 @@
 // Pool: where the calls of a backend wait, and which child they are given to.
 //
-// Job: give each call to the child with the least load, or to the child of its session, or keep it
-// until one has room, and bring every call to an end: an answer, a fault, or its withdrawal.
-// Children has the processes, SessionLane the sessions with a child of their own, CallExpiry the
-// deadlines. Owner: the backend, which hears of calls through PoolEvents; the session router hears
-// of sessions through SessionEvents, and as ChildListener what children say on their own account.
-// Invariants: a call is either in a queue or in the table of exactly one child; the pool's own
-// state is consistent before any of them is called, as they may call back. Limits: those of
-// Children, Child and the queues.
+// Job: give each call to the child with the least load, or to the child of its session, or to the
+// one that it is bound to, or keep it until one has room, and bring every call to an end: an
+// answer, a fault, or its withdrawal. Children has the processes, SessionLane the sessions with a
+// child of their own, CallExpiry the deadlines. Owner: the backend, which hears of calls through
+// PoolEvents; the session router hears of sessions through SessionEvents, and as ChildListener what
+// children say on their own account. Invariants: a call is either in a queue or in the table of
+// exactly one child; the pool's own state is consistent before any of them is called, as they may
+// call back. Limits: those of Children, Child and the queues.
 #pragma once
 
 #include <functional>
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "gateway/pool/backend_status.h"
+#include "gateway/pool/bound_calls.h"
 #include "gateway/pool/call_expiry.h"
 #include "gateway/pool/child.h"
 #include "gateway/pool/child_listener.h"
@@ -166,7 +167,10 @@ class Pool final : private ChildOwner {
     queues_.calls.for_each_call(visit);
     queues_.turns.for_each_call(visit);
     leases_.for_each([&](const Lease& lease) { lease.queue.for_each_call(visit); });
-    for (const auto& child : children_.all()) child->calls().for_each(visit);
+    for (const auto& child : children_.all()) {
+      child->bound().for_each_call(visit);
+      child->calls().for_each(visit);
+    }
   }
   [[nodiscard]] size_t leases() const { return leases_.size(); }
 
@@ -186,12 +190,14 @@ class Pool final : private ChildOwner {
   void on_child_gone(Child& child, const ChildEnd& end) override;
 
   std::vector<CallPtr> take_back(const std::function<bool(const Call&)>& matches);
+  [[nodiscard]] CallQueue& queue_of(const Call& waiting);
   void give(Child& child, CallPtr call, const Outgoing& message);
   void dispatch_queue();
   void dispatch_turns();
   tl::expected<void, rpc::FaultReport> wait_for_turn(CallPtr& call, const Outgoing& message);
   void dispatch_all();
   void after_call(Child& child);
+  void settle(Child& child);
   void watch_queue();
   void settle_shared_places();
   void cancel_in_flight(Call& call, CallPtr* ended);
@@ -209,6 +215,7 @@ class Pool final : private ChildOwner {
   Leases leases_;
   Children children_;
   SessionLane sessions_;
+  BoundCalls bound_;
   CallExpiry expiry_;
   bool paused_ = false;  // those that share children have been told to wait
   Timer sweep_timer_;    // some children have gone

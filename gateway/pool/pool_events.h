@@ -23,6 +23,9 @@ class PoolEvents {
   // A shared child has shown that they are of this era, which is news. It gets its first call
   // afterwards.
   virtual void on_era(Era era) = 0;
+  // The call is for a child that is not there any more (Outgoing::is_bound), or for children of
+  // another era (Outgoing::written_for). No child has got it.
+  virtual void on_misdirected(CallPtr call, const Outgoing& message) = 0;
   // The children are of the legacy era, and cannot serve this call of the modern one.
   virtual void on_wrong_era(CallPtr call) = 0;
   // The children are of the legacy era: this call (Call::alone) needs one of its own.

@@ -85,9 +85,9 @@ class Families {
     for (Family* family : {&notifications_, &mcp_requests_, &cache_hits_,  &dropped_,  &rejected_,
                            &starts_,        &exits_,        &bytes_,       &refusals_, &handshakes_,
                            &key_fetches_,   &breakers_,     &in_flight_,   &sessions_, &places_,
-                           &parked_,        &parked_calls_, &parked_ends_, &revived_,  &revival_,
-                           &children_,      &connections_,  &requests_,    &tools_,    &child_,
-                           &queue_,         &child_start_}) {
+                           &parked_,        &parked_calls_, &parked_ends_, &returns_,  &revived_,
+                           &revival_,       &children_,     &connections_, &requests_, &tools_,
+                           &child_,         &queue_,        &child_start_}) {
       std::move(*family).move_to(families);
     }
     return families;
@@ -131,6 +131,10 @@ class Families {
     for (size_t i = 0; i < kParkedEndCount; ++i) {
       const auto end = parked_end_name(static_cast<ParkedEnd>(i));
       parked_ends_.add(with("end", end), backend.parked_ends[i]);
+    }
+    for (size_t i = 0; i < kReturnEndCount; ++i) {
+      const auto end = return_end_name(static_cast<ReturnEnd>(i));
+      returns_.add(with("end", end), backend.returns[i]);
     }
     for (size_t i = 0; i < kRevivalOutcomeCount; ++i) {
       const auto outcome = revival_outcome_name(static_cast<RevivalOutcome>(i));
@@ -236,6 +240,8 @@ class Families {
                        MetricType::Gauge};
   Family parked_ends_{"stdgate_parked_calls_ended_total",
                       "Calls that have waited for input of their clients", MetricType::Counter};
+  Family returns_{"stdgate_mcp_returns_total",
+                  "Requests that bring back what a child has given out", MetricType::Counter};
   Family revived_{"stdgate_sessions_revived_total", "Parked sessions that were to get a child",
                   MetricType::Counter};
   Family revival_{"stdgate_session_revival_duration_seconds",

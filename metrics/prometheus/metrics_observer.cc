@@ -131,6 +131,10 @@ void MetricsObserver::on_parked_call_ended(BackendId backend, ParkedEnd end) {
   ++metrics.parked_ends[index_of(end)];
 }
 
+void MetricsObserver::on_return(BackendId backend, ReturnEnd end) {
+  ++store_.backend(backend).returns[index_of(end)];
+}
+
 void MetricsObserver::on_cache_hit(BackendId backend) { ++store_.backend(backend).cache_hits; }
 
 void MetricsObserver::on_session_revived(BackendId backend, RevivalOutcome outcome,

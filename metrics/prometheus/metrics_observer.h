@@ -38,6 +38,7 @@ class MetricsObserver final : public Observer {
   void on_session_parked(BackendId backend, ParkReason reason) override;
   void on_call_parked(BackendId backend) override;
   void on_parked_call_ended(BackendId backend, ParkedEnd end) override;
+  void on_return(BackendId backend, ReturnEnd end) override;
   void on_cache_hit(BackendId backend) override;
   void on_session_revived(BackendId backend, RevivalOutcome outcome,
                           Duration since_request) override;

@@ -69,6 +69,7 @@ void MetricsStore::add(BackendMetrics& sum, const BackendMetrics& backend,
   add_numbers(sum.parked, backend.parked);
   sum.parked_calls += backend.parked_calls;
   add_numbers(sum.parked_ends, backend.parked_ends);
+  add_numbers(sum.returns, backend.returns);
   add_numbers(sum.revived, backend.revived);
   sum.revival.add(backend.revival);
   sum.queue.add(backend.queue);

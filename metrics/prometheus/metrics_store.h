@@ -49,6 +49,7 @@ struct BackendMetrics {
   std::array<uint64_t, kParkReasonCount> parked{};
   int64_t parked_calls = 0;
   std::array<uint64_t, kParkedEndCount> parked_ends{};
+  std::array<uint64_t, kReturnEndCount> returns{};
   std::array<uint64_t, kRevivalOutcomeCount> revived{};
   Histogram queue;
   Histogram child_start;

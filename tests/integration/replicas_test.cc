@@ -21,7 +21,9 @@
 #include <vector>
 
 #include "tests/integration/harness/load_balancer.h"
+#include "tests/integration/harness/modern_requests.h"
 #include "tests/integration/harness/setups.h"
+#include "tests/integration/harness/stateful_server.h"
 
 namespace stdgate::harness {
 namespace {
@@ -98,6 +100,9 @@ class Replicas : public testing::TestWithParam<std::string> {
     shared_.write("sessions.key", std::string(64, '7') + "\n");
     // The puppet does as an MCP server what the example's server is for.
     fs::create_symlink(puppet().front(), shared_.path() / "mcp-server-filesystem");
+    start_all();
+  }
+  void start_all() {
     for (size_t i = 0; i < kReplicas; ++i) start(i);
     balancer_ = std::make_unique<LoadBalancer>(balancer_setup());
   }
@@ -236,6 +241,42 @@ TEST_P(SeldomCheckedReplicas, ADeathIsTakenForOneBeforeAndAfterItsCheck) {
 
 INSTANTIATE_TEST_SUITE_P(LoadBalancers, SeldomCheckedReplicas, testing::Values("nginx", "haproxy"),
                          [](const auto& given) { return given.param; });
+
+// Tasks by their ids, states by their client.
+TEST_P(Replicas, WhatAModernServerHasGivenComesBackToItsReplica) {
+  balancer_.reset();
+  for (auto& replica : replicas_) replica.reset();
+  fs::remove(shared_.path() / "mcp-server-filesystem");
+  shared_.write("mcp-server-filesystem", "#!/usr/bin/env python3\n" + std::string(kStatefulServer));
+  fs::permissions(shared_.path() / "mcp-server-filesystem", fs::perms::owner_all);
+  start_all();
+  const std::string capabilities =
+      R"({"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}})";
+  std::set<std::string> homes;
+  for (int i = 0; i < 60; ++i) {
+    HttpClient client(url());
+    // Another client each time, by what it shows.
+    const Headers shows = {{"authorization", "Bearer " + std::to_string(i)}};
+    const auto post = [&](const std::string& method, const std::string& name,
+                          const std::string& params) {
+      return client
+          .post("/mcp", modern_request(method, params, "1", capabilities),
+                modern_headers(method, name, shows))
+          .body;
+    };
+    const JsonValue given(post("tools/call", "work", R"("name":"work")"));
+    const std::string task = given.text("/result/taskId");
+    homes.insert(task.substr(0, 7));
+    EXPECT_THAT(post("tasks/get", task, R"("taskId":")" + task + "\""),
+                HasSubstr(R"("status":"working")"));
+    const JsonValue asked(post("tools/call", "ask", R"("name":"ask")"));
+    EXPECT_THAT(
+        post("tools/call", "ask",
+             R"("name":"ask","requestState":")" + asked.text("/result/requestState") + "\""),
+        HasSubstr(R"("resultType":"complete")"));
+  }
+  EXPECT_EQ(homes.size(), kReplicas) << "all are used";
+}
 
 // Calls all sessions in turn, until it is told to stop. A load, not a flood: the balancer's checks
 // of its replicas need their share of the processors, or replicas that are well count as gone.

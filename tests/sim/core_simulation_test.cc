@@ -199,8 +199,9 @@ class Simulation {
     size_t leased = 0;
     size_t leaving = 0;  // of these; their places are free
     for (const pool::ChildStatus& child : status.children) {
-      // Those that only listen are not limited so.
-      EXPECT_LE(child.in_flight, config.pool.max_in_flight + child.listening);
+      // Those that only listen are not limited so, and those that no other child may get have room
+      // of their own.
+      EXPECT_LE(child.in_flight, 2 * config.pool.max_in_flight + child.listening);
       listening += child.listening;
       leased += child.leased ? 1 : 0;
       leaving += child.leased && child.state == ChildState::draining ? 1 : 0;
@@ -292,7 +293,7 @@ class Simulation {
 
   SimWorld world_;
   const backend::BackendOptions options_;
-  SimRecords records_{world_, options_.input_timeout};
+  SimRecords records_{world_, options_};
   test::FakeSeal seal_;
   Temper temper_;
   SilentLog log_;

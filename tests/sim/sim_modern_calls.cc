@@ -145,6 +145,10 @@ SimModernCalls::Claim SimModernCalls::claim_of(const SimTask& task, const std::s
   const SimStates::State* const state = records_.states.find(text);
   if (state == nullptr) return Claim::forged;
   if (state->principal != principal_) return Claim::of_other;
+  if (state->pid != 0) {
+    if (world_.now() >= state->ends_last) return Claim::late;
+    return is_served(*state) ? Claim::good : Claim::doubtful;
+  }
   if (state->method != task.method || state->members != task.members) return Claim::of_request;
   if (state->is_used && !state->is_in_doubt) return Claim::used;
   if (world_.now() >= state->ends_last) return Claim::late;
@@ -154,6 +158,14 @@ SimModernCalls::Claim SimModernCalls::claim_of(const SimTask& task, const std::s
   const bool is_certain = is_known && !state->is_in_doubt && world_.now() < state->ends_first &&
                           status.era == Era::legacy && status.reason != "shutting down";
   return is_certain ? Claim::good : Claim::doubtful;
+}
+
+bool SimModernCalls::is_served(const SimStates::State& state) const {
+  const pool::BackendStatus status = backend_.status();
+  return std::ranges::any_of(status.children, [&state](const pool::ChildStatus& child) {
+    return child.pid == state.pid &&
+           (child.state == ChildState::ready || child.state == ChildState::busy);
+  });
 }
 
 std::string SimModernCalls::answer_to(const SimNeeded::Question& question) const {
@@ -242,8 +254,10 @@ void SimModernCalls::check_error(const Call& call, std::string_view error) {
   if (message == "requestState is not valid") {
     EXPECT_EQ(code, "-32602");
     // One that waits for the list of tools may be late.
-    EXPECT_FALSE(call.claim == Claim::good && world_.now() < call.state_ends)
+    const bool is_lost = call.state != nullptr && call.state->pid != 0 && !is_served(*call.state);
+    EXPECT_FALSE(call.claim == Claim::good && world_.now() < call.state_ends && !is_lost)
         << "its own state, in time, is refused";
+    if (is_lost) world_.tally().note(Seen::state_lost);
     EXPECT_NE(call.claim, Claim::none);
     constexpr std::array<std::pair<Claim, Seen>, 5> kRefused = {
         {{Claim::forged, Seen::state_forged},
@@ -275,7 +289,7 @@ void SimModernCalls::check_accepted(const Call& call) const {
   const bool is_left = call.claim == Claim::used && call.state->is_in_doubt;
   EXPECT_TRUE(call.claim == Claim::good || call.claim == Claim::doubtful || is_left)
       << "a state is taken that is no good: " << static_cast<int>(call.claim);
-  if (call.state == nullptr) return;
+  if (call.state == nullptr || call.state->pid != 0) return;
   EXPECT_FALSE(std::exchange(call.state->is_accepted, true)) << "a state is taken twice";
 }
 
@@ -370,7 +384,11 @@ std::optional<SimNeeded> SimModernCalls::check_needed(const Call& call, std::str
       needed.questions.push_back({key, ask});
     } while (cursor.take(','));
   }
-  if (!is_of_child) note_state(call, needed);
+  if (!is_of_child) {
+    note_state(call, needed);
+  } else if (!needed.state.empty() && !needed.state.starts_with("m-")) {
+    note_given(call, needed, result);
+  }
   return needed;
 }
 
@@ -382,9 +400,18 @@ void SimModernCalls::note_state(const Call& call, const SimNeeded& needed) {
   const TimePoint last = world_.now() + input_timeout_;
   // A retry gains time by an answer to what is still asked, which the client cannot know.
   const bool gains_time = call.claim == Claim::none;
-  records_.states.issue({needed.state, principal_, call.task.method, call.task.members,
+  records_.states.issue({needed.state, 0, principal_, call.task.method, call.task.members,
                          call.task.nonce, call.task.capabilities,
                          gains_time ? last : call.state_ends, last});
+}
+
+void SimModernCalls::note_given(const Call& call, const SimNeeded& needed,
+                                std::string_view result) {
+  EXPECT_TRUE(records_.is_sticky);
+  const TimePoint end = world_.now() + input_timeout_;
+  const auto pid = static_cast<int64_t>(number_of(rpc::member_or_empty(result, "from")));
+  records_.states.issue({needed.state, pid, principal_, call.task.method, call.task.members,
+                         call.task.nonce, call.task.capabilities, end, end});
 }
 
 void SimModernCalls::check_cancelled(session::Tag tag) {

@@ -100,6 +100,9 @@ class SimModernCalls {
   void check_child(const Call& call, std::string_view result);
   std::optional<SimNeeded> check_needed(const Call& call, std::string_view result);
   void note_state(const Call& call, const SimNeeded& needed);
+  void note_given(const Call& call, const SimNeeded& needed, std::string_view result);
+  // Whether the process that has given it takes calls.
+  [[nodiscard]] bool is_served(const SimStates::State& state) const;
   void check_accepted(const Call& call) const;
   static void note_unanswered(const Call& call);
   void check_stream(Call& call, std::string_view method, std::string_view params);

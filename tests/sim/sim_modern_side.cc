@@ -39,10 +39,11 @@ bool may_ask(std::string_view method) {
   return method == "tools/call" || method == "prompts/get" || method == "resources/read";
 }
 
-// The state that is given out: which request it is for, and how often its client was asked how
-// much.
-std::string state_text(const std::string& nonce, unsigned round, size_t questions) {
-  return "m-" + nonce + "-" + std::to_string(round) + "-" + std::to_string(questions);
+// The state that is given out: which request it is for, how often its client was asked how much,
+// and by which process.
+std::string state_text(const std::string& nonce, unsigned round, size_t questions, int pid) {
+  return "m-" + nonce + "-" + std::to_string(round) + "-" + std::to_string(questions) + "-" +
+         std::to_string(pid);
 }
 
 }  // namespace
@@ -184,8 +185,11 @@ std::optional<unsigned> SimModernSide::read_round(const rpc::Envelope& request) 
     parts.push_back(state.substr(at, end - at));
     at = end + 1;
   }
-  if (parts.size() != 3) return std::nullopt;
+  if (parts.size() != 4) return std::nullopt;
   EXPECT_EQ(parts[0], said_in(request, "nonce")) << "the state of another request";
+  if (records_.is_sticky) {
+    EXPECT_EQ(parts[3], std::to_string(voice_.pid())) << "the state of another process";
+  }
   const size_t asked = std::stoul(parts[2]);
   check_answers(request, rpc::member_or_empty(request.params, "inputResponses"), asked);
   const bool is_of_session = said_in(request, "modern").empty();
@@ -237,7 +241,7 @@ void SimModernSide::ask(const rpc::Envelope& request, Duration work, unsigned ro
   std::string members = R"("resultType":"input_required")";
   if (!questions.empty()) members += R"(,"inputRequests":{)" + questions + "}";
   if (!world_.chance(0.01)) {
-    members += R"(,"requestState":")" + state_text(nonce, round, count) + "\"";
+    members += R"(,"requestState":")" + state_text(nonce, round, count, voice_.pid()) + "\"";
   }
   voice_.say(head_of(request) + R"(,"result":{)" + members + "," + cause_of(request) + "," +
                  voice_.stamp() + "}}",

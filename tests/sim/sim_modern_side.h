@@ -1,8 +1,8 @@
 // SimModernSide: how a child answers requests of MCP's modern era: it wants to know something
 // first, lets others keep what it says, and tells those who listen.
 //
-// It keeps nothing between requests: what it has asked is in the requestState that it gives out, so
-// another process can go on. What comes back is held against that.
+// It keeps nothing between requests: what it has asked, and which process, is in the requestState
+// that it gives out. What comes back is held against that.
 #pragma once
 
 #include <string>

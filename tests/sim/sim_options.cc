@@ -16,6 +16,7 @@ void draw_eras_of_clients(SimWorld& world, backend::BackendOptions& options) {
   config.cache = world.chance(0.7);
   config.revision = world.chance(0.6) ? config::Revision::automatic
                                       : static_cast<config::Revision>(world.pick(1, 2));
+  config.pool.sticky = config.pool.queue % 5 != 0;
   config.pool.parked = static_cast<uint32_t>(world.pick(1, 4));
   options.has_principals = !config.serves_one;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "gateway/backend/backend.h"
 #include "tests/sim/sim_kept.h"
 #include "tests/sim/sim_life.h"
 #include "tests/sim/sim_states.h"
@@ -15,8 +16,11 @@
 namespace stdgate::sim {
 
 struct SimRecords {
-  SimRecords(SimWorld& world, Duration input_timeout)
-      : states(world), kept(world), life(world, input_timeout) {}
+  SimRecords(SimWorld& world, const backend::BackendOptions& options)
+      : is_sticky(options.config.pool.sticky),
+        states(world),
+        kept(world),
+        life(world, options.input_timeout) {}
 
   // Who a caller is, see SimOwners::next_caller().
   [[nodiscard]] SimPrincipal principal_of(uint64_t caller) const {
@@ -24,6 +28,7 @@ struct SimRecords {
     return known == principals.end() ? 0 : known->second;
   }
 
+  const bool is_sticky;  // see config.pool.sticky
   SimStates states;
   // Who is one client, of modern callers: a name. Anonymous ones have
   // a number.

@@ -1,5 +1,6 @@
 // SimStates: the requestStates that the gateway has issued to modern clients, and who may go on
-// with each: its principal, with the same request, once, in time.
+// with each: its principal, with the same request, once, in time. Those that modern children have
+// given out are sealed; of these the principal counts, the time, and that the process runs.
 //
 // Shared by all modern clients of a history, as some try the states of others.
 #pragma once
@@ -19,6 +20,7 @@ class SimStates {
  public:
   struct State {
     std::string text;
+    int64_t pid = 0;  // of the modern child that has given it; 0: it is the gateway's own
     SimPrincipal principal = 0;
     std::string method;
     std::string members;  // of params, of the request that it was issued for
@@ -59,7 +61,9 @@ class SimStates {
   template <class Matches>
   [[nodiscard]] size_t count(Matches matches) const {
     size_t found = 0;
-    for (const auto& [text, state] : states_) found += is_open(state) && matches(state) ? 1 : 0;
+    for (const auto& [text, state] : states_) {
+      found += state.pid == 0 && is_open(state) && matches(state) ? 1 : 0;
+    }
     return found;
   }
 

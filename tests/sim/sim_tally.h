@@ -29,6 +29,7 @@ enum class Seen : uint8_t {
   state_late,             // it had expired,
   state_of_other,         // it was another principal's,
   state_of_request,       // or another request's
+  state_lost,             // its process has gone
   died_while_parked,      // children
   died_in_round,          // the same, while a session's client was asked for a modern child
   lacked_capability,      // -32021
@@ -79,6 +80,7 @@ inline constexpr std::array<std::string_view, kSeenCount> kSeenNames = {
     "state_late",
     "state_of_other",
     "state_of_request",
+    "state_lost",
     "died_while_parked",
     "died_in_round",
     "lacked_capability",

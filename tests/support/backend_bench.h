@@ -8,6 +8,7 @@
 #include "gateway/backend/backend.h"
 #include "tests/support/fake_child.h"
 #include "tests/support/fake_client.h"
+#include "tests/support/fake_seal.h"
 #include "tests/support/fake_session.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/recording_log.h"
@@ -65,9 +66,10 @@ class BackendBench {
   AccountRef account = accounts.of({});  // of all clients
   session::Callers callers{1000};
   std::optional<policy::ClientRates> session_starts;
+  FakeSeal seal;
   pool::CoreServices services{clock,   timers,   log,     observer, launcher,
                               random,  storages, nullptr, nullptr,  nullptr,
-                              nullptr, nullptr,  nullptr, nullptr,  &accounts};
+                              nullptr, &seal,    nullptr, nullptr,  &accounts};
   backend::Backend backend;
 };
 

@@ -1,4 +1,5 @@
-// FakeSeal: seals that only a test can tell apart: a text stands for what was sealed.
+// FakeSeal: seals that only a test can tell apart: a text stands for what was sealed. Named ones
+// are numbered apart.
 #pragma once
 
 #include <map>
@@ -22,9 +23,22 @@ class FakeSeal final : public session::StateSeal {
     if (found == sealed_.end() || found->second.second != context) return std::nullopt;
     return found->second.first;
   }
+  std::string seal_named(std::string_view plain, std::string_view context) override {
+    const std::pair known{std::string(plain), std::string(context)};
+    const std::string next = "gate.0-" + std::to_string(named_.size() + 1);
+    return named_.try_emplace(known, next).first->second;
+  }
+  std::optional<std::string> open_named(std::string_view sealed,
+                                        std::string_view context) override {
+    for (const auto& [known, text] : named_) {
+      if (text == sealed && known.second == context) return known.first;
+    }
+    return std::nullopt;
+  }
 
  private:
   std::map<std::string, std::pair<std::string, std::string>> sealed_;
+  std::map<std::pair<std::string, std::string>, std::string> named_;
 };
 
 }  // namespace stdgate::test

@@ -66,6 +66,7 @@ class RecordingObserver final : public Observer {
   void on_session_parked(BackendId, ParkReason reason) override { ++parked[reason]; }
   void on_call_parked(BackendId) override { ++parked_calls; }
   void on_parked_call_ended(BackendId, ParkedEnd end) override { ++parked_ends[end]; }
+  void on_return(BackendId, ReturnEnd end) override { ++returns[end]; }
   void on_cache_hit(BackendId) override { ++cache_hits; }
   void on_session_revived(BackendId, RevivalOutcome outcome, Duration) override {
     ++revived[outcome];
@@ -76,6 +77,7 @@ class RecordingObserver final : public Observer {
   std::map<ParkReason, int> parked;
   int parked_calls = 0;  // so far
   std::map<ParkedEnd, int> parked_ends;
+  std::map<ReturnEnd, int> returns;
   int cache_hits = 0;
   std::map<RevivalOutcome, int> revived;
   uint64_t started = 0;

@@ -145,7 +145,8 @@ bool McpEndpoint::continues(const RequestHead& head) const {
   const HeaderField* const session = head.find("mcp-session-id");
   const HeaderField* const version = head.find("mcp-protocol-version");
   const bool is_modern = version != nullptr && version->value == mcp::kModernRevision;
-  return session != nullptr && !is_modern && sessions_.has(session->value);
+  if (is_modern) return sessions_.backend().holds_work();
+  return session != nullptr && sessions_.has(session->value);
 }
 
 std::optional<HttpError> McpEndpoint::admit(Exchange& exchange) {

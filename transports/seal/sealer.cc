@@ -1,7 +1,9 @@
 #include "transports/seal/sealer.h"
 
+#include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <openssl/params.h>
 
 #include <algorithm>
 #include <utility>
@@ -14,6 +16,7 @@ namespace stdgate::seal {
 namespace {
 
 constexpr std::string_view kNumberLabel = "stdgate key number";
+constexpr std::string_view kNonceLabel = "stdgate key of nonces";
 constexpr size_t kHead = 1 + sizeof(KeyNumber);  // format, key number
 
 const uint8_t* bytes_of(std::string_view text) {
@@ -25,6 +28,35 @@ int length_of(std::string_view text) { return static_cast<int>(text.size()); }
 // What libcrypto refuses here for another reason than a false tag (no memory, no AES) is not what
 // a client has caused.
 void expect(int result) { STDGATE_CHECK(result == 1); }
+
+// HMAC-SHA256 over the parts, the first behind its length.
+Key hmac(const Key& key, std::string_view first, std::string_view second) {
+  struct Free {
+    void operator()(EVP_MAC* mac) const { EVP_MAC_free(mac); }
+    void operator()(EVP_MAC_CTX* context) const { EVP_MAC_CTX_free(context); }
+  };
+  const std::unique_ptr<EVP_MAC, Free> mac(EVP_MAC_fetch(nullptr, OSSL_MAC_NAME_HMAC, nullptr));
+  STDGATE_CHECK(mac != nullptr);
+  const std::unique_ptr<EVP_MAC_CTX, Free> context(EVP_MAC_CTX_new(mac.get()));
+  STDGATE_CHECK(context != nullptr);
+  std::array<char, 7> digest{"SHA256"};
+  const std::array<OSSL_PARAM, 2> params = {
+      OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest.data(), 0),
+      OSSL_PARAM_construct_end()};
+  expect(EVP_MAC_init(context.get(), key.data(), key.size(), params.data()));
+  std::array<uint8_t, 8> length{};
+  for (size_t i = 0; i < length.size(); ++i) {
+    length[i] = static_cast<uint8_t>(uint64_t{first.size()} >> (8 * i));
+  }
+  expect(EVP_MAC_update(context.get(), length.data(), length.size()));
+  expect(EVP_MAC_update(context.get(), bytes_of(first), first.size()));
+  expect(EVP_MAC_update(context.get(), bytes_of(second), second.size()));
+  Key result{};
+  size_t written = 0;
+  expect(EVP_MAC_final(context.get(), result.data(), &written, result.size()));
+  STDGATE_CHECK(written == result.size());
+  return result;
+}
 
 }  // namespace
 
@@ -42,11 +74,14 @@ KeyNumber number_of(const Key& key) {
 Sealer::Sealer(const std::vector<Key>& keys, RandomBytes random)
     : random_(std::move(random)), cipher_(EVP_CIPHER_CTX_new()) {
   STDGATE_CHECK(!keys.empty() && keys.size() <= kMaxKeys && cipher_ != nullptr);
-  for (const Key& key : keys) keys_.push_back({number_of(key), key});
+  for (const Key& key : keys) keys_.push_back({number_of(key), key, hmac(key, kNonceLabel, {})});
 }
 
 Sealer::~Sealer() {
-  for (NumberedKey& key : keys_) OPENSSL_cleanse(key.key.data(), key.key.size());
+  for (NumberedKey& key : keys_) {
+    OPENSSL_cleanse(key.key.data(), key.key.size());
+    OPENSSL_cleanse(key.nonces.data(), key.nonces.size());
+  }
 }
 
 void Sealer::FreeCipher::operator()(evp_cipher_ctx_st* cipher) const {
@@ -54,8 +89,20 @@ void Sealer::FreeCipher::operator()(evp_cipher_ctx_st* cipher) const {
 }
 
 std::string Sealer::seal(std::string_view plain, std::string_view context) const {
-  std::array<uint8_t, kNonce> nonce{};
+  Nonce nonce{};
   random_(nonce);
+  return seal_with(nonce, plain, context);
+}
+
+std::string Sealer::seal_same(std::string_view plain, std::string_view context) const {
+  const Key digest = hmac(keys_.front().nonces, context, plain);
+  Nonce nonce{};
+  std::copy_n(digest.begin(), nonce.size(), nonce.begin());
+  return seal_with(nonce, plain, context);
+}
+
+std::string Sealer::seal_with(const Nonce& nonce, std::string_view plain,
+                              std::string_view context) const {
   const NumberedKey& key = keys_.front();
   std::string text{static_cast<char>(kFormat)};
   text.append(key.number.begin(), key.number.end());

@@ -41,6 +41,18 @@ inline constexpr auto kPoolOptions = std::to_array<Option<PoolConfig>>({
      .help = "calls at most that wait for input of their modern MCP clients",
      .details =
          "Each has a child of its own meanwhile. Others that need input wait for their turn."},
+    {.key = "sticky",
+     .type = Switch{&PoolConfig::sticky},
+     .help = "what a server gives its clients to be brought back goes back to the same child",
+     .details =
+         "With `protocol: mcp` only: a `requestState`, the id of a task, and, from children that "
+         "clients share, the cursor of a list. Clients get them sealed, and another client, "
+         "another backend and another child do not take them. `false`: they pass as they are, to "
+         "any child; for servers that keep nothing in their process."},
+    {.key = "tasks",
+     .type = Count{&PoolConfig::tasks, {1, 65536}},
+     .help = "tasks of modern MCP servers at most that keep a child from ending while it is idle",
+     .details = "Of each child. Beyond it the one that ends first keeps its child no longer."},
     {.key = "max_in_flight",
      .type = Count{&PoolConfig::max_in_flight, {1, 4096}},
      .flag = {"--max-in-flight"},

@@ -155,6 +155,8 @@ backends:
       sessions: 1000
       principals: 64
       parked: 8
+      sticky: true
+      tasks: 256
       max_in_flight: 256
       queue: 2048
       queue_bytes: 64MiB

@@ -305,9 +305,9 @@ TEST(McpInputRoundsOfAnHour, EndInTheMiddle) {
   EXPECT_EQ(told[1], gave_up("no answer within 7m (backends.fake.max_time)"));
 }
 
-// The child holds nothing: another one goes on.
+// Without a state the child holds nothing: another one goes on.
 TEST_F(McpInputRounds, TheChildMayDieMeanwhile) {
-  const std::string id = ask();
+  const std::string id = ask(input_required("\"name\":" + std::string(kRoundAsk), ""));
   child.exit(1);
   bench.advance(seconds(10));
   FakeChild& next = bench.begin(1, kDiscovery);
@@ -317,6 +317,19 @@ TEST_F(McpInputRounds, TheChildMayDieMeanwhile) {
   EXPECT_EQ(again.method, "tools/call");
   next.answer(again.id, "{}");
   EXPECT_EQ(session.take(), Texts{R"({"jsonrpc":"2.0","id":"x","result":{}})"});
+}
+
+TEST_F(McpInputRounds, WithTheChildItsStateIsLost) {
+  const std::string id = ask();
+  child.exit(1);
+  bench.advance(seconds(10));
+  FakeChild& next = bench.begin(1, kDiscovery);
+  reply(R"("result":{"action":"accept"})", id);
+  EXPECT_TRUE(next.take_lines().empty()) << "it would not know the state";
+  const Texts told = session.take();
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_THAT(told[0], HasSubstr("the child that has asked has ended"));
+  EXPECT_EQ(bench.backend.calls(), 0U);
 }
 
 TEST_F(McpInputRounds, ADrainEndsThem) {

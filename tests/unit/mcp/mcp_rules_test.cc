@@ -199,7 +199,7 @@ TEST(McpRules, ListsAreCut) {
   EXPECT_EQ(library.list("tools/list", R"({"tools":[ {"name":"write_file"},{"name":"\u0072ead_x", )"
                                        R"("a":[1 ,2]}, {"name":"delete_x"}],"nextCursor":"n"})"),
             result_text("7", R"({"tools":[ {"name":"\u0072ead_x", "a":[1 ,2]}, )"
-                             R"({"name":"delete_x"}],"nextCursor":"n"})"));
+                             R"({"name":"delete_x"}],"nextCursor":"gate.0-1"})"));
   EXPECT_EQ(library.list("resources/list",
                          R"({"resources":[{"uri":"file:///open/a"},{"uri":"file:///b"}]})"),
             result_text("7", R"({"resources":[{"uri":"file:///open/a"}]})"));

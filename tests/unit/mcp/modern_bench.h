@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "tests/support/fake_seal.h"
 #include "tests/unit/mcp/shared_bench.h"
 
 namespace stdgate::test {

@@ -42,9 +42,7 @@ inline policy::Principal named(const std::string& name) {
 
 class TripBench : public ModernBench {
  public:
-  explicit TripBench(const backend::BackendOptions& options) : ModernBench(options) {
-    services.states = &seal_;
-  }
+  explicit TripBench(const backend::BackendOptions& options) : ModernBench(options) {}
   // A tool is called by a client that can be asked what `capabilities` say.
   void call(FakeClient& client, const std::string& id, const std::string& more = "",
             const std::string& capabilities = kElicits,
@@ -70,9 +68,6 @@ class TripBench : public ModernBench {
     EXPECT_EQ(process.take_line(), R"({"jsonrpc":"2.0","method":"notifications/initialized"})");
     return greeting;
   }
-
- private:
-  FakeSeal seal_;
 };
 
 // The one member of inputRequests, and the state, of a call that needs input.

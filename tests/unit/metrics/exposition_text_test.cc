@@ -147,6 +147,12 @@ stdgate_parked_calls_ended_total{backend="calc",end="expired"} 0
 stdgate_parked_calls_ended_total{backend="calc",end="stopped"} 0
 stdgate_parked_calls_ended_total{backend="calc",end="given_up"} 0
 stdgate_parked_calls_ended_total{backend="calc",end="failed"} 0
+# HELP stdgate_mcp_returns_total Requests that bring back what a child has given out
+# TYPE stdgate_mcp_returns_total counter
+stdgate_mcp_returns_total{backend="calc",end="returned"} 0
+stdgate_mcp_returns_total{backend="calc",end="unknown"} 0
+stdgate_mcp_returns_total{backend="calc",end="expired"} 0
+stdgate_mcp_returns_total{backend="calc",end="lost"} 0
 # HELP stdgate_sessions_revived_total Parked sessions that were to get a child
 # TYPE stdgate_sessions_revived_total counter
 stdgate_sessions_revived_total{backend="calc",outcome="same"} 0

@@ -83,6 +83,7 @@ TEST(MetricsStore, AddsWhatHasNoName) {
   one.on_call_parked(0);
   one.on_call_parked(0);
   one.on_parked_call_ended(0, ParkedEnd::resumed);
+  one.on_return(0, ReturnEnd::lost);
   one.on_cache_hit(0);
   one.on_session_revived(0, RevivalOutcome::failed, milliseconds(5));
   one.on_dropped(0, DropReason::overloaded);
@@ -108,6 +109,7 @@ TEST(MetricsStore, AddsWhatHasNoName) {
   EXPECT_EQ(backend.parked[static_cast<size_t>(ParkReason::idle)], 3U);
   EXPECT_EQ(backend.parked_calls, 3);
   EXPECT_EQ(backend.parked_ends[static_cast<size_t>(ParkedEnd::resumed)], 3U);
+  EXPECT_EQ(backend.returns[static_cast<size_t>(ReturnEnd::lost)], 3U);
   EXPECT_EQ(backend.cache_hits, 3U);
   EXPECT_EQ(backend.revived[static_cast<size_t>(RevivalOutcome::failed)], 3U);
   EXPECT_EQ(backend.dropped[static_cast<size_t>(DropReason::overloaded)], 3U);

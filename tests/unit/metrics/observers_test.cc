@@ -28,6 +28,7 @@ class StrictObserver : public Observer {
   MOCK_METHOD(void, on_session_parked, (BackendId, ParkReason), (override));
   MOCK_METHOD(void, on_call_parked, (BackendId), (override));
   MOCK_METHOD(void, on_parked_call_ended, (BackendId, ParkedEnd), (override));
+  MOCK_METHOD(void, on_return, (BackendId, ReturnEnd), (override));
   MOCK_METHOD(void, on_cache_hit, (BackendId), (override));
   MOCK_METHOD(void, on_session_revived, (BackendId, RevivalOutcome, Duration), (override));
   MOCK_METHOD(void, on_session_closed, (BackendId, SessionState), (override));
@@ -100,6 +101,7 @@ TEST(Observers, HearWhatTheyOverride) {
     EXPECT_CALL(*observer, on_session_parked(1, ParkReason::idle));
     EXPECT_CALL(*observer, on_call_parked(1));
     EXPECT_CALL(*observer, on_parked_call_ended(1, ParkedEnd::expired));
+    EXPECT_CALL(*observer, on_return(1, ReturnEnd::lost));
     EXPECT_CALL(*observer, on_cache_hit(1));
     EXPECT_CALL(*observer, on_session_revived(1, RevivalOutcome::failed, Duration{2}));
     EXPECT_CALL(*observer, on_session_closed(1, SessionState::parked));
@@ -130,6 +132,7 @@ TEST(Observers, HearWhatTheyOverride) {
   observers.on_session_parked(1, ParkReason::idle);
   observers.on_call_parked(1);
   observers.on_parked_call_ended(1, ParkedEnd::expired);
+  observers.on_return(1, ReturnEnd::lost);
   observers.on_cache_hit(1);
   observers.on_session_revived(1, RevivalOutcome::failed, Duration{2});
   observers.on_session_closed(1, SessionState::parked);

@@ -1,0 +1,70 @@
+// ReturningCalls: calls that bring back to a child what it has given out, and what children give
+// out on its way to clients: where the protocol's filter (CallFilter) meets the calls of a backend.
+//
+// Without a filter everything passes as it is. Owner: the backend, which owns the filter by it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "gateway/backend/call_context.h"
+#include "gateway/backend/modern_calls.h"
+#include "gateway/backend/round_trips.h"
+#include "gateway/pool/call_filter.h"
+#include "gateway/pool/pool.h"
+
+namespace stdgate::backend {
+
+class ReturningCalls {
+ public:
+  // `pool` may not be constructed yet. `next`: what hears of children behind the filter.
+  ReturningCalls(const pool::PoolServices& services, pool::Pool& pool, pool::ChildListener& next,
+                 pool::PoolEvents& events, TripEnds& ends, const ModernCalls& modern,
+                 Duration input_timeout);
+
+  // What hears of children first.
+  [[nodiscard]] pool::ChildListener& listener() { return filter_ ? *filter_ : next_; }
+
+  // What becomes of a request that shared children are for; nothing: it goes on as it is.
+  std::optional<pool::CallFilter::Ruling> judge(const rpc::Envelope& request,
+                                                std::string_view method, const CallContext& context,
+                                                pool::Call& call);
+  // Whether the answer may be another one for the client.
+  [[nodiscard]] bool may_change(const pool::Call& call, const rpc::Envelope& answer) const {
+    return filter_ != nullptr && answer.kind == rpc::MessageKind::result &&
+           (call.child_era == Era::modern || !call.tool);
+  }
+  // The whole answer for the client, or the error instead. Nothing: it is as it is.
+  [[nodiscard]] std::optional<tl::expected<std::string, pool::Absence>> changed(
+      const pool::Call& call, std::string_view method, const rpc::Envelope& answer);
+  // The same of a payload that was kept, of this child.
+  [[nodiscard]] std::optional<tl::expected<std::string, pool::Absence>> changed_payload(
+      const pool::Call& call, std::string_view method, std::string_view payload, uint64_t child);
+
+  // See PoolEvents. `method` is decoded.
+  void take_misdirected(pool::CallPtr call, std::string_view method, const pool::Outgoing& message);
+  void take_lost_listener(pool::CallPtr call, const rpc::FaultReport& report);
+  void begin(const pool::Call& call) {
+    if (filter_ != nullptr && call.listens) filter_->begin_listening(call);
+  }
+  void end(const pool::Call& call) {
+    if (filter_ != nullptr) filter_->end_listening(call);
+  }
+
+  // See Upstream.
+  [[nodiscard]] bool gave(const rpc::Envelope& request, const CallContext& context) const;
+  [[nodiscard]] bool holds_work() const;
+  void describe(pool::BackendStatus& status) const;
+
+ private:
+  pool::Pool& pool_;
+  pool::ChildListener& next_;
+  pool::PoolEvents& events_;
+  TripEnds& ends_;
+  const ModernCalls& modern_;
+  const std::unique_ptr<pool::CallFilter> filter_;  // null: the protocol has none
+};
+
+}  // namespace stdgate::backend

@@ -1,0 +1,370 @@
+#include "gateway/mcp/claim_filter.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "gateway/mcp/mcp_input.h"
+#include "gateway/mcp/mcp_revision.h"
+#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/known_message.h"
+
+namespace stdgate::mcp {
+
+namespace {
+
+// How nearly all results of modern servers begin; those have no claims but of tasks.
+constexpr std::string_view kCompleteResult = R"({"resultType":"complete")";
+// The ends of their keys: a search stops at every occurrence of the first letter, and these are
+// rare.
+constexpr std::string_view kStateEnd = "State\"";
+constexpr std::string_view kTaskEnd = "Id\"";
+constexpr std::string_view kCursorEnd = "Cursor\"";
+
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+// Whether members of a client's params may have a key that ends so: it may be spelled with escapes.
+bool may_have(std::string_view params, std::string_view end) {
+  return has(params, end) || has(params, "\\");
+}
+
+const pool::Absence& unknown_claim(ClaimKind kind) {
+  static const std::array<pool::Absence, 3> kErrors = {
+      pool::Absence{rpc::RpcError::invalid_params, "requestState is not valid"},
+      pool::Absence{rpc::RpcError::invalid_params, "Task not found"},
+      pool::Absence{rpc::RpcError::invalid_params, "cursor is not valid"}};
+  return kErrors[static_cast<size_t>(kind)];
+}
+
+pool::Absence too_long(ClaimKind kind) {
+  constexpr std::array<std::string_view, 3> kWhat = {"a requestState of more than 1 MiB",
+                                                     "the id of a task of more than 1 KiB",
+                                                     "a cursor of more than 1 MiB"};
+  return {rpc::RpcError::internal_error, "the server has given " +
+                                             std::string(kWhat[static_cast<size_t>(kind)]) +
+                                             "; pool.sticky: false passes what it gives as it is"};
+}
+
+bool declares_tasks(std::string_view capabilities) {
+  return rpc::member_or_empty(rpc::member_or_empty(capabilities, "extensions"), kTasksExtension)
+      .starts_with('{');
+}
+
+// For the log alone: clients are not told.
+std::string_view reason_of(ReturnEnd end) {
+  switch (end) {
+    case ReturnEnd::unknown:
+      return "it has not been given to this client by this backend";
+    case ReturnEnd::expired:
+      return "the client has come back too late: timeouts.input";
+    case ReturnEnd::lost:
+      return "the process that has given it has ended";
+    case ReturnEnd::returned:
+      break;
+  }
+  return {};
+}
+
+std::string in_quotes(std::string_view text) {
+  return std::string(1, '"').append(text).append(1, '"');
+}
+
+}  // namespace
+
+std::unique_ptr<pool::CallFilter> ClaimFilter::make(const pool::FilterServices& services) {
+  const bool is_wanted = services.services.config.pool.sticky;
+  if (!is_wanted || services.services.core.states == nullptr) return nullptr;
+  return std::make_unique<ClaimFilter>(services);
+}
+
+ClaimFilter::ClaimFilter(const pool::FilterServices& services)
+    : services_(services.services),
+      pool_(services.pool),
+      next_(services.next),
+      seal_(services.services),
+      ledger_(services.services.config.pool.tasks, services.input_timeout),
+      listening_(services) {}
+
+bool ClaimFilter::is_running(uint64_t number) const {
+  const pool::Child* const child = pool_.find_child(number);
+  return child != nullptr && child->isolation() == config::Isolation::shared &&
+         child->keeps_bound();
+}
+
+bool ClaimFilter::has_tasks() const {
+  return has_given_tasks_ || std::ranges::any_of(pool_.children(), [](const auto& child) {
+           return declares_tasks(child->facts().capabilities);
+         });
+}
+
+// --- Requests -------------------------------------------------------------------------------
+
+// Of sessions only lists and tasks: whoever is asked for them is the gateway.
+bool ClaimFilter::concerns(const Asked& asked) const {
+  const std::string_view params = asked.request.params;
+  if (is_about_list(asked.method)) return may_have(params, "cursor\"");
+  if (pool_.era() == Era::legacy) return false;
+  if (is_about_task(asked.method)) return true;
+  if (asked.client_era != Era::modern) {
+    return asked.session.is_none() && (may_have(params, kStateEnd) || has(params, kRelatedTaskKey));
+  }
+  const ModernParams& read = *asked.params;
+  return !rpc::is_absent(read.request_state) || !rpc::is_absent(read.of_meta.related_task) ||
+         asked.method == "subscriptions/listen";
+}
+
+std::vector<ClaimFilter::Opened> ClaimFilter::open_all(const Asked& asked) const {
+  std::vector<Opened> all;
+  for (const Claim& claim : claims_of_request(asked.request.params, asked.method)) {
+    Opened opened{claim, seal_.open(claim.kind, claim.raw, asked.identity)};
+    if (opened.given) opened.end = end_of(claim, *opened.given);
+    all.push_back(std::move(opened));
+  }
+  return all;
+}
+
+ReturnEnd ClaimFilter::end_of(const Claim& claim, const GivenClaim& given) const {
+  if (!given.is_ours) return ReturnEnd::lost;  // with the process that this one has replaced
+  if (claim.kind == ClaimKind::state && given.expires <= now()) return ReturnEnd::expired;
+  return is_running(given.child) ? ReturnEnd::returned : ReturnEnd::lost;
+}
+
+std::optional<pool::CallFilter::Ruling> ClaimFilter::on_client_request(const Asked& asked) {
+  if (asked.client_era == Era::modern && asked.params == nullptr) {
+    const ModernParams read = read_modern_params(asked.request.params, memory_);
+    Asked again = asked;
+    again.params = &read;
+    return on_client_request(again);
+  }
+  listening_.prepare({});
+  if (!concerns(asked)) return std::nullopt;
+  const std::vector<Opened> opened = open_all(asked);
+  if (opened.empty()) return std::nullopt;
+  const bool is_legacy = pool_.era() == Era::legacy;
+  Ruling ruling;
+  std::vector<TextEdit> edits;
+  for (const Opened& one : opened) {
+    const ClaimKind kind = one.claim.kind;
+    if (one.claim.is_listened || (is_legacy && kind != ClaimKind::cursor)) continue;
+    // A member of a method that is no part of MCP may have the same name.
+    const bool is_other = kind == ClaimKind::state && !McpInput().may_need_input(asked.method);
+    if (is_other && !one.given) continue;
+    if (kind == ClaimKind::cursor ? !one.given : !one.is_alive()) return refuse(asked, one);
+    edits.push_back({one.claim.raw, in_quotes(one.given->text)});
+    if (!one.is_alive()) continue;
+    if (ruling.is_bound && ruling.child != one.given->child) return refuse(asked, one);
+    ruling.child = one.given->child;
+    ruling.is_bound = true;
+    if (kind == ClaimKind::state) ledger_.close_state(ruling.child, one.given->number);
+  }
+  if (asked.method == "subscriptions/listen") return listen(asked, opened, edits);
+  if (edits.empty()) return std::nullopt;
+  ruling.text = with_edits(asked.request.text, edits);
+  services_.core.observer.on_return(services_.backend,
+                                    ruling.is_bound ? ReturnEnd::returned : ReturnEnd::lost);
+  return ruling;
+}
+
+// Until a child has run nobody knows of which era they are: the state may be one of a parked call,
+// and a modern child must not get it.
+pool::CallFilter::Ruling ClaimFilter::refuse(const Asked& asked, const Opened& one) {
+  const ClaimKind kind = one.claim.kind;
+  Ruling ruling;
+  const bool is_of_state = kind == ClaimKind::state && McpInput().may_need_input(asked.method);
+  if (kind == ClaimKind::state && !pool_.era() && asked.client_era == Era::modern && is_of_state) {
+    ruling.text = asked.request.text;
+    ruling.written_for = Era::legacy;
+    return ruling;
+  }
+  const ReturnEnd end = one.is_alive() ? ReturnEnd::unknown : one.end;
+  services_.core.observer.on_return(services_.backend, end);
+  ruling.detail = reason_of(end);
+  if (kind == ClaimKind::task && is_about_task(asked.method)) {
+    if (!has_tasks()) {
+      // The child says itself that it knows none, or nothing of tasks at all.
+      std::vector<TextEdit> edits;
+      for (const Claim& claim : claims_of_request(asked.request.params, asked.method)) {
+        if (claim.kind == ClaimKind::task) edits.push_back({claim.raw, R"("unknown")"});
+      }
+      ruling.text = with_edits(asked.request.text, edits);
+      return ruling;
+    }
+    if (asked.params != nullptr &&
+        !declares_tasks(asked.params->of_meta.capabilities.value_or(std::string_view()))) {
+      ruling.error = McpInput().missing_capability(R"({"extensions":{")" +
+                                                   std::string(kTasksExtension) + R"(":{}}})");
+      return ruling;
+    }
+  }
+  ruling.error = unknown_claim(kind);
+  return ruling;
+}
+
+// Tasks that are not this client's, or whose child has gone, are left out: the server says which it
+// tells of.
+pool::CallFilter::Ruling ClaimFilter::listen(const Asked& asked, const std::vector<Opened>& opened,
+                                             const std::vector<TextEdit>& edits) {
+  std::map<uint64_t, std::string> tasks;  // by child: elements of an array
+  std::map<uint64_t, size_t> counts;
+  for (const Opened& one : opened) {
+    if (!one.claim.is_listened || !one.is_alive()) continue;
+    std::string& list = tasks[one.given->child];
+    list.append(list.empty() ? "" : ",").append(in_quotes(one.given->text));
+    ++counts[one.given->child];
+  }
+  const auto text_with = [&](std::string_view list, bool only) {
+    std::vector<TextEdit> all = edits;
+    if (auto edit = TaskListening::with_tasks(asked.request, list, only)) {
+      all.push_back(*std::move(edit));
+    }
+    std::ranges::sort(all, {}, [](const TextEdit& edit) { return edit.part.data(); });
+    return with_edits(asked.request.text, all);
+  };
+  Ruling ruling;
+  if (tasks.empty()) {
+    ruling.text = text_with({}, false);
+    return ruling;
+  }
+  const auto most =
+      std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; });
+  ruling.child = most->first;
+  ruling.is_bound = true;
+  std::vector<TaskListening::Part> others;
+  for (const auto& [child, list] : tasks) {
+    std::string text = text_with(list, child != ruling.child);
+    if (child == ruling.child) {
+      ruling.text = std::move(text);
+    } else {
+      others.push_back({child, std::move(text)});
+    }
+  }
+  listening_.prepare(std::move(others));
+  return ruling;
+}
+
+std::optional<pool::Absence> ClaimFilter::error_of_lost(std::string_view method) const {
+  if (is_about_list(method)) return std::nullopt;
+  return unknown_claim(is_about_task(method) ? ClaimKind::task : ClaimKind::state);
+}
+
+bool ClaimFilter::gave(const Asked& asked) const {
+  if (pool_.is_draining()) return false;
+  const std::string_view params = asked.request.params;
+  if (!may_have(params, kStateEnd) && !has(params, kTaskEnd) && !has(params, R"(taskIds")")) {
+    return false;
+  }
+  return std::ranges::any_of(open_all(asked), [](const Opened& one) {
+    return one.is_alive() && one.claim.kind != ClaimKind::cursor;
+  });
+}
+
+// --- Results --------------------------------------------------------------------------------
+
+std::optional<tl::expected<std::string, pool::Absence>> ClaimFilter::on_result(
+    const pool::Call& call, const Given& given) {
+  const bool is_list = is_about_list(given.method);
+  const bool is_task = is_about_task(given.method);
+  if (is_list) {
+    if (!has(given.payload, kCursorEnd)) return std::nullopt;
+  } else if (call.child_era != Era::modern) {
+    return std::nullopt;
+  } else if (!is_task) {
+    if (given.payload.starts_with(kCompleteResult) && !has_given_tasks_) return std::nullopt;
+    if (!has(given.payload, kStateEnd) && !has(given.payload, kTaskEnd)) return std::nullopt;
+  }
+  const std::vector<Claim> claims = claims_of_result(given.payload, given.method);
+  if (claims.empty()) return std::nullopt;
+  std::vector<TextEdit> edits;
+  for (const Claim& claim : claims) {
+    GivenClaim one{true, given.child, 0, {}, std::string(rpc::string_content(claim.raw))};
+    if (claim.kind == ClaimKind::state) {
+      one.number = ledger_.add_state(given.child, now());
+      one.expires = ledger_.expiry(now());
+    }
+    auto text = seal_.seal(claim.kind, one, call.identity);
+    if (!text) return tl::unexpected(too_long(claim.kind));
+    has_given_tasks_ = has_given_tasks_ || claim.kind == ClaimKind::task;
+    edits.push_back({claim.raw, in_quotes(*text)});
+  }
+  if (!is_list) note_tasks(given);
+  return with_edits(given.payload, edits);
+}
+
+// What a client is told of a task: that there is one, or what has become of it.
+void ClaimFilter::note_tasks(const Given& given) {
+  const TaskFacts facts = task_facts(given.payload);
+  if (!facts.id.starts_with('"')) return;
+  std::optional<Duration> ttl;
+  uint64_t count_ms = 0;
+  const char* const end = facts.ttl_ms.data() + facts.ttl_ms.size();
+  constexpr uint64_t kMostMs = std::chrono::hours(24 * 366) / std::chrono::milliseconds(1);
+  if (std::from_chars(facts.ttl_ms.data(), end, count_ms).ec == std::errc()) {
+    ttl = std::chrono::milliseconds(std::min(count_ms, kMostMs));
+  }
+  const bool has_ended =
+      facts.status == "completed" || facts.status == "failed" || facts.status == "cancelled";
+  ledger_.note_task(given.child, facts.id, ttl, has_ended, now());
+}
+
+void ClaimFilter::note_lost_work(const pool::Child& child) {
+  const Work lost = work_of(child.number());
+  ledger_.lose(child.number());
+  if (lost.states == 0 && lost.tasks == 0) return;
+  services_.core.log.write(LogLevel::info, "work lost",
+                           {{"backend", services_.config.name},
+                            {"child", child.number()},
+                            {"states", uint64_t{lost.states}},
+                            {"tasks", uint64_t{lost.tasks}}});
+}
+
+// --- Messages of children -------------------------------------------------------------------
+
+std::optional<std::string> ClaimFilter::sealed_notification(const pool::Call& call,
+                                                            const rpc::Envelope& notification,
+                                                            std::string_view method) {
+  if (!has_given_tasks_ || !has(notification.params, kTaskEnd)) return std::nullopt;
+  const std::vector<Claim> claims = claims_of_notification(notification.params, method);
+  std::vector<TextEdit> edits;
+  for (const Claim& claim : claims) {
+    const GivenClaim one{true, call.child, 0, {}, std::string(rpc::string_content(claim.raw))};
+    auto text = seal_.seal(claim.kind, one, call.identity);
+    edits.push_back({claim.raw, in_quotes(text.value_or(std::string()))});
+  }
+  if (edits.empty()) return std::nullopt;
+  return with_edits(notification.text, edits);
+}
+
+void ClaimFilter::on_event(const pool::Call& call, const rpc::Envelope& notification,
+                           TextPlace progress_token) {
+  const std::string_view method =
+      has_given_tasks_ ? rpc::decode_string(notification.method, method_) : std::string_view();
+  auto text = sealed_notification(call, notification, method);
+  if (!text) {
+    if (call.listens && listening_.take_event(call, notification)) return;
+    return next_.on_event(call, notification, progress_token);
+  }
+  const rpc::KnownMessage known(*text);
+  const rpc::Envelope& sealed = known.envelope();
+  if (method.starts_with("notifications/tasks")) {
+    note_tasks({method, notification.params, call.child});
+  }
+  if (call.listens && listening_.take_event(call, sealed)) return;
+  const std::string_view token = services_.dialect.progress_token(sealed, method);
+  next_.on_event(call, sealed, place_of(token, sealed.text));
+}
+
+// What belongs to no call is for the client of the only one that there is: see SessionRouter.
+void ClaimFilter::on_notification(pool::Child& child, const rpc::Envelope& notification,
+                                  std::string_view method) {
+  const pool::Call* const only = has_given_tasks_ ? child.calls().only() : nullptr;
+  auto text = only == nullptr ? std::nullopt : sealed_notification(*only, notification, method);
+  if (!text) return next_.on_notification(child, notification, method);
+  const rpc::KnownMessage known(*text);
+  next_.on_notification(child, known.envelope(), method);
+}
+
+}  // namespace stdgate::mcp

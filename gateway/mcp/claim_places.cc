@@ -1,0 +1,167 @@
+#include "gateway/mcp/claim_places.h"
+
+#include <algorithm>
+#include <array>
+
+#include "gateway/mcp/mcp_revision.h"
+#include "gateway/rpc/json_cursor.h"
+#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_string.h"
+
+namespace stdgate::mcp {
+
+namespace {
+
+constexpr std::string_view kListenMethod = "subscriptions/listen";
+constexpr std::string_view kAcknowledgedNote = "notifications/subscriptions/acknowledged";
+constexpr std::string_view kTaskNote = "notifications/tasks";
+
+bool is_string(std::string_view raw) { return raw.starts_with('"'); }
+
+bool is_key(std::string_view quoted, std::string_view key) {
+  return rpc::json_string_equals(quoted.substr(1, quoted.size() - 2), key);
+}
+
+// Calls `visit(key, value)`, both raw, for each member of what may be an object.
+template <class Visitor>
+void visit_members(std::string_view object, Visitor&& visit) {
+  rpc::JsonCursor cursor(object);
+  if (!cursor.take('{') || cursor.take('}')) return;
+  do {
+    const std::string_view key = cursor.take_string();
+    cursor.take(':');
+    visit(key, cursor.take_value());
+  } while (cursor.take(','));
+}
+
+// Collects claims. A member that is there twice counts twice, as readers may see either.
+class Search {
+ public:
+  void add(ClaimKind kind, std::string_view raw) {
+    if (is_string(raw)) found_.push_back({kind, raw});
+  }
+  // The members with this key.
+  void add_members(ClaimKind kind, std::string_view object, std::string_view key) {
+    visit_members(object, [&](std::string_view quoted, std::string_view value) {
+      if (is_key(quoted, key)) add(kind, value);
+    });
+  }
+  // The task that a message or a result says it is related to.
+  void add_related(std::string_view meta) {
+    visit_members(meta, [&](std::string_view quoted, std::string_view value) {
+      if (is_key(quoted, kRelatedTaskKey)) add_members(ClaimKind::task, value, "taskId");
+    });
+  }
+  void add_meta_of(std::string_view object) {
+    visit_members(object, [&](std::string_view quoted, std::string_view value) {
+      if (is_key(quoted, kMetaKey)) add_related(value);
+    });
+  }
+  // Requests of a server, by their keys.
+  void add_of_questions(std::string_view questions) {
+    visit_members(questions, [&](std::string_view, std::string_view question) {
+      visit_members(question, [&](std::string_view quoted, std::string_view value) {
+        if (is_key(quoted, "params")) add_meta_of(value);
+      });
+    });
+  }
+  void add_of_answers(std::string_view answers) {
+    visit_members(answers, [&](std::string_view, std::string_view answer) { add_meta_of(answer); });
+  }
+  // {"taskIds": [...]}
+  void add_listened(std::string_view wishes) {
+    visit_members(wishes, [&](std::string_view quoted, std::string_view value) {
+      if (!is_key(quoted, "taskIds")) return;
+      rpc::JsonCursor cursor(value);
+      if (!cursor.take('[') || cursor.take(']')) return;
+      do {
+        const std::string_view id = cursor.take_value();
+        if (is_string(id)) found_.push_back({ClaimKind::task, id, true});
+      } while (cursor.take(','));
+    });
+  }
+  // What tasks/get and the notifications of tasks say of a task beside its id.
+  void add_of_task(std::string_view quoted, std::string_view value) {
+    if (is_key(quoted, "taskId")) add(ClaimKind::task, value);
+    if (is_key(quoted, "result")) add_meta_of(value);
+    if (is_key(quoted, "inputRequests")) add_of_questions(value);
+  }
+
+  std::vector<Claim> take() {
+    std::ranges::sort(found_, {}, [](const Claim& claim) { return claim.raw.data(); });
+    return std::move(found_);
+  }
+
+ private:
+  std::vector<Claim> found_;
+};
+
+}  // namespace
+
+std::vector<Claim> claims_of_request(std::string_view params, std::string_view method) {
+  Search search;
+  const bool is_task = is_about_task(method);
+  visit_members(params, [&](std::string_view quoted, std::string_view value) {
+    if (is_key(quoted, kMetaKey)) search.add_related(value);
+    if (is_key(quoted, "inputResponses")) search.add_of_answers(value);
+    if (is_task && is_key(quoted, "taskId")) search.add(ClaimKind::task, value);
+    if (is_key(quoted, "requestState")) search.add(ClaimKind::state, value);
+    if (is_about_list(method) && is_key(quoted, "cursor")) search.add(ClaimKind::cursor, value);
+    if (method == kListenMethod && is_key(quoted, "notifications")) search.add_listened(value);
+  });
+  return search.take();
+}
+
+std::vector<Claim> claims_of_result(std::string_view payload, std::string_view method) {
+  Search search;
+  if (is_about_list(method)) {
+    search.add_members(ClaimKind::cursor, payload, "nextCursor");
+    return search.take();
+  }
+  const std::string_view type = rpc::string_content(rpc::member_or_empty(payload, "resultType"));
+  const bool asks = rpc::json_string_equals(type, "input_required");
+  const bool is_task = is_about_task(method) || rpc::json_string_equals(type, "task");
+  visit_members(payload, [&](std::string_view quoted, std::string_view value) {
+    if (is_key(quoted, kMetaKey)) search.add_related(value);
+    if (asks && is_key(quoted, "requestState")) search.add(ClaimKind::state, value);
+    if (is_task) {
+      search.add_of_task(quoted, value);
+    } else if (asks && is_key(quoted, "inputRequests")) {
+      search.add_of_questions(value);
+    }
+  });
+  return search.take();
+}
+
+std::vector<Claim> claims_of_notification(std::string_view params, std::string_view method) {
+  Search search;
+  const bool is_task = method == kTaskNote || method.starts_with("notifications/tasks/");
+  visit_members(params, [&](std::string_view quoted, std::string_view value) {
+    if (is_key(quoted, kMetaKey)) search.add_related(value);
+    if (is_task) search.add_of_task(quoted, value);
+    if (method == kAcknowledgedNote && is_key(quoted, "notifications")) search.add_listened(value);
+  });
+  return search.take();
+}
+
+TaskFacts task_facts(std::string_view result) {
+  constexpr std::array<std::string_view, 3> kKeys = {"taskId", "status", "ttlMs"};
+  const auto found = rpc::find_members(result, kKeys);
+  const auto raw = [](const rpc::Member& member) { return member.value_or(std::string_view()); };
+  return {raw(found[0]), rpc::string_content(raw(found[1])), raw(found[2])};
+}
+
+std::string with_edits(std::string_view text, std::span<const TextEdit> edits) {
+  size_t size = text.size();
+  for (const TextEdit& edit : edits) size += edit.with.size();
+  std::string edited;
+  edited.reserve(size);
+  const char* at = text.data();
+  for (const TextEdit& edit : edits) {
+    edited.append(at, edit.part.data()).append(edit.with);
+    at = edit.part.data() + edit.part.size();
+  }
+  return edited.append(at, text.data() + text.size());
+}
+
+}  // namespace stdgate::mcp

@@ -1,0 +1,241 @@
+#include "gateway/mcp/task_listening.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "gateway/pool/pool.h"
+#include "gateway/rpc/json_cursor.h"
+#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/known_message.h"
+
+namespace stdgate::mcp {
+
+namespace {
+
+constexpr std::string_view kListenedWishes = "notifications";
+constexpr std::string_view kTaskIds = "taskIds";
+
+// What stands between the brackets of an array; empty for anything else.
+std::string_view elements_of(std::string_view array) {
+  if (!array.starts_with('[')) return {};
+  array = array.substr(1, array.size() - 2);
+  const size_t first = array.find_first_not_of(" \t\r\n");
+  return first == std::string_view::npos ? std::string_view() : array;
+}
+
+// Whether anything but tasks is wanted.
+bool wants_more(std::string_view wishes) {
+  rpc::JsonCursor cursor(wishes);
+  if (!cursor.take('{') || cursor.take('}')) return false;
+  do {
+    const std::string_view key = cursor.take_string();
+    cursor.take(':');
+    const std::string_view value = cursor.take_value();
+    const bool is_wish = value == "true" || !elements_of(value).empty();
+    if (is_wish && !rpc::json_string_equals(rpc::string_content(key), kTaskIds)) return true;
+  } while (cursor.take(','));
+  return false;
+}
+
+// The acknowledgement with these tasks too.
+std::string with_agreed(const rpc::Envelope& acknowledgement, const std::string& agreed) {
+  const std::string_view wishes = rpc::member_or_empty(acknowledgement.params, kListenedWishes);
+  if (agreed.empty() || !wishes.starts_with('{')) return std::string(acknowledgement.text);
+  const std::string_view tasks = rpc::member_or_empty(wishes, kTaskIds);
+  if (tasks.starts_with('[')) {
+    const std::string_view own = elements_of(tasks);
+    const std::string all = "[" + std::string(own) + (own.empty() ? "" : ",") + agreed + "]";
+    const TextEdit edit{tasks, all};
+    return with_edits(acknowledgement.text, {&edit, 1});
+  }
+  const bool is_empty = wishes.find_first_not_of(" \t\r\n", 1) == wishes.size() - 1;
+  const TextEdit edit{wishes.substr(0, 1), R"({"taskIds":[)" + agreed + (is_empty ? "]" : "],")};
+  return with_edits(acknowledgement.text, {&edit, 1});
+}
+
+}  // namespace
+
+TaskListening::TaskListening(const pool::FilterServices& services)
+    : services_(services.services),
+      pool_(services.pool),
+      next_(services.next),
+      timer_(services.services.core.timers, [this] { look_at_time(); }) {}
+
+TimePoint TaskListening::now() const { return services_.core.clock.now(); }
+
+// --- Calls ----------------------------------------------------------------------------------
+
+void TaskListening::begin(const pool::Call& call) {
+  std::vector<Part> parts = std::exchange(prepared_, {});
+  if (parts.empty()) return;
+  Stream& stream = streams_[&call];
+  stream.call = &call;
+  stream.due = now() + kPatience;
+  if (!timer_.armed() || stream.due < timer_.due()) timer_.arm(stream.due);
+  for (Part& part : parts) submit(stream, std::move(part));
+}
+
+// It is a client's call in all but that nobody hears of it.
+void TaskListening::submit(Stream& stream, Part part) {
+  pool::CallPtr call = services_.calls.take();
+  call->request = std::move(part.request);
+  const rpc::KnownMessage known(call->request);
+  const rpc::Envelope& request = known.envelope();
+  call->id = request.id;
+  call->method_name = "subscriptions/listen";
+  call->caller = session::Callers::kGateway;
+  call->client_era = Era::modern;
+  call->transport = Transport::mcp;
+  call->arrived = now();
+  call->progress_token = call->id;
+  call->identity = stream.call->identity;
+  call->listens = call->is_own = true;
+  pool::Outgoing message;
+  std::string text = call->request;  // the call may end before it has been written
+  message.text = text;
+  message.id = place_of(request.id, call->request);
+  message.child = part.child;
+  message.is_bound = true;
+  pool::Call* const side = call.get();
+  clients_[side] = stream.call;
+  stream.sides.push_back({side, false});
+  if (pool_.submit(call, message)) return;
+  clients_.erase(side);
+  std::erase_if(stream.sides, [side](const Side& one) { return one.call == side; });
+}
+
+void TaskListening::end(const pool::Call& call) {
+  if (const auto stream = streams_.find(&call); stream != streams_.end()) {
+    const Stream ended = std::move(stream->second);
+    streams_.erase(stream);
+    for (const Side& side : ended.sides) end_side(side);
+    return;
+  }
+  const auto client = clients_.find(&call);
+  if (client == clients_.end()) return;
+  Stream& stream = streams_.at(client->second);
+  clients_.erase(client);
+  std::erase_if(stream.sides, [&call](const Side& side) { return side.call == &call; });
+  begin_if_settled(stream);
+}
+
+void TaskListening::end_side(const Side& side) {
+  clients_.erase(side.call);
+  if (side.call->place == pool::CallPlace::nowhere) return;  // it is about to end
+  static_cast<void>(pool_.take(*side.call, pool::CancelReason::client_left));
+}
+
+std::optional<std::string> TaskListening::without_child(const pool::Call& call) const {
+  if (clients_.contains(&call)) return std::nullopt;
+  std::string text = call.request;
+  const rpc::KnownMessage known(text);
+  const rpc::Envelope& request = known.envelope();
+  const auto stream = streams_.find(&call);
+  const bool has_others = stream != streams_.end() && !stream->second.sides.empty();
+  if (!has_others && !wants_more(rpc::member_or_empty(request.params, kListenedWishes))) {
+    return std::nullopt;
+  }
+  const auto edit = with_tasks(request, {}, false);
+  return edit ? with_edits(request.text, {&*edit, 1}) : std::string(request.text);
+}
+
+std::optional<TextEdit> TaskListening::with_tasks(const rpc::Envelope& request,
+                                                  std::string_view tasks, bool only) {
+  const std::string_view wishes = rpc::member_or_empty(request.params, kListenedWishes);
+  const std::string_view part = only ? wishes : rpc::member_or_empty(wishes, kTaskIds);
+  if (part.empty()) return std::nullopt;
+  const std::string list = "[" + std::string(tasks) + "]";
+  return TextEdit{part, only ? R"({"taskIds":)" + list + "}" : list};
+}
+
+// --- Events ---------------------------------------------------------------------------------
+
+TaskListening::Stream* TaskListening::stream_of(const pool::Call& call) {
+  const auto client = clients_.find(&call);
+  const auto stream = streams_.find(client == clients_.end() ? &call : client->second);
+  return stream == streams_.end() ? nullptr : &stream->second;
+}
+
+bool TaskListening::take_event(const pool::Call& call, const rpc::Envelope& event) {
+  if (streams_.empty()) return false;
+  Stream* const stream = stream_of(call);
+  if (stream == nullptr) return false;
+  if (rpc::json_string_equals(event.method, "notifications/subscriptions/acknowledged")) {
+    note_acknowledged(*stream, call, event);
+  } else if (stream->has_begun) {
+    pass(*stream, std::string(event.text));
+  } else if (stream->held.size() < kMaxHeld) {
+    stream->held.emplace_back(event.text);
+  }
+  return true;
+}
+
+void TaskListening::note_acknowledged(Stream& stream, const pool::Call& call,
+                                      const rpc::Envelope& event) {
+  if (&call == stream.call) {
+    if (stream.has_begun) return;
+    stream.acknowledgement = event.text;
+    return begin_if_settled(stream);
+  }
+  const auto side = std::ranges::find(stream.sides, &call, &Side::call);
+  if (side == stream.sides.end() || std::exchange(side->is_settled, true)) return;
+  const std::string_view agreed = elements_of(
+      rpc::member_or_empty(rpc::member_or_empty(event.params, kListenedWishes), kTaskIds));
+  if (!agreed.empty()) stream.agreed.append(stream.agreed.empty() ? "" : ",").append(agreed);
+  begin_if_settled(stream);
+}
+
+void TaskListening::begin_if_settled(Stream& stream) {
+  const bool is_due = std::ranges::any_of(stream.sides, std::not_fn(&Side::is_settled));
+  if (stream.has_begun || !stream.acknowledgement || is_due) return;
+  stream.has_begun = true;
+  std::string text = *std::exchange(stream.acknowledgement, std::nullopt);
+  const rpc::KnownMessage known(text);
+  const pool::Call* const client = stream.call;
+  std::vector<std::string> held = std::exchange(stream.held, {});
+  held.insert(held.begin(), with_agreed(known.envelope(), stream.agreed));
+  for (std::string& event : held) {
+    // Whoever is told may end the call.
+    const auto still = streams_.find(client);
+    if (still == streams_.end()) return;
+    pass(still->second, std::move(event));
+  }
+}
+
+// What names the stream is that of the call which has got the event.
+void TaskListening::pass(const Stream& stream, std::string text) {
+  const rpc::KnownMessage known(text);
+  const rpc::Envelope& event = known.envelope();
+  std::string scratch;
+  const std::string_view tag =
+      services_.dialect.progress_token(event, rpc::decode_string(event.method, scratch));
+  next_.on_event(*stream.call, event, place_of(tag, event.text));
+}
+
+void TaskListening::look_at_time() {
+  std::optional<TimePoint> next;
+  std::vector<const pool::Call*> late;
+  for (const auto& [call, stream] : streams_) {
+    if (stream.has_begun) continue;
+    if (stream.due <= now()) {
+      late.push_back(call);
+    } else {
+      next = std::min(next.value_or(stream.due), stream.due);
+    }
+  }
+  if (next) timer_.arm(*next);
+  for (const pool::Call* const call : late) {
+    const auto stream = streams_.find(call);
+    if (stream == streams_.end()) continue;
+    std::vector<Side> given_up;
+    std::erase_if(stream->second.sides, [&given_up](const Side& side) {
+      if (!side.is_settled) given_up.push_back(side);
+      return !side.is_settled;
+    });
+    for (const Side& side : given_up) end_side(side);
+    begin_if_settled(stream->second);
+  }
+}
+
+}  // namespace stdgate::mcp

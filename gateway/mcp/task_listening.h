@@ -1,0 +1,88 @@
+// TaskListening: calls that listen for changes of tasks (subscriptions/listen with taskIds) which
+// run in several children. The client has one stream; each child is told of its own tasks.
+//
+// The call itself is bound to the child of most of its tasks. For each other child there is a call
+// of the gateway's own, whose events go to the client as if the call had got them. The client's
+// stream begins when all have been acknowledged, with what all have agreed to; a child that does
+// not acknowledge within kPatience is not listened to. Owner: the ClaimFilter; the calls are the
+// pool's, and end with the client's. Limits: those of a request that listens, so that there are few
+// children; kMaxHeld events before the stream has begun.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gateway/base/timers.h"
+#include "gateway/mcp/claim_places.h"
+#include "gateway/pool/call_filter.h"
+
+namespace stdgate::mcp {
+
+class TaskListening {
+ public:
+  static constexpr Duration kPatience = std::chrono::seconds(5);
+  static constexpr size_t kMaxHeld = 64;
+
+  explicit TaskListening(const pool::FilterServices& services);
+
+  // What another child is to be asked.
+  struct Part {
+    uint64_t child = 0;
+    std::string request;
+  };
+  // Of the call that begins next.
+  void prepare(std::vector<Part> parts) { prepared_ = std::move(parts); }
+  void begin(const pool::Call& call);
+  // A call has ended that listens: a client's, or one of the gateway's own.
+  void end(const pool::Call& call);
+  // See CallFilter.
+  [[nodiscard]] std::optional<std::string> without_child(const pool::Call& call) const;
+
+  // An event of a call that listens, whose claims are sealed. False: it is its client's as it is.
+  bool take_event(const pool::Call& call, const rpc::Envelope& event);
+
+  // What makes a request listen for these tasks (elements of an array) instead of its own. `only`:
+  // and for nothing else. Nothing: it listens for no tasks.
+  static std::optional<TextEdit> with_tasks(const rpc::Envelope& request, std::string_view tasks,
+                                            bool only);
+
+ private:
+  struct Side {
+    pool::Call* call = nullptr;
+    bool is_settled = false;  // its child has acknowledged it
+  };
+  struct Stream {
+    const pool::Call* call = nullptr;  // the client's
+    std::vector<Side> sides;
+    std::optional<std::string> acknowledgement;  // of the call's own child, while others are due
+    std::string agreed;                          // tasks of the others: elements of an array
+    std::vector<std::string> held;               // events before the stream has begun
+    bool has_begun = false;
+    TimePoint due{};  // until then it waits for them
+  };
+  using Streams = std::map<const pool::Call*, Stream>;
+
+  [[nodiscard]] Stream* stream_of(const pool::Call& call);
+  void submit(Stream& stream, Part part);
+  void note_acknowledged(Stream& stream, const pool::Call& call, const rpc::Envelope& event);
+  void begin_if_settled(Stream& stream);
+  void pass(const Stream& stream, std::string text);
+  void end_side(const Side& side);
+  void look_at_time();
+  [[nodiscard]] TimePoint now() const;
+
+  const pool::PoolServices& services_;
+  pool::Pool& pool_;
+  pool::ChildListener& next_;
+  std::vector<Part> prepared_;
+  Streams streams_;                                         // by the client's call
+  std::map<const pool::Call*, const pool::Call*> clients_;  // of each call of the gateway's own
+  Timer timer_;                                             // no later than the first that is due
+};
+
+}  // namespace stdgate::mcp

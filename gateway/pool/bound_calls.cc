@@ -1,0 +1,81 @@
+#include "gateway/pool/bound_calls.h"
+
+#include <utility>
+
+#include "gateway/base/check.h"
+#include "gateway/pool/call_trace.h"
+
+namespace stdgate::pool {
+
+tl::expected<void, rpc::FaultReport> BoundCalls::submit(CallPtr& call, const Outgoing& message) {
+  Child* const child = children_.find(message.child);
+  if (child == nullptr || !child->keeps_bound()) {
+    events_.on_misdirected(std::move(call), message);
+    return {};
+  }
+  call->bound = message.child;
+  if (child->bound().empty() && child->has_room_for_bound()) {
+    give_(*child, std::move(call), message);
+    return {};
+  }
+  if (!has_room(message.bytes())) {
+    return tl::unexpected(rpc::faults::overloaded("the queue of this backend is full"));
+  }
+  if (services_.traces) trace_queued(services_, *call, child->bound().size() + 1);
+  child->bound().push(std::move(call), message);
+  return {};
+}
+
+void BoundCalls::dispatch(Child& child) {
+  while (!child.bound().empty() && child.has_room_for_bound()) {
+    WaitingMessage waiting = child.bound().pop();
+    give_(child, std::move(waiting.call), waiting.outgoing());
+    child.bound().reuse(std::move(waiting));
+  }
+}
+
+CallQueue& BoundCalls::queue_of(const Call& waiting, const Children& children) {
+  Child* const child = children.find(waiting.bound);
+  STDGATE_CHECK(child != nullptr);
+  return child->bound();
+}
+
+bool BoundCalls::has_room(size_t more) const {
+  const config::PoolConfig& limits = services_.config.pool;
+  return queue_.size() + size() < limits.queue &&
+         queue_.bytes() + bytes() + more <= limits.queue_bytes;
+}
+
+size_t BoundCalls::size() const {
+  size_t size = 0;
+  for (const auto& child : children_.all()) size += child->bound().size();
+  return size;
+}
+
+size_t BoundCalls::bytes() const {
+  size_t bytes = 0;
+  for (const auto& child : children_.all()) bytes += child->bound().bytes();
+  return bytes;
+}
+
+std::vector<WaitingMessage> BoundCalls::take_all(Child& child) {
+  std::vector<WaitingMessage> messages;
+  while (!child.bound().empty()) messages.push_back(child.bound().pop());
+  return messages;
+}
+
+void BoundCalls::tell_lost(std::vector<WaitingMessage> messages) {
+  for (WaitingMessage& waiting : messages) {
+    events_.on_misdirected(std::move(waiting.call), waiting.outgoing());
+  }
+}
+
+std::vector<CallPtr> BoundCalls::take_calls() {
+  std::vector<CallPtr> calls;
+  for (const auto& child : children_.all()) {
+    for (CallPtr& call : child->bound().take_calls()) calls.push_back(std::move(call));
+  }
+  return calls;
+}
+
+}  // namespace stdgate::pool
