@@ -411,16 +411,11 @@ std::optional<uint64_t> SessionRouter::unsubscribe(session::SessionId session,
                                                    std::string_view key) {
   const session::Subscriptions::Withdrawal withdrawal = subscriptions_.withdraw(session, key);
   charge(session);
-  if (!withdrawal.known) {
-    if (subscriptions_.is_wanted(key)) return std::nullopt;
-    return 0;
-  }
-  const pool::Child* child = pool_.find_child(withdrawal.child);
-  if (child != nullptr && pool_.can_ask(*child) &&
-      subscriptions_.take_unwanted(withdrawal.child, key)) {
-    return withdrawal.child;
-  }
-  return std::nullopt;
+  if (!withdrawal.known && !subscriptions_.is_wanted(key)) return 0;
+  const pool::Child* child = withdrawal.known ? pool_.find_child(withdrawal.child) : nullptr;
+  const bool can_tell = child != nullptr && pool_.can_ask(*child) &&
+                        subscriptions_.take_unwanted(withdrawal.child, key);
+  return can_tell ? std::optional(withdrawal.child) : std::nullopt;
 }
 
 void SessionRouter::set_severity(session::SessionId id, session::Severity severity) {

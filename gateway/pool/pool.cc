@@ -139,10 +139,6 @@ bool Pool::notify(session::SessionId session, uint64_t child, const Outgoing& me
   return true;
 }
 
-bool Pool::can_ask(const Child& child) const {
-  return queues_.calls.empty() && can_set_severity(child);
-}
-
 void Pool::ask(Child& child, const std::function<std::string(rpc::WireId)>& text) {
   const TimePoint deadline = now() + services_.config.timeout;
   child.ask(text, deadline);
@@ -268,8 +264,6 @@ void Pool::on_child_ended_listening(Child& child, CallPtr call) {
   after_call(child);
 }
 
-void Pool::on_child_writable(Child& child) { after_call(child); }
-
 void Pool::after_call(Child& child) {
   if (child.isolation() == config::Isolation::session) {
     if (Lease* lease = leases_.find(child.lease()); lease != nullptr) leases_.dispatch(*lease);
@@ -345,18 +339,6 @@ CallPtr Pool::take(Call& call, CancelReason reason) {
   // Others get its place; one with a child alone leaves that to nobody.
   if (child->isolation() == config::Isolation::shared) after_call(*child);
   return taken;
-}
-
-std::vector<CallPtr> Pool::withdraw(session::Caller caller) {
-  return take_back([caller](const Call& call) { return call.caller == caller; });
-}
-
-std::vector<CallPtr> Pool::withdraw_listeners() {
-  return take_back([](const Call& call) { return call.listens; });
-}
-
-std::vector<CallPtr> Pool::withdraw_listeners_of_clients() {
-  return take_back([](const Call& call) { return call.listens && !call.is_own; });
 }
 
 std::vector<CallPtr> Pool::withdraw_shared_of_sessions() {
@@ -498,10 +480,9 @@ void Pool::end_children(Duration grace) {
 // --- State ----------------------------------------------------------------------------------
 
 void Pool::describe(BackendStatus& status) const {
-  status.queued = queues_.calls.size() + queues_.turns.size() + bound_.size() +
-                   leases_.queued();
-  status.queued_bytes = queues_.calls.bytes() + queues_.turns.bytes() + bound_.bytes() +
-                         leases_.queued_bytes();
+  status.queued = queues_.calls.size() + queues_.turns.size() + bound_.size() + leases_.queued();
+  status.queued_bytes =
+      queues_.calls.bytes() + queues_.turns.bytes() + bound_.bytes() + leases_.queued_bytes();
   status.missing_places = sessions_.missing_places();
   children_.describe(status);
 }

@@ -118,7 +118,9 @@ class Pool final : private ChildOwner {
   // Sends a shared child a request of the gateway's own, `text(id)`, whose answer is ignored.
   // Clients come first: only while can_ask().
   void ask(Child& child, const std::function<std::string(rpc::WireId)>& text);
-  [[nodiscard]] bool can_ask(const Child& child) const;
+  [[nodiscard]] bool can_ask(const Child& child) const {
+    return queues_.calls.empty() && can_set_severity(child);
+  }
   // The same with the level from which on it sends log messages, but what waits for a child has to
   // come after it.
   void set_severity(Child& child, session::Severity severity);
@@ -131,10 +133,16 @@ class Pool final : private ChildOwner {
   [[nodiscard]] Child* find_child(uint64_t number) const { return children_.find(number); }
   [[nodiscard]] std::span<const std::unique_ptr<Child>> children() const { return children_.all(); }
   // Takes back, and cancels at the children, all calls of a caller.
-  std::vector<CallPtr> withdraw(session::Caller caller);
+  std::vector<CallPtr> withdraw(session::Caller caller) {
+    return take_back([caller](const Call& call) { return call.caller == caller; });
+  }
   // The same with all calls that listen, which would never end.
-  std::vector<CallPtr> withdraw_listeners();
-  std::vector<CallPtr> withdraw_listeners_of_clients();
+  std::vector<CallPtr> withdraw_listeners() {
+    return take_back([](const Call& call) { return call.listens; });
+  }
+  std::vector<CallPtr> withdraw_listeners_of_clients() {
+    return take_back([](const Call& call) { return call.listens && !call.is_own; });
+  }
   // And all calls of sessions that share children, with those that listen for these.
   std::vector<CallPtr> withdraw_shared_of_sessions();
 
@@ -186,7 +194,7 @@ class Pool final : private ChildOwner {
   void on_child_broken_answer(Child& child, CallPtr call, const rpc::FaultReport& report) override;
   void on_child_own_answer(Child& child, rpc::WireId id, const rpc::Envelope* answer) override;
   void on_child_ended_listening(Child& child, CallPtr call) override;
-  void on_child_writable(Child& child) override;
+  void on_child_writable(Child& child) override { after_call(child); }
   void on_child_gone(Child& child, const ChildEnd& end) override;
 
   std::vector<CallPtr> take_back(const std::function<bool(const Call&)>& matches);
