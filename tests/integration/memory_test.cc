@@ -94,9 +94,8 @@ class MemoryAttack : public testing::Test {
 
   // The attackers have gone.
   void expect_as_before() {
-    eventually("nothing is kept for anybody", [&] {
-      return held("receiving") + held("unsent") + held("calls") == 0;
-    });
+    eventually("nothing is kept for anybody",
+               [&] { return held("receiving") + held("unsent") + held("calls") == 0; });
     eventually("they are served again", [&] {
       HttpClient client = gateway_->connect();
       return client.post("/other/rpc", request("blob", R"({"size":1})")).status == 200;
@@ -128,10 +127,9 @@ TEST_F(MemoryAttack, RequestsThatListen) {
     try {
       for (; sent < 4500; ++sent) {
         const std::string id = std::to_string(sent + 1);
-        attacker.send(modern_request("subscriptions/listen",
-                                     R"("notifications":{"toolsListChanged":true},"fill":")" +
-                                         fill + "\"",
-                                     id));
+        attacker.send(modern_request(
+            "subscriptions/listen",
+            R"("notifications":{"toolsListChanged":true},"fill":")" + fill + "\"", id));
         last = attacker.read_message();
         if (!last) break;
         if (last->find("limits.buffered_per_client") != std::string::npos) ++refused;
@@ -161,8 +159,9 @@ TEST_F(MemoryAttack, EventsOfParkedSessions) {
     ASSERT_EQ(opened.status, 200) << i << " " << opened.body;
     Headers headers = accept;
     headers["mcp-session-id"] = opened.header("mcp-session-id");
-    ASSERT_EQ(client.post("/main/mcp", request("notifications/initialized", "", ""), headers).status,
-              202);
+    ASSERT_EQ(
+        client.post("/main/mcp", request("notifications/initialized", "", ""), headers).status,
+        202);
     const HttpResponse pushed =
         client.post("/main/mcp", request("push", R"({"count":1,"size":900000})"), headers);
     ASSERT_EQ(pushed.status, 200) << i;
@@ -221,8 +220,7 @@ TEST_F(MemoryAttack, UnfinishedBodiesOfManyClients) {
     std::vector<HttpClient> attackers;
     const std::string part(2'000'000, ' ');
     for (int i = 0; i < 300; ++i) {
-      attackers.push_back(
-          connect_from("127.0.0." + std::to_string(2 + i % 60), gateway_->url()));
+      attackers.push_back(connect_from("127.0.0." + std::to_string(2 + i % 60), gateway_->url()));
       try {
         attackers.back().send(
             "POST /main/rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -247,8 +245,7 @@ TEST_F(MemoryAttack, LargeAnswersThatNobodyTakes) {
     std::vector<HttpClient> attackers;
     for (int i = 0; i < 40; ++i) {
       attackers.push_back(gateway_->connect());
-      attackers.back().send_request("POST", "/main/rpc",
-                                    request("blob", R"({"size":12000000})"),
+      attackers.back().send_request("POST", "/main/rpc", request("blob", R"({"size":12000000})"),
                                     {{"content-type", "application/json"}});
       if (i % 8 == 0) served("/main/rpc");
     }

@@ -67,7 +67,8 @@ inline constexpr auto kBackendOptions = std::to_array<Option<BackendConfig>>({
              "no sessions",
      .details = "`protocol: mcp` only. With `isolation: session` such a server refuses the first "
                 "session; its era is then found out, and the backend is from then on as with "
-                "`isolation: shared` and `revision: modern`. With `false` clients get the refusal.",
+                "`isolation: shared`, until the server is a legacy one again. With `false` clients "
+                "get the refusal.",
      .default_words = "mcp: true",
      .applies = [](const BackendConfig& backend) { return backend.protocol == Protocol::mcp; }},
     {.key = "cache",

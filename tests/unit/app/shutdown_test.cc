@@ -138,10 +138,10 @@ TEST(Shutdown, ASignalAfterTheEndHurriesNothingButTheOwner) {
   EXPECT_EQ(bench.stopped, 2);
   EXPECT_FALSE(bench.shutdown.was_hurried());
   EXPECT_FALSE(bench.shutdown.cut_calls_off());
-  EXPECT_EQ(std::ranges::count_if(bench.log.lines, [](const std::string& line) {
-              return line.starts_with("stopped");
-            }),
-            1);
+  EXPECT_EQ(
+      std::ranges::count_if(bench.log.lines,
+                            [](const std::string& line) { return line.starts_with("stopped"); }),
+      1);
 }
 
 }  // namespace
