@@ -179,7 +179,7 @@ TEST(Audit, SaysThatTheConfigurationWasReadAgain) {
   GatewaySetup setup;
   setup.config = text("");
   GatewayProcess gateway(setup);
-  ASSERT_TRUE(reload(gateway, text(auth + "limits: { batch: 7 }\n")));
+  ASSERT_TRUE(reload(gateway, text(auth + "replica: other\n")));
   ASSERT_FALSE(reload(gateway, "bakends: {}\n"));
   ASSERT_TRUE(reload(gateway, text(auth + "watch: true\n")));
   std::ofstream(gateway.folder() / "gateway.yaml") << text("watch: true\n");
@@ -188,7 +188,7 @@ TEST(Audit, SaysThatTheConfigurationWasReadAgain) {
     EXPECT_TRUE(eventually("there is " + whole,
                            [&] { return text_of(file).find(whole) != std::string::npos; }));
   };
-  is_there(R"("cause":"signal","outcome":"ok","changed":["auth"],"needs_restart":["limits"]})");
+  is_there(R"("cause":"signal","outcome":"ok","changed":["auth"],"needs_restart":["replica"]})");
   is_there(R"("cause":"signal","outcome":"failed"})");
   is_there(R"("cause":"watch","outcome":"ok","changed":["auth"]})");
   EXPECT_THAT(text_of(file), Not(HasSubstr(kKey)));

@@ -164,17 +164,28 @@ TEST(Examples, Envoy) {
         testing::ElementsAre("127.0.0.1:8081 9081", "127.0.0.1:8082 9082", "127.0.0.1:8083 9083"));
   }
   EXPECT_THAT(clusters, testing::ElementsAre("all", "gate-0", "gate-1", "gate-2"));
-  size_t by_header = 0;
+  size_t by_session = 0;
+  size_t by_task = 0;
   for (const YAML::Node& route : routes) {
     const auto cluster = route["route"]["cluster"].as<std::string>();
     EXPECT_TRUE(clusters.contains(cluster)) << cluster;
     const YAML::Node header = route["match"]["headers"];
     if (!header) continue;
-    ++by_header;
-    EXPECT_EQ(header[0]["name"].as<std::string>(), "mcp-session-id");
-    EXPECT_EQ(header[0]["string_match"]["prefix"].as<std::string>(), cluster + ".");
+    if (header[0]["name"].as<std::string>() == "mcp-protocol-version") {
+      EXPECT_EQ(cluster, "all") << "by a hash of the client";
+      continue;
+    }
+    const bool is_of_task = header[0]["name"].as<std::string>() == "mcp-method";
+    ++(is_of_task ? by_task : by_session);
+    if (is_of_task) {
+      EXPECT_EQ(header[0]["string_match"]["prefix"].as<std::string>(), "tasks/");
+    }
+    const YAML::Node id = header[is_of_task ? 1 : 0];
+    EXPECT_EQ(id["name"].as<std::string>(), is_of_task ? "mcp-name" : "mcp-session-id");
+    EXPECT_EQ(id["string_match"]["prefix"].as<std::string>(), cluster + ".");
   }
-  EXPECT_EQ(by_header, 3U);
+  EXPECT_EQ(by_session, 3U);
+  EXPECT_EQ(by_task, 3U);
 }
 
 TEST(Examples, Clangd) {

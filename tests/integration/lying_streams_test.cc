@@ -310,12 +310,39 @@ TEST(DyingServers, WhileOthersListen) {
   }
 }
 
-// Its client answers, and the request is made again at another process.
-TEST(DyingServers, BetweenTheRounds) {
+// A server that asks in the middle of a call, and a client that has been asked.
+class DyingBetweenRounds : public testing::Test {
+ protected:
+  static GatewaySetup setup(const std::string& options = kOptions) {
+    return with_streams({"tools/call=" + answers(R"({"resultType":"input_required","requestState":)"
+                                                 R"("s","inputRequests":{"k":{"method":)"
+                                                 R"("roots/list"}}})")},
+                        options);
+  }
+};
+
+// What the process has kept of the call is gone with it.
+TEST_F(DyingBetweenRounds, TheCallEnds) {
+  GatewayProcess gateway(setup());
+  WebSocketClient socket(gateway.url());
+  socket.call("initialize", initialize_params(R"({"roots":{}})"));
+  socket.send(request("tools/call", R"({"name":"t"})", "7"));
+  const JsonValue question(socket.message());
+  EXPECT_EQ(question.text("/method"), "roots/list");
+  kill_child(gateway);
+  const auto id = static_cast<long>(question.number("/id"));
+  socket.send(R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"result":{"roots":[]}})");
+  const JsonValue end(socket.message());
+  EXPECT_EQ(end.number("/id"), 7);
+  EXPECT_EQ(end.number("/error/code"), -31502);
+  HttpClient client = gateway.connect();
+  EXPECT_THAT(call(client, "history").body, Not(HasSubstr("inputResponses")));
+}
+
+// With pool.sticky: false its client answers, and the request is made again at another process.
+TEST_F(DyingBetweenRounds, AServerThatKeepsNothingGoesOn) {
   GatewayProcess gateway(
-      with_streams({"tools/call=" +
-                    answers(R"({"resultType":"input_required","requestState":"s","inputRequests":)"
-                            R"({"k":{"method":"roots/list"}}})")}));
+      setup("revision: modern, pool: { min: 1, max: 1, backoff_min: 1ms, sticky: false }"));
   WebSocketClient socket(gateway.url());
   socket.call("initialize", initialize_params(R"({"roots":{}})"));
   socket.send(request("tools/call", R"({"name":"t"})", "7"));

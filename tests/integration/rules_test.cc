@@ -151,10 +151,12 @@ TEST(Rules, WhatIsDeniedDoesNotExistOnAnyTransport) {
 TEST(Rules, ListsAreCutOnEveryTransport) {
   GatewayProcess gateway(serve_one(puppet("mcp-library"), kRules));
   over_each_transport(gateway, [&](const std::string& transport, const Ask& ask) {
+    // The cursor is sealed.
     EXPECT_THAT(
         ask(request("tools/list", "{}")),
-        HasSubstr(
-            R"("result":{"tools":[ {"name":"read_file","title":"\u00e4"} ],"nextCursor":"2"})"))
+        AllOf(HasSubstr(
+                  R"("result":{"tools":[ {"name":"read_file","title":"\u00e4"} ],"nextCursor":")"),
+              Not(HasSubstr(R"("nextCursor":"2")"))))
         << transport;
     EXPECT_THAT(ask(request("resources/list", "{}")),
                 HasSubstr(R"({"resources":[{"uri":"file:///open/a","name":"a"}]})"))

@@ -302,8 +302,9 @@ TEST_F(Tls, LargeMessagesBothWays) {
 }
 
 TEST_F(Tls, WhoTakesNothingIsBounded) {
-  GatewayProcess gateway(serve_one(puppet(), "isolation: shared, pool: { max: 1 }",
-                                   listen() + "limits: { buffered: 64MiB }\n"));
+  GatewayProcess gateway(
+      serve_one(puppet(), "isolation: shared, pool: { max: 1 }",
+                listen() + "limits: { buffered: 256MiB, buffered_per_client: 64MiB }\n"));
   TlsTunnel tunnel(gateway.url(), client());
   HttpClient healthy(tunnel.url());
   ASSERT_EQ(call(healthy, "blob", R"({"size":15000000})").status, 200);
@@ -315,7 +316,7 @@ TEST_F(Tls, WhoTakesNothingIsBounded) {
                                 {{"content-type", "application/json"}});
   }
   EXPECT_TRUE(eventually("some are closed", [&] {
-    return gateway.log().find("limits.buffered is used up") != std::string::npos;
+    return gateway.log().find("limits.buffered_per_client is used up") != std::string::npos;
   }));
   EXPECT_EQ(call(healthy, "blob", R"({"size":1000})").status, 200);
   if (kSanitized) return;

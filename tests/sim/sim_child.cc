@@ -260,12 +260,19 @@ class SimChild final : public test::MemoryChild,
     send_progress(request, delay);
     const std::string head = head_of(request);
     if (world_.chance(temper_.breaks_answer)) {
-      say(head + R"(,"result":1,"error":{"code":1,"message":"both"}})", delay);
+      say_unreadable(request, head + R"(,"result":1,"error":{"code":1,"message":"both"}})", delay);
     } else if (world_.chance(temper_.oversizes_answer)) {
-      say(head + R"(,"result":")" + std::string(kOversize, 'x') + "\"}", delay);
+      say_unreadable(request, head + R"(,"result":")" + std::string(kOversize, 'x') + "\"}", delay);
     } else {
       answer_well(request, delay);
     }
+  }
+
+  // A call that is parked meanwhile ends by it.
+  void say_unreadable(const rpc::Envelope& request, std::string text, Duration delay) {
+    say(std::move(text), delay, [this, nonce = said_in(request, "nonce")] {
+      if (!nonce.empty()) records_.states.note_death(nonce);
+    });
   }
 
   // What it says to a request that it understands. One that asks usually waits for the answers.

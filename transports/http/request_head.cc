@@ -106,7 +106,9 @@ HeadScanner::Result HeadScanner::take_line(std::string_view line) {
 }
 
 HeadScanner::Result HeadScanner::check_limits(size_t size) {
-  if (first_line_ && size - block_begin_ > kMaxTarget + kLineSlack) {
+  constexpr size_t kMaxLine = kMaxTarget + kLineSlack;
+  // The smaller limit is reached first, however the bytes come.
+  if (first_line_ && kMaxLine < limit_ && size - block_begin_ > kMaxLine) {
     return fail(414, "request target too long");
   }
   if (size - block_begin_ > limit_) return fail(431, "header block too large");

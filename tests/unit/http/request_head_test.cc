@@ -119,6 +119,7 @@ TEST(HeadScanner, LimitOfTheTarget) {
   const std::string endless(http::HeadScanner::kMaxTarget + http::HeadScanner::kLineSlack, 'a');
   EXPECT_EQ(scan(endless, {}, 64 << 10).status, 0);
   EXPECT_EQ(scan(endless + "a", {}, 64 << 10).status, 414);
+  EXPECT_EQ(scan(endless + "a", {}, 2048).status, 431) << "the smaller limit, as byte by byte";
 }
 
 TEST(HeadScanner, RejectsWhatPeersReadDifferently) {
