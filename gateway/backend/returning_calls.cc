@@ -38,16 +38,18 @@ void ReturningCalls::take_misdirected(pool::CallPtr call, std::string_view metho
     return events_.on_fault(std::move(call),
                             rpc::faults::child_failed("the child that has asked has ended"));
   }
-  if (!message.is_bound && message.written_for && !call->resumes) {
-    // It has waited while a server of the other era was installed.
-    return events_.on_fault(std::move(call),
-                            rpc::faults::child_failed("the server is another one now"));
-  }
-  if (const auto error = filter_ == nullptr ? std::nullopt : filter_->error_of_lost(method)) {
+  const bool brings_back = message.is_bound || call->resumes;
+  if (const auto error =
+          filter_ != nullptr && brings_back ? filter_->error_of_lost(method) : std::nullopt) {
     const int code = rpc::rpc_error_code(error->error);
     std::string member = R"("error":)";
     rpc::append_error(member, code, error->message, error->data);
     return ends_.end_call(*call, Outcome::error(), member, code);
+  }
+  if (!message.is_bound) {
+    // It has waited while a server of the other era was installed.
+    return events_.on_fault(std::move(call),
+                            rpc::faults::child_failed("the server is another one now"));
   }
   pool::Outgoing anywhere = message;
   anywhere.child = 0;

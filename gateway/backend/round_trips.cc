@@ -101,6 +101,18 @@ tl::expected<Trip*, rpc::FaultReport> RoundTrips::open(std::string greeting,
   return trips_.emplace(number, std::move(trip)).first->second.get();
 }
 
+pool::Outgoing RoundTrips::outgoing(const pool::Call& call, const rpc::Envelope& request) const {
+  pool::Outgoing message;
+  message.text = request.text;
+  message.id = place_of(request.id, request.text);
+  message.account = call.held.account();
+  if (!call.progress_token.empty()) {
+    const auto intent = services_.dialect.read_modern_client(request, {}, nullptr);
+    if (intent) message.progress_token = place_of(intent->progress_token, request.text);
+  }
+  return message;
+}
+
 // The request without what belongs to a former one, as a child has to get it.
 void RoundTrips::submit(Trip& trip, pool::CallPtr call, const rpc::Envelope& request) {
   trip.call = call.get();
@@ -108,14 +120,7 @@ void RoundTrips::submit(Trip& trip, pool::CallPtr call, const rpc::Envelope& req
   std::string text = call->resumes ? input().without_answers(request) : std::string(request.text);
   const rpc::KnownMessage known(text);
   const rpc::Envelope& sent = known.envelope();
-  pool::Outgoing message;
-  message.text = sent.text;
-  message.id = place_of(sent.id, sent.text);
-  message.account = call->held.account();
-  if (!call->progress_token.empty()) {
-    const auto intent = services_.dialect.read_modern_client(sent, {}, nullptr);
-    if (intent) message.progress_token = place_of(intent->progress_token, sent.text);
-  }
+  pool::Outgoing message = outgoing(*call, sent);
   const pool::EraChanges changes = services_.dialect.omissions(sent);
   message.inserted = changes.view();
   message.written_for = Era::legacy;
@@ -438,12 +443,10 @@ tl::expected<Trip*, rpc::FaultReport> RoundTrips::own_trip() {
   return trips_.emplace(number, std::move(trip)).first->second.get();
 }
 
-// A child that has room for it hears of it at once, if nobody has the turn.
+// A child that has room for it hears of it at once, if nobody has the turn, and a modern one gets
+// it as it is.
 void RoundTrips::await_turn(pool::CallPtr call, const rpc::Envelope& request) {
-  pool::Outgoing message;
-  message.text = request.text;
-  message.account = call->held.account();
-  if (const auto taken = pool_.submit(call, message); !taken) {
+  if (const auto taken = pool_.submit(call, outgoing(*call, request)); !taken) {
     events_.on_fault(std::move(call), taken.error());
   }
 }

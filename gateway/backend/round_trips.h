@@ -92,6 +92,7 @@ class RoundTrips final : public TripOwner {
   void note_call(Trip& trip, const pool::Call& call, const rpc::Envelope& request);
   tl::expected<Trip*, rpc::FaultReport> own_trip();
   void await_turn(pool::CallPtr call, const rpc::Envelope& request);
+  [[nodiscard]] pool::Outgoing outgoing(const pool::Call& call, const rpc::Envelope& request) const;
   void begin_again(Trip& trip, pool::CallPtr call, const rpc::Envelope& request);
   void end_turn(Trip& trip);
   void deliver_answer(Trip& trip, pool::CallPtr call);

@@ -166,7 +166,8 @@ Lease* SessionLane::longest_idle() {
     std::pair rank(false, TimePoint{});
     if (lease.child != nullptr) {
       if (hold == session::ClientHold::connection && !services_.config.revive) return;
-      const TimePoint since = std::max(lease.served, lease.child->idle_since());
+      // One that is not ready has not been idle yet.
+      const TimePoint since = std::min(now(), std::max(lease.served, lease.child->idle_since()));
       const TimePoint due = since + services_.config.pool.min_hold;
       if (now() < due) {
         next = std::min(next.value_or(due), due);

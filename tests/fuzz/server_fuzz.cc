@@ -45,6 +45,7 @@ class World : public HttpWorld {
     facts.name = "tools";
     facts.protocol = config::Protocol::mcp;
     facts.envelope_limits.batch = 3;
+    facts.held = accounts.backend(facts.id).held;
     auto owned = std::make_unique<FakeUpstream>(facts, callers);
     FakeUpstream& fake = *owned;
     backends.add(std::move(owned));

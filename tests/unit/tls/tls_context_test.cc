@@ -102,10 +102,11 @@ struct CountingObserver final : Observer {
 };
 
 struct TlsFilesInUse : TlsFiles {
+  const Duration handshake_timeout = std::chrono::seconds(10);
+
   void open() {
-    auto opened =
-        tls::TlsLayer::open({loop, log, observer, wall_clock, handshakes, std::chrono::seconds(10)},
-                            "1.2.3.4:443", config);
+    auto opened = tls::TlsLayer::open(
+        {loop, log, observer, wall_clock, handshakes, handshake_timeout}, "1.2.3.4:443", config);
     ASSERT_TRUE(opened) << opened.error().message;
     layer = *std::move(opened);
   }
