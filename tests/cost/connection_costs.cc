@@ -20,7 +20,12 @@ constexpr std::string_view kUpgrade =
     "GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
     "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
 
-struct Connections : HttpWorld {
+// They outlive their connections.
+struct Peers {
+  std::deque<MemoryPeer> peers;
+};
+
+struct Connections : Peers, HttpWorld {
   Connections() { websocket::add_websocket_routes(router, backends); }
 
   MemoryPeer& connect() {
@@ -42,8 +47,6 @@ struct Connections : HttpWorld {
       if (std::exchange(last, peer.received.size()) != peer.received.size()) still = 0;
     }
   }
-
-  std::deque<MemoryPeer> peers;
 };
 
 // `run(world, peer, bytes)` is counted, with what `bytes_of(n)` gives.
