@@ -128,8 +128,8 @@ class Upstream {
   virtual void set_rules(const config::BackendConfig& backend,
                          const std::vector<config::RoleConfig>& roles) = 0;
 
-  // Limits and timeouts that hold from now on; connections, sessions and children that are there
-  // keep those of messages. Whether messages are traced follows the level of the log.
+  // Limits and timeouts that hold from now on. Connections and children that are there keep the
+  // limits of messages that they began with. Whether messages are traced follows the level of the log.
   virtual void set_limits(const config::LimitsConfig& limits,
                           const config::TimeoutsConfig& timeouts) = 0;
 

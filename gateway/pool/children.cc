@@ -40,7 +40,7 @@ Children::Children(const PoolServices& services, ChildOwner& owner, ChildListene
       idle_timer_(services.core.timers, [this] { end_idle(); }) {}
 
 Children::~Children() {
-  if (breaker_.tripped()) services_.core.observer.on_breaker(services_.backend, false);
+  if (is_open_) services_.core.observer.on_breaker(services_.backend, false);
 }
 
 Child* Children::find(uint64_t number) const {
@@ -196,6 +196,7 @@ bool Children::excuses(const Child& child, const ChildEnd& end) {
 void Children::note_ready(const Child& child) {
   learn_era(child);
   was_started_ = true;
+  tell_breaker();
   // Without a handshake of the gateway's the child only runs so far.
   if (child.has_answered()) announce(child, child.ready_since() - child.started_at());
 }
@@ -274,8 +275,8 @@ void Children::note_failure(const Child& child, const ChildEnd& end, bool serves
   // The loss of one session's child says little about the backend.
   const bool is_alone = serves_lease && end.was_ready && !breaker_.tripped();
   fails_for_all_ = !is_alone || (fails_for_all_ && breaker_.failures() > 1);
+  tell_breaker();
   if (was_tripped || !breaker_.tripped()) return;
-  services_.core.observer.on_breaker(services_.backend, true);
   services_.core.log.write(LogLevel::warn, "breaker opened",
                            {{"backend", services_.config.name},
                             {"failures", uint64_t{breaker_.failures()}},
@@ -286,11 +287,21 @@ void Children::note_failure(const Child& child, const ChildEnd& end, bool serves
 
 void Children::note_success() {
   if (breaker_.tripped()) {
-    services_.core.observer.on_breaker(services_.backend, false);
     services_.core.log.write(LogLevel::info, "breaker closed",
                              {{"backend", services_.config.name}});
   }
+  const bool has_failed = breaker_.failures() > 0;
   breaker_.on_success();
+  tell_breaker();
+  // The minimum waits no longer.
+  if (has_failed) restart_timer_.arm(now());
+}
+
+// Calls are refused while it is tripped, unless a child is ready all the same.
+void Children::tell_breaker() {
+  const bool is_open = breaker_.tripped() && census().ready() == 0;
+  if (is_open == std::exchange(is_open_, is_open)) return;
+  services_.core.observer.on_breaker(services_.backend, is_open);
 }
 
 void Children::watch_idle(const Child& child) {

@@ -132,6 +132,7 @@ class Children {
   void learn_era(const Child& child);
   void announce(const Child& child, Duration start);
   void end_idle();
+  void tell_breaker();
   void note_failure(const Child& child, const ChildEnd& end, bool serves_lease);
   [[nodiscard]] Demand demand() const;
   [[nodiscard]] bool is_failing() const { return breaker_.failures() > 0 && fails_for_all_; }
@@ -157,6 +158,7 @@ class Children {
   bool was_ready_ = false;      // some child has shown that it works
   bool fails_for_all_ = false;  // what has failed last says something about the backend
   bool keeps_shared_place_ = false;
+  bool is_open_ = false;  // the breaker, as the observer has been told
   bool draining_ = false;
   bool ending_ = false;
   std::string last_failure_;         // of a child, for readiness

@@ -177,7 +177,7 @@ Lease* SessionLane::longest_idle() {
     }
     if (longest != nullptr && best <= rank) return;
     longest = &lease;
-    best = rank;
+    best = std::move(rank);
   });
   if (longest == nullptr && next) look_for_places_at(*next);
   return longest;

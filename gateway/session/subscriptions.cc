@@ -162,7 +162,8 @@ bool Subscriptions::forget_unwanted(uint64_t child, std::string_view key) {
   return true;
 }
 
-void Subscriptions::move(std::vector<SessionId> sessions, std::string_view key, uint64_t to) {
+void Subscriptions::move(const std::vector<SessionId>& sessions, std::string_view key,
+                         uint64_t to) {
   forget_unwanted(to, key);
   auto& there = held_[to].try_emplace(std::string(key)).first->second;
   for (const SessionId session : sessions) {
@@ -183,7 +184,7 @@ size_t Subscriptions::bytes_of(SessionId session) const {
 
 void Subscriptions::lose_child(uint64_t child) {
   if (auto lost = held_.extract(child); !lost.empty()) {
-    for (auto& [key, sessions] : lost.mapped()) move(std::move(sessions), key, kNoChild);
+    for (auto& [key, sessions] : lost.mapped()) move(sessions, key, kNoChild);
   }
   if (const auto lost = unwanted_.extract(child); !lost.empty()) {
     STDGATE_CHECK(unwanted_count_ >= lost.mapped().size());
@@ -263,7 +264,7 @@ std::optional<std::string> Subscriptions::adopt(uint64_t child) {
     auto first = homeless->second.extract(homeless->second.begin());
     if (homeless->second.empty()) held_.erase(homeless);
     const bool is_held = find(child, first.key()) != nullptr;
-    move(std::move(first.mapped()), first.key(), child);
+    move(first.mapped(), first.key(), child);
     if (!is_held) return std::move(first.key());
   }
   return std::nullopt;

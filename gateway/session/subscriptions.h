@@ -124,7 +124,7 @@ class Subscriptions {
   void note_answered(std::string_view key);
   void let_go(uint64_t child, std::string_view key);
   bool forget_unwanted(uint64_t child, std::string_view key);
-  void move(std::vector<SessionId> sessions, std::string_view key, uint64_t to);
+  void move(const std::vector<SessionId>& sessions, std::string_view key, uint64_t to);
   void drop_if_over(SessionId session, std::string_view key);
 
   // A wish is at a child if and only if its session is in `held_` there.

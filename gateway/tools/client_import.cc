@@ -244,7 +244,7 @@ class Import {
     for (const element name : names) {
       std::string_view text;
       if (name.get(text) != simdjson::SUCCESS) continue;
-      list.append(list.empty() ? "" : ", ").append(yaml_text(std::string(text)));
+      list.append(list.empty() ? "" : ", ").append(yaml_text(text));
     }
     if (!list.empty()) lines.others.push_back("env_inherit: [" + list + "]");
   }

@@ -65,9 +65,9 @@ class Judge {
       if (asks_to_install(line)) evidence.push_back(line);
     }
     asks_ = !evidence.empty() || asks_to_install(seen_.beginning);
-    if (asks_) add_question(std::move(evidence));
+    if (asks_) add_question(evidence);
   }
-  void add_question(std::vector<std::string> evidence) {
+  void add_question(const std::vector<std::string>& evidence) {
     explain("npx-asks", std::string(kAsks), std::string(kDoNotAsk), lines_shown(evidence));
   }
 

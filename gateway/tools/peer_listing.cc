@@ -86,6 +86,7 @@ std::vector<tl::expected<std::vector<ListEntry>, Trouble>> read_lists(
   std::vector<std::string> cursors(backends.size());
   for (size_t pages = 0; pages < kMaxPages && !open.empty(); ++pages) {
     std::vector<PeerCall> calls;
+    calls.reserve(open.size());
     for (const size_t at : open) {
       calls.push_back({backends[at], std::string(kind.method), params_of_page(cursors[at])});
     }

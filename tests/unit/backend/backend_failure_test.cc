@@ -403,9 +403,33 @@ TEST(BackendBreaker, AChildThatRunsForAMomentIsNoRecovery) {
   }
   bench.start_child();
   EXPECT_EQ(bench.status().state, pool::BackendState::failing);
+  EXPECT_FALSE(bench.observer.breaker_open) << "no call is refused";
   bench.advance(seconds(5));
   EXPECT_TRUE(bench.status().ready);
   EXPECT_EQ(bench.status().state, pool::BackendState::ready);
+}
+
+TEST(BackendBreaker, TheMinimumIsFilledUpOnceAChildWorks) {
+  BackendBench bench(failing_options(2, 4));
+  FakeClient client(bench.callers);
+  size_t dead = 0;
+  const auto kill = [&] {
+    for (; dead < bench.launcher.launched(); ++dead) bench.child(dead).exit(1);
+  };
+  for (int i = 0; i < 20; ++i) {  // until the pause is long
+    kill();
+    bench.advance(std::chrono::minutes(10));
+  }
+  kill();
+  ASSERT_TRUE(bench.observer.breaker_open);
+  bench.advance(seconds(31));
+  bench.call(client);
+  FakeChild& child = bench.start_child();
+  const size_t before = bench.launcher.launched();
+  EXPECT_EQ(bench.status().children.size(), 1U);
+  child.answer(child.take_ids().at(0));
+  bench.advance(milliseconds(1));
+  EXPECT_EQ(bench.launcher.launched(), before + 1);
 }
 
 TEST(BackendBreaker, ManyChildrenThatDieTogetherAreOneFailure) {
