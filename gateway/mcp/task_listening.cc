@@ -83,7 +83,7 @@ void TaskListening::submit(Stream& stream, Part part) {
   const rpc::KnownMessage known(call->request);
   const rpc::Envelope& request = known.envelope();
   call->id = request.id;
-  call->method_name = "subscriptions/listen";
+  call->method_name = kListenMethod;
   call->caller = session::Callers::kGateway;
   call->client_era = Era::modern;
   call->transport = Transport::mcp;
@@ -142,11 +142,16 @@ std::optional<std::string> TaskListening::without_child(const pool::Call& call) 
 
 std::optional<TextEdit> TaskListening::with_tasks(const rpc::Envelope& request,
                                                   std::string_view tasks, bool only) {
-  const std::string_view wishes = rpc::member_or_empty(request.params, kListenedWishes);
-  const std::string_view part = only ? wishes : rpc::member_or_empty(wishes, kTaskIds);
-  if (part.empty()) return std::nullopt;
+  const rpc::Member wishes = rpc::find_clear_member(request.params, kListenedWishes);
+  const rpc::Member part = only ? wishes : tasks_of(request);
+  if (!part) return std::nullopt;
   const std::string list = "[" + std::string(tasks) + "]";
-  return TextEdit{part, only ? R"({"taskIds":)" + list + "}" : list};
+  return TextEdit{*part, only ? R"({"taskIds":)" + list + "}" : list};
+}
+
+rpc::Member TaskListening::tasks_of(const rpc::Envelope& request) {
+  const rpc::Member wishes = rpc::find_clear_member(request.params, kListenedWishes);
+  return wishes ? rpc::find_clear_member(*wishes, kTaskIds) : wishes;
 }
 
 // --- Events ---------------------------------------------------------------------------------

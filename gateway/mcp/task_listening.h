@@ -20,6 +20,7 @@
 #include "gateway/base/timers.h"
 #include "gateway/mcp/claim_places.h"
 #include "gateway/pool/call_filter.h"
+#include "gateway/rpc/json_member.h"
 
 namespace stdgate::mcp {
 
@@ -50,6 +51,8 @@ class TaskListening {
   // and for nothing else. Nothing: it listens for no tasks.
   static std::optional<TextEdit> with_tasks(const rpc::Envelope& request, std::string_view tasks,
                                             bool only);
+  // The ids of tasks that a request listens for, raw. Readers would disagree on them: duplicate.
+  static rpc::Member tasks_of(const rpc::Envelope& request);
 
  private:
   struct Side {
