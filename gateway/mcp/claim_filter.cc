@@ -49,6 +49,13 @@ pool::Absence too_long(ClaimKind kind) {
                                              "; pool.sticky: false passes what it gives as it is"};
 }
 
+// Of a notification.
+bool names_task(std::string_view params, std::string_view method) {
+  if (method.starts_with("notifications/tasks")) return true;
+  const bool may_name = has(params, kTaskEnd) || has(params, R"(taskIds")");
+  return may_name && !claims_of_notification(params, method).empty();
+}
+
 bool declares_tasks(std::string_view capabilities) {
   return rpc::member_or_empty(rpc::member_or_empty(capabilities, "extensions"), kTasksExtension)
       .starts_with('{');
@@ -282,6 +289,10 @@ bool ClaimFilter::gave(const Asked& asked) const {
 
 std::optional<tl::expected<std::string, pool::Absence>> ClaimFilter::on_result(
     const pool::Call& call, const Given& given) {
+  // The modern era has no list of tasks: a child's may have those of all its clients.
+  if (given.method == "tasks/list" && call.child_era != Era::legacy) {
+    return tl::unexpected(pool::Absence());
+  }
   const bool is_list = is_about_list(given.method);
   const bool is_task = is_about_task(given.method);
   if (is_list) {
@@ -294,6 +305,10 @@ std::optional<tl::expected<std::string, pool::Absence>> ClaimFilter::on_result(
   }
   const std::vector<Claim> claims = claims_of_result(given.payload, given.method);
   if (claims.empty()) return std::nullopt;
+  for (const Claim& claim : claims) {
+    const bool fits = ClaimSeal::fits(claim.kind, rpc::string_content(claim.raw));
+    if (!fits) return tl::unexpected(too_long(claim.kind));
+  }
   std::vector<TextEdit> edits;
   for (const Claim& claim : claims) {
     GivenClaim one{true, given.child, 0, {}, std::string(rpc::string_content(claim.raw))};
@@ -314,6 +329,7 @@ std::optional<tl::expected<std::string, pool::Absence>> ClaimFilter::on_result(
 void ClaimFilter::note_tasks(const Given& given) {
   const TaskFacts facts = task_facts(given.payload);
   if (!facts.id.starts_with('"')) return;
+  if (!ClaimSeal::fits(ClaimKind::task, rpc::string_content(facts.id))) return;
   std::optional<Duration> ttl;
   uint64_t count_ms = 0;
   const char* const end = facts.ttl_ms.data() + facts.ttl_ms.size();
@@ -373,14 +389,16 @@ void ClaimFilter::on_event(const pool::Call& call, const rpc::Envelope& notifica
   next_.on_event(call, sealed, place_of(token, sealed.text));
 }
 
-// What belongs to no call is for the client of the only one that there is: see SessionRouter.
+// What belongs to no call goes to the client of the only one that there is: see SessionRouter. A
+// task may be another client's, so what names one goes to nobody.
 void ClaimFilter::on_notification(pool::Child& child, const rpc::Envelope& notification,
                                   std::string_view method) {
-  const pool::Call* const only = has_given_tasks_ ? child.calls().only() : nullptr;
-  auto text = only == nullptr ? std::nullopt : sealed_notification(*only, notification, method);
-  if (!text) return next_.on_notification(child, notification, method);
-  const rpc::KnownMessage known(*text);
-  next_.on_notification(child, known.envelope(), method);
+  const bool is_shared_modern =
+      child.isolation() == config::Isolation::shared && child.era() == Era::modern;
+  if (is_shared_modern && names_task(notification.params, method)) {
+    return services_.core.observer.on_dropped(services_.backend, DropReason::no_listener);
+  }
+  next_.on_notification(child, notification, method);
 }
 
 }  // namespace stdgate::mcp

@@ -115,5 +115,95 @@ TEST_F(Returns, NothingRawReachesAChild) {
   EXPECT_THAT(other.texts()[0], HasSubstr("-32602"));
 }
 
+TEST_F(Returns, NobodyIsToldOfTasksOfOthers) {
+  who = &ada;
+  give_task(0);
+  who = &bob;
+  send("tasks/list", "");
+  for (const size_t i : {0U, 1U}) {
+    for (const std::string& line : bench.child(i).take_lines()) {
+      bench.child(i).answer(parse_asked(line).id,
+                            R"({"resultType":"complete","tasks":[{"taskId":"t1"}]})");
+    }
+  }
+  EXPECT_THAT(last(), HasSubstr("-32601"));
+  // What names no stream, while there is one call.
+  send("tools/call", R"("name":"t")", "3");
+  for (const size_t i : {0U, 1U}) {
+    bench.child(i).say(note("tasks", R"({"taskId":"t1","status":"completed"})"));
+    bench.child(i).say(note("message",
+                            R"({"level":"info","data":1,"_meta":)"
+                            R"({"io.modelcontextprotocol/related-task":{"taskId":"t1"}}})"));
+  }
+  EXPECT_TRUE(client.events.empty());
+}
+
+TEST_F(Returns, AnIdThatIsTooLongIsNotKept) {
+  send("subscriptions/listen", R"("notifications":{"toolsListChanged":true})", "7");
+  const std::string asked = parse_asked(bench.child(0).take_line()).id;
+  give_task(1);
+  bench.child(0).say(note("tasks", R"({"_meta":{"io.modelcontextprotocol/subscriptionId":)" +
+                                       asked + R"(},"taskId":")" + std::string(2000, 'x') +
+                                       R"(","status":"working"})"));
+  EXPECT_EQ(client.events.size(), 1U);
+  EXPECT_EQ(bench.status().children.at(0).tasks, 0U);
+}
+
+TEST_F(Returns, NoStateIsOpenThatHasNotBeenGiven) {
+  send("tools/call", R"("name":"t")");
+  answer(0, R"({"resultType":"input_required","requestState":")" + std::string((1 << 20) + 1, 'x') +
+                "\"}");
+  EXPECT_THAT(last(), HasSubstr("pool.sticky"));
+  EXPECT_EQ(bench.status().children.at(0).states, 0U);
+}
+
+// A session of a client of the era before.
+TEST_F(Returns, AreOfThePrincipalOfASession) {
+  FakeSession session{bench.callers};
+  ASSERT_FALSE(bench.open(session).has_value());
+  const auto send_as = [&](const std::string& id, const std::string& method,
+                           const std::string& params) {
+    std::string text = R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":")" + method +
+                       R"(","params":{)" + params + "}}";
+    rpc::EnvelopeParser parser(bench.backend.envelope_limits());
+    backend::CallContext context;
+    context.caller = session.caller();
+    context.session = session.id;
+    context.transport = Transport::mcp;
+    context.arrived = bench.clock.now();
+    context.account = bench.account.get();
+    context.principal = &bob;
+    bench.backend.accept(parser.parse(text).value().messages[0], context);
+  };
+  send_as("0", "initialize",
+          R"("protocolVersion":"2025-11-25","capabilities":{},)"
+          R"("clientInfo":{"name":"c","version":"1"})");
+  bench.settle();
+  session.take();
+  for (const size_t i : {0U, 1U}) bench.child(i).take_lines();
+  send_as("9", "subscriptions/listen",
+          R"("_meta":{"progressToken":5},"notifications":{"taskIds":["t1"]})");
+  const auto refused = session.take();
+  ASSERT_FALSE(refused.empty());
+  EXPECT_THAT(refused[0], HasSubstr("-32602"));
+  send_as("10", "tools/call", R"("name":"t")");
+  for (const size_t i : {0U, 1U}) {
+    for (const std::string& line : bench.child(i).take_lines()) {
+      EXPECT_THAT(line, HasSubstr("tools/call"));
+      bench.child(i).answer(parse_asked(line).id,
+                            R"({"resultType":"task","taskId":"t9","status":"working"})");
+    }
+  }
+  const auto told = session.take();
+  ASSERT_FALSE(told.empty());
+  const std::string task = member_of(told[0], "taskId");
+  get(task);
+  EXPECT_EQ(last(), failed("1", "Task not found")) << "it is not nobody's";
+  who = &bob;
+  get(task);
+  EXPECT_FALSE(bench.child(0).take_lines().empty() && bench.child(1).take_lines().empty());
+  bench.backend.close_session(session.id, {});
+}
+
 }  // namespace
 }  // namespace stdgate::test

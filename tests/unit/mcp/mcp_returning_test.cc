@@ -155,6 +155,19 @@ TEST_F(ReturnsOfIdle, AChildStaysForAState) {
   EXPECT_TRUE(has_been_ended()) << "the state has expired";
 }
 
+TEST_F(ReturnsOfIdle, AReloadChangesHowLongAStateIsOpen) {
+  FakeChild& child = first();
+  config::TimeoutsConfig timeouts;
+  timeouts.input = minutes(30);
+  bench.backend.set_limits(config::LimitsConfig(), timeouts);
+  child.answer(parse_asked(child.take_line()).id,
+               R"({"resultType":"input_required","requestState":"s"})");
+  bench.advance(minutes(29));
+  EXPECT_FALSE(has_been_ended());
+  come_back(member_of(last(), "requestState"));
+  EXPECT_FALSE(child.take_lines().empty());
+}
+
 TEST_F(ReturnsOfIdle, AStateThatHasComeBackKeepsItNoLonger) {
   FakeChild& child = first();
   child.answer(parse_asked(child.take_line()).id,
@@ -263,6 +276,16 @@ TEST_F(ReturnsToStreams, AChildThatDoesNotAcknowledgeIsNotWaitedForLong) {
   const Texts told = events_of(client);
   ASSERT_EQ(told.size(), 1U);
   EXPECT_THAT(told[0], HasSubstr("[" + first + "]"));
+}
+
+TEST_F(ReturnsToStreams, WhatComesBeforeTheStreamHasBegunIsBounded) {
+  acknowledge(0, R"({"taskIds":["t1"]})");
+  const std::string data = std::string(400 << 10, 'x');
+  for (int i = 0; i < 4; ++i) {
+    tell(0, "tasks", R"("taskId":"t1","status":"working","statusMessage":")" + data + "\"");
+  }
+  acknowledge(1, R"({"taskIds":["t1"]})");
+  EXPECT_EQ(client.events.size(), 3U) << "that it has begun, and two of the four";
 }
 
 TEST_F(ReturnsToStreams, AllEndWithTheClient) {
