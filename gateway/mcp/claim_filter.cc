@@ -119,8 +119,9 @@ bool ClaimFilter::concerns(const Asked& asked) const {
   if (is_about_task(asked.method) || asked.method == kListenMethod) return true;
   const ModernParams& read = *asked.params;
   const bool is_meta_clear = read.meta || rpc::is_absent(read.meta);
-  return !is_meta_clear || read.has_similar_keys || !rpc::is_absent(read.request_state) ||
-         !rpc::is_absent(read.input_responses) || !rpc::is_absent(read.of_meta.related_task);
+  return !is_meta_clear || read.has_similar_keys || read.of_meta.has_similar_keys ||
+         !rpc::is_absent(read.request_state) || !rpc::is_absent(read.input_responses) ||
+         !rpc::is_absent(read.of_meta.related_task);
 }
 
 std::vector<ClaimFilter::Opened> ClaimFilter::open_all(const Asked& asked) const {

@@ -46,7 +46,9 @@ ModernMeta read_meta(std::string_view meta) {
   do {
     const std::string_view key = cursor.take_string();
     cursor.take(':');
-    note(wanted, key, cursor.take_value());
+    if (note(wanted, key, cursor.take_value())) continue;
+    const std::string_view raw = key.substr(1, key.size() - 2);
+    if (rpc::json_string_resembles(raw, kRelatedTaskKey)) read.has_similar_keys = true;
   } while (cursor.take(','));
   return read;
 }

@@ -21,6 +21,8 @@ struct ModernMeta {
   rpc::Member log_level = version;
   rpc::Member progress_token = version;
   rpc::Member related_task = version;
+  // There are keys that some readers take for that of a related task.
+  bool has_similar_keys = false;
 };
 
 // Members of params, raw.

@@ -109,6 +109,10 @@ TEST_F(Returns, NothingRawReachesAChild) {
     EXPECT_TRUE(bench.child(0).take_lines().empty()) << one.params;
     EXPECT_TRUE(bench.child(1).take_lines().empty()) << one.params;
   }
+  const std::string similar = R"(,"io.modelcontextprotocol/Related-Task":{"taskId":"t1"})";
+  bench.send_modern(client, request("4", "tools/call", R"("name":"t")", meta(kTasks, similar)),
+                    who);
+  EXPECT_EQ(last(), failed("4", "Task not found"));
   bench.send(other, R"({"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"t",)"
                     R"("_meta":{"io.modelcontextprotocol\/related-task":{"taskId":"t1"}}}})");
   ASSERT_EQ(other.texts().size(), 1U);
