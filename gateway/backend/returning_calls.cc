@@ -9,7 +9,7 @@ namespace stdgate::backend {
 
 ReturningCalls::ReturningCalls(const pool::PoolServices& services, pool::Pool& pool,
                                pool::ChildListener& next, pool::PoolEvents& events, TripEnds& ends,
-                               const ModernCalls& modern, Duration input_timeout)
+                               const ModernCalls& modern, const Duration& input_timeout)
     : pool_(pool),
       next_(next),
       events_(events),
@@ -25,8 +25,7 @@ std::optional<pool::CallFilter::Ruling> ReturningCalls::judge(const rpc::Envelop
                                                               pool::Call& call) {
   if (filter_ == nullptr) return std::nullopt;
   // What is given out for the call is given to this client.
-  const bool is_own = context.session.is_none() || !call.tool;
-  if (context.principal != nullptr && is_own) call.identity = identity_of(context.principal);
+  if (context.principal != nullptr) call.identity = identity_of(context.principal);
   return filter_->on_client_request(
       {request, method, context.params, call.identity, context.era, context.session});
 }

@@ -19,10 +19,11 @@ namespace stdgate::backend {
 
 class ReturningCalls {
  public:
-  // `pool` may not be constructed yet. `next`: what hears of children behind the filter.
+  // `pool` may not be constructed yet. `input_timeout` may change while it lives. `next`: what
+  // hears of children behind the filter.
   ReturningCalls(const pool::PoolServices& services, pool::Pool& pool, pool::ChildListener& next,
                  pool::PoolEvents& events, TripEnds& ends, const ModernCalls& modern,
-                 Duration input_timeout);
+                 const Duration& input_timeout);
 
   // What hears of children first.
   [[nodiscard]] pool::ChildListener& listener() { return filter_ ? *filter_ : next_; }

@@ -49,6 +49,13 @@ pool::Absence too_long(ClaimKind kind) {
                                              "; pool.sticky: false passes what it gives as it is"};
 }
 
+// Of a notification.
+bool names_task(std::string_view params, std::string_view method) {
+  if (method.starts_with("notifications/tasks")) return true;
+  const bool may_name = has(params, kTaskEnd) || has(params, R"(taskIds")");
+  return may_name && !claims_of_notification(params, method).empty();
+}
+
 bool declares_tasks(std::string_view capabilities) {
   return rpc::member_or_empty(rpc::member_or_empty(capabilities, "extensions"), kTasksExtension)
       .starts_with('{');
@@ -103,18 +110,18 @@ bool ClaimFilter::has_tasks() const {
 
 // --- Requests -------------------------------------------------------------------------------
 
-// Of sessions only lists and tasks: whoever is asked for them is the gateway.
+// Requests that may have claims are looked through, whoever sends them: a child reads the same keys
+// of clients of either era. What a modern client says has been read before, which spares the look.
 bool ClaimFilter::concerns(const Asked& asked) const {
-  const std::string_view params = asked.request.params;
-  if (is_about_list(asked.method)) return may_have(params, "cursor\"");
+  if (is_about_list(asked.method)) return true;
   if (pool_.era() == Era::legacy) return false;
-  if (is_about_task(asked.method)) return true;
-  if (asked.client_era != Era::modern) {
-    return asked.session.is_none() && (may_have(params, kStateEnd) || has(params, kRelatedTaskKey));
-  }
+  if (asked.client_era != Era::modern) return true;
+  if (is_about_task(asked.method) || asked.method == kListenMethod) return true;
   const ModernParams& read = *asked.params;
-  return !rpc::is_absent(read.request_state) || !rpc::is_absent(read.of_meta.related_task) ||
-         asked.method == "subscriptions/listen";
+  const bool is_meta_clear = read.meta || rpc::is_absent(read.meta);
+  return !is_meta_clear || read.has_similar_keys || read.of_meta.has_similar_keys ||
+         !rpc::is_absent(read.request_state) || !rpc::is_absent(read.input_responses) ||
+         !rpc::is_absent(read.of_meta.related_task);
 }
 
 std::vector<ClaimFilter::Opened> ClaimFilter::open_all(const Asked& asked) const {
@@ -143,7 +150,7 @@ std::optional<pool::CallFilter::Ruling> ClaimFilter::on_client_request(const Ask
   listening_.prepare({});
   if (!concerns(asked)) return std::nullopt;
   const std::vector<Opened> opened = open_all(asked);
-  if (opened.empty()) return std::nullopt;
+  if (opened.empty() && asked.method != kListenMethod) return std::nullopt;
   const bool is_legacy = pool_.era() == Era::legacy;
   Ruling ruling;
   std::vector<TextEdit> edits;
@@ -151,7 +158,8 @@ std::optional<pool::CallFilter::Ruling> ClaimFilter::on_client_request(const Ask
     const ClaimKind kind = one.claim.kind;
     if (one.claim.is_listened || (is_legacy && kind != ClaimKind::cursor)) continue;
     // A member of a method that is no part of MCP may have the same name.
-    const bool is_other = kind == ClaimKind::state && !McpInput().may_need_input(asked.method);
+    const bool is_other = kind == ClaimKind::state && !is_about_task(asked.method) &&
+                          !McpInput().may_need_input(asked.method);
     if (is_other && !one.given) continue;
     if (kind == ClaimKind::cursor ? !one.given : !one.is_alive()) return refuse(asked, one);
     edits.push_back({one.claim.raw, in_quotes(one.given->text)});
@@ -161,7 +169,7 @@ std::optional<pool::CallFilter::Ruling> ClaimFilter::on_client_request(const Ask
     ruling.is_bound = true;
     if (kind == ClaimKind::state) ledger_.close_state(ruling.child, one.given->number);
   }
-  if (asked.method == "subscriptions/listen") return listen(asked, opened, edits);
+  if (asked.method == kListenMethod) return listen(asked, opened, edits);
   if (edits.empty()) return std::nullopt;
   ruling.text = with_edits(asked.request.text, edits);
   services_.core.observer.on_return(services_.backend,
@@ -205,9 +213,17 @@ pool::CallFilter::Ruling ClaimFilter::refuse(const Asked& asked, const Opened& o
 }
 
 // Tasks that are not this client's, or whose child has gone, are left out: the server says which it
-// tells of.
-pool::CallFilter::Ruling ClaimFilter::listen(const Asked& asked, const std::vector<Opened>& opened,
-                                             const std::vector<TextEdit>& edits) {
+// tells of. Nothing that a client has written where tasks are named goes to a child.
+std::optional<pool::CallFilter::Ruling> ClaimFilter::listen(const Asked& asked,
+                                                            const std::vector<Opened>& opened,
+                                                            const std::vector<TextEdit>& edits) {
+  const rpc::Member named = TaskListening::tasks_of(asked.request);
+  if (!named && !rpc::is_absent(named)) return refuse_listening("taskIds is there twice");
+  const bool names_any = named && named->find_first_not_of("[] \t\r\n") != std::string_view::npos;
+  if (names_any && asked.client_era != Era::modern) {
+    return refuse_listening("only clients of the revision 2026-07-28 listen for tasks");
+  }
+  if (!named && edits.empty()) return std::nullopt;
   std::map<uint64_t, std::string> tasks;  // by child: elements of an array
   std::map<uint64_t, size_t> counts;
   for (const Opened& one : opened) {
@@ -246,6 +262,14 @@ pool::CallFilter::Ruling ClaimFilter::listen(const Asked& asked, const std::vect
   return ruling;
 }
 
+pool::CallFilter::Ruling ClaimFilter::refuse_listening(std::string_view why) {
+  services_.core.observer.on_return(services_.backend, ReturnEnd::unknown);
+  Ruling ruling;
+  ruling.error = pool::Absence{rpc::RpcError::invalid_params, "taskIds is not valid"};
+  ruling.detail = why;
+  return ruling;
+}
+
 std::optional<pool::Absence> ClaimFilter::error_of_lost(std::string_view method) const {
   if (is_about_list(method)) return std::nullopt;
   return unknown_claim(is_about_task(method) ? ClaimKind::task : ClaimKind::state);
@@ -266,6 +290,10 @@ bool ClaimFilter::gave(const Asked& asked) const {
 
 std::optional<tl::expected<std::string, pool::Absence>> ClaimFilter::on_result(
     const pool::Call& call, const Given& given) {
+  // The modern era has no list of tasks: a child's may have those of all its clients.
+  if (given.method == "tasks/list" && call.child_era != Era::legacy) {
+    return tl::unexpected(pool::Absence());
+  }
   const bool is_list = is_about_list(given.method);
   const bool is_task = is_about_task(given.method);
   if (is_list) {
@@ -278,6 +306,10 @@ std::optional<tl::expected<std::string, pool::Absence>> ClaimFilter::on_result(
   }
   const std::vector<Claim> claims = claims_of_result(given.payload, given.method);
   if (claims.empty()) return std::nullopt;
+  for (const Claim& claim : claims) {
+    const bool fits = ClaimSeal::fits(claim.kind, rpc::string_content(claim.raw));
+    if (!fits) return tl::unexpected(too_long(claim.kind));
+  }
   std::vector<TextEdit> edits;
   for (const Claim& claim : claims) {
     GivenClaim one{true, given.child, 0, {}, std::string(rpc::string_content(claim.raw))};
@@ -298,6 +330,7 @@ std::optional<tl::expected<std::string, pool::Absence>> ClaimFilter::on_result(
 void ClaimFilter::note_tasks(const Given& given) {
   const TaskFacts facts = task_facts(given.payload);
   if (!facts.id.starts_with('"')) return;
+  if (!ClaimSeal::fits(ClaimKind::task, rpc::string_content(facts.id))) return;
   std::optional<Duration> ttl;
   uint64_t count_ms = 0;
   const char* const end = facts.ttl_ms.data() + facts.ttl_ms.size();
@@ -357,14 +390,16 @@ void ClaimFilter::on_event(const pool::Call& call, const rpc::Envelope& notifica
   next_.on_event(call, sealed, place_of(token, sealed.text));
 }
 
-// What belongs to no call is for the client of the only one that there is: see SessionRouter.
+// What belongs to no call goes to the client of the only one that there is: see SessionRouter. A
+// task may be another client's, so what names one goes to nobody.
 void ClaimFilter::on_notification(pool::Child& child, const rpc::Envelope& notification,
                                   std::string_view method) {
-  const pool::Call* const only = has_given_tasks_ ? child.calls().only() : nullptr;
-  auto text = only == nullptr ? std::nullopt : sealed_notification(*only, notification, method);
-  if (!text) return next_.on_notification(child, notification, method);
-  const rpc::KnownMessage known(*text);
-  next_.on_notification(child, known.envelope(), method);
+  const bool is_shared_modern =
+      child.isolation() == config::Isolation::shared && child.era() == Era::modern;
+  if (is_shared_modern && names_task(notification.params, method)) {
+    return services_.core.observer.on_dropped(services_.backend, DropReason::no_listener);
+  }
+  next_.on_notification(child, notification, method);
 }
 
 }  // namespace stdgate::mcp

@@ -87,8 +87,10 @@ class ClaimFilter final : public pool::CallFilter {
   [[nodiscard]] bool has_tasks() const;
   [[nodiscard]] ReturnEnd end_of(const Claim& claim, const GivenClaim& given) const;
   [[nodiscard]] Ruling refuse(const Asked& asked, const Opened& one);
-  [[nodiscard]] Ruling listen(const Asked& asked, const std::vector<Opened>& opened,
-                              const std::vector<TextEdit>& edits);
+  // Nothing: it goes on as it is.
+  [[nodiscard]] std::optional<Ruling> listen(const Asked& asked, const std::vector<Opened>& opened,
+                                             const std::vector<TextEdit>& edits);
+  [[nodiscard]] Ruling refuse_listening(std::string_view why);
   void note_tasks(const Given& given);
   void note_lost_work(const pool::Child& child);
   // The message with its claims sealed for the client of `call`; nothing: it may stay as it is.

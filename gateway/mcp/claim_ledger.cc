@@ -5,16 +5,17 @@
 namespace stdgate::mcp {
 
 void ClaimLedger::drop_ended(Child& child, TimePoint now) {
-  while (!child.states.empty() && child.states.begin()->second <= now) {
-    child.states.erase(child.states.begin());
-  }
+  std::erase_if(child.states, [now](const auto& state) { return state.second <= now; });
   std::erase_if(child.tasks, [now](const auto& entry) { return entry.second.ends <= now; });
 }
 
 uint64_t ClaimLedger::add_state(uint64_t child, TimePoint now) {
   Child& giver = children_[child];
   if (giver.states.size() >= kMaxStates) drop_ended(giver, now);
-  if (giver.states.size() >= kMaxStates) giver.states.erase(giver.states.begin());
+  if (giver.states.size() >= kMaxStates) {
+    giver.states.erase(
+        std::ranges::min_element(giver.states, {}, [](const auto& state) { return state.second; }));
+  }
   giver.states.emplace(++given_, expiry(now));
   return given_;
 }
@@ -49,7 +50,7 @@ TimePoint ClaimLedger::needed_until(uint64_t child, TimePoint now) const {
   const auto giver = children_.find(child);
   if (giver == children_.end()) return until;
   const auto& [states, tasks] = giver->second;
-  if (!states.empty()) until = states.rbegin()->second;
+  for (const auto& [number, end] : states) until = std::max(until, end);
   for (const auto& [id, task] : tasks) until = std::max(until, task.ends);
   return until <= now ? TimePoint::min() : until;
 }

@@ -22,7 +22,9 @@ class ClaimLedger {
  public:
   static constexpr size_t kMaxStates = 1024;
 
-  ClaimLedger(size_t max_tasks, Duration patience) : max_tasks_(max_tasks), patience_(patience) {}
+  // `patience` may change while it lives.
+  ClaimLedger(size_t max_tasks, const Duration& patience)
+      : max_tasks_(max_tasks), patience_(patience) {}
 
   // The child has given out one more state. Its number, from 1.
   uint64_t add_state(uint64_t child, TimePoint now);
@@ -45,14 +47,14 @@ class ClaimLedger {
     TimePoint ends{};
   };
   struct Child {
-    std::map<uint64_t, TimePoint> states;  // by number; the first ends first
+    std::map<uint64_t, TimePoint> states;  // when each ends, by number
     std::map<std::string, Task, std::less<>> tasks;
   };
 
   static void drop_ended(Child& child, TimePoint now);
 
   const size_t max_tasks_;
-  const Duration patience_;
+  const Duration& patience_;
   std::map<uint64_t, Child> children_;
   uint64_t given_ = 0;
 };

@@ -12,15 +12,10 @@ namespace stdgate::mcp {
 
 namespace {
 
-constexpr std::string_view kListenMethod = "subscriptions/listen";
 constexpr std::string_view kAcknowledgedNote = "notifications/subscriptions/acknowledged";
 constexpr std::string_view kTaskNote = "notifications/tasks";
 
 bool is_string(std::string_view raw) { return raw.starts_with('"'); }
-
-bool is_key(std::string_view quoted, std::string_view key) {
-  return rpc::json_string_equals(quoted.substr(1, quoted.size() - 2), key);
-}
 
 // Calls `visit(key, value)`, both raw, for each member of what may be an object.
 template <class Visitor>
@@ -34,11 +29,22 @@ void visit_members(std::string_view object, Visitor&& visit) {
   } while (cursor.take(','));
 }
 
-// Collects claims. A member that is there twice counts twice, as readers may see either.
+// Who has written what is searched.
+enum class Writer : uint8_t { server, client };
+
+// Collects claims. A member that is there twice counts twice, as readers may see either. A client
+// may mean to get past the gateway: its keys count in any case of their letters, and values that
+// are no strings, as some servers take these for strings.
 class Search {
  public:
+  explicit Search(Writer writer) : is_of_client_(writer == Writer::client) {}
+
+  [[nodiscard]] bool is_key(std::string_view quoted, std::string_view key) const {
+    const std::string_view raw = quoted.substr(1, quoted.size() - 2);
+    return is_of_client_ ? rpc::json_string_resembles(raw, key) : rpc::json_string_equals(raw, key);
+  }
   void add(ClaimKind kind, std::string_view raw) {
-    if (is_string(raw)) found_.push_back({kind, raw});
+    if (is_string(raw) || (is_of_client_ && raw != "null")) found_.push_back({kind, raw});
   }
   // The members with this key.
   void add_members(ClaimKind kind, std::string_view object, std::string_view key) {
@@ -93,27 +99,30 @@ class Search {
   }
 
  private:
+  const bool is_of_client_;
   std::vector<Claim> found_;
 };
 
 }  // namespace
 
 std::vector<Claim> claims_of_request(std::string_view params, std::string_view method) {
-  Search search;
+  Search search(Writer::client);
   const bool is_task = is_about_task(method);
   visit_members(params, [&](std::string_view quoted, std::string_view value) {
-    if (is_key(quoted, kMetaKey)) search.add_related(value);
-    if (is_key(quoted, "inputResponses")) search.add_of_answers(value);
-    if (is_task && is_key(quoted, "taskId")) search.add(ClaimKind::task, value);
-    if (is_key(quoted, "requestState")) search.add(ClaimKind::state, value);
-    if (is_about_list(method) && is_key(quoted, "cursor")) search.add(ClaimKind::cursor, value);
-    if (method == kListenMethod && is_key(quoted, "notifications")) search.add_listened(value);
+    if (search.is_key(quoted, kMetaKey)) search.add_related(value);
+    if (search.is_key(quoted, "inputResponses")) search.add_of_answers(value);
+    if (is_task && search.is_key(quoted, "taskId")) search.add(ClaimKind::task, value);
+    if (search.is_key(quoted, "requestState")) search.add(ClaimKind::state, value);
+    if (is_about_list(method) && search.is_key(quoted, "cursor"))
+      search.add(ClaimKind::cursor, value);
+    if (method == kListenMethod && search.is_key(quoted, "notifications"))
+      search.add_listened(value);
   });
   return search.take();
 }
 
 std::vector<Claim> claims_of_result(std::string_view payload, std::string_view method) {
-  Search search;
+  Search search(Writer::server);
   if (is_about_list(method)) {
     search.add_members(ClaimKind::cursor, payload, "nextCursor");
     return search.take();
@@ -122,11 +131,11 @@ std::vector<Claim> claims_of_result(std::string_view payload, std::string_view m
   const bool asks = rpc::json_string_equals(type, "input_required");
   const bool is_task = is_about_task(method) || rpc::json_string_equals(type, "task");
   visit_members(payload, [&](std::string_view quoted, std::string_view value) {
-    if (is_key(quoted, kMetaKey)) search.add_related(value);
-    if (asks && is_key(quoted, "requestState")) search.add(ClaimKind::state, value);
+    if (search.is_key(quoted, kMetaKey)) search.add_related(value);
+    if (asks && search.is_key(quoted, "requestState")) search.add(ClaimKind::state, value);
     if (is_task) {
       search.add_of_task(quoted, value);
-    } else if (asks && is_key(quoted, "inputRequests")) {
+    } else if (asks && search.is_key(quoted, "inputRequests")) {
       search.add_of_questions(value);
     }
   });
@@ -134,12 +143,13 @@ std::vector<Claim> claims_of_result(std::string_view payload, std::string_view m
 }
 
 std::vector<Claim> claims_of_notification(std::string_view params, std::string_view method) {
-  Search search;
+  Search search(Writer::server);
   const bool is_task = method == kTaskNote || method.starts_with("notifications/tasks/");
   visit_members(params, [&](std::string_view quoted, std::string_view value) {
-    if (is_key(quoted, kMetaKey)) search.add_related(value);
+    if (search.is_key(quoted, kMetaKey)) search.add_related(value);
     if (is_task) search.add_of_task(quoted, value);
-    if (method == kAcknowledgedNote && is_key(quoted, "notifications")) search.add_listened(value);
+    if (method == kAcknowledgedNote && search.is_key(quoted, "notifications"))
+      search.add_listened(value);
   });
   return search.take();
 }

@@ -16,9 +16,12 @@ enum class ClaimKind : uint8_t { state, task, cursor };
 
 struct Claim {
   ClaimKind kind = ClaimKind::state;
-  std::string_view raw;      // a JSON string, a view into what was looked through
+  std::string_view
+      raw;  // a view into what was looked through; a JSON string, of a client any value
   bool is_listened = false;  // of a task whose changes are listened for
 };
+
+inline constexpr std::string_view kListenMethod = "subscriptions/listen";
 
 // Whether requests of this method are about one task, or about a part of a list.
 inline bool is_about_task(std::string_view method) { return method.starts_with("tasks/"); }

@@ -30,9 +30,13 @@ size_t longest_of(ClaimKind kind) {
 
 }  // namespace
 
+bool ClaimSeal::fits(ClaimKind kind, std::string_view text) {
+  return text.size() <= longest_of(kind);
+}
+
 std::optional<std::string> ClaimSeal::seal(ClaimKind kind, const GivenClaim& claim,
                                            std::string_view identity) {
-  if (claim.text.size() > longest_of(kind)) return std::nullopt;
+  if (!fits(kind, claim.text)) return std::nullopt;
   if (!instance_) instance_ = services_.core.random();
   const auto end = static_cast<uint64_t>(claim.expires.time_since_epoch().count());
   const Numbers numbers{*instance_, claim.child, claim.number, end};

@@ -1,10 +1,12 @@
-// ClaimSeal: claims (claim_places.h) as clients have them: sealed, for one client at one backend,
-// with the child that has given them out.
+// ClaimSeal: seals claims (claim_places.h) for clients, and opens what clients bring back.
 //
-// A claim that a child has given out twice to one client is the same text both times. What a state
-// or a task is to be brought back for is in a process, so that they mean something to the backend
-// alone that has sealed them (`instance`); a cursor may mean something to any child. Owner: the
-// ClaimFilter. Limits: kMaxText and kMaxTask bytes of a claim, as the child spells it.
+// A sealed claim has the text that the child has written, and the number of that child. It can be
+// opened for the same principal at the backend of the same name; all anonymous clients are one
+// principal. The same claim is sealed to the same text each time, as clients compare ids. The child
+// of a state or of a task runs in one process of the gateway only, so the number of that process's
+// backend (`instance`) is sealed with it. A cursor of another instance can be opened, and goes to
+// any child. Owner: the ClaimFilter. Limits: kMaxText and kMaxTask bytes of a claim, as the child
+// spells it.
 #pragma once
 
 #include <cstddef>
@@ -36,6 +38,8 @@ class ClaimSeal {
   // `services` has states.
   explicit ClaimSeal(const pool::PoolServices& services) : services_(services) {}
 
+  // Whether a claim of this text, as the child spells it, can be sealed.
+  static bool fits(ClaimKind kind, std::string_view text);
   // `claim` is ours. Nothing: its text is too long.
   std::optional<std::string> seal(ClaimKind kind, const GivenClaim& claim,
                                   std::string_view identity);

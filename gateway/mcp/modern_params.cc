@@ -13,15 +13,24 @@ struct NamedMember {
   rpc::Member* member;
 };
 
-void note(std::span<const NamedMember> wanted, std::string_view quoted, std::string_view value) {
+// False: it is none of those.
+bool note(std::span<const NamedMember> wanted, std::string_view quoted, std::string_view value) {
   const std::string_view raw = quoted.substr(1, quoted.size() - 2);
   const bool is_plain = !rpc::has_escapes(raw);
   for (const auto& [key, member] : wanted) {
     if (is_plain ? raw != key : !rpc::json_string_equals(raw, key)) continue;
     *member =
         rpc::is_absent(*member) ? rpc::Member(value) : tl::unexpected(rpc::MemberError::duplicate);
-    return;
+    return true;
   }
+  return false;
+}
+
+bool is_similar(std::string_view quoted) {
+  const std::string_view raw = quoted.substr(1, quoted.size() - 2);
+  return rpc::json_string_resembles(raw, kMetaKey) ||
+         rpc::json_string_resembles(raw, "requestState") ||
+         rpc::json_string_resembles(raw, "inputResponses");
 }
 
 ModernMeta read_meta(std::string_view meta) {
@@ -37,7 +46,9 @@ ModernMeta read_meta(std::string_view meta) {
   do {
     const std::string_view key = cursor.take_string();
     cursor.take(':');
-    note(wanted, key, cursor.take_value());
+    if (note(wanted, key, cursor.take_value())) continue;
+    const std::string_view raw = key.substr(1, key.size() - 2);
+    if (rpc::json_string_resembles(raw, kRelatedTaskKey)) read.has_similar_keys = true;
   } while (cursor.take(','));
   return read;
 }
@@ -73,7 +84,8 @@ ModernParams read_modern_params(std::string_view params, MetaMemory& memory) {
     const std::string_view key = cursor.take_string();
     cursor.take(':');
     const std::string_view known = cursor.take_object(memory.text());
-    note(wanted, key, known.empty() ? cursor.take_value() : known);
+    const bool is_known = note(wanted, key, known.empty() ? cursor.take_value() : known);
+    if (!is_known && is_similar(key)) read.has_similar_keys = true;
   } while (cursor.take(','));
   if (read.meta) read.of_meta = memory.read(*read.meta);
   return read;

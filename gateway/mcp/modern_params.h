@@ -21,6 +21,8 @@ struct ModernMeta {
   rpc::Member log_level = version;
   rpc::Member progress_token = version;
   rpc::Member related_task = version;
+  // There are keys that some readers take for that of a related task.
+  bool has_similar_keys = false;
 };
 
 // Members of params, raw.
@@ -32,6 +34,8 @@ struct ModernParams {
   rpc::Member request_state = meta;
   rpc::Member input_responses = meta;
   ModernMeta of_meta;
+  // There are keys that some readers take for those of a state or of answers: see json_string.h.
+  bool has_similar_keys = false;
 };
 
 // MetaMemory: the last _meta that was read, as clients repeat theirs: an equal one is neither

@@ -83,7 +83,7 @@ void TaskListening::submit(Stream& stream, Part part) {
   const rpc::KnownMessage known(call->request);
   const rpc::Envelope& request = known.envelope();
   call->id = request.id;
-  call->method_name = "subscriptions/listen";
+  call->method_name = kListenMethod;
   call->caller = session::Callers::kGateway;
   call->client_era = Era::modern;
   call->transport = Transport::mcp;
@@ -109,9 +109,9 @@ void TaskListening::end(const pool::Call& call) {
   if (const auto stream = streams_.find(&call); stream != streams_.end()) {
     const Stream ended = std::move(stream->second);
     streams_.erase(stream);
-    for (const Side& side : ended.sides) end_side(side);
-    return;
+    return end_sides(ended.sides);
   }
+  std::erase(leaving_, &call);
   const auto client = clients_.find(&call);
   if (client == clients_.end()) return;
   Stream& stream = streams_.at(client->second);
@@ -120,10 +120,18 @@ void TaskListening::end(const pool::Call& call) {
   begin_if_settled(stream);
 }
 
-void TaskListening::end_side(const Side& side) {
-  clients_.erase(side.call);
-  if (side.call->place == pool::CallPlace::nowhere) return;  // it is about to end
-  static_cast<void>(pool_.take(*side.call, pool::CancelReason::client_left));
+// The end of one call may end others, and their streams: what is known of them is gone before it.
+void TaskListening::end_sides(const std::vector<Side>& sides) {
+  for (const Side& side : sides) {
+    clients_.erase(side.call);
+    leaving_.push_back(side.call);
+  }
+  while (!leaving_.empty()) {
+    pool::Call& call = *leaving_.back();
+    leaving_.pop_back();
+    if (call.place == pool::CallPlace::nowhere) continue;  // it is about to end
+    static_cast<void>(pool_.take(call, pool::CancelReason::client_left));
+  }
 }
 
 std::optional<std::string> TaskListening::without_child(const pool::Call& call) const {
@@ -142,11 +150,16 @@ std::optional<std::string> TaskListening::without_child(const pool::Call& call) 
 
 std::optional<TextEdit> TaskListening::with_tasks(const rpc::Envelope& request,
                                                   std::string_view tasks, bool only) {
-  const std::string_view wishes = rpc::member_or_empty(request.params, kListenedWishes);
-  const std::string_view part = only ? wishes : rpc::member_or_empty(wishes, kTaskIds);
-  if (part.empty()) return std::nullopt;
+  const rpc::Member wishes = rpc::find_clear_member(request.params, kListenedWishes);
+  const rpc::Member part = only ? wishes : tasks_of(request);
+  if (!part) return std::nullopt;
   const std::string list = "[" + std::string(tasks) + "]";
-  return TextEdit{part, only ? R"({"taskIds":)" + list + "}" : list};
+  return TextEdit{*part, only ? R"({"taskIds":)" + list + "}" : list};
+}
+
+rpc::Member TaskListening::tasks_of(const rpc::Envelope& request) {
+  const rpc::Member wishes = rpc::find_clear_member(request.params, kListenedWishes);
+  return wishes ? rpc::find_clear_member(*wishes, kTaskIds) : wishes;
 }
 
 // --- Events ---------------------------------------------------------------------------------
@@ -165,7 +178,9 @@ bool TaskListening::take_event(const pool::Call& call, const rpc::Envelope& even
     note_acknowledged(*stream, call, event);
   } else if (stream->has_begun) {
     pass(*stream, std::string(event.text));
-  } else if (stream->held.size() < kMaxHeld) {
+  } else if (stream->held.size() < kMaxHeld &&
+             event.text.size() <= kMaxHeldBytes - stream->held_bytes) {
+    stream->held_bytes += event.text.size();
     stream->held.emplace_back(event.text);
   }
   return true;
@@ -226,15 +241,16 @@ void TaskListening::look_at_time() {
   }
   if (next) timer_.arm(*next);
   for (const pool::Call* const call : late) {
-    const auto stream = streams_.find(call);
+    auto stream = streams_.find(call);
     if (stream == streams_.end()) continue;
     std::vector<Side> given_up;
     std::erase_if(stream->second.sides, [&given_up](const Side& side) {
       if (!side.is_settled) given_up.push_back(side);
       return !side.is_settled;
     });
-    for (const Side& side : given_up) end_side(side);
-    begin_if_settled(stream->second);
+    end_sides(given_up);
+    stream = streams_.find(call);
+    if (stream != streams_.end()) begin_if_settled(stream->second);
   }
 }
 

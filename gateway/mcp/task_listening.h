@@ -6,7 +6,8 @@
 // stream begins when all have been acknowledged, with what all have agreed to; a child that does
 // not acknowledge within kPatience is not listened to. Owner: the ClaimFilter; the calls are the
 // pool's, and end with the client's. Limits: those of a request that listens, so that there are few
-// children; kMaxHeld events before the stream has begun.
+// children; kMaxHeld events of kMaxHeldBytes in all before the stream has begun; more
+// are dropped.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +21,7 @@
 #include "gateway/base/timers.h"
 #include "gateway/mcp/claim_places.h"
 #include "gateway/pool/call_filter.h"
+#include "gateway/rpc/json_member.h"
 
 namespace stdgate::mcp {
 
@@ -27,6 +29,7 @@ class TaskListening {
  public:
   static constexpr Duration kPatience = std::chrono::seconds(5);
   static constexpr size_t kMaxHeld = 64;
+  static constexpr size_t kMaxHeldBytes = 1 << 20;
 
   explicit TaskListening(const pool::FilterServices& services);
 
@@ -50,6 +53,8 @@ class TaskListening {
   // and for nothing else. Nothing: it listens for no tasks.
   static std::optional<TextEdit> with_tasks(const rpc::Envelope& request, std::string_view tasks,
                                             bool only);
+  // The ids of tasks that a request listens for, raw. Readers would disagree on them: duplicate.
+  static rpc::Member tasks_of(const rpc::Envelope& request);
 
  private:
   struct Side {
@@ -62,6 +67,7 @@ class TaskListening {
     std::optional<std::string> acknowledgement;  // of the call's own child, while others are due
     std::string agreed;                          // tasks of the others: elements of an array
     std::vector<std::string> held;               // events before the stream has begun
+    size_t held_bytes = 0;
     bool has_begun = false;
     TimePoint due{};  // until then it waits for them
   };
@@ -72,7 +78,7 @@ class TaskListening {
   void note_acknowledged(Stream& stream, const pool::Call& call, const rpc::Envelope& event);
   void begin_if_settled(Stream& stream);
   void pass(const Stream& stream, std::string text);
-  void end_side(const Side& side);
+  void end_sides(const std::vector<Side>& sides);
   void look_at_time();
   [[nodiscard]] TimePoint now() const;
 
@@ -82,7 +88,8 @@ class TaskListening {
   std::vector<Part> prepared_;
   Streams streams_;                                         // by the client's call
   std::map<const pool::Call*, const pool::Call*> clients_;  // of each call of the gateway's own
-  Timer timer_;                                             // no later than the first that is due
+  std::vector<pool::Call*> leaving_;  // of the gateway's own, about to be taken from the pool
+  Timer timer_;                       // no later than the first that is due
 };
 
 }  // namespace stdgate::mcp

@@ -27,7 +27,7 @@ struct FilterServices {
   const PoolServices& services;
   Pool& pool;  // may not be constructed yet
   ChildListener& next;
-  Duration input_timeout;
+  const Duration& input_timeout;  // may change
 };
 
 class CallFilter : public ChildListener {

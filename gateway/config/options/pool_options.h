@@ -46,8 +46,9 @@ inline constexpr auto kPoolOptions = std::to_array<Option<PoolConfig>>({
      .help = "what a server gives its clients to be brought back goes back to the same child",
      .details =
          "With `protocol: mcp` only: a `requestState`, the id of a task, and, from children that "
-         "clients share, the cursor of a list. Clients get them sealed, and another client, "
-         "another backend and another child do not take them. `false`: they pass as they are, to "
+         "clients share, the cursor of a list. Clients get them sealed for their principal and the "
+         "backend: another principal's are refused. All anonymous clients are one principal. "
+         "`false`: they pass as they are, to "
          "any child; for servers that keep nothing in their process."},
     {.key = "tasks",
      .type = Count{&PoolConfig::tasks, {1, 65536}},

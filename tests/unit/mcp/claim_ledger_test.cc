@@ -18,7 +18,8 @@ class ClaimLedgerTest : public testing::Test {
     ledger.note_task(kChild, id, ttl, has_ended, now);
   }
 
-  ClaimLedger ledger{2, seconds(10)};
+  Duration patience = seconds(10);
+  ClaimLedger ledger{2, patience};
   TimePoint now = TimePoint{} + seconds(100);
 };
 
@@ -66,6 +67,18 @@ TEST_F(ClaimLedgerTest, IsBounded) {
   EXPECT_EQ(needed(), now + seconds(60)) << "the one that ends first has gone";
   for (size_t i = 0; i < 2 * ClaimLedger::kMaxStates; ++i) ledger.add_state(kChild, now);
   EXPECT_EQ(ledger.states(kChild, now), ClaimLedger::kMaxStates);
+}
+
+TEST_F(ClaimLedgerTest, StatesNeedNotEndInTheirOrder) {
+  ledger.add_state(kChild, now);
+  patience = seconds(2);
+  ledger.add_state(kChild, now);
+  EXPECT_EQ(needed(), now + seconds(10));
+  now += seconds(2);
+  EXPECT_EQ(ledger.states(kChild, now), 1U);
+  for (size_t i = 1; i < ClaimLedger::kMaxStates; ++i) ledger.add_state(kChild, now);
+  ledger.add_state(kChild, now);
+  EXPECT_EQ(needed(), now + seconds(8)) << "the one that ends last is kept";
 }
 
 TEST_F(ClaimLedgerTest, ChildrenAreApart) {

@@ -3,8 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/support/parsed_text.h"
-#include "tests/unit/mcp/modern_bench.h"
+#include "tests/unit/mcp/returning_bench.h"
 
 namespace stdgate::test {
 namespace {
@@ -13,80 +12,6 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 using testing::HasSubstr;
 using testing::Not;
-
-const std::string kTasks = R"({"extensions":{"io.modelcontextprotocol/tasks":{}}})";
-constexpr std::string_view kTaskDiscovery =
-    R"({"supportedVersions":["2026-07-28"],"capabilities":{"tools":{},)"
-    R"("extensions":{"io.modelcontextprotocol/tasks":{}}}})";
-
-backend::BackendOptions returning_options(uint32_t min) {
-  backend::BackendOptions options =
-      ModernBench::options_of(config::Revision::modern, config::Isolation::shared);
-  options.config.pool.min = min;
-  options.config.pool.max = 2;
-  options.config.pool.max_in_flight = 2;
-  options.config.pool.idle_timeout = minutes(1);
-  options.input_timeout = minutes(5);
-  return options;
-}
-
-std::string member_of(const std::string& text, const std::string& key) {
-  const ParsedText parsed(text);
-  return std::string(rpc::member_or_empty(parsed.envelope.payload, key));
-}
-
-std::string failed(const std::string& id, const std::string& message) {
-  return R"({"jsonrpc":"2.0","id":)" + id + R"(,"error":{"code":-32602,"message":")" + message +
-         "\"}}";
-}
-
-class Returns : public testing::Test {
- public:
-  explicit Returns(const backend::BackendOptions& options = returning_options(2)) : bench(options) {
-    for (size_t i = 0; i < bench.launcher.launched(); ++i) bench.begin(i, kTaskDiscovery);
-    ada.name = "ada";
-    bob.name = "bob";
-  }
-  void send(const std::string& method, const std::string& params, const std::string& id = "1") {
-    bench.send_modern(client, request(id, method, params, meta(kTasks)), who);
-  }
-  // The child answers the one request that it has got.
-  void answer(size_t child, const std::string& result) {
-    bench.child(child).answer(parse_asked(bench.child(child).take_line()).id, result);
-  }
-  // The value of this member of the result, raw, that the client gets for a call.
-  std::string give(size_t child, const std::string& result, const std::string& key,
-                   const std::string& method = "tools/call") {
-    // While the first child has a call, the other one gets the next.
-    if (child == 1) bench.send_modern(other, request("0", "hold"), who);
-    send(method, R"("name":"t")");
-    answer(child, result);
-    if (child == 1) answer(0, "{}");
-    return member_of(client.texts().back(), key);
-  }
-  std::string give_state(size_t child, const std::string& state = R"("s\u00e9\"1")") {
-    return give(child, R"({"resultType":"input_required","requestState":)" + state + "}",
-                "requestState");
-  }
-  std::string give_task(size_t child, const std::string& more = R"(,"ttlMs":600000)") {
-    return give(child, R"({"resultType":"task","taskId":"t1","status":"working")" + more + "}",
-                "taskId");
-  }
-  void come_back(const std::string& state) {
-    send("tools/call", R"("name":"t","requestState":)" + state);
-  }
-  void get(const std::string& task, const std::string& method = "tasks/get") {
-    send(method, R"("taskId":)" + task);
-  }
-  std::string last() { return client.texts().empty() ? std::string() : client.texts().back(); }
-
-  ModernBench bench;
-  FakeClient client{bench.callers};
-  FakeClient other{bench.callers};
-  policy::Principal ada;
-  policy::Principal bob;
-  const policy::Principal* who = nullptr;
-};
 
 TEST_F(Returns, ToTheChildByteForByte) {
   for (const size_t child : {0U, 1U}) {
@@ -125,29 +50,6 @@ TEST_F(Returns, BeyondTheLimitOfCallsInFlight) {
   bench.advance(seconds(10));
   EXPECT_EQ(bench.backend.calls(), 0U);
   EXPECT_EQ(bench.status().queued, 0U);
-}
-
-TEST_F(Returns, AreOfOneClient) {
-  who = &ada;
-  const std::string state = give_state(0);
-  const std::string task = give_task(0);
-  who = &bob;
-  come_back(state);
-  EXPECT_EQ(last(), failed("1", "requestState is not valid"));
-  get(task);
-  EXPECT_EQ(last(), failed("1", "Task not found"));
-  get(task, "tasks/cancel");
-  EXPECT_EQ(last(), failed("1", "Task not found"));
-  who = nullptr;
-  get(task);
-  EXPECT_EQ(last(), failed("1", "Task not found"));
-  come_back("\"never\"");
-  EXPECT_EQ(last(), failed("1", "requestState is not valid"));
-  EXPECT_TRUE(bench.child(0).take_lines().empty());
-  EXPECT_EQ(bench.observer.returns[ReturnEnd::unknown], 5);
-  who = &ada;
-  get(task);
-  EXPECT_FALSE(bench.child(0).take_lines().empty());
 }
 
 TEST_F(Returns, NoneOfOneChildIsTakenForOneOfAnother) {
@@ -251,6 +153,19 @@ TEST_F(ReturnsOfIdle, AChildStaysForAState) {
   EXPECT_FALSE(has_been_ended());
   bench.advance(minutes(1));
   EXPECT_TRUE(has_been_ended()) << "the state has expired";
+}
+
+TEST_F(ReturnsOfIdle, AReloadChangesHowLongAStateIsOpen) {
+  FakeChild& child = first();
+  config::TimeoutsConfig timeouts;
+  timeouts.input = minutes(30);
+  bench.backend.set_limits(config::LimitsConfig(), timeouts);
+  child.answer(parse_asked(child.take_line()).id,
+               R"({"resultType":"input_required","requestState":"s"})");
+  bench.advance(minutes(29));
+  EXPECT_FALSE(has_been_ended());
+  come_back(member_of(last(), "requestState"));
+  EXPECT_FALSE(child.take_lines().empty());
 }
 
 TEST_F(ReturnsOfIdle, AStateThatHasComeBackKeepsItNoLonger) {
@@ -361,6 +276,16 @@ TEST_F(ReturnsToStreams, AChildThatDoesNotAcknowledgeIsNotWaitedForLong) {
   const Texts told = events_of(client);
   ASSERT_EQ(told.size(), 1U);
   EXPECT_THAT(told[0], HasSubstr("[" + first + "]"));
+}
+
+TEST_F(ReturnsToStreams, WhatComesBeforeTheStreamHasBegunIsBounded) {
+  acknowledge(0, R"({"taskIds":["t1"]})");
+  const std::string data = std::string(400 << 10, 'x');
+  for (int i = 0; i < 4; ++i) {
+    tell(0, "tasks", R"("taskId":"t1","status":"working","statusMessage":")" + data + "\"");
+  }
+  acknowledge(1, R"({"taskIds":["t1"]})");
+  EXPECT_EQ(client.events.size(), 3U) << "that it has begun, and two of the four";
 }
 
 TEST_F(ReturnsToStreams, AllEndWithTheClient) {
