@@ -11,7 +11,8 @@ namespace {
 using Memory = policy::Overload::Memory;
 
 // Down to which memory is given up: below, a stage ends.
-constexpr double kAim = policy::Overload::kTight - policy::Overload::kSlack;
+// Low enough for an account to tell when it is near its bound again (Account).
+constexpr double kAim = policy::Overload::kTight - 2 * policy::Overload::kSlack;
 
 uint64_t part(uint64_t whole, double of_it) {
   return static_cast<uint64_t>(static_cast<double>(whole) * of_it);
