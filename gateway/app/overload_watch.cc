@@ -11,8 +11,10 @@ namespace {
 using Memory = policy::Overload::Memory;
 
 // Down to which memory is given up: below, a stage ends.
-// Low enough for an account to tell when it is near its bound again (Account).
-constexpr double kAim = policy::Overload::kTight - 2 * policy::Overload::kSlack;
+constexpr double kAim = policy::Overload::kTight - policy::Overload::kSlack;
+// And for one client: a single message is a large part of its bound, and its account tells anew
+// that it is near only when some room was made (Account).
+constexpr double kAimOfClient = policy::Overload::kTight - 2 * policy::Overload::kSlack;
 
 uint64_t part(uint64_t whole, double of_it) {
   return static_cast<uint64_t>(static_cast<double>(whole) * of_it);
@@ -149,7 +151,7 @@ void OverloadWatch::relieve_clients() {
   });
   for (const AccountRef& client : clients) {
     const size_t before = client->used();
-    const auto is_enough = [&client, target = part(bound, kAim)] {
+    const auto is_enough = [&client, target = part(bound, kAimOfClient)] {
       return client->used() <= target;
     };
     const size_t replays = services_.ballast.drop_replay(client.get(), is_enough);

@@ -129,7 +129,8 @@ class Upstream {
                          const std::vector<config::RoleConfig>& roles) = 0;
 
   // Limits and timeouts that hold from now on. Connections and children that are there keep the
-  // limits of messages that they began with. Whether messages are traced follows the level of the log.
+  // limits of messages that they began with. Whether messages are traced follows the level of the
+  // log.
   virtual void set_limits(const config::LimitsConfig& limits,
                           const config::TimeoutsConfig& timeouts) = 0;
 

@@ -153,9 +153,9 @@ TEST_F(MemoryAttack, EventsOfParkedSessions) {
   start(std::string(kSanitized ? "memory: 2GiB, buffered: 64MiB" : "memory: 128MiB") +
             ", session_burst: 1000",
         puppet("mcp"),
-        "protocol: mcp, isolation: session, pool: { max: 2, sessions: 1000, min_hold: 0s }");
+        "protocol: mcp, isolation: session, pool: { max: 2, sessions: 1000, min_hold: 200ms }");
   const Headers accept = {{"accept", "application/json, text/event-stream"}};
-  for (int i = 0; i < 120; ++i) {
+  for (int i = 0; i < 60; ++i) {
     HttpClient client = gateway_->connect();
     const HttpResponse opened =
         client.post("/main/mcp", request("initialize", initialize_params()), accept);

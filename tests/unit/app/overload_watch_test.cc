@@ -157,14 +157,14 @@ TEST_F(OverloadWatchTest, NoMoreGoesThanIsNeeded) {
 TEST_F(OverloadWatchTest, AClientThatNearsItsBoundGivesUpItsOwn) {
   start(4000 * kMiB);
   ballast_.replay.push_back(share(kOther, 40 * kMiB, Holding::replay));
-  ballast_.replay.push_back(share(kOne, 40 * kMiB, Holding::replay));
+  ballast_.replay.push_back(share(kOne, 60 * kMiB, Holding::replay));
   ballast_.sessions.push_back(share(kOne, 10 * kMiB));
-  const Share rest = share(kOne, 299 * kMiB, Holding::receiving);
+  const Share rest = share(kOne, 285 * kMiB, Holding::receiving);
   read();
   EXPECT_THAT(ballast_.dropped, ElementsAre("replay"));
   EXPECT_EQ(ballast_.replay[0].bytes(), 40 * kMiB);
   EXPECT_THAT(log_.lines, ElementsAre(StartsWith("memory of sessions is given up client=192.0.2.1 "
-                                                 "replay_logs=1 sessions=0 bytes=41943040")));
+                                                 "replay_logs=1 sessions=0 bytes=62914560")));
   EXPECT_EQ(watch_->stages().memory(), policy::Overload::Memory::free);
 }
 
