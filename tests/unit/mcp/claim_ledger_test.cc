@@ -12,7 +12,7 @@ constexpr TimePoint kNever = TimePoint::min();
 constexpr uint64_t kChild = 7;
 
 class ClaimLedgerTest : public testing::Test {
- protected:
+ public:
   [[nodiscard]] TimePoint needed() const { return ledger.needed_until(kChild, now); }
   void note(std::string_view id, std::optional<Duration> ttl, bool has_ended = false) {
     ledger.note_task(kChild, id, ttl, has_ended, now);

@@ -36,7 +36,7 @@ TEST_F(Returns, AreOfOneClient) {
 // Whatever is listened for, no child gets an id that was not sealed for the client.
 TEST_F(Returns, AStreamNamesNoTaskThatIsNotItsClients) {
   who = &ada;
-  const std::string task = give_task(0);
+  give_task(0);
   who = &bob;
   for (const std::string wishes :
        {R"("notifications":{"taskIds":["x"]},"notifications":{"taskIds":["t1"]})",

@@ -147,7 +147,6 @@ TEST_F(ReturnsOfIdle, AChildStaysForAState) {
   FakeChild& child = first();
   child.answer(parse_asked(child.take_line()).id,
                R"({"resultType":"input_required","requestState":"s"})");
-  const std::string state = member_of(last(), "requestState");
   EXPECT_EQ(bench.status().children.at(0).states, 1U);
   bench.advance(minutes(4));
   EXPECT_FALSE(has_been_ended());
@@ -224,7 +223,7 @@ TEST_F(ReturnsToAny, EverythingPassesAsItIs) {
 
 // A stream that names tasks of two children.
 class ReturnsToStreams : public Returns {
- protected:
+ public:
   ReturnsToStreams() {
     first = give_task(0);
     second = give_task(1);
