@@ -319,20 +319,24 @@ class DyingBetweenRounds : public testing::Test {
                                                  R"("roots/list"}}})")},
                         options);
   }
+  // The client answers when the child has died; what it hears then.
+  static JsonValue what_follows(GatewayProcess& gateway, WebSocketClient& socket) {
+    socket.call("initialize", initialize_params(R"({"roots":{}})"));
+    socket.send(request("tools/call", R"({"name":"t"})", "7"));
+    const JsonValue question(socket.message());
+    EXPECT_EQ(question.text("/method"), "roots/list");
+    kill_child(gateway);
+    const auto id = static_cast<long>(question.number("/id"));
+    socket.send(R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"result":{"roots":[]}})");
+    return JsonValue(socket.message());
+  }
 };
 
 // What the process has kept of the call is gone with it.
 TEST_F(DyingBetweenRounds, TheCallEnds) {
   GatewayProcess gateway(setup());
   WebSocketClient socket(gateway.url());
-  socket.call("initialize", initialize_params(R"({"roots":{}})"));
-  socket.send(request("tools/call", R"({"name":"t"})", "7"));
-  const JsonValue question(socket.message());
-  EXPECT_EQ(question.text("/method"), "roots/list");
-  kill_child(gateway);
-  const auto id = static_cast<long>(question.number("/id"));
-  socket.send(R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"result":{"roots":[]}})");
-  const JsonValue end(socket.message());
+  const JsonValue end = what_follows(gateway, socket);
   EXPECT_EQ(end.number("/id"), 7);
   EXPECT_EQ(end.number("/error/code"), -31502);
   HttpClient client = gateway.connect();
@@ -344,14 +348,7 @@ TEST_F(DyingBetweenRounds, AServerThatKeepsNothingGoesOn) {
   GatewayProcess gateway(
       setup("revision: modern, pool: { min: 1, max: 1, backoff_min: 1ms, sticky: false }"));
   WebSocketClient socket(gateway.url());
-  socket.call("initialize", initialize_params(R"({"roots":{}})"));
-  socket.send(request("tools/call", R"({"name":"t"})", "7"));
-  const JsonValue question(socket.message());
-  EXPECT_EQ(question.text("/method"), "roots/list");
-  kill_child(gateway);
-  const auto id = static_cast<long>(question.number("/id"));
-  socket.send(R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"result":{"roots":[]}})");
-  const JsonValue again(socket.message());
+  const JsonValue again = what_follows(gateway, socket);
   EXPECT_EQ(again.text("/method"), "roots/list") << "the next one asks too";
   HttpClient client = gateway.connect();
   EXPECT_THAT(call(client, "history").body,
