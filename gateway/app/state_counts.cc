@@ -11,13 +11,13 @@ namespace stdgate::app {
 
 namespace {
 
-// Of an array of counts by an enum, those that are not zero, by their names.
-template <class Enum, size_t size>
-std::vector<NamedCount> named(const std::array<uint64_t, size>& counts,
-                              std::string_view (*name_of)(Enum)) {
+// Of a family's cells those that are not zero, by the values of its label.
+std::vector<NamedCount> named(const metrics::Series& series, metrics::Family family) {
   std::vector<NamedCount> found;
-  for (size_t i = 0; i < size; ++i) {
-    if (counts[i] > 0) found.push_back({name_of(static_cast<Enum>(i)), counts[i]});
+  const metrics::FamilyRow& row = metrics::families()[static_cast<size_t>(family)];
+  for (size_t i = 0; i < row.cells(); ++i) {
+    const uint64_t count = series.number(family, i);
+    if (count > 0) found.push_back({row.labels[0].value(i), count});
   }
   return found;
 }
@@ -34,24 +34,24 @@ class Adder {
   [[nodiscard]] BucketCounts none() const { return BucketCounts(store_.buckets().count()); }
 
   // How many calls the histogram has.
-  static uint64_t add(BucketCounts& sum, const metrics::Histogram& histogram) {
-    const std::span<const uint64_t> counts = histogram.counts();
-    for (size_t i = 0; i < counts.size(); ++i) sum[i] += counts[i];
-    return histogram.total();
-  }
   uint64_t add(BucketCounts& sum, metrics::HistogramSlot slot) const {
     const metrics::Histogram* const histogram = store_.find(slot);
-    return histogram == nullptr ? 0 : add(sum, *histogram);
+    if (histogram == nullptr) return 0;
+    const std::span<const uint64_t> counts = histogram->counts();
+    for (size_t i = 0; i < counts.size(); ++i) sum[i] += counts[i];
+    return histogram->total();
   }
 
-  // Slots by outcome; `outcomes`: counts by outcome.
-  void add(NamedDurations& sum, const std::array<metrics::HistogramSlot, Outcome::kCount>& slots,
+  // A family whose first label is the outcome; `outcomes`: counts by outcome.
+  void add(NamedDurations& sum, const metrics::Series& series, metrics::Family family,
            std::array<uint64_t, Outcome::kCount>& outcomes) const {
-    for (size_t i = 0; i < slots.size(); ++i) {
-      const uint64_t calls = add(sum.total, slots[i]);
+    const size_t cells = metrics::families()[static_cast<size_t>(family)].cells();
+    for (size_t cell = 0; cell < cells; ++cell) {
+      const size_t outcome = cell * Outcome::kCount / cells;
+      const uint64_t calls = add(sum.total, series.slot(family, cell));
       sum.calls += calls;
-      outcomes[i] += calls;
-      if (is_failure(Outcome::at(i))) sum.failures += calls;
+      outcomes[outcome] += calls;
+      if (is_failure(Outcome::at(outcome))) sum.failures += calls;
     }
   }
 
@@ -70,32 +70,33 @@ void keep_busiest(std::vector<NamedDurations>& all) {
   if (all.size() > StateCounts::kMaxNames) all.resize(StateCounts::kMaxNames);
 }
 
-BackendCounts counts_of(const metrics::BackendMetrics& backend, const Adder& adder) {
+BackendCounts counts_of(const metrics::BackendSeries& backend, const Adder& adder) {
   BackendCounts counts;
   counts.total = counts.queue = counts.child = adder.none();
   std::array<uint64_t, Outcome::kCount> outcomes{};
-  for (const metrics::MethodMetrics& method : backend.methods) {
+  using metrics::Family;
+  for (const metrics::Series& method : backend.methods) {
     NamedDurations one{method.name, 0, 0, adder.none(), adder.none()};
-    for (const auto& by_outcome : method.requests) adder.add(one, by_outcome, outcomes);
-    adder.add(one.child, method.child);
+    adder.add(one, method, Family::requests, outcomes);
+    adder.add(one.child, method.slot(Family::child));
     add(counts.total, one.total);
     add(counts.child, one.child);
     counts.methods.push_back(std::move(one));
   }
   std::array<uint64_t, Outcome::kCount> counted_already{};
-  for (const metrics::ToolMetrics& tool : backend.tools) {
+  for (const metrics::Series& tool : backend.tools) {
     NamedDurations one{tool.name, 0, 0, adder.none(), {}};
-    adder.add(one, tool.calls, counted_already);
+    adder.add(one, tool, Family::tools, counted_already);
     counts.tools.push_back(std::move(one));
   }
   keep_busiest(counts.methods);
   keep_busiest(counts.tools);
-  Adder::add(counts.queue, backend.queue);
+  adder.add(counts.queue, backend.slot(Family::queue));
   for (size_t i = 0; i < outcomes.size(); ++i) {
     if (outcomes[i] > 0) counts.outcomes.push_back({Outcome::at(i).name(), outcomes[i]});
   }
-  counts.rejected = named(backend.rejected, rejection_name);
-  counts.dropped = named(backend.dropped, drop_reason_name);
+  counts.rejected = named(backend, Family::rejected);
+  counts.dropped = named(backend, Family::dropped);
   return counts;
 }
 
@@ -105,9 +106,9 @@ StateCounts state_counts(const metrics::MetricsStore& store) {
   StateCounts counts;
   const std::span<const double> bounds = store.buckets().bounds();
   counts.bounds.assign(bounds.begin(), bounds.end());
-  counts.refusals = named(store.refusals(), refusal_name);
+  counts.refusals = named(store.gateway(), metrics::Family::refusals);
   const Adder adder(store);
-  for (const metrics::BackendMetrics& backend : store.backends()) {
+  for (const metrics::BackendSeries& backend : store.backends()) {
     counts.backends.push_back(counts_of(backend, adder));
   }
   return counts;

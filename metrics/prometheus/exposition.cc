@@ -3,8 +3,10 @@
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
 
+#include <array>
 #include <utility>
 
+#include "metrics/prometheus/families.h"
 #include "metrics/prometheus/metrics_collector.h"
 #include "metrics/prometheus/open_metrics.h"
 #include "metrics/prometheus/process_stats.h"
@@ -13,156 +15,197 @@ namespace stdgate::metrics {
 namespace {
 
 using prometheus::ClientMetric;
-using prometheus::MetricFamily;
-using prometheus::MetricType;
 
-MetricFamily family(const char* name, const char* help, MetricType type) {
-  MetricFamily result;
-  result.name = name;
-  result.help = help;
-  result.type = type;
-  return result;
-}
+// Takes the series of one family.
+class Adder {
+ public:
+  explicit Adder(CollectedFamily family) : family_(std::move(family)) {}
 
-void add(MetricFamily& family, double value, std::vector<ClientMetric::Label> labels = {}) {
-  ClientMetric metric;
-  metric.label = std::move(labels);
-  if (family.type == MetricType::Counter) {
-    metric.counter.value = value;
-  } else {
-    metric.gauge.value = value;
+  // `labels`: sorted.
+  template <class Number>
+  void add(Number value, std::vector<ClientMetric::Label> labels = {}) {
+    ClientMetric& metric = family_.family.metric.emplace_back();
+    metric.label = std::move(labels);
+    const bool is_counter = family_.family.type == prometheus::MetricType::Counter;
+    (is_counter ? metric.counter.value : metric.gauge.value) = static_cast<double>(value);
   }
-  family.metric.push_back(std::move(metric));
-}
 
-void push(std::vector<CollectedFamily>& families, MetricFamily family) {
-  CollectedFamily& collected = families.emplace_back();
-  collected.family = std::move(family);
-}
+  CollectedFamily take() && { return std::move(family_); }
 
-MetricFamily single(const char* name, const char* help, MetricType type, double value,
-                    std::vector<ClientMetric::Label> labels = {}) {
-  MetricFamily result = family(name, help, type);
-  add(result, value, std::move(labels));
-  return result;
-}
+ private:
+  CollectedFamily family_;
+};
 
-void add_audit(std::vector<CollectedFamily>& families, const ScrapeReadings::Audit& audit) {
-  const auto counter = MetricType::Counter;
-  push(families, single("stdgate_audit_lines_total", "Lines of the audit", counter,
-                        static_cast<double>(audit.lines)));
-  push(families, single("stdgate_audit_failures_total",
-                        "Attempts to write the audit, or to have it on the disk, that failed",
-                        counter, static_cast<double>(audit.failures)));
-  push(families, single("stdgate_audit_lost_lines_total",
-                        "Lines of the audit that were not written for lack of room", counter,
-                        static_cast<double>(audit.lost)));
-  push(families, single("stdgate_audit_failing",
-                        "1 while the audit cannot be written, and calls are refused for it",
-                        MetricType::Gauge, audit.is_failing ? 1 : 0));
-}
+// What is read for one scrape.
+struct Scrape {
+  const ScrapeReadings& readings;
+  const std::string& version;
+  std::optional<ProcessStats> process;  // nothing: the kernel does not say
+};
 
-void add_spans(std::vector<CollectedFamily>& families, const SpanReadings& spans) {
-  push(families,
-       single("stdgate_trace_spans_exported_total", "Spans that the collector of traces has taken",
-              MetricType::Counter, static_cast<double>(spans.exported)));
-  MetricFamily dropped = family("stdgate_trace_spans_dropped_total",
-                                "Spans that no collector has taken", MetricType::Counter);
-  for (const auto& [reason, count] : spans.dropped) {
-    add(dropped, static_cast<double>(count), {{"reason", std::string(reason)}});
-  }
-  push(families, std::move(dropped));
-  push(families, single("stdgate_trace_spans_waiting", "Spans that wait to be sent",
-                        MetricType::Gauge, static_cast<double>(spans.waiting)));
-}
+// A family that is not counted but read for each scrape. Without a series it is left out.
+struct ReadFamily {
+  std::string_view name;
+  MetricKind kind;
+  std::string_view labels;  // their names, for the page
+  std::string_view help;
+  std::string_view note;
+  void (*read)(const Scrape& scrape, Adder& out);
+};
 
-void add_held(std::vector<CollectedFamily>& families, const ScrapeReadings& readings) {
-  MetricFamily held = family("stdgate_held_bytes",
-                             "Memory of what is kept for clients and backends", MetricType::Gauge);
-  for (const auto& [backend, bytes] : readings.held) {
+void read_held(const Scrape& scrape, Adder& out) {
+  for (const auto& [backend, bytes] : scrape.readings.held) {
     for (size_t i = 0; i < kHoldingCount; ++i) {
       std::vector<ClientMetric::Label> labels = {
           {"kind", std::string(holding_name(static_cast<Holding>(i)))}};
       if (!backend.empty()) labels.insert(labels.begin(), {"backend", backend});
-      add(held, static_cast<double>(bytes.of[i]), labels);
+      out.add(bytes.of[i], std::move(labels));
     }
   }
-  push(families, std::move(held));
-  push(families, single("stdgate_held_limit_bytes", "limits.buffered, or its default",
-                        MetricType::Gauge, static_cast<double>(readings.held_limit)));
 }
 
-void add_readings(std::vector<CollectedFamily>& families, const ScrapeReadings& readings) {
-  MetricFamily cpu =
-      family("stdgate_child_cpu_seconds_total", "CPU time of child processes and what they started",
-             MetricType::Counter);
-  MetricFamily memory = family("stdgate_child_resident_memory_bytes",
-                               "Resident memory of child processes", MetricType::Gauge);
-  MetricFamily sandboxes =
-      family("stdgate_child_incomplete_sandboxes_total",
-             "Child processes started without all of their sandbox", MetricType::Counter);
-  for (const auto& usage : readings.children) {
-    add(cpu, usage.cpu_seconds, {{"backend", usage.backend}});
-    add(sandboxes, static_cast<double>(usage.incomplete_sandboxes), {{"backend", usage.backend}});
-    add(memory, static_cast<double>(usage.resident_bytes), {{"backend", usage.backend}});
+// A number of each backend.
+template <auto member>
+void read_usage(const Scrape& scrape, Adder& out) {
+  for (const ScrapeReadings::BackendUsage& usage : scrape.readings.children) {
+    out.add(usage.*member, {{"backend", usage.backend}});
   }
-  if (!readings.children.empty()) {
-    push(families, std::move(cpu));
-    push(families, std::move(memory));
-    push(families, std::move(sandboxes));
-  }
-  MetricFamily expiry = family("stdgate_tls_certificate_expiry_timestamp_seconds",
-                               "When a listener's certificate expires, in seconds since the epoch",
-                               MetricType::Gauge);
-  for (const auto& certificate : readings.certificates) {
-    add(expiry, static_cast<double>(certificate.not_after),
-        {{"certificate", certificate.file}, {"listener", certificate.listener}});
-  }
-  if (!readings.certificates.empty()) push(families, std::move(expiry));
-  MetricFamily age =
-      family("stdgate_issuer_keys_age_seconds",
-             "Time since the keys of an issuer of tokens were fetched", MetricType::Gauge);
-  for (const auto& keys : readings.issuers) {
-    add(age, keys.age_seconds, {{"issuer", keys.issuer}});
-  }
-  if (!readings.issuers.empty()) push(families, std::move(age));
-  push(families,
-       single("stdgate_loop_lag_seconds", "How late the event loop came back from its last timer",
-              MetricType::Gauge, to_seconds(readings.loop_lag)));
-  push(families, single("stdgate_memory_pressure", "Part of limits.memory that is used",
-                        MetricType::Gauge, readings.memory_pressure));
-  add_held(families, readings);
-  MetricFamily reloads = family("stdgate_config_reloads_total",
-                                "Times that the configuration was read again", MetricType::Counter);
-  add(reloads, static_cast<double>(readings.reloads.good), {{"outcome", "ok"}});
-  add(reloads, static_cast<double>(readings.reloads.failed), {{"outcome", "failed"}});
-  push(families, std::move(reloads));
-  push(families, single("stdgate_config_last_reload_successful",
-                        "1 unless the configuration that was read last could not be used",
-                        MetricType::Gauge, readings.reloads.last_was_good ? 1 : 0));
-  if (readings.audit) add_audit(families, *readings.audit);
-  if (readings.spans) add_spans(families, *readings.spans);
 }
 
-// Names and meanings as all Prometheus client libraries have them.
-void add_process(std::vector<CollectedFamily>& families) {
-  const auto stats = read_process_stats();
-  if (!stats) return;
-  const auto counter = MetricType::Counter;
-  const auto gauge = MetricType::Gauge;
-  push(families, single("process_cpu_seconds_total", "User and system CPU time of the gateway",
-                        counter, stats->cpu_seconds));
-  push(families, single("process_resident_memory_bytes", "Resident memory of the gateway", gauge,
-                        static_cast<double>(stats->resident_bytes)));
-  push(families, single("process_virtual_memory_bytes", "Virtual memory of the gateway", gauge,
-                        static_cast<double>(stats->virtual_bytes)));
-  push(families, single("process_open_fds", "Open file descriptors", gauge,
-                        static_cast<double>(stats->open_fds)));
-  push(families, single("process_max_fds", "File descriptors that may be open", gauge,
-                        static_cast<double>(stats->max_fds)));
-  push(families,
-       single("process_start_time_seconds", "When the gateway started, in seconds since the epoch",
-              gauge, stats->start_time_seconds));
+// A number of the audit, if there is one.
+template <auto member>
+void read_audit(const Scrape& scrape, Adder& out) {
+  if (scrape.readings.audit) out.add((*scrape.readings.audit).*member);
+}
+
+template <auto member>
+void read_spans(const Scrape& scrape, Adder& out) {
+  if (scrape.readings.spans) out.add((*scrape.readings.spans).*member);
+}
+
+template <auto member>
+void read_process(const Scrape& scrape, Adder& out) {
+  if (scrape.process) out.add((*scrape.process).*member);
+}
+
+constexpr auto kCounter = MetricKind::counter;
+constexpr auto kGauge = MetricKind::gauge;
+constexpr std::string_view kAudit = "Where there is an [audit](audit.md).";
+constexpr std::string_view kTraces = "Where there are [traces](traces.md).";
+constexpr std::string_view kProcess = "Of the gateway, as all Prometheus clients name it.";
+using Usage = ScrapeReadings::BackendUsage;
+using Audit = ScrapeReadings::Audit;
+
+constexpr auto kReadFamilies = std::to_array<ReadFamily>({
+    {"stdgate_child_cpu_seconds_total", kCounter, "backend",
+     "CPU time of child processes and what they started", "", read_usage<&Usage::cpu_seconds>},
+    {"stdgate_child_resident_memory_bytes", kGauge, "backend", "Resident memory of child processes",
+     "", read_usage<&Usage::resident_bytes>},
+    {"stdgate_child_incomplete_sandboxes_total", kCounter, "backend",
+     "Child processes started without all of their sandbox",
+     "Their [sandbox](children.md#sandbox) is not `required`.",
+     read_usage<&Usage::incomplete_sandboxes>},
+    {"stdgate_tls_certificate_expiry_timestamp_seconds", kGauge, "certificate, listener",
+     "When a listener's certificate expires, in seconds since the epoch",
+     "Of the certificates in use; `certificate` is the file.",
+     [](const Scrape& scrape, Adder& out) {
+       for (const auto& certificate : scrape.readings.certificates) {
+         out.add(certificate.not_after,
+                 {{"certificate", certificate.file}, {"listener", certificate.listener}});
+       }
+     }},
+    {"stdgate_issuer_keys_age_seconds", kGauge, "issuer",
+     "Time since the keys of an issuer of tokens were fetched", "Of the keys in use.",
+     [](const Scrape& scrape, Adder& out) {
+       for (const auto& keys : scrape.readings.issuers) {
+         out.add(keys.age_seconds, {{"issuer", keys.issuer}});
+       }
+     }},
+    {"stdgate_loop_lag_seconds", kGauge, "",
+     "How late the event loop came back from its last timer", "",
+     [](const Scrape& scrape, Adder& out) { out.add(to_seconds(scrape.readings.loop_lag)); }},
+    {"stdgate_memory_pressure", kGauge, "", "Part of limits.memory that is used",
+     "See [overload](operations.md#overload).",
+     [](const Scrape& scrape, Adder& out) { out.add(scrape.readings.memory_pressure); }},
+    {"stdgate_held_bytes", kGauge, "backend, kind",
+     "Memory of what is kept for clients and backends",
+     "Without `backend`: of what belongs to none. See [overload](operations.md#overload).",
+     read_held},
+    {"stdgate_held_limit_bytes", kGauge, "", "limits.buffered, or its default", "",
+     [](const Scrape& scrape, Adder& out) { out.add(scrape.readings.held_limit); }},
+    {"stdgate_config_reloads_total", kCounter, "outcome",
+     "Times that the configuration was read again", "See [reloading](operations.md#reloading).",
+     [](const Scrape& scrape, Adder& out) {
+       out.add(scrape.readings.reloads.good, {{"outcome", "ok"}});
+       out.add(scrape.readings.reloads.failed, {{"outcome", "failed"}});
+     }},
+    {"stdgate_config_last_reload_successful", kGauge, "",
+     "1 unless the configuration that was read last could not be used", "",
+     [](const Scrape& scrape, Adder& out) {
+       out.add(scrape.readings.reloads.last_was_good ? 1 : 0);
+     }},
+    {"stdgate_audit_lines_total", kCounter, "", "Lines of the audit", kAudit,
+     read_audit<&Audit::lines>},
+    {"stdgate_audit_failures_total", kCounter, "",
+     "Attempts to write the audit, or to have it on the disk, that failed", kAudit,
+     read_audit<&Audit::failures>},
+    {"stdgate_audit_lost_lines_total", kCounter, "",
+     "Lines of the audit that were not written for lack of room", kAudit, read_audit<&Audit::lost>},
+    {"stdgate_audit_failing", kGauge, "",
+     "1 while the audit cannot be written, and calls are refused for it", kAudit,
+     read_audit<&Audit::is_failing>},
+    {"stdgate_trace_spans_exported_total", kCounter, "",
+     "Spans that the collector of traces has taken", kTraces, read_spans<&SpanReadings::exported>},
+    {"stdgate_trace_spans_dropped_total", kCounter, "reason", "Spans that no collector has taken",
+     kTraces,
+     [](const Scrape& scrape, Adder& out) {
+       if (!scrape.readings.spans) return;
+       for (const auto& [reason, count] : scrape.readings.spans->dropped) {
+         out.add(count, {{"reason", std::string(reason)}});
+       }
+     }},
+    {"stdgate_trace_spans_waiting", kGauge, "", "Spans that wait to be sent", kTraces,
+     read_spans<&SpanReadings::waiting>},
+    {"process_cpu_seconds_total", kCounter, "", "User and system CPU time of the gateway", kProcess,
+     read_process<&ProcessStats::cpu_seconds>},
+    {"process_resident_memory_bytes", kGauge, "", "Resident memory of the gateway", kProcess,
+     read_process<&ProcessStats::resident_bytes>},
+    {"process_virtual_memory_bytes", kGauge, "", "Virtual memory of the gateway", kProcess,
+     read_process<&ProcessStats::virtual_bytes>},
+    {"process_open_fds", kGauge, "", "Open file descriptors", kProcess,
+     read_process<&ProcessStats::open_fds>},
+    {"process_max_fds", kGauge, "", "File descriptors that may be open", kProcess,
+     read_process<&ProcessStats::max_fds>},
+    {"process_start_time_seconds", kGauge, "",
+     "When the gateway started, in seconds since the epoch", kProcess,
+     read_process<&ProcessStats::start_time_seconds>},
+    {"stdgate_build_info", kGauge, "version", "The version that runs; always 1", "",
+     [](const Scrape& scrape, Adder& out) {
+       out.add(1, {{"version", scrape.version}});
+     }},
+});
+
+std::string labels_of(const FamilyRow& row) {
+  std::string names;
+  const auto append = [&](std::string_view name) {
+    if (!name.empty()) names.append(names.empty() ? "" : ", ").append(name);
+  };
+  if (row.scope >= Scope::backend) append("backend");
+  if (row.scope == Scope::method) append("method");
+  if (row.scope == Scope::tool) append("tool");
+  if (row.scope == Scope::connection) append("transport");
+  for (const ValueList& list : row.labels) append(list.label);
+  return names;
+}
+
+void append_row(std::string& page, std::string_view name, MetricKind kind, std::string_view labels,
+                std::string_view help, std::string_view note) {
+  constexpr std::array<std::string_view, 3> kKinds = {"counter", "gauge", "histogram"};
+  page.append("| `").append(name).append("` | ");
+  page.append(kKinds[static_cast<size_t>(kind)]).append(" | ");
+  page.append(labels).append(labels.empty() ? "| " : " | ").append(help).append(".");
+  if (!note.empty()) page.append(" ").append(note);
+  page.append(" |\n");
 }
 
 }  // namespace
@@ -178,15 +221,29 @@ MetricsSnapshot MetricsExposition::take() const {
 
 std::string metrics_text(const MetricsSnapshot& snapshot, MetricsFormat format) {
   std::vector<CollectedFamily> families = collect(snapshot.stores);
-  add_readings(families, snapshot.readings);
-  add_process(families);
-  push(families, single("stdgate_build_info", "The version that runs; always 1", MetricType::Gauge,
-                        1, {{"version", snapshot.version}}));
+  const Scrape scrape = {snapshot.readings, snapshot.version, read_process_stats()};
+  for (const ReadFamily& row : kReadFamilies) {
+    Adder out(family_of(row.name, row.help, row.kind));
+    row.read(scrape, out);
+    CollectedFamily collected = std::move(out).take();
+    if (!collected.family.metric.empty()) families.push_back(std::move(collected));
+  }
   if (format == MetricsFormat::open_metrics) return open_metrics_text(families);
-  std::vector<MetricFamily> plain;
+  std::vector<prometheus::MetricFamily> plain;
   plain.reserve(families.size());
   for (CollectedFamily& collected : families) plain.push_back(std::move(collected.family));
   return prometheus::TextSerializer().Serialize(plain);
+}
+
+std::string metrics_page() {
+  std::string page;
+  for (const FamilyRow& row : metrics::families()) {
+    append_row(page, row.name, row.kind, labels_of(row), row.help, row.note);
+  }
+  for (const ReadFamily& row : kReadFamilies) {
+    append_row(page, row.name, row.kind, row.labels, row.help, row.note);
+  }
+  return page;
 }
 
 }  // namespace stdgate::metrics

@@ -80,6 +80,9 @@ enum class MetricsFormat : uint8_t {
 
 std::string metrics_text(const MetricsSnapshot& snapshot, MetricsFormat format);
 
+// The rows of the table in docs/metrics.md: name, type, labels, what it is.
+std::string metrics_page();
+
 class MetricsExposition {
  public:
   MetricsExposition(std::vector<const MetricsStore*> stores, std::string version,

@@ -66,7 +66,7 @@ TEST(Pages, ConfigurationsAreGood) {
 }
 
 TEST(Pages, EveryMetricIsNamed) {
-  const std::string page = read_page(STDGATE_SOURCE_DIR "/docs/metrics-and-logs.md");
+  const std::string page = read_page(STDGATE_SOURCE_DIR "/docs/metrics.md");
   const GatewayProcess gateway(serve_one(demo_server()));
   HttpClient client = gateway.connect();
   call(client, "math/add", "[1,2]");

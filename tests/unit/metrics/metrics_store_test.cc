@@ -10,6 +10,7 @@
 namespace stdgate {
 namespace {
 
+using metrics::Family;
 using std::chrono::milliseconds;
 
 config::MetricsConfig config() {
@@ -28,6 +29,8 @@ void finish(metrics::MetricsObserver& observer, MethodId method, Duration total,
   observer.on_call_finished(call);
 }
 
+const size_t kOkByRpc = metrics::cell_of(Family::requests, Outcome::ok().index(), 0);
+
 uint64_t calls(const metrics::MetricsStore& store, metrics::HistogramSlot slot) {
   const metrics::Histogram* histogram = store.find(slot);
   return histogram == nullptr ? 0 : histogram->counts()[0] + histogram->counts()[1];
@@ -36,8 +39,8 @@ uint64_t calls(const metrics::MetricsStore& store, metrics::HistogramSlot slot) 
 // By the name of a method, over HTTP and with the outcome "ok".
 std::map<std::string, uint64_t> calls_by_method(const metrics::MetricsStore& store) {
   std::map<std::string, uint64_t> found;
-  for (const metrics::MethodMetrics& method : store.backends().at(0).methods) {
-    const uint64_t count = calls(store, method.requests[0][Outcome::ok().index()]);
+  for (const metrics::Series& method : store.backends().at(0).methods) {
+    const uint64_t count = calls(store, method.slot(Family::requests, kOkByRpc));
     EXPECT_TRUE(found.emplace(method.name, count).second) << method.name;
   }
   return found;
@@ -63,13 +66,12 @@ TEST(MetricsStore, AddsByName) {
   sum.add(two.store());
   EXPECT_EQ(calls_by_method(sum),
             (std::map<std::string, uint64_t>{{"_other", 1}, {"add", 1}, {"sub", 2}, {"mul", 1}}));
-  const metrics::BackendMetrics& backend = sum.backends().at(0);
-  const metrics::Histogram* sub =
-      sum.find(backend.methods.at(2).requests[0][Outcome::ok().index()]);
+  const metrics::BackendSeries& backend = sum.backends().at(0);
+  const metrics::Histogram* sub = sum.find(backend.methods.at(2).slot(Family::requests, kOkByRpc));
   ASSERT_NE(sub, nullptr);
   EXPECT_EQ(sub->sum_seconds(), 0.003);
   EXPECT_EQ(backend.tools.at(1).name, "grep");
-  EXPECT_EQ(calls(sum, backend.tools.at(1).calls[Outcome::ok().index()]), 1U);
+  EXPECT_EQ(calls(sum, backend.tools.at(1).slot(Family::tools, Outcome::ok().index())), 1U);
 }
 
 TEST(MetricsStore, AddsWhatHasNoName) {
@@ -99,31 +101,36 @@ TEST(MetricsStore, AddsWhatHasNoName) {
 
   metrics::MetricsStore sum(config().buckets);
   for (int i = 0; i < 3; ++i) sum.add(metrics::MetricsStore(one.store()));
-  const metrics::BackendMetrics& backend = sum.backends().at(0);
+  const metrics::BackendSeries& backend = sum.backends().at(0);
   EXPECT_EQ(sum.backends().size(), 1U);
   EXPECT_EQ(backend.name, "calc");
-  EXPECT_EQ(backend.in_flight, 3);
-  EXPECT_EQ(backend.sessions[static_cast<size_t>(SessionState::live)], 3);
-  EXPECT_EQ(backend.open_breakers, 3U);
-  EXPECT_EQ(backend.session_places, 12U);
-  EXPECT_EQ(backend.parked[static_cast<size_t>(ParkReason::idle)], 3U);
-  EXPECT_EQ(backend.parked_calls, 3);
-  EXPECT_EQ(backend.parked_ends[static_cast<size_t>(ParkedEnd::resumed)], 3U);
-  EXPECT_EQ(backend.returns[static_cast<size_t>(ReturnEnd::lost)], 3U);
-  EXPECT_EQ(backend.cache_hits, 3U);
-  EXPECT_EQ(backend.revived[static_cast<size_t>(RevivalOutcome::failed)], 3U);
-  EXPECT_EQ(backend.dropped[static_cast<size_t>(DropReason::overloaded)], 3U);
-  EXPECT_EQ(backend.children[static_cast<size_t>(ChildState::starting)], 3);
-  EXPECT_EQ(backend.starts[static_cast<size_t>(StartReason::demand)], 3U);
-  EXPECT_EQ(backend.exits[static_cast<size_t>(ExitReason::hung)], 3U);
-  EXPECT_EQ(backend.child_start.sum_seconds(), 0.015);
-  EXPECT_EQ(backend.methods.at(0).notifications[static_cast<size_t>(Direction::to_client)], 3U);
-  const metrics::ConnectionMetrics& websocket =
+  const auto number = [&](Family family, auto value) {
+    return backend.number(family, static_cast<size_t>(value));
+  };
+  EXPECT_EQ(number(Family::in_flight, 0), 3U);
+  EXPECT_EQ(number(Family::sessions, SessionState::live), 3U);
+  EXPECT_EQ(number(Family::breakers, 0), 3U);
+  EXPECT_EQ(number(Family::places, 0), 12U);
+  EXPECT_EQ(number(Family::parked, ParkReason::idle), 3U);
+  EXPECT_EQ(number(Family::parked_calls, 0), 3U);
+  EXPECT_EQ(number(Family::parked_ends, ParkedEnd::resumed), 3U);
+  EXPECT_EQ(number(Family::returns, ReturnEnd::lost), 3U);
+  EXPECT_EQ(number(Family::cache_hits, 0), 3U);
+  EXPECT_EQ(number(Family::revived, RevivalOutcome::failed), 3U);
+  EXPECT_EQ(number(Family::dropped, DropReason::overloaded), 3U);
+  EXPECT_EQ(number(Family::children, ChildState::starting), 3U);
+  EXPECT_EQ(number(Family::starts, StartReason::demand), 3U);
+  EXPECT_EQ(number(Family::exits, ExitReason::hung), 3U);
+  EXPECT_EQ(sum.find(backend.slot(Family::child_start))->sum_seconds(), 0.015);
+  EXPECT_EQ(backend.methods.at(0).number(Family::notifications,
+                                         static_cast<size_t>(Direction::to_client)),
+            3U);
+  const metrics::Series& websocket =
       sum.connections().at(static_cast<size_t>(ConnectionKind::websocket));
-  EXPECT_EQ(websocket.open, 3);
-  EXPECT_EQ(websocket.bytes[static_cast<size_t>(Flow::out)], 21U);
-  EXPECT_EQ(sum.key_fetches().at(static_cast<size_t>(FetchOutcome::ok)), 3U);
-  EXPECT_EQ(sum.refusals().at(static_cast<size_t>(Refusal::gone)), 3U);
+  EXPECT_EQ(websocket.number(Family::connections), 3U);
+  EXPECT_EQ(websocket.number(Family::bytes, static_cast<size_t>(Flow::out)), 21U);
+  EXPECT_EQ(sum.gateway().number(Family::key_fetches, static_cast<size_t>(FetchOutcome::ok)), 3U);
+  EXPECT_EQ(sum.gateway().number(Family::refusals, static_cast<size_t>(Refusal::gone)), 3U);
 }
 
 // The last sampled call of each bucket, also of several stores.
@@ -144,7 +151,7 @@ TEST(MetricsStore, KeepsAnExemplarOfEachBucket) {
   metrics::MetricsObserver other(config());
   for (metrics::MetricsObserver* observer : {&one, &other}) observer->on_backend(0, "calc");
   const auto exemplars = [](const metrics::MetricsStore& store) {
-    const auto slot = store.backends()[0].methods[0].requests[0][Outcome::ok().index()];
+    const auto slot = store.backends()[0].methods[0].slot(Family::requests, kOkByRpc);
     std::map<size_t, uint8_t> found;
     const auto all = store.find(slot)->exemplars();
     for (size_t i = 0; i < all.size(); ++i) {
