@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, kSessionStateCount> kSessionStateNames = 
                                                                                  "reviving"};
 
 constexpr std::array<std::string_view, kParkReasonCount> kParkReasonNames = {
-    "idle", "place_needed", "child_ended", "taken_over"};
+    "idle", "place_needed", "child_ended", "taken_over", "replaced"};
 
 constexpr std::array<std::string_view, kParkedEndCount> kParkedEndNames = {
     "resumed", "expired", "stopped", "given_up", "failed"};
@@ -91,8 +91,11 @@ constexpr std::array<std::string_view, kDropReasonCount> kDropReasonNames = {
 constexpr std::array<std::string_view, kChildStateCount> kChildStateNames = {
     "starting", "ready", "busy", "draining", "dead"};
 
-constexpr std::array<std::string_view, kStartReasonCount> kStartReasonNames = {"minimum", "demand",
-                                                                               "restart"};
+constexpr std::array<std::string_view, kStartReasonCount> kStartReasonNames = {
+    "minimum", "demand", "restart", "successor"};
+
+constexpr std::array<std::string_view, kReplaceReasonCount> kReplaceReasonNames = {"age", "calls",
+                                                                                   "memory"};
 
 constexpr std::array<std::string_view, kExitReasonCount> kExitReasonNames = {
     "asked",        "exit_zero",     "exit_nonzero", "signal",
@@ -148,6 +151,10 @@ std::string_view child_state_name(ChildState state) { return name_in(kChildState
 
 std::string_view start_reason_name(StartReason reason) {
   return name_in(kStartReasonNames, reason);
+}
+
+std::string_view replace_reason_name(ReplaceReason reason) {
+  return name_in(kReplaceReasonNames, reason);
 }
 
 std::string_view exit_reason_name(ExitReason reason) { return name_in(kExitReasonNames, reason); }

@@ -49,14 +49,20 @@ enum class SessionState : uint8_t { live, parked, reviving };
 inline constexpr size_t kSessionStateCount = static_cast<size_t>(SessionState::reviving) + 1;
 std::string_view session_state_name(SessionState state);
 
+// Why a child was replaced: what it has too much of (pool.max_age, max_calls, max_memory).
+enum class ReplaceReason : uint8_t { age, calls, memory };
+inline constexpr size_t kReplaceReasonCount = static_cast<size_t>(ReplaceReason::memory) + 1;
+std::string_view replace_reason_name(ReplaceReason reason);
+
 // Why a session has no child any more.
 enum class ParkReason : uint8_t {
   idle,          // for pool.idle_timeout
   place_needed,  // by another session or call
   child_ended,
   taken_over,  // it comes from another process
+  replaced,    // see ReplaceReason
 };
-inline constexpr size_t kParkReasonCount = static_cast<size_t>(ParkReason::taken_over) + 1;
+inline constexpr size_t kParkReasonCount = static_cast<size_t>(ParkReason::replaced) + 1;
 std::string_view park_reason_name(ParkReason reason);
 
 // What became of a call that was parked until its client has input for it: see RoundTrips and
@@ -227,9 +233,10 @@ enum class ChildState : uint8_t { starting, ready, busy, draining, dead };
 inline constexpr size_t kChildStateCount = static_cast<size_t>(ChildState::dead) + 1;
 std::string_view child_state_name(ChildState state);
 
-enum class StartReason : uint8_t { minimum, demand, restart };
+// `successor`: of a child that is replaced.
+enum class StartReason : uint8_t { minimum, demand, restart, successor };
 std::string_view start_reason_name(StartReason reason);
-inline constexpr size_t kStartReasonCount = static_cast<size_t>(StartReason::restart) + 1;
+inline constexpr size_t kStartReasonCount = static_cast<size_t>(StartReason::successor) + 1;
 
 // `asked`: the gateway ended it. `exit_zero` is no failure if its session ended it. The others are.
 enum class ExitReason : uint8_t {
@@ -298,6 +305,8 @@ class Observer {
   virtual void on_child_started(BackendId, StartReason) {}
   virtual void on_child_ready(BackendId, Duration /*since_start*/) {}
   virtual void on_child_exited(BackendId, ExitReason) {}
+  // It takes no more calls, or is asked to end.
+  virtual void on_child_replaced(BackendId, ReplaceReason) {}
 
   // A breaker of the backend has opened or closed; it has one for each of its pools.
   virtual void on_breaker(BackendId, bool /*open*/) {}

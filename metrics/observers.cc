@@ -56,6 +56,10 @@ void Observers::on_child_exited(BackendId backend, ExitReason reason) {
   for (Observer* observer : of(Event::child_exited)) observer->on_child_exited(backend, reason);
 }
 
+void Observers::on_child_replaced(BackendId backend, ReplaceReason reason) {
+  for (Observer* observer : of(Event::child_replaced)) observer->on_child_replaced(backend, reason);
+}
+
 void Observers::on_breaker(BackendId backend, bool open) {
   for (Observer* observer : of(Event::breaker)) observer->on_breaker(backend, open);
 }

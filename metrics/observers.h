@@ -37,6 +37,7 @@ class Observers final : public Observer {
     enlist(Event::child_started, observer, &Some::on_child_started, &Observer::on_child_started);
     enlist(Event::child_ready, observer, &Some::on_child_ready, &Observer::on_child_ready);
     enlist(Event::child_exited, observer, &Some::on_child_exited, &Observer::on_child_exited);
+    enlist(Event::child_replaced, observer, &Some::on_child_replaced, &Observer::on_child_replaced);
     enlist(Event::breaker, observer, &Some::on_breaker, &Observer::on_breaker);
     enlist(Event::session_places, observer, &Some::on_session_places, &Observer::on_session_places);
     enlist(Event::session_opened, observer, &Some::on_session_opened, &Observer::on_session_opened);
@@ -75,6 +76,7 @@ class Observers final : public Observer {
   void on_child_started(BackendId backend, StartReason reason) override;
   void on_child_ready(BackendId backend, Duration since_start) override;
   void on_child_exited(BackendId backend, ExitReason reason) override;
+  void on_child_replaced(BackendId backend, ReplaceReason reason) override;
   void on_breaker(BackendId backend, bool open) override;
   void on_session_places(BackendId backend, uint32_t places) override;
   void on_session_opened(BackendId backend) override;
@@ -109,6 +111,7 @@ class Observers final : public Observer {
     child_started,
     child_ready,
     child_exited,
+    child_replaced,
     breaker,
     session_places,
     session_opened,

@@ -24,6 +24,8 @@ void write_child(rpc::JsonWriter& json, const pool::ChildStatus& child) {
   if (child.states > 0) json.number("states", child.states);
   if (child.tasks > 0) json.number("tasks", child.tasks);
   if (child.leased) json.boolean("leased", true);
+  if (child.memory > 0) json.number("memory_bytes", child.memory);
+  if (child.replaced_for) json.text("replaced_for", replace_reason_name(*child.replaced_for));
   if (!child.principal.empty()) json.text("principal", child.principal);
   write_seconds(json, "age_seconds", child.age);
   const pool::ChildFacts& facts = child.facts;

@@ -49,6 +49,9 @@ struct PoolConfig {
   uint32_t max_in_flight = 256;   // calls in flight per child, 1 to 4096; 1: one at a time
   uint32_t queue = 2048;          // calls waiting for a child, at most
   size_t queue_bytes = 64 << 20;  // of their messages; never less than LimitsConfig::message
+  Duration max_age{0};            // then a child is replaced; 0: never for its age
+  uint32_t max_calls = 0;         // the same; 0: never for its calls
+  size_t max_memory = 0;          // the same, resident bytes; 0: never for its memory
   Duration start_timeout = std::chrono::seconds(30);
   Duration idle_timeout = std::chrono::minutes(5);  // then a child above `min` is ended
   Duration min_hold = std::chrono::seconds(2);      // idle sessions keep their child that long

@@ -35,9 +35,11 @@ struct ChildStatus {
   size_t listening = 0;  // of these, calls that just listen
   size_t unsent_bytes = 0;
   uint64_t calls = 0;
-  size_t states = 0;      // given out, of calls that wait for input of their clients
-  size_t tasks = 0;       // given out, and not over
-  bool leased = false;    // to a session
+  size_t states = 0;    // given out, of calls that wait for input of their clients
+  size_t tasks = 0;     // given out, and not over
+  bool leased = false;  // to a session
+  uint64_t memory = 0;  // resident bytes, with all that it has started; 0: nobody has looked
+  std::optional<ReplaceReason> replaced_for{};  // it goes as soon as it can; nothing: it stays
   std::string principal;  // whose child it is (isolation: principal); empty: nobody's
   Duration age{0};
   ChildFacts facts;

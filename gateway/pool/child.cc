@@ -415,6 +415,11 @@ void Child::on_writable() {
   owner_.on_child_writable(*this);
 }
 
+void Child::on_memory(uint64_t bytes) {
+  memory_ = bytes;
+  owner_.on_child_memory(*this);
+}
+
 void Child::on_exit(const ExitStatus& status) {
   output_.stop();
   handshake_.stop_timer();
@@ -470,6 +475,8 @@ ChildStatus Child::status() const {
   status.unsent_bytes = link_ == nullptr ? 0 : link_->unsent_bytes();
   status.calls = calls_.sent();
   status.leased = !lease_.is_none();
+  status.memory = memory_;
+  status.replaced_for = worn_;
   status.facts = facts();
   status.age = services_.core.clock.now() - started_at_;
   return status;

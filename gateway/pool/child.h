@@ -54,6 +54,8 @@ class ChildOwner {
   virtual void on_child_ended_listening(Child& child, CallPtr call) = 0;
   // It may have room again.
   virtual void on_child_writable(Child& child) = 0;
+  // It has been looked how much memory it uses.
+  virtual void on_child_memory(Child& child) = 0;
   // The last call for a child. Its calls are still in its table: take_calls().
   virtual void on_child_gone(Child& child, const ChildEnd& end) = 0;
 };
@@ -76,10 +78,25 @@ class Child final : private ChildEvents, private ChildMessages {
   void dismiss(std::string message);
   // Takes no more calls; the owner ends it after the last one.
   void retire() { retiring_ = true; }
+  // Why it is to be replaced, since when, and by which child: see Replacement.
+  [[nodiscard]] std::optional<ReplaceReason> worn() const { return worn_; }
+  [[nodiscard]] TimePoint worn_since() const { return worn_since_; }
+  [[nodiscard]] uint64_t successor() const { return successor_; }  // 0: none
+  void set_worn(std::optional<ReplaceReason> reason, TimePoint since) {
+    worn_ = reason;
+    worn_since_ = since;
+  }
+  void set_successor(uint64_t number) { successor_ = number; }
+  // Resident bytes of it and all that it has started, as last seen; 0: nobody has looked.
+  [[nodiscard]] uint64_t memory() const { return memory_; }
+  [[nodiscard]] uint64_t calls_sent() const { return calls_.sent(); }
+  [[nodiscard]] int pid() const { return name_.pid; }
 
   [[nodiscard]] uint64_t number() const { return name_.number; }
   [[nodiscard]] config::Isolation isolation() const { return isolation_; }
   [[nodiscard]] bool is_retiring() const { return retiring_; }
+  // It retires, and has not been asked to go yet.
+  [[nodiscard]] bool finishes() const { return retiring_ && keeps_bound(); }
   // The session that has it to itself; none: it is shared, or waits for one.
   [[nodiscard]] session::SessionId lease() const { return lease_; }
   void set_lease(session::SessionId session) { lease_ = session; }
@@ -200,6 +217,7 @@ class Child final : private ChildEvents, private ChildMessages {
   void on_output(std::span<char> bytes) override;
   void on_output_end() override;
   void on_writable() override;
+  void on_memory(uint64_t bytes) override;
   void on_exit(const ExitStatus& status) override;
   // ChildMessages
   const char* on_answer(const rpc::Envelope& answer) override;
@@ -247,6 +265,10 @@ class Child final : private ChildEvents, private ChildMessages {
   const config::Isolation isolation_;
   session::SessionId lease_;
   bool retiring_ = false;
+  std::optional<ReplaceReason> worn_;
+  TimePoint worn_since_{};
+  uint64_t successor_ = 0;
+  uint64_t memory_ = 0;
   bool is_read_ = true;
   bool has_answered_ = false;
   ChildState state_ = ChildState::dead;

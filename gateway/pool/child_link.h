@@ -27,8 +27,9 @@ struct LaunchSpec {
   std::string user;                                // empty: the gateway's
   config::ResourceLimits limits;
   config::SandboxConfig sandbox;
-  Duration linger{0};  // in which what the command has started may end by itself after it
-  Payer payer{};       // of what waits to be written to it
+  Duration linger{0};           // in which what the command has started may end by itself after it
+  Payer payer{};                // of what waits to be written to it
+  bool watches_memory = false;  // it is looked every second how much memory it uses
 };
 
 struct ExitStatus {
@@ -53,10 +54,12 @@ struct LaunchProblem {
 class ChildEvents {
  public:
   virtual ~ChildEvents() = default;
-  virtual void on_started(int pid) = 0;                // the command is running
-  virtual void on_output(std::span<char> bytes) = 0;   // stdout; may be changed in place
-  virtual void on_output_end() = 0;                    // end of stdout; the process may live on
-  virtual void on_writable() = 0;                      // unsent_bytes() has fallen to the low mark
+  virtual void on_started(int pid) = 0;               // the command is running
+  virtual void on_output(std::span<char> bytes) = 0;  // stdout; may be changed in place
+  virtual void on_output_end() = 0;                   // end of stdout; the process may live on
+  virtual void on_writable() = 0;                     // unsent_bytes() has fallen to the low mark
+  // LaunchSpec::watches_memory: resident bytes of the process and all that it has started.
+  virtual void on_memory(uint64_t /*bytes*/) {}
   virtual void on_exit(const ExitStatus& status) = 0;  // last event, exactly once: the process and
                                                        // all that it started are gone
 };

@@ -72,11 +72,13 @@ Children::Census Children::census() const {
   for (const auto& child : children_) {
     const ChildState state = child->state();
     const bool is_ready = state == ChildState::ready || state == ChildState::busy;
-    if (child->is_retiring() || (!is_ready && state != ChildState::starting)) continue;
-    Census::Lane& lane =
-        child->isolation() == config::Isolation::shared ? census.shared : census.session;
+    const bool is_shared = child->isolation() == config::Isolation::shared;
+    if ((is_shared && child->is_retiring()) || (!is_ready && state != ChildState::starting)) {
+      continue;
+    }
+    Census::Lane& lane = is_shared ? census.shared : census.session;
     ++(is_ready ? lane.ready : lane.starting);
-    if (child->isolation() == config::Isolation::session && child->lease().is_none()) ++census.warm;
+    if (!is_shared && child->lease().is_none()) ++census.warm;
   }
   return census;
 }
@@ -108,7 +110,11 @@ uint32_t Children::shared_places() const {
   const uint32_t free = config().max - std::min(config().max, places_taken() + warm_wanted());
   // What a legacy child keeps for a principal is not to be split over processes.
   const bool is_one = services_.config.serves_one && era() != Era::modern;
-  return is_one ? std::min(free, 1U) : free;
+  if (!is_one) return free;
+  // The one that is replaced finishes its calls first.
+  const bool is_taken =
+      std::ranges::any_of(children_, [](const auto& child) { return child->finishes(); });
+  return is_taken ? 0 : std::min(free, 1U);
 }
 
 // --- Starting -------------------------------------------------------------------------------
@@ -126,6 +132,9 @@ std::optional<Children::Need> Children::needed(const Census& there) const {
   if (there.shared.alive() < shared_places() && queues_.wanting() > room_to_come &&
       least_loaded() == nullptr) {
     return Need{config::Isolation::shared, StartReason::demand};
+  }
+  if (!draining_ && lacks_successor() != nullptr && there.shared.alive() < shared_places()) {
+    return Need{config::Isolation::shared, StartReason::successor};
   }
   if (draining_ || there.warm >= warm_wanted()) return std::nullopt;
   return Need{config::Isolation::session, StartReason::minimum};
@@ -157,8 +166,19 @@ void Children::start(const Need& need) {
   children_.push_back(std::make_unique<Child>(services_, owner_, listener_, ++started_,
                                               need.isolation, verdict_.greeting(), greeting_));
   Child& child = *children_.back();
+  Child* const worn = need.isolation == config::Isolation::shared ? lacks_successor() : nullptr;
+  if (worn != nullptr) worn->set_successor(child.number());
   child.start();
   if (need.isolation == config::Isolation::session) leases_.attach(child);
+}
+
+// A shared child that is to be replaced, and still serves; null: there is none.
+Child* Children::lacks_successor() const {
+  const auto found = std::ranges::find_if(children_, [this](const auto& child) {
+    return child->worn() && !child->is_retiring() &&
+           child->isolation() == config::Isolation::shared && find(child->successor()) == nullptr;
+  });
+  return found == children_.end() ? nullptr : found->get();
 }
 
 // While the first one is asked of which era it is, others would only be asked the same.
@@ -243,6 +263,7 @@ void Children::make_places() {
 }
 
 void Children::end_retired(Child& child) {
+  if (child.worn()) return;  // see Replacement
   // Calls that listen go on at another child.
   if (child.working() > 0 || child.bound().has_calls() || child.state() == ChildState::draining) {
     return;

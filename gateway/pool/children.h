@@ -79,6 +79,11 @@ class Children {
   // Which era shared children speak; nothing: not known yet.
   [[nodiscard]] std::optional<Era> era() const { return verdict_.era(); }
 
+  // Whether one more shared child may be started beside one that is to be replaced.
+  [[nodiscard]] bool has_room_for_successor() const {
+    return children_.size() < config().max && census().shared.alive() < shared_places();
+  }
+
   // Sessions share children: those that are warm are of no use any more.
   void end_warm();
   // See EraVerdict; while there are shared children the verdict is theirs.
@@ -128,6 +133,7 @@ class Children {
   [[nodiscard]] uint32_t warm_wanted() const;
   [[nodiscard]] std::optional<Need> needed(const Census& there) const;
   void start(const Need& need);
+  [[nodiscard]] Child* lacks_successor() const;
   [[nodiscard]] bool waits_for_era(const Need& need, const Census& there) const;
   void learn_era(const Child& child);
   void announce(const Child& child, Duration start);

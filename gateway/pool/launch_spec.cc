@@ -34,6 +34,7 @@ LaunchSpec make_launch_spec(const config::BackendConfig& config,
   spec.user = config.user;
   spec.limits = config.rlimits;
   spec.sandbox = config.sandbox;
+  spec.watches_memory = config.pool.max_memory > 0;
   return spec;
 }
 

@@ -30,6 +30,7 @@ Pool::Pool(const PoolServices& services, PoolEvents& events, SessionEvents& sess
       children_(services, *this, listener, queues_, leases_),
       sessions_(services, events, session_events, leases_, children_,
                 [this] { settle_shared_places(); }),
+      replacement_(services, children_, leases_, sessions_, listener),
       bound_(services, events, queues_.calls, children_,
              [this](Child& child, CallPtr call, const Outgoing& message) {
                give(child, std::move(call), message);
@@ -192,6 +193,7 @@ void Pool::give(Child& child, CallPtr call, const Outgoing& message) {
     if (is_new) events_.on_listening(held, child.facts());
   } else {
     child.send(std::move(call), message);
+    replacement_.look_at(child);
   }
 }
 
@@ -287,6 +289,7 @@ void Pool::after_call(Child& child) {
 void Pool::settle(Child& child) {
   child.settle_state();
   children_.watch_idle(child);
+  replacement_.look_at(child);
 }
 
 bool Pool::request_cancel(session::Caller caller, std::string_view id, CallPtr* ended) {
@@ -440,6 +443,7 @@ void Pool::on_child_gone(Child& child, const ChildEnd& end) {
   children_.remove(child, end, !failed, lease != nullptr);
   sweep_timer_.arm(now());
   listener_.on_child_gone(child);
+  replacement_.note_gone();
 
   const rpc::FaultReport report = rpc::faults::child_failed(end.message, end.detail);
   if (lease != nullptr) {
@@ -464,9 +468,8 @@ void Pool::on_child_gone(Child& child, const ChildEnd& end) {
   if ((is_tripped || !end.was_ready) && left.shared.alive() == 0) {
     fail_queue(is_tripped ? children_.breaker_report() : report);
   }
-  if (children_.is_tripped() && left.alive() == 0) {
-    sessions_.fail_waiting(children_.breaker_report());
-  }
+  if (!children_.is_tripped() || left.alive() > 0) return;
+  sessions_.fail_waiting(children_.breaker_report());
 }
 
 void Pool::end_children(Duration grace) {

@@ -24,6 +24,7 @@
 #include "gateway/pool/leases.h"
 #include "gateway/pool/pool_events.h"
 #include "gateway/pool/pool_services.h"
+#include "gateway/pool/replacement.h"
 #include "gateway/pool/session_events.h"
 #include "gateway/pool/session_lane.h"
 #include "gateway/pool/shared_queues.h"
@@ -195,6 +196,7 @@ class Pool final : private ChildOwner {
   void on_child_own_answer(Child& child, rpc::WireId id, const rpc::Envelope* answer) override;
   void on_child_ended_listening(Child& child, CallPtr call) override;
   void on_child_writable(Child& child) override { after_call(child); }
+  void on_child_memory(Child& child) override { replacement_.look_at(child); }
   void on_child_gone(Child& child, const ChildEnd& end) override;
 
   std::vector<CallPtr> take_back(const std::function<bool(const Call&)>& matches);
@@ -223,6 +225,7 @@ class Pool final : private ChildOwner {
   Leases leases_;
   Children children_;
   SessionLane sessions_;
+  Replacement replacement_;
   BoundCalls bound_;
   CallExpiry expiry_;
   bool paused_ = false;  // those that share children have been told to wait

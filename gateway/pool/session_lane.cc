@@ -200,6 +200,11 @@ void SessionLane::park(Lease& lease, ParkReason reason) {
   session_events_.on_session_parked(lease.session, reason);
 }
 
+void SessionLane::replace(Lease& lease) {
+  park(lease, ParkReason::replaced);
+  if (!lease.queue.empty()) wake(lease);
+}
+
 bool SessionLane::can_park(const Lease& lease) const {
   return services_.config.revive && lease.memory.is_repeatable() && !children_.is_draining();
 }

@@ -58,6 +58,10 @@ class SessionLane {
   void settle();
   // A child has answered a request of the gateway's own; null: with something unreadable.
   void note_own_answer(Child& child, rpc::WireId id, const rpc::Envelope* answer);
+  // Ends the child of a session, which has no call; what waits for it, or comes next, gets another
+  // one. Only if it can be replaced.
+  void replace(Lease& lease);
+  [[nodiscard]] bool can_replace(const Lease& lease) const { return can_park(lease); }
   // The session's child has gone, with these calls of the session in flight.
   void lose_child(Lease& lease, session::SessionEnd end, const rpc::FaultReport& report,
                   std::vector<CallPtr> calls);

@@ -48,6 +48,7 @@ enum class Family : uint8_t {
   child_start,
   starts,
   exits,
+  replaced,
   breakers,
   sessions,
   places,

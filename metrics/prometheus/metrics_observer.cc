@@ -105,6 +105,10 @@ void MetricsObserver::on_child_exited(BackendId backend, ExitReason reason) {
   ++store_.backend(backend).number(Family::exits, index_of(reason));
 }
 
+void MetricsObserver::on_child_replaced(BackendId backend, ReplaceReason reason) {
+  ++store_.backend(backend).number(Family::replaced, index_of(reason));
+}
+
 void MetricsObserver::on_breaker(BackendId backend, bool open) {
   uint64_t& open_ones = store_.backend(backend).number(Family::breakers);
   open ? ++open_ones : --open_ones;

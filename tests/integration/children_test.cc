@@ -57,6 +57,31 @@ TEST(Children, KillUnderLoadFailsEachCallInFlightOnceAndServiceGoesOn) {
   EXPECT_EQ(exits(gateway, "signal"), 1);
 }
 
+// A child's memory is looked at once a second; the calls of some seconds come before its end.
+TEST(Children, ThoseThatLeakAreReplacedUnderLoadWithoutAFailedCall) {
+  GatewayProcess gateway(
+      serve_one(puppet(), "pool: { min: 1, max: 3, max_memory: 64MiB }", "log: { calls: false }"));
+  await_children(gateway, 1);
+  const auto replaced = [&] {
+    return gateway.metrics().sum("stdgate_children_replaced_total", {{"reason", "memory"}});
+  };
+  std::atomic<bool> is_done = false;
+  in_parallel(4, [&](size_t number) {
+    HttpClient client = gateway.connect();
+    if (number == 0) {
+      EXPECT_TRUE(holds_within(Millis(60000), [&] { return replaced() >= 3; }));
+      is_done = true;
+    }
+    while (!is_done) {
+      const HttpResponse response = call(client, "leak", R"({"size":1000000})");
+      ASSERT_EQ(response.status, 200) << response.body;
+      std::this_thread::sleep_for(Millis(10));
+    }
+  });
+  EXPECT_EQ(exits(gateway, "asked"), gateway.metrics().sum("stdgate_child_exits_total", {}));
+  EXPECT_THAT(gateway.log(), HasSubstr("child replaced"));
+}
+
 TEST(Children, ManyKillsUnderLoadAnswerEveryCallOnce) {
   GatewayProcess gateway(serve_one(demo_server(),
                                    "pool: { min: 2, max: 2, backoff_min: 1ms, backoff_max: 5ms }",

@@ -343,6 +343,7 @@ TEST(CoreSimulation, EveryCallIsAnsweredOnce) {
   const uint64_t count = number_from_environment("STDGATE_SIM_SEEDS", is_one ? 1 : 2000);
   std::array<uint64_t, kParkReasonCount> parked{};
   std::array<uint64_t, kRevivalOutcomeCount> revived{};
+  std::array<uint64_t, kReplaceReasonCount> replaced{};
   SimTally tally;
   for (uint64_t seed = first; seed < first + count; ++seed) {
     SCOPED_TRACE("repeat with STDGATE_SIM_SEED=" + std::to_string(seed));
@@ -350,13 +351,17 @@ TEST(CoreSimulation, EveryCallIsAnsweredOnce) {
     simulation.run();
     if (testing::Test::HasFailure()) return;
     tally.add(simulation.tally());
+    for (size_t i = 0; i < replaced.size(); ++i) replaced[i] += simulation.ledger().replaced[i];
     for (size_t i = 0; i < parked.size(); ++i) parked[i] += simulation.ledger().parked[i];
     for (size_t i = 0; i < revived.size(); ++i) revived[i] += simulation.ledger().revived[i];
   }
   if (count < 100) return;
-  for (const ParkReason reason :
-       {ParkReason::idle, ParkReason::place_needed, ParkReason::child_ended}) {
+  for (const ParkReason reason : {ParkReason::idle, ParkReason::place_needed,
+                                  ParkReason::child_ended, ParkReason::replaced}) {
     EXPECT_GT(parked[static_cast<size_t>(reason)], 0U) << park_reason_name(reason);
+  }
+  for (const ReplaceReason reason : {ReplaceReason::age, ReplaceReason::calls}) {
+    EXPECT_GT(replaced[static_cast<size_t>(reason)], 0U) << replace_reason_name(reason);
   }
   for (const RevivalOutcome outcome : {RevivalOutcome::same, RevivalOutcome::failed}) {
     EXPECT_GT(revived[static_cast<size_t>(outcome)], 0U) << revival_outcome_name(outcome);

@@ -41,6 +41,9 @@ class SimLedger final : public Observer {
     --sessions_in(from);
     ++sessions_in(to);
   }
+  void on_child_replaced(BackendId, ReplaceReason reason) override {
+    ++replaced[static_cast<size_t>(reason)];
+  }
   void on_session_parked(BackendId, ParkReason reason) override {
     ++parked[static_cast<size_t>(reason)];
   }
@@ -82,6 +85,7 @@ class SimLedger final : public Observer {
   int64_t parked_calls = 0;  // now
   uint64_t cache_hits = 0;
   std::array<int64_t, kSessionStateCount> by_state{};
+  std::array<uint64_t, kReplaceReasonCount> replaced{};
   std::array<uint64_t, kParkReasonCount> parked{};
   std::array<uint64_t, kRevivalOutcomeCount> revived{};
   std::array<int64_t, kChildStateCount> states{};

@@ -59,6 +59,8 @@ backend::BackendOptions draw_options(SimWorld& world) {
     pool.backoff_min = std::chrono::milliseconds(world.pick(1, 1000));
     pool.backoff_max = pool.backoff_min * world.pick(1, 10);
   }
+  if (world.chance(0.3)) pool.max_age = std::chrono::seconds(world.pick(2, 30));
+  if (world.chance(0.3)) pool.max_calls = static_cast<uint32_t>(world.pick(1, 40));
   options.limits.message = 64 << 10;
   if (config.protocol == config::Protocol::mcp) draw_eras_of_clients(world, options);
   return options;

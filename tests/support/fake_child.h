@@ -23,6 +23,7 @@ class FakeChild final : public MemoryChild {
   // Answers the request with the given id as it stands on its stdin.
   void answer(const std::string& id, const std::string& result = "true");
   void close_output() { tell_output_end(); }
+  void use_memory(uint64_t bytes) { tell_memory(bytes); }
   void exit(int code) { tell_exit({pool::ExitStatus::Kind::exited, code, {}}); }
   void die(int signal) { tell_exit({pool::ExitStatus::Kind::signaled, signal, {}}); }
   void fail_to_start(std::string why) {

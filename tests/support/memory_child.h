@@ -48,6 +48,9 @@ class MemoryChild {
   void tell_writable() {
     tell([](pool::ChildEvents& events) { events.on_writable(); });
   }
+  void tell_memory(uint64_t bytes) {
+    tell([bytes](pool::ChildEvents& events) { events.on_memory(bytes); });
+  }
   void tell_exit(const pool::ExitStatus& status) {
     tell([this, &status](pool::ChildEvents& events) {
       events_ = nullptr;

@@ -15,6 +15,7 @@
 //                          that was the answer, else true follows
 //   complain {bytes}       writes these bytes to stderr
 //   blob {size}            is answered with a text of so many bytes
+//   leak {size}            keeps so many bytes more, for good
 //   push {count, size}     writes as many notifications "push", numbered "n" from 0, each with a
 //                          "fill" of so many bytes; is answered after them
 //   ask {method, params}   asks the client; is answered with the whole text of the client's answer
@@ -176,6 +177,10 @@ class Puppet {
   void blob(const Call& call) {
     answer(call, '"' + std::string(static_cast<size_t>(number(call, "size")), 'x') + '"');
   }
+  void leak(const Call& call) {
+    leaked_.emplace_back(static_cast<size_t>(number(call, "size")), 'x');
+    answer(call, std::to_string(leaked_.size()));
+  }
   void deaf(const Call& call) {
     answer(call, "true");
     for (;;) ::pause();
@@ -284,6 +289,7 @@ class Puppet {
   Call waiting_;
   int64_t asked_ = 0;
   std::map<std::string, std::string> asks_;  // id of the request -> raw id of the call
+  std::vector<std::string> leaked_;
 };
 
 const std::map<std::string_view, Puppet::Act> Puppet::kActs = {
@@ -297,6 +303,7 @@ const std::map<std::string_view, Puppet::Act> Puppet::kActs = {
     {"say", &Puppet::say},
     {"complain", &Puppet::complain},
     {"blob", &Puppet::blob},
+    {"leak", &Puppet::leak},
     {"deaf", &Puppet::deaf},
     {"meet", &Puppet::meet},
     {"push", &Puppet::push},

@@ -55,6 +55,7 @@ class RecordingObserver final : public Observer {
   }
   void on_child_started(BackendId, StartReason reason) override { starts.push_back(reason); }
   void on_child_exited(BackendId, ExitReason reason) override { exits.push_back(reason); }
+  void on_child_replaced(BackendId, ReplaceReason reason) override { replaced.push_back(reason); }
   void on_method(BackendId, MethodId, std::string_view name) override {
     methods.emplace_back(name);
   }
@@ -89,6 +90,7 @@ class RecordingObserver final : public Observer {
   size_t state_changes = 0;
   std::vector<StartReason> starts;
   std::vector<ExitReason> exits;
+  std::vector<ReplaceReason> replaced;
   std::vector<std::string> methods;
   std::vector<std::string> tools;
 };

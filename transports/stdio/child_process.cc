@@ -27,12 +27,13 @@ enum class Ending : uint8_t { no, input_closed, terminated, killed };
 class ChildProcess final : public pool::ChildLink {
  public:
   ChildProcess(net::Loop& loop, Log& log, GuardWatch& guards, UsageLedger& ledger,
-               pool::Confinement& confinement, uint64_t& incomplete_starts, uint64_t& left_behind,
-               const pool::LaunchSpec& spec, pool::ChildEvents& events)
+               MemoryWatch& memory, pool::Confinement& confinement, uint64_t& incomplete_starts,
+               uint64_t& left_behind, const pool::LaunchSpec& spec, pool::ChildEvents& events)
       : loop_(loop),
         log_(log),
         guards_(guards),
         ledger_(ledger),
+        memory_(memory),
         confinement_(confinement),
         incomplete_starts_(incomplete_starts),
         left_behind_(left_behind),
@@ -101,6 +102,7 @@ class ChildProcess final : public pool::ChildLink {
   Log& log_;
   GuardWatch& guards_;
   UsageLedger& ledger_;
+  MemoryWatch& memory_;
   pool::Confinement& confinement_;
   uint64_t& incomplete_starts_;  // of its backend
   uint64_t& left_behind_;
@@ -166,6 +168,7 @@ void ChildProcess::start(const std::string& guard_binary, const pool::LaunchSpec
   }
   guard_pid_ = guard_->pid();
   ledger_.open(backend_, guard_pid_);
+  if (spec.watches_memory) memory_.watch(guard_pid_, events_);
   input_->set_watermark(kHighWatermark);
   input_->set_payer(spec.payer);
   control_->resume_read(net::ByteStream::kNotStarted);
@@ -377,6 +380,7 @@ void ChildProcess::finish() {
 void ChildProcess::account(double cpu_seconds) {
   accounted_ = true;
   ledger_.close(backend_, guard_pid_, cpu_seconds);
+  memory_.forget(events_);
 }
 
 guard::KernelFeatures kernel_of(const pool::Confinement& confinement) {
@@ -391,12 +395,13 @@ ChildProcesses::ChildProcesses(net::Loop& loop, Log& log, OrphanReaper& orphans,
       log_(log),
       guard_binary_(std::move(guard_binary)),
       guards_(loop, orphans),
+      memory_(loop),
       confinement_(probe_confinement()) {}
 
 std::unique_ptr<pool::ChildLink> ChildProcesses::launch(const pool::LaunchSpec& spec,
                                                         pool::ChildEvents& events) {
   auto child =
-      std::make_unique<ChildProcess>(loop_, log_, guards_, ledger_, confinement_,
+      std::make_unique<ChildProcess>(loop_, log_, guards_, ledger_, memory_, confinement_,
                                      incomplete_starts_[spec.backend], left_behind_, spec, events);
   child->start(guard_binary_, spec, identity_of(spec.user));
   return child;

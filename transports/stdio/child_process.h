@@ -26,6 +26,7 @@
 #include "gateway/pool/confinement.h"
 #include "transports/net/loop.h"
 #include "transports/stdio/guard_watch.h"
+#include "transports/stdio/memory_watch.h"
 #include "transports/stdio/orphan_reaper.h"
 #include "transports/stdio/usage_ledger.h"
 
@@ -69,6 +70,7 @@ class ChildProcesses final : public pool::ChildLauncher {
   std::map<std::string, std::string> identities_;  // by the names of users
   GuardWatch guards_;
   UsageLedger ledger_;
+  MemoryWatch memory_;
   pool::Confinement confinement_;
   std::map<std::string, uint64_t, std::less<>> incomplete_starts_;  // by backend
   uint64_t left_behind_ = 0;

@@ -66,6 +66,22 @@ inline constexpr auto kPoolOptions = std::to_array<Option<PoolConfig>>({
      .type = Size{&PoolConfig::queue_bytes, {kKiB, 64 * kGiB}},
      .help = "bytes of the messages of these calls, at most",
      .details = "Not less than `limits.message`, which raises the default where it is greater."},
+    {.key = "max_age",
+     .type =
+         Time{&PoolConfig::max_age, {std::chrono::milliseconds(0), std::chrono::hours(24 * 365)}},
+     .help = "age at which a child is replaced; 0s: never for its age",
+     .details = "It goes on until its successor is ready, and ends when it has no calls, at the "
+                "latest after `timeout`. A session's child is replaced when the session is idle. A "
+                "child that waits for what it has given out to come back stays for that."},
+    {.key = "max_calls",
+     .type = Count{&PoolConfig::max_calls, {0, 4'000'000'000}},
+     .help = "calls after which a child is replaced; 0: never for its calls",
+     .details = "As `max_age`. A few more come until its successor is ready."},
+    {.key = "max_memory",
+     .type = Size{&PoolConfig::max_memory, {0, 1024 * kGiB}},
+     .help = "memory at which a child is replaced; 0: never for its memory",
+     .details = "Resident, of the child and all that it has started, looked at every second. As "
+                "`max_age`, but it stays for nothing but the calls that it has."},
     {.key = "start_timeout",
      .type =
          Time{&PoolConfig::start_timeout, {std::chrono::milliseconds(1), std::chrono::hours(1)}},

@@ -160,6 +160,9 @@ backends:
       max_in_flight: 256
       queue: 2048
       queue_bytes: 64MiB
+      max_age: 0s
+      max_calls: 0
+      max_memory: 0
       start_timeout: 30s
       idle_timeout: 5m
       min_hold: 2s

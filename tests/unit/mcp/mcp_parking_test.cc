@@ -139,6 +139,39 @@ TEST_F(McpParkingTest, AnIdleSessionIsParkedAndItsNextRequestRevivesIt) {
   check();
 }
 
+// A session's child goes when the session is idle.
+class McpReplacementTest : public McpParkingTest {
+ protected:
+  static backend::BackendOptions options() {
+    backend::BackendOptions options = reviving();
+    options.config.pool.max_calls = 3;
+    return options;
+  }
+  McpReplacementTest() : McpParkingTest(options()) {}
+};
+
+TEST_F(McpReplacementTest, TheSessionIsParkedWhenItIsIdle) {
+  mcp::McpSession& session = greet();
+  FakeChild& first = last_child();
+  call(session, first);
+  EXPECT_EQ(world_.post(session, post_, request_text("1", "tools/list")), Posted::under_way);
+  world_.bench.advance(seconds(2));
+  EXPECT_THAT(first.ends(), IsEmpty()) << "it is at work";
+  first.answer(first.take_ids().at(0));
+  world_.bench.settle();
+  EXPECT_FALSE(first.ends().empty());
+  EXPECT_EQ(parked()[ParkReason::replaced], 1);
+  EXPECT_EQ(world_.bench.observer.replaced, std::vector{ReplaceReason::calls});
+  end_asked();
+  EXPECT_EQ(world_.post(session, other_, request_text("2", "tools/list")), Posted::under_way);
+  FakeChild& second = answer_greeting();
+  const auto lines = second.take_lines();
+  ASSERT_THAT(lines, SizeIs(2));
+  second.answer(id_in(lines[1]));
+  EXPECT_EQ(other_.take().back(), result_text("2"));
+  check();
+}
+
 TEST_F(McpParkingTest, NobodyIsToldWhereNothingWasKept) {
   mcp::McpSession& session = greet();
   world_.bench.advance(McpWorld::kIdleTimeout);

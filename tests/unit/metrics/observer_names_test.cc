@@ -38,6 +38,7 @@ TEST(ObserverNames, AreDistinctAndInSnakeCase) {
   check<DropReason>(kDropReasonCount, drop_reason_name);
   check<ChildState>(kChildStateCount, child_state_name);
   check<StartReason>(kStartReasonCount, start_reason_name);
+  check<ReplaceReason>(kReplaceReasonCount, replace_reason_name);
   check<HandshakeFailure>(kHandshakeFailureCount, handshake_failure_name);
   check<FetchOutcome>(kFetchOutcomeCount, fetch_outcome_name);
   check<ExitReason>(kExitReasonCount, exit_reason_name);

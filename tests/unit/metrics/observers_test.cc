@@ -21,6 +21,7 @@ class StrictObserver : public Observer {
   MOCK_METHOD(void, on_child_started, (BackendId, StartReason), (override));
   MOCK_METHOD(void, on_child_ready, (BackendId, Duration), (override));
   MOCK_METHOD(void, on_child_exited, (BackendId, ExitReason), (override));
+  MOCK_METHOD(void, on_child_replaced, (BackendId, ReplaceReason), (override));
   MOCK_METHOD(void, on_session_opened, (BackendId), (override));
   MOCK_METHOD(void, on_breaker, (BackendId, bool), (override));
   MOCK_METHOD(void, on_session_places, (BackendId, uint32_t), (override));
@@ -94,6 +95,7 @@ TEST(Observers, HearWhatTheyOverride) {
     EXPECT_CALL(*observer, on_child_started(1, StartReason::demand));
     EXPECT_CALL(*observer, on_child_ready(1, Duration(3)));
     EXPECT_CALL(*observer, on_child_exited(1, ExitReason::hung));
+    EXPECT_CALL(*observer, on_child_replaced(1, ReplaceReason::memory));
     EXPECT_CALL(*observer, on_session_opened(1));
     EXPECT_CALL(*observer, on_breaker(1, true));
     EXPECT_CALL(*observer, on_session_places(1, 4));
@@ -125,6 +127,7 @@ TEST(Observers, HearWhatTheyOverride) {
   observers.on_child_started(1, StartReason::demand);
   observers.on_child_ready(1, Duration(3));
   observers.on_child_exited(1, ExitReason::hung);
+  observers.on_child_replaced(1, ReplaceReason::memory);
   observers.on_session_opened(1);
   observers.on_breaker(1, true);
   observers.on_session_places(1, 4);

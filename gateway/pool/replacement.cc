@@ -1,0 +1,152 @@
+#include "gateway/pool/replacement.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace stdgate::pool {
+
+namespace {
+
+// How often children that are worn, or grow old, are looked at.
+constexpr Duration kInterval = std::chrono::seconds(1);
+
+bool runs(const Child& child) {
+  return child.state() == ChildState::ready || child.state() == ChildState::busy;
+}
+
+std::string message_of(const Child& child) {
+  return "the child was replaced, see pool.max_" + std::string(replace_reason_name(*child.worn()));
+}
+
+}  // namespace
+
+Replacement::Replacement(const PoolServices& services, Children& children, Leases& leases,
+                         SessionLane& sessions, ChildListener& listener)
+    : services_(services),
+      children_(children),
+      leases_(leases),
+      sessions_(sessions),
+      listener_(listener),
+      timer_(services.core.timers, [this] { act(); }) {}
+
+bool Replacement::is_wanted() const {
+  return config().max_age > Duration::zero() || config().max_calls > 0 || config().max_memory > 0;
+}
+
+std::optional<ReplaceReason> Replacement::reason_to_go(const Child& child) const {
+  if (config().max_memory > 0 && child.memory() > config().max_memory) return ReplaceReason::memory;
+  if (config().max_calls > 0 && child.calls_sent() >= config().max_calls) {
+    return ReplaceReason::calls;
+  }
+  const bool is_old =
+      config().max_age > Duration::zero() && now() - child.started_at() >= config().max_age;
+  return is_old ? std::optional(ReplaceReason::age) : std::nullopt;
+}
+
+void Replacement::look_at(Child& child) {
+  if (!is_wanted() || children_.is_draining()) return;
+  if (!child.worn() && runs(child)) child.set_worn(reason_to_go(child), now());
+  if (child.worn()) {
+    look_soon();
+  } else if (!timer_.armed() && config().max_age > Duration::zero()) {
+    timer_.arm(now() + kInterval);
+  }
+}
+
+void Replacement::act() {
+  if (children_.is_draining()) return;
+  std::vector<uint64_t> numbers;  // what ends may change the list
+  for (const auto& child : children_.all()) numbers.push_back(child->number());
+  bool is_any_left = config().max_age > Duration::zero();
+  for (const uint64_t number : numbers) {
+    Child* const child = children_.find(number);
+    if (child == nullptr || !runs(*child)) continue;
+    if (!child->worn()) child->set_worn(reason_to_go(*child), now());
+    if (!child->worn()) continue;
+    is_any_left = true;
+    if (child->isolation() == config::Isolation::shared) {
+      replace_shared(*child);
+    } else if (Lease* const lease = leases_.find(child->lease()); lease != nullptr) {
+      replace_leased(*child, *lease);
+    } else {
+      tell(*child);
+      end(*child);
+    }
+  }
+  children_.start_needed();
+  if (is_any_left && !children_.empty()) timer_.arm(now() + kInterval);
+}
+
+void Replacement::replace_shared(Child& child) {
+  if (!child.is_retiring()) {
+    if (!may_stop_serving(child)) return;
+    retire(child);
+  }
+  const bool is_free = child.working() == 0 && !child.bound().has_calls();
+  // Where nobody knows how long it is needed, others can take over: see Subscriptions.
+  const TimePoint needed = listener_.needed_until(child.number());
+  const bool is_needed =
+      child.worn() != ReplaceReason::memory && needed > now() && needed != TimePoint::max();
+  if ((is_free && !is_needed) || (!is_free && is_overdue(child))) end(child);
+}
+
+// Whether others can take its calls, or have to wait as there is no room for a successor.
+bool Replacement::may_stop_serving(const Child& child) const {
+  if (const Child* const successor = children_.find(child.successor()); successor != nullptr) {
+    return runs(*successor);
+  }
+  if (children_.has_room_for_successor()) {
+    // It cannot be started at the moment; better this child than none, unless it grows.
+    return child.worn() == ReplaceReason::memory &&
+           now() - child.worn_since() > config().start_timeout;
+  }
+  return std::ranges::none_of(children_.all(), [](const auto& other) {
+    return other->worn() && (other->is_retiring() || other->state() == ChildState::draining);
+  });
+}
+
+void Replacement::replace_leased(Child& child, Lease& lease) {
+  if (!sessions_.can_replace(lease)) {
+    // Its session cannot have another one, and is lost with it.
+    if (child.worn() != ReplaceReason::memory || !is_overdue(child)) return;
+    tell(child);
+    return end(child);
+  }
+  if (lease.revival != nullptr) return;
+  if (!child.is_retiring()) retire(child);
+  if (child.in_flight() == 0) {
+    sessions_.replace(lease);
+  } else if (is_overdue(child)) {
+    end(child);
+  }
+}
+
+bool Replacement::is_overdue(const Child& child) const {
+  return now() - child.worn_since() >= services_.config.timeout;
+}
+
+void Replacement::retire(Child& child) {
+  tell(child);
+  child.set_worn(child.worn(), now());  // what it has now has its whole time
+  child.retire();
+}
+
+void Replacement::end(Child& child) {
+  child.end(ExitReason::asked, message_of(child), config().grace);
+}
+
+// Once: when it takes no more calls, or ends.
+void Replacement::tell(const Child& child) {
+  if (child.is_retiring()) return;
+  services_.core.observer.on_child_replaced(services_.backend, *child.worn());
+  services_.core.log.write(LogLevel::info, "child replaced",
+                           {{"backend", services_.config.name},
+                            {"child", child.number()},
+                            {"pid", int64_t{child.pid()}},
+                            {"reason", replace_reason_name(*child.worn())},
+                            {"age_ms", now() - child.started_at()},
+                            {"calls", child.calls_sent()},
+                            {"memory_bytes", if_any(child.memory())}});
+}
+
+}  // namespace stdgate::pool
