@@ -93,6 +93,12 @@ McpSession* McpSessions::find(std::string_view id, McpSession::Kind kind,
   return session->is_over() || !is_meant ? nullptr : session;
 }
 
+bool McpSessions::has_ended(std::string_view id) const {
+  const auto found = sessions_.find(id);
+  if (found != sessions_.end()) return found->second->is_over();
+  return predecessor_ == nullptr || predecessor_->has_ended(id);
+}
+
 void McpSessions::detach(std::string_view id, session::EventSink& sink) const {
   const auto found = sessions_.find(id);
   if (found != sessions_.end()) return found->second->detach(sink);
