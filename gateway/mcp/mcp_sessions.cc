@@ -76,7 +76,7 @@ tl::expected<McpSession*, rpc::FaultReport> McpSessions::reach(
   auto session = std::make_unique<McpSession>(services_, owner,
                                               McpSession::Id{std::string(id), ids_.name_of(id)},
                                               kind, client, now + carried->left);
-  if (const auto adopted = session->adopt(client, carried->initialize, revision); !adopted) {
+  if (const auto adopted = session->adopt(client, *carried, revision); !adopted) {
     return tl::unexpected(adopted.error());
   }
   return &keep(std::move(session));

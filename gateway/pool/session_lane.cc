@@ -251,7 +251,7 @@ void SessionLane::finish_greeting(Lease& lease, Child& child, const rpc::Envelop
   children_.note_success();
   const Duration since = now() - std::exchange(lease.woken, std::nullopt).value_or(now());
   session_events_.on_session_revived(lease.session, outcome, since, lease.revival->notices());
-  if (outcome == RevivalOutcome::same || outcome == RevivalOutcome::changed) return;
+  if (outcome != RevivalOutcome::other_revision) return;
   lose(lease, session::SessionEnd::failed,
        rpc::faults::child_failed("the server speaks another revision of its protocol now"), {});
 }

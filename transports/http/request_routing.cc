@@ -19,6 +19,10 @@ namespace stdgate::http {
 namespace {
 
 constexpr std::string_view kFavicon = "/favicon.ico";
+// Its script can send no header field with a WebSocket (docs/authentication.md).
+constexpr std::string_view kPageHint =
+    "; a page in a browser offers the subprotocol stdgate.bearer. with the credential in base64url "
+    "behind it, or connects with ?ticket= from POST /ticket";
 
 void respond_json(const Exchange& exchange, const HttpError& error, const std::string& text) {
   const std::string_view body = text;
@@ -32,6 +36,11 @@ Sender sender_of(const Exchange& exchange, const ConnectionTraits& traits,
   const bool takes_ticket = exchange.guards.takes_tickets && exchange.head.method() == Method::get;
   if (takes_ticket) sender.ticket = shown_ticket(exchange.head.query());
   return sender;
+}
+
+bool is_handshake(const RequestHead& head) {
+  const HeaderField* const upgrade = head.find("upgrade");
+  return upgrade != nullptr && equals_ignoring_case(upgrade->value, "websocket");
 }
 
 Baggage read_baggage(const RequestHead& head) {
@@ -177,9 +186,11 @@ void RequestRouting::refuse_identity(const Exchange& exchange, const IdentityErr
   const std::string& scope = router_.policy().authentication().scope();
   const std::string challenge =
       is_undecided ? "" : challenge_field(why, scope, metadata_url(exchange.head.path()));
+  std::string message(why.message);
+  if (why.status == 401 && why.code.empty() && is_handshake(exchange.head)) message += kPageHint;
   // Forged tokens are no overload, though keys that they name are looked for.
   const HttpError error{.status = why.status,
-                        .message = why.message,
+                        .message = message,
                         .retry_after = is_undecided ? rpc::kRetryHint : Duration::zero(),
                         .more_fields = challenge,
                         .refusal = is_undecided ? Refusal::unauthorized : Refusal::other,

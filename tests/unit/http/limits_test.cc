@@ -35,6 +35,7 @@ TEST(Limits, Message) {
     EXPECT_EQ(answer.status, 413);
     EXPECT_EQ(answer.field("Connection"), "close");
     EXPECT_THAT(answer.body, HasSubstr(R"("id":null,"error":{"code":-32007)"));
+    EXPECT_THAT(answer.body, HasSubstr("larger than limits.message"));
     client.send(std::string(100000, 'x'));
     EXPECT_TRUE(client.wait_closed());
     EXPECT_EQ(client.error, 0);
