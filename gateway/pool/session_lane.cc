@@ -16,7 +16,7 @@ rpc::FaultReport no_place_for(const config::BackendConfig& backend, uint32_t pla
   const char* const what =
       backend.gives_way() ? " sessions are at work" : " children have a session";
   return rpc::faults::overloaded(number + " of " + number + what + "; raise backends." +
-                                 backend.name + ".pool.max");
+                                 backend.name + ".pool.max; the reload replaces all its processes");
 }
 
 }  // namespace
