@@ -26,6 +26,8 @@ class TurnLog final : public Log, public logs::LineSink, private net::Flushable 
   [[nodiscard]] bool enabled(LogLevel level) const override { return writer_.enabled(level); }
   void write(LogLevel level, std::string_view event,
              std::initializer_list<LogField> fields) override;
+  // See LogWriter.
+  void confirm(LogLevel level, std::string_view event, std::initializer_list<LogField> fields);
   [[nodiscard]] config::LogFormat format() const override { return writer_.format(); }
   void write_rendered(LogLevel level, std::string_view event, std::string_view fields) override;
 

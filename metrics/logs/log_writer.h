@@ -42,6 +42,9 @@ class LogWriter final : public Log, public LineSink {
   [[nodiscard]] bool enabled(LogLevel level) const override;
   void write(LogLevel level, std::string_view event,
              std::initializer_list<LogField> fields) override;
+  // The answer to what an operator has asked for: as write(), but every level except `off` shows
+  // it.
+  void confirm(LogLevel level, std::string_view event, std::initializer_list<LogField> fields);
   [[nodiscard]] config::LogFormat format() const override { return line_.format(); }
   void write_rendered(LogLevel level, std::string_view event, std::string_view fields) override;
 

@@ -125,7 +125,10 @@ class Server final : private net::ListenerEvents, private AccountEvents, private
   // Frees what is kept only to be faster.
   void drop_caches() { spare_.drop(); }
   // The services' limits have changed.
-  void note_limits() { clients_.set_most(services_.limits.connections_per_address); }
+  void note_limits() {
+    const config::LimitsConfig& limits = services_.limits;
+    clients_.set_limits(limits.connections_per_address, limits.unlimited_addresses);
+  }
   // Ends what lasts of clients whose credentials are not good any more.
   void end_credentials(const std::function<bool(const policy::Principal&)>& is_good);
   // Logs that `connection` is closed, as its client reads less than limits.min_rate.
