@@ -49,7 +49,7 @@ void Connection::on_bytes(std::span<char> bytes) {
     process_pending();
   }
   settle();
-  if (!pending_.empty() && meter_.lack() != MemoryLack::none) refuse_pending();
+  if (!pending_.empty() && meter_.lack_after_relief() != MemoryLack::none) refuse_pending();
 }
 
 // A part of a header block can be refused. Requests that wait cannot, before their turn.
@@ -137,7 +137,7 @@ size_t Connection::step_body(std::span<char> bytes) {
     case RequestReader::Outcome::incomplete:
       since_ = meter_.now();
       account_held();
-      if (meter_.lack() == MemoryLack::none) return step.taken;
+      if (meter_.lack_after_relief() == MemoryLack::none) return step.taken;
       state_ = State::busy;
       exchange.endpoint->refuse(exchange, rpc::faults::holds_too_much(meter_.lack()));
       break;
