@@ -488,10 +488,9 @@ std::string_view McpDialect::answer_child(std::string_view method) const {
 
 Outcome McpDialect::outcome(const rpc::Envelope& answer, std::string_view method) const {
   if (answer.kind == rpc::MessageKind::error) {
-    // Servers that do not know it answer by several codes.
-    const bool has_failed =
-        rpc::error_code(answer) == rpc::rpc_error_code(rpc::RpcError::internal_error);
-    return method == probe_method() && !has_failed ? Outcome::other_era() : Outcome::error();
+    if (method != probe_method()) return Outcome::error();
+    const auto failed = rpc::rpc_error_code(rpc::RpcError::internal_error);
+    return rpc::error_code(answer) == failed ? Outcome::error() : Outcome::other_era();
   }
   if (method != "tools/call" || !may_hold(answer.payload, kErrorEnd)) return Outcome::ok();
   const auto is_error = rpc::find_member(answer.payload, "isError");
