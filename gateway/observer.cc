@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, kReturnEndCount> kReturnEndNames = {"retu
                                                                            "expired", "lost"};
 
 constexpr std::array<std::string_view, kRevivalOutcomeCount> kRevivalOutcomeNames = {
-    "same", "changed", "failed", "other_revision"};
+    "same", "changed", "unknown", "failed", "other_revision"};
 
 constexpr std::array<std::string_view, kConnectionKindCount> kConnectionKindNames = {"http",
                                                                                      "websocket"};
@@ -78,7 +78,7 @@ constexpr std::array<std::string_view, kFetchOutcomeCount> kFetchOutcomeNames = 
     "bad_status", "too_large",   "bad_content", "wrong_issuer"};
 
 constexpr std::array<std::string_view, Outcome::kAnswers> kAnswerNames = {
-    "ok", "error", "tool_error", "cancelled"};
+    "ok", "error", "tool_error", "cancelled", "other_era"};
 
 constexpr std::array<std::string_view, kDirectionCount> kDirectionNames = {"to_child", "to_client"};
 

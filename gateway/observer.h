@@ -91,6 +91,7 @@ std::string_view return_end_name(ReturnEnd end);
 enum class RevivalOutcome : uint8_t {
   same,            // the child says what the former one said
   changed,         // it says something else, of which the client is told
+  unknown,         // what the former one said is not known here; the client is told the same
   failed,          // no child got so far; the next request tries again
   other_revision,  // the session is over
 };
@@ -183,12 +184,15 @@ std::string_view fetch_outcome_name(FetchOutcome outcome);
 // How a call ended: by the child's answer, by the caller, or by a fault of the gateway.
 class Outcome {
  public:
-  static constexpr size_t kAnswers = 4;  // outcomes that are no fault; they come first
+  static constexpr size_t kAnswers = 5;  // outcomes that are no fault; they come first
   static constexpr size_t kCount = kAnswers + rpc::kFaultCount;
   static constexpr Outcome ok() { return Outcome(0); }
   static constexpr Outcome error() { return Outcome(1); }       // the child's error answer
   static constexpr Outcome tool_error() { return Outcome(2); }  // MCP: result with isError
   static constexpr Outcome cancelled() { return Outcome(3); }   // by the caller, or it left
+  // The question of a modern client what the server is, refused as the server is of the legacy era:
+  // the client goes on with a handshake.
+  static constexpr Outcome other_era() { return Outcome(4); }
   static constexpr Outcome of(rpc::Fault fault) {
     return Outcome(static_cast<uint8_t>(kAnswers + static_cast<size_t>(fault)));
   }

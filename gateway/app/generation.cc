@@ -172,6 +172,7 @@ void Generation::add_routes(const GenerationServices& services) {
   http::add_landing_page(routes_, backends_, "stdgate " + services.upstreams.identity.version);
   if (!config_.auth.jwt.empty()) http::add_resource_metadata(routes_);
   if (config_.auth.is_used()) http::add_ticket_route(routes_, tickets_);
+  routes_.set_admin(config_.admin.address);
   routes_.share_answers();
 }
 

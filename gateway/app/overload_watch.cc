@@ -54,7 +54,7 @@ OverloadWatch::OverloadWatch(const config::LimitsConfig& limits, const OverloadS
       memory_limit_(app::memory_limit(limits, memory)),
       stages_(limits.loop_lag),
       timer_(services.timers, [this] { look(); }),
-      relief_timer_(services.timers, [this] { relieve_soon(); }) {
+      relief_timer_(services.timers, [this] { relieve_now(); }) {
   services_.accounts.gateway().set_watch(this);
   timer_.arm(services_.clock.now() + kPeriod);
 }
@@ -111,8 +111,7 @@ void OverloadWatch::give_back() {
   give_back_after_ = now + std::max(is_tight ? kRestWhileTight : kRest, kRestPerCost * cost);
 }
 
-// The stages follow with the next reading.
-void OverloadWatch::relieve_soon() {
+void OverloadWatch::relieve_now() {
   const Account& held = services_.accounts.gateway();
   if (held.used() > part(held.bound(), policy::Overload::kTight)) relieve(false);
   relieve_clients();

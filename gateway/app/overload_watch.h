@@ -4,7 +4,8 @@
 // While memory is tight, what nobody waits for goes, in this order: events kept for clients that
 // come back, caches, idle buffers, sessions that have been idle longest; each only as far as is
 // needed. The same goes of a single client that nears its own bound, but for what is not its own.
-// That is done in the turn after an account has come near its bound, and then with each reading.
+// That is done in the turn after an account has come near its bound, with each reading, and before
+// a connection is cut or refused for what is held.
 // Freed memory stays with the allocator until it is asked to give it back: that is done when
 // kMuch of it has gathered, when what is held has fallen to half from kMuch and more, or, while
 // memory is tight, for kLittle. Giving back costs the loop some 130 ms for a gigabyte, so the next
@@ -22,6 +23,7 @@
 #include "gateway/config/config.h"
 #include "gateway/policy/accounts.h"
 #include "gateway/policy/overload.h"
+#include "gateway/policy/relief.h"
 
 namespace stdgate::app {
 
@@ -60,7 +62,7 @@ struct OverloadServices {
   Ballast& ballast;
 };
 
-class OverloadWatch final : private AccountWatch {
+class OverloadWatch final : public policy::Relief, private AccountWatch {
  public:
   static constexpr Duration kPeriod = std::chrono::milliseconds(250);
   static constexpr double kDefaultPart = 0.75;  // of the whole memory
@@ -77,6 +79,7 @@ class OverloadWatch final : private AccountWatch {
   OverloadWatch(const OverloadWatch&) = delete;
   OverloadWatch& operator=(const OverloadWatch&) = delete;
 
+  void relieve_now() override;  // policy::Relief; the stages follow with the next reading
   // With the next reading.
   void set_limits(const config::LimitsConfig& limits);
 
@@ -90,7 +93,6 @@ class OverloadWatch final : private AccountWatch {
   void look_at_memory();
   void look_at_lag(Duration lag);
   void give_back();
-  void relieve_soon();
   void relieve(bool is_new_stage);
   void relieve_clients();
   void log_given_up(size_t replays, size_t sessions, size_t bytes, std::string_view client);

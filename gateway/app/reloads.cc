@@ -32,12 +32,13 @@ void Reloads::note(const config::ConfigChanges& changes) {
   facts_.last_was_good = true;
   facts_.problem.clear();
   facts_.restart = changes.restart;
-  log_.write(LogLevel::info, "configuration reloaded",
-             {{"changed", changes.taken.empty() ? "none" : joined(changes.taken)}});
+  // Whatever log.level has become by that.
+  log_.confirm(LogLevel::info, "configuration reloaded",
+               {{"changed", changes.taken.empty() ? "none" : joined(changes.taken)}});
   if (facts_.restart.empty()) return;
-  log_.write(LogLevel::warn, "configuration needs a restart",
-             {{"keys", joined(facts_.restart)},
-              {"advice", "they are as they were at the start; restart stdgate to use them"}});
+  log_.confirm(LogLevel::warn, "configuration needs a restart",
+               {{"keys", joined(facts_.restart)},
+                {"advice", "they are as they were at the start; restart stdgate to use them"}});
 }
 
 }  // namespace stdgate::app

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "gateway/base/log.h"
+#include "gateway/base/confirming_log.h"
 #include "gateway/config/config_changes.h"
 
 namespace stdgate::app {
@@ -21,7 +21,7 @@ struct ReloadFacts {
 
 class Reloads {
  public:
-  explicit Reloads(Log& log) : log_(log) {}
+  explicit Reloads(ConfirmingLog& log) : log_(log) {}
 
   // The file cannot be used: nothing has changed. `problem` has a line for each mistake.
   void note_failure(const std::string& problem);
@@ -29,7 +29,7 @@ class Reloads {
   [[nodiscard]] const ReloadFacts& facts() const { return facts_; }
 
  private:
-  Log& log_;
+  ConfirmingLog& log_;
   ReloadFacts facts_;
 };
 

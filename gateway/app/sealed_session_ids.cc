@@ -160,7 +160,8 @@ std::optional<mcp::CarriedSession> SealedSessionIds::open(std::string_view id,
   // A clock that was set back makes no id live longer than its ttl.
   const milliseconds left = std::min(end - now(), milliseconds(static_cast<int64_t>(carried->ttl)));
   if (left <= milliseconds(0)) return std::nullopt;
-  return mcp::CarriedSession{std::string(carried->initialize), left};
+  const milliseconds age = milliseconds(static_cast<int64_t>(carried->ttl)) - left;
+  return mcp::CarriedSession{std::string(carried->initialize), left, age};
 }
 
 }  // namespace stdgate::app

@@ -27,7 +27,9 @@ class TlsListeners {
         services_{loop, log, observer, wall_clock, handshakes_, config.timeouts.handshake, audit} {}
 
   // For handshakes that begin.
-  void set_limits(const config::LimitsConfig& limits) { handshakes_.set_limit(limits.handshakes); }
+  void set_limits(const config::LimitsConfig& limits) {
+    handshakes_.set_limits(limits.handshakes, limits.unlimited_addresses);
+  }
 
   // The layer of the listener at `address`; the error names the key of `tls` and the file.
   tl::expected<net::StreamLayer*, std::string> open(const std::string& address,

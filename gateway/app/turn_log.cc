@@ -14,6 +14,12 @@ void TurnLog::write(LogLevel level, std::string_view event,
   schedule(level);
 }
 
+void TurnLog::confirm(LogLevel level, std::string_view event,
+                      std::initializer_list<LogField> fields) {
+  writer_.confirm(level, event, fields);
+  schedule(level);
+}
+
 void TurnLog::write_rendered(LogLevel level, std::string_view event, std::string_view fields) {
   writer_.write_rendered(level, event, fields);
   schedule(level);

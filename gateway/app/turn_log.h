@@ -8,7 +8,7 @@
 #include <initializer_list>
 #include <string_view>
 
-#include "gateway/base/log.h"
+#include "gateway/base/confirming_log.h"
 #include "gateway/base/timers.h"
 #include "metrics/logs/line_sink.h"
 #include "metrics/logs/log_writer.h"
@@ -16,7 +16,7 @@
 
 namespace stdgate::app {
 
-class TurnLog final : public Log, public logs::LineSink, private net::Flushable {
+class TurnLog final : public ConfirmingLog, public logs::LineSink, private net::Flushable {
  public:
   TurnLog(net::Loop& loop, logs::LogWriter& writer);
   ~TurnLog() override;
@@ -26,6 +26,8 @@ class TurnLog final : public Log, public logs::LineSink, private net::Flushable 
   [[nodiscard]] bool enabled(LogLevel level) const override { return writer_.enabled(level); }
   void write(LogLevel level, std::string_view event,
              std::initializer_list<LogField> fields) override;
+  void confirm(LogLevel level, std::string_view event,
+               std::initializer_list<LogField> fields) override;
   [[nodiscard]] config::LogFormat format() const override { return writer_.format(); }
   void write_rendered(LogLevel level, std::string_view event, std::string_view fields) override;
 

@@ -189,7 +189,9 @@ class Backend final : public Upstream,
   void on_fault(pool::CallPtr call, const rpc::FaultReport& report) override;
   void on_wrong_era(pool::CallPtr call) override {
     modern_.note_refused();
-    answer_member(*call, Outcome::error(), R"("error":)" + dialect_->wrong_era_error(),
+    const bool is_probe = method_name(*call) == dialect_->probe_method();
+    answer_member(*call, is_probe ? Outcome::other_era() : Outcome::error(),
+                  R"("error":)" + dialect_->wrong_era_error(),
                   rpc::rpc_error_code(rpc::RpcError::unsupported_version));
   }
   void on_call_alone(pool::CallPtr call, const pool::Outgoing& message) override {

@@ -57,7 +57,7 @@ void ModernCalls::note_refused() {
   const config::BackendConfig& backend = services_.config;
   const std::string keys = "backends." + backend.name;
   std::string why = "what its server may ask it needs a process alone, and none is left";
-  std::string advice = "raise " + keys + ".pool.max";
+  std::string advice = "raise " + keys + ".pool.max; the reload replaces all its processes";
   if (!is_bridged_) {
     const config::ModernClients clients = config::modern_clients(backend);
     why = clients.what;

@@ -40,8 +40,9 @@ void SessionJournal::serve(session::Session& session, pool::Child& child) const 
                    session.principal == nullptr ? std::string() : session.principal->name);
 }
 
-void SessionJournal::adopt(session::Session& session, std::string label) {
+void SessionJournal::adopt(session::Session& session, std::string label, Duration age) {
   session.label = std::move(label);
+  session.opened -= age;
   session.is_new_here = true;
   open(session);
   park(session, ParkReason::taken_over);

@@ -25,7 +25,7 @@ class SessionJournal {
   // Its client has said who it is.
   void introduce(session::Session& session, std::string label);
   // It comes from another process, and has no child here.
-  void adopt(session::Session& session, std::string label);
+  void adopt(session::Session& session, std::string label, Duration age);
   // It has this child to itself.
   void serve(session::Session& session, pool::Child& child) const;
   void park(session::Session& session, ParkReason reason);

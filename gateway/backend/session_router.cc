@@ -93,7 +93,7 @@ tl::expected<session::SessionId, rpc::FaultReport> SessionRouter::adopt(
   known(*id).is_unproven = services_.config.isolation == config::Isolation::shared;
   known(*id).revision = beginning.revision;
   questions_.note_greeting(known(*id), beginning.greeting);
-  journal_.adopt(known(*id), services_.dialect.client_label(beginning.greeting));
+  journal_.adopt(known(*id), services_.dialect.client_label(beginning.greeting), beginning.age);
   known(*id).held.move_to(services_.payer_for(client.account.get()));
   charge(*id);
   settle_reading(*id);

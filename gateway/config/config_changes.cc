@@ -25,7 +25,7 @@ class Comparison {
     take("trusted_proxies", config.trusted_proxies, wanted_.trusted_proxies);
     take("rpc_stream", config.rpc_stream, wanted_.rpc_stream);
     take("watch", config.watch, wanted_.watch);
-    take_limits();
+    take("limits", config.limits, wanted_.limits);
     take("timeouts", config.timeouts, wanted_.timeouts);
     take_log();
     take_backends();
@@ -52,14 +52,6 @@ class Comparison {
     if (running != wanted) changes_.restart.push_back(std::move(key));
   }
 
-  // Connections are counted by the addresses that are counted.
-  void take_limits() {
-    LimitsConfig wanted = wanted_.limits;
-    wanted.unlimited_addresses = changes_.config.limits.unlimited_addresses;
-    take("limits", changes_.config.limits, wanted);
-    leave("limits.unlimited_addresses", changes_.config.limits.unlimited_addresses,
-          wanted_.limits.unlimited_addresses);
-  }
   // Who reads the log reads one format.
   void take_log() {
     LogConfig wanted = wanted_.log;

@@ -487,7 +487,11 @@ std::string_view McpDialect::answer_child(std::string_view method) const {
 }
 
 Outcome McpDialect::outcome(const rpc::Envelope& answer, std::string_view method) const {
-  if (answer.kind == rpc::MessageKind::error) return Outcome::error();
+  if (answer.kind == rpc::MessageKind::error) {
+    if (method != probe_method()) return Outcome::error();
+    const auto failed = rpc::rpc_error_code(rpc::RpcError::internal_error);
+    return rpc::error_code(answer) == failed ? Outcome::error() : Outcome::other_era();
+  }
   if (method != "tools/call" || !may_hold(answer.payload, kErrorEnd)) return Outcome::ok();
   const auto is_error = rpc::find_member(answer.payload, "isError");
   return is_error && *is_error == "true" ? Outcome::tool_error() : Outcome::ok();

@@ -96,14 +96,14 @@ tl::expected<void, rpc::FaultReport> McpSession::open(const policy::Client& clie
 
 // Events have other ids than those that the other process gave out.
 tl::expected<void, rpc::FaultReport> McpSession::adopt(const policy::Client& client,
-                                                       std::string_view greeting,
+                                                       const CarriedSession& carried,
                                                        std::optional<McpRevision> revision) {
   if (!caller_.take(services_.callers, *this)) {
     return tl::unexpected(rpc::faults::too_many_clients());
   }
   const std::string_view agreed = revision ? mcp_revision_text(*revision) : std::string_view();
-  const auto session =
-      services_.backend.adopt_session(caller_.caller(), *this, client, {greeting, agreed});
+  const auto session = services_.backend.adopt_session(caller_.caller(), *this, client,
+                                                       {carried.initialize, agreed, carried.age});
   if (!session) {
     caller_.release();
     return tl::unexpected(session.error());

@@ -60,11 +60,11 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
   McpSession(const McpSessionServices& services, McpSessionOwner& owner, Id id, Kind kind,
              const policy::Client& client, TimePoint expiry);
 
-  // One of these is to be called first. adopt(): the session has begun in another process, by a
-  // greeting that has these params; `revision`: that its client speaks, nothing if it does not say.
+  // One of these is to be called first. adopt(): the session has begun in another process, as its
+  // id says; `revision`: that its client speaks, nothing if it does not say.
   tl::expected<void, rpc::FaultReport> open(const policy::Client& client);
   tl::expected<void, rpc::FaultReport> adopt(const policy::Client& client,
-                                             std::string_view greeting,
+                                             const CarriedSession& carried,
                                              std::optional<McpRevision> revision);
   // Does without a child until the client's next message.
   session::Parking park();

@@ -76,7 +76,7 @@ tl::expected<McpSession*, rpc::FaultReport> McpSessions::reach(
   auto session = std::make_unique<McpSession>(services_, owner,
                                               McpSession::Id{std::string(id), ids_.name_of(id)},
                                               kind, client, now + carried->left);
-  if (const auto adopted = session->adopt(client, carried->initialize, revision); !adopted) {
+  if (const auto adopted = session->adopt(client, *carried, revision); !adopted) {
     return tl::unexpected(adopted.error());
   }
   return &keep(std::move(session));
@@ -91,6 +91,12 @@ McpSession* McpSessions::find(std::string_view id, McpSession::Kind kind,
   McpSession* session = found->second.get();
   const bool is_meant = session->kind() == kind && policy::is_same(session->principal(), principal);
   return session->is_over() || !is_meant ? nullptr : session;
+}
+
+bool McpSessions::has_ended(std::string_view id) const {
+  const auto found = sessions_.find(id);
+  if (found != sessions_.end()) return found->second->is_over();
+  return predecessor_ == nullptr || predecessor_->has_ended(id);
 }
 
 void McpSessions::detach(std::string_view id, session::EventSink& sink) const {

@@ -57,6 +57,8 @@ class McpSessions final : private McpSessionOwner {
   [[nodiscard]] bool has(std::string_view id) const {
     return sessions_.contains(id) || (predecessor_ != nullptr && predecessor_->has(id));
   }
+  // Whether the session with this id is over, though it may not have been closed yet.
+  [[nodiscard]] bool has_ended(std::string_view id) const;
   // A response's client has gone, or has taken what was unsent. Without effect if the session is
   // over.
   void detach(std::string_view id, session::EventSink& sink) const;

@@ -29,6 +29,7 @@ struct CarriedSession {
   // Raw JSON; empty: it was not carried, so the session cannot be taken over.
   std::string initialize;
   Duration left{0};  // until the id expires
+  Duration age{0};   // since it was given out, by the clocks of both processes
 };
 
 class SessionIds {

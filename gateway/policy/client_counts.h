@@ -1,12 +1,13 @@
 // ClientCounts: how many connections (or the like) each client has open.
 //
 // Owner: whoever limits it. Limit: one entry for each client that has any, so at most as many as
-// the owner has open in all. Clients without an address, Unix peers and those of `unlimited` blocks
-// are not counted.
+// the owner has open in all. Clients without an address and Unix peers are not counted. Those of
+// `unlimited` blocks are, as the blocks may change, but have no limit.
 #pragma once
 
 #include <cstddef>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "gateway/base/client_address.h"
@@ -18,7 +19,10 @@ class ClientCounts {
   ClientCounts(size_t most, std::vector<AddressBlock> unlimited)
       : most_(most), unlimited_(std::move(unlimited)) {}
   // For those that come.
-  void set_most(size_t most) { most_ = most; }
+  void set_limits(size_t most, std::vector<AddressBlock> unlimited) {
+    most_ = most;
+    unlimited_ = std::move(unlimited);
+  }
   ClientCounts(const ClientCounts&) = delete;
   ClientCounts& operator=(const ClientCounts&) = delete;
 
@@ -33,7 +37,7 @@ class ClientCounts {
   [[nodiscard]] bool is_limited(const ClientAddress& client) const;
 
   size_t most_;
-  const std::vector<AddressBlock> unlimited_;
+  std::vector<AddressBlock> unlimited_;
   std::unordered_map<ClientAddress, size_t, ClientAddressHash> counts_;  // by key(); none is 0
 };
 

@@ -46,6 +46,9 @@ class Breaker {
   // `started`: when the failed child was.
   void on_failure(TimePoint now, TimePoint started, Loss loss);
 
+  // The failure before the last one, which was none by itself, was one after all.
+  void count_excused() { ++failures_; }
+
   [[nodiscard]] bool may_start(TimePoint now, Demand demand = Demand::asked) const {
     return failures_ == 0 || now >= next_start(demand);
   }

@@ -207,7 +207,9 @@ void Children::end_warm() {
 bool Children::excuses(const Child& child, const ChildEnd& end) {
   if (end.was_ready || child.isolation() == config::Isolation::session) return false;
   if (end.reason != ExitReason::asked) {
-    return verdict_.excuses(child.begun(), child.start_failure());
+    const bool is_excused = verdict_.excuses(child.begun(), child.start_failure());
+    if (is_excused) was_excused_ = true;
+    return is_excused;
   }
   learn_era(child);
   return false;
@@ -216,6 +218,7 @@ bool Children::excuses(const Child& child, const ChildEnd& end) {
 void Children::note_ready(const Child& child) {
   learn_era(child);
   was_started_ = true;
+  was_excused_ = false;
   tell_breaker();
   // Without a handshake of the gateway's the child only runs so far.
   if (child.has_answered()) announce(child, child.ready_since() - child.started_at());
@@ -226,7 +229,10 @@ void Children::note_answer(const Child& child, rpc::MessageKind kind) {
   if (was_ready_) return;
   // The refusal of a session's handshake shows nothing.
   const bool is_shared = child.isolation() == config::Isolation::shared;
-  if (is_shared || kind == rpc::MessageKind::result) announce(child, now() - child.started_at());
+  if (!is_shared && kind != rpc::MessageKind::result) return;
+  // Without a handshake it was ready when it ran, long before somebody called.
+  const bool greets = !services_.dialect.greeting().empty();
+  announce(child, (is_shared || !greets ? child.ready_since() : now()) - child.started_at());
 }
 
 void Children::announce(const Child& child, Duration start) {
@@ -292,6 +298,9 @@ void Children::note_failure(const Child& child, const ChildEnd& end, bool serves
                       was_stable      ? Loss::stable_child
                       : end.was_ready ? Loss::child
                                       : Loss::start);
+  // The one that was spoken to in another way has failed too.
+  const bool has_crashed = !end.was_ready && child.start_failure() != StartFailure::refused;
+  if (std::exchange(was_excused_, false) && has_crashed) breaker_.count_excused();
   last_failure_ = end.message;
   // The loss of one session's child says little about the backend.
   const bool is_alone = serves_lease && end.was_ready && !breaker_.tripped();
@@ -418,7 +427,8 @@ std::string Children::why_not_ready(const Census& there) const {
   }
   const bool keeps_some = config().min > 0 || config().warm > 0;
   if (!is_failing()) {
-    return there.ready() == 0 && config().min > 0 ? "no child is ready yet" : std::string();
+    if (there.ready() > 0 || config().min == 0) return {};
+    return has_failed() ? "no child is ready yet; " + last_failure_ : "no child is ready yet";
   }
   if (has_proven_child()) return {};
   // Where no child is kept, the next call is the trial.
@@ -433,7 +443,7 @@ BackendState Children::state(const Census& there) const {
   if (there.starting() > 0) return BackendState::starting;
   if (was_ready_) return BackendState::idle;
   const bool can_start = was_started_ || services_.core.launcher.look_for(services_.launch);
-  return can_start ? BackendState::unstarted : BackendState::failing;
+  return can_start && !has_failed() ? BackendState::unstarted : BackendState::failing;
 }
 
 void Children::check_invariants() const {

@@ -141,7 +141,9 @@ class Children {
   void tell_breaker();
   void note_failure(const Child& child, const ChildEnd& end, bool serves_lease);
   [[nodiscard]] Demand demand() const;
-  [[nodiscard]] bool is_failing() const { return breaker_.failures() > 0 && fails_for_all_; }
+  // The last child has failed, be it that of one session alone.
+  [[nodiscard]] bool has_failed() const { return breaker_.failures() > 0; }
+  [[nodiscard]] bool is_failing() const { return has_failed() && fails_for_all_; }
   [[nodiscard]] bool has_proven_child() const;
   [[nodiscard]] BackendState state(const Census& there) const;
   [[nodiscard]] std::string why_not_ready(const Census& there) const;
@@ -160,8 +162,10 @@ class Children {
   std::vector<std::unique_ptr<Child>> gone_;  // until sweep(): nothing dies in its call stack
   std::string greeting_;                      // empty: the gateway's own
   uint64_t started_ = 0;
-  bool was_started_ = false;    // some child has run
-  bool was_ready_ = false;      // some child has shown that it works
+  bool was_started_ = false;  // some child has run
+  bool was_excused_ =
+      false;                // the last start has failed, which is excused unless the next one does
+  bool was_ready_ = false;  // some child has shown that it works
   bool fails_for_all_ = false;  // what has failed last says something about the backend
   bool keeps_shared_place_ = false;
   bool is_open_ = false;  // the breaker, as the observer has been told

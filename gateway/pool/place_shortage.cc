@@ -14,7 +14,8 @@ void PlaceShortage::note(size_t at_work, size_t places) {
   told_at_ = now();
   const std::string hint = "raise backends." + services_.config.name + ".pool.max by " +
                            std::to_string(missing_) +
-                           "; with each turn a session loses what its server keeps in memory";
+                           " (the reload replaces all its processes); with each turn a session "
+                           "loses what its server keeps in memory";
   services_.core.log.write(LogLevel::warn, "sessions take turns",
                            {{"backend", services_.config.name},
                             {"sessions", uint64_t{at_work}},

@@ -72,9 +72,12 @@ RevivalOutcome Revival::judge(const rpc::Envelope* answer) {
     const auto lists = static_cast<uint8_t>(terms->lists | (before ? before->lists : 0));
     for (const std::string_view notice : dialect.change_notices(lists)) notices_.push_back(notice);
   }
+  const RevivalOutcome outcome = is_same  ? RevivalOutcome::same
+                                 : before ? RevivalOutcome::changed
+                                          : RevivalOutcome::unknown;
   memory_.forget_served();
   memory_.set_terms(std::move(*terms));
-  return is_same ? RevivalOutcome::same : RevivalOutcome::changed;
+  return outcome;
 }
 
 }  // namespace stdgate::pool

@@ -16,7 +16,7 @@ rpc::FaultReport no_place_for(const config::BackendConfig& backend, uint32_t pla
   const char* const what =
       backend.gives_way() ? " sessions are at work" : " children have a session";
   return rpc::faults::overloaded(number + " of " + number + what + "; raise backends." +
-                                 backend.name + ".pool.max");
+                                 backend.name + ".pool.max; the reload replaces all its processes");
 }
 
 }  // namespace
@@ -256,7 +256,7 @@ void SessionLane::finish_greeting(Lease& lease, Child& child, const rpc::Envelop
   children_.note_success();
   const Duration since = now() - std::exchange(lease.woken, std::nullopt).value_or(now());
   session_events_.on_session_revived(lease.session, outcome, since, lease.revival->notices());
-  if (outcome == RevivalOutcome::same || outcome == RevivalOutcome::changed) return;
+  if (outcome != RevivalOutcome::other_revision) return;
   lose(lease, session::SessionEnd::failed,
        rpc::faults::child_failed("the server speaks another revision of its protocol now"), {});
 }

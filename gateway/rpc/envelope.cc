@@ -273,7 +273,7 @@ class DocumentReader {
   }
 
   [[nodiscard]] tl::unexpected<DocumentError> failure() const {
-    if (too_many_) return refuse(Fault::too_large, "too many messages in a batch");
+    if (too_many_) return refuse(Fault::too_large, "more messages in a batch than limits.batch");
     if (scanner_.too_deep()) return refuse(Fault::invalid_request, "nested too deeply");
     return refuse(Fault::parse_error, "invalid JSON");
   }

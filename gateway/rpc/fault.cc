@@ -137,6 +137,10 @@ FaultReport too_large(std::string message, std::string detail) {
   return {Fault::too_large, std::move(message), std::move(detail), {}};
 }
 
+FaultReport message_too_large() {
+  return because(Fault::too_large, "it is larger than limits.message");
+}
+
 FaultReport insufficient_scope(std::span<const std::string> scopes) {
   FaultReport report = plain(Fault::insufficient_scope);
   for (const std::string& scope : scopes) {

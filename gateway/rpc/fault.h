@@ -83,6 +83,8 @@ FaultReport child_failed(std::string message, std::string detail = {});
 FaultReport overloaded(std::string message);
 FaultReport rate_limited(std::string message, Duration retry_after);
 FaultReport too_large(std::string message, std::string detail = {});
+// A client's message.
+FaultReport message_too_large();
 FaultReport insufficient_scope(std::span<const std::string> scopes);
 
 FaultReport shutting_down();

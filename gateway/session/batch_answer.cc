@@ -18,8 +18,9 @@ void BatchAnswer::add(const Reply& reply) {
   text_ += text_.empty() ? '[' : ',';
   // A fault of the gateway is small already, and it has its id in its text.
   if (!reply.fault && reply.size() + text_.size() + 1 > limit_) {
-    rpc::append_fault_response(text_, reply.id, rpc::faults::plain(rpc::Fault::too_large), codes_,
-                               false);
+    constexpr std::string_view kReason = "the answers of a batch are larger than limits.message";
+    const auto report = rpc::faults::because(rpc::Fault::too_large, kReason);
+    rpc::append_fault_response(text_, reply.id, report, codes_, false);
   } else if (!reply.fault && held_.lack() != MemoryLack::none) {
     rpc::append_fault_response(text_, reply.id, rpc::faults::holds_too_much(held_.lack()), codes_,
                                false);

@@ -47,7 +47,7 @@ struct Session {
   Share held{{}, Holding::sessions};  // of what is known of it
   std::string label;                  // the client's name and version, for people; may be empty
   std::string_view revision;          // that was agreed on, of the dialect; empty: none yet
-  TimePoint opened{};                 // or taken over
+  TimePoint opened{};                 // here, or in the process that it comes from
   TimePoint used{};                   // the last message of its client
   uint64_t messages = 0;              // of its client
   bool is_new_here = false;  // it comes from another process, which its client has not been told

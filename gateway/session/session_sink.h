@@ -43,6 +43,7 @@ enum class Parking : uint8_t {
 struct Beginning {
   std::string_view greeting;    // its params
   std::string_view revision{};  // that was agreed on, a text for good; empty: not known
+  Duration age{0};              // since then
 };
 
 class SessionSink : public ReplySink {

@@ -45,6 +45,12 @@ void LogWriter::write(LogLevel level, std::string_view event,
   take_line(line_.render(time(), level, event, fields));
 }
 
+void LogWriter::confirm(LogLevel level, std::string_view event,
+                        std::initializer_list<LogField> fields) {
+  if (level_ == LogLevel::off) return;
+  take_line(line_.render(time(), level, event, fields));
+}
+
 void LogWriter::write_rendered(LogLevel level, std::string_view event, std::string_view fields) {
   if (!enabled(level)) return;
   if (has_room_for(event.size() + fields.size())) {

@@ -18,7 +18,7 @@
 #include <string_view>
 
 #include "gateway/base/byte_queue.h"
-#include "gateway/base/log.h"
+#include "gateway/base/confirming_log.h"
 #include "gateway/base/time.h"
 #include "gateway/config/config.h"
 #include "metrics/logs/line_sink.h"
@@ -26,7 +26,7 @@
 
 namespace stdgate::logs {
 
-class LogWriter final : public Log, public LineSink {
+class LogWriter final : public ConfirmingLog, public LineSink {
  public:
   static constexpr size_t kMaxUnsent = 1 << 20;
   static constexpr std::chrono::milliseconds kLastWordsWait{500};
@@ -42,6 +42,8 @@ class LogWriter final : public Log, public LineSink {
   [[nodiscard]] bool enabled(LogLevel level) const override;
   void write(LogLevel level, std::string_view event,
              std::initializer_list<LogField> fields) override;
+  void confirm(LogLevel level, std::string_view event,
+               std::initializer_list<LogField> fields) override;
   [[nodiscard]] config::LogFormat format() const override { return line_.format(); }
   void write_rendered(LogLevel level, std::string_view event, std::string_view fields) override;
 

@@ -87,7 +87,8 @@ class SpanName {
 };
 
 bool is_failure(Outcome outcome) {
-  return outcome != Outcome::ok() && outcome != Outcome::cancelled();
+  return outcome != Outcome::ok() && outcome != Outcome::cancelled() &&
+         outcome != Outcome::other_era();
 }
 
 void append_status(std::string& out, const CallRecord& call) {

@@ -248,5 +248,30 @@ TEST(McpRefusals, OfBodies) {
   expect_refusal(chunked.read_response(), {"chunks", "POST", {}, "", 400, kInvalid});
 }
 
+// Whose initialization fails has no session: no id to end it by, and nothing is left of it.
+TEST(McpRefusals, ByTheServerBeginNoSession) {
+  struct Failure {
+    std::string name;
+    Command command;
+    std::string timeout = "60s";
+  };
+  for (const Failure& failure :
+       {Failure{"refuses", puppet("mcp-refusing")}, Failure{"crashes", shell("read line; exit 3")},
+        Failure{"is silent", shell("cat > /dev/null"), "300ms"}}) {
+    GatewayProcess gateway(serve_one(
+        failure.command,
+        "protocol: mcp, bridge: false, pool: { min: 0, grace: 1s }, timeout: " + failure.timeout));
+    HttpClient client = gateway.connect();
+    const HttpResponse refused = client.post("/mcp", initialize("5"), usual());
+    EXPECT_NE(JsonValue(refused.body).text("/error/message"), "") << failure.name;
+    EXPECT_FALSE(refused.headers.contains("mcp-session-id")) << failure.name;
+    EXPECT_TRUE(eventually("no session is left", [&] {
+      const JsonValue state = state_of(gateway);
+      return state.number("/backends/0/sessions") == 0 &&
+             state.number("/backends/0/parked_sessions") == 0;
+    })) << failure.name;
+  }
+}
+
 }  // namespace
 }  // namespace stdgate::harness

@@ -225,6 +225,8 @@ TEST_F(Reload, TheLogSaysMoreOrLess) {
   EXPECT_EQ(status("ada"), 200);
   EXPECT_TRUE(eventually("the call is logged", [&] { return count("call") == 1; }));
   reload(with_log("level: error"));
+  EXPECT_TRUE(logs("\"event\":\"configuration reloaded\",\"changed\":\"log\""))
+      << "it is confirmed";
   EXPECT_EQ(status("ada"), 200);
   reload(with_log("calls: false, payloads: true, redact: [secret]"));
   gateway_.connect().post("/rpc", request("echo", R"([{"secret":"hush"}])"), as("ada"));

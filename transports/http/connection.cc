@@ -49,7 +49,7 @@ void Connection::on_bytes(std::span<char> bytes) {
     process_pending();
   }
   settle();
-  if (!pending_.empty() && meter_.lack() != MemoryLack::none) refuse_pending();
+  if (!pending_.empty() && meter_.lack_after_relief() != MemoryLack::none) refuse_pending();
 }
 
 // A part of a header block can be refused. Requests that wait cannot, before their turn.
@@ -124,7 +124,7 @@ void Connection::begin_body(bool body_has_begun) {
   Exchange& exchange = *exchange_;
   const auto outcome = reader_.start_body(exchange, meter_.now(), stream_->bytes_read());
   if (outcome == RequestReader::Outcome::too_large) {
-    return exchange.endpoint->refuse(exchange, rpc::faults::plain(rpc::Fault::too_large));
+    return exchange.endpoint->refuse(exchange, rpc::faults::message_too_large());
   }
   enter(State::body);
   if (exchange.head.expects_continue() && !body_has_begun) writer_.write_continue();
@@ -137,7 +137,7 @@ size_t Connection::step_body(std::span<char> bytes) {
     case RequestReader::Outcome::incomplete:
       since_ = meter_.now();
       account_held();
-      if (meter_.lack() == MemoryLack::none) return step.taken;
+      if (meter_.lack_after_relief() == MemoryLack::none) return step.taken;
       state_ = State::busy;
       exchange.endpoint->refuse(exchange, rpc::faults::holds_too_much(meter_.lack()));
       break;
@@ -154,7 +154,7 @@ size_t Connection::step_body(std::span<char> bytes) {
       break;
     case RequestReader::Outcome::too_large:
       state_ = State::busy;
-      exchange.endpoint->refuse(exchange, rpc::faults::plain(rpc::Fault::too_large));
+      exchange.endpoint->refuse(exchange, rpc::faults::message_too_large());
       break;
   }
   exchange.body.clear();  // what serves it has taken what it needs

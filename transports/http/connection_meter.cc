@@ -54,6 +54,11 @@ void ConnectionMeter::charge_to(const policy::PrincipalRef& principal, const Cli
   set_payer({services.accounts.of({principal.get(), origin}).get(), held});
 }
 
+MemoryLack ConnectionMeter::lack_after_relief() {
+  if (lack() != MemoryLack::none) server_.relieve();
+  return lack();
+}
+
 HeldMemory ConnectionMeter::held_memory(std::optional<TimePoint> receiving_since) const {
   if (stream_->unsent_bytes() > 0) {
     return {held() + stream_->unsent_memory(), stream_->waiting_since()};

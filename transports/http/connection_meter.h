@@ -70,6 +70,8 @@ class ConnectionMeter {
   [[nodiscard]] size_t held() const { return held_.bytes(); }
   // Why the client is to hold no more.
   [[nodiscard]] MemoryLack lack() const { return held_.lack(); }
+  // The same, for who is about to be refused: what nobody waits for is given up first.
+  [[nodiscard]] MemoryLack lack_after_relief();
   // `receiving_since`: when the last byte of an incomplete message came, if there is one. A client
   // whose messages wait for a child does not count as still.
   [[nodiscard]] HeldMemory held_memory(std::optional<TimePoint> receiving_since) const;

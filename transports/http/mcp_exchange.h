@@ -13,7 +13,8 @@ namespace stdgate::http {
 
 class McpExchange final : public session::EventSink, public ExchangeOwner {
  public:
-  // From here on the session may use the response. `announces`: its head names the session.
+  // From here on the session may use the response. `announces`: its head names the session, unless
+  // the session has not begun by then (2025-11-25, transports: session management).
   void start(mcp::McpSessions& sessions, const mcp::McpSession& session, Responder& client,
              bool announces);
   // The session has not taken it after all.
@@ -31,10 +32,13 @@ class McpExchange final : public session::EventSink, public ExchangeOwner {
   void on_gone() override;
 
  private:
+  // Header lines of the response.
+  [[nodiscard]] std::string head_fields() const;
+
   mcp::McpSessions* sessions_ = nullptr;
   Responder* client_ = nullptr;  // null: over
   std::string session_id_;
-  std::string fields_;  // header lines of the response
+  bool announces_ = false;
   bool streaming_ = false;
 };
 

@@ -1,5 +1,7 @@
 #include "transports/http/request_routing.h"
 
+#include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -18,7 +20,12 @@ namespace stdgate::http {
 
 namespace {
 
-constexpr std::string_view kFavicon = "/favicon.ico";
+// Browsers and crawlers ask for them by themselves: nobody has done anything wrong.
+constexpr std::array<std::string_view, 2> kAskedUnasked = {"/favicon.ico", "/robots.txt"};
+// Its script can send no header field with a WebSocket (docs/authentication.md).
+constexpr std::string_view kPageHint =
+    "; a page in a browser offers the subprotocol stdgate.bearer. with the credential in base64url "
+    "behind it, or connects with ?ticket= from POST /ticket";
 
 void respond_json(const Exchange& exchange, const HttpError& error, const std::string& text) {
   const std::string_view body = text;
@@ -32,6 +39,11 @@ Sender sender_of(const Exchange& exchange, const ConnectionTraits& traits,
   const bool takes_ticket = exchange.guards.takes_tickets && exchange.head.method() == Method::get;
   if (takes_ticket) sender.ticket = shown_ticket(exchange.head.query());
   return sender;
+}
+
+bool is_handshake(const RequestHead& head) {
+  const HeaderField* const upgrade = head.find("upgrade");
+  return upgrade != nullptr && equals_ignoring_case(upgrade->value, "websocket");
 }
 
 Baggage read_baggage(const RequestHead& head) {
@@ -177,9 +189,11 @@ void RequestRouting::refuse_identity(const Exchange& exchange, const IdentityErr
   const std::string& scope = router_.policy().authentication().scope();
   const std::string challenge =
       is_undecided ? "" : challenge_field(why, scope, metadata_url(exchange.head.path()));
+  std::string message(why.message);
+  if (why.status == 401 && why.code.empty() && is_handshake(exchange.head)) message += kPageHint;
   // Forged tokens are no overload, though keys that they name are looked for.
   const HttpError error{.status = why.status,
-                        .message = why.message,
+                        .message = message,
                         .retry_after = is_undecided ? rpc::kRetryHint : Duration::zero(),
                         .more_fields = challenge,
                         .refusal = is_undecided ? Refusal::unauthorized : Refusal::other,
@@ -213,8 +227,7 @@ bool RequestRouting::route(Exchange& exchange, const ConnectionTraits& traits) c
     client.respond({.status = 204, .allow = kAllowAll});
     return false;
   }
-  if (route == nullptr && head.path() == kFavicon) {
-    // Browsers ask for it by themselves: nobody has done anything wrong.
+  if (route == nullptr && std::ranges::find(kAskedUnasked, head.path()) != kAskedUnasked.end()) {
     client.respond({.status = 404, .more_fields = "Cache-Control: max-age=86400\r\n"});
     return false;
   }
@@ -276,7 +289,13 @@ void RequestRouting::refuse_path(Exchange& exchange, const ConnectionTraits& tra
   const Audience viewer = is_operator(exchange, traits) ? Audience::operators : Audience::everyone;
   const PathHints hints = router_.hints(exchange.head.path(), viewer);
   std::string message = "nothing is served at this path";
-  if (!hints.meant.empty()) message.append("; did you mean ").append(hints.meant).append("?");
+  std::string why = router_.admin_hint(exchange.head.path(), viewer);
+  if (why.empty()) why = hints.why;
+  if (!why.empty()) {
+    message.append("; ").append(why);
+  } else if (!hints.meant.empty()) {
+    message.append("; did you mean ").append(hints.meant).append("?");
+  }
   rpc::JsonWriter paths(rpc::JsonWriter::Layout::compact);
   paths.begin_array("paths");
   for (const std::string_view path : hints.paths) paths.text({}, path);

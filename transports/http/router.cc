@@ -1,6 +1,7 @@
 #include "transports/http/router.h"
 
 #include <algorithm>
+#include <array>
 
 namespace stdgate::http {
 
@@ -54,6 +55,16 @@ PathHints Router::hints(std::string_view asked, Audience viewer) const {
     if (is_open || viewer == Audience::operators) paths.push_back(route.path);
   }
   return path_hints(asked, std::move(paths));
+}
+
+std::string Router::admin_hint(std::string_view asked, Audience viewer) const {
+  constexpr std::array<std::string_view, 4> kPages = {"/healthz", "/readyz", "/metrics", "/debug"};
+  const bool is_page = std::ranges::any_of(kPages, [asked](std::string_view page) {
+    return asked == page || (asked.starts_with(page) && asked[page.size()] == '/');
+  });
+  if (!is_page || admin_.empty()) return {};
+  const std::string where = viewer == Audience::operators ? " (" + admin_ + ")" : "";
+  return "it is one of the admin pages, at the address of the key admin" + where;
 }
 
 std::string Router::post_hint(std::string_view asked) const {

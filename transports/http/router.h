@@ -58,6 +58,11 @@ class Router {
   // What is served, those paths first that are near to `asked`. `viewer` sees what is for operators
   // only if it is one.
   [[nodiscard]] PathHints hints(std::string_view asked, Audience viewer) const;
+  // The pages of the admin address are not here but at `address`.
+  void set_admin(std::string address) { admin_ = std::move(address); }
+  // Where `asked` is served, if it is such a page; a clause, empty for others. Only operators are
+  // told the address itself.
+  [[nodiscard]] std::string admin_hint(std::string_view asked, Audience viewer) const;
   // "; POST JSON-RPC to /mcp or /rpc", for a POST to another path: at most kMaxHintPaths of them,
   // the nearest first, then those at the root. Empty where nothing takes calls.
   [[nodiscard]] std::string post_hint(std::string_view asked) const;
@@ -70,6 +75,7 @@ class Router {
   const AdmissionPolicy& policy_;
   std::vector<Route> routes_;   // by path
   std::vector<Route> leaving_;  // by path
+  std::string admin_;           // empty: there is none, or this is it
   bool shares_answers_ = false;
 };
 

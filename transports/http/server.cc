@@ -212,8 +212,18 @@ void Server::on_account_over() {
   if (!room_timer_.armed()) room_timer_.arm(std::max(services_.loop.now(), room_after_));
 }
 
+void Server::relieve() {
+  const TimePoint now = services_.loop.now();
+  if (services_.relief == nullptr || now < relief_after_) return;
+  const Account& gateway = services_.accounts.gateway();
+  const size_t before = gateway.used();
+  services_.relief->relieve_now();
+  if (gateway.used() >= before) relief_after_ = now + kRoomPause;
+}
+
 // Of clients that hold more than one may, and of all if all together do.
 void Server::make_room() {
+  relieve();
   const TimePoint now = services_.loop.now();
   Account& gateway = services_.accounts.gateway();
   const bool is_of_all = gateway.is_beyond_bound();

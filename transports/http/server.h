@@ -6,7 +6,8 @@
 // connections are destroyed. Limits: limits.connections (one more is answered 503),
 // connections_per_address of one client (one more is answered 429). What connections hold is
 // charged to their clients' accounts: bodies are refused for want of memory, and where answers have
-// used it up, connections whose clients have neither sent nor taken anything for longest are cut.
+// used it up, connections whose clients have neither sent nor taken anything for longest are cut;
+// both only if what nobody waits for is given up already (Relief).
 #pragma once
 
 #include <cstddef>
@@ -29,6 +30,7 @@
 #include "gateway/policy/accounts.h"
 #include "gateway/policy/client_counts.h"
 #include "gateway/policy/overload.h"
+#include "gateway/policy/relief.h"
 #include "transports/http/connection.h"
 #include "transports/http/date_header.h"
 #include "transports/http/request_log.h"
@@ -53,6 +55,7 @@ struct HttpServices {
   Audit* audit = nullptr;                                     // null: there is none
   const policy::Overload* overload = nullptr;                 // null: never
   const std::vector<ProxySource>* trusted_proxies = nullptr;  // null: none
+  policy::Relief* relief = nullptr;                           // null: nothing can be given up
 
   [[nodiscard]] std::span<const ProxySource> proxies() const {
     return trusted_proxies == nullptr ? std::span<const ProxySource>()
@@ -122,10 +125,16 @@ class Server final : private net::ListenerEvents, private AccountEvents, private
   [[nodiscard]] std::string_view date() { return date_.at(services_.loop.now()); }
   RequestLog& request_log() { return request_log_; }
   SpareExchanges& spare_exchanges() { return spare_; }
+  // Somebody is about to be refused or cut: what nobody waits for goes first. From the outermost
+  // level of the loop only.
+  void relieve();
   // Frees what is kept only to be faster.
   void drop_caches() { spare_.drop(); }
   // The services' limits have changed.
-  void note_limits() { clients_.set_most(services_.limits.connections_per_address); }
+  void note_limits() {
+    const config::LimitsConfig& limits = services_.limits;
+    clients_.set_limits(limits.connections_per_address, limits.unlimited_addresses);
+  }
   // Ends what lasts of clients whose credentials are not good any more.
   void end_credentials(const std::function<bool(const policy::Principal&)>& is_good);
   // Logs that `connection` is closed, as its client reads less than limits.min_rate.
@@ -138,7 +147,7 @@ class Server final : private net::ListenerEvents, private AccountEvents, private
  private:
   // Connections beyond the limit that are answered with a refusal at a time.
   static constexpr size_t kMaxTurnedAway = 64;
-  // Pause before the next attempt to make room, after one that found nothing to cut.
+  // Pause before the next attempt to make room, or at relief, after one that found nothing.
   static constexpr Duration kRoomPause = std::chrono::milliseconds(10);
   // From the end of a listener to that of its idle connections, which may have sent something.
   static constexpr Duration kLastRequests = std::chrono::milliseconds(250);
@@ -185,6 +194,7 @@ class Server final : private net::ListenerEvents, private AccountEvents, private
   Timer leave_timer_;
   TimePoint left_at_{};  // when the last listener was closed
   TimePoint room_after_{};
+  TimePoint relief_after_{};
   policy::ClientCounts clients_;
   uint64_t accepted_ = 0;
   size_t turned_away_ = 0;  // of connections_

@@ -6,17 +6,21 @@
 
 namespace stdgate::tls {
 
-ClientAddress Handshakes::counted(const ClientAddress& client) const {
-  const bool is_unlimited = std::ranges::any_of(
-      unlimited_, [&](const AddressBlock& block) { return block.contains(client); });
-  const bool is_counted = client.kind == ClientAddress::Kind::ip && !is_unlimited;
-  return is_counted ? client.key() : ClientAddress();
+ClientAddress Handshakes::counted(const ClientAddress& client) {
+  return client.kind == ClientAddress::Kind::ip ? client.key() : ClientAddress();
+}
+
+bool Handshakes::is_unlimited(const ClientAddress& client) const {
+  return client.kind != ClientAddress::Kind::ip ||
+         std::ranges::any_of(unlimited_,
+                             [&](const AddressBlock& block) { return block.contains(client); });
 }
 
 bool Handshakes::begin(Waiter& waiter, const ClientAddress& client) {
   const ClientAddress key = counted(client);
   Client& known = clients_[key];
-  const bool may_begin = under_way_ < limit_ && has_share(key, known);
+  known.is_unlimited = is_unlimited(client);
+  const bool may_begin = under_way_ < limit_ && has_share(known);
   if (may_begin) {
     count(known);
   } else {
@@ -60,7 +64,7 @@ void Handshakes::leave(const Waiter& waiter, const ClientAddress& client) {
 }
 
 void Handshakes::settle(const ClientAddress& key, Client& client) {
-  const bool may_go_on = has_share(key, client) && !client.waiting.empty();
+  const bool may_go_on = has_share(client) && !client.waiting.empty();
   const uint64_t next = may_go_on ? client.waiting.begin()->first : 0;
   if (next != client.next) {
     next_.erase(client.next);

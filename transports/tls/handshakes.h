@@ -36,9 +36,10 @@ class Handshakes {
   explicit Handshakes(size_t limit, std::vector<AddressBlock> unlimited = {})
       : limit_(limit), share_(std::max<size_t>(1, limit / 4)), unlimited_(std::move(unlimited)) {}
   // From the next one on.
-  void set_limit(size_t limit) {
+  void set_limits(size_t limit, std::vector<AddressBlock> unlimited) {
     limit_ = limit;
     share_ = std::max<size_t>(1, limit / 4);
+    unlimited_ = std::move(unlimited);
   }
   Handshakes(const Handshakes&) = delete;
   Handshakes& operator=(const Handshakes&) = delete;
@@ -58,13 +59,14 @@ class Handshakes {
     size_t under_way = 0;
     std::map<uint64_t, Waiter*> waiting;  // by ticket, that is in the order in which they came
     uint64_t next = 0;                    // its ticket in next_; 0: none
+    bool is_unlimited = false;            // by the last one that began
   };
 
-  // Its key(); none if its handshakes are not counted: those of `unlimited`, and of clients without
-  // an address.
-  [[nodiscard]] ClientAddress counted(const ClientAddress& client) const;
-  [[nodiscard]] bool has_share(const ClientAddress& key, const Client& client) const {
-    return key.is_none() || client.under_way < share_;
+  // Its key(); none if its handshakes are not counted: those of clients without an address.
+  static ClientAddress counted(const ClientAddress& client);
+  [[nodiscard]] bool is_unlimited(const ClientAddress& client) const;
+  [[nodiscard]] bool has_share(const Client& client) const {
+    return client.is_unlimited || client.under_way < share_;
   }
   // Of those that wait; there is one that may.
   void begin_next();
@@ -77,7 +79,7 @@ class Handshakes {
 
   size_t limit_;
   size_t share_;
-  const std::vector<AddressBlock> unlimited_;
+  std::vector<AddressBlock> unlimited_;
   size_t under_way_ = 0;
   size_t waiting_ = 0;
   uint64_t tickets_ = 0;

@@ -100,7 +100,7 @@ MessageReader::Checked MessageReader::begin_frame() {
   if (!frame_.has_good_length()) return broken("malformed length");
   if (!frame_.is_control()) {
     if (frame_.length > limit_ - message_.size()) {
-      return tl::unexpected(ReadError{CloseCode::too_big, "message too large"});
+      return tl::unexpected(ReadError{CloseCode::too_big, "message larger than limits.message"});
     }
     in_message_ = true;
   }

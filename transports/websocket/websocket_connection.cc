@@ -75,7 +75,8 @@ void WebSocketConnection::on_bytes(std::span<char> bytes) {
     pending_.append({bytes.data(), bytes.size()});
   }
   settle();
-  if (state_ != State::open || meter_.held() == 0 || meter_.lack() == MemoryLack::none) return;
+  if (state_ != State::open || meter_.held() == 0 || meter_.lack_after_relief() == MemoryLack::none)
+    return;
   // It is not read on instead.
   if ((messages_.waits() || yields_) && !reader_.is_in_message()) return;
   start_close(CloseCode::try_again_later, meter_.lack() == MemoryLack::of_holder

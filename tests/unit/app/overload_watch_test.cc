@@ -177,6 +177,19 @@ TEST_F(OverloadWatchTest, WhoComesNearItsBoundDoesNotHaveToWait) {
   EXPECT_THAT(ballast_.dropped, ElementsAre("replay"));
 }
 
+// Nor for the next turn, when somebody is about to be cut or refused.
+TEST_F(OverloadWatchTest, WhoIsAboutToBeCutIsRelievedAtOnce) {
+  start(4000 * kMiB);
+  ballast_.replay.push_back(share(kOther, 100 * kMiB, Holding::replay));
+  ballast_.replay.push_back(share(kOne, 100 * kMiB, Holding::replay));
+  const Share rest = share(kOne, 310 * kMiB, Holding::unsent);
+  watch_->relieve_now();
+  EXPECT_THAT(ballast_.dropped, ElementsAre("replay"));
+  EXPECT_EQ(ballast_.replay[1].bytes(), 0U);
+  watch_->relieve_now();
+  EXPECT_THAT(ballast_.dropped, SizeIs(1)) << "it is not near its bound any more";
+}
+
 // What is resident is no account: what nobody waits for goes, and no more than is too much.
 TEST_F(OverloadWatchTest, ResidentMemoryMakesRoomToo) {
   start(1000 * kMiB);

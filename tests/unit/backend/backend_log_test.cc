@@ -101,12 +101,14 @@ TEST(BackendLog, ABackendIsReadyOnce) {
   BackendBench bench(logged_child());
   FakeClient client(bench.callers);
   EXPECT_THAT(take(bench, "backend ready"), IsEmpty());
+  bench.advance(milliseconds(40));
   FakeChild& child = bench.start_child();
   EXPECT_THAT(take(bench, "backend ready"), IsEmpty()) << "it runs, and may crash in a moment";
+  bench.advance(seconds(20));  // until somebody calls: that is not its start
   bench.call(client);
   child.answer(child.take_ids().at(0));
   EXPECT_THAT(take(bench, "backend ready"),
-              ElementsAre(HasSubstr(" backend=fake child=1 start_ms=")));
+              ElementsAre(HasSubstr(" backend=fake child=1 start_ms=40000000ns")));
   bench.child(0).die(9);
   EXPECT_THAT(take(bench, "child ended"), ElementsAre(HasSubstr(" reason=signal ")));
   bench.advance(pool::Breaker::kAtOnce);

@@ -32,6 +32,19 @@ TEST(SessionStart, AFailureEndsTheSessionThatTheChildWasFor) {
   EXPECT_EQ(bench.start_child().take_ids().size(), 1U);
 }
 
+TEST(SessionStart, AChildThatHasCrashedIsToldOf) {
+  BackendBench bench(session_options(4));
+  EXPECT_EQ(bench.status().state, pool::BackendState::unstarted);
+  FakeSession session(bench.callers);
+  bench.open(session);
+  bench.start_child().exit(3);
+  bench.close(session);
+  const pool::BackendStatus status = bench.status();
+  EXPECT_TRUE(status.ready) << "one session's child says little about the backend";
+  EXPECT_EQ(status.state, pool::BackendState::failing);
+  EXPECT_THAT(status.reason, HasSubstr("exited with code 3"));
+}
+
 TEST(SessionStart, OneThatTakesTooLong) {
   BackendBench bench(session_options(2));
   FakeSession session(bench.callers);

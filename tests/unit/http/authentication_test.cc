@@ -287,6 +287,17 @@ TEST(Authentication, AMessageIsRefusedByAMessage) {
   EXPECT_THAT(refused.body, HasSubstr(R"("code":-32002,"message":"say who calls)"));
 }
 
+// The script of a page can send no header field with a WebSocket.
+TEST(Authentication, APageIsToldHowAWebSocketSaysWhoCalls) {
+  AuthWorld world;
+  const std::string handshake = "Connection: Upgrade\r\nUpgrade: websocket\r\n";
+  const Answer refused = world.ask(get("/name", handshake));
+  EXPECT_EQ(refused.status, 401);
+  EXPECT_THAT(refused.body, HasSubstr("stdgate.bearer."));
+  EXPECT_THAT(refused.body, HasSubstr("POST /ticket"));
+  EXPECT_THAT(world.ask(get("/name")).body, testing::Not(HasSubstr("stdgate.bearer.")));
+}
+
 TEST(Authentication, AnExpiredOneIsRefusedAndItsStreamsEnd) {
   AuthWorld world;
   world.authenticator.expires = world.loop.now() + std::chrono::milliseconds(50);

@@ -35,6 +35,7 @@ TEST(Limits, Message) {
     EXPECT_EQ(answer.status, 413);
     EXPECT_EQ(answer.field("Connection"), "close");
     EXPECT_THAT(answer.body, HasSubstr(R"("id":null,"error":{"code":-32007)"));
+    EXPECT_THAT(answer.body, HasSubstr("larger than limits.message"));
     client.send(std::string(100000, 'x'));
     EXPECT_TRUE(client.wait_closed());
     EXPECT_EQ(client.error, 0);
@@ -276,6 +277,58 @@ TEST(Limits, AnswersThatAreNotTakenAreCountedAndTheStillestGo) {
   EXPECT_EQ(healthy.ask(post(call_of_size(300'000))).status, 200);
   still.clear();
   EXPECT_TRUE(world.until([&] { return world.in_transit() == 0; }));
+}
+
+// What is kept for a client's parked sessions, say, and what was open when it was given up.
+class FakeRelief final : public policy::Relief {
+ public:
+  FakeRelief(HttpWorld& world, size_t bytes) : world_(world) {
+    const AccountRef account = world.accounts.of({nullptr, *ClientAddress::parse("127.0.0.1")});
+    kept_ = Share({account.get(), &world.accounts.unrouted()}, Holding::replay);
+    kept_.set(bytes);
+    world.server->services().relief = this;
+  }
+  void relieve_now() override {
+    if (kept_.bytes() == 0) return;
+    closed_before = world_.observer.closed;
+    kept_.set(0);
+  }
+
+  std::optional<size_t> closed_before;
+
+ private:
+  HttpWorld& world_;
+  Share kept_;
+};
+
+// In one turn, and not only in the turn after.
+TEST(Limits, WhatNobodyWaitsForGoesBeforeAConnectionDoes) {
+  WorldOptions options;
+  options.limits.buffered = options.limits.buffered_per_client = 40 << 20;
+  for (const bool is_there : {false, true}) {
+    HttpWorld world(options);
+    FakeRelief relief(world, (40 << 20) - 100'000);
+    if (!is_there) world.server->services().relief = nullptr;
+    TestClient client(world, false);
+    client.send(big_call());
+    ASSERT_TRUE(world.until([&] { return !world.observer.outcomes.empty(); }));
+    run_for(world.loop, std::chrono::milliseconds(20));
+    EXPECT_EQ(world.observer.closed, is_there ? 0U : 1U);
+    EXPECT_EQ(relief.closed_before, is_there ? std::optional<size_t>(0) : std::nullopt);
+  }
+}
+
+TEST(Limits, WhatNobodyWaitsForGoesBeforeABodyIsRefused) {
+  WorldOptions options;
+  options.limits.buffered = options.limits.buffered_per_client = 40 << 20;
+  options.limits.message = 8 << 20;
+  for (const bool is_there : {false, true}) {
+    HttpWorld world(options);
+    const FakeRelief relief(world, (40 << 20) - 100'000);
+    if (!is_there) world.server->services().relief = nullptr;
+    TestClient client(world);
+    EXPECT_EQ(client.ask(post(call_of_size(3'000'000))).status, is_there ? 200 : 503);
+  }
 }
 
 TEST(Limits, WhoTakesGoesOnWhereOthersAreStill) {

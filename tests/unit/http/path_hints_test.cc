@@ -29,6 +29,8 @@ TEST(PathHints, NameThePathThatWasProbablyMeant) {
       {"/github/rpc", "/github/mcp"},
       {"/mcp/files", "/files/mcp"},
       {"/v1/github/mcp", "/github/mcp"},
+      {"/GITHUB/MCP", "/github/mcp"},
+      {"/v1/mcp", ""},
       {"/nothing/like/it", ""},
       {"", ""},
       {"/", ""},
@@ -38,8 +40,39 @@ TEST(PathHints, NameThePathThatWasProbablyMeant) {
     EXPECT_EQ(http::path_hints(one.asked, kServed).meant, one.meant) << one.asked;
   }
   EXPECT_THAT(http::path_hints("/x", {}).paths, IsEmpty());
-  EXPECT_EQ(http::path_hints("/nobody/rpc", {"/", "/a/rpc", "/rpc", "/rpc/stream"}).meant, "");
   EXPECT_EQ(http::path_hints("/" + std::string(100000, 'a'), kServed).meant, "");
+}
+
+TEST(PathHints, NameThePathAtTheRoot) {
+  const std::vector<std::string_view> one = {"/",          "/.well-known/oauth-protected-resource",
+                                             "/main/mcp",  "/main/rpc",
+                                             "/mcp",       "/rpc",
+                                             "/rpc/stream"};
+  std::vector<std::string_view> several = one;
+  several.emplace_back("/other/mcp");
+  for (const char* asked : {"/MCP", "/v1/mcp", "/api/mcp/", "/everything/mcp", "/a/b/mcp"}) {
+    EXPECT_EQ(http::path_hints(asked, one).meant, "/mcp") << asked;
+    EXPECT_EQ(http::path_hints(asked, one).paths.front(), "/mcp") << asked;
+  }
+  EXPECT_EQ(http::path_hints("/nobody/rpc/stream", one).meant, "/rpc/stream");
+  EXPECT_EQ(http::path_hints("/v2.1/mcp", several).meant, "/mcp");
+  EXPECT_EQ(http::path_hints("/everything/mcp", several).meant, "") << "one of the others is meant";
+  EXPECT_EQ(http::path_hints("/v1/" + std::string(8000, '/') + "mcp", one).meant, "");
+}
+
+TEST(PathHints, SayWhatABackendSpeaks) {
+  const std::vector<std::string_view> paths = {
+      "/", "/calc/rpc", "/calc/rpc/stream", "/calc/ws", "/code/ws", "/rpc", "/rpc/stream", "/ws"};
+  EXPECT_EQ(http::path_hints("/mcp", paths).why,
+            "this backend speaks plain JSON-RPC (protocol: jsonrpc), not MCP, at /rpc and /ws");
+  EXPECT_EQ(http::path_hints("/calc/sse", paths).why,
+            "this backend speaks plain JSON-RPC (protocol: jsonrpc), not MCP, at /calc/rpc and "
+            "/calc/ws");
+  EXPECT_EQ(http::path_hints("/code/mcp", paths).why,
+            "this backend is a language server (protocol: lsp), at /code/ws");
+  for (const char* asked : {"/none/mcp", "/calc/mpc", "/x/y/mcp", "/"}) {
+    EXPECT_EQ(http::path_hints(asked, paths).why, "") << asked;
+  }
 }
 
 TEST(PathHints, PutTheNearestFirstAndKeepAll) {

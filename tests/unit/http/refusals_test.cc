@@ -72,14 +72,29 @@ TEST(Refusals, NameTheSessionThatIsMeant) {
   EXPECT_THAT(lines[0], testing::Not(HasSubstr("abc")));
 }
 
-TEST(Refusals, ABrowserThatAsksForTheSitesIconIsNone) {
+TEST(Refusals, WhatBrowsersAndCrawlersAskForIsNone) {
   HttpWorld world;
   TestClient client(world);
-  const Answer answer = client.ask(get("/favicon.ico"));
-  EXPECT_EQ(answer.status, 404);
-  EXPECT_EQ(answer.field("Cache-Control"), "max-age=86400");
+  for (const char* path : {"/favicon.ico", "/robots.txt"}) {
+    const Answer answer = client.ask(get(path));
+    EXPECT_EQ(answer.status, 404);
+    EXPECT_EQ(answer.field("Cache-Control"), "max-age=86400");
+  }
   EXPECT_THAT(world.observer.refusals, IsEmpty());
   EXPECT_THAT(refusal_lines(world), IsEmpty());
+}
+
+TEST(Refusals, ThePagesOfTheAdminAddressAreSaidToBeThere) {
+  HttpWorld world;
+  TestClient client(world);
+  EXPECT_THAT(client.ask(get("/metrics")).body, testing::Not(HasSubstr("admin")));
+  world.router.set_admin("127.0.0.1:9464");
+  for (const char* path : {"/healthz", "/readyz/a", "/metrics"}) {
+    EXPECT_THAT(client.ask(get(path)).body,
+                HasSubstr("the address of the key admin (127.0.0.1:9464)"))
+        << path;
+  }
+  EXPECT_THAT(client.ask(get("/metricsx")).body, testing::Not(HasSubstr("admin")));
 }
 
 TEST(Refusals, AreCountedByReasonAndLogged) {

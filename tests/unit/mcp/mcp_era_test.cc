@@ -134,6 +134,25 @@ TEST_F(McpEra, AChildThatCannotBearTheQuestionIsReplacedAtOnce) {
   EXPECT_TRUE(ready());
 }
 
+TEST_F(McpEra, AChildThatCannotBearAnythingHasFailedFromTheFirstStartOn) {
+  backend::BackendOptions options = era_options(config::Revision::automatic);
+  options.config.pool.breaker_failures = 3;
+  BackendBench other(options, std::make_unique<mcp::McpDialect>("1"));
+  for (const size_t failures : {0U, 2U, 3U}) {
+    EXPECT_FALSE(other.status().breaker_open);
+    other.start_child().exit(1);
+    EXPECT_EQ(other.status().failures, failures);
+    other.advance(seconds(1));
+  }
+  EXPECT_EQ(other.launcher.launched(), 4U) << "the trial";
+  EXPECT_EQ(std::ranges::count_if(other.log.lines,
+                                  [](const std::string& line) {
+                                    return line.starts_with("breaker opened") &&
+                                           line.find(" failures=3 ") != std::string::npos;
+                                  }),
+            1);
+}
+
 TEST_F(McpEra, AVerdictThatAStartContradictsIsForgotten) {
   asked(0);
   bench.child(0).exit(1);

@@ -496,10 +496,12 @@ TEST_F(McpUnknownEra, ALegacyChildThatSessionsHaveToThemselvesIsNotShared) {
   child.answer(child.take_ids().at(0), std::string(kGreeting));
   ASSERT_EQ(client.answers.size(), 1U);
   EXPECT_NE(client.texts()[0].find(R"("code":-32022)"), std::string::npos);
+  EXPECT_EQ(bench.observer.records.back().outcome, "other_era") << "it negotiates";
   child.take_line();
   EXPECT_EQ(child.take_line().find("_meta"), std::string::npos) << "not stamped";
   bench.send_modern(client, request("3", "tools/list"));
   EXPECT_EQ(client.answers.size(), 2U);
+  EXPECT_EQ(bench.observer.records.back().outcome, "error");
   EXPECT_TRUE(child.take_lines().empty());
 }
 

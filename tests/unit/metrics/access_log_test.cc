@@ -153,6 +153,18 @@ TEST(AccessLog, WarnsOfFaultsWithTheirDetail) {
   EXPECT_THAT(log.lines[5].fields, HasSubstr(" outcome=child_failed "));
 }
 
+// Clients of both eras find out which era a server speaks: each of them is refused once.
+TEST(AccessLog, TellsANegotiationForDebuggingOnly) {
+  RecordingLog log;
+  logs::AccessLog access(log);
+  CallRecord call = sample();
+  call.outcome = Outcome::other_era();
+  access.on_call_finished(call);
+  ASSERT_EQ(log.lines.size(), 1U);
+  EXPECT_EQ(log.lines[0].level, LogLevel::debug);
+  EXPECT_THAT(log.lines[0].fields, HasSubstr(" outcome=other_era "));
+}
+
 TEST(AccessLog, CutsIdsAndShowsAMissingOneAsNull) {
   RecordingLog log;
   logs::AccessLog access(log);

@@ -43,5 +43,23 @@ TEST(ClientCounts, SomeAreNotCounted) {
   EXPECT_EQ(counts.clients(), 0U);
 }
 
+TEST(ClientCounts, WhoseAreNotLimitedMayChange) {
+  policy::ClientCounts counts(1, {});
+  const ClientAddress proxy = v4(127, 1);
+  EXPECT_TRUE(counts.add(proxy));
+  EXPECT_FALSE(counts.add(proxy));
+  counts.set_limits(1, loopback_blocks());
+  EXPECT_TRUE(counts.add(proxy));
+  EXPECT_TRUE(counts.add(proxy));
+  counts.set_limits(2, {});
+  EXPECT_FALSE(counts.add(proxy)) << "three are open";
+  counts.remove(proxy);
+  counts.remove(proxy);
+  EXPECT_TRUE(counts.add(proxy));
+  counts.remove(proxy);
+  counts.remove(proxy);
+  EXPECT_EQ(counts.clients(), 0U);
+}
+
 }  // namespace
 }  // namespace stdgate

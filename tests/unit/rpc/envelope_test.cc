@@ -359,7 +359,7 @@ TEST(EnvelopeTest, BatchLimit) {
   EXPECT_EQ(parse("[" + one + "," + one + "," + one + "]", limits),
             "[notification method=m | notification method=m | notification method=m]");
   EXPECT_EQ(parse("[" + one + "," + one + "," + one + "," + one + "]", limits),
-            "! too_large: too many messages in a batch");
+            "! too_large: more messages in a batch than limits.batch");
   EXPECT_EQ(parse("[1,2,3", limits), "! parse_error: invalid JSON");
 }
 

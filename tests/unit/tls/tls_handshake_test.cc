@@ -225,6 +225,11 @@ TEST(Handshakes, OneClientHasAQuarterOfThem) {
   EXPECT_EQ(handshakes.under_way(), 8u);
   tls::Handshakes behind_a_proxy(8, {*AddressBlock::parse("192.0.2.1")});
   for (int i = 0; i < 8; ++i) EXPECT_TRUE(behind_a_proxy.begin(ignored, greedy)) << i;
+  behind_a_proxy.set_limits(16, {});
+  Waiter limited;
+  EXPECT_FALSE(behind_a_proxy.begin(limited, greedy)) << "it has its share already";
+  for (int i = 0; i < 5; ++i) behind_a_proxy.end(greedy);
+  EXPECT_TRUE(limited.has_turn);
 }
 
 TEST(TlsHandshake, SessionsAreResumed) {

@@ -1,0 +1,15 @@
+// ConfirmingLog: a log that answers what an operator has asked for.
+#pragma once
+
+#include "gateway/base/log.h"
+
+namespace stdgate {
+
+class ConfirmingLog : public Log {
+ public:
+  // As write(), but every level of the log except `off` shows it.
+  virtual void confirm(LogLevel level, std::string_view event,
+                       std::initializer_list<LogField> fields) = 0;
+};
+
+}  // namespace stdgate
