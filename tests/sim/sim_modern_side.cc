@@ -197,6 +197,12 @@ bool SimModernSide::begin_task(const rpc::Envelope& request, Duration work) {
                  std::to_string(ttl / std::chrono::milliseconds(1)) + R"(,"raw":")" + raw + "\"," +
                  cause_of(request) + "," + voice_.stamp() + "}}",
              work);
+  // To nobody in particular, so nobody is to hear of it.
+  if (records_.is_sticky && world_.chance(0.3)) {
+    voice_.say(
+        notification("tasks", R"("taskId":")" + raw + R"(","status":"working",)" + voice_.stamp()),
+        work + world_.pick_duration(Duration{1}, std::chrono::seconds(1)));
+  }
   return true;
 }
 
