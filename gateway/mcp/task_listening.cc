@@ -193,6 +193,8 @@ bool TaskListening::take_event(const pool::Call& call, const rpc::Envelope& even
     stream->held.emplace_back(event.text);
     stream->held_bytes += event.text.size();
     stream->memory.add(sizeof(std::string) + stream->held.back().capacity());
+  } else {
+    services_.core.observer.on_dropped(services_.backend, DropReason::outbox_full);
   }
   return true;
 }

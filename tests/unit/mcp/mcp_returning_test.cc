@@ -323,6 +323,7 @@ TEST_F(ReturnsToStreams, WhatComesBeforeTheStreamHasBegunIsBounded) {
   }
   acknowledge(1, R"({"taskIds":["t1"]})");
   EXPECT_EQ(client.events.size(), 3U) << "that it has begun, and two of the four";
+  EXPECT_EQ(bench.observer.dropped[DropReason::outbox_full], 2);
 }
 
 TEST_F(ReturnsToStreams, WhatComesBeforeTheStreamHasBegunIsItsClients) {
