@@ -162,6 +162,7 @@ void Backend::send(const rpc::Envelope& request, std::string_view method,
   if (ruling != nullptr) {
     message.child = ruling->child;
     message.is_bound = ruling->is_bound;
+    call->state = ruling->state;
     if (ruling->written_for) message.written_for = ruling->written_for;
   }
   if (tracing_.is_on()) tracing_.tell_child(request, *call, message);
@@ -190,7 +191,6 @@ void Backend::send(const rpc::Envelope& request, std::string_view method,
   if (mirrors_ && context.mirrored && !intent.tool.empty()) {
     mirrors_->take(std::move(call), message, request, *context.mirrored);
   } else {
-    returning_.begin(*call);
     pass_on(std::move(call), message);
   }
 }
@@ -198,10 +198,14 @@ void Backend::send(const rpc::Envelope& request, std::string_view method,
 void Backend::pass_on(pool::CallPtr call, const pool::Outgoing& message) {
   calls_.index().add(*call);
   call->charge(services_.payer_for(message.account));
+  returning_.begin(*call);
   if (call->alone && pool_.era() == Era::legacy) {
     return round_trips_.take(std::move(call), message);
   }
-  if (const auto taken = pool_.submit(call, message); !taken) {
+  const uint64_t state = call->state;
+  if (const auto taken = pool_.submit(call, message); taken) {
+    returning_.note_returned(message.child, state);
+  } else {
     // Nobody knows yet whether it could be served: clients of both eras then go on as legacy ones.
     if (call->needs_modern && !pool_.era()) {
       on_wrong_era(std::move(call));

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "gateway/rpc/json_string.h"
+#include "gateway/rpc/known_message.h"
 
 namespace stdgate::backend {
 
@@ -37,9 +38,7 @@ void ReturningCalls::take_misdirected(pool::CallPtr call, std::string_view metho
     return events_.on_fault(std::move(call),
                             rpc::faults::child_failed("the child that has asked has ended"));
   }
-  const bool brings_back = message.is_bound || call->resumes;
-  if (const auto error =
-          filter_ != nullptr && brings_back ? filter_->error_of_lost(method) : std::nullopt) {
+  if (const auto error = error_of(*call, method, message)) {
     const int code = rpc::rpc_error_code(error->error);
     std::string member = R"("error":)";
     rpc::append_error(member, code, error->message, error->data);
@@ -56,6 +55,19 @@ void ReturningCalls::take_misdirected(pool::CallPtr call, std::string_view metho
   if (const auto taken = pool_.submit(call, anywhere); !taken) {
     events_.on_fault(std::move(call), taken.error());
   }
+}
+
+// What was judged for a server of one era is judged again for that of the other one.
+std::optional<pool::Absence> ReturningCalls::error_of(const pool::Call& call,
+                                                      std::string_view method,
+                                                      const pool::Outgoing& message) {
+  if (filter_ == nullptr) return std::nullopt;
+  if (message.is_bound || call.resumes) return filter_->error_of_lost(method);
+  std::string text(message.text);
+  const rpc::KnownMessage known(text);
+  auto ruling = filter_->on_client_request(
+      {known.envelope(), method, nullptr, call.identity, call.client_era, call.session});
+  return ruling ? std::move(ruling->error) : std::nullopt;
 }
 
 void ReturningCalls::take_lost_listener(pool::CallPtr call, const rpc::FaultReport& report) {

@@ -50,6 +50,9 @@ class ReturningCalls {
   void begin(const pool::Call& call) {
     if (filter_ != nullptr && call.listens) filter_->begin_listening(call);
   }
+  void note_returned(uint64_t child, uint64_t state) {
+    if (state != 0) filter_->note_returned(child, state);
+  }
   void end(const pool::Call& call) {
     if (filter_ != nullptr) filter_->end_listening(call);
   }
@@ -60,6 +63,11 @@ class ReturningCalls {
   void describe(pool::BackendStatus& status) const;
 
  private:
+  // Of a request whose child is not there any more, or not of its era; nothing: a fault.
+  [[nodiscard]] std::optional<pool::Absence> error_of(const pool::Call& call,
+                                                      std::string_view method,
+                                                      const pool::Outgoing& message);
+
   pool::Pool& pool_;
   pool::ChildListener& next_;
   pool::PoolEvents& events_;

@@ -23,4 +23,16 @@ ModernClients modern_clients(const BackendConfig& backend) {
           "for those that cannot: isolation: principal, isolation: shared, or bridge: true"};
 }
 
+ModernClients modern_clients_of_both_eras(const BackendConfig& backend) {
+  // Legacy sessions share it.
+  const bool is_shared_as_legacy =
+      backend.isolation == Isolation::shared && backend.revision != Revision::modern;
+  const bool is_each_principals = backend.isolation == Isolation::principal;
+  if (backend.revision == Revision::legacy || is_shared_as_legacy || is_each_principals) {
+    return modern_clients(backend);
+  }
+  return {"clients of MCP 2026-07-28 share its processes, and what these keep in memory",
+          "where they must not: isolation: principal, or revision: legacy for sessions alone"};
+}
+
 }  // namespace stdgate::config

@@ -1,5 +1,5 @@
-// What becomes of clients of MCP 2026-07-28, which open no session, where the server is of an older
-// revision: in words, for `stdgate check`, `stdgate doctor` and the log. Pure.
+// What becomes of clients of MCP 2026-07-28, which open no session: in words, for `stdgate check`,
+// `stdgate doctor` and the log. Pure.
 #pragma once
 
 #include <string_view>
@@ -13,7 +13,9 @@ struct ModernClients {
   std::string_view advice;  // what to write for others; empty: all are served
 };
 
-// Of a backend with `protocol: mcp`.
+// Of a backend with `protocol: mcp`, where the server is of an older revision.
 ModernClients modern_clients(const BackendConfig& backend);
+// The same, where the server is of both eras.
+ModernClients modern_clients_of_both_eras(const BackendConfig& backend);
 
 }  // namespace stdgate::config

@@ -22,6 +22,7 @@ constexpr std::string_view kCompleteResult = R"({"resultType":"complete")";
 constexpr std::string_view kStateEnd = "State\"";
 constexpr std::string_view kTaskEnd = "Id\"";
 constexpr std::string_view kCursorEnd = "Cursor\"";
+constexpr std::string_view kTaskList = "tasks/list";
 
 bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
@@ -113,10 +114,10 @@ bool ClaimFilter::has_tasks() const {
 // Requests that may have claims are looked through, whoever sends them: a child reads the same keys
 // of clients of either era. What a modern client says has been read before, which spares the look.
 bool ClaimFilter::concerns(const Asked& asked) const {
-  if (is_about_list(asked.method)) return true;
-  if (pool_.era() == Era::legacy) return false;
-  if (asked.client_era != Era::modern) return true;
-  if (is_about_task(asked.method) || asked.method == kListenMethod) return true;
+  if (is_about_list(asked.method) || asked.method == kListenMethod) return true;
+  // What others ask is written for legacy children, and reaches no other one.
+  if (asked.client_era != Era::modern) return pool_.era() != Era::legacy;
+  if (is_about_task(asked.method)) return true;
   const ModernParams& read = *asked.params;
   const bool is_meta_clear = read.meta || rpc::is_absent(read.meta);
   return !is_meta_clear || read.has_similar_keys || read.of_meta.has_similar_keys ||
@@ -148,15 +149,27 @@ std::optional<pool::CallFilter::Ruling> ClaimFilter::on_client_request(const Ask
     return on_client_request(again);
   }
   listening_.prepare({});
+  // The modern era has no list of tasks, and a child's may have those of all its clients.
+  const bool is_task_list = asked.method == kTaskList;
+  Ruling ruling;
+  if (is_task_list) ruling.written_for = Era::legacy;
+  if (is_task_list && pool_.era() == Era::modern) {
+    ruling.error = pool::Absence();
+    return ruling;
+  }
   if (!concerns(asked)) return std::nullopt;
   const std::vector<Opened> opened = open_all(asked);
-  if (opened.empty() && asked.method != kListenMethod) return std::nullopt;
+  if (opened.empty() && asked.method != kListenMethod && !is_task_list) return std::nullopt;
   const bool is_legacy = pool_.era() == Era::legacy;
-  Ruling ruling;
   std::vector<TextEdit> edits;
   for (const Opened& one : opened) {
     const ClaimKind kind = one.claim.kind;
-    if (one.claim.is_listened || (is_legacy && kind != ClaimKind::cursor)) continue;
+    if (one.claim.is_listened) continue;
+    if (is_legacy && kind != ClaimKind::cursor && asked.method != kListenMethod) {
+      // It is for legacy children as it is, and may wait until there is a modern one.
+      ruling.written_for = Era::legacy;
+      continue;
+    }
     // A member of a method that is no part of MCP may have the same name.
     const bool is_other = kind == ClaimKind::state && !is_about_task(asked.method) &&
                           !McpInput().may_need_input(asked.method);
@@ -167,11 +180,12 @@ std::optional<pool::CallFilter::Ruling> ClaimFilter::on_client_request(const Ask
     if (ruling.is_bound && ruling.child != one.given->child) return refuse(asked, one);
     ruling.child = one.given->child;
     ruling.is_bound = true;
-    if (kind == ClaimKind::state) ledger_.close_state(ruling.child, one.given->number);
+    if (kind == ClaimKind::state) ruling.state = one.given->number;
   }
-  if (asked.method == kListenMethod) return listen(asked, opened, edits);
-  if (edits.empty()) return std::nullopt;
+  if (asked.method == kListenMethod) return listen(asked, std::move(ruling), opened, edits);
+  if (edits.empty() && !ruling.written_for) return std::nullopt;
   ruling.text = with_edits(asked.request.text, edits);
+  if (edits.empty()) return ruling;
   services_.core.observer.on_return(services_.backend,
                                     ruling.is_bound ? ReturnEnd::returned : ReturnEnd::lost);
   return ruling;
@@ -214,7 +228,7 @@ pool::CallFilter::Ruling ClaimFilter::refuse(const Asked& asked, const Opened& o
 
 // Tasks that are not this client's, or whose child has gone, are left out: the server says which it
 // tells of. Nothing that a client has written where tasks are named goes to a child.
-std::optional<pool::CallFilter::Ruling> ClaimFilter::listen(const Asked& asked,
+std::optional<pool::CallFilter::Ruling> ClaimFilter::listen(const Asked& asked, Ruling ruling,
                                                             const std::vector<Opened>& opened,
                                                             const std::vector<TextEdit>& edits) {
   const rpc::Member named = TaskListening::tasks_of(asked.request);
@@ -229,6 +243,11 @@ std::optional<pool::CallFilter::Ruling> ClaimFilter::listen(const Asked& asked,
   for (const Opened& one : opened) {
     if (!one.claim.is_listened || !one.is_alive()) continue;
     std::string& list = tasks[one.given->child];
+    if (ruling.is_bound && one.given->child != ruling.child) {
+      return refuse_listening("the related task runs in another process",
+                              "taskIds has tasks of another process than the related task: listen "
+                              "for them without io.modelcontextprotocol/related-task");
+    }
     list.append(list.empty() ? "" : ",").append(in_quotes(one.given->text));
     ++counts[one.given->child];
   }
@@ -240,7 +259,6 @@ std::optional<pool::CallFilter::Ruling> ClaimFilter::listen(const Asked& asked,
     std::ranges::sort(all, {}, [](const TextEdit& edit) { return edit.part.data(); });
     return with_edits(asked.request.text, all);
   };
-  Ruling ruling;
   if (tasks.empty()) {
     ruling.text = text_with({}, false);
     return ruling;
@@ -262,10 +280,11 @@ std::optional<pool::CallFilter::Ruling> ClaimFilter::listen(const Asked& asked,
   return ruling;
 }
 
-pool::CallFilter::Ruling ClaimFilter::refuse_listening(std::string_view why) {
+pool::CallFilter::Ruling ClaimFilter::refuse_listening(std::string_view why,
+                                                       std::string_view message) {
   services_.core.observer.on_return(services_.backend, ReturnEnd::unknown);
   Ruling ruling;
-  ruling.error = pool::Absence{rpc::RpcError::invalid_params, "taskIds is not valid"};
+  ruling.error = pool::Absence{rpc::RpcError::invalid_params, std::string(message)};
   ruling.detail = why;
   return ruling;
 }
@@ -290,8 +309,7 @@ bool ClaimFilter::gave(const Asked& asked) const {
 
 std::optional<tl::expected<std::string, pool::Absence>> ClaimFilter::on_result(
     const pool::Call& call, const Given& given) {
-  // The modern era has no list of tasks: a child's may have those of all its clients.
-  if (given.method == "tasks/list" && call.child_era != Era::legacy) {
+  if (given.method == kTaskList && call.child_era != Era::legacy) {
     return tl::unexpected(pool::Absence());
   }
   const bool is_list = is_about_list(given.method);

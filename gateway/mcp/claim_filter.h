@@ -44,6 +44,7 @@ class ClaimFilter final : public pool::CallFilter {
   [[nodiscard]] std::optional<std::string> listening_without(const pool::Call& call) override {
     return listening_.without_child(call);
   }
+  void note_returned(uint64_t child, uint64_t state) override { ledger_.close_state(child, state); }
   void begin_listening(const pool::Call& call) override { listening_.begin(call); }
   void end_listening(const pool::Call& call) override { listening_.end(call); }
   [[nodiscard]] bool gave(const Asked& asked) const override;
@@ -87,10 +88,12 @@ class ClaimFilter final : public pool::CallFilter {
   [[nodiscard]] bool has_tasks() const;
   [[nodiscard]] ReturnEnd end_of(const Claim& claim, const GivenClaim& given) const;
   [[nodiscard]] Ruling refuse(const Asked& asked, const Opened& one);
-  // Nothing: it goes on as it is.
-  [[nodiscard]] std::optional<Ruling> listen(const Asked& asked, const std::vector<Opened>& opened,
+  // `ruling`: where the other claims of the request belong. Nothing: it goes on as it is.
+  [[nodiscard]] std::optional<Ruling> listen(const Asked& asked, Ruling ruling,
+                                             const std::vector<Opened>& opened,
                                              const std::vector<TextEdit>& edits);
-  [[nodiscard]] Ruling refuse_listening(std::string_view why);
+  [[nodiscard]] Ruling refuse_listening(std::string_view why,
+                                        std::string_view message = "taskIds is not valid");
   void note_tasks(const Given& given);
   void note_lost_work(const pool::Child& child);
   // The message with its claims sealed for the client of `call`; nothing: it may stay as it is.

@@ -54,6 +54,12 @@ std::string with_agreed(const rpc::Envelope& acknowledgement, const std::string&
   return with_edits(acknowledgement.text, {&edit, 1});
 }
 
+bool names_related_task(const rpc::Envelope& request) {
+  return std::ranges::any_of(
+      claims_of_request(request.params, kListenMethod),
+      [](const Claim& claim) { return claim.kind == ClaimKind::task && !claim.is_listened; });
+}
+
 }  // namespace
 
 TaskListening::TaskListening(const pool::FilterServices& services)
@@ -71,6 +77,7 @@ void TaskListening::begin(const pool::Call& call) {
   if (parts.empty()) return;
   Stream& stream = streams_[&call];
   stream.call = &call;
+  stream.memory.move_to(call.held.payer());
   stream.due = now() + kPatience;
   if (!timer_.armed() || stream.due < timer_.due()) timer_.arm(stream.due);
   for (Part& part : parts) submit(stream, std::move(part));
@@ -97,6 +104,8 @@ void TaskListening::submit(Stream& stream, Part part) {
   message.id = place_of(request.id, call->request);
   message.child = part.child;
   message.is_bound = true;
+  message.account = stream.memory.account();
+  call->charge(stream.memory.payer());
   pool::Call* const side = call.get();
   clients_[side] = stream.call;
   stream.sides.push_back({side, false});
@@ -139,6 +148,8 @@ std::optional<std::string> TaskListening::without_child(const pool::Call& call) 
   std::string text = call.request;
   const rpc::KnownMessage known(text);
   const rpc::Envelope& request = known.envelope();
+  // What is said there of a task is of the child that has gone.
+  if (names_related_task(request)) return std::nullopt;
   const auto stream = streams_.find(&call);
   const bool has_others = stream != streams_.end() && !stream->second.sides.empty();
   if (!has_others && !wants_more(rpc::member_or_empty(request.params, kListenedWishes))) {
@@ -178,10 +189,12 @@ bool TaskListening::take_event(const pool::Call& call, const rpc::Envelope& even
     note_acknowledged(*stream, call, event);
   } else if (stream->has_begun) {
     pass(*stream, std::string(event.text));
-  } else if (stream->held.size() < kMaxHeld &&
-             event.text.size() <= kMaxHeldBytes - stream->held_bytes) {
-    stream->held_bytes += event.text.size();
+  } else if (stream->held.size() < kMaxHeld && has_room(*stream, event.text.size())) {
     stream->held.emplace_back(event.text);
+    stream->held_bytes += event.text.size();
+    stream->memory.add(sizeof(std::string) + stream->held.back().capacity());
+  } else {
+    services_.core.observer.on_dropped(services_.backend, DropReason::outbox_full);
   }
   return true;
 }
@@ -191,13 +204,18 @@ void TaskListening::note_acknowledged(Stream& stream, const pool::Call& call,
   if (&call == stream.call) {
     if (stream.has_begun) return;
     stream.acknowledgement = event.text;
+    stream.memory.add(event.text.size());
     return begin_if_settled(stream);
   }
   const auto side = std::ranges::find(stream.sides, &call, &Side::call);
   if (side == stream.sides.end() || std::exchange(side->is_settled, true)) return;
   const std::string_view agreed = elements_of(
       rpc::member_or_empty(rpc::member_or_empty(event.params, kListenedWishes), kTaskIds));
-  if (!agreed.empty()) stream.agreed.append(stream.agreed.empty() ? "" : ",").append(agreed);
+  if (!agreed.empty() && has_room(stream, agreed.size())) {
+    stream.agreed.append(stream.agreed.empty() ? "" : ",").append(agreed);
+    stream.held_bytes += agreed.size();
+    stream.memory.add(agreed.size());
+  }
   begin_if_settled(stream);
 }
 
@@ -209,7 +227,8 @@ void TaskListening::begin_if_settled(Stream& stream) {
   const rpc::KnownMessage known(text);
   const pool::Call* const client = stream.call;
   std::vector<std::string> held = std::exchange(stream.held, {});
-  held.insert(held.begin(), with_agreed(known.envelope(), stream.agreed));
+  held.insert(held.begin(), with_agreed(known.envelope(), std::exchange(stream.agreed, {})));
+  stream.memory.set(0);
   for (std::string& event : held) {
     // Whoever is told may end the call.
     const auto still = streams_.find(client);

@@ -6,8 +6,8 @@
 // stream begins when all have been acknowledged, with what all have agreed to; a child that does
 // not acknowledge within kPatience is not listened to. Owner: the ClaimFilter; the calls are the
 // pool's, and end with the client's. Limits: those of a request that listens, so that there are few
-// children; kMaxHeld events of kMaxHeldBytes in all before the stream has begun; more
-// are dropped.
+// children; kMaxHeld events, and kMaxHeldBytes in all, before the stream has begun, which its
+// client pays for; more are dropped.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gateway/base/account.h"
 #include "gateway/base/timers.h"
 #include "gateway/mcp/claim_places.h"
 #include "gateway/pool/call_filter.h"
@@ -67,7 +68,8 @@ class TaskListening {
     std::optional<std::string> acknowledgement;  // of the call's own child, while others are due
     std::string agreed;                          // tasks of the others: elements of an array
     std::vector<std::string> held;               // events before the stream has begun
-    size_t held_bytes = 0;
+    size_t held_bytes = 0;                       // of these, and of `agreed`
+    Share memory{{}, Holding::calls};            // of all that
     bool has_begun = false;
     TimePoint due{};  // until then it waits for them
   };
@@ -75,6 +77,10 @@ class TaskListening {
 
   [[nodiscard]] Stream* stream_of(const pool::Call& call);
   void submit(Stream& stream, Part part);
+  // Whether so much more is kept until the stream begins.
+  static bool has_room(const Stream& stream, size_t bytes) {
+    return bytes <= kMaxHeldBytes - stream.held_bytes && stream.memory.lack() == MemoryLack::none;
+  }
   void note_acknowledged(Stream& stream, const pool::Call& call, const rpc::Envelope& event);
   void begin_if_settled(Stream& stream);
   void pass(const Stream& stream, std::string text);

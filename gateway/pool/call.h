@@ -75,6 +75,7 @@ struct CallFacts {
   uint64_t child = 0;  // number of the child that it was written to; 0: none yet
   int child_pid = 0;
   uint64_t bound = 0;  // number of the child that alone may get it; 0: any may
+  uint64_t state = 0;  // what it brings back to that child, see CallFilter; 0: nothing
   CallPlace place = CallPlace::nowhere;
   rpc::WireId wire_id = 0;  // in flight: its id at that child
   uint64_t ticket = 0;      // waiting: its place in the queue, see CallQueue

@@ -47,6 +47,7 @@ class CallFilter : public ChildListener {
     uint64_t child = 0;                // see Outgoing
     bool is_bound = false;             // the same
     std::optional<Era> written_for{};  // the same
+    uint64_t state = 0;                // what it brings back, once it goes on; 0: nothing
     std::optional<Absence> error{};    // it ends so
     std::string_view detail;           // of the error, for the log
   };
@@ -68,6 +69,8 @@ class CallFilter : public ChildListener {
   // The request of a call that listens, whose child has gone, for another one. Nothing: there is
   // nothing left to listen for.
   [[nodiscard]] virtual std::optional<std::string> listening_without(const Call& call) = 0;
+  // A request goes on that brings this back (Ruling::state) to its child.
+  virtual void note_returned(uint64_t child, uint64_t state) = 0;
   // A call that listens is about to be sent, and has ended.
   virtual void begin_listening(const Call& call) = 0;
   virtual void end_listening(const Call& call) = 0;

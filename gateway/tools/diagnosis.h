@@ -50,7 +50,7 @@ struct Diagnosis {
   std::string revision{};        // of the handshake
   bool is_legacy = false;        // answers initialize
   bool is_modern = false;        // answers server/discover
-  std::string modern_clients{};  // of a server that is legacy alone: config::modern_clients()
+  std::string modern_clients{};  // what they meet there, see config::modern_clients()
   // Variables that the configuration has to pass on.
   std::vector<std::string> variables{};
   std::string command{};  // as it may be shown

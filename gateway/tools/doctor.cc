@@ -145,7 +145,7 @@ void Doctor::examine_mcp() {
   if (seen.has_length_headers) return try_other_framing();
   examine_modern();
   if (!diagnosis_.is_legacy && !diagnosis_.is_modern) return try_other_framing();
-  if (diagnosis_.is_legacy && !diagnosis_.is_modern) note_modern_clients();
+  if (diagnosis_.is_legacy) note_modern_clients();
   if (diagnosis_.is_legacy || !diagnosis_.is_modern) return;
   // It was asked in vain, which is no trouble for one of the modern era.
   drop_findings({"no-answer", "exited", "refused"});
@@ -157,7 +157,9 @@ void Doctor::examine_mcp() {
 
 // What they meet at such a server depends on the configuration alone.
 void Doctor::note_modern_clients() {
-  const config::ModernClients clients = config::modern_clients(diagnosis_.backend);
+  const config::ModernClients clients =
+      diagnosis_.is_modern ? config::modern_clients_of_both_eras(diagnosis_.backend)
+                           : config::modern_clients(diagnosis_.backend);
   diagnosis_.modern_clients = clients.what;
   if (!clients.advice.empty()) diagnosis_.modern_clients.append("; ").append(clients.advice);
 }

@@ -5,6 +5,7 @@
 
 #include "gateway/base/visible_text.h"
 #include "gateway/config/config_parser.h"
+#include "gateway/config/package_run.h"
 #include "gateway/config/secret.h"
 #include "gateway/config/secret_texts.h"
 #include "gateway/tools/add_tool.h"
@@ -52,6 +53,20 @@ const config::BackendConfig* choose(const config::Config& config, const ToolArgu
   return nullptr;
 }
 
+// Takes what was found wrong with a command out of it. False: a backend with it would not work.
+bool mend_command(const Diagnosis& diagnosis, std::vector<std::string>& command) {
+  constexpr std::array<std::string_view, 3> kUseless{"one-word", "echo", "sandbox-network"};
+  const auto has = [&diagnosis](std::string_view code) {
+    return std::ranges::find(diagnosis.findings, code, &Finding::code) != diagnosis.findings.end();
+  };
+  if (std::ranges::any_of(kUseless, has)) return false;
+  if (!has("npx-asks")) return true;
+  const auto run = config::package_run_of(command);
+  if (!run || !run->may_ask) return false;  // it is somewhere in a script
+  command.insert(command.begin() + static_cast<ptrdiff_t>(run->words), "-y");
+  return true;
+}
+
 // What to write into the configuration, or to change in it.
 void add_changes(Diagnosis& diagnosis, const config::BackendConfig& given,
                  const ToolArguments& arguments) {
@@ -62,13 +77,10 @@ void add_changes(Diagnosis& diagnosis, const config::BackendConfig& given,
     if (!is_set) changes.push_back({{"env", name}, yaml_reference(name)});
   }
   if (arguments.has_command) {
-    const bool is_of_use = std::ranges::none_of(diagnosis.findings, [](const Finding& finding) {
-      return finding.code == "one-word";  // its block would have the same mistake
-    });
-    if (!is_of_use) return;
     std::vector<std::string> not_written;  // secrets, as a report has it
     BackendLines lines = lines_of(command_line_of(arguments), not_written, changes);
     lines.name = given.name;
+    if (!mend_command(diagnosis, lines.command)) return;
     lines.command = config::hide_secret_arguments(lines.command);
     diagnosis.config = "backends:\n" + backend_yaml(lines, 2, 2);
     return;

@@ -328,6 +328,7 @@ TEST_F(DoctorTest, WhatSendsBackWhatItIsSentIsNoServer) {
     const JsonValue report = diagnose({"cat"}, {"--timeout", "5s", "--protocol", protocol});
     EXPECT_THAT(findings_of(report), ElementsAre("error echo")) << protocol << run_.out;
     EXPECT_EQ(report.text("/steps/1/outcome"), "no answer");
+    EXPECT_EQ(report.text("/config"), "") << "nothing to paste";
   }
 }
 
@@ -344,6 +345,9 @@ TEST_F(DoctorTest, NpxThatAsksIsFoundWhateverItsWords) {
   const JsonValue asks = diagnose({npx, "some-server"}, {"--timeout", "1s"});
   EXPECT_THAT(findings_of(asks), ElementsAre("error npx-asks")) << run_.out;
   EXPECT_THAT(advice_of(asks), HasSubstr("npx -y"));
+  EXPECT_EQ(asks.text("/config"), "backends:\n  some-server:\n    command: [\"" + npx +
+                                      R"(", "-y", "some-server"])" + "\n")
+      << "what it prints works";
   const JsonValue told = diagnose({npx, "-y", "some-server"});
   EXPECT_THAT(findings_of(told), IsEmpty()) << run_.out;
 }
@@ -446,6 +450,8 @@ TEST_F(DoctorTest, EraOfASlowServerIsKnown) {
   EXPECT_THAT(findings_of(both), ElementsAre("warning slow-start")) << run_.out;
   EXPECT_TRUE(both.flag("/server/legacy"));
   EXPECT_TRUE(both.flag("/server/modern"));
+  EXPECT_THAT(both.text("/server/modern_clients"),
+              AllOf(HasSubstr("share its processes"), HasSubstr("isolation: principal")));
   EXPECT_THAT(both.text("/config"), Not(HasSubstr("revision")));
   const JsonValue modern = diagnose({"python3", "server.py", "slow-only-modern"}, options);
   EXPECT_THAT(findings_of(modern), ElementsAre("warning slow-start", "note only-modern"))

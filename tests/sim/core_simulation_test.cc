@@ -162,6 +162,7 @@ class Simulation {
   // Some sessions are closed when the drain begins, the others outlive their children.
   void shut_down() {
     note_verdict();
+    records_.is_draining = true;
     backends_.drain();
     backends_are_draining_ = true;
     ledger_.restarts.on_drain();
@@ -263,6 +264,7 @@ class Simulation {
 
   void check_at_end() {
     EXPECT_EQ(launcher_.running(), 0U);
+    EXPECT_FALSE(backend_->holds_work()) << "tasks outlive their children";
     EXPECT_EQ(backend_->status().parked_calls, 0U);
     EXPECT_EQ(ledger_.parked_calls, 0);
     EXPECT_EQ(ledger_.cache_hits,

@@ -54,6 +54,7 @@ class SimChild final : public test::MemoryChild,
  private:
   void write(std::span<const std::string_view> parts) override {
     if (stdin_closed_) return;
+    written_to_ = world_.now();
     check_sent(parts);
     MemoryChild::write(parts);
     read_later();
@@ -81,6 +82,7 @@ class SimChild final : public test::MemoryChild,
   }
 
   void end(Duration grace) override {
+    check_end();
     stdin_closed_ = true;
     lose_asks();
     if (grace == Duration{0}) {
@@ -89,6 +91,15 @@ class SimChild final : public test::MemoryChild,
       exit_after(world_.pick_duration(Duration{1}, 2 * grace),
                  {pool::ExitStatus::Kind::exited, 0, {}});
     }
+  }
+
+  // One with open tasks is not ended because it is idle. It may be for a session that needs its
+  // place, or for what it has done.
+  void check_end() const {
+    const bool is_idle = world_.now() - written_to_ >= records_.idle_timeout;
+    const bool may_be_for_another = !records_.is_shared || has_misbehaved_ || records_.is_draining;
+    if (!is_idle || may_be_for_another || stdin_closed_ || !records_.is_sticky) return;
+    EXPECT_FALSE(records_.tasks.has_open(pid_)) << "a child is ended that runs tasks";
   }
 
   template <class Action>
@@ -119,6 +130,7 @@ class SimChild final : public test::MemoryChild,
   }
   void finish(const pool::ExitStatus& status) {
     lose_asks();
+    if (records_.tasks.has_open(pid_)) world_.tally().note(Seen::task_child_died);
     if (is_modern_) records_.kept.note_exit();
     tell_exit(status);
   }
@@ -199,6 +211,7 @@ class SimChild final : public test::MemoryChild,
                                   : pool::ExitStatus{pool::ExitStatus::Kind::signaled, 9, {}});
     }
     if (world_.chance(temper_.closes_stdout)) {
+      has_misbehaved_ = true;
       later(Duration{1}, [](SimChild& self) { self.tell_output_end(); });
     }
     if (world_.chance(temper_.talks_nonsense)) say("listening on \"stdio\"", Duration{1});
@@ -432,6 +445,8 @@ class SimChild final : public test::MemoryChild,
   bool is_legacy_ = false;  // it has been greeted so
   bool is_modern_ = false;  // it serves requests that stand alone
   uint64_t said_ = 0;       // stamped messages
+  bool has_misbehaved_ = false;
+  TimePoint written_to_{};
   bool stdin_closed_ = false;
   bool reading_ = false;
   std::string backlog_;

@@ -18,7 +18,9 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kModernIds = {"1", R"("1")", "12345678901234567890",
                                                         R"("\u00e9")", "7"};
-constexpr std::array<std::string_view, 8> kCapabilities = {
+constexpr std::array<std::string_view, 10> kCapabilities = {
+    SimTasks::kCapabilities,
+    SimTasks::kCapabilities,
     "{}",
     "{}",
     "{}",
@@ -75,6 +77,9 @@ SimModernCalls::SimModernCalls(SimWorld& world, SimOwners& owners,
 // --- Requests ---------------------------------------------------------------------------------
 
 SimTask SimModernCalls::new_task() {
+  if (world_.chance(0.3)) {
+    if (auto about_one = task_about_one()) return *std::move(about_one);
+  }
   SimTask task;
   task.method = kMethods[world_.pick(0, kMethods.size() - 1)];
   task.capabilities = kCapabilities[world_.pick(0, kCapabilities.size() - 1)];
@@ -90,6 +95,30 @@ SimTask SimModernCalls::new_task() {
   } else {
     task.of_meta = "," + who;
   }
+  return task;
+}
+
+// Mostly its own.
+std::optional<SimTask> SimModernCalls::task_about_one() {
+  const SimTasks::Known* known = nullptr;
+  for (int i = 0; i < 4 && (known == nullptr || known->principal != principal_); ++i) {
+    known = records_.tasks.some();
+  }
+  if (known == nullptr) return std::nullopt;
+  SimTask task;
+  task.nonce = std::to_string(world_.random()());
+  task.capabilities = SimTasks::kCapabilities;
+  task.of_meta = R"(,"by":)" + std::to_string(caller_) + R"(,"nonce":)" + task.nonce;
+  if (world_.chance(0.3)) {
+    const SimTasks::Known* const second = records_.tasks.some();
+    task.method = "subscriptions/listen";
+    task.members = R"("notifications":{"toolsListChanged":true,"taskIds":[")" + known->text +
+                   R"(",")" + second->text + R"(","t-1"]})";
+    return task;
+  }
+  task.method = world_.chance(0.8) ? "tasks/get" : "tasks/cancel";
+  task.task = world_.chance(0.05) ? "t-1" : known->text;
+  task.members = R"("taskId":")" + task.task + "\"";
   return task;
 }
 
@@ -124,6 +153,9 @@ SimModernCalls::Request SimModernCalls::make(const SimTask& task, const Retry& r
       call.state_ends = call.state->ends_first;
       if (call.claim == Claim::good || call.claim == Claim::doubtful) call.state->is_used = true;
     }
+  }
+  if (const SimTasks::Known* const known = records_.tasks.find(task.task)) {
+    call.had_child = known->principal == principal_ && is_served(known->pid);
   }
   std::optional<Duration> timeout;
   if (world_.chance(0.4)) timeout = world_.pick_duration(Duration{1}, 2 * config_.timeout);
@@ -160,10 +192,10 @@ SimModernCalls::Claim SimModernCalls::claim_of(const SimTask& task, const std::s
   return is_certain ? Claim::good : Claim::doubtful;
 }
 
-bool SimModernCalls::is_served(const SimStates::State& state) const {
+bool SimModernCalls::is_served(int64_t pid) const {
   const pool::BackendStatus status = backend_.status();
-  return std::ranges::any_of(status.children, [&state](const pool::ChildStatus& child) {
-    return child.pid == state.pid &&
+  return std::ranges::any_of(status.children, [pid](const pool::ChildStatus& child) {
+    return child.pid == pid &&
            (child.state == ChildState::ready || child.state == ChildState::busy);
   });
 }
@@ -181,8 +213,13 @@ std::optional<std::string> SimModernCalls::some_id() const {
 }
 
 size_t SimModernCalls::listening() const {
-  return static_cast<size_t>(
-      std::ranges::count_if(open_, [](const auto& entry) { return entry.second.listens; }));
+  size_t most = 0;
+  for (const auto& [tag, call] : open_) {
+    // Two tasks may run in two processes, each of which is asked.
+    const bool names_tasks = call.task.members.find("taskIds") != std::string::npos;
+    if (call.listens) most += names_tasks ? 2 : 1;
+  }
+  return most;
 }
 
 // --- Replies ----------------------------------------------------------------------------------
@@ -204,6 +241,10 @@ std::optional<SimNeeded> SimModernCalls::check_reply(session::Tag tag,
   } else if (const auto result = rpc::find_member(text, "result")) {
     if (rpc::member_or_empty(*result, "resultType") == R"("input_required")") {
       return check_needed(call, *result);
+    }
+    if (rpc::member_or_empty(*result, "resultType") == R"("task")") {
+      check_task_given(call, *result);
+      return std::nullopt;
     }
     EXPECT_EQ(rpc::member_or_empty(*result, "resultType"), R"("complete")") << text;
     check_complete(call, *result);
@@ -251,7 +292,10 @@ void SimModernCalls::check_error(const Call& call, std::string_view error) {
     EXPECT_EQ(nonce, call.task.nonce) << "another call's error: " << error;
     return;
   }
-  if (message == "requestState is not valid") {
+  if (message == "Task not found") {
+    EXPECT_EQ(code, "-32602");
+    check_task_refused(call);
+  } else if (message == "requestState is not valid") {
     EXPECT_EQ(code, "-32602");
     // One that waits for the list of tools may be late.
     const bool is_lost = call.state != nullptr && call.state->pid != 0 && !is_served(*call.state);
@@ -326,7 +370,47 @@ void SimModernCalls::check_complete(const Call& call, std::string_view result) {
   }
   EXPECT_EQ(rpc::member_or_empty(result, "by"), said_by(call.task)) << result;
   if (call.claim != Claim::none) world_.tally().note(Seen::answered_after_resume);
+  if (!call.task.task.empty()) check_task_reached(call, result);
   check_child(call, result);
+}
+
+// --- Tasks ------------------------------------------------------------------------------------
+
+void SimModernCalls::check_task_given(const Call& call, std::string_view result) {
+  check_accepted(call);
+  EXPECT_EQ(call.task.method, "tools/call") << result;
+  EXPECT_EQ(rpc::member_or_empty(result, "nonce"), call.task.nonce) << "another call's task";
+  check_child(call, result);
+  if (!records_.is_sticky) return;
+  world_.tally().note(Seen::task_given);
+  const std::string text = unquoted(rpc::member_or_empty(result, "taskId"));
+  const std::string raw = unquoted(rpc::member_or_empty(result, "raw"));
+  EXPECT_NE(text, raw) << "it is not sealed";
+  records_.tasks.note_given(
+      text, static_cast<int64_t>(number_of(rpc::member_or_empty(result, "from"))), raw, principal_);
+}
+
+void SimModernCalls::check_task_reached(const Call& call, std::string_view result) const {
+  const std::string_view raw = rpc::member_or_empty(result, "raw");
+  if (raw.empty()) return;  // of a legacy child, which knows nothing of tasks
+  const SimTasks::Known* const known = records_.tasks.find(call.task.task);
+  ASSERT_NE(known, nullptr) << "a task that nobody was given is reached: " << result;
+  EXPECT_EQ(known->principal, principal_) << "another client's task is reached: " << result;
+  EXPECT_EQ(number_of(rpc::member_or_empty(result, "from")), static_cast<uint64_t>(known->pid))
+      << "another process was asked: " << result;
+  EXPECT_EQ(unquoted(raw), known->raw) << result;
+  EXPECT_EQ(unquoted(rpc::member_or_empty(result, "taskId")), known->text)
+      << "a task has another id than before";
+  world_.tally().note(Seen::task_reached);
+}
+
+void SimModernCalls::check_task_refused(const Call& call) {
+  EXPECT_FALSE(call.task.task.empty()) << call.task.method;
+  const SimTasks::Known* const known = records_.tasks.find(call.task.task);
+  if (known == nullptr) return;
+  if (known->principal != principal_) return world_.tally().note(Seen::task_of_other);
+  EXPECT_FALSE(call.had_child && is_served(known->pid)) << "its own task is refused";
+  world_.tally().note(Seen::task_lost);
 }
 
 // Which process serves whom.
@@ -460,6 +544,15 @@ void SimModernCalls::check_stream(Call& call, std::string_view method, std::stri
     const std::string uri(rpc::member_or_empty(params, "uri"));
     EXPECT_NE(call.task.members.find(uri), std::string::npos) << "not asked for: " << params;
     return world_.tally().note(Seen::heard_update);
+  }
+  if (method == "notifications/tasks") {
+    const SimTasks::Known* const known =
+        records_.tasks.find(unquoted(rpc::member_or_empty(params, "taskId")));
+    ASSERT_NE(known, nullptr) << "of a task that nobody was given: " << params;
+    EXPECT_EQ(known->principal, principal_) << "of another client's task: " << params;
+    EXPECT_EQ(number_of(rpc::member_or_empty(params, "from")), static_cast<uint64_t>(known->pid))
+        << "by another process: " << params;
+    return world_.tally().note(Seen::task_told);
   }
   EXPECT_EQ(method, "notifications/tools/list_changed");
   EXPECT_NE(call.task.members.find(R"("toolsListChanged":true)"), std::string::npos);

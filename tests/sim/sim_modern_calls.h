@@ -27,6 +27,7 @@ struct SimTask {
   std::string nonce;         // raw
   std::string of_meta;       // members of _meta that say who calls, where params do not
   std::string capabilities;  // an object
+  std::string task;          // the id of one that it is about; empty: none
 };
 
 // What a call needs before it can go on.
@@ -71,7 +72,7 @@ class SimModernCalls {
   void forget_all();
   [[nodiscard]] std::optional<std::string> some_id() const;
   [[nodiscard]] size_t open() const { return open_.size(); }
-  [[nodiscard]] size_t listening() const;  // of these
+  [[nodiscard]] size_t listening() const;  // at most so many of these, at children
   [[nodiscard]] uint64_t requests() const { return requests_; }
 
  private:
@@ -86,6 +87,7 @@ class SimModernCalls {
     Claim claim = Claim::none;
     SimStates::State* state = nullptr;  // that it goes on with; null: none that was issued
     TimePoint state_ends{};             // of that state, when it was sent
+    bool had_child = false;             // that of its task took calls when it was sent
     bool listens = false;
     bool has_begun = false;
     bool is_twice = false;  // while it was under way, the same has been sent once more
@@ -97,12 +99,18 @@ class SimModernCalls {
   void check_fault(const Call& call, const session::Reply& reply) const;
   void check_error(const Call& call, std::string_view error);
   void check_complete(const Call& call, std::string_view result);
+  // Requests about tasks, and streams that name some.
+  std::optional<SimTask> task_about_one();
+  void check_task_given(const Call& call, std::string_view result);
+  void check_task_reached(const Call& call, std::string_view result) const;
+  void check_task_refused(const Call& call);
   void check_child(const Call& call, std::string_view result);
   std::optional<SimNeeded> check_needed(const Call& call, std::string_view result);
   void note_state(const Call& call, const SimNeeded& needed);
   void note_given(const Call& call, const SimNeeded& needed, std::string_view result);
   // Whether the process that has given it takes calls.
-  [[nodiscard]] bool is_served(const SimStates::State& state) const;
+  [[nodiscard]] bool is_served(const SimStates::State& state) const { return is_served(state.pid); }
+  [[nodiscard]] bool is_served(int64_t pid) const;
   void check_accepted(const Call& call) const;
   static void note_unanswered(const Call& call);
   void check_stream(Call& call, std::string_view method, std::string_view params);

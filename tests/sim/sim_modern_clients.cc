@@ -79,7 +79,7 @@ void SimModernClient::cancel() {
 void SimModernClient::steal() {
   const SimStates::State* const state = records_.states.of_other(principal_);
   if (state == nullptr) return;
-  const SimTask task{state->method, state->members, state->nonce, "", state->capabilities};
+  const SimTask task{state->method, state->members, state->nonce, "", state->capabilities, ""};
   send(task, {state->text, R"("input-1":{"action":"accept"})"});
 }
 

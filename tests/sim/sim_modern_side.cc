@@ -51,7 +51,7 @@ std::string state_text(const std::string& nonce, unsigned round, size_t question
 std::string SimModernSide::discovery() {
   return R"("supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},)"
          R"("prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},)"
-         R"("logging":{}})";
+         R"("logging":{},"extensions":{"io.modelcontextprotocol/tasks":{}}})";
 }
 
 void SimModernSide::answer(const rpc::Envelope& request, Duration work) {
@@ -61,6 +61,7 @@ void SimModernSide::answer(const rpc::Envelope& request, Duration work) {
   if (request.method == "resources/list") return answer_kept(request, work, R"("resources":[])");
   if (request.method == "server/discover") return answer_kept(request, work, discovery());
   if (may_ask(request.method)) return answer_call(request, work);
+  if (request.method.starts_with("tasks/")) return answer_about_task(request, work);
   complete(request, work, "");
 }
 
@@ -138,9 +139,12 @@ void SimModernSide::listen(const rpc::Envelope& request) {
                          std::string(cursor.take_value()));
       } while (cursor.take(','));
     }
+    for (std::string& event : task_events(wishes, principal_of(request))) {
+      events.push_back(std::move(event));
+    }
     if (events.empty()) break;
     const std::string& event = events[world_.pick(0, events.size() - 1)];
-    const bool has_params = event.ends_with('"');
+    const bool has_params = event.find(R"("params")") != std::string::npos;
     voice_.say(R"({"jsonrpc":"2.0","method":"notifications/)" + event +
                    (has_params ? "," : R"(","params":{)") + tag + "," + voice_.stamp() + "}}",
                at);
@@ -155,6 +159,72 @@ void SimModernSide::listen(const rpc::Envelope& request) {
   }
 }
 
+// --- Tasks ------------------------------------------------------------------------------------
+
+SimPrincipal SimModernSide::principal_of(const rpc::Envelope& request) const {
+  const std::string by = said_in(request, "by");
+  return by.empty() ? 0 : records_.principal_of(std::stoull(by));
+}
+
+std::vector<std::string> SimModernSide::task_events(std::string_view wishes,
+                                                    SimPrincipal principal) {
+  std::vector<std::string> events;
+  rpc::JsonCursor cursor(rpc::member_or_empty(wishes, "taskIds"));
+  if (!cursor.take('[') || cursor.take(']')) return events;
+  do {
+    const std::string_view quoted = cursor.take_string();
+    const std::string raw(quoted.substr(1, quoted.size() - 2));
+    const SimTasks::Task* const task = records_.tasks.find(voice_.pid(), raw);
+    if (records_.is_sticky) {
+      EXPECT_TRUE(task != nullptr && task->principal == principal)
+          << "a stream names a task that is not its client's: " << wishes;
+    }
+    if (task == nullptr) continue;
+    events.push_back(R"(tasks","params":{"taskId":")" + raw + R"(","status":"working","ttlMs":)" +
+                     std::to_string(task->ttl / std::chrono::milliseconds(1)));
+  } while (cursor.take(','));
+  return events;
+}
+
+bool SimModernSide::begin_task(const rpc::Envelope& request, Duration work) {
+  const bool is_wanted = request.method == "tools/call" && !said_in(request, "modern").empty() &&
+                         capabilities_of(request) == SimTasks::kCapabilities;
+  if (!is_wanted || !world_.chance(temper_.begins_task)) return false;
+  const Duration ttl = std::chrono::seconds(world_.pick(1, 60));
+  const std::string raw = records_.tasks.begin(voice_.pid(), principal_of(request), ttl);
+  voice_.say(head_of(request) + R"(,"result":{"resultType":"task","taskId":")" + raw +
+                 R"(","status":"working","ttlMs":)" +
+                 std::to_string(ttl / std::chrono::milliseconds(1)) + R"(,"raw":")" + raw + "\"," +
+                 cause_of(request) + "," + voice_.stamp() + "}}",
+             work);
+  // To nobody in particular, so nobody is to hear of it.
+  if (records_.is_sticky && world_.chance(0.3)) {
+    voice_.say(
+        notification("tasks", R"("taskId":")" + raw + R"(","status":"working",)" + voice_.stamp()),
+        work + world_.pick_duration(Duration{1}, std::chrono::seconds(1)));
+  }
+  return true;
+}
+
+void SimModernSide::answer_about_task(const rpc::Envelope& request, Duration work) {
+  const std::string quoted = said_in(request, "taskId");
+  const std::string raw = quoted.size() < 2 ? "" : quoted.substr(1, quoted.size() - 2);
+  SimTasks::Task* const task = records_.tasks.find(voice_.pid(), raw);
+  if (records_.is_sticky) {
+    EXPECT_TRUE(task != nullptr || raw == "unknown") << "a task of another process: " << raw;
+    if (task != nullptr) {
+      EXPECT_EQ(task->principal, principal_of(request)) << "a task of another client: " << raw;
+    }
+  }
+  if (task == nullptr) return refuse(request, work, -32602, "no such task");
+  task->has_ended = task->has_ended || request.method == "tasks/cancel" || world_.chance(0.2);
+  const std::string members = R"("taskId":")" + raw + R"(","status":")" +
+                              (task->has_ended ? "completed" : "working") + R"(","ttlMs":)" +
+                              std::to_string(task->ttl / std::chrono::milliseconds(1)) +
+                              R"(,"raw":")" + raw + "\"";
+  complete(request, work, members, [this, raw] { records_.tasks.note_told(voice_.pid(), raw); });
+}
+
 // --- What it wants to know first --------------------------------------------------------------
 
 void SimModernSide::answer_call(const rpc::Envelope& request, Duration work) {
@@ -164,6 +234,7 @@ void SimModernSide::answer_call(const rpc::Envelope& request, Duration work) {
   const bool can_ask = capabilities_of(request) != "{}" || world_.chance(0.02);
   const bool asks =
       is_known && can_ask && *round < kMostRounds && world_.chance(temper_.needs_input);
+  if (begin_task(request, work)) return;
   if (asks) {
     ask(request, work, *round + 1);
   } else if (world_.chance(0.05)) {

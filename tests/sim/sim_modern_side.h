@@ -7,6 +7,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gateway/rpc/envelope.h"
 #include "tests/sim/sim_records.h"
@@ -27,6 +28,12 @@ class SimModernSide {
 
  private:
   void listen(const rpc::Envelope& request);
+  // The events of tasks that are listened for.
+  std::vector<std::string> task_events(std::string_view wishes, SimPrincipal principal);
+  // False: it answers the call otherwise.
+  bool begin_task(const rpc::Envelope& request, Duration work);
+  void answer_about_task(const rpc::Envelope& request, Duration work);
+  [[nodiscard]] SimPrincipal principal_of(const rpc::Envelope& request) const;
   void answer_kept(const rpc::Envelope& request, Duration work, const std::string& members);
   void answer_call(const rpc::Envelope& request, Duration work);
   // Nothing: the answers do not belong to this request. Else how often its client has been asked.

@@ -12,13 +12,17 @@
 #include "tests/sim/sim_kept.h"
 #include "tests/sim/sim_life.h"
 #include "tests/sim/sim_states.h"
+#include "tests/sim/sim_tasks.h"
 
 namespace stdgate::sim {
 
 struct SimRecords {
   SimRecords(SimWorld& world, const backend::BackendOptions& options)
       : is_sticky(options.config.pool.sticky),
+        is_shared(options.config.isolation == config::Isolation::shared),
+        idle_timeout(options.config.pool.idle_timeout),
         states(world),
+        tasks(world, options.input_timeout),
         kept(world),
         life(world, options.input_timeout) {}
 
@@ -29,7 +33,11 @@ struct SimRecords {
   }
 
   const bool is_sticky;  // see config.pool.sticky
+  const bool is_shared;  // clients share the children
+  const Duration idle_timeout;
+  bool is_draining = false;
   SimStates states;
+  SimTasks tasks;
   // Who is one client, of modern callers: a name. Anonymous ones have
   // a number.
   std::map<uint64_t, std::string> clients;

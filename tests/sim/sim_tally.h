@@ -40,6 +40,12 @@ enum class Seen : uint8_t {
   round_failed,           // a call that the gateway ended in a round
   modern_input,           // modern clients were asked by modern children
   modern_resumed,         // and have answered
+  task_given,             // to a modern client
+  task_reached,           // by its client
+  task_lost,              // refused, as its process has gone
+  task_of_other,          // refused, as it is another principal's
+  task_told,              // to a modern client that listens
+  task_child_died,        // a child with open tasks
   listened,               // subscriptions/listen was acknowledged
   heard_change,           // by a modern client that listens
   heard_update,
@@ -91,6 +97,12 @@ inline constexpr std::array<std::string_view, kSeenCount> kSeenNames = {
     "round_failed",
     "modern_input",
     "modern_resumed",
+    "task_given",
+    "task_reached",
+    "task_lost",
+    "task_of_other",
+    "task_told",
+    "task_child_died",
     "listened",
     "heard_change",
     "heard_update",

@@ -33,6 +33,7 @@ struct Temper {
   double demands_url = 0.03;       // answers with an error that demands consent to a URL
   double changes = 0.05;           // tells that a list has changed, or a resource
   double needs_input = 0.4;        // a modern one answers with what it wants to know first
+  double begins_task = 0.5;        // the same, where the client knows of tasks
   Duration slowest_answer = std::chrono::seconds(3);
   Duration longest_work = std::chrono::seconds(40);
   // What it speaks.

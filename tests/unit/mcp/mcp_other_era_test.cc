@@ -70,6 +70,33 @@ TEST_F(McpOtherEra, WhatWasWrittenForLegacyChildrenReachesNoModernOne) {
   EXPECT_THAT(child.take_line(), HasSubstr("io.modelcontextprotocol/protocolVersion"));
 }
 
+// A legacy child knows nothing of sealed claims, and gets them as they are; a modern one must not.
+class BroughtBackToAnotherEra : public McpOtherEra,
+                                public testing::WithParamInterface<std::string> {
+ public:
+  static std::string tasks_listened() {
+    return request("2", "subscriptions/listen",
+                   R"("notifications":{"toolsListChanged":true,"taskIds":["t1"]})");
+  }
+};
+
+TEST_P(BroughtBackToAnotherEra, IsJudgedForTheChildThatGetsIt) {
+  bench.send_modern(client, GetParam());
+  for (const std::string& line : modern().take_lines()) EXPECT_THAT(line, Not(HasSubstr("t1")));
+  if (GetParam() == tasks_listened()) return;
+  ASSERT_THAT(client.texts(), SizeIs(1));
+  EXPECT_THAT(client.texts()[0], HasSubstr(R"("error")"));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Requests, BroughtBackToAnotherEra,
+    testing::Values(request("2", "tasks/get", R"("taskId":"t1")"), request("2", "tasks/list"),
+                    request("2", "completion/complete", R"("ref":{},"requestState":"t1")"),
+                    request("2", "completion/complete", R"("ref":{})",
+                            meta("{}",
+                                 R"(,"io.modelcontextprotocol/related-task":{"taskId":"t1"})")),
+                    BroughtBackToAnotherEra::tasks_listened()));
+
 // Written before anything was known of the era. Modern children know no such request.
 TEST(McpUnknownEra, ASubscriptionThatWaitsReachesNoModernChild) {
   backend::BackendOptions options = isolated(config::Isolation::shared);

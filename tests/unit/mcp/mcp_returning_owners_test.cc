@@ -124,13 +124,8 @@ TEST_F(Returns, NobodyIsToldOfTasksOfOthers) {
   give_task(0);
   who = &bob;
   send("tasks/list", "");
-  for (const size_t i : {0U, 1U}) {
-    for (const std::string& line : bench.child(i).take_lines()) {
-      bench.child(i).answer(parse_asked(line).id,
-                            R"({"resultType":"complete","tasks":[{"taskId":"t1"}]})");
-    }
-  }
   EXPECT_THAT(last(), HasSubstr("-32601"));
+  for (const size_t i : {0U, 1U}) EXPECT_TRUE(bench.child(i).take_lines().empty()) << "not asked";
   // What names no stream, while there is one call.
   send("tools/call", R"("name":"t")", "3");
   for (const size_t i : {0U, 1U}) {

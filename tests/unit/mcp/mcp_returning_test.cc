@@ -177,6 +177,44 @@ TEST_F(ReturnsOfIdle, AStateThatHasComeBackKeepsItNoLonger) {
   EXPECT_TRUE(has_been_ended());
 }
 
+// What its request says besides is no good, or there is no room for it.
+TEST_F(Returns, AStateThatIsNotTakenStaysOpen) {
+  const std::string state = give_state(0);
+  const std::string related = R"(,"io.modelcontextprotocol/related-task":{"taskId":"t1"})";
+  bench.send_modern(
+      client,
+      request("4", "tools/call", R"("name":"t","requestState":)" + state, meta(kTasks, related)),
+      who);
+  EXPECT_EQ(last(), failed("4", "Task not found"));
+  EXPECT_EQ(bench.status().children.at(0).states, 1U);
+  EXPECT_TRUE(bench.child(0).take_lines().empty());
+  come_back(state);
+  EXPECT_FALSE(bench.child(0).take_lines().empty());
+  EXPECT_EQ(bench.status().children.at(0).states, 0U);
+}
+
+class ReturnsToAFullQueue : public Returns {
+ public:
+  static backend::BackendOptions options() {
+    backend::BackendOptions options = returning_options(1);
+    options.config.pool.max = 1;
+    options.config.pool.queue = 1;
+    return options;
+  }
+  ReturnsToAFullQueue() : Returns(options()) {}
+};
+
+TEST_F(ReturnsToAFullQueue, AStateThatHasNoRoomStaysOpen) {
+  const std::string task = give_task(0);
+  const std::string state = give_state(0);
+  for (int i = 0; i < 3; ++i) get(task);  // two at the child, and one waits
+  const size_t before = client.texts().size();
+  come_back(state);
+  ASSERT_EQ(client.answers.size(), before + 1);
+  EXPECT_EQ(client.answers.back().fault, rpc::Fault::overloaded);
+  EXPECT_EQ(bench.status().children.at(0).states, 1U);
+}
+
 TEST_F(ReturnsOfIdle, AChildStaysForATask) {
   FakeChild& child = first();
   child.answer(parse_asked(child.take_line()).id,
@@ -285,6 +323,29 @@ TEST_F(ReturnsToStreams, WhatComesBeforeTheStreamHasBegunIsBounded) {
   }
   acknowledge(1, R"({"taskIds":["t1"]})");
   EXPECT_EQ(client.events.size(), 3U) << "that it has begun, and two of the four";
+  EXPECT_EQ(bench.observer.dropped[DropReason::outbox_full], 2);
+}
+
+TEST_F(ReturnsToStreams, WhatComesBeforeTheStreamHasBegunIsItsClients) {
+  const auto held = [this] {
+    return bench.accounts.held_at(0).of[static_cast<size_t>(Holding::calls)];
+  };
+  acknowledge(0, R"({"taskIds":["t1"]})");
+  const size_t before = held();
+  const std::string data = std::string(100 << 10, 'x');
+  tell(0, "tasks", R"("taskId":"t1","status":"working","statusMessage":")" + data + "\"");
+  EXPECT_GE(held(), before + data.size());
+  EXPECT_GE(bench.account->used(), data.size());
+  {
+    Share full({bench.account.get(), &bench.accounts.unrouted()}, Holding::receiving);
+    full.set(bench.accounts.bounds().client + 1);
+    tell(0, "tasks", R"("taskId":"t1","status":"completed")");
+  }
+  acknowledge(1, R"({"taskIds":["t1"]})");
+  EXPECT_EQ(client.events.size(), 2U) << "its client holds too much for the last one";
+  EXPECT_LT(held(), before + data.size());
+  bench.leave(client);
+  EXPECT_EQ(held(), 0U);
 }
 
 TEST_F(ReturnsToStreams, AllEndWithTheClient) {
@@ -295,6 +356,29 @@ TEST_F(ReturnsToStreams, AllEndWithTheClient) {
     EXPECT_THAT(bench.child(i).take_line(), HasSubstr("notifications/cancelled"));
   }
   EXPECT_EQ(bench.backend.calls(), 0U);
+}
+
+// The id of the related task is one of its own child.
+TEST_F(ReturnsToStreams, ARelatedTaskIsOfTheSameChild) {
+  const auto listen = [this](const std::string& wishes) {
+    bench.send_modern(other,
+                      request("8", "subscriptions/listen", R"("notifications":)" + wishes,
+                              meta(kTasks, R"(,"io.modelcontextprotocol/related-task":{"taskId":)" +
+                                               second + "}")),
+                      who);
+  };
+  listen(R"({"taskIds":[)" + first + "]}");
+  ASSERT_EQ(other.texts().size(), 2U);
+  EXPECT_THAT(other.texts().back(), HasSubstr("-32602"));
+  EXPECT_THAT(other.texts().back(), HasSubstr("related-task"));
+  for (const size_t i : {0U, 1U}) EXPECT_TRUE(bench.child(i).take_lines().empty());
+  for (const std::string& wishes :
+       {std::string(R"({"toolsListChanged":true})"), R"({"taskIds":[)" + second + "]}"}) {
+    listen(wishes);
+    EXPECT_TRUE(bench.child(0).take_lines().empty()) << wishes;
+    EXPECT_THAT(bench.child(1).take_line(), HasSubstr(R"(related-task":{"taskId":"t1"})"))
+        << wishes;
+  }
 }
 
 TEST_F(ReturnsToStreams, OneChildMayGo) {
