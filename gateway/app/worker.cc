@@ -128,7 +128,6 @@ size_t Worker::OwnBallast::forget_sessions(const Account* client, const Enough& 
 
 void Worker::OwnBallast::drop_caches() {
   worker_.generation_.drop_caches();
-  worker_.clients_.drop_caches();
 }
 
 Observers Worker::wanted_observers(const config::Config& config) {
@@ -189,8 +188,6 @@ void Worker::take_over(const config::Config& wanted) {
   note_limits();
   note_log();
   configuration_ = shown_configuration(generation_.config());
-  // Heads that are kept with what was judged by the former rules.
-  clients_.drop_caches();
   clients_.end_credentials([&](const policy::Principal& principal) {
     return is_still_known(principal, before, generation_.config().auth);
   });

@@ -26,7 +26,7 @@ class PageEndpoint final : public Endpoint {
   void serve(Exchange& exchange, std::span<char> /*body*/) override {
     const Page page = render_();
     const std::string_view body = page.text;
-    exchange.client->respond(
+    exchange.respond(
         {.status = page.status, .content_type = page.content_type, .body = {&body, 1}});
   }
 
@@ -44,13 +44,13 @@ class FrontPage final : public Endpoint {
   std::optional<HttpError> admit(Exchange& /*exchange*/) override { return std::nullopt; }
   void serve(Exchange& exchange, std::span<char> /*body*/) override {
     if (Acceptance::of(exchange.head).lists_html()) {
-      return exchange.client->respond({.content_type = "text/html; charset=utf-8",
-                                       .more_fields = page_.fields,
-                                       .body = {&page_.text, 1}});
+      return exchange.respond({.content_type = "text/html; charset=utf-8",
+                               .more_fields = page_.fields,
+                               .body = {&page_.text, 1}});
     }
     const std::string text = router_.index_text(title_);
     const std::string_view body = text;
-    exchange.client->respond(
+    exchange.respond(
         {.content_type = "text/plain; charset=utf-8", .more_fields = kVary, .body = {&body, 1}});
   }
 
@@ -85,7 +85,7 @@ class BackendReadinessEndpoint final : public Endpoint {
     const auto found = std::ranges::find(all.backends, last_segment(exchange.head.path()),
                                          &BackendReadiness::name);
     if (found == all.backends.end()) {
-      return exchange.client->fail({404, "no backend has this name; GET /readyz has all"});
+      return exchange.fail({404, "no backend has this name; GET /readyz has all"});
     }
     rpc::JsonWriter json(rpc::JsonWriter::Layout::compact);
     json.begin_object();
@@ -93,7 +93,7 @@ class BackendReadinessEndpoint final : public Endpoint {
     json.end_object();
     const std::string text = json.take() + "\n";
     const std::string_view body = text;
-    exchange.client->respond(
+    exchange.respond(
         {.status = found->ready ? 200 : 503, .content_type = kJsonType, .body = {&body, 1}});
   }
 

@@ -11,43 +11,43 @@ bool is_audited_status(int status) { return status == 401 || status == 403 || st
 
 // The session that a request names; empty: none.
 std::string_view session_id_of(const Exchange& exchange) {
-  if (!exchange.has_head || !exchange.session_id.empty()) return exchange.session_id;
+  if (!exchange.has_head() || !exchange.session_id.empty()) return exchange.session_id;
   const HeaderField* const field = exchange.head.find("mcp-session-id");
   return field == nullptr ? std::string_view() : field->value;
 }
 
 }  // namespace
 
-void RequestLog::trace(const RequestHead& head, const ClientAddress& client, uint64_t connection) {
-  const std::string address = client.to_string();
+void RequestLog::trace(const Exchange& exchange) {
+  const RequestHead& head = exchange.head;
+  const std::string address = exchange.client().to_string();
   log_.write(LogLevel::debug, "request",
              {{"client", std::string_view(address)},
-              {"port", uint64_t{client.port}},
+              {"port", uint64_t{exchange.client().port}},
               {"method", head.method_text()},
               {"path", head.path().substr(0, RefusalLog::kMaxPath)},
-              {"connection", connection}});
+              {"connection", exchange.connection_number()}});
 }
 
-void RequestLog::note_refusal(const Exchange& exchange, const Response& response,
-                              const ClientAddress& client, uint64_t connection) {
+void RequestLog::note_refusal(const Exchange& exchange, const Response& response) {
   const RefusalNote& refusal = *response.refusal;
   observer_.on_refused(refusal.reason);
-  const bool has_head = exchange.has_head;
+  const bool has_head = exchange.has_head();
   const bool is_audited =
       refusal.reason == Refusal::unauthorized || is_audited_status(response.status);
   if (audit_ != nullptr && is_audited) {
-    audit_->on_refused({.client = {exchange.identity.principal.get(), client},
+    audit_->on_refused({.client = {exchange.identity.principal.get(), exchange.client()},
                         .method = has_head ? exchange.head.method_text() : std::string_view(),
                         .path = has_head ? exchange.head.path() : std::string_view(),
                         .status = response.status,
                         .reason = refusal.reason,
-                        .connection = connection});
+                        .connection = exchange.connection_number()});
   }
   const policy::Principal* const principal = exchange.identity.principal.get();
-  refusals_.note({.client = client,
+  refusals_.note({.client = exchange.client(),
                   .principal = principal == nullptr ? std::string_view() : principal->name,
                   .session_id = session_id_of(exchange),
-                  .connection = connection,
+                  .connection = exchange.connection_number(),
                   .method = has_head ? exchange.head.method_text() : std::string_view(),
                   .path = has_head ? exchange.head.path() : std::string_view(),
                   .status = response.status,

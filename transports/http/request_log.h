@@ -22,15 +22,14 @@ class RequestLog {
   RequestLog(Log& log, Observer& observer, Audit* audit, const Clock& clock, TimerQueue& timers)
       : log_(log), observer_(observer), audit_(audit), refusals_(log, clock, timers) {}
 
-  void note_request(const Exchange& exchange, const ClientAddress& client, uint64_t connection) {
-    if (log_.enabled(LogLevel::debug)) trace(exchange.head, client, connection);
+  void note_request(const Exchange& exchange) {
+    if (log_.enabled(LogLevel::debug)) trace(exchange);
   }
   // `response` refuses the request, whose head may not have been understood.
-  void note_refusal(const Exchange& exchange, const Response& response, const ClientAddress& client,
-                    uint64_t connection);
+  void note_refusal(const Exchange& exchange, const Response& response);
 
  private:
-  void trace(const RequestHead& head, const ClientAddress& client, uint64_t connection);
+  void trace(const Exchange& exchange);
 
   Log& log_;
   Observer& observer_;

@@ -38,7 +38,7 @@ class MetadataEndpoint final : public Endpoint {
   void serve(Exchange& exchange, std::span<char> /*body*/) override {
     const std::string text = metadata_of(policy_.authentication().announcement(), path_);
     const std::string_view body = text;
-    exchange.client->respond({.content_type = kJsonType, .body = {&body, 1}});
+    exchange.respond({.content_type = kJsonType, .body = {&body, 1}});
   }
 
  private:

@@ -1,10 +1,7 @@
 #include "transports/http/response.h"
 
 #include <cassert>
-#include <charconv>
 
-#include "gateway/base/check.h"
-#include "gateway/base/copy_text.h"
 #include "gateway/rpc/fault.h"
 #include "gateway/rpc/json_string.h"
 
@@ -59,76 +56,6 @@ const StatusEntry& entry_of(int status) {
 }  // namespace
 
 std::string_view status_line_end(int status) { return entry_of(status).line_end; }
-
-ResponseHead::ResponseHead(const Response& response, const ResponseFrame& frame) {
-  begin(response.status, frame);
-  if (!response.allow.empty()) {
-    append("Allow: ");
-    append(response.allow);
-    append("\r\n");
-  }
-  if (response.retry_after > Duration::zero()) {
-    append("Retry-After: ");
-    append(static_cast<uint64_t>(
-        std::chrono::ceil<std::chrono::seconds>(response.retry_after).count()));
-    append("\r\n");
-  }
-  if (!response.content_type.empty()) {
-    append("Content-Type: ");
-    append(response.content_type);
-    append("\r\n");
-  }
-  append(response.more_fields);
-  if (response.status != 204 && response.status >= 200) {  // RFC 9110 section 8.6
-    size_t size = 0;
-    for (const std::string_view part : response.body) size += part.size();
-    append("Content-Length: ");
-    append(size);
-    append("\r\n");
-  }
-  append_connection(frame);
-}
-
-ResponseHead::ResponseHead(std::string_view more_fields, const ResponseFrame& stream_frame) {
-  begin(200, stream_frame);
-  append("Content-Type: text/event-stream\r\nCache-Control: no-store\r\nX-Accel-Buffering: no\r\n");
-  append(more_fields);
-  if (!stream_frame.http_1_0) append("Transfer-Encoding: chunked\r\n");
-  append_connection(stream_frame);
-}
-
-void ResponseHead::begin(int status, const ResponseFrame& frame) {
-  append("HTTP/1.1 ");
-  append(status_line_end(status));
-  append("\r\nDate: ");
-  append(frame.date);
-  // Browsers must not guess the content's type (WHATWG Fetch, section 3.7).
-  append("\r\nX-Content-Type-Options: nosniff\r\n");
-  append(frame.more_fields);
-}
-
-// RFC 9112 section 9.3: each version's default need not be said.
-void ResponseHead::append_connection(const ResponseFrame& frame) {
-  if (frame.close) {
-    append("Connection: close\r\n");
-  } else if (frame.http_1_0) {
-    append("Connection: keep-alive\r\n");
-  }
-  append("\r\n");
-}
-
-void ResponseHead::append(std::string_view text) {
-  if (text.empty()) return;
-  STDGATE_CHECK(text.size() <= bytes_.size() - size_);
-  copy_text(bytes_.data() + size_, text);
-  size_ += text.size();
-}
-
-void ResponseHead::append(uint64_t number) {
-  const auto written = std::to_chars(bytes_.data() + size_, bytes_.data() + bytes_.size(), number);
-  STDGATE_CHECK(written.ec == std::errc());
-  size_ = static_cast<size_t>(written.ptr - bytes_.data());
-}
 
 HttpError holds_too_much(MemoryLack lack) {
   const bool is_own = lack == MemoryLack::of_holder;

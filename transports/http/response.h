@@ -1,10 +1,6 @@
-// Response: what is answered, and how its head is written (RFC 9112 section 4).
-//
-// Heads are built by appending constants and numbers to a buffer on the stack; nothing is
-// allocated.
+// Response: what is answered, in whatever version of HTTP.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -28,9 +24,12 @@ struct RefusalNote {
 struct Response {
   int status = 200;
   std::string_view content_type{};  // a constant; empty: no content
+  std::string_view type_fields{};   // lines that belong to it, a constant
   std::string_view allow{};         // a constant; empty: no Allow
   Duration retry_after{0};          // zero: no Retry-After; else rounded up to whole seconds
-  std::string_view more_fields{};   // whole lines, each with its end; at most kMaxFieldBytes
+  // Whole lines "Name: value", each with its end, however the codec writes them; at most
+  // kMaxFieldBytes.
+  std::string_view more_fields{};
   std::span<const std::string_view> body{};
   std::optional<RefusalNote> refusal{};  // none: it is no refusal
 };
@@ -43,38 +42,10 @@ inline constexpr std::string_view kJsonType = "application/json";
 // "200 OK"; the phrase is for people only.
 std::string_view status_line_end(int status);
 
-// How the connection goes on, and what else stands in every head.
-struct ResponseFrame {
-  std::string_view date{};         // RFC 9110 section 6.6.1
-  std::string_view more_fields{};  // whole lines, as in Response
-  bool http_1_0 = false;           // of the request
-  bool close = false;              // after this response
-};
-
-class ResponseHead {
- public:
-  ResponseHead(const Response& response, const ResponseFrame& frame);
-  // The head of an event stream: chunked, or ended by closing towards HTTP/1.0.
-  ResponseHead(std::string_view more_fields, const ResponseFrame& stream_frame);
-
-  [[nodiscard]] std::string_view view() const { return {bytes_.data(), size_}; }
-
- private:
-  void append(std::string_view text);
-  void append(uint64_t number);
-  void begin(int status, const ResponseFrame& frame);
-  void append_connection(const ResponseFrame& frame);
-
-  static constexpr size_t kMaxOwn = 384;  // of the lines that are made here
-
-  std::array<char, kMaxOwn + 2 * kMaxFieldBytes> bytes_;
-  size_t size_ = 0;
-};
-
 // A plain HTTP error, where there is no call that a JSON-RPC fault could answer.
 struct HttpError {
   int status = 400;
-  std::string_view message;  // for people; a constant, or outlives the call of Responder::fail()
+  std::string_view message;  // for people; a constant, or outlives the call of Exchange::fail()
   std::string_view allow{};
   Duration retry_after{0};
   std::string_view more_fields{};  // see Response

@@ -13,7 +13,7 @@ class IndexEndpoint final : public Endpoint {
   std::optional<HttpError> admit(Exchange& /*exchange*/) override { return std::nullopt; }
   void serve(Exchange& exchange, std::span<char> /*body*/) override {
     const std::string_view body = text_;
-    exchange.client->respond({.content_type = "text/plain; charset=utf-8", .body = {&body, 1}});
+    exchange.respond({.content_type = "text/plain; charset=utf-8", .body = {&body, 1}});
   }
 
  private:
@@ -23,7 +23,7 @@ class IndexEndpoint final : public Endpoint {
 }  // namespace
 
 void Endpoint::refuse(Exchange& exchange, const rpc::FaultReport& /*report*/) {
-  exchange.client->fail({400, "no body is expected here"});
+  exchange.fail({400, "no body is expected here"});
 }
 
 void Router::add(std::string path, std::string about, std::unique_ptr<Endpoint> endpoint,

@@ -27,30 +27,30 @@ constexpr std::string_view content_type(ScrapeFormat format) {
 }  // namespace
 
 // One that waits. Gone from its list with its client.
-class ScrapeEndpoint::Scraper final : public ExchangeOwner {
+class ScrapeEndpoint::Scraper final : public ExchangeHandler {
  public:
-  Scraper(Scrapers& all, Responder& client) : all_(all), client_(client) {}
+  static constexpr char kKind = 0;
 
-  void on_writable() override {}
-  void on_gone() override {
-    std::erase_if(all_, [this](const auto& one) { return one.get() == this; });
+  void wait(Scrapers& all, Exchange& exchange) {
+    all_ = &all;
+    exchange_ = &exchange;
+    all.push_back(this);
   }
-  void answer(const Response& response) { client_.respond(response); }
+  void on_gone() override { std::erase(*all_, this); }
+  void rest() override {}
+  void answer(const Response& response) { exchange_->respond(response); }
 
  private:
-  Scrapers& all_;
-  Responder& client_;
+  Scrapers* all_ = nullptr;
+  Exchange* exchange_ = nullptr;
 };
 
 ScrapeEndpoint::ScrapeEndpoint(AdminSource& source) : source_(source) {}
-ScrapeEndpoint::~ScrapeEndpoint() = default;
 
 void ScrapeEndpoint::serve(Exchange& exchange, std::span<char> /*body*/) {
   const ScrapeFormat format = format_of(exchange.head);
   const auto place = static_cast<size_t>(format);
-  auto scraper = std::make_unique<Scraper>(waiting_[place], *exchange.client);
-  exchange.owner = scraper.get();
-  waiting_[place].push_back(std::move(scraper));
+  exchange.handler<Scraper>().wait(waiting_[place], exchange);
   if (std::exchange(under_way_[place], true)) return;
   source_.scrape(format, [this, format](const std::string& text) { answer(format, text); });
 }
@@ -59,7 +59,7 @@ void ScrapeEndpoint::answer(ScrapeFormat format, const std::string& text) {
   const auto place = static_cast<size_t>(format);
   under_way_[place] = false;
   const std::string_view body = text;
-  for (const auto& scraper : std::exchange(waiting_[place], {})) {
+  for (Scraper* const scraper : std::exchange(waiting_[place], {})) {
     scraper->answer({.content_type = content_type(format),
                      .more_fields = "Vary: Accept\r\n",
                      .body = {&body, 1}});

@@ -6,9 +6,8 @@
 #pragma once
 
 #include <array>
-#include <list>
-#include <memory>
 #include <string>
+#include <vector>
 
 #include "transports/http/admin_endpoint.h"
 #include "transports/http/endpoint.h"
@@ -18,14 +17,13 @@ namespace stdgate::http {
 class ScrapeEndpoint final : public Endpoint {
  public:
   explicit ScrapeEndpoint(AdminSource& source);
-  ~ScrapeEndpoint() override;
 
   std::optional<HttpError> admit(Exchange& /*exchange*/) override { return std::nullopt; }
   void serve(Exchange& exchange, std::span<char> body) override;
 
  private:
   class Scraper;
-  using Scrapers = std::list<std::unique_ptr<Scraper>>;
+  using Scrapers = std::vector<Scraper*>;
 
   void answer(ScrapeFormat format, const std::string& text);
 

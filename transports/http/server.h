@@ -29,12 +29,11 @@
 #include "gateway/policy/accounts.h"
 #include "gateway/policy/client_counts.h"
 #include "gateway/policy/overload.h"
-#include "transports/http/connection.h"
 #include "transports/http/date_header.h"
+#include "transports/http/http1_connection.h"
 #include "transports/http/request_log.h"
 #include "transports/http/request_routing.h"
 #include "transports/http/router.h"
-#include "transports/http/spare_exchanges.h"
 #include "transports/net/listener.h"
 #include "transports/net/stream.h"
 #include "transports/net/stream_layer.h"
@@ -121,9 +120,6 @@ class Server final : private net::ListenerEvents, private AccountEvents, private
   [[nodiscard]] bool draining() const { return draining_; }
   [[nodiscard]] std::string_view date() { return date_.at(services_.loop.now()); }
   RequestLog& request_log() { return request_log_; }
-  SpareExchanges& spare_exchanges() { return spare_; }
-  // Frees what is kept only to be faster.
-  void drop_caches() { spare_.drop(); }
   // The services' limits have changed.
   void note_limits() { clients_.set_most(services_.limits.connections_per_address); }
   // Ends what lasts of clients whose credentials are not good any more.
@@ -156,10 +152,10 @@ class Server final : private net::ListenerEvents, private AccountEvents, private
   void on_accept_error(int error) override;
   void on_account_over() override;
   void flush() override;  // resumes the connections that asked for it
-  std::unique_ptr<Connection> make_connection(const AcceptedClient& client);
-  void admit(std::unique_ptr<Connection> connection, std::unique_ptr<net::Stream> stream);
-  void open(std::unique_ptr<Connection> connection, std::unique_ptr<net::Stream> stream);
-  void turn_away(std::unique_ptr<Connection> connection, std::unique_ptr<net::Stream> stream,
+  std::unique_ptr<Http1Connection> make_connection(const AcceptedClient& client);
+  void admit(std::unique_ptr<Http1Connection> connection, std::unique_ptr<net::Stream> stream);
+  void open(std::unique_ptr<Http1Connection> connection, std::unique_ptr<net::Stream> stream);
+  void turn_away(std::unique_ptr<Http1Connection> connection, std::unique_ptr<net::Stream> stream,
                  const HttpError& error);
   void make_room();
   void log_cut(bool is_of_all, size_t count, size_t bytes);
@@ -172,7 +168,6 @@ class Server final : private net::ListenerEvents, private AccountEvents, private
   std::vector<Listening> listeners_;
   uint32_t last_listener_ = 0;
   std::vector<std::unique_ptr<ClientConnection>> connections_;  // each knows its place
-  SpareExchanges spare_;
   std::vector<ClientConnection*> to_resume_;
   std::vector<ClientConnection*> resuming_;
   std::function<void()> on_gone_;

@@ -24,23 +24,23 @@ WebSocketEndpoint::WebSocketEndpoint(backend::Upstream& upstream)
 
 std::optional<http::HttpError> WebSocketEndpoint::admit(http::Exchange& exchange) {
   const http::RequestHead& head = exchange.head;
+  if (!exchange.can_upgrade()) return kNoUpgrade;
   if (const auto handshake = read_handshake(head); !handshake) return handshake.error();
   return std::nullopt;
 }
 
 void WebSocketEndpoint::serve(http::Exchange& exchange, std::span<char> /*body*/) {
-  http::Responder& client = *exchange.client;
   auto connection = std::make_unique<WebSocketConnection>(
-      client.server(), *this, WebSocketConnection::Route{upstream_, parser_},
-      WebSocketConnection::Greeting{client.connection_number(), exchange.trace, exchange.identity,
-                                    client.payer()});
-  if (const auto opened = connection->open_session(client.client_address()); !opened) {
-    return refuse_session(client, opened.error());
+      exchange.server(), *this, WebSocketConnection::Route{upstream_, parser_},
+      WebSocketConnection::Greeting{exchange.connection_number(), exchange.trace, exchange.identity,
+                                    exchange.payer()});
+  if (const auto opened = connection->open_session(exchange.client()); !opened) {
+    return refuse_session(exchange, opened.error());
   }
-  client.upgrade(handshake_fields(*read_handshake(exchange.head)), std::move(connection));
+  exchange.upgrade(handshake_fields(*read_handshake(exchange.head)), std::move(connection));
 }
 
-void WebSocketEndpoint::refuse_session(http::Responder& client, const rpc::FaultReport& report) {
+void WebSocketEndpoint::refuse_session(http::Exchange& exchange, const rpc::FaultReport& report) {
   const std::string text = http::fault_body({}, report, upstream_.codes());
   const std::string_view body = text;
   http::Response response = http::fault_response(report.fault, report.retry_after);
@@ -50,7 +50,7 @@ void WebSocketEndpoint::refuse_session(http::Responder& client, const rpc::Fault
   if (report.fault == rpc::Fault::rate_limited) refusal = Refusal::rate_limited;
   if (report.fault == rpc::Fault::denied) refusal = Refusal::forbidden;
   response.refusal = {refusal, "no session can be opened"};
-  client.respond(response);
+  exchange.respond(response);
 }
 
 void add_websocket_routes(http::Router& router, const backend::Upstreams& backends) {
