@@ -17,8 +17,6 @@
 
 namespace stdgate::http {
 
-class Endpoint;
-
 // What a connection holds of what the client's account pays for.
 struct HeldMemory {
   size_t bytes = 0;
@@ -53,8 +51,6 @@ class ClientConnection {
   virtual void resume() = 0;
   // Who uses it; null: nobody is known, or nothing is under way.
   [[nodiscard]] virtual const policy::Principal* principal() const = 0;
-  // What serves it; null: nothing is under way.
-  [[nodiscard]] virtual const Endpoint* endpoint() const = 0;
   // Its listener is closed: what has been sent is answered, then it ends. drain() follows.
   virtual void leave() = 0;
   // The credential is not good any more: what lasts ends, as if it had expired.

@@ -1,7 +1,10 @@
 // Endpoint: what is served at one path.
-// Owner: the router. One object for all requests; what belongs to one stands in its Exchange.
+// Owner: the router, and whoever uses it: exchanges under way, WebSockets. So one that the router
+// has no more goes with the last of these. One object for all requests; what belongs to one stands
+// in its Exchange.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -14,7 +17,7 @@
 
 namespace stdgate::http {
 
-class Endpoint {
+class Endpoint : public std::enable_shared_from_this<Endpoint> {
  public:
   Endpoint() = default;
   // Of an upstream, at which this is what is held.

@@ -46,6 +46,7 @@ bool Exchange::admit() {
   }
   server_.request_log().note_request(*this);
   if (!routing.admit(*this)) return false;
+  serving_ = endpoint->shared_from_this();
   codec_.charge(*this, endpoint->held());
   return true;
 }
@@ -86,7 +87,16 @@ void Exchange::rest() {
   is_open_ = has_head_ = is_streaming_ = is_aborted_ = false;
   may_stream_.reset();
   found.reset();
+  release_endpoint();
   if (identity_revision == 0) identity = {};
+}
+
+// One that nobody else has any more may be what has called us.
+void Exchange::release_endpoint() {
+  if (serving_.use_count() == 1) {
+    server_.services().loop.retire(std::make_unique<std::shared_ptr<Endpoint>>(serving_));
+  }
+  serving_.reset();
 }
 
 // --- The answer ----------------------------------------------------------------------------------

@@ -163,24 +163,27 @@ class Exchange {
   uint32_t identity_revision = 0;
 
   // --- For routing: what follows from the head and the rules; see forget_judgement()
-  uint32_t epoch = 0;            // of the rules that `admitted` was found by
-  bool admitted = false;         // by `endpoint`: all of this is known
-  Endpoint* endpoint = nullptr;  // once the request has been routed
-  Guards guards;                 // of the route
-  ConnectionTraits traits;       // of its connection, as trusted proxies say
-  ClientAddress origin;          // of the client, as they say
-  bool wants_events = false;     // as negotiated by the endpoint
-  TraceContext trace;            // of the caller
-  std::string cors_fields;       // header lines of every answer; for pages of other origins
-  std::string session_id;        // that the head names, as its endpoint reads it
+  uint32_t epoch = 0;     // of the rules that `admitted` was found by
+  bool admitted = false;  // by `endpoint`: all of this is known
+  // Once the request has been routed. It may be gone when the epoch is another one.
+  Endpoint* endpoint = nullptr;
+  Guards guards;              // of the route
+  ConnectionTraits traits;    // of its connection, as trusted proxies say
+  ClientAddress origin;       // of the client, as they say
+  bool wants_events = false;  // as negotiated by the endpoint
+  TraceContext trace;         // of the caller
+  std::string cors_fields;    // header lines of every answer; for pages of other origins
+  std::string session_id;     // that the head names, as its endpoint reads it
 
  private:
   void write_frame(const session::StreamEvent& event);
   void cut();
+  void release_endpoint();
   [[nodiscard]] TimePoint now() const;
 
   Server& server_;
   Codec& codec_;
+  std::shared_ptr<Endpoint> serving_;  // `endpoint`, from admission to the end
   std::unique_ptr<ExchangeHandler> handler_;
   const void* handler_kind_ = nullptr;
   TimePoint since_{};  // the last word to the client, or the beginning

@@ -74,9 +74,6 @@ class Http1Connection final : public ClientConnection, public net::StreamEvents,
   [[nodiscard]] const policy::Principal* principal() const override {
     return is_under_way() ? kept_->exchange.identity.principal.get() : nullptr;
   }
-  [[nodiscard]] const Endpoint* endpoint() const override {
-    return is_under_way() && kept_->exchange.has_head() ? kept_->exchange.endpoint : nullptr;
-  }
   void leave() override { leaves_ = true; }
   void end_credential() override {
     if (state_ == State::busy) kept_->exchange.end_credential();

@@ -26,7 +26,7 @@ void Endpoint::refuse(Exchange& exchange, const rpc::FaultReport& /*report*/) {
   exchange.fail({400, "no body is expected here"});
 }
 
-void Router::add(std::string path, std::string about, std::unique_ptr<Endpoint> endpoint,
+void Router::add(std::string path, std::string about, std::shared_ptr<Endpoint> endpoint,
                  const Guards& guards) {
   const auto place = std::lower_bound(
       routes_.begin(), routes_.end(), path,
@@ -34,15 +34,15 @@ void Router::add(std::string path, std::string about, std::unique_ptr<Endpoint> 
   routes_.insert(place, Route{std::move(path), std::move(about), std::move(endpoint), guards});
 }
 
-std::vector<std::unique_ptr<Endpoint>> Router::clear() {
-  std::vector<std::unique_ptr<Endpoint>> endpoints;
+std::vector<std::shared_ptr<Endpoint>> Router::clear() {
+  std::vector<std::shared_ptr<Endpoint>> endpoints;
   endpoints.reserve(routes_.size());
   for (Route& route : routes_) endpoints.push_back(std::move(route.endpoint));
   routes_.clear();
   return endpoints;
 }
 
-std::vector<std::unique_ptr<Endpoint>> Router::replace_leaving(Router& others) {
+std::vector<std::shared_ptr<Endpoint>> Router::replace_leaving(Router& others) {
   leaving_.swap(others.routes_);
   return others.clear();
 }

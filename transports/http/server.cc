@@ -282,16 +282,6 @@ void Server::report_written() {
   for (const auto& connection : connections_) connection->report_written();
 }
 
-std::vector<const Endpoint*> Server::endpoints_in_use() const {
-  std::vector<const Endpoint*> endpoints;
-  for (const auto& connection : connections_) {
-    if (const Endpoint* const endpoint = connection->endpoint()) endpoints.push_back(endpoint);
-  }
-  std::ranges::sort(endpoints);
-  endpoints.erase(std::unique(endpoints.begin(), endpoints.end()), endpoints.end());
-  return endpoints;
-}
-
 // --- Listeners that change -----------------------------------------------------------------------
 
 std::vector<Server::Listening>::iterator Server::listening_at(const Address& bound) {

@@ -90,8 +90,6 @@ class Server final : private net::ListenerEvents, private AccountEvents, private
   // close_listener(). Gives its former number.
   uint32_t change_listener(const Address& bound, const ListenerTraits& traits);
   [[nodiscard]] bool has_connections_of(uint32_t listener) const;
-  // Of requests under way, and of connections that have gone on to another protocol; sorted.
-  [[nodiscard]] std::vector<const Endpoint*> endpoints_in_use() const;
   // Accepts no more but what waits to be accepted. Open connections are served as before, but for
   // the `Connection: close` of their next answer, after which they are closed.
   void stop_accepting();

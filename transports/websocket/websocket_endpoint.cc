@@ -31,7 +31,7 @@ std::optional<http::HttpError> WebSocketEndpoint::admit(http::Exchange& exchange
 
 void WebSocketEndpoint::serve(http::Exchange& exchange, std::span<char> /*body*/) {
   auto connection = std::make_unique<WebSocketConnection>(
-      exchange.server(), *this, WebSocketConnection::Route{upstream_, parser_},
+      exchange.server(), shared_from_this(), WebSocketConnection::Route{upstream_, parser_},
       WebSocketConnection::Greeting{exchange.connection_number(), exchange.trace, exchange.identity,
                                     exchange.payer()});
   if (const auto opened = connection->open_session(exchange.client()); !opened) {

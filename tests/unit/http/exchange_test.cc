@@ -157,6 +157,28 @@ TEST_F(Exchanges, TellTheirHandlerOnceThatTheClientHasGone) {
   EXPECT_EQ(open_->handler->rests, 2);
 }
 
+// Reloads take endpoints out of the router while they are used.
+TEST_F(Exchanges, OwnTheEndpointThatTheyUse) {
+  codec_.get("/open");
+  const std::weak_ptr<const http::Endpoint> endpoint = open_->weak_from_this();
+  world_.router.clear();
+  EXPECT_FALSE(endpoint.expired());
+  EXPECT_EQ(open_->handler->gone, 0);
+  codec_.exchange.respond({.status = 204});
+  world_.loop.run_once();
+  EXPECT_TRUE(endpoint.expired());
+  codec_.get("/open");
+  EXPECT_EQ(codec_.sent.status, 404);
+}
+
+TEST_F(Exchanges, OwnNoEndpointBetweenRequests) {
+  codec_.get("/open");
+  codec_.exchange.respond({.status = 204});
+  const std::weak_ptr<const http::Endpoint> endpoint = open_->weak_from_this();
+  world_.router.clear();
+  EXPECT_TRUE(endpoint.expired());
+}
+
 class Deadlines : public Exchanges {
  protected:
   static WorldOptions quick() {
