@@ -7,8 +7,8 @@
 #include "gateway/base/check.h"
 #include "transports/http/endpoint.h"
 #include "transports/http/event_stream.h"
-#include "transports/http/fault_response.h"
 #include "transports/http/forwarded.h"
+#include "transports/http/response.h"
 #include "transports/http/server.h"
 
 namespace stdgate::http {
@@ -108,12 +108,15 @@ void Exchange::respond(const Response& response) {
   codec_.send(*this, response);
 }
 
+void Exchange::respond(Response response, std::string_view body) {
+  response.body = {&body, 1};
+  respond(response);
+}
+
 void Exchange::fail(const HttpError& error) {
   const auto codes = endpoint != nullptr ? endpoint->refusal_codes() : std::nullopt;
-  const std::string text =
-      codes ? json_rpc_error_body(error, *codes) : http_error_body(error, error.more_members);
-  const std::string_view body = text;
-  respond(refusal_response(error, body));
+  respond(refusal_response(error),
+          codes ? json_rpc_error_body(error, *codes) : http_error_body(error, error.more_members));
 }
 
 void Exchange::upgrade(std::string_view fields, std::unique_ptr<UpgradedConnection> successor) {

@@ -80,6 +80,7 @@ class Exchange {
   // --- For endpoints: the answer
   // The whole answer, or an error in its place. Ends the exchange: nothing may follow.
   void respond(const Response& response);
+  void respond(Response response, std::string_view body);
   void fail(const HttpError& error);
   // An event stream of a backend: its head, then events, then its end, which ends the exchange.
   // While it is silent, comments are written (timeouts.keep_alive).

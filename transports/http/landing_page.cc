@@ -92,10 +92,9 @@ class LandingPage final : public Endpoint {
     const auto page = is_json ? landing_json : landing_page;
     const std::string text = page(title_, backends_, exchange.head.authority(),
                                   exchange.traits.is_secure, policy_.authentication().public_url());
-    const std::string_view body = text;
     exchange.respond({.content_type = is_json ? "application/json" : "text/plain; charset=utf-8",
-                      .more_fields = "Vary: Accept\r\n",
-                      .body = {&body, 1}});
+                      .more_fields = "Vary: Accept\r\n"},
+                     text);
   }
 
  private:

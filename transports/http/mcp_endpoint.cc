@@ -8,10 +8,9 @@
 #include "gateway/mcp/mcp_mirrors.h"
 #include "gateway/mcp/modern_request.h"
 #include "gateway/rpc/json_string.h"
-#include "transports/http/fault_response.h"
-#include "transports/http/json_body.h"
 #include "transports/http/mcp_exchange.h"
 #include "transports/http/media_type.h"
+#include "transports/http/response.h"
 #include "transports/http/server.h"
 #include "transports/http/sse_endpoint.h"
 
@@ -126,11 +125,9 @@ void respond_problem(Exchange& exchange, const mcp::ModernProblem& problem, std:
   std::string text = R"({"jsonrpc":"2.0","id":)";
   text.append(id.empty() ? std::string_view("null") : id).append(R"(,"error":)");
   text.append(problem.error).append("}\n");
-  const std::string_view body = text;
   const RefusalNote note{problem.status == 404 ? Refusal::not_found : Refusal::bad_request,
                          problem.reason};
-  exchange.respond(
-      {.status = problem.status, .content_type = kJsonType, .body = {&body, 1}, .refusal = note});
+  exchange.respond({.status = problem.status, .content_type = kJsonType, .refusal = note}, text);
 }
 
 }  // namespace

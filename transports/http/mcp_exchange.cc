@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "transports/http/fault_response.h"
+#include "transports/http/response.h"
 
 namespace stdgate::http {
 
@@ -86,12 +86,9 @@ void refuse_call(Exchange& exchange, mcp::McpSessions& sessions, const rpc::Faul
                  std::string_view id) {
   backend::Upstream& backend = sessions.backend();
   backend.count_refused(report, id, legacy_context(exchange));
-  const std::string text = fault_body(id, report, backend.codes());
-  const std::string_view body = text;
   Response response = fault_response(report.fault, report.retry_after);
   response.content_type = kJsonType;
-  response.body = {&body, 1};
-  exchange.respond(response);
+  exchange.respond(response, fault_body(id, report, backend.codes()));
 }
 
 }  // namespace stdgate::http

@@ -7,10 +7,10 @@
 #include "transports/http/cors.h"
 #include "transports/http/credentials.h"
 #include "transports/http/endpoint.h"
-#include "transports/http/fault_response.h"
 #include "transports/http/field_value.h"
-#include "transports/http/json_body.h"
+#include "transports/http/media_type.h"
 #include "transports/http/resource_metadata.h"
+#include "transports/http/response.h"
 #include "transports/http/ticket_endpoint.h"
 #include "transports/http/url.h"
 
@@ -19,11 +19,6 @@ namespace stdgate::http {
 namespace {
 
 constexpr std::string_view kFavicon = "/favicon.ico";
-
-void respond_json(Exchange& exchange, const HttpError& error, const std::string& text) {
-  const std::string_view body = text;
-  exchange.respond(refusal_response(error, body));
-}
 
 // `resource` is what a ticket is asked for.
 Sender sender_of(const Exchange& exchange, std::string_view resource = {}) {
@@ -185,7 +180,7 @@ void RequestRouting::refuse_identity(Exchange& exchange, const IdentityError& wh
   if (!is_message) return exchange.fail(error);
   const rpc::CodeSet codes =
       exchange.endpoint != nullptr ? exchange.endpoint->fault_codes() : codes_at(head.path());
-  respond_json(exchange, error, json_rpc_error_body(error, codes) + '\n');
+  exchange.respond(refusal_response(error), json_rpc_error_body(error, codes) + '\n');
 }
 
 bool RequestRouting::route(Exchange& exchange) const {
@@ -291,7 +286,7 @@ void RequestRouting::refuse(Exchange& exchange, const HttpError& error) const {
   HttpError hint = error;
   hint.message = report.message;
   if (check_json_body(head)) return exchange.fail(hint);
-  respond_json(exchange, error, fault_body({}, report, rpc::CodeSet::plain));
+  exchange.respond(refusal_response(error), fault_body({}, report, rpc::CodeSet::plain));
 }
 
 }  // namespace stdgate::http

@@ -1,5 +1,6 @@
 #include "transports/http/response.h"
 
+#include <algorithm>
 #include <cassert>
 
 #include "gateway/rpc/fault.h"
@@ -53,6 +54,24 @@ const StatusEntry& entry_of(int status) {
   return kStatuses[0];
 }
 
+// The fault that is nearest to an HTTP status: its code goes into the body.
+rpc::Fault fault_of_status(int status) {
+  switch (status) {
+    case 401:
+      return rpc::Fault::unauthenticated;
+    case 413:
+      return rpc::Fault::too_large;
+    case 429:
+      return rpc::Fault::rate_limited;
+    case 500:
+      return rpc::Fault::internal;
+    case 503:
+      return rpc::Fault::overloaded;
+    default:
+      return rpc::Fault::invalid_request;
+  }
+}
+
 }  // namespace
 
 std::string_view status_line_end(int status) { return entry_of(status).line_end; }
@@ -80,6 +99,33 @@ std::string http_error_body(const HttpError& error, std::string_view more) {
     body += more;
   }
   body += "}}\n";
+  return body;
+}
+
+Response fault_response(rpc::Fault fault, Duration retry_after) {
+  Response response;
+  response.status = rpc::fault_http_status(fault);
+  response.retry_after = retry_after;
+  if (fault == rpc::Fault::overloaded || fault == rpc::Fault::rate_limited ||
+      fault == rpc::Fault::unrecorded) {
+    response.retry_after = std::max(response.retry_after, rpc::kRetryHint);
+  }
+  return response;
+}
+
+std::string fault_body(std::string_view id, const rpc::FaultReport& report, rpc::CodeSet codes) {
+  std::string body;
+  rpc::append_fault_response(body, id, report, codes, false);
+  body += '\n';
+  return body;
+}
+
+std::string json_rpc_error_body(const HttpError& error, rpc::CodeSet codes) {
+  rpc::FaultReport report = rpc::faults::plain(fault_of_status(error.status));
+  report.message = error.message;
+  report.retry_after = error.retry_after;
+  std::string body;
+  rpc::append_fault_response(body, error.request_id, report, codes, false);
   return body;
 }
 

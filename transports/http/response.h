@@ -11,6 +11,7 @@
 #include "gateway/base/account.h"
 #include "gateway/base/time.h"
 #include "gateway/observer.h"
+#include "gateway/rpc/fault.h"
 
 namespace stdgate::http {
 
@@ -67,19 +68,28 @@ HttpError holds_too_much(MemoryLack lack);
 // What a refusal by `error` is counted as.
 Refusal refusal_of(const HttpError& error);
 
-// Refuses by `error` with this body; both outlive it.
-inline Response refusal_response(const HttpError& error, const std::string_view& body) {
+// Refuses by `error`, which outlives it.
+inline Response refusal_response(const HttpError& error) {
   return {.status = error.status,
           .content_type = kJsonType,
           .allow = error.allow,
           .retry_after = error.retry_after,
           .more_fields = error.more_fields,
-          .body = {&body, 1},
           .refusal =
               RefusalNote{refusal_of(error), error.detail.empty() ? error.message : error.detail}};
 }
 
 // {"error":{"code":"not_found","message":"…"[,<more>]}}; `more` is JSON members.
 std::string http_error_body(const HttpError& error, std::string_view more);
+
+// The HTTP side of a fault: status and Retry-After, without a body. `retry_after` is a hint, zero
+// for none.
+Response fault_response(rpc::Fault fault, Duration retry_after);
+
+// The JSON-RPC error of a fault as a body. `id`: see append_fault_response().
+std::string fault_body(std::string_view id, const rpc::FaultReport& report, rpc::CodeSet codes);
+
+// The JSON-RPC error that stands in the body of `error`, where refusals are such.
+std::string json_rpc_error_body(const HttpError& error, rpc::CodeSet codes);
 
 }  // namespace stdgate::http

@@ -12,8 +12,7 @@ class IndexEndpoint final : public Endpoint {
 
   std::optional<HttpError> admit(Exchange& /*exchange*/) override { return std::nullopt; }
   void serve(Exchange& exchange, std::span<char> /*body*/) override {
-    const std::string_view body = text_;
-    exchange.respond({.content_type = "text/plain; charset=utf-8", .body = {&body, 1}});
+    exchange.respond({.content_type = "text/plain; charset=utf-8"}, text_);
   }
 
  private:
@@ -21,10 +20,6 @@ class IndexEndpoint final : public Endpoint {
 };
 
 }  // namespace
-
-void Endpoint::refuse(Exchange& exchange, const rpc::FaultReport& /*report*/) {
-  exchange.fail({400, "no body is expected here"});
-}
 
 void Router::add(std::string path, std::string about, std::shared_ptr<Endpoint> endpoint,
                  const Guards& guards) {

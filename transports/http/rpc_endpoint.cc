@@ -2,7 +2,6 @@
 
 #include "gateway/rpc/json_string.h"
 #include "transports/http/backend_paths.h"
-#include "transports/http/json_body.h"
 #include "transports/http/media_type.h"
 #include "transports/http/rpc_exchange.h"
 #include "transports/http/url.h"

@@ -5,7 +5,7 @@
 
 #include "gateway/backend/dispatch.h"
 #include "gateway/mcp/modern_request.h"
-#include "transports/http/fault_response.h"
+#include "transports/http/response.h"
 #include "transports/http/server.h"
 
 namespace stdgate::http {

@@ -6,6 +6,7 @@
 
 #include "gateway/base/check.h"
 #include "gateway/rpc/fault.h"
+#include "transports/http/http1_connection.h"
 
 namespace stdgate::http {
 

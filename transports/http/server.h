@@ -29,8 +29,8 @@
 #include "gateway/policy/accounts.h"
 #include "gateway/policy/client_counts.h"
 #include "gateway/policy/overload.h"
+#include "transports/http/client_connection.h"
 #include "transports/http/date_header.h"
-#include "transports/http/http1_connection.h"
 #include "transports/http/request_log.h"
 #include "transports/http/request_routing.h"
 #include "transports/http/router.h"
@@ -70,6 +70,8 @@ struct ListenerTraits {
   net::StreamLayer* layer = nullptr;  // between its sockets and its connections (TLS); null: none
   bool anonymous = true;              // its clients need not say who they are
 };
+
+class Http1Connection;
 
 class Server final : private net::ListenerEvents, private AccountEvents, private net::Flushable {
  public:

@@ -2,10 +2,9 @@
 
 #include <utility>
 
-#include "transports/http/fault_response.h"
-#include "transports/http/json_body.h"
 #include "transports/http/mcp_exchange.h"
 #include "transports/http/media_type.h"
+#include "transports/http/response.h"
 #include "transports/http/url.h"
 
 namespace stdgate::http {

@@ -46,11 +46,8 @@ class TicketEndpoint final : public Endpoint {
     json.text("path", path);
     json.number("expires_in", static_cast<uint64_t>(to_seconds(auth::Tickets::kLife)));
     json.end_object();
-    const std::string text = json.take() + "\n";
-    const std::string_view body = text;
-    exchange.respond({.content_type = kJsonType,
-                      .more_fields = "Cache-Control: no-store\r\n",
-                      .body = {&body, 1}});
+    exchange.respond({.content_type = kJsonType, .more_fields = "Cache-Control: no-store\r\n"},
+                     json.take() + "\n");
   }
 
  private:

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "transports/http/backend_paths.h"
-#include "transports/http/fault_response.h"
+#include "transports/http/response.h"
 #include "transports/websocket/handshake.h"
 #include "transports/websocket/websocket_connection.h"
 
@@ -41,16 +41,13 @@ void WebSocketEndpoint::serve(http::Exchange& exchange, std::span<char> /*body*/
 }
 
 void WebSocketEndpoint::refuse_session(http::Exchange& exchange, const rpc::FaultReport& report) {
-  const std::string text = http::fault_body({}, report, upstream_.codes());
-  const std::string_view body = text;
   http::Response response = http::fault_response(report.fault, report.retry_after);
   response.content_type = http::kJsonType;
-  response.body = {&body, 1};
   Refusal refusal = Refusal::overloaded;
   if (report.fault == rpc::Fault::rate_limited) refusal = Refusal::rate_limited;
   if (report.fault == rpc::Fault::denied) refusal = Refusal::forbidden;
   response.refusal = {refusal, "no session can be opened"};
-  exchange.respond(response);
+  exchange.respond(response, http::fault_body({}, report, upstream_.codes()));
 }
 
 void add_websocket_routes(http::Router& router, const backend::Upstreams& backends) {
