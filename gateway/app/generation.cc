@@ -69,7 +69,7 @@ Generation::Generation(const config::Config& config, const GenerationServices& s
     : config_(config),
       retired_({services.upstreams.core.clock, services.upstreams.core.timers,
                 services.upstreams.core.log, backends_, config_.timeouts.drain,
-                services.endpoints_in_use, [this] { route_to_retired(); }}),
+                [this] { route_to_retired(); }}),
       authenticators_(make_authenticators(config.auth, services)),
       tickets_(services.upstreams.core.clock, services.fill_random),
       policy_(origin_rules_of(config), authentication_of(config, authenticators_.get(), tickets_)),
@@ -104,7 +104,7 @@ void Generation::take_over(const config::Config& config, const GenerationService
   policy_.replace(origin_rules_of(config_),
                   authentication_of(config_, authenticators_.get(), tickets_));
   replace_backends(former, services);
-  retired_.keep(routes_.clear());
+  retired_.note(routes_.clear());
   add_routes(services);
   route_to_retired();
 }
@@ -197,7 +197,7 @@ void Generation::route_to_retired() {
     if (upstream.is_default()) add("", sessions);
   });
   policy_.begin_epoch();  // a head that is kept with its judgement names an endpoint
-  retired_.keep(routes_.replace_leaving(leaving));
+  retired_.note(routes_.replace_leaving(leaving));
 }
 
 mcp::McpSessions& Generation::sessions_of(backend::Upstream& backend,

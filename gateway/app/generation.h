@@ -32,8 +32,6 @@ struct GenerationServices {
   mcp::SessionIds& session_ids;
   fetch::Fetcher& fetcher;
   auth::Tickets::RandomBytes fill_random;
-  // See RetiredBackends. Called when the loop runs.
-  std::function<std::vector<const http::Endpoint*>()> endpoints_in_use;
 };
 
 class Generation {

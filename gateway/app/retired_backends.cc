@@ -29,17 +29,15 @@ void RetiredBackends::add(backend::Upstream& upstream, std::unique_ptr<mcp::McpS
   poll_.arm(services_.clock.now() + kPoll);
 }
 
-void RetiredBackends::keep(std::vector<std::unique_ptr<http::Endpoint>> endpoints) {
-  std::ranges::move(endpoints, std::back_inserter(endpoints_));
-  poll_.arm(services_.clock.now() + kPoll);
+void RetiredBackends::note(const std::vector<std::shared_ptr<http::Endpoint>>& endpoints) {
+  std::erase_if(reaches_, [](const Reach& reach) { return reach.endpoint.expired(); });
+  for (const auto& endpoint : endpoints) {
+    if (endpoint->upstream() != nullptr) reaches_.push_back({endpoint->upstream(), endpoint});
+  }
 }
 
 void RetiredBackends::poll() {
   if (is_left_to_shutdown_) return;
-  const std::vector<const http::Endpoint*> used = services_.endpoints_in_use();
-  std::erase_if(endpoints_, [&used](const auto& endpoint) {
-    return !std::ranges::binary_search(used, endpoint.get());
-  });
   for (Retired& retired : retired_) {
     const bool is_late = services_.clock.now() >= retired.deadline;
     const bool is_idle = retired.upstream->calls() == 0 && !is_reachable(*retired.upstream) &&
@@ -56,7 +54,7 @@ void RetiredBackends::poll() {
     services_.backends.remove(upstream);
     return true;
   });
-  if (!retired_.empty() || !endpoints_.empty()) poll_.arm(services_.clock.now() + kPoll);
+  if (!retired_.empty()) poll_.arm(services_.clock.now() + kPoll);
 }
 
 void RetiredBackends::end(Retired& retired) {
@@ -76,9 +74,9 @@ void RetiredBackends::end(Retired& retired) {
   upstream.end_children(upstream.grace());
 }
 
-bool RetiredBackends::is_reachable(const backend::Upstream& upstream) const {
-  return std::ranges::any_of(
-      endpoints_, [&upstream](const auto& endpoint) { return endpoint->upstream() == &upstream; });
+bool RetiredBackends::is_reachable(const backend::Upstream& upstream) {
+  std::erase_if(reaches_, [](const Reach& reach) { return reach.endpoint.expired(); });
+  return std::ranges::find(reaches_, &upstream, &Reach::upstream) != reaches_.end();
 }
 
 mcp::McpSessions* RetiredBackends::sessions_of(std::string_view name) const {

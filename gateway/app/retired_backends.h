@@ -4,8 +4,8 @@
 // of its sessions only. It finishes the calls under way, and its sessions go on until they end or
 // timeouts.drain has passed: then calls are answered with a fault, WebSockets end (1001), and MCP
 // sessions are forgotten, those whose ids carry what is needed to be taken over by the backend that
-// follows. Then its children are ended, and it goes when no connection uses its endpoints any more.
-// Owner: the generation. Looks every kPoll, and only while there is something to look at.
+// follows. Then its children are ended, and it goes when its last endpoint has gone, which whoever
+// uses it owns. Owner: the generation. Looks every kPoll, and only while a backend is retired.
 #pragma once
 
 #include <functional>
@@ -31,8 +31,6 @@ class RetiredBackends {
     Log& log;
     backend::Upstreams& backends;  // whose retired ones they are
     const Duration& drain;         // timeouts.drain, which may change
-    // Of the connections of clients, sorted.
-    std::function<std::vector<const http::Endpoint*>()> endpoints_in_use;
     // Some of those that may be reached for their sessions have ended (for_each_served()).
     std::function<void()> reroute;
   };
@@ -41,8 +39,8 @@ class RetiredBackends {
 
   // `upstream` is a retired one of the backends; `sessions`: its MCP sessions; null: it has none.
   void add(backend::Upstream& upstream, std::unique_ptr<mcp::McpSessions> sessions);
-  // They lead there, or to backends that go on.
-  void keep(std::vector<std::unique_ptr<http::Endpoint>> endpoints);
+  // The router has them no more. They lead there, or to backends that may be retired yet.
+  void note(const std::vector<std::shared_ptr<http::Endpoint>>& endpoints);
 
   // Calls visit(upstream, sessions) for each that has MCP sessions which may go on, the youngest
   // first.
@@ -78,13 +76,19 @@ class RetiredBackends {
     bool is_ending = false;  // its children have been asked to go
   };
 
+  // An endpoint that may be in use, and where it leads.
+  struct Reach {
+    const backend::Upstream* upstream;
+    std::weak_ptr<const http::Endpoint> endpoint;
+  };
+
   void poll();
   void end(Retired& retired);
-  [[nodiscard]] bool is_reachable(const backend::Upstream& upstream) const;
+  [[nodiscard]] bool is_reachable(const backend::Upstream& upstream);
 
   const Services services_;
   std::vector<Retired> retired_;
-  std::vector<std::unique_ptr<http::Endpoint>> endpoints_;
+  std::vector<Reach> reaches_;
   Timer poll_;
   bool is_left_to_shutdown_ = false;
 };

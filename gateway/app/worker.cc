@@ -77,11 +77,8 @@ Worker::Worker(const config::Config& config, const WorkerServices& services,
       session_ids_(session_keys(config.sessions, fill_random), fill_random, config.replica,
                    services.number, config.sessions.ttl, {loop_, wall_clock_}),
       identity_(services.identity),
-      lent_{{core_, callers_, identity_, services.environment},
-            session_ids_,
-            fetcher_,
-            fill_random,
-            [this] { return clients_.endpoints_in_use(); }},
+      lent_{
+          {core_, callers_, identity_, services.environment}, session_ids_, fetcher_, fill_random},
       generation_(config, lent_),
       configuration_(shown_configuration(config)),
       tls_(loop_, log_, observers_, wall_clock_, generation_.config(), audit_.get()),
@@ -126,10 +123,7 @@ size_t Worker::OwnBallast::forget_sessions(const Account* client, const Enough& 
   return worker_.generation_.forget_sessions(client, is_enough);
 }
 
-void Worker::OwnBallast::drop_caches() {
-  worker_.generation_.drop_caches();
-  worker_.clients_.drop_caches();
-}
+void Worker::OwnBallast::drop_caches() { worker_.generation_.drop_caches(); }
 
 Observers Worker::wanted_observers(const config::Config& config) {
   Observers wanted;
@@ -189,8 +183,6 @@ void Worker::take_over(const config::Config& wanted) {
   note_limits();
   note_log();
   configuration_ = shown_configuration(generation_.config());
-  // Heads that are kept with what was judged by the former rules.
-  clients_.drop_caches();
   clients_.end_credentials([&](const policy::Principal& principal) {
     return is_still_known(principal, before, generation_.config().auth);
   });

@@ -9,10 +9,10 @@
 #include "transports/http/cors.h"
 #include "transports/http/credentials.h"
 #include "transports/http/forwarded.h"
+#include "transports/http/http1_head.h"
 #include "transports/http/media_type.h"
 #include "transports/http/message_signature.h"
 #include "transports/http/origin_rules.h"
-#include "transports/http/request_head.h"
 #include "transports/http/structured_field.h"
 #include "transports/http/url.h"
 #include "transports/websocket/handshake.h"
@@ -33,7 +33,7 @@ template <class Fields, class Read>
 CostCase head(const std::string& name, size_t size, Fields&& fields_of, Read&& read) {
   return {"head/" + name, size, [fields_of, read](size_t n) -> Step {
             return [read, block = block_of(fields_of(n))] {
-              RequestHead parsed;
+              http::Http1Head parsed;
               must(parsed.parse(block).has_value(), "a head is parsed");
               read(parsed);
             };
@@ -137,7 +137,7 @@ std::vector<CostCase> list_costs() {
   costs.push_back(head(
       "options of Connection", 300,
       [](size_t n) { return "Connection: " + repeated(n, [](size_t) { return "a,"; }); },
-      [](const RequestHead& parsed) { keep(parsed.keep_alive()); }));
+      [](const http::Http1Head& parsed) { keep(parsed.keep_alive()); }));
   costs.push_back(head(
       "protocols of a WebSocket", 300,
       [](size_t n) {
@@ -180,9 +180,9 @@ std::vector<CostCase> list_costs() {
   return costs;
 }
 
-// Repeated fields are bounded by their number, RequestHead::kMaxField.
+// Repeated fields are bounded by their number, http::Http1Head::kMaxField.
 std::vector<CostCase> repeated_costs() {
-  constexpr size_t kFields = RequestHead::kMaxField / 4 - 2;
+  constexpr size_t kFields = http::Http1Head::kMaxField / 4 - 2;
   std::vector<CostCase> costs;
   costs.push_back(head(
       "fields", kFields, [](size_t n) { return fields(n, "a: b"); },
@@ -288,7 +288,7 @@ std::vector<CostCase> target_costs() {
            }},
           {"query/a long target", 400, [](size_t n) -> Step {
              return [block = block_of("a: b", "/" + repeated(n, [](size_t) { return "%41/"; }))] {
-               RequestHead parsed;
+               http::Http1Head parsed;
                must(parsed.parse(block).has_value(), "a target");
              };
            }}};

@@ -8,8 +8,7 @@
 #include "gateway/rpc/framer.h"
 #include "tests/cost/cost_case.h"
 #include "tests/unit/websocket/client_frames.h"
-#include "transports/http/exchange.h"
-#include "transports/http/request_reader.h"
+#include "transports/http/http1_request.h"
 #include "transports/net/out_queue.h"
 #include "transports/stdio/stderr_log.h"
 #include "transports/tls/memory_bio.h"
@@ -81,40 +80,47 @@ std::vector<CostCase> storage_costs() {
 
 constexpr std::string_view kBegin = "POST /rpc HTTP/1.1\r\nHost: a\r\n";
 
-// One byte more each time, as a connection gives them.
-Step read_head(const std::string& text, std::unique_ptr<http::Exchange> exchange) {
-  return [text = std::string(text), exchange = std::shared_ptr(std::move(exchange))]() mutable {
-    http::RequestReader::Step step;
-    for (size_t size = 1; size <= text.size(); ++size) {
-      step = http::RequestReader::read_head(*exchange, {text.data(), size});
-      must(step.outcome != http::RequestReader::Outcome::failed, "read_head");
-    }
-    must(step.outcome == http::RequestReader::Outcome::complete, "the end of a head");
-  };
-}
+// Of the limits and the storage that a request needs.
+struct HeadReader {
+  HeadReader() { limits.headers = kLimit; }
 
-std::unique_ptr<http::Exchange> started(StoragePool& storages) {
-  auto exchange = std::make_unique<http::Exchange>(storages);
-  exchange->scanner.start(http::HeadScanner::Kind::request, kLimit);
-  return exchange;
+  StoragePool storages;
+  config::LimitsConfig limits;
+  config::TimeoutsConfig timeouts;
+  http::Http1Request request{storages, limits, timeouts};
+};
+
+// One byte more each time, as a connection gives them.
+Step read_head(const std::string& text, std::shared_ptr<HeadReader> reader) {
+  return [text = std::string(text), reader = std::move(reader)]() mutable {
+    http::Http1Request::Step step;
+    reader->request.start_head();
+    for (size_t size = 1; size <= text.size(); ++size) {
+      step = reader->request.read_head({text.data(), size});
+      must(step.outcome != http::Http1Request::Outcome::failed, "read_head");
+    }
+    must(step.outcome == http::Http1Request::Outcome::complete, "the end of a head");
+  };
 }
 
 CostCase head_in_bytes(const std::string& name, size_t size,
                        std::function<std::string(size_t)> fields) {
   return {"head/" + name, size, [fields](size_t n) -> Step {
-            static StoragePool storages;
-            return read_head(std::string(kBegin) + fields(n) + "\r\n\r\n", started(storages));
+            return read_head(std::string(kBegin) + fields(n) + "\r\n\r\n",
+                             std::make_shared<HeadReader>());
           }};
 }
 
-// The exchange has had a head that was the same but for its last byte.
+// There has been a head that was the same but for its last byte.
 CostCase head_nearly_repeated() {
   return {"head/nearly the last one, byte by byte", 4000, [](size_t n) -> Step {
-            static StoragePool storages;
             const std::string same = std::string(kBegin) + "a: " + std::string(n, 'x');
-            auto exchange = started(storages);
-            must(exchange->head.parse(same + "\r\n\r\n").has_value(), "a head");
-            return read_head(same + std::string(n, 'y') + "\r\n\r\n", std::move(exchange));
+            auto reader = std::make_shared<HeadReader>();
+            std::string last = same + "\r\n\r\n";
+            reader->request.start_head();
+            const auto step = reader->request.read_head({last.data(), last.size()});
+            must(step.outcome == http::Http1Request::Outcome::complete, "a head");
+            return read_head(same + std::string(n, 'y') + "\r\n\r\n", std::move(reader));
           }};
 }
 
@@ -123,13 +129,13 @@ CostCase body(const std::string& name, size_t size, bool chunked,
   return {"body/" + name, size, [chunked, text_of, piece](size_t n) -> Step {
             return [chunked, piece, text = text_of(n)]() mutable {
               StoragePool storages;
-              http::BodyReader reader(storages);
+              http::Http1Body reader(storages);
               chunked ? reader.start_chunked(kLimit) : reader.start_length(text.size());
               for (size_t at = 0; at < text.size(); at += piece) {
                 const size_t part = std::min(piece, text.size() - at);
                 must(reader.feed({text.data() + at, part}) == part, "feed");
               }
-              must(reader.state() != http::BodyReader::State::failed, "a body");
+              must(reader.state() != http::Http1Body::State::failed, "a body");
             };
           }};
 }
@@ -141,7 +147,7 @@ std::vector<CostCase> http_costs() {
   return {
       head_in_bytes("a long field, byte by byte", 1000,
                     [](size_t n) { return "a: " + std::string(n, 'x'); }),
-      head_in_bytes("fields, byte by byte", http::RequestHead::kMaxField / 4 - 1,
+      head_in_bytes("fields, byte by byte", http::Http1Head::kMaxField / 4 - 1,
                     [](size_t n) {
                       return repeated(n, [](size_t i) { return i == 0 ? "a: b" : "\r\na: b"; });
                     }),

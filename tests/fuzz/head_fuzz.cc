@@ -7,8 +7,8 @@
 #include "gateway/base/web_url.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "transports/http/credentials.h"
+#include "transports/http/http1_head.h"
 #include "transports/http/media_type.h"
-#include "transports/http/request_head.h"
 #include "transports/http/url.h"
 
 namespace stdgate::test {
@@ -57,7 +57,7 @@ size_t count_of(const http::RequestHead& head, std::string_view lower_name) {
   return count;
 }
 
-void check_parts(const http::RequestHead& head, std::string_view input) {
+void check_parts(const http::Http1Head& head, std::string_view input) {
   const std::string_view block = head.block();
   for (const std::string_view part : {head.path(), head.query(), head.authority()}) {
     // An absolute target without a path has that of the root, which stands nowhere.
@@ -81,7 +81,7 @@ void check_parts(const http::RequestHead& head, std::string_view input) {
           "HTTP/1.1 names its host", input);
 }
 
-void check_target(const http::RequestHead& head, std::string_view input) {
+void check_target(const http::Http1Head& head, std::string_view input) {
   if (is_percent_encoded(head.path())) {
     std::string scratch;
     const std::string_view decoded = http::percent_decode(head.path(), scratch);
@@ -100,7 +100,7 @@ void check(std::string_view bytes) {
   if (whole.result != HeadScanner::Result::complete) return;
   require(whole.begin < whole.end && whole.end <= bytes.size(), "the block has bytes", bytes);
   const std::string_view block = bytes.substr(whole.begin, whole.end - whole.begin);
-  http::RequestHead head;
+  http::Http1Head head;
   if (const auto parsed = head.parse(block); !parsed) {
     require(parsed.error().status >= 400 && parsed.error().status < 600, "a status says why",
             bytes);

@@ -1,12 +1,13 @@
 #include "transports/http/admin_endpoint.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <utility>
+#include <vector>
 
 #include "gateway/rpc/json_writer.h"
 #include "transports/http/media_type.h"
-#include "transports/http/scrape_endpoint.h"
 
 namespace stdgate::http {
 
@@ -25,9 +26,7 @@ class PageEndpoint final : public Endpoint {
   std::optional<HttpError> admit(Exchange& /*exchange*/) override { return std::nullopt; }
   void serve(Exchange& exchange, std::span<char> /*body*/) override {
     const Page page = render_();
-    const std::string_view body = page.text;
-    exchange.client->respond(
-        {.status = page.status, .content_type = page.content_type, .body = {&body, 1}});
+    exchange.respond({.status = page.status, .content_type = page.content_type}, page.text);
   }
 
  private:
@@ -44,14 +43,12 @@ class FrontPage final : public Endpoint {
   std::optional<HttpError> admit(Exchange& /*exchange*/) override { return std::nullopt; }
   void serve(Exchange& exchange, std::span<char> /*body*/) override {
     if (Acceptance::of(exchange.head).lists_html()) {
-      return exchange.client->respond({.content_type = "text/html; charset=utf-8",
-                                       .more_fields = page_.fields,
-                                       .body = {&page_.text, 1}});
+      return exchange.respond({.content_type = "text/html; charset=utf-8",
+                               .more_fields = page_.fields,
+                               .body = {&page_.text, 1}});
     }
-    const std::string text = router_.index_text(title_);
-    const std::string_view body = text;
-    exchange.client->respond(
-        {.content_type = "text/plain; charset=utf-8", .more_fields = kVary, .body = {&body, 1}});
+    exchange.respond({.content_type = "text/plain; charset=utf-8", .more_fields = kVary},
+                     router_.index_text(title_));
   }
 
  private:
@@ -85,21 +82,96 @@ class BackendReadinessEndpoint final : public Endpoint {
     const auto found = std::ranges::find(all.backends, last_segment(exchange.head.path()),
                                          &BackendReadiness::name);
     if (found == all.backends.end()) {
-      return exchange.client->fail({404, "no backend has this name; GET /readyz has all"});
+      return exchange.fail({404, "no backend has this name; GET /readyz has all"});
     }
     rpc::JsonWriter json(rpc::JsonWriter::Layout::compact);
     json.begin_object();
     write_backend(json, *found);
     json.end_object();
-    const std::string text = json.take() + "\n";
-    const std::string_view body = text;
-    exchange.client->respond(
-        {.status = found->ready ? 200 : 503, .content_type = kJsonType, .body = {&body, 1}});
+    exchange.respond({.status = found->ready ? 200 : 503, .content_type = kJsonType},
+                     json.take() + "\n");
   }
 
  private:
   AdminSource& source_;
 };
+
+// Others are answered in the format of the highest weight; the plain one wins a tie, as whoever
+// accepts anything may know no other.
+ScrapeFormat format_of(const RequestHead& head) {
+  const Acceptance acceptance = Acceptance::of(head);
+  const int plain = acceptance.plain.value_or(acceptance.anything.value_or(0));
+  return acceptance.open_metrics.value_or(0) > plain ? ScrapeFormat::open_metrics
+                                                     : ScrapeFormat::prometheus;
+}
+
+constexpr std::string_view content_type(ScrapeFormat format) {
+  return format == ScrapeFormat::open_metrics
+             ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+             : "text/plain; version=0.0.4; charset=utf-8";
+}
+
+// /metrics, in the format that the scraper prefers.
+//
+// The text is made elsewhere, while the loop goes on. Scrapers that come meanwhile get the same
+// text, so that at most one of each format is under way. Limit: those of connections.
+class ScrapeEndpoint final : public Endpoint {
+ public:
+  explicit ScrapeEndpoint(AdminSource& source);
+
+  std::optional<HttpError> admit(Exchange& /*exchange*/) override { return std::nullopt; }
+  void serve(Exchange& exchange, std::span<char> body) override;
+
+ private:
+  class Scraper;
+  using Scrapers = std::vector<Scraper*>;
+
+  void answer(ScrapeFormat format, const std::string& text);
+
+  AdminSource& source_;
+  std::array<Scrapers, kScrapeFormatCount> waiting_;  // for the text that is under way
+  std::array<bool, kScrapeFormatCount> under_way_{};
+};
+
+// One that waits. Gone from its list with its client.
+class ScrapeEndpoint::Scraper final : public ExchangeHandler {
+ public:
+  static constexpr char kKind = 0;
+
+  void wait(Scrapers& all, Exchange& exchange) {
+    all_ = &all;
+    exchange_ = &exchange;
+    all.push_back(this);
+  }
+  void on_gone() override { std::erase(*all_, this); }
+  void rest() override {}
+  void answer(const Response& response) { exchange_->respond(response); }
+
+ private:
+  Scrapers* all_ = nullptr;
+  Exchange* exchange_ = nullptr;
+};
+
+ScrapeEndpoint::ScrapeEndpoint(AdminSource& source) : source_(source) {}
+
+void ScrapeEndpoint::serve(Exchange& exchange, std::span<char> /*body*/) {
+  const ScrapeFormat format = format_of(exchange.head);
+  const auto place = static_cast<size_t>(format);
+  exchange.handler<Scraper>().wait(waiting_[place], exchange);
+  if (std::exchange(under_way_[place], true)) return;
+  source_.scrape(format, [this, format](const std::string& text) { answer(format, text); });
+}
+
+void ScrapeEndpoint::answer(ScrapeFormat format, const std::string& text) {
+  const auto place = static_cast<size_t>(format);
+  under_way_[place] = false;
+  const std::string_view body = text;
+  for (Scraper* const scraper : std::exchange(waiting_[place], {})) {
+    scraper->answer({.content_type = content_type(format),
+                     .more_fields = "Vary: Accept\r\n",
+                     .body = {&body, 1}});
+  }
+}
 
 }  // namespace
 

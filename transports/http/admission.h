@@ -46,14 +46,6 @@ struct Guards {
   }
 };
 
-// What a judgement depends on beside the head.
-struct AdmissionKey {
-  ConnectionTraits traits{};
-  uint32_t epoch = 0;
-
-  friend bool operator==(const AdmissionKey&, const AdmissionKey&) = default;
-};
-
 struct Denial {
   std::string message;  // for people
   Refusal reason = Refusal::forbidden;
@@ -79,10 +71,8 @@ class AdmissionPolicy {
   void begin_epoch() { ++epoch_; }
   [[nodiscard]] uint32_t epoch() const { return epoch_; }
 
-  [[nodiscard]] AdmissionKey key(const ConnectionTraits& traits) const { return {traits, epoch_}; }
-
-  // Why the request is refused with 403; nothing if it is admitted. Depends on the head and key()
-  // only.
+  // Why the request is refused with 403; nothing if it is admitted. Depends on the head, the
+  // connection and the epoch only.
   [[nodiscard]] std::optional<Denial> judge(const RequestHead& head, const ConnectionTraits& traits,
                                             const Guards& guards) const;
   // The same for what differs between the paths of clients, and is told to nobody else.

@@ -1,5 +1,5 @@
 // ClientConnection: what a Server owns: one client on one stream, in whatever protocol it has
-// switched to. Implemented by Connection and WebSocketConnection.
+// switched to. Implemented by Http1Connection and WebSocketConnection.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,22 @@
 #include "gateway/base/time.h"
 #include "gateway/observer.h"
 #include "gateway/policy/principal.h"
+#include "transports/http/connection_traits.h"
 #include "transports/net/stream.h"
 
 namespace stdgate::http {
-
-class Endpoint;
 
 // What a connection holds of what the client's account pays for.
 struct HeldMemory {
   size_t bytes = 0;
   TimePoint still_since{};  // since when the client has neither sent nor read anything
+};
+
+// Who is at the other end of a connection, and how it came.
+struct Peer {
+  uint64_t number = 0;  // of the connection, for the log
+  ConnectionTraits traits{};
+  ClientAddress client{};
 };
 
 class ClientConnection {
@@ -45,8 +51,6 @@ class ClientConnection {
   virtual void resume() = 0;
   // Who uses it; null: nobody is known, or nothing is under way.
   [[nodiscard]] virtual const policy::Principal* principal() const = 0;
-  // What serves it; null: nothing is under way.
-  [[nodiscard]] virtual const Endpoint* endpoint() const = 0;
   // Its listener is closed: what has been sent is answered, then it ends. drain() follows.
   virtual void leave() = 0;
   // The credential is not good any more: what lasts ends, as if it had expired.
@@ -60,23 +64,18 @@ class ClientConnection {
   void set_resume_place(size_t place) { resume_place_ = static_cast<uint32_t>(place); }
   [[nodiscard]] size_t resume_place() const { return resume_place_; }
 
-  // That it came through: ConnectionTraits::listener.
-  void set_listener(uint32_t listener) { listener_ = listener; }
-  [[nodiscard]] uint32_t listener() const { return listener_; }
-  // The client, and whether the server has refused it.
-  void set_client(const ClientAddress& client, bool turned_away) {
-    client_ = client;
-    turned_away_ = turned_away;
-  }
-  [[nodiscard]] const ClientAddress& client() const { return client_; }
+  void set_peer(const Peer& peer) { peer_ = peer; }
+  [[nodiscard]] const Peer& peer() const { return peer_; }
+  [[nodiscard]] const ClientAddress& client() const { return peer_.client; }
+  // Whether the server has refused its client.
+  void set_turned_away(bool turned_away) { turned_away_ = turned_away; }
   [[nodiscard]] bool is_turned_away() const { return turned_away_; }
 
  private:
   size_t place_ = 0;
   uint32_t resume_place_ = 0;
-  uint32_t listener_ = 0;
-  ClientAddress client_;
   bool turned_away_ = false;
+  Peer peer_;
 };
 
 // A connection that takes over after an HTTP upgrade.

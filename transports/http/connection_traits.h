@@ -1,7 +1,6 @@
 // ConnectionTraits: what admission knows about a connection before its first byte.
 //
-// A small value, copied: it is compared with each request, as a judgement is kept for a connection
-// like the one it was made for (Exchange).
+// A small value, copied.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +31,6 @@ struct ConnectionTraits {
     traits.is_secure = secure.value_or(is_secure);
     return traits;
   }
-
-  friend bool operator==(const ConnectionTraits&, const ConnectionTraits&) = default;
 };
 
 }  // namespace stdgate::http

@@ -1,20 +1,39 @@
 // Endpoint: what is served at one path.
-// Owner: the router. One object for all requests; what belongs to one stands in its Exchange.
+// Owner: the router, and whoever uses it: exchanges under way, WebSockets. So one that the router
+// has no more goes with the last of these. One object for all requests; what belongs to one stands
+// in its Exchange.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
 
 #include "gateway/backend/upstream.h"
 #include "gateway/rpc/fault.h"
-#include "transports/http/allowed_methods.h"
 #include "transports/http/exchange.h"
 #include "transports/http/response.h"
 
 namespace stdgate::http {
 
-class Endpoint {
+// Which methods an endpoint takes (RFC 9110 section 9). Only POST comes with a body.
+enum class AllowedMethods : uint8_t {
+  read,     // GET and HEAD
+  post,     // POST
+  session,  // GET, POST and DELETE
+};
+
+// OPTIONS, which is always answered, is not among them.
+bool is_allowed(Method method, AllowedMethods allowed);
+// "POST": the methods that do something, for people.
+std::string_view methods_of(AllowedMethods allowed);
+// "POST, OPTIONS": the value of Allow (RFC 9110 section 10.2.1).
+std::string_view allow_value(AllowedMethods allowed);
+// Of the server as a whole, for OPTIONS *.
+inline constexpr std::string_view kAllowAll = "GET, HEAD, POST, DELETE, OPTIONS";
+
+class Endpoint : public std::enable_shared_from_this<Endpoint> {
  public:
   Endpoint() = default;
   // Of an upstream, at which this is what is held.

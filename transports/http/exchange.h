@@ -1,127 +1,201 @@
-// Exchange: one HTTP request and its answer: head, body, calls.
+// Exchange: one request and its response, on whatever codec: all that endpoints see of a client.
 //
-// Taken from the server's free list with the first byte of a request, given back with the last of
-// its answer, so that an idle connection is small. What follows from the head and the AdmissionKey
-// alone is kept with the head: a repeated header block is not judged again. A head with credentials
-// is kept by its connection alone (OwnExchange), and with it who was found to send it, for as long
-// as that holds. Nothing of a sender is kept in what other connections may get, and how often he
-// has called is kept nowhere here.
+// The codec tells it what comes, and sends what it answers; what a request means, who may send it,
+// refusals, event streams and their deadlines are here and in RequestRouting, the same for every
+// codec. What an endpoint keeps of a request while it answers is its ExchangeHandler. Owner: a
+// codec, which uses it again for the next request of the same connection: so what follows from the
+// head and the rules of today is kept, and a repeated head is not judged again, nor is who sends it
+// asked again for as long as what was found holds. How often he has called is kept nowhere here.
+// Limits: kMaxParts; limits.outbox of unsent bytes for streams whose source cannot wait.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
-#include <utility>
+#include <string_view>
+#include <tl/expected.hpp>
 
+#include "gateway/backend/call_context.h"
 #include "gateway/base/trace_context.h"
-#include "gateway/mcp/modern_request.h"
-#include "gateway/policy/rate_window.h"
+#include "gateway/session/event_sink.h"
 #include "transports/auth/identity.h"
 #include "transports/http/admission.h"
 #include "transports/http/authentication.h"
-#include "transports/http/body_reader.h"
-#include "transports/http/client_connection.h"
-#include "transports/http/mcp_exchange.h"
+#include "transports/http/codec.h"
 #include "transports/http/request_head.h"
-#include "transports/http/responder.h"
-#include "transports/http/rpc_exchange.h"
 
 namespace stdgate::http {
 
 class Endpoint;
+class Server;
 
-struct Exchange {
-  explicit Exchange(StoragePool& storages) : body(storages) {}
+// What becomes of a client that takes an event stream too slowly.
+enum class SlowClient : uint8_t {
+  dropped,     // at limits.outbox, with what it has not taken
+  waited_for,  // by the source, which looks at is_backed_up(); nothing else bounds what is unsent
+};
 
-  RequestHead head;
-  HeadScanner scanner;
-  BodyReader body;
-  RpcExchange rpc;
-  McpExchange mcp;
-  Responder* client = nullptr;
-  ExchangeOwner* owner = nullptr;                 // set by whoever answers later
-  std::unique_ptr<UpgradedConnection> successor;  // of the connection; null: HTTP goes on
-  bool keep_alive = false;                        // after the answer
-  TimePoint body_since{};                         // the end of the head
-  policy::RateWindow body_rate;
-  bool has_head = false;    // `head` is this request's
+struct StreamStart {
+  BackendId backend = 0;
+  SlowClient slow_client = SlowClient::dropped;
+  std::string_view more_fields{};  // see Response
+};
+
+enum class StreamEnd : uint8_t {
+  done_event,  // a last event says [DONE]
+  bare,
+};
+
+// Answers an exchange, now or later, and is told meanwhile what becomes of the client. Called from
+// the outermost level of the loop, never from within a call of the core or on the exchange. Owner:
+// the exchange, which keeps it for the next request that is answered by one of its kind.
+class ExchangeHandler {
+ public:
+  virtual ~ExchangeHandler() = default;
+  // What was unsent has been taken: is_backed_up() has become false, if it was true.
+  virtual void on_writable() {}
+  // The client has left, or the connection closes: nothing can be answered any more. Not after what
+  // has ended the exchange (respond(), fail(), end_stream()).
+  virtual void on_gone() = 0;
+  // The exchange is over, or on_gone() has been called.
+  virtual void rest() = 0;
+};
+
+class Exchange {
+ public:
+  static constexpr size_t kMaxParts = 8;  // of a body, or of an event's data
+
+  // All outlive it.
+  Exchange(Server& server, Codec& codec, const RequestHead& request_head)
+      : head(request_head), server_(server), codec_(codec) {}
+  ~Exchange() = default;
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  const RequestHead& head;
+
+  // --- For endpoints: the answer
+  // The whole answer, or an error in its place. Ends the exchange: nothing may follow.
+  void respond(const Response& response);
+  void respond(Response response, std::string_view body);
+  void fail(const HttpError& error);
+  // An event stream of a backend: its head, then events, then its end, which ends the exchange.
+  // While it is silent, comments are written (timeouts.keep_alive).
+  void begin_stream(const StreamStart& start);
+  // The answer becomes such a stream if none is given before timeouts.keep_alive, so that proxies
+  // do not close the connection. `start` has no more_fields.
+  void may_stream(const StreamStart& start) { may_stream_ = start; }
+  [[nodiscard]] bool is_streaming() const { return is_streaming_; }
+  void write_event(const session::StreamEvent& event);
+  void end_stream(StreamEnd end);
+  // So much is unsent that its source should wait, if it can; ExchangeHandler::on_writable()
+  // follows.
+  [[nodiscard]] bool is_backed_up() const { return codec_.is_backed_up(*this); }
+  // See Codec.
+  [[nodiscard]] bool can_upgrade() const { return codec_.can_upgrade(*this); }
+  void upgrade(std::string_view fields, std::unique_ptr<UpgradedConnection> successor);
+
+  // --- For endpoints: the request
+  // That of this exchange from now on, made if the last one was of another kind. A kind has a
+  // static member kKind.
+  template <class Handler>
+  Handler& handler() {
+    if (handler_kind_ != &Handler::kKind) {
+      handler_ = std::make_unique<Handler>();
+      handler_kind_ = &Handler::kKind;
+    }
+    is_handled_ = true;
+    return static_cast<Handler&>(*handler_);
+  }
+  // The context of a message in this exchange, without caller, session and tag.
+  [[nodiscard]] backend::CallContext call_context() const;
+  // The line of WWW-Authenticate that says which scopes a call needs (RFC 6750 section 3.1).
+  [[nodiscard]] std::string scope_challenge(std::string_view scope) const;
+  [[nodiscard]] Server& server() const { return server_; }
+  [[nodiscard]] uint64_t connection_number() const { return codec_.peer().number; }
+  // As trusted proxies say, once there is a head.
+  [[nodiscard]] const ClientAddress& client() const {
+    return has_head_ ? origin : codec_.peer().client;
+  }
+  [[nodiscard]] const auth::Identity& certificate_identity() const {
+    return codec_.certificate_identity();
+  }
+  // Who pays for what is kept of the exchange, at its endpoint.
+  [[nodiscard]] Payer payer() const { return codec_.payer(*this); }
+  // `head` is this request's.
+  [[nodiscard]] bool has_head() const { return has_head_; }
+  [[nodiscard]] bool is_head_request() const { return has_head_ && head.method() == Method::head; }
+
+  // --- For the codec
+  // From the first byte of a request to the end of its answer.
+  void begin() { is_open_ = true; }
+  [[nodiscard]] bool is_open() const { return is_open_; }
+  // Before a head is read that is not the one before.
+  void forget_judgement();
+  // The head has come. False: it has been answered.
+  [[nodiscard]] bool admit();
+  // The body has come, which may be changed and is valid during the call only. Everything may have
+  // been answered when it returns.
+  void serve(std::span<char> body);
+  // It cannot be taken.
+  void refuse(const rpc::FaultReport& report);
+  void on_writable();
+  // The client has left, or the connection closes.
+  void on_gone();
+  // It is over, and the next request may come.
+  void rest();
+  // When on_due() is to be called; max(): never.
+  [[nodiscard]] TimePoint due() const;
+  void on_due();
+  // The credential is not good any more: a stream ends, a call that is answered once goes on.
+  void end_credential() {
+    if (is_streaming_) cut();
+  }
+
+  // --- For routing: who sends it
   auth::Identity identity;  // of who sends this request
   // What was found of him, where that was asked before the route: a signature is judged once.
   std::optional<tl::expected<auth::Identity, IdentityError>> found;
   // Of the authentication, under which `identity` is true of each request with this head; 0: it is
   // of this request only.
   uint32_t identity_revision = 0;
-  ClientAddress origin;  // of the client, as trusted proxies say; with a head only
 
-  // --- What follows from the head and `key`; see forget_judgement() ---
-  AdmissionKey key;              // that `admitted` was found for
-  bool admitted = false;         // by `endpoint`: all of this is known
-  Endpoint* endpoint = nullptr;  // once the request has been routed
-  Guards guards;                 // of the route
-  bool http_1_0 = false;
-  bool head_only = false;
+  // --- For routing: what follows from the head and the rules; see forget_judgement()
+  uint32_t epoch = 0;     // of the rules that `admitted` was found by
+  bool admitted = false;  // by `endpoint`: all of this is known
+  // Once the request has been routed. It may be gone when the epoch is another one.
+  Endpoint* endpoint = nullptr;
+  Guards guards;              // of the route
+  ConnectionTraits traits;    // of its connection, as trusted proxies say
+  ClientAddress origin;       // of the client, as they say
   bool wants_events = false;  // as negotiated by the endpoint
   TraceContext trace;         // of the caller
   std::string cors_fields;    // header lines of every answer; for pages of other origins
-  // What the head says to the endpoints of MCP sessions.
-  std::string session_id;
-  std::string last_event_id;
-  bool version_known = false;
-  // What the head says to MCP's modern era: views into it; and the fields that repeat arguments.
-  mcp::ModernHeaders modern;
-  std::string mirrored;
-  // The identity and its revision of the last request with this head, of the same connection.
-  auth::Identity known;
-  uint32_t known_revision = 0;  // 0: nobody is known
+  std::string session_id;     // that the head names, as its endpoint reads it
 
-  mcp::MetaMemory meta;  // of the last modern request
+ private:
+  void write_frame(const session::StreamEvent& event);
+  void cut();
+  void release_endpoint();
+  [[nodiscard]] TimePoint now() const;
 
-  uint32_t number = 0;  // see SpareExchanges; 0: one that is not kept
-
-  // Called before a different head, or the same under another key, is answered.
-  void forget_judgement() {
-    admitted = http_1_0 = head_only = wants_events = version_known = false;
-    endpoint = nullptr;
-    trace.clear();
-    cors_fields.clear();
-    session_id.clear();
-    last_event_id.clear();
-    modern = {};
-    mirrored.clear();
-    known = {};
-    known_revision = 0;
-  }
-
-  // For any connection.
-  void clear() {
-    if (head.has_credentials()) {
-      head.wipe();
-      forget_judgement();
-      meta.forget();
-    }
-    known = {};
-    known_revision = identity_revision = 0;
-    rest();
-  }
-
-  // For the next request of the same connection.
-  void rest() {
-    if (identity_revision != 0) {
-      known = std::move(identity);
-      known_revision = std::exchange(identity_revision, 0);
-    }
-    head.forget_long_block();
-    body.clear();
-    rpc.clear();
-    mcp.forget();
-    client = nullptr;
-    owner = nullptr;
-    successor.reset();
-    keep_alive = has_head = false;
-    identity = {};
-    found.reset();
-  }
+  Server& server_;
+  Codec& codec_;
+  std::shared_ptr<Endpoint> serving_;  // `endpoint`, from admission to the end
+  std::unique_ptr<ExchangeHandler> handler_;
+  const void* handler_kind_ = nullptr;
+  TimePoint since_{};  // the last word to the client, or the beginning
+  std::optional<StreamStart> may_stream_;
+  BackendId stream_backend_ = 0;
+  SlowClient slow_client_ = SlowClient::dropped;  // of the stream
+  bool is_handled_ = false;                       // by `handler_`
+  bool is_open_ = false;
+  bool has_head_ = false;
+  bool is_streaming_ = false;  // the head of an event stream has been written
+  bool is_aborted_ = false;    // nothing can be sent any more
 };
 
 }  // namespace stdgate::http

@@ -90,14 +90,11 @@ class LandingPage final : public Endpoint {
   void serve(Exchange& exchange, std::span<char> /*body*/) override {
     const bool is_json = Acceptance::of(exchange.head).json.value_or(0) > 0;
     const auto page = is_json ? landing_json : landing_page;
-    const std::string text =
-        page(title_, backends_, exchange.head.authority(), exchange.key.traits.is_secure,
-             policy_.authentication().public_url());
-    const std::string_view body = text;
-    exchange.client->respond(
-        {.content_type = is_json ? "application/json" : "text/plain; charset=utf-8",
-         .more_fields = "Vary: Accept\r\n",
-         .body = {&body, 1}});
+    const std::string text = page(title_, backends_, exchange.head.authority(),
+                                  exchange.traits.is_secure, policy_.authentication().public_url());
+    exchange.respond({.content_type = is_json ? "application/json" : "text/plain; charset=utf-8",
+                      .more_fields = "Vary: Accept\r\n"},
+                     text);
   }
 
  private:

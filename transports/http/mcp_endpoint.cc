@@ -8,10 +8,9 @@
 #include "gateway/mcp/mcp_mirrors.h"
 #include "gateway/mcp/modern_request.h"
 #include "gateway/rpc/json_string.h"
-#include "transports/http/fault_response.h"
-#include "transports/http/json_body.h"
-#include "transports/http/mcp_answers.h"
+#include "transports/http/mcp_exchange.h"
 #include "transports/http/media_type.h"
+#include "transports/http/response.h"
 #include "transports/http/server.h"
 #include "transports/http/sse_endpoint.h"
 
@@ -81,34 +80,38 @@ std::string_view request_id_of(const rpc::Document& document) {
 
 void fail(Exchange& exchange, HttpError error, std::string_view request_id) {
   error.request_id = request_id;
-  exchange.client->fail(error);
-}
-
-bool names_modern_version(const Exchange& exchange) {
-  return exchange.modern.version.value == mcp::kModernRevision;
-}
-
-void read_modern_fields(Exchange& exchange) {
-  constexpr std::string_view kPrefix = mcp::McpMirrors::kFieldPrefix;
-  mcp::ModernHeaders& headers = exchange.modern;
-  const auto note = [](mcp::ModernHeader& header, std::string_view value) {
-    header.repeated = header.value.has_value();
-    if (!header.repeated) header.value = value;
-  };
-  for (const auto& [name, value] : exchange.head.fields()) {
-    if (equals_ignoring_case(name, "mcp-protocol-version")) note(headers.version, value);
-    if (equals_ignoring_case(name, "mcp-method")) note(headers.method, value);
-    if (equals_ignoring_case(name, "mcp-name")) note(headers.name, value);
-    if (!equals_ignoring_case(name.substr(0, kPrefix.size()), kPrefix)) continue;
-    // As CallContext wants them.
-    exchange.mirrored.append(name.substr(kPrefix.size())).append(":").append(value).append("\n");
-  }
+  exchange.fail(error);
 }
 
 // Whether the client names a revision that this endpoint knows, or none.
 bool is_known_version(const RequestHead& head) {
   const HeaderField* version = head.find("mcp-protocol-version");
   return version == nullptr || mcp::parse_mcp_revision(version->value).has_value();
+}
+
+bool names_modern_version(const McpExchange::Head& head) {
+  return head.modern.version.value == mcp::kModernRevision;
+}
+
+McpExchange::Head read_mcp_head(const RequestHead& head) {
+  constexpr std::string_view kPrefix = mcp::McpMirrors::kFieldPrefix;
+  McpExchange::Head read;
+  mcp::ModernHeaders& headers = read.modern;
+  const auto note = [](mcp::ModernHeader& header, std::string_view value) {
+    header.repeated = header.value.has_value();
+    if (!header.repeated) header.value = value;
+  };
+  for (const auto& [name, value] : head.fields()) {
+    if (equals_ignoring_case(name, "mcp-protocol-version")) note(headers.version, value);
+    if (equals_ignoring_case(name, "mcp-method")) note(headers.method, value);
+    if (equals_ignoring_case(name, "mcp-name")) note(headers.name, value);
+    if (!equals_ignoring_case(name.substr(0, kPrefix.size()), kPrefix)) continue;
+    // As CallContext wants them.
+    read.mirrored.append(name.substr(kPrefix.size())).append(":").append(value).append("\n");
+  }
+  read.version_known = is_known_version(head);
+  if (const HeaderField* event = head.find("last-event-id")) read.last_event_id = event->value;
+  return read;
 }
 
 // That of a session which was opened elsewhere (2025-11-25, transports: protocol version header).
@@ -122,11 +125,9 @@ void respond_problem(Exchange& exchange, const mcp::ModernProblem& problem, std:
   std::string text = R"({"jsonrpc":"2.0","id":)";
   text.append(id.empty() ? std::string_view("null") : id).append(R"(,"error":)");
   text.append(problem.error).append("}\n");
-  const std::string_view body = text;
   const RefusalNote note{problem.status == 404 ? Refusal::not_found : Refusal::bad_request,
                          problem.reason};
-  exchange.client->respond(
-      {.status = problem.status, .content_type = kJsonType, .body = {&body, 1}, .refusal = note});
+  exchange.respond({.status = problem.status, .content_type = kJsonType, .refusal = note}, text);
 }
 
 }  // namespace
@@ -158,15 +159,13 @@ std::optional<HttpError> McpEndpoint::admit(Exchange& exchange) {
   } else if (head.method() == Method::get && !acceptance.takes_event_stream()) {
     return kNotStream;
   }
-  read_modern_fields(exchange);
+  McpExchange::Head& read = exchange.handler<McpExchange>().head = read_mcp_head(head);
   // A POST of the modern era names its version in its body too: post() judges it.
-  if (head.method() != Method::post && names_modern_version(exchange)) return kPostOnly;
-  if (head.method() != Method::post && !is_known_version(head)) return kBadVersion;
+  if (head.method() != Method::post && names_modern_version(read)) return kPostOnly;
+  if (head.method() != Method::post && !read.version_known) return kBadVersion;
   if (head.method() != Method::post && head.is_ambiguous()) return kAmbiguous;
-  exchange.version_known = is_known_version(head);
   if (const HeaderField* session = head.find("mcp-session-id"))
     exchange.session_id = session->value;
-  if (const HeaderField* event = head.find("last-event-id")) exchange.last_event_id = event->value;
   return std::nullopt;
 }
 
@@ -190,12 +189,13 @@ void McpEndpoint::refuse(Exchange& exchange, const rpc::FaultReport& report) {
 void McpEndpoint::post(Exchange& exchange, std::span<char> body) {
   const auto document = parser_.parse(body);
   if (!document) return refuse_call(exchange, sessions_, rpc::report_of(document.error()), {});
-  if (names_modern_version(exchange) || mcp::has_modern(*document)) {
+  const McpExchange::Head& head = exchange.handler<McpExchange>().head;
+  if (names_modern_version(head) || mcp::has_modern(*document)) {
     return post_modern(exchange, *document);
   }
   const std::string_view id = request_id_of(*document);
   if (exchange.head.is_ambiguous()) return fail(exchange, kAmbiguous, id);
-  if (!exchange.version_known) return fail(exchange, kBadVersion, id);
+  if (!head.version_known) return fail(exchange, kBadVersion, id);
   if (const auto problem = problem_of(*document)) return fail(exchange, *problem, id);
   if (!has_initialize(*document)) return post_in_session(exchange, *document);
   if (document->batch) return fail(exchange, kBatchedInitialize, id);
@@ -205,6 +205,7 @@ void McpEndpoint::post(Exchange& exchange, std::span<char> body) {
 
 // The client of such a request is its HTTP exchange, and the gateway keeps nothing of it.
 void McpEndpoint::post_modern(Exchange& exchange, const rpc::Document& document) {
+  auto& handler = exchange.handler<McpExchange>();
   const rpc::ParsedMessage& message = document.messages[0];
   const rpc::Envelope& envelope = message.envelope;
   const std::string_view id = request_id_of(document);
@@ -214,17 +215,17 @@ void McpEndpoint::post_modern(Exchange& exchange, const rpc::Document& document)
   mcp::ModernParams params;
   if (is_request) {
     if (has_null_id(message)) return fail(exchange, kNullId, id);
-    params = mcp::read_modern_params(envelope.params, exchange.meta);
-    if (const auto problem = mcp::check_modern(envelope, params, exchange.modern)) {
+    params = mcp::read_modern_params(envelope.params, handler.meta);
+    if (const auto problem = mcp::check_modern(envelope, params, handler.head.modern)) {
       return respond_problem(exchange, *problem, id);
     }
     if (exchange.head.is_ambiguous()) return fail(exchange, kAmbiguous, id);
   } else if (envelope.kind != rpc::MessageKind::notification) {
     return fail(exchange, kNoResponses, id);
   }
-  exchange.rpc.start({sessions_.backend(), parser_, message_limit_, true, exchange.mirrored,
-                      is_request ? &params : nullptr},
-                     document, true, *exchange.client);
+  handler.rpc().start({sessions_.backend(), parser_, message_limit_, true, handler.head.mirrored,
+                       is_request ? &params : nullptr},
+                      document, true, exchange);
 }
 
 void McpEndpoint::initialize(Exchange& exchange, const rpc::Document& document) {
@@ -247,17 +248,16 @@ void McpEndpoint::post_in_session(Exchange& exchange, const rpc::Document& docum
 
 void McpEndpoint::hand_over(Exchange& exchange, mcp::McpSession& session,
                             const rpc::Document& document, bool announces) {
-  Responder& client = *exchange.client;
-  exchange.mcp.start(sessions_, session, client, announces);
-  exchange.owner = &exchange.mcp;
-  switch (session.post(document, context_of(exchange, sessions_), exchange.mcp)) {
+  auto& handler = exchange.handler<McpExchange>();
+  handler.start(sessions_, session, exchange, announces);
+  switch (session.post(document, legacy_context(exchange), handler)) {
     case mcp::McpSession::Posted::under_way:
       return;
     case mcp::McpSession::Posted::taken:
-      exchange.mcp.forget();
-      return client.respond({.status = 202});
+      handler.forget();
+      return exchange.respond({.status = 202});
     case mcp::McpSession::Posted::overloaded:
-      exchange.mcp.forget();
+      handler.forget();
       return fail(exchange, kBusy, request_id_of(document));
   }
 }
@@ -285,23 +285,22 @@ mcp::McpSession* McpEndpoint::session_of(Exchange& exchange, std::string_view re
 void McpEndpoint::listen(Exchange& exchange) {
   mcp::McpSession* session = session_of(exchange, {});
   if (session == nullptr) return;
-  Responder& client = *exchange.client;
-  if (client.server().draining()) return client.fail(kDraining);
-  exchange.mcp.start(sessions_, *session, client, false);
-  exchange.owner = &exchange.mcp;
-  if (exchange.last_event_id.empty()) return session->listen(exchange.mcp);
-  switch (session->resume(exchange.mcp, exchange.last_event_id)) {
+  if (exchange.server().draining()) return exchange.fail(kDraining);
+  auto& handler = exchange.handler<McpExchange>();
+  handler.start(sessions_, *session, exchange, false);
+  if (handler.head.last_event_id.empty()) return session->listen(handler);
+  switch (session->resume(handler, handler.head.last_event_id)) {
     case mcp::McpSession::Resumed::yes:
       return;
     case mcp::McpSession::Resumed::over:
-      exchange.mcp.forget();
-      return client.fail(kStreamOver);
+      handler.forget();
+      return exchange.fail(kStreamOver);
     case mcp::McpSession::Resumed::unknown_event:
-      exchange.mcp.forget();
-      return client.fail(kUnknownEvent);
+      handler.forget();
+      return exchange.fail(kUnknownEvent);
     case mcp::McpSession::Resumed::event_lost:
-      exchange.mcp.forget();
-      return client.fail(kLostEvent);
+      handler.forget();
+      return exchange.fail(kLostEvent);
   }
 }
 
@@ -309,7 +308,7 @@ void McpEndpoint::end(Exchange& exchange) {
   mcp::McpSession* session = session_of(exchange, {});
   if (session == nullptr) return;
   sessions_.close(*session);
-  exchange.client->respond({.status = 204});
+  exchange.respond({.status = 204});
 }
 
 // --- Routes ---------------------------------------------------------------------------------

@@ -50,6 +50,20 @@ bool ends_with_json(std::string_view type) {
 
 void raise(std::optional<int>& weight, int by) { weight = std::max(weight.value_or(0), by); }
 
+constexpr HttpError kBadType{
+    415, "send Content-Type: application/json (or application/json-rpc, or any +json) in utf-8"};
+constexpr HttpError kBadEncoding{415, "send the body without a Content-Encoding"};
+
+bool has_content_encoding(const RequestHead& head) {
+  for (const HeaderField& field : head.fields()) {
+    if (equals_ignoring_case(field.name, "content-encoding") &&
+        !equals_ignoring_case(field.value, "identity")) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 bool is_json_type(std::string_view content_type) {
@@ -122,6 +136,13 @@ bool Acceptance::prefers_event_stream() const {
   if (!lists_event_stream()) return false;
   if (json) return *json < *event_stream;
   return any_application.value_or(anything.value_or(0)) <= *event_stream;
+}
+
+std::optional<HttpError> check_json_body(const RequestHead& head) {
+  const HeaderField* type = head.find("content-type");
+  if (type == nullptr || !is_json_type(type->value)) return kBadType;
+  if (has_content_encoding(head)) return kBadEncoding;
+  return std::nullopt;
 }
 
 }  // namespace stdgate::http

@@ -42,4 +42,8 @@ struct Acceptance {
 // Where only an event stream is served, and the client does not take one.
 inline constexpr HttpError kNotStream{406, "send Accept: text/event-stream"};
 
+// Whether a request's head announces what JSON-RPC endpoints take as a body: 415 for a Content-Type
+// that is not JSON, or none, and for a body that is encoded.
+std::optional<HttpError> check_json_body(const RequestHead& head);
+
 }  // namespace stdgate::http

@@ -87,7 +87,7 @@ std::optional<SignatureError> find_gap(const DictionaryMember& input, const Requ
   const bool has_target = covers(input, "@target-uri") ||
                           (covers(input, "@path") && (!has_query || covers(input, "@query")));
   if (!has_target) return kNoTarget;
-  if (head.body_kind() != BodyKind::none && !covers(input, "content-digest")) return kNoDigest;
+  if (head.has_body() && !covers(input, "content-digest")) return kNoDigest;
   return std::nullopt;
 }
 

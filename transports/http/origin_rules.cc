@@ -73,7 +73,7 @@ bool has_bearer_token(const RequestHead& head) {
 
 bool OriginRules::allows_host(const RequestHead& head, const ConnectionTraits& traits) const {
   if (traits.reach == Reach::unix_socket || lists(allowed_hosts, "*")) return true;
-  if (head.authority().empty()) return head.http_1_0() && head.find("host") == nullptr;
+  if (head.authority().empty()) return head.lacks_authority();
   return is_own_host(*this, head.authority(), traits);
 }
 

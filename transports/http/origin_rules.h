@@ -25,7 +25,7 @@ struct OriginRules {
   bool rpc_stream = false;                   // see is_deliberate()
 
   // Host has to be the address that was connected to, a loopback name on a loopback connection, or
-  // listed. Any on a Unix socket, and none in HTTP/1.0: no browser sends such a request.
+  // listed. Any on a Unix socket, and none where none need be: no browser sends such a request.
   [[nodiscard]] bool allows_host(const RequestHead& head, const ConnectionTraits& traits) const;
 
   // Every Origin has to be a loopback one, a listed one, or that of the gateway's own pages: the

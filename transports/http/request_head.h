@@ -1,22 +1,15 @@
-// RequestHead: the header block of one HTTP/1.1 request, checked and taken apart.
+// RequestHead: what the head of one request says, in whatever version of HTTP it came.
 //
-// HeadScanner finds where the block ends, as bytes come in, and rejects at once what RFC 9112 lets
-// a recipient repair but what peers repair differently (request smuggling): bare CR or LF,
-// obs-fold, space before the colon, control bytes. A TLS handshake, which need not contain
-// a line end, is recognised by its first two bytes. RequestHead then gives the whole block to
-// llhttp and judges what the fields mean together: Host, Content-Length against Transfer-Encoding,
-// Expect. Owner: an exchange, reused from request to request; nothing is allocated in the steady
-// state. Views point into the head's own copy of the block, until the next parse(). As clients
-// repeat themselves, that copy also tells a block that needs no second look; the owner wipes one
-// that has credentials. Errors: an HTTP status and a constant phrase.
+// A codec reads it from the wire (Http1Head) and fills it in: fields, method, target, whether a
+// body follows. Here is what these mean to everybody behind: the parts of the target, and which
+// fields show who calls or are there twice. Owner: a codec, whose memory the views point into,
+// until it reads another one; reused, so that nothing is allocated in the steady state. Errors: an
+// HTTP status and a constant phrase.
 #pragma once
-
-#include <llhttp.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 #include <tl/expected.hpp>
 #include <vector>
@@ -31,43 +24,7 @@ struct HeadError {
   Refusal refusal = Refusal::other;  // other: bad_head for 400, else what the status says
 };
 
-// RFC 9112 sections 2.2, 5.1 and 5.2: lines end with CRLF, the empty line ends the block.
-class HeadScanner {
- public:
-  enum class Kind : uint8_t { request, trailers };
-  enum class Result : uint8_t { incomplete, complete, failed };
-
-  static constexpr size_t kMaxTarget = 8000;  // RFC 9112 section 3 asks for at least this
-  static constexpr size_t kLineSlack = 64;    // method, version and spaces beside the target
-
-  void start(Kind kind, size_t limit);
-
-  // `bytes` begins where it began the last time and has grown; what has been scanned is not scanned
-  // again. An empty line before a request is skipped once (RFC 9112 section 2.2).
-  Result scan(std::string_view bytes);
-
-  // After complete: the block, its last empty line included, without what was skipped before it.
-  [[nodiscard]] size_t block_begin() const { return block_begin_; }
-  [[nodiscard]] size_t block_end() const { return line_begin_; }
-  [[nodiscard]] const HeadError& error() const { return error_; }
-
- private:
-  Result fail(int status, const char* reason, Refusal refusal = Refusal::other);
-  [[nodiscard]] bool is_tls(std::string_view bytes) const;
-  Result take_line(std::string_view line);
-  Result check_limits(size_t size);
-
-  Kind kind_ = Kind::request;
-  bool first_line_ = true;
-  size_t limit_ = 0;
-  size_t block_begin_ = 0;
-  size_t line_begin_ = 0;
-  size_t scanned_ = 0;
-  HeadError error_;
-};
-
 enum class Method : uint8_t { get, head, post, del, options, other };
-enum class BodyKind : uint8_t { none, length, chunked };
 
 struct HeaderField {
   std::string_view name;   // as spelled
@@ -76,86 +33,58 @@ struct HeaderField {
 
 class RequestHead {
  public:
-  static constexpr size_t kMaxField = 100;
+  static constexpr size_t kMaxTarget = 8000;  // RFC 9112 section 3 asks for at least this
 
-  RequestHead() { fields_.reserve(kUsualFields); }
-  RequestHead(const RequestHead&) = delete;  // its views point into itself
+  RequestHead(const RequestHead&) = delete;  // its views may point into itself
   RequestHead& operator=(const RequestHead&) = delete;
 
-  // `block` has passed HeadScanner.
-  tl::expected<void, HeadError> parse(std::string_view block);
-
-  // Whether `bytes` begin with the block that was parsed last. Then they are the same head: a block
-  // ends with its first empty line, so nothing that follows belongs to it.
-  [[nodiscard]] bool is_repeated_by(std::string_view bytes) const {
-    return !block_.empty() && bytes.starts_with(block_);
-  }
-  // What was parsed last; empty when that failed.
-  [[nodiscard]] std::string_view block() const { return block_; }
-  // Overwrites the block; what was parsed is gone then.
-  void wipe();
-  // Gives the memory of a long block back; what was parsed is gone then.
-  void forget_long_block();
-  // Memory of the block, if it is a long one.
-  [[nodiscard]] size_t long_block() const {
-    return block_.capacity() > kMaxKeptBlock ? block_.capacity() : 0;
-  }
-
   [[nodiscard]] Method method() const { return method_; }
-  [[nodiscard]] std::string_view method_text() const {
-    return block().substr(0, block().find(' '));
-  }
+  [[nodiscard]] std::string_view method_text() const { return method_text_; }
   [[nodiscard]] std::string_view path() const { return path_; }    // raw; "*" for OPTIONS *
   [[nodiscard]] std::string_view query() const { return query_; }  // raw, without the '?'
   // Host, or the authority of an absolute target, which wins (RFC 9112 section 3.2.2).
   [[nodiscard]] std::string_view authority() const { return authority_; }
-  [[nodiscard]] bool http_1_0() const { return minor_ == 0; }
-  [[nodiscard]] bool keep_alive() const { return keep_alive_; }
-  [[nodiscard]] bool expects_continue() const { return expects_continue_; }
+  // None was sent, in a version where none need be: no browser sends such a request.
+  [[nodiscard]] bool lacks_authority() const { return lacks_authority_; }
+  [[nodiscard]] bool has_body() const { return has_body_; }
   // Something that tells who calls: Authorization, Proxy-Authorization, Cookie, X-API-Key, a
   // subprotocol with a credential, a ticket in the query.
   [[nodiscard]] bool has_credentials() const { return has_credentials_; }
   // A field of MCP's is there twice. Programs in front may route by it, and take another one.
   [[nodiscard]] bool is_ambiguous() const { return is_ambiguous_; }
-  [[nodiscard]] BodyKind body_kind() const { return body_kind_; }
-  [[nodiscard]] uint64_t content_length() const { return content_length_; }
 
   [[nodiscard]] std::span<const HeaderField> fields() const { return fields_; }
   // The first field with this name (in lower case); null: no such field.
   [[nodiscard]] const HeaderField* find(std::string_view name) const;
 
- private:
-  friend struct HeadCallbacks;  // what llhttp calls
-  struct Framing;               // what the fields say about the body
+ protected:
+  RequestHead() { fields_.reserve(kUsualFields); }
+  ~RequestHead() = default;
 
-  static constexpr size_t kMaxKeptBlock = 2048;
+  // What has been read is gone.
+  void clear();
+  // To be called for each of `fields_`.
+  void note_field(const HeaderField& field);
+  // After the method and the fields, of which Host has been taken.
+  tl::expected<void, HeadError> take_target(std::string_view target);
+
+  std::vector<HeaderField> fields_;
+  std::string_view method_text_;
+  std::string_view authority_;
+  Method method_ = Method::other;
+  bool lacks_authority_ = false;
+  bool has_body_ = false;
+
+ private:
   static constexpr size_t kUsualFields = 12;
 
-  tl::expected<void, HeadError> parse_block();
-  HeadError explain(llhttp_errno_t error) const;
-  tl::expected<void, HeadError> take_fields(Framing& framing);
-  tl::expected<void, HeadError> take_field(const HeaderField& field, Framing& framing);
-  tl::expected<void, HeadError> take_host(const HeaderField& field, Framing& framing);
-  void take_once(const HeaderField& field, std::string_view name, Framing& framing);
-  tl::expected<void, HeadError> take_target();
-  tl::expected<void, HeadError> judge_body(const Framing& framing);
+  void note_once(const HeaderField& field, std::string_view name);
 
-  std::string block_;
-  llhttp_t parser_{};
-  std::vector<HeaderField> fields_;
-  std::string_view target_;
   std::string_view path_;
   std::string_view query_;
-  std::string_view authority_;
-  uint64_t content_length_ = 0;
-  uint8_t minor_ = 1;
-  Method method_ = Method::other;
-  BodyKind body_kind_ = BodyKind::none;
-  bool keep_alive_ = false;
-  bool expects_continue_ = false;
+  uint32_t seen_ = 0;  // fields that may stand once: a bit for the length of each name
   bool has_credentials_ = false;
   bool is_ambiguous_ = false;
-  bool too_many_fields_ = false;
 };
 
 }  // namespace stdgate::http

@@ -9,10 +9,10 @@
 #include "transports/http/cors.h"
 #include "transports/http/credentials.h"
 #include "transports/http/endpoint.h"
-#include "transports/http/fault_response.h"
 #include "transports/http/field_value.h"
-#include "transports/http/json_body.h"
+#include "transports/http/media_type.h"
 #include "transports/http/resource_metadata.h"
+#include "transports/http/response.h"
 #include "transports/http/ticket_endpoint.h"
 #include "transports/http/url.h"
 
@@ -27,15 +27,9 @@ constexpr std::string_view kPageHint =
     "; a page in a browser offers the subprotocol stdgate.bearer. with the credential in base64url "
     "behind it, or connects with ?ticket= from POST /ticket";
 
-void respond_json(const Exchange& exchange, const HttpError& error, const std::string& text) {
-  const std::string_view body = text;
-  exchange.client->respond(refusal_response(error, body));
-}
-
 // `resource` is what a ticket is asked for.
-Sender sender_of(const Exchange& exchange, const ConnectionTraits& traits,
-                 std::string_view resource = {}) {
-  Sender sender{exchange.head, traits, exchange.client->connection_identity(), resource};
+Sender sender_of(const Exchange& exchange, std::string_view resource = {}) {
+  Sender sender{exchange.head, exchange.traits, exchange.certificate_identity(), resource};
   const bool takes_ticket = exchange.guards.takes_tickets && exchange.head.method() == Method::get;
   if (takes_ticket) sender.ticket = shown_ticket(exchange.head.query());
   return sender;
@@ -77,23 +71,21 @@ rpc::CodeSet codes_at(std::string_view path) {
 
 }  // namespace
 
-bool RequestRouting::judge(Exchange& exchange, const ConnectionTraits& traits) const {
+bool RequestRouting::judge(Exchange& exchange) const {
   exchange.forget_judgement();
   const AdmissionPolicy& policy = router_.policy();
-  exchange.key = policy.key(traits);
+  exchange.epoch = policy.epoch();
   const RequestHead& head = exchange.head;
-  exchange.http_1_0 = head.http_1_0();
-  exchange.head_only = head.method() == Method::head;
   read_trace(head, exchange.trace);
   if (router_.shares_answers()) {
-    append_cors_fields(exchange.cors_fields, cors_origin(head, policy.rules(), traits));
+    append_cors_fields(exchange.cors_fields, cors_origin(head, policy.rules(), exchange.traits));
   }
-  exchange.admitted = route(exchange, traits);
+  exchange.admitted = route(exchange);
   return exchange.admitted;
 }
 
 // Null: nothing is served there, or not to this client.
-const Route* RequestRouting::find_route(Exchange& exchange, const ConnectionTraits& traits) const {
+const Route* RequestRouting::find_route(Exchange& exchange) const {
   std::string scratch;
   const RequestHead& head = exchange.head;
   const std::string_view path = percent_decode(head.path(), scratch);
@@ -105,47 +97,46 @@ const Route* RequestRouting::find_route(Exchange& exchange, const ConnectionTrai
         leaving != nullptr && (is_preflight(head) || leaving->endpoint->continues(head));
     return is_meant ? leaving : nullptr;
   }
-  const bool is_hidden =
-      route->guards.audience == Audience::operators && !is_operator(exchange, traits);
+  const bool is_hidden = route->guards.audience == Audience::operators && !is_operator(exchange);
   return is_hidden ? nullptr : route;
 }
 
 // Everybody on this machine is, and of others only who has a role for it.
-bool RequestRouting::is_operator(Exchange& exchange, const ConnectionTraits& traits) const {
-  if (traits.reach != ConnectionTraits::Reach::network) return true;
+bool RequestRouting::is_operator(Exchange& exchange) const {
+  if (exchange.traits.reach != ConnectionTraits::Reach::network) return true;
   const Authentication& authentication = router_.policy().authentication();
   if (exchange.identity.principal != nullptr) {
     return authentication.is_operator(exchange.identity.principal.get());
   }
-  if (!exchange.found) exchange.found = authentication.identify(sender_of(exchange, traits));
+  if (!exchange.found) exchange.found = authentication.identify(sender_of(exchange));
   const auto& sender = *exchange.found;
   return sender && authentication.is_operator(sender->principal.get());
 }
 
 // The head is known, its sender is not: that may be another one, or his credential may have
 // expired.
-bool RequestRouting::identify_again(Exchange& exchange, const ConnectionTraits& traits) const {
+bool RequestRouting::identify_again(Exchange& exchange) const {
   switch (exchange.guards.audience) {
     case Audience::everyone:
       return true;
     case Audience::clients:
-      return know_again(exchange) || identify(exchange, traits);
+      return know_again(exchange) || identify(exchange);
     case Audience::operators:
       break;
   }
-  return is_operator(exchange, traits) || judge(exchange, traits);
+  return is_operator(exchange) || judge(exchange);
 }
 
-// His connection has sent this head before, and what it shows is still good.
+// He has sent this head before, and what it shows is still good.
 bool RequestRouting::know_again(Exchange& exchange) const {
   const Authentication& authentication = router_.policy().authentication();
-  if (exchange.known_revision == 0 || exchange.known_revision != authentication.revision() ||
-      authentication.now() >= exchange.known.expires) {
-    return false;
-  }
-  exchange.identity = std::move(exchange.known);
-  exchange.identity_revision = std::exchange(exchange.known_revision, 0);
-  return true;
+  const bool holds = exchange.identity_revision != 0 &&
+                     exchange.identity_revision == authentication.revision() &&
+                     authentication.now() < exchange.identity.expires;
+  if (holds) return true;
+  exchange.identity = {};
+  exchange.identity_revision = 0;
+  return false;
 }
 
 // Of the path that is asked, if it has one, else that of all.
@@ -162,12 +153,12 @@ std::string RequestRouting::scope_challenge(const RequestHead& head, std::string
   return challenge_field({403, kMore, "insufficient_scope"}, scope, metadata_url(head.path()));
 }
 
-bool RequestRouting::identify(Exchange& exchange, const ConnectionTraits& traits) const {
+bool RequestRouting::identify(Exchange& exchange) const {
   const std::string resource =
       exchange.guards.gives_tickets ? ticket_path(exchange.head) : std::string();
   const Authentication& authentication = router_.policy().authentication();
   auto identity = exchange.found ? *std::exchange(exchange.found, std::nullopt)
-                                 : authentication.identify(sender_of(exchange, traits, resource));
+                                 : authentication.identify(sender_of(exchange, resource));
   if (identity) {
     exchange.identity = *std::move(identity);
     exchange.identity_revision = router_.policy().authentication().revision_of(exchange.identity);
@@ -184,7 +175,7 @@ void RequestRouting::serve(Exchange& exchange, std::span<char> body) const {
 }
 
 // As a JSON-RPC error if a message was sent.
-void RequestRouting::refuse_identity(const Exchange& exchange, const IdentityError& why) const {
+void RequestRouting::refuse_identity(Exchange& exchange, const IdentityError& why) const {
   const bool is_undecided = why.status == 503;
   const std::string& scope = router_.policy().authentication().scope();
   const std::string challenge =
@@ -200,51 +191,50 @@ void RequestRouting::refuse_identity(const Exchange& exchange, const IdentityErr
                         .detail = why.detail};
   const RequestHead& head = exchange.head;
   const bool is_message = head.method() == Method::post && !check_json_body(head);
-  if (!is_message) return exchange.client->fail(error);
+  if (!is_message) return exchange.fail(error);
   const rpc::CodeSet codes =
       exchange.endpoint != nullptr ? exchange.endpoint->fault_codes() : codes_at(head.path());
-  respond_json(exchange, error, json_rpc_error_body(error, codes) + '\n');
+  exchange.respond(refusal_response(error), json_rpc_error_body(error, codes) + '\n');
 }
 
-bool RequestRouting::route(Exchange& exchange, const ConnectionTraits& traits) const {
-  Responder& client = *exchange.client;
-  const auto fail = [&client](const HttpError& error) {
-    client.fail(error);
+bool RequestRouting::route(Exchange& exchange) const {
+  const auto fail = [&exchange](const HttpError& error) {
+    exchange.fail(error);
     return false;
   };
   const RequestHead& head = exchange.head;
-  const Route* route = find_route(exchange, traits);
+  const Route* route = find_route(exchange);
   const Guards guards = route != nullptr ? route->guards : Guards::reading();
   exchange.guards = guards;
   // Where clients say who they are, nothing of a path shows before.
-  const bool is_open = guards.audience != Audience::clients || traits.anonymous ||
+  const bool is_open = guards.audience != Audience::clients || exchange.traits.anonymous ||
                        !router_.policy().authentication().is_used();
   if (is_open && route != nullptr) exchange.endpoint = route->endpoint.get();
-  if (const auto denial = router_.policy().judge(head, traits, guards)) {
+  if (const auto denial = router_.policy().judge(head, exchange.traits, guards)) {
     return fail({.status = 403, .message = denial->message, .refusal = denial->reason});
   }
   if (head.path() == "*") {
-    client.respond({.status = 204, .allow = kAllowAll});
+    exchange.respond({.status = 204, .allow = kAllowAll});
     return false;
   }
   if (route == nullptr && std::ranges::find(kAskedUnasked, head.path()) != kAskedUnasked.end()) {
-    client.respond({.status = 404, .more_fields = "Cache-Control: max-age=86400\r\n"});
+    exchange.respond({.status = 404, .more_fields = "Cache-Control: max-age=86400\r\n"});
     return false;
   }
   if (guards.audience == Audience::clients) {
-    if (is_preflight_of_nobody(exchange, traits)) {
+    if (is_preflight_of_nobody(exchange)) {
       answer_options(exchange, kAllowAll);
       return false;
     }
-    if (!identify(exchange, traits)) return false;
+    if (!identify(exchange)) return false;
   }
-  const auto denial = router_.policy().judge_reading(head, traits, guards);
+  const auto denial = router_.policy().judge_reading(head, exchange.traits, guards);
   // No page has a ticket by chance.
   if (denial && !exchange.identity.is_for_once) {
     return fail({.status = 403, .message = denial->message, .refusal = denial->reason});
   }
   if (route == nullptr) {
-    refuse_path(exchange, traits);
+    refuse_path(exchange);
     return false;
   }
   Endpoint* const endpoint = exchange.endpoint = route->endpoint.get();
@@ -260,7 +250,7 @@ bool RequestRouting::route(Exchange& exchange, const ConnectionTraits& traits) c
                       allow_value(allowed)});
     return false;
   }
-  if (head.method() != Method::post && head.body_kind() != BodyKind::none) {
+  if (head.method() != Method::post && head.has_body()) {
     return fail({400, "a body has no meaning here"});
   }
   // That of MCP answers it as MCP wants it.
@@ -271,22 +261,21 @@ bool RequestRouting::route(Exchange& exchange, const ConnectionTraits& traits) c
 
 // Browsers ask before they send a credential. Where one is wanted, each path has the same answer,
 // so that it does not tell which are served.
-bool RequestRouting::is_preflight_of_nobody(const Exchange& exchange,
-                                            const ConnectionTraits& traits) const {
-  return router_.policy().authentication().is_used() && !traits.anonymous &&
+bool RequestRouting::is_preflight_of_nobody(const Exchange& exchange) const {
+  return router_.policy().authentication().is_used() && !exchange.traits.anonymous &&
          is_preflight(exchange.head);
 }
 
-void RequestRouting::answer_options(const Exchange& exchange, std::string_view methods) {
+void RequestRouting::answer_options(Exchange& exchange, std::string_view methods) {
   std::string fields;
   if (!exchange.cors_fields.empty() && is_preflight(exchange.head)) {
     append_preflight_fields(fields, methods, exchange.head);
   }
-  exchange.client->respond({.status = 204, .allow = methods, .more_fields = fields});
+  exchange.respond({.status = 204, .allow = methods, .more_fields = fields});
 }
 
-void RequestRouting::refuse_path(Exchange& exchange, const ConnectionTraits& traits) const {
-  const Audience viewer = is_operator(exchange, traits) ? Audience::operators : Audience::everyone;
+void RequestRouting::refuse_path(Exchange& exchange) const {
+  const Audience viewer = is_operator(exchange) ? Audience::operators : Audience::everyone;
   const PathHints hints = router_.hints(exchange.head.path(), viewer);
   std::string message = "nothing is served at this path";
   std::string why = router_.admin_hint(exchange.head.path(), viewer);
@@ -306,18 +295,17 @@ void RequestRouting::refuse_path(Exchange& exchange, const ConnectionTraits& tra
 
 // A POST to the wrong path is answered with the right paths: as a JSON-RPC error if its body is
 // JSON.
-void RequestRouting::refuse(const Exchange& exchange, const HttpError& error) const {
+void RequestRouting::refuse(Exchange& exchange, const HttpError& error) const {
   const RequestHead& head = exchange.head;
-  Responder& client = *exchange.client;
-  if (head.method() != Method::post) return client.fail(error);
+  if (head.method() != Method::post) return exchange.fail(error);
   rpc::FaultReport report = rpc::faults::plain(rpc::Fault::invalid_request);
   const std::string where = router_.post_hint(head.path());
   const bool is_new_sentence = error.message.ends_with('?') && !where.empty();
   report.message.append(error.message).append(where, is_new_sentence ? 1 : 0);
   HttpError hint = error;
   hint.message = report.message;
-  if (check_json_body(head)) return client.fail(hint);
-  respond_json(exchange, error, fault_body({}, report, rpc::CodeSet::plain));
+  if (check_json_body(head)) return exchange.fail(hint);
+  exchange.respond(refusal_response(error), fault_body({}, report, rpc::CodeSet::plain));
 }
 
 }  // namespace stdgate::http

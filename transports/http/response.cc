@@ -1,10 +1,8 @@
 #include "transports/http/response.h"
 
+#include <algorithm>
 #include <cassert>
-#include <charconv>
 
-#include "gateway/base/check.h"
-#include "gateway/base/copy_text.h"
 #include "gateway/rpc/fault.h"
 #include "gateway/rpc/json_string.h"
 
@@ -56,79 +54,27 @@ const StatusEntry& entry_of(int status) {
   return kStatuses[0];
 }
 
+// The fault that is nearest to an HTTP status: its code goes into the body.
+rpc::Fault fault_of_status(int status) {
+  switch (status) {
+    case 401:
+      return rpc::Fault::unauthenticated;
+    case 413:
+      return rpc::Fault::too_large;
+    case 429:
+      return rpc::Fault::rate_limited;
+    case 500:
+      return rpc::Fault::internal;
+    case 503:
+      return rpc::Fault::overloaded;
+    default:
+      return rpc::Fault::invalid_request;
+  }
+}
+
 }  // namespace
 
 std::string_view status_line_end(int status) { return entry_of(status).line_end; }
-
-ResponseHead::ResponseHead(const Response& response, const ResponseFrame& frame) {
-  begin(response.status, frame);
-  if (!response.allow.empty()) {
-    append("Allow: ");
-    append(response.allow);
-    append("\r\n");
-  }
-  if (response.retry_after > Duration::zero()) {
-    append("Retry-After: ");
-    append(static_cast<uint64_t>(
-        std::chrono::ceil<std::chrono::seconds>(response.retry_after).count()));
-    append("\r\n");
-  }
-  if (!response.content_type.empty()) {
-    append("Content-Type: ");
-    append(response.content_type);
-    append("\r\n");
-  }
-  append(response.more_fields);
-  if (response.status != 204 && response.status >= 200) {  // RFC 9110 section 8.6
-    size_t size = 0;
-    for (const std::string_view part : response.body) size += part.size();
-    append("Content-Length: ");
-    append(size);
-    append("\r\n");
-  }
-  append_connection(frame);
-}
-
-ResponseHead::ResponseHead(std::string_view more_fields, const ResponseFrame& stream_frame) {
-  begin(200, stream_frame);
-  append("Content-Type: text/event-stream\r\nCache-Control: no-store\r\nX-Accel-Buffering: no\r\n");
-  append(more_fields);
-  if (!stream_frame.http_1_0) append("Transfer-Encoding: chunked\r\n");
-  append_connection(stream_frame);
-}
-
-void ResponseHead::begin(int status, const ResponseFrame& frame) {
-  append("HTTP/1.1 ");
-  append(status_line_end(status));
-  append("\r\nDate: ");
-  append(frame.date);
-  // Browsers must not guess the content's type (WHATWG Fetch, section 3.7).
-  append("\r\nX-Content-Type-Options: nosniff\r\n");
-  append(frame.more_fields);
-}
-
-// RFC 9112 section 9.3: each version's default need not be said.
-void ResponseHead::append_connection(const ResponseFrame& frame) {
-  if (frame.close) {
-    append("Connection: close\r\n");
-  } else if (frame.http_1_0) {
-    append("Connection: keep-alive\r\n");
-  }
-  append("\r\n");
-}
-
-void ResponseHead::append(std::string_view text) {
-  if (text.empty()) return;
-  STDGATE_CHECK(text.size() <= bytes_.size() - size_);
-  copy_text(bytes_.data() + size_, text);
-  size_ += text.size();
-}
-
-void ResponseHead::append(uint64_t number) {
-  const auto written = std::to_chars(bytes_.data() + size_, bytes_.data() + bytes_.size(), number);
-  STDGATE_CHECK(written.ec == std::errc());
-  size_ = static_cast<size_t>(written.ptr - bytes_.data());
-}
 
 HttpError holds_too_much(MemoryLack lack) {
   const bool is_own = lack == MemoryLack::of_holder;
@@ -153,6 +99,33 @@ std::string http_error_body(const HttpError& error, std::string_view more) {
     body += more;
   }
   body += "}}\n";
+  return body;
+}
+
+Response fault_response(rpc::Fault fault, Duration retry_after) {
+  Response response;
+  response.status = rpc::fault_http_status(fault);
+  response.retry_after = retry_after;
+  if (fault == rpc::Fault::overloaded || fault == rpc::Fault::rate_limited ||
+      fault == rpc::Fault::unrecorded) {
+    response.retry_after = std::max(response.retry_after, rpc::kRetryHint);
+  }
+  return response;
+}
+
+std::string fault_body(std::string_view id, const rpc::FaultReport& report, rpc::CodeSet codes) {
+  std::string body;
+  rpc::append_fault_response(body, id, report, codes, false);
+  body += '\n';
+  return body;
+}
+
+std::string json_rpc_error_body(const HttpError& error, rpc::CodeSet codes) {
+  rpc::FaultReport report = rpc::faults::plain(fault_of_status(error.status));
+  report.message = error.message;
+  report.retry_after = error.retry_after;
+  std::string body;
+  rpc::append_fault_response(body, error.request_id, report, codes, false);
   return body;
 }
 

@@ -1,10 +1,6 @@
-// Response: what is answered, and how its head is written (RFC 9112 section 4).
-//
-// Heads are built by appending constants and numbers to a buffer on the stack; nothing is
-// allocated.
+// Response: what is answered, in whatever version of HTTP.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -15,6 +11,7 @@
 #include "gateway/base/account.h"
 #include "gateway/base/time.h"
 #include "gateway/observer.h"
+#include "gateway/rpc/fault.h"
 
 namespace stdgate::http {
 
@@ -28,9 +25,12 @@ struct RefusalNote {
 struct Response {
   int status = 200;
   std::string_view content_type{};  // a constant; empty: no content
+  std::string_view type_fields{};   // lines that belong to it, a constant
   std::string_view allow{};         // a constant; empty: no Allow
   Duration retry_after{0};          // zero: no Retry-After; else rounded up to whole seconds
-  std::string_view more_fields{};   // whole lines, each with its end; at most kMaxFieldBytes
+  // Whole lines "Name: value", each with its end, however the codec writes them; at most
+  // kMaxFieldBytes.
+  std::string_view more_fields{};
   std::span<const std::string_view> body{};
   std::optional<RefusalNote> refusal{};  // none: it is no refusal
 };
@@ -43,38 +43,10 @@ inline constexpr std::string_view kJsonType = "application/json";
 // "200 OK"; the phrase is for people only.
 std::string_view status_line_end(int status);
 
-// How the connection goes on, and what else stands in every head.
-struct ResponseFrame {
-  std::string_view date{};         // RFC 9110 section 6.6.1
-  std::string_view more_fields{};  // whole lines, as in Response
-  bool http_1_0 = false;           // of the request
-  bool close = false;              // after this response
-};
-
-class ResponseHead {
- public:
-  ResponseHead(const Response& response, const ResponseFrame& frame);
-  // The head of an event stream: chunked, or ended by closing towards HTTP/1.0.
-  ResponseHead(std::string_view more_fields, const ResponseFrame& stream_frame);
-
-  [[nodiscard]] std::string_view view() const { return {bytes_.data(), size_}; }
-
- private:
-  void append(std::string_view text);
-  void append(uint64_t number);
-  void begin(int status, const ResponseFrame& frame);
-  void append_connection(const ResponseFrame& frame);
-
-  static constexpr size_t kMaxOwn = 384;  // of the lines that are made here
-
-  std::array<char, kMaxOwn + 2 * kMaxFieldBytes> bytes_;
-  size_t size_ = 0;
-};
-
 // A plain HTTP error, where there is no call that a JSON-RPC fault could answer.
 struct HttpError {
   int status = 400;
-  std::string_view message;  // for people; a constant, or outlives the call of Responder::fail()
+  std::string_view message;  // for people; a constant, or outlives the call of Exchange::fail()
   std::string_view allow{};
   Duration retry_after{0};
   std::string_view more_fields{};  // see Response
@@ -96,19 +68,28 @@ HttpError holds_too_much(MemoryLack lack);
 // What a refusal by `error` is counted as.
 Refusal refusal_of(const HttpError& error);
 
-// Refuses by `error` with this body; both outlive it.
-inline Response refusal_response(const HttpError& error, const std::string_view& body) {
+// Refuses by `error`, which outlives it.
+inline Response refusal_response(const HttpError& error) {
   return {.status = error.status,
           .content_type = kJsonType,
           .allow = error.allow,
           .retry_after = error.retry_after,
           .more_fields = error.more_fields,
-          .body = {&body, 1},
           .refusal =
               RefusalNote{refusal_of(error), error.detail.empty() ? error.message : error.detail}};
 }
 
 // {"error":{"code":"not_found","message":"…"[,<more>]}}; `more` is JSON members.
 std::string http_error_body(const HttpError& error, std::string_view more);
+
+// The HTTP side of a fault: status and Retry-After, without a body. `retry_after` is a hint, zero
+// for none.
+Response fault_response(rpc::Fault fault, Duration retry_after);
+
+// The JSON-RPC error of a fault as a body. `id`: see append_fault_response().
+std::string fault_body(std::string_view id, const rpc::FaultReport& report, rpc::CodeSet codes);
+
+// The JSON-RPC error that stands in the body of `error`, where refusals are such.
+std::string json_rpc_error_body(const HttpError& error, rpc::CodeSet codes);
 
 }  // namespace stdgate::http

@@ -13,8 +13,7 @@ class IndexEndpoint final : public Endpoint {
 
   std::optional<HttpError> admit(Exchange& /*exchange*/) override { return std::nullopt; }
   void serve(Exchange& exchange, std::span<char> /*body*/) override {
-    const std::string_view body = text_;
-    exchange.client->respond({.content_type = "text/plain; charset=utf-8", .body = {&body, 1}});
+    exchange.respond({.content_type = "text/plain; charset=utf-8"}, text_);
   }
 
  private:
@@ -23,11 +22,7 @@ class IndexEndpoint final : public Endpoint {
 
 }  // namespace
 
-void Endpoint::refuse(Exchange& exchange, const rpc::FaultReport& /*report*/) {
-  exchange.client->fail({400, "no body is expected here"});
-}
-
-void Router::add(std::string path, std::string about, std::unique_ptr<Endpoint> endpoint,
+void Router::add(std::string path, std::string about, std::shared_ptr<Endpoint> endpoint,
                  const Guards& guards) {
   const auto place = std::lower_bound(
       routes_.begin(), routes_.end(), path,
@@ -35,15 +30,15 @@ void Router::add(std::string path, std::string about, std::unique_ptr<Endpoint> 
   routes_.insert(place, Route{std::move(path), std::move(about), std::move(endpoint), guards});
 }
 
-std::vector<std::unique_ptr<Endpoint>> Router::clear() {
-  std::vector<std::unique_ptr<Endpoint>> endpoints;
+std::vector<std::shared_ptr<Endpoint>> Router::clear() {
+  std::vector<std::shared_ptr<Endpoint>> endpoints;
   endpoints.reserve(routes_.size());
   for (Route& route : routes_) endpoints.push_back(std::move(route.endpoint));
   routes_.clear();
   return endpoints;
 }
 
-std::vector<std::unique_ptr<Endpoint>> Router::replace_leaving(Router& others) {
+std::vector<std::shared_ptr<Endpoint>> Router::replace_leaving(Router& others) {
   leaving_.swap(others.routes_);
   return others.clear();
 }

@@ -19,7 +19,7 @@ namespace stdgate::http {
 struct Route {
   std::string path;
   std::string about;
-  std::unique_ptr<Endpoint> endpoint;
+  std::shared_ptr<Endpoint> endpoint;
   Guards guards;
 };
 
@@ -30,14 +30,14 @@ class Router {
 
   // `about` is a line for the index of GET /. With a '/' at its end `path` stands for all that are
   // one segment longer and have no route of their own.
-  void add(std::string path, std::string about, std::unique_ptr<Endpoint> endpoint,
+  void add(std::string path, std::string about, std::shared_ptr<Endpoint> endpoint,
            const Guards& guards = {});
-  // Takes out all that has been added, but for what is leaving. Requests under way may use the
-  // endpoints on.
-  [[nodiscard]] std::vector<std::unique_ptr<Endpoint>> clear();
+  // Takes out all that has been added, but for what is leaving; it is returned. Requests under way
+  // use the endpoints on.
+  std::vector<std::shared_ptr<Endpoint>> clear();
   // The routes of `others` serve from now on what was begun there, where there is no other route,
   // and are in no list. Returned: those before them.
-  [[nodiscard]] std::vector<std::unique_ptr<Endpoint>> replace_leaving(Router& others);
+  std::vector<std::shared_ptr<Endpoint>> replace_leaving(Router& others);
   // Serves the index of what has been added, at "/".
   void add_index(std::string_view title);
   // A line for each path.

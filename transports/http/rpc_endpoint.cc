@@ -2,15 +2,15 @@
 
 #include "gateway/rpc/json_string.h"
 #include "transports/http/backend_paths.h"
-#include "transports/http/json_body.h"
 #include "transports/http/media_type.h"
+#include "transports/http/rpc_exchange.h"
 #include "transports/http/url.h"
 
 namespace stdgate::http {
 
 namespace {
 
-constexpr HttpError kNoMethod{400, "the query parameter method is missing"};
+constexpr HttpError kNoCalledMethod{400, "the query parameter method is missing"};
 constexpr HttpError kBadParams{400, "the query parameter params is not one JSON array or object"};
 
 }  // namespace
@@ -29,12 +29,12 @@ std::optional<HttpError> RpcEndpoint::admit(Exchange& exchange) {
 }
 
 void RpcEndpoint::serve(Exchange& exchange, std::span<char> body) {
-  exchange.rpc.start({upstream_, parser_, limits_.message}, body, exchange.wants_events,
-                     *exchange.client);
+  exchange.handler<RpcExchange>().start({upstream_, parser_, limits_.message}, body,
+                                        exchange.wants_events, exchange);
 }
 
 void RpcEndpoint::refuse(Exchange& exchange, const rpc::FaultReport& report) {
-  exchange.rpc.refuse(upstream_, report, *exchange.client);
+  exchange.handler<RpcExchange>().refuse(upstream_, report, exchange);
 }
 
 StreamEndpoint::StreamEndpoint(backend::Upstream& upstream, const config::LimitsConfig& limits)
@@ -47,14 +47,14 @@ std::optional<HttpError> StreamEndpoint::admit(Exchange& exchange) {
   const RequestHead& head = exchange.head;
   if (!Acceptance::of(head).lists_event_stream()) return kNotStream;
   const auto method = query_parameter(head.query(), "method");
-  if (!method || method->empty()) return kNoMethod;
+  if (!method || method->empty()) return kNoCalledMethod;
   return std::nullopt;
 }
 
 void StreamEndpoint::serve(Exchange& exchange, std::span<char> /*body*/) {
-  if (exchange.head_only) {  // asks what it would get, not for the call
-    exchange.client->begin_stream({.backend = upstream_.id()});
-    return exchange.client->end_stream(StreamEnd::done_event);
+  if (exchange.is_head_request()) {  // asks what it would get, not for the call
+    exchange.begin_stream({.backend = upstream_.id()});
+    return exchange.end_stream(StreamEnd::done_event);
   }
   const std::string_view query = exchange.head.query();
   const auto params = query_parameter(query, "params");
@@ -66,13 +66,13 @@ void StreamEndpoint::serve(Exchange& exchange, std::span<char> /*body*/) {
   if (params) {
     // Checked alone first: params that close the object early could add members to the request.
     const std::string alone = R"({"jsonrpc":"2.0","id":1,"method":"m","params":)" + *params + '}';
-    if (!fits(alone, *params, &rpc::Envelope::params)) return exchange.client->fail(kBadParams);
+    if (!fits(alone, *params, &rpc::Envelope::params)) return exchange.fail(kBadParams);
     request_ += R"(,"params":)";
     request_ += *params;
   }
   request_ += '}';
-  exchange.rpc.start({upstream_, parser_, limits_.message}, {request_.data(), request_.size()},
-                     true, *exchange.client);
+  exchange.handler<RpcExchange>().start({upstream_, parser_, limits_.message},
+                                        {request_.data(), request_.size()}, true, exchange);
 }
 
 bool StreamEndpoint::fits(std::string_view request, std::string_view text,

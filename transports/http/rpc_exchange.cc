@@ -5,7 +5,8 @@
 
 #include "gateway/backend/dispatch.h"
 #include "gateway/mcp/modern_request.h"
-#include "transports/http/fault_response.h"
+#include "transports/http/response.h"
+#include "transports/http/server.h"
 
 namespace stdgate::http {
 
@@ -16,45 +17,54 @@ constexpr HttpError kTooManyClients{503, "too many clients", {}, rpc::kRetryHint
 }  // namespace
 
 void RpcExchange::start(const Route& route, std::span<char> text, bool wants_events,
-                        Responder& client) {
+                        Exchange& exchange) {
   const auto document = route.parser.parse(text);
-  if (!document) return refuse(route.upstream, rpc::report_of(document.error()), client);
-  start(route, *document, wants_events, client);
+  if (!document) return refuse(route.upstream, rpc::report_of(document.error()), exchange);
+  start(route, *document, wants_events, exchange);
 }
 
 void RpcExchange::start(const Route& route, const rpc::Document& document, bool wants_events,
-                        Responder& client) {
-  auto context = client.call_context();
-  if (!context) return client.fail(kTooManyClients);
-  client_ = &client;
+                        Exchange& exchange) {
+  auto context = begin(exchange);
+  if (!context) return;
+  backend_ = route.upstream.id();
   events_ = context->wants_events = wants_events;
   modern_ = route.is_modern;
   if (modern_) {
-    context->transport = Transport::mcp;
     context->era = Era::modern;
     context->mirrored = route.mirrored;
     context->params = route.params;
+    exchange.may_stream({.backend = backend_});
   }
   answers_.begin_messages(route.upstream.codes(), route.answer_limit);
   hand_over(route.upstream, document, *context);
 }
 
 void RpcExchange::refuse(backend::Upstream& upstream, const rpc::FaultReport& report,
-                         Responder& client) {
-  const auto context = client.call_context();
-  if (!context) return client.fail(kTooManyClients);
-  client_ = &client;
-  first_tag_ = context->tag;
+                         Exchange& exchange) {
+  const auto context = begin(exchange);
+  if (!context) return;
   answers_.expect();
   upstream.refuse(report, {}, *context);
 }
 
+std::optional<backend::CallContext> RpcExchange::begin(Exchange& exchange) {
+  if (caller_.is_none() && !caller_.take(exchange.server().services().callers, *this)) {
+    exchange.fail(kTooManyClients);
+    return std::nullopt;
+  }
+  exchange_ = &exchange;
+  ++number_;
+  backend::CallContext context = exchange.call_context();
+  context.caller = caller_.caller();
+  context.tag = session::Tag{number_} << 32;
+  return context;
+}
+
 void RpcExchange::hand_over(backend::Upstream& upstream, const rpc::Document& document,
                             const backend::CallContext& context) {
-  first_tag_ = context.tag;
-  backend_ = upstream.id();
   batch_ = document.batch;
-  if (batch_) answers_.set_payer(client_->payer());
+  if (batch_) answers_.set_payer(exchange_->payer());
   const auto expect = [this](const rpc::ParsedMessage&, const backend::CallContext&) {
     answers_.expect();
   };
@@ -66,16 +76,16 @@ void RpcExchange::hand_over(backend::Upstream& upstream, const rpc::Document& do
 }
 
 void RpcExchange::finish_dispatch() {
-  if (client_ == nullptr) return;  // a single request that has been answered
+  if (exchange_ == nullptr) return;  // a single request that has been answered
   if (answers_.complete()) return finish();
   if (events_ && !modern_) begin_stream();
 }
 
 void RpcExchange::on_reply(session::Tag tag, const session::Reply& reply) {
-  if (client_ == nullptr || tag >> 32 != first_tag_ >> 32) return;
+  if (!is_of(tag)) return;
   // Until the stream has begun a refusal can still have its own HTTP status.
   const bool refused_at_once = answers_.handing_over() && reply.fault.has_value();
-  const bool is_single = modern_ ? !streaming_ : !events_ || refused_at_once;
+  const bool is_single = modern_ ? !exchange_->is_streaming() : !events_ || refused_at_once;
   if (!batch_ && is_single) {
     answers_.leave_out();
     return respond_single(reply);
@@ -91,26 +101,24 @@ void RpcExchange::on_reply(session::Tag tag, const session::Reply& reply) {
 }
 
 void RpcExchange::on_event(session::Tag tag, std::string_view notification) {
-  if (client_ == nullptr || !events_ || tag >> 32 != first_tag_ >> 32) return;
+  if (!events_ || !is_of(tag)) return;
   write_event({&notification, 1});
 }
 
 // Only another message of the same batch can cancel a call here.
 void RpcExchange::on_cancelled(session::Tag tag) {
-  if (client_ == nullptr || tag >> 32 != first_tag_ >> 32) return;
+  if (!is_of(tag)) return;
   answers_.leave_out();
   if (answers_.complete()) finish();
 }
 
 void RpcExchange::begin_stream() {
-  if (streaming_) return;
-  streaming_ = true;
-  client_->begin_stream({.backend = backend_});
+  if (!exchange_->is_streaming()) exchange_->begin_stream({.backend = backend_});
 }
 
 void RpcExchange::write_event(std::span<const std::string_view> parts) {
   begin_stream();
-  client_->write_event({.data = parts});
+  exchange_->write_event({.data = parts});
 }
 
 void RpcExchange::respond_single(const session::Reply& reply) {
@@ -121,7 +129,7 @@ void RpcExchange::respond_single(const session::Reply& reply) {
   std::string challenge;
   if (!reply.scope.empty()) {
     response.status = rpc::fault_http_status(rpc::Fault::insufficient_scope);
-    challenge = client_->scope_challenge(reply.scope);
+    challenge = exchange_->scope_challenge(reply.scope);
     response.more_fields = challenge;
   } else if (modern_) {
     // Other faults have status 200, as at /mcp in general.
@@ -131,31 +139,37 @@ void RpcExchange::respond_single(const session::Reply& reply) {
   }
   response.content_type = kJsonType;
   response.body = body;
-  std::exchange(client_, nullptr)->respond(response);
+  std::exchange(exchange_, nullptr)->respond(response);
 }
 
 // All messages have been handed over and all requests answered.
 void RpcExchange::finish() {
-  Responder& client = *std::exchange(client_, nullptr);
-  if (streaming_) return client.end_stream(modern_ ? StreamEnd::bare : StreamEnd::done_event);
+  Exchange& exchange = *std::exchange(exchange_, nullptr);
+  if (exchange.is_streaming())
+    return exchange.end_stream(modern_ ? StreamEnd::bare : StreamEnd::done_event);
   Response response;
   if (answers_.empty()) {
     response.status = modern_ ? 202 : 204;
     if (refused_) response = fault_response(rpc::Fault::overloaded, Duration::zero());
-    return client.respond(response);
+    return exchange.respond(response);
   }
   const std::string_view body = answers_.close();
   response.content_type = kJsonType;
   response.body = {&body, 1};
-  client.respond(response);
+  exchange.respond(response);
 }
 
-void RpcExchange::clear() {
-  client_ = nullptr;
-  backend_ = 0;
-  first_tag_ = 0;
+void RpcExchange::on_gone() {
+  if (answers_.due() > 0) {
+    exchange_->server().services().backends.cancel_calls_of(caller_.caller());
+  }
+  rest();
+}
+
+void RpcExchange::rest() {
+  exchange_ = nullptr;
   answers_.clear();
-  batch_ = events_ = modern_ = streaming_ = refused_ = false;
+  batch_ = events_ = modern_ = refused_ = false;
 }
 
 }  // namespace stdgate::http

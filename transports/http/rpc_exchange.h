@@ -3,9 +3,10 @@
 // A single request is answered by one JSON response, a batch by one array, in whatever order its
 // answers come; with events asked for, everything is written as events as it comes. A request of
 // MCP's modern era is answered by one JSON response, or by events if some come before its answer.
-// Owner: the Exchange, reused; it may be gone when the Responder call that ends it returns. Tag of
-// a call: exchange sequence << 32 | index in the document. Limits: a batch's answer is at most
-// `answer_limit` bytes plus one fault for each entry beyond.
+// Owner: the Exchange, which may be that of the next request when the call that ends it returns. It
+// is one caller of the core for as long as it is kept. Tag of a call: number of the request << 32 |
+// index in the document. Limits: a batch's answer is at most `answer_limit` bytes plus one fault
+// for each entry beyond.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +18,15 @@
 #include "gateway/backend/upstream.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/session/batch_answer.h"
-#include "transports/http/responder.h"
+#include "gateway/session/reply_sink.h"
+#include "transports/http/exchange.h"
 
 namespace stdgate::http {
 
-class RpcExchange {
+class RpcExchange final : public ExchangeHandler, private session::ReplySink {
  public:
+  static constexpr char kKind = 0;
+
   struct Route {
     backend::Upstream& upstream;
     rpc::EnvelopeParser& parser;
@@ -35,29 +39,28 @@ class RpcExchange {
 
   // Hands the messages of `text` to the upstream. Everything may have been answered when it
   // returns.
-  void start(const Route& route, std::span<char> text, bool wants_events, Responder& client);
+  void start(const Route& route, std::span<char> text, bool wants_events, Exchange& exchange);
   // The same for a text that has been read.
   void start(const Route& route, const rpc::Document& document, bool wants_events,
-             Responder& client);
+             Exchange& exchange);
   // Answers a request whose body was not read to its end.
-  void refuse(backend::Upstream& upstream, const rpc::FaultReport& report, Responder& client);
+  void refuse(backend::Upstream& upstream, const rpc::FaultReport& report, Exchange& exchange);
 
-  // Of the core, passed on by the connection.
-  void on_reply(session::Tag tag, const session::Reply& reply);
-  void on_event(session::Tag tag, std::string_view notification);
-  void on_cancelled(session::Tag tag);
-
-  // A request of MCP's modern era has had no word yet: as a stream its response gets keep-alive
-  // comments, so that proxies do not close it.
-  [[nodiscard]] bool is_silent() const { return modern_ && client_ != nullptr && !streaming_; }
-  void end_silence() {
-    if (is_silent()) begin_stream();
-  }
-
-  [[nodiscard]] bool calls_under_way() const { return answers_.due() > 0; }
-  void clear();
+  // ExchangeHandler: its calls are cancelled
+  void on_gone() override;
+  void rest() override;
 
  private:
+  // ReplySink
+  void on_reply(session::Tag tag, const session::Reply& reply) override;
+  void on_event(session::Tag tag, std::string_view notification) override;
+  void on_cancelled(session::Tag tag) override;
+
+  // Nothing when no more callers can be registered: the exchange has been answered.
+  std::optional<backend::CallContext> begin(Exchange& exchange);
+  [[nodiscard]] bool is_of(session::Tag tag) const {
+    return exchange_ != nullptr && tag >> 32 == number_;
+  }
   void hand_over(backend::Upstream& upstream, const rpc::Document& document,
                  const backend::CallContext& context);
   void finish_dispatch();
@@ -66,16 +69,16 @@ class RpcExchange {
   void write_event(std::span<const std::string_view> parts);
   void finish();
 
-  Responder* client_ = nullptr;  // null: nothing under way
+  session::CallerSlot caller_;    // none before the first call
+  Exchange* exchange_ = nullptr;  // null: nothing under way
   BackendId backend_ = 0;
-  session::Tag first_tag_ = 0;
+  uint32_t number_ = 0;  // of the request
   // Counts the requests given to the core and not answered; holds the answers of a batch.
   session::BatchAnswer answers_;
   bool batch_ = false;
   bool events_ = false;
   bool modern_ = false;
-  bool streaming_ = false;  // the head of the stream has been written
-  bool refused_ = false;    // nothing was taken, for lack of room
+  bool refused_ = false;  // nothing was taken, for lack of room
 };
 
 }  // namespace stdgate::http

@@ -6,6 +6,7 @@
 
 #include "gateway/base/check.h"
 #include "gateway/rpc/fault.h"
+#include "transports/http/http1_connection.h"
 
 namespace stdgate::http {
 
@@ -45,7 +46,6 @@ Server::Server(const HttpServices& services, const Router& router)
     : services_(services),
       router_(router),
       routing_(router),
-      spare_(services_.loop.storages()),
       request_log_(services_.log, services_.observer, services_.audit, services_.loop,
                    services_.loop.timers()),
       room_timer_(services_.loop.timers(), [this] { make_room(); }),
@@ -107,14 +107,14 @@ void Server::serve(std::unique_ptr<net::Stream> stream, const AcceptedClient& cl
   admit(make_connection(client), std::move(stream));
 }
 
-std::unique_ptr<Connection> Server::make_connection(const AcceptedClient& client) {
-  auto connection = std::make_unique<Connection>(*this, ++accepted_, client.traits);
-  connection->set_client(client.address, false);
-  connection->set_listener(client.traits.listener);
+std::unique_ptr<Http1Connection> Server::make_connection(const AcceptedClient& client) {
+  auto connection = std::make_unique<Http1Connection>(*this);
+  connection->set_peer({++accepted_, client.traits, client.address});
   return connection;
 }
 
-void Server::admit(std::unique_ptr<Connection> connection, std::unique_ptr<net::Stream> stream) {
+void Server::admit(std::unique_ptr<Http1Connection> connection,
+                   std::unique_ptr<net::Stream> stream) {
   if (connections_.size() - turned_away_ >= services_.limits.connections) {
     turn_away(std::move(connection), std::move(stream), kTooMany);
   } else if (!clients_.add(connection->client())) {
@@ -124,16 +124,17 @@ void Server::admit(std::unique_ptr<Connection> connection, std::unique_ptr<net::
   }
 }
 
-void Server::open(std::unique_ptr<Connection> connection, std::unique_ptr<net::Stream> stream) {
-  Connection& opened = *connection;
+void Server::open(std::unique_ptr<Http1Connection> connection,
+                  std::unique_ptr<net::Stream> stream) {
+  Http1Connection& opened = *connection;
   opened.set_place(connections_.size());
   connections_.push_back(std::move(connection));
   services_.observer.on_connection_opened(opened.kind());
   opened.open(std::move(stream));
 }
 
-void Server::turn_away(std::unique_ptr<Connection> connection, std::unique_ptr<net::Stream> stream,
-                       const HttpError& error) {
+void Server::turn_away(std::unique_ptr<Http1Connection> connection,
+                       std::unique_ptr<net::Stream> stream, const HttpError& error) {
   if (turned_away_lines_.allow(services_.loop.now())) {
     services_.log.write(LogLevel::warn, "connection refused",
                         {{"reason", std::string_view(error.message)},
@@ -143,8 +144,8 @@ void Server::turn_away(std::unique_ptr<Connection> connection, std::unique_ptr<n
   }
   if (turned_away_ >= kMaxTurnedAway) return;  // closed without an answer
   ++turned_away_;
-  Connection& opened = *connection;
-  opened.set_client(opened.client(), true);
+  Http1Connection& opened = *connection;
+  opened.set_turned_away(true);
   open(std::move(connection), std::move(stream));
   opened.turn_away(error);
 }
@@ -183,8 +184,8 @@ void Server::replace(ClientConnection& connection, std::unique_ptr<ClientConnect
   services_.observer.on_connection_closed(connection.kind());
   services_.observer.on_connection_opened(successor->kind());
   successor->set_place(connection.place());
-  successor->set_client(connection.client(), connection.is_turned_away());
-  successor->set_listener(connection.listener());
+  successor->set_peer(connection.peer());
+  successor->set_turned_away(connection.is_turned_away());
   services_.loop.retire(std::exchange(connections_[connection.place()], std::move(successor)));
 }
 
@@ -292,16 +293,6 @@ void Server::report_written() {
   for (const auto& connection : connections_) connection->report_written();
 }
 
-std::vector<const Endpoint*> Server::endpoints_in_use() const {
-  std::vector<const Endpoint*> endpoints;
-  for (const auto& connection : connections_) {
-    if (const Endpoint* const endpoint = connection->endpoint()) endpoints.push_back(endpoint);
-  }
-  std::ranges::sort(endpoints);
-  endpoints.erase(std::unique(endpoints.begin(), endpoints.end()), endpoints.end());
-  return endpoints;
-}
-
 // --- Listeners that change -----------------------------------------------------------------------
 
 std::vector<Server::Listening>::iterator Server::listening_at(const Address& bound) {
@@ -330,13 +321,13 @@ uint32_t Server::change_listener(const Address& bound, const ListenerTraits& tra
 
 bool Server::has_connections_of(uint32_t listener) const {
   return std::ranges::any_of(connections_, [listener](const auto& connection) {
-    return connection->listener() == listener;
+    return connection->peer().traits.listener == listener;
   });
 }
 
 void Server::let_leave(uint32_t listener) {
   for (const auto& connection : connections_) {
-    if (connection->listener() == listener) connection->leave();
+    if (connection->peer().traits.listener == listener) connection->leave();
   }
   left_at_ = services_.loop.now();
   leave_timer_.arm(left_at_ + kLastRequests);
@@ -351,7 +342,7 @@ void Server::end_leaving() {
   // Backwards: one that closes is replaced by one that has been asked already.
   for (size_t i = connections_.size(); i > 0; --i) {
     ClientConnection& connection = *connections_[i - 1];
-    if (is_open(connection.listener())) continue;
+    if (is_open(connection.peer().traits.listener)) continue;
     is_over ? connection.close() : connection.drain();
   }
   if (!is_over) leave_timer_.arm(end);

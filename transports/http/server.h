@@ -31,12 +31,11 @@
 #include "gateway/policy/client_counts.h"
 #include "gateway/policy/overload.h"
 #include "gateway/policy/relief.h"
-#include "transports/http/connection.h"
+#include "transports/http/client_connection.h"
 #include "transports/http/date_header.h"
 #include "transports/http/request_log.h"
 #include "transports/http/request_routing.h"
 #include "transports/http/router.h"
-#include "transports/http/spare_exchanges.h"
 #include "transports/net/listener.h"
 #include "transports/net/stream.h"
 #include "transports/net/stream_layer.h"
@@ -75,6 +74,8 @@ struct ListenerTraits {
   bool anonymous = true;              // its clients need not say who they are
 };
 
+class Http1Connection;
+
 class Server final : private net::ListenerEvents, private AccountEvents, private net::Flushable {
  public:
   Server(const HttpServices& services, const Router& router);
@@ -94,8 +95,6 @@ class Server final : private net::ListenerEvents, private AccountEvents, private
   // close_listener(). Gives its former number.
   uint32_t change_listener(const Address& bound, const ListenerTraits& traits);
   [[nodiscard]] bool has_connections_of(uint32_t listener) const;
-  // Of requests under way, and of connections that have gone on to another protocol; sorted.
-  [[nodiscard]] std::vector<const Endpoint*> endpoints_in_use() const;
   // Accepts no more but what waits to be accepted. Open connections are served as before, but for
   // the `Connection: close` of their next answer, after which they are closed.
   void stop_accepting();
@@ -124,12 +123,9 @@ class Server final : private net::ListenerEvents, private AccountEvents, private
   [[nodiscard]] bool draining() const { return draining_; }
   [[nodiscard]] std::string_view date() { return date_.at(services_.loop.now()); }
   RequestLog& request_log() { return request_log_; }
-  SpareExchanges& spare_exchanges() { return spare_; }
   // Somebody is about to be refused or cut: what nobody waits for goes first. From the outermost
   // level of the loop only.
   void relieve();
-  // Frees what is kept only to be faster.
-  void drop_caches() { spare_.drop(); }
   // The services' limits have changed.
   void note_limits() {
     const config::LimitsConfig& limits = services_.limits;
@@ -165,10 +161,10 @@ class Server final : private net::ListenerEvents, private AccountEvents, private
   void on_accept_error(int error) override;
   void on_account_over() override;
   void flush() override;  // resumes the connections that asked for it
-  std::unique_ptr<Connection> make_connection(const AcceptedClient& client);
-  void admit(std::unique_ptr<Connection> connection, std::unique_ptr<net::Stream> stream);
-  void open(std::unique_ptr<Connection> connection, std::unique_ptr<net::Stream> stream);
-  void turn_away(std::unique_ptr<Connection> connection, std::unique_ptr<net::Stream> stream,
+  std::unique_ptr<Http1Connection> make_connection(const AcceptedClient& client);
+  void admit(std::unique_ptr<Http1Connection> connection, std::unique_ptr<net::Stream> stream);
+  void open(std::unique_ptr<Http1Connection> connection, std::unique_ptr<net::Stream> stream);
+  void turn_away(std::unique_ptr<Http1Connection> connection, std::unique_ptr<net::Stream> stream,
                  const HttpError& error);
   void make_room();
   void log_cut(bool is_of_all, size_t count, size_t bytes);
@@ -181,7 +177,6 @@ class Server final : private net::ListenerEvents, private AccountEvents, private
   std::vector<Listening> listeners_;
   uint32_t last_listener_ = 0;
   std::vector<std::unique_ptr<ClientConnection>> connections_;  // each knows its place
-  SpareExchanges spare_;
   std::vector<ClientConnection*> to_resume_;
   std::vector<ClientConnection*> resuming_;
   std::function<void()> on_gone_;

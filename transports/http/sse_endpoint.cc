@@ -2,10 +2,9 @@
 
 #include <utility>
 
-#include "transports/http/fault_response.h"
-#include "transports/http/json_body.h"
-#include "transports/http/mcp_answers.h"
+#include "transports/http/mcp_exchange.h"
 #include "transports/http/media_type.h"
+#include "transports/http/response.h"
 #include "transports/http/url.h"
 
 namespace stdgate::http {
@@ -32,16 +31,15 @@ std::optional<HttpError> SseEndpoint::admit(Exchange& exchange) {
 }
 
 void SseEndpoint::serve(Exchange& exchange, std::span<char> /*body*/) {
-  Responder& client = *exchange.client;
-  if (exchange.head_only) {  // asks what it would get, not for a session
-    client.begin_stream({.backend = sessions_.backend().id()});
-    return client.end_stream(StreamEnd::bare);
+  if (exchange.is_head_request()) {  // asks what it would get, not for a session
+    exchange.begin_stream({.backend = sessions_.backend().id()});
+    return exchange.end_stream(StreamEnd::bare);
   }
   const auto session = sessions_.open(mcp::McpSession::Kind::sse, client_of(exchange));
   if (!session) return refuse_call(exchange, sessions_, session.error(), {});
-  exchange.mcp.start(sessions_, **session, client, false);
-  exchange.owner = &exchange.mcp;
-  (*session)->listen(exchange.mcp);
+  auto& handler = exchange.handler<McpExchange>();
+  handler.start(sessions_, **session, exchange, false);
+  (*session)->listen(handler);
   (*session)->announce("endpoint", messages_path_ + "?session=" + (*session)->id());
 }
 
@@ -67,13 +65,13 @@ std::optional<HttpError> MessagesEndpoint::admit(Exchange& exchange) {
 void MessagesEndpoint::serve(Exchange& exchange, std::span<char> body) {
   const auto document = parser_.parse(body);
   if (!document) return refuse_call(exchange, sessions_, rpc::report_of(document.error()), {});
-  Responder& client = *exchange.client;
   mcp::McpSession* session = sessions_.find(exchange.session_id, mcp::McpSession::Kind::sse,
                                             exchange.identity.principal.get());
-  if (session == nullptr) return client.fail(kUnknownSession);
-  const auto posted = session->post(*document, context_of(exchange, sessions_), exchange.mcp);
-  if (posted == mcp::McpSession::Posted::overloaded) return client.fail(kBusy);
-  client.respond({.status = 202});
+  if (session == nullptr) return exchange.fail(kUnknownSession);
+  const auto posted =
+      session->post(*document, legacy_context(exchange), exchange.handler<McpExchange>());
+  if (posted == mcp::McpSession::Posted::overloaded) return exchange.fail(kBusy);
+  exchange.respond({.status = 202});
 }
 
 void MessagesEndpoint::refuse(Exchange& exchange, const rpc::FaultReport& report) {

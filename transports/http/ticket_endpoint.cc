@@ -22,24 +22,23 @@ class TicketEndpoint final : public Endpoint {
   [[nodiscard]] bool takes_messages() const override { return false; }
 
   std::optional<HttpError> admit(Exchange& exchange) override {
-    if (exchange.head.body_kind() != BodyKind::none) return HttpError{400, "no body is expected"};
+    if (exchange.head.has_body()) return HttpError{400, "no body is expected"};
     const Route* const route = router_.find(ticket_path(exchange.head));
     if (route == nullptr || !route->guards.takes_tickets) return HttpError{400, kNoPath};
     return std::nullopt;
   }
 
   void serve(Exchange& exchange, std::span<char> /*body*/) override {
-    Responder& client = *exchange.client;
     if (exchange.identity.principal == nullptr) {
-      return client.fail({401, "show a credential: a ticket stands for one"});
+      return exchange.fail({401, "show a credential: a ticket stands for one"});
     }
     const std::string path = ticket_path(exchange.head);
     const auto ticket = tickets_.issue(exchange.identity, path);
     if (!ticket) {
-      return client.fail({.status = 429,
-                          .message = "too many tickets have not been used",
-                          .retry_after = auth::Tickets::kLife,
-                          .refusal = Refusal::rate_limited});
+      return exchange.fail({.status = 429,
+                            .message = "too many tickets have not been used",
+                            .retry_after = auth::Tickets::kLife,
+                            .refusal = Refusal::rate_limited});
     }
     rpc::JsonWriter json(rpc::JsonWriter::Layout::compact);
     json.begin_object();
@@ -47,11 +46,8 @@ class TicketEndpoint final : public Endpoint {
     json.text("path", path);
     json.number("expires_in", static_cast<uint64_t>(to_seconds(auth::Tickets::kLife)));
     json.end_object();
-    const std::string text = json.take() + "\n";
-    const std::string_view body = text;
-    client.respond({.content_type = kJsonType,
-                    .more_fields = "Cache-Control: no-store\r\n",
-                    .body = {&body, 1}});
+    exchange.respond({.content_type = kJsonType, .more_fields = "Cache-Control: no-store\r\n"},
+                     json.take() + "\n");
   }
 
  private:

@@ -16,13 +16,6 @@ using namespace std::string_view_literals;
 
 constexpr std::array kProtocols = {"mcp"sv, "jsonrpc"sv};
 
-constexpr http::HttpError kNoUpgrade{
-    426,
-    "open a WebSocket here: GET over HTTP/1.1 with Upgrade: websocket "
-    "and Connection: Upgrade",
-    {},
-    {},
-    "Upgrade: websocket\r\nConnection: Upgrade\r\n"};
 constexpr http::HttpError kBadVersion{426,
                                       "send Sec-WebSocket-Version: 13",
                                       {},
@@ -99,8 +92,8 @@ std::optional<std::string_view> choose_protocol(const http::RequestHead& head) {
 }  // namespace
 
 tl::expected<Handshake, http::HttpError> read_handshake(const http::RequestHead& head) {
-  if (head.method() != http::Method::get || head.http_1_0() ||
-      !lists(head, "upgrade", "websocket") || !lists(head, "connection", "upgrade")) {
+  if (head.method() != http::Method::get || !lists(head, "upgrade", "websocket") ||
+      !lists(head, "connection", "upgrade")) {
     return tl::unexpected(kNoUpgrade);
   }
   if (only_value(head, "sec-websocket-version") != "13") return tl::unexpected(kBadVersion);

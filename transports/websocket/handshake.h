@@ -17,6 +17,15 @@ struct Handshake {
   std::string_view protocol;
 };
 
+// Where no WebSocket is asked for, or none can be opened.
+inline constexpr http::HttpError kNoUpgrade{
+    426,
+    "open a WebSocket here: GET over HTTP/1.1 with Upgrade: websocket "
+    "and Connection: Upgrade",
+    {},
+    {},
+    "Upgrade: websocket\r\nConnection: Upgrade\r\n"};
+
 // What the client asks for; the HTTP error of a request that asks for no WebSocket, or not as the
 // section demands. Extensions are ignored: the answer never offers one.
 tl::expected<Handshake, http::HttpError> read_handshake(const http::RequestHead& head);

@@ -26,10 +26,11 @@ CloseCode close_code_of(session::SessionEnd end) {
 
 }  // namespace
 
-WebSocketConnection::WebSocketConnection(http::Server& server, const http::Endpoint& endpoint,
+WebSocketConnection::WebSocketConnection(http::Server& server,
+                                         std::shared_ptr<const http::Endpoint> endpoint,
                                          const Route& route, Greeting greeting)
     : server_(server),
-      endpoint_(endpoint),
+      endpoint_(std::move(endpoint)),
       backend_(route.backend),
       meter_(server, ConnectionKind::websocket, [this] { on_timer(); }),
       reader_(server.services().loop.storages(), server.services().limits.message),

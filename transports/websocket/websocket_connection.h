@@ -69,8 +69,8 @@ class WebSocketConnection final : public http::UpgradedConnection,
   };
 
   // `endpoint` is where it began, whose `route` it uses.
-  WebSocketConnection(http::Server& server, const http::Endpoint& endpoint, const Route& route,
-                      Greeting greeting);
+  WebSocketConnection(http::Server& server, std::shared_ptr<const http::Endpoint> endpoint,
+                      const Route& route, Greeting greeting);
 
   // To be called first. If the core refuses, the connection cannot be used; else it sends nothing
   // before take_over().
@@ -93,7 +93,6 @@ class WebSocketConnection final : public http::UpgradedConnection,
   [[nodiscard]] const policy::Principal* principal() const override {
     return messages_.principal();
   }
-  [[nodiscard]] const http::Endpoint* endpoint() const override { return &endpoint_; }
   void leave() override { leaves_ = true; }
   void end_credential() override;
 
@@ -159,7 +158,7 @@ class WebSocketConnection final : public http::UpgradedConnection,
   void look();
 
   http::Server& server_;
-  const http::Endpoint& endpoint_;
+  const std::shared_ptr<const http::Endpoint> endpoint_;  // whose parser it uses
   backend::Upstream& backend_;
   std::unique_ptr<net::Stream> stream_;
   http::ConnectionMeter meter_;

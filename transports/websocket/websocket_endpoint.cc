@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "transports/http/backend_paths.h"
-#include "transports/http/fault_response.h"
+#include "transports/http/response.h"
 #include "transports/websocket/handshake.h"
 #include "transports/websocket/websocket_connection.h"
 
@@ -24,33 +24,30 @@ WebSocketEndpoint::WebSocketEndpoint(backend::Upstream& upstream)
 
 std::optional<http::HttpError> WebSocketEndpoint::admit(http::Exchange& exchange) {
   const http::RequestHead& head = exchange.head;
+  if (!exchange.can_upgrade()) return kNoUpgrade;
   if (const auto handshake = read_handshake(head); !handshake) return handshake.error();
   return std::nullopt;
 }
 
 void WebSocketEndpoint::serve(http::Exchange& exchange, std::span<char> /*body*/) {
-  http::Responder& client = *exchange.client;
   auto connection = std::make_unique<WebSocketConnection>(
-      client.server(), *this, WebSocketConnection::Route{upstream_, parser_},
-      WebSocketConnection::Greeting{client.connection_number(), exchange.trace, exchange.identity,
-                                    client.payer()});
-  if (const auto opened = connection->open_session(client.client_address()); !opened) {
-    return refuse_session(client, opened.error());
+      exchange.server(), shared_from_this(), WebSocketConnection::Route{upstream_, parser_},
+      WebSocketConnection::Greeting{exchange.connection_number(), exchange.trace, exchange.identity,
+                                    exchange.payer()});
+  if (const auto opened = connection->open_session(exchange.client()); !opened) {
+    return refuse_session(exchange, opened.error());
   }
-  client.upgrade(handshake_fields(*read_handshake(exchange.head)), std::move(connection));
+  exchange.upgrade(handshake_fields(*read_handshake(exchange.head)), std::move(connection));
 }
 
-void WebSocketEndpoint::refuse_session(http::Responder& client, const rpc::FaultReport& report) {
-  const std::string text = http::fault_body({}, report, upstream_.codes());
-  const std::string_view body = text;
+void WebSocketEndpoint::refuse_session(http::Exchange& exchange, const rpc::FaultReport& report) {
   http::Response response = http::fault_response(report.fault, report.retry_after);
   response.content_type = http::kJsonType;
-  response.body = {&body, 1};
   Refusal refusal = Refusal::overloaded;
   if (report.fault == rpc::Fault::rate_limited) refusal = Refusal::rate_limited;
   if (report.fault == rpc::Fault::denied) refusal = Refusal::forbidden;
   response.refusal = {refusal, "no session can be opened"};
-  client.respond(response);
+  exchange.respond(response, http::fault_body({}, report, upstream_.codes()));
 }
 
 void add_websocket_routes(http::Router& router, const backend::Upstreams& backends) {

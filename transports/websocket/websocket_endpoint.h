@@ -19,7 +19,7 @@ class WebSocketEndpoint final : public http::Endpoint {
   void serve(http::Exchange& exchange, std::span<char> body) override;
 
  private:
-  void refuse_session(http::Responder& client, const rpc::FaultReport& report);
+  void refuse_session(http::Exchange& exchange, const rpc::FaultReport& report);
 
   backend::Upstream& upstream_;
   rpc::EnvelopeParser parser_;  // of all connections

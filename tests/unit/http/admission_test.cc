@@ -9,6 +9,7 @@
 
 #include "tests/unit/http/http_world.h"
 #include "transports/http/admin_endpoint.h"
+#include "transports/http/http1_head.h"
 
 namespace stdgate::test {
 namespace {
@@ -28,7 +29,7 @@ class OpenEndpoint final : public http::Endpoint {
   }
   void serve(http::Exchange& exchange, std::span<char> /*body*/) override {
     ++served;
-    exchange.client->respond({.status = 204});
+    exchange.respond({.status = 204});
   }
   int served = 0;
 };
@@ -178,33 +179,8 @@ TEST(Admission, NewRulesHoldForARepeatedHead) {
   EXPECT_EQ(client.ask(own).status, 204);
 }
 
-// Neither in what a spare exchange knows nor in its memory.
-TEST(Admission, KeepsNoHeadWithCredentials) {
-  for (const std::string fields :
-       {kKey, "X-API-Key: secret-of-somebody\r\n", "Cookie: a=secret-of-somebody\r\n",
-        "Proxy-Authorization: Basic secret-of-somebody\r\n",
-        "Cookie: a=secret-of-somebody\r\nBad line\r\n",
-        "Authorization: Bearer secret-of-somebody\r\nContent-Length: x\r\n"}) {
-    AdmissionWorld world;
-    TestClient client(world);
-    client.ask(get("/open", fields));
-    client.leave();
-    world.until([&] { return world.guarded->connections() == 0; });
-    const auto exchange = world.guarded->spare_exchanges().take(1);
-    EXPECT_EQ(exchange->head.block(), "") << fields;
-    EXPECT_FALSE(exchange->admitted) << fields;
-    EXPECT_TRUE(exchange->head.fields().empty()) << fields;
-  }
-  AdmissionWorld world;
-  TestClient client(world);
-  EXPECT_EQ(client.ask(get("/open", kKey)).status, 204);
-  EXPECT_EQ(client.ask(get("/open", kKey)).status, 204);
-  EXPECT_EQ(client.ask(get("/open")).status, 204);
-  EXPECT_NE(world.guarded->spare_exchanges().take(1)->head.block(), "");
-}
-
 TEST(Admission, WipesTheBytesOfAHead) {
-  http::RequestHead head;
+  http::Http1Head head;
   ASSERT_TRUE(head.parse(get("/open", kKey)));
   EXPECT_TRUE(head.has_credentials());
   const char* bytes = head.block().data();

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "tests/unit/http/http_world.h"
+#include "transports/http/http1_head.h"
 
 namespace stdgate::test {
 namespace {
@@ -59,7 +60,7 @@ TEST(Cors, Origins) {
   };
   for (const Case& c : cases) {
     const std::string text = "GET / HTTP/1.1\r\nHost: localhost\r\n" + c.fields + "\r\n";
-    http::RequestHead head;
+    http::Http1Head head;
     ASSERT_TRUE(head.parse(text));
     http::ConnectionTraits traits;
     if (!c.loopback) traits.reach = http::ConnectionTraits::Reach::network;
@@ -70,7 +71,7 @@ TEST(Cors, Origins) {
 
 TEST(Cors, Preflights) {
   const auto is = [](const std::string& text) {
-    http::RequestHead head;
+    http::Http1Head head;
     EXPECT_TRUE(head.parse(text));
     return http::is_preflight(head);
   };
@@ -91,7 +92,7 @@ TEST(Cors, FieldsFitTheHead) {
   std::string text =
       "OPTIONS / HTTP/1.1\r\nHost: localhost\r\nAccess-Control-Request-Headers: mcp-param-a";
   for (int i = 0; i < 500; ++i) text.append(",mcp-param-").append(std::to_string(i));
-  http::RequestHead head;
+  http::Http1Head head;
   ASSERT_TRUE(head.parse(text.append("\r\n\r\n")));
   http::append_preflight_fields(fields, http::kAllowAll, head);
   EXPECT_NE(fields.find(", mcp-param-a, mcp-param-0,"), std::string::npos);

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "transports/http/http1_head.h"
+
 namespace stdgate {
 namespace {
 
@@ -31,7 +33,7 @@ const ClientAddress& nearest() {
 Provenance of(const std::string& fields, const ClientAddress& peer = nearest(),
               const std::vector<ProxySource>& trusted = proxies()) {
   const std::string block = "GET / HTTP/1.1\r\nHost: a\r\n" + fields + "\r\n";
-  http::RequestHead head;
+  http::Http1Head head;
   EXPECT_TRUE(head.parse(block).has_value()) << fields;
   return http::provenance(head, peer, trusted);
 }

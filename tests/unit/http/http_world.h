@@ -15,6 +15,7 @@
 #include "tests/support/recording_log.h"
 #include "tests/unit/http/scripted_child.h"
 #include "transports/http/admin_endpoint.h"
+#include "transports/http/http1_connection.h"
 #include "transports/http/rpc_endpoint.h"
 #include "transports/http/server.h"
 #include "transports/net/loop.h"

@@ -26,7 +26,7 @@ class Lasting final : public http::Endpoint {
   }
   void serve(http::Exchange& exchange, std::span<char> /*body*/) override {
     const std::string_view body = number_;
-    exchange.client->respond({.body = {&body, 1}});
+    exchange.respond({.body = {&body, 1}});
   }
 
  private:

@@ -70,7 +70,7 @@ TEST(Limits, TooMuchInputAfterTheLastAnswerIsCutOff) {
   client.send(post(std::string(3 << 20, 'x')));
   EXPECT_TRUE(world.until([&] { return world.observer.closed == 1; }));
   EXPECT_LE(world.observer.bytes_in,
-            http::Connection::kLingerBytes + 2 * net::Loop::kReadBufferSize);
+            http::Http1Connection::kLingerBytes + 2 * net::Loop::kReadBufferSize);
 }
 
 TEST(Limits, Headers) {
@@ -92,8 +92,8 @@ TEST(Limits, Target) {
     TestClient client(world);
     return client.ask(get("/" + std::string(size - 1, 'x'))).status;
   };
-  EXPECT_EQ(ask(http::HeadScanner::kMaxTarget), 404);
-  EXPECT_EQ(ask(http::HeadScanner::kMaxTarget + 1), 414);
+  EXPECT_EQ(ask(http::RequestHead::kMaxTarget), 404);
+  EXPECT_EQ(ask(http::RequestHead::kMaxTarget + 1), 414);
 }
 
 void expect_turned_away(TestClient& client, int status) {

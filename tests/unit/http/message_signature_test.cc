@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "transports/http/http1_head.h"
+
 namespace stdgate::http {
 namespace {
 
@@ -21,7 +23,7 @@ const std::string kBody = R"({"hello": "world"})";
 
 std::string base_of(const std::string& input, const std::string& request = kRequest,
                     std::string_view origin = kOrigin) {
-  RequestHead head;
+  Http1Head head;
   EXPECT_TRUE(head.parse(request + "\r\n"));
   const auto members = parse_dictionary(input);
   if (!members) return "malformed";
@@ -87,7 +89,7 @@ struct Case {
 
 void expect(const std::string& start, const std::vector<Case>& cases) {
   for (const Case& wanted : cases) {
-    RequestHead head;
+    Http1Head head;
     ASSERT_TRUE(head.parse(start + wanted.fields + "\r\n")) << wanted.fields;
     const auto read = read_signature(head, kOrigin);
     if (wanted.error.empty()) {
@@ -164,19 +166,19 @@ TEST(MessageSignature, Parameters) {
           {with(more_parameters(61)), ""},
           {with(more_parameters(62)), too_many},
           {input(all) + "Signature: a=:YQ==:" + more_parameters(65) + "\r\n", too_many}});
-  RequestHead unsigned_head;
+  Http1Head unsigned_head;
   ASSERT_TRUE(unsigned_head.parse("GET / HTTP/1.1\r\nHost: a\r\n\r\n"));
   EXPECT_FALSE(read_signature(unsigned_head, kOrigin)->has_value());
 }
 
 bool is_right(const std::string& fields, const std::string& body) {
-  RequestHead head;
+  Http1Head head;
   EXPECT_TRUE(head.parse("POST / HTTP/1.1\r\nHost: a\r\n" + fields + "\r\n"));
   return is_digest_right(head, body);
 }
 
 TEST(MessageSignature, Digests) {
-  RequestHead head;
+  Http1Head head;
   ASSERT_TRUE(head.parse(kRequest + "\r\n"));
   EXPECT_TRUE(is_digest_right(head, kBody));
   EXPECT_FALSE(is_digest_right(head, kBody + " "));

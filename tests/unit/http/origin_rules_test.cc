@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "transports/http/http1_head.h"
+
 namespace stdgate {
 namespace {
 
@@ -30,8 +32,8 @@ struct Case {
   bool allowed;
 };
 
-std::unique_ptr<http::RequestHead> head_of(const std::string& text) {
-  auto head = std::make_unique<http::RequestHead>();
+std::unique_ptr<http::Http1Head> head_of(const std::string& text) {
+  auto head = std::make_unique<http::Http1Head>();
   EXPECT_TRUE(head->parse(text)) << text;
   return head;
 }
@@ -42,7 +44,7 @@ void check(const std::vector<Case>& cases, Rule&& rule) {
   for (const Case& c : cases) {
     const bool has_host = c.fields.find("Host:") != std::string::npos;
     const std::string host =
-        c.traits == kLoopback ? "Host: localhost:8080\r\n" : "Host: 10.0.0.5:8080\r\n";
+        c.traits.reach == kLoopback.reach ? "Host: localhost:8080\r\n" : "Host: 10.0.0.5:8080\r\n";
     const std::string text = "GET / HTTP/1.1\r\n" + (has_host ? "" : host) + c.fields + "\r\n";
     EXPECT_EQ(rule(*head_of(text), c.traits), c.allowed)
         << text << static_cast<int>(c.traits.reach);

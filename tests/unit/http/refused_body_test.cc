@@ -55,7 +55,7 @@ TEST(RefusedBody, InPieces) {
 }
 
 TEST(RefusedBody, AtTheLimit) {
-  constexpr size_t kLimit = http::RequestReader::kMaxDiscard;
+  constexpr size_t kLimit = http::Http1Request::kMaxDiscard;
   HttpWorld world;
   TestClient client(world);
   client.send(refused(kLimit) + std::string(kLimit, 'x') + get("/"));

@@ -9,6 +9,7 @@
 
 #include "transports/http/date_header.h"
 #include "transports/http/event_stream.h"
+#include "transports/http/http1_response.h"
 #include "transports/http/router.h"
 
 namespace stdgate {
@@ -17,11 +18,11 @@ namespace {
 constexpr std::string_view kDate = "Sun, 06 Nov 1994 08:49:37 GMT";
 constexpr std::string_view kTwoParts[] = {"{\"a\"", ":1}"};
 
-std::string head_of(const http::Response& response, const http::ResponseFrame& frame) {
-  return std::string(http::ResponseHead(response, frame).view());
+std::string head_of(const http::Response& response, const http::Http1Frame& frame) {
+  return std::string(http::Http1ResponseHead(response, frame).view());
 }
 
-TEST(ResponseHead, Whole) {
+TEST(Http1ResponseHead, Whole) {
   EXPECT_EQ(head_of({.content_type = http::kJsonType, .body = kTwoParts}, {.date = kDate}),
             "HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
             "X-Content-Type-Options: nosniff\r\n"
@@ -36,7 +37,7 @@ TEST(ResponseHead, Whole) {
             "Allow: GET\r\nContent-Length: 0\r\nConnection: keep-alive\r\n\r\n");
 }
 
-TEST(ResponseHead, RetryAfterIsRoundedUp) {
+TEST(Http1ResponseHead, RetryAfterIsRoundedUp) {
   const auto line = [](Duration after) {
     const std::string head = head_of({.status = 503, .retry_after = after}, {.date = kDate});
     const size_t begin = head.find("Retry-After");
@@ -49,21 +50,28 @@ TEST(ResponseHead, RetryAfterIsRoundedUp) {
   EXPECT_EQ(line(std::chrono::milliseconds(1001)), "Retry-After: 2");
 }
 
-TEST(ResponseHead, EventStream) {
-  EXPECT_EQ(http::ResponseHead("Mcp-Session-Id: s\r\n", {.date = kDate}).view(),
+http::Response stream(std::string_view more_fields) {
+  return {.content_type = "text/event-stream",
+          .type_fields = "Cache-Control: no-store\r\n",
+          .more_fields = more_fields};
+}
+
+TEST(Http1ResponseHead, InPieces) {
+  EXPECT_EQ(head_of(stream("Mcp-Session-Id: s\r\n"), {.date = kDate, .is_in_pieces = true}),
             "HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
             "X-Content-Type-Options: nosniff\r\n"
-            "Content-Type: text/event-stream\r\nCache-Control: no-store\r\n"
-            "X-Accel-Buffering: no\r\nMcp-Session-Id: s\r\nTransfer-Encoding: chunked\r\n\r\n");
-  EXPECT_EQ(http::ResponseHead("", {.date = kDate, .http_1_0 = true, .close = true}).view(),
-            "HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
-            "X-Content-Type-Options: nosniff\r\n"
-            "Content-Type: text/event-stream\r\nCache-Control: no-store\r\n"
-            "X-Accel-Buffering: no\r\nConnection: close\r\n\r\n");
+            "Content-Type: text/event-stream\r\nCache-Control: no-store\r\nMcp-Session-Id: "
+            "s\r\nTransfer-Encoding: chunked\r\n\r\n");
+  EXPECT_EQ(
+      head_of(stream(""), {.date = kDate, .http_1_0 = true, .close = true, .is_in_pieces = true}),
+      "HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
+      "X-Content-Type-Options: nosniff\r\n"
+      "Content-Type: text/event-stream\r\nCache-Control: no-store\r\n"
+      "Connection: close\r\n\r\n");
 }
 
 // The longest of each line at once: it must fit the buffer.
-TEST(ResponseHead, HoldsTheLongestLines) {
+TEST(Http1ResponseHead, HoldsTheLongestLines) {
   const std::string fields = "X: " + std::string(http::kMaxFieldBytes - 5, 'x') + "\r\n";
   const std::string head = head_of({.status = 431,
                                     .content_type = "text/plain; version=0.0.4; charset=utf-8",
@@ -72,8 +80,10 @@ TEST(ResponseHead, HoldsTheLongestLines) {
                                     .more_fields = fields},
                                    {.date = kDate, .http_1_0 = true});
   EXPECT_TRUE(head.ends_with(fields + "Content-Length: 0\r\nConnection: keep-alive\r\n\r\n"));
-  const std::string stream(http::ResponseHead(fields, {.date = kDate, .close = true}).view());
-  EXPECT_TRUE(stream.ends_with(fields + "Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"));
+  const std::string in_pieces =
+      head_of(stream(fields), {.date = kDate, .close = true, .is_in_pieces = true});
+  EXPECT_TRUE(
+      in_pieces.ends_with(fields + "Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"));
 }
 
 TEST(HttpErrorBody, Members) {
@@ -106,39 +116,28 @@ TEST(DateHeader, IsReadAgainAfterASecond) {
   EXPECT_NE(header.at(start + std::chrono::seconds(1))[0], '?');
 }
 
-std::string wire(const session::StreamEvent& event, bool chunked) {
-  const http::EventFrame frame(event, chunked);
+std::string wire(const session::StreamEvent& event) {
+  const http::EventFrame frame(event);
   std::string text(frame.head());
   for (const std::string_view part : event.data) text += part;
-  text += frame.tail();
+  text += http::kEventEnd;
   return text;
 }
 
-TEST(EventFrame, ChunkSizesAreExact) {
-  for (const size_t size : {0u, 1u, 7u, 8u, 9u, 247u, 248u, 4088u, 1000000u}) {
-    const std::string data(size, 'x');
-    const std::array<std::string_view, 2> parts{std::string_view(data).substr(0, size / 2),
-                                                std::string_view(data).substr(size / 2)};
-    const std::string text = wire({.data = parts}, true);
-    const size_t line_end = text.find("\r\n");
-    const std::string framed = text.substr(line_end + 2, text.size() - line_end - 4);
-    EXPECT_EQ(std::stoul(text.substr(0, line_end), nullptr, 16), framed.size()) << size;
-    EXPECT_EQ(framed, "data: " + data + "\n\n");
-    EXPECT_TRUE(text.ends_with("\n\n\r\n"));
-  }
-  EXPECT_EQ(http::kKeepAliveChunk, "e\r\n" + std::string(http::kKeepAlive) + "\r\n");
-  EXPECT_EQ(http::kKeepAlive.size(), 0xeu);
+TEST(ChunkSize, IsInHexadecimal) {
+  EXPECT_EQ(http::ChunkSize(1).view(), "1\r\n");
+  EXPECT_EQ(http::ChunkSize(0x1b).view(), "1b\r\n");
+  EXPECT_EQ(http::ChunkSize(SIZE_MAX).view(), std::string(2 * sizeof(size_t), 'f') + "\r\n");
 }
 
 TEST(EventFrame, Fields) {
   constexpr std::string_view kData[] = {"{}"};
   const std::string longest(http::EventFrame::kMaxField, 'i');
-  EXPECT_EQ(wire({.data = kData}, false), "data: {}\n\n");
-  EXPECT_EQ(wire({.id = "7-1"}, false), "id: 7-1\ndata: \n\n");
-  EXPECT_EQ(wire({.id = "7-1", .retry_ms = 500}, true),
-            "1b\r\nid: 7-1\nretry: 500\ndata: \n\n\r\n");
-  EXPECT_EQ(wire({.name = "endpoint", .data = kData}, false), "event: endpoint\ndata: {}\n\n");
-  EXPECT_EQ(wire({.name = longest, .id = longest, .retry_ms = UINT_MAX, .data = kData}, false),
+  EXPECT_EQ(wire({.data = kData}), "data: {}\n\n");
+  EXPECT_EQ(wire({.id = "7-1"}), "id: 7-1\ndata: \n\n");
+  EXPECT_EQ(wire({.id = "7-1", .retry_ms = 500}), "id: 7-1\nretry: 500\ndata: \n\n");
+  EXPECT_EQ(wire({.name = "endpoint", .data = kData}), "event: endpoint\ndata: {}\n\n");
+  EXPECT_EQ(wire({.name = longest, .id = longest, .retry_ms = UINT_MAX, .data = kData}),
             "event: " + longest + "\nid: " + longest + "\nretry: 4294967295\ndata: {}\n\n");
 }
 

@@ -243,7 +243,7 @@ TEST(Timeouts, ClientThatDoesNotCloseIsClosed) {
   EXPECT_EQ(client.ask(get("/", "Connection: close\r\n")).status, 200);
   const TimePoint start = world.loop.now();
   EXPECT_TRUE(world.until([&] { return world.observer.closed == 1; }));
-  EXPECT_LE(world.loop.now() - start, http::Connection::kLingerTime + std::chrono::seconds(1));
+  EXPECT_LE(world.loop.now() - start, http::Http1Connection::kLingerTime + std::chrono::seconds(1));
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "transports/http/http1_head.h"
+
 namespace stdgate::test {
 namespace {
 
@@ -25,7 +27,7 @@ struct Request {
 // 101, or the status of the refusal.
 int status_of(const Request& request) {
   const std::string text = request.text();
-  http::RequestHead head;
+  http::Http1Head head;
   EXPECT_TRUE(head.parse(text)) << text;
   const auto handshake = websocket::read_handshake(head);
   return handshake ? 101 : handshake.error().status;
@@ -33,7 +35,7 @@ int status_of(const Request& request) {
 
 std::string fields_of(const Request& request) {
   const std::string text = request.text();
-  http::RequestHead head;
+  http::Http1Head head;
   EXPECT_TRUE(head.parse(text)) << text;
   const auto handshake = websocket::read_handshake(head);
   return handshake ? websocket::handshake_fields(*handshake)
@@ -65,7 +67,6 @@ TEST(Handshake, WhatIsDemanded) {
        101},
       {"several fields", {.connection = "Connection: keep-alive\r\nConnection: Upgrade\r\n"}, 101},
       {"HEAD", {.line = "HEAD / HTTP/1.1"}, 426},
-      {"HTTP/1.0", {.line = "GET / HTTP/1.0"}, 426},
       {"no Upgrade", {.upgrade = ""}, 426},
       {"another Upgrade", {.upgrade = "Upgrade: websocket2\r\n"}, 426},
       {"no Connection", {.connection = ""}, 426},

@@ -53,9 +53,9 @@ TEST_F(OnAnyStream, TheEndOfAClientCancelsItsCall) {
 
 TEST_F(OnAnyStream, WhoTakesNothingIsNotReadOn) {
   peer_.set_taking(false);
-  peer_.send(post(big(2 * http::Connection::kMaxBacklog)));
+  peer_.send(post(big(2 * http::Http1Connection::kMaxBacklog)));
   EXPECT_TRUE(world_.until(
-      [&] { return peer_.stream->unsent_bytes() > 2 * http::Connection::kMaxBacklog; }));
+      [&] { return peer_.stream->unsent_bytes() > 2 * http::Http1Connection::kMaxBacklog; }));
   EXPECT_FALSE(peer_.stream->is_read());
   peer_.send(post(call("2", "echo", "[2]")));
   peer_.set_taking(true);

@@ -1,10 +1,12 @@
 // What stands in front of an Upstream needs nothing but the interface: endpoints, connections and
 // MCP sessions on one that is no Backend.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "gateway/mcp/mcp_sessions.h"
 #include "tests/support/fake_upstream.h"
 #include "tests/support/random_session_ids.h"
+#include "tests/unit/http/codec_double.h"
 #include "tests/unit/websocket/websocket_world.h"
 #include "transports/http/mcp_endpoint.h"
 
@@ -60,6 +62,42 @@ TEST(UpstreamOfOnesOwn, AnswersHttp) {
   EXPECT_EQ(client.answer().body, "[" + result("3", "{}") + "," + result("2", "true") + "]");
   const std::string batch_of_four = R"([1,2,3,4])";  // its own limit is three
   EXPECT_EQ(client.ask(post(batch_of_four, "", "/fake/rpc")).status, 413);
+}
+
+// MCP and the WebSocket endpoint need no connection of HTTP/1.
+TEST(UpstreamOfOnesOwn, AnswersOnAnyCodec) {
+  FakeWorld world;
+  CodecDouble codec(*world.server);
+  const Fields accept = {{"accept", "application/json, text/event-stream"}};
+  codec.post("/fake/mcp", R"({"jsonrpc":"2.0","method":"ping","id":1})", accept);
+  EXPECT_EQ(codec.sent.status, 400) << "no session is named";
+  const std::string params =
+      R"({"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}})";
+  codec.post("/fake/mcp", call("1", "initialize", params), accept);
+  ASSERT_TRUE(world.until([&] { return codec.sent.has_ended; }));
+  EXPECT_EQ(codec.sent.status, 200);
+  EXPECT_THAT(codec.sent.fields, testing::HasSubstr("Mcp-Session-Id: a-session-that-nobody"));
+  const Fields session = {{"mcp-session-id", "a-session-that-nobody-guesses"}};
+  ASSERT_TRUE(codec.admit("DELETE", "/fake/mcp", session));
+  codec.exchange.serve({});
+  EXPECT_EQ(codec.sent.status, 204);
+
+  const Fields handshake = {{"upgrade", "websocket"},
+                            {"connection", "upgrade"},
+                            {"sec-websocket-version", "13"},
+                            {"sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="}};
+  codec.upgrades = false;
+  EXPECT_FALSE(codec.admit("GET", "/fake/ws", handshake));
+  EXPECT_EQ(codec.sent.status, 426);
+  codec.upgrades = true;
+  EXPECT_TRUE(codec.admit("GET", "/fake/ws", handshake));
+}
+
+TEST(UpstreamOfOnesOwn, HasNoWebSocketOverHttp10) {
+  FakeWorld world;
+  std::string request = handshake("/fake/ws");
+  request.replace(request.find("HTTP/1.1"), 8, "HTTP/1.0");
+  EXPECT_EQ(TestClient(world).ask(request).status, 426);
 }
 
 TEST(UpstreamOfOnesOwn, HearsWhoseTraceItIs) {

@@ -1,4 +1,4 @@
-// Connection: one HTTP/1.1 client, one exchange at a time.
+// Http1Connection: the codec of HTTP/1.1: one client, one exchange at a time.
 //
 // States: idle (nothing of a request has come), head, body, busy (being answered), discarding (the
 // body of a request that was refused by its head comes, and goes nowhere), lingering (last
@@ -8,10 +8,11 @@
 // Requests that come while one is being answered are kept and wait their turn. Reading goes on
 // meanwhile, so that the client's leaving is noticed: the end of input while a call is under way
 // cancels the call, as half-closing cannot be told from closing. End of input between requests
-// lets what has been answered go out first. Owner: the server. Owns its Stream; reads requests with
-// a RequestReader and answers with a ResponseWriter, and decides itself in which order.
-// The core is never called from inside of its own callbacks (on_reply, on_event): what would lead
-// there waits for resume() at the end of the turn. Limits: config limits and timeouts; kMaxPending
+// lets what has been answered go out first. Owner: the server. Owns its Stream and, from the first
+// byte of a request until it has been still for kKeptTime, its request and Exchange: so the next
+// head is compared with the last one, and an idle connection is small.
+// The core is never called from inside of its own callbacks: what would lead there waits for
+// resume() at the end of the turn. Limits: config limits and timeouts; kMaxPending
 // bytes of waiting requests before reading pauses; kMaxBacklog bytes of answers not taken before
 // the next request is read; the connection's share of a turn, the requests beyond it are read in
 // the next one.
@@ -25,33 +26,27 @@
 #include <string_view>
 
 #include "gateway/base/pooled_buffer.h"
-#include "gateway/session/reply_sink.h"
 #include "transports/http/admission.h"
 #include "transports/http/client_connection.h"
+#include "transports/http/codec.h"
 #include "transports/http/connection_meter.h"
-#include "transports/http/connection_traits.h"
 #include "transports/http/exchange.h"
-#include "transports/http/own_exchange.h"
-#include "transports/http/request_reader.h"
-#include "transports/http/responder.h"
-#include "transports/http/response_writer.h"
+#include "transports/http/http1_request.h"
 #include "transports/net/stream.h"
 
 namespace stdgate::http {
 
 class Server;
 
-class Connection final : public ClientConnection,
-                         public net::StreamEvents,
-                         private session::ReplySink,
-                         private Responder {
+class Http1Connection final : public ClientConnection, public net::StreamEvents, private Codec {
  public:
   static constexpr size_t kMaxPending = 16 << 10;
   static constexpr size_t kMaxBacklog = 256 << 10;
   static constexpr size_t kLingerBytes = 1 << 20;
   static constexpr Duration kLingerTime = std::chrono::seconds(2);
+  static constexpr Duration kKeptTime = std::chrono::seconds(2);
 
-  Connection(Server& server, uint64_t number, const ConnectionTraits& traits);
+  explicit Http1Connection(Server& server);
 
   // Its events come here from now on.
   void open(std::unique_ptr<net::Stream> stream);
@@ -77,22 +72,24 @@ class Connection final : public ClientConnection,
   void report_written() override { meter_.report_written(); }
   void resume() override;
   [[nodiscard]] const policy::Principal* principal() const override {
-    return exchange_ == nullptr ? nullptr : exchange_->identity.principal.get();
+    return is_under_way() ? kept_->exchange.identity.principal.get() : nullptr;
   }
-  [[nodiscard]] const Endpoint* endpoint() const override {
-    return exchange_ != nullptr && exchange_->has_head ? exchange_->endpoint : nullptr;
-  }
-  void leave() override {
-    leaves_ = true;
-    if (exchange_ != nullptr) exchange_->keep_alive = false;
-  }
-  // A call that is answered once is left to its answer.
+  void leave() override { leaves_ = true; }
   void end_credential() override {
-    if (state_ == State::busy && writer_.is_streaming()) cut_stream();
+    if (state_ == State::busy) kept_->exchange.end_credential();
   }
 
  private:
   enum class State : uint8_t { idle, head, body, busy, discarding, lingering, closed };
+
+  // What a connection needs while it is used.
+  struct Kept {
+    Kept(Server& server, Http1Connection& connection);
+
+    Http1Request request;
+    Exchange exchange;
+    std::unique_ptr<UpgradedConnection> successor;  // null: HTTP goes on
+  };
 
   // StreamEvents
   void on_bytes(std::span<char> bytes) override;
@@ -100,33 +97,29 @@ class Connection final : public ClientConnection,
   void on_error(int /*error*/) override { close(); }
   void on_writable() override;
   void on_flushed() override;
-  // ReplySink
-  void on_reply(session::Tag tag, const session::Reply& reply) override {
-    if (exchange_ != nullptr && !doomed_) exchange_->rpc.on_reply(tag, reply);
+  // Codec
+  void send(Exchange& exchange, const Response& response) override;
+  void send_head(Exchange& exchange, const Response& response) override;
+  void send_piece(Exchange& exchange, std::span<const std::string_view> parts) override;
+  void end(Exchange& exchange, bool is_last) override;
+  void abort(Exchange& exchange) override;
+  [[nodiscard]] size_t unsent(const Exchange& /*exchange*/) const override {
+    return stream_->unsent_bytes();
   }
-  void on_event(session::Tag tag, std::string_view notification) override {
-    if (exchange_ != nullptr && !doomed_) exchange_->rpc.on_event(tag, notification);
+  [[nodiscard]] bool is_backed_up(const Exchange& /*exchange*/) const override {
+    return is_blocked();
   }
-  void on_cancelled(session::Tag tag) override {
-    if (exchange_ != nullptr && !doomed_) exchange_->rpc.on_cancelled(tag);
+  [[nodiscard]] bool can_upgrade(const Exchange& /*exchange*/) const override {
+    return !kept_->request.head().http_1_0();
   }
-  // Responder
-  std::optional<backend::CallContext> call_context() override;
-  void respond(const Response& response) override;
-  void fail(const HttpError& error) override;
-  void begin_stream(const StreamStart& start) override;
-  void write_event(const session::StreamEvent& event) override;
-  void end_stream(StreamEnd end) override;
-  [[nodiscard]] bool is_backed_up() const override { return is_blocked(); }
-  void upgrade(std::string_view fields, std::unique_ptr<UpgradedConnection> successor) override;
-  [[nodiscard]] std::string scope_challenge(std::string_view scope) override;
-  Server& server() override { return server_; }
-  [[nodiscard]] uint64_t connection_number() const override { return number_; }
-  [[nodiscard]] const ClientAddress& client_address() const override {
-    return exchange_ != nullptr && exchange_->has_head ? exchange_->origin : client();
+  void upgrade(Exchange& exchange, std::string_view fields,
+               std::unique_ptr<UpgradedConnection> successor) override;
+  [[nodiscard]] const Peer& peer() const override { return ClientConnection::peer(); }
+  [[nodiscard]] const auth::Identity& certificate_identity() override;
+  [[nodiscard]] Payer payer(const Exchange& /*exchange*/) const override { return meter_.payer(); }
+  void charge(Exchange& exchange, HeldBytes* held) override {
+    meter_.charge_to(exchange.identity.principal, exchange.origin, held);
   }
-  [[nodiscard]] const auth::Identity& connection_identity() override;
-  [[nodiscard]] Payer payer() const override { return meter_.payer(); }
 
   // Requests: each step returns how many bytes it took.
   size_t process(std::span<char> bytes);
@@ -141,30 +134,33 @@ class Connection final : public ClientConnection,
     if (!bytes.empty()) pending_.append({bytes.data(), bytes.size()});
   }
   void process_pending();
-  void take_exchange();
+  void begin_exchange();
   void begin_request(bool body_has_begun);
   void begin_body(bool body_has_begun);
+  void refuse_body(const rpc::FaultReport& report);
   void refuse_pending();
   [[nodiscard]] bool may_read() const;
+  [[nodiscard]] bool is_under_way() const { return kept_ != nullptr && kept_->exchange.is_open(); }
   [[nodiscard]] bool is_blocked() const { return stream_->unsent_bytes() > kMaxBacklog; }
 
   // Answers
+  void write(std::span<const std::string_view> parts);
+  void write_head(const Exchange& exchange, const Response& response, bool close, bool in_pieces,
+                  std::span<const std::string_view> body);
   void fail_and_close(const HttpError& error);
+  [[nodiscard]] bool closes() const;  // after this answer
   void end_exchange(bool close);
-  void cut_stream();  // as the client's credential has expired; a session may go on without it
 
   // Ending
   void hand_over();
-  void leave_core();
-  void doom();
   void begin_close();
 
   // After each step.
   void settle();
   void yield();
   void apply_pressure();
-  void account_held();
-  void release_exchange();
+  void ask_resume();
+  void rest();
 
   // Time
   void enter(State state) {  // now
@@ -179,20 +175,13 @@ class Connection final : public ClientConnection,
   void expire();
 
   Server& server_;
-  const uint64_t number_;  // for the log
-  const ConnectionTraits traits_;
   std::unique_ptr<net::Stream> stream_;
   ConnectionMeter meter_;
-  RequestReader reader_;
-  ResponseWriter writer_;
-  std::unique_ptr<Exchange> exchange_;  // from the first byte of a request to the end of its answer
-  OwnExchange own_;
-  PooledBuffer pending_;    // a part of a header block, or requests that wait
-  session::Caller caller_;  // none before the first call
+  std::unique_ptr<Kept> kept_;  // null: still for long
+  PooledBuffer pending_;        // a part of a header block, or requests that wait
   CertificateIdentity certificate_;
-  TimePoint since_{};      // the present state, or its last progress
-  size_t discarded_ = 0;   // while lingering
-  uint32_t sequence_ = 0;  // of the exchange: the upper half of its calls' tags
+  TimePoint since_{};     // the present state, or its last progress
+  size_t discarded_ = 0;  // while lingering
   State state_ = State::idle;
   bool processing_ = false;    // process() is on the stack
   bool resume_asked_ = false;  // resume() comes

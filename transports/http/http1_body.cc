@@ -1,4 +1,4 @@
-#include "transports/http/body_reader.h"
+#include "transports/http/http1_body.h"
 
 #include <algorithm>
 #include <utility>
@@ -15,22 +15,22 @@ constexpr std::string_view kChunkedHead =
 }  // namespace
 
 struct ChunkCallbacks {
-  static BodyReader& reader(llhttp_t* parser) { return *static_cast<BodyReader*>(parser->data); }
+  static Http1Body& reader(llhttp_t* parser) { return *static_cast<Http1Body*>(parser->data); }
 
   static int on_body(llhttp_t* parser, const char* at, size_t size) {
-    BodyReader& self = reader(parser);
+    Http1Body& self = reader(parser);
     self.collected_.append_announced({at, size}, self.limit_ - self.collected_.size());
     return 0;
   }
   static int on_chunk_header(llhttp_t* parser) {
-    BodyReader& self = reader(parser);
+    Http1Body& self = reader(parser);
     ++self.chunks_;
     if (parser->content_length == 0) {
       self.in_trailers_ = true;
       return HPE_PAUSED;
     }
     if (parser->content_length > self.limit_ - self.collected_.size()) {
-      self.state_ = BodyReader::State::too_large;
+      self.state_ = Http1Body::State::too_large;
       return HPE_PAUSED;
     }
     return 0;
@@ -45,13 +45,13 @@ struct ChunkCallbacks {
   }
 };
 
-void BodyReader::start_length(uint64_t length) {
+void Http1Body::start_length(uint64_t length) {
   chunked_ = false;
   remaining_ = length;
   state_ = State::reading;
 }
 
-void BodyReader::start_chunked(size_t limit) {
+void Http1Body::start_chunked(size_t limit) {
   static const llhttp_settings_t kSettings = ChunkCallbacks::settings();
   chunked_ = true;
   in_trailers_ = false;
@@ -63,7 +63,7 @@ void BodyReader::start_chunked(size_t limit) {
   llhttp_execute(&parser_, kChunkedHead.data(), kChunkedHead.size());
 }
 
-size_t BodyReader::feed(std::span<char> bytes) {
+size_t Http1Body::feed(std::span<char> bytes) {
   if (!chunked_) return feed_length(bytes);
   size_t taken = 0;
   if (!in_trailers_) taken = feed_chunks(bytes);
@@ -71,7 +71,7 @@ size_t BodyReader::feed(std::span<char> bytes) {
   return taken;
 }
 
-size_t BodyReader::feed_length(std::span<char> bytes) {
+size_t Http1Body::feed_length(std::span<char> bytes) {
   const size_t size = static_cast<size_t>(std::min<uint64_t>(remaining_, bytes.size()));
   if (collected_.empty() && size == remaining_) {
     in_place_ = bytes.first(size);
@@ -83,7 +83,7 @@ size_t BodyReader::feed_length(std::span<char> bytes) {
   return size;
 }
 
-size_t BodyReader::feed_chunks(std::span<char> bytes) {
+size_t Http1Body::feed_chunks(std::span<char> bytes) {
   const size_t collected = collected_.size();
   const llhttp_errno_t error = llhttp_execute(&parser_, bytes.data(), bytes.size());
   size_t taken = bytes.size();
@@ -99,7 +99,7 @@ size_t BodyReader::feed_chunks(std::span<char> bytes) {
   return taken;
 }
 
-size_t BodyReader::feed_trailers(std::span<char> bytes) {
+size_t Http1Body::feed_trailers(std::span<char> bytes) {
   const size_t before = trailers_.size();
   trailers_.append({bytes.data(), bytes.size()});
   switch (trailer_scanner_.scan(trailers_.view())) {
@@ -115,14 +115,14 @@ size_t BodyReader::feed_trailers(std::span<char> bytes) {
   return bytes.size();
 }
 
-void BodyReader::fail(const char* problem) {
+void Http1Body::fail(const char* problem) {
   problem_ = problem;
   state_ = State::failed;
 }
 
-std::span<char> BodyReader::body() { return in_place_.empty() ? collected_.bytes() : in_place_; }
+std::span<char> Http1Body::body() { return in_place_.empty() ? collected_.bytes() : in_place_; }
 
-void BodyReader::clear() {
+void Http1Body::clear() {
   collected_.release();
   trailers_.clear();
   trailers_.release_memory(kKeptTrailers);

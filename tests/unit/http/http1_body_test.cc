@@ -1,4 +1,4 @@
-#include "transports/http/body_reader.h"
+#include "transports/http/http1_body.h"
 
 #include <gtest/gtest.h>
 
@@ -12,13 +12,13 @@ namespace {
 constexpr size_t kLimit = 64;
 
 struct Outcome {
-  http::BodyReader::State state = http::BodyReader::State::reading;
+  http::Http1Body::State state = http::Http1Body::State::reading;
   std::string body;
   size_t taken = 0;
 };
 
 // Feeds copies of the pieces of `text` that end at `cuts` and at its own end.
-Outcome feed(http::BodyReader& reader, const std::string& text, std::vector<size_t> cuts) {
+Outcome feed(http::Http1Body& reader, const std::string& text, std::vector<size_t> cuts) {
   Outcome outcome;
   cuts.push_back(text.size());
   size_t begin = 0;
@@ -26,10 +26,10 @@ Outcome feed(http::BodyReader& reader, const std::string& text, std::vector<size
     std::string piece = text.substr(begin, end - begin);
     outcome.taken += reader.feed({piece.data(), piece.size()});
     outcome.state = reader.state();
-    if (outcome.state == http::BodyReader::State::complete) {
+    if (outcome.state == http::Http1Body::State::complete) {
       outcome.body.assign(reader.body().data(), reader.body().size());
     }
-    if (outcome.state != http::BodyReader::State::reading) break;
+    if (outcome.state != http::Http1Body::State::reading) break;
     begin = end;
   }
   reader.clear();
@@ -38,7 +38,7 @@ Outcome feed(http::BodyReader& reader, const std::string& text, std::vector<size
 
 Outcome chunked(const std::string& text, const std::vector<size_t>& cuts, size_t limit = kLimit) {
   StoragePool storages;
-  http::BodyReader reader(storages);
+  http::Http1Body reader(storages);
   reader.start_chunked(limit);
   return feed(reader, text, cuts);
 }
@@ -49,14 +49,14 @@ std::vector<size_t> every_byte(const std::string& text) {
   return cuts;
 }
 
-TEST(BodyReader, LengthHoweverItIsCut) {
+TEST(Http1Body, LengthHoweverItIsCut) {
   const std::string text = "0123456789NEXT";
   StoragePool storages;
-  http::BodyReader reader(storages);
+  http::Http1Body reader(storages);
   for (size_t cut = 1; cut < text.size(); ++cut) {
     reader.start_length(10);
     const Outcome outcome = feed(reader, text, {cut});
-    EXPECT_EQ(outcome.state, http::BodyReader::State::complete);
+    EXPECT_EQ(outcome.state, http::Http1Body::State::complete);
     EXPECT_EQ(outcome.body, "0123456789");
     EXPECT_EQ(outcome.taken, 10u);
   }
@@ -64,9 +64,9 @@ TEST(BodyReader, LengthHoweverItIsCut) {
   EXPECT_EQ(feed(reader, text, every_byte(text)).body, "0123456789");
 }
 
-TEST(BodyReader, BodyWithinOneReadStaysInPlace) {
+TEST(Http1Body, BodyWithinOneReadStaysInPlace) {
   StoragePool storages;
-  http::BodyReader reader(storages);
+  http::Http1Body reader(storages);
   std::string text = "0123456789";
   reader.start_length(text.size());
   reader.feed({text.data(), text.size()});
@@ -74,18 +74,18 @@ TEST(BodyReader, BodyWithinOneReadStaysInPlace) {
   EXPECT_EQ(reader.held(), 0u);
 }
 
-TEST(BodyReader, LargeBodyInPieces) {
+TEST(Http1Body, LargeBodyInPieces) {
   std::string text(300000, 'x');
   for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>('a' + i % 26);
   StoragePool storages;
-  http::BodyReader reader(storages);
+  http::Http1Body reader(storages);
   reader.start_length(text.size());
   const Outcome outcome = feed(reader, text, {1, 65536, 65537, 299999});
   EXPECT_EQ(outcome.body, text);
   EXPECT_EQ(reader.held(), 0u);
 }
 
-TEST(BodyReader, ChunksHoweverTheyAreCut) {
+TEST(Http1Body, ChunksHoweverTheyAreCut) {
   const std::vector<std::string> texts = {
       "5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n",
       "b\r\nhello world\r\n0\r\n\r\n",
@@ -99,7 +99,7 @@ TEST(BodyReader, ChunksHoweverTheyAreCut) {
     const std::string text = body + "GET / HTTP/1.1\r\n";
     for (size_t cut = 1; cut < text.size(); ++cut) {
       const Outcome outcome = chunked(text, {cut});
-      EXPECT_EQ(outcome.state, http::BodyReader::State::complete) << body << cut;
+      EXPECT_EQ(outcome.state, http::Http1Body::State::complete) << body << cut;
       EXPECT_EQ(outcome.body, "hello world") << body << cut;
       EXPECT_EQ(outcome.taken, body.size()) << body << cut;
     }
@@ -109,13 +109,13 @@ TEST(BodyReader, ChunksHoweverTheyAreCut) {
   }
 }
 
-TEST(BodyReader, EmptyChunkedBody) {
+TEST(Http1Body, EmptyChunkedBody) {
   const Outcome outcome = chunked("0\r\n\r\n", {});
-  EXPECT_EQ(outcome.state, http::BodyReader::State::complete);
+  EXPECT_EQ(outcome.state, http::Http1Body::State::complete);
   EXPECT_EQ(outcome.body, "");
 }
 
-TEST(BodyReader, MalformedChunks) {
+TEST(Http1Body, MalformedChunks) {
   const std::vector<std::string> cases = {
       "5 \r\nhello\r\n0\r\n\r\n",
       " 5\r\nhello\r\n0\r\n\r\n",
@@ -148,51 +148,51 @@ TEST(BodyReader, MalformedChunks) {
       "10000000000000005\r\nhello\r\n0\r\n\r\n",
   };
   for (const std::string& text : cases) {
-    EXPECT_EQ(chunked(text, {}).state, http::BodyReader::State::failed)
+    EXPECT_EQ(chunked(text, {}).state, http::Http1Body::State::failed)
         << testing::PrintToString(text);
-    EXPECT_EQ(chunked(text, every_byte(text)).state, http::BodyReader::State::failed)
+    EXPECT_EQ(chunked(text, every_byte(text)).state, http::Http1Body::State::failed)
         << testing::PrintToString(text);
   }
 }
 
-TEST(BodyReader, LimitOfChunkedBody) {
+TEST(Http1Body, LimitOfChunkedBody) {
   const std::string two = "20\r\n" + std::string(32, 'x') + "\r\n";
   for (const size_t limit : {64u, 63u}) {
     const auto expected =
-        limit == 64 ? http::BodyReader::State::complete : http::BodyReader::State::too_large;
+        limit == 64 ? http::Http1Body::State::complete : http::Http1Body::State::too_large;
     EXPECT_EQ(chunked(two + two + "0\r\n\r\n", {}, limit).state, expected);
     EXPECT_EQ(chunked("40\r\n" + std::string(64, 'x') + "\r\n0\r\n\r\n", {}, limit).state,
               expected);
   }
   // Known from the size alone.
-  EXPECT_EQ(chunked("41\r\n", {}).state, http::BodyReader::State::too_large);
-  EXPECT_EQ(chunked("ffffffffffffffff\r\n", {}).state, http::BodyReader::State::too_large);
+  EXPECT_EQ(chunked("41\r\n", {}).state, http::Http1Body::State::too_large);
+  EXPECT_EQ(chunked("ffffffffffffffff\r\n", {}).state, http::Http1Body::State::too_large);
 }
 
-TEST(BodyReader, LimitOfFraming) {
-  const std::string at_limit = "1;a=" + std::string(http::BodyReader::kMaxFraming - 4, 'b');
-  EXPECT_EQ(chunked(at_limit, {}).state, http::BodyReader::State::reading);
-  EXPECT_EQ(chunked(at_limit + "b", {}).state, http::BodyReader::State::failed);
-  EXPECT_EQ(chunked(std::string(http::BodyReader::kMaxFraming + 1, '0'), {}).state,
-            http::BodyReader::State::failed);
+TEST(Http1Body, LimitOfFraming) {
+  const std::string at_limit = "1;a=" + std::string(http::Http1Body::kMaxFraming - 4, 'b');
+  EXPECT_EQ(chunked(at_limit, {}).state, http::Http1Body::State::reading);
+  EXPECT_EQ(chunked(at_limit + "b", {}).state, http::Http1Body::State::failed);
+  EXPECT_EQ(chunked(std::string(http::Http1Body::kMaxFraming + 1, '0'), {}).state,
+            http::Http1Body::State::failed);
 }
 
-TEST(BodyReader, LimitOfTrailers) {
+TEST(Http1Body, LimitOfTrailers) {
   const auto with_trailers = [](size_t size) {  // the empty line included
     return "0\r\nA: " + std::string(size - 7, 'b') + "\r\n\r\n";
   };
-  EXPECT_EQ(chunked(with_trailers(http::BodyReader::kMaxTrailer), {}).state,
-            http::BodyReader::State::complete);
-  EXPECT_EQ(chunked(with_trailers(http::BodyReader::kMaxTrailer + 1), {}).state,
-            http::BodyReader::State::failed);
+  EXPECT_EQ(chunked(with_trailers(http::Http1Body::kMaxTrailer), {}).state,
+            http::Http1Body::State::complete);
+  EXPECT_EQ(chunked(with_trailers(http::Http1Body::kMaxTrailer + 1), {}).state,
+            http::Http1Body::State::failed);
 }
 
-TEST(BodyReader, ManySmallChunksAreNotTooMuchFraming) {
+TEST(Http1Body, ManySmallChunksAreNotTooMuchFraming) {
   std::string text;
   for (int i = 0; i < 2000; ++i) text += "1\r\nx\r\n";
   text += "0\r\n\r\n";
   const Outcome outcome = chunked(text, {7, 4000}, 2000);
-  EXPECT_EQ(outcome.state, http::BodyReader::State::complete);
+  EXPECT_EQ(outcome.state, http::Http1Body::State::complete);
   EXPECT_EQ(outcome.body, std::string(2000, 'x'));
 }
 

@@ -325,7 +325,7 @@ TEST(Connection, CloseAllCancelsCalls) {
 }
 
 TEST(Connection, IsSmallWhenIdle) {
-  EXPECT_LT(sizeof(http::Connection) + sizeof(net::ByteStream), 768u);
+  EXPECT_LT(sizeof(http::Http1Connection) + sizeof(net::ByteStream), 768u);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Exchanges that an endpoint answers in its own time: GET, POST and DELETE at one path, streams of
-// events, and what their owner hears of the client.
+// events, and what their handler hears of the client.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,8 +16,22 @@ using testing::ElementsAre;
 constexpr const char* kNext = "OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 // Leaves the answer to the test.
-class HeldEndpoint final : public http::Endpoint, public http::ExchangeOwner {
+class HeldEndpoint final : public http::Endpoint {
  public:
+  struct Handler final : http::ExchangeHandler {
+    static constexpr char kKind = 0;
+    void on_writable() override {
+      ++endpoint->writable;
+      if (endpoint->when_writable) endpoint->when_writable();
+    }
+    void on_gone() override {
+      endpoint->client = nullptr;
+      ++endpoint->gone;
+    }
+    void rest() override {}
+    HeldEndpoint* endpoint = nullptr;
+  };
+
   [[nodiscard]] http::AllowedMethods allowed_methods() const override {
     return http::AllowedMethods::session;
   }
@@ -25,23 +39,14 @@ class HeldEndpoint final : public http::Endpoint, public http::ExchangeOwner {
     return std::nullopt;
   }
   void serve(http::Exchange& exchange, std::span<char> body) override {
-    exchange.owner = this;
-    client = exchange.client;
+    exchange.handler<Handler>().endpoint = this;
+    client = &exchange;
     bodies.emplace_back(body.data(), body.size());
     if (at_once) at_once();
   }
-  void on_writable() override {
-    ++writable;
-    if (when_writable) when_writable();
-  }
-  void on_gone() override {
-    client = nullptr;
-    ++gone;
-  }
-
   void write(std::string_view data) { client->write_event({.data = {&data, 1}}); }
 
-  http::Responder* client = nullptr;
+  http::Exchange* client = nullptr;
   std::vector<std::string> bodies;
   std::function<void()> at_once;
   std::function<void()> when_writable;
@@ -127,7 +132,7 @@ TEST(SessionMethods, InTheIndex) {
   ASSERT_TRUE(world.until([&] { return server.connections() == 0; }));
 }
 
-TEST(ExchangeOwner, AnswersLater) {
+TEST(ExchangeHandler, AnswersLater) {
   HeldWorld world;
   TestClient client(world);
   ASSERT_TRUE(world.serve(client));
@@ -143,11 +148,11 @@ TEST(ExchangeOwner, AnswersLater) {
   EXPECT_EQ(client.ask(kNext).status, 204);
 }
 
-TEST(ExchangeOwner, StreamsEvents) {
+TEST(ExchangeHandler, StreamsEvents) {
   HeldWorld world;
   TestClient client(world);
   ASSERT_TRUE(world.serve(client));
-  http::Responder& responder = *world.held->client;
+  http::Exchange& responder = *world.held->client;
   responder.begin_stream(
       {.slow_client = http::SlowClient::waited_for, .more_fields = "Mcp-Session-Id: s1\r\n"});
   constexpr std::string_view kData[] = {"{\"a\"", ":", "1}"};
@@ -168,7 +173,7 @@ TEST(ExchangeOwner, StreamsEvents) {
   EXPECT_EQ(client.ask(kNext).status, 204);
 }
 
-TEST(ExchangeOwner, SilentStreamIsKeptAlive) {
+TEST(ExchangeHandler, SilentStreamIsKeptAlive) {
   WorldOptions options;
   options.timeouts.keep_alive = std::chrono::milliseconds(20);
   HeldWorld world(options);
@@ -176,12 +181,12 @@ TEST(ExchangeOwner, SilentStreamIsKeptAlive) {
   ASSERT_TRUE(world.serve(client));
   world.held->client->begin_stream({.slow_client = http::SlowClient::waited_for});
   EXPECT_TRUE(world.until([&] {
-    return client.received.ends_with(std::string(http::kKeepAliveChunk) +
-                                     std::string(http::kKeepAliveChunk));
+    const std::string chunk = "e\r\n" + std::string(http::kKeepAlive) + "\r\n";
+    return client.received.ends_with(chunk + chunk);
   }));
 }
 
-TEST(ExchangeOwner, SourceThatWaitsIsNotCutOff) {
+TEST(ExchangeHandler, SourceThatWaitsIsNotCutOff) {
   WorldOptions options;
   options.limits.outbox = 1 << 20;
   HeldWorld world(options);
@@ -205,7 +210,7 @@ TEST(ExchangeOwner, SourceThatWaitsIsNotCutOff) {
   EXPECT_EQ(world.held->writable, 1);
 }
 
-TEST(ExchangeOwner, MayEndTheStreamWhenItIsWritable) {
+TEST(ExchangeHandler, MayEndTheStreamWhenItIsWritable) {
   HeldWorld world;
   TestClient client(world, false);
   ASSERT_TRUE(world.serve(client));
@@ -220,7 +225,7 @@ TEST(ExchangeOwner, MayEndTheStreamWhenItIsWritable) {
   EXPECT_EQ(world.held->gone, 0);
 }
 
-TEST(ExchangeOwner, HearsOnceThatTheClientHasGone) {
+TEST(ExchangeHandler, HearsOnceThatTheClientHasGone) {
   struct Case {
     const char* name;
     std::function<void(HeldWorld&, TestClient&)> go;
@@ -244,7 +249,7 @@ TEST(ExchangeOwner, HearsOnceThatTheClientHasGone) {
   }
 }
 
-TEST(ExchangeOwner, HearsOfOneThatTakesNothing) {
+TEST(ExchangeHandler, HearsOfOneThatTakesNothing) {
   WorldOptions options;
   options.timeouts.body = std::chrono::milliseconds(30);
   HeldWorld world(options);
@@ -255,7 +260,7 @@ TEST(ExchangeOwner, HearsOfOneThatTakesNothing) {
   EXPECT_TRUE(world.until([&] { return world.held->gone == 1; }));
 }
 
-TEST(ExchangeOwner, HearsOfOneThatIsDropped) {
+TEST(ExchangeHandler, HearsOfOneThatIsDropped) {
   for (const bool ended : {false, true}) {
     WorldOptions options;
     options.limits.outbox = 100000;
@@ -275,13 +280,13 @@ TEST(ExchangeOwner, HearsOfOneThatIsDropped) {
   }
 }
 
-TEST(ExchangeOwner, HearsNothingAfterItsAnswer) {
-  const std::vector<std::function<void(http::Responder&)>> answers = {
-      [](http::Responder& client) { client.respond({.status = 204}); },
-      [](http::Responder& client) {
+TEST(ExchangeHandler, HearsNothingAfterItsAnswer) {
+  const std::vector<std::function<void(http::Exchange&)>> answers = {
+      [](http::Exchange& client) { client.respond({.status = 204}); },
+      [](http::Exchange& client) {
         client.fail({404, "no"});
       },
-      [](http::Responder& client) {
+      [](http::Exchange& client) {
         client.begin_stream({});
         client.end_stream(http::StreamEnd::done_event);
       },
@@ -301,8 +306,8 @@ TEST(ExchangeOwner, HearsNothingAfterItsAnswer) {
   }
 }
 
-// An exchange is used again: it must have forgotten its former owner.
-TEST(ExchangeOwner, IsOfOneExchangeOnly) {
+// An exchange is used again: it must have forgotten its former handler.
+TEST(ExchangeHandler, IsOfOneExchangeOnly) {
   HeldWorld world;
   TestClient client(world);
   ASSERT_TRUE(world.serve(client));

@@ -1,10 +1,10 @@
-// BodyReader: the body of one request, by Content-Length or chunked (RFC 9112 sections 6 and 7).
+// Http1Body: the body of one request, by Content-Length or chunked (RFC 9112 sections 6 and 7).
 //
 // Job: collect it into one contiguous piece, which it already is when it lies within one read; else
 // in storage of the pool, which grows with what has come.
 // Chunks are cut by llhttp; the trailer section, where llhttp is lenient, is scanned as strictly as
 // a header block and dropped.
-// Owner: an exchange, reused. Limits: `limit` bytes of body; kMaxFraming bytes of sizes and
+// Owner: a request, reused. Limits: `limit` bytes of body; kMaxFraming bytes of sizes and
 // extensions beyond kMaxFramingPerChunk a chunk; kMaxTrailer bytes of trailers.
 #pragma once
 
@@ -17,11 +17,11 @@
 
 #include "gateway/base/byte_queue.h"
 #include "gateway/base/pooled_buffer.h"
-#include "transports/http/request_head.h"
+#include "transports/http/http1_head.h"
 
 namespace stdgate::http {
 
-class BodyReader {
+class Http1Body {
  public:
   static constexpr size_t kMaxFraming = 4096;
   static constexpr size_t kMaxFramingPerChunk = 32;
@@ -29,7 +29,7 @@ class BodyReader {
 
   enum class State : uint8_t { reading, complete, failed, too_large };
 
-  explicit BodyReader(StoragePool& storages) : collected_(storages) {}
+  explicit Http1Body(StoragePool& storages) : collected_(storages) {}
 
   void start_length(uint64_t length);  // within the limit: the caller has looked
   void start_chunked(size_t limit);

@@ -1,4 +1,4 @@
-#include "transports/http/request_head.h"
+#include "transports/http/http1_head.h"
 
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ Verdict scan(const std::string& text, const std::vector<size_t>& cuts, size_t li
 
 // A head and the block that its views point into.
 struct Request {
-  http::RequestHead head;
+  http::Http1Head head;
   std::string block;
 
   int read(const std::string& text, size_t limit = kHeadLimit) {
@@ -114,9 +114,9 @@ TEST(HeadScanner, LimitOfTheTarget) {
   const auto request = [](size_t target) {
     return "GET /" + std::string(target - 1, 'a') + " HTTP/1.1\r\nHost: a\r\n\r\n";
   };
-  EXPECT_EQ(status_of(request(http::HeadScanner::kMaxTarget), 64 << 10), 200);
-  EXPECT_EQ(status_of(request(http::HeadScanner::kMaxTarget + 1), 64 << 10), 414);
-  const std::string endless(http::HeadScanner::kMaxTarget + http::HeadScanner::kLineSlack, 'a');
+  EXPECT_EQ(status_of(request(http::RequestHead::kMaxTarget), 64 << 10), 200);
+  EXPECT_EQ(status_of(request(http::RequestHead::kMaxTarget + 1), 64 << 10), 414);
+  const std::string endless(http::RequestHead::kMaxTarget + http::HeadScanner::kLineSlack, 'a');
   EXPECT_EQ(scan(endless, {}, 64 << 10).status, 0);
   EXPECT_EQ(scan(endless + "a", {}, 64 << 10).status, 414);
   EXPECT_EQ(scan(endless + "a", {}, 2048).status, 431) << "the smaller limit, as byte by byte";
@@ -162,9 +162,9 @@ TEST(HeadScanner, RejectsWhatPeersReadDifferently) {
   }
 }
 
-TEST(RequestHead, TakesApart) {
+TEST(Http1Head, TakesApart) {
   Request request;
-  const http::RequestHead& head = request.head;
+  const http::Http1Head& head = request.head;
   const std::string text =
       "POST /a/rpc?x=%201 HTTP/1.1\r\nhOST: example.org:8080\r\nX-Empty:\r\n"
       "Content-Type: \t application/json \t\r\nContent-Length: 12\r\nX-Bytes: \xc3\xa9\r\n\r\n";
@@ -191,7 +191,7 @@ TEST(RequestHead, TakesApart) {
   EXPECT_EQ(head.find("content-type"), nullptr);
 }
 
-TEST(RequestHead, Statuses) {
+TEST(Http1Head, Statuses) {
   struct Case {
     std::string text;
     int status;
@@ -260,9 +260,9 @@ TEST(RequestHead, Statuses) {
   }
 }
 
-TEST(RequestHead, FieldsOfMcpThatAreThereTwiceAreNoted) {
+TEST(Http1Head, FieldsOfMcpThatAreThereTwiceAreNoted) {
   const auto is_ambiguous = [](const std::string& fields) {
-    http::RequestHead head;
+    http::Http1Head head;
     EXPECT_TRUE(head.parse("GET / HTTP/1.1\r\nHost: a\r\n" + fields + "\r\n")) << fields;
     return head.is_ambiguous();
   };
@@ -272,13 +272,13 @@ TEST(RequestHead, FieldsOfMcpThatAreThereTwiceAreNoted) {
     EXPECT_TRUE(is_ambiguous(name + ": a\r\n" + to_lower_ascii(name) + ": a\r\n")) << name;
   }
   EXPECT_FALSE(is_ambiguous("Mcp-Method: a\r\nMcp-Name: a\r\nAccept: a\r\nAccept: a\r\n"));
-  http::RequestHead again;
+  http::Http1Head again;
   EXPECT_TRUE(again.parse("GET / HTTP/1.1\r\nHost: a\r\nMcp-Name: a\r\nMcp-Name: b\r\n\r\n"));
   EXPECT_TRUE(again.parse("GET / HTTP/1.1\r\nHost: a\r\n\r\n"));
   EXPECT_FALSE(again.is_ambiguous());
 }
 
-TEST(RequestHead, BodyLength) {
+TEST(Http1Head, BodyLength) {
   struct Case {
     std::string fields;
     int status;
@@ -331,7 +331,7 @@ TEST(RequestHead, BodyLength) {
   };
   for (const Case& c : cases) {
     Request request;
-    const http::RequestHead& head = request.head;
+    const http::Http1Head& head = request.head;
     EXPECT_EQ(request.read(post(c.fields)), c.status) << c.fields;
     if (c.status != 200) continue;
     EXPECT_EQ(head.body_kind(), c.kind) << c.fields;
@@ -340,7 +340,7 @@ TEST(RequestHead, BodyLength) {
   EXPECT_EQ(status_of("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n"), 400);
 }
 
-TEST(RequestHead, KeepAlive) {
+TEST(Http1Head, KeepAlive) {
   struct Case {
     const char* version;
     const char* connection;
@@ -360,7 +360,7 @@ TEST(RequestHead, KeepAlive) {
   };
   for (const Case& c : cases) {
     Request request;
-    const http::RequestHead& head = request.head;
+    const http::Http1Head& head = request.head;
     const std::string text =
         std::string("GET / HTTP/") + c.version + "\r\nHost: a\r\n" + c.connection + "\r\n";
     ASSERT_EQ(request.read(text), 200) << text;
@@ -369,16 +369,16 @@ TEST(RequestHead, KeepAlive) {
   }
 }
 
-TEST(RequestHead, AbsoluteTargetWinsOverHost) {
+TEST(Http1Head, AbsoluteTargetWinsOverHost) {
   Request request;
-  const http::RequestHead& head = request.head;
+  const http::Http1Head& head = request.head;
   ASSERT_EQ(request.read("GET http://b.example:81?x=1 HTTP/1.1\r\nHost: a\r\n\r\n"), 200);
   EXPECT_EQ(head.authority(), "b.example:81");
   EXPECT_EQ(head.path(), "/");
   EXPECT_EQ(head.query(), "x=1");
 }
 
-TEST(RequestHead, KnowsTheBlockThatItHasParsed) {
+TEST(Http1Head, KnowsTheBlockThatItHasParsed) {
   Request request;
   const std::string text = post("Content-Length: 3\r\n");
   EXPECT_FALSE(request.head.is_repeated_by(text)) << "before the first one";
@@ -401,7 +401,7 @@ TEST(RequestHead, KnowsTheBlockThatItHasParsed) {
   EXPECT_FALSE(request.head.is_repeated_by(text)) << "it is not the last one any more";
 }
 
-TEST(RequestHead, ForgetsALongBlock) {
+TEST(Http1Head, ForgetsALongBlock) {
   Request request;
   const std::string text = post("X: " + std::string(4000, 'x') + "\r\n");
   ASSERT_EQ(request.read(text, 8000), 200);
@@ -412,23 +412,23 @@ TEST(RequestHead, ForgetsALongBlock) {
   EXPECT_TRUE(request.head.is_repeated_by(post("")));
 }
 
-TEST(RequestHead, UpgradeIsIgnored) {
+TEST(Http1Head, UpgradeIsIgnored) {
   Request request;
-  const http::RequestHead& head = request.head;
+  const http::Http1Head& head = request.head;
   const std::string fields = "Connection: upgrade\r\nUpgrade: websocket\r\n";
   ASSERT_EQ(request.read("GET / HTTP/1.1\r\nHost: a\r\n" + fields + "\r\n"), 200);
   ASSERT_EQ(request.read(post(fields + "Content-Length: 3\r\n")), 200);
   EXPECT_EQ(head.content_length(), 3u);
 }
 
-TEST(RequestHead, LimitOfFields) {
+TEST(Http1Head, LimitOfFields) {
   const auto with_fields = [](size_t count) {
     std::string fields;
     for (size_t i = 1; i < count; ++i) fields += "A:\r\n";
     return "GET / HTTP/1.1\r\nHost: a\r\n" + fields + "\r\n";
   };
-  EXPECT_EQ(status_of(with_fields(http::RequestHead::kMaxField)), 200);
-  EXPECT_EQ(status_of(with_fields(http::RequestHead::kMaxField + 1)), 431);
+  EXPECT_EQ(status_of(with_fields(http::Http1Head::kMaxField)), 200);
+  EXPECT_EQ(status_of(with_fields(http::Http1Head::kMaxField + 1)), 431);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "transports/http/allowed_methods.h"
+#include "transports/http/endpoint.h"
 
 #include <array>
 
@@ -42,5 +42,9 @@ bool is_allowed(Method method, AllowedMethods allowed) {
 std::string_view methods_of(AllowedMethods allowed) { return entry_of(allowed).methods; }
 
 std::string_view allow_value(AllowedMethods allowed) { return entry_of(allowed).allow; }
+
+void Endpoint::refuse(Exchange& exchange, const rpc::FaultReport& /*report*/) {
+  exchange.fail({400, "no body is expected here"});
+}
 
 }  // namespace stdgate::http
