@@ -4,7 +4,7 @@
 
 #include "gateway/backend/call_record.h"
 #include "gateway/backend/upstream_facts.h"
-#include "gateway/pool/call_clock.h"
+#include "gateway/call/call_clock.h"
 #include "gateway/pool/call_trace.h"
 #include "gateway/rpc/known_message.h"
 
@@ -70,11 +70,11 @@ void Backend::set_limits(const config::LimitsConfig& limits,
   services_.traces = core_.log.enabled(LogLevel::debug);
 }
 
-Admission Backend::accept(const rpc::ParsedMessage& message, const CallContext& context) {
+Admission Backend::accept(const rpc::ParsedMessage& message, const call::CallContext& context) {
   if (const auto admission = redirect(message, context)) return *admission;
   if (!message.ok()) {
     core_.observer.on_call_started(id());
-    pool::CallPtr call = make_call(message.envelope.id, {}, context);
+    call::CallPtr call = make_call(message.envelope.id, {}, context);
     call->bytes_in = message.envelope.text.size();
     on_fault(std::move(call), rpc::faults::because(rpc::Fault::invalid_request, message.rejection));
     return Admission::answered_by_reply;
@@ -93,10 +93,10 @@ Admission Backend::accept(const rpc::ParsedMessage& message, const CallContext& 
   return drop(DropReason::stray_response);
 }
 
-Admission Backend::accept_request(const rpc::Envelope& request, const CallContext& context) {
+Admission Backend::accept_request(const rpc::Envelope& request, const call::CallContext& context) {
   const std::string_view method = rpc::decode_string(request.method, method_);
   const auto intent = intent_of(request, method, context, context.params);
-  pool::CallPtr call = make_call(request.id, method, context, request.params);
+  call::CallPtr call = make_call(request.id, method, context, request.params);
   call->bytes_in = request.text.size();
   if (!context.is_own) core_.observer.on_call_started(id());
   if (!intent) {
@@ -125,13 +125,13 @@ Admission Backend::accept_request(const rpc::Envelope& request, const CallContex
   return Admission::answered_by_reply;
 }
 
-void Backend::refuse(pool::CallPtr call, const GateRefusal& refusal) {
+void Backend::refuse(call::CallPtr call, const GateRefusal& refusal) {
   if (refusal.fault) return on_fault(std::move(call), *refusal.fault);
   answer_error(*call, refusal.absence, Outcome::of(rpc::Fault::denied), "no rule allows it");
 }
 
 void Backend::send_as(pool::CallFilter::Ruling& ruling, std::string_view method,
-                      const CallContext& context, pool::CallPtr call) {
+                      const call::CallContext& context, call::CallPtr call) {
   if (ruling.error) return answer_error(*call, *ruling.error, Outcome::error(), ruling.detail);
   const rpc::KnownMessage known(ruling.text);
   const rpc::Envelope& request = known.envelope();
@@ -141,11 +141,11 @@ void Backend::send_as(pool::CallFilter::Ruling& ruling, std::string_view method,
 }
 
 void Backend::send(const rpc::Envelope& request, std::string_view method,
-                   const pool::ClientIntent& intent, const CallContext& context, pool::CallPtr call,
-                   const pool::CallFilter::Ruling* ruling) {
+                   const call::ClientIntent& intent, const call::CallContext& context,
+                   call::CallPtr call, const pool::CallFilter::Ruling* ruling) {
   const bool is_modern = context.era == Era::modern;
   if (is_modern && cache_ && answer_from_cache(request, method, context, *call)) return;
-  pool::Outgoing message;
+  call::Outgoing message;
   message.text = request.text;
   message.id = place_of(request.id, request.text);
   message.account = context.account;
@@ -154,9 +154,9 @@ void Backend::send(const rpc::Envelope& request, std::string_view method,
   if (is_shared) message.progress_token = place_of(intent.progress_token, request.text);
   message.replaced = place_of(intent.replaced, request.text);
   message.replacement = intent.replacement;
-  message.answered_by_handshake = intent.kind == pool::ClientIntent::Kind::handshake;
+  message.answered_by_handshake = intent.kind == call::ClientIntent::Kind::handshake;
   message.only_of_legacy = intent.only_of_legacy;
-  const pool::EraChanges changes =
+  const call::EraChanges changes =
       modern_.changes_of(request, context.era, is_shared, sessions_.stamp_of(context.session));
   message.take(changes);
   if (ruling != nullptr) {
@@ -168,7 +168,7 @@ void Backend::send(const rpc::Envelope& request, std::string_view method,
   call->progress_token = intent.progress_token;
   call->greets = intent.greets;
   call->introduces = intent.introduces;
-  pool::start_clock(*call, context.timeout.value_or(timeout()), options_.config);
+  call::start_clock(*call, context.timeout.value_or(timeout()), options_.config);
   if (is_modern) {
     modern_.note(request, intent, context, *call);
     if (!call->needs_modern) round_trips_.note_request(request);
@@ -176,13 +176,13 @@ void Backend::send(const rpc::Envelope& request, std::string_view method,
   sessions_.note_severity(*call);
   if (is_shared) rounds_.note(request, method, *call);
   if (services_.traces) pool::trace_arrived(services_, *call, method);
-  if (intent.kind == pool::ClientIntent::Kind::set_severity) return accept_severity(intent, *call);
+  if (intent.kind == call::ClientIntent::Kind::set_severity) return accept_severity(intent, *call);
   if (!context.session.is_none()) {
     const auto kept = memos_.keep(intent, *call);
     if (!kept) return on_fault(std::move(call), kept.error());
   }
-  const bool is_subscription = intent.kind == pool::ClientIntent::Kind::subscribe ||
-                               intent.kind == pool::ClientIntent::Kind::unsubscribe;
+  const bool is_subscription = intent.kind == call::ClientIntent::Kind::subscribe ||
+                               intent.kind == call::ClientIntent::Kind::unsubscribe;
   if (is_subscription && !accept_subscription(intent, call, message)) return;
   const auto own = modern_.own_answer(method, *call);
   if (!own.empty()) return answer(*call, own);
@@ -195,7 +195,7 @@ void Backend::send(const rpc::Envelope& request, std::string_view method,
   }
 }
 
-void Backend::pass_on(pool::CallPtr call, const pool::Outgoing& message) {
+void Backend::pass_on(call::CallPtr call, const call::Outgoing& message) {
   calls_.index().add(*call);
   call->charge(services_.payer_for(message.account));
   if (call->alone && pool_.era() == Era::legacy) {
@@ -213,7 +213,7 @@ void Backend::pass_on(pool::CallPtr call, const pool::Outgoing& message) {
 
 // False: a child is to be asked.
 bool Backend::answer_from_cache(const rpc::Envelope& request, std::string_view method,
-                                const CallContext& context, pool::Call& call) {
+                                const call::CallContext& context, call::Call& call) {
   if (pool_.is_draining()) return false;
   const auto known =
       cache_->find(request, method, identity_of(context.principal), core_.clock.now(), call);
@@ -234,12 +234,12 @@ bool Backend::answer_from_cache(const rpc::Envelope& request, std::string_view m
 
 // Whether a child is to be asked; else the call has been answered. Only subscriptions of sessions
 // are counted. A call without a session passes to the child, but must not end what sessions want.
-bool Backend::accept_subscription(const pool::ClientIntent& intent, pool::CallPtr& call,
-                                  pool::Outgoing& message) {
+bool Backend::accept_subscription(const call::ClientIntent& intent, call::CallPtr& call,
+                                  call::Outgoing& message) {
   // Nobody knows yet whose request it will be, and modern children know none of these.
   if (!pool_.era()) message.written_for = Era::legacy;
   const std::string_view key = rpc::decode_string(intent.key, key_);
-  if (intent.kind == pool::ClientIntent::Kind::subscribe) {
+  if (intent.kind == call::ClientIntent::Kind::subscribe) {
     if (sessions_.find(call->session) == nullptr) return true;
     const auto is_to_ask = memos_.subscribe(call->session, key);
     if (!is_to_ask) {
@@ -260,7 +260,7 @@ bool Backend::accept_subscription(const pool::ClientIntent& intent, pool::CallPt
 }
 
 // A shared child has one level for all, so the gateway itself filters for each session.
-void Backend::accept_severity(const pool::ClientIntent& intent, const pool::Call& call) {
+void Backend::accept_severity(const call::ClientIntent& intent, const call::Call& call) {
   const auto refuse = [&](const char* why) {
     answer_error(call, {rpc::RpcError::invalid_params, why}, Outcome::error(), {});
   };
@@ -273,7 +273,7 @@ void Backend::accept_severity(const pool::ClientIntent& intent, const pool::Call
 }
 
 Admission Backend::accept_notification(const rpc::Envelope& notification,
-                                       const CallContext& context) {
+                                       const call::CallContext& context) {
   const std::string_view method = rpc::decode_string(notification.method, method_);
   const bool is_denied =
       rules_.any() &&
@@ -287,16 +287,16 @@ Admission Backend::accept_notification(const rpc::Envelope& notification,
   }
   const auto intent = dialect_->read_client(notification, method, isolation_of(context));
   if (!intent) return drop(DropReason::unknown_cancel);
-  using Kind = pool::ClientIntent::Kind;
+  using Kind = call::ClientIntent::Kind;
   if (intent->kind != Kind::cancel && intent->kind != Kind::forward) return Admission::delivered;
   if (intent->kind == Kind::cancel) {
     if (!accept_cancel(intent->cancelled_id, context)) return drop(DropReason::unknown_cancel);
   } else if (!modern_.swallows(method, context)) {
     if (find_lack(context.account)) return refuse_notification();
-    pool::Outgoing message;
+    call::Outgoing message;
     message.text = notification.text;
     message.account = context.account;
-    message.completes_greeting = intent->memo == pool::SessionMemo::completion;
+    message.completes_greeting = intent->memo == call::SessionMemo::completion;
     if (!sessions_.use(context.session) ||
         !pool_.notify(context.session, sessions_.asking_child(context.session), message)) {
       return refuse_notification();
@@ -306,12 +306,12 @@ Admission Backend::accept_notification(const rpc::Envelope& notification,
   return Admission::delivered;
 }
 
-bool Backend::take_cancel(const rpc::ParsedMessage& message, const CallContext& context) {
+bool Backend::take_cancel(const rpc::ParsedMessage& message, const call::CallContext& context) {
   const rpc::Envelope& envelope = message.envelope;
   if (!message.ok() || envelope.kind != rpc::MessageKind::notification) return false;
   const std::string_view method = rpc::decode_string(envelope.method, method_);
   const auto intent = dialect_->read_client(envelope, method, isolation_of(context));
-  if (!intent || intent->kind != pool::ClientIntent::Kind::cancel ||
+  if (!intent || intent->kind != call::ClientIntent::Kind::cancel ||
       calls_.index().find(context.caller, intent->cancelled_id) == nullptr) {
     return false;
   }
@@ -319,8 +319,8 @@ bool Backend::take_cancel(const rpc::ParsedMessage& message, const CallContext& 
   return true;
 }
 
-bool Backend::accept_cancel(std::string_view id, const CallContext& context) {
-  pool::CallPtr ended = rounds_.take(context.caller, id);
+bool Backend::accept_cancel(std::string_view id, const call::CallContext& context) {
+  call::CallPtr ended = rounds_.take(context.caller, id);
   if (!ended && !pool_.request_cancel(context.caller, id, &ended)) return false;
   if (ended) {
     // Before what else its end may bring about.
@@ -332,9 +332,9 @@ bool Backend::accept_cancel(std::string_view id, const CallContext& context) {
   return true;
 }
 
-pool::CallPtr Backend::make_call(std::string_view id, std::string_view method,
-                                 const CallContext& context, std::string_view params) {
-  pool::CallPtr call = calls_.take();
+call::CallPtr Backend::make_call(std::string_view id, std::string_view method,
+                                 const call::CallContext& context, std::string_view params) {
+  call::CallPtr call = calls_.take();
   call->id = id;
   call->method = methods_.find(method);
   if (call->method == kOtherMethod) call->method_name = method;
@@ -348,14 +348,14 @@ pool::CallPtr Backend::make_call(std::string_view id, std::string_view method,
 void Backend::close_session(session::SessionId id, std::string_view why) {
   if (sessions_.find(id) == nullptr) return;
   EndedSession ended = sessions_.end(id);
-  std::vector<pool::CallPtr> calls = std::move(ended.calls);
+  std::vector<call::CallPtr> calls = std::move(ended.calls);
   // Those that are elsewhere: at shared children, or nowhere as their client is asked something.
-  for (pool::CallPtr& call : withdraw(ended.caller)) calls.push_back(std::move(call));
+  for (call::CallPtr& call : withdraw(ended.caller)) calls.push_back(std::move(call));
   if (ended.listener != nullptr) cancel(withdraw(ended.listener->slot.caller()));
   sessions_.settle_all();
   if (why.empty()) return cancel(calls);
   const auto report = rpc::faults::child_failed(std::string(why));
-  for (const pool::CallPtr& call : calls) {
+  for (const call::CallPtr& call : calls) {
     answer_fault(*call, report, Outcome::cancelled(),
                  pool::cancel_reason_text(pool::CancelReason::client_left), false);
   }
@@ -363,7 +363,7 @@ void Backend::close_session(session::SessionId id, std::string_view why) {
 
 // --- Ends -----------------------------------------------------------------------------------
 
-void Backend::on_answer(pool::CallPtr call, const rpc::Envelope& answer) {
+void Backend::on_answer(call::CallPtr call, const rpc::Envelope& answer) {
   if (mirrors_ && mirrors_->take_answer(*call, answer)) return;
   if (call->alone && round_trips_.take_answer(call, answer)) return;
   if (rounds_.take_answer(call, answer)) return;
@@ -381,9 +381,9 @@ void Backend::on_answer(pool::CallPtr call, const rpc::Envelope& answer) {
   give(std::move(call), known.envelope());
 }
 
-void Backend::give(pool::CallPtr call, const rpc::Envelope& answer) {
+void Backend::give(call::CallPtr call, const rpc::Envelope& answer) {
   const Outcome outcome = dialect_->outcome(answer, method_name(*call));
-  if (call->memo != pool::SessionMemo::none && outcome == Outcome::ok())
+  if (call->memo != call::SessionMemo::none && outcome == Outcome::ok())
     memos_.learn(*call, answer);
   // A child that does not know a method must not fill the table with invented names.
   if (call->method == kOtherMethod &&
@@ -417,7 +417,7 @@ void Backend::give(pool::CallPtr call, const rpc::Envelope& answer) {
   finish(*call, outcome, &reply, {});
 }
 
-void Backend::answer_tail(const pool::Call& call, Outcome outcome, std::string_view tail,
+void Backend::answer_tail(const call::Call& call, Outcome outcome, std::string_view tail,
                           std::optional<int64_t> error_code, std::string_view detail) {
   session::Reply reply;
   reply.head = R"({"jsonrpc":"2.0","id":)";
@@ -427,7 +427,7 @@ void Backend::answer_tail(const pool::Call& call, Outcome outcome, std::string_v
   finish(call, outcome, &reply, detail);
 }
 
-void Backend::on_fault(pool::CallPtr call, const rpc::FaultReport& report) {
+void Backend::on_fault(call::CallPtr call, const rpc::FaultReport& report) {
   if (mirrors_ && mirrors_->take_fault(*call)) return;
   if (call->alone && round_trips_.take_fault(call, report)) return;
   if (greetings_.take_fault(*call)) return;
@@ -440,7 +440,7 @@ void Backend::on_fault(pool::CallPtr call, const rpc::FaultReport& report) {
                options_.config.expose_fault_details);
 }
 
-void Backend::answer_fault(const pool::Call& call, const rpc::FaultReport& report, Outcome outcome,
+void Backend::answer_fault(const call::Call& call, const rpc::FaultReport& report, Outcome outcome,
                            std::string_view detail, bool exposes_detail) {
   std::string text;
   rpc::append_fault_response(text, call.id, report, dialect_->codes(), exposes_detail);
@@ -453,7 +453,7 @@ void Backend::answer_fault(const pool::Call& call, const rpc::FaultReport& repor
 }
 
 // The one end of every call: its answer, if there is one, and its record.
-void Backend::finish(const pool::Call& call, Outcome outcome, const session::Reply* reply,
+void Backend::finish(const call::Call& call, Outcome outcome, const session::Reply* reply,
                      std::string_view detail) {
   if (!call.subscription.empty()) sessions_.finish_subscribe(call, outcome);
   if (call.client != nullptr) quotas_->end_call(*call.client);
@@ -470,7 +470,7 @@ void Backend::finish(const pool::Call& call, Outcome outcome, const session::Rep
 }
 
 // What is told of a call that has ended. Returns its answer, or what the audit has in its place.
-const session::Reply* Backend::record_end(const pool::Call& call, Outcome outcome,
+const session::Reply* Backend::record_end(const call::Call& call, Outcome outcome,
                                           const session::Reply* reply, std::string_view detail) {
   CallRecord record = record_of(call, core_.clock.now());
   record.backend = id();

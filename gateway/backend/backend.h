@@ -76,24 +76,24 @@ class Backend final : public Upstream,
 
   void start() override { pool_.start(); }
 
-  Admission accept(const rpc::ParsedMessage& message, const CallContext& context) override;
+  Admission accept(const rpc::ParsedMessage& message, const call::CallContext& context) override;
   void refuse(const rpc::FaultReport& report, std::string_view id,
-              const CallContext& context) override {
+              const call::CallContext& context) override {
     core_.observer.on_call_started(Upstream::id());
-    pool::CallPtr call = make_call(id, {}, context);
+    call::CallPtr call = make_call(id, {}, context);
     audit_.note_client(context, *call);
     on_fault(std::move(call), report);
   }
   void count_refused(const rpc::FaultReport& report, std::string_view id,
-                     const CallContext& context) override {
+                     const call::CallContext& context) override {
     core_.observer.on_call_started(Upstream::id());
-    const pool::CallPtr call = make_call(id, {}, context);
+    const call::CallPtr call = make_call(id, {}, context);
     audit_.note_client(context, *call);
     finish(*call, Outcome::of(report.fault), nullptr, report.detail);
   }
   void cancel_calls_of(session::Caller caller) override { cancel(withdraw(caller)); }
 
-  bool take_cancel(const rpc::ParsedMessage& message, const CallContext& context) override;
+  bool take_cancel(const rpc::ParsedMessage& message, const call::CallContext& context) override;
   tl::expected<session::SessionId, rpc::FaultReport> open_session(
       session::Caller caller, session::SessionSink& sink, const policy::Client& client) override {
     auto obstacle = find_obstacle(client);
@@ -137,7 +137,7 @@ class Backend final : public Upstream,
   void set_limits(const config::LimitsConfig& limits,
                   const config::TimeoutsConfig& timeouts) override;
   void end_listening() override {
-    for (const pool::CallPtr& call : pool_.withdraw_listeners_of_clients()) end_listening(*call);
+    for (const call::CallPtr& call : pool_.withdraw_listeners_of_clients()) end_listening(*call);
   }
 
   // See Pool.
@@ -145,7 +145,7 @@ class Backend final : public Upstream,
     pool_.drain();
     round_trips_.drain();
     rounds_.drain();
-    for (const pool::CallPtr& call : pool_.withdraw_listeners()) end_listening(*call);
+    for (const call::CallPtr& call : pool_.withdraw_listeners()) end_listening(*call);
   }
   void fail_calls(const rpc::FaultReport& report) override { pool_.fail_calls(report); }
   void end_children(Duration grace) override { pool_.end_children(grace); }
@@ -160,7 +160,8 @@ class Backend final : public Upstream,
     calls_.drop_kept();
   }
   [[nodiscard]] bool has_children() const override { return pool_.has_children(); }
-  [[nodiscard]] bool gave(const rpc::Envelope& request, const CallContext& context) const override {
+  [[nodiscard]] bool gave(const rpc::Envelope& request,
+                          const call::CallContext& context) const override {
     return returning_.gave(request, context);
   }
   [[nodiscard]] bool holds_work() const override { return returning_.holds_work(); }
@@ -178,41 +179,41 @@ class Backend final : public Upstream,
     pool_.check_invariants();
     sessions_.check_invariants();
     watches_.check_invariants();
-    const auto check = [this](const pool::Call& call) { sessions_.check_owner(call); };
+    const auto check = [this](const call::Call& call) { sessions_.check_owner(call); };
     pool_.for_each_call(check);
     rounds_.for_each_call(check);
     if (mirrors_) mirrors_->for_each_call(check);
   }
 
  private:
-  void on_answer(pool::CallPtr call, const rpc::Envelope& answer) override;
-  void on_fault(pool::CallPtr call, const rpc::FaultReport& report) override;
-  void on_wrong_era(pool::CallPtr call) override {
+  void on_answer(call::CallPtr call, const rpc::Envelope& answer) override;
+  void on_fault(call::CallPtr call, const rpc::FaultReport& report) override;
+  void on_wrong_era(call::CallPtr call) override {
     modern_.note_refused();
     answer_member(*call, Outcome::error(), R"("error":)" + dialect_->wrong_era_error(),
                   rpc::rpc_error_code(rpc::RpcError::unsupported_version));
   }
-  void on_call_alone(pool::CallPtr call, const pool::Outgoing& message) override {
+  void on_call_alone(call::CallPtr call, const call::Outgoing& message) override {
     if (options_.config.serves_one) {
       round_trips_.take_turn(std::move(call), message);
     } else {
       round_trips_.take(std::move(call), message);
     }
   }
-  void end_call(const pool::Call& call, Outcome outcome, std::string_view member,
+  void end_call(const call::Call& call, Outcome outcome, std::string_view member,
                 std::optional<int64_t> error_code) override {
     answer_member(call, outcome, member, error_code);
   }
-  void pass_on(pool::CallPtr call, const pool::Outgoing& message) override;
-  void refuse_mirrored(pool::CallPtr call, const std::string& why) override {
+  void pass_on(call::CallPtr call, const call::Outgoing& message) override;
+  void refuse_mirrored(call::CallPtr call, const std::string& why) override {
     answer_error(*call, {rpc::RpcError::header_mismatch, why}, Outcome::error(), {});
   }
   void on_era(Era era) override { greetings_.note_era(era); }
   void on_children_shared() override { set_owns_children(false); }
-  std::vector<pool::CallPtr> on_children_separated() override {
+  std::vector<call::CallPtr> on_children_separated() override {
     set_owns_children(true);
-    std::vector<pool::CallPtr> calls = rounds_.withdraw_all();
-    for (pool::CallPtr& call : pool_.withdraw_shared_of_sessions()) {
+    std::vector<call::CallPtr> calls = rounds_.withdraw_all();
+    for (call::CallPtr& call : pool_.withdraw_shared_of_sessions()) {
       if (!call->is_own) {
         calls.push_back(std::move(call));
       } else if (call->listens) {
@@ -222,7 +223,7 @@ class Backend final : public Upstream,
     return calls;
   }
   void on_session_moved(session::SessionId session) override { listening_.go_on(session); }
-  void pass_refusal(const pool::Call& call, std::string_view refusal) override {
+  void pass_refusal(const call::Call& call, std::string_view refusal) override {
     answer_member(call, Outcome::error(), refusal);
   }
   void on_changed(const pool::Audience& audience) override {
@@ -234,72 +235,73 @@ class Backend final : public Upstream,
     if (mirrors_) mirrors_->note_restart();
     if (cache_) cache_->clear();
   }
-  void on_listening_end(pool::CallPtr call) override { end_listening(*call); }
-  void on_listener_lost(pool::CallPtr call, const rpc::FaultReport& report) override {
+  void on_listening_end(call::CallPtr call) override { end_listening(*call); }
+  void on_listener_lost(call::CallPtr call, const rpc::FaultReport& report) override {
     returning_.take_lost_listener(std::move(call), report);
   }
-  void on_misdirected(pool::CallPtr call, const pool::Outgoing& message) override {
+  void on_misdirected(call::CallPtr call, const call::Outgoing& message) override {
     const std::string method(method_name(*call));
     returning_.take_misdirected(std::move(call), method, message);
   }
-  void on_listening(const pool::Call& call, const pool::ChildFacts& facts) override {
+  void on_listening(const call::Call& call, const pool::ChildFacts& facts) override {
     std::vector<std::string> keys = modern_.listened_keys(call, facts);
     watches_.open(call, keys);
     modern_.begin_listening(call, keys, facts);
   }
 
-  Admission accept_request(const rpc::Envelope& request, const CallContext& context);
-  bool accept_subscription(const pool::ClientIntent& intent, pool::CallPtr& call,
-                           pool::Outgoing& message);
-  void accept_severity(const pool::ClientIntent& intent, const pool::Call& call);
-  Admission accept_notification(const rpc::Envelope& notification, const CallContext& context);
+  Admission accept_request(const rpc::Envelope& request, const call::CallContext& context);
+  bool accept_subscription(const call::ClientIntent& intent, call::CallPtr& call,
+                           call::Outgoing& message);
+  void accept_severity(const call::ClientIntent& intent, const call::Call& call);
+  Admission accept_notification(const rpc::Envelope& notification,
+                                const call::CallContext& context);
   // Its calls, wherever they are.
-  std::vector<pool::CallPtr> withdraw(session::Caller caller) {
-    std::vector<pool::CallPtr> calls = pool_.withdraw(caller);
-    for (pool::CallPtr& call : rounds_.withdraw(caller)) calls.push_back(std::move(call));
+  std::vector<call::CallPtr> withdraw(session::Caller caller) {
+    std::vector<call::CallPtr> calls = pool_.withdraw(caller);
+    for (call::CallPtr& call : rounds_.withdraw(caller)) calls.push_back(std::move(call));
     if (!mirrors_) return calls;
-    for (pool::CallPtr& call : mirrors_->withdraw(caller)) calls.push_back(std::move(call));
+    for (call::CallPtr& call : mirrors_->withdraw(caller)) calls.push_back(std::move(call));
     return calls;
   }
-  bool accept_cancel(std::string_view id, const CallContext& context);
+  bool accept_cancel(std::string_view id, const call::CallContext& context);
   // Of the children that a message with this context is for.
-  [[nodiscard]] config::Isolation isolation_of(const CallContext& context) const {
+  [[nodiscard]] config::Isolation isolation_of(const call::CallContext& context) const {
     return pool_.has_lease(context.session) ? config::Isolation::session
                                             : config::Isolation::shared;
   }
-  void cancel(const std::vector<pool::CallPtr>& calls) {
-    for (const pool::CallPtr& call : calls) {
+  void cancel(const std::vector<call::CallPtr>& calls) {
+    for (const call::CallPtr& call : calls) {
       finish_cancelled(*call, pool::CancelReason::client_left);
     }
   }
-  void finish_cancelled(const pool::Call& call, pool::CancelReason reason) {
+  void finish_cancelled(const call::Call& call, pool::CancelReason reason) {
     finish(call, Outcome::cancelled(), nullptr, pool::cancel_reason_text(reason));
   }
-  void learn_method(pool::Call& call) {
+  void learn_method(call::Call& call) {
     if (call.method != kOtherMethod) return;
     call.method = methods_.learn(call.method_name, core_.clock.now());
   }
   // `params`: raw; empty: none, or they were not read.
-  pool::CallPtr make_call(std::string_view id, std::string_view method, const CallContext& context,
-                          std::string_view params = {});
-  [[nodiscard]] std::string_view method_name(const pool::Call& call) const {
+  call::CallPtr make_call(std::string_view id, std::string_view method,
+                          const call::CallContext& context, std::string_view params = {});
+  [[nodiscard]] std::string_view method_name(const call::Call& call) const {
     return call.method == kOtherMethod ? std::string_view(call.method_name)
                                        : methods_.name(call.method);
   }
-  [[nodiscard]] std::string_view tool_name(const pool::Call& call) const {
+  [[nodiscard]] std::string_view tool_name(const call::Call& call) const {
     return call.tool.value_or(kOtherTool) == kOtherTool ? std::string_view(call.tool_name)
                                                         : tools_.name(*call.tool);
   }
-  void note_tool(pool::Call& call, std::string_view spelled) {
+  void note_tool(call::Call& call, std::string_view spelled) {
     if (spelled.empty()) return;
     const std::string_view name = rpc::decode_string(spelled, tool_);
     call.tool = tools_.find(name);
     // A name over the limit is cut to one byte above it, so that it still gets no place.
     if (call.tool == kOtherTool) call.tool_name = name.substr(0, NameTable::kMaxName + 1);
   }
-  void finish(const pool::Call& call, Outcome outcome, const session::Reply* reply,
+  void finish(const call::Call& call, Outcome outcome, const session::Reply* reply,
               std::string_view detail);
-  void deliver(const pool::Call& call, const session::Reply& reply) {
+  void deliver(const call::Call& call, const session::Reply& reply) {
     const std::array<std::string_view, 3> parts = {reply.head, reply.id, reply.tail};
     core_.observer.on_message(id(), Direction::to_client, parts);
     if (session::ReplySink* sink = callers_.find(call.caller); sink != nullptr) {
@@ -309,16 +311,16 @@ class Backend final : public Upstream,
     }
   }
   // The gateway's own answer, instead of that of a child.
-  void answer_fault(const pool::Call& call, const rpc::FaultReport& report, Outcome outcome,
+  void answer_fault(const call::Call& call, const rpc::FaultReport& report, Outcome outcome,
                     std::string_view detail, bool exposes_detail);
-  const session::Reply* record_end(const pool::Call& call, Outcome outcome,
+  const session::Reply* record_end(const call::Call& call, Outcome outcome,
                                    const session::Reply* reply, std::string_view detail);
   // The gateway's own answer, where no child is needed for it.
-  void answer(const pool::Call& call, std::string_view result) {
+  void answer(const call::Call& call, std::string_view result) {
     answer_member(call, Outcome::ok(), R"("result":)" + std::string(result));
   }
   // An error in the place of a child.
-  void answer_error(const pool::Call& call, const pool::Absence& error, Outcome outcome,
+  void answer_error(const call::Call& call, const call::Absence& error, Outcome outcome,
                     std::string_view detail) {
     const int code = rpc::rpc_error_code(error.error);
     std::string member = R"("error":)";
@@ -348,7 +350,8 @@ class Backend final : public Upstream,
   // What keeps the gateway from taking any such call now.
   std::optional<rpc::FaultReport> find_obstacle(const rpc::Envelope& request,
                                                 std::string_view method, bool listens,
-                                                const CallContext& context, pool::Call& call) {
+                                                const call::CallContext& context,
+                                                call::Call& call) {
     if (listens && request.text.size() > ModernCalls::kMaxListening) {
       return rpc::faults::too_large("what is to be listened for is too long");
     }
@@ -362,31 +365,32 @@ class Backend final : public Upstream,
     return std::nullopt;
   }
   // `params`: see CallContext.
-  [[nodiscard]] tl::expected<pool::ClientIntent, const char*> intent_of(
-      const rpc::Envelope& request, std::string_view method, const CallContext& context,
+  [[nodiscard]] tl::expected<call::ClientIntent, const char*> intent_of(
+      const rpc::Envelope& request, std::string_view method, const call::CallContext& context,
       const mcp::ModernParams* params) const {
     if (context.era == Era::modern) return dialect_->read_modern_client(request, method, params);
     return dialect_->read_client(request, method, isolation_of(context));
   }
-  void refuse(pool::CallPtr call, const GateRefusal& refusal);
+  void refuse(call::CallPtr call, const GateRefusal& refusal);
   // A request that may go on, as its child is to get it. `ruling`: null: as any other one.
-  void send(const rpc::Envelope& request, std::string_view method, const pool::ClientIntent& intent,
-            const CallContext& context, pool::CallPtr call, const pool::CallFilter::Ruling* ruling);
+  void send(const rpc::Envelope& request, std::string_view method, const call::ClientIntent& intent,
+            const call::CallContext& context, call::CallPtr call,
+            const pool::CallFilter::Ruling* ruling);
   void send_as(pool::CallFilter::Ruling& ruling, std::string_view method,
-               const CallContext& context, pool::CallPtr call);
+               const call::CallContext& context, call::CallPtr call);
   // The answer as it is for the client.
-  void give(pool::CallPtr call, const rpc::Envelope& answer);
+  void give(call::CallPtr call, const rpc::Envelope& answer);
   bool answer_from_cache(const rpc::Envelope& request, std::string_view method,
-                         const CallContext& context, pool::Call& call);
+                         const call::CallContext& context, call::Call& call);
   // `member`: result or error, as the client is given it.
-  void answer_member(const pool::Call& call, Outcome outcome, std::string_view member,
+  void answer_member(const call::Call& call, Outcome outcome, std::string_view member,
                      std::optional<int64_t> error_code = {}, std::string_view detail = {}) {
     answer_tail(call, outcome, "," + std::string(member) + "}", error_code, detail);
   }
   // `tail`: all that follows the id.
-  void answer_tail(const pool::Call& call, Outcome outcome, std::string_view tail,
+  void answer_tail(const call::Call& call, Outcome outcome, std::string_view tail,
                    std::optional<int64_t> error_code = {}, std::string_view detail = {});
-  void end_listening(const pool::Call& call) {
+  void end_listening(const call::Call& call) {
     answer_member(call, Outcome::ok(), dialect_->listening_end(call.id));
   }
   Admission drop(DropReason reason) {
@@ -414,7 +418,7 @@ class Backend final : public Upstream,
   std::string method_;  // scratch
   std::string tool_;    // scratch
   std::string key_;     // scratch
-  pool::CallStore calls_;
+  call::CallStore calls_;
   pool::PoolServices services_;
   ModernCalls modern_;
   SessionRouter sessions_;

@@ -23,7 +23,7 @@ std::string_view word_of(policy::ElementKind kind) {
 }  // namespace
 
 void CallAudit::describe(const rpc::Envelope& message, std::string_view method,
-                         const CallContext& context, bool is_covered, std::string& notes) {
+                         const call::CallContext& context, bool is_covered, std::string& notes) {
   AuditedCall about;
   about.client.principal = context.principal;
   if (context.client != nullptr) about.client.address = *context.client;
@@ -37,19 +37,20 @@ void CallAudit::describe(const rpc::Envelope& message, std::string_view method,
 }
 
 bool CallAudit::begin(const rpc::Envelope& request, std::string_view method,
-                      const CallContext& context, pool::Call& call) {
+                      const call::CallContext& context, call::Call& call) {
   if (audit_ == nullptr) return true;
   call.is_audited = audit_->covers(method);
   describe(request, method, context, call.is_audited, call.audit_notes);
   return !call.is_audited || audit_->can_record();
 }
 
-void CallAudit::note_client(const CallContext& context, pool::Call& call) {
+void CallAudit::note_client(const call::CallContext& context, call::Call& call) {
   if (audit_ != nullptr) describe({}, {}, context, false, call.audit_notes);
 }
 
 bool CallAudit::pass(const rpc::Envelope& notification, std::string_view method,
-                     const CallContext& context, const session::Session* session, bool is_denied) {
+                     const call::CallContext& context, const session::Session* session,
+                     bool is_denied) {
   // What a session needs to live is nothing that somebody does.
   if (audit_ == nullptr || dialect_.is_lifecycle(method)) return true;
   const bool is_covered = audit_->covers(method);
@@ -67,7 +68,7 @@ bool CallAudit::pass(const rpc::Envelope& notification, std::string_view method,
   return true;
 }
 
-const session::Reply* CallAudit::withhold(const pool::Call& call, CallRecord& record) {
+const session::Reply* CallAudit::withhold(const call::Call& call, CallRecord& record) {
   const rpc::FaultReport report = rpc::faults::unrecorded();
   fault_.clear();
   rpc::append_fault_response(fault_, call.id, report, dialect_.codes(), false);

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "gateway/audit.h"
-#include "gateway/backend/call_context.h"
-#include "gateway/pool/call.h"
+#include "gateway/call/call.h"
+#include "gateway/call/call_context.h"
 #include "gateway/pool/dialect.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/session/session.h"
@@ -26,16 +26,16 @@ class CallAudit {
 
   // A request has come; `method` is decoded. False: its end could not be recorded, so it must not
   // begin.
-  bool begin(const rpc::Envelope& request, std::string_view method, const CallContext& context,
-             pool::Call& call);
+  bool begin(const rpc::Envelope& request, std::string_view method,
+             const call::CallContext& context, call::Call& call);
   // A call is refused without a look at its message.
-  void note_client(const CallContext& context, pool::Call& call);
+  void note_client(const call::CallContext& context, call::Call& call);
   // A notification has come, which rules may have denied. False: it could not be recorded.
-  bool pass(const rpc::Envelope& notification, std::string_view method, const CallContext& context,
-            const session::Session* session, bool is_denied);
+  bool pass(const rpc::Envelope& notification, std::string_view method,
+            const call::CallContext& context, const session::Session* session, bool is_denied);
   // The end of a call, and its answer, if there is one. Gives what is to be answered, valid until
   // the next end: an answer must not go out where its line could not be written.
-  const session::Reply* end(const pool::Call& call, CallRecord& record,
+  const session::Reply* end(const call::Call& call, CallRecord& record,
                             const session::Reply* reply) {
     if (audit_ == nullptr) return reply;
     const bool is_recorded =
@@ -44,9 +44,9 @@ class CallAudit {
   }
 
  private:
-  void describe(const rpc::Envelope& message, std::string_view method, const CallContext& context,
-                bool is_covered, std::string& notes);
-  const session::Reply* withhold(const pool::Call& call, CallRecord& record);
+  void describe(const rpc::Envelope& message, std::string_view method,
+                const call::CallContext& context, bool is_covered, std::string& notes);
+  const session::Reply* withhold(const call::Call& call, CallRecord& record);
 
   Audit* const audit_;
   const std::string_view backend_;

@@ -7,7 +7,8 @@
 
 namespace stdgate::backend {
 
-std::optional<GateRefusal> CallGate::judge_quota(const CallContext& context, pool::Call& call) {
+std::optional<GateRefusal> CallGate::judge_quota(const call::CallContext& context,
+                                                 call::Call& call) {
   const policy::ClientRef client{context.principal,
                                  context.client == nullptr ? ClientAddress() : *context.client};
   const auto begun = quotas_.begin_call(client, services_.core.clock.now());
@@ -23,7 +24,7 @@ std::optional<GateRefusal> CallGate::judge_quota(const CallContext& context, poo
 std::optional<GateRefusal> CallGate::judge_rules(const rpc::Envelope& request,
                                                  std::string_view method,
                                                  const policy::Principal* principal,
-                                                 pool::Call& call) {
+                                                 call::Call& call) {
   const CallRuling ruling = rules_.judge(request, method, principal);
   if (ruling.rejection != nullptr) {
     return GateRefusal{rpc::faults::because(rpc::Fault::invalid_request, ruling.rejection), {}};

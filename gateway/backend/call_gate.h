@@ -7,8 +7,8 @@
 #include <optional>
 #include <string_view>
 
-#include "gateway/backend/call_context.h"
 #include "gateway/backend/call_rules.h"
+#include "gateway/call/call_context.h"
 #include "gateway/policy/client_quotas.h"
 #include "gateway/pool/pool_services.h"
 
@@ -17,7 +17,7 @@ namespace stdgate::backend {
 // With what a request is answered that may not go on.
 struct GateRefusal {
   std::optional<rpc::FaultReport> fault;
-  pool::Absence absence;  // without a fault
+  call::Absence absence;  // without a fault
 };
 
 class CallGate {
@@ -27,7 +27,7 @@ class CallGate {
 
   // Nothing: the call may go on, and counts for its client until its end.
   std::optional<GateRefusal> judge(const rpc::Envelope& request, std::string_view method,
-                                   const CallContext& context, pool::Call& call) {
+                                   const call::CallContext& context, call::Call& call) {
     std::optional<GateRefusal> refusal;
     if (quotas_.any()) refusal = judge_quota(context, call);
     if (!refusal && rules_.any()) refusal = judge_rules(request, method, context.principal, call);
@@ -35,9 +35,9 @@ class CallGate {
   }
 
  private:
-  std::optional<GateRefusal> judge_quota(const CallContext& context, pool::Call& call);
+  std::optional<GateRefusal> judge_quota(const call::CallContext& context, call::Call& call);
   std::optional<GateRefusal> judge_rules(const rpc::Envelope& request, std::string_view method,
-                                         const policy::Principal* principal, pool::Call& call);
+                                         const policy::Principal* principal, call::Call& call);
 
   const pool::PoolServices& services_;
   CallRules& rules_;

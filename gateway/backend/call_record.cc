@@ -2,7 +2,7 @@
 
 namespace stdgate::backend {
 
-void note_context(const CallContext& context, pool::Call& call) {
+void note_context(const call::CallContext& context, call::Call& call) {
   call.caller = context.caller;
   call.session = context.session;
   call.tag = context.tag;
@@ -17,7 +17,7 @@ void note_context(const CallContext& context, pool::Call& call) {
   call.arrived = context.arrived;
 }
 
-CallRecord record_of(const pool::Call& call, TimePoint now) {
+CallRecord record_of(const call::Call& call, TimePoint now) {
   CallRecord record;
   record.method = call.method;
   record.tool = call.tool;

@@ -58,7 +58,7 @@ CallRuling CallRules::judge(const rpc::Envelope& message, std::string_view metho
   policy::Subject subject;
   if (element->kind == ElementKind::none) {
     subject.method = method;
-    if (const pool::ListShape* const list = dialect_.list_shape(method)) {
+    if (const call::ListShape* const list = dialect_.list_shape(method)) {
       subject.lists = list->kind;
     }
   } else {
@@ -73,7 +73,7 @@ CallRuling CallRules::judge(const rpc::Envelope& message, std::string_view metho
 }
 
 // Of several elements all have to be allowed; `subject` is the one that is not, or the last one.
-policy::Ruling CallRules::judge_use(const pool::UsedElement& element,
+policy::Ruling CallRules::judge_use(const call::UsedElement& element,
                                     const policy::Principal* principal, policy::Subject& subject) {
   const auto judge = [&](std::string_view spelled) {
     subject = subject_of(element.use, element.kind, spelled, name_);
@@ -92,7 +92,7 @@ policy::Ruling CallRules::judge_use(const pool::UsedElement& element,
   return ruling;
 }
 
-void CallRules::note_list(pool::Call& call, std::string_view method,
+void CallRules::note_list(call::Call& call, std::string_view method,
                           const policy::Principal* principal) const {
   call.list = dialect_.list_shape(method);
   if (call.list == nullptr) return;
@@ -100,9 +100,9 @@ void CallRules::note_list(pool::Call& call, std::string_view method,
   call.judged_by = rules_;
 }
 
-std::string_view CallRules::seen(const pool::Call& call, const rpc::Envelope& answer) {
+std::string_view CallRules::seen(const call::Call& call, const rpc::Envelope& answer) {
   if (answer.kind != rpc::MessageKind::result) return answer.payload;
-  const pool::ListShape& list = *call.list;
+  const call::ListShape& list = *call.list;
   Filter filter([&](std::string_view element) {
     const auto name = rpc::find_clear_member(element, list.name);
     const bool is_string = name && name->front() == '"';
@@ -116,7 +116,7 @@ std::string_view CallRules::seen(const pool::Call& call, const rpc::Envelope& an
                                                                              : answer.payload;
 }
 
-void CallRules::cut(const pool::Call& call, const rpc::Envelope& answer,
+void CallRules::cut(const call::Call& call, const rpc::Envelope& answer,
                     std::array<std::string_view, 3>& parts) {
   const std::string_view payload = seen(call, answer);
   if (payload.data() == answer.payload.data()) return;

@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "gateway/call/call.h"
 #include "gateway/policy/rules.h"
-#include "gateway/pool/call.h"
 #include "gateway/pool/dialect.h"
 #include "gateway/rpc/envelope.h"
 
@@ -54,18 +54,18 @@ class CallRules {
   CallRuling judge(const rpc::Envelope& message, std::string_view method,
                    const policy::Principal* principal);
   // Notes in the call of a request what its answer is to be cut by.
-  void note_list(pool::Call& call, std::string_view method,
+  void note_list(call::Call& call, std::string_view method,
                  const policy::Principal* principal) const;
   // The payload of the answer to a list without what the client may not see. What is new is valid
   // until the next cut.
-  std::string_view seen(const pool::Call& call, const rpc::Envelope& answer);
+  std::string_view seen(const call::Call& call, const rpc::Envelope& answer);
   // As seen(), in the whole answer, of which `parts` are the text before the id, the id, and the
   // text behind it.
-  void cut(const pool::Call& call, const rpc::Envelope& answer,
+  void cut(const call::Call& call, const rpc::Envelope& answer,
            std::array<std::string_view, 3>& parts);
 
  private:
-  policy::Ruling judge_use(const pool::UsedElement& element, const policy::Principal* principal,
+  policy::Ruling judge_use(const call::UsedElement& element, const policy::Principal* principal,
                            policy::Subject& subject);
   // In words of the policy.
   policy::Subject subject_of(std::string_view method, policy::ElementKind kind,

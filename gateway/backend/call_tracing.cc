@@ -49,7 +49,7 @@ void add_baggage(std::string& members, const Baggage& baggage,
 
 }  // namespace
 
-void CallTracing::begin(std::string_view params, pool::Call& call) {
+void CallTracing::begin(std::string_view params, call::Call& call) {
   if (is_mcp()) read_meta(params, call.trace);
   if (call.trace.is_none()) begin_trace(call.trace);
   while (call.span == 0) call.span = services_.core.random();
@@ -90,8 +90,8 @@ bool CallTracing::is_sampled(const TraceContext& trace) const {
   return static_cast<double>(bits) >= std::ldexp(1 - services_.core.traces->sample, kSampledBits);
 }
 
-void CallTracing::tell_child(const rpc::Envelope& request, const pool::Call& call,
-                             pool::Outgoing& message) {
+void CallTracing::tell_child(const rpc::Envelope& request, const call::Call& call,
+                             call::Outgoing& message) {
   const TraceContext& trace = call.trace;
   if (!is_mcp()) return;
   const TraceParentText parent(trace, call.span);
@@ -100,7 +100,7 @@ void CallTracing::tell_child(const rpc::Envelope& request, const pool::Call& cal
   const size_t others = message.inserted.size();
   STDGATE_CHECK(others < insertions_.size());
   std::ranges::copy(message.inserted, insertions_.begin() + 1);
-  pool::Insertion& next = insertions_[1];
+  call::Insertion& next = insertions_[1];
   members_.clear();
   if (former) {
     members_.append("\"").append(parent.view()).append("\"");
@@ -114,7 +114,7 @@ void CallTracing::tell_child(const rpc::Envelope& request, const pool::Call& cal
       rpc::append_json_string(members_, trace.state);
     }
     add_baggage(members_, trace.baggage, meta);
-    const auto insertion = pool::insertion_at(pool::InsertionPlace::meta, request, members_);
+    const auto insertion = call::insertion_at(call::InsertionPlace::meta, request, members_);
     if (!insertion || former.error() == rpc::MemberError::duplicate) return;
     insertions_[0] = *insertion;
     if (others > 0 && next.empties) {

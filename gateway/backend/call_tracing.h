@@ -25,11 +25,11 @@ class CallTracing {
   [[nodiscard]] bool is_on() const { return services_.core.traces != nullptr; }
 
   // A call has come, with the trace of its header, if that names one. `params` may be empty.
-  void begin(std::string_view params, pool::Call& call);
+  void begin(std::string_view params, call::Call& call);
 
   // `message` carries `request`, and may have insertions: one stamp, or omissions. What is added is
   // valid until the next call of this.
-  void tell_child(const rpc::Envelope& request, const pool::Call& call, pool::Outgoing& message);
+  void tell_child(const rpc::Envelope& request, const call::Call& call, call::Outgoing& message);
 
  private:
   [[nodiscard]] bool is_mcp() const { return services_.config.protocol == config::Protocol::mcp; }
@@ -38,7 +38,7 @@ class CallTracing {
   [[nodiscard]] bool is_sampled(const TraceContext& trace) const;
 
   const pool::PoolServices& services_;
-  std::array<pool::Insertion, pool::Outgoing::kMaxInsertions> insertions_;
+  std::array<call::Insertion, call::Outgoing::kMaxInsertions> insertions_;
   std::string members_;  // of the first one
   std::string stamped_;  // the same, and those of the stamp
   std::string scratch_;

@@ -28,7 +28,7 @@ std::string_view PrincipalView::seen(std::string_view method, std::string respon
   text_ = std::move(response);
   const auto parsed = parser_.parse(text_);
   if (!parsed || parsed->batch || !parsed->messages[0].ok()) return {};
-  pool::Call call;
+  call::Call call;
   rules_.note_list(call, method, principal_);
   const rpc::Envelope& answer = parsed->messages[0].envelope;
   return call.list == nullptr ? answer.payload : rules_.seen(call, answer);

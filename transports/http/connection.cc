@@ -178,14 +178,14 @@ void Connection::doom() {
 
 // --- From the endpoint ---------------------------------------------------------------------------
 
-std::optional<backend::CallContext> Connection::call_context() {
+std::optional<call::CallContext> Connection::call_context() {
   const HttpServices& services = server_.services();
   if (caller_.is_none()) {
     const auto caller = services.callers.add(*this);
     if (!caller) return std::nullopt;
     caller_ = *caller;
   }
-  backend::CallContext context;
+  call::CallContext context;
   context.caller = caller_;
   context.tag = session::Tag{sequence_} << 32;
   context.transport = Transport::rpc;

@@ -111,7 +111,7 @@ class Connection final : public ClientConnection,
     if (exchange_ != nullptr && !doomed_) exchange_->rpc.on_cancelled(tag);
   }
   // Responder
-  std::optional<backend::CallContext> call_context() override;
+  std::optional<call::CallContext> call_context() override;
   void respond(const Response& response) override;
   void fail(const HttpError& error) override;
   void begin_stream(const StreamStart& start) override;

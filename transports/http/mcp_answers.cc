@@ -7,8 +7,8 @@
 
 namespace stdgate::http {
 
-backend::CallContext context_of(const Exchange& exchange, const mcp::McpSessions& sessions) {
-  backend::CallContext context;
+call::CallContext context_of(const Exchange& exchange, const mcp::McpSessions& sessions) {
+  call::CallContext context;
   context.transport = exchange.endpoint->transport();
   context.era = Era::legacy;
   context.connection = exchange.client->connection_number();

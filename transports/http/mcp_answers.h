@@ -9,7 +9,7 @@
 namespace stdgate::http {
 
 // The context of a message in this exchange, without caller, session and tag.
-backend::CallContext context_of(const Exchange& exchange, const mcp::McpSessions& sessions);
+call::CallContext context_of(const Exchange& exchange, const mcp::McpSessions& sessions);
 
 // Who sends the request.
 policy::Client client_of(const Exchange& exchange);

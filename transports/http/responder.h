@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/backend/call_context.h"
+#include "gateway/call/call_context.h"
 #include "gateway/session/event_sink.h"
 #include "transports/auth/identity.h"
 #include "transports/http/client_connection.h"
@@ -54,7 +54,7 @@ class Responder {
   virtual ~Responder() = default;
 
   // The context of a call of this exchange; nothing when no more callers can be registered.
-  virtual std::optional<backend::CallContext> call_context() = 0;
+  virtual std::optional<call::CallContext> call_context() = 0;
 
   // The whole answer, or an error in its place. Ends the exchange: nothing may follow.
   virtual void respond(const Response& response) = 0;

@@ -50,12 +50,12 @@ void RpcExchange::refuse(backend::Upstream& upstream, const rpc::FaultReport& re
 }
 
 void RpcExchange::hand_over(backend::Upstream& upstream, const rpc::Document& document,
-                            const backend::CallContext& context) {
+                            const call::CallContext& context) {
   first_tag_ = context.tag;
   backend_ = upstream.id();
   batch_ = document.batch;
   if (batch_) answers_.set_payer(client_->payer());
-  const auto expect = [this](const rpc::ParsedMessage&, const backend::CallContext&) {
+  const auto expect = [this](const rpc::ParsedMessage&, const call::CallContext&) {
     answers_.expect();
   };
   const auto leave_out = [this] { answers_.leave_out(); };

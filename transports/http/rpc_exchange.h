@@ -59,7 +59,7 @@ class RpcExchange {
 
  private:
   void hand_over(backend::Upstream& upstream, const rpc::Document& document,
-                 const backend::CallContext& context);
+                 const call::CallContext& context);
   void finish_dispatch();
   void respond_single(const session::Reply& reply);
   void begin_stream();

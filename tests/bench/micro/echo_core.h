@@ -72,7 +72,7 @@ class EchoCore final : private session::SessionSink,
   pool::CoreServices services_;
   backend::Backend backend_;
   rpc::EnvelopeParser parser_;
-  backend::CallContext context_;
+  call::CallContext context_;
 };
 
 }  // namespace stdgate::bench

@@ -63,7 +63,7 @@ struct AuditedBackend : testing::Test {
   }
   backend::Admission send(std::string text) {
     rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
-    backend::CallContext context;
+    call::CallContext context;
     context.caller = client.caller();
     context.arrived = clock.now();
     return backend.accept(parser.parse(text).value().messages[0], context);

@@ -37,7 +37,7 @@ struct CallRecords : testing::Test {
   void call(const TraceContext* trace = nullptr) {
     std::string text = R"({"jsonrpc":"2.0","id":1,"method":"m"})";
     rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
-    backend::CallContext context;
+    call::CallContext context;
     context.caller = client.caller();
     context.trace = trace;
     context.arrived = clock.now();

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "gateway/call/splice.h"
 #include "gateway/pool/jsonrpc_dialect.h"
-#include "gateway/pool/splice.h"
 #include "tests/support/backend_fixture.h"
 #include "tests/support/parsed_text.h"
 
@@ -46,17 +46,17 @@ class Tracing : public testing::Test {
   // there.
   std::string told(std::string_view stamp = {}, Era era = Era::legacy) {
     if (stamp.empty()) return told_with({}, era);
-    auto insertion = pool::insertion_at(pool::InsertionPlace::meta, text_->envelope, stamp);
+    auto insertion = call::insertion_at(call::InsertionPlace::meta, text_->envelope, stamp);
     insertion->only_for = Era::modern;
     return told_with(std::span(&*insertion, 1), era);
   }
-  std::string told_with(std::span<const pool::Insertion> changes, Era era) {
+  std::string told_with(std::span<const call::Insertion> changes, Era era) {
     const rpc::Envelope& request = text_->envelope;
-    pool::Outgoing message;
+    call::Outgoing message;
     message.text = request.text;
     message.inserted = changes;
     tracing_.tell_child(request, *call_, message);
-    pool::Splice splice(message, std::nullopt, era);
+    call::Splice splice(message, std::nullopt, era);
     std::string written;
     for (const std::string_view part : splice.framed("", "")) written += part;
     return written;
@@ -83,11 +83,11 @@ class Tracing : public testing::Test {
   config::LimitsConfig limits_;
   pool::LaunchSpec launch_;
   pool::JsonRpcDialect dialect_{""};
-  pool::CallStore calls_{1, 2};
+  call::CallStore calls_{1, 2};
   pool::PoolServices services_{core_, 0, backend_, limits_, launch_, dialect_, calls_};
   backend::CallTracing tracing_{services_};
   std::optional<ParsedText> text_;
-  pool::CallPtr call_;
+  call::CallPtr call_;
 };
 
 TEST_F(Tracing, IsOffWithoutAConfiguration) {
@@ -208,7 +208,7 @@ TEST_F(Tracing, GoesTogetherWithAStamp) {
 
 TEST_F(Tracing, StaysWhereAllElseIsTaken) {
   const std::string gone = R"("v":"1")";
-  pool::Insertion omission;
+  call::Insertion omission;
   omission.only_for = Era::legacy;
   const auto changes = std::span(&omission, 1);
   begin(with_params("{\"_meta\":{" + gone + "}}"), header(kParent));

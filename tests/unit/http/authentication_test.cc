@@ -348,7 +348,7 @@ TEST(Authentication, OperatorsAlone) {
 class StatusResponder final : public http::Responder {
  public:
   explicit StatusResponder(http::Server& server) : server_(server) {}
-  std::optional<backend::CallContext> call_context() override { return std::nullopt; }
+  std::optional<call::CallContext> call_context() override { return std::nullopt; }
   void respond(const http::Response& response) override { status = response.status; }
   void fail(const http::HttpError& error) override { status = error.status; }
   void begin_stream(const http::StreamStart& /*start*/) override {}

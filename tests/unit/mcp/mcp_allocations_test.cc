@@ -26,7 +26,7 @@ class QuietBackend {
   size_t allocations(const std::string& request) {
     std::string text = request;
     const rpc::Document document = parser_.parse(text).value();
-    backend::CallContext context;
+    call::CallContext context;
     context.caller = client_.caller();
     context.arrived = clock_.now();
     client_.answers.clear();

@@ -17,18 +17,18 @@
 #include "gateway/base/text_place.h"
 #include "gateway/base/time.h"
 #include "gateway/base/trace_context.h"
+#include "gateway/call/insertion.h"
+#include "gateway/call/session_memo.h"
 #include "gateway/observer.h"
 #include "gateway/policy/client_quotas.h"
 #include "gateway/policy/rules.h"
-#include "gateway/pool/insertion.h"
-#include "gateway/pool/session_memo.h"
 #include "gateway/rpc/correlator.h"
 #include "gateway/session/log_verbosity.h"
 #include "gateway/session/session_sink.h"
 
-namespace stdgate::pool {
+namespace stdgate::call {
 
-struct ListShape;  // dialect.h
+struct ListShape;  // elements.h
 
 // Where a call is: it waits in a queue, is in the table of a child, or neither, and then it is
 // about to be answered.
@@ -159,4 +159,4 @@ struct Outgoing {
   }
 };
 
-}  // namespace stdgate::pool
+}  // namespace stdgate::call

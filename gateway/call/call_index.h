@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "gateway/pool/call.h"
+#include "gateway/call/call.h"
 
-namespace stdgate::pool {
+namespace stdgate::call {
 
 class CallIndex {
  public:
@@ -51,4 +51,4 @@ class CallIndex {
   size_t size_ = 0;
 };
 
-}  // namespace stdgate::pool
+}  // namespace stdgate::call

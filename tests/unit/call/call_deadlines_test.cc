@@ -1,11 +1,11 @@
-#include "gateway/pool/call_deadlines.h"
+#include "gateway/call/call_deadlines.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
 
-#include "gateway/pool/call_store.h"
+#include "gateway/call/call_store.h"
 
 namespace stdgate {
 namespace {
@@ -14,25 +14,25 @@ TimePoint at(int64_t time) { return TimePoint(Duration(time)); }
 
 class CallDeadlinesTest : public testing::Test {
  protected:
-  pool::CallPtr call(int64_t deadline) {
-    pool::CallPtr call = calls_.take();
+  call::CallPtr call(int64_t deadline) {
+    call::CallPtr call = calls_.take();
     call->deadline = at(deadline);
     calls_.deadlines().add(*call);
     return call;
   }
   std::vector<int64_t> due(int64_t now) {
     std::vector<int64_t> times;
-    for (const pool::Call* call : calls_.deadlines().take_due(at(now))) {
+    for (const call::Call* call : calls_.deadlines().take_due(at(now))) {
       times.push_back(call->deadline.time_since_epoch().count());
     }
     return times;
   }
 
-  pool::CallStore calls_;
+  call::CallStore calls_;
 };
 
 TEST_F(CallDeadlinesTest, EachIsDueAtItsOwnTime) {
-  std::vector<pool::CallPtr> kept;
+  std::vector<call::CallPtr> kept;
   for (const int64_t deadline : {30, 10, 50, 20, 40}) kept.push_back(call(deadline));
   EXPECT_EQ(calls_.deadlines().next(), at(10));
   EXPECT_TRUE(due(9).empty());
@@ -44,7 +44,7 @@ TEST_F(CallDeadlinesTest, EachIsDueAtItsOwnTime) {
 }
 
 TEST_F(CallDeadlinesTest, ThoseDueTogetherAreInTheOrderOfTheirAdmission) {
-  std::vector<pool::CallPtr> kept;
+  std::vector<call::CallPtr> kept;
   for (int i = 0; i < 100; ++i) kept.push_back(call(7));
   const auto expired = calls_.deadlines().take_due(at(7));
   ASSERT_EQ(expired.size(), kept.size());
@@ -52,25 +52,25 @@ TEST_F(CallDeadlinesTest, ThoseDueTogetherAreInTheOrderOfTheirAdmission) {
 }
 
 TEST_F(CallDeadlinesTest, ACallWithoutADeadlineIsNotInIt) {
-  const pool::CallPtr call = calls_.take();
+  const call::CallPtr call = calls_.take();
   calls_.deadlines().add(*call);
   EXPECT_EQ(calls_.deadlines().size(), 0U);
   calls_.deadlines().remove(*call);
 }
 
 TEST_F(CallDeadlinesTest, ACallThatIsGivenBackLeavesIt) {
-  pool::CallPtr early = call(1);
-  const pool::CallPtr late = call(2);
+  call::CallPtr early = call(1);
+  const call::CallPtr late = call(2);
   early.reset();
   EXPECT_EQ(calls_.deadlines().next(), at(2));
   EXPECT_EQ(calls_.deadlines().size(), 1U);
-  const pool::CallPtr again = calls_.take();
-  EXPECT_EQ(again->heap_place, pool::Call::kNoPlace);
+  const call::CallPtr again = calls_.take();
+  EXPECT_EQ(again->heap_place, call::Call::kNoPlace);
 }
 
 TEST_F(CallDeadlinesTest, AnyHistoryKeepsTheEarliestFirst) {
   std::mt19937_64 random(11);
-  std::vector<pool::CallPtr> kept;
+  std::vector<call::CallPtr> kept;
   const auto earliest = [&kept] {
     const auto least = std::min_element(kept.begin(), kept.end(), [](const auto& a, const auto& b) {
       return a->deadline < b->deadline;

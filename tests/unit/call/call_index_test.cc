@@ -1,4 +1,4 @@
-#include "gateway/pool/call_index.h"
+#include "gateway/call/call_index.h"
 
 #include <gtest/gtest.h>
 
@@ -8,16 +8,16 @@
 #include <set>
 #include <utility>
 
-#include "gateway/pool/call_store.h"
+#include "gateway/call/call_store.h"
 
 namespace stdgate {
 namespace {
 
 class CallIndexTest : public testing::Test {
  protected:
-  pool::CallPtr make(session::Caller caller, const std::string& id,
-                     pool::CallPlace place = pool::CallPlace::waiting) {
-    pool::CallPtr call = calls_.take();
+  call::CallPtr make(session::Caller caller, const std::string& id,
+                     call::CallPlace place = call::CallPlace::waiting) {
+    call::CallPtr call = calls_.take();
     call->caller = caller;
     call->id = id;
     call->place = place;
@@ -25,8 +25,8 @@ class CallIndexTest : public testing::Test {
     return call;
   }
 
-  pool::CallStore calls_{1, 2};
-  pool::CallIndex& index_ = calls_.index();
+  call::CallStore calls_{1, 2};
+  call::CallIndex& index_ = calls_.index();
 };
 
 TEST_F(CallIndexTest, ACallIsKnownByItsOriginAndTheBytesOfItsId) {
@@ -36,7 +36,7 @@ TEST_F(CallIndexTest, ACallIsKnownByItsOriginAndTheBytesOfItsId) {
   const std::string long_id(1024, 'x');
   const std::vector<std::string> ids = {"1",    "\"1\"", "1.0", "12",       "123",       "1234",
                                         "null", "12345", "",    "12345678", "123456789", long_id};
-  std::vector<pool::CallPtr> kept;
+  std::vector<call::CallPtr> kept;
   for (const std::string& id : ids) kept.push_back(make(a, id));
   kept.push_back(make(b, "1"));
   for (size_t i = 0; i < ids.size(); ++i) EXPECT_EQ(index_.find(a, ids[i]), kept[i].get());
@@ -49,16 +49,16 @@ TEST_F(CallIndexTest, ACallIsKnownByItsOriginAndTheBytesOfItsId) {
 
 TEST_F(CallIndexTest, WhatNeitherWaitsNorIsInFlightIsNotFound) {
   const session::Caller a{0, 1};
-  const pool::CallPtr call = make(a, "1", pool::CallPlace::nowhere);
+  const call::CallPtr call = make(a, "1", call::CallPlace::nowhere);
   EXPECT_EQ(index_.find(a, "1"), nullptr);
-  call->place = pool::CallPlace::in_flight;
+  call->place = call::CallPlace::in_flight;
   EXPECT_EQ(index_.find(a, "1"), call.get());
 }
 
 TEST_F(CallIndexTest, AnIdThatIsUsedTwiceMeansTheYoungest) {
   const session::Caller a{0, 1};
-  const pool::CallPtr first = make(a, "1");
-  pool::CallPtr second = make(a, "1");
+  const call::CallPtr first = make(a, "1");
+  call::CallPtr second = make(a, "1");
   EXPECT_EQ(index_.find(a, "1"), second.get());
   second.reset();
   EXPECT_EQ(index_.find(a, "1"), first.get());
@@ -66,7 +66,7 @@ TEST_F(CallIndexTest, AnIdThatIsUsedTwiceMeansTheYoungest) {
 
 TEST_F(CallIndexTest, HoldsAgainstAMapThroughAnyHistory) {
   std::mt19937_64 random(3);
-  std::map<std::pair<uint32_t, std::string>, pool::CallPtr> expected;
+  std::map<std::pair<uint32_t, std::string>, call::CallPtr> expected;
   for (int step = 0; step < 50'000; ++step) {
     const session::Caller caller{static_cast<uint32_t>(random() % 20), 1};
     const std::string id = std::to_string(random() % 500);
@@ -85,7 +85,7 @@ TEST_F(CallIndexTest, HoldsAgainstAMapThroughAnyHistory) {
 TEST_F(CallIndexTest, NoTwoIdsOfAClientShareMoreThanTheyShould) {
   // Ids as clients choose them: numbers in a row, with and without a common beginning.
   for (const std::string& head : {std::string(), std::string("\"request-0000-")}) {
-    std::vector<pool::CallPtr> kept;
+    std::vector<call::CallPtr> kept;
     std::set<uint64_t> hashes;
     std::map<uint64_t, int> buckets;
     for (int i = 0; i < 4096; ++i) {

@@ -9,10 +9,10 @@
 #include <memory>
 #include <vector>
 
-#include "gateway/pool/call_deadlines.h"
-#include "gateway/pool/call_index.h"
+#include "gateway/call/call_deadlines.h"
+#include "gateway/call/call_index.h"
 
-namespace stdgate::pool {
+namespace stdgate::call {
 
 class CallStore;
 
@@ -49,4 +49,4 @@ class CallStore {
   std::vector<std::unique_ptr<Call>> kept_;
 };
 
-}  // namespace stdgate::pool
+}  // namespace stdgate::call

@@ -17,7 +17,7 @@ namespace stdgate::mcp {
 struct ModernParams;
 }
 
-namespace stdgate::backend {
+namespace stdgate::call {
 
 struct CallContext {
   session::Caller caller;
@@ -43,4 +43,4 @@ struct CallContext {
   bool wants_events = false;  // notifications that belong to the call go to ReplySink::on_event()
 };
 
-}  // namespace stdgate::backend
+}  // namespace stdgate::call

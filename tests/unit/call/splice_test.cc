@@ -1,4 +1,4 @@
-#include "gateway/pool/splice.h"
+#include "gateway/call/splice.h"
 
 #include <gtest/gtest.h>
 
@@ -33,13 +33,13 @@ TEST(Splice, PutsTheChildsNumbersIntoTheClientsBytes) {
       {"", "", "", "", "<>"},
   };
   for (const Case& c : cases) {
-    pool::Outgoing message;
+    call::Outgoing message;
     message.text = c.text;
     message.id = place_of(c.text, c.id);
     message.progress_token = place_of(c.text, c.token);
     message.replaced = place_of(c.text, c.replaced);
     message.replacement = "null";
-    pool::Splice splice(message, rpc::WireId{INT32_MAX}, std::nullopt);
+    call::Splice splice(message, rpc::WireId{INT32_MAX}, std::nullopt);
     std::string written;
     for (const std::string_view part : splice.framed("<", ">")) written += part;
     EXPECT_EQ(written, c.expected);

@@ -10,10 +10,10 @@
 #include <span>
 #include <string_view>
 
-#include "gateway/pool/call.h"
+#include "gateway/call/call.h"
 #include "gateway/rpc/correlator.h"
 
-namespace stdgate::pool {
+namespace stdgate::call {
 
 class Splice {
  public:
@@ -64,4 +64,4 @@ class Splice {
   size_t size_ = 0;
 };
 
-}  // namespace stdgate::pool
+}  // namespace stdgate::call

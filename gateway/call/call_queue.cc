@@ -1,8 +1,8 @@
-#include "gateway/pool/call_queue.h"
+#include "gateway/call/call_queue.h"
 
 #include <utility>
 
-namespace stdgate::pool {
+namespace stdgate::call {
 
 Outgoing WaitingMessage::outgoing() {
   Outgoing message = places;
@@ -128,4 +128,4 @@ std::vector<CallPtr> CallQueue::take_calls() {
   return calls;
 }
 
-}  // namespace stdgate::pool
+}  // namespace stdgate::call

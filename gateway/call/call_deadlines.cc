@@ -1,10 +1,10 @@
-#include "gateway/pool/call_deadlines.h"
+#include "gateway/call/call_deadlines.h"
 
 #include <algorithm>
 
 #include "gateway/base/check.h"
 
-namespace stdgate::pool {
+namespace stdgate::call {
 
 void CallDeadlines::add(Call& call) {
   if (call.deadline == TimePoint::max()) return;
@@ -86,4 +86,4 @@ void CallDeadlines::check_invariants() const {
   }
 }
 
-}  // namespace stdgate::pool
+}  // namespace stdgate::call

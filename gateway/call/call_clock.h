@@ -9,11 +9,11 @@
 
 #include <algorithm>
 
+#include "gateway/call/call.h"
 #include "gateway/config/config.h"
-#include "gateway/pool/call.h"
 #include "gateway/rpc/fault.h"
 
-namespace stdgate::pool {
+namespace stdgate::call {
 
 // Whatever happens.
 inline TimePoint latest_end(const Call& call, const config::BackendConfig& config) {
@@ -37,4 +37,4 @@ rpc::FaultReport gave_up(const Call& call, CallPlace place, TimePoint heard,
 // Why a question to a client is, after `input_timeout`.
 rpc::FaultReport gave_up_question(Duration input_timeout);
 
-}  // namespace stdgate::pool
+}  // namespace stdgate::call

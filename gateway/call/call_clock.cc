@@ -1,10 +1,10 @@
-#include "gateway/pool/call_clock.h"
+#include "gateway/call/call_clock.h"
 
 #include <string>
 
 #include "gateway/config/value_parser.h"
 
-namespace stdgate::pool {
+namespace stdgate::call {
 
 namespace {
 
@@ -31,4 +31,4 @@ rpc::FaultReport gave_up_question(Duration input_timeout) {
   return give_up("the client has not answered within", input_timeout, "timeouts.input");
 }
 
-}  // namespace stdgate::pool
+}  // namespace stdgate::call

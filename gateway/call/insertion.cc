@@ -1,10 +1,10 @@
-#include "gateway/pool/insertion.h"
+#include "gateway/call/insertion.h"
 
 #include "gateway/base/check.h"
 #include "gateway/base/text_place.h"
 #include "gateway/rpc/json_member.h"
 
-namespace stdgate::pool {
+namespace stdgate::call {
 
 namespace {
 
@@ -52,4 +52,4 @@ std::optional<Insertion> insertion_at(InsertionPlace place, const rpc::Envelope&
   return Insertion{inside_of(params, text), R"("_meta":{)", members, comma.empty() ? "}" : "},"};
 }
 
-}  // namespace stdgate::pool
+}  // namespace stdgate::call

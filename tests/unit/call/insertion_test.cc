@@ -1,6 +1,6 @@
 // Members that a message gets on its way to a child.
 
-#include "gateway/pool/insertion.h"
+#include "gateway/call/insertion.h"
 
 #include <gtest/gtest.h>
 
@@ -8,16 +8,16 @@
 #include <optional>
 #include <string>
 
-#include "gateway/pool/call_queue.h"
-#include "gateway/pool/splice.h"
+#include "gateway/call/call_queue.h"
+#include "gateway/call/splice.h"
 
 namespace stdgate {
 namespace {
 
-using Place = pool::InsertionPlace;
+using Place = call::InsertionPlace;
 
-std::string spliced(const pool::Outgoing& message) {
-  pool::Splice splice(message, rpc::WireId{7}, std::nullopt);
+std::string spliced(const call::Outgoing& message) {
+  call::Splice splice(message, rpc::WireId{7}, std::nullopt);
   std::string written;
   for (const std::string_view part : splice.framed("", "")) written += part;
   EXPECT_EQ(splice.size(), written.size());
@@ -30,9 +30,9 @@ std::optional<std::string> check(Place place, std::string text, std::string_view
   const auto document = parser.parse(text);
   EXPECT_TRUE(document.has_value() && document->messages[0].ok()) << text;
   const rpc::Envelope& envelope = document->messages[0].envelope;
-  const auto insertion = pool::insertion_at(place, envelope, members);
+  const auto insertion = call::insertion_at(place, envelope, members);
   if (!insertion) return std::nullopt;
-  pool::Outgoing message;
+  call::Outgoing message;
   message.text = envelope.text;
   message.inserted = {&*insertion, 1};
   std::string written = spliced(message);
@@ -88,9 +88,9 @@ TEST(Insertion, SeveralAndReplacementsKeepTheirPlaces) {
   const auto document = parser.parse(text);
   ASSERT_TRUE(document.has_value());
   const rpc::Envelope& envelope = document->messages[0].envelope;
-  const std::array insertions{*insertion_at(Place::meta, envelope, R"("v":"1","w":2)"),
-                              *insertion_at(Place::params, envelope, R"("q":0)")};
-  pool::Outgoing message;
+  const std::array insertions{*call::insertion_at(Place::meta, envelope, R"("v":"1","w":2)"),
+                              *call::insertion_at(Place::params, envelope, R"("q":0)")};
+  call::Outgoing message;
   message.text = text;
   message.id = {text.find("\"a\""), 3};
   message.progress_token = {text.find("\"t\""), 3};
@@ -103,8 +103,8 @@ TEST(Insertion, SeveralAndReplacementsKeepTheirPlaces) {
 }
 
 TEST(Insertion, WhereAPlaceBeginsComesBeforeWhatStandsThere) {
-  const pool::Insertion insertion{1, "<", "new", ">"};
-  pool::Outgoing message;
+  const call::Insertion insertion{1, "<", "new", ">"};
+  call::Outgoing message;
   message.text = "(id)";
   message.id = {1, 2};
   message.inserted = {&insertion, 1};
@@ -113,15 +113,15 @@ TEST(Insertion, WhereAPlaceBeginsComesBeforeWhatStandsThere) {
 
 TEST(Insertion, OfAMessageThatWaitsIsKeptWithIt) {
   config::PoolConfig config;
-  pool::CallQueue queue{config};
+  call::CallQueue queue{config};
   {
     std::string text(kHead);
     text += "}";
     std::string first = R"("first":1)";
     std::string second = R"("second":2)";
-    const std::array insertions{pool::Insertion{1, "", first, ","},
-                                pool::Insertion{1, "", second, ","}};
-    pool::Outgoing message;
+    const std::array insertions{call::Insertion{1, "", first, ","},
+                                call::Insertion{1, "", second, ","}};
+    call::Outgoing message;
     message.text = text;
     message.inserted = insertions;
     EXPECT_EQ(message.bytes(), text.size() + first.size() + second.size());
@@ -129,29 +129,29 @@ TEST(Insertion, OfAMessageThatWaitsIsKeptWithIt) {
     EXPECT_EQ(queue.bytes(), message.bytes());
     for (std::string* gone : {&text, &first, &second}) gone->assign(gone->size(), '!');
   }
-  pool::WaitingMessage waiting = queue.pop();
+  call::WaitingMessage waiting = queue.pop();
   EXPECT_EQ(spliced(waiting.outgoing()),
             R"({"first":1,"second":2,"jsonrpc":"2.0","id":1,"method":"m"})");
   EXPECT_EQ(queue.bytes(), 0U);
 }
 
 TEST(Insertion, MayStandForAPartOfTheText) {
-  const pool::Insertion insertions[] = {{2, "", "new", "", 3}, {8, "<", "in", ">"}};
-  pool::Outgoing message;
+  const call::Insertion insertions[] = {{2, "", "new", "", 3}, {8, "<", "in", ">"}};
+  call::Outgoing message;
   message.text = "a old b c";
   message.inserted = insertions;
   EXPECT_EQ(spliced(message), "a new b <in>c");
 }
 
 TEST(Insertion, MayBeForOneEraAlone) {
-  const pool::Insertion insertions[] = {{0, "", "modern ", "", 0, Era::modern},
+  const call::Insertion insertions[] = {{0, "", "modern ", "", 0, Era::modern},
                                         {0, "", "legacy ", "", 0, Era::legacy}};
-  pool::Outgoing message;
+  call::Outgoing message;
   message.text = "text";
   message.inserted = insertions;
   EXPECT_EQ(spliced(message), "legacy text") << "a child of no era counts as one";
   const auto written_for = [&](Era era) {
-    pool::Splice splice(message, rpc::WireId{7}, era);
+    call::Splice splice(message, rpc::WireId{7}, era);
     std::string written;
     for (const std::string_view part : splice.framed("", "")) written += part;
     return written;

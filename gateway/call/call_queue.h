@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "gateway/base/check.h"
+#include "gateway/call/call_store.h"
 #include "gateway/config/config.h"
-#include "gateway/pool/call_store.h"
 
-namespace stdgate::pool {
+namespace stdgate::call {
 
 // A message with its own copy of the text, and of what is inserted into it; a notification has no
 // call.
@@ -111,4 +111,4 @@ class CallQueue {
   std::vector<std::string> spare_texts_;
 };
 
-}  // namespace stdgate::pool
+}  // namespace stdgate::call

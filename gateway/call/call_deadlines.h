@@ -11,9 +11,9 @@
 #include <optional>
 #include <vector>
 
-#include "gateway/pool/call.h"
+#include "gateway/call/call.h"
 
-namespace stdgate::pool {
+namespace stdgate::call {
 
 class CallDeadlines {
  public:
@@ -56,4 +56,4 @@ class CallDeadlines {
   uint64_t admitted_ = 0;
 };
 
-}  // namespace stdgate::pool
+}  // namespace stdgate::call

@@ -15,7 +15,7 @@
 #include "gateway/observer.h"
 #include "gateway/rpc/envelope.h"
 
-namespace stdgate::pool {
+namespace stdgate::call {
 
 struct Insertion {
   size_t offset = 0;         // in the text of the message
@@ -53,4 +53,4 @@ enum class InsertionPlace : uint8_t {
 std::optional<Insertion> insertion_at(InsertionPlace place, const rpc::Envelope& message,
                                       std::string_view members);
 
-}  // namespace stdgate::pool
+}  // namespace stdgate::call

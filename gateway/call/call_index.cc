@@ -1,9 +1,9 @@
-#include "gateway/pool/call_index.h"
+#include "gateway/call/call_index.h"
 
 #include <cstring>
 #include <utility>
 
-namespace stdgate::pool {
+namespace stdgate::call {
 
 namespace {
 
@@ -92,4 +92,4 @@ void CallIndex::grow() {
   }
 }
 
-}  // namespace stdgate::pool
+}  // namespace stdgate::call

@@ -1,4 +1,4 @@
-#include "gateway/pool/call_queue.h"
+#include "gateway/call/call_queue.h"
 
 #include <gtest/gtest.h>
 
@@ -10,36 +10,36 @@ namespace {
 
 class CallQueueTest : public testing::Test {
  protected:
-  pool::Call* push(const std::string& text = "text") {
-    pool::CallPtr call = calls_.take();
+  call::Call* push(const std::string& text = "text") {
+    call::CallPtr call = calls_.take();
     call->id = std::to_string(++pushed_);
-    pool::Call* pushed = call.get();
-    pool::Outgoing message;
+    call::Call* pushed = call.get();
+    call::Outgoing message;
     message.text = text;
     queue_.push(std::move(call), message);
     return pushed;
   }
   void push_notification() {
-    pool::Outgoing message;
+    call::Outgoing message;
     message.text = "note";
     queue_.push(nullptr, message);
   }
 
   config::PoolConfig config_;
-  pool::CallStore calls_;
-  pool::CallQueue queue_{config_};
+  call::CallStore calls_;
+  call::CallQueue queue_{config_};
   int pushed_ = 0;
 };
 
 TEST_F(CallQueueTest, WhatIsTakenOutOfTheMiddleIsSkipped) {
-  pool::Call* first = push();
-  pool::Call* second = push("longer text");
+  call::Call* first = push();
+  call::Call* second = push("longer text");
   push_notification();
-  pool::Call* third = push();
+  call::Call* third = push();
   EXPECT_EQ(queue_.size(), 4U);
   EXPECT_EQ(queue_.bytes(), 4U + 11U + 4U + 4U);
   EXPECT_EQ(queue_.take(*second).get(), second);
-  EXPECT_EQ(second->place, pool::CallPlace::nowhere);
+  EXPECT_EQ(second->place, call::CallPlace::nowhere);
   EXPECT_EQ(queue_.size(), 3U);
   EXPECT_EQ(queue_.bytes(), 12U);
   EXPECT_EQ(queue_.pop().call.get(), first);
@@ -51,7 +51,7 @@ TEST_F(CallQueueTest, WhatIsTakenOutOfTheMiddleIsSkipped) {
 
 TEST_F(CallQueueTest, KeepsItsOrderAndItsPlacesThroughAnyHistory) {
   std::mt19937_64 random(5);
-  std::deque<pool::Call*> expected;
+  std::deque<call::Call*> expected;
   for (int step = 0; step < 20'000; ++step) {
     const uint64_t dice = random() % 10;
     // The first is left alone for long, so that gaps gather behind it.
@@ -68,14 +68,14 @@ TEST_F(CallQueueTest, KeepsItsOrderAndItsPlacesThroughAnyHistory) {
     ASSERT_EQ(queue_.size(), expected.size());
     ASSERT_EQ(queue_.bytes(), 4 * expected.size());
   }
-  for (pool::Call* call : expected) ASSERT_EQ(queue_.pop().call.get(), call);
+  for (call::Call* call : expected) ASSERT_EQ(queue_.pop().call.get(), call);
   EXPECT_TRUE(queue_.empty());
 }
 
 TEST_F(CallQueueTest, AllThatMatchAreTakenInOrder) {
   for (int i = 0; i < 10; ++i) push();
   const auto taken =
-      queue_.take_all([](const pool::Call& call) { return call.id.back() % 2 == 0; });
+      queue_.take_all([](const call::Call& call) { return call.id.back() % 2 == 0; });
   ASSERT_EQ(taken.size(), 5U);
   EXPECT_EQ(taken.front()->id, "2");
   EXPECT_EQ(queue_.size(), 5U);
@@ -84,8 +84,8 @@ TEST_F(CallQueueTest, AllThatMatchAreTakenInOrder) {
 }
 
 TEST_F(CallQueueTest, ACallOfAnotherQueueIsABugThatEndsTheProcess) {
-  pool::CallQueue other{config_};
-  pool::Call* call = push();
+  call::CallQueue other{config_};
+  call::Call* call = push();
   EXPECT_DEATH(other.take(*call), "check failed: .*call_queue.cc:[0-9]+: at < waiting_.size");
   EXPECT_DEATH(other.pop(), "check failed: .*!empty\\(\\)");
 }

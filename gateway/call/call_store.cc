@@ -1,8 +1,8 @@
-#include "gateway/pool/call_store.h"
+#include "gateway/call/call_store.h"
 
 #include <utility>
 
-namespace stdgate::pool {
+namespace stdgate::call {
 
 namespace {
 
@@ -46,4 +46,4 @@ void CallStore::give_back(std::unique_ptr<Call> call) {
   kept_.push_back(std::move(call));
 }
 
-}  // namespace stdgate::pool
+}  // namespace stdgate::call

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace stdgate::pool {
+namespace stdgate::call {
 
 enum class SessionMemo : uint8_t {
   none,
@@ -16,4 +16,4 @@ enum class SessionMemo : uint8_t {
   unsubscribe,
 };
 
-}  // namespace stdgate::pool
+}  // namespace stdgate::call

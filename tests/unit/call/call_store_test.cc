@@ -1,4 +1,4 @@
-#include "gateway/pool/call_store.h"
+#include "gateway/call/call_store.h"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,9 @@ namespace stdgate {
 namespace {
 
 TEST(CallStore, ACallThatHasEndedIsUsedAgainAsNew) {
-  pool::CallStore store;
-  pool::CallPtr call = store.take();
-  const pool::Call* const place = call.get();
+  call::CallStore store;
+  call::CallPtr call = store.take();
+  const call::Call* const place = call.get();
   call->id = std::string(40, 'i');
   call->method_name = call->tool_name = call->trace.state = call->progress_token = "text";
   call->subscription = "key";
@@ -38,16 +38,16 @@ TEST(CallStore, ACallThatHasEndedIsUsedAgainAsNew) {
 }
 
 TEST(CallStore, StorageOfALongTextIsNotKept) {
-  pool::CallStore store;
+  call::CallStore store;
   store.take()->method_name.assign(1000, 'm');
   EXPECT_LT(store.take()->method_name.capacity(), 1000U);
 }
 
 TEST(CallStore, ManyAtOnceAreDifferentOnes) {
-  pool::CallStore store;
+  call::CallStore store;
   for (int round = 0; round < 2; ++round) {
-    std::vector<pool::CallPtr> calls;
-    for (size_t i = 0; i < pool::CallStore::kMaxKept + 10; ++i) {
+    std::vector<call::CallPtr> calls;
+    for (size_t i = 0; i < call::CallStore::kMaxKept + 10; ++i) {
       calls.push_back(store.take());
       ASSERT_EQ(calls.back()->bytes_in, 0U);
       calls.back()->bytes_in = i + 1;

@@ -1,10 +1,10 @@
-#include "gateway/pool/splice.h"
+#include "gateway/call/splice.h"
 
 #include <charconv>
 
 #include "gateway/base/check.h"
 
-namespace stdgate::pool {
+namespace stdgate::call {
 
 Splice::Splice(const Outgoing& message, std::optional<rpc::WireId> id, std::optional<Era> era) {
   std::string_view number;
@@ -60,4 +60,4 @@ void Splice::add(std::string_view part) {
   size_ += part.size();
 }
 
-}  // namespace stdgate::pool
+}  // namespace stdgate::call
