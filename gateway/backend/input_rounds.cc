@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "gateway/backend/call_tracing.h"
 #include "gateway/call/call_clock.h"
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/known_message.h"
@@ -20,7 +19,8 @@ constexpr TimePoint kNotNeeded = pool::ChildListener::kNotNeeded;
 
 InputRounds::InputRounds(const pool::PoolServices& services, pool::Pool& pool,
                          SessionRouter& sessions, const ModernCalls& modern,
-                         pool::PoolEvents& events, TripEnds& ends, const Duration& input_timeout)
+                         pool::PoolEvents& events, TripEnds& ends, const Duration& input_timeout,
+                         call::TraceFilter& traces)
     : services_(services),
       pool_(pool),
       sessions_(sessions),
@@ -28,6 +28,7 @@ InputRounds::InputRounds(const pool::PoolServices& services, pool::Pool& pool,
       events_(events),
       ends_(ends),
       input_timeout_(input_timeout),
+      traces_(traces),
       timer_(services.core.timers, [this] { look_at_time(); }) {}
 
 void InputRounds::note(const rpc::Envelope& request, std::string_view method, call::Call& call) {
@@ -172,8 +173,7 @@ void InputRounds::go_on(Round round) {
   message.take(changes);
   message.child = round.child;
   message.is_bound = round.child != 0;
-  CallTracing tracing(services_);
-  if (tracing.is_on()) tracing.tell_child(sent, *call, message);
+  traces_.tell_child(sent, *call, message);
   call->heard = now();
   call->deadline = call::due_after(*call, call->heard, services_.config);
   call->cancelled = false;

@@ -25,6 +25,7 @@
 #include "gateway/backend/round_trips.h"
 #include "gateway/backend/session_router.h"
 #include "gateway/base/timers.h"
+#include "gateway/call/trace_filter.h"
 #include "gateway/pool/pool.h"
 
 namespace stdgate::backend {
@@ -37,7 +38,7 @@ class InputRounds final : public RoundListener {
   // `input_timeout` may change while it lives.
   InputRounds(const pool::PoolServices& services, pool::Pool& pool, SessionRouter& sessions,
               const ModernCalls& modern, pool::PoolEvents& events, TripEnds& ends,
-              const Duration& input_timeout);
+              const Duration& input_timeout, call::TraceFilter& traces);
 
   // A call of a session is about to be sent: keeps its text, if its client could be asked.
   void note(const rpc::Envelope& request, std::string_view method, call::Call& call);
@@ -96,6 +97,7 @@ class InputRounds final : public RoundListener {
   pool::PoolEvents& events_;
   TripEnds& ends_;
   const Duration& input_timeout_;
+  call::TraceFilter& traces_;
   Rounds rounds_;
   size_t rounds_bytes_ = 0;
   size_t kept_ = 0;  // bytes of the texts of calls, of those at children too

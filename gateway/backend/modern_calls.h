@@ -20,9 +20,6 @@ std::string identity_of(const policy::Principal* principal);
 
 class ModernCalls {
  public:
-  // Bytes of a request that listens, which is kept for as long.
-  static constexpr size_t kMaxListening = 64 << 10;
-
   // `pool` may not be constructed yet.
   ModernCalls(const pool::PoolServices& services, pool::Pool& pool, session::Callers& callers)
       : services_(services),

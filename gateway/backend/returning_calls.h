@@ -28,6 +28,7 @@ class ReturningCalls {
   // What hears of children first.
   [[nodiscard]] pool::ChildListener& listener() { return filter_ ? *filter_ : next_; }
 
+  [[nodiscard]] bool has_filter() const { return filter_ != nullptr; }
   // What becomes of a request that shared children are for; nothing: it goes on as it is.
   std::optional<pool::CallFilter::Ruling> judge(const rpc::Envelope& request,
                                                 std::string_view method,

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "gateway/backend/call_tracing.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/known_message.h"
@@ -24,11 +23,12 @@ constexpr const char* kAwaitsTurn =
 
 RoundTrips::RoundTrips(const pool::PoolServices& services, pool::Pool& pool,
                        SessionRouter& sessions, pool::PoolEvents& events, TripEnds& ends,
-                       const TripParking::Terms& terms)
+                       const TripParking::Terms& terms, call::TraceFilter& traces)
     : services_(services),
       pool_(pool),
       sessions_(sessions),
       events_(events),
+      traces_(traces),
       is_strict_(services.config.isolation == config::Isolation::session),
       takes_turns_(services.config.serves_one),
       parking_(services, pool, sessions, ends, terms),
@@ -124,8 +124,7 @@ void RoundTrips::submit(Trip& trip, call::CallPtr call, const rpc::Envelope& req
   const call::EraChanges changes = services_.dialect.omissions(sent);
   message.inserted = changes.view();
   message.written_for = Era::legacy;
-  CallTracing tracing(services_);
-  if (tracing.is_on()) tracing.tell_child(sent, *call, message);
+  traces_.tell_child(sent, *call, message);
   if (!takes_turns_ && !pool_.has_room_alone(message.bytes())) {
     trip.is_spoilt = true;
     return events_.on_fault(std::move(call),
@@ -343,8 +342,8 @@ void RoundTrips::park(Trip& trip) {
   const std::vector<pool::InputRequest> requests = trip.open_requests();
   call::Call& call = *trip.call;
   if (call.place == call::CallPlace::in_flight) {
-    // What tells the client is a copy, so that all is in order when the client hears of it.
-    const call::CallPtr told = parking_.copy_of(call);
+    // What tells the client is another one, so that all is in order when the client hears of it.
+    const call::CallPtr told = parking_.ending_of(call);
     parking_.leave_in_place(trip, call);
     park_for(trip, *told, requests);
   } else {

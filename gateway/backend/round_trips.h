@@ -36,6 +36,7 @@
 #include "gateway/backend/trip_parking.h"
 #include "gateway/backend/trip_questions.h"
 #include "gateway/base/timers.h"
+#include "gateway/call/trace_filter.h"
 #include "gateway/pool/pool.h"
 
 namespace stdgate::backend {
@@ -43,7 +44,8 @@ namespace stdgate::backend {
 class RoundTrips final : public TripOwner {
  public:
   RoundTrips(const pool::PoolServices& services, pool::Pool& pool, SessionRouter& sessions,
-             pool::PoolEvents& events, TripEnds& ends, const TripParking::Terms& terms);
+             pool::PoolEvents& events, TripEnds& ends, const TripParking::Terms& terms,
+             call::TraceFilter& traces);
 
   // Takes a call (Call::alone) that legacy children are to serve, and brings it to its end.
   void take(call::CallPtr call, const call::Outgoing& message);
@@ -112,6 +114,7 @@ class RoundTrips final : public TripOwner {
   pool::Pool& pool_;
   SessionRouter& sessions_;
   pool::PoolEvents& events_;
+  call::TraceFilter& traces_;
   // Sessions have children of their own: nobody gets one that another client has used.
   const bool is_strict_;
   const bool takes_turns_;

@@ -25,11 +25,11 @@
 #include <vector>
 
 #include "gateway/backend/modern_calls.h"
-#include "gateway/backend/name_table.h"
 #include "gateway/backend/session_census.h"
 #include "gateway/backend/session_journal.h"
 #include "gateway/backend/session_questions.h"
 #include "gateway/base/check.h"
+#include "gateway/call/name_table.h"
 #include "gateway/pool/call_trace.h"
 #include "gateway/pool/pool.h"
 #include "gateway/session/log_verbosity.h"
@@ -49,7 +49,7 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
  public:
   // `methods`: learns the names of notifications. `pool` and `rounds` may not be constructed yet.
   SessionRouter(const pool::PoolServices& services, pool::Pool& pool, session::Callers& callers,
-                NameTable& methods, const ModernCalls& modern, RoundListener& rounds,
+                call::NameTable& methods, const ModernCalls& modern, RoundListener& rounds,
                 const Duration& input_timeout)
       : services_(services),
         pool_(pool),
@@ -403,7 +403,7 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   const pool::PoolServices& services_;
   pool::Pool& pool_;
   session::Callers& callers_;
-  NameTable& methods_;
+  call::NameTable& methods_;
   const ModernCalls& modern_;
   RoundListener& rounds_;
   SessionQuestions questions_;  // before the sessions, whose requests are in its index

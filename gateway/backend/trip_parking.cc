@@ -40,8 +40,6 @@ void TripParking::leave_in_place(Trip& trip, call::Call& call) {
   services_.calls.deadlines().remove(call);
   call.deadline = TimePoint::max();
   call.caller = session::Callers::kGateway;
-  call.client = nullptr;
-  call.list = nullptr;
   call.progress_token.clear();
   call.wants_events = false;
   call.parked = true;
@@ -49,17 +47,16 @@ void TripParking::leave_in_place(Trip& trip, call::Call& call) {
   trip.stand_in = &call;
 }
 
-call::CallPtr TripParking::copy_of(const call::Call& call) const {
-  call::CallPtr copy = services_.calls.take();
-  static_cast<call::CallFacts&>(*copy) = static_cast<const call::CallFacts&>(call);
-  copy->place = call::CallPlace::nowhere;
-  for (const auto text : {&call::Call::id, &call::Call::method_name, &call::Call::tool_name,
-                          &call::Call::principal, &call::Call::audit_notes}) {
-    (*copy).*text = call.*text;
-  }
-  copy->trace = call.trace;
-  copy->held.move_to(call.held.payer());
-  return copy;
+call::CallPtr TripParking::ending_of(call::Call& call) const {
+  call::CallPtr ending = services_.calls.take();
+  static_cast<call::CallFacts&>(*ending) = static_cast<const call::CallFacts&>(call);
+  ending->place = call::CallPlace::nowhere;
+  ending->id = call.id;
+  ending->principal = call.principal;
+  ending->held.move_to(call.held.payer());
+  call.slots.move_to(ending->slots);
+  call.method_name = call.tool_name = {};
+  return ending;
 }
 
 void TripParking::end(Trip& trip, ParkedEnd how) {

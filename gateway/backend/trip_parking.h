@@ -54,8 +54,9 @@ class TripParking {
   void tell(const Trip& trip, const call::Call& call, std::span<const pool::InputRequest> requests);
   // From now on the call is nobody's, until its client goes on with it.
   void leave_in_place(Trip& trip, call::Call& call);
-  // What tells the client of a call whose place is left to another one.
-  [[nodiscard]] call::CallPtr copy_of(const call::Call& call) const;
+  // What ends for the client, with all that the filters know of it, while `call` stays in its
+  // place.
+  [[nodiscard]] call::CallPtr ending_of(call::Call& call) const;
   void end(Trip& trip, ParkedEnd how);
 
   // The round that a client wants to go on with; nothing: the state is not for this.

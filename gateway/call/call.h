@@ -16,27 +16,26 @@
 #include "gateway/base/account.h"
 #include "gateway/base/text_place.h"
 #include "gateway/base/time.h"
-#include "gateway/base/trace_context.h"
 #include "gateway/call/insertion.h"
 #include "gateway/call/session_memo.h"
+#include "gateway/call/slots.h"
 #include "gateway/observer.h"
-#include "gateway/policy/client_quotas.h"
-#include "gateway/policy/rules.h"
 #include "gateway/rpc/correlator.h"
 #include "gateway/session/log_verbosity.h"
 #include "gateway/session/session_sink.h"
 
 namespace stdgate::call {
 
-struct ListShape;  // elements.h
-
 // Where a call is: it waits in a queue, is in the table of a child, or neither, and then it is
 // about to be answered.
 enum class CallPlace : uint8_t { nowhere, waiting, in_flight };
 
 struct CallFacts {
+  // Of what it calls: see NameFilter. The names are decoded, and live as long as the call.
   MethodId method = kOtherMethod;
+  std::string_view method_name;
   std::optional<ToolId> tool;  // set: it calls a tool
+  std::string_view tool_name;
   session::Caller caller;      // none: the gateway's own call (a handshake)
   session::SessionId session;  // none: the call stands alone
   session::Tag tag = 0;
@@ -58,7 +57,6 @@ struct CallFacts {
   bool cancelled = false;       // the child has been told; once is enough
   bool greets = false;          // see ClientIntent
   bool introduces = false;      // see ClientIntent
-  bool is_audited = false;      // see Audit::covers()
   bool cancel_on_send = false;  // its client has cancelled it before it was sent
   SessionMemo memo = SessionMemo::none;  // see ClientIntent
   uint64_t connection = 0;
@@ -71,31 +69,27 @@ struct CallFacts {
   TimePoint heard{};                      // the last sign of life that was of this call alone
   size_t bytes_in = 0;
   uint64_t round = 0;  // in which it waits for its client, see InputRounds; 0: none
-  SpanId span = 0;     // of its time at a child, as that is told; 0: calls are not traced
   uint64_t child = 0;  // number of the child that it was written to; 0: none yet
   int child_pid = 0;
   uint64_t bound = 0;  // number of the child that alone may get it; 0: any may
   CallPlace place = CallPlace::nowhere;
   rpc::WireId wire_id = 0;  // in flight: its id at that child
   uint64_t ticket = 0;      // waiting: its place in the queue, see CallQueue
-  // Its answer is a list that is cut by the rules that hold for the caller; null: it is not.
-  const ListShape* list = nullptr;
-  policy::ClientQuotas::Client* client = nullptr;  // whose calls are limited; null: they are not
-  policy::RuleSet rules;
+  // Of the filter of its chain that it is at, see Chain.
+  static constexpr uint8_t kBelowAll = UINT8_MAX;
+  uint8_t at = kBelowAll;
 };
 
 struct Call : CallFacts {
-  std::shared_ptr<const policy::Rules> judged_by;  // with `list`: that `rules` are of
-  std::string id;                                  // raw JSON, as the client sent it
-  std::string method_name;                         // kept only while `method` is kOtherMethod
-  std::string tool_name;                           // kept only while `tool` is kOtherTool
-  TraceContext trace;                              // the caller's, or begun for it (CallTracing)
+  Call() = default;  // without slots
+  explicit Call(const SlotLayout& layout) : slots(layout) {}
+
+  std::string id;              // raw JSON, as the client sent it
   std::string principal;       // of the caller: its name; empty: nobody is known
   std::string progress_token;  // raw JSON, as the client sent it; empty: none
   std::string subscription;    // the key that its session subscribes to with it; empty: none
   std::string memo_text;       // see ClientIntent
   std::string request;         // its text, if it may have to be sent again: InputRounds, listens
-  std::string audit_notes;     // see Audit::describe_call()
   std::string identity;        // of one that has a child alone: who may go on with it
   std::string cache_key;       // under which its answer may be kept; empty: it must not be
   std::string mirrored;        // while it waits for a list of tools: see CallContext
@@ -103,6 +97,7 @@ struct Call : CallFacts {
   std::string lacking;         // of its client: a capability, see ModernCalls::note_ask()
   std::string bridged;         // the end of its answer, as the era of its client has it
   Share held{{}, Holding::calls};  // of the texts that are kept as long as it lasts
+  CallSlots slots;                 // what the filters keep of it
 
   // The CallIndex's own.
   Call* next = nullptr;

@@ -6,10 +6,11 @@ namespace stdgate::call {
 
 namespace {
 
-// The storage of a longer text is freed, so that one client's long texts do not stay in memory.
 constexpr size_t kMaxKeptLength = 256;
 
-void clear(std::string& text) {
+}  // namespace
+
+void clear_text(std::string& text) {
   if (text.empty()) return;
   if (text.capacity() > kMaxKeptLength) {
     std::string().swap(text);  // an assignment would keep it
@@ -18,12 +19,10 @@ void clear(std::string& text) {
   }
 }
 
-}  // namespace
-
 void ReturnCall::operator()(Call* call) const { store->give_back(std::unique_ptr<Call>(call)); }
 
 CallPtr CallStore::take() {
-  if (kept_.empty()) return {new Call, ReturnCall{this}};
+  if (kept_.empty()) return {new Call(layout_), ReturnCall{this}};
   CallPtr call(kept_.back().release(), ReturnCall{this});
   kept_.pop_back();
   return call;
@@ -35,14 +34,12 @@ void CallStore::give_back(std::unique_ptr<Call> call) {
   if (kept_.size() == kMaxKept) return;
   static_cast<CallFacts&>(*call) = {};
   if (call->held.account() != nullptr) call->held = {};
-  for (std::string* text :
-       {&call->id, &call->method_name, &call->tool_name, &call->trace.state, &call->principal,
-        &call->progress_token, &call->subscription, &call->memo_text, &call->request,
-        &call->audit_notes, &call->identity, &call->mirrored, &call->refusal, &call->lacking,
-        &call->bridged, &call->cache_key}) {
-    clear(*text);
+  for (std::string* text : {&call->id, &call->principal, &call->progress_token, &call->subscription,
+                            &call->memo_text, &call->request, &call->identity, &call->mirrored,
+                            &call->refusal, &call->lacking, &call->bridged, &call->cache_key}) {
+    clear_text(*text);
   }
-  call->trace.clear();
+  call->slots.clear();
   kept_.push_back(std::move(call));
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "gateway/call/call_deadlines.h"
@@ -15,6 +16,10 @@
 namespace stdgate::call {
 
 class CallStore;
+
+// Empties the text of something that is used again. The storage of a longer one is freed, so that
+// one client's long texts do not stay in memory.
+void clear_text(std::string& text);
 
 struct ReturnCall {
   CallStore* store = nullptr;
@@ -32,6 +37,12 @@ class CallStore {
   CallStore(const CallStore&) = delete;
   CallStore& operator=(const CallStore&) = delete;
 
+  // Room for what a filter keeps of each call; before there is any.
+  template <class T>
+  Slot<T> reserve() {
+    return layout_.reserve<T>();
+  }
+
   CallPtr take();
   // Frees the storage that is kept for further calls.
   void drop_kept() { std::vector<std::unique_ptr<Call>>().swap(kept_); }
@@ -44,6 +55,7 @@ class CallStore {
   friend ReturnCall;
   void give_back(std::unique_ptr<Call> call);
 
+  SlotLayout layout_;
   CallIndex index_;
   CallDeadlines deadlines_;
   std::vector<std::unique_ptr<Call>> kept_;

@@ -66,10 +66,4 @@ void trace_message(const PoolServices& services, const ChildName& child, std::st
                            {"bytes", uint64_t{bytes}}});
 }
 
-void trace_dropped(const PoolServices& services, DropReason reason) {
-  services.core.log.write(
-      LogLevel::debug, "message dropped",
-      {{"backend", services.config.name}, {"reason", drop_reason_name(reason)}});
-}
-
 }  // namespace stdgate::pool

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "gateway/call/call.h"
+#include "gateway/call/message_trace.h"
 #include "gateway/pool/child_name.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/rpc/correlator.h"
@@ -30,6 +31,8 @@ void trace_ended(const PoolServices& services, const call::Call& call, const Chi
 // A message that is no call of a client: `event` says what became of it.
 void trace_message(const PoolServices& services, const ChildName& child, std::string_view event,
                    std::string_view method, size_t bytes);
-void trace_dropped(const PoolServices& services, DropReason reason);
+inline void trace_dropped(const PoolServices& services, DropReason reason) {
+  call::trace_dropped(services.core.log, services.config.name, reason);
+}
 
 }  // namespace stdgate::pool

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "gateway/call/client_intent.h"
-#include "gateway/call/elements.h"
 #include "gateway/call/insertion.h"
+#include "gateway/call/protocol.h"
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
 #include "gateway/policy/rules.h"
@@ -62,11 +62,8 @@ struct Audience {
   uint8_t list = 0;  // of the change of a list: a bit of the dialect's own
 };
 
-class Dialect {
+class Dialect : public call::Protocol {
  public:
-  virtual ~Dialect() = default;
-
-  [[nodiscard]] virtual rpc::CodeSet codes() const = 0;
   // Whether a child may serve several clients; else each child is some session's, or waits for one.
   [[nodiscard]] virtual bool shares_children() const { return true; }
   // Method names that the protocol defines; they get metric labels from the start.
@@ -219,25 +216,6 @@ class Dialect {
   [[nodiscard]] virtual tl::expected<call::ClientIntent, const char*> read_client(
       const rpc::Envelope& message, std::string_view method, config::Isolation isolation) const = 0;
 
-  // --- Rules
-  // Whether a session needs this message of its client to live; rules let it through.
-  [[nodiscard]] virtual bool is_lifecycle(std::string_view /*method*/) const { return false; }
-  // An error is a constant phrase: readers could see different elements.
-  [[nodiscard]] virtual tl::expected<call::UsedElement, const char*> used_element(
-      const rpc::Envelope& /*message*/, std::string_view /*method*/) const {
-    return call::UsedElement();
-  }
-  // Null: `method` lists nothing that rules judge. The shape lives as long as the dialect.
-  [[nodiscard]] virtual const call::ListShape* list_shape(std::string_view /*method*/) const {
-    return nullptr;
-  }
-  // `name` is decoded. Without an element it is the method that does not exist.
-  [[nodiscard]] virtual call::Absence absence(std::string_view /*method*/,
-                                              policy::ElementKind /*kind*/,
-                                              std::string_view /*name*/, Era /*of_client*/) const {
-    return {};
-  }
-
   // The notification that cancels `id` at the child; empty: the child is not told.
   [[nodiscard]] virtual std::string cancel(rpc::WireId id, CancelReason reason) const = 0;
   // Whether a call that its client has cancelled is over; else its answer is still due.
@@ -291,9 +269,6 @@ class Dialect {
   // that follows its answer; empty: closing stdin suffices.
   [[nodiscard]] virtual std::string shutdown_request(rpc::WireId /*id*/) const { return {}; }
   [[nodiscard]] virtual std::string exit_notification() const { return {}; }
-
-  // How a call ended that the child answered.
-  [[nodiscard]] virtual Outcome outcome(const rpc::Envelope& answer, std::string_view method) const;
 };
 
 }  // namespace stdgate::pool

@@ -69,9 +69,8 @@ const std::vector<Layer>& layers() {
       // children, of the command line, and of what rules let somebody see.
       {"gateway/tools/*", kPool + Patterns{"gateway/app/client_snippets.h", "gateway/app/command_*",
                                            "gateway/app/dialects.h", "gateway/app/permissions.h",
-                                           "gateway/backend/call_rules.h", "gateway/mcp/*",
-                                           "transports/fetch/http_client.h", "transports/net/*",
-                                           "transports/stdio/*"}},
+                                           "gateway/mcp/*", "transports/fetch/http_client.h",
+                                           "transports/net/*", "transports/stdio/*"}},
       // The composition root.
       {"gateway/main.cc", kAll},
       {"gateway/app/*", kAll},

@@ -75,7 +75,7 @@ struct AuditedBackend : testing::Test {
   RecordingLog log;
   RecordingObserver observer;
   FakeLauncher launcher;
-  pool::Random random{7};
+  Random random{7};
   StoragePool storages;
   session::Callers callers{10};
   FakeAudit audit;

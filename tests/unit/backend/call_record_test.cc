@@ -52,7 +52,7 @@ struct CallRecords : testing::Test {
   RecordingLog log;
   LastRecord observer;
   FakeLauncher launcher;
-  pool::Random random{7};
+  Random random{7};
   StoragePool storages;
   session::Callers callers{10};
   pool::CoreServices services{clock,  timers,   log,     observer,   launcher,

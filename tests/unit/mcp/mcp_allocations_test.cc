@@ -52,7 +52,7 @@ class QuietBackend {
   RecordingLog log_;
   Observer observer_;
   FakeLauncher launcher_;
-  pool::Random random_{7};
+  Random random_{7};
   StoragePool storages_;
   session::Callers callers_{10};
   pool::CoreServices services_{clock_, timers_, log_, observer_, launcher_, random_, storages_};

@@ -17,7 +17,7 @@
 #include "gateway/base/time.h"
 #include "gateway/observer.h"
 
-namespace stdgate::backend {
+namespace stdgate::call {
 
 class NameTable {
  public:
@@ -45,4 +45,4 @@ class NameTable {
   size_t learnt_in_minute_ = 0;  // beyond the half
 };
 
-}  // namespace stdgate::backend
+}  // namespace stdgate::call

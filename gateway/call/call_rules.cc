@@ -1,4 +1,4 @@
-#include "gateway/backend/call_rules.h"
+#include "gateway/call/call_rules.h"
 
 #include "gateway/policy/name_pattern.h"
 #include "gateway/rpc/json_cursor.h"
@@ -6,7 +6,7 @@
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
 
-namespace stdgate::backend {
+namespace stdgate::call {
 
 namespace {
 
@@ -22,9 +22,9 @@ void clear(std::string& text) {
 }
 
 template <class Keeps>
-class Filter final : public rpc::ElementFilter {
+class ShownElements final : public rpc::ElementFilter {
  public:
-  explicit Filter(Keeps keeps) : keeps_(std::move(keeps)) {}
+  explicit ShownElements(Keeps keeps) : keeps_(std::move(keeps)) {}
   bool keeps(std::string_view element) override { return keeps_(element); }
 
  private:
@@ -49,16 +49,16 @@ CallRuling CallRules::judge(const rpc::Envelope& message, std::string_view metho
   if (message.has_lookalikes) {
     return {.verdict = Verdict::denied, .rejection = "a member resembles one of the envelope"};
   }
-  if (dialect_.is_lifecycle(method)) {
+  if (protocol_.is_lifecycle(method)) {
     return {.verdict = admits(principal) ? Verdict::allowed : Verdict::denied};
   }
   if (!rules_->takes_method(method)) return {.verdict = Verdict::denied};
-  const auto element = dialect_.used_element(message, method);
+  const auto element = protocol_.used_element(message, method);
   if (!element) return {.verdict = Verdict::denied, .rejection = element.error()};
   policy::Subject subject;
   if (element->kind == ElementKind::none) {
     subject.method = method;
-    if (const call::ListShape* const list = dialect_.list_shape(method)) {
+    if (const ListShape* const list = protocol_.list_shape(method)) {
       subject.lists = list->kind;
     }
   } else {
@@ -73,8 +73,8 @@ CallRuling CallRules::judge(const rpc::Envelope& message, std::string_view metho
 }
 
 // Of several elements all have to be allowed; `subject` is the one that is not, or the last one.
-policy::Ruling CallRules::judge_use(const call::UsedElement& element,
-                                    const policy::Principal* principal, policy::Subject& subject) {
+policy::Ruling CallRules::judge_use(const UsedElement& element, const policy::Principal* principal,
+                                    policy::Subject& subject) {
   const auto judge = [&](std::string_view spelled) {
     subject = subject_of(element.use, element.kind, spelled, name_);
     return rules_->judge(principal, subject);
@@ -92,41 +92,18 @@ policy::Ruling CallRules::judge_use(const call::UsedElement& element,
   return ruling;
 }
 
-void CallRules::note_list(call::Call& call, std::string_view method,
-                          const policy::Principal* principal) const {
-  call.list = dialect_.list_shape(method);
-  if (call.list == nullptr) return;
-  call.rules = rules_->rules_of(principal);
-  call.judged_by = rules_;
-}
-
-std::string_view CallRules::seen(const call::Call& call, const rpc::Envelope& answer) {
-  if (answer.kind != rpc::MessageKind::result) return answer.payload;
-  const call::ListShape& list = *call.list;
-  Filter filter([&](std::string_view element) {
+std::string_view CallRules::seen(const ListCut& cut, std::string_view payload) {
+  const ListShape& list = *cut.list;
+  ShownElements filter([&](std::string_view element) {
     const auto name = rpc::find_clear_member(element, list.name);
     const bool is_string = name && name->front() == '"';
-    return call.judged_by->shows(
-        call.rules, subject_of(list.use, list.kind,
-                               is_string ? name->substr(1, name->size() - 2) : "", cut_name_));
+    return cut.judged_by->shows(
+        cut.rules, subject_of(list.use, list.kind,
+                              is_string ? name->substr(1, name->size() - 2) : "", cut_name_));
   });
   clear(cut_);
   const rpc::MemberReplacement scope{list.scope, list.private_scope};
-  return rpc::cut_elements(answer.payload, list.member, filter, scope, cut_) ? cut_
-                                                                             : answer.payload;
+  return rpc::cut_elements(payload, list.member, filter, scope, cut_) ? cut_ : payload;
 }
 
-void CallRules::cut(const call::Call& call, const rpc::Envelope& answer,
-                    std::array<std::string_view, 3>& parts) {
-  const std::string_view payload = seen(call, answer);
-  if (payload.data() == answer.payload.data()) return;
-  // The id stands before or behind the result.
-  std::string_view& part = answer.payload.data() >= parts[2].data() ? parts[2] : parts[0];
-  const auto payload_at = static_cast<size_t>(answer.payload.data() - part.data());
-  clear(text_);
-  text_.append(part.substr(0, payload_at)).append(payload);
-  text_.append(part.substr(payload_at + answer.payload.size()));
-  part = text_;
-}
-
-}  // namespace stdgate::backend
+}  // namespace stdgate::call

@@ -1,6 +1,6 @@
 // NameTable: a bounded set of names.
 
-#include "gateway/backend/name_table.h"
+#include "gateway/call/name_table.h"
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ struct Told {
 
 TEST(NameTable, TellsOfEachNameOnce) {
   Told told;
-  backend::NameTable table(10, told.listener());
+  call::NameTable table(10, told.listener());
   const NameId add = table.admit("add");
   const NameId echo = table.admit("echo");
   EXPECT_EQ(table.admit("add"), add);
@@ -35,7 +35,7 @@ TEST(NameTable, TellsOfEachNameOnce) {
 TEST(NameTable, WhatChildrenShowThatTheyKnowIsLearntInTurns) {
   Told told;
   constexpr size_t kCapacity = 20;
-  backend::NameTable table(kCapacity, told.listener());
+  call::NameTable table(kCapacity, told.listener());
   TimePoint now{std::chrono::hours(1)};
   size_t next = 0;
   const auto learn = [&](size_t tries) {
@@ -45,27 +45,27 @@ TEST(NameTable, WhatChildrenShowThatTheyKnowIsLearntInTurns) {
     }
     return learnt;
   };
-  EXPECT_EQ(learn(1000), kCapacity / 2 + backend::NameTable::kMaxLearntPerMinute);
+  EXPECT_EQ(learn(1000), kCapacity / 2 + call::NameTable::kMaxLearntPerMinute);
   now += std::chrono::minutes(1) - Duration{1};
   EXPECT_EQ(learn(1000), 0U);
   EXPECT_NE(table.learn("m0", now), kOtherName) << "it has its place";
   EXPECT_NE(table.admit("configured"), kOtherName) << "that is for others";
   now += Duration{1};
-  EXPECT_EQ(learn(1000), kCapacity / 2 - backend::NameTable::kMaxLearntPerMinute - 1);
+  EXPECT_EQ(learn(1000), kCapacity / 2 - call::NameTable::kMaxLearntPerMinute - 1);
   now += std::chrono::minutes(1);
   EXPECT_EQ(learn(1000), 0U) << "all places are taken";
 }
 
 TEST(NameTable, TheNameOfTheOthersIsTheirs) {
   Told told;
-  backend::NameTable table(10, told.listener());
+  call::NameTable table(10, told.listener());
   EXPECT_EQ(table.admit("_other"), kOtherName);
   EXPECT_EQ(told.names.size(), 1U);
 }
 
 TEST(NameTable, FindGivesNoPlace) {
   Told told;
-  backend::NameTable table(10, told.listener());
+  call::NameTable table(10, told.listener());
   EXPECT_EQ(table.find("invented"), kOtherName);
   EXPECT_EQ(told.names.size(), 1U);
 }
@@ -73,7 +73,7 @@ TEST(NameTable, FindGivesNoPlace) {
 TEST(NameTable, BeyondItsCapacityAllIsOther) {
   for (const size_t capacity : {size_t{0}, size_t{1}, size_t{3}, size_t{500}}) {
     Told told;
-    backend::NameTable table(capacity, told.listener());
+    call::NameTable table(capacity, told.listener());
     for (size_t i = 0; i < capacity; ++i) {
       EXPECT_NE(table.admit("m" + std::to_string(i)), kOtherName);
     }
@@ -89,8 +89,8 @@ TEST(NameTable, BeyondItsCapacityAllIsOther) {
 
 TEST(NameTable, LongNamesHaveNoPlace) {
   Told told;
-  backend::NameTable table(10, told.listener());
-  const std::string longest(backend::NameTable::kMaxName, 'n');
+  call::NameTable table(10, told.listener());
+  const std::string longest(call::NameTable::kMaxName, 'n');
   EXPECT_EQ(table.admit(longest + 'n'), kOtherName);
   EXPECT_EQ(told.names.size(), 1U);
   EXPECT_NE(table.admit(longest), kOtherName);
@@ -98,7 +98,7 @@ TEST(NameTable, LongNamesHaveNoPlace) {
 
 TEST(NameTable, IdsFitWhateverTheCapacity) {
   Told told;
-  backend::NameTable table(1'000'000, told.listener());
+  call::NameTable table(1'000'000, told.listener());
   for (int i = 0; i < 70'000; ++i) table.admit("m" + std::to_string(i));
   EXPECT_EQ(table.size(), size_t{UINT16_MAX});
   EXPECT_EQ(table.find("m69999"), kOtherName);

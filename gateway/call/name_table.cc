@@ -1,9 +1,9 @@
-#include "gateway/backend/name_table.h"
+#include "gateway/call/name_table.h"
 
 #include <algorithm>
 #include <cstdint>
 
-namespace stdgate::backend {
+namespace stdgate::call {
 
 NameTable::NameTable(size_t capacity, std::function<void(NameId, std::string_view)> admitted)
     : capacity_(std::min<size_t>(capacity, UINT16_MAX - 1)), admitted_(std::move(admitted)) {
@@ -42,4 +42,4 @@ NameId NameTable::learn(std::string_view name, TimePoint now) {
   return admit(name);
 }
 
-}  // namespace stdgate::backend
+}  // namespace stdgate::call

@@ -6,10 +6,10 @@
 
 #include <cstddef>
 
-#include "gateway/backend/name_table.h"
+#include "gateway/call/name_table.h"
 #include "gateway/observer.h"
 
-namespace stdgate::backend {
+namespace stdgate::call {
 
 class BackendNames {
  public:
@@ -31,4 +31,4 @@ class BackendNames {
   NameTable tools_;
 };
 
-}  // namespace stdgate::backend
+}  // namespace stdgate::call

@@ -1,4 +1,4 @@
-#include "gateway/backend/call_tracing.h"
+#include "gateway/call/trace_filter.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
 
-namespace stdgate::backend {
+namespace stdgate::call {
 
 namespace {
 
@@ -49,14 +49,31 @@ void add_baggage(std::string& members, const Baggage& baggage,
 
 }  // namespace
 
-void CallTracing::begin(std::string_view params, call::Call& call) {
-  if (is_mcp()) read_meta(params, call.trace);
-  if (call.trace.is_none()) begin_trace(call.trace);
-  while (call.span == 0) call.span = services_.core.random();
+void TraceFilter::State::clear() {
+  clear_text(trace.state);
+  trace.clear();
+  span = 0;
+}
+
+void TraceFilter::begin(Call& call, const Arrival& arrival) {
+  const TraceContext* const header = arrival.context.trace;
+  State& state = states_.of(call.slots);
+  if (header != nullptr) state.trace = *header;
+  if (!is_on()) return;
+  if (is_mcp() && arrival.message != nullptr) read_meta(arrival.message->params, state.trace);
+  if (state.trace.is_none()) begin_trace(state.trace);
+  while (state.span == 0) state.span = random_();
+}
+
+void TraceFilter::on_end(const Call& call, End& end) {
+  const State* const state = states_.find(call.slots);
+  if (state == nullptr || end.record == nullptr) return;
+  end.record->trace = state->trace.is_none() ? nullptr : &state->trace;
+  end.record->span = state->span;
 }
 
 // What a client says of the call itself is closer to it than what says its HTTP library.
-void CallTracing::read_meta(std::string_view params, TraceContext& trace) {
+void TraceFilter::read_meta(std::string_view params, TraceContext& trace) {
   const auto meta = meta_of(params);
   const auto parent = member_of(meta, kParent);
   if (!parent) return;
@@ -70,10 +87,10 @@ void CallTracing::read_meta(std::string_view params, TraceContext& trace) {
 }
 
 // One that is not recorded is passed on too, so that nobody behind records a part of it.
-void CallTracing::begin_trace(TraceContext& trace) const {
+void TraceFilter::begin_trace(TraceContext& trace) const {
   do {
     for (size_t at = 0; at < trace.trace_id.size(); at += sizeof(uint64_t)) {
-      uint64_t bits = services_.core.random();
+      uint64_t bits = random_();
       for (size_t i = 0; i < sizeof(bits); ++i, bits >>= 8) {
         trace.trace_id[at + i] = static_cast<uint8_t>(bits);
       }
@@ -82,25 +99,25 @@ void CallTracing::begin_trace(TraceContext& trace) const {
   if (is_sampled(trace)) trace.flags = TraceContext::kSampled;
 }
 
-bool CallTracing::is_sampled(const TraceContext& trace) const {
+bool TraceFilter::is_sampled(const TraceContext& trace) const {
   uint64_t bits = 0;
   for (const uint8_t byte : std::span(trace.trace_id).last(kSampledBits / 8)) {
     bits = bits << 8 | byte;
   }
-  return static_cast<double>(bits) >= std::ldexp(1 - services_.core.traces->sample, kSampledBits);
+  return static_cast<double>(bits) >= std::ldexp(1 - traces_->sample, kSampledBits);
 }
 
-void CallTracing::tell_child(const rpc::Envelope& request, const call::Call& call,
-                             call::Outgoing& message) {
-  const TraceContext& trace = call.trace;
-  if (!is_mcp()) return;
-  const TraceParentText parent(trace, call.span);
+void TraceFilter::tell_child(const rpc::Envelope& request, const Call& call, Outgoing& message) {
+  const State* const state = states_.find(call.slots);
+  if (!is_on() || !is_mcp() || state == nullptr) return;
+  const TraceContext& trace = state->trace;
+  const TraceParentText parent(trace, state->span);
   const auto meta = meta_of(request.params);
   const auto former = member_of(meta, kParent);
   const size_t others = message.inserted.size();
   STDGATE_CHECK(others < insertions_.size());
   std::ranges::copy(message.inserted, insertions_.begin() + 1);
-  call::Insertion& next = insertions_[1];
+  Insertion& next = insertions_[1];
   members_.clear();
   if (former) {
     members_.append("\"").append(parent.view()).append("\"");
@@ -114,7 +131,7 @@ void CallTracing::tell_child(const rpc::Envelope& request, const call::Call& cal
       rpc::append_json_string(members_, trace.state);
     }
     add_baggage(members_, trace.baggage, meta);
-    const auto insertion = call::insertion_at(call::InsertionPlace::meta, request, members_);
+    const auto insertion = insertion_at(InsertionPlace::meta, request, members_);
     if (!insertion || former.error() == rpc::MemberError::duplicate) return;
     insertions_[0] = *insertion;
     if (others > 0 && next.empties) {
@@ -131,4 +148,4 @@ void CallTracing::tell_child(const rpc::Envelope& request, const call::Call& cal
   message.inserted = std::span(insertions_).first(others + 1);
 }
 
-}  // namespace stdgate::backend
+}  // namespace stdgate::call

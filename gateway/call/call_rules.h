@@ -5,17 +5,15 @@
 // answer to a list is cut by, with its call. Limit: the answer that is being cut.
 #pragma once
 
-#include <array>
 #include <memory>
 #include <string>
 #include <string_view>
 
-#include "gateway/call/call.h"
+#include "gateway/call/protocol.h"
 #include "gateway/policy/rules.h"
-#include "gateway/pool/dialect.h"
 #include "gateway/rpc/envelope.h"
 
-namespace stdgate::backend {
+namespace stdgate::call {
 
 // What becomes of a message.
 struct CallRuling {
@@ -27,11 +25,18 @@ struct CallRuling {
   const char* rejection = nullptr;        // denied because readers could see different messages
 };
 
+// What the answer to a list is cut by.
+struct ListCut {
+  const ListShape* list = nullptr;
+  std::shared_ptr<const policy::Rules> judged_by;  // that the call was
+  policy::RuleSet rules;                           // those of them that hold for its caller
+};
+
 class CallRules {
  public:
   CallRules(const config::BackendConfig& backend, const std::vector<config::RoleConfig>& roles,
-            const pool::Dialect& dialect)
-      : rules_(std::make_shared<const policy::Rules>(backend, roles)), dialect_(dialect) {}
+            const Protocol& protocol)
+      : rules_(std::make_shared<const policy::Rules>(backend, roles)), protocol_(protocol) {}
   CallRules(const CallRules&) = delete;
   CallRules& operator=(const CallRules&) = delete;
 
@@ -53,30 +58,25 @@ class CallRules {
   // until the next one.
   CallRuling judge(const rpc::Envelope& message, std::string_view method,
                    const policy::Principal* principal);
-  // Notes in the call of a request what its answer is to be cut by.
-  void note_list(call::Call& call, std::string_view method,
-                 const policy::Principal* principal) const;
-  // The payload of the answer to a list without what the client may not see. What is new is valid
-  // until the next cut.
-  std::string_view seen(const call::Call& call, const rpc::Envelope& answer);
-  // As seen(), in the whole answer, of which `parts` are the text before the id, the id, and the
-  // text behind it.
-  void cut(const call::Call& call, const rpc::Envelope& answer,
-           std::array<std::string_view, 3>& parts);
+  // For the answer to such a list.
+  [[nodiscard]] ListCut cut_of(const ListShape& list, const policy::Principal* principal) const {
+    return {&list, rules_, rules_->rules_of(principal)};
+  }
+  // A list without what the client may not see. What is new is valid until the next cut.
+  std::string_view seen(const ListCut& cut, std::string_view payload);
 
  private:
-  policy::Ruling judge_use(const call::UsedElement& element, const policy::Principal* principal,
+  policy::Ruling judge_use(const UsedElement& element, const policy::Principal* principal,
                            policy::Subject& subject);
   // In words of the policy.
   policy::Subject subject_of(std::string_view method, policy::ElementKind kind,
                              std::string_view spelled, std::string& scratch) const;
 
   std::shared_ptr<const policy::Rules> rules_;  // never null
-  const pool::Dialect& dialect_;
+  const Protocol& protocol_;
   std::string name_;      // scratch
   std::string cut_name_;  // scratch
   std::string cut_;       // scratch: a payload
-  std::string text_;      // scratch: a part of an answer
 };
 
-}  // namespace stdgate::backend
+}  // namespace stdgate::call
