@@ -15,8 +15,8 @@
 
 #include "gateway/app/retired_backends.h"
 #include "gateway/app/upstream_factory.h"
-#include "gateway/backend/backend_names.h"
 #include "gateway/backend/upstreams.h"
+#include "gateway/call/backend_names.h"
 #include "gateway/config/config.h"
 #include "gateway/mcp/mcp_sessions.h"
 #include "gateway/pool/pool_services.h"
@@ -83,7 +83,7 @@ class Generation {
         : id(own_id), names(own_id, capacity, observer) {}
 
     const BackendId id;
-    backend::BackendNames names;
+    call::BackendNames names;
   };
 
   std::unique_ptr<backend::Upstream> make(const config::BackendConfig& backend,

@@ -23,8 +23,8 @@ std::function<std::string(std::string_view)> hider_of(const config::Config& conf
 }
 
 backend::BackendOptions options_of(const config::Config& config,
-                                   const config::BackendConfig& backend,
-                                   backend::BackendNames& names, const UpstreamServices& services) {
+                                   const config::BackendConfig& backend, call::BackendNames& names,
+                                   const UpstreamServices& services) {
   pool::LaunchSpec launch =
       pool::make_launch_spec(backend, services.environment, services.identity.binary);
   auto hide_secrets = hider_of(config, backend, launch);
@@ -45,7 +45,7 @@ backend::BackendOptions options_of(const config::Config& config,
 // Pools of children that are all alike but for what names their principal in their environment.
 std::unique_ptr<backend::Upstream> make_pools(const config::Config& config, BackendId id,
                                               const config::BackendConfig& backend,
-                                              backend::BackendNames& names,
+                                              call::BackendNames& names,
                                               const UpstreamServices& services) {
   backend::BackendOptions options = options_of(config, backend, names, services);
   options.config.isolation = config::Isolation::shared;
@@ -91,7 +91,7 @@ std::unique_ptr<backend::Upstream> make_pools(const config::Config& config, Back
 
 std::unique_ptr<backend::Upstream> make_upstream(const config::Config& config,
                                                  const config::BackendConfig& backend, BackendId id,
-                                                 backend::BackendNames& names,
+                                                 call::BackendNames& names,
                                                  const UpstreamServices& services) {
   if (backend.isolation == config::Isolation::principal) {
     return make_pools(config, id, backend, names, services);

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "gateway/app/dialects.h"
-#include "gateway/backend/backend_names.h"
 #include "gateway/backend/upstream.h"
+#include "gateway/call/backend_names.h"
 #include "gateway/config/config.h"
 #include "gateway/pool/pool_services.h"
 
@@ -27,7 +27,7 @@ struct UpstreamServices {
 // backend with this id; they outlive it.
 std::unique_ptr<backend::Upstream> make_upstream(const config::Config& config,
                                                  const config::BackendConfig& backend, BackendId id,
-                                                 backend::BackendNames& names,
+                                                 call::BackendNames& names,
                                                  const UpstreamServices& services);
 
 }  // namespace stdgate::app

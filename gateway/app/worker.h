@@ -122,7 +122,7 @@ class Worker {
 
   struct Traces {
     Traces(const config::Config& config, const traces::SpanSource& source,
-           const traces::ExportServices& services, pool::Random& random)
+           const traces::ExportServices& services, Random& random)
         : exporter(config.traces, source, services), observer(random, exporter) {}
 
     traces::TraceExporter exporter;
@@ -155,7 +155,7 @@ class Worker {
   metrics::MetricsObserver counts_;
   logs::AccessLog calls_;
   logs::PayloadLog payloads_;
-  pool::Random random_;
+  Random random_;
   fetch::CurlFetcher fetcher_;
   const std::unique_ptr<Traces> traces_;  // null: there are none
   Observers observers_;

@@ -8,7 +8,7 @@ namespace stdgate::backend {
 std::optional<AnswerCache::Kept> AnswerCache::find(const rpc::Envelope& request,
                                                    std::string_view method,
                                                    std::string_view identity, TimePoint now,
-                                                   pool::Call& call) {
+                                                   call::Call& call) {
   std::string key = dialect_.key(request, method);
   if (key.empty() || key.size() > kMaxEntryBytes) return std::nullopt;
   auto found = entries_.find({std::string(identity), key});
@@ -26,7 +26,7 @@ std::optional<AnswerCache::Kept> AnswerCache::find(const rpc::Envelope& request,
   return std::nullopt;
 }
 
-void AnswerCache::keep(const pool::Call& call, const rpc::Envelope& answer, TimePoint now) {
+void AnswerCache::keep(const call::Call& call, const rpc::Envelope& answer, TimePoint now) {
   if (call.cache_key.empty() || call.child_era != Era::modern) return;
   const auto terms = dialect_.terms(answer);
   if (!terms || (!terms->is_public && call.identity.empty())) return;

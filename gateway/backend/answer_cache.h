@@ -14,8 +14,8 @@
 #include <string>
 #include <string_view>
 
+#include "gateway/call/call.h"
 #include "gateway/pool/cache_dialect.h"
-#include "gateway/pool/call.h"
 
 namespace stdgate::backend {
 
@@ -38,9 +38,9 @@ class AnswerCache {
   // The payload of a result for this request of that identity (empty: unknown). Without one the
   // call is noted, so that its answer can be kept.
   std::optional<Kept> find(const rpc::Envelope& request, std::string_view method,
-                           std::string_view identity, TimePoint now, pool::Call& call);
+                           std::string_view identity, TimePoint now, call::Call& call);
   // The answer to such a call.
-  void keep(const pool::Call& call, const rpc::Envelope& answer, TimePoint now);
+  void keep(const call::Call& call, const rpc::Envelope& answer, TimePoint now);
   void note_change(const pool::Audience& change);
   void clear() {
     entries_.clear();

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "gateway/pool/call_clock.h"
+#include "gateway/call/call_clock.h"
 #include "gateway/rpc/known_message.h"
 
 namespace stdgate::backend {
@@ -38,7 +38,7 @@ bool ArgumentMirrors::is_unsettled(std::string_view tool) {
   return is_asked_ || (now() >= not_before_ && !pool_.is_draining());
 }
 
-void ArgumentMirrors::take(pool::CallPtr call, const pool::Outgoing& message,
+void ArgumentMirrors::take(call::CallPtr call, const call::Outgoing& message,
                            const rpc::Envelope& request, std::string_view fields) {
   // In the usual case the request is not read again.
   if (is_known_ || !is_unsettled(dialect().called_tool(request, tool_))) {
@@ -60,7 +60,7 @@ void ArgumentMirrors::take(pool::CallPtr call, const pool::Outgoing& message,
   ask({}, 0);
 }
 
-void ArgumentMirrors::judge(pool::CallPtr call, const pool::Outgoing& message,
+void ArgumentMirrors::judge(call::CallPtr call, const call::Outgoing& message,
                             const rpc::Envelope& request, std::string_view fields) {
   const auto tool =
       tools_.empty() ? tools_.end() : tools_.find(dialect().called_tool(request, tool_));
@@ -75,16 +75,16 @@ void ArgumentMirrors::judge(pool::CallPtr call, const pool::Outgoing& message,
 // Whose own time is up does not wait any longer, nor does anybody when the list takes too long.
 void ArgumentMirrors::look_at_time() {
   TimePoint next = until_;
-  std::vector<pool::CallPtr> late = held_.take_all([&](const pool::Call& call) {
+  std::vector<call::CallPtr> late = held_.take_all([&](const call::Call& call) {
     if (call.deadline <= now()) return true;
     next = std::min(next, call.deadline);
     return false;
   });
   if (next > now() && !held_.empty()) timer_.arm(next);
   const bool is_over = until_ <= now();
-  for (pool::CallPtr& call : late) {
+  for (call::CallPtr& call : late) {
     const rpc::FaultReport report =
-        pool::gave_up(*call, pool::CallPlace::waiting, call->arrived, services_.config);
+        call::gave_up(*call, call::CallPlace::waiting, call->arrived, services_.config);
     events_.on_fault(std::move(call), report);
   }
   if (is_over) release();
@@ -94,8 +94,8 @@ void ArgumentMirrors::release() {
   timer_.disarm();
   // Those only that wait now: what is answered here can make clients send others.
   for (size_t left = held_.size(); left > 0 && !held_.empty(); --left) {
-    pool::WaitingMessage waiting = held_.pop();
-    const pool::Outgoing message = waiting.outgoing();
+    call::WaitingMessage waiting = held_.pop();
+    const call::Outgoing message = waiting.outgoing();
     std::string text(message.text);
     const rpc::KnownMessage known(text);
     const std::string fields = std::exchange(waiting.call->mirrored, {});
@@ -104,8 +104,8 @@ void ArgumentMirrors::release() {
   }
 }
 
-std::vector<pool::CallPtr> ArgumentMirrors::withdraw(session::Caller caller) {
-  return held_.take_all([caller](const pool::Call& call) { return call.caller == caller; });
+std::vector<call::CallPtr> ArgumentMirrors::withdraw(session::Caller caller) {
+  return held_.take_all([caller](const call::Call& call) { return call.caller == caller; });
 }
 
 // --- The list -------------------------------------------------------------------------------
@@ -115,26 +115,26 @@ void ArgumentMirrors::ask(std::string_view cursor, uint64_t child) {
   std::string text = dialect().list_request(cursor);
   const rpc::KnownMessage known(text);
   const rpc::Envelope& request = known.envelope();
-  pool::CallPtr call = services_.calls.take();
+  call::CallPtr call = services_.calls.take();
   call->id = request.id;
   call->method_name = dialect().list_method();
   call->caller = session::Callers::kGateway;
   call->client_era = Era::modern;
   call->transport = Transport::mcp;
   call->arrived = now();
-  pool::start_clock(*call, services_.config.timeout, services_.config);
-  pool::Outgoing message;
+  call::start_clock(*call, services_.config.timeout, services_.config);
+  call::Outgoing message;
   message.text = request.text;
   message.id = place_of(request.id, request.text);
   // A legacy child gets it without its stamp.
-  const pool::EraChanges changes = services_.dialect.omissions(request);
+  const call::EraChanges changes = services_.dialect.omissions(request);
   message.inserted = changes.view();
   message.child = services_.config.pool.sticky ? child : 0;
   message.is_bound = message.child != 0;
   if (!pool_.submit(call, message)) end_asking(false);
 }
 
-bool ArgumentMirrors::take_answer(const pool::Call& call, const rpc::Envelope& answer) {
+bool ArgumentMirrors::take_answer(const call::Call& call, const rpc::Envelope& answer) {
   if (!is_own(call)) return false;
   const auto page = dialect().read_page(answer);
   if (page) keep(*page);
@@ -146,7 +146,7 @@ bool ArgumentMirrors::take_answer(const pool::Call& call, const rpc::Envelope& a
   return true;
 }
 
-bool ArgumentMirrors::take_fault(const pool::Call& call) {
+bool ArgumentMirrors::take_fault(const call::Call& call) {
   if (!is_own(call)) return false;
   end_asking(false);
   return true;
@@ -159,7 +159,7 @@ void ArgumentMirrors::end_asking(bool is_known) {
   release();
 }
 
-void ArgumentMirrors::learn(const pool::Call& call, std::string_view method,
+void ArgumentMirrors::learn(const call::Call& call, std::string_view method,
                             const rpc::Envelope& answer) {
   if (method != dialect().list_method()) return;
   const bool is_private = call.alone || (!call.session.is_none() &&

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "gateway/base/timers.h"
-#include "gateway/pool/call_queue.h"
+#include "gateway/call/call_queue.h"
 #include "gateway/pool/mirror_dialect.h"
 #include "gateway/pool/pool.h"
 
@@ -28,8 +28,8 @@ namespace stdgate::backend {
 class MirrorOwner {
  public:
   virtual ~MirrorOwner() = default;
-  virtual void pass_on(pool::CallPtr call, const pool::Outgoing& message) = 0;
-  virtual void refuse_mirrored(pool::CallPtr call, const std::string& why) = 0;
+  virtual void pass_on(call::CallPtr call, const call::Outgoing& message) = 0;
+  virtual void refuse_mirrored(call::CallPtr call, const std::string& why) = 0;
 };
 
 class ArgumentMirrors {
@@ -49,19 +49,19 @@ class ArgumentMirrors {
 
   // Takes a call of a modern client, to pass it on at once or later, or to refuse it. `fields`:
   // what is repeated.
-  void take(pool::CallPtr call, const pool::Outgoing& message, const rpc::Envelope& request,
+  void take(call::CallPtr call, const call::Outgoing& message, const rpc::Envelope& request,
             std::string_view fields);
   // The answer to a list of its own. False: it is that of another call.
-  bool take_answer(const pool::Call& call, const rpc::Envelope& answer);
-  bool take_fault(const pool::Call& call);
+  bool take_answer(const call::Call& call, const rpc::Envelope& answer);
+  bool take_fault(const call::Call& call);
   // The answer to a client's call, which may be such a list.
-  void learn(const pool::Call& call, std::string_view method, const rpc::Envelope& answer);
+  void learn(const call::Call& call, std::string_view method, const rpc::Envelope& answer);
   // The list is another one now; or it may be, as there is a new child.
   void note_change(uint8_t lists);
   void note_restart() { is_known_ = false; }
 
   // The calls of this client that wait here.
-  std::vector<pool::CallPtr> withdraw(session::Caller caller);
+  std::vector<call::CallPtr> withdraw(session::Caller caller);
   [[nodiscard]] size_t held() const { return held_.size(); }
   template <class Visitor>
   void for_each_call(Visitor&& visit) const {
@@ -71,12 +71,12 @@ class ArgumentMirrors {
  private:
   [[nodiscard]] const pool::MirrorDialect& dialect() const { return *services_.dialect.mirrors(); }
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
-  [[nodiscard]] bool is_own(const pool::Call& call) const {
+  [[nodiscard]] bool is_own(const call::Call& call) const {
     return call.caller == session::Callers::kGateway && !call.alone && !call.listens;
   }
   // Whether the call is to wait for a list.
   bool is_unsettled(std::string_view tool);
-  void judge(pool::CallPtr call, const pool::Outgoing& message, const rpc::Envelope& request,
+  void judge(call::CallPtr call, const call::Outgoing& message, const rpc::Envelope& request,
              std::string_view fields);
   // `child`: the number of the one that has given the cursor; 0: any may answer.
   void ask(std::string_view cursor, uint64_t child);
@@ -97,7 +97,7 @@ class ArgumentMirrors {
   bool has_changed_ = false;  // since it was asked
   size_t pages_ = 0;          // of it
   TimePoint not_before_{};    // the next one
-  pool::CallQueue held_;
+  call::CallQueue held_;
   TimePoint until_{};  // they wait for the list
   Timer timer_;        // some of them have waited long enough
   std::string tool_;   // scratch

@@ -15,12 +15,8 @@
 
 #include "gateway/backend/answer_cache.h"
 #include "gateway/backend/argument_mirrors.h"
-#include "gateway/backend/backend_names.h"
-#include "gateway/backend/call_audit.h"
-#include "gateway/backend/call_gate.h"
-#include "gateway/backend/call_rules.h"
-#include "gateway/backend/call_tracing.h"
 #include "gateway/backend/change_watch.h"
+#include "gateway/backend/era_answers.h"
 #include "gateway/backend/input_rounds.h"
 #include "gateway/backend/key_watches.h"
 #include "gateway/backend/list_notices.h"
@@ -32,6 +28,14 @@
 #include "gateway/backend/session_memos.h"
 #include "gateway/backend/session_router.h"
 #include "gateway/backend/upstream.h"
+#include "gateway/call/audit_filter.h"
+#include "gateway/call/backend_names.h"
+#include "gateway/call/capacity_filter.h"
+#include "gateway/call/chain.h"
+#include "gateway/call/name_filter.h"
+#include "gateway/call/quota_filter.h"
+#include "gateway/call/rule_filter.h"
+#include "gateway/call/trace_filter.h"
 #include "gateway/observer.h"
 #include "gateway/policy/client_quotas.h"
 #include "gateway/pool/backend_status.h"
@@ -53,7 +57,7 @@ struct BackendOptions {
   std::vector<std::string> known_tools{};
   std::vector<config::RoleConfig> roles{};
   // That backends with the same id share; outlives them. Null: it has its own.
-  BackendNames* names = nullptr;
+  call::BackendNames* names = nullptr;
   Duration input_timeout = std::chrono::minutes(5);                // of parked calls
   std::function<std::string(std::string_view)> hide_secrets = {};  // see PoolServices
   // That backends share whose clients are the same. Null: it has its own.
@@ -76,24 +80,18 @@ class Backend final : public Upstream,
 
   void start() override { pool_.start(); }
 
-  Admission accept(const rpc::ParsedMessage& message, const CallContext& context) override;
+  Admission accept(const rpc::ParsedMessage& message, const call::CallContext& context) override;
   void refuse(const rpc::FaultReport& report, std::string_view id,
-              const CallContext& context) override {
-    core_.observer.on_call_started(Upstream::id());
-    pool::CallPtr call = make_call(id, {}, context);
-    audit_.note_client(context, *call);
-    on_fault(std::move(call), report);
+              const call::CallContext& context) override {
+    chain_.on_fault(refused_call(id, context), report);
   }
   void count_refused(const rpc::FaultReport& report, std::string_view id,
-                     const CallContext& context) override {
-    core_.observer.on_call_started(Upstream::id());
-    const pool::CallPtr call = make_call(id, {}, context);
-    audit_.note_client(context, *call);
-    finish(*call, Outcome::of(report.fault), nullptr, report.detail);
+                     const call::CallContext& context) override {
+    chain_.end(*refused_call(id, context), Outcome::of(report.fault), report.detail);
   }
   void cancel_calls_of(session::Caller caller) override { cancel(withdraw(caller)); }
 
-  bool take_cancel(const rpc::ParsedMessage& message, const CallContext& context) override;
+  bool take_cancel(const rpc::ParsedMessage& message, const call::CallContext& context) override;
   tl::expected<session::SessionId, rpc::FaultReport> open_session(
       session::Caller caller, session::SessionSink& sink, const policy::Client& client) override {
     auto obstacle = find_obstacle(client);
@@ -137,7 +135,7 @@ class Backend final : public Upstream,
   void set_limits(const config::LimitsConfig& limits,
                   const config::TimeoutsConfig& timeouts) override;
   void end_listening() override {
-    for (const pool::CallPtr& call : pool_.withdraw_listeners_of_clients()) end_listening(*call);
+    for (const call::CallPtr& call : pool_.withdraw_listeners_of_clients()) end_listening(*call);
   }
 
   // See Pool.
@@ -145,7 +143,7 @@ class Backend final : public Upstream,
     pool_.drain();
     round_trips_.drain();
     rounds_.drain();
-    for (const pool::CallPtr& call : pool_.withdraw_listeners()) end_listening(*call);
+    for (const call::CallPtr& call : pool_.withdraw_listeners()) end_listening(*call);
   }
   void fail_calls(const rpc::FaultReport& report) override { pool_.fail_calls(report); }
   void end_children(Duration grace) override { pool_.end_children(grace); }
@@ -160,7 +158,8 @@ class Backend final : public Upstream,
     calls_.drop_kept();
   }
   [[nodiscard]] bool has_children() const override { return pool_.has_children(); }
-  [[nodiscard]] bool gave(const rpc::Envelope& request, const CallContext& context) const override {
+  [[nodiscard]] bool gave(const rpc::Envelope& request,
+                          const call::CallContext& context) const override {
     return returning_.gave(request, context);
   }
   [[nodiscard]] bool holds_work() const override { return returning_.holds_work(); }
@@ -178,43 +177,66 @@ class Backend final : public Upstream,
     pool_.check_invariants();
     sessions_.check_invariants();
     watches_.check_invariants();
-    const auto check = [this](const pool::Call& call) { sessions_.check_owner(call); };
+    const auto check = [this](const call::Call& call) { sessions_.check_owner(call); };
     pool_.for_each_call(check);
     rounds_.for_each_call(check);
     if (mirrors_) mirrors_->for_each_call(check);
   }
+  // The filters that a request passes, in their order.
+  [[nodiscard]] std::span<const std::string_view> filters() const { return chain_.names(); }
 
  private:
-  void on_answer(pool::CallPtr call, const rpc::Envelope& answer) override;
-  void on_fault(pool::CallPtr call, const rpc::FaultReport& report) override;
-  void on_wrong_era(pool::CallPtr call) override {
+  // The last filter of the chain, which gives calls to the pool.
+  class Bottom final : public call::Filter {
+   public:
+    explicit Bottom(Backend& backend) : backend_(backend) {}
+    void on_request(call::CallPtr& call, const call::Request& request) override {
+      backend_.take(call, request);
+    }
+    void on_end(const call::Call& call, call::End& end) override {
+      backend_.note_end(call, end.outcome);
+    }
+    void on_ended(const call::Call& call) override {
+      // Its session may be over by this: that comes after the answer.
+      if (!call.refusal.empty()) backend_.greetings_.note_end(call);
+    }
+
+   private:
+    Backend& backend_;
+  };
+
+  void take(call::CallPtr& call, const call::Request& request);
+  void note_end(const call::Call& call, Outcome outcome);
+  void on_answer(call::CallPtr call, const rpc::Envelope& answer) override;
+  void on_fault(call::CallPtr call, const rpc::FaultReport& report) override;
+  void on_wrong_era(call::CallPtr call) override {
     modern_.note_refused();
     const bool is_probe = method_name(*call) == dialect_->probe_method();
-    answer_member(*call, is_probe ? Outcome::other_era() : Outcome::error(),
+    chain_.answer(*call, is_probe ? Outcome::other_era() : Outcome::error(),
                   R"("error":)" + dialect_->wrong_era_error(),
                   rpc::rpc_error_code(rpc::RpcError::unsupported_version));
   }
-  void on_call_alone(pool::CallPtr call, const pool::Outgoing& message) override {
+  void on_call_alone(call::CallPtr call, const call::Outgoing& message) override {
     if (options_.config.serves_one) {
       round_trips_.take_turn(std::move(call), message);
     } else {
       round_trips_.take(std::move(call), message);
     }
   }
-  void end_call(const pool::Call& call, Outcome outcome, std::string_view member,
+  void end_call(const call::Call& call, Outcome outcome, std::string_view member,
                 std::optional<int64_t> error_code) override {
-    answer_member(call, outcome, member, error_code);
+    chain_.answer(call, outcome, member, error_code);
   }
-  void pass_on(pool::CallPtr call, const pool::Outgoing& message) override;
-  void refuse_mirrored(pool::CallPtr call, const std::string& why) override {
-    answer_error(*call, {rpc::RpcError::header_mismatch, why}, Outcome::error(), {});
+  void pass_on(call::CallPtr call, const call::Outgoing& message) override;
+  void refuse_mirrored(call::CallPtr call, const std::string& why) override {
+    chain_.answer_error(*call, {rpc::RpcError::header_mismatch, why});
   }
   void on_era(Era era) override { greetings_.note_era(era); }
   void on_children_shared() override { set_owns_children(false); }
-  std::vector<pool::CallPtr> on_children_separated() override {
+  std::vector<call::CallPtr> on_children_separated() override {
     set_owns_children(true);
-    std::vector<pool::CallPtr> calls = rounds_.withdraw_all();
-    for (pool::CallPtr& call : pool_.withdraw_shared_of_sessions()) {
+    std::vector<call::CallPtr> calls = rounds_.withdraw_all();
+    for (call::CallPtr& call : pool_.withdraw_shared_of_sessions()) {
       if (!call->is_own) {
         calls.push_back(std::move(call));
       } else if (call->listens) {
@@ -224,8 +246,8 @@ class Backend final : public Upstream,
     return calls;
   }
   void on_session_moved(session::SessionId session) override { listening_.go_on(session); }
-  void pass_refusal(const pool::Call& call, std::string_view refusal) override {
-    answer_member(call, Outcome::error(), refusal);
+  void pass_refusal(const call::Call& call, std::string_view refusal) override {
+    chain_.answer(call, Outcome::error(), refusal);
   }
   void on_changed(const pool::Audience& audience) override {
     if (mirrors_) mirrors_->note_change(audience.list);
@@ -236,96 +258,54 @@ class Backend final : public Upstream,
     if (mirrors_) mirrors_->note_restart();
     if (cache_) cache_->clear();
   }
-  void on_listening_end(pool::CallPtr call) override { end_listening(*call); }
-  void on_listener_lost(pool::CallPtr call, const rpc::FaultReport& report) override {
+  void on_listening_end(call::CallPtr call) override { end_listening(*call); }
+  void on_listener_lost(call::CallPtr call, const rpc::FaultReport& report) override {
     returning_.take_lost_listener(std::move(call), report);
   }
-  void on_misdirected(pool::CallPtr call, const pool::Outgoing& message) override {
-    const std::string method(method_name(*call));
+  void on_misdirected(call::CallPtr call, const call::Outgoing& message) override {
+    const std::string method(call->method_name);
     returning_.take_misdirected(std::move(call), method, message);
   }
-  void on_listening(const pool::Call& call, const pool::ChildFacts& facts) override {
+  void on_listening(const call::Call& call, const pool::ChildFacts& facts) override {
     std::vector<std::string> keys = modern_.listened_keys(call, facts);
     watches_.open(call, keys);
     modern_.begin_listening(call, keys, facts);
   }
 
-  Admission accept_request(const rpc::Envelope& request, const CallContext& context);
-  bool accept_subscription(const pool::ClientIntent& intent, pool::CallPtr& call,
-                           pool::Outgoing& message);
-  void accept_severity(const pool::ClientIntent& intent, const pool::Call& call);
-  Admission accept_notification(const rpc::Envelope& notification, const CallContext& context);
+  Admission accept_request(const rpc::Envelope& request, const call::CallContext& context);
+  bool accept_subscription(const call::ClientIntent& intent, call::CallPtr& call,
+                           call::Outgoing& message);
+  void assemble();
+  void accept_severity(const call::ClientIntent& intent, const call::Call& call);
+  Admission accept_notification(const rpc::Envelope& notification,
+                                const call::CallContext& context);
   // Its calls, wherever they are.
-  std::vector<pool::CallPtr> withdraw(session::Caller caller) {
-    std::vector<pool::CallPtr> calls = pool_.withdraw(caller);
-    for (pool::CallPtr& call : rounds_.withdraw(caller)) calls.push_back(std::move(call));
+  std::vector<call::CallPtr> withdraw(session::Caller caller) {
+    std::vector<call::CallPtr> calls = pool_.withdraw(caller);
+    for (call::CallPtr& call : rounds_.withdraw(caller)) calls.push_back(std::move(call));
     if (!mirrors_) return calls;
-    for (pool::CallPtr& call : mirrors_->withdraw(caller)) calls.push_back(std::move(call));
+    for (call::CallPtr& call : mirrors_->withdraw(caller)) calls.push_back(std::move(call));
     return calls;
   }
-  bool accept_cancel(std::string_view id, const CallContext& context);
+  bool accept_cancel(std::string_view id, const call::CallContext& context);
   // Of the children that a message with this context is for.
-  [[nodiscard]] config::Isolation isolation_of(const CallContext& context) const {
+  [[nodiscard]] config::Isolation isolation_of(const call::CallContext& context) const {
     return pool_.has_lease(context.session) ? config::Isolation::session
                                             : config::Isolation::shared;
   }
-  void cancel(const std::vector<pool::CallPtr>& calls) {
-    for (const pool::CallPtr& call : calls) {
+  void cancel(const std::vector<call::CallPtr>& calls) {
+    for (const call::CallPtr& call : calls) {
       finish_cancelled(*call, pool::CancelReason::client_left);
     }
   }
-  void finish_cancelled(const pool::Call& call, pool::CancelReason reason) {
-    finish(call, Outcome::cancelled(), nullptr, pool::cancel_reason_text(reason));
+  void finish_cancelled(const call::Call& call, pool::CancelReason reason) {
+    chain_.end(call, Outcome::cancelled(), pool::cancel_reason_text(reason));
   }
-  void learn_method(pool::Call& call) {
-    if (call.method != kOtherMethod) return;
-    call.method = methods_.learn(call.method_name, core_.clock.now());
-  }
-  // `params`: raw; empty: none, or they were not read.
-  pool::CallPtr make_call(std::string_view id, std::string_view method, const CallContext& context,
-                          std::string_view params = {});
-  [[nodiscard]] std::string_view method_name(const pool::Call& call) const {
-    return call.method == kOtherMethod ? std::string_view(call.method_name)
-                                       : methods_.name(call.method);
-  }
-  [[nodiscard]] std::string_view tool_name(const pool::Call& call) const {
-    return call.tool.value_or(kOtherTool) == kOtherTool ? std::string_view(call.tool_name)
-                                                        : tools_.name(*call.tool);
-  }
-  void note_tool(pool::Call& call, std::string_view spelled) {
-    if (spelled.empty()) return;
-    const std::string_view name = rpc::decode_string(spelled, tool_);
-    call.tool = tools_.find(name);
-    // A name over the limit is cut to one byte above it, so that it still gets no place.
-    if (call.tool == kOtherTool) call.tool_name = name.substr(0, NameTable::kMaxName + 1);
-  }
-  void finish(const pool::Call& call, Outcome outcome, const session::Reply* reply,
-              std::string_view detail);
-  void deliver(const pool::Call& call, const session::Reply& reply) {
-    const std::array<std::string_view, 3> parts = {reply.head, reply.id, reply.tail};
-    core_.observer.on_message(id(), Direction::to_client, parts);
-    if (session::ReplySink* sink = callers_.find(call.caller); sink != nullptr) {
-      sink->on_reply(call.tag, reply);
-    } else if (!call.is_own) {
-      drop(DropReason::caller_gone);
-    }
-  }
-  // The gateway's own answer, instead of that of a child.
-  void answer_fault(const pool::Call& call, const rpc::FaultReport& report, Outcome outcome,
-                    std::string_view detail, bool exposes_detail);
-  const session::Reply* record_end(const pool::Call& call, Outcome outcome,
-                                   const session::Reply* reply, std::string_view detail);
-  // The gateway's own answer, where no child is needed for it.
-  void answer(const pool::Call& call, std::string_view result) {
-    answer_member(call, Outcome::ok(), R"("result":)" + std::string(result));
-  }
-  // An error in the place of a child.
-  void answer_error(const pool::Call& call, const pool::Absence& error, Outcome outcome,
-                    std::string_view detail) {
-    const int code = rpc::rpc_error_code(error.error);
-    std::string member = R"("error":)";
-    rpc::append_error(member, code, error.message, error.data);
-    answer_member(call, outcome, member, code, detail);
+  call::CallPtr begin_call(std::string_view id, const call::Arrival& arrival);
+  // One that is refused without a look at its message.
+  call::CallPtr refused_call(std::string_view id, const call::CallContext& context) {
+    core_.observer.on_call_started(Upstream::id());
+    return begin_call(id, {.context = context, .is_refused = true});
   }
   // What keeps the client from having a session.
   std::optional<rpc::FaultReport> find_obstacle(const policy::Client& client) {
@@ -333,63 +313,25 @@ class Backend final : public Upstream,
       core_.observer.on_rejected(id(), Rejection::denied);
       return rpc::faults::because(rpc::Fault::denied, "no rule of this backend is about you");
     }
-    if (core_.overload != nullptr && core_.overload->refuses_sessions()) {
-      return rpc::faults::no_new_sessions();
-    }
-    return find_lack(client.account.get());
-  }
-  // Whether too much is kept already, for the client or at this backend.
-  std::optional<rpc::FaultReport> find_lack(const Account* client) const {
-    MemoryLack lack = client == nullptr ? MemoryLack::none : client->lack();
-    const Account* const own = services_.payer.account;
-    if (lack == MemoryLack::none && (own == nullptr || !own->is_beyond_bound()))
-      return std::nullopt;
-    core_.observer.on_rejected(id(), Rejection::memory);
-    return rpc::faults::holds_too_much(lack);
-  }
-  // What keeps the gateway from taking any such call now.
-  std::optional<rpc::FaultReport> find_obstacle(const rpc::Envelope& request,
-                                                std::string_view method, bool listens,
-                                                const CallContext& context, pool::Call& call) {
-    if (listens && request.text.size() > ModernCalls::kMaxListening) {
-      return rpc::faults::too_large("what is to be listened for is too long");
-    }
-    if (core_.overload != nullptr && core_.overload->refuses_calls()) {
-      return rpc::faults::short_of_memory();
-    }
-    if (auto lack = find_lack(context.account)) return lack;
-    if (!context.is_own && !audit_.begin(request, method, context, call)) {
-      return rpc::faults::unrecorded();
-    }
-    return std::nullopt;
+    return capacity_.obstacle_of_session(client.account.get());
   }
   // `params`: see CallContext.
-  [[nodiscard]] tl::expected<pool::ClientIntent, const char*> intent_of(
-      const rpc::Envelope& request, std::string_view method, const CallContext& context,
+  [[nodiscard]] tl::expected<call::ClientIntent, const char*> intent_of(
+      const rpc::Envelope& request, std::string_view method, const call::CallContext& context,
       const mcp::ModernParams* params) const {
     if (context.era == Era::modern) return dialect_->read_modern_client(request, method, params);
     return dialect_->read_client(request, method, isolation_of(context));
   }
-  void refuse(pool::CallPtr call, const GateRefusal& refusal);
   // A request that may go on, as its child is to get it. `ruling`: null: as any other one.
-  void send(const rpc::Envelope& request, std::string_view method, const pool::ClientIntent& intent,
-            const CallContext& context, pool::CallPtr call, const pool::CallFilter::Ruling* ruling);
+  void send(const rpc::Envelope& request, std::string_view method, const call::ClientIntent& intent,
+            const call::CallContext& context, call::CallPtr call,
+            const pool::CallFilter::Ruling* ruling);
   void send_as(pool::CallFilter::Ruling& ruling, std::string_view method,
-               const CallContext& context, pool::CallPtr call);
-  // The answer as it is for the client.
-  void give(pool::CallPtr call, const rpc::Envelope& answer);
+               const call::CallContext& context, call::CallPtr call);
   bool answer_from_cache(const rpc::Envelope& request, std::string_view method,
-                         const CallContext& context, pool::Call& call);
-  // `member`: result or error, as the client is given it.
-  void answer_member(const pool::Call& call, Outcome outcome, std::string_view member,
-                     std::optional<int64_t> error_code = {}, std::string_view detail = {}) {
-    answer_tail(call, outcome, "," + std::string(member) + "}", error_code, detail);
-  }
-  // `tail`: all that follows the id.
-  void answer_tail(const pool::Call& call, Outcome outcome, std::string_view tail,
-                   std::optional<int64_t> error_code = {}, std::string_view detail = {});
-  void end_listening(const pool::Call& call) {
-    answer_member(call, Outcome::ok(), dialect_->listening_end(call.id));
+                         const call::CallContext& context, call::CallPtr& call);
+  void end_listening(const call::Call& call) {
+    chain_.answer(call, Outcome::ok(), dialect_->listening_end(call.id));
   }
   Admission drop(DropReason reason) {
     core_.observer.on_dropped(id(), reason);
@@ -403,21 +345,25 @@ class Backend final : public Upstream,
 
   BackendOptions options_;  // constant but for what RefusedGreetings changes
   const std::unique_ptr<pool::Dialect> dialect_;
-  CallRules rules_;
-  const std::shared_ptr<policy::ClientQuotas> quotas_;
-  CallGate gate_;
-  CallAudit audit_;
-  CallTracing tracing_;
   session::Callers& callers_;
   const pool::CoreServices& core_;
-  const std::unique_ptr<BackendNames> own_names_;  // null: they are shared
-  NameTable& methods_;
-  NameTable& tools_;
+  const std::unique_ptr<call::BackendNames> own_names_;  // null: they are shared
+  call::BackendNames& names_of_calls_;
   std::string method_;  // scratch
-  std::string tool_;    // scratch
   std::string key_;     // scratch
-  pool::CallStore calls_;
+  call::CallStore calls_;
   pool::PoolServices services_;
+  const call::ChainServices chain_services_;
+  call::Chain chain_;
+  call::NameFilter names_;
+  call::TraceFilter traces_;
+  call::CapacityFilter capacity_;
+  std::optional<call::AuditFilter> audit_;  // nothing: there is no audit
+  call::QuotaFilter quotas_;
+  const bool has_eras_;  // the protocol has two (see Era)
+  EraAnswers era_answers_;
+  call::RuleFilter rules_;
+  Bottom bottom_{*this};
   ModernCalls modern_;
   SessionRouter sessions_;
   ListNotices notices_;

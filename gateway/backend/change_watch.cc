@@ -6,7 +6,7 @@
 namespace stdgate::backend {
 
 // A modern child tells of changes only those who listen for them.
-void ChangeWatch::on_event(const pool::Call& call, const rpc::Envelope& notification,
+void ChangeWatch::on_event(const call::Call& call, const rpc::Envelope& notification,
                            TextPlace progress_token) {
   if (call.listens) note(notification, rpc::decode_string(notification.method, method_));
   next_.on_event(call, notification, progress_token);

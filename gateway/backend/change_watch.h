@@ -29,7 +29,7 @@ class ChangeWatch final : public pool::ChildListener {
   ChangeWatch(const pool::Dialect& dialect, pool::ChildListener& next, ChangeListener& changes)
       : dialect_(dialect), next_(next), changes_(changes) {}
 
-  void on_event(const pool::Call& call, const rpc::Envelope& notification,
+  void on_event(const call::Call& call, const rpc::Envelope& notification,
                 TextPlace progress_token) override;
   void on_notification(pool::Child& child, const rpc::Envelope& notification,
                        std::string_view method) override;

@@ -14,8 +14,8 @@ enum class Tags : uint8_t { one_each, shared };
 // Calls `expect(message, context)` before each message, as its answer may come at once, and
 // `leave_out()` after it if no answer will come. False: nothing was taken, for lack of room.
 template <class Expect, class LeaveOut>
-bool dispatch(Upstream& upstream, const rpc::Document& document, CallContext context, Tags tags,
-              Expect&& expect, LeaveOut&& leave_out) {
+bool dispatch(Upstream& upstream, const rpc::Document& document, call::CallContext context,
+              Tags tags, Expect&& expect, LeaveOut&& leave_out) {
   bool some_taken = false;
   for (const rpc::ParsedMessage& message : document.messages) {
     expect(message, context);

@@ -4,8 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "gateway/backend/call_tracing.h"
-#include "gateway/pool/call_clock.h"
+#include "gateway/call/call_clock.h"
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/known_message.h"
 
@@ -20,7 +19,8 @@ constexpr TimePoint kNotNeeded = pool::ChildListener::kNotNeeded;
 
 InputRounds::InputRounds(const pool::PoolServices& services, pool::Pool& pool,
                          SessionRouter& sessions, const ModernCalls& modern,
-                         pool::PoolEvents& events, TripEnds& ends, const Duration& input_timeout)
+                         pool::PoolEvents& events, TripEnds& ends, const Duration& input_timeout,
+                         call::TraceFilter& traces)
     : services_(services),
       pool_(pool),
       sessions_(sessions),
@@ -28,9 +28,10 @@ InputRounds::InputRounds(const pool::PoolServices& services, pool::Pool& pool,
       events_(events),
       ends_(ends),
       input_timeout_(input_timeout),
+      traces_(traces),
       timer_(services.core.timers, [this] { look_at_time(); }) {}
 
-void InputRounds::note(const rpc::Envelope& request, std::string_view method, pool::Call& call) {
+void InputRounds::note(const rpc::Envelope& request, std::string_view method, call::Call& call) {
   if (call.client_era == Era::modern || pool_.era() == Era::legacy) return;
   const session::Session* const session = sessions_.find(call.session);
   if (session == nullptr || !session->is_askable || !input().may_need_input(method)) return;
@@ -41,7 +42,7 @@ void InputRounds::note(const rpc::Envelope& request, std::string_view method, po
 
 // --- The child asks ---------------------------------------------------------------------------
 
-bool InputRounds::take_answer(pool::CallPtr& call, const rpc::Envelope& answer) {
+bool InputRounds::take_answer(call::CallPtr& call, const rpc::Envelope& answer) {
   if (call->child_era != Era::modern || call->client_era == Era::modern ||
       call->session.is_none() || services_.dialect.input() == nullptr) {
     return false;
@@ -73,7 +74,7 @@ bool InputRounds::take_answer(pool::CallPtr& call, const rpc::Envelope& answer) 
     return true;
   }
   const TimePoint expires =
-      std::min(now() + input_timeout_, pool::latest_end(*call, services_.config));
+      std::min(now() + input_timeout_, call::latest_end(*call, services_.config));
   Share held(call->held.payer(), Holding::calls);
   const bool returns = services_.config.pool.sticky && !demands->state.empty();
   const uint64_t child = returns ? call->child : 0;
@@ -98,7 +99,7 @@ bool InputRounds::has_room(size_t bytes) const {
          kept_ + rounds_bytes_ + bytes <= services_.config.pool.queue_bytes;
 }
 
-const char* InputRounds::ask_all(uint64_t number, const pool::Call& call,
+const char* InputRounds::ask_all(uint64_t number, const call::Call& call,
                                  const pool::InputDemands& demands) {
   session::Session* const session = sessions_.find_mutable(call.session);
   if (demands.is_malformed) return "the server has answered input_required without a question";
@@ -151,13 +152,13 @@ void InputRounds::on_round_answer(uint64_t number, std::string_view key,
 
 // The same request, with another id.
 void InputRounds::go_on(Round round) {
-  pool::CallPtr& call = round.call;
+  call::CallPtr& call = round.call;
   std::string request = call->request;
   const rpc::KnownMessage former(request);
   std::string text = input().with_answers(former.envelope(), round.answers, round.state);
   const rpc::KnownMessage known(text);
   const rpc::Envelope& sent = known.envelope();
-  pool::Outgoing message;
+  call::Outgoing message;
   message.text = sent.text;
   message.id = place_of(sent.id, sent.text);
   message.account = call->held.account();
@@ -167,15 +168,14 @@ void InputRounds::go_on(Round round) {
         sent, rpc::decode_string(sent.method, scratch), config::Isolation::shared);
     if (intent) message.progress_token = place_of(intent->progress_token, sent.text);
   }
-  const pool::EraChanges changes =
+  const call::EraChanges changes =
       modern_.changes_of(sent, call->client_era, true, sessions_.stamp_of(call->session));
   message.take(changes);
   message.child = round.child;
   message.is_bound = round.child != 0;
-  CallTracing tracing(services_);
-  if (tracing.is_on()) tracing.tell_child(sent, *call, message);
+  traces_.tell_child(sent, *call, message);
   call->heard = now();
-  call->deadline = pool::due_after(*call, call->heard, services_.config);
+  call->deadline = call::due_after(*call, call->heard, services_.config);
   call->cancelled = false;
   if (const auto taken = pool_.submit(call, message); !taken) {
     events_.on_fault(std::move(call), taken.error());
@@ -192,7 +192,7 @@ TimePoint InputRounds::needed_until(uint64_t child) const {
 
 // --- Ends -------------------------------------------------------------------------------------
 
-void InputRounds::fail(pool::CallPtr call, std::string_view why) {
+void InputRounds::fail(call::CallPtr call, std::string_view why) {
   std::string member = R"("error":)";
   const int code = rpc::rpc_error_code(rpc::RpcError::internal_error);
   rpc::append_error(member, code, why, {});
@@ -211,7 +211,7 @@ InputRounds::Round InputRounds::take_out(Rounds::iterator round) {
   return taken;
 }
 
-pool::CallPtr InputRounds::end(Rounds::iterator round, ParkedEnd how) {
+call::CallPtr InputRounds::end(Rounds::iterator round, ParkedEnd how) {
   const uint64_t number = round->first;
   Round ended = take_out(round);
   services_.core.observer.on_parked_call_ended(services_.backend, how);
@@ -219,13 +219,13 @@ pool::CallPtr InputRounds::end(Rounds::iterator round, ParkedEnd how) {
   return std::move(ended.call);
 }
 
-pool::CallPtr InputRounds::take(session::Caller caller, std::string_view id) {
-  const pool::Call* const call = services_.calls.index().find_asked(caller, id);
+call::CallPtr InputRounds::take(session::Caller caller, std::string_view id) {
+  const call::Call* const call = services_.calls.index().find_asked(caller, id);
   return call == nullptr ? nullptr : end(rounds_.find(call->round), ParkedEnd::given_up);
 }
 
-std::vector<pool::CallPtr> InputRounds::withdraw(session::Caller caller) {
-  std::vector<pool::CallPtr> calls;
+std::vector<call::CallPtr> InputRounds::withdraw(session::Caller caller) {
+  std::vector<call::CallPtr> calls;
   for (auto next = rounds_.begin(); next != rounds_.end();) {
     const auto round = next++;
     if (round->second.call->caller == caller) {
@@ -235,8 +235,8 @@ std::vector<pool::CallPtr> InputRounds::withdraw(session::Caller caller) {
   return calls;
 }
 
-std::vector<pool::CallPtr> InputRounds::withdraw_all() {
-  std::vector<pool::CallPtr> calls;
+std::vector<call::CallPtr> InputRounds::withdraw_all() {
+  std::vector<call::CallPtr> calls;
   while (!rounds_.empty()) calls.push_back(end(rounds_.begin(), ParkedEnd::failed));
   return calls;
 }
@@ -248,7 +248,7 @@ void InputRounds::drain() {
 }
 
 void InputRounds::look_at_time() {
-  std::vector<pool::CallPtr> expired;
+  std::vector<call::CallPtr> expired;
   std::optional<TimePoint> first;
   for (auto next = rounds_.begin(); next != rounds_.end();) {
     const auto round = next++;
@@ -259,10 +259,10 @@ void InputRounds::look_at_time() {
     }
   }
   if (first) timer_.arm(*first);
-  for (pool::CallPtr& call : expired) {
-    const rpc::FaultReport report = now() >= pool::latest_end(*call, services_.config)
-                                        ? pool::gave_up(*call, call->place, now(), services_.config)
-                                        : pool::gave_up_question(input_timeout_);
+  for (call::CallPtr& call : expired) {
+    const rpc::FaultReport report = now() >= call::latest_end(*call, services_.config)
+                                        ? call::gave_up(*call, call->place, now(), services_.config)
+                                        : call::gave_up_question(input_timeout_);
     events_.on_fault(std::move(call), report);
   }
 }

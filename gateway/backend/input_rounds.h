@@ -25,6 +25,7 @@
 #include "gateway/backend/round_trips.h"
 #include "gateway/backend/session_router.h"
 #include "gateway/base/timers.h"
+#include "gateway/call/trace_filter.h"
 #include "gateway/pool/pool.h"
 
 namespace stdgate::backend {
@@ -37,18 +38,18 @@ class InputRounds final : public RoundListener {
   // `input_timeout` may change while it lives.
   InputRounds(const pool::PoolServices& services, pool::Pool& pool, SessionRouter& sessions,
               const ModernCalls& modern, pool::PoolEvents& events, TripEnds& ends,
-              const Duration& input_timeout);
+              const Duration& input_timeout, call::TraceFilter& traces);
 
   // A call of a session is about to be sent: keeps its text, if its client could be asked.
-  void note(const rpc::Envelope& request, std::string_view method, pool::Call& call);
+  void note(const rpc::Envelope& request, std::string_view method, call::Call& call);
   // A call whose text was kept has ended.
-  void note_end(const pool::Call& call) { kept_ -= call.request.size(); }
+  void note_end(const call::Call& call) { kept_ -= call.request.size(); }
   // A child has answered. False: the answer is for the client.
-  bool take_answer(pool::CallPtr& call, const rpc::Envelope& answer);
+  bool take_answer(call::CallPtr& call, const rpc::Envelope& answer);
   // The client's call with this id, which is given up; null: it is not here.
-  pool::CallPtr take(session::Caller caller, std::string_view id);
-  std::vector<pool::CallPtr> withdraw(session::Caller caller);
-  std::vector<pool::CallPtr> withdraw_all();
+  call::CallPtr take(session::Caller caller, std::string_view id);
+  std::vector<call::CallPtr> withdraw(session::Caller caller);
+  std::vector<call::CallPtr> withdraw_all();
   // Nobody is asked any more.
   void drain();
   [[nodiscard]] size_t size() const { return rounds_.size(); }
@@ -59,7 +60,7 @@ class InputRounds final : public RoundListener {
 
  private:
   struct Round {
-    pool::CallPtr call;
+    call::CallPtr call;
     std::string state;    // raw JSON; empty: the child has given none
     uint64_t child = 0;   // the number of the one that is to get it back; 0: any may go on
     std::string answers;  // members of inputResponses
@@ -80,12 +81,12 @@ class InputRounds final : public RoundListener {
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
   [[nodiscard]] bool has_room(size_t bytes) const;
   // Why the client is not asked all of this; null: it is asked.
-  const char* ask_all(uint64_t number, const pool::Call& call, const pool::InputDemands& demands);
+  const char* ask_all(uint64_t number, const call::Call& call, const pool::InputDemands& demands);
   void go_on(Round round);
   // It is not here any more.
   Round take_out(Rounds::iterator round);
-  void fail(pool::CallPtr call, std::string_view why);
-  pool::CallPtr end(Rounds::iterator round, ParkedEnd how);
+  void fail(call::CallPtr call, std::string_view why);
+  call::CallPtr end(Rounds::iterator round, ParkedEnd how);
   void withdraw_questions(session::SessionId session, uint64_t number);
   void look_at_time();
 
@@ -96,6 +97,7 @@ class InputRounds final : public RoundListener {
   pool::PoolEvents& events_;
   TripEnds& ends_;
   const Duration& input_timeout_;
+  call::TraceFilter& traces_;
   Rounds rounds_;
   size_t rounds_bytes_ = 0;
   size_t kept_ = 0;  // bytes of the texts of calls, of those at children too

@@ -7,7 +7,7 @@ namespace stdgate::backend {
 
 class KeyWatches::Watch final : public session::SessionSink {
  public:
-  Watch(const KeyWatches& all, const pool::Call& call) : all_(all), call_(call) {}
+  Watch(const KeyWatches& all, const call::Call& call) : all_(all), call_(call) {}
 
   void on_message(std::optional<session::Tag> /*of_call*/,
                   std::span<const std::string_view> parts) override {
@@ -31,7 +31,7 @@ class KeyWatches::Watch final : public session::SessionSink {
 
  private:
   const KeyWatches& all_;
-  const pool::Call& call_;
+  const call::Call& call_;
 };
 
 KeyWatches::KeyWatches(const pool::PoolServices& services, const ModernCalls& modern,
@@ -40,7 +40,7 @@ KeyWatches::KeyWatches(const pool::PoolServices& services, const ModernCalls& mo
 
 KeyWatches::~KeyWatches() = default;
 
-void KeyWatches::open(const pool::Call& call, std::vector<std::string>& keys) {
+void KeyWatches::open(const call::Call& call, std::vector<std::string>& keys) {
   // Sessions with children of their own subscribe there.
   if (services_.config.isolation == config::Isolation::session) keys.clear();
   if (keys.empty()) return;
@@ -58,7 +58,7 @@ void KeyWatches::open(const pool::Call& call, std::vector<std::string>& keys) {
   }
 }
 
-void KeyWatches::close(const pool::Call& call) {
+void KeyWatches::close(const call::Call& call) {
   const auto node = watches_.extract(&call);
   if (!node.empty()) end(node.mapped()->session);
 }

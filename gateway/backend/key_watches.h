@@ -27,9 +27,9 @@ class KeyWatches {
 
   // From now on the call's client is told of updates of these keys. Those that cannot be had are
   // taken out of `keys`.
-  void open(const pool::Call& call, std::vector<std::string>& keys);
+  void open(const call::Call& call, std::vector<std::string>& keys);
   // The call is over. One without a watch is passed over.
-  void close(const pool::Call& call);
+  void close(const call::Call& call);
   // Ends the process if an invariant is broken.
   void check_invariants() const;
 
@@ -42,7 +42,7 @@ class KeyWatches {
   const ModernCalls& modern_;
   SessionRouter& sessions_;
   session::Callers& callers_;
-  std::map<const pool::Call*, std::unique_ptr<Watch>> watches_;  // calls keep their place
+  std::map<const call::Call*, std::unique_ptr<Watch>> watches_;  // calls keep their place
 };
 
 }  // namespace stdgate::backend

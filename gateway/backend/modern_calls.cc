@@ -28,12 +28,12 @@ bool ModernCalls::can_serve_alone() const {
 // A legacy child that sessions have to themselves keeps state for its client, and what it asks has
 // to reach that client: a request that stands alone has neither. Any request may read or change
 // what a child keeps; of a principal, who has one child, that is no reason to wait.
-void ModernCalls::note(const rpc::Envelope& request, const pool::ClientIntent& intent,
-                       const CallContext& context, pool::Call& call) const {
+void ModernCalls::note(const rpc::Envelope& request, const call::ClientIntent& intent,
+                       const call::CallContext& context, call::Call& call) const {
   if (!is_bridged_) {
     call.needs_modern = true;
   } else if (can_serve_alone()) {
-    const bool is_call = intent.kind == pool::ClientIntent::Kind::forward && !intent.listens;
+    const bool is_call = intent.kind == call::ClientIntent::Kind::forward && !intent.listens;
     const bool may_ask = intent.may_be_asked || intent.resumes;
     const bool is_alone =
         services_.config.serves_one ? may_ask && intent.may_need_input : may_ask || is_strict_;
@@ -67,14 +67,14 @@ void ModernCalls::note_refused() {
                            {{"backend", backend.name}, {"why", why}, {"advice", advice}});
 }
 
-pool::EraChanges ModernCalls::changes_of(const rpc::Envelope& request,
+call::EraChanges ModernCalls::changes_of(const rpc::Envelope& request,
                                          std::optional<Era> client_era, bool is_shared,
                                          std::string_view stamp_of_client) const {
   if (client_era == Era::modern) {
-    return pool_.era() == Era::modern ? pool::EraChanges{.list = {}, .era = Era::modern}
+    return pool_.era() == Era::modern ? call::EraChanges{.list = {}, .era = Era::modern}
                                       : services_.dialect.omissions(request);
   }
-  pool::EraChanges changes;
+  call::EraChanges changes;
   if (!is_shared) return changes;
   if (pool_.era() == Era::legacy) {
     changes.era = Era::legacy;
@@ -82,7 +82,7 @@ pool::EraChanges ModernCalls::changes_of(const rpc::Envelope& request,
   }
   const std::string_view members = services_.dialect.stamp(request);
   if (members.empty()) return changes;
-  auto stamp = pool::insertion_at(pool::InsertionPlace::meta, request,
+  auto stamp = call::insertion_at(call::InsertionPlace::meta, request,
                                   stamp_of_client.empty() ? members : stamp_of_client);
   if (!stamp) return changes;
   stamp->only_for = Era::modern;
@@ -94,7 +94,7 @@ pool::EraChanges ModernCalls::changes_of(const rpc::Envelope& request,
 void ModernCalls::note_ask(pool::Child& child, const rpc::Envelope& ask,
                            std::string_view method) const {
   const pool::InputDialect* const input = services_.dialect.input();
-  pool::Call* const only = child.calls().only();
+  call::Call* const only = child.calls().only();
   if (input == nullptr || only == nullptr || only->client_era != Era::modern || only->alone ||
       !child.abandoned().empty()) {
     return;
@@ -105,7 +105,7 @@ void ModernCalls::note_ask(pool::Child& child, const rpc::Envelope& ask,
   }
 }
 
-std::optional<pool::Absence> ModernCalls::lack_of(const pool::Call& call,
+std::optional<call::Absence> ModernCalls::lack_of(const call::Call& call,
                                                   const rpc::Envelope& answer) const {
   const pool::InputDialect* const input = services_.dialect.input();
   if (answer.kind != rpc::MessageKind::error || input == nullptr || call.alone ||
@@ -120,11 +120,11 @@ std::optional<pool::Absence> ModernCalls::lack_of(const pool::Call& call,
   return input->missing_capability(lacking);
 }
 
-bool ModernCalls::listen_again(pool::CallPtr& call) const {
+bool ModernCalls::listen_again(call::CallPtr& call) const {
   std::string text = call->request;
   const rpc::KnownMessage known(text);
   const rpc::Envelope& request = known.envelope();
-  pool::Outgoing message;
+  call::Outgoing message;
   message.text = request.text;
   message.id = place_of(request.id, request.text);
   message.account = call->held.account();
@@ -132,24 +132,24 @@ bool ModernCalls::listen_again(pool::CallPtr& call) const {
   return pool_.submit(call, message).has_value();
 }
 
-std::vector<std::string> ModernCalls::listened_keys(const pool::Call& call,
+std::vector<std::string> ModernCalls::listened_keys(const call::Call& call,
                                                     const pool::ChildFacts& facts) const {
   std::string text = call.request;
   const rpc::KnownMessage known(text);
   return services_.dialect.listened_keys(known.envelope(), facts);
 }
 
-void ModernCalls::begin_listening(const pool::Call& call, std::span<const std::string> keys,
+void ModernCalls::begin_listening(const call::Call& call, std::span<const std::string> keys,
                                   const pool::ChildFacts& facts) const {
   session::ReplySink* const sink = callers_.find(call.caller);
   if (sink == nullptr) return;
   sink->on_event(call.tag, services_.dialect.begin_listening(call.id, call.lists, keys, facts));
 }
 
-std::optional<std::string> ModernCalls::tagged(const pool::Call& call,
+std::optional<std::string> ModernCalls::tagged(const call::Call& call,
                                                const rpc::Envelope& notification) const {
   const std::string tag = services_.dialect.listening_tag(call.id);
-  const auto insertion = pool::insertion_at(pool::InsertionPlace::meta, notification, tag);
+  const auto insertion = call::insertion_at(call::InsertionPlace::meta, notification, tag);
   if (!insertion) return std::nullopt;
   std::string text(notification.text.substr(0, insertion->offset));
   text.append(insertion->head).append(insertion->members).append(insertion->tail);
@@ -160,7 +160,7 @@ bool ModernCalls::pass_to_listeners(pool::Child& child, const rpc::Envelope& not
                                     uint8_t list) const {
   if (list == 0) return false;
   bool is_passed = false;
-  child.calls().for_each([&](const pool::Call& call) {
+  child.calls().for_each([&](const call::Call& call) {
     // What a legacy child says, sessions are told themselves.
     const bool is_told = call.is_own && child.era() != Era::modern;
     if (!call.listens || is_told || !call.has_begun || (call.lists & list) == 0) return;

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gateway/backend/call_context.h"
+#include "gateway/call/call_context.h"
 #include "gateway/pool/pool.h"
 
 namespace stdgate::backend {
@@ -20,9 +20,6 @@ std::string identity_of(const policy::Principal* principal);
 
 class ModernCalls {
  public:
-  // Bytes of a request that listens, which is kept for as long.
-  static constexpr size_t kMaxListening = 64 << 10;
-
   // `pool` may not be constructed yet.
   ModernCalls(const pool::PoolServices& services, pool::Pool& pool, session::Callers& callers)
       : services_(services),
@@ -32,10 +29,10 @@ class ModernCalls {
         is_strict_(services.config.isolation == config::Isolation::session) {}
 
   // `call` is this request of a modern client.
-  void note(const rpc::Envelope& request, const pool::ClientIntent& intent,
-            const CallContext& context, pool::Call& call) const;
+  void note(const rpc::Envelope& request, const call::ClientIntent& intent,
+            const call::CallContext& context, call::Call& call) const;
   // The children are known to be of the legacy era, and cannot serve it.
-  [[nodiscard]] bool is_refused(const pool::Call& call) const {
+  [[nodiscard]] bool is_refused(const call::Call& call) const {
     return call.needs_modern && pool_.era() == Era::legacy;
   }
   // A client gets that answer: the log tells of the first one, and what to write for those that
@@ -43,20 +40,20 @@ class ModernCalls {
   void note_refused();
   // The result (raw JSON) of a request of a legacy client that no modern child knows; empty: it is
   // none of those, or its session has a child of its own, which its greeting has made a legacy one.
-  [[nodiscard]] std::string_view own_answer(std::string_view method, const pool::Call& call) const {
+  [[nodiscard]] std::string_view own_answer(std::string_view method, const call::Call& call) const {
     const bool is_ours = call.client_era != Era::modern && pool_.era() == Era::modern &&
                          !pool_.has_lease(call.session);
     return is_ours ? services_.dialect.answer_child(method) : std::string_view();
   }
   // A notification of a legacy client of which modern children know nothing; as own_answer().
-  [[nodiscard]] bool swallows(std::string_view method, const CallContext& context) const {
+  [[nodiscard]] bool swallows(std::string_view method, const call::CallContext& context) const {
     return context.era != Era::modern && pool_.era() == Era::modern &&
            !pool_.has_lease(context.session) && services_.dialect.is_lifecycle(method);
   }
   // What has to be changed of a request for a child of the other era than its client's: a modern
   // child demands a stamp (`stamp`, which outlives the changes; empty: the dialect's), a legacy one
   // must not get the members of the modern era.
-  [[nodiscard]] pool::EraChanges changes_of(const rpc::Envelope& request,
+  [[nodiscard]] call::EraChanges changes_of(const rpc::Envelope& request,
                                             std::optional<Era> client_era, bool is_shared,
                                             std::string_view stamp) const;
   // A legacy child asks what no client here will be asked. If the only call there is of a modern
@@ -64,18 +61,18 @@ class ModernCalls {
   void note_ask(pool::Child& child, const rpc::Envelope& ask, std::string_view method) const;
   // The error for a call that a legacy child has ended so, if it has for what the client lacks;
   // nothing: the answer is for the client. Calls that have a child alone are judged by RoundTrips.
-  [[nodiscard]] std::optional<pool::Absence> lack_of(const pool::Call& call,
+  [[nodiscard]] std::optional<call::Absence> lack_of(const call::Call& call,
                                                      const rpc::Envelope& answer) const;
   // Gives a call that listens, and has lost its child, to another one. False: none takes it.
-  bool listen_again(pool::CallPtr& call) const;
+  bool listen_again(call::CallPtr& call) const;
   // Tells the client of a call that listens that it does, and for updates of these keys.
-  void begin_listening(const pool::Call& call, std::span<const std::string> keys,
+  void begin_listening(const call::Call& call, std::span<const std::string> keys,
                        const pool::ChildFacts& facts) const;
   // The keys that it wants to hear of, and such a child tells of.
-  [[nodiscard]] std::vector<std::string> listened_keys(const pool::Call& call,
+  [[nodiscard]] std::vector<std::string> listened_keys(const call::Call& call,
                                                        const pool::ChildFacts& facts) const;
   // A notification as the client of a call that listens is to get it; nothing: it cannot.
-  [[nodiscard]] std::optional<std::string> tagged(const pool::Call& call,
+  [[nodiscard]] std::optional<std::string> tagged(const call::Call& call,
                                                   const rpc::Envelope& notification) const;
   // At a legacy child the gateway listens for its clients: passes on a change of this list. False:
   // nobody listens for it.

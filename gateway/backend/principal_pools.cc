@@ -127,7 +127,7 @@ void PrincipalPools::end_listening() {
 
 // --- Pools ---------------------------------------------------------------------------------------
 
-PrincipalPools::Pool* PrincipalPools::find(const CallContext& context) {
+PrincipalPools::Pool* PrincipalPools::find(const call::CallContext& context) {
   if (!context.session.is_none()) {
     const Session* session = sessions_.find(context.session);
     return session == nullptr ? nullptr : session->pool;
@@ -227,13 +227,14 @@ void PrincipalPools::sweep() {
 
 // --- Messages ------------------------------------------------------------------------------------
 
-CallContext PrincipalPools::inner_context(const CallContext& context) {
-  CallContext inner = context;
+call::CallContext PrincipalPools::inner_context(const call::CallContext& context) {
+  call::CallContext inner = context;
   if (const Session* session = sessions_.find(context.session)) inner.session = session->inner;
   return inner;
 }
 
-Admission PrincipalPools::accept(const rpc::ParsedMessage& message, const CallContext& context) {
+Admission PrincipalPools::accept(const rpc::ParsedMessage& message,
+                                 const call::CallContext& context) {
   if (const auto admission = redirect(message, context)) return *admission;
   if (!message.ok()) return lobby_->accept(message, context);
   Pool* pool = find(context);
@@ -263,7 +264,7 @@ Admission PrincipalPools::accept(const rpc::ParsedMessage& message, const CallCo
   return pool->upstream->accept(message, inner_context(context));
 }
 
-bool PrincipalPools::gave(const rpc::Envelope& request, const CallContext& context) const {
+bool PrincipalPools::gave(const rpc::Envelope& request, const call::CallContext& context) const {
   if (context.principal == nullptr) return false;
   std::string key;
   write_key(key, *context.principal);
@@ -276,7 +277,8 @@ bool PrincipalPools::holds_work() const {
       pools_, [](const auto& entry) { return entry.second->upstream->holds_work(); });
 }
 
-bool PrincipalPools::take_cancel(const rpc::ParsedMessage& message, const CallContext& context) {
+bool PrincipalPools::take_cancel(const rpc::ParsedMessage& message,
+                                 const call::CallContext& context) {
   Pool* const pool = find(context);
   return pool != nullptr && pool->upstream->take_cancel(message, inner_context(context));
 }

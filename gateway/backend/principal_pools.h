@@ -47,14 +47,14 @@ class PrincipalPools final : public Upstream {
                  const Services& services);
   ~PrincipalPools() override;
 
-  Admission accept(const rpc::ParsedMessage& message, const CallContext& context) override;
-  bool take_cancel(const rpc::ParsedMessage& message, const CallContext& context) override;
+  Admission accept(const rpc::ParsedMessage& message, const call::CallContext& context) override;
+  bool take_cancel(const rpc::ParsedMessage& message, const call::CallContext& context) override;
   void refuse(const rpc::FaultReport& report, std::string_view id,
-              const CallContext& context) override {
+              const call::CallContext& context) override {
     lobby_->refuse(report, id, context);
   }
   void count_refused(const rpc::FaultReport& report, std::string_view id,
-                     const CallContext& context) override {
+                     const call::CallContext& context) override {
     lobby_->count_refused(report, id, context);
   }
   void cancel_calls_of(session::Caller caller) override;
@@ -86,7 +86,8 @@ class PrincipalPools final : public Upstream {
   [[nodiscard]] size_t kept_messages() const override;
   void drop_caches() override;
   [[nodiscard]] bool has_children() const override;
-  [[nodiscard]] bool gave(const rpc::Envelope& request, const CallContext& context) const override;
+  [[nodiscard]] bool gave(const rpc::Envelope& request,
+                          const call::CallContext& context) const override;
   [[nodiscard]] bool holds_work() const override;
 
   // Of all pools together. Ready whatever becomes of them: that one principal's children cannot be
@@ -106,13 +107,13 @@ class PrincipalPools final : public Upstream {
   using Pools = std::unordered_map<std::string, std::unique_ptr<Pool>>;
 
   // The pool of the message's session or principal. Null: none has been made.
-  [[nodiscard]] Pool* find(const CallContext& context);
+  [[nodiscard]] Pool* find(const call::CallContext& context);
   tl::expected<Pool*, rpc::FaultReport> find_or_make(const policy::Principal* principal);
   tl::expected<Pool*, rpc::FaultReport> make(const policy::Principal& principal);
   bool free_place();
   void retire(Pools::iterator place);
   void sweep();
-  [[nodiscard]] CallContext inner_context(const CallContext& context);
+  [[nodiscard]] call::CallContext inner_context(const call::CallContext& context);
   tl::expected<session::SessionId, rpc::FaultReport> add_session(
       const policy::Client& client,
       const std::function<tl::expected<session::SessionId, rpc::FaultReport>(Upstream&)>& open);

@@ -9,7 +9,7 @@
 
 namespace stdgate::backend {
 
-bool RefusedGreetings::take_answer(pool::CallPtr& call, const rpc::Envelope& answer) {
+bool RefusedGreetings::take_answer(call::CallPtr& call, const rpc::Envelope& answer) {
   if (call->refusal.empty()) {
     if (answer.kind != rpc::MessageKind::error) return false;
     // Another program may have taken the place of the server that was known.
@@ -26,17 +26,17 @@ bool RefusedGreetings::take_answer(pool::CallPtr& call, const rpc::Envelope& ans
   return false;
 }
 
-bool RefusedGreetings::may_be_modern(const pool::Call& call) const {
+bool RefusedGreetings::may_be_modern(const call::Call& call) const {
   return call.greets && config_.share_modern && pool_.era() != Era::legacy &&
          pool_.has_lease(call.session) && sessions_.find(call.session) != nullptr;
 }
 
-void RefusedGreetings::ask_shared_child(pool::CallPtr call, const rpc::Envelope& refusal) {
+void RefusedGreetings::ask_shared_child(call::CallPtr call, const rpc::Envelope& refusal) {
   session::Session& session = *sessions_.find_mutable(call->session);
   session.awaits_era = true;
   call->refusal = R"("error":)" + std::string(refusal.payload);
   count_asked(1);
-  for (pool::CallPtr& other : pool_.close_lease(call->session)) {
+  for (call::CallPtr& other : pool_.close_lease(call->session)) {
     events_.on_fault(std::move(other), rpc::faults::child_failed("the child has refused to begin"));
   }
   sessions_.settle_reading(call->session);
@@ -44,11 +44,11 @@ void RefusedGreetings::ask_shared_child(pool::CallPtr call, const rpc::Envelope&
 }
 
 // A shared child answers it, by what it has said of itself.
-void RefusedGreetings::greet(pool::CallPtr call) {
+void RefusedGreetings::greet(call::CallPtr call) {
   call->greets = call->introduces = false;
   std::string text = services_.dialect.greet_again(0, call->memo_text);
   const rpc::KnownMessage greeting(text);
-  pool::Outgoing message;
+  call::Outgoing message;
   message.text = greeting.envelope().text;
   message.id = place_of(greeting.envelope().id, greeting.envelope().text);
   message.answered_by_handshake = true;
@@ -76,12 +76,12 @@ void RefusedGreetings::move_over(session::SessionId id) {
   const session::Session* const session = sessions_.find(id);
   if (session == nullptr || !session->is_of_client()) return;
   const std::string greeting(pool_.memory_of(id)->greeting());
-  std::vector<pool::CallPtr> calls = pool_.close_lease(id);
+  std::vector<call::CallPtr> calls = pool_.close_lease(id);
   if (!greeting.empty()) {
     sessions_.introduce(id, greeting);
     owner_.on_session_moved(id);
   }
-  for (pool::CallPtr& call : calls) {
+  for (call::CallPtr& call : calls) {
     if (call->greets) {
       greet(std::move(call));
     } else {
@@ -95,24 +95,24 @@ void RefusedGreetings::move_over(session::SessionId id) {
 void RefusedGreetings::separate_children() {
   config_.isolation = config::Isolation::session;
   config_.pool.warm = *std::exchange(own_warm_, std::nullopt);
-  std::vector<pool::CallPtr> calls = owner_.on_children_separated();
+  std::vector<call::CallPtr> calls = owner_.on_children_separated();
   services_.core.observer.on_session_places(services_.backend, pool_.session_places());
   services_.core.log.write(LogLevel::info, "sessions have children of their own",
                            {{"backend", config_.name}, {"why", "the server is of the legacy era"}});
   sessions_.separate_all();
-  for (pool::CallPtr& call : calls) go_on_alone(std::move(call));
+  for (call::CallPtr& call : calls) go_on_alone(std::move(call));
 }
 
 // Only a greeting is known well enough to be sent to another child.
-void RefusedGreetings::go_on_alone(pool::CallPtr call) {
-  if (call->memo != pool::SessionMemo::greeting || !pool_.has_lease(call->session)) {
+void RefusedGreetings::go_on_alone(call::CallPtr call) {
+  if (call->memo != call::SessionMemo::greeting || !pool_.has_lease(call->session)) {
     const auto report = rpc::faults::child_failed("the server is another one now");
     return events_.on_fault(std::move(call), report);
   }
   call->greets = call->introduces = true;
   std::string text = services_.dialect.greet_again(0, call->memo_text);
   const rpc::KnownMessage greeting(text);
-  pool::Outgoing message;
+  call::Outgoing message;
   message.text = greeting.envelope().text;
   message.id = place_of(greeting.envelope().id, greeting.envelope().text);
   if (const auto taken = pool_.submit(call, message); !taken) {
@@ -120,13 +120,13 @@ void RefusedGreetings::go_on_alone(pool::CallPtr call) {
   }
 }
 
-bool RefusedGreetings::take_fault(const pool::Call& call) {
+bool RefusedGreetings::take_fault(const call::Call& call) {
   if (call.refusal.empty()) return false;
   owner_.pass_refusal(call, call.refusal);
   return true;
 }
 
-void RefusedGreetings::note_end(const pool::Call& call) {
+void RefusedGreetings::note_end(const call::Call& call) {
   count_asked(-1);
   session::Session* const session = sessions_.find_mutable(call.session);
   if (session == nullptr || !std::exchange(session->awaits_era, false)) return;

@@ -31,11 +31,11 @@ class RefusedGreetings {
     // Sessions have no child of their own any more.
     virtual void on_children_shared() = 0;
     // They have again, and no listeners: gives back the calls that they had at shared children.
-    virtual std::vector<pool::CallPtr> on_children_separated() = 0;
+    virtual std::vector<call::CallPtr> on_children_separated() = 0;
     // One that was greeted before, by a child of its own, goes on with shared ones.
     virtual void on_session_moved(session::SessionId session) = 0;
     // The client gets this member `error`: the call ends.
-    virtual void pass_refusal(const pool::Call& call, std::string_view refusal) = 0;
+    virtual void pass_refusal(const call::Call& call, std::string_view refusal) = 0;
   };
 
   // `config`: that of `services`.
@@ -50,24 +50,24 @@ class RefusedGreetings {
         owner_(owner) {}
 
   // A child has answered a call. False: the answer is for the call's client.
-  bool take_answer(pool::CallPtr& call, const rpc::Envelope& answer);
+  bool take_answer(call::CallPtr& call, const rpc::Envelope& answer);
   // The same for what has ended a call instead of an answer.
-  bool take_fault(const pool::Call& call);
+  bool take_fault(const call::Call& call);
   // A call with a refusal has ended, however: its session has a child of its own as before.
-  void note_end(const pool::Call& call);
+  void note_end(const call::Call& call);
   // Shared children are of this era.
   void note_era(Era era) {
     if (era == Era::legacy && own_warm_ && !pool_.is_draining()) separate_children();
   }
 
  private:
-  [[nodiscard]] bool may_be_modern(const pool::Call& call) const;
-  void ask_shared_child(pool::CallPtr call, const rpc::Envelope& refusal);
-  void greet(pool::CallPtr call);
+  [[nodiscard]] bool may_be_modern(const call::Call& call) const;
+  void ask_shared_child(call::CallPtr call, const rpc::Envelope& refusal);
+  void greet(call::CallPtr call);
   void share_children();
   void move_over(session::SessionId session);
   void separate_children();
-  void go_on_alone(pool::CallPtr call);
+  void go_on_alone(call::CallPtr call);
   void count_asked(int change) {
     asked_ += static_cast<size_t>(change);
     pool_.keep_shared_place(asked_ > 0);

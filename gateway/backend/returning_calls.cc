@@ -22,8 +22,8 @@ ReturningCalls::ReturningCalls(const pool::PoolServices& services, pool::Pool& p
 
 std::optional<pool::CallFilter::Ruling> ReturningCalls::judge(const rpc::Envelope& request,
                                                               std::string_view method,
-                                                              const CallContext& context,
-                                                              pool::Call& call) {
+                                                              const call::CallContext& context,
+                                                              call::Call& call) {
   if (filter_ == nullptr) return std::nullopt;
   // What is given out for the call is given to this client.
   if (context.principal != nullptr) call.identity = identity_of(context.principal);
@@ -31,8 +31,8 @@ std::optional<pool::CallFilter::Ruling> ReturningCalls::judge(const rpc::Envelop
       {request, method, context.params, call.identity, context.era, context.session});
 }
 
-void ReturningCalls::take_misdirected(pool::CallPtr call, std::string_view method,
-                                      const pool::Outgoing& message) {
+void ReturningCalls::take_misdirected(call::CallPtr call, std::string_view method,
+                                      const call::Outgoing& message) {
   if (call->listens) return take_lost_listener(std::move(call), rpc::faults::child_failed("gone"));
   if (call->rounds > 0) {
     return events_.on_fault(std::move(call),
@@ -49,7 +49,7 @@ void ReturningCalls::take_misdirected(pool::CallPtr call, std::string_view metho
     return events_.on_fault(std::move(call),
                             rpc::faults::child_failed("the server is another one now"));
   }
-  pool::Outgoing anywhere = message;
+  call::Outgoing anywhere = message;
   anywhere.child = 0;
   anywhere.is_bound = false;
   if (const auto taken = pool_.submit(call, anywhere); !taken) {
@@ -58,9 +58,9 @@ void ReturningCalls::take_misdirected(pool::CallPtr call, std::string_view metho
 }
 
 // What was judged for a server of one era is judged again for that of the other one.
-std::optional<pool::Absence> ReturningCalls::error_of(const pool::Call& call,
+std::optional<call::Absence> ReturningCalls::error_of(const call::Call& call,
                                                       std::string_view method,
-                                                      const pool::Outgoing& message) {
+                                                      const call::Outgoing& message) {
   if (filter_ == nullptr) return std::nullopt;
   if (message.is_bound || call.resumes) return filter_->error_of_lost(method);
   std::string text(message.text);
@@ -70,7 +70,7 @@ std::optional<pool::Absence> ReturningCalls::error_of(const pool::Call& call,
   return ruling ? std::move(ruling->error) : std::nullopt;
 }
 
-void ReturningCalls::take_lost_listener(pool::CallPtr call, const rpc::FaultReport& report) {
+void ReturningCalls::take_lost_listener(call::CallPtr call, const rpc::FaultReport& report) {
   if (filter_ != nullptr && call->bound != 0) {
     auto request = filter_->listening_without(*call);
     if (!request) return events_.on_fault(std::move(call), report);
@@ -81,15 +81,15 @@ void ReturningCalls::take_lost_listener(pool::CallPtr call, const rpc::FaultRepo
 
 // --- Answers --------------------------------------------------------------------------------
 
-std::optional<tl::expected<std::string, pool::Absence>> ReturningCalls::changed_payload(
-    const pool::Call& call, std::string_view method, std::string_view payload, uint64_t child) {
+std::optional<tl::expected<std::string, call::Absence>> ReturningCalls::changed_payload(
+    const call::Call& call, std::string_view method, std::string_view payload, uint64_t child) {
   if (filter_ == nullptr) return std::nullopt;
   return filter_->on_result(call, {method, payload, child});
 }
 
 // What a session's own child gives out comes back to it in any case.
-std::optional<tl::expected<std::string, pool::Absence>> ReturningCalls::changed(
-    const pool::Call& call, std::string_view method, const rpc::Envelope& answer) {
+std::optional<tl::expected<std::string, call::Absence>> ReturningCalls::changed(
+    const call::Call& call, std::string_view method, const rpc::Envelope& answer) {
   if (!call.alone && pool_.has_lease(call.session)) return std::nullopt;
   // A call that may need a child of its own has none at children of the modern era.
   const bool has_own_child = call.alone && call.child_era != Era::modern;
@@ -103,7 +103,7 @@ std::optional<tl::expected<std::string, pool::Absence>> ReturningCalls::changed(
 
 // --- What it has given out ------------------------------------------------------------------
 
-bool ReturningCalls::gave(const rpc::Envelope& request, const CallContext& context) const {
+bool ReturningCalls::gave(const rpc::Envelope& request, const call::CallContext& context) const {
   if (filter_ == nullptr || !context.session.is_none()) return false;
   std::string scratch;
   const std::string identity = identity_of(context.principal);

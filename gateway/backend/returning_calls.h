@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/backend/call_context.h"
 #include "gateway/backend/modern_calls.h"
 #include "gateway/backend/round_trips.h"
+#include "gateway/call/call_context.h"
 #include "gateway/pool/call_filter.h"
 #include "gateway/pool/pool.h"
 
@@ -28,45 +28,46 @@ class ReturningCalls {
   // What hears of children first.
   [[nodiscard]] pool::ChildListener& listener() { return filter_ ? *filter_ : next_; }
 
+  [[nodiscard]] bool has_filter() const { return filter_ != nullptr; }
   // What becomes of a request that shared children are for; nothing: it goes on as it is.
   std::optional<pool::CallFilter::Ruling> judge(const rpc::Envelope& request,
-                                                std::string_view method, const CallContext& context,
-                                                pool::Call& call);
+                                                std::string_view method,
+                                                const call::CallContext& context, call::Call& call);
   // Whether the answer may be another one for the client.
-  [[nodiscard]] bool may_change(const pool::Call& call, const rpc::Envelope& answer) const {
+  [[nodiscard]] bool may_change(const call::Call& call, const rpc::Envelope& answer) const {
     return filter_ != nullptr && answer.kind == rpc::MessageKind::result &&
            (call.child_era == Era::modern || !call.tool);
   }
   // The whole answer for the client, or the error instead. Nothing: it is as it is.
-  [[nodiscard]] std::optional<tl::expected<std::string, pool::Absence>> changed(
-      const pool::Call& call, std::string_view method, const rpc::Envelope& answer);
+  [[nodiscard]] std::optional<tl::expected<std::string, call::Absence>> changed(
+      const call::Call& call, std::string_view method, const rpc::Envelope& answer);
   // The same of a payload that was kept, of this child.
-  [[nodiscard]] std::optional<tl::expected<std::string, pool::Absence>> changed_payload(
-      const pool::Call& call, std::string_view method, std::string_view payload, uint64_t child);
+  [[nodiscard]] std::optional<tl::expected<std::string, call::Absence>> changed_payload(
+      const call::Call& call, std::string_view method, std::string_view payload, uint64_t child);
 
   // See PoolEvents. `method` is decoded.
-  void take_misdirected(pool::CallPtr call, std::string_view method, const pool::Outgoing& message);
-  void take_lost_listener(pool::CallPtr call, const rpc::FaultReport& report);
-  void begin(const pool::Call& call) {
+  void take_misdirected(call::CallPtr call, std::string_view method, const call::Outgoing& message);
+  void take_lost_listener(call::CallPtr call, const rpc::FaultReport& report);
+  void begin(const call::Call& call) {
     if (filter_ != nullptr && call.listens) filter_->begin_listening(call);
   }
   void note_returned(uint64_t child, uint64_t state) {
     if (state != 0) filter_->note_returned(child, state);
   }
-  void end(const pool::Call& call) {
+  void end(const call::Call& call) {
     if (filter_ != nullptr) filter_->end_listening(call);
   }
 
   // See Upstream.
-  [[nodiscard]] bool gave(const rpc::Envelope& request, const CallContext& context) const;
+  [[nodiscard]] bool gave(const rpc::Envelope& request, const call::CallContext& context) const;
   [[nodiscard]] bool holds_work() const;
   void describe(pool::BackendStatus& status) const;
 
  private:
   // Of a request whose child is not there any more, or not of its era; nothing: a fault.
-  [[nodiscard]] std::optional<pool::Absence> error_of(const pool::Call& call,
+  [[nodiscard]] std::optional<call::Absence> error_of(const call::Call& call,
                                                       std::string_view method,
-                                                      const pool::Outgoing& message);
+                                                      const call::Outgoing& message);
 
   pool::Pool& pool_;
   pool::ChildListener& next_;

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/pool/call.h"
+#include "gateway/call/call.h"
 #include "gateway/pool/input_dialect.h"
 #include "gateway/session/session_sink.h"
 
@@ -86,7 +86,7 @@ class Trip final : public session::SessionSink {
   }
   // Whether it may have this call, of a client with that greeting. `is_strict`: of its principal
   // only.
-  [[nodiscard]] bool may_serve(const pool::Call& next, std::string_view its_greeting,
+  [[nodiscard]] bool may_serve(const call::Call& next, std::string_view its_greeting,
                                bool is_strict) const {
     return may_be_used_again() && greeting == its_greeting && severity == next.severity &&
            ((!is_strict && !is_private) || is_of_client(next));
@@ -94,13 +94,13 @@ class Trip final : public session::SessionSink {
   // Whether its call cannot be parked, and so waits.
   [[nodiscard]] bool awaits_place() const { return is_place_wanted && !questions.empty(); }
   // Who makes this call becomes the client that the trip, which is idle, belongs to.
-  void take(const pool::Call& by) {
+  void take(const call::Call& by) {
     has_ended = is_place_wanted = false;
     identity = by.identity;
   }
   // Whether the client of this call is known to be the one that it belongs to. No two anonymous
   // calls are: an address says nothing of who is there.
-  [[nodiscard]] bool is_of_client(const pool::Call& next) const {
+  [[nodiscard]] bool is_of_client(const call::Call& next) const {
     return !identity.empty() && next.identity == identity;
   }
 
@@ -136,14 +136,14 @@ class Trip final : public session::SessionSink {
   std::string given;     // an object: answers that have come with the request; empty: none
   bool may_need_input = false;
   // The call whose client waits; null: nobody does. It waits or is in flight.
-  pool::Call* call = nullptr;
+  call::Call* call = nullptr;
 
   // --- Parked, or about to be
   bool is_parked = false;
   uint64_t round = 0;  // of those that it has been parked for
   TimePoint expires{};
   bool is_unanswered = false;      // its client has come back with nothing
-  pool::Call* stand_in = nullptr;  // in flight in the place of the parked call; null: none is
+  call::Call* stand_in = nullptr;  // in flight in the place of the parked call; null: none is
   std::vector<Question> questions;
   bool is_place_wanted = false;             // there was none when it was to be parked
   TimePoint asking_until{};                 // others may follow the first question

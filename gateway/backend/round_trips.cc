@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "gateway/backend/call_tracing.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
 #include "gateway/rpc/known_message.h"
@@ -24,11 +23,12 @@ constexpr const char* kAwaitsTurn =
 
 RoundTrips::RoundTrips(const pool::PoolServices& services, pool::Pool& pool,
                        SessionRouter& sessions, pool::PoolEvents& events, TripEnds& ends,
-                       const TripParking::Terms& terms)
+                       const TripParking::Terms& terms, call::TraceFilter& traces)
     : services_(services),
       pool_(pool),
       sessions_(sessions),
       events_(events),
+      traces_(traces),
       is_strict_(services.config.isolation == config::Isolation::session),
       takes_turns_(services.config.serves_one),
       parking_(services, pool, sessions, ends, terms),
@@ -38,7 +38,7 @@ RoundTrips::RoundTrips(const pool::PoolServices& services, pool::Pool& pool,
 
 // --- Calls in -------------------------------------------------------------------------------
 
-void RoundTrips::take(pool::CallPtr call, const pool::Outgoing& message) {
+void RoundTrips::take(call::CallPtr call, const call::Outgoing& message) {
   if (pool_.is_draining()) return events_.on_fault(std::move(call), rpc::faults::shutting_down());
   call->held.move_to(services_.payer_for(message.account));
   std::string text(message.text);
@@ -52,7 +52,7 @@ void RoundTrips::take(pool::CallPtr call, const pool::Outgoing& message) {
   }
 }
 
-void RoundTrips::begin(pool::CallPtr call, const rpc::Envelope& request) {
+void RoundTrips::begin(call::CallPtr call, const rpc::Envelope& request) {
   std::string greeting = input().greeting_for(request);
   Trip* trip = idle_trip(*call, greeting);
   if (trip == nullptr) {
@@ -65,7 +65,7 @@ void RoundTrips::begin(pool::CallPtr call, const rpc::Envelope& request) {
 }
 
 // From now on the trip is about this call.
-void RoundTrips::note_call(Trip& trip, const pool::Call& call, const rpc::Envelope& request) {
+void RoundTrips::note_call(Trip& trip, const call::Call& call, const rpc::Envelope& request) {
   std::string scratch;
   trip.take(call);
   trip.may_need_input = input().may_need_input(rpc::decode_string(request.method, scratch));
@@ -75,7 +75,7 @@ void RoundTrips::note_call(Trip& trip, const pool::Call& call, const rpc::Envelo
 }
 
 // That of the same principal, then the one used last: its server may remember. Null: there is none.
-Trip* RoundTrips::idle_trip(const pool::Call& call, std::string_view greeting) {
+Trip* RoundTrips::idle_trip(const call::Call& call, std::string_view greeting) {
   Trip* best = nullptr;
   std::pair<bool, uint64_t> best_rank;
   for (const auto& [number, trip] : trips_) {
@@ -88,7 +88,7 @@ Trip* RoundTrips::idle_trip(const pool::Call& call, std::string_view greeting) {
 }
 
 tl::expected<Trip*, rpc::FaultReport> RoundTrips::open(std::string greeting,
-                                                       const pool::Call& call) {
+                                                       const call::Call& call) {
   if (greeting.size() > pool::SessionMemory::kMaxGreeting) {
     return tl::unexpected(rpc::faults::too_large("the client's capabilities are too long"));
   }
@@ -101,8 +101,8 @@ tl::expected<Trip*, rpc::FaultReport> RoundTrips::open(std::string greeting,
   return trips_.emplace(number, std::move(trip)).first->second.get();
 }
 
-pool::Outgoing RoundTrips::outgoing(const pool::Call& call, const rpc::Envelope& request) const {
-  pool::Outgoing message;
+call::Outgoing RoundTrips::outgoing(const call::Call& call, const rpc::Envelope& request) const {
+  call::Outgoing message;
   message.text = request.text;
   message.id = place_of(request.id, request.text);
   message.account = call.held.account();
@@ -114,18 +114,17 @@ pool::Outgoing RoundTrips::outgoing(const pool::Call& call, const rpc::Envelope&
 }
 
 // The request without what belongs to a former one, as a child has to get it.
-void RoundTrips::submit(Trip& trip, pool::CallPtr call, const rpc::Envelope& request) {
+void RoundTrips::submit(Trip& trip, call::CallPtr call, const rpc::Envelope& request) {
   trip.call = call.get();
   call->session = trip.session;
   std::string text = call->resumes ? input().without_answers(request) : std::string(request.text);
   const rpc::KnownMessage known(text);
   const rpc::Envelope& sent = known.envelope();
-  pool::Outgoing message = outgoing(*call, sent);
-  const pool::EraChanges changes = services_.dialect.omissions(sent);
+  call::Outgoing message = outgoing(*call, sent);
+  const call::EraChanges changes = services_.dialect.omissions(sent);
   message.inserted = changes.view();
   message.written_for = Era::legacy;
-  CallTracing tracing(services_);
-  if (tracing.is_on()) tracing.tell_child(sent, *call, message);
+  traces_.tell_child(sent, *call, message);
   if (!takes_turns_ && !pool_.has_room_alone(message.bytes())) {
     trip.is_spoilt = true;
     return events_.on_fault(std::move(call),
@@ -139,7 +138,7 @@ void RoundTrips::submit(Trip& trip, pool::CallPtr call, const rpc::Envelope& req
 
 // --- The retry ------------------------------------------------------------------------------
 
-void RoundTrips::resume(pool::CallPtr call, const rpc::Envelope& request) {
+void RoundTrips::resume(call::CallPtr call, const rpc::Envelope& request) {
   const pool::InputAnswers read = input().read_answers(request);
   if (read.is_malformed) {
     return parking_.end_with(
@@ -181,7 +180,7 @@ void RoundTrips::resume(pool::CallPtr call, const rpc::Envelope& request) {
   }
   if (trip->stand_in != nullptr) {
     trip->call = call.get();
-    pool::Call& stand_in = *std::exchange(trip->stand_in, nullptr);
+    call::Call& stand_in = *std::exchange(trip->stand_in, nullptr);
     pool_.replace(stand_in, std::move(call));
     give_answers(*trip, read.answers);
     return;
@@ -212,7 +211,7 @@ bool RoundTrips::give_answers(Trip& trip, std::string_view answers) {
 }
 
 // The child has answered the call while it was parked.
-void RoundTrips::deliver_answer(Trip& trip, pool::CallPtr call) {
+void RoundTrips::deliver_answer(Trip& trip, call::CallPtr call) {
   end_parking(trip, ParkedEnd::resumed);
   trip.call = call.get();
   call->child_era = Era::legacy;
@@ -227,7 +226,7 @@ void RoundTrips::on_trip_message(Trip& trip, std::string_view text) {
   if (questions_.take(trip, text)) settle_timer_.arm(now());
 }
 
-bool RoundTrips::take_answer(pool::CallPtr& call, const rpc::Envelope& answer) {
+bool RoundTrips::take_answer(call::CallPtr& call, const rpc::Envelope& answer) {
   Trip* const trip = trip_of(*call);
   if (trip == nullptr) return false;
   if (call->parked) {
@@ -260,7 +259,7 @@ bool RoundTrips::take_answer(pool::CallPtr& call, const rpc::Envelope& answer) {
   return true;
 }
 
-bool RoundTrips::take_fault(pool::CallPtr& call, const rpc::FaultReport& report) {
+bool RoundTrips::take_fault(call::CallPtr& call, const rpc::FaultReport& report) {
   Trip* const trip = trip_of(*call);
   if (trip == nullptr) {
     if (!has_turn_ || call->parked || report.fault != rpc::Fault::timeout) return call->parked;
@@ -284,7 +283,7 @@ bool RoundTrips::take_fault(pool::CallPtr& call, const rpc::FaultReport& report)
   return true;
 }
 
-void RoundTrips::note_end(const pool::Call& call, Outcome outcome) {
+void RoundTrips::note_end(const call::Call& call, Outcome outcome) {
   Trip* const trip = trip_of(call);
   if (trip == nullptr || trip->call != &call) return;
   trip->call = nullptr;
@@ -341,19 +340,19 @@ void RoundTrips::settle(Trip& trip) {
 
 void RoundTrips::park(Trip& trip) {
   const std::vector<pool::InputRequest> requests = trip.open_requests();
-  pool::Call& call = *trip.call;
-  if (call.place == pool::CallPlace::in_flight) {
-    // What tells the client is a copy, so that all is in order when the client hears of it.
-    const pool::CallPtr told = parking_.copy_of(call);
+  call::Call& call = *trip.call;
+  if (call.place == call::CallPlace::in_flight) {
+    // What tells the client is another one, so that all is in order when the client hears of it.
+    const call::CallPtr told = parking_.ending_of(call);
     parking_.leave_in_place(trip, call);
     park_for(trip, *told, requests);
   } else {
-    const pool::CallPtr waiting = pool_.take(call, pool::CancelReason::client_left);
+    const call::CallPtr waiting = pool_.take(call, pool::CancelReason::client_left);
     park_for(trip, *waiting, requests);
   }
 }
 
-void RoundTrips::park_for(Trip& trip, const pool::Call& call,
+void RoundTrips::park_for(Trip& trip, const call::Call& call,
                           std::span<const pool::InputRequest> requests) {
   arm_clock(parking_.begin(trip, call));
   parking_.tell(trip, call, requests);
@@ -378,7 +377,7 @@ void RoundTrips::release(Trip& trip) {
     if (!pool_.is_draining() || !trip.is_idle()) return;
   }
   EndedSession ended = sessions_.end(trip.session);
-  for (pool::CallPtr& call : ended.calls) {
+  for (call::CallPtr& call : ended.calls) {
     if (call->parked) continue;
     events_.on_fault(std::move(call), rpc::faults::child_failed("its child has gone"));
   }
@@ -445,13 +444,13 @@ tl::expected<Trip*, rpc::FaultReport> RoundTrips::own_trip() {
 
 // A child that has room for it hears of it at once, if nobody has the turn, and a modern one gets
 // it as it is.
-void RoundTrips::await_turn(pool::CallPtr call, const rpc::Envelope& request) {
+void RoundTrips::await_turn(call::CallPtr call, const rpc::Envelope& request) {
   if (const auto taken = pool_.submit(call, outgoing(*call, request)); !taken) {
     events_.on_fault(std::move(call), taken.error());
   }
 }
 
-void RoundTrips::take_turn(pool::CallPtr call, const pool::Outgoing& message) {
+void RoundTrips::take_turn(call::CallPtr call, const call::Outgoing& message) {
   call->held.move_to(services_.payer_for(message.account));
   std::string text(message.text);
   const rpc::KnownMessage known(text);
@@ -477,7 +476,7 @@ void RoundTrips::take_turn(pool::CallPtr call, const pool::Outgoing& message) {
 }
 
 // Its child is taking in what it has asked: the call waits for another turn, which comes then.
-void RoundTrips::begin_again(Trip& trip, pool::CallPtr call, const rpc::Envelope& request) {
+void RoundTrips::begin_again(Trip& trip, call::CallPtr call, const rpc::Envelope& request) {
   trip.quiet_until = now() + kQuiet;
   arm_clock(*trip.quiet_until);
   std::string text = input().without_answers(request);

@@ -36,6 +36,7 @@
 #include "gateway/backend/trip_parking.h"
 #include "gateway/backend/trip_questions.h"
 #include "gateway/base/timers.h"
+#include "gateway/call/trace_filter.h"
 #include "gateway/pool/pool.h"
 
 namespace stdgate::backend {
@@ -43,22 +44,23 @@ namespace stdgate::backend {
 class RoundTrips final : public TripOwner {
  public:
   RoundTrips(const pool::PoolServices& services, pool::Pool& pool, SessionRouter& sessions,
-             pool::PoolEvents& events, TripEnds& ends, const TripParking::Terms& terms);
+             pool::PoolEvents& events, TripEnds& ends, const TripParking::Terms& terms,
+             call::TraceFilter& traces);
 
   // Takes a call (Call::alone) that legacy children are to serve, and brings it to its end.
-  void take(pool::CallPtr call, const pool::Outgoing& message);
+  void take(call::CallPtr call, const call::Outgoing& message);
   // The same for one to which its turn has come, where calls take turns.
-  void take_turn(pool::CallPtr call, const pool::Outgoing& message);
+  void take_turn(call::CallPtr call, const call::Outgoing& message);
   // Where they do: a child that this request of a modern client starts is to know what that client
   // can be asked.
   void note_request(const rpc::Envelope& request);
   // A child has answered a call of a trip. False: the answer is for the call's client.
-  bool take_answer(pool::CallPtr& call, const rpc::Envelope& answer);
+  bool take_answer(call::CallPtr& call, const rpc::Envelope& answer);
   // The same for what has ended a call instead of an answer; one that has waited for a place of
   // parked calls is told so.
-  bool take_fault(pool::CallPtr& call, const rpc::FaultReport& report);
+  bool take_fault(call::CallPtr& call, const rpc::FaultReport& report);
   // A call of a trip has ended, and its client has been told.
-  void note_end(const pool::Call& call, Outcome outcome);
+  void note_end(const call::Call& call, Outcome outcome);
   // Nobody can go on with a parked call any more.
   void drain();
 
@@ -71,13 +73,13 @@ class RoundTrips final : public TripOwner {
 
   [[nodiscard]] const pool::InputDialect& input() const { return *services_.dialect.input(); }
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
-  void begin(pool::CallPtr call, const rpc::Envelope& request);
-  void resume(pool::CallPtr call, const rpc::Envelope& request);
-  void submit(Trip& trip, pool::CallPtr call, const rpc::Envelope& request);
-  Trip* idle_trip(const pool::Call& call, std::string_view greeting);
-  tl::expected<Trip*, rpc::FaultReport> open(std::string greeting, const pool::Call& call);
+  void begin(call::CallPtr call, const rpc::Envelope& request);
+  void resume(call::CallPtr call, const rpc::Envelope& request);
+  void submit(Trip& trip, call::CallPtr call, const rpc::Envelope& request);
+  Trip* idle_trip(const call::Call& call, std::string_view greeting);
+  tl::expected<Trip*, rpc::FaultReport> open(std::string greeting, const call::Call& call);
   // Null: the call belongs to none.
-  [[nodiscard]] Trip* trip_of(const pool::Call& call) const {
+  [[nodiscard]] Trip* trip_of(const call::Call& call) const {
     const session::Session* const session = sessions_.find(call.session);
     const bool is_trip = session != nullptr && session->kind == session::SessionKind::trip;
     return is_trip ? static_cast<Trip*>(session->sink) : nullptr;
@@ -89,18 +91,18 @@ class RoundTrips final : public TripOwner {
   }
   Trip* find_parked(const TripRound& round);
   bool give_answers(Trip& trip, std::string_view answers);
-  void note_call(Trip& trip, const pool::Call& call, const rpc::Envelope& request);
+  void note_call(Trip& trip, const call::Call& call, const rpc::Envelope& request);
   tl::expected<Trip*, rpc::FaultReport> own_trip();
-  void await_turn(pool::CallPtr call, const rpc::Envelope& request);
-  [[nodiscard]] pool::Outgoing outgoing(const pool::Call& call, const rpc::Envelope& request) const;
-  void begin_again(Trip& trip, pool::CallPtr call, const rpc::Envelope& request);
+  void await_turn(call::CallPtr call, const rpc::Envelope& request);
+  [[nodiscard]] call::Outgoing outgoing(const call::Call& call, const rpc::Envelope& request) const;
+  void begin_again(Trip& trip, call::CallPtr call, const rpc::Envelope& request);
   void end_turn(Trip& trip);
-  void deliver_answer(Trip& trip, pool::CallPtr call);
+  void deliver_answer(Trip& trip, call::CallPtr call);
 
   void settle();
   void settle(Trip& trip);
   void park(Trip& trip);
-  void park_for(Trip& trip, const pool::Call& call, std::span<const pool::InputRequest> requests);
+  void park_for(Trip& trip, const call::Call& call, std::span<const pool::InputRequest> requests);
   void end_parking(Trip& trip, ParkedEnd end);
   void release(Trip& trip);
   void look_at_time();
@@ -112,6 +114,7 @@ class RoundTrips final : public TripOwner {
   pool::Pool& pool_;
   SessionRouter& sessions_;
   pool::PoolEvents& events_;
+  call::TraceFilter& traces_;
   // Sessions have children of their own: nobody gets one that another client has used.
   const bool is_strict_;
   const bool takes_turns_;

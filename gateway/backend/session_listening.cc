@@ -121,7 +121,7 @@ void SessionListening::listen(session::SessionListener& listener) {
   std::string text =
       services_.dialect.listen_request(session->stamp, listener.wants_lists, listener.keys);
   const rpc::KnownMessage request(text);
-  CallContext context;
+  call::CallContext context;
   context.caller = listener.slot.caller();
   context.transport = Transport::mcp;
   context.era = Era::modern;

@@ -6,20 +6,20 @@
 
 namespace stdgate::backend {
 
-tl::expected<void, rpc::FaultReport> SessionMemos::keep(const pool::ClientIntent& intent,
-                                                        pool::Call& call) {
+tl::expected<void, rpc::FaultReport> SessionMemos::keep(const call::ClientIntent& intent,
+                                                        call::Call& call) {
   if (auto usable = sessions_.use(call.session); !usable) return usable;
-  if (intent.memo == pool::SessionMemo::none) {
+  if (intent.memo == call::SessionMemo::none) {
     const session::Session* const session = sessions_.find(call.session);
-    if (session != nullptr && session->is_unproven) call.memo = pool::SessionMemo::first;
+    if (session != nullptr && session->is_unproven) call.memo = call::SessionMemo::first;
     return {};
   }
   call.memo = intent.memo;
   const bool is_key =
-      intent.memo == pool::SessionMemo::subscribe || intent.memo == pool::SessionMemo::unsubscribe;
+      intent.memo == call::SessionMemo::subscribe || intent.memo == call::SessionMemo::unsubscribe;
   call.memo_text = is_key ? rpc::decode_string(intent.memo_text, key_) : intent.memo_text;
   const pool::SessionMemory* const memory = pool_.memory_of(call.session);
-  if (memory == nullptr || intent.memo != pool::SessionMemo::subscribe ||
+  if (memory == nullptr || intent.memo != call::SessionMemo::subscribe ||
       memory->has_room_for(call.memo_text)) {
     return {};
   }
@@ -27,13 +27,13 @@ tl::expected<void, rpc::FaultReport> SessionMemos::keep(const pool::ClientIntent
 }
 
 // The greeting of a session that shares children says who the client is.
-void SessionMemos::learn(pool::Call& call, const rpc::Envelope& answer) {
-  if (call.memo == pool::SessionMemo::first) return prove(call);
+void SessionMemos::learn(call::Call& call, const rpc::Envelope& answer) {
+  if (call.memo == call::SessionMemo::first) return prove(call);
   if (pool::SessionMemory* const memory = pool_.memory_of(call.session); memory != nullptr) {
     memory->learn(call, answer, dialect_);
     sessions_.charge(call.session);
   }
-  if (call.memo != pool::SessionMemo::greeting) return;
+  if (call.memo != call::SessionMemo::greeting) return;
   call.revision = dialect_.agreed_revision(answer, call.memo_text);
   sessions_.introduce(call.session, call.memo_text);
   sessions_.charge(call.session);
@@ -45,7 +45,7 @@ void SessionMemos::learn(pool::Call& call, const rpc::Envelope& answer) {
 
 // A session of another process has been served by a shared child: a modern one is listened to, as
 // the session's former one was; a legacy one has to speak what was agreed on.
-void SessionMemos::prove(const pool::Call& call) {
+void SessionMemos::prove(const call::Call& call) {
   session::Session* const session = sessions_.find_mutable(call.session);
   if (session == nullptr || !std::exchange(session->is_unproven, false)) return;
   if (call.child_era == Era::modern) return listening_.go_on(call.session);

@@ -21,16 +21,16 @@ class SessionMemos {
       : sessions_(sessions), pool_(pool), listening_(listening), dialect_(dialect) {}
 
   // Of a call that its session makes: the session is used, and may be refused.
-  tl::expected<void, rpc::FaultReport> keep(const pool::ClientIntent& intent, pool::Call& call);
+  tl::expected<void, rpc::FaultReport> keep(const call::ClientIntent& intent, call::Call& call);
   // A child has answered with a result.
-  void learn(pool::Call& call, const rpc::Envelope& answer);
+  void learn(call::Call& call, const rpc::Envelope& answer);
 
   // As SessionRouter's; at modern children the gateway listens, and no child is to be asked.
   tl::expected<bool, rpc::FaultReport> subscribe(session::SessionId session, std::string_view key);
   std::optional<uint64_t> unsubscribe(session::SessionId session, std::string_view key);
 
  private:
-  void prove(const pool::Call& call);
+  void prove(const call::Call& call);
 
   SessionRouter& sessions_;
   pool::Pool& pool_;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gateway/base/check.h"
-#include "gateway/pool/call_clock.h"
+#include "gateway/call/call_clock.h"
 
 namespace stdgate::backend {
 
@@ -168,7 +168,7 @@ void SessionQuestions::expire(session::SessionId id, rpc::WireId ask_id) {
   }
   const session::Ask ask = session->asks->close(ask_id);
   tell_cancelled(*session, ask_id);
-  const rpc::FaultReport report = pool::gave_up_question(input_timeout_);
+  const rpc::FaultReport report = call::gave_up_question(input_timeout_);
   child_that_asked(ask).refuse(ask.id, rpc::fault_code(report.fault, services_.dialect.codes()),
                                report.message);
   note_end(id, ask);

@@ -191,7 +191,7 @@ EndedSession SessionRouter::end(session::SessionId id) {
 
 // --- From a child ---------------------------------------------------------------------------
 
-void SessionRouter::on_event(const pool::Call& call, const rpc::Envelope& notification,
+void SessionRouter::on_event(const call::Call& call, const rpc::Envelope& notification,
                              TextPlace progress_token) {
   const auto parts = with_replaced(notification.text, progress_token, call.progress_token);
   const session::Session* session = call.alone ? nullptr : listener(call.session);
@@ -227,7 +227,7 @@ void SessionRouter::on_notification(pool::Child& child, const rpc::Envelope& not
 // Notifications for subscribers do not go to the stream, nor do cancels of a child's own requests.
 bool SessionRouter::pass_to_only_stream(pool::Child& child, const rpc::Envelope& notification,
                                         const pool::Audience& audience) {
-  const pool::Call* const only = child.calls().only();
+  const call::Call* const only = child.calls().only();
   const bool is_of_subscribers = audience.kind == pool::Audience::Kind::subscribers &&
                                  subscriptions_.has_or_had_any(child.number());
   if (only == nullptr || !only->wants_events || is_of_subscribers ||
@@ -368,7 +368,7 @@ bool SessionRouter::pass_answer(session::SessionId id, const rpc::Envelope& answ
     rounds_.on_round_answer(ask.round, ask.id, &answer);
     return true;
   }
-  pool::Outgoing message;
+  call::Outgoing message;
   message.text = answer.text;
   message.replaced = place_of(answer.id, answer.text);
   message.replacement = ask.id;
@@ -396,7 +396,7 @@ tl::expected<bool, rpc::FaultReport> SessionRouter::subscribe(session::SessionId
   return tl::unexpected(rpc::faults::overloaded("this session has too many subscriptions"));
 }
 
-void SessionRouter::finish_subscribe(const pool::Call& call, Outcome outcome) {
+void SessionRouter::finish_subscribe(const call::Call& call, Outcome outcome) {
   using Answer = session::Subscriptions::Answer;
   const Answer answer = outcome == Outcome::ok()      ? Answer::granted
                         : outcome == Outcome::error() ? Answer::refused

@@ -25,11 +25,11 @@
 #include <vector>
 
 #include "gateway/backend/modern_calls.h"
-#include "gateway/backend/name_table.h"
 #include "gateway/backend/session_census.h"
 #include "gateway/backend/session_journal.h"
 #include "gateway/backend/session_questions.h"
 #include "gateway/base/check.h"
+#include "gateway/call/name_table.h"
 #include "gateway/pool/call_trace.h"
 #include "gateway/pool/pool.h"
 #include "gateway/session/log_verbosity.h"
@@ -42,14 +42,14 @@ namespace stdgate::backend {
 struct EndedSession {
   session::Caller caller;
   std::unique_ptr<session::SessionListener> listener;  // null: it had none
-  std::vector<pool::CallPtr> calls;  // of its own child, and those that waited for it
+  std::vector<call::CallPtr> calls;  // of its own child, and those that waited for it
 };
 
 class SessionRouter final : public pool::SessionEvents, public pool::ChildListener {
  public:
   // `methods`: learns the names of notifications. `pool` and `rounds` may not be constructed yet.
   SessionRouter(const pool::PoolServices& services, pool::Pool& pool, session::Callers& callers,
-                NameTable& methods, const ModernCalls& modern, RoundListener& rounds,
+                call::NameTable& methods, const ModernCalls& modern, RoundListener& rounds,
                 const Duration& input_timeout)
       : services_(services),
         pool_(pool),
@@ -128,7 +128,7 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
     return known == nullptr ? std::string_view() : std::string_view(known->stamp);
   }
   // What a call is to know of the session that it is of, if there is one.
-  void name_in(pool::Call& call) const {
+  void name_in(call::Call& call) const {
     const session::Session* const known = sessions_.find(call.session);
     if (known == nullptr) return;
     call.session_name = known->name;
@@ -213,11 +213,11 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   // A session that shares children wants to subscribe. Whether a child is to be asked, and
   // finish_subscribe() to follow; else the session has subscribed already.
   tl::expected<bool, rpc::FaultReport> subscribe(session::SessionId session, std::string_view key);
-  void finish_subscribe(const pool::Call& call, Outcome outcome);
+  void finish_subscribe(const call::Call& call, Outcome outcome);
   // A session that shares children wants log messages from this severity on.
   void set_severity(session::SessionId session, session::Severity severity);
   // A call without a session wants them: legacy children are told before it comes to them.
-  void note_severity(const pool::Call& call) {
+  void note_severity(const call::Call& call) {
     const bool shares = !call.alone || services_.config.serves_one;
     if (call.severity && shares && verbosity_.note_call(*call.severity)) settle_all();
   }
@@ -228,7 +228,7 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   // Ends the process if an invariant is broken. Not from inside of a call of the core.
   void check_invariants();
   // The same: no call without a client, or a session, that it is of.
-  void check_owner(const pool::Call& call) const {
+  void check_owner(const call::Call& call) const {
     STDGATE_CHECK(call.caller.is_none() || is_there(call.caller));
     STDGATE_CHECK(call.session.is_none() || sessions_.find(call.session) != nullptr);
   }
@@ -269,7 +269,7 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
     if (session != nullptr) session->end(end, message);
   }
   // ChildListener
-  void on_event(const pool::Call& call, const rpc::Envelope& notification,
+  void on_event(const call::Call& call, const rpc::Envelope& notification,
                 TextPlace progress_token) override;
   void on_notification(pool::Child& child, const rpc::Envelope& notification,
                        std::string_view method) override;
@@ -300,7 +300,7 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   }
   // A call of the modern era is sent log messages only from the level on that it names, and changes
   // of lists never.
-  [[nodiscard]] bool wants_of_call(const pool::Child& child, const pool::Call& call,
+  [[nodiscard]] bool wants_of_call(const pool::Child& child, const call::Call& call,
                                    const pool::Audience& audience) const {
     if (call.client_era != Era::modern) return wants(child, nullptr, audience);
     if (audience.severity) return call.severity && *audience.severity >= *call.severity;
@@ -403,7 +403,7 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   const pool::PoolServices& services_;
   pool::Pool& pool_;
   session::Callers& callers_;
-  NameTable& methods_;
+  call::NameTable& methods_;
   const ModernCalls& modern_;
   RoundListener& rounds_;
   SessionQuestions questions_;  // before the sessions, whose requests are in its index

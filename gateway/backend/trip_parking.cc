@@ -7,13 +7,13 @@
 
 namespace stdgate::backend {
 
-std::string error_member(const pool::Absence& error) {
+std::string error_member(const call::Absence& error) {
   std::string member = R"("error":)";
   rpc::append_error(member, rpc::rpc_error_code(error.error), error.message, error.data);
   return member;
 }
 
-TimePoint TripParking::begin(Trip& trip, const pool::Call& call) {
+TimePoint TripParking::begin(Trip& trip, const call::Call& call) {
   trip.call = nullptr;
   trip.is_parked = true;
   trip.is_place_wanted = false;
@@ -27,7 +27,7 @@ TimePoint TripParking::begin(Trip& trip, const pool::Call& call) {
   return trip.expires;
 }
 
-void TripParking::tell(const Trip& trip, const pool::Call& call,
+void TripParking::tell(const Trip& trip, const call::Call& call,
                        std::span<const pool::InputRequest> requests) {
   const std::string state =
       states_.issue({trip.number, trip.round, trip.expires}, trip.identity, trip.essence);
@@ -35,31 +35,28 @@ void TripParking::tell(const Trip& trip, const pool::Call& call,
                  {});
 }
 
-void TripParking::leave_in_place(Trip& trip, pool::Call& call) {
+void TripParking::leave_in_place(Trip& trip, call::Call& call) {
   services_.calls.index().remove(call);
   services_.calls.deadlines().remove(call);
   call.deadline = TimePoint::max();
   call.caller = session::Callers::kGateway;
-  call.client = nullptr;
-  call.list = nullptr;
   call.progress_token.clear();
   call.wants_events = false;
   call.parked = true;
-  call.held.set(std::max(call.held.bytes(), sizeof(pool::Call)));
+  call.held.set(std::max(call.held.bytes(), sizeof(call::Call)));
   trip.stand_in = &call;
 }
 
-pool::CallPtr TripParking::copy_of(const pool::Call& call) const {
-  pool::CallPtr copy = services_.calls.take();
-  static_cast<pool::CallFacts&>(*copy) = static_cast<const pool::CallFacts&>(call);
-  copy->place = pool::CallPlace::nowhere;
-  for (const auto text : {&pool::Call::id, &pool::Call::method_name, &pool::Call::tool_name,
-                          &pool::Call::principal, &pool::Call::audit_notes}) {
-    (*copy).*text = call.*text;
-  }
-  copy->trace = call.trace;
-  copy->held.move_to(call.held.payer());
-  return copy;
+call::CallPtr TripParking::ending_of(call::Call& call) const {
+  call::CallPtr ending = services_.calls.take();
+  static_cast<call::CallFacts&>(*ending) = static_cast<const call::CallFacts&>(call);
+  ending->place = call::CallPlace::nowhere;
+  ending->id = call.id;
+  ending->principal = call.principal;
+  ending->held.move_to(call.held.payer());
+  call.slots.move_to(ending->slots);
+  call.method_name = call.tool_name = {};
+  return ending;
 }
 
 void TripParking::end(Trip& trip, ParkedEnd how) {
@@ -69,11 +66,11 @@ void TripParking::end(Trip& trip, ParkedEnd how) {
   services_.core.observer.on_parked_call_ended(services_.backend, how);
 }
 
-void TripParking::end_with(pool::CallPtr call, const pool::Absence& error) const {
+void TripParking::end_with(call::CallPtr call, const call::Absence& error) const {
   ends_.end_call(*call, Outcome::error(), error_member(error), rpc::rpc_error_code(error.error));
 }
 
-void TripParking::refuse_state(pool::CallPtr call) const {
+void TripParking::refuse_state(call::CallPtr call) const {
   end_with(std::move(call), {rpc::RpcError::invalid_params, "requestState is not valid", {}});
 }
 

@@ -23,7 +23,7 @@ namespace stdgate::backend {
 class TripEnds {
  public:
   virtual ~TripEnds() = default;
-  virtual void end_call(const pool::Call& call, Outcome outcome, std::string_view member,
+  virtual void end_call(const call::Call& call, Outcome outcome, std::string_view member,
                         std::optional<int64_t> error_code) = 0;
 };
 
@@ -50,12 +50,13 @@ class TripParking {
 
   // The client of `call`, or of what it stands for, is answered with these requests. Returns until
   // when the client may come back; what the answer brings about comes after that.
-  TimePoint begin(Trip& trip, const pool::Call& call);
-  void tell(const Trip& trip, const pool::Call& call, std::span<const pool::InputRequest> requests);
+  TimePoint begin(Trip& trip, const call::Call& call);
+  void tell(const Trip& trip, const call::Call& call, std::span<const pool::InputRequest> requests);
   // From now on the call is nobody's, until its client goes on with it.
-  void leave_in_place(Trip& trip, pool::Call& call);
-  // What tells the client of a call whose place is left to another one.
-  [[nodiscard]] pool::CallPtr copy_of(const pool::Call& call) const;
+  void leave_in_place(Trip& trip, call::Call& call);
+  // What ends for the client, with all that the filters know of it, while `call` stays in its
+  // place.
+  [[nodiscard]] call::CallPtr ending_of(call::Call& call) const;
   void end(Trip& trip, ParkedEnd how);
 
   // The round that a client wants to go on with; nothing: the state is not for this.
@@ -69,8 +70,8 @@ class TripParking {
   [[nodiscard]] LostTrips& lost() { return lost_; }
 
   // A call ends by an error; the second is for a state that is not what its client was given.
-  void end_with(pool::CallPtr call, const pool::Absence& error) const;
-  void refuse_state(pool::CallPtr call) const;
+  void end_with(call::CallPtr call, const call::Absence& error) const;
+  void refuse_state(call::CallPtr call) const;
   // What its child has asked is answered by this member. Without effect if the ask is over.
   void answer_ask(const Trip& trip, rpc::WireId ask, std::string_view member) const;
   // Nobody answers what is open.
@@ -90,6 +91,6 @@ class TripParking {
 };
 
 // An error as a member of a response.
-std::string error_member(const pool::Absence& error);
+std::string error_member(const call::Absence& error);
 
 }  // namespace stdgate::backend

@@ -14,7 +14,7 @@ void Upstream::succeed(Upstream& former) {
 }
 
 std::optional<Admission> Upstream::pass_elsewhere(const rpc::ParsedMessage& message,
-                                                  const CallContext& context) {
+                                                  const call::CallContext& context) {
   const rpc::Envelope& request = message.envelope;
   const bool stands_alone = message.ok() && request.kind == rpc::MessageKind::request &&
                             context.session.is_none() && !context.is_own;

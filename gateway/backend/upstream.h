@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/backend/call_context.h"
 #include "gateway/base/account.h"
 #include "gateway/base/client_address.h"
 #include "gateway/base/time.h"
+#include "gateway/call/call_context.h"
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
 #include "gateway/policy/client.h"
@@ -84,18 +84,18 @@ class Upstream {
 
   // One message of a client, good or rejected. A request is answered through the caller's sink,
   // possibly before accept() returns. The message's bytes are needed during the call only.
-  virtual Admission accept(const rpc::ParsedMessage& message, const CallContext& context) = 0;
+  virtual Admission accept(const rpc::ParsedMessage& message, const call::CallContext& context) = 0;
   // Takes `message` if it cancels a call that is under way, which needs no room. False: nothing has
   // been done.
-  virtual bool take_cancel(const rpc::ParsedMessage& message, const CallContext& context) = 0;
+  virtual bool take_cancel(const rpc::ParsedMessage& message, const call::CallContext& context) = 0;
   // Answers, and counts, a request that never became a message: its text could not be read, or its
   // body was too large.
   // `id` is raw JSON, or empty for null.
   virtual void refuse(const rpc::FaultReport& report, std::string_view id,
-                      const CallContext& context) = 0;
+                      const call::CallContext& context) = 0;
   // As refuse(), for a transport that answers by itself: counts only.
   virtual void count_refused(const rpc::FaultReport& report, std::string_view id,
-                             const CallContext& context) = 0;
+                             const call::CallContext& context) = 0;
   // The client has gone: its calls are cancelled at the children and never answered.
   virtual void cancel_calls_of(session::Caller caller) = 0;
 
@@ -149,7 +149,7 @@ class Upstream {
   void retire() { is_retired_ = true; }
   // Whether this request brings back what a child of this upstream has given out, which runs.
   [[nodiscard]] virtual bool gave(const rpc::Envelope& /*request*/,
-                                  const CallContext& /*context*/) const {
+                                  const call::CallContext& /*context*/) const {
     return false;
   }
   // Whether children have given out what clients may come back for.
@@ -179,13 +179,14 @@ class Upstream {
   void set_owns_children(bool owns) { facts_.owns_children = owns; }
   void set_envelope_limits(const rpc::EnvelopeLimits& limits) { facts_.envelope_limits = limits; }
   // What has become of a message that is not for this upstream; nothing: it is.
-  std::optional<Admission> redirect(const rpc::ParsedMessage& message, const CallContext& context) {
+  std::optional<Admission> redirect(const rpc::ParsedMessage& message,
+                                    const call::CallContext& context) {
     return former_ == nullptr && !is_retired_ ? std::nullopt : pass_elsewhere(message, context);
   }
 
  private:
   std::optional<Admission> pass_elsewhere(const rpc::ParsedMessage& message,
-                                          const CallContext& context);
+                                          const call::CallContext& context);
 
   // But for is_default, is_required, owns_children and envelope_limits as at the beginning.
   UpstreamFacts facts_;

@@ -127,15 +127,15 @@ pool::ChildFacts LspDialect::facts(const rpc::Envelope& answer) const {
   return pool::greeting_facts(answer.payload);
 }
 
-tl::expected<pool::ClientIntent, const char*> LspDialect::read_client(
+tl::expected<call::ClientIntent, const char*> LspDialect::read_client(
     const rpc::Envelope& message, std::string_view method, config::Isolation /*isolation*/) const {
-  pool::ClientIntent intent;
+  call::ClientIntent intent;
   if (message.kind == rpc::MessageKind::notification && method == kCancel) {
     const auto id = rpc::find_member(message.params, "id");
     if (!id && id.error() == rpc::MemberError::duplicate) {
       return tl::unexpected<const char*>("params name id twice");
     }
-    intent.kind = pool::ClientIntent::Kind::cancel;
+    intent.kind = call::ClientIntent::Kind::cancel;
     if (id) intent.cancelled_id = *id;
   } else if (message.kind == rpc::MessageKind::request && method == "initialize") {
     intent.introduces = true;

@@ -21,7 +21,7 @@ class LspDialect final : public pool::Dialect {
   [[nodiscard]] std::span<const std::string_view> known_methods() const override;
   [[nodiscard]] bool is_lifecycle(std::string_view method) const override;
   [[nodiscard]] pool::ChildFacts facts(const rpc::Envelope& answer) const override;
-  [[nodiscard]] tl::expected<pool::ClientIntent, const char*> read_client(
+  [[nodiscard]] tl::expected<call::ClientIntent, const char*> read_client(
       const rpc::Envelope& message, std::string_view method,
       config::Isolation isolation) const override;
   // A cancelled request is still to be answered ("Cancellation Support"), so cancel_ends_call()

@@ -33,15 +33,15 @@ bool may_have(std::string_view params, std::string_view end) {
   return has(params, end) || has(params, "\\");
 }
 
-const pool::Absence& unknown_claim(ClaimKind kind) {
-  static const std::array<pool::Absence, 3> kErrors = {
-      pool::Absence{rpc::RpcError::invalid_params, "requestState is not valid"},
-      pool::Absence{rpc::RpcError::invalid_params, "Task not found"},
-      pool::Absence{rpc::RpcError::invalid_params, "cursor is not valid"}};
+const call::Absence& unknown_claim(ClaimKind kind) {
+  static const std::array<call::Absence, 3> kErrors = {
+      call::Absence{rpc::RpcError::invalid_params, "requestState is not valid"},
+      call::Absence{rpc::RpcError::invalid_params, "Task not found"},
+      call::Absence{rpc::RpcError::invalid_params, "cursor is not valid"}};
   return kErrors[static_cast<size_t>(kind)];
 }
 
-pool::Absence too_long(ClaimKind kind) {
+call::Absence too_long(ClaimKind kind) {
   constexpr std::array<std::string_view, 3> kWhat = {"a requestState of more than 1 MiB",
                                                      "the id of a task of more than 1 KiB",
                                                      "a cursor of more than 1 MiB"};
@@ -154,7 +154,7 @@ std::optional<pool::CallFilter::Ruling> ClaimFilter::on_client_request(const Ask
   Ruling ruling;
   if (is_task_list) ruling.written_for = Era::legacy;
   if (is_task_list && pool_.era() == Era::modern) {
-    ruling.error = pool::Absence();
+    ruling.error = call::Absence();
     return ruling;
   }
   if (!concerns(asked)) return std::nullopt;
@@ -284,12 +284,12 @@ pool::CallFilter::Ruling ClaimFilter::refuse_listening(std::string_view why,
                                                        std::string_view message) {
   services_.core.observer.on_return(services_.backend, ReturnEnd::unknown);
   Ruling ruling;
-  ruling.error = pool::Absence{rpc::RpcError::invalid_params, std::string(message)};
+  ruling.error = call::Absence{rpc::RpcError::invalid_params, std::string(message)};
   ruling.detail = why;
   return ruling;
 }
 
-std::optional<pool::Absence> ClaimFilter::error_of_lost(std::string_view method) const {
+std::optional<call::Absence> ClaimFilter::error_of_lost(std::string_view method) const {
   if (is_about_list(method)) return std::nullopt;
   return unknown_claim(is_about_task(method) ? ClaimKind::task : ClaimKind::state);
 }
@@ -307,10 +307,10 @@ bool ClaimFilter::gave(const Asked& asked) const {
 
 // --- Results --------------------------------------------------------------------------------
 
-std::optional<tl::expected<std::string, pool::Absence>> ClaimFilter::on_result(
-    const pool::Call& call, const Given& given) {
+std::optional<tl::expected<std::string, call::Absence>> ClaimFilter::on_result(
+    const call::Call& call, const Given& given) {
   if (given.method == kTaskList && call.child_era != Era::legacy) {
-    return tl::unexpected(pool::Absence());
+    return tl::unexpected(call::Absence());
   }
   const bool is_list = is_about_list(given.method);
   const bool is_task = is_about_task(given.method);
@@ -374,7 +374,7 @@ void ClaimFilter::note_lost_work(const pool::Child& child) {
 
 // --- Messages of children -------------------------------------------------------------------
 
-std::optional<std::string> ClaimFilter::sealed_notification(const pool::Call& call,
+std::optional<std::string> ClaimFilter::sealed_notification(const call::Call& call,
                                                             const rpc::Envelope& notification,
                                                             std::string_view method) {
   if (!has_given_tasks_ || !has(notification.params, kTaskEnd)) return std::nullopt;
@@ -389,7 +389,7 @@ std::optional<std::string> ClaimFilter::sealed_notification(const pool::Call& ca
   return with_edits(notification.text, edits);
 }
 
-void ClaimFilter::on_event(const pool::Call& call, const rpc::Envelope& notification,
+void ClaimFilter::on_event(const call::Call& call, const rpc::Envelope& notification,
                            TextPlace progress_token) {
   const std::string_view method =
       has_given_tasks_ ? rpc::decode_string(notification.method, method_) : std::string_view();

@@ -38,22 +38,22 @@ class ClaimFilter final : public pool::CallFilter {
   explicit ClaimFilter(const pool::FilterServices& services);
 
   [[nodiscard]] std::optional<Ruling> on_client_request(const Asked& asked) override;
-  [[nodiscard]] std::optional<tl::expected<std::string, pool::Absence>> on_result(
-      const pool::Call& call, const Given& given) override;
-  [[nodiscard]] std::optional<pool::Absence> error_of_lost(std::string_view method) const override;
-  [[nodiscard]] std::optional<std::string> listening_without(const pool::Call& call) override {
+  [[nodiscard]] std::optional<tl::expected<std::string, call::Absence>> on_result(
+      const call::Call& call, const Given& given) override;
+  [[nodiscard]] std::optional<call::Absence> error_of_lost(std::string_view method) const override;
+  [[nodiscard]] std::optional<std::string> listening_without(const call::Call& call) override {
     return listening_.without_child(call);
   }
   void note_returned(uint64_t child, uint64_t state) override { ledger_.close_state(child, state); }
-  void begin_listening(const pool::Call& call) override { listening_.begin(call); }
-  void end_listening(const pool::Call& call) override { listening_.end(call); }
+  void begin_listening(const call::Call& call) override { listening_.begin(call); }
+  void end_listening(const call::Call& call) override { listening_.end(call); }
   [[nodiscard]] bool gave(const Asked& asked) const override;
   [[nodiscard]] Work work_of(uint64_t child) const override {
     return {ledger_.states(child, now()), ledger_.tasks(child, now())};
   }
 
   // ChildListener
-  void on_event(const pool::Call& call, const rpc::Envelope& notification,
+  void on_event(const call::Call& call, const rpc::Envelope& notification,
                 TextPlace progress_token) override;
   void on_notification(pool::Child& child, const rpc::Envelope& notification,
                        std::string_view method) override;
@@ -97,7 +97,7 @@ class ClaimFilter final : public pool::CallFilter {
   void note_tasks(const Given& given);
   void note_lost_work(const pool::Child& child);
   // The message with its claims sealed for the client of `call`; nothing: it may stay as it is.
-  [[nodiscard]] std::optional<std::string> sealed_notification(const pool::Call& call,
+  [[nodiscard]] std::optional<std::string> sealed_notification(const call::Call& call,
                                                                const rpc::Envelope& notification,
                                                                std::string_view method);
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }

@@ -88,7 +88,7 @@ tl::expected<std::string_view, rpc::MemberError> only_member(std::string_view ob
 }
 
 // The intent of a request, with the token by which it asks for progress.
-tl::expected<pool::ClientIntent, const char*> with_token(pool::ClientIntent intent,
+tl::expected<call::ClientIntent, const char*> with_token(call::ClientIntent intent,
                                                          const rpc::Member& token) {
   if (token) {
     if (!is_string_or_number(*token)) {
@@ -119,13 +119,13 @@ uint8_t changing_lists_of(std::string_view capabilities) {
 }
 
 // What a session's client tells its own child, that another child would have to be told again.
-void note_memo(const rpc::Envelope& request, std::string_view method, pool::ClientIntent& intent) {
+void note_memo(const rpc::Envelope& request, std::string_view method, call::ClientIntent& intent) {
   if (method == kSetLevel) {
-    intent.memo = pool::SessionMemo::severity;
+    intent.memo = call::SessionMemo::severity;
     intent.memo_text = rpc::string_content(only_member(request.params, "level").value_or(""));
   } else if (method == kSubscribe || method == kUnsubscribe) {
     intent.memo =
-        method == kSubscribe ? pool::SessionMemo::subscribe : pool::SessionMemo::unsubscribe;
+        method == kSubscribe ? call::SessionMemo::subscribe : call::SessionMemo::unsubscribe;
     intent.memo_text = rpc::string_content(only_member(request.params, "uri").value_or(""));
   }
 }
@@ -217,17 +217,17 @@ pool::ChildFacts McpDialect::facts(const rpc::Envelope& answer) const {
   return facts;
 }
 
-tl::expected<pool::ClientIntent, const char*> McpDialect::read_client(
+tl::expected<call::ClientIntent, const char*> McpDialect::read_client(
     const rpc::Envelope& message, std::string_view method, config::Isolation isolation) const {
   const bool is_shared = isolation == config::Isolation::shared;
-  pool::ClientIntent intent;
+  call::ClientIntent intent;
   if (message.kind == rpc::MessageKind::notification) {
     if (method == kInitialized) {
-      if (is_shared) intent.kind = pool::ClientIntent::Kind::swallow;
-      intent.memo = pool::SessionMemo::completion;
+      if (is_shared) intent.kind = call::ClientIntent::Kind::swallow;
+      intent.memo = call::SessionMemo::completion;
     }
     if (method == "notifications/cancelled") {
-      intent.kind = pool::ClientIntent::Kind::cancel;
+      intent.kind = call::ClientIntent::Kind::cancel;
       const auto id = only_member(message.params, "requestId");
       if (!id) return tl::unexpected<const char*>("params name requestId twice");
       intent.cancelled_id = *id;
@@ -236,10 +236,10 @@ tl::expected<pool::ClientIntent, const char*> McpDialect::read_client(
   }
   // A session's own child is greeted by its client.
   if (method == "initialize") {
-    intent.memo = pool::SessionMemo::greeting;
+    intent.memo = call::SessionMemo::greeting;
     intent.memo_text = message.params;
     if (is_shared) {
-      intent.kind = pool::ClientIntent::Kind::handshake;
+      intent.kind = call::ClientIntent::Kind::handshake;
       return intent;
     }
   }
@@ -253,7 +253,7 @@ tl::expected<pool::ClientIntent, const char*> McpDialect::read_client(
   if (is_shared && method == kSetLevel) {
     const auto level = only_member(message.params, "level");
     if (!level) return tl::unexpected<const char*>("params name the level twice");
-    intent.kind = pool::ClientIntent::Kind::set_severity;
+    intent.kind = call::ClientIntent::Kind::set_severity;
     intent.severity = session::parse_severity(rpc::string_content(*level));
     intent.result = kEmptyResult;
   }
@@ -264,8 +264,8 @@ tl::expected<pool::ClientIntent, const char*> McpDialect::read_client(
     intent.result = kEmptyResult;
   }
   if (!intent.key.empty()) {
-    intent.kind = method == kSubscribe ? pool::ClientIntent::Kind::subscribe
-                                       : pool::ClientIntent::Kind::unsubscribe;
+    intent.kind = method == kSubscribe ? call::ClientIntent::Kind::subscribe
+                                       : call::ClientIntent::Kind::unsubscribe;
   }
   // _meta first: most requests lack it, and searching for its rare first letter is fast.
   if (!may_hold(message.params, "_meta") || !may_hold(message.params, "progressToken")) {
@@ -278,39 +278,39 @@ bool McpDialect::is_lifecycle(std::string_view method) const {
   return std::ranges::find(kLifecycle, method) != kLifecycle.end();
 }
 
-tl::expected<pool::UsedElement, const char*> McpDialect::used_element(
+tl::expected<call::UsedElement, const char*> McpDialect::used_element(
     const rpc::Envelope& message, std::string_view method) const {
   return mcp::used_element(message, method);
 }
 
-const pool::ListShape* McpDialect::list_shape(std::string_view method) const {
+const call::ListShape* McpDialect::list_shape(std::string_view method) const {
   return mcp::list_shape(method);
 }
 
-pool::Absence McpDialect::absence(std::string_view method, policy::ElementKind kind,
+call::Absence McpDialect::absence(std::string_view method, policy::ElementKind kind,
                                   std::string_view name, Era of_client) const {
   return mcp::absence(method, kind, name, of_client);
 }
 
-tl::expected<pool::ClientIntent, const char*> McpDialect::read_modern_client(
+tl::expected<call::ClientIntent, const char*> McpDialect::read_modern_client(
     const rpc::Envelope& request, std::string_view method, const ModernParams* known) const {
   if (known != nullptr) return intent_of(request, method, *known);
   return intent_of(request, method, read_modern_params(request.params, memory_));
 }
 
-tl::expected<pool::ClientIntent, const char*> McpDialect::intent_of(
+tl::expected<call::ClientIntent, const char*> McpDialect::intent_of(
     const rpc::Envelope& request, std::string_view method, const ModernParams& params) const {
   constexpr std::array<std::string_view, 3> kAskable = {"sampling", "elicitation", "roots"};
   const auto text_of = [](const rpc::Member& member) {
     return member.value_or(std::string_view());
   };
-  pool::ClientIntent intent;
+  call::ClientIntent intent;
   intent.may_be_asked =
       std::ranges::any_of(rpc::find_members(text_of(params.of_meta.capabilities), kAskable),
                           [](const rpc::Member& declared) { return declared.has_value(); });
   intent.severity = session::parse_severity(rpc::string_content(text_of(params.of_meta.log_level)));
   if (method == "server/discover") {
-    intent.kind = pool::ClientIntent::Kind::handshake;
+    intent.kind = call::ClientIntent::Kind::handshake;
     intent.only_of_legacy = true;
   }
   intent.listens = method == "subscriptions/listen";

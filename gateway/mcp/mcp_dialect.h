@@ -44,7 +44,7 @@ class McpDialect final : public pool::Dialect {
   [[nodiscard]] std::string_view probe_method() const override { return "server/discover"; }
   [[nodiscard]] std::optional<pool::ChildFacts> discovery(
       const rpc::Envelope& answer) const override;
-  [[nodiscard]] tl::expected<pool::ClientIntent, const char*> read_modern_client(
+  [[nodiscard]] tl::expected<call::ClientIntent, const char*> read_modern_client(
       const rpc::Envelope& request, std::string_view method,
       const ModernParams* known) const override;
   [[nodiscard]] std::string session_stamp(std::string_view greeting) const override {
@@ -54,7 +54,7 @@ class McpDialect final : public pool::Dialect {
     return "\"" + std::string(kLogLevelKey) + "\":\"" +
            std::string(session::severity_name(severity)) + "\"";
   }
-  [[nodiscard]] pool::EraChanges omissions(const rpc::Envelope& request) const override {
+  [[nodiscard]] call::EraChanges omissions(const rpc::Envelope& request) const override {
     return modern_members(request, memory_);
   }
   [[nodiscard]] std::string_view stamp(const rpc::Envelope& request) const override {
@@ -109,14 +109,14 @@ class McpDialect final : public pool::Dialect {
   [[nodiscard]] std::string_view restart_notice() const override;
   [[nodiscard]] std::vector<std::string_view> change_notices(uint8_t lists) const override;
   [[nodiscard]] std::string client_label(std::string_view params) const override;
-  [[nodiscard]] tl::expected<pool::ClientIntent, const char*> read_client(
+  [[nodiscard]] tl::expected<call::ClientIntent, const char*> read_client(
       const rpc::Envelope& message, std::string_view method,
       config::Isolation isolation) const override;
   [[nodiscard]] bool is_lifecycle(std::string_view method) const override;
-  [[nodiscard]] tl::expected<pool::UsedElement, const char*> used_element(
+  [[nodiscard]] tl::expected<call::UsedElement, const char*> used_element(
       const rpc::Envelope& message, std::string_view method) const override;
-  [[nodiscard]] const pool::ListShape* list_shape(std::string_view method) const override;
-  [[nodiscard]] pool::Absence absence(std::string_view method, policy::ElementKind kind,
+  [[nodiscard]] const call::ListShape* list_shape(std::string_view method) const override;
+  [[nodiscard]] call::Absence absence(std::string_view method, policy::ElementKind kind,
                                       std::string_view name, Era of_client) const override;
   [[nodiscard]] std::string cancel(rpc::WireId id, pool::CancelReason reason) const override;
   // "should not" be answered: MCP 2025-11-25, utilities/cancellation.
@@ -139,7 +139,7 @@ class McpDialect final : public pool::Dialect {
                                 std::string_view method) const override;
 
  private:
-  [[nodiscard]] tl::expected<pool::ClientIntent, const char*> intent_of(
+  [[nodiscard]] tl::expected<call::ClientIntent, const char*> intent_of(
       const rpc::Envelope& request, std::string_view method, const ModernParams& params) const;
 
   const std::string version_;

@@ -35,7 +35,7 @@ constexpr std::array<Use, 5> kUses{{
 
 struct List {
   std::string_view method;
-  pool::ListShape shape;
+  call::ListShape shape;
 };
 constexpr std::string_view kScope = "cacheScope";
 constexpr std::string_view kPrivate = R"("private")";
@@ -67,18 +67,18 @@ tl::expected<std::string_view, const char*> clear_string(std::string_view object
 }
 
 // What updates are asked for: {"notifications": {"resourceSubscriptions": [uri, …], …}}.
-tl::expected<pool::UsedElement, const char*> watched_resources(std::string_view params) {
+tl::expected<call::UsedElement, const char*> watched_resources(std::string_view params) {
   const auto asked = clear_member(params, "notifications");
   if (!asked) return tl::unexpected(asked.error());
   const auto uris = clear_member(*asked, "resourceSubscriptions");
   if (!uris) return tl::unexpected(uris.error());
-  if (uris->empty()) return pool::UsedElement();
-  return pool::UsedElement{ElementKind::resource, {}, kReadResource, *uris};
+  if (uris->empty()) return call::UsedElement();
+  return call::UsedElement{ElementKind::resource, {}, kReadResource, *uris};
 }
 
 // What arguments are completed of: {"ref": {"type": "ref/prompt", "name": …}, …}, or "ref/resource"
 // and "uri".
-tl::expected<pool::UsedElement, const char*> completed_element(std::string_view params) {
+tl::expected<call::UsedElement, const char*> completed_element(std::string_view params) {
   const auto ref = clear_member(params, "ref");
   if (!ref) return tl::unexpected(ref.error());
   const auto type = clear_string(*ref, "type");
@@ -87,30 +87,30 @@ tl::expected<pool::UsedElement, const char*> completed_element(std::string_view 
   const auto name = clear_string(*ref, is_prompt ? "name" : "uri");
   if (!name) return tl::unexpected(name.error());
   // A type that MCP does not define is judged as a resource without a name.
-  if (is_prompt) return pool::UsedElement{ElementKind::prompt, *name, kGetPrompt};
+  if (is_prompt) return call::UsedElement{ElementKind::prompt, *name, kGetPrompt};
   const bool is_resource = rpc::json_string_equals(*type, "ref/resource");
-  return pool::UsedElement{ElementKind::resource, is_resource ? *name : "", kReadResource};
+  return call::UsedElement{ElementKind::resource, is_resource ? *name : "", kReadResource};
 }
 
 }  // namespace
 
-tl::expected<pool::UsedElement, const char*> used_element(const rpc::Envelope& message,
+tl::expected<call::UsedElement, const char*> used_element(const rpc::Envelope& message,
                                                           std::string_view method) {
   if (method == kComplete) return completed_element(message.params);
   if (method == kListen) return watched_resources(message.params);
   const auto* const use = std::ranges::find(kUses, method, &Use::method);
-  if (use == kUses.end()) return pool::UsedElement();
+  if (use == kUses.end()) return call::UsedElement();
   const auto name = clear_string(message.params, use->key);
   if (!name) return tl::unexpected(name.error());
-  return pool::UsedElement{use->kind, *name, use->use};
+  return call::UsedElement{use->kind, *name, use->use};
 }
 
-const pool::ListShape* list_shape(std::string_view method) {
+const call::ListShape* list_shape(std::string_view method) {
   const auto* const list = std::ranges::find(kLists, method, &List::method);
   return list == kLists.end() ? nullptr : &list->shape;
 }
 
-pool::Absence absence(std::string_view method, ElementKind kind, std::string_view name,
+call::Absence absence(std::string_view method, ElementKind kind, std::string_view name,
                       Era of_client) {
   const auto named = [name](std::string_view what) { return std::string(what).append(name); };
   switch (kind) {

@@ -6,11 +6,11 @@
 namespace stdgate::mcp {
 
 // See pool::Dialect.
-tl::expected<pool::UsedElement, const char*> used_element(const rpc::Envelope& message,
+tl::expected<call::UsedElement, const char*> used_element(const rpc::Envelope& message,
                                                           std::string_view method);
-const pool::ListShape* list_shape(std::string_view method);
+const call::ListShape* list_shape(std::string_view method);
 // As the reference servers answer (MCP 2025-11-25, server/tools, resources and prompts).
-pool::Absence absence(std::string_view method, policy::ElementKind kind, std::string_view name,
+call::Absence absence(std::string_view method, policy::ElementKind kind, std::string_view name,
                       Era of_client);
 
 }  // namespace stdgate::mcp

@@ -277,7 +277,7 @@ std::string McpInput::ping(rpc::WireId id) const {
   return R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"method":"ping"})";
 }
 
-pool::Absence McpInput::missing_capability(std::string_view capability) const {
+call::Absence McpInput::missing_capability(std::string_view capability) const {
   return {rpc::RpcError::missing_capability, "the client lacks a capability that this needs",
           R"({"requiredCapabilities":)" + std::string(capability) + "}"};
 }

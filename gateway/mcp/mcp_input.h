@@ -32,7 +32,7 @@ class McpInput final : public pool::InputDialect {
                                          std::string_view state) const override;
   [[nodiscard]] bool is_consent(std::string_view answer) const override;
   [[nodiscard]] std::string ping(rpc::WireId id) const override;
-  [[nodiscard]] pool::Absence missing_capability(std::string_view capability) const override;
+  [[nodiscard]] call::Absence missing_capability(std::string_view capability) const override;
 };
 
 }  // namespace stdgate::mcp

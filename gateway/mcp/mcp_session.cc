@@ -139,7 +139,7 @@ std::optional<TimePoint> McpSession::idle_since() const {
 
 // --- From the client ------------------------------------------------------------------------
 
-McpSession::Posted McpSession::post(const rpc::Document& document, backend::CallContext context,
+McpSession::Posted McpSession::post(const rpc::Document& document, call::CallContext context,
                                     session::EventSink& sink) {
   used_ = services_.clock.now();
   parked_ = false;
@@ -169,9 +169,9 @@ McpSession::Posted McpSession::post(const rpc::Document& document, backend::Call
   return Posted::under_way;
 }
 
-bool McpSession::hand_over(const rpc::Document& document, const backend::CallContext& context,
+bool McpSession::hand_over(const rpc::Document& document, const call::CallContext& context,
                            McpStream* stream) {
-  const auto expect = [&](const rpc::ParsedMessage& message, const backend::CallContext& call) {
+  const auto expect = [&](const rpc::ParsedMessage& message, const call::CallContext& call) {
     const rpc::Envelope& envelope = message.envelope;
     if (!initialized_ && message.ok() && envelope.kind == rpc::MessageKind::request &&
         rpc::json_string_equals(envelope.method, "initialize")) {

@@ -91,8 +91,7 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
     overloaded,  // nothing was taken
   };
   // `context` needs neither caller nor session nor tag.
-  Posted post(const rpc::Document& document, backend::CallContext context,
-              session::EventSink& sink);
+  Posted post(const rpc::Document& document, call::CallContext context, session::EventSink& sink);
 
   // The stream of a GET; it ends the one of an earlier GET.
   void listen(session::EventSink& sink);
@@ -141,7 +140,7 @@ class McpSession final : public session::SessionSink, private McpStreamOwner {
   void on_session_end(session::SessionEnd end, std::string_view message) override;
 
   // False: nothing has been taken.
-  bool hand_over(const rpc::Document& document, const backend::CallContext& context,
+  bool hand_over(const rpc::Document& document, const call::CallContext& context,
                  McpStream* stream);
   McpStream& add_stream(uint32_t number);
   void remove_stream(uint32_t number);

@@ -37,7 +37,7 @@ class Runs {
     if (begin_ != nullptr) close(kept_end_ == nullptr ? quoted.data() : end_);
     kept_end_ = end;
   }
-  pool::EraChanges finish() {
+  call::EraChanges finish() {
     if (begin_ != nullptr) close(end_);
     if (kept_end_ == nullptr && found_.count > 0) found_.list[0].empties = true;
     return found_;
@@ -49,7 +49,7 @@ class Runs {
     begin_ = nullptr;
     if (found_.count == found_.list.size()) return;  // keys twice, which are refused before
     const TextPlace place = place_of(gone, text_);
-    pool::Insertion& omission = found_.list[found_.count++];
+    call::Insertion& omission = found_.list[found_.count++];
     omission.offset = place.offset;
     omission.replaced = place.length;
     omission.only_for = Era::legacy;
@@ -57,14 +57,14 @@ class Runs {
 
   const std::string_view text_;
   const std::span<const std::string_view> gone_;
-  pool::EraChanges found_;
+  call::EraChanges found_;
   const char* begin_ = nullptr;  // of the run; null: there is none
   const char* end_ = nullptr;
   const char* kept_end_ = nullptr;  // of the last member that stays; null: none yet
 };
 
 // `meta`, an object, without these members.
-pool::EraChanges without(std::string_view meta, std::span<const std::string_view> keys) {
+call::EraChanges without(std::string_view meta, std::span<const std::string_view> keys) {
   rpc::JsonCursor cursor(meta);
   if (!cursor.take('{') || cursor.take('}')) return {};
   Runs runs(meta, keys);
@@ -78,9 +78,9 @@ pool::EraChanges without(std::string_view meta, std::span<const std::string_view
 
 }  // namespace
 
-pool::EraChanges modern_members(const rpc::Envelope& request, MetaMemory& memory) {
+call::EraChanges modern_members(const rpc::Envelope& request, MetaMemory& memory) {
   const std::string_view meta = first_meta(request.params, memory);
-  pool::EraChanges changes;
+  call::EraChanges changes;
   if (meta.empty()) return changes;
   if (meta != memory.text()) memory.read(meta);  // the next one may be like it
   if (meta != memory.text()) {
@@ -103,8 +103,8 @@ std::string untagged(const rpc::Envelope& notification) {
   const auto meta = rpc::find_member(notification.params, "_meta");
   if (!meta) return std::string(notification.text);
   const size_t begin = place_of(*meta, notification.text).offset;
-  const pool::EraChanges tag = without(*meta, kTag);
-  for (const pool::Insertion& gone : tag.view()) {
+  const call::EraChanges tag = without(*meta, kTag);
+  for (const call::Insertion& gone : tag.view()) {
     text.append(notification.text.substr(at, begin + gone.offset - at));
     at = begin + gone.offset + gone.replaced;
   }

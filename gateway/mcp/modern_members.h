@@ -5,15 +5,15 @@
 #include <string>
 #include <string_view>
 
+#include "gateway/call/insertion.h"
 #include "gateway/mcp/modern_params.h"
-#include "gateway/pool/insertion.h"
 #include "gateway/rpc/envelope.h"
 
 namespace stdgate::mcp {
 
 // All that belongs to a call of either era stays: progress tokens, traces, members of others. Of a
 // request that check_modern() has passed: _meta is there once.
-pool::EraChanges modern_members(const rpc::Envelope& request, MetaMemory& memory);
+call::EraChanges modern_members(const rpc::Envelope& request, MetaMemory& memory);
 
 // A notification of a stream of subscriptions/listen without its tag; empty: it is about the
 // stream.

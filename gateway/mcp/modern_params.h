@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/pool/insertion.h"
+#include "gateway/call/insertion.h"
 #include "gateway/rpc/json_member.h"
 
 namespace stdgate::mcp {
@@ -54,7 +54,7 @@ class MetaMemory {
   void forget() { text_.clear(); }
 
   // What a legacy child must not get of the text, as places in it; nothing: nobody has asked.
-  std::optional<pool::EraChanges> omissions;
+  std::optional<call::EraChanges> omissions;
 
  private:
   std::string text_;  // an object; empty: none

@@ -72,7 +72,7 @@ TimePoint TaskListening::now() const { return services_.core.clock.now(); }
 
 // --- Calls ----------------------------------------------------------------------------------
 
-void TaskListening::begin(const pool::Call& call) {
+void TaskListening::begin(const call::Call& call) {
   std::vector<Part> parts = std::exchange(prepared_, {});
   if (parts.empty()) return;
   Stream& stream = streams_[&call];
@@ -85,7 +85,7 @@ void TaskListening::begin(const pool::Call& call) {
 
 // It is a client's call in all but that nobody hears of it.
 void TaskListening::submit(Stream& stream, Part part) {
-  pool::CallPtr call = services_.calls.take();
+  call::CallPtr call = services_.calls.take();
   call->request = std::move(part.request);
   const rpc::KnownMessage known(call->request);
   const rpc::Envelope& request = known.envelope();
@@ -98,7 +98,7 @@ void TaskListening::submit(Stream& stream, Part part) {
   call->progress_token = call->id;
   call->identity = stream.call->identity;
   call->listens = call->is_own = true;
-  pool::Outgoing message;
+  call::Outgoing message;
   std::string text = call->request;  // the call may end before it has been written
   message.text = text;
   message.id = place_of(request.id, call->request);
@@ -106,7 +106,7 @@ void TaskListening::submit(Stream& stream, Part part) {
   message.is_bound = true;
   message.account = stream.memory.account();
   call->charge(stream.memory.payer());
-  pool::Call* const side = call.get();
+  call::Call* const side = call.get();
   clients_[side] = stream.call;
   stream.sides.push_back({side, false});
   if (pool_.submit(call, message)) return;
@@ -114,7 +114,7 @@ void TaskListening::submit(Stream& stream, Part part) {
   std::erase_if(stream.sides, [side](const Side& one) { return one.call == side; });
 }
 
-void TaskListening::end(const pool::Call& call) {
+void TaskListening::end(const call::Call& call) {
   if (const auto stream = streams_.find(&call); stream != streams_.end()) {
     const Stream ended = std::move(stream->second);
     streams_.erase(stream);
@@ -136,14 +136,14 @@ void TaskListening::end_sides(const std::vector<Side>& sides) {
     leaving_.push_back(side.call);
   }
   while (!leaving_.empty()) {
-    pool::Call& call = *leaving_.back();
+    call::Call& call = *leaving_.back();
     leaving_.pop_back();
-    if (call.place == pool::CallPlace::nowhere) continue;  // it is about to end
+    if (call.place == call::CallPlace::nowhere) continue;  // it is about to end
     static_cast<void>(pool_.take(call, pool::CancelReason::client_left));
   }
 }
 
-std::optional<std::string> TaskListening::without_child(const pool::Call& call) const {
+std::optional<std::string> TaskListening::without_child(const call::Call& call) const {
   if (clients_.contains(&call)) return std::nullopt;
   std::string text = call.request;
   const rpc::KnownMessage known(text);
@@ -175,13 +175,13 @@ rpc::Member TaskListening::tasks_of(const rpc::Envelope& request) {
 
 // --- Events ---------------------------------------------------------------------------------
 
-TaskListening::Stream* TaskListening::stream_of(const pool::Call& call) {
+TaskListening::Stream* TaskListening::stream_of(const call::Call& call) {
   const auto client = clients_.find(&call);
   const auto stream = streams_.find(client == clients_.end() ? &call : client->second);
   return stream == streams_.end() ? nullptr : &stream->second;
 }
 
-bool TaskListening::take_event(const pool::Call& call, const rpc::Envelope& event) {
+bool TaskListening::take_event(const call::Call& call, const rpc::Envelope& event) {
   if (streams_.empty()) return false;
   Stream* const stream = stream_of(call);
   if (stream == nullptr) return false;
@@ -199,7 +199,7 @@ bool TaskListening::take_event(const pool::Call& call, const rpc::Envelope& even
   return true;
 }
 
-void TaskListening::note_acknowledged(Stream& stream, const pool::Call& call,
+void TaskListening::note_acknowledged(Stream& stream, const call::Call& call,
                                       const rpc::Envelope& event) {
   if (&call == stream.call) {
     if (stream.has_begun) return;
@@ -225,7 +225,7 @@ void TaskListening::begin_if_settled(Stream& stream) {
   stream.has_begun = true;
   std::string text = *std::exchange(stream.acknowledgement, std::nullopt);
   const rpc::KnownMessage known(text);
-  const pool::Call* const client = stream.call;
+  const call::Call* const client = stream.call;
   std::vector<std::string> held = std::exchange(stream.held, {});
   held.insert(held.begin(), with_agreed(known.envelope(), std::exchange(stream.agreed, {})));
   stream.memory.set(0);
@@ -249,7 +249,7 @@ void TaskListening::pass(const Stream& stream, std::string text) {
 
 void TaskListening::look_at_time() {
   std::optional<TimePoint> next;
-  std::vector<const pool::Call*> late;
+  std::vector<const call::Call*> late;
   for (const auto& [call, stream] : streams_) {
     if (stream.has_begun) continue;
     if (stream.due <= now()) {
@@ -259,7 +259,7 @@ void TaskListening::look_at_time() {
     }
   }
   if (next) timer_.arm(*next);
-  for (const pool::Call* const call : late) {
+  for (const call::Call* const call : late) {
     auto stream = streams_.find(call);
     if (stream == streams_.end()) continue;
     std::vector<Side> given_up;

@@ -41,14 +41,14 @@ class TaskListening {
   };
   // Of the call that begins next.
   void prepare(std::vector<Part> parts) { prepared_ = std::move(parts); }
-  void begin(const pool::Call& call);
+  void begin(const call::Call& call);
   // A call has ended that listens: a client's, or one of the gateway's own.
-  void end(const pool::Call& call);
+  void end(const call::Call& call);
   // See CallFilter.
-  [[nodiscard]] std::optional<std::string> without_child(const pool::Call& call) const;
+  [[nodiscard]] std::optional<std::string> without_child(const call::Call& call) const;
 
   // An event of a call that listens, whose claims are sealed. False: it is its client's as it is.
-  bool take_event(const pool::Call& call, const rpc::Envelope& event);
+  bool take_event(const call::Call& call, const rpc::Envelope& event);
 
   // What makes a request listen for these tasks (elements of an array) instead of its own. `only`:
   // and for nothing else. Nothing: it listens for no tasks.
@@ -59,11 +59,11 @@ class TaskListening {
 
  private:
   struct Side {
-    pool::Call* call = nullptr;
+    call::Call* call = nullptr;
     bool is_settled = false;  // its child has acknowledged it
   };
   struct Stream {
-    const pool::Call* call = nullptr;  // the client's
+    const call::Call* call = nullptr;  // the client's
     std::vector<Side> sides;
     std::optional<std::string> acknowledgement;  // of the call's own child, while others are due
     std::string agreed;                          // tasks of the others: elements of an array
@@ -73,15 +73,15 @@ class TaskListening {
     bool has_begun = false;
     TimePoint due{};  // until then it waits for them
   };
-  using Streams = std::map<const pool::Call*, Stream>;
+  using Streams = std::map<const call::Call*, Stream>;
 
-  [[nodiscard]] Stream* stream_of(const pool::Call& call);
+  [[nodiscard]] Stream* stream_of(const call::Call& call);
   void submit(Stream& stream, Part part);
   // Whether so much more is kept until the stream begins.
   static bool has_room(const Stream& stream, size_t bytes) {
     return bytes <= kMaxHeldBytes - stream.held_bytes && stream.memory.lack() == MemoryLack::none;
   }
-  void note_acknowledged(Stream& stream, const pool::Call& call, const rpc::Envelope& event);
+  void note_acknowledged(Stream& stream, const call::Call& call, const rpc::Envelope& event);
   void begin_if_settled(Stream& stream);
   void pass(const Stream& stream, std::string text);
   void end_sides(const std::vector<Side>& sides);
@@ -93,8 +93,8 @@ class TaskListening {
   pool::ChildListener& next_;
   std::vector<Part> prepared_;
   Streams streams_;                                         // by the client's call
-  std::map<const pool::Call*, const pool::Call*> clients_;  // of each call of the gateway's own
-  std::vector<pool::Call*> leaving_;  // of the gateway's own, about to be taken from the pool
+  std::map<const call::Call*, const call::Call*> clients_;  // of each call of the gateway's own
+  std::vector<call::Call*> leaving_;  // of the gateway's own, about to be taken from the pool
   Timer timer_;                       // no later than the first that is due
 };
 

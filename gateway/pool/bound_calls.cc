@@ -7,7 +7,8 @@
 
 namespace stdgate::pool {
 
-tl::expected<void, rpc::FaultReport> BoundCalls::submit(CallPtr& call, const Outgoing& message) {
+tl::expected<void, rpc::FaultReport> BoundCalls::submit(call::CallPtr& call,
+                                                        const call::Outgoing& message) {
   Child* const child = children_.find(message.child);
   if (child == nullptr || !child->keeps_bound()) {
     events_.on_misdirected(std::move(call), message);
@@ -28,13 +29,13 @@ tl::expected<void, rpc::FaultReport> BoundCalls::submit(CallPtr& call, const Out
 
 void BoundCalls::dispatch(Child& child) {
   while (!child.bound().empty() && child.has_room_for_bound()) {
-    WaitingMessage waiting = child.bound().pop();
+    call::WaitingMessage waiting = child.bound().pop();
     give_(child, std::move(waiting.call), waiting.outgoing());
     child.bound().reuse(std::move(waiting));
   }
 }
 
-CallQueue& BoundCalls::queue_of(const Call& waiting, const Children& children) {
+call::CallQueue& BoundCalls::queue_of(const call::Call& waiting, const Children& children) {
   Child* const child = children.find(waiting.bound);
   STDGATE_CHECK(child != nullptr);
   return child->bound();
@@ -58,22 +59,22 @@ size_t BoundCalls::bytes() const {
   return bytes;
 }
 
-std::vector<WaitingMessage> BoundCalls::take_all(Child& child) {
-  std::vector<WaitingMessage> messages;
+std::vector<call::WaitingMessage> BoundCalls::take_all(Child& child) {
+  std::vector<call::WaitingMessage> messages;
   while (!child.bound().empty()) messages.push_back(child.bound().pop());
   return messages;
 }
 
-void BoundCalls::tell_lost(std::vector<WaitingMessage> messages) {
-  for (WaitingMessage& waiting : messages) {
+void BoundCalls::tell_lost(std::vector<call::WaitingMessage> messages) {
+  for (call::WaitingMessage& waiting : messages) {
     events_.on_misdirected(std::move(waiting.call), waiting.outgoing());
   }
 }
 
-std::vector<CallPtr> BoundCalls::take_calls() {
-  std::vector<CallPtr> calls;
+std::vector<call::CallPtr> BoundCalls::take_calls() {
+  std::vector<call::CallPtr> calls;
   for (const auto& child : children_.all()) {
-    for (CallPtr& call : child->bound().take_calls()) calls.push_back(std::move(call));
+    for (call::CallPtr& call : child->bound().take_calls()) calls.push_back(std::move(call));
   }
   return calls;
 }

@@ -19,10 +19,10 @@ namespace stdgate::pool {
 class BoundCalls {
  public:
   // Gives a call to a child that has room for it.
-  using Give = std::function<void(Child& child, CallPtr call, const Outgoing& message)>;
+  using Give = std::function<void(Child& child, call::CallPtr call, const call::Outgoing& message)>;
 
   // `queue`: what waits for any child.
-  BoundCalls(const PoolServices& services, PoolEvents& events, const CallQueue& queue,
+  BoundCalls(const PoolServices& services, PoolEvents& events, const call::CallQueue& queue,
              const Children& children, Give give)
       : services_(services),
         events_(events),
@@ -31,11 +31,11 @@ class BoundCalls {
         give_(std::move(give)) {}
 
   // As Pool::submit(), of a message that is bound.
-  tl::expected<void, rpc::FaultReport> submit(CallPtr& call, const Outgoing& message);
+  tl::expected<void, rpc::FaultReport> submit(call::CallPtr& call, const call::Outgoing& message);
   // Sends what waits for the child, as far as it takes any.
   void dispatch(Child& child);
   // The queue in which this call waits.
-  static CallQueue& queue_of(const Call& waiting, const Children& children);
+  static call::CallQueue& queue_of(const call::Call& waiting, const Children& children);
   // Whether one more message may wait, for one child or for any.
   [[nodiscard]] bool has_room(size_t bytes) const;
   // Those that wait.
@@ -43,15 +43,15 @@ class BoundCalls {
   [[nodiscard]] size_t bytes() const;
 
   // What waits for the child, which has gone, is told so once everything is in order.
-  static std::vector<WaitingMessage> take_all(Child& child);
-  void tell_lost(std::vector<WaitingMessage> messages);
+  static std::vector<call::WaitingMessage> take_all(Child& child);
+  void tell_lost(std::vector<call::WaitingMessage> messages);
   // All of them, of all children.
-  [[nodiscard]] std::vector<CallPtr> take_calls();
+  [[nodiscard]] std::vector<call::CallPtr> take_calls();
 
  private:
   const PoolServices& services_;
   PoolEvents& events_;
-  const CallQueue& queue_;
+  const call::CallQueue& queue_;
   const Children& children_;
   const Give give_;
 };

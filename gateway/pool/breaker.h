@@ -12,14 +12,12 @@
 
 #include <cstdint>
 #include <optional>
-#include <random>
 
+#include "gateway/base/random.h"
 #include "gateway/base/time.h"
 #include "gateway/config/config.h"
 
 namespace stdgate::pool {
-
-using Random = std::mt19937_64;
 
 // Whether somebody waits for the next child.
 enum class Demand : uint8_t { asked, unasked };

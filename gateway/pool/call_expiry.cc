@@ -4,13 +4,13 @@
 #include <utility>
 
 #include "gateway/base/check.h"
-#include "gateway/pool/call_clock.h"
+#include "gateway/call/call_clock.h"
 
 namespace stdgate::pool {
 
 struct CallExpiry::Expired {
   struct Late {
-    CallPtr call;
+    call::CallPtr call;
     rpc::FaultReport report;
   };
   std::vector<Late> calls;
@@ -34,60 +34,61 @@ void CallExpiry::arm(TimePoint deadline) {
   if (!is_early_enough && deadline != TimePoint::max()) timer_.arm(deadline);
 }
 
-void CallExpiry::watch(Call& call) {
+void CallExpiry::watch(call::Call& call) {
   if (!call.is_watched()) services_.calls.deadlines().add(call);
   arm(call.deadline);
 }
 
 void CallExpiry::expire() {
-  CallDeadlines& deadlines = services_.calls.deadlines();
-  std::vector<Call*> due = deadlines.take_due(now());
-  std::erase_if(due, [this](Call* call) { return goes_on(*call); });
+  call::CallDeadlines& deadlines = services_.calls.deadlines();
+  std::vector<call::Call*> due = deadlines.take_due(now());
+  std::erase_if(due, [this](call::Call* call) { return goes_on(*call); });
   Expired expired;
   // Those in queues first: whether a child is backed up depends on what it has in flight.
-  for (const Call* call : due) {
-    if (call->place == CallPlace::waiting) expire_waiting(*call, expired);
+  for (const call::Call* call : due) {
+    if (call->place == call::CallPlace::waiting) expire_waiting(*call, expired);
   }
-  for (const Call* call : due) {
-    if (call->place == CallPlace::in_flight) expire_in_flight(*call, expired);
+  for (const call::Call* call : due) {
+    if (call->place == call::CallPlace::in_flight) expire_in_flight(*call, expired);
   }
-  std::vector<CallPtr> stranded;
+  std::vector<call::CallPtr> stranded;
   for (Child* child : expired.hung) {
-    for (CallPtr& call : child->take_calls()) stranded.push_back(std::move(call));
+    for (call::CallPtr& call : child->take_calls()) stranded.push_back(std::move(call));
     child->end(ExitReason::hung, "the child has stopped answering", services_.config.pool.grace);
   }
   for (Expired::Late& late : expired.calls) events_.on_fault(std::move(late.call), late.report);
   const rpc::FaultReport hung = rpc::faults::child_failed("the child has stopped answering");
-  for (CallPtr& call : stranded) events_.on_fault(std::move(call), hung);
+  for (call::CallPtr& call : stranded) events_.on_fault(std::move(call), hung);
   if (const auto next = deadlines.next()) arm(*next);
   on_room_();
 }
 
-bool CallExpiry::goes_on(Call& call) {
-  if (call.place == CallPlace::nowhere || call.caller.is_none()) return false;
-  const TimePoint due = due_after(call, last_heard(call), services_.config);
+bool CallExpiry::goes_on(call::Call& call) {
+  if (call.place == call::CallPlace::nowhere || call.caller.is_none()) return false;
+  const TimePoint due = call::due_after(call, last_heard(call), services_.config);
   if (due <= now()) return false;
   call.deadline = due;
   services_.calls.deadlines().add_again(call);
   return true;
 }
 
-TimePoint CallExpiry::last_heard(const Call& call) const {
+TimePoint CallExpiry::last_heard(const call::Call& call) const {
   const Lease* const lease = leases_.find(call.session);
-  const Child* const child = call.place == CallPlace::in_flight ? children_.find(call.child)
-                             : lease == nullptr                 ? nullptr
-                                                                : lease->child;
+  const Child* const child = call.place == call::CallPlace::in_flight ? children_.find(call.child)
+                             : lease == nullptr                       ? nullptr
+                                                                      : lease->child;
   const TimePoint own = std::max(call.arrived, call.heard);
   if (child == nullptr) return own;
   if (!child->is_read() || sessions_.awaits_answer(child->number(), call.session)) return now();
   // What its child says means those calls that it has: in a queue time goes on.
-  const bool is_heard = call.place == CallPlace::in_flight && child->life().heard() > call.written;
+  const bool is_heard =
+      call.place == call::CallPlace::in_flight && child->life().heard() > call.written;
   return is_heard ? std::max(own, child->life().heard()) : own;
 }
 
 // A timeout of a waiting call counts for the children that should have taken it.
-void CallExpiry::expire_waiting(const Call& call, Expired& expired) {
-  rpc::FaultReport report = gave_up(call, call.place, last_heard(call), services_.config);
+void CallExpiry::expire_waiting(const call::Call& call, Expired& expired) {
+  rpc::FaultReport report = call::gave_up(call, call.place, last_heard(call), services_.config);
   Lease* const lease = leases_.find(call.session);
   if (call.bound != 0) {
     Child& child = *children_.find(call.bound);
@@ -108,17 +109,17 @@ void CallExpiry::expire_waiting(const Call& call, Expired& expired) {
       {(lease == nullptr ? queues_.of(call) : lease->queue).take(call), std::move(report)});
 }
 
-void CallExpiry::expire_in_flight(const Call& call, Expired& expired) {
+void CallExpiry::expire_in_flight(const call::Call& call, Expired& expired) {
   Child* const child = children_.find(call.child);
   STDGATE_CHECK(child != nullptr);
   const bool is_own = call.caller.is_none();
   const TimePoint heard = last_heard(call);
   rpc::FaultReport report =
-      is_own ? rpc::FaultReport() : gave_up(call, call.place, heard, services_.config);
+      is_own ? rpc::FaultReport() : call::gave_up(call, call.place, heard, services_.config);
   // A cancelled call need not be answered, and one that has had a sign of life is only too long.
   const bool is_silent = heard + call.timeout <= now();
   if (!call.cancelled && is_silent) note_timeout(*child, std::max(call.written, heard), expired);
-  CallPtr late = child->abandon(call.wire_id, CancelReason::deadline);
+  call::CallPtr late = child->abandon(call.wire_id, CancelReason::deadline);
   if (!is_own) expired.calls.push_back({std::move(late), std::move(report)});
 }
 
@@ -131,7 +132,7 @@ void CallExpiry::note_timeout(Child& child, TimePoint waiting_since, Expired& ex
 }
 
 void CallExpiry::check_invariants() const {
-  const CallDeadlines& deadlines = services_.calls.deadlines();
+  const call::CallDeadlines& deadlines = services_.calls.deadlines();
   deadlines.check_invariants();
   const auto next = deadlines.next();
   STDGATE_CHECK(!next || (timer_.armed() && timer_.due() <= *next));

@@ -28,7 +28,7 @@ class CallExpiry {
              std::function<void()> on_room);
 
   // The call is to expire at its deadline. Without effect for one that is watched already.
-  void watch(Call& call);
+  void watch(call::Call& call);
   // The same for one that is watched already.
   void arm(TimePoint deadline);
 
@@ -40,11 +40,11 @@ class CallExpiry {
   struct Expired;
   void expire();
   // Whether it is not due yet; then it has another deadline.
-  bool goes_on(Call& call);
+  bool goes_on(call::Call& call);
   // Its last sign of life, or its arrival; now, while its clock stands.
-  [[nodiscard]] TimePoint last_heard(const Call& call) const;
-  void expire_waiting(const Call& call, Expired& expired);
-  void expire_in_flight(const Call& call, Expired& expired);
+  [[nodiscard]] TimePoint last_heard(const call::Call& call) const;
+  void expire_waiting(const call::Call& call, Expired& expired);
+  void expire_in_flight(const call::Call& call, Expired& expired);
   void note_timeout(Child& child, TimePoint waiting_since, Expired& expired) const;
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
 

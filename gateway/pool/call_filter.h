@@ -43,13 +43,13 @@ class CallFilter : public ChildListener {
   };
   // What becomes of it.
   struct Ruling {
-    std::string text;                  // the request as a child is to get it
-    uint64_t child = 0;                // see Outgoing
-    bool is_bound = false;             // the same
-    std::optional<Era> written_for{};  // the same
-    uint64_t state = 0;                // what it brings back, once it goes on; 0: nothing
-    std::optional<Absence> error{};    // it ends so
-    std::string_view detail;           // of the error, for the log
+    std::string text;                      // the request as a child is to get it
+    uint64_t child = 0;                    // see Outgoing
+    bool is_bound = false;                 // the same
+    std::optional<Era> written_for{};      // the same
+    uint64_t state = 0;                    // what it brings back, once it goes on; 0: nothing
+    std::optional<call::Absence> error{};  // it ends so
+    std::string_view detail;               // of the error, for the log
   };
   // Nothing: it goes on as it is.
   [[nodiscard]] virtual std::optional<Ruling> on_client_request(const Asked& asked) = 0;
@@ -61,19 +61,20 @@ class CallFilter : public ChildListener {
     uint64_t child = 0;  // the number of the one that has given it; 0: no other call can reach it
   };
   // The payload for the client, or the error instead. Nothing: it goes on as it is.
-  [[nodiscard]] virtual std::optional<tl::expected<std::string, Absence>> on_result(
-      const Call& call, const Given& given) = 0;
+  [[nodiscard]] virtual std::optional<tl::expected<std::string, call::Absence>> on_result(
+      const call::Call& call, const Given& given) = 0;
 
   // The error for a request whose child has gone; nothing: any child may serve it.
-  [[nodiscard]] virtual std::optional<Absence> error_of_lost(std::string_view method) const = 0;
+  [[nodiscard]] virtual std::optional<call::Absence> error_of_lost(
+      std::string_view method) const = 0;
   // The request of a call that listens, whose child has gone, for another one. Nothing: there is
   // nothing left to listen for.
-  [[nodiscard]] virtual std::optional<std::string> listening_without(const Call& call) = 0;
+  [[nodiscard]] virtual std::optional<std::string> listening_without(const call::Call& call) = 0;
   // A request goes on that brings this back (Ruling::state) to its child.
   virtual void note_returned(uint64_t child, uint64_t state) = 0;
   // A call that listens is about to be sent, and has ended.
-  virtual void begin_listening(const Call& call) = 0;
-  virtual void end_listening(const Call& call) = 0;
+  virtual void begin_listening(const call::Call& call) = 0;
+  virtual void end_listening(const call::Call& call) = 0;
 
   // Whether a child that runs here has given out what this request brings back.
   [[nodiscard]] virtual bool gave(const Asked& asked) const = 0;

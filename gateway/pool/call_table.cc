@@ -8,12 +8,12 @@ namespace stdgate::pool {
 
 namespace {
 
-bool causes_nothing(const Call& call) {
+bool causes_nothing(const call::Call& call) {
   return call.listens || (call.caller.is_none() && call.severity);
 }
 
 // Whether it takes room of those that no other child may get. One that listens takes none.
-bool takes_bound_room(const Call& call) { return call.bound != 0 && !call.listens; }
+bool takes_bound_room(const call::Call& call) { return call.bound != 0 && !call.listens; }
 
 }  // namespace
 
@@ -22,41 +22,41 @@ CallTable::CallTable(const PoolServices& services, const ChildName& child,
     : services_(services),
       child_(child),
       is_shared_(isolation != config::Isolation::session),
-      calls_(rpc::Correlator<CallPtr>::kMaxEntries),
+      calls_(rpc::Correlator<call::CallPtr>::kMaxEntries),
       max_working_(services.config.pool.max_in_flight) {}
 
-Call& CallTable::open(CallPtr call) {
-  Call& opened = put(std::move(call));
+call::Call& CallTable::open(call::CallPtr call) {
+  call::Call& opened = put(std::move(call));
   ++sent_;
   bytes_ += opened.bytes_in;
   return opened;
 }
 
 // Without a caller, as nobody waits for the answer.
-Call* CallTable::open_own(TimePoint deadline, std::optional<session::Severity> severity) {
+call::Call* CallTable::open_own(TimePoint deadline, std::optional<session::Severity> severity) {
   if (full()) return nullptr;
-  CallPtr call = services_.calls.take();
+  call::CallPtr call = services_.calls.take();
   call->deadline = deadline;
   call->severity = severity;
-  Call& opened = put(std::move(call));
+  call::Call& opened = put(std::move(call));
   services_.calls.deadlines().add(opened);
   return &opened;
 }
 
-Call& CallTable::put(CallPtr call) {
-  Call& opened = *call;
+call::Call& CallTable::put(call::CallPtr call) {
+  call::Call& opened = *call;
   const auto id = calls_.open(std::move(call));
   STDGATE_CHECK(id.has_value());
   opened.written = services_.core.clock.now();
   opened.child = child_.number;
   opened.child_pid = child_.pid;
-  opened.place = CallPlace::in_flight;
+  opened.place = call::CallPlace::in_flight;
   opened.wire_id = *id;
   count(opened);
   return opened;
 }
 
-inline void CallTable::count(const Call& call) {
+inline void CallTable::count(const call::Call& call) {
   causing_ids_ ^= call.wire_id;
   bound_ += takes_bound_room(call) ? 1 : 0;
   if (call.listens || call.caller.is_none()) {
@@ -68,7 +68,7 @@ inline void CallTable::count(const Call& call) {
   }
 }
 
-inline void CallTable::discount(const Call& call) {
+inline void CallTable::discount(const call::Call& call) {
   causing_ids_ ^= call.wire_id;
   bound_ -= takes_bound_room(call) ? 1 : 0;
   if (call.listens || call.caller.is_none()) {
@@ -80,7 +80,7 @@ inline void CallTable::discount(const Call& call) {
   }
 }
 
-void CallTable::count_unusual(const Call& call) {
+void CallTable::count_unusual(const call::Call& call) {
   own_ += call.caller.is_none() ? 1 : 0;
   listening_ += call.listens ? 1 : 0;
   if (!causes_nothing(call)) return;
@@ -88,7 +88,7 @@ void CallTable::count_unusual(const Call& call) {
   causing_ids_ ^= call.wire_id;
 }
 
-void CallTable::discount_unusual(const Call& call) {
+void CallTable::discount_unusual(const call::Call& call) {
   own_ -= call.caller.is_none() ? 1 : 0;
   listening_ -= call.listens ? 1 : 0;
   if (!causes_nothing(call)) return;
@@ -96,8 +96,8 @@ void CallTable::discount_unusual(const Call& call) {
   causing_ids_ ^= call.wire_id;
 }
 
-Call& CallTable::replace(rpc::WireId id, CallPtr call) {
-  CallPtr& place = calls_.at(id);
+call::Call& CallTable::replace(rpc::WireId id, call::CallPtr call) {
+  call::CallPtr& place = calls_.at(id);
   STDGATE_CHECK(!place->caller.is_none() && !call->caller.is_none());
   STDGATE_CHECK(!place->listens && !call->listens);
   STDGATE_CHECK(place->bound == 0 && call->bound == 0);
@@ -105,28 +105,28 @@ Call& CallTable::replace(rpc::WireId id, CallPtr call) {
   call->child = child_.number;
   call->child_pid = child_.pid;
   call->child_era = place->child_era;
-  call->place = CallPlace::in_flight;
+  call->place = call::CallPlace::in_flight;
   call->wire_id = id;
   bytes_ += call->bytes_in - place->bytes_in;
   ++sent_;
   discount(*place);
   count(*call);
-  place->place = CallPlace::nowhere;
+  place->place = call::CallPlace::nowhere;
   place = std::move(call);
   return *place;
 }
 
-CallPtr CallTable::close(rpc::WireId id) {
-  CallPtr call = take(id);
+call::CallPtr CallTable::close(rpc::WireId id) {
+  call::CallPtr call = take(id);
   STDGATE_CHECK(call != nullptr);
   return call;
 }
 
-CallPtr CallTable::take(rpc::WireId id) {
-  std::optional<CallPtr> taken = calls_.take(id);
+call::CallPtr CallTable::take(rpc::WireId id) {
+  std::optional<call::CallPtr> taken = calls_.take(id);
   if (!taken) return nullptr;
-  CallPtr call = *std::move(taken);
-  call->place = CallPlace::nowhere;
+  call::CallPtr call = *std::move(taken);
+  call->place = call::CallPlace::nowhere;
   discount(*call);
   STDGATE_CHECK(bytes_ >= call->bytes_in);
   bytes_ -= call->bytes_in;
@@ -134,10 +134,10 @@ CallPtr CallTable::take(rpc::WireId id) {
   return call;
 }
 
-std::vector<CallPtr> CallTable::take_all() {
-  std::vector<CallPtr> taken;
+std::vector<call::CallPtr> CallTable::take_all() {
+  std::vector<call::CallPtr> taken;
   while (const auto id = calls_.oldest()) {
-    CallPtr call = close(*id);
+    call::CallPtr call = close(*id);
     if (!call->caller.is_none()) taken.push_back(std::move(call));
   }
   return taken;
@@ -155,7 +155,7 @@ void CallTable::check_invariants() {
   const session::SessionId session = oldest ? at(*oldest).session : session::SessionId();
   size_t of_session = 0;
   for (auto id = calls_.oldest(); id; id = calls_.next(*id)) {
-    const Call& call = at(*id);
+    const call::Call& call = at(*id);
     const bool is_silent = causes_nothing(call);
     bytes += call.bytes_in;
     own += call.caller.is_none() ? 1 : 0;
@@ -165,7 +165,7 @@ void CallTable::check_invariants() {
     bound += takes_bound_room(call) ? 1 : 0;
     alone += call.alone && !is_shared_ ? 1 : 0;
     of_session += call.session == session && !is_silent ? 1 : 0;
-    STDGATE_CHECK(call.place == CallPlace::in_flight && call.is_watched());
+    STDGATE_CHECK(call.place == call::CallPlace::in_flight && call.is_watched());
     STDGATE_CHECK(call.child == child_.number && call.wire_id == *id);
   }
   STDGATE_CHECK(own == own_ && listening == listening_ && silent == silent_ && bytes == bytes_);

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gateway/pool/call_store.h"
+#include "gateway/call/call_store.h"
 #include "gateway/pool/child_name.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/pool/session_counts.h"
@@ -28,34 +28,34 @@ class CallTable {
   CallTable(const PoolServices& services, const ChildName& child, config::Isolation isolation);
 
   // Only while not full(), or, of a call that is bound, full_for_bound().
-  Call& open(CallPtr call);
+  call::Call& open(call::CallPtr call);
   // A call of the gateway's own, which may set the level of log messages. Null when the table is
   // full.
-  Call* open_own(TimePoint deadline = TimePoint::max(),
-                 std::optional<session::Severity> severity = std::nullopt);
+  call::Call* open_own(TimePoint deadline = TimePoint::max(),
+                       std::optional<session::Severity> severity = std::nullopt);
   // `call` takes the place of the call with this id, which must be in flight: the child goes on
   // with it without knowing.
-  Call& replace(rpc::WireId id, CallPtr call);
+  call::Call& replace(rpc::WireId id, call::CallPtr call);
   // `id` must be in flight.
-  CallPtr close(rpc::WireId id);
+  call::CallPtr close(rpc::WireId id);
   // The same for any id; null if nothing is in flight under it.
-  CallPtr take(rpc::WireId id);
+  call::CallPtr take(rpc::WireId id);
   // Ends all calls, and gives back those of clients.
-  std::vector<CallPtr> take_all();
+  std::vector<call::CallPtr> take_all();
 
   // Null for an id that stands for nothing in flight.
-  Call* find(rpc::WireId id) {
-    CallPtr* const call = calls_.find(id);
+  call::Call* find(rpc::WireId id) {
+    call::CallPtr* const call = calls_.find(id);
     return call == nullptr ? nullptr : call->get();
   }
   // Whether a call had this id and has ended.
   [[nodiscard]] bool has_ended(rpc::WireId id) const { return calls_.has_ended(id); }
   // The call with an id that is in flight.
-  Call& at(rpc::WireId id) { return *calls_.at(id); }
+  call::Call& at(rpc::WireId id) { return *calls_.at(id); }
   // The only call in flight that can cause what the child says; null when there are none, or
   // several. One that listens causes nothing but what names it, nor does the gateway's own that
   // sets the level of log messages.
-  Call* only() { return causing() == 1 ? &at(causing_ids_) : nullptr; }
+  call::Call* only() { return causing() == 1 ? &at(causing_ids_) : nullptr; }
   // Of a shared child: whether any call that can cause something is of this session.
   [[nodiscard]] bool has_call_of(session::SessionId session) const {
     return sessions_.calls_of(session) > 0;
@@ -100,17 +100,17 @@ class CallTable {
   // queue behind a large one when another child has room.
   static constexpr size_t kBytesPerCall = 64 << 10;
 
-  Call& put(CallPtr call);
-  void count(const Call& call);
-  void discount(const Call& call);
-  void count_unusual(const Call& call);
-  void discount_unusual(const Call& call);
+  call::Call& put(call::CallPtr call);
+  void count(const call::Call& call);
+  void discount(const call::Call& call);
+  void count_unusual(const call::Call& call);
+  void discount_unusual(const call::Call& call);
   [[nodiscard]] size_t causing() const { return calls_.size() - silent_; }
 
   const PoolServices& services_;
   const ChildName& child_;
   const bool is_shared_;
-  rpc::Correlator<CallPtr> calls_;
+  rpc::Correlator<call::CallPtr> calls_;
   const size_t max_working_;
   size_t own_ = 0;        // of `calls_`, those of the gateway
   size_t listening_ = 0;  // of `calls_`, those that listen

@@ -10,7 +10,7 @@ LogValue traced(std::string_view text) { return if_any(cut_utf8(text, kMaxTraced
 
 }  // namespace
 
-void trace_arrived(const PoolServices& services, const Call& call, std::string_view method) {
+void trace_arrived(const PoolServices& services, const call::Call& call, std::string_view method) {
   services.core.log.write(LogLevel::debug, "call arrived",
                           {{"backend", services.config.name},
                            {"id", traced(call.id)},
@@ -21,7 +21,7 @@ void trace_arrived(const PoolServices& services, const Call& call, std::string_v
                            {"bytes", uint64_t{call.bytes_in}}});
 }
 
-void trace_queued(const PoolServices& services, const Call& call, size_t waiting) {
+void trace_queued(const PoolServices& services, const call::Call& call, size_t waiting) {
   services.core.log.write(LogLevel::debug, "call queued",
                           {{"backend", services.config.name},
                            {"id", traced(call.id)},
@@ -30,7 +30,7 @@ void trace_queued(const PoolServices& services, const Call& call, size_t waiting
                            {"waiting", uint64_t{waiting}}});
 }
 
-void trace_sent(const PoolServices& services, const Call& call, const ChildName& child,
+void trace_sent(const PoolServices& services, const call::Call& call, const ChildName& child,
                 rpc::WireId wire_id) {
   services.core.log.write(LogLevel::debug, "call sent",
                           {{"backend", services.config.name},
@@ -42,7 +42,7 @@ void trace_sent(const PoolServices& services, const Call& call, const ChildName&
                            {"wire_id", uint64_t{wire_id}}});
 }
 
-void trace_ended(const PoolServices& services, const Call& call, const ChildName& child,
+void trace_ended(const PoolServices& services, const call::Call& call, const ChildName& child,
                  rpc::WireId wire_id, std::string_view event, size_t bytes) {
   services.core.log.write(LogLevel::debug, event,
                           {{"backend", services.config.name},
@@ -64,12 +64,6 @@ void trace_message(const PoolServices& services, const ChildName& child, std::st
                            {"session", if_any(child.session.view())},
                            {"method", traced(method)},
                            {"bytes", uint64_t{bytes}}});
-}
-
-void trace_dropped(const PoolServices& services, DropReason reason) {
-  services.core.log.write(
-      LogLevel::debug, "message dropped",
-      {{"backend", services.config.name}, {"reason", drop_reason_name(reason)}});
 }
 
 }  // namespace stdgate::pool

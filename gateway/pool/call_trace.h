@@ -10,7 +10,8 @@
 #include <optional>
 #include <string_view>
 
-#include "gateway/pool/call.h"
+#include "gateway/call/call.h"
+#include "gateway/call/message_trace.h"
 #include "gateway/pool/child_name.h"
 #include "gateway/pool/pool_services.h"
 #include "gateway/rpc/correlator.h"
@@ -19,17 +20,19 @@ namespace stdgate::pool {
 
 inline constexpr size_t kMaxTraced = 128;
 
-void trace_arrived(const PoolServices& services, const Call& call, std::string_view method);
+void trace_arrived(const PoolServices& services, const call::Call& call, std::string_view method);
 // `waiting`: messages in the queue that it stands in, itself included.
-void trace_queued(const PoolServices& services, const Call& call, size_t waiting);
-void trace_sent(const PoolServices& services, const Call& call, const ChildName& child,
+void trace_queued(const PoolServices& services, const call::Call& call, size_t waiting);
+void trace_sent(const PoolServices& services, const call::Call& call, const ChildName& child,
                 rpc::WireId wire_id);
 // `event`: "call answered" or what else has ended it at the child. `bytes`: of the answer.
-void trace_ended(const PoolServices& services, const Call& call, const ChildName& child,
+void trace_ended(const PoolServices& services, const call::Call& call, const ChildName& child,
                  rpc::WireId wire_id, std::string_view event, size_t bytes);
 // A message that is no call of a client: `event` says what became of it.
 void trace_message(const PoolServices& services, const ChildName& child, std::string_view event,
                    std::string_view method, size_t bytes);
-void trace_dropped(const PoolServices& services, DropReason reason);
+inline void trace_dropped(const PoolServices& services, DropReason reason) {
+  call::trace_dropped(services.core.log, services.config.name, reason);
+}
 
 }  // namespace stdgate::pool

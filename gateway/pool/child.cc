@@ -69,7 +69,7 @@ void Child::start_draining(ExitReason reason, std::string message) {
 void Child::dismiss(std::string message) {
   const Duration grace = services_.config.pool.grace;
   const bool may_talk = state_ == ChildState::ready || state_ == ChildState::busy;
-  const Call* const request = may_talk ? calls_.open_own() : nullptr;
+  const call::Call* const request = may_talk ? calls_.open_own() : nullptr;
   const std::string text =
       request != nullptr ? services_.dialect.shutdown_request(request->wire_id) : std::string();
   if (text.empty()) {
@@ -104,10 +104,10 @@ bool Child::is_backed_up() const {
   return takes_calls() && link_->unsent_bytes() >= ChildLink::kHighWatermark;
 }
 
-void Child::send(CallPtr call, const Outgoing& message) {
+void Child::send(call::CallPtr call, const call::Outgoing& message) {
   const bool is_cancelled = call->cancel_on_send;
   note_era(*call);
-  const Call& sent = calls_.open(std::move(call));
+  const call::Call& sent = calls_.open(std::move(call));
   const rpc::WireId id = sent.wire_id;
   if (sent.greets) handshake_.note_request(id);
   settle_state();
@@ -116,28 +116,28 @@ void Child::send(CallPtr call, const Outgoing& message) {
   if (is_cancelled) request_cancel(id, CancelReason::client_cancelled);
 }
 
-const Call& Child::hold(CallPtr call) {
+const call::Call& Child::hold(call::CallPtr call) {
   note_era(*call);
   call->cancelled = true;  // there is nothing to cancel
-  const Call& held = calls_.open(std::move(call));
+  const call::Call& held = calls_.open(std::move(call));
   settle_state();
   return held;
 }
 
 void Child::ask(const std::function<std::string(rpc::WireId)>& text, TimePoint deadline) {
-  const Call& call = open_own(deadline);
+  const call::Call& call = open_own(deadline);
   settle_state();
   input_.write_text(text(call.wire_id));
 }
 
 void Child::set_severity(session::Severity severity, TimePoint deadline) {
-  const Call& call = open_own(deadline, severity);
+  const call::Call& call = open_own(deadline, severity);
   settle_state();
   input_.write_text(services_.dialect.set_severity(call.wire_id, severity));
 }
 
 rpc::WireId Child::greet_again(std::string_view params) {
-  Call& call = open_own();
+  call::Call& call = open_own();
   const rpc::WireId id = call.wire_id;
   call.introduces = true;
   handshake_.note_request(id);
@@ -152,12 +152,12 @@ void Child::request_cancel(rpc::WireId id, CancelReason reason) {
   if (!text.empty()) input_.write_text(text);
 }
 
-CallPtr Child::abandon(rpc::WireId id, CancelReason reason) {
+call::CallPtr Child::abandon(rpc::WireId id, CancelReason reason) {
   request_cancel(id, reason);
   if (services_.traces) {
     trace_ended(services_, calls_.at(id), name_, id, "call abandoned", 0);
   }
-  CallPtr call = calls_.close(id);
+  call::CallPtr call = calls_.close(id);
   given_up_.add(id, reason);
   // Calls of the gateway itself reveal nothing about a client, nor do those that only listen.
   if (isolation_ == config::Isolation::shared && !call->caller.is_none() && !call->listens) {
@@ -176,7 +176,7 @@ void Child::resume_clocks(session::SessionId of) {
   if (isolation_ == config::Isolation::session) {
     life_.note_heard(now);
   } else {
-    calls_.for_each([&](Call& call) {
+    calls_.for_each([&](call::Call& call) {
       if (call.session == of) call.heard = now;
     });
   }
@@ -193,7 +193,7 @@ void Child::note_answered(rpc::WireId id) {
 const char* Child::on_answer(const rpc::Envelope& answer) {
   const auto id = rpc::parse_wire_id(answer.id);
   if (id) note_answered(*id);
-  CallPtr call = id ? calls_.take(*id) : nullptr;
+  call::CallPtr call = id ? calls_.take(*id) : nullptr;
   if (call == nullptr) return note_stray(id, answer);
   has_answered_ = true;
   if (services_.traces) {
@@ -226,7 +226,7 @@ const char* Child::note_stray(std::optional<rpc::WireId> id, const rpc::Envelope
 
 void Child::on_unreadable_answer(rpc::WireId id, const rpc::FaultReport& report) {
   note_answered(id);
-  CallPtr call = calls_.take(id);
+  call::CallPtr call = calls_.take(id);
   if (call == nullptr) return;
   if (!call->caller.is_none()) {
     owner_.on_child_broken_answer(*this, std::move(call), report);
@@ -253,7 +253,7 @@ void Child::on_notification(const rpc::Envelope& notification, std::string_view 
     }
     return;
   }
-  if (Call* call = call_with_token(token); call != nullptr) {
+  if (call::Call* call = call_with_token(token); call != nullptr) {
     call->heard = life_.last();
     // After the loss of a child another one begins anew, of which the client need not know.
     if (call->listens && services_.dialect.begins_listening(method) &&
@@ -274,7 +274,7 @@ void Child::on_notification(const rpc::Envelope& notification, std::string_view 
 bool Child::end_listening(const rpc::Envelope& notification, std::string_view method) {
   const std::string_view cancelled = services_.dialect.cancelled_by_child(notification, method);
   const auto id = rpc::parse_wire_id(cancelled);
-  const Call* const call = id ? calls_.find(*id) : nullptr;
+  const call::Call* const call = id ? calls_.find(*id) : nullptr;
   if (call != nullptr && call->listens) {
     owner_.on_child_ended_listening(*this, calls_.close(*id));
     return true;
@@ -284,14 +284,14 @@ bool Child::end_listening(const rpc::Envelope& notification, std::string_view me
   return true;
 }
 
-Call* Child::call_with_token(std::string_view token) {
+call::Call* Child::call_with_token(std::string_view token) {
   const auto id = rpc::parse_wire_id(token);
-  Call* const call = id ? calls_.find(*id) : nullptr;
+  call::Call* const call = id ? calls_.find(*id) : nullptr;
   if (isolation_ == config::Isolation::shared || (call != nullptr && call->alone)) {
     return call != nullptr && !call->progress_token.empty() ? call : nullptr;
   }
-  Call* found = nullptr;
-  calls_.for_each([&](Call& some) {
+  call::Call* found = nullptr;
+  calls_.for_each([&](call::Call& some) {
     if (found == nullptr && some.progress_token == token) found = &some;
   });
   return found;
@@ -323,7 +323,7 @@ void Child::greet() {
 }
 
 void Child::send_greeting() {
-  const Call& request = open_own();
+  const call::Call& request = open_own();
   const std::string text = handshake_.request(request.wire_id);
   if (handshake_.is_probing()) {
     name_.probe = services_.dialect.probe_method();
@@ -355,7 +355,7 @@ void Child::finish_greeting(const rpc::Envelope& answer) {
 
 // What it has asked by the answer, it asks before its first call.
 void Child::hear_out() {
-  const Call& ping = open_own();
+  const call::Call& ping = open_own();
   handshake_.note_ping();
   input_.write_text(services_.dialect.input()->ping(ping.wire_id));
 }

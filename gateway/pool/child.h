@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "gateway/base/check.h"
+#include "gateway/call/call_queue.h"
 #include "gateway/pool/abandoned_calls.h"
 #include "gateway/pool/backend_status.h"
-#include "gateway/pool/call_queue.h"
 #include "gateway/pool/call_table.h"
 #include "gateway/pool/child_end.h"
 #include "gateway/pool/child_input.h"
@@ -43,15 +43,15 @@ class ChildOwner {
   virtual ~ChildOwner() = default;
   virtual void on_child_ready(Child& child) = 0;
   // The call has left the child's table.
-  virtual void on_child_answer(Child& child, CallPtr call, const rpc::Envelope& answer) = 0;
+  virtual void on_child_answer(Child& child, call::CallPtr call, const rpc::Envelope& answer) = 0;
   // The child's answer to `call` makes no sense.
-  virtual void on_child_broken_answer(Child& child, CallPtr call,
+  virtual void on_child_broken_answer(Child& child, call::CallPtr call,
                                       const rpc::FaultReport& report) = 0;
   // The child's answer to a request of the gateway's own; null: it makes no sense. The request has
   // left the child's table.
   virtual void on_child_own_answer(Child& child, rpc::WireId id, const rpc::Envelope* answer) = 0;
   // The child has ended what the call listens to. The call has left its table.
-  virtual void on_child_ended_listening(Child& child, CallPtr call) = 0;
+  virtual void on_child_ended_listening(Child& child, call::CallPtr call) = 0;
   // It may have room again.
   virtual void on_child_writable(Child& child) = 0;
   // It has been looked how much memory it uses.
@@ -119,8 +119,8 @@ class Child final : private ChildEvents, private ChildMessages {
   [[nodiscard]] bool keeps_bound() const {
     return state_ == ChildState::ready || state_ == ChildState::busy;
   }
-  CallQueue& bound() { return bound_; }
-  [[nodiscard]] const CallQueue& bound() const { return bound_; }
+  call::CallQueue& bound() { return bound_; }
+  [[nodiscard]] const call::CallQueue& bound() const { return bound_; }
   // Grows with calls in flight and with the bytes of their messages.
   [[nodiscard]] size_t load() const { return calls_.load(); }
   // Calls of clients, without the gateway's own: the greeting and those of ask(). A farewell
@@ -144,14 +144,14 @@ class Child final : private ChildEvents, private ChildMessages {
   [[nodiscard]] TimePoint idle_since() const { return std::max(ready_since_, calls_.idle_since()); }
 
   // Only while has_room(), or has_room_for_bound().
-  void send(CallPtr call, const Outgoing& message);
+  void send(call::CallPtr call, const call::Outgoing& message);
   // Keeps a call that listens without a word to the process. Only while has_room().
-  const Call& hold(CallPtr call);
+  const call::Call& hold(call::CallPtr call);
   // A notification. Only while has_room().
-  void send_message(const Outgoing& message) { input_.write_note(message, era()); }
+  void send_message(const call::Outgoing& message) { input_.write_note(message, era()); }
   // A client's answer to a request of the process: dropped, and counted, when it leaves too many
   // bytes unread.
-  void send_answer(const Outgoing& message) { input_.write_answer(message, era()); }
+  void send_answer(const call::Outgoing& message) { input_.write_answer(message, era()); }
   // Sends a request of the gateway's own, `text(id)`; what is answered does not matter. Only while
   // has_room().
   void ask(const std::function<std::string(rpc::WireId)>& text,
@@ -181,7 +181,7 @@ class Child final : private ChildEvents, private ChildMessages {
   // Those in flight, to look at.
   CallTable& calls() { return calls_; }
   // Takes a call back without an answer and tells the process so.
-  CallPtr abandon(rpc::WireId id, CancelReason reason);
+  call::CallPtr abandon(rpc::WireId id, CancelReason reason);
   // Of a shared child: abandoned calls that it may still be working on, and reporting about.
   [[nodiscard]] const AbandonedCalls& abandoned() const { return abandoned_; }
   // A message was withheld because of the abandoned calls.
@@ -191,7 +191,7 @@ class Child final : private ChildEvents, private ChildMessages {
   // Asks the process, once, to cancel a call whose answer is still due.
   void request_cancel(rpc::WireId id, CancelReason reason);
   // Takes all calls back without telling the process.
-  std::vector<CallPtr> take_calls() { return calls_.take_all(); }
+  std::vector<call::CallPtr> take_calls() { return calls_.take_all(); }
   // Whether it is busy or ready, after calls have ended and others have been given to it: a place
   // that is taken again at once is no news.
   void settle_state() {
@@ -226,11 +226,11 @@ class Child final : private ChildEvents, private ChildMessages {
   void on_request(const rpc::Envelope& request, std::string_view method) override;
   void on_broken_framing(const char* reason) override;
 
-  Call* call_with_token(std::string_view token);
+  call::Call* call_with_token(std::string_view token);
   // Those were sent wire ids as tokens too.
   [[nodiscard]] bool has_calls_alone() const { return calls_.has_calls_alone(); }
   // Only the modern era does without a handshake of the session's client.
-  void note_era(Call& call) const {
+  void note_era(call::Call& call) const {
     call.child_era = isolation_ == config::Isolation::session ? Era::legacy : era();
   }
   bool end_listening(const rpc::Envelope& notification, std::string_view method);
@@ -241,9 +241,9 @@ class Child final : private ChildEvents, private ChildMessages {
   void give_up_start();
 
   // There is room for those that the gateway has for it.
-  Call& open_own(TimePoint deadline = TimePoint::max(),
-                 std::optional<session::Severity> severity = std::nullopt) {
-    Call* const call = calls_.open_own(deadline, severity);
+  call::Call& open_own(TimePoint deadline = TimePoint::max(),
+                       std::optional<session::Severity> severity = std::nullopt) {
+    call::Call* const call = calls_.open_own(deadline, severity);
     STDGATE_CHECK(call != nullptr);
     return *call;
   }
@@ -278,7 +278,7 @@ class Child final : private ChildEvents, private ChildMessages {
   std::optional<ChildEnd> end_;  // set when the gateway itself ends the process
 
   CallTable calls_;
-  CallQueue bound_;  // messages that wait for this child and no other one
+  call::CallQueue bound_;  // messages that wait for this child and no other one
   AbandonedCalls abandoned_;
   bool has_withheld_ = false;
   GivenUpCalls given_up_;

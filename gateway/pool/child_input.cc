@@ -1,18 +1,18 @@
 #include "gateway/pool/child_input.h"
 
+#include "gateway/call/splice.h"
 #include "gateway/pool/call_trace.h"
-#include "gateway/pool/splice.h"
 
 namespace stdgate::pool {
 
-void ChildInput::write(const Outgoing& message, std::optional<Era> era,
+void ChildInput::write(const call::Outgoing& message, std::optional<Era> era,
                        std::optional<rpc::WireId> id) {
-  Splice splice(message, id, era);
+  call::Splice splice(message, id, era);
   const rpc::FrameEnds ends = rpc::frame_ends(services_.config.framing, splice.size(), frame_head_);
   link_->write(splice.framed(ends.head, ends.tail));
 }
 
-void ChildInput::write_note(const Outgoing& message, std::optional<Era> era) {
+void ChildInput::write_note(const call::Outgoing& message, std::optional<Era> era) {
   if (services_.traces) {
     trace_message(services_, name_, "message sent", {}, message.text.size());
   }
@@ -20,7 +20,7 @@ void ChildInput::write_note(const Outgoing& message, std::optional<Era> era) {
 }
 
 void ChildInput::write_text(std::string_view text) {
-  Outgoing message;
+  call::Outgoing message;
   message.text = text;
   write_note(message, std::nullopt);
 }
@@ -33,7 +33,7 @@ bool ChildInput::takes_answers() const {
   return false;
 }
 
-void ChildInput::write_answer(const Outgoing& answer, std::optional<Era> era) {
+void ChildInput::write_answer(const call::Outgoing& answer, std::optional<Era> era) {
   if (takes_answers()) write(answer, era);
 }
 

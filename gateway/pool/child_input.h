@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/pool/call.h"
+#include "gateway/call/call.h"
 #include "gateway/pool/child_link.h"
 #include "gateway/pool/child_name.h"
 #include "gateway/pool/pool_services.h"
@@ -27,13 +27,13 @@ class ChildInput {
   void open(ChildLink& link) { link_ = &link; }
 
   // `era`: of the child. `id`: of a request.
-  void write(const Outgoing& message, std::optional<Era> era,
+  void write(const call::Outgoing& message, std::optional<Era> era,
              std::optional<rpc::WireId> id = std::nullopt);
-  void write_note(const Outgoing& message, std::optional<Era> era);
+  void write_note(const call::Outgoing& message, std::optional<Era> era);
   // A message of the gateway's own.
   void write_text(std::string_view text);
   // Answers to requests of the child: a client's, or a result or an error of the gateway.
-  void write_answer(const Outgoing& answer, std::optional<Era> era);
+  void write_answer(const call::Outgoing& answer, std::optional<Era> era);
   void write_result(std::string_view id, std::string_view result);
   void write_error(std::string_view id, int code, std::string_view message);
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "gateway/base/time.h"
-#include "gateway/pool/call.h"
+#include "gateway/call/call.h"
 #include "gateway/rpc/envelope.h"
 
 namespace stdgate::pool {
@@ -19,7 +19,7 @@ class ChildListener {
  public:
   virtual ~ChildListener() = default;
   // A notification that belongs to `call`; `progress_token` is its place in notification.text.
-  virtual void on_event(const Call& call, const rpc::Envelope& notification,
+  virtual void on_event(const call::Call& call, const rpc::Envelope& notification,
                         TextPlace progress_token) = 0;
   // A notification that belongs to no call, or a request. `method` is decoded.
   virtual void on_notification(Child& child, const rpc::Envelope& notification,

@@ -16,9 +16,9 @@
 #include <string>
 #include <vector>
 
+#include "gateway/call/call_queue.h"
 #include "gateway/pool/backend_status.h"
 #include "gateway/pool/breaker.h"
-#include "gateway/pool/call_queue.h"
 #include "gateway/pool/child.h"
 #include "gateway/pool/era_verdict.h"
 #include "gateway/pool/exit_journal.h"

@@ -20,8 +20,4 @@ std::unique_ptr<CallFilter> Dialect::make_filter(const FilterServices& /*service
   return nullptr;
 }
 
-Outcome Dialect::outcome(const rpc::Envelope& answer, std::string_view /*method*/) const {
-  return answer.kind == rpc::MessageKind::error ? Outcome::error() : Outcome::ok();
-}
-
 }  // namespace stdgate::pool

@@ -14,15 +14,16 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "gateway/call/client_intent.h"
+#include "gateway/call/insertion.h"
+#include "gateway/call/protocol.h"
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
 #include "gateway/policy/rules.h"
 #include "gateway/pool/cache_dialect.h"
 #include "gateway/pool/child_facts.h"
 #include "gateway/pool/input_dialect.h"
-#include "gateway/pool/insertion.h"
 #include "gateway/pool/mirror_dialect.h"
-#include "gateway/pool/session_memo.h"
 #include "gateway/rpc/correlator.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/session/log_verbosity.h"
@@ -39,76 +40,6 @@ struct FilterServices;
 // Why the gateway gives up a call that a child is working on.
 enum class CancelReason : uint8_t { client_cancelled, client_left, deadline };
 std::string_view cancel_reason_text(CancelReason reason);
-
-// What a client's message asks for, as far as the protocol defines it.
-struct ClientIntent {
-  enum class Kind : uint8_t {
-    forward,
-    cancel,        // a notification that cancels the call with the raw id `cancelled_id`
-    handshake,     // a request whose answer the child gave to the gateway's own handshake
-    swallow,       // a notification that the gateway has sent to the child itself already
-    subscribe,     // a request to be told of `key` by a shared child
-    unsubscribe,   // and not any more
-    set_severity,  // a request for log messages of a shared child from `severity` on
-  };
-  Kind kind = Kind::forward;
-  std::string_view cancelled_id;
-  std::string_view progress_token;  // raw value inside of params; empty: none
-  std::string_view tool;  // that a request calls, as spelled between its quotes; empty: none
-  // What is subscribed to, as spelled between its quotes, and the result (raw JSON) where the
-  // gateway answers that itself; it lives as long as the dialect.
-  std::string_view key;
-  std::string_view result;
-  std::optional<session::Severity> severity;  // nothing: an unknown one was asked for
-  // What a session has told its own child with this message, and would tell another one again: see
-  // SessionMemory. `memo_text` is what was told, raw; of subscriptions and levels as spelled
-  // between the quotes.
-  SessionMemo memo = SessionMemo::none;
-  std::string_view memo_text;
-  // This request is the first that a session's own child has to answer: see Dialect::greeting().
-  bool greets = false;
-  // The answer to this request says what the session's own child is: see Dialect::facts().
-  bool introduces = false;
-  // Of a client of the modern era.
-  bool only_of_legacy = false;  // a handshake that a modern child is asked for all the same
-  bool may_be_asked = false;    // its client can be asked something while it waits
-  bool may_need_input = false;  // it may be answered with what is to be asked
-  bool resumes = false;         // a former call, which has needed input: see InputDialect
-  bool listens = false;         // it stays open, and its events are its purpose
-  uint8_t lists = 0;            // changes of which it wants: bits of the dialect's own
-  // A value inside of the message that is replaced for the child; empty: none.
-  std::string_view replaced;
-  std::string_view replacement;  // lives as long as the dialect
-};
-
-// An element that a message of a client uses, for rules.
-struct UsedElement {
-  policy::ElementKind kind = policy::ElementKind::none;
-  std::string_view name;  // as spelled between its quotes; empty: there is none that can be read
-  // The method with which such elements are used. Another method, which tells something of an
-  // element or watches it, is for who may use that element.
-  std::string_view use;
-  // Raw JSON, where the message names several: an array of names.
-  std::string_view names{};
-};
-
-// Where the result of a method has the elements of one kind.
-struct ListShape {
-  policy::ElementKind kind = policy::ElementKind::none;
-  std::string_view member;  // the array
-  std::string_view name;    // of an element: its name, a string
-  std::string_view use;     // as in UsedElement
-  // A member of the result that says who may keep it, and what it says when it is for one client.
-  std::string_view scope;
-  std::string_view private_scope;
-};
-
-// How a child answers what it does not know, or cannot use: an error.
-struct Absence {
-  rpc::RpcError error = rpc::RpcError::method_not_found;
-  std::string message = "Method not found";
-  std::string data{};  // raw JSON; empty: none
-};
 
 // What a child's answer to the greeting of its session's client promises that client.
 struct GreetingTerms {
@@ -131,11 +62,8 @@ struct Audience {
   uint8_t list = 0;  // of the change of a list: a bit of the dialect's own
 };
 
-class Dialect {
+class Dialect : public call::Protocol {
  public:
-  virtual ~Dialect() = default;
-
-  [[nodiscard]] virtual rpc::CodeSet codes() const = 0;
   // Whether a child may serve several clients; else each child is some session's, or waits for one.
   [[nodiscard]] virtual bool shares_children() const { return true; }
   // Method names that the protocol defines; they get metric labels from the start.
@@ -164,7 +92,7 @@ class Dialect {
   [[nodiscard]] virtual std::string_view probe_method() const { return {}; }
   // What a request of a client of the modern era asks for, as read_client(). `params`: what a
   // transport has read of them; null: nothing.
-  [[nodiscard]] virtual tl::expected<ClientIntent, const char*> read_modern_client(
+  [[nodiscard]] virtual tl::expected<call::ClientIntent, const char*> read_modern_client(
       const rpc::Envelope& request, std::string_view method,
       const mcp::ModernParams* /*params*/) const {
     return read_client(request, method, config::Isolation::shared);
@@ -183,7 +111,9 @@ class Dialect {
     return {};
   }
   // The members of a modern request that a legacy child must not get.
-  [[nodiscard]] virtual EraChanges omissions(const rpc::Envelope& /*request*/) const { return {}; }
+  [[nodiscard]] virtual call::EraChanges omissions(const rpc::Envelope& /*request*/) const {
+    return {};
+  }
   // What a child of one era has answered as a client of the other one expects it: the member result
   // or error, appended to `out`. `greeting`: the params of the request, if that was one. False: it
   // may stay as it is.
@@ -283,26 +213,8 @@ class Dialect {
 
   // What a client's request or notification asks of a child that it shares or has to itself.
   // `method` is decoded. An error is a constant phrase: the message is an invalid request.
-  [[nodiscard]] virtual tl::expected<ClientIntent, const char*> read_client(
+  [[nodiscard]] virtual tl::expected<call::ClientIntent, const char*> read_client(
       const rpc::Envelope& message, std::string_view method, config::Isolation isolation) const = 0;
-
-  // --- Rules
-  // Whether a session needs this message of its client to live; rules let it through.
-  [[nodiscard]] virtual bool is_lifecycle(std::string_view /*method*/) const { return false; }
-  // An error is a constant phrase: readers could see different elements.
-  [[nodiscard]] virtual tl::expected<UsedElement, const char*> used_element(
-      const rpc::Envelope& /*message*/, std::string_view /*method*/) const {
-    return UsedElement();
-  }
-  // Null: `method` lists nothing that rules judge. The shape lives as long as the dialect.
-  [[nodiscard]] virtual const ListShape* list_shape(std::string_view /*method*/) const {
-    return nullptr;
-  }
-  // `name` is decoded. Without an element it is the method that does not exist.
-  [[nodiscard]] virtual Absence absence(std::string_view /*method*/, policy::ElementKind /*kind*/,
-                                        std::string_view /*name*/, Era /*of_client*/) const {
-    return {};
-  }
 
   // The notification that cancels `id` at the child; empty: the child is not told.
   [[nodiscard]] virtual std::string cancel(rpc::WireId id, CancelReason reason) const = 0;
@@ -357,9 +269,6 @@ class Dialect {
   // that follows its answer; empty: closing stdin suffices.
   [[nodiscard]] virtual std::string shutdown_request(rpc::WireId /*id*/) const { return {}; }
   [[nodiscard]] virtual std::string exit_notification() const { return {}; }
-
-  // How a call ended that the child answered.
-  [[nodiscard]] virtual Outcome outcome(const rpc::Envelope& answer, std::string_view method) const;
 };
 
 }  // namespace stdgate::pool

@@ -11,12 +11,11 @@
 #include <string_view>
 #include <vector>
 
+#include "gateway/call/elements.h"
 #include "gateway/rpc/correlator.h"
 #include "gateway/rpc/envelope.h"
 
 namespace stdgate::pool {
-
-struct Absence;  // dialect.h
 
 // What a request of a modern client says of a former one.
 struct InputAnswers {
@@ -98,7 +97,7 @@ class InputDialect {
   [[nodiscard]] virtual bool is_consent(std::string_view answer) const = 0;
   // A request that every child answers at once.
   [[nodiscard]] virtual std::string ping(rpc::WireId id) const = 0;
-  [[nodiscard]] virtual Absence missing_capability(std::string_view capability) const = 0;
+  [[nodiscard]] virtual call::Absence missing_capability(std::string_view capability) const = 0;
 };
 
 }  // namespace stdgate::pool

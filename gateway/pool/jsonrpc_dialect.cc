@@ -4,9 +4,9 @@
 
 namespace stdgate::pool {
 
-tl::expected<ClientIntent, const char*> JsonRpcDialect::read_client(
+tl::expected<call::ClientIntent, const char*> JsonRpcDialect::read_client(
     const rpc::Envelope& message, std::string_view method, config::Isolation /*isolation*/) const {
-  ClientIntent intent;
+  call::ClientIntent intent;
   if (message.kind != rpc::MessageKind::notification || cancel_method_.empty() ||
       method != cancel_method_) {
     return intent;
@@ -15,7 +15,7 @@ tl::expected<ClientIntent, const char*> JsonRpcDialect::read_client(
   if (!id && id.error() == rpc::MemberError::duplicate) {
     return tl::unexpected<const char*>("the cancel's params name the id twice");
   }
-  intent.kind = ClientIntent::Kind::cancel;
+  intent.kind = call::ClientIntent::Kind::cancel;
   if (id) intent.cancelled_id = *id;
   return intent;
 }

@@ -14,7 +14,7 @@ class JsonRpcDialect final : public Dialect {
   explicit JsonRpcDialect(std::string cancel_method) : cancel_method_(std::move(cancel_method)) {}
 
   [[nodiscard]] rpc::CodeSet codes() const override { return rpc::CodeSet::plain; }
-  [[nodiscard]] tl::expected<ClientIntent, const char*> read_client(
+  [[nodiscard]] tl::expected<call::ClientIntent, const char*> read_client(
       const rpc::Envelope& message, std::string_view method,
       config::Isolation isolation) const override;
   [[nodiscard]] bool is_lifecycle(std::string_view method) const override {

@@ -106,8 +106,8 @@ Child* Leases::detach(Lease& lease, LeaseState state) {
   return child;
 }
 
-tl::expected<void, rpc::FaultReport> Leases::submit(Lease& lease, CallPtr& call,
-                                                    const Outgoing& message) {
+tl::expected<void, rpc::FaultReport> Leases::submit(Lease& lease, call::CallPtr& call,
+                                                    const call::Outgoing& message) {
   if (lease.state == LeaseState::lost) {
     return tl::unexpected(rpc::faults::child_failed("the session's child has gone"));
   }
@@ -123,7 +123,7 @@ tl::expected<void, rpc::FaultReport> Leases::submit(Lease& lease, CallPtr& call,
   return {};
 }
 
-bool Leases::notify(Lease& lease, const Outgoing& message) {
+bool Leases::notify(Lease& lease, const call::Outgoing& message) {
   if (lease.state == LeaseState::lost) return false;
   if (lease.queue.empty() && lease.takes_messages()) {
     send_message(lease, message);
@@ -135,12 +135,12 @@ bool Leases::notify(Lease& lease, const Outgoing& message) {
   return true;
 }
 
-void Leases::send(Lease& lease, CallPtr call, const Outgoing& message) {
-  if (call->memo != SessionMemo::greeting) lease.memory.note_served();
+void Leases::send(Lease& lease, call::CallPtr call, const call::Outgoing& message) {
+  if (call->memo != call::SessionMemo::greeting) lease.memory.note_served();
   lease.child->send(std::move(call), message);
 }
 
-void Leases::send_message(Lease& lease, const Outgoing& message) {
+void Leases::send_message(Lease& lease, const call::Outgoing& message) {
   if (message.completes_greeting) lease.memory.complete();
   lease.child->send_message(message);
 }
@@ -151,7 +151,7 @@ void Leases::dispatch(Lease& lease) {
     hold(lease, lease.held);
   }
   while (!lease.queue.empty() && lease.takes_messages()) {
-    WaitingMessage waiting = lease.queue.pop();
+    call::WaitingMessage waiting = lease.queue.pop();
     if (waiting.call) {
       send(lease, std::move(waiting.call), waiting.outgoing());
     } else {

@@ -13,7 +13,7 @@
 #include <optional>
 #include <vector>
 
-#include "gateway/pool/call_queue.h"
+#include "gateway/call/call_queue.h"
 #include "gateway/pool/child.h"
 #include "gateway/pool/revival.h"
 #include "gateway/pool/session_events.h"
@@ -31,7 +31,7 @@ struct Lease {
   LeaseState state = LeaseState::parked;
   uint64_t turn = 0;       // waiting: the one with the lowest is next
   Child* child = nullptr;  // not null while served, and only then
-  CallQueue queue;
+  call::CallQueue queue;
   SessionMemory memory;
   std::unique_ptr<Revival> revival;  // the child is being told; null: it takes messages
   std::optional<TimePoint> woken;    // a message has come for it to be revived
@@ -75,8 +75,9 @@ class Leases {
   Child* detach(Lease& lease, LeaseState state);
 
   // As Pool's, for one lease.
-  tl::expected<void, rpc::FaultReport> submit(Lease& lease, CallPtr& call, const Outgoing& message);
-  bool notify(Lease& lease, const Outgoing& message);
+  tl::expected<void, rpc::FaultReport> submit(Lease& lease, call::CallPtr& call,
+                                              const call::Outgoing& message);
+  bool notify(Lease& lease, const call::Outgoing& message);
   // Sends what waits, as far as there is a child that takes it, and lets the client go on.
   void dispatch(Lease& lease);
   // The queue has grown or shrunk: tells the client to wait, or to go on.
@@ -99,8 +100,8 @@ class Leases {
  private:
   [[nodiscard]] size_t count(LeaseState state) const { return counts_[static_cast<size_t>(state)]; }
   void set_state(Lease& lease, LeaseState state);
-  void send(Lease& lease, CallPtr call, const Outgoing& message);
-  void send_message(Lease& lease, const Outgoing& message);
+  void send(Lease& lease, call::CallPtr call, const call::Outgoing& message);
+  void send_message(Lease& lease, const call::Outgoing& message);
 
   const PoolServices& services_;
   SessionEvents& events_;

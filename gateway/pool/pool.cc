@@ -1,6 +1,7 @@
 #include "gateway/pool/pool.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "gateway/base/check.h"
@@ -15,6 +16,10 @@ constexpr size_t kMaxOwnRequests = 8;
 
 rpc::FaultReport no_place() {
   return rpc::faults::overloaded("every child of this backend belongs to a session");
+}
+
+void append(std::vector<call::CallPtr>& calls, std::vector<call::CallPtr> more) {
+  std::ranges::move(more, std::back_inserter(calls));
 }
 
 }  // namespace
@@ -32,7 +37,7 @@ Pool::Pool(const PoolServices& services, PoolEvents& events, SessionEvents& sess
                 [this] { settle_shared_places(); }),
       replacement_(services, children_, leases_, sessions_, listener),
       bound_(services, events, queues_.calls, children_,
-             [this](Child& child, CallPtr call, const Outgoing& message) {
+             [this](Child& child, call::CallPtr call, const call::Outgoing& message) {
                give(child, std::move(call), message);
              }),
       expiry_(services, events, session_events, queues_, leases_, children_,
@@ -52,11 +57,12 @@ void Pool::start() {
 
 // --- Calls in -------------------------------------------------------------------------------
 
-tl::expected<void, rpc::FaultReport> Pool::submit(CallPtr& call, const Outgoing& message) {
+tl::expected<void, rpc::FaultReport> Pool::submit(call::CallPtr& call,
+                                                  const call::Outgoing& message) {
   if (is_draining()) return tl::unexpected(rpc::faults::shutting_down());
   expiry_.watch(*call);
   call->bound = 0;
-  const Call& waiting = *call;  // stays where it is while it waits
+  const call::Call& waiting = *call;  // stays where it is while it waits
   if (Lease* lease = leases_.find(call->session); lease != nullptr) {
     return sessions_.submit(*lease, call, message);
   }
@@ -91,12 +97,13 @@ void Pool::settle_shared_places() {
   if (!sessions_.frees_place_soon()) fail_queue(no_place());
 }
 
-tl::expected<void, rpc::FaultReport> Pool::wait_for_turn(CallPtr& call, const Outgoing& message) {
+tl::expected<void, rpc::FaultReport> Pool::wait_for_turn(call::CallPtr& call,
+                                                         const call::Outgoing& message) {
   if (!serves_shared_calls()) return tl::unexpected(children_.breaker_report());
   if (!queues_.turns.has_room(message.bytes())) {
     return tl::unexpected(rpc::faults::overloaded("the queue of this backend is full"));
   }
-  const Call& waiting = *call;
+  const call::Call& waiting = *call;
   queues_.turns.push(std::move(call), message);
   if (services_.traces) trace_queued(services_, waiting, queues_.turns.size());
   dispatch_turns();
@@ -111,13 +118,13 @@ void Pool::hold_turns(bool held) {
   children_.start_needed();
 }
 
-CallQueue& Pool::queue_of(const Call& waiting) {
+call::CallQueue& Pool::queue_of(const call::Call& waiting) {
   if (waiting.bound != 0) return BoundCalls::queue_of(waiting, children_);
   Lease* const lease = leases_.find(waiting.session);
   return lease == nullptr ? queues_.of(waiting) : lease->queue;
 }
 
-bool Pool::notify(session::SessionId session, uint64_t child, const Outgoing& message) {
+bool Pool::notify(session::SessionId session, uint64_t child, const call::Outgoing& message) {
   if (is_draining()) return false;
   if (Lease* lease = leases_.find(session); lease != nullptr) {
     return sessions_.notify(*lease, message);
@@ -176,7 +183,7 @@ Child* Pool::child_with_call_of(session::SessionId session) const {
   return nullptr;
 }
 
-void Pool::give(Child& child, CallPtr call, const Outgoing& message) {
+void Pool::give(Child& child, call::CallPtr call, const call::Outgoing& message) {
   const bool is_modern = child.era() == Era::modern;
   if (message.written_for && *message.written_for != child.era().value_or(Era::legacy)) {
     events_.on_misdirected(std::move(call), message);
@@ -189,7 +196,7 @@ void Pool::give(Child& child, CallPtr call, const Outgoing& message) {
     events_.on_answer(std::move(call), child.handshake_answer());
   } else if (call->listens && !is_modern) {
     const bool is_new = !std::exchange(call->has_begun, true);
-    const Call& held = child.hold(std::move(call));
+    const call::Call& held = child.hold(std::move(call));
     if (is_new) events_.on_listening(held, child.facts());
   } else {
     child.send(std::move(call), message);
@@ -201,7 +208,7 @@ void Pool::dispatch_queue() {
   while (!queues_.calls.empty()) {
     Child* child = children_.least_loaded();
     if (child == nullptr) break;
-    WaitingMessage waiting = queues_.calls.pop();
+    call::WaitingMessage waiting = queues_.calls.pop();
     if (waiting.call) {
       give(*child, std::move(waiting.call), waiting.outgoing());
     } else {
@@ -219,7 +226,7 @@ void Pool::dispatch_turns() {
   while (!queues_.turns.empty()) {
     Child* const child = children_.least_loaded();
     if (child == nullptr || (queues_.is_turn_taken && child->era() != Era::modern)) return;
-    WaitingMessage waiting = queues_.turns.pop();
+    call::WaitingMessage waiting = queues_.turns.pop();
     give(*child, std::move(waiting.call), waiting.outgoing());
     queues_.turns.reuse(std::move(waiting));
   }
@@ -245,13 +252,14 @@ void Pool::on_child_ready(Child& child) {
   children_.start_needed();
 }
 
-void Pool::on_child_answer(Child& child, CallPtr call, const rpc::Envelope& answer) {
+void Pool::on_child_answer(Child& child, call::CallPtr call, const rpc::Envelope& answer) {
   children_.note_answer(child, answer.kind);
   events_.on_answer(std::move(call), answer);
   after_call(child);
 }
 
-void Pool::on_child_broken_answer(Child& child, CallPtr call, const rpc::FaultReport& report) {
+void Pool::on_child_broken_answer(Child& child, call::CallPtr call,
+                                  const rpc::FaultReport& report) {
   events_.on_fault(std::move(call), report);
   after_call(child);
 }
@@ -261,7 +269,7 @@ void Pool::on_child_own_answer(Child& child, rpc::WireId id, const rpc::Envelope
   after_call(child);
 }
 
-void Pool::on_child_ended_listening(Child& child, CallPtr call) {
+void Pool::on_child_ended_listening(Child& child, call::CallPtr call) {
   events_.on_listening_end(std::move(call));
   after_call(child);
 }
@@ -292,10 +300,10 @@ void Pool::settle(Child& child) {
   replacement_.look_at(child);
 }
 
-bool Pool::request_cancel(session::Caller caller, std::string_view id, CallPtr* ended) {
-  Call* call = services_.calls.index().find(caller, id);
+bool Pool::request_cancel(session::Caller caller, std::string_view id, call::CallPtr* ended) {
+  call::Call* call = services_.calls.index().find(caller, id);
   if (call == nullptr) return false;
-  if (call->place == CallPlace::in_flight) {
+  if (call->place == call::CallPlace::in_flight) {
     cancel_in_flight(*call, ended);
   } else {
     cancel_waiting(*call, ended);
@@ -303,7 +311,7 @@ bool Pool::request_cancel(session::Caller caller, std::string_view id, CallPtr* 
   return true;
 }
 
-void Pool::cancel_in_flight(Call& call, CallPtr* ended) {
+void Pool::cancel_in_flight(call::Call& call, call::CallPtr* ended) {
   Child* const child = find_child(call.child);
   STDGATE_CHECK(child != nullptr);
   if (!services_.dialect.cancel_ends_call()) {
@@ -314,7 +322,7 @@ void Pool::cancel_in_flight(Call& call, CallPtr* ended) {
   after_call(*child);
 }
 
-void Pool::cancel_waiting(Call& call, CallPtr* ended) {
+void Pool::cancel_waiting(call::Call& call, call::CallPtr* ended) {
   if (!services_.dialect.cancel_ends_call()) {
     call.cancel_on_send = true;
     return;
@@ -327,39 +335,37 @@ void Pool::cancel_waiting(Call& call, CallPtr* ended) {
   }
 }
 
-void Pool::replace(Call& in_flight, CallPtr call) {
+void Pool::replace(call::Call& in_flight, call::CallPtr call) {
   Child* const child = find_child(in_flight.child);
-  STDGATE_CHECK(child != nullptr && in_flight.place == CallPlace::in_flight);
+  STDGATE_CHECK(child != nullptr && in_flight.place == call::CallPlace::in_flight);
   expiry_.watch(*call);
   child->calls().replace(in_flight.wire_id, std::move(call));
 }
 
-CallPtr Pool::take(Call& call, CancelReason reason) {
-  if (call.place == CallPlace::waiting) return queue_of(call).take(call);
+call::CallPtr Pool::take(call::Call& call, CancelReason reason) {
+  if (call.place == call::CallPlace::waiting) return queue_of(call).take(call);
   Child* const child = find_child(call.child);
   STDGATE_CHECK(child != nullptr);
-  CallPtr taken = child->abandon(call.wire_id, reason);
+  call::CallPtr taken = child->abandon(call.wire_id, reason);
   // Others get its place; one with a child alone leaves that to nobody.
   if (child->isolation() == config::Isolation::shared) after_call(*child);
   return taken;
 }
 
-std::vector<CallPtr> Pool::withdraw_shared_of_sessions() {
-  return take_back([this](const Call& call) {
+std::vector<call::CallPtr> Pool::withdraw_shared_of_sessions() {
+  return take_back([this](const call::Call& call) {
     const bool is_shared = !call.session.is_none() && leases_.find(call.session) == nullptr;
     return is_shared || (call.listens && call.is_own);
   });
 }
 
-std::vector<CallPtr> Pool::take_back(const std::function<bool(const Call&)>& matches) {
-  std::vector<CallPtr> withdrawn = queues_.calls.take_all(matches);
-  for (CallPtr& call : queues_.turns.take_all(matches)) withdrawn.push_back(std::move(call));
-  leases_.for_each([&](Lease& lease) {
-    for (CallPtr& call : lease.queue.take_all(matches)) withdrawn.push_back(std::move(call));
-  });
+std::vector<call::CallPtr> Pool::take_back(const std::function<bool(const call::Call&)>& matches) {
+  std::vector<call::CallPtr> withdrawn = queues_.calls.take_all(matches);
+  append(withdrawn, queues_.turns.take_all(matches));
+  leases_.for_each([&](Lease& lease) { append(withdrawn, lease.queue.take_all(matches)); });
   for (const auto& child : children_.all()) {
-    for (CallPtr& call : child->bound().take_all(matches)) withdrawn.push_back(std::move(call));
-    child->calls().for_each([&](const Call& call) {
+    append(withdrawn, child->bound().take_all(matches));
+    child->calls().for_each([&](const call::Call& call) {
       if (matches(call)) {
         withdrawn.push_back(child->abandon(call.wire_id, CancelReason::client_left));
       }
@@ -370,29 +376,27 @@ std::vector<CallPtr> Pool::take_back(const std::function<bool(const Call&)>& mat
 }
 
 void Pool::fail_calls(const rpc::FaultReport& report) {
-  std::vector<CallPtr> calls;
+  std::vector<call::CallPtr> calls;
   for (const auto& child : children_.all()) {
-    for (CallPtr& call : child->take_calls()) calls.push_back(std::move(call));
+    append(calls, child->take_calls());
     child->settle_state();
   }
-  for (CallPtr& call : bound_.take_calls()) calls.push_back(std::move(call));
-  leases_.for_each([&calls](Lease& lease) {
-    for (CallPtr& call : lease.queue.take_calls()) calls.push_back(std::move(call));
-  });
-  for (CallPtr& call : calls) events_.on_fault(std::move(call), report);
+  append(calls, bound_.take_calls());
+  leases_.for_each([&calls](Lease& lease) { append(calls, lease.queue.take_calls()); });
+  for (call::CallPtr& call : calls) events_.on_fault(std::move(call), report);
   fail_queue(report);
 }
 
 void Pool::fail_queue(const rpc::FaultReport& report) {
   const size_t messages = queues_.calls.size();
   // Taken out first: calls that on_fault() adds to the queue are not failed.
-  std::vector<CallPtr> calls = queues_.calls.take_calls();
+  std::vector<call::CallPtr> calls = queues_.calls.take_calls();
   for (size_t i = calls.size(); i < messages; ++i) {
     services_.core.observer.on_dropped(services_.backend, DropReason::overloaded);
   }
   watch_queue();
-  for (CallPtr& call : queues_.turns.take_calls()) calls.push_back(std::move(call));
-  for (CallPtr& call : calls) events_.on_fault(std::move(call), report);
+  append(calls, queues_.turns.take_calls());
+  for (call::CallPtr& call : calls) events_.on_fault(std::move(call), report);
 }
 
 // Notifications alone are not waited for: they have no deadline, and perhaps no child comes.
@@ -412,7 +416,7 @@ bool Pool::has_calls_at(session::SessionId session, uint64_t number) const {
   if (child->isolation() != config::Isolation::session) return child->calls().has_call_of(session);
   bool has_call = lease != nullptr && lease->child == child && lease->queue.has_calls();
   child->calls().for_each(
-      [&](const Call& call) { has_call = has_call || (call.session == session && !call.listens); });
+      [&](const auto& call) { has_call |= call.session == session && !call.listens; });
   return has_call;
 }
 
@@ -432,8 +436,8 @@ void Pool::dispatch_all() {
 
 void Pool::on_child_gone(Child& child, const ChildEnd& end) {
   services_.core.observer.on_child_exited(services_.backend, end.reason);
-  std::vector<CallPtr> calls = child.take_calls();
-  std::vector<WaitingMessage> bound = BoundCalls::take_all(child);
+  std::vector<call::CallPtr> calls = child.take_calls();
+  std::vector<call::WaitingMessage> bound = BoundCalls::take_all(child);
   Lease* lease = leases_.find(child.lease());
   // A session may end its child itself, by its protocol.
   const bool is_finished = lease != nullptr && end.reason == ExitReason::exit_zero &&
@@ -444,7 +448,6 @@ void Pool::on_child_gone(Child& child, const ChildEnd& end) {
   sweep_timer_.arm(now());
   listener_.on_child_gone(child);
   replacement_.note_gone();
-
   const rpc::FaultReport report = rpc::faults::child_failed(end.message, end.detail);
   if (lease != nullptr) {
     sessions_.lose_child(*lease,
@@ -454,12 +457,9 @@ void Pool::on_child_gone(Child& child, const ChildEnd& end) {
   }
   children_.start_needed();
   bound_.tell_lost(std::move(bound));
-  for (CallPtr& call : calls) {
-    if (call->listens) {
-      events_.on_listener_lost(std::move(call), report);
-    } else {
-      events_.on_fault(std::move(call), report);
-    }
+  for (call::CallPtr& call : calls) {
+    call->listens ? events_.on_listener_lost(std::move(call), report)
+                  : events_.on_fault(std::move(call), report);
   }
   if (!failed) return;
   const Children::Census left = children_.census();
@@ -475,7 +475,7 @@ void Pool::on_child_gone(Child& child, const ChildEnd& end) {
 void Pool::end_children(Duration grace) {
   const rpc::FaultReport report = rpc::faults::shutting_down();
   children_.end_all(report.message, grace);
-  for (CallPtr& call : bound_.take_calls()) events_.on_fault(std::move(call), report);
+  for (call::CallPtr& call : bound_.take_calls()) events_.on_fault(std::move(call), report);
   fail_queue(report);
   sessions_.fail_waiting(report);
 }

@@ -97,25 +97,27 @@ class Pool final : private ChildOwner {
     return sessions_.memory_of(session);
   }
   // Ends the session's child, and gives back the calls that were under way.
-  std::vector<CallPtr> close_lease(session::SessionId session) { return sessions_.close(session); }
+  std::vector<call::CallPtr> close_lease(session::SessionId session) {
+    return sessions_.close(session);
+  }
   // While held, what the session's child says is not read.
   void hold_child(session::SessionId session, bool held) { sessions_.hold_child(session, held); }
 
   // Takes the call, to be answered through PoolEvents (perhaps before this returns), or says why
   // not; then the call is still the caller's.
-  tl::expected<void, rpc::FaultReport> submit(CallPtr& call, const Outgoing& message);
+  tl::expected<void, rpc::FaultReport> submit(call::CallPtr& call, const call::Outgoing& message);
   // Gives a notification to the session's own child, or to `child` (one that waits for the
   // session's answer; 0: none), or to a shared child with a call of the session, or to any; or
   // queues it. False when there is no room for it.
-  bool notify(session::SessionId session, uint64_t child, const Outgoing& message);
+  bool notify(session::SessionId session, uint64_t child, const call::Outgoing& message);
   // Passes a client's wish to cancel its call on to the child. Usually the answer is still due; a
   // call that is over by this is moved to `*ended`. False when there is no such call.
-  bool request_cancel(session::Caller caller, std::string_view id, CallPtr* ended);
+  bool request_cancel(session::Caller caller, std::string_view id, call::CallPtr* ended);
   // `call` takes the place of one that is in flight: its child goes on without knowing. It expires
   // as any call.
-  void replace(Call& in_flight, CallPtr call);
+  void replace(call::Call& in_flight, call::CallPtr call);
   // Takes a call back that waits, or is in flight; its child is told.
-  CallPtr take(Call& call, CancelReason reason);
+  call::CallPtr take(call::Call& call, CancelReason reason);
   // Sends a shared child a request of the gateway's own, `text(id)`, whose answer is ignored.
   // Clients come first: only while can_ask().
   void ask(Child& child, const std::function<std::string(rpc::WireId)>& text);
@@ -134,18 +136,18 @@ class Pool final : private ChildOwner {
   [[nodiscard]] Child* find_child(uint64_t number) const { return children_.find(number); }
   [[nodiscard]] std::span<const std::unique_ptr<Child>> children() const { return children_.all(); }
   // Takes back, and cancels at the children, all calls of a caller.
-  std::vector<CallPtr> withdraw(session::Caller caller) {
-    return take_back([caller](const Call& call) { return call.caller == caller; });
+  std::vector<call::CallPtr> withdraw(session::Caller caller) {
+    return take_back([caller](const call::Call& call) { return call.caller == caller; });
   }
   // The same with all calls that listen, which would never end.
-  std::vector<CallPtr> withdraw_listeners() {
-    return take_back([](const Call& call) { return call.listens; });
+  std::vector<call::CallPtr> withdraw_listeners() {
+    return take_back([](const call::Call& call) { return call.listens; });
   }
-  std::vector<CallPtr> withdraw_listeners_of_clients() {
-    return take_back([](const Call& call) { return call.listens && !call.is_own; });
+  std::vector<call::CallPtr> withdraw_listeners_of_clients() {
+    return take_back([](const call::Call& call) { return call.listens && !call.is_own; });
   }
   // And all calls of sessions that share children, with those that listen for these.
-  std::vector<CallPtr> withdraw_shared_of_sessions();
+  std::vector<call::CallPtr> withdraw_shared_of_sessions();
 
   // Shutdown, step by step: no new calls; answer what is left with a fault; end the children.
   void drain() { children_.drain(); }
@@ -191,27 +193,29 @@ class Pool final : private ChildOwner {
 
  private:
   void on_child_ready(Child& child) override;
-  void on_child_answer(Child& child, CallPtr call, const rpc::Envelope& answer) override;
-  void on_child_broken_answer(Child& child, CallPtr call, const rpc::FaultReport& report) override;
+  void on_child_answer(Child& child, call::CallPtr call, const rpc::Envelope& answer) override;
+  void on_child_broken_answer(Child& child, call::CallPtr call,
+                              const rpc::FaultReport& report) override;
   void on_child_own_answer(Child& child, rpc::WireId id, const rpc::Envelope* answer) override;
-  void on_child_ended_listening(Child& child, CallPtr call) override;
+  void on_child_ended_listening(Child& child, call::CallPtr call) override;
   void on_child_writable(Child& child) override { after_call(child); }
   void on_child_memory(Child& child) override { replacement_.look_at(child); }
   void on_child_gone(Child& child, const ChildEnd& end) override;
 
-  std::vector<CallPtr> take_back(const std::function<bool(const Call&)>& matches);
-  [[nodiscard]] CallQueue& queue_of(const Call& waiting);
-  void give(Child& child, CallPtr call, const Outgoing& message);
+  std::vector<call::CallPtr> take_back(const std::function<bool(const call::Call&)>& matches);
+  [[nodiscard]] call::CallQueue& queue_of(const call::Call& waiting);
+  void give(Child& child, call::CallPtr call, const call::Outgoing& message);
   void dispatch_queue();
   void dispatch_turns();
-  tl::expected<void, rpc::FaultReport> wait_for_turn(CallPtr& call, const Outgoing& message);
+  tl::expected<void, rpc::FaultReport> wait_for_turn(call::CallPtr& call,
+                                                     const call::Outgoing& message);
   void dispatch_all();
   void after_call(Child& child);
   void settle(Child& child);
   void watch_queue();
   void settle_shared_places();
-  void cancel_in_flight(Call& call, CallPtr* ended);
-  void cancel_waiting(Call& call, CallPtr* ended);
+  void cancel_in_flight(call::Call& call, call::CallPtr* ended);
+  void cancel_waiting(call::Call& call, call::CallPtr* ended);
   [[nodiscard]] Child* child_with_call_of(session::SessionId session) const;
   [[nodiscard]] bool serves_shared_calls() const;
   void fail_queue(const rpc::FaultReport& report);

@@ -11,6 +11,7 @@
 #include "gateway/base/time.h"
 #include "gateway/base/timers.h"
 #include "gateway/base/wall_clock.h"
+#include "gateway/call/call_store.h"
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
 #include "gateway/policy/accounts.h"
@@ -18,7 +19,6 @@
 #include "gateway/policy/client_rates.h"
 #include "gateway/policy/overload.h"
 #include "gateway/pool/breaker.h"
-#include "gateway/pool/call_store.h"
 #include "gateway/pool/child_link.h"
 #include "gateway/pool/dialect.h"
 #include "gateway/session/state_seal.h"
@@ -56,7 +56,7 @@ struct PoolServices {  // one a backend
   const config::LimitsConfig& limits;
   const LaunchSpec& launch;
   const Dialect& dialect;
-  CallStore& calls;
+  call::CallStore& calls;
   // What is shown instead of a text of a child that may hold a secret; none: the text itself.
   std::function<std::string(std::string_view)> hide_secrets = {};
   bool traces = core.log.enabled(LogLevel::debug);  // each message's way is logged (call_trace.h)

@@ -15,7 +15,7 @@ bool Revival::go_on(Child& child) {
       return false;
     case Step::memory: {
       if (memory_.is_complete()) {
-        Outgoing completion;
+        call::Outgoing completion;
         completion.text = services_.dialect.greeting_completion();
         child.send_message(completion);
       }

@@ -81,15 +81,15 @@ bool SessionLane::cannot_start() const {
   return children_.is_tripped() && children_.census().ready() == 0 && !children_.is_trial_due();
 }
 
-tl::expected<void, rpc::FaultReport> SessionLane::submit(Lease& lease, CallPtr& call,
-                                                         const Outgoing& message) {
+tl::expected<void, rpc::FaultReport> SessionLane::submit(Lease& lease, call::CallPtr& call,
+                                                         const call::Outgoing& message) {
   const bool wakes = lease.state == LeaseState::parked;
   if (wakes && cannot_start()) return tl::unexpected(children_.breaker_report());
   if (wakes && !lease.has_begun) {
     if (auto obstacle = find_obstacle()) return tl::unexpected(*std::move(obstacle));
   }
   lease.used = now();
-  const Call& waiting = *call;
+  const call::Call& waiting = *call;
   auto taken = leases_.submit(lease, call, message);
   if (services_.traces && taken && !lease.queue.empty()) {
     trace_queued(services_, waiting, lease.queue.size());
@@ -98,7 +98,7 @@ tl::expected<void, rpc::FaultReport> SessionLane::submit(Lease& lease, CallPtr& 
   return taken;
 }
 
-bool SessionLane::notify(Lease& lease, const Outgoing& message) {
+bool SessionLane::notify(Lease& lease, const call::Outgoing& message) {
   const bool wakes = lease.state == LeaseState::parked;
   if (wakes && cannot_start()) return false;
   lease.used = now();
@@ -214,12 +214,12 @@ bool SessionLane::can_revive(const Lease& lease) const {
   return can_park(lease) && !lease.memory.greeting().empty();
 }
 
-std::vector<CallPtr> SessionLane::close(session::SessionId session) {
+std::vector<call::CallPtr> SessionLane::close(session::SessionId session) {
   const std::unique_ptr<Lease> lease = leases_.close(session);
-  std::vector<CallPtr> calls = lease->queue.take_calls();
+  std::vector<call::CallPtr> calls = lease->queue.take_calls();
   if (lease->child != nullptr) {
     Child& child = *lease->child;
-    for (CallPtr& call : child.take_calls()) calls.push_back(std::move(call));
+    for (call::CallPtr& call : child.take_calls()) calls.push_back(std::move(call));
     child.set_lease(session::SessionId());
     child.dismiss("its session has ended");
   }
@@ -262,7 +262,7 @@ void SessionLane::finish_greeting(Lease& lease, Child& child, const rpc::Envelop
 }
 
 void SessionLane::lose_child(Lease& lease, session::SessionEnd end, const rpc::FaultReport& report,
-                             std::vector<CallPtr> calls) {
+                             std::vector<call::CallPtr> calls) {
   if (can_revive(lease)) {
     fail(lease, report, std::move(calls));
   } else {
@@ -272,26 +272,27 @@ void SessionLane::lose_child(Lease& lease, session::SessionEnd end, const rpc::F
 
 // The child of a session that can have another one has gone. Messages in the queue wait for the
 // next one. If it has gone before it was greeted, they fail too: the backend probably cannot start.
-void SessionLane::fail(Lease& lease, const rpc::FaultReport& report, std::vector<CallPtr> calls) {
+void SessionLane::fail(Lease& lease, const rpc::FaultReport& report,
+                       std::vector<call::CallPtr> calls) {
   const session::SessionId session = lease.session;
   const bool was_told = lease.child != nullptr && lease.revival == nullptr;
   if (!was_told) {
     const Duration since = now() - lease.woken.value_or(now());
     session_events_.on_session_revived(session, RevivalOutcome::failed, since, {});
-    for (CallPtr& call : take_queue(lease)) calls.push_back(std::move(call));
+    for (call::CallPtr& call : take_queue(lease)) calls.push_back(std::move(call));
   }
   lease.woken.reset();
   leases_.detach(lease, LeaseState::parked);
   leases_.watch_queue(lease);
   session_events_.on_session_parked(session, ParkReason::child_ended);
   if (!lease.queue.empty()) wake(lease);
-  for (CallPtr& call : calls) events_.on_fault(std::move(call), report);
+  for (call::CallPtr& call : calls) events_.on_fault(std::move(call), report);
 }
 
 // Notifications in it are lost, and counted.
-std::vector<CallPtr> SessionLane::take_queue(Lease& lease) {
+std::vector<call::CallPtr> SessionLane::take_queue(Lease& lease) {
   const size_t messages = lease.queue.size();
-  std::vector<CallPtr> calls = lease.queue.take_calls();
+  std::vector<call::CallPtr> calls = lease.queue.take_calls();
   for (size_t i = calls.size(); i < messages; ++i) {
     services_.core.observer.on_dropped(services_.backend, DropReason::caller_gone);
   }
@@ -299,14 +300,14 @@ std::vector<CallPtr> SessionLane::take_queue(Lease& lease) {
 }
 
 void SessionLane::lose(Lease& lease, session::SessionEnd end, const rpc::FaultReport& report,
-                       std::vector<CallPtr> calls) {
+                       std::vector<call::CallPtr> calls) {
   const session::SessionId session = lease.session;
-  for (CallPtr& call : take_queue(lease)) calls.push_back(std::move(call));
+  for (call::CallPtr& call : take_queue(lease)) calls.push_back(std::move(call));
   Child* const child = leases_.detach(lease, LeaseState::lost);
   if (child != nullptr && child->state() != ChildState::dead) {
     child->dismiss("its session has ended");
   }
-  for (CallPtr& call : calls) events_.on_fault(std::move(call), report);
+  for (call::CallPtr& call : calls) events_.on_fault(std::move(call), report);
   session_events_.on_session_end(session, end, report.message);
 }
 

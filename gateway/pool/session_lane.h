@@ -38,13 +38,14 @@ class SessionLane {
   // As Pool's.
   tl::expected<void, rpc::FaultReport> open(session::SessionId session, LeaseStart start);
   void adopt(session::SessionId session, const Knowledge& client);
-  std::vector<CallPtr> close(session::SessionId session);
+  std::vector<call::CallPtr> close(session::SessionId session);
   void hold_child(session::SessionId session, bool held);
   session::Parking park(session::SessionId session);
   [[nodiscard]] bool is_parked(session::SessionId session) const;
   [[nodiscard]] SessionMemory* memory_of(session::SessionId session) const;
-  tl::expected<void, rpc::FaultReport> submit(Lease& lease, CallPtr& call, const Outgoing& message);
-  bool notify(Lease& lease, const Outgoing& message);
+  tl::expected<void, rpc::FaultReport> submit(Lease& lease, call::CallPtr& call,
+                                              const call::Outgoing& message);
+  bool notify(Lease& lease, const call::Outgoing& message);
 
   // Takes the child of the session that has been idle longest. False: all are at work, or were so
   // a moment ago, or none gives way.
@@ -64,7 +65,7 @@ class SessionLane {
   [[nodiscard]] bool can_replace(const Lease& lease) const { return can_park(lease); }
   // The session's child has gone, with these calls of the session in flight.
   void lose_child(Lease& lease, session::SessionEnd end, const rpc::FaultReport& report,
-                  std::vector<CallPtr> calls);
+                  std::vector<call::CallPtr> calls);
   // No child can be started for those that wait.
   void fail_waiting(const rpc::FaultReport& report);
 
@@ -82,10 +83,10 @@ class SessionLane {
   void finish_greeting(Lease& lease, Child& child, const rpc::Envelope* answer);
   [[nodiscard]] bool can_park(const Lease& lease) const;
   [[nodiscard]] bool can_revive(const Lease& lease) const;
-  void fail(Lease& lease, const rpc::FaultReport& report, std::vector<CallPtr> calls);
+  void fail(Lease& lease, const rpc::FaultReport& report, std::vector<call::CallPtr> calls);
   void lose(Lease& lease, session::SessionEnd end, const rpc::FaultReport& report,
-            std::vector<CallPtr> calls);
-  std::vector<CallPtr> take_queue(Lease& lease);
+            std::vector<call::CallPtr> calls);
+  std::vector<call::CallPtr> take_queue(Lease& lease);
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
 
   const PoolServices& services_;

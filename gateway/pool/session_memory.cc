@@ -6,25 +6,26 @@
 
 namespace stdgate::pool {
 
-void SessionMemory::learn(const Call& call, const rpc::Envelope& answer, const Dialect& dialect) {
+void SessionMemory::learn(const call::Call& call, const rpc::Envelope& answer,
+                          const Dialect& dialect) {
   switch (call.memo) {
-    case SessionMemo::greeting:
+    case call::SessionMemo::greeting:
       terms_ = dialect.terms(answer);
       is_repeatable_ = terms_ && !call.memo_text.empty() && call.memo_text.size() <= kMaxGreeting;
       if (is_repeatable_) greeting_ = call.memo_text;
       break;
-    case SessionMemo::severity:
+    case call::SessionMemo::severity:
       severity_ = session::parse_severity(call.memo_text);
       break;
-    case SessionMemo::subscribe:
+    case call::SessionMemo::subscribe:
       subscribe(call.memo_text);
       break;
-    case SessionMemo::unsubscribe:
+    case call::SessionMemo::unsubscribe:
       subscription_bytes_ -= subscriptions_.erase(call.memo_text) * call.memo_text.size();
       break;
-    case SessionMemo::completion:
-    case SessionMemo::first:
-    case SessionMemo::none:
+    case call::SessionMemo::completion:
+    case call::SessionMemo::first:
+    case call::SessionMemo::none:
       break;
   }
 }

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gateway/pool/call.h"
+#include "gateway/call/call.h"
 #include "gateway/pool/dialect.h"
 #include "gateway/rpc/envelope.h"
 
@@ -34,7 +34,7 @@ class SessionMemory {
   static constexpr size_t kMaxGreeting = 64 << 10;
 
   // The child has answered a call of the session, with a result.
-  void learn(const Call& call, const rpc::Envelope& answer, const Dialect& dialect);
+  void learn(const call::Call& call, const rpc::Envelope& answer, const Dialect& dialect);
   // What is known of the client from elsewhere.
   void adopt(const Knowledge& known);
   // See Knowledge.

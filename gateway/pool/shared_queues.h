@@ -5,7 +5,7 @@
 // other one is under way. Owner: the pool. Limits: for each queue those of a CallQueue.
 #pragma once
 
-#include "gateway/pool/call_queue.h"
+#include "gateway/call/call_queue.h"
 
 namespace stdgate::pool {
 
@@ -15,10 +15,12 @@ struct SharedQueues {
       : calls(config.pool, held), turns(config.pool, held), has_turns(config.serves_one) {}
 
   // Whether it waits for its turn; it has got it when it has a session.
-  [[nodiscard]] bool takes_turns(const Call& call) const {
+  [[nodiscard]] bool takes_turns(const call::Call& call) const {
     return has_turns && call.alone && call.session.is_none();
   }
-  [[nodiscard]] CallQueue& of(const Call& call) { return takes_turns(call) ? turns : calls; }
+  [[nodiscard]] call::CallQueue& of(const call::Call& call) {
+    return takes_turns(call) ? turns : calls;
+  }
   [[nodiscard]] bool empty() const { return calls.empty() && turns.empty(); }
   [[nodiscard]] size_t size() const { return calls.size() + turns.size(); }
   // How many messages a child could be given.
@@ -26,8 +28,8 @@ struct SharedQueues {
     return calls.size() + (!is_turn_taken && !turns.empty() ? 1 : 0);
   }
 
-  CallQueue calls;
-  CallQueue turns;
+  call::CallQueue calls;
+  call::CallQueue turns;
   const bool has_turns;
   bool is_turn_taken = false;
 };

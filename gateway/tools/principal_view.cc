@@ -28,10 +28,10 @@ std::string_view PrincipalView::seen(std::string_view method, std::string respon
   text_ = std::move(response);
   const auto parsed = parser_.parse(text_);
   if (!parsed || parsed->batch || !parsed->messages[0].ok()) return {};
-  pool::Call call;
-  rules_.note_list(call, method, principal_);
   const rpc::Envelope& answer = parsed->messages[0].envelope;
-  return call.list == nullptr ? answer.payload : rules_.seen(call, answer);
+  const call::ListShape* const list = dialect_->list_shape(method);
+  if (list == nullptr || answer.kind != rpc::MessageKind::result) return answer.payload;
+  return rules_.seen(rules_.cut_of(*list, principal_), answer.payload);
 }
 
 }  // namespace stdgate::tools

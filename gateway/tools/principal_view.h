@@ -1,6 +1,6 @@
 // PrincipalView: what a principal sees of the lists of a backend, by the rules of a configuration.
 //
-// Judged by backend::CallRules, as when the gateway serves. Owner: a tool. Limits: those of the
+// Judged by call::CallRules, as when the gateway serves. Owner: a tool. Limits: those of the
 // response that is being cut.
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/backend/call_rules.h"
+#include "gateway/call/call_rules.h"
 #include "gateway/config/config.h"
 #include "gateway/policy/principal.h"
 #include "gateway/pool/dialect.h"
@@ -34,7 +34,7 @@ class PrincipalView {
  private:
   const policy::Principal* const principal_;
   const std::unique_ptr<pool::Dialect> dialect_;
-  backend::CallRules rules_;
+  call::CallRules rules_;
   rpc::EnvelopeParser parser_;
   std::string text_;
 };

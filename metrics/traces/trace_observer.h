@@ -1,15 +1,15 @@
 // TraceObserver: writes the spans of each finished call that is recorded.
 //
-// Which calls are, has been decided at their arrival (CallTracing). Owner: the worker. Draws the
+// Which calls are, has been decided at their arrival (TraceFilter). Owner: the worker. Draws the
 // ids of spans that only it names.
 #pragma once
 
 #include <string_view>
 #include <vector>
 
+#include "gateway/base/random.h"
 #include "gateway/config/config.h"
 #include "gateway/observer.h"
-#include "gateway/pool/breaker.h"
 #include "metrics/backend_names.h"
 #include "metrics/traces/trace_exporter.h"
 
@@ -17,8 +17,7 @@ namespace stdgate::traces {
 
 class TraceObserver final : public Observer {
  public:
-  TraceObserver(pool::Random& random, TraceExporter& exporter)
-      : random_(random), exporter_(exporter) {}
+  TraceObserver(Random& random, TraceExporter& exporter) : random_(random), exporter_(exporter) {}
 
   void on_backend(BackendId backend, std::string_view name) override { names_.add(backend, name); }
   void on_call_finished(const CallRecord& call) override;
@@ -27,7 +26,7 @@ class TraceObserver final : public Observer {
   SpanId new_span();
 
   BackendNames names_;
-  pool::Random& random_;
+  Random& random_;
   TraceExporter& exporter_;
 };
 

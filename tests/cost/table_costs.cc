@@ -5,13 +5,13 @@
 
 #include "gateway/base/slot_map.h"
 #include "gateway/base/timers.h"
+#include "gateway/call/call_queue.h"
+#include "gateway/call/call_store.h"
 #include "gateway/mcp/ended_ids.h"
 #include "gateway/policy/client_counts.h"
 #include "gateway/policy/client_quotas.h"
 #include "gateway/policy/client_rates.h"
 #include "gateway/pool/abandoned_calls.h"
-#include "gateway/pool/call_queue.h"
-#include "gateway/pool/call_store.h"
 #include "gateway/rpc/correlator.h"
 #include "gateway/session/batch_answer.h"
 #include "gateway/session/replay_log.h"
@@ -44,14 +44,14 @@ session::SessionId session_of(size_t i) { return {static_cast<uint32_t>(i), 1}; 
 
 // Ids that one client has chosen.
 void index_calls(size_t n) {
-  pool::CallStore calls(1, 2);
-  std::vector<pool::CallPtr> taken;
+  call::CallStore calls(1, 2);
+  std::vector<call::CallPtr> taken;
   const session::Caller caller{1, 1};
   for (size_t i = 0; i < n; ++i) {
     taken.push_back(calls.take());
     taken.back()->id = std::to_string(i);
     taken.back()->caller = caller;
-    taken.back()->place = pool::CallPlace::in_flight;
+    taken.back()->place = call::CallPlace::in_flight;
     calls.index().add(*taken.back());
   }
   for (size_t i = 0; i < n; ++i) {
@@ -64,13 +64,13 @@ void index_calls(size_t n) {
 void queue_calls(size_t n) {
   config::PoolConfig config;
   config.queue = static_cast<uint32_t>(n);
-  pool::CallStore calls;
-  pool::CallQueue queue(config);
-  std::vector<pool::Call*> waiting;
+  call::CallStore calls;
+  call::CallQueue queue(config);
+  std::vector<call::Call*> waiting;
   for (size_t i = 0; i < n; ++i) {
-    pool::CallPtr call = calls.take();
+    call::CallPtr call = calls.take();
     waiting.push_back(call.get());
-    pool::Outgoing message;
+    call::Outgoing message;
     message.text = "x";
     queue.push(std::move(call), message);
   }
@@ -79,8 +79,8 @@ void queue_calls(size_t n) {
 }
 
 void expire_calls(size_t n) {
-  pool::CallStore calls;
-  std::vector<pool::CallPtr> taken;
+  call::CallStore calls;
+  std::vector<call::CallPtr> taken;
   for (size_t i = 0; i < n; ++i) {
     taken.push_back(calls.take());
     taken.back()->deadline = at(n - i);

@@ -6,13 +6,13 @@
 
 #include "gateway/base/base64.h"
 #include "gateway/base/visible_text.h"
+#include "gateway/call/splice.h"
 #include "gateway/mcp/mcp_cache.h"
 #include "gateway/mcp/mcp_dialect.h"
 #include "gateway/mcp/mcp_mirrors.h"
 #include "gateway/mcp/modern_members.h"
 #include "gateway/mcp/modern_params.h"
 #include "gateway/policy/name_pattern.h"
-#include "gateway/pool/splice.h"
 #include "gateway/rpc/envelope.h"
 #include "gateway/rpc/json_cut.h"
 #include "gateway/rpc/json_member.h"
@@ -287,11 +287,11 @@ std::vector<CostCase> other_costs() {
       }));
   costs.push_back({"splice", 2000, [](size_t n) -> Step {
                      return [text = message("[\"" + std::string(n, 'x') + "\"]")] {
-                       pool::Outgoing message;
+                       call::Outgoing message;
                        message.text = text;
                        message.id = {text.find("1,"), 1};
                        std::string written;
-                       pool::Splice splice(message, 7, std::nullopt);
+                       call::Splice splice(message, 7, std::nullopt);
                        for (const std::string_view part : splice.framed("", "\n")) written += part;
                        must(written.size() == text.size() + 1, "splice");
                      };

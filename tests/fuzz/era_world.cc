@@ -215,8 +215,8 @@ std::string EraWorld::filled(std::string text) {
   return out;
 }
 
-backend::CallContext EraWorld::context_of(Client& client) const {
-  backend::CallContext context;
+call::CallContext EraWorld::context_of(Client& client) const {
+  call::CallContext context;
   context.caller = client.caller;
   context.arrived = bench_.clock.now();
   if (&client == clients_[1].get()) context.principal = &principal_;
@@ -224,8 +224,8 @@ backend::CallContext EraWorld::context_of(Client& client) const {
 }
 
 void EraWorld::hand_over(Client& client, const rpc::ParsedMessage& message,
-                         const backend::CallContext& context) {
-  backend::CallContext own = context;
+                         const call::CallContext& context) {
+  call::CallContext own = context;
   own.tag = ++tags_;
   const rpc::Envelope& envelope = message.envelope;
   const bool waits = !message.ok() || envelope.kind == rpc::MessageKind::request;
@@ -255,7 +255,7 @@ void EraWorld::say_in_session(size_t index, std::string text) {
   const auto document = parser.parse(text);
   if (!document) return;
   if (mcp::has_modern(*document)) return say_modern(index, std::move(text), std::nullopt);
-  backend::CallContext context = context_of(client);
+  call::CallContext context = context_of(client);
   context.transport = Transport::websocket;
   context.session = client.session;
   for (const rpc::ParsedMessage& message : document->messages) {
@@ -276,7 +276,7 @@ void EraWorld::say_modern(size_t index, std::string text, std::optional<std::str
   } else if (envelope.kind != rpc::MessageKind::notification) {
     return;
   }
-  backend::CallContext context = context_of(client);
+  call::CallContext context = context_of(client);
   context.transport = Transport::mcp;
   context.era = Era::modern;
   context.wants_events = true;

@@ -83,8 +83,8 @@ class EraWorld {
 
   void require_that(bool holds, const char* what) const;
   void hand_over(Client& client, const rpc::ParsedMessage& message,
-                 const backend::CallContext& context);
-  [[nodiscard]] backend::CallContext context_of(Client& client) const;
+                 const call::CallContext& context);
+  [[nodiscard]] call::CallContext context_of(Client& client) const;
   [[nodiscard]] std::string filled(std::string text);
   void settle();
   void settle_child(size_t index);

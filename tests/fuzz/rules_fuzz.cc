@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "gateway/backend/call_rules.h"
 #include "gateway/base/ascii.h"
+#include "gateway/call/call_rules.h"
 #include "gateway/mcp/mcp_dialect.h"
 #include "gateway/policy/name_pattern.h"
 #include "gateway/rpc/json_string.h"
@@ -84,7 +84,7 @@ void check_message(std::string_view input) {
                      {.allow = {"*"}, .resources = {"file:///open/*"}}};
     return backend;
   }();
-  static backend::CallRules rules(kBackend, {}, kDialect);
+  static call::CallRules rules(kBackend, {}, kDialect);
   std::vector<char> bytes(input.begin(), input.end());
   rpc::EnvelopeParser parser({});
   const auto document = parser.parse(bytes);
@@ -96,7 +96,7 @@ void check_message(std::string_view input) {
     if (!message.ok() || !has_method) continue;
     std::string scratch;
     const std::string method(rpc::decode_string(envelope.method, scratch));
-    const backend::CallRuling ruling = rules.judge(envelope, method, nullptr);
+    const call::CallRuling ruling = rules.judge(envelope, method, nullptr);
     if (ruling.verdict != policy::Verdict::allowed) continue;
     check_readings(std::string(envelope.text), input);
   }

@@ -47,7 +47,7 @@ void SimClient::act() {
 void SimClient::send(SimCalls::Request request, bool wants_events) {
   const auto document = parser_.parse(request.text);
   ASSERT_TRUE(document.has_value()) << request.text;
-  backend::CallContext context;
+  call::CallContext context;
   context.caller = *caller_;
   context.tag = request.tag;
   context.arrived = world_.now();

@@ -69,7 +69,7 @@ void SimModernClient::cancel() {
   std::string text = cancel_text(config::Protocol::mcp, *id);
   const auto document = parser_.parse(text);
   ASSERT_TRUE(document.has_value());
-  backend::CallContext with = context();
+  call::CallContext with = context();
   const AccountRef account = world_.accounts().of({with.principal, address_});
   with.account = account.get();
   backend_.accept(document->messages[0], with);
@@ -83,8 +83,8 @@ void SimModernClient::steal() {
   send(task, {state->text, R"("input-1":{"action":"accept"})"});
 }
 
-backend::CallContext SimModernClient::context() {
-  backend::CallContext context;
+call::CallContext SimModernClient::context() {
+  call::CallContext context;
   context.caller = caller_.caller();
   context.transport = Transport::mcp;
   context.era = Era::modern;
@@ -101,7 +101,7 @@ void SimModernClient::send(const SimTask& task, const SimModernCalls::Retry& ret
   SimModernCalls::Request request = calls_.make(task, retry);
   const auto document = parser_.parse(request.text);
   ASSERT_TRUE(document.has_value()) << request.text;
-  backend::CallContext with = context();
+  call::CallContext with = context();
   with.tag = request.tag;
   with.timeout = request.timeout;
   const AccountRef account = world_.accounts().of({with.principal, address_});

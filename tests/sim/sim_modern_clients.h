@@ -40,7 +40,7 @@ class SimModernClient final : public session::ReplySink {
   void plan(SimNeeded needed);
   void retry_after(Duration delay, SimNeeded needed, SimModernCalls::Retry retry);
   void send(const SimTask& task, const SimModernCalls::Retry& retry);
-  [[nodiscard]] backend::CallContext context();
+  [[nodiscard]] call::CallContext context();
   // Answers to these questions, all or some.
   std::string answers_to(const SimNeeded& needed, bool all);
 

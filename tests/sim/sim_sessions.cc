@@ -127,7 +127,7 @@ backend::Admission SimSession::send(SimCalls::Request request, session::Caller c
                                     session::SessionId session) {
   const auto document = sent_.parse(request.text);
   EXPECT_TRUE(document.has_value()) << request.text;
-  backend::CallContext context;
+  call::CallContext context;
   context.caller = caller;
   context.session = session;
   context.tag = request.tag;

@@ -175,10 +175,10 @@ TEST(Rules, Namespaces) {
        "defines something in stdgate, not in stdgate::rpc"},
       {"gateway/base/a.cc", "namespace stdgate {\n}\n", nullptr},
       {"transports/http/a.cc",
-       "namespace stdgate::pool {\nclass Call;\nstruct Place;\n}\n"
+       "namespace stdgate::pool {\nclass call::Call;\nstruct Place;\n}\n"
        "namespace stdgate::http {\n}\n",
        nullptr},
-      {"transports/http/a.cc", "namespace stdgate::pool {\nclass Call {};\n}\n",
+      {"transports/http/a.cc", "namespace stdgate::pool {\nclass call::Call {};\n}\n",
        "defines something in stdgate::pool, not in stdgate::http"},
       {"tests/unit/a.cc", "namespace stdgate {\n}\n", nullptr},
   };

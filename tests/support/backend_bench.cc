@@ -36,7 +36,7 @@ BackendBench::BackendBench(backend::BackendOptions options, std::unique_ptr<pool
 backend::Admission BackendBench::send(FakeClient& client, std::string text, session::Tag tag,
                                       bool wants_events, const TraceContext* trace) {
   rpc::EnvelopeParser parser(backend.envelope_limits());
-  backend::CallContext context;
+  call::CallContext context;
   context.caller = client.caller();
   context.tag = tag;
   context.arrived = clock.now();
@@ -56,7 +56,7 @@ std::optional<rpc::FaultReport> BackendBench::open(FakeSession& session,
 
 backend::Admission BackendBench::send(FakeSession& session, std::string text, session::Tag tag) {
   rpc::EnvelopeParser parser(backend.envelope_limits());
-  backend::CallContext context;
+  call::CallContext context;
   context.caller = session.caller();
   context.session = session.id;
   context.tag = tag;

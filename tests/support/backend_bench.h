@@ -60,7 +60,7 @@ class BackendBench {
   RecordingLog log{LogLevel::debug};
   RecordingObserver observer;
   FakeLauncher launcher;
-  pool::Random random{7};
+  Random random{7};
   StoragePool storages;
   policy::Accounts accounts{{.gateway = size_t{256} << 20, .client = size_t{64} << 20}};
   AccountRef account = accounts.of({});  // of all clients

@@ -20,7 +20,7 @@ class FakeUpstream final : public backend::Upstream {
       : backend::Upstream(std::move(facts)), callers_(callers) {}
 
   backend::Admission accept(const rpc::ParsedMessage& message,
-                            const backend::CallContext& context) override {
+                            const call::CallContext& context) override {
     const rpc::Envelope& envelope = message.envelope;
     trace = context.trace == nullptr ? TraceContext() : *context.trace;
     if (!message.ok()) {
@@ -44,11 +44,11 @@ class FakeUpstream final : public backend::Upstream {
     return backend::Admission::answered_by_reply;
   }
   bool take_cancel(const rpc::ParsedMessage& /*message*/,
-                   const backend::CallContext& /*context*/) override {
+                   const call::CallContext& /*context*/) override {
     return false;
   }
   void refuse(const rpc::FaultReport& report, std::string_view id,
-              const backend::CallContext& context) override {
+              const call::CallContext& context) override {
     std::string text;
     rpc::append_fault_response(text, id, report, codes(), false);
     session::Reply reply;
@@ -57,7 +57,7 @@ class FakeUpstream final : public backend::Upstream {
     callers_.find(context.caller)->on_reply(context.tag, reply);
   }
   void count_refused(const rpc::FaultReport& /*report*/, std::string_view /*id*/,
-                     const backend::CallContext& /*context*/) override {
+                     const call::CallContext& /*context*/) override {
     ++refused;
   }
   void cancel_calls_of(session::Caller caller) override {
@@ -103,7 +103,7 @@ class FakeUpstream final : public backend::Upstream {
   void drain() override { draining = true; }
   void fail_calls(const rpc::FaultReport& report) override {
     for (const Held& call : std::exchange(held_, {})) {
-      backend::CallContext context;
+      call::CallContext context;
       context.caller = call.caller;
       context.tag = call.tag;
       refuse(report, call.id, context);

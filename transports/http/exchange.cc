@@ -58,8 +58,8 @@ void Exchange::serve(std::span<char> body) {
 
 void Exchange::refuse(const rpc::FaultReport& report) { endpoint->refuse(*this, report); }
 
-backend::CallContext Exchange::call_context() const {
-  backend::CallContext context;
+call::CallContext Exchange::call_context() const {
+  call::CallContext context;
   context.transport = endpoint->transport();
   context.connection = connection_number();
   context.trace = &trace;

@@ -18,8 +18,8 @@
 #include <string_view>
 #include <tl/expected.hpp>
 
-#include "gateway/backend/call_context.h"
 #include "gateway/base/trace_context.h"
+#include "gateway/call/call_context.h"
 #include "gateway/session/event_sink.h"
 #include "transports/auth/identity.h"
 #include "transports/http/admission.h"
@@ -111,7 +111,7 @@ class Exchange {
     return static_cast<Handler&>(*handler_);
   }
   // The context of a message in this exchange, without caller, session and tag.
-  [[nodiscard]] backend::CallContext call_context() const;
+  [[nodiscard]] call::CallContext call_context() const;
   // The line of WWW-Authenticate that says which scopes a call needs (RFC 6750 section 3.1).
   [[nodiscard]] std::string scope_challenge(std::string_view scope) const;
   [[nodiscard]] Server& server() const { return server_; }

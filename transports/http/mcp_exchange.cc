@@ -79,8 +79,8 @@ void McpExchange::rest() {
   forget();
 }
 
-backend::CallContext legacy_context(const Exchange& exchange) {
-  backend::CallContext context = exchange.call_context();
+call::CallContext legacy_context(const Exchange& exchange) {
+  call::CallContext context = exchange.call_context();
   context.era = Era::legacy;
   return context;
 }

@@ -60,7 +60,7 @@ class McpExchange final : public session::EventSink, public ExchangeHandler {
 };
 
 // The context of a message of the legacy era in this exchange.
-backend::CallContext legacy_context(const Exchange& exchange);
+call::CallContext legacy_context(const Exchange& exchange);
 
 // Who sends the request.
 policy::Client client_of(const Exchange& exchange);

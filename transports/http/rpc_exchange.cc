@@ -48,24 +48,24 @@ void RpcExchange::refuse(backend::Upstream& upstream, const rpc::FaultReport& re
   upstream.refuse(report, {}, *context);
 }
 
-std::optional<backend::CallContext> RpcExchange::begin(Exchange& exchange) {
+std::optional<call::CallContext> RpcExchange::begin(Exchange& exchange) {
   if (caller_.is_none() && !caller_.take(exchange.server().services().callers, *this)) {
     exchange.fail(kTooManyClients);
     return std::nullopt;
   }
   exchange_ = &exchange;
   ++number_;
-  backend::CallContext context = exchange.call_context();
+  call::CallContext context = exchange.call_context();
   context.caller = caller_.caller();
   context.tag = session::Tag{number_} << 32;
   return context;
 }
 
 void RpcExchange::hand_over(backend::Upstream& upstream, const rpc::Document& document,
-                            const backend::CallContext& context) {
+                            const call::CallContext& context) {
   batch_ = document.batch;
   if (batch_) answers_.set_payer(exchange_->payer());
-  const auto expect = [this](const rpc::ParsedMessage&, const backend::CallContext&) {
+  const auto expect = [this](const rpc::ParsedMessage&, const call::CallContext&) {
     answers_.expect();
   };
   const auto leave_out = [this] { answers_.leave_out(); };

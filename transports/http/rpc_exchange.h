@@ -57,12 +57,12 @@ class RpcExchange final : public ExchangeHandler, private session::ReplySink {
   void on_cancelled(session::Tag tag) override;
 
   // Nothing when no more callers can be registered: the exchange has been answered.
-  std::optional<backend::CallContext> begin(Exchange& exchange);
+  std::optional<call::CallContext> begin(Exchange& exchange);
   [[nodiscard]] bool is_of(session::Tag tag) const {
     return exchange_ != nullptr && tag >> 32 == number_;
   }
   void hand_over(backend::Upstream& upstream, const rpc::Document& document,
-                 const backend::CallContext& context);
+                 const call::CallContext& context);
   void finish_dispatch();
   void respond_single(const session::Reply& reply);
   void begin_stream();

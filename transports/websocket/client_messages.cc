@@ -58,8 +58,8 @@ void ClientMessages::close_session() {
 
 // --- From the client -----------------------------------------------------------------------------
 
-backend::CallContext ClientMessages::context() const {
-  backend::CallContext context;
+call::CallContext ClientMessages::context() const {
+  call::CallContext context;
   context.caller = caller_.caller();
   context.session = session_;
   context.transport = Transport::websocket;
@@ -72,7 +72,7 @@ backend::CallContext ClientMessages::context() const {
   return context;
 }
 
-void ClientMessages::hand_over(std::span<char> text, const backend::CallContext& context) {
+void ClientMessages::hand_over(std::span<char> text, const call::CallContext& context) {
   const auto document = parser_.parse(text);
   if (!document) {
     refuse(rpc::report_of(document.error()), context);
@@ -86,16 +86,16 @@ void ClientMessages::hand_over(std::span<char> text, const backend::CallContext&
 }
 
 void ClientMessages::dispatch_single(const rpc::Document& document,
-                                     const backend::CallContext& context) {
+                                     const call::CallContext& context) {
   const rpc::MessageKind kind = document.messages[0].envelope.kind;
   has_legacy_ = has_legacy_ || (kind == rpc::MessageKind::request && !context.era);
   backend::dispatch(
       backend_, document, context, backend::Tags::shared,
-      [this](const rpc::ParsedMessage&, const backend::CallContext&) { ++calls_; },
+      [this](const rpc::ParsedMessage&, const call::CallContext&) { ++calls_; },
       [this] { end_call(); });
 }
 
-void ClientMessages::hand_over_modern(const rpc::Document& document, backend::CallContext context) {
+void ClientMessages::hand_over_modern(const rpc::Document& document, call::CallContext context) {
   // Its client may never begin the session, which then needs no child and no place.
   if (!std::exchange(has_modern_, true) && !has_legacy_) backend_.park_session(session_);
   const rpc::Envelope& envelope = document.messages[0].envelope;
@@ -120,7 +120,7 @@ void ClientMessages::hand_over_modern(const rpc::Document& document, backend::Ca
   dispatch_single(document, context);
 }
 
-void ClientMessages::refuse_modern(std::string_view id, const backend::CallContext& context,
+void ClientMessages::refuse_modern(std::string_view id, const call::CallContext& context,
                                    std::string_view error, const char* reason) {
   backend_.count_refused(rpc::faults::because(rpc::Fault::invalid_request, reason), id, context);
   const std::array<std::string_view, 5> parts = {R"({"jsonrpc":"2.0","id":)", id, R"(,"error":)",
@@ -130,7 +130,7 @@ void ClientMessages::refuse_modern(std::string_view id, const backend::CallConte
 
 bool ClientMessages::hand_over_next() {
   if (kept_.empty()) return false;
-  backend::CallContext kept = context();
+  call::CallContext kept = context();
   kept.arrived = kept_.front_arrived();
   hand_over(kept_.front(), kept);
   kept_.pop();
@@ -166,12 +166,12 @@ bool ClientMessages::take_answer(const rpc::ParsedMessage& message) {
   return true;
 }
 
-void ClientMessages::refuse(const rpc::FaultReport& report, const backend::CallContext& context) {
+void ClientMessages::refuse(const rpc::FaultReport& report, const call::CallContext& context) {
   ++calls_;
   backend_.refuse(report, {}, context);
 }
 
-void ClientMessages::accept_batch(const rpc::Document& batch, backend::CallContext context) {
+void ClientMessages::accept_batch(const rpc::Document& batch, call::CallContext context) {
   if (batches_ == nullptr) batches_ = std::make_unique<Batches>(kMaxOpenBatches);
   const auto handle = batches_->acquire();
   if (!handle) return refuse(rpc::faults::overloaded("too many batches at once"), context);
@@ -179,7 +179,7 @@ void ClientMessages::accept_batch(const rpc::Document& batch, backend::CallConte
   session::BatchAnswer& answer = *batches_->find(*handle);
   answer.begin_messages(backend_.codes(), server_.services().limits.message);
   answer.set_payer(label_.payer);
-  const auto expect = [&](const rpc::ParsedMessage&, const backend::CallContext&) {
+  const auto expect = [&](const rpc::ParsedMessage&, const call::CallContext&) {
     ++calls_;
     answer.expect();
   };

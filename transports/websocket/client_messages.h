@@ -107,16 +107,16 @@ class ClientMessages {
  private:
   using Batches = SlotMap<session::BatchAnswer>;
 
-  [[nodiscard]] backend::CallContext context() const;
-  void hand_over(std::span<char> text, const backend::CallContext& context);
-  void dispatch_single(const rpc::Document& document, const backend::CallContext& context);
-  void hand_over_modern(const rpc::Document& document, backend::CallContext context);
-  void refuse_modern(std::string_view id, const backend::CallContext& context,
-                     std::string_view error, const char* reason);
+  [[nodiscard]] call::CallContext context() const;
+  void hand_over(std::span<char> text, const call::CallContext& context);
+  void dispatch_single(const rpc::Document& document, const call::CallContext& context);
+  void hand_over_modern(const rpc::Document& document, call::CallContext context);
+  void refuse_modern(std::string_view id, const call::CallContext& context, std::string_view error,
+                     const char* reason);
   void keep(std::span<char> text);
   bool take_answer(const rpc::ParsedMessage& message);
-  void accept_batch(const rpc::Document& batch, backend::CallContext context);
-  void refuse(const rpc::FaultReport& report, const backend::CallContext& context);
+  void accept_batch(const rpc::Document& batch, call::CallContext context);
+  void refuse(const rpc::FaultReport& report, const call::CallContext& context);
   void end_call();
   session::BatchAnswer& batch(Handle handle);
   void finish_batch(Handle handle);

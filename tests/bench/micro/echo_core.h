@@ -66,13 +66,13 @@ class EchoCore final : private session::SessionSink,
   EchoLink* asked_ = nullptr;  // has a call to answer
   size_t answers_ = 0;
   TimerQueue timers_;
-  pool::Random random_{1};
+  Random random_{1};
   StoragePool storages_;
   session::Callers callers_{4};
   pool::CoreServices services_;
   backend::Backend backend_;
   rpc::EnvelopeParser parser_;
-  backend::CallContext context_;
+  call::CallContext context_;
 };
 
 }  // namespace stdgate::bench

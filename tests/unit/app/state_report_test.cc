@@ -51,7 +51,7 @@ TEST(StateReport, OfBackendsAndChildren) {
   test::FakeClient client(bench.callers);
   std::string text = R"({"jsonrpc":"2.0","id":1,"method":"m"})";
   rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
-  backend::CallContext context;
+  call::CallContext context;
   context.caller = client.caller();
   backends.find("a")->accept(parser.parse(text).value().messages[0], context);
   bench.clock.set(bench.clock.now() + milliseconds(250));

@@ -63,7 +63,7 @@ struct AuditedBackend : testing::Test {
   }
   backend::Admission send(std::string text) {
     rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
-    backend::CallContext context;
+    call::CallContext context;
     context.caller = client.caller();
     context.arrived = clock.now();
     return backend.accept(parser.parse(text).value().messages[0], context);
@@ -75,7 +75,7 @@ struct AuditedBackend : testing::Test {
   RecordingLog log;
   RecordingObserver observer;
   FakeLauncher launcher;
-  pool::Random random{7};
+  Random random{7};
   StoragePool storages;
   session::Callers callers{10};
   FakeAudit audit;

@@ -154,7 +154,7 @@ TEST(BackendReentry, LeavingFromWithinAnEvent) {
   FakeChild& child = bench.start_child();
   rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
   std::string text = R"({"jsonrpc":"2.0","id":1,"method":"m"})";
-  backend::CallContext context;
+  call::CallContext context;
   context.caller = leaver.caller;
   context.arrived = bench.clock.now();
   context.wants_events = true;

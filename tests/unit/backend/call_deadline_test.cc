@@ -18,7 +18,7 @@ void call(BackendBench& bench, session::Caller caller, session::SessionId sessio
           Duration time) {
   std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(tag) + R"(,"method":"m"})";
   rpc::EnvelopeParser parser(bench.backend.envelope_limits());
-  backend::CallContext context;
+  call::CallContext context;
   context.caller = caller;
   context.session = session;
   context.tag = tag;

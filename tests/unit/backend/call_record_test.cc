@@ -37,7 +37,7 @@ struct CallRecords : testing::Test {
   void call(const TraceContext* trace = nullptr) {
     std::string text = R"({"jsonrpc":"2.0","id":1,"method":"m"})";
     rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
-    backend::CallContext context;
+    call::CallContext context;
     context.caller = client.caller();
     context.trace = trace;
     context.arrived = clock.now();
@@ -52,7 +52,7 @@ struct CallRecords : testing::Test {
   RecordingLog log;
   LastRecord observer;
   FakeLauncher launcher;
-  pool::Random random{7};
+  Random random{7};
   StoragePool storages;
   session::Callers callers{10};
   pool::CoreServices services{clock,  timers,   log,     observer,   launcher,

@@ -1,11 +1,10 @@
 // Which trace a call belongs to, whether it is recorded, and what its child is told.
-#include "gateway/backend/call_tracing.h"
-
 #include <optional>
 #include <string>
 
+#include "gateway/call/splice.h"
+#include "gateway/call/trace_filter.h"
 #include "gateway/pool/jsonrpc_dialect.h"
-#include "gateway/pool/splice.h"
 #include "tests/support/backend_fixture.h"
 #include "tests/support/parsed_text.h"
 
@@ -31,77 +30,71 @@ class Tracing : public testing::Test {
  protected:
   Tracing() {
     backend_.protocol = config::Protocol::mcp;
-    traces_.sample = 1;
-    core_.traces = &traces_;
+    config_.sample = 1;
   }
 
   // A call of this text, whose header names this trace.
   void begin(const std::string& text, const TraceContext& trace = {}) {
     text_.emplace(text);
     call_ = calls_.take();
-    call_->trace = trace;
-    tracing_.begin(text_->envelope.params, *call_);
+    call::CallContext context;
+    context.trace = &trace;
+    tracing_.on_begin(*call_, {context, &text_->envelope, "m"});
+    call::End end;
+    end.record = &record_;
+    tracing_.on_end(*call_, end);
   }
   // The message as a child of this era is sent it. `stamp`: what a modern one demands; empty: it is
   // there.
   std::string told(std::string_view stamp = {}, Era era = Era::legacy) {
     if (stamp.empty()) return told_with({}, era);
-    auto insertion = pool::insertion_at(pool::InsertionPlace::meta, text_->envelope, stamp);
+    auto insertion = call::insertion_at(call::InsertionPlace::meta, text_->envelope, stamp);
     insertion->only_for = Era::modern;
     return told_with(std::span(&*insertion, 1), era);
   }
-  std::string told_with(std::span<const pool::Insertion> changes, Era era) {
+  std::string told_with(std::span<const call::Insertion> changes, Era era) {
     const rpc::Envelope& request = text_->envelope;
-    pool::Outgoing message;
+    call::Outgoing message;
     message.text = request.text;
     message.inserted = changes;
     tracing_.tell_child(request, *call_, message);
-    pool::Splice splice(message, std::nullopt, era);
+    call::Splice splice(message, std::nullopt, era);
     std::string written;
     for (const std::string_view part : splice.framed("", "")) written += part;
     return written;
   }
   // The traceparent that names the call's span.
   [[nodiscard]] std::string own() const {
-    return "\"traceparent\":\"" + std::string(TraceParentText(call_->trace, call_->span).view()) +
-           "\"";
+    return "\"traceparent\":\"" + std::string(TraceParentText(trace(), record_.span).view()) + "\"";
   }
-  [[nodiscard]] std::string trace_id() const {
-    return std::string(TraceIdText(call_->trace).view());
-  }
+  [[nodiscard]] const TraceContext& trace() const { return *record_.trace; }
+  [[nodiscard]] std::string trace_id() const { return std::string(TraceIdText(trace()).view()); }
 
-  ManualClock clock_;
-  TimerQueue timers_;
-  RecordingLog log_;
-  RecordingObserver observer_;
-  FakeLauncher launcher_;
-  pool::Random random_{3};
-  StoragePool storages_;
-  pool::CoreServices core_{clock_, timers_, log_, observer_, launcher_, random_, storages_};
-  config::TracesConfig traces_;
+  Random random_{3};
+  config::TracesConfig config_;
+  const config::TracesConfig* traces_ = &config_;
   config::BackendConfig backend_;
-  config::LimitsConfig limits_;
-  pool::LaunchSpec launch_;
-  pool::JsonRpcDialect dialect_{""};
-  pool::CallStore calls_{1, 2};
-  pool::PoolServices services_{core_, 0, backend_, limits_, launch_, dialect_, calls_};
-  backend::CallTracing tracing_{services_};
+  call::CallStore calls_{1, 2};
+  call::TraceFilter tracing_{traces_, random_, backend_, calls_};
+  CallRecord record_;
   std::optional<ParsedText> text_;
-  pool::CallPtr call_;
+  call::CallPtr call_;
 };
 
 TEST_F(Tracing, IsOffWithoutAConfiguration) {
-  EXPECT_TRUE(tracing_.is_on());
-  core_.traces = nullptr;
-  EXPECT_FALSE(tracing_.is_on());
+  traces_ = nullptr;
+  begin(with_params("{}"), header(kParent));
+  EXPECT_EQ(trace_id(), kTrace) << "for the record";
+  EXPECT_EQ(record_.span, 0U);
+  EXPECT_EQ(told(), with_params("{}"));
 }
 
 TEST_F(Tracing, TheHeaderNamesTheTrace) {
   begin(with_params("{}"), header(kParent, "a=1"));
   EXPECT_EQ(trace_id(), kTrace);
-  EXPECT_EQ(call_->trace.parent(), 0x00f067aa0ba902b7U);
-  EXPECT_TRUE(call_->trace.is_sampled());
-  EXPECT_NE(call_->span, 0U);
+  EXPECT_EQ(trace().parent(), 0x00f067aa0ba902b7U);
+  EXPECT_TRUE(trace().is_sampled());
+  EXPECT_NE(record_.span, 0U);
   EXPECT_EQ(told(), with_params("{\"_meta\":{" + own() + R"(,"tracestate":"a=1"}})"));
 }
 
@@ -113,7 +106,7 @@ TEST_F(Tracing, TheMessageNamesItBeforeTheHeader) {
   };
   begin(params("\"traceparent\":\"" + kParent + "\""), header(kOther, "a=1"));
   EXPECT_EQ(trace_id(), kTrace);
-  EXPECT_EQ(call_->trace.state, "b=2");
+  EXPECT_EQ(trace().state, "b=2");
   EXPECT_EQ(told(), params(own())) << "the rest is untouched";
 }
 
@@ -128,15 +121,15 @@ TEST_F(Tracing, AMalformedOneCountsAsNone) {
     EXPECT_EQ(trace_id(), "11111111111111111111111111111111") << bad;
     EXPECT_EQ(told(), with_params("{\"_meta\":{" + own() + "}}")) << bad;
     begin(with_params("{\"_meta\":{\"traceparent\":" + bad + "}}"));
-    EXPECT_FALSE(call_->trace.has_parent()) << bad;
+    EXPECT_FALSE(trace().has_parent()) << bad;
   }
 }
 
 TEST_F(Tracing, ATraceBeginsWhereThereIsNone) {
   begin(request_text("1"));
-  EXPECT_FALSE(call_->trace.is_none());
-  EXPECT_FALSE(call_->trace.has_parent());
-  EXPECT_TRUE(call_->trace.is_sampled());
+  EXPECT_FALSE(trace().is_none());
+  EXPECT_FALSE(trace().has_parent());
+  EXPECT_TRUE(trace().is_sampled());
   EXPECT_THAT(told(), HasSubstr("\"params\":{\"_meta\":{" + own() + "}}"));
   const std::string first = trace_id();
   begin(request_text("1"));
@@ -144,23 +137,23 @@ TEST_F(Tracing, ATraceBeginsWhereThereIsNone) {
 }
 
 TEST_F(Tracing, TheCallersDecisionHolds) {
-  traces_.sample = 1;
+  config_.sample = 1;
   begin(with_params("{}"), header(kOther));
-  EXPECT_FALSE(call_->trace.is_sampled());
+  EXPECT_FALSE(trace().is_sampled());
   EXPECT_THAT(told(), HasSubstr("-00\"")) << "and is passed on";
-  traces_.sample = 0;
+  config_.sample = 0;
   begin(with_params("{}"), header(kParent));
-  EXPECT_TRUE(call_->trace.is_sampled());
+  EXPECT_TRUE(trace().is_sampled());
   EXPECT_THAT(told(), HasSubstr("-01\""));
 }
 
 TEST_F(Tracing, APartOfTheTracesThatBeginIsRecorded) {
   const auto recorded_of_1000 = [&](double sample) {
-    traces_.sample = sample;
+    config_.sample = sample;
     int recorded = 0;
     for (int i = 0; i < 1000; ++i) {
       begin(request_text("1"));
-      recorded += call_->trace.is_sampled() ? 1 : 0;
+      recorded += trace().is_sampled() ? 1 : 0;
     }
     return recorded;
   };
@@ -171,10 +164,10 @@ TEST_F(Tracing, APartOfTheTracesThatBeginIsRecorded) {
 
 // By the last 56 bits of the id, so that others who sample keep the same traces.
 TEST_F(Tracing, TheIdDecides) {
-  traces_.sample = 0.5;
+  config_.sample = 0.5;
   for (int i = 0; i < 100; ++i) {
     begin(request_text("1"));
-    EXPECT_EQ(call_->trace.is_sampled(), call_->trace.trace_id[9] >= 0x80);
+    EXPECT_EQ(trace().is_sampled(), trace().trace_id[9] >= 0x80);
   }
 }
 
@@ -208,7 +201,7 @@ TEST_F(Tracing, GoesTogetherWithAStamp) {
 
 TEST_F(Tracing, StaysWhereAllElseIsTaken) {
   const std::string gone = R"("v":"1")";
-  pool::Insertion omission;
+  call::Insertion omission;
   omission.only_for = Era::legacy;
   const auto changes = std::span(&omission, 1);
   begin(with_params("{\"_meta\":{" + gone + "}}"), header(kParent));
@@ -229,7 +222,7 @@ TEST_F(Tracing, PassesTheHeadersBaggageOn) {
   head.baggage = Baggage("user=ada;ttl=1 , shop=%20");
   const std::string members = R"("baggage":"user=ada;ttl=1 , shop=%20")";
   begin(with_params("{}"), head);
-  EXPECT_FALSE(call_->trace.has_parent()) << "it needs no trace";
+  EXPECT_FALSE(trace().has_parent()) << "it needs no trace";
   EXPECT_EQ(told(), with_params("{\"_meta\":{" + own() + "," + members + "}}"));
   EXPECT_EQ(told(R"("v":"1")", Era::modern),
             with_params("{\"_meta\":{" + own() + "," + members + R"(,"v":"1"}})"));

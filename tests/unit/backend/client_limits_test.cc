@@ -22,7 +22,7 @@ class ClientLimits : public testing::Test {
     std::string text = request_text(id, method);
     rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
     const ClientAddress from = *ClientAddress::parse(address);
-    backend::CallContext context;
+    call::CallContext context;
     context.caller = client_->caller();
     context.arrived = bench_->clock.now();
     context.client = &from;

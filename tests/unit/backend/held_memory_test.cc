@@ -39,7 +39,7 @@ TEST_F(HeldMemory, ACallIsChargedWhileItWaits) {
   bench_.call(client_, "1");
   EXPECT_EQ(held(Holding::calls), 0U);
   bench_.call(client_, "2");
-  EXPECT_GT(held(Holding::calls), sizeof(pool::Call));
+  EXPECT_GT(held(Holding::calls), sizeof(call::Call));
   EXPECT_EQ(bench_.account->used(), held(Holding::calls));
   answer_all();
   EXPECT_EQ(held(Holding::calls), 0U);

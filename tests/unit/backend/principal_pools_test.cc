@@ -42,7 +42,7 @@ class PrincipalPoolsTest : public testing::Test {
   backend::Admission send(backend::Upstream& to, const policy::PrincipalRef& principal,
                           const std::string& text, session::SessionId session = {}) {
     const ParsedText parsed(text);
-    backend::CallContext context;
+    call::CallContext context;
     context.caller = client_.caller();
     context.session = session;
     context.principal = principal.get();

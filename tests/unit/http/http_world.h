@@ -95,7 +95,7 @@ class HttpWorld {
   RecordingLog log;
   CountingObserver observer;
   session::Callers callers;
-  pool::Random random{1};
+  Random random{1};
   ScriptedLauncher launcher{loop};
   pool::CoreServices core{loop,    loop.timers(),   log,     observer, launcher,
                           random,  loop.storages(), nullptr, nullptr,  nullptr,

@@ -40,7 +40,7 @@ struct Shelf {
   RecordingLog log;
   Observer observer;
   session::Callers callers{1};
-  pool::Random random{1};
+  Random random{1};
   ScriptedLauncher launcher{loop};
   pool::CoreServices core{loop, loop.timers(), log, observer, launcher, random, loop.storages()};
   backend::Upstreams backends;

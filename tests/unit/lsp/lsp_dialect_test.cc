@@ -12,7 +12,7 @@
 namespace stdgate {
 namespace {
 
-using Kind = pool::ClientIntent::Kind;
+using Kind = call::ClientIntent::Kind;
 using Message = test::ParsedText;
 
 struct Read {

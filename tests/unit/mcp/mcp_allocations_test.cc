@@ -26,7 +26,7 @@ class QuietBackend {
   size_t allocations(const std::string& request) {
     std::string text = request;
     const rpc::Document document = parser_.parse(text).value();
-    backend::CallContext context;
+    call::CallContext context;
     context.caller = client_.caller();
     context.arrived = clock_.now();
     client_.answers.clear();
@@ -52,7 +52,7 @@ class QuietBackend {
   RecordingLog log_;
   Observer observer_;
   FakeLauncher launcher_;
-  pool::Random random_{7};
+  Random random_{7};
   StoragePool storages_;
   session::Callers callers_{10};
   pool::CoreServices services_{clock_, timers_, log_, observer_, launcher_, random_, storages_};

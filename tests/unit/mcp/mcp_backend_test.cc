@@ -341,7 +341,7 @@ TEST(McpTools, TheirNamesAreBounded) {
   FakeClient client(bench.callers);
   FakeChild& child = bench.start_child();
   child.answer(child.take_ids().at(0), std::string(kServer));
-  const std::string too_long(backend::NameTable::kMaxName + 1, 'x');
+  const std::string too_long(call::NameTable::kMaxName + 1, 'x');
   for (const std::string& name : {too_long, std::string("a"), std::string("b"), std::string("c")}) {
     bench.send(client, tool_call(name));
     child.answer(child.take_ids().at(0));

@@ -301,7 +301,7 @@ class AnswerCacheLimits : public testing::Test {
   void keep(const std::string& cursor, size_t bytes, int time_ms = 60'000) {
     std::string asked = request("1", "tools/list", R"("cursor":")" + cursor + '"');
     const rpc::KnownMessage known(asked);
-    pool::Call call;
+    call::Call call;
     ASSERT_FALSE(cache.find(known.envelope(), "tools/list", {}, now, call).has_value());
     call.child_era = Era::modern;
     std::string said = R"({"jsonrpc":"2.0","id":1,"result":)" +
@@ -312,7 +312,7 @@ class AnswerCacheLimits : public testing::Test {
   bool has(const std::string& cursor) {
     std::string asked = request("1", "tools/list", R"("cursor":")" + cursor + '"');
     const rpc::KnownMessage known(asked);
-    pool::Call call;
+    call::Call call;
     return cache.find(known.envelope(), "tools/list", {}, now, call).has_value();
   }
 

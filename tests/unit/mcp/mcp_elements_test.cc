@@ -17,7 +17,7 @@ std::string request(const std::string& method, const std::string& params) {
   return R"({"jsonrpc":"2.0","id":1,"method":")" + method + R"(","params":)" + params + "}";
 }
 
-tl::expected<pool::UsedElement, const char*> element(const ParsedText& text) {
+tl::expected<call::UsedElement, const char*> element(const ParsedText& text) {
   return mcp::used_element(text.envelope, text.method());
 }
 
@@ -105,7 +105,7 @@ TEST(McpElements, WhatReadersCouldReadDifferentlyIsRefused) {
 TEST(McpElements, ListsHaveTheirShapes) {
   for (const char* method :
        {"tools/list", "resources/list", "resources/templates/list", "prompts/list"}) {
-    const pool::ListShape* const shape = mcp::list_shape(method);
+    const call::ListShape* const shape = mcp::list_shape(method);
     ASSERT_NE(shape, nullptr) << method;
     EXPECT_NE(shape->kind, ElementKind::none);
   }
@@ -115,7 +115,7 @@ TEST(McpElements, ListsHaveTheirShapes) {
 
 TEST(McpElements, UnknownOnesAreAnsweredAsServersDo) {
   const auto check = [](const char* method, ElementKind kind, int code, const char* message) {
-    const pool::Absence absence = mcp::absence(method, kind, "n", Era::legacy);
+    const call::Absence absence = mcp::absence(method, kind, "n", Era::legacy);
     EXPECT_EQ(rpc::rpc_error_code(absence.error), code);
     EXPECT_EQ(absence.message, message);
     return absence.data;

@@ -205,7 +205,7 @@ TEST_F(McpListening, EndsWhenTheRulesChange) {
 }
 
 TEST_F(McpListening, IsKeptOnlyIfItIsShort) {
-  const std::string more(backend::ModernCalls::kMaxListening, 'x');
+  const std::string more(call::CapacityFilter::kMaxListening, 'x');
   bench.send_modern(
       client, request("2", "subscriptions/listen", R"("notifications":{"x":")" + more + "\"}"));
   EXPECT_TRUE(child.take_lines().empty());

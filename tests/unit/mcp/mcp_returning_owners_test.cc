@@ -165,7 +165,7 @@ TEST_F(Returns, AreOfThePrincipalOfASession) {
     std::string text = R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":")" + method +
                        R"(","params":{)" + params + "}}";
     rpc::EnvelopeParser parser(bench.backend.envelope_limits());
-    backend::CallContext context;
+    call::CallContext context;
     context.caller = session.caller();
     context.session = session.id;
     context.transport = Transport::mcp;

@@ -35,7 +35,7 @@ class Library {
   backend::Admission send(std::string text) {
     rpc::EnvelopeParser parser{rpc::EnvelopeLimits{}};
     const rpc::Document document = parser.parse(text).value();
-    backend::CallContext context;
+    call::CallContext context;
     context.caller = client_.caller();
     context.arrived = bench_.clock.now();
     context.principal = who_ ? &*who_ : nullptr;

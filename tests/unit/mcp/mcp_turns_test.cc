@@ -181,7 +181,7 @@ TEST_F(Turns, ACallThatWaitsForItsTurnCanBeGivenUp) {
   call(other, "3");
   rpc::EnvelopeParser parser(bench.backend.envelope_limits());
   std::string cancel = note("cancelled", R"({"requestId":3})");
-  backend::CallContext context;
+  call::CallContext context;
   context.caller = other.caller();
   context.era = Era::modern;
   bench.backend.accept(parser.parse(cancel)->messages[0], context);

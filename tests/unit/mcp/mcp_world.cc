@@ -60,7 +60,7 @@ mcp::McpSession& McpWorld::greet(const std::string& revision) {
 
 mcp::McpSession::Posted McpWorld::post(mcp::McpSession& to, FakeEventSink& sink, std::string text) {
   rpc::EnvelopeParser parser(bench.backend.envelope_limits());
-  backend::CallContext context;
+  call::CallContext context;
   context.arrived = bench.clock.now();
   context.account = bench.account.get();
   const auto document = parser.parse(text);

@@ -73,7 +73,7 @@ class ModernBench : public BackendBench {
   }
   void send_modern(FakeClient& client, std::string text, const Beside& beside) {
     rpc::EnvelopeParser parser(backend.envelope_limits());
-    backend::CallContext context;
+    call::CallContext context;
     context.caller = client.caller();
     context.transport = Transport::mcp;
     context.era = Era::modern;

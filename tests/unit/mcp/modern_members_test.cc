@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/pool/splice.h"
+#include "gateway/call/splice.h"
 #include "tests/support/parsed_text.h"
 
 namespace stdgate::test {
@@ -23,11 +23,11 @@ std::string call_with(const std::string& params) {
 }
 
 std::string sent_with(mcp::MetaMemory& memory, const ParsedText& parsed, Era era) {
-  const pool::EraChanges changes = mcp::modern_members(parsed.envelope, memory);
-  pool::Outgoing message;
+  const call::EraChanges changes = mcp::modern_members(parsed.envelope, memory);
+  call::Outgoing message;
   message.text = parsed.envelope.text;
   message.inserted = changes.view();
-  pool::Splice splice(message, std::nullopt, era);
+  call::Splice splice(message, std::nullopt, era);
   std::string written;
   for (const std::string_view part : splice.framed("", "")) written += part;
   return written;

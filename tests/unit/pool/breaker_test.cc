@@ -39,7 +39,7 @@ struct Event {
 void check(const char* name, const std::vector<Event>& events) {
   SCOPED_TRACE(name);
   const config::PoolConfig pool = config();
-  pool::Random random(1);
+  Random random(1);
   pool::Breaker breaker(pool, random);
   for (size_t i = 0; i < events.size(); ++i) {
     SCOPED_TRACE(i);
@@ -94,7 +94,7 @@ TEST(Breaker, AReadyChildThatIsLostIsReplacedAtOnceIfNoneFailedForLong) {
 
 TEST(Breaker, OfReplacementsAtOnceThereIsOneInBackoffMax) {
   const config::PoolConfig pool = config();
-  pool::Random random(1);
+  Random random(1);
   pool::Breaker breaker(pool, random);
   int at_once = 0;
   constexpr int kSeconds = 20;
@@ -110,7 +110,7 @@ TEST(Breaker, OfReplacementsAtOnceThereIsOneInBackoffMax) {
 
 TEST(Breaker, AReplacementStartedAtOnceFailsAnew) {
   const config::PoolConfig pool = config();
-  pool::Random random(1);
+  Random random(1);
   pool::Breaker breaker(pool, random);
   fail(breaker, pool::Loss::child);
   breaker.on_failure(breaker.next_start(), breaker.next_start(), pool::Loss::child);
@@ -125,7 +125,7 @@ TEST(Breaker, WaitsDoubleUpToTheCapWithJitterInTheUpperHalf) {
   std::vector<Duration> shortest(full.size(), Duration::max());
   std::vector<Duration> longest(full.size(), Duration{0});
   for (uint64_t seed = 1; seed <= 300; ++seed) {
-    pool::Random random(seed);
+    Random random(seed);
     pool::Breaker breaker(pool, random);
     for (size_t i = 0; i < full.size(); ++i) {
       fail(breaker);
@@ -147,7 +147,7 @@ TEST(Breaker, WaitsDoubleUpToTheCapWithJitterInTheUpperHalf) {
 int unasked_starts(pool::Loss loss, Duration life) {
   config::PoolConfig pool = config();
   pool.backoff_max = std::chrono::seconds(30);
-  pool::Random random(1);
+  Random random(1);
   pool::Breaker breaker(pool, random);
   int starts = 0;
   for (TimePoint now = kNow; now < kNow + std::chrono::minutes(16); ++starts) {
@@ -167,7 +167,7 @@ TEST(Breaker, ChildrenThatNobodyWaitsForAreStartedAfterGrowingPauses) {
 
 TEST(Breaker, NobodyWaitsForUpToTenMinutes) {
   const config::PoolConfig pool = config();
-  pool::Random random(1);
+  Random random(1);
   pool::Breaker breaker(pool, random);
   for (int i = 0; i < 40; ++i) {
     fail(breaker);
@@ -188,8 +188,8 @@ TEST(Breaker, NobodyWaitsForUpToTenMinutes) {
 
 TEST(Breaker, SameSeedSameWaits) {
   const config::PoolConfig pool = config();
-  pool::Random random_a(5);
-  pool::Random random_b(5);
+  Random random_a(5);
+  Random random_b(5);
   pool::Breaker a(pool, random_a);
   pool::Breaker b(pool, random_b);
   for (int i = 0; i < 10; ++i) {
@@ -201,7 +201,7 @@ TEST(Breaker, SameSeedSameWaits) {
 
 TEST(Breaker, AThousandFailuresStayAtTheCap) {
   const config::PoolConfig pool = config();
-  pool::Random random(1);
+  Random random(1);
   pool::Breaker breaker(pool, random);
   for (int i = 0; i < 1000; ++i) fail(breaker);
   EXPECT_LE(breaker.next_start(), kNow + pool.backoff_max);
@@ -210,7 +210,7 @@ TEST(Breaker, AThousandFailuresStayAtTheCap) {
 
 TEST(Breaker, TripsAtTheConfiguredFailure) {
   const config::PoolConfig pool = config();
-  pool::Random random(1);
+  Random random(1);
   pool::Breaker breaker(pool, random);
   for (const bool tripped : {false, false, true, true}) {
     fail(breaker);
@@ -225,7 +225,7 @@ TEST(Breaker, TripsAtTheConfiguredFailure) {
 
 TEST(Breaker, AStableChildsEndIsAFirstFailure) {
   const config::PoolConfig pool = config();
-  pool::Random random(1);
+  Random random(1);
   pool::Breaker breaker(pool, random);
   for (int i = 0; i < 5; ++i) fail(breaker);
   fail(breaker, pool::Loss::stable_child);
@@ -236,7 +236,7 @@ TEST(Breaker, AStableChildsEndIsAFirstFailure) {
 
 TEST(Breaker, ChildrenOfOneTimeFailOnce) {
   const config::PoolConfig pool = config();
-  pool::Random random(1);
+  Random random(1);
   const TimePoint started = kNow - milliseconds(10);
   for (const pool::Loss first : {pool::Loss::start, pool::Loss::child}) {
     pool::Breaker breaker(pool, random);
@@ -256,7 +256,7 @@ TEST(Breaker, ChildrenOfOneTimeFailOnce) {
 
 TEST(Breaker, AllowsTheNextStartAfterTheWait) {
   const config::PoolConfig pool = config();
-  pool::Random random(1);
+  Random random(1);
   pool::Breaker breaker(pool, random);
   EXPECT_TRUE(breaker.may_start(kNow));
   fail(breaker);

@@ -9,7 +9,7 @@
 namespace stdgate {
 namespace {
 
-using Kind = pool::ClientIntent::Kind;
+using Kind = call::ClientIntent::Kind;
 
 struct Read {
   Kind kind = Kind::forward;

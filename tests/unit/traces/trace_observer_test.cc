@@ -40,7 +40,7 @@ class Spans : public testing::Test {
   TimerQueue timers_;
   test::RecordingLog log_;
   test::FakeFetcher fetcher_;
-  pool::Random random_{1};
+  Random random_{1};
   TraceExporter exporter_{config(), {"s", "1", "i"}, {clock_, timers_, log_, fetcher_}};
   TraceObserver observer_{random_, exporter_};
   TraceContext trace_;

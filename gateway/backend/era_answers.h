@@ -1,0 +1,21 @@
+// EraAnswers: what a child of one era has answered, as a client of the other one expects it.
+//
+// Owner: the backend.
+#pragma once
+
+#include "gateway/call/filter.h"
+#include "gateway/pool/dialect.h"
+
+namespace stdgate::backend {
+
+class EraAnswers final : public call::Filter {
+ public:
+  explicit EraAnswers(const pool::Dialect& dialect) : dialect_(dialect) {}
+
+  void on_answer(call::CallPtr& call, call::Answer& answer) override;
+
+ private:
+  const pool::Dialect& dialect_;
+};
+
+}  // namespace stdgate::backend

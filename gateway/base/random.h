@@ -1,0 +1,10 @@
+// Random: what the core has of chance. It is passed in, so that a simulation can be repeated.
+#pragma once
+
+#include <random>
+
+namespace stdgate {
+
+using Random = std::mt19937_64;
+
+}  // namespace stdgate

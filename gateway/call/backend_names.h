@@ -1,0 +1,34 @@
+// BackendNames: the names of methods and tools that metrics tell apart at one backend.
+//
+// The observer hears of each name as it gets its place. Owner: the backend, or whoever has several
+// pools of one backend: they share the names, as they share the backend's id. Limits: NameTable's.
+#pragma once
+
+#include <cstddef>
+
+#include "gateway/call/name_table.h"
+#include "gateway/observer.h"
+
+namespace stdgate::call {
+
+class BackendNames {
+ public:
+  // `observer` outlives it, and knows the backend by this id.
+  BackendNames(BackendId backend, size_t capacity, Observer& observer)
+      : methods_(capacity,
+                 [backend, &observer](MethodId method, std::string_view name) {
+                   observer.on_method(backend, method, name);
+                 }),
+        tools_(capacity, [backend, &observer](ToolId tool, std::string_view name) {
+          observer.on_tool(backend, tool, name);
+        }) {}
+
+  [[nodiscard]] NameTable& methods() { return methods_; }
+  [[nodiscard]] NameTable& tools() { return tools_; }
+
+ private:
+  NameTable methods_;
+  NameTable tools_;
+};
+
+}  // namespace stdgate::call

@@ -1,0 +1,34 @@
+#include "gateway/call/call_clock.h"
+
+#include <string>
+
+#include "gateway/config/value_parser.h"
+
+namespace stdgate::call {
+
+namespace {
+
+// Names the gateway, as other programs on the way have time limits too.
+rpc::FaultReport give_up(std::string what, Duration time, const std::string& key) {
+  return rpc::faults::timed_out("stdgate gave up: " + std::move(what) + " " +
+                                config::print_duration(time) + " (" + key + ")");
+}
+
+}  // namespace
+
+rpc::FaultReport gave_up(const Call& call, CallPlace place, TimePoint heard,
+                         const config::BackendConfig& config) {
+  const std::string prefix = "backends." + config.name + ".";
+  if (heard + call.timeout > latest_end(call, config)) {
+    return give_up("no answer within", config.max_time, prefix + "max_time");
+  }
+  const char* const what = place == CallPlace::in_flight ? "no answer and no sign of life for"
+                                                         : "no child has taken the call within";
+  return give_up(what, call.timeout, prefix + "timeout");
+}
+
+rpc::FaultReport gave_up_question(Duration input_timeout) {
+  return give_up("the client has not answered within", input_timeout, "timeouts.input");
+}
+
+}  // namespace stdgate::call

@@ -1,0 +1,54 @@
+// CallIndex: the calls of clients by who made them and under which id, so that a cancel finds its
+// call at once, however many there are.
+//
+// An intrusive hash table: a call has its links in itself, so nothing is allocated for it. The
+// hash has a random key, so that no client can choose ids that share a bucket. Owner: the
+// CallStore; a call is in the table from its acceptance until its storage is given back. Limit:
+// that of all calls. Its storage keeps the size of the peak.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "gateway/call/call.h"
+
+namespace stdgate::call {
+
+class CallIndex {
+ public:
+  // `key`: 128 bits that clients cannot know.
+  CallIndex(uint64_t key, uint64_t more_key) : key_(key ^ kSalt), more_key_(more_key ^ kMoreSalt) {}
+  CallIndex(const CallIndex&) = delete;
+  CallIndex& operator=(const CallIndex&) = delete;
+
+  // Only for a call that is in no index; `caller` and `id` must not change while it is.
+  void add(Call& call);
+  // Without effect for a call that is in none.
+  void remove(Call& call);
+  // A call that waits or is in flight: the youngest, if its client uses an id twice. Null: none.
+  [[nodiscard]] Call* find(session::Caller caller, std::string_view id) const;
+  // The same of calls that are at no child, as their clients are asked something (Call::round).
+  [[nodiscard]] Call* find_asked(session::Caller caller, std::string_view id) const;
+
+  [[nodiscard]] size_t size() const { return size_; }
+
+ private:
+  static constexpr size_t kFewestBuckets = 64;
+  // Keeps the hash usable with keys of few bits, as tests have.
+  static constexpr uint64_t kSalt = 0x9E3779B97F4A7C15;
+  static constexpr uint64_t kMoreSalt = 0xD6E8FEB86659FD93;
+
+  [[nodiscard]] uint64_t hash(session::Caller caller, std::string_view id) const;
+  template <class Accepts>
+  [[nodiscard]] Call* find_if(session::Caller caller, std::string_view id, Accepts accepts) const;
+  void put(Call& call);
+  void grow();
+
+  const uint64_t key_;
+  const uint64_t more_key_;
+  std::vector<Call*> buckets_ = std::vector<Call*>(kFewestBuckets);  // a power of two of them
+  size_t size_ = 0;
+};
+
+}  // namespace stdgate::call

@@ -1,0 +1,109 @@
+#include "gateway/call/call_rules.h"
+
+#include "gateway/policy/name_pattern.h"
+#include "gateway/rpc/json_cursor.h"
+#include "gateway/rpc/json_cut.h"
+#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_string.h"
+
+namespace stdgate::call {
+
+namespace {
+
+using policy::ElementKind;
+using policy::Verdict;
+
+// What a rare answer has grown to is not kept.
+constexpr size_t kMaxKeptCut = 256 << 10;
+
+void clear(std::string& text) {
+  text.clear();
+  if (text.capacity() > kMaxKeptCut) std::string().swap(text);
+}
+
+template <class Keeps>
+class ShownElements final : public rpc::ElementFilter {
+ public:
+  explicit ShownElements(Keeps keeps) : keeps_(std::move(keeps)) {}
+  bool keeps(std::string_view element) override { return keeps_(element); }
+
+ private:
+  const Keeps keeps_;
+};
+
+}  // namespace
+
+policy::Subject CallRules::subject_of(std::string_view method, ElementKind kind,
+                                      std::string_view spelled, std::string& scratch) const {
+  policy::Subject subject;
+  subject.method = method;
+  subject.element = kind;
+  subject.name = rpc::decode_string(spelled, scratch);
+  subject.is_plain = kind == ElementKind::resource ? policy::is_plain_uri(subject.name)
+                                                   : policy::is_plain_name(subject.name);
+  return subject;
+}
+
+CallRuling CallRules::judge(const rpc::Envelope& message, std::string_view method,
+                            const policy::Principal* principal) {
+  if (message.has_lookalikes) {
+    return {.verdict = Verdict::denied, .rejection = "a member resembles one of the envelope"};
+  }
+  if (protocol_.is_lifecycle(method)) {
+    return {.verdict = admits(principal) ? Verdict::allowed : Verdict::denied};
+  }
+  if (!rules_->takes_method(method)) return {.verdict = Verdict::denied};
+  const auto element = protocol_.used_element(message, method);
+  if (!element) return {.verdict = Verdict::denied, .rejection = element.error()};
+  policy::Subject subject;
+  if (element->kind == ElementKind::none) {
+    subject.method = method;
+    if (const ListShape* const list = protocol_.list_shape(method)) {
+      subject.lists = list->kind;
+    }
+  } else {
+    const policy::Ruling use = judge_use(*element, principal, subject);
+    if (use.verdict != Verdict::allowed || element->use == method) {
+      return {use.verdict, element->kind, subject.name, use.scopes};
+    }
+    subject.method = method;
+  }
+  const policy::Ruling ruling = rules_->judge(principal, subject);
+  return {.verdict = ruling.verdict, .scopes = ruling.scopes};
+}
+
+// Of several elements all have to be allowed; `subject` is the one that is not, or the last one.
+policy::Ruling CallRules::judge_use(const UsedElement& element, const policy::Principal* principal,
+                                    policy::Subject& subject) {
+  const auto judge = [&](std::string_view spelled) {
+    subject = subject_of(element.use, element.kind, spelled, name_);
+    return rules_->judge(principal, subject);
+  };
+  if (element.names.empty()) return judge(element.name);
+  policy::Ruling ruling{.verdict = Verdict::allowed};
+  rpc::JsonCursor cursor(element.names);
+  // What is no array of strings is judged as an element without a name.
+  if (!cursor.take('[')) return judge({});
+  if (cursor.take(']')) return ruling;
+  do {
+    const std::string_view name = cursor.take_value();
+    ruling = judge(name.starts_with('"') ? name.substr(1, name.size() - 2) : std::string_view());
+  } while (ruling.verdict == Verdict::allowed && cursor.take(','));
+  return ruling;
+}
+
+std::string_view CallRules::seen(const ListCut& cut, std::string_view payload) {
+  const ListShape& list = *cut.list;
+  ShownElements filter([&](std::string_view element) {
+    const auto name = rpc::find_clear_member(element, list.name);
+    const bool is_string = name && name->front() == '"';
+    return cut.judged_by->shows(
+        cut.rules, subject_of(list.use, list.kind,
+                              is_string ? name->substr(1, name->size() - 2) : "", cut_name_));
+  });
+  clear(cut_);
+  const rpc::MemberReplacement scope{list.scope, list.private_scope};
+  return rpc::cut_elements(payload, list.member, filter, scope, cut_) ? cut_ : payload;
+}
+
+}  // namespace stdgate::call

@@ -1,0 +1,82 @@
+// CallRules: whether a message of a client may pass, and what of a list its client may see.
+//
+// Job: find with the dialect what a message is about, have the policy judge it, cut lists. The one
+// place where rules meet messages. Owner: a backend. Nothing of a judgement is kept but what the
+// answer to a list is cut by, with its call. Limit: the answer that is being cut.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "gateway/call/protocol.h"
+#include "gateway/policy/rules.h"
+#include "gateway/rpc/envelope.h"
+
+namespace stdgate::call {
+
+// What becomes of a message.
+struct CallRuling {
+  policy::Verdict verdict = policy::Verdict::allowed;
+  // Denied: the element, decoded, that does not exist for this client; none: the method.
+  policy::ElementKind element = policy::ElementKind::none;
+  std::string_view name{};
+  std::span<const std::string> scopes{};  // needs_scope
+  const char* rejection = nullptr;        // denied because readers could see different messages
+};
+
+// What the answer to a list is cut by.
+struct ListCut {
+  const ListShape* list = nullptr;
+  std::shared_ptr<const policy::Rules> judged_by;  // that the call was
+  policy::RuleSet rules;                           // those of them that hold for its caller
+};
+
+class CallRules {
+ public:
+  CallRules(const config::BackendConfig& backend, const std::vector<config::RoleConfig>& roles,
+            const Protocol& protocol)
+      : rules_(std::make_shared<const policy::Rules>(backend, roles)), protocol_(protocol) {}
+  CallRules(const CallRules&) = delete;
+  CallRules& operator=(const CallRules&) = delete;
+
+  // Lists that are under way are cut by the rules that their calls were judged by. False: nothing
+  // has changed for anybody.
+  bool replace(const config::BackendConfig& backend, const std::vector<config::RoleConfig>& roles) {
+    auto rules = std::make_shared<const policy::Rules>(backend, roles);
+    if (*rules == *rules_) return false;
+    rules_ = std::move(rules);
+    return true;
+  }
+  // Whether anything is forbidden to anybody; else nothing else is to be asked.
+  [[nodiscard]] bool any() const { return rules_->any(); }
+  // Whether the client may have a session: no rule is about others, who may do nothing at all.
+  [[nodiscard]] bool admits(const policy::Principal* principal) const {
+    return rules_->is_about(principal);
+  }
+  // `message` is a request or a notification, `method` decoded. Views into the ruling are valid
+  // until the next one.
+  CallRuling judge(const rpc::Envelope& message, std::string_view method,
+                   const policy::Principal* principal);
+  // For the answer to such a list.
+  [[nodiscard]] ListCut cut_of(const ListShape& list, const policy::Principal* principal) const {
+    return {&list, rules_, rules_->rules_of(principal)};
+  }
+  // A list without what the client may not see. What is new is valid until the next cut.
+  std::string_view seen(const ListCut& cut, std::string_view payload);
+
+ private:
+  policy::Ruling judge_use(const UsedElement& element, const policy::Principal* principal,
+                           policy::Subject& subject);
+  // In words of the policy.
+  policy::Subject subject_of(std::string_view method, policy::ElementKind kind,
+                             std::string_view spelled, std::string& scratch) const;
+
+  std::shared_ptr<const policy::Rules> rules_;  // never null
+  const Protocol& protocol_;
+  std::string name_;      // scratch
+  std::string cut_name_;  // scratch
+  std::string cut_;       // scratch: a payload
+};
+
+}  // namespace stdgate::call

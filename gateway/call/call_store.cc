@@ -1,0 +1,46 @@
+#include "gateway/call/call_store.h"
+
+#include <utility>
+
+namespace stdgate::call {
+
+namespace {
+
+constexpr size_t kMaxKeptLength = 256;
+
+}  // namespace
+
+void clear_text(std::string& text) {
+  if (text.empty()) return;
+  if (text.capacity() > kMaxKeptLength) {
+    std::string().swap(text);  // an assignment would keep it
+  } else {
+    text.clear();
+  }
+}
+
+void ReturnCall::operator()(Call* call) const { store->give_back(std::unique_ptr<Call>(call)); }
+
+CallPtr CallStore::take() {
+  if (kept_.empty()) return {new Call(layout_), ReturnCall{this}};
+  CallPtr call(kept_.back().release(), ReturnCall{this});
+  kept_.pop_back();
+  return call;
+}
+
+void CallStore::give_back(std::unique_ptr<Call> call) {
+  index_.remove(*call);
+  deadlines_.remove(*call);
+  if (kept_.size() == kMaxKept) return;
+  static_cast<CallFacts&>(*call) = {};
+  if (call->held.account() != nullptr) call->held = {};
+  for (std::string* text : {&call->id, &call->principal, &call->progress_token, &call->subscription,
+                            &call->memo_text, &call->request, &call->identity, &call->mirrored,
+                            &call->refusal, &call->lacking, &call->bridged, &call->cache_key}) {
+    clear_text(*text);
+  }
+  call->slots.clear();
+  kept_.push_back(std::move(call));
+}
+
+}  // namespace stdgate::call

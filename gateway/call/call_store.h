@@ -1,0 +1,64 @@
+// CallStore: where calls come from and go back to.
+//
+// Job: reuse the storage of ended calls, strings included, so the steady state allocates nothing
+// and a call moves between queue and child as a pointer. Owner: the backend; outlives its calls.
+// Limit: keeps kMaxKept calls, and frees one whose texts are long.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gateway/call/call_deadlines.h"
+#include "gateway/call/call_index.h"
+
+namespace stdgate::call {
+
+class CallStore;
+
+// Empties the text of something that is used again. The storage of a longer one is freed, so that
+// one client's long texts do not stay in memory.
+void clear_text(std::string& text);
+
+struct ReturnCall {
+  CallStore* store = nullptr;
+  void operator()(Call* call) const;
+};
+
+using CallPtr = std::unique_ptr<Call, ReturnCall>;
+
+class CallStore {
+ public:
+  static constexpr size_t kMaxKept = 4096;
+
+  // The keys are those of the CallIndex.
+  explicit CallStore(uint64_t key = 0, uint64_t more_key = 0) : index_(key, more_key) {}
+  CallStore(const CallStore&) = delete;
+  CallStore& operator=(const CallStore&) = delete;
+
+  // Room for what a filter keeps of each call; before there is any.
+  template <class T>
+  Slot<T> reserve() {
+    return layout_.reserve<T>();
+  }
+
+  CallPtr take();
+  // Frees the storage that is kept for further calls.
+  void drop_kept() { std::vector<std::unique_ptr<Call>>().swap(kept_); }
+  // The calls of clients, until they are given back.
+  CallIndex& index() { return index_; }
+  // Those that have a deadline, until they expire or are given back.
+  CallDeadlines& deadlines() { return deadlines_; }
+
+ private:
+  friend ReturnCall;
+  void give_back(std::unique_ptr<Call> call);
+
+  SlotLayout layout_;
+  CallIndex index_;
+  CallDeadlines deadlines_;
+  std::vector<std::unique_ptr<Call>> kept_;
+};
+
+}  // namespace stdgate::call

@@ -1,0 +1,16 @@
+// The log line, at level debug, of a message that goes nowhere.
+#pragma once
+
+#include <string_view>
+
+#include "gateway/base/log.h"
+#include "gateway/observer.h"
+
+namespace stdgate::call {
+
+inline void trace_dropped(Log& log, std::string_view backend, DropReason reason) {
+  log.write(LogLevel::debug, "message dropped",
+            {{"backend", backend}, {"reason", drop_reason_name(reason)}});
+}
+
+}  // namespace stdgate::call

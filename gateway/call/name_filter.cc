@@ -1,0 +1,57 @@
+#include "gateway/call/name_filter.h"
+
+#include "gateway/rpc/json_string.h"
+
+namespace stdgate::call {
+
+void NameFilter::Texts::clear() {
+  clear_text(method);
+  clear_text(tool);
+}
+
+void NameFilter::on_begin(Call& call, const Arrival& arrival) {
+  call.method = methods_.find(arrival.method);
+  if (call.method != kOtherMethod) {
+    call.method_name = methods_.name(call.method);
+  } else {
+    std::string& text = texts_.of(call.slots).method;
+    text = arrival.method;
+    call.method_name = text;
+  }
+  if (!arrival.tool.empty()) note_tool(call, arrival.tool);
+}
+
+void NameFilter::note_tool(Call& call, std::string_view spelled) {
+  const std::string_view name = rpc::decode_string(spelled, tool_);
+  call.tool = tools_.find(name);
+  if (call.tool != kOtherTool) {
+    call.tool_name = tools_.name(*call.tool);
+    return;
+  }
+  // A name over the limit is cut to one byte above it, so that it still gets no place.
+  std::string& text = texts_.of(call.slots).tool;
+  text = name.substr(0, NameTable::kMaxName + 1);
+  call.tool_name = text;
+}
+
+void NameFilter::on_answer(CallPtr& call, Answer& answer) {
+  // A child that does not know a method must not fill the table with invented names.
+  if (call->method == kOtherMethod &&
+      (answer.outcome != Outcome::error() ||
+       rpc::error_code(answer.message) != rpc::rpc_error_code(rpc::RpcError::method_not_found))) {
+    learn_method(*call);
+  }
+  if (call->tool == kOtherTool &&
+      (answer.outcome == Outcome::ok() || answer.outcome == Outcome::tool_error())) {
+    call->tool = tools_.learn(call->tool_name, clock_.now());
+  }
+}
+
+// A child that died of a call, or was still busy with it, probably knows the method.
+void NameFilter::on_fault(CallPtr& call, const rpc::FaultReport& report) {
+  const bool was_taken = call->written != TimePoint{} && (report.fault == rpc::Fault::timeout ||
+                                                          report.fault == rpc::Fault::child_failed);
+  if (was_taken) learn_method(*call);
+}
+
+}  // namespace stdgate::call

@@ -1,0 +1,48 @@
+// NameFilter: which method a call calls, and which tool, in words that metrics tell apart.
+//
+// A name that has no place among them gets one when a child has shown that it knows it. Owner: the
+// backend. Limits: NameTable's.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "gateway/call/backend_names.h"
+#include "gateway/call/filter.h"
+
+namespace stdgate::call {
+
+class NameFilter final : public Filter {
+ public:
+  NameFilter(BackendNames& names, const Clock& clock, CallStore& calls)
+      : methods_(names.methods()),
+        tools_(names.tools()),
+        clock_(clock),
+        texts_(calls.reserve<Texts>()) {}
+
+  void on_begin(Call& call, const Arrival& arrival) override;
+  void on_answer(CallPtr& call, Answer& answer) override;
+  void on_fault(CallPtr& call, const rpc::FaultReport& report) override;
+
+ private:
+  // Of names that have no place, which the call shows.
+  struct Texts {
+    std::string method;
+    std::string tool;
+    void clear();
+  };
+
+  void note_tool(Call& call, std::string_view spelled);
+  void learn_method(Call& call) {
+    if (call.method != kOtherMethod) return;
+    call.method = methods_.learn(call.method_name, clock_.now());
+  }
+
+  NameTable& methods_;
+  NameTable& tools_;
+  const Clock& clock_;
+  const Slot<Texts> texts_;
+  std::string tool_;  // scratch
+};
+
+}  // namespace stdgate::call

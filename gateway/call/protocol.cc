@@ -1,0 +1,9 @@
+#include "gateway/call/protocol.h"
+
+namespace stdgate::call {
+
+Outcome Protocol::outcome(const rpc::Envelope& answer, std::string_view /*method*/) const {
+  return answer.kind == rpc::MessageKind::error ? Outcome::error() : Outcome::ok();
+}
+
+}  // namespace stdgate::call

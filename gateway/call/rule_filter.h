@@ -1,0 +1,50 @@
+// RuleFilter: lets through what rules allow the client, and cuts what it may not see from lists.
+//
+// What is denied is answered as if it did not exist. Owner: the backend.
+#pragma once
+
+#include <vector>
+
+#include "gateway/call/call_rules.h"
+#include "gateway/call/chain.h"
+
+namespace stdgate::call {
+
+class RuleFilter final : public Filter {
+ public:
+  RuleFilter(Chain& chain, const std::vector<config::RoleConfig>& roles, CallStore& calls,
+             const ChainServices& services)
+      : chain_(chain),
+        rules_(services.config, roles, services.protocol),
+        cuts_(calls.reserve<ListCut>()),
+        services_(services) {}
+
+  // See CallRules.
+  bool replace(const config::BackendConfig& backend, const std::vector<config::RoleConfig>& roles) {
+    return rules_.replace(backend, roles);
+  }
+  [[nodiscard]] bool any() const { return rules_.any(); }
+  [[nodiscard]] bool admits(const policy::Principal* principal) const {
+    return rules_.admits(principal);
+  }
+
+  void on_request(CallPtr& call, const Request& request) override {
+    if (rules_.any() && !request.context.is_own) judge(call, request);
+  }
+  Passage on_notification(const Notification& notification) override;
+  void on_answer(CallPtr& call, Answer& answer) override {
+    const ListCut* const cut = cuts_.find(call->slots);
+    if (cut == nullptr || answer.message.kind != rpc::MessageKind::result) return;
+    answer.payload = rules_.seen(*cut, answer.payload);
+  }
+
+ private:
+  void judge(CallPtr& call, const Request& request);
+
+  Chain& chain_;
+  CallRules rules_;
+  const Slot<ListCut> cuts_;
+  const ChainServices services_;
+};
+
+}  // namespace stdgate::call

@@ -1,0 +1,63 @@
+#include "gateway/call/splice.h"
+
+#include <charconv>
+
+#include "gateway/base/check.h"
+
+namespace stdgate::call {
+
+Splice::Splice(const Outgoing& message, std::optional<rpc::WireId> id, std::optional<Era> era) {
+  std::string_view number;
+  if (id) {
+    const auto end = std::to_chars(digits_.data(), digits_.data() + digits_.size(), *id).ptr;
+    number = {digits_.data(), static_cast<size_t>(end - digits_.data())};
+  }
+  const bool only_id = message.id.length > 0 && message.inserted.empty() &&
+                       message.progress_token.length == 0 && message.replaced.length == 0;
+  if (only_id) {
+    add(message.text.substr(0, message.id.offset));
+    add(number);
+    add(message.text.substr(message.id.offset + message.id.length));
+    return;
+  }
+  // Before the others, as what is inserted where a place begins comes first.
+  STDGATE_CHECK(message.inserted.size() <= Outgoing::kMaxInsertions);
+  for (const Insertion& insertion : message.inserted) {
+    if (insertion.only_for && *insertion.only_for != era.value_or(Era::legacy)) continue;
+    put({insertion.offset, insertion.replaced, nullptr, 0, &insertion});
+  }
+  replace(message.id, number);
+  replace(message.progress_token, number);
+  replace(message.replaced, message.replacement);
+  const char* at = message.text.data();
+  for (const Edit& edit : std::span(edits_).first(edit_count_)) {
+    const char* const begin = message.text.data() + edit.offset;
+    add({at, begin});
+    if (edit.insertion == nullptr) {
+      add({edit.with, edit.with_length});
+    } else {
+      add(edit.insertion->head);
+      add(edit.insertion->members);
+      add(edit.insertion->tail);
+    }
+    at = begin + edit.length;
+  }
+  add({at, message.text.data() + message.text.size()});
+}
+
+void Splice::replace(TextPlace place, std::string_view with) {
+  if (place.length > 0) put({place.offset, place.length, with.data(), with.size(), nullptr});
+}
+
+void Splice::put(const Edit& edit) {
+  size_t i = edit_count_++;
+  for (; i > 0 && edits_[i - 1].offset > edit.offset; --i) edits_[i] = edits_[i - 1];
+  edits_[i] = edit;
+}
+
+void Splice::add(std::string_view part) {
+  parts_.list[count_++] = part;
+  size_ += part.size();
+}
+
+}  // namespace stdgate::call
