@@ -211,7 +211,7 @@ class Backend final : public Upstream,
   void on_fault(call::CallPtr call, const rpc::FaultReport& report) override;
   void on_wrong_era(call::CallPtr call) override {
     modern_.note_refused();
-    const bool is_probe = method_name(*call) == dialect_->probe_method();
+    const bool is_probe = call->method_name == dialect_->probe_method();
     chain_.answer(*call, is_probe ? Outcome::other_era() : Outcome::error(),
                   R"("error":)" + dialect_->wrong_era_error(),
                   rpc::rpc_error_code(rpc::RpcError::unsupported_version));

@@ -42,6 +42,9 @@ class ChangeWatch final : public pool::ChildListener {
     if (child.isolation() == config::Isolation::shared) changes_.on_restart(child);
     next_.on_child_gone(child);
   }
+  [[nodiscard]] TimePoint works_until(uint64_t child) const override {
+    return next_.works_until(child);
+  }
   [[nodiscard]] TimePoint needed_until(uint64_t child) const override {
     return next_.needed_until(child);
   }

@@ -280,6 +280,9 @@ class SessionRouter final : public pool::SessionEvents, public pool::ChildListen
   }
   // Its subscriptions move to other children; answers to its requests are dropped.
   void on_child_gone(const pool::Child& child) override;
+  [[nodiscard]] TimePoint works_until(uint64_t child) const override {
+    return rounds_.needed_until(child);
+  }
   [[nodiscard]] TimePoint needed_until(uint64_t child) const override {
     return subscriptions_.has_any(child) ? TimePoint::max() : rounds_.needed_until(child);
   }

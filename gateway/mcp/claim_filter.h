@@ -66,6 +66,9 @@ class ClaimFilter final : public pool::CallFilter {
     note_lost_work(child);
     next_.on_child_gone(child);
   }
+  [[nodiscard]] TimePoint works_until(uint64_t child) const override {
+    return std::max(ledger_.needed_until(child, now()), next_.works_until(child));
+  }
   [[nodiscard]] TimePoint needed_until(uint64_t child) const override {
     return std::max(ledger_.needed_until(child, now()), next_.needed_until(child));
   }

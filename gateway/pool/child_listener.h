@@ -34,6 +34,8 @@ class ChildListener {
   // something will come that tells; kNotNeeded: they do not.
   static constexpr TimePoint kNotNeeded = TimePoint::min();
   [[nodiscard]] virtual TimePoint needed_until(uint64_t child) const = 0;
+  // The same without what another child can take over.
+  [[nodiscard]] virtual TimePoint works_until(uint64_t child) const = 0;
 };
 
 }  // namespace stdgate::pool

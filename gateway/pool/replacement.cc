@@ -83,11 +83,12 @@ void Replacement::replace_shared(Child& child) {
     retire(child);
   }
   const bool is_free = child.working() == 0 && !child.bound().has_calls();
-  // Where nobody knows how long it is needed, others can take over: see Subscriptions.
-  const TimePoint needed = listener_.needed_until(child.number());
-  const bool is_needed =
-      child.worn() != ReplaceReason::memory && needed > now() && needed != TimePoint::max();
-  if ((is_free && !is_needed) || (!is_free && is_overdue(child))) end(child);
+  if ((is_free && !holds_work(child)) || (!is_free && is_overdue(child))) end(child);
+}
+
+// It stays for that, unless it grows.
+bool Replacement::holds_work(const Child& child) const {
+  return child.worn() != ReplaceReason::memory && listener_.works_until(child.number()) > now();
 }
 
 // Whether others can take its calls, or have to wait as there is no room for a successor.
@@ -100,6 +101,8 @@ bool Replacement::may_stop_serving(const Child& child) const {
     return child.worn() == ReplaceReason::memory &&
            now() - child.worn_since() > config().start_timeout;
   }
+  // What comes must not wait for somebody who brings something back.
+  if (holds_work(child)) return false;
   return std::ranges::none_of(children_.all(), [](const auto& other) {
     return other->worn() && (other->is_retiring() || other->state() == ChildState::draining);
   });

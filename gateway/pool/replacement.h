@@ -5,7 +5,7 @@
 // it has none. Where there is no room for a successor, one child at a time takes no more at once,
 // and what comes waits. A session's child takes no more either: the session is parked when it has
 // no call, and revived by what waits or comes next. A child that holds work
-// (ChildListener::needed_until) stays for it, unless it uses too much memory. A call that is under
+// (ChildListener::works_until) stays for it, unless it uses too much memory. A call that is under
 // way has BackendConfig::timeout from then on. Owner: the pool.
 #pragma once
 
@@ -46,6 +46,7 @@ class Replacement {
   void tell(const Child& child);
   [[nodiscard]] bool is_overdue(const Child& child) const;
   [[nodiscard]] bool may_stop_serving(const Child& child) const;
+  [[nodiscard]] bool holds_work(const Child& child) const;
   [[nodiscard]] const config::PoolConfig& config() const { return services_.config.pool; }
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
 
