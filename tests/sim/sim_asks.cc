@@ -84,6 +84,12 @@ void SimAsks::ask(const rpc::Envelope* cause, Duration delay, std::string_view m
   }
 }
 
+std::set<std::string> SimAsks::asked() const {
+  std::set<std::string> nonces;
+  for (const Ask& ask : asks_) nonces.insert(ask.nonce);
+  return nonces;
+}
+
 void SimAsks::say_after(const rpc::Envelope& cause, std::string text, Duration work) {
   waiting_[said_in(cause, "nonce")] = {std::move(text), world_.now() + work};
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,6 +39,8 @@ class SimAsks {
   }
   void check_answer(const rpc::Envelope& answer);
 
+  // Of the calls that it has asked something for, be that answered or taken back.
+  [[nodiscard]] std::set<std::string> asked() const;
   // A call that has to wait for its client, and nobody else.
   [[nodiscard]] const std::map<std::string, size_t>& open() const { return open_; }
   // Of which client it has been told the roots; raw, empty: of none.

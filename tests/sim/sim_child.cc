@@ -119,10 +119,11 @@ class SimChild final : public test::MemoryChild,
       }
     });
   }
-  // What is parked for its questions is lost with it.
+  // What is parked for its questions is lost with it, also where it has taken them back: the client
+  // has not heard that.
   void lose_asks() {
     if (temper_.serves_one) return records_.states.note_death();
-    for (const auto& [nonce, asked] : asks_.open()) {
+    for (const std::string& nonce : asks_.asked()) {
       if (!records_.states.is_parked(nonce)) continue;
       if (!stdin_closed_) world_.tally().note(Seen::died_while_parked);
       records_.states.note_death(nonce);

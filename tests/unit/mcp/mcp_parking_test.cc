@@ -652,7 +652,9 @@ TEST_F(McpLongHoldTest, NoMoreWaitThanTheQueueHolds) {
   const auto refused = world_.sessions.open(Kind::streamable);
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().fault, rpc::Fault::overloaded);
-  EXPECT_EQ(refused.error().message, "2 of 2 sessions are at work; raise backends.b.pool.max");
+  EXPECT_EQ(refused.error().message,
+            "2 of 2 sessions are at work; raise backends.b.pool.max; the reload replaces all its "
+            "processes");
   EXPECT_EQ(world_.sessions.size(), 3U);
 }
 
