@@ -107,15 +107,15 @@ void GatewayProcess::make_folder() {
     throw std::runtime_error("mkdtemp: " + std::string(std::strerror(errno)));
   }
   folder_ = name;
-  if (!setup_.config.empty()) {
-    std::string text = in_folder(setup_.config);
-    for (const char* key : {"listen", "admin"}) {
-      if (!has_key(text, key)) {
-        text.insert(0, std::string(key) + ": \"127.0.0.1:0\"\n");
-      }
-    }
-    std::ofstream(folder_ / "gateway.yaml") << text;
+  if (!setup_.config.empty()) write_config(setup_.config);
+}
+
+void GatewayProcess::write_config(const std::string& config) const {
+  std::string text = in_folder(config);
+  for (const char* key : {"listen", "admin"}) {
+    if (!has_key(text, key)) text.insert(0, std::string(key) + ": \"127.0.0.1:0\"\n");
   }
+  std::ofstream(folder_ / "gateway.yaml") << text;
 }
 
 std::string GatewayProcess::in_folder(std::string text) const {

@@ -61,6 +61,8 @@ class GatewayProcess {
   [[nodiscard]] std::string output() const;  // stdout so far
   [[nodiscard]] std::string log() const;     // stderr so far
 
+  // The file as a gateway is started with it: with addresses of its own where it names none.
+  void write_config(const std::string& config) const;
   void signal(int number) const;
   // Nothing when it still runs at the deadline.
   std::optional<ExitStatus> wait_for_exit(Millis deadline = Millis(10'000));

@@ -128,7 +128,7 @@ bool await_reload(const GatewayProcess& gateway, double reloads) {
 }
 
 bool reload(const GatewayProcess& gateway, const std::string& text) {
-  std::ofstream(gateway.folder() / "gateway.yaml") << text;
+  gateway.write_config(text);
   const double before = gateway.metrics().sum("stdgate_config_reloads_total");
   gateway.signal(SIGHUP);
   return await_reload(gateway, before + 1);
