@@ -163,6 +163,7 @@ class Judge {
 
   void judge_crash() {
     if (!seen_.exit || !seen_.exited_by_itself || seen_.pid == 0 || asks_) return;
+    if (seen_.echoes) return;  // what ends it is of no use to anybody
     std::string advice = advice_of(seen_.last_words);
     if (advice.empty() && seen_.last_words.empty()) {
       advice = context_.backend.sandbox.used
