@@ -20,7 +20,7 @@ class OutcomeAudit final : public Audit {
                      std::string& /*notes*/) override {}
   bool record_call(std::string_view /*backend*/, const CallRecord& call, bool is_covered,
                    std::string_view /*notes*/) override {
-    if (is_covered) lines.push_back(std::string(call.outcome.name()));
+    if (is_covered) lines.emplace_back(call.outcome.name());
     return true;
   }
   void record_notification(std::string_view /*backend*/, const CallRecord& /*notification*/,
