@@ -82,8 +82,9 @@ void Replacement::replace_shared(Child& child) {
     if (!may_stop_serving(child)) return;
     retire(child);
   }
+  if (holds_work(child)) return;
   const bool is_free = child.working() == 0 && !child.bound().has_calls();
-  if ((is_free && !holds_work(child)) || (!is_free && is_overdue(child))) end(child);
+  if (is_free || is_overdue(child)) end(child);
 }
 
 // It stays for that, unless it grows.
