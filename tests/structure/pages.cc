@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <functional>
 #include <regex>
 
 #include "tests/structure/lines.h"
@@ -12,10 +13,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kArchitecture = "ARCHITECTURE.md";
 constexpr std::string_view kChangelog = "CHANGELOG.md";
 constexpr std::string_view kConfiguration = "docs/configuration.md";
 constexpr std::string_view kDecisions = "docs/decisions/";
+constexpr std::string_view kTable = "docs/decisions/README.md";
 
 // Without fenced blocks of code.
 std::vector<std::string_view> prose_of(std::string_view page) {
@@ -167,33 +168,49 @@ std::string key_named_by(const std::string& code) {
   return std::regex_match(code, match, kForm) ? match[1].str() : "";
 }
 
-// "| 7 | [title](path) | date |", as ARCHITECTURE.md has to list a decision.
-std::string row_of(std::string_view path, std::string_view number, std::string_view title,
+// "| 7 | [title](0007-file.md) | date |", as the table has to list a decision.
+std::string row_of(std::string_view file, std::string_view number, std::string_view title,
                    std::string_view date) {
   std::string row = "| ";
-  row.append(number).append(" | [").append(title).append("](").append(path);
+  row.append(number).append(" | [").append(title).append("](").append(file);
   return row.append(") | ").append(date).append(" |");
 }
 
-std::string decision_fault(std::string_view path, std::string_view page, size_t number,
-                           std::string_view architecture) {
+// `number` gets that of the page.
+std::string decision_fault(std::string_view path, std::string_view page, std::string_view table,
+                           size_t& number) {
   static const std::regex kForm(
       R"(^# (\d+)\. ([^\n]+)\n\n(\d{4}-\d\d-\d\d) · (proposed|accepted|superseded by \d+)\n\n)");
   std::cmatch match;
   if (!std::regex_search(page.data(), page.data() + page.size(), match, kForm)) {
     return "does not begin with its number and title, then date and state";
   }
-  std::string name = std::to_string(number);
+  std::string name = match[1];
+  number = std::stoul(name);
   name.insert(0, 4 - std::min<size_t>(name.size(), 4), '0');
-  if (match[1] != std::to_string(number) || !path.starts_with(std::string(kDecisions) + name)) {
-    return "is not number " + std::to_string(number);
+  const std::string_view file = path.substr(kDecisions.size());
+  if (!file.starts_with(name + "-")) {
+    return "is number " + match[1].str() + ", unlike its file";
   }
-  const std::string row = row_of(path, match[1].str(), match[2].str(), match[3].str());
-  const std::vector<std::string_view> lines = lines_of(architecture);
+  const std::string row = row_of(file, match[1].str(), match[2].str(), match[3].str());
+  const std::vector<std::string_view> lines = lines_of(table);
   if (std::find(lines.begin(), lines.end(), row) == lines.end()) {
-    return "is not listed in ARCHITECTURE.md as: " + row;
+    return "is not listed in " + std::string(kTable) + " as: " + row;
   }
   return "";
+}
+
+// The numbers of the table's rows, from the top.
+std::vector<size_t> rows_of(std::string_view table) {
+  static const std::regex kRow(R"(^\| (\d+) \| \[.*)");
+  std::vector<size_t> numbers;
+  for (const std::string_view line : lines_of(table)) {
+    std::cmatch match;
+    if (std::regex_match(line.data(), line.data() + line.size(), match, kRow)) {
+      numbers.push_back(std::stoul(match[1]));
+    }
+  }
+  return numbers;
 }
 
 }  // namespace
@@ -263,19 +280,25 @@ std::vector<std::string> unknown_keys(const Pages& pages) {
 }
 
 std::vector<std::string> decision_faults(const Pages& pages) {
-  const auto found = pages.texts.find(std::string(kArchitecture));
-  const std::string_view architecture =
-      found == pages.texts.end() ? std::string_view() : found->second;
+  const auto found = pages.texts.find(std::string(kTable));
+  const std::string_view table = found == pages.texts.end() ? std::string_view() : found->second;
   std::vector<std::string> violations;
-  size_t number = 0;
+  std::set<size_t> numbers;
   for (const auto& [path, text] : pages.texts) {
-    if (!path.starts_with(kDecisions) || path == std::string(kDecisions) + "README.md") {
+    if (!path.starts_with(kDecisions) || path == kTable) {
       continue;
     }
-    const std::string fault = decision_fault(path, text, ++number, architecture);
+    size_t number = 0;
+    const std::string fault = decision_fault(path, text, table, number);
     if (!fault.empty()) {
       violations.push_back(path + ": " + fault);
+    } else if (!numbers.insert(number).second) {
+      violations.push_back(path + ": has the number of another page");
     }
+  }
+  const std::vector<size_t> rows = rows_of(table);
+  if (std::adjacent_find(rows.begin(), rows.end(), std::greater_equal<>()) != rows.end()) {
+    violations.push_back(std::string(kTable) + ": its rows are not in the order of their numbers");
   }
   return violations;
 }

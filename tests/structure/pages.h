@@ -35,8 +35,10 @@ std::vector<std::string> missing_files(const Pages& pages);
 // in CHANGELOG.md.
 std::vector<std::string> unknown_keys(const Pages& pages);
 
-// What is wrong with docs/decisions: a page without number, date or state, numbers with gaps, a
-// page that the table in ARCHITECTURE.md lacks or calls otherwise.
+// What is wrong with docs/decisions: a page without number, date or state, a number that is not
+// that of its file or that two pages have, a page that the table in docs/decisions/README.md lacks
+// or calls otherwise, a table whose rows are not in order. Numbers may have gaps: a decision that
+// no longer holds is folded into the one that does.
 std::vector<std::string> decision_faults(const Pages& pages);
 
 }  // namespace stdgate

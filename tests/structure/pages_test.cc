@@ -116,40 +116,58 @@ TEST(Pages, Keys) {
 
 TEST(Pages, Decisions) {
   const std::string form = "does not begin with its number and title, then date and state";
-  const std::string row = "| 1 | [One thing](docs/decisions/0001-one.md) | 2026-01-02 |";
+  const std::string row = "| 1 | [One thing](0001-one.md) | 2026-01-02 |\n";
+  const std::string page = "# 1. One thing\n\n2026-01-02 · accepted\n\nText.\n";
   const struct {
-    std::string path;
+    std::string file;
     std::string text;
-    std::string architecture;
+    std::string table;
     std::string violation;  // without the path; empty: none
   } cases[] = {
-      {"docs/decisions/0001-one.md", "# 1. One thing\n\n2026-01-02 · accepted\n\nText.\n",
-       row + "\n", ""},
-      {"docs/decisions/0001-one.md", "# 1. One thing\n\n2026-01-02 · superseded by 3\n\nText.\n",
-       row, ""},
-      {"docs/decisions/0001-one.md", "# One thing\n\n2026-01-02 · accepted\n\nText.\n", row, form},
-      {"docs/decisions/0001-one.md", "# 1. One thing\n\n2026-01-02 · done\n\nText.\n", row, form},
-      {"docs/decisions/0002-one.md", "# 2. One thing\n\n2026-01-02 · accepted\n\nText.\n", row,
-       "is not number 1"},
-      {"docs/decisions/0002-one.md", "# 1. One thing\n\n2026-01-02 · accepted\n\nText.\n", row,
-       "is not number 1"},
-      {"docs/decisions/0001-one.md", "# 1. One thing\n\n2026-01-03 · accepted\n\nText.\n", row,
-       "is not listed in ARCHITECTURE.md as: "
-       "| 1 | [One thing](docs/decisions/0001-one.md) | 2026-01-03 |"},
+      {"0001-one.md", page, row, ""},
+      {"0007-one.md", "# 7. One thing\n\n2026-01-02 · accepted\n\nText.\n",
+       "| 7 | [One thing](0007-one.md) | 2026-01-02 |\n", ""},
+      {"0001-one.md", "# 1. One thing\n\n2026-01-02 · superseded by 3\n\nText.\n", row, ""},
+      {"0001-one.md", "# One thing\n\n2026-01-02 · accepted\n\nText.\n", row, form},
+      {"0001-one.md", "# 1. One thing\n\n2026-01-02 · done\n\nText.\n", row, form},
+      {"0002-one.md", page, row, "is number 1, unlike its file"},
+      {"0001-one.md", "# 1. One thing\n\n2026-01-03 · accepted\n\nText.\n", row,
+       "is not listed in docs/decisions/README.md as: "
+       "| 1 | [One thing](0001-one.md) | 2026-01-03 |"},
+      {"0001-one.md", page, "", "is not listed in docs/decisions/README.md as: " + row},
   };
   for (const auto& expected : cases) {
-    SCOPED_TRACE(expected.path + ": " + expected.text);
-    const std::vector<std::string> found =
-        decision_faults({{{expected.path, expected.text},
-                          {"ARCHITECTURE.md", expected.architecture},
-                          {"docs/decisions/README.md", "# Decisions\n"}},
-                         {}});
-    if (expected.violation.empty()) {
+    SCOPED_TRACE(expected.file + ": " + expected.text);
+    const std::string path = "docs/decisions/" + expected.file;
+    std::string violation = expected.violation;
+    if (violation.ends_with('\n')) violation.pop_back();
+    const std::vector<std::string> found = decision_faults(
+        {{{path, expected.text}, {"docs/decisions/README.md", expected.table}}, {}});
+    if (violation.empty()) {
       EXPECT_THAT(found, IsEmpty());
     } else {
-      EXPECT_THAT(found, ElementsAre(expected.path + ": " + expected.violation));
+      EXPECT_THAT(found, ElementsAre(path + ": " + violation));
     }
   }
+}
+
+TEST(Pages, NumbersOfDecisions) {
+  const std::string page = "# 1. One thing\n\n2026-01-02 · accepted\n\nText.\n";
+  const std::string other = "# 1. Other\n\n2026-01-02 · accepted\n\nText.\n";
+  const std::string one = "| 1 | [One thing](0001-one.md) | 2026-01-02 |\n";
+  const std::string two = "| 1 | [Other](0001-two.md) | 2026-01-02 |\n";
+  EXPECT_THAT(decision_faults({{{"docs/decisions/0001-one.md", page},
+                                {"docs/decisions/0001-two.md", other},
+                                {"docs/decisions/README.md", one + two}},
+                               {}}),
+              UnorderedElementsAre(
+                  "docs/decisions/0001-two.md: has the number of another page",
+                  "docs/decisions/README.md: its rows are not in the order of their numbers"));
+  EXPECT_THAT(
+      decision_faults({{{"docs/decisions/0001-one.md", page},
+                        {"docs/decisions/README.md", "| 3 | [x](0003-x.md) | d |\n" + one}},
+                       {}}),
+      ElementsAre("docs/decisions/README.md: its rows are not in the order of their numbers"));
 }
 
 }  // namespace

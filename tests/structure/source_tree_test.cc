@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/structure/limits.h"
 #include "tests/structure/pages.h"
 #include "tests/structure/rules.h"
 
@@ -50,13 +51,16 @@ TEST(SourceTree, FilesKeepTheRules) {
   }
 }
 
-TEST(SourceTree, CompilesWithoutLuck) {
-  const fs::path root = STDGATE_SOURCE_DIR;
-  std::map<std::string, std::string> sources;
+Sources sources_under(const fs::path& root) {
+  Sources sources;
   for (const fs::path& file : source_files(root)) {
     sources[fs::relative(file, root).string()] = read_file(file);
   }
-  EXPECT_THAT(integers_by_luck(sources), testing::IsEmpty());
+  return sources;
+}
+
+TEST(SourceTree, CompilesWithoutLuck) {
+  EXPECT_THAT(integers_by_luck(sources_under(STDGATE_SOURCE_DIR)), testing::IsEmpty());
 }
 
 // What git has, or would have: all but what is ignored. Empty where this is no checkout (a
@@ -125,6 +129,18 @@ TEST(SourceTree, PagesKeepTheRules) {
     for (const std::string& violation : rule(pages)) {
       ADD_FAILURE() << violation;
     }
+  }
+}
+
+TEST(SourceTree, PagesNameWhatSourcesDefine) {
+  const fs::path root = STDGATE_SOURCE_DIR;
+  Sources sources = sources_under(root);
+  std::erase_if(sources, [](const auto& source) { return source.first.starts_with("tests/"); });
+  const std::string limits = read_file(root / "docs/limits.md");
+  ASSERT_GT(limits.size(), 1000U);
+  EXPECT_THAT(limit_faults(limits, sources), testing::IsEmpty());
+  for (const char* page : {"ARCHITECTURE.md", "docs/glossary.md"}) {
+    EXPECT_THAT(unknown_types(read_file(root / page), sources), testing::IsEmpty()) << page;
   }
 }
 
