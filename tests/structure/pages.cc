@@ -180,7 +180,7 @@ std::string row_of(std::string_view file, std::string_view number, std::string_v
 std::string decision_fault(std::string_view path, std::string_view page, std::string_view table,
                            size_t& number) {
   static const std::regex kForm(
-      R"(^# (\d+)\. ([^\n]+)\n\n(\d{4}-\d\d-\d\d) · (proposed|accepted|superseded by \d+)\n\n)");
+      R"(^# (\d+)\. ([^\n]+)\n\n(\d{4}-\d\d-\d\d) · (proposed|accepted)\n\n)");
   std::cmatch match;
   if (!std::regex_search(page.data(), page.data() + page.size(), match, kForm)) {
     return "does not begin with its number and title, then date and state";

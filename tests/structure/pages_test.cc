@@ -127,7 +127,7 @@ TEST(Pages, Decisions) {
       {"0001-one.md", page, row, ""},
       {"0007-one.md", "# 7. One thing\n\n2026-01-02 · accepted\n\nText.\n",
        "| 7 | [One thing](0007-one.md) | 2026-01-02 |\n", ""},
-      {"0001-one.md", "# 1. One thing\n\n2026-01-02 · superseded by 3\n\nText.\n", row, ""},
+      {"0001-one.md", "# 1. One thing\n\n2026-01-02 · superseded by 3\n\nText.\n", row, form},
       {"0001-one.md", "# One thing\n\n2026-01-02 · accepted\n\nText.\n", row, form},
       {"0001-one.md", "# 1. One thing\n\n2026-01-02 · done\n\nText.\n", row, form},
       {"0002-one.md", page, row, "is number 1, unlike its file"},
