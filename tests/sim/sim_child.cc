@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "gateway/rpc/json_member.h"
@@ -123,7 +125,10 @@ class SimChild final : public test::MemoryChild,
   // has not heard that.
   void lose_asks() {
     if (temper_.serves_one) return records_.states.note_death();
-    for (const std::string& nonce : asks_.asked()) {
+    std::set<std::string> nonces = asks_.asked();
+    // What it has asked without naming a call is about the only one that it has.
+    if (nonces.contains("")) nonces.merge(records_.life.calls_of(pid_));
+    for (const std::string& nonce : nonces) {
       if (!records_.states.is_parked(nonce)) continue;
       if (!stdin_closed_) world_.tally().note(Seen::died_while_parked);
       records_.states.note_death(nonce);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,14 @@ class SimLife {
   // A request with this nonce has been written to the child.
   void note_written(const std::string& nonce, int64_t pid) {
     if (!nonce.empty()) calls_[nonce] = {pid, world_.now(), {}};
+  }
+  // The nonces of the requests that have been written to this child, and to no other since.
+  [[nodiscard]] std::set<std::string> calls_of(int64_t pid) const {
+    std::set<std::string> nonces;
+    for (const auto& [nonce, call] : calls_) {
+      if (call.pid == pid) nonces.insert(nonce);
+    }
+    return nonces;
   }
   void note_said(int64_t pid) { said_[pid] = world_.now(); }
   void note_progress(const std::string& nonce) {
