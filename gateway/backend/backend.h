@@ -252,11 +252,15 @@ class Backend final : public Upstream,
   void on_changed(const pool::Audience& audience) override {
     if (mirrors_) mirrors_->note_change(audience.list);
     if (cache_) cache_->note_change(audience);
+    if (audience.list != 0) {
+      tell_watches([&audience](ListWatch& watch) { watch.on_lists_changed(audience.list); });
+    }
   }
   void on_restart(const pool::Child& child) override {
     notices_.note_gone(child);
     if (mirrors_) mirrors_->note_restart();
     if (cache_) cache_->clear();
+    tell_watches([](ListWatch& watch) { watch.on_restart(); });
   }
   void on_listening_end(call::CallPtr call) override { end_listening(*call); }
   void on_listener_lost(call::CallPtr call, const rpc::FaultReport& report) override {

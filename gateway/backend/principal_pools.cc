@@ -177,6 +177,7 @@ tl::expected<PrincipalPools::Pool*, rpc::FaultReport> PrincipalPools::make(
   pool->used = now();
   if (!sweep_timer_.armed()) sweep_timer_.arm(now() + kSweep);
   Pool* const made = pool.get();
+  made->upstream->watch_lists(watch_);
   made->upstream->start();
   return made;
 }

@@ -119,6 +119,20 @@ class PrincipalPools final : public Upstream {
       const std::function<tl::expected<session::SessionId, rpc::FaultReport>(Upstream&)>& open);
   template <class Visitor>
   void for_each(Visitor&& visit) const;
+  // Passes on what the pools tell.
+  class PoolWatch final : public ListWatch {
+   public:
+    explicit PoolWatch(PrincipalPools& pools) : pools_(pools) {}
+    void on_lists_changed(uint8_t lists) override {
+      pools_.tell_watches([lists](ListWatch& watch) { watch.on_lists_changed(lists); });
+    }
+    void on_restart() override {
+      pools_.tell_watches([](ListWatch& watch) { watch.on_restart(); });
+    }
+
+   private:
+    PrincipalPools& pools_;
+  };
   [[nodiscard]] TimePoint now() const { return services_.clock.now(); }
 
   const size_t max_pools_;
@@ -135,6 +149,7 @@ class PrincipalPools final : public Upstream {
   std::function<void(Upstream&)> set_limits_;
   RateLimit refusals_{1};
   bool draining_ = false;
+  const std::shared_ptr<PoolWatch> watch_ = std::make_shared<PoolWatch>(*this);
   Timer sweep_timer_;
 };
 
