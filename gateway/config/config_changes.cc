@@ -29,6 +29,7 @@ class Comparison {
     take("timeouts", config.timeouts, wanted_.timeouts);
     take_log();
     take_backends();
+    take_servers();
     config.secrets = wanted_.secrets;
     leave("admin", config.admin, wanted_.admin);
     leave("replica", config.replica, wanted_.replica);
@@ -81,6 +82,22 @@ class Comparison {
     running = wanted_.backends;
   }
 
+  void take_servers() {
+    std::vector<ServerConfig>& running = changes_.config.servers;
+    const auto note = [this](const ServerConfig& server) {
+      changes_.taken.push_back("servers." + server.name);
+    };
+    for (const ServerConfig& wanted : wanted_.servers) {
+      const auto found = std::ranges::find(running, wanted.name, &ServerConfig::name);
+      if (found == running.end() || *found != wanted) note(wanted);
+    }
+    for (const ServerConfig& server : running) {
+      const auto& all = wanted_.servers;
+      if (std::ranges::find(all, server.name, &ServerConfig::name) == all.end()) note(server);
+    }
+    running = wanted_.servers;
+  }
+
   const Config& wanted_;
   ConfigChanges changes_;
 };
@@ -102,6 +119,15 @@ std::string changes_text(const ConfigChanges& changes) {
   append("a reload takes over:", changes.taken);
   append("a restart is needed for:", changes.restart);
   return text;
+}
+
+bool serves_as(const ServerConfig& running, const ServerConfig& wanted) {
+  ServerConfig told = running;
+  told.rules = wanted.rules;
+  told.methods = wanted.methods;
+  told.is_default = wanted.is_default;
+  told.is_required = wanted.is_required;
+  return told == wanted;
 }
 
 bool serves_as(const BackendConfig& running, const BackendConfig& wanted) {

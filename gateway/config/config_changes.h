@@ -25,5 +25,6 @@ std::string changes_text(const ConfigChanges& changes);
 // Whether a backend that runs so serves `wanted` too, once it has been told its rules and whether
 // it is the default one, or required. Else it is replaced.
 bool serves_as(const BackendConfig& running, const BackendConfig& wanted);
+bool serves_as(const ServerConfig& running, const ServerConfig& wanted);
 
 }  // namespace stdgate::config

@@ -199,6 +199,45 @@ void print_option(const Printing& to, const Option<S>& option, const TextLists<S
   to.out << YAML::EndMap;
 }
 
+// What a JSON value is in YAML.
+void print_json(const Printing& to, const YAML::Node& node) {
+  if (node.IsMap()) {
+    to.out << YAML::Flow << YAML::BeginMap;
+    for (const auto& entry : node) {
+      to.out << YAML::Key << YAML::DoubleQuoted << entry.first.Scalar() << YAML::Value;
+      print_json(to, entry.second);
+    }
+    to.out << YAML::EndMap;
+  } else if (node.IsSequence()) {
+    to.out << YAML::Flow << YAML::BeginSeq;
+    for (const auto& item : node) print_json(to, item);
+    to.out << YAML::EndSeq;
+  } else if (node.IsScalar() && node.Tag() == "!") {
+    ValuePrinter{to}(node.Scalar());
+  } else if (node.IsScalar()) {
+    to.out << node.Scalar();
+  } else {
+    to.out << YAML::Null;
+  }
+}
+
+template <class S>
+void print_option(const Printing& to, const Option<S>& option, const Arguments<S>& type,
+                  const S& section) {
+  if ((section.*type.member).empty()) return;
+  to.out << YAML::Key << std::string(option.key) << YAML::Value << YAML::BeginMap;
+  for (const auto& [tool, arguments] : section.*type.member) {
+    print_key(to, tool);
+    to.out << YAML::BeginMap;
+    for (const auto& [name, value] : arguments) {
+      print_key(to, name);
+      print_json(to, YAML::Load(value));
+    }
+    to.out << YAML::EndMap;
+  }
+  to.out << YAML::EndMap;
+}
+
 template <class S>
 bool has_items(const Option<S>& option, const S& section) {
   const auto* const items = std::get_if<Items<S>>(&option.type);
@@ -216,7 +255,11 @@ bool has_values(const S& section) {
 
 template <class S>
 bool is_printed(const S& section) {
-  if constexpr (std::is_same_v<S, MtlsConfig> || std::is_same_v<S, FilesystemConfig>) {
+  if constexpr (std::is_same_v<S, MemberToolsConfig> || std::is_same_v<S, SelectionConfig>) {
+    return section != S();
+  } else if constexpr (std::is_same_v<S, SearchConfig>) {
+    return true;
+  } else if constexpr (std::is_same_v<S, MtlsConfig> || std::is_same_v<S, FilesystemConfig>) {
     return section.used;  // that it is there says something
   } else if constexpr (std::is_same_v<S, AuthConfig> || std::is_same_v<S, AuditConfig> ||
                        std::is_same_v<S, TracesConfig>) {
@@ -265,14 +308,16 @@ void print_option(const Printing& to, const Option<S>& option, const Items<S>& t
 template <class S>
 void print_option(const Printing& to, const Option<S>& option, const NamedItems<S>& type,
                   const S& section) {
-  if ((section.*type.member).empty()) return;
-  to.out << YAML::Key << std::string(option.key) << YAML::Value << YAML::BeginMap;
-  for (const auto& named : section.*type.member) {
-    to.out << YAML::Key << YAML::DoubleQuoted << named.name << YAML::Value << YAML::BeginMap;
-    print_section(to, named);
+  visit_member(type, [&](auto member) {
+    if ((section.*member).empty()) return;
+    to.out << YAML::Key << std::string(option.key) << YAML::Value << YAML::BeginMap;
+    for (const auto& named : section.*member) {
+      to.out << YAML::Key << YAML::DoubleQuoted << named.name << YAML::Value << YAML::BeginMap;
+      print_section(to, named);
+      to.out << YAML::EndMap;
+    }
     to.out << YAML::EndMap;
-  }
-  to.out << YAML::EndMap;
+  });
 }
 
 template <class S>

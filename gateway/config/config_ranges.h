@@ -34,6 +34,12 @@ inline constexpr size_t kMaxBackends = 256;
 inline constexpr size_t kMaxBackendName = 64;
 // A label of a host name (RFC 1035 section 2.3.4).
 inline constexpr size_t kMaxReplicaName = 63;
+// Virtual servers; members of one, and tools of a member that are renamed and the like.
+inline constexpr size_t kMaxServers = 64;
+inline constexpr size_t kMaxMembers = 256;
+inline constexpr size_t kMaxNamedTools = 1024;
+inline constexpr size_t kMaxPins = 256;
+inline constexpr size_t kMaxShownName = 64;  // of a tool, as language models' interfaces take it
 inline constexpr size_t kMaxRoles = 256;
 inline constexpr size_t kMaxRules = 128;     // of a backend
 inline constexpr size_t kMaxPatterns = 256;  // of a list of names or patterns in a rule

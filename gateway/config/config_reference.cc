@@ -83,6 +83,11 @@ std::string type_of(const OptionInfo& option) {
       return "map of names to texts, or to `{ file: … }`";
     case Kind::text_lists:
       return "map of at most " + std::to_string(option.range.max) + " names to lists of texts";
+    case Kind::text_map:
+      return "map of at most " + std::to_string(option.range.max) + " names to texts";
+    case Kind::arguments:
+      return "map of at most " + std::to_string(option.range.max) +
+             " tools to maps of arguments to values";
     case Kind::files:
       return "path, or a list of at most " + std::to_string(option.range.max);
     case Kind::address:
@@ -101,6 +106,10 @@ std::string type_of(const OptionInfo& option) {
     case Kind::items:
       return "list of " + std::to_string(option.range.min) + " to " +
              std::to_string(option.range.max) + " maps of [keys](#" + anchor_of(option) + ")";
+    case Kind::items_or_words:
+      return "list of " + std::to_string(option.range.min) + " to " +
+             std::to_string(option.range.max) + " names of backends, or maps of [keys](#" +
+             anchor_of(option) + ")";
     case Kind::named:
     case Kind::backends:
       return "map of names to [keys](#" + anchor_of(option) + ")";

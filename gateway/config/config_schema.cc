@@ -227,6 +227,35 @@ void write_items(rpc::JsonWriter& json, const OptionInfo& option) {
   json.end_object();
 }
 
+void write_items_or_words(rpc::JsonWriter& json, const OptionInfo& option) {
+  json.text("type", "array");
+  write_items_range(json, option.range);
+  json.begin_object("items");
+  json.begin_array("anyOf");
+  json.begin_object();
+  json.text("type", "string");
+  json.end_object();
+  json.begin_object();
+  json.text("type", "object");
+  write_keys(json, option.options);
+  json.end_object();
+  json.end_array();
+  json.end_object();
+}
+
+// Names with a text each, or with any values of their own.
+void write_map(rpc::JsonWriter& json, const OptionInfo& option) {
+  write_types(json, {"object", "null"});
+  json.number("maxProperties", option.range.max);
+  json.begin_object("additionalProperties");
+  if (option.kind == Kind::arguments) {
+    json.text("type", "object");
+  } else {
+    write_text_type(json);
+  }
+  json.end_object();
+}
+
 void write_named(rpc::JsonWriter& json, const OptionInfo& option) {
   write_types(json, {"object", "null"});
   json.number("maxProperties", option.range.max);
@@ -284,6 +313,9 @@ void write_type(rpc::JsonWriter& json, const OptionInfo& option) {
       json.text("type", "array");
       write_texts(json, kAnyNumber);
       return json.end_object();
+    case Kind::text_map:
+    case Kind::arguments:
+      return write_map(json, option);
     case Kind::command:
       json.text("type", "array");
       return write_texts(json, {1, kAnyNumber.max});
@@ -305,6 +337,8 @@ void write_type(rpc::JsonWriter& json, const OptionInfo& option) {
       return write_word_or_section(json, option);
     case Kind::items:
       return write_items(json, option);
+    case Kind::items_or_words:
+      return write_items_or_words(json, option);
     case Kind::named:
       return write_named(json, option);
     case Kind::backends:

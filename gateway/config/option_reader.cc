@@ -10,6 +10,7 @@
 #include "gateway/config/environment_section.h"
 #include "gateway/config/foreign_keys.h"
 #include "gateway/config/listener_reader.h"
+#include "gateway/config/map_reader.h"
 #include "gateway/config/options/auth_rules.h"
 #include "gateway/config/options/gateway_options.h"
 #include "gateway/config/options/option_visit.h"
@@ -162,30 +163,17 @@ bool read(const Variables<S>& type, const Value& value, Section&, S& out) {
 
 template <class S>
 bool read(const TextLists<S>& type, const Value& value, Section&, S& out) {
-  const auto entries = value.entries();
-  if (!entries) return false;
-  if (entries->size() > type.most) {
-    value.fail_at_key("at most " + std::to_string(type.most) + " of them");
-    return false;
-  }
-  bool good = true;
-  for (const Value& entry : *entries) {
-    std::vector<std::string>& texts = (out.*type.member)[entry.name()];
-    const auto items = entry.list();
-    good = good && items;
-    for (const Value& item : items.value_or(std::vector<Value>())) {
-      auto text = item.text();
-      if (text && type.texts.accepts(*text)) {
-        texts.push_back(*std::move(text));
-        continue;
-      }
-      good = false;
-      if (text) {
-        item.fail("expected " + std::string(type.texts.expected) + "; found " + item.found());
-      }
-    }
-  }
-  return good;
+  return read_text_lists(value, type.most, type.texts, out.*type.member);
+}
+
+template <class S>
+bool read(const TextMap<S>& type, const Value& value, Section&, S& out) {
+  return read_texts(value, type.most, out.*type.member);
+}
+
+template <class S>
+bool read(const Arguments<S>& type, const Value& value, Section&, S& out) {
+  return read_arguments(value, type.most, out.*type.member);
 }
 
 template <class S>
@@ -404,8 +392,14 @@ bool read(const Items<S>& type, const Value& value, Section&, S& out) {
   visit_member(type, [&](auto member) {
     (out.*member).clear();
     for (const Value& item : *items) {
-      Section part(item);
       auto& read_item = (out.*member).emplace_back();
+      if constexpr (requires { read_short(item, read_item); }) {
+        if (item.is_scalar()) {
+          read_short(item, read_item);
+          continue;
+        }
+      }
+      Section part(item);
       read_section(part, read_item);
       if constexpr (requires { complete_item(part, read_item); }) complete_item(part, read_item);
     }
@@ -422,16 +416,18 @@ bool read(const NamedItems<S>& type, const Value& value, Section& section, S& ou
     value.fail_at_key("at most " + std::to_string(type.most) + " of them");
     return false;
   }
-  for (const Value& entry : entries) {
-    if (!type.names.accepts(entry.name())) {
-      entry.fail_at_key("expected " + std::string(type.names.expected));
+  visit_member(type, [&](auto member) {
+    for (const Value& entry : entries) {
+      if (!type.names.accepts(entry.name())) {
+        entry.fail_at_key("expected " + std::string(type.names.expected));
+      }
+      auto& named = (out.*member).emplace_back();
+      named.name = entry.name();
+      Section named_section(entry);
+      read_section(named_section, named);
+      part.add_part(std::move(named_section));
     }
-    auto& named = (out.*type.member).emplace_back();
-    named.name = entry.name();
-    Section named_section(entry);
-    read_section(named_section, named);
-    part.add_part(std::move(named_section));
-  }
+  });
   section.add_part(std::move(part));
   return true;
 }

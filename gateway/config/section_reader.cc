@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <regex>
 #include <set>
 
 #include "gateway/base/utf8.h"
@@ -13,6 +14,7 @@
 #include "gateway/config/secret.h"
 #include "gateway/config/value_parser.h"
 #include "gateway/config/variable_expansion.h"
+#include "gateway/rpc/json_string.h"
 
 namespace stdgate::config {
 namespace {
@@ -22,6 +24,12 @@ constexpr size_t kMaxQuoted = 60;  // bytes of a value that a message repeats
 std::string in_quotes(const std::string& text) {
   if (text.size() <= kMaxQuoted) return "'" + text + "'";
   return "'" + std::string(cut_utf8(text, kMaxQuoted)) + "…'";
+}
+
+// RFC 8259 section 6.
+bool is_json_number(const std::string& text) {
+  static const std::regex kNumber(R"(-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?)");
+  return text.size() <= 32 && std::regex_match(text, kNumber);
 }
 
 std::string from_to(const std::string& min, const std::string& max) {
@@ -167,6 +175,38 @@ std::optional<double> Value::decimal() const {
   const auto number = parse_decimal(*word);
   if (!number) fail("expected a number, found " + in_quotes(*word));
   return number;
+}
+
+std::optional<std::string> Value::json() const {
+  std::string out;
+  if (node_.IsNull()) return "null";
+  if (node_.IsSequence()) {
+    const auto items = list();
+    for (const Value& item : *items) {
+      const auto json = item.json();
+      if (!json) return std::nullopt;
+      out.append(out.empty() ? "[" : ",").append(*json);
+    }
+    return out.empty() ? "[]" : out + "]";
+  }
+  if (node_.IsMap()) {
+    const auto members = entries();
+    if (!members) return std::nullopt;
+    for (const Value& member : *members) {
+      const auto json = member.json();
+      if (!json) return std::nullopt;
+      out += out.empty() ? "{" : ",";
+      rpc::append_json_string(out, member.name());
+      out.append(":").append(*json);
+    }
+    return out.empty() ? "{}" : out + "}";
+  }
+  const auto word = text();
+  if (!word) return std::nullopt;
+  const bool is_quoted = node_.Tag() == "!";
+  if (!is_quoted && (*word == "true" || *word == "false" || is_json_number(*word))) return word;
+  rpc::append_json_string(out, *word);
+  return out;
 }
 
 std::optional<std::vector<std::string>> Value::texts() const {

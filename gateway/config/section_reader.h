@@ -58,6 +58,8 @@ class Value {
   [[nodiscard]] std::optional<Duration> duration(const DurationRange& range) const;
   [[nodiscard]] std::optional<double> decimal() const;
   [[nodiscard]] std::optional<std::vector<std::string>> texts() const;
+  // Any value as JSON: what is in quotes is a text, all else what JSON reads it as, or a text.
+  [[nodiscard]] std::optional<std::string> json() const;
   [[nodiscard]] std::optional<std::vector<Value>> list() const;
   // The entries in the order of the file; an empty node is an empty map. A duplicate key is
   // recorded and left out.

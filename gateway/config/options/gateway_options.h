@@ -10,6 +10,7 @@
 #include "gateway/config/options/log_options.h"
 #include "gateway/config/options/metrics_options.h"
 #include "gateway/config/options/option.h"
+#include "gateway/config/options/server_options.h"
 #include "gateway/config/options/sessions_options.h"
 #include "gateway/config/options/text_rules.h"
 #include "gateway/config/options/timeouts_options.h"
@@ -91,6 +92,12 @@ inline constexpr auto kGatewayOptions = std::to_array<Option<Config>>({
      .details = "A name has 1 to 64 characters out of `a-z`, `0-9`, `_` and `-`. It is the first "
                 "part of the backend's paths and its label in metrics and logs.",
      .missing = "name at least one backend and its command"},
+    {.key = "servers",
+     .type = NamedItems{&Config::servers, kServerName, kMaxServers},
+     .help = "virtual servers by name: one endpoint for several backends of MCP",
+     .details = "Names as those of backends, which they share paths and labels with. See "
+                "[Servers](servers.md).",
+     .default_words = "none"},
     {.key = "sessions",
      .type = Part{&Config::sessions},
      .help = "ids of MCP sessions, with which they outlive the gateway"},

@@ -8,6 +8,7 @@
 #include "gateway/base/ascii.h"
 #include "gateway/config/options/auth_rules.h"
 #include "gateway/config/options/backend_rules.h"
+#include "gateway/config/options/server_rules.h"
 #include "gateway/config/options/tls_rules.h"
 #include "gateway/config/options/traces_rules.h"
 #include "gateway/config/principal_variables.h"
@@ -148,7 +149,9 @@ void complete_config(const Section& root, Config& out) {
   complete_auth(root, out);
   if (const Section* traces = root.part("traces")) complete_traces(*traces, out.traces);
   if (const Section* roles = root.part("roles")) check_roles(*roles, out);
+  yield_defaults(root, out);
   if (const Section* backends = root.part("backends")) complete_backends(*backends, out);
+  if (const Section* servers = root.part("servers")) complete_servers(*servers, out);
 }
 
 }  // namespace stdgate::config

@@ -255,13 +255,32 @@ struct TextLists {
 template <class S>
 TextLists(std::map<std::string, std::vector<std::string>> S::*, TextRule, size_t) -> TextLists<S>;
 
+// A map of names to a text each.
+template <class S>
+struct TextMap {
+  std::map<std::string, std::string> S::*member;
+  size_t most;
+};
+template <class S>
+TextMap(std::map<std::string, std::string> S::*, size_t) -> TextMap<S>;
+
+// A map of names to maps of names to any values.
+template <class S>
+struct Arguments {
+  ToolArguments S::*member;
+  size_t most;  // of the outer names
+};
+template <class S>
+Arguments(ToolArguments S::*, size_t) -> Arguments<S>;
+
 // A map with keys of its own: OptionsOf<its type>.
 template <class S>
 struct Part {
   std::variant<PoolConfig S::*, ResourceLimits S::*, LimitsConfig S::*, TimeoutsConfig S::*,
                LogConfig S::*, MetricsConfig S::*, SessionsConfig S::*, TlsConfig S::*,
                AuthConfig S::*, MtlsConfig S::*, JwksConfig S::*, ClientLimits S::*,
-               CallLimits S::*, AuditConfig S::*, FilesystemConfig S::*, TracesConfig S::*>
+               CallLimits S::*, AuditConfig S::*, FilesystemConfig S::*, TracesConfig S::*,
+               SelectionConfig S::*, MemberToolsConfig S::*, SearchConfig S::*>
       member;
 };
 template <class S, class T>
@@ -270,14 +289,15 @@ Part(T S::*) -> Part<S>;
 // Such a map, or a word that stands for a whole one (sandbox_rules.h).
 template <class S>
 struct WordOrPart {
-  std::variant<SandboxConfig S::*, NetworkConfig S::*> member;
+  std::variant<SandboxConfig S::*, NetworkConfig S::*, ExposeConfig S::*> member;
 };
 
 // A list of maps, each with keys of its own: OptionsOf<their type>.
 template <class S>
 struct Items {
   std::variant<std::vector<ApiKeyConfig> S::*, std::vector<JwtConfig> S::*,
-               std::vector<SignatureConfig> S::*, std::vector<RuleConfig> S::*>
+               std::vector<SignatureConfig> S::*, std::vector<RuleConfig> S::*,
+               std::vector<MemberConfig> S::*>
       member;
   CountRange items;
 };
@@ -287,12 +307,12 @@ Items(std::vector<T> S::*, CountRange) -> Items<S>;
 // A map of names to maps with keys of their own.
 template <class S>
 struct NamedItems {
-  std::vector<RoleConfig> S::*member;
+  std::variant<std::vector<RoleConfig> S::*, std::vector<ServerConfig> S::*> member;
   TextRule names;
   size_t most;
 };
-template <class S>
-NamedItems(std::vector<RoleConfig> S::*, TextRule, size_t) -> NamedItems<S>;
+template <class S, class T>
+NamedItems(std::vector<T> S::*, TextRule, size_t) -> NamedItems<S>;
 
 // A map of names to backends.
 template <class S>
@@ -306,9 +326,9 @@ template <class S>
 using OptionType =
     std::variant<Count<S>, Ratio<S>, Size<S>, Time<S>, Seconds<S>, PerTime<S>, Switch<S>, Text<S>,
                  Word<S>, List<S>, Variables<S>, EnvFiles<S>, KeyFile<S>, ApiKeyFile<S>,
-                 FileText<S>, Paths<S>, TextLists<S>, Inherited<S>, Command<S>, ListenAddress<S>,
-                 ListenAddresses<S>, Buckets<S>, Part<S>, WordOrPart<S>, Items<S>, NamedItems<S>,
-                 Backends<S>>;
+                 FileText<S>, Paths<S>, TextLists<S>, TextMap<S>, Arguments<S>, Inherited<S>,
+                 Command<S>, ListenAddress<S>, ListenAddresses<S>, Buckets<S>, Part<S>,
+                 WordOrPart<S>, Items<S>, NamedItems<S>, Backends<S>>;
 
 // The flag that says the same on the command line. Beside a switch it takes no value, and turns
 // into what is not the default.

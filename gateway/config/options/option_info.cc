@@ -108,6 +108,18 @@ void describe(const TextLists<S>& type, const S&, OptionInfo& out) {
 }
 
 template <class S>
+void describe(const TextMap<S>& type, const S&, OptionInfo& out) {
+  out.kind = Kind::text_map;
+  out.range = {0, type.most};
+}
+
+template <class S>
+void describe(const Arguments<S>& type, const S&, OptionInfo& out) {
+  out.kind = Kind::arguments;
+  out.range = {0, type.most};
+}
+
+template <class S>
 void describe(const FileText<S>&, const S&, OptionInfo& out) {
   out.kind = Kind::text;
 }
@@ -180,15 +192,18 @@ template <class S>
 void describe(const Items<S>& type, const S&, OptionInfo& out) {
   out.kind = Kind::items;
   out.range = type.items;
-  visit_member(type,
-               [&]<class T>(std::vector<T> S::* /*member*/) { describe_each<T>(kAnyItem, out); });
+  visit_member(type, [&]<class T>(std::vector<T> S::* /*member*/) {
+    if constexpr (std::is_same_v<T, MemberConfig>) out.kind = Kind::items_or_words;
+    describe_each<T>(kAnyItem, out);
+  });
 }
 
 template <class S>
 void describe(const NamedItems<S>& type, const S&, OptionInfo& out) {
   out.kind = Kind::named;
   out.range = {0, type.most};
-  describe_each<RoleConfig>(kAnyName, out);
+  visit_member(type,
+               [&]<class T>(std::vector<T> S::* /*member*/) { describe_each<T>(kAnyName, out); });
 }
 
 template <class S>

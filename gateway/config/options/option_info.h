@@ -24,6 +24,8 @@ struct OptionInfo {
     texts,
     variables,
     text_lists,  // by name
+    text_map,    // the same with one text each
+    arguments,   // any values by two names
     files,
     inherited,
     command,
@@ -32,8 +34,9 @@ struct OptionInfo {
     numbers,
     section,
     word_or_section,
-    items,  // a list of sections
-    named,  // a map of names to sections
+    items,           // a list of sections
+    items_or_words,  // the same, where a text stands for a section with one key
+    named,           // a map of names to sections
     backends
   };
 

@@ -7,6 +7,7 @@
 #include "gateway/config/environment_section.h"
 #include "gateway/config/options/option_visit.h"
 #include "gateway/config/options/sandbox_rules.h"
+#include "gateway/config/options/server_rules.h"
 #include "gateway/config/value_names.h"
 #include "gateway/config/value_parser.h"
 
@@ -184,6 +185,16 @@ OptionValue value_of(const FileText<S>& type, const S& section) {
 // Printed and described in a way of its own.
 template <class S>
 OptionValue value_of(const TextLists<S>&, const S&) {
+  return {};
+}
+
+template <class S>
+OptionValue value_of(const TextMap<S>& type, const S& section) {
+  if ((section.*type.member).empty()) return {};
+  return section.*type.member;
+}
+template <class S>
+OptionValue value_of(const Arguments<S>&, const S&) {
   return {};
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "gateway/config/backend_name.h"
+
 namespace stdgate::config {
 
 bool is_web_origin(std::string_view text) {
@@ -28,6 +30,15 @@ bool is_field_name(std::string_view text) {
 }
 
 bool is_pattern(std::string_view text) { return !text.empty() && text.size() <= kMaxPattern; }
+
+bool is_server_name(std::string_view text) { return check_backend_name(text).has_value(); }
+
+bool is_shown_name(std::string_view text) {
+  return !text.empty() && text.size() <= kMaxShownName && std::ranges::all_of(text, [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+           c == '-';
+  });
+}
 
 bool is_role(std::string_view text) { return !text.empty() && text.size() <= 256; }
 

@@ -12,6 +12,8 @@ bool is_host_name(std::string_view text);
 bool is_variable_name(std::string_view text);
 bool is_field_name(std::string_view text);
 bool is_pattern(std::string_view text);
+bool is_server_name(std::string_view text);
+bool is_shown_name(std::string_view text);
 bool is_role(std::string_view text);
 bool is_scope(std::string_view text);
 
@@ -34,6 +36,12 @@ inline constexpr TextRule kVariableName{is_variable_name,
 // Of HTTP (RFC 9110 section 5.1).
 inline constexpr TextRule kFieldName{is_field_name, "not a name that a header field can have"};
 
+// Of a virtual server: see check_backend_name().
+inline constexpr TextRule kServerName{
+    is_server_name, "1 to 64 characters out of a-z, 0-9, '_' and '-', and no path of the gateway"};
+// What stands before names of tools.
+inline constexpr TextRule kShownName{is_shown_name,
+                                     "1 to 64 characters out of A-Z, a-z, 0-9, '_' and '-'"};
 // Of a rule: see policy::matches().
 inline constexpr TextRule kPattern{is_pattern,
                                    "a name, or a pattern of names with *, of at most 1024 bytes"};

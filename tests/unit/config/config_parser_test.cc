@@ -498,7 +498,7 @@ TEST(ConfigParser, RefusesBadStructure) {
       {with_root("xyz: x\n"),
        "f:2:1: xyz: unknown key; known here: listen, admin, anonymous, allowed_origins, "
        "allowed_hosts, trusted_proxies, rpc_stream, watch, replica, auth, roles, limits, tls, "
-       "backends, sessions, timeouts, log, audit, metrics, calls, traces\n"},
+       "backends, servers, sessions, timeouts, log, audit, metrics, calls, traces\n"},
       {with_root("audit: { calls: [a] }\n"),
        "f:2:1: audit.file: missing; name the file of the audit\n"},
       {with_root("audit: { file: a, arguments: none }\n"),

@@ -63,7 +63,13 @@ std::vector<std::string> samples(const config::OptionInfo& option) {
     case Kind::word:
       return option.words;
     case Kind::text:
-      return {"\"/sample\"", "sample", "sample.key", "\"https://sample.example\""};
+      return {"\"/sample\"", "sample", "sample.key", "\"https://sample.example\"", "a"};
+    case Kind::text_map:
+      return {"{ sample: x }"};
+    case Kind::arguments:
+      return {"{ sample: { x: 1, y: [\"2\", { z: true }], \"0\": \"null\" } }"};
+    case Kind::items_or_words:
+      return {"[a]", "[{ backend: a, prefix: x }]"};
     case Kind::items:
       return {"[{ name: a, hash: \"sha256:" + std::string(64, '1') + "\" }]",
               "[{ issuer: i, audience: [a], jwks: { file: f } }]",
@@ -73,7 +79,8 @@ std::vector<std::string> samples(const config::OptionInfo& option) {
     case Kind::variables:
       return {"{ SAMPLE: \"1\" }"};
     case Kind::texts:
-      return {"[sample]", "[\"https://sample.example\"]", "[\"10.1.0.0/16\"]", "[\"443\"]"};
+      return {"[sample]", "[\"https://sample.example\"]", "[\"10.1.0.0/16\"]", "[\"443\"]",
+              "[a_x]"};
     case Kind::command:
     case Kind::files:
     case Kind::inherited:
@@ -122,6 +129,12 @@ std::string beside_in_auth(const std::string& key) {
   return key == "public_url" ? ", api_key_file: sample.key" : "";
 }
 
+// What else a virtual server has to say where it says `key`.
+std::string beside_in_server(const config::OptionInfo& option) {
+  const bool has_members = option.path.size() > 2 && option.path[2] == "members";
+  return has_members ? "" : ", members: [a]";
+}
+
 // A file that says `value` for `option` and nothing else but what has to be there.
 std::string file_with(const config::OptionInfo& option, const std::string& value,
                       const std::string& protocol) {
@@ -131,7 +144,9 @@ std::string file_with(const config::OptionInfo& option, const std::string& value
   for (size_t i = option.path.size(); i > top; --i) {
     if (option.path[i - 1] == config::kAnyItem) {
       // What every rule has to say.
-      if (option.key != "allow") nested.insert(1, " allow: [a],");
+      const bool is_member = option.path[i - 2] == "members";
+      if (is_member && option.key != "backend") nested.insert(1, " backend: a,");
+      if (!is_member && option.key != "allow") nested.insert(1, " allow: [a],");
       nested = "[" + nested + "]";
       continue;
     }
@@ -143,6 +158,7 @@ std::string file_with(const config::OptionInfo& option, const std::string& value
       nested += ", " + beside_in_audit(option.key);
     }
     if (i == 2 && option.path[0] == "traces") nested += beside_in_traces(option.key);
+    if (i == 3 && option.path[0] == "servers") nested += beside_in_server(option);
     if (i - 1 > top) nested = "{ " + nested + " }";
   }
   if (!of_backend)
@@ -163,6 +179,10 @@ std::string file_without(const config::OptionInfo& option, const std::string& pr
   if (option.path[0] == "traces" && !option.required) {
     return "backends: { a: { command: [x], protocol: " + protocol + " } }\ntraces: { " +
            beside_in_traces(option.key).substr(2) + " }\n";
+  }
+  if (option.path[0] == "servers" && option.path.size() > 2 && !option.required) {
+    return "backends: { a: { command: [x], protocol: " + protocol +
+           " } }\nservers: { sample_name: { members: [a] } }\n";
   }
   if (option.path[0] == "auth" && option.key == "scopes") {
     return "backends: { a: { command: [x], protocol: " + protocol + " } }\nauth: { " +
@@ -193,7 +213,8 @@ bool changes(const config::OptionInfo& option, const std::string& sample,
   if (!config || !base || *config == *base) return false;
   const std::string printed = config::print_config(*config);
   std::string indent(2 * (option.path.size() - 1), ' ');
-  if (option.key == "allow") indent.replace(indent.size() - 2, 2, "- ");  // the first of an item
+  if (option.key == "allow" || option.key == "backend")
+    indent.replace(indent.size() - 2, 2, "- ");  // the first of an item
   EXPECT_THAT("\n" + printed, HasSubstr("\n" + indent + option.key + ":")) << joined(option.path);
   if (printed.find("***hidden***") != std::string::npos) return true;
   const auto again = parse(printed);
@@ -221,8 +242,9 @@ TEST(Options, DefaultsAreThoseOfAFileThatSaysNothing) {
     if (option.path.size() > 3 && option.path[2] == "sandbox") continue;
     const std::string value = config::yaml_of(option.default_value);
     if (!option.default_words.empty() || option.required || value.empty()) continue;
-    const auto said = parse(file_with(option, value, "jsonrpc"));
-    const auto silent = parse(file_without(option, "jsonrpc"));
+    const std::string protocol = option.path[0] == "servers" ? "mcp" : "jsonrpc";
+    const auto said = parse(file_with(option, value, protocol));
+    const auto silent = parse(file_without(option, protocol));
     EXPECT_TRUE(said && silent && *said == *silent) << joined(option.path);
   }
 }
@@ -266,6 +288,10 @@ class Schema : public testing::Test {
 
   // Of what is either a word or a map.
   static simdjson::simdjson_result<simdjson::dom::element> map_of(simdjson::dom::element node) {
+    // A text stands for a map of one key.
+    if (std::string_view type; node["anyOf"].at(0)["type"].get(type) == simdjson::SUCCESS) {
+      return node["anyOf"].at(1);
+    }
     simdjson::dom::element words;
     const auto error = node["anyOf"].at(0)["anyOf"].get(words);
     if (error != simdjson::SUCCESS) return error;
@@ -334,7 +360,7 @@ TEST_F(Schema, HasNoOtherKeys) {
     }
   }
   EXPECT_EQ(keys, count_keys(config::describe_options()));
-  EXPECT_EQ(closed, 26U);  // the top, a backend, its pool, limits, rules, clients, a role, auth, …
+  EXPECT_EQ(closed, 36U);  // the top, a backend, its pool, limits, rules, clients, a role, auth, …
 }
 
 TEST_F(Schema, ListsTheWords) {

@@ -1,0 +1,61 @@
+// Who may use what of a backend or a virtual server, and how much: as configured (config.h).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gateway/base/time.h"
+
+namespace stdgate::config {
+
+// Names are roles of principals; see policy::Rules.
+struct RoleConfig {
+  std::string name;
+  std::vector<std::string> includes;  // roles whose rules hold for it too
+
+  friend bool operator==(const RoleConfig&, const RoleConfig&) = default;
+};
+
+// What some roles may do with a backend. The names are patterns; without any, it is everything.
+struct RuleConfig {
+  std::vector<std::string> allow{};  // roles; "*" for everybody
+  std::vector<std::string> methods{};
+  std::vector<std::string> tools{};
+  std::vector<std::string> resources{};  // URIs
+  std::vector<std::string> prompts{};
+  std::vector<std::string> except{};  // any of these
+  std::vector<std::string> scopes{};  // that the client must have been given too
+
+  friend bool operator==(const RuleConfig&, const RuleConfig&) = default;
+};
+
+// So many in a time; none: no limit.
+struct Rate {
+  uint32_t count = 0;
+  Duration per = std::chrono::seconds(1);
+
+  friend bool operator==(const Rate&, const Rate&) = default;
+};
+
+// What all clients together may do; 0: no limit.
+struct CallLimits {
+  Rate rate;               // of calls
+  uint32_t burst = 0;      // of them at once, after a rest; 0: as many as `rate` names
+  uint32_t in_flight = 0;  // calls that are not answered yet
+
+  friend bool operator==(const CallLimits&, const CallLimits&) = default;
+};
+
+// What one client may do with a backend; 0: no limit.
+struct ClientLimits {
+  Rate rate;               // of calls
+  uint32_t burst = 0;      // of them at once, after a rest; 0: as many as `rate` names
+  uint32_t in_flight = 0;  // calls that are not answered yet
+  uint32_t sessions = 0;   // that have a child or wait for one
+
+  friend bool operator==(const ClientLimits&, const ClientLimits&) = default;
+};
+
+}  // namespace stdgate::config

@@ -1,0 +1,89 @@
+// Virtual servers, as configured (config.h).
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "gateway/base/time.h"
+#include "gateway/config/rule_config.h"
+
+namespace stdgate::config {
+
+struct BackendConfig;
+
+// What of a member's elements a virtual server shows: patterns of the names that the member gives
+// them.
+struct SelectionConfig {
+  std::vector<std::string> include;  // none: all
+  std::vector<std::string> exclude;  // any of these
+
+  friend bool operator==(const SelectionConfig&, const SelectionConfig&) = default;
+};
+
+// Names of tools, each with arguments and their values, raw JSON.
+using ToolArguments = std::map<std::string, std::map<std::string, std::string>>;
+
+// The same of tools, and how they look. The keys of `rename` are the member's names, all others are
+// the names after renaming, without the prefix.
+struct MemberToolsConfig {
+  std::vector<std::string> include;
+  std::vector<std::string> exclude;
+  std::map<std::string, std::string> rename;
+  std::map<std::string, std::string> describe;
+  ToolArguments fix;       // that clients neither see nor choose
+  ToolArguments defaults;  // that clients may leave out
+
+  friend bool operator==(const MemberToolsConfig&, const MemberToolsConfig&) = default;
+};
+
+// A backend as a member of a virtual server.
+struct MemberConfig {
+  std::string backend;
+  std::string prefix;        // of the names of tools and prompts; by default "<backend>_"
+  bool is_required = false;  // without it lists are answered with an error
+  Duration wait = std::chrono::seconds(15);  // that a list waits for it
+  MemberToolsConfig tools;
+  SelectionConfig prompts;
+  SelectionConfig resources;  // by URI
+
+  friend bool operator==(const MemberConfig&, const MemberConfig&) = default;
+};
+
+// Tools that are searched for, and those that are listed all the same.
+struct SearchConfig {
+  std::vector<std::string> pin;  // names, as clients see them
+
+  friend bool operator==(const SearchConfig&, const SearchConfig&) = default;
+};
+
+// Which tools a virtual server lists: all, or those that find them.
+struct ExposeConfig {
+  bool is_search = false;
+  SearchConfig search;
+
+  friend bool operator==(const ExposeConfig&, const ExposeConfig&) = default;
+};
+
+// A virtual server: one endpoint for several backends of MCP.
+struct ServerConfig {
+  std::string name;  // as a backend's, and none of theirs
+  bool is_default = false;
+  bool is_required = false;
+  std::string instructions;  // for clients; empty: none
+  std::vector<MemberConfig> members;
+  ExposeConfig expose;
+  Duration timeout = std::chrono::seconds(60);  // as BackendConfig::timeout
+  std::vector<std::string> methods;             // the following as in BackendConfig
+  std::vector<RuleConfig> rules;
+  ClientLimits calls_per_principal;
+  CallLimits calls;
+
+  friend bool operator==(const ServerConfig&, const ServerConfig&) = default;
+};
+
+// What stands for a virtual server wherever a backend's configuration is wanted.
+BackendConfig as_backend(const ServerConfig& server);
+
+}  // namespace stdgate::config
