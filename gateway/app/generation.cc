@@ -77,15 +77,18 @@ Generation::Generation(const config::Config& config, const GenerationServices& s
   for (const config::BackendConfig& backend : config_.backends) {
     backends_.add(make(backend, services.upstreams));
   }
+  for (const config::ServerConfig& server : config_.servers) {
+    backends_.add(make(server, services.upstreams));
+  }
+  attach_members();
   add_routes(services);
 }
 
 bool Generation::can_name(const config::Config& config) const {
-  const auto is_new = [this](const config::BackendConfig& backend) {
-    return !names_.contains(backend.name);
-  };
-  const auto count = static_cast<size_t>(std::ranges::count_if(config.backends, is_new));
-  return names_.size() + count <= kMaxNames;
+  const auto is_new = [this](const auto& one) { return !names_.contains(one.name); };
+  const auto count = std::ranges::count_if(config.backends, is_new) +
+                     std::ranges::count_if(config.servers, is_new);
+  return names_.size() + static_cast<size_t>(count) <= kMaxNames;
 }
 
 void Generation::introduce_backends(Observer& observer) const {
@@ -113,45 +116,81 @@ void Generation::replace_backends(const config::Config& former,
                                   const GenerationServices& services) {
   std::vector<std::unique_ptr<backend::Upstream>> running = backends_.take_all();
   std::vector<backend::Upstream*> started;
-  for (const config::BackendConfig& wanted : config_.backends) {
-    const auto was = std::ranges::find(former.backends, wanted.name, &config::BackendConfig::name);
-    if (was != former.backends.end() && config::serves_as(*was, wanted)) {
-      auto& kept = running[static_cast<size_t>(was - former.backends.begin())];
-      kept->set_default(wanted.is_default);
-      kept->set_required(wanted.is_required);
-      kept->set_rules(wanted, config_.roles);
-      kept->set_limits(config_.limits, config_.timeouts);
-      backends_.add(std::move(kept));
-    } else {
-      // What is retired for it goes on by the rules of today.
-      if (was != former.backends.end()) {
-        running[static_cast<size_t>(was - former.backends.begin())]->set_rules(wanted,
-                                                                               config_.roles);
-      }
-      auto made = make(wanted, services.upstreams);
-      if (was != former.backends.end()) {
-        made->succeed(*running[static_cast<size_t>(was - former.backends.begin())]);
-      }
-      started.push_back(made.get());
-      backends_.add(std::move(made));
-    }
-  }
+  replace(former.backends, 0, config_.backends, running, started, services);
+  replace(former.servers, former.backends.size(), config_.servers, running, started, services);
   for (auto& upstream : running) {
     if (upstream != nullptr) retire(std::move(upstream));
   }
   for (backend::Upstream* const upstream : started) upstream->start();
+  attach_members();
+}
+
+namespace {
+
+const config::BackendConfig& rules_holder(const config::BackendConfig& backend) { return backend; }
+config::BackendConfig rules_holder(const config::ServerConfig& server) {
+  return config::as_backend(server);
+}
+
+}  // namespace
+
+// `offset`: where those of `former` are among the running ones.
+template <class Wanted>
+void Generation::replace(const std::vector<Wanted>& former, size_t offset,
+                         const std::vector<Wanted>& wanted_ones,
+                         std::vector<std::unique_ptr<backend::Upstream>>& running,
+                         std::vector<backend::Upstream*>& started,
+                         const GenerationServices& services) {
+  for (const Wanted& wanted : wanted_ones) {
+    const auto was = std::ranges::find(former, wanted.name, &Wanted::name);
+    std::unique_ptr<backend::Upstream>* const present =
+        was == former.end() ? nullptr
+                            : &running[offset + static_cast<size_t>(was - former.begin())];
+    // What is retired goes on by the rules of today.
+    if (present != nullptr) (*present)->set_rules(rules_holder(wanted), config_.roles);
+    if (present != nullptr && config::serves_as(*was, wanted)) {
+      backend::Upstream& kept = **present;
+      kept.set_default(wanted.is_default);
+      kept.set_required(wanted.is_required);
+      kept.set_limits(config_.limits, config_.timeouts);
+      backends_.add(std::move(*present));
+    } else {
+      auto made = make(wanted, services.upstreams);
+      if (present != nullptr) made->succeed(**present);
+      started.push_back(made.get());
+      backends_.add(std::move(made));
+    }
+  }
+}
+
+void Generation::attach_members() {
+  for (const auto* const some : {&backends_.all(), &backends_.retired()}) {
+    for (const auto& upstream : *some) {
+      auto* const server = dynamic_cast<servers::VirtualServer*>(upstream.get());
+      if (server != nullptr) server->attach(backends_, config_);
+    }
+  }
+}
+
+Generation::Named& Generation::name_of(const std::string& name, const UpstreamServices& services) {
+  const auto named = names_.find(name);
+  if (named != names_.end()) return named->second;
+  const auto id = static_cast<BackendId>(names_.size());
+  services.core.observer.on_backend(id, name);
+  return names_.try_emplace(name, id, config_.metrics.methods, services.core.observer)
+      .first->second;
 }
 
 std::unique_ptr<backend::Upstream> Generation::make(const config::BackendConfig& backend,
                                                     const UpstreamServices& services) {
-  auto named = names_.find(backend.name);
-  if (named == names_.end()) {
-    const auto id = static_cast<BackendId>(names_.size());
-    services.core.observer.on_backend(id, backend.name);
-    named =
-        names_.try_emplace(backend.name, id, config_.metrics.methods, services.core.observer).first;
-  }
-  return make_upstream(config_, backend, named->second.id, named->second.names, services);
+  Named& named = name_of(backend.name, services);
+  return make_upstream(config_, backend, named.id, named.names, services);
+}
+
+std::unique_ptr<backend::Upstream> Generation::make(const config::ServerConfig& server,
+                                                    const UpstreamServices& services) {
+  Named& named = name_of(server.name, services);
+  return make_server(config_, server, named.id, named.names, services);
 }
 
 void Generation::retire(std::unique_ptr<backend::Upstream> upstream) {

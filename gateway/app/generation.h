@@ -86,8 +86,19 @@ class Generation {
     call::BackendNames names;
   };
 
+  // Room for the names of one with this name.
+  Named& name_of(const std::string& name, const UpstreamServices& services);
   std::unique_ptr<backend::Upstream> make(const config::BackendConfig& backend,
                                           const UpstreamServices& services);
+  std::unique_ptr<backend::Upstream> make(const config::ServerConfig& server,
+                                          const UpstreamServices& services);
+  // What was served is kept where it serves what is wanted too, else replaced.
+  template <class Wanted>
+  void replace(const std::vector<Wanted>& former, size_t offset, const std::vector<Wanted>& wanted,
+               std::vector<std::unique_ptr<backend::Upstream>>& running,
+               std::vector<backend::Upstream*>& started, const GenerationServices& services);
+  // Virtual servers, retired ones too, get to know which upstreams their members are.
+  void attach_members();
   void replace_backends(const config::Config& former, const GenerationServices& services);
   void retire(std::unique_ptr<backend::Upstream> upstream);
   void add_routes(const GenerationServices& services);

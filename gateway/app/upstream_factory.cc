@@ -101,4 +101,17 @@ std::unique_ptr<backend::Upstream> make_upstream(const config::Config& config,
                                             services.callers, services.core);
 }
 
+std::unique_ptr<servers::VirtualServer> make_server(const config::Config& config,
+                                                    const config::ServerConfig& server,
+                                                    BackendId id, call::BackendNames& names,
+                                                    const UpstreamServices& services) {
+  return std::make_unique<servers::VirtualServer>(
+      id,
+      servers::VirtualServerOptions{server, config.limits, config.roles,
+                                    config.metrics.method_names, config.metrics.tool_names,
+                                    services.identity.version},
+      make_dialect(config::as_backend(server), services.identity), names, services.callers,
+      services.core);
+}
+
 }  // namespace stdgate::app

@@ -11,6 +11,7 @@
 #include "gateway/call/backend_names.h"
 #include "gateway/config/config.h"
 #include "gateway/pool/pool_services.h"
+#include "gateway/servers/virtual_server.h"
 
 namespace stdgate::app {
 
@@ -29,5 +30,11 @@ std::unique_ptr<backend::Upstream> make_upstream(const config::Config& config,
                                                  const config::BackendConfig& backend, BackendId id,
                                                  call::BackendNames& names,
                                                  const UpstreamServices& services);
+
+// The same of a virtual server, whose members are attached later.
+std::unique_ptr<servers::VirtualServer> make_server(const config::Config& config,
+                                                    const config::ServerConfig& server,
+                                                    BackendId id, call::BackendNames& names,
+                                                    const UpstreamServices& services);
 
 }  // namespace stdgate::app

@@ -70,6 +70,16 @@ struct ChildExit {
   Duration lived{0};
 };
 
+// A member of a virtual server.
+struct MemberStatus {
+  std::string backend;
+  bool is_up = false;              // its lists have come when they were asked for last
+  std::string reason;              // why not
+  std::vector<std::string> tools;  // by the names that clients see
+  size_t prompts = 0;
+  size_t resources = 0;
+};
+
 struct BackendStatus {
   std::string name;
   config::Isolation isolation = config::Isolation::shared;
@@ -97,6 +107,7 @@ struct BackendStatus {
   std::vector<ChildStatus> children;
   std::vector<ChildExit> exits;  // the last ones, newest first; see ExitJournal
   SandboxStatus sandbox;
+  std::vector<MemberStatus> members;  // of a virtual server
 };
 
 }  // namespace stdgate::pool

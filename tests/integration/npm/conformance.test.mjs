@@ -39,7 +39,8 @@ function checksIn(folder) {
 
 // `beyond`: run, but not required: written later, or too much for the suite's own example. `left`: run, and
 // not expected to pass: extensions, and what is not built. `warned`: required, and met but for what the suite warns of.
-function conforms(title, { revision, scenarios, command, flags = ['--warm', '2'], beyond, left, warned = [] }) {
+// `behind`: keys of the backend, which is then the only member of a virtual server.
+function conforms(title, { revision, scenarios, command, flags = ['--warm', '2'], behind, beyond, left, warned = [] }) {
   describe(title, { timeout: 120_000 }, () => {
     const required = requiredBy(revision);
     let gate;
@@ -47,7 +48,13 @@ function conforms(title, { revision, scenarios, command, flags = ['--warm', '2']
     let output;
     let checks;
     before(async () => {
-      gate = await Stdgate.startWith(flags, node, ...command);
+      gate = behind
+        ? await Stdgate.serve([
+          'listen: "127.0.0.1:0"', 'admin: "off"',
+          `backends: { main: { command: ${JSON.stringify([node, ...command])}, ${behind} } }`,
+          'servers: { one: { default: true, members: [{ backend: main, prefix: "" }] } }', '',
+        ].join('\n'))
+        : await Stdgate.startWith(flags, node, ...command);
       const folder = join(gate.folder, 'results');
       ({ code, output } = await run(`${gate.url}/mcp`, revision, folder));
       checks = checksIn(folder);
@@ -90,6 +97,14 @@ conforms('the conformance suite, 2025-11-25, of a modern server', {
   command: [fixture, 'modern'],
   flags: [],
 });
+const warm = 'pool: { warm: 2 }';
+conforms('the conformance suite, 2025-11-25, of a virtual server', { ...legacy, command: [fixture], behind: warm });
+conforms('the conformance suite, 2025-11-25, of a virtual server before one of both eras', {
+  ...legacy, command: [fixture, 'both'], behind: warm,
+});
+conforms('the conformance suite, 2025-11-25, of a virtual server before a modern one', {
+  ...legacy, command: [fixture, 'modern'], behind: 'pool: { warm: 0 }',
+});
 const modern = {
   revision: '2026-07-28',
   scenarios: 37,
@@ -103,4 +118,13 @@ conforms('the conformance suite, 2026-07-28, of a modern server', { ...modern, c
 // own, no change that one makes reaches a client that listens at another one, of which a scenario warns (a SHOULD).
 conforms('the conformance suite, 2026-07-28, of a legacy server', {
   ...modern, command: [fixture, 'asking'], flags: ['--warm', '2', '--bridge', 'true'], warned: ['server-stateless'],
+});
+conforms('the conformance suite, 2026-07-28, of a virtual server before one of both eras', {
+  ...modern, command: [fixture, 'both'], behind: warm,
+});
+conforms('the conformance suite, 2026-07-28, of a virtual server before a modern one', {
+  ...modern, command: [fixture, 'modern'], behind: warm,
+});
+conforms('the conformance suite, 2026-07-28, of a virtual server before a legacy one', {
+  ...modern, command: [fixture, 'asking'], behind: `${warm}, bridge: true`, warned: ['server-stateless'],
 });

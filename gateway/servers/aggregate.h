@@ -1,0 +1,161 @@
+// Aggregate: the end of a virtual server's chain: answers a request from what is known of the
+// members, or hands it to the member whose it is.
+//
+// Job: have a request wait until the lists that it needs are there, or late; keep it while a member
+// has it; bring the member's answer back up the chain, exactly once; tell clients of changes. It is
+// a client of the members' upstreams, and knows nothing of their children. Owner: the virtual
+// server. Limits: a call waits as long as lists may take (MemberConfig::wait); those of its parts.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gateway/backend/upstreams.h"
+#include "gateway/call/chain.h"
+#include "gateway/call/trace_filter.h"
+#include "gateway/pool/dialect.h"
+#include "gateway/pool/pool_services.h"
+#include "gateway/servers/list_changes.h"
+#include "gateway/servers/listening.h"
+#include "gateway/servers/member_calls.h"
+#include "gateway/servers/routes.h"
+#include "gateway/servers/server_answers.h"
+#include "gateway/servers/virtual_sessions.h"
+
+namespace stdgate::servers {
+
+struct AggregateServices {
+  const config::ServerConfig& config;
+  const std::string& version;  // of the gateway
+  const pool::CoreServices& core;
+  session::Callers& callers;
+  const pool::Dialect& dialect;
+  call::Chain& chain;
+  call::CallStore& calls;
+  call::TraceFilter& traces;
+  BackendId id;
+  Payer payer;
+  size_t max_sessions;
+};
+
+class Aggregate final : public call::Filter, private MemberOwner, private PartCalls {
+ public:
+  explicit Aggregate(const AggregateServices& services);
+
+  void on_request(call::CallPtr& call, const call::Request& request) override {
+    take(std::move(call), request, nullptr);
+  }
+
+  // Which upstreams the members are today.
+  void attach(const backend::Upstreams& upstreams, const config::Config& config);
+  VirtualSessions& sessions() { return sessions_; }
+  [[nodiscard]] const VirtualSessions& sessions() const { return sessions_; }
+  [[nodiscard]] size_t calls() const { return waiting_.size() + under_way_.size(); }
+
+  // Of a client. False: there is no such call.
+  bool cancel(session::Caller caller, std::string_view id);
+  // Calls that fit end. `report`: what their clients are told; null: nothing.
+  void end_calls(const std::function<bool(const call::Call&)>& fits, std::string_view detail,
+                 const rpc::FaultReport* report);
+  void end_listening();
+  void drain() {
+    is_draining_ = true;
+    changes_.stop();
+    for (const auto& member : members_) member->stop();
+  }
+  // The server's own.
+  void set_rules(const config::BackendConfig& server,
+                 const std::vector<config::RoleConfig>& roles) {
+    answers_.set_rules(server, roles);
+  }
+  // Clients may see other lists.
+  void note_changed() { changes_.gather(kAllLists); }
+  // Clients have come, or gone.
+  void note_clients() { changes_.note_clients(); }
+  [[nodiscard]] tl::expected<call::ClientIntent, const char*> intent_of(
+      const rpc::Envelope& request, std::string_view method,
+      const call::CallContext& context) const;
+  void describe(pool::BackendStatus& status) const;
+
+ private:
+  static constexpr uint8_t kAllLists = 7;  // bits of mcp::kMcpLists
+
+  // Where members answer calls that stand alone.
+  class Returns final : public session::ReplySink {
+   public:
+    explicit Returns(Aggregate& aggregate) : aggregate_(aggregate) {}
+    void on_reply(session::Tag tag, const session::Reply& reply) override {
+      aggregate_.on_member_reply(tag, reply);
+    }
+    void on_event(session::Tag tag, std::string_view notification) override {
+      aggregate_.tell_caller(tag, notification);
+    }
+    void on_cancelled(session::Tag tag) override { aggregate_.on_member_cancelled(tag); }
+
+   private:
+    Aggregate& aggregate_;
+  };
+  using Kept = std::unique_ptr<KeptRequest>;
+  // A call that waits for lists.
+  struct Waiting {
+    call::CallPtr call;
+    Kept kept;
+  };
+
+  // `kept`: it has waited; null: it comes.
+  void take(call::CallPtr call, const call::Request& request, Kept kept);
+  bool answer_here(call::CallPtr& call, const call::Request& request, Kept& kept);
+  void list(call::CallPtr call, const call::Request& request, ListKind kind, Kept kept);
+  void discover(call::CallPtr call, const call::Request& request, Kept kept);
+  void find_tool(call::CallPtr call, const call::Request& request, Kept kept);
+  void greet(const call::CallPtr& call, const call::Request& request);
+  void set_level(const call::Call& call, const call::Request& request);
+  void listen(call::CallPtr call, const call::Request& request);
+  void refuse_era(const call::Call& call);
+  void hold(call::CallPtr call, const call::Request& request, Kept kept);
+  void review();
+
+  void hand_over(call::CallPtr call, const call::Request& request, const Route& route, Kept kept);
+  void send(MemberCall out, session::Tag tag, std::string text, const call::CallContext& context);
+  bool try_next(MemberCall& call, const rpc::Envelope& answer);
+  void note_answer(const MemberCall& call, const rpc::Envelope& answer);
+  void cancel_at_member(const MemberCall& call, session::Tag tag);
+  void tell_caller(session::Tag tag, std::string_view notification);
+
+  // MemberOwner
+  void on_lists(MemberView& view, uint8_t news) override;
+  void on_lists_changed(Member& member, uint8_t lists) override;
+  // PartCalls
+  void on_member_reply(session::Tag tag, const session::Reply& reply) override;
+  void on_member_fault(session::Tag tag, const rpc::FaultReport& report) override;
+  void on_member_cancelled(session::Tag tag) override;
+  [[nodiscard]] std::optional<session::Tag> client_tag(session::Tag tag) override;
+  bool has_calls(Part& part) override;
+  void on_own_lists_changed() override { changes_.gather(0); }
+
+  [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
+
+  const AggregateServices services_;
+  const std::string stamp_;
+  const std::string greeting_;
+  const MemberServices member_services_;
+  Members members_;
+  ServerAnswers answers_;
+  Routes routes_;
+  MemberCalls under_way_;
+  Listening listening_;
+  std::vector<Waiting> waiting_;
+  VirtualSessions sessions_;
+  Returns returns_{*this};
+  session::CallerSlot caller_;
+  uint64_t last_listener_ = 0;
+  bool is_draining_ = false;
+  ListChanges changes_;
+  Timer review_timer_;
+};
+
+}  // namespace stdgate::servers

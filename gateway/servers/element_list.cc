@@ -1,0 +1,125 @@
+#include "gateway/servers/element_list.h"
+
+#include <functional>
+#include <utility>
+
+#include "gateway/base/check.h"
+#include "gateway/mcp/mcp_elements.h"
+#include "gateway/policy/name_pattern.h"
+#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_string.h"
+#include "gateway/servers/text_edits.h"
+#include "gateway/servers/tool_look.h"
+
+namespace stdgate::servers {
+
+namespace {
+
+constexpr std::array<ListFacts, kListKinds> kFacts = {{{"tools/list", 1},
+                                                       {"prompts/list", 2},
+                                                       {"resources/list", 4},
+                                                       {"resources/templates/list", 4},
+                                                       {"initialize", 0}}};
+
+template <class Selection>
+bool is_selected(const Selection& selection, std::string_view name) {
+  return (selection.include.empty() || policy::matches_any(selection.include, name)) &&
+         !policy::matches_any(selection.exclude, name);
+}
+
+bool is_selected(ListKind kind, const config::MemberConfig& member, std::string_view name) {
+  if (kind == ListKind::tools) return is_selected(member.tools, name);
+  if (kind == ListKind::prompts) return is_selected(member.prompts, name);
+  return is_selected(member.resources, name);
+}
+
+}  // namespace
+
+const ListFacts& facts_of(ListKind kind) { return kFacts[static_cast<size_t>(kind)]; }
+
+const call::ListShape& shape_of(ListKind kind) {
+  const call::ListShape* const shape = mcp::list_shape(facts_of(kind).method);
+  STDGATE_CHECK(shape != nullptr);
+  return *shape;
+}
+
+void ElementList::add_page(ListKind kind, std::string_view result,
+                           const config::MemberConfig& member, std::vector<Finding>& findings) {
+  const std::string_view array = rpc::member_or_empty(result, shape_of(kind).member);
+  for_each_element(array, [&](std::string_view element) {
+    if (elements_.size() < kMaxElements && bytes_ + element.size() <= kMaxBytes) {
+      add(kind, element, member, findings);
+    } else if (findings.empty() || findings.back().element != "*") {
+      findings.push_back({"*", "the list is too long; what follows is left out"});
+    }
+  });
+}
+
+void ElementList::add(ListKind kind, std::string_view element, const config::MemberConfig& member,
+                      std::vector<Finding>& findings) {
+  const auto named = rpc::find_clear_member(element, shape_of(kind).name);
+  if (!named || !named->starts_with('"')) {
+    findings.push_back({"", "left out: it has no name that all readers take for the same"});
+    return;
+  }
+  std::string scratch;
+  Element shown{std::string(rpc::decode_string(rpc::string_content(*named), scratch)), {}, {}};
+  if (!is_selected(kind, member, shown.own)) return;
+  if (kind == ListKind::tools) {
+    if (const auto good = check_tool(element); !good) {
+      findings.push_back({shown.own, std::string("left out: ") + good.error()});
+      return;
+    }
+    const std::string name(renamed(member.tools, shown.own));
+    shown.shown = shown_tool_name(member.prefix, name);
+    if (shown.shown != member.prefix + name) {
+      findings.push_back({shown.own, "is shown as " + shown.shown +
+                                         ", as names have at most 64 letters, digits, '_' and '-'; "
+                                         "name it by tools.rename"});
+    }
+    if (const std::string missing = missing_argument(element, name, member.tools);
+        !missing.empty()) {
+      findings.push_back({shown.own, "has no argument '" + missing +
+                                         "', which tools.fix or tools.defaults gives a value"});
+    }
+    shown.text = tool_as_shown(element, shown.shown, name, member.tools);
+    note_uris(element);
+  } else if (kind == ListKind::prompts) {
+    shown.shown = member.prefix + shown.own;
+    shown.text = prompt_as_shown(element, shown.shown);
+  } else {
+    shown.shown = shown.own;
+    shown.text = element;
+  }
+  const auto [place, is_new] = places_.emplace(shown.shown, elements_.size());
+  if (!is_new) {
+    findings.push_back({shown.own, "left out: " + shown.shown + " is shown already, for " +
+                                       elements_[place->second].own});
+    return;
+  }
+  bytes_ += shown.text.size();
+  digest_ = digest_ * 31 + std::hash<std::string>()(shown.text);
+  elements_.push_back(std::move(shown));
+}
+
+// MCP Apps: `_meta.ui.resourceUri`, or `_meta["ui/resourceUri"]` in older servers.
+void ElementList::note_uris(std::string_view element) {
+  const std::string_view meta = rpc::member_or_empty(element, "_meta");
+  if (meta.empty()) return;
+  std::string scratch;
+  for (const std::string_view uri :
+       {rpc::member_or_empty(rpc::member_or_empty(meta, "ui"), "resourceUri"),
+        rpc::member_or_empty(meta, "ui/resourceUri")}) {
+    if (!uri.starts_with('"')) continue;
+    uris_.emplace(rpc::decode_string(rpc::string_content(uri), scratch), true);
+  }
+}
+
+const Element* ElementList::find(std::string_view shown) const {
+  const auto found = places_.find(std::string(shown));
+  return found == places_.end() ? nullptr : &elements_[found->second];
+}
+
+bool ElementList::names_uri(std::string_view uri) const { return uris_.contains(std::string(uri)); }
+
+}  // namespace stdgate::servers

@@ -1,0 +1,76 @@
+// ElementList: what a member offers of one kind (tools, prompts, resources, templates), as a
+// virtual server shows it.
+//
+// Made from the pages of the member's own list: elements are cut out of the received bytes, and get
+// other names where the configuration says so. Owner: a view of a member. Limits: kMaxElements,
+// kMaxBytes; what is beyond is left out, and said.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "gateway/call/elements.h"
+#include "gateway/config/config.h"
+
+namespace stdgate::servers {
+
+// What members are asked for. The greeting tells what a member can do.
+enum class ListKind : uint8_t { tools, prompts, resources, templates, greeting };
+inline constexpr size_t kListKinds = static_cast<size_t>(ListKind::greeting) + 1;
+
+struct ListFacts {
+  std::string_view method;
+  uint8_t change;  // bit of mcp::kMcpLists that tells of changes
+};
+const ListFacts& facts_of(ListKind kind);
+// Where elements and their names are; not of the greeting.
+const call::ListShape& shape_of(ListKind kind);
+
+struct Element {
+  std::string own;    // its name or URI at the member, decoded
+  std::string shown;  // the same as clients see it
+  std::string text;   // raw JSON, as clients see it
+};
+
+// Something about an element that somebody should know.
+struct Finding {
+  std::string element;
+  std::string what;
+};
+
+class ElementList {
+ public:
+  static constexpr size_t kMaxElements = 10000;
+  static constexpr size_t kMaxBytes = 32 << 20;
+
+  // One page of the member's answers, the result as raw JSON.
+  void add_page(ListKind kind, std::string_view result, const config::MemberConfig& member,
+                std::vector<Finding>& findings);
+
+  [[nodiscard]] const std::vector<Element>& all() const { return elements_; }
+  // Null: there is no such one. By the name that clients see.
+  [[nodiscard]] const Element* find(std::string_view shown) const;
+  // URIs that elements name besides their own: of user interfaces (MCP Apps).
+  [[nodiscard]] bool names_uri(std::string_view uri) const;
+  // Tells whether two lists show the same.
+  [[nodiscard]] uint64_t digest() const { return digest_; }
+  [[nodiscard]] size_t bytes() const { return bytes_; }
+
+ private:
+  void add(ListKind kind, std::string_view element, const config::MemberConfig& member,
+           std::vector<Finding>& findings);
+  void note_uris(std::string_view element);
+
+  std::vector<Element> elements_;
+  std::unordered_map<std::string, size_t> places_;  // by the names that clients see
+  std::unordered_map<std::string, bool> uris_;
+  uint64_t digest_ = 0;
+  size_t bytes_ = 0;
+};
+
+}  // namespace stdgate::servers

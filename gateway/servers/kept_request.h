@@ -1,0 +1,36 @@
+// KeptRequest: a request that waits, with all that is known of where it comes from.
+//
+// Owner: whoever has it wait, with its call. Who pays for it is the call's to hold.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "gateway/base/client_address.h"
+#include "gateway/base/trace_context.h"
+#include "gateway/call/call_context.h"
+#include "gateway/policy/principal.h"
+
+namespace stdgate::servers {
+
+class KeptRequest {
+ public:
+  KeptRequest(std::string_view request, std::string_view method_name,
+              const call::CallContext& context);
+  KeptRequest(const KeptRequest&) = delete;  // its context points into itself
+  KeptRequest& operator=(const KeptRequest&) = delete;
+
+  [[nodiscard]] const call::CallContext& context() const { return context_; }
+
+  std::string text;
+  const std::string method;
+
+ private:
+  call::CallContext context_;
+  std::optional<policy::Principal> principal_;
+  std::optional<ClientAddress> client_;
+  std::optional<TraceContext> trace_;
+  std::string mirrored_;
+};
+
+}  // namespace stdgate::servers

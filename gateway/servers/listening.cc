@@ -1,0 +1,104 @@
+#include "gateway/servers/listening.h"
+
+#include <utility>
+
+#include "gateway/call/insertion.h"
+#include "gateway/mcp/era_bridge.h"
+#include "gateway/mcp/mcp_revision.h"
+#include "gateway/mcp/modern_members.h"
+#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/known_message.h"
+#include "gateway/servers/text_edits.h"
+
+namespace stdgate::servers {
+
+std::vector<std::string> Listening::wished_uris(std::string_view params) {
+  std::vector<std::string> uris;
+  std::string scratch;
+  const std::string_view wishes = rpc::member_or_empty(params, "notifications");
+  for_each_element(rpc::member_or_empty(wishes, mcp::kUpdatesWish), [&](std::string_view uri) {
+    if (!uri.starts_with('"')) return;
+    uris.emplace_back(rpc::decode_string(rpc::string_content(uri), scratch));
+  });
+  return uris;
+}
+
+std::string Listening::request_for(session::Tag tag, std::string_view meta,
+                                   const std::vector<std::string>& uris) {
+  std::string text = R"({"jsonrpc":"2.0","id":)" + std::to_string(tag);
+  text.append(R"(,"method":"subscriptions/listen","params":{"_meta":)").append(meta);
+  text.append(R"(,"notifications":{")").append(mcp::kUpdatesWish).append("\":[");
+  for (const std::string& uri : uris) {
+    if (text.back() != '[') text += ',';
+    text += json_text(uri);
+  }
+  return text.append("]}}}");
+}
+
+void Listening::begin(uint64_t key, call::CallPtr call, uint8_t lists,
+                      const std::vector<std::string>& uris) {
+  call->lists = lists;
+  call->has_begun = true;
+  const call::Call& kept = *call;
+  listeners_.emplace(key, std::move(call));
+  session::ReplySink* const sink = callers_.find(kept.caller);
+  if (sink == nullptr) return;
+  sink->on_event(kept.tag, mcp::listening_acknowledgement(kept.id, lists, uris));
+}
+
+// What it is tagged with is the id of the gateway's own call.
+void Listening::on_event(uint64_t key, std::string_view notification) {
+  const auto found = listeners_.find(key);
+  if (found == listeners_.end()) return;
+  std::string text(notification);
+  const rpc::KnownMessage known(text);
+  const std::string plain = mcp::untagged(known.envelope());
+  if (!plain.empty()) tell(*found->second, plain);
+}
+
+void Listening::tell(const call::Call& call, std::string_view notification) {
+  session::ReplySink* const sink = callers_.find(call.caller);
+  if (sink == nullptr) return;
+  std::string text(notification);
+  const rpc::KnownMessage known(text);
+  const std::string tag = mcp::subscription_tag(call.id);
+  const auto insertion = call::insertion_at(call::InsertionPlace::meta, known.envelope(), tag);
+  if (!insertion) return;
+  TextEdits edits(known.envelope().text);
+  edits.insert(*insertion);
+  sink->on_event(call.tag, edits.apply());
+}
+
+void Listening::tell_changed(uint8_t lists) {
+  for (const auto& [key, call] : listeners_) {
+    for (const mcp::McpList& list : mcp::kMcpLists) {
+      if ((list.bit & lists & call->lists) == 0) continue;
+      tell(*call, R"({"jsonrpc":"2.0","method":")" + std::string(list.changed) + "\"}");
+    }
+  }
+}
+
+void Listening::end_all() {
+  for (auto& [key, call] : std::exchange(listeners_, {})) {
+    chain_.answer(*call, Outcome::ok(), mcp::listening_end(call->id));
+  }
+}
+
+std::vector<uint64_t> Listening::withdraw(const std::function<bool(const call::Call&)>& fits,
+                                          Outcome outcome, std::string_view detail) {
+  std::vector<uint64_t> keys;
+  for (auto listener = listeners_.begin(); listener != listeners_.end();) {
+    if (!fits(*listener->second)) {
+      ++listener;
+      continue;
+    }
+    const call::CallPtr call = std::move(listener->second);
+    keys.push_back(listener->first);
+    listener = listeners_.erase(listener);
+    chain_.end(*call, outcome, detail);
+  }
+  return keys;
+}
+
+}  // namespace stdgate::servers

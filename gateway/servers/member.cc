@@ -1,0 +1,420 @@
+#include "gateway/servers/member.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "gateway/backend/modern_calls.h"
+#include "gateway/config/modern_clients.h"
+#include "gateway/mcp/era_bridge.h"
+#include "gateway/mcp/mcp_revision.h"
+#include "gateway/policy/name_pattern.h"
+#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/known_message.h"
+#include "gateway/servers/virtual_session.h"
+
+namespace stdgate::servers {
+
+namespace {
+
+constexpr size_t kMaxReported = 20;  // findings of a list
+
+// How long a result may be kept; nothing: it does not say.
+std::optional<Duration> lasting_of(std::string_view result) {
+  const std::string_view text = rpc::member_or_empty(result, "ttlMs");
+  int64_t ms = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ms);
+  if (text.empty() || error != std::errc() || ms < 0) return std::nullopt;
+  return std::min<Duration>(std::chrono::milliseconds(ms), std::chrono::hours(1));
+}
+
+std::string message_of(std::string_view error) {
+  std::string scratch;
+  return std::string(
+      rpc::decode_string(rpc::string_content(rpc::member_or_empty(error, "message")), scratch));
+}
+
+}  // namespace
+
+// Hears of changes as long as the member is there.
+class Member::Watch final : public backend::ListWatch {
+ public:
+  explicit Watch(Member& member) : member_(member) {}
+
+  void on_lists_changed(uint8_t lists) override { member_.note_changed(lists); }
+  void on_restart() override {
+    for (auto& [key, view] : member_.views_) {
+      for (MemberList& list : view->lists) list.is_stale = true;
+      view->is_refused = false;
+    }
+  }
+
+ private:
+  Member& member_;
+};
+
+Member::Member(const MemberServices& services, MemberOwner& owner,
+               const config::MemberConfig& config)
+    : services_(services), owner_(owner), config_(config) {
+  caller_.take(services_.callers, *this);
+}
+
+Member::~Member() = default;
+
+void Member::note_changed(uint8_t lists) {
+  for (auto& [key, view] : views_) {
+    for (size_t i = 0; i < kListKinds; ++i) {
+      MemberList& list = view->lists[i];
+      if ((facts_of(static_cast<ListKind>(i)).change & lists) == 0) continue;
+      list.is_stale = list.is_told = true;
+    }
+  }
+  owner_.on_lists_changed(*this, lists);
+}
+
+void Member::attach(backend::Upstream* upstream, const config::BackendConfig* backend,
+                    const std::vector<config::RoleConfig>& roles) {
+  if (backend != nullptr) rules_.emplace(*backend, roles);
+  if (upstream == upstream_ && upstream != nullptr) return;
+  const bool is_heard = is_heard_;
+  set_heard(false);  // by the former one, which is still there
+  upstream_ = upstream;
+  // What the former one says is not heard any more.
+  watch_.reset();
+  listening_ = 0;
+  asks_.clear();
+  forget();
+  if (upstream == nullptr) return set_up(false, "there is no such backend");
+  has_principals_ = backend->isolation == config::Isolation::principal;
+  may_refuse_ = !backend->bridges() && backend->revision != config::Revision::modern;
+  advice_ = config::modern_clients(*backend).advice;
+  set_heard(is_heard);
+  watch_ = std::make_shared<Watch>(*this);
+  upstream->watch_lists(watch_);
+}
+
+void Member::forget(const MemberView& view) {
+  std::erase_if(asks_, [&view](const auto& ask) { return ask.second.view == &view; });
+}
+
+void Member::forget() {
+  for (auto view = views_.begin(); view != views_.end();) {
+    const bool is_asked = std::ranges::any_of(
+        asks_, [&](const auto& ask) { return ask.second.view == view->second.get(); });
+    if (is_asked) {
+      for (MemberList& list : view->second->lists) list.is_stale = true;
+      ++view;
+    } else {
+      view = views_.erase(view);
+    }
+  }
+}
+
+// --- Views ---------------------------------------------------------------------------------------
+
+MemberView& Member::view_of(const call::CallContext& context) {
+  const bool is_modern = may_refuse_ && context.era == Era::modern;
+  std::string key = is_modern ? "m" : "";
+  if (has_principals_) key += backend::identity_of(context.principal);
+  const auto found = views_.find(key);
+  if (found != views_.end()) {
+    found->second->used = now();
+    return *found->second;
+  }
+  make_room();
+  auto view = std::make_unique<MemberView>();
+  if (has_principals_ && context.principal != nullptr) view->principal = *context.principal;
+  view->is_modern = is_modern;
+  view->used = now();
+  return *views_.emplace(std::move(key), std::move(view)).first->second;
+}
+
+MemberView* Member::common_view() {
+  const auto found = views_.find("");
+  return found == views_.end() ? nullptr : found->second.get();
+}
+
+void Member::make_room() {
+  if (views_.size() < kMaxViews) return;
+  auto oldest = views_.end();
+  for (auto view = views_.begin(); view != views_.end(); ++view) {
+    const bool is_asked = std::ranges::any_of(view->second->lists, &MemberList::is_asked);
+    if (is_asked) continue;
+    if (oldest == views_.end() || view->second->used < oldest->second->used) oldest = view;
+  }
+  if (oldest != views_.end()) views_.erase(oldest);
+}
+
+Member::Sight Member::Sight::by(const policy::Rules& rules, const policy::Principal* principal) {
+  Sight sight;
+  if (!rules.any()) return sight;
+  sight.rules_ = &rules;
+  sight.set_ = rules.rules_of(principal);
+  return sight;
+}
+
+Member::Sight Member::sight_of(const policy::Principal* principal) const {
+  return rules_ ? Sight::by(*rules_, principal) : Sight();
+}
+
+bool Member::Sight::shows(ListKind kind, std::string_view own) const {
+  if (rules_ == nullptr) return true;
+  const call::ListShape& shape = shape_of(kind);
+  const bool is_plain = shape.kind == policy::ElementKind::resource ? policy::is_plain_uri(own)
+                                                                    : policy::is_plain_name(own);
+  if (!rules_->takes_method(shape.use)) return false;
+  return rules_->shows(set_, {shape.use, shape.kind, own, is_plain});
+}
+
+// --- Asking --------------------------------------------------------------------------------------
+
+bool Member::is_settled(MemberView& view, ListKind kind) const {
+  const MemberList& list = view.list(kind);
+  if (upstream_ == nullptr || caller_.is_none()) return true;
+  if (list.is_asked) return now() >= list.asked + config_.wait;
+  return list.state != MemberList::State::unknown || view.is_refused;
+}
+
+bool Member::is_missing(MemberView& view, ListKind kind) const {
+  const MemberList& list = view.list(kind);
+  if (view.is_refused) return true;
+  return list.state != MemberList::State::known || list.is_asked;
+}
+
+void Member::note_missed(MemberView& view, ListKind kind) {
+  MemberList& list = view.list(kind);
+  list.is_missed = true;
+  if (list.is_asked)
+    set_up(false, "it has not answered " + std::string(facts_of(kind).method) + " in time");
+}
+
+void Member::want(MemberView& view, ListKind kind, TimePoint since) {
+  MemberList& list = view.list(kind);
+  if (upstream_ == nullptr || list.is_asked || caller_.is_none()) return;
+  if (list.state != MemberList::State::unknown) {
+    if (list.answered >= since || (now() < list.until && !list.is_stale)) return;
+    if (list.state == MemberList::State::failed && now() < list.until) return;
+  }
+  list.incoming = ElementList();
+  list.pages = 0;
+  list.is_asked = true;
+  list.asked = now();
+  list.is_stale = false;
+  ask(view, kind, {});
+}
+
+void Member::retry() {
+  for (auto& [key, view] : views_) {
+    for (size_t i = 0; i < kListKinds; ++i) {
+      const MemberList& list = view->lists[i];
+      if (list.is_missed && !list.is_asked) want(*view, static_cast<ListKind>(i), now());
+    }
+  }
+}
+
+bool Member::has_failed() const {
+  return std::ranges::any_of(views_, [](const auto& view) {
+    return !view.second->is_refused &&
+           std::ranges::any_of(view.second->lists, [](const auto& list) {
+             return list.is_missed && (list.is_asked || list.state == MemberList::State::failed);
+           });
+  });
+}
+
+void Member::ask(MemberView& view, ListKind kind, std::string_view cursor) {
+  const session::Tag tag = ++last_tag_;
+  asks_[tag] = {&view, kind};
+  std::string text = R"({"jsonrpc":"2.0","id":"stdgate-)" + std::to_string(tag) + R"(","method":")";
+  text.append(facts_of(kind).method).append(R"(","params":)");
+  if (kind == ListKind::greeting) {
+    text += services_.greeting;
+  } else {
+    text += '{';
+    if (view.is_modern) text.append(R"("_meta":{)").append(services_.stamp).append("}");
+    if (!cursor.empty()) {
+      text.append(view.is_modern ? "," : "").append(R"("cursor":)").append(cursor);
+    }
+    text += '}';
+  }
+  text += '}';
+  if (view.part != nullptr) return view.part->ask(tag, std::move(text));
+  const rpc::KnownMessage known(text);
+  call::CallContext context;
+  context.caller = caller_.caller();
+  context.tag = tag;
+  context.arrived = now();
+  context.is_own = true;
+  // The greeting tells the same to all.
+  if (view.is_modern && kind != ListKind::greeting) context.era = Era::modern;
+  if (view.principal) context.principal = &*view.principal;
+  upstream_->accept({known.envelope()}, context);
+}
+
+void Member::stop() {
+  set_heard(false);
+  if (upstream_ == nullptr) return;
+  std::vector<session::Tag> tags;
+  for (const auto& [tag, ask] : asks_) {
+    if (ask.view->part == nullptr) tags.push_back(tag);
+  }
+  call::CallContext context;
+  context.caller = caller_.caller();
+  context.arrived = now();
+  context.is_own = true;
+  for (const session::Tag tag : tags) {
+    std::string text =
+        R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"stdgate-)" +
+        std::to_string(tag) + "\"}}";
+    const rpc::KnownMessage known(text);
+    upstream_->take_cancel({known.envelope()}, context);
+  }
+}
+
+void Member::set_heard(bool is_heard) {
+  if (std::exchange(is_heard_, is_heard) != is_heard) settle_listening();
+}
+
+// What it hears, its Watch does.
+void Member::settle_listening() {
+  if (upstream_ == nullptr || has_principals_ || caller_.is_none()) return;
+  call::CallContext context;
+  context.caller = caller_.caller();
+  context.era = Era::modern;
+  context.arrived = now();
+  context.is_own = context.wants_events = true;
+  if (is_heard_ && listening_ == 0 && upstream_->status().era == Era::modern) {
+    context.tag = listening_ = ++last_tag_;
+    std::string text = mcp::listen_request(services_.stamp, true, {});
+    const rpc::KnownMessage known(text);
+    upstream_->accept({known.envelope()}, context);
+  } else if (!is_heard_ && listening_ != 0) {
+    listening_ = 0;
+    std::string text =
+        R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"listen"}})";
+    const rpc::KnownMessage known(text);
+    upstream_->take_cancel({known.envelope()}, context);
+  }
+}
+
+void Member::on_cancelled(session::Tag tag) {
+  if (tag == listening_) listening_ = 0;
+  const auto found = asks_.find(tag);
+  if (found == asks_.end()) return;
+  const Ask ask = found->second;
+  asks_.erase(found);
+  fail(*ask.view, ask.kind, "it was cancelled");
+}
+
+void Member::on_reply(session::Tag tag, const session::Reply& reply) {
+  if (tag == listening_) listening_ = 0;  // it is taken up with the next list
+  const auto found = asks_.find(tag);
+  if (found == asks_.end()) return;
+  const Ask ask = found->second;
+  asks_.erase(found);
+  std::string text(reply.head);
+  text.append(reply.id).append(reply.tail);
+  const rpc::KnownMessage known(text);
+  const rpc::Envelope& answer = known.envelope();
+  if (answer.kind == rpc::MessageKind::result) {
+    return take_page(*ask.view, ask.kind, answer.payload);
+  }
+  const auto code = rpc::error_code(answer);
+  if (ask.view->is_modern && ask.kind != ListKind::greeting &&
+      code == rpc::rpc_error_code(rpc::RpcError::unsupported_version)) {
+    ask.view->is_refused = true;
+    if (!std::exchange(has_advised_, true)) {
+      services_.core.log.write(LogLevel::info, "modern clients do without a member",
+                               {{"server", services_.server},
+                                {"backend", name()},
+                                {"advice", advice_ + ", in backends." + name()}});
+    }
+    return finish(*ask.view, ask.kind, "{}");
+  }
+  const bool is_none =
+      !reply.fault && (code == rpc::rpc_error_code(rpc::RpcError::method_not_found));
+  if (is_none) return finish(*ask.view, ask.kind, "{}");
+  fail(*ask.view, ask.kind, message_of(answer.payload));
+}
+
+void Member::take_page(MemberView& view, ListKind kind, std::string_view result) {
+  if (kind == ListKind::greeting) return finish(view, kind, result);
+  MemberList& list = view.list(kind);
+  std::vector<Finding> findings;
+  list.incoming.add_page(kind, result, config_, findings);
+  const std::string_view cursor = rpc::member_or_empty(result, "nextCursor");
+  const bool has_more = cursor.starts_with('"') && ++list.pages < kMaxPages;
+  // The same list once more is no news.
+  if (list.state != MemberList::State::known || list.incoming.digest() != list.elements.digest()) {
+    report(kind, findings);
+  }
+  if (has_more) return ask(view, kind, cursor);
+  finish(view, kind, result);
+}
+
+void Member::finish(MemberView& view, ListKind kind, std::string_view result) {
+  MemberList& list = view.list(kind);
+  list.is_asked = false;
+  list.answered = now();
+  const bool is_other = list.incoming.digest() != list.elements.digest();
+  // Before a session had a child of its own, its client saw what all see.
+  MemberView* const common = view.part == nullptr ? nullptr : common_view();
+  const bool was_common = list.state == MemberList::State::unknown && common != nullptr &&
+                          common->list(kind).state == MemberList::State::known;
+  const bool was_seen = list.state == MemberList::State::known;
+  // What clients have been told of, they have asked for since.
+  const bool is_news =
+      list.is_missed || (was_seen && is_other && !list.is_told) ||
+      (was_common && list.incoming.digest() != common->list(kind).elements.digest());
+  list.elements = std::exchange(list.incoming, ElementList());
+  if (kind == ListKind::greeting) list.greeting = result;
+  list.state = MemberList::State::known;
+  list.is_missed = list.is_told = false;
+  list.failure.clear();
+  list.until = now() + lasting_of(result).value_or(kUntold);
+  set_up(true, {});
+  settle_listening();
+  owner_.on_lists(view, is_news && !view.is_refused ? facts_of(kind).change : uint8_t{0});
+}
+
+void Member::fail(MemberView& view, ListKind kind, std::string cause) {
+  MemberList& list = view.list(kind);
+  list.is_asked = false;
+  list.answered = now();
+  list.state = MemberList::State::failed;
+  list.failure = std::move(cause);
+  list.until = now() + kRest;
+  set_up(false, list.failure);
+  owner_.on_lists(view, 0);
+}
+
+void Member::report(ListKind kind, const std::vector<Finding>& findings) const {
+  size_t count = 0;
+  for (const Finding& finding : findings) {
+    if (++count > kMaxReported) break;
+    services_.core.log.write(LogLevel::warn, "element of a member",
+                             {{"server", services_.server},
+                              {"backend", name()},
+                              {"list", facts_of(kind).method},
+                              {"element", finding.element},
+                              {"what", finding.what}});
+  }
+}
+
+void Member::set_up(bool is_up, const std::string& cause) {
+  failure_ = cause;
+  const bool was_down = is_up_.has_value() && !*is_up_;
+  if (is_up_ == is_up) return;
+  is_up_ = is_up;
+  if (is_up && !was_down) return;  // the first time
+  if (is_up) {
+    services_.core.log.write(LogLevel::info, "member is back",
+                             {{"server", services_.server}, {"backend", name()}});
+  } else {
+    services_.core.log.write(
+        LogLevel::warn, "member is down",
+        {{"server", services_.server}, {"backend", name()}, {"cause", failure_}});
+  }
+}
+
+}  // namespace stdgate::servers

@@ -1,0 +1,190 @@
+// Member: a backend as a member of a virtual server: what it offers, as far as that is known.
+//
+// Job: ask the backend for its lists, in the gateway's own name, for each view of them; keep them
+// until the backend says that they have changed or for as long as it allows; say whether it is up.
+// What a client may see of it is judged here by the rules of the backend, for lists and for calls
+// alike. A view is what all clients share, unless the backend has children for each principal, or
+// serves only some eras: clients of the modern era have their own view of a backend that may refuse
+// them, and a session that has a child of its own there has its own. Owner: the virtual server.
+// Limits: kMaxViews, kMaxPages, those of ElementList.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "gateway/backend/upstream.h"
+#include "gateway/policy/rules.h"
+#include "gateway/pool/pool_services.h"
+#include "gateway/servers/element_list.h"
+#include "gateway/session/reply_sink.h"
+
+namespace stdgate::servers {
+
+class Member;
+class Part;
+struct MemberView;
+
+class MemberOwner {
+ public:
+  virtual ~MemberOwner() = default;
+  // Something has come, or not, of what the member was asked for this view. `news`: those who have
+  // it have seen other lists (bits of mcp::kMcpLists).
+  virtual void on_lists(MemberView& view, uint8_t news) = 0;
+  // The member has said itself that lists have changed.
+  virtual void on_lists_changed(Member& member, uint8_t lists) = 0;
+};
+
+struct MemberServices {
+  const pool::CoreServices& core;
+  session::Callers& callers;
+  const std::string& server;    // the name of the virtual server
+  const std::string& stamp;     // members of _meta for requests of the gateway itself
+  const std::string& greeting;  // params of its initialize
+};
+
+// One list of a view.
+struct MemberList {
+  enum class State : uint8_t { unknown, known, failed };
+
+  State state = State::unknown;
+  ElementList elements;    // as they came last, be it before it failed
+  std::string greeting;    // the result, of ListKind::greeting
+  bool is_stale = false;   // the member has changed it
+  bool is_told = false;    // of that, clients have been
+  bool is_asked = false;   // and has not answered
+  bool is_missed = false;  // clients have got a list without it
+  TimePoint asked{};
+  TimePoint answered{};
+  TimePoint until{};  // then it is asked again
+  std::string failure;
+  ElementList incoming;  // pages so far
+  size_t pages = 0;
+};
+
+struct MemberView {
+  Part* part = nullptr;  // whose session at the member it is of; null: it is of no session
+  std::optional<policy::Principal> principal;
+  bool is_modern = false;
+  bool is_refused = false;  // the backend does not serve clients of the modern era
+  TimePoint used{};
+  std::array<MemberList, kListKinds> lists;
+
+  MemberList& list(ListKind kind) { return lists[static_cast<size_t>(kind)]; }
+};
+
+class Member final : public session::ReplySink {
+ public:
+  static constexpr size_t kMaxViews = 256;
+  static constexpr size_t kMaxPages = 100;
+  // A list whose server does not say how long it may be kept, and tells of changes or does not.
+  static constexpr Duration kUntold = std::chrono::seconds(60);
+  // What has failed is not asked again sooner.
+  static constexpr Duration kRest = std::chrono::seconds(1);
+
+  Member(const MemberServices& services, MemberOwner& owner, const config::MemberConfig& config);
+  ~Member() override;
+
+  // `upstream` is the backend of today; null: there is none.
+  void attach(backend::Upstream* upstream, const config::BackendConfig* backend,
+              const std::vector<config::RoleConfig>& roles);
+  [[nodiscard]] backend::Upstream* upstream() const { return upstream_; }
+  [[nodiscard]] const config::MemberConfig& config() const { return config_; }
+  [[nodiscard]] const std::string& name() const { return config_.backend; }
+
+  // The view that such a client has.
+  MemberView& view_of(const call::CallContext& context);
+  // Has the list asked for, if it is not known. `since`: when whoever wants it has come; what has
+  // been answered since will do, whatever the member says of it.
+  void want(MemberView& view, ListKind kind, TimePoint since);
+  // Whether nothing is to be waited for: it is known, has failed, or is late.
+  [[nodiscard]] bool is_settled(MemberView& view, ListKind kind) const;
+  // Until when it is waited for.
+  [[nodiscard]] TimePoint waited_until(MemberView& view, ListKind kind) const {
+    return view.list(kind).asked + config_.wait;
+  }
+  // Whether clients may not see all of it now.
+  [[nodiscard]] bool is_missing(MemberView& view, ListKind kind) const;
+  // A list has been made without what is missing.
+  void note_missed(MemberView& view, ListKind kind);
+
+  // Whether the rules of the backend let this client see, and so use, an element.
+  class Sight {
+   public:
+    static Sight by(const policy::Rules& rules, const policy::Principal* principal);
+    // `name`: as the rules have it.
+    [[nodiscard]] bool shows(ListKind kind, std::string_view name) const;
+
+   private:
+    const policy::Rules* rules_ = nullptr;
+    policy::RuleSet set_;
+  };
+  [[nodiscard]] Sight sight_of(const policy::Principal* principal) const;
+
+  // What has been asked is given up: nobody is to wait for it at the end.
+  void stop();
+  // Whether somebody would hear of changes: a modern child tells them only to who listens.
+  void set_heard(bool is_heard);
+  [[nodiscard]] bool may_refuse_modern() const { return may_refuse_; }
+  [[nodiscard]] bool is_up() const { return is_up_.value_or(false); }
+  [[nodiscard]] const std::string& failure() const { return failure_; }
+  // Lists that have failed are asked for again.
+  void retry();
+  [[nodiscard]] bool has_failed() const;
+  // Of what everybody sees; null: not asked yet.
+  MemberView* common_view();
+
+  void note_changed(uint8_t lists);
+  // What has been asked for a view that is to go is not waited for.
+  void forget(const MemberView& view);
+
+  // ReplySink: of what is asked in the gateway's own name.
+  void on_reply(session::Tag tag, const session::Reply& reply) override;
+  void on_event(session::Tag /*tag*/, std::string_view /*notification*/) override {}
+  void on_cancelled(session::Tag tag) override;
+
+ private:
+  class Watch;
+  struct Ask {
+    MemberView* view;
+    ListKind kind;
+  };
+
+  void settle_listening();
+  void ask(MemberView& view, ListKind kind, std::string_view cursor);
+  void take_page(MemberView& view, ListKind kind, std::string_view result);
+  void finish(MemberView& view, ListKind kind, std::string_view result);
+  void fail(MemberView& view, ListKind kind, std::string cause);
+  void report(ListKind kind, const std::vector<Finding>& findings) const;
+  void set_up(bool is_up, const std::string& cause);
+  void make_room();
+  void forget();
+  [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
+
+  const MemberServices& services_;
+  MemberOwner& owner_;
+  const config::MemberConfig config_;
+  backend::Upstream* upstream_ = nullptr;
+  bool has_principals_ = false;  // children for each
+  bool may_refuse_ = false;      // clients of the modern era
+  std::string advice_;           // what to write, so that it serves them
+  bool has_advised_ = false;
+  std::optional<policy::Rules> rules_;
+  session::CallerSlot caller_;
+  std::shared_ptr<Watch> watch_;
+  std::map<std::string, std::unique_ptr<MemberView>, std::less<>> views_;
+  std::unordered_map<session::Tag, Ask> asks_;
+  session::Tag last_tag_ = 0;
+  session::Tag listening_ = 0;  // the call that listens for changes; 0: there is none
+  bool is_heard_ = false;
+  std::optional<bool> is_up_;  // nothing: not asked yet
+  std::string failure_;
+};
+
+}  // namespace stdgate::servers

@@ -1,0 +1,109 @@
+#include "gateway/servers/message_texts.h"
+
+#include "gateway/call/insertion.h"
+#include "gateway/mcp/mcp_revision.h"
+#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_string.h"
+#include "gateway/servers/text_edits.h"
+#include "gateway/servers/tool_search.h"
+
+namespace stdgate::servers {
+
+namespace {
+
+constexpr std::string_view kMemberKey = "stdgate/member";
+
+}  // namespace
+
+std::string greeting_of_gateway(const std::string& version) {
+  return R"({"protocolVersion":")" + std::string(mcp::kMcpRevisions.front()) +
+         R"(","capabilities":{},"clientInfo":{"name":"stdgate","version":)" + json_text(version) +
+         "}}";
+}
+
+rpc::FaultReport report_of(const session::Reply& reply, std::string_view error) {
+  std::string scratch;
+  rpc::FaultReport report;
+  report.fault = *reply.fault;
+  report.message =
+      rpc::decode_string(rpc::string_content(rpc::member_or_empty(error, "message")), scratch);
+  report.retry_after = reply.retry_after;
+  report.scope = reply.scope;
+  return report;
+}
+
+std::string cancel_notice(session::Tag tag) {
+  return R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":)" +
+         std::to_string(tag) + "}}";
+}
+
+std::string level_request(std::string_view level) {
+  std::string text = R"({"jsonrpc":"2.0","id":"stdgate-level","method":"logging/setLevel",)";
+  return text.append(R"("params":{"level":)").append(json_text(level)).append("}}");
+}
+
+std::string subscribe_request(std::string_view uri) {
+  std::string text = R"({"jsonrpc":"2.0","id":)" + json_text("stdgate " + std::string(uri));
+  text.append(R"(,"method":"resources/subscribe","params":{"uri":)");
+  return text.append(json_text(uri)).append("}}");
+}
+
+std::string with_logger(const rpc::Envelope& notification, std::string_view member) {
+  if (!rpc::json_string_equals(notification.method, "notifications/message")) {
+    return std::string(notification.text);
+  }
+  TextEdits edits(notification.text);
+  const auto logger = rpc::find_member(notification.params, "logger");
+  if (logger && logger->starts_with('"')) {
+    std::string scratch;
+    std::string named(member);
+    named.append("/").append(rpc::decode_string(rpc::string_content(*logger), scratch));
+    edits.replace(*logger, json_text(named));
+    return edits.apply();
+  }
+  const std::string own = R"("logger":)" + json_text(member);
+  const auto insertion = call::insertion_at(call::InsertionPlace::params, notification, own);
+  if (insertion && rpc::is_absent(logger)) edits.insert(*insertion);
+  return edits.apply();
+}
+
+std::string question_for_client(const rpc::Envelope& question, uint64_t id,
+                                std::string_view member) {
+  TextEdits edits(question.text);
+  edits.replace(question.id, std::to_string(id));
+  std::string own = "\"" + std::string(kMemberKey) + "\":";
+  own += json_text(member);
+  if (const auto insertion = call::insertion_at(call::InsertionPlace::meta, question, own)) {
+    edits.insert(*insertion);
+  }
+  return edits.apply();
+}
+
+std::string with_id(const rpc::Envelope& message, std::string_view id) {
+  TextEdits edits(message.text);
+  edits.replace(message.id, std::string(id));
+  return edits.apply();
+}
+
+std::optional<std::string> request_within(const rpc::Envelope& request) {
+  if (!rpc::json_string_equals(request.method, "tools/call")) return std::nullopt;
+  const auto name = rpc::find_clear_member(request.params, "name");
+  const auto arguments = rpc::find_clear_member(request.params, "arguments");
+  if (!name || !arguments || !rpc::json_string_equals(rpc::string_content(*name), kCallTool)) {
+    return std::nullopt;
+  }
+  const auto inner = rpc::find_clear_member(*arguments, "name");
+  const auto inner_arguments = rpc::find_clear_member(*arguments, "arguments");
+  const bool is_clear = inner_arguments || rpc::is_absent(inner_arguments);
+  if (!inner || !inner->starts_with('"') || !is_clear) return std::nullopt;
+  TextEdits edits(request.text);
+  edits.replace(*name, std::string(*inner));
+  edits.replace(*arguments, std::string(inner_arguments.value_or("{}")));
+  return edits.apply();
+}
+
+bool is_subscription(std::string_view method) {
+  return method == "resources/subscribe" || method == "resources/unsubscribe";
+}
+
+}  // namespace stdgate::servers

@@ -1,0 +1,37 @@
+// The messages that a virtual server makes, or changes on their way. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "gateway/rpc/envelope.h"
+#include "gateway/session/reply_sink.h"
+
+namespace stdgate::servers {
+
+// Params of the initialize with which the gateway asks what a member can do.
+std::string greeting_of_gateway(const std::string& version);
+// The fault that a member has answered with, and its error (raw JSON), as the gateway's own.
+rpc::FaultReport report_of(const session::Reply& reply, std::string_view error);
+// Tells a member that the call with this number is given up.
+std::string cancel_notice(session::Tag tag);
+// Of a session, in the gateway's own name.
+std::string level_request(std::string_view level);
+std::string subscribe_request(std::string_view uri);
+
+// A log message of a member, with its name before the logger's; any other notification as it is.
+std::string with_logger(const rpc::Envelope& notification, std::string_view member);
+// A question of a member under another id, with the member's name in _meta.
+std::string question_for_client(const rpc::Envelope& question, uint64_t id,
+                                std::string_view member);
+// A message with another id.
+std::string with_id(const rpc::Envelope& message, std::string_view id);
+// The call that a call of call_tool is; nothing: it is none. What is wrong with it, shows in the
+// call that it becomes.
+std::optional<std::string> request_within(const rpc::Envelope& request);
+
+// Whether it asks for updates of a resource, or for none any more.
+bool is_subscription(std::string_view method);
+
+}  // namespace stdgate::servers

@@ -1,0 +1,78 @@
+// Routes: which member a request of a client is for, and how the member gets it.
+//
+// Job: read what the request names, find whose that is, and put the member's own names into the
+// request. Remembers who has given a task, or linked to a resource. Asks nobody. Owner: the virtual
+// server. Limits: kMaxNoted ids and URIs, the oldest go.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "gateway/call/call_context.h"
+#include "gateway/call/elements.h"
+#include "gateway/config/config.h"
+#include "gateway/rpc/envelope.h"
+#include "gateway/servers/server_answers.h"
+
+namespace stdgate::servers {
+
+struct Route {
+  enum class Kind : uint8_t { unknown, open, member, malformed };
+
+  // open: lists that are not there yet may say more.
+  Kind kind = Kind::unknown;
+  const char* problem = nullptr;  // malformed
+  // What it names, decoded, for the error that says that there is no such one.
+  policy::ElementKind element = policy::ElementKind::none;
+  std::string name{};
+  std::vector<size_t> members{};  // the first that knows it
+  // What stands there for the member instead of the client's, as views into the request.
+  std::string_view name_place{};
+  std::string own_name{};
+  const config::MemberToolsConfig* tools = nullptr;  // arguments are to be filled in
+  std::string tool{};                                // its name after renaming
+};
+
+class Routes {
+ public:
+  static constexpr size_t kMaxNoted = 4096;
+
+  Routes(Members& members, ServerAnswers& answers) : members_(members), answers_(answers) {}
+
+  Route route_of(const rpc::Envelope& request, std::string_view method,
+                 const call::CallContext& context);
+  // Of one resource; `is_settled`: nothing is waited for.
+  std::vector<size_t> members_of(std::string_view uri, const call::CallContext& context);
+
+  // What a member has answered may name what clients come back for.
+  void note_result(size_t member, std::string_view method, std::string_view result);
+  void note_link(size_t member, std::string_view uri) { note("u", uri, member); }
+
+ private:
+  Route route_of_named(const rpc::Envelope& request, ListKind kind,
+                       const call::CallContext& context);
+  Route route_of_resource(const rpc::Envelope& request, std::string_view uri,
+                          const call::CallContext& context);
+  Route route_of_completion(const rpc::Envelope& request, const call::CallContext& context);
+  Route route_of_task(const rpc::Envelope& request, const call::CallContext& context);
+  Route found_or_open(Route route, ListKind kind, std::string_view name,
+                      const call::CallContext& context);
+  void note(std::string_view kind, std::string_view name, size_t member);
+  [[nodiscard]] std::optional<size_t> noted(std::string_view kind, std::string_view name) const;
+
+  Members& members_;
+  ServerAnswers& answers_;
+  std::unordered_map<std::string, size_t> noted_;
+  std::deque<std::string> order_;
+};
+
+// The request as the member gets it, under this number.
+std::string request_for_member(const rpc::Envelope& request, const Route& route, session::Tag tag,
+                               std::span<const call::Insertion> insertions);
+
+}  // namespace stdgate::servers

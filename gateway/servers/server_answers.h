@@ -1,0 +1,99 @@
+// ServerAnswers: what a virtual server answers itself: what it can do, and its lists.
+//
+// Made from what is known of the members at the moment; asks nobody. Owner: the virtual server.
+// Limits: kMaxPage elements and kMaxPageBytes in an answer; further ones follow by a cursor of the
+// gateway's own.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "gateway/call/call_context.h"
+#include "gateway/config/config.h"
+#include "gateway/servers/member.h"
+#include "gateway/servers/tool_search.h"
+
+namespace stdgate::servers {
+
+using Members = std::vector<std::unique_ptr<Member>>;
+
+// Whose an element is. Null: nobody's.
+struct Found {
+  Member* member = nullptr;
+  size_t place = 0;  // of the member
+  const Element* element = nullptr;
+};
+
+class ServerAnswers {
+ public:
+  static constexpr size_t kMaxPage = 1000;
+  static constexpr size_t kMaxPageBytes = 8 << 20;
+
+  // `version`: the gateway's.
+  // `own_view`: that a session has of a member, if it has one of its own; it may not be asked yet.
+  using OwnView = std::function<MemberView*(size_t member, const call::CallContext& context)>;
+  ServerAnswers(const config::ServerConfig& config, Members& members, std::string version,
+                OwnView own_view)
+      : config_(config),
+        members_(members),
+        version_(std::move(version)),
+        own_view_(std::move(own_view)) {}
+
+  // The view that a client has of a member.
+  MemberView& view_at(size_t member, const call::CallContext& context);
+
+  // Whether nothing is to be waited for; what is not known is asked for.
+  bool prepare(ListKind kind, const call::CallContext& context);
+  // Until when what is missing is waited for.
+  [[nodiscard]] TimePoint waited_until(ListKind kind, const call::CallContext& context);
+
+  // The element with this name, for this client; of a resource or a template its URI.
+  Found find(ListKind kind, std::string_view shown, const call::CallContext& context);
+  // All that this client may see, in the order of lists. `visit(found)`.
+  template <class Visitor>
+  void for_each(ListKind kind, const call::CallContext& context, Visitor&& visit);
+
+  // Results, raw JSON.
+  std::string greeting(std::string_view params, const call::CallContext& context);
+  std::string discovery(const call::CallContext& context);
+  // An error is what is wrong with the cursor.
+  tl::expected<std::string, const char*> list(ListKind kind, std::string_view params,
+                                              const call::CallContext& context);
+  // The member without which no list is to be given, and which is missing; null: there is none.
+  Member* missing_required(ListKind kind, const call::CallContext& context);
+  // Whether no member serves clients of the modern era.
+  bool is_refused(const call::CallContext& context);
+
+  // The server's own, by which find_tool is cut; lists and calls are judged by its filter.
+  void set_rules(const config::BackendConfig& server,
+                 const std::vector<config::RoleConfig>& roles) {
+    rules_.emplace(server, roles);
+  }
+  // The result of find_tool; nothing: there is no query.
+  std::optional<std::string> search(std::string_view params, const call::CallContext& context);
+  // Its members, and whether it can be used.
+  void describe(pool::BackendStatus& status) const;
+  // Members have other tools.
+  void forget_index() { index_.reset(); }
+
+ private:
+  std::string capabilities(const call::CallContext& context);
+  std::vector<std::string> shown_texts(ListKind kind, const call::CallContext& context);
+  void append_missing(ListKind kind, const call::CallContext& context, std::string& out);
+  [[nodiscard]] bool is_pinned(std::string_view name) const;
+
+  const config::ServerConfig& config_;
+  Members& members_;
+  const std::string version_;
+  const OwnView own_view_;
+  std::optional<policy::Rules> rules_;
+  std::optional<ToolSearch> index_;
+};
+
+}  // namespace stdgate::servers

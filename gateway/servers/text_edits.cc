@@ -1,0 +1,106 @@
+#include "gateway/servers/text_edits.h"
+
+#include <algorithm>
+
+#include "gateway/base/text_place.h"
+#include "gateway/rpc/json_cursor.h"
+#include "gateway/rpc/json_string.h"
+
+namespace stdgate::servers {
+
+void TextEdits::replace(std::string_view part, std::string with) {
+  const TextPlace place = place_of(part, text_);
+  edits_.push_back({place.offset, place.length, std::move(with)});
+}
+
+void TextEdits::insert(const char* before, std::string what) {
+  edits_.push_back({static_cast<size_t>(before - text_.data()), 0, std::move(what)});
+}
+
+void TextEdits::insert(const call::Insertion& insertion) {
+  std::string what(insertion.head);
+  what.append(insertion.members).append(insertion.tail);
+  edits_.push_back({insertion.offset, insertion.replaced, std::move(what)});
+}
+
+std::string TextEdits::apply() {
+  std::ranges::stable_sort(edits_, {}, &Edit::offset);
+  std::string out;
+  size_t at = 0;
+  for (const Edit& edit : edits_) {
+    out.append(text_.substr(at, edit.offset - at)).append(edit.with);
+    at = edit.offset + edit.length;
+  }
+  return out.append(text_.substr(at));
+}
+
+void for_each_member(
+    std::string_view object,
+    const std::function<void(std::string_view key, std::string_view value)>& visit) {
+  rpc::JsonCursor cursor(object);
+  if (!cursor.take('{') || cursor.take('}')) return;
+  std::string scratch;
+  do {
+    const std::string_view quoted = cursor.take_string();
+    cursor.take(':');
+    const std::string_view value = cursor.take_value();
+    visit(rpc::decode_string(quoted.substr(1, quoted.size() - 2), scratch), value);
+  } while (cursor.take(','));
+}
+
+void for_each_element(std::string_view array,
+                      const std::function<void(std::string_view value)>& visit) {
+  rpc::JsonCursor cursor(array);
+  if (!cursor.take('[') || cursor.take(']')) return;
+  do {
+    visit(cursor.take_value());
+  } while (cursor.take(','));
+}
+
+std::string without_members(std::string_view object,
+                            const std::function<bool(std::string_view key)>& goes) {
+  std::string out = "{";
+  rpc::JsonCursor cursor(object);
+  if (!cursor.take('{') || cursor.take('}')) return std::string(object);
+  std::string scratch;
+  do {
+    const char* const begin = cursor.position();
+    const std::string_view quoted = cursor.take_string();
+    cursor.take(':');
+    const std::string_view value = cursor.take_value();
+    if (goes(rpc::decode_string(quoted.substr(1, quoted.size() - 2), scratch))) continue;
+    if (out.size() > 1) out += ',';
+    out.append(begin, value.data() + value.size());
+  } while (cursor.take(','));
+  return out + "}";
+}
+
+std::string without_texts(std::string_view array,
+                          const std::function<bool(std::string_view text)>& goes) {
+  std::string out = "[";
+  std::string scratch;
+  for_each_element(array, [&](std::string_view value) {
+    if (value.starts_with('"') && goes(rpc::decode_string(rpc::string_content(value), scratch))) {
+      return;
+    }
+    if (out.size() > 1) out += ',';
+    out.append(value);
+  });
+  return out + "]";
+}
+
+std::string with_member(std::string_view object, std::string_view key, std::string_view value) {
+  std::string out(object.substr(0, object.find_last_of('}')));
+  const bool is_empty = object.find_first_not_of(" \t\r\n", 1) == object.find_last_of('}');
+  if (!is_empty) out += ',';
+  rpc::append_json_string(out, key);
+  return out.append(":").append(value).append("}");
+}
+
+std::string json_text(std::string_view text) {
+  std::string out;
+  rpc::append_json_string(out, text);
+  return out;
+}
+
+}  // namespace stdgate::servers

@@ -1,0 +1,56 @@
+// TextEdits: a JSON text with other values in some places; all else is kept byte for byte.
+//
+// Owner: the function that changes a text, which outlives it. Pure.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gateway/call/insertion.h"
+
+namespace stdgate::servers {
+
+class TextEdits {
+ public:
+  explicit TextEdits(std::string_view text) : text_(text) {}
+
+  // `part` is a view into the text. Parts do not overlap.
+  void replace(std::string_view part, std::string with);
+  void insert(const char* before, std::string what);
+  // With its members, whatever era it is for.
+  void insert(const call::Insertion& insertion);
+  [[nodiscard]] std::string apply();
+
+ private:
+  struct Edit {
+    size_t offset;
+    size_t length;
+    std::string with;
+  };
+
+  const std::string_view text_;
+  std::vector<Edit> edits_;
+};
+
+// `object` without the members whose keys, decoded, are to go.
+std::string without_members(std::string_view object,
+                            const std::function<bool(std::string_view key)>& goes);
+// `array` without the texts that are to go, decoded.
+std::string without_texts(std::string_view array,
+                          const std::function<bool(std::string_view text)>& goes);
+// Behind the last member of an object, or in an empty one.
+std::string with_member(std::string_view object, std::string_view key, std::string_view value);
+// A text as JSON, with its quotes.
+std::string json_text(std::string_view text);
+// Calls visit(key, value) for each member: the key decoded, the value raw.
+void for_each_member(
+    std::string_view object,
+    const std::function<void(std::string_view key, std::string_view value)>& visit);
+// Calls visit(value) for each element, raw.
+void for_each_element(std::string_view array,
+                      const std::function<void(std::string_view value)>& visit);
+
+}  // namespace stdgate::servers

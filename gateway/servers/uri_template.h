@@ -1,0 +1,12 @@
+// Whether a URI could come from a template of a resource (RFC 6570). Pure.
+#pragma once
+
+#include <string_view>
+
+namespace stdgate::servers {
+
+// An expression stands for any characters; one without an operator for none of "/?#". Takes time in
+// proportion to both lengths, multiplied, at most. What is no template matches itself alone.
+bool matches_template(std::string_view uri_template, std::string_view uri);
+
+}  // namespace stdgate::servers

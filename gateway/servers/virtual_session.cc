@@ -1,0 +1,185 @@
+#include "gateway/servers/virtual_session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "gateway/rpc/json_member.h"
+#include "gateway/rpc/json_string.h"
+#include "gateway/rpc/known_message.h"
+
+namespace stdgate::servers {
+
+Part::Part(const PartServices& services, PartOwner& owner, VirtualSession& session, size_t member,
+           backend::Upstream& upstream)
+    : services_(services), owner_(owner), session_(session), member_(member), upstream_(upstream) {
+  view_.part = this;
+}
+
+Part::~Part() = default;
+
+// Nobody is told of it: the client speaks with the virtual server.
+call::CallContext Part::own_context() const {
+  call::CallContext context;
+  context.caller = caller_.caller();
+  context.session = id_;
+  context.tag = kIgnored;
+  context.transport = session_.transport;
+  context.era = Era::legacy;
+  context.arrived = services_.clock.now();
+  context.client = &session_.client.address;
+  context.principal = session_.client.principal.get();
+  context.account = session_.client.account.get();
+  return context;
+}
+
+tl::expected<void, rpc::FaultReport> Part::open() {
+  if (!caller_.take(services_.callers, *this)) {
+    return tl::unexpected(rpc::faults::too_many_clients());
+  }
+  session::SessionSink& sink = *this;
+  const auto id =
+      session_.is_adopted
+          ? upstream_.adopt_session(caller_.caller(), sink, session_.client,
+                                    {session_.greeting, session_.revision, session_.age})
+          : upstream_.open_session(caller_.caller(), sink, session_.client);
+  if (!id) {
+    is_over_ = true;
+    return tl::unexpected(id.error());
+  }
+  id_ = *id;
+  if (session_.is_adopted) {
+    is_greeted_ = true;
+    return {};
+  }
+  call::CallContext context = own_context();
+  context.tag = kGreeting;
+  submit(R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":)" + session_.greeting + "}",
+         context);
+  return {};
+}
+
+void Part::close() {
+  is_over_ = true;
+  if (caller_.is_none()) return;
+  if (!id_.is_none()) upstream_.close_session(id_, {});
+  caller_.release();
+}
+
+void Part::submit(std::string text, const call::CallContext& context) {
+  const rpc::KnownMessage known(text);
+  upstream_.accept({known.envelope()}, context);
+}
+
+void Part::hand_over(session::Tag tag, std::string text, const call::CallContext& context) {
+  call::CallContext own = own_context();
+  own.tag = tag;
+  own.transport = context.transport;
+  own.connection = context.connection;
+  own.arrived = context.arrived;
+  own.timeout = context.timeout;
+  if (is_open()) {
+    own.trace = context.trace;
+    return submit(std::move(text), own);
+  }
+  if (is_over_ || queued_.size() == kMaxQueued) {
+    return owner_.on_part_fault(tag, rpc::faults::overloaded("the server is not there yet"));
+  }
+  queued_.push_back({tag, std::move(text), own});
+}
+
+void Part::tell(std::string text) {
+  if (is_open()) submit(std::move(text), own_context());
+}
+
+void Part::ask(session::Tag tag, std::string text) {
+  call::CallContext context = own_context();
+  context.tag = kOfLists + tag;
+  context.is_own = true;
+  submit(std::move(text), context);
+}
+
+void Part::cancel(session::Tag tag) {
+  const auto queued = std::ranges::find(queued_, tag, &Queued::tag);
+  if (queued != queued_.end()) {
+    queued_.erase(queued);
+    return;
+  }
+  tell(R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":)" +
+       std::to_string(tag) + "}}");
+}
+
+// --- What the member says ------------------------------------------------------------------------
+
+void Part::on_reply(session::Tag tag, const session::Reply& reply) {
+  if (tag == kIgnored) return;
+  if (tag == kGreeting) return take_greeting(reply);
+  if (tag >= kOfLists) return owner_.on_part_list(*this, tag - kOfLists, reply);
+  owner_.on_part_reply(tag, reply);
+}
+
+void Part::take_greeting(const session::Reply& reply) {
+  std::string text(reply.head);
+  text.append(reply.id).append(reply.tail);
+  const rpc::KnownMessage known(text);
+  const rpc::Envelope& answer = known.envelope();
+  if (answer.kind != rpc::MessageKind::result) {
+    std::string scratch;
+    const std::string_view why = rpc::decode_string(
+        rpc::string_content(rpc::member_or_empty(answer.payload, "message")), scratch);
+    rpc::FaultReport report{reply.fault.value_or(rpc::Fault::child_failed), std::string(why), {}};
+    report.retry_after = reply.retry_after;
+    if (std::exchange(is_over_, true)) return;
+    fail_queued(report);
+    return owner_.on_part_over(*this);
+  }
+  is_greeted_ = true;
+  tell(R"({"jsonrpc":"2.0","method":"notifications/initialized"})");
+  owner_.on_part_greeted(*this);
+  for (Queued& queued : std::exchange(queued_, {})) {
+    if (is_over_) {
+      owner_.on_part_fault(queued.tag, rpc::faults::child_failed("the server has gone"));
+    } else {
+      submit(std::move(queued.text), queued.context);
+    }
+  }
+}
+
+void Part::fail_queued(const rpc::FaultReport& report) {
+  for (const Queued& queued : std::exchange(queued_, {})) owner_.on_part_fault(queued.tag, report);
+}
+
+void Part::on_event(session::Tag tag, std::string_view notification) {
+  on_message(tag, {&notification, 1});
+}
+
+void Part::on_cancelled(session::Tag tag) {
+  if (tag >= kOfLists) return;
+  owner_.on_part_cancelled(tag);
+}
+
+void Part::on_message(std::optional<session::Tag> call, std::span<const std::string_view> parts) {
+  std::string text;
+  for (const std::string_view part : parts) text += part;
+  if (call && *call >= kOfLists) call.reset();
+  owner_.on_part_message(*this, call, std::move(text));
+}
+
+bool Part::awaits_requests() {
+  return session_.sink != nullptr && !session_.has_ended && session_.sink->awaits_requests();
+}
+
+session::ClientHold Part::hold() const {
+  return session_.sink == nullptr ? session::ClientHold::nothing : session_.sink->hold();
+}
+
+SessionName Part::name() const {
+  return session_.sink == nullptr ? SessionName() : session_.sink->name();
+}
+
+void Part::on_session_end(session::SessionEnd /*end*/, std::string_view message) {
+  if (std::exchange(is_over_, true)) return;
+  fail_queued(rpc::faults::child_failed(std::string(message)));
+  owner_.on_part_over(*this);
+}
+
+}  // namespace stdgate::servers

@@ -1,0 +1,107 @@
+// VirtualSessions: the sessions of a virtual server, and what their parts say.
+//
+// Job: open and close sessions and their parts, bring questions of members to clients and their
+// answers back, tell clients what members tell. Owner: the aggregate. Limits: as many sessions as
+// given; those of VirtualSession.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "gateway/base/slot_map.h"
+#include "gateway/base/timers.h"
+#include "gateway/policy/principal.h"
+#include "gateway/servers/server_answers.h"
+#include "gateway/servers/virtual_session.h"
+
+namespace stdgate::servers {
+
+// What sessions know of the calls that parts have.
+class PartCalls {
+ public:
+  virtual ~PartCalls() = default;
+  virtual void on_member_reply(session::Tag tag, const session::Reply& reply) = 0;
+  virtual void on_member_fault(session::Tag tag, const rpc::FaultReport& report) = 0;
+  virtual void on_member_cancelled(session::Tag tag) = 0;
+  // The tag of the client's call; nothing: there is no such call any more.
+  [[nodiscard]] virtual std::optional<session::Tag> client_tag(session::Tag tag) = 0;
+  // Whether it has calls; these get a fault if it is over.
+  virtual bool has_calls(Part& part) = 0;
+  // VirtualSession::changed has become something.
+  virtual void on_own_lists_changed() = 0;
+};
+
+class VirtualSessions final : private PartOwner {
+ public:
+  VirtualSessions(Members& members, PartCalls& calls, session::Callers& callers, const Clock& clock,
+                  TimerQueue& timers, size_t most, HeldBytes* held)
+      : members_(members),
+        calls_(calls),
+        services_{callers, clock},
+        sessions_(most),
+        held_(held),
+        close_timer_(timers, [this] { close_parts(); }) {}
+
+  tl::expected<session::SessionId, rpc::FaultReport> add(session::Caller caller,
+                                                         session::SessionSink& sink,
+                                                         const policy::Client& client,
+                                                         const session::Beginning& beginning);
+  // Its calls have been withdrawn.
+  void close(session::SessionId id);
+  [[nodiscard]] VirtualSession* find(session::SessionId id) { return sessions_.find(id); }
+  [[nodiscard]] size_t size() const { return sessions_.size(); }
+
+  session::Parking park(VirtualSession& session);
+  void give_up_asks(VirtualSession& session);
+  void hold(VirtualSession& session, bool held);
+  // Tells the clients of those for whom `fits`, and not twice, that theirs is over.
+  void end_if(const std::function<bool(const VirtualSession&)>& fits, session::SessionEnd end,
+              std::string_view message);
+
+  // The part at a member, which is opened if need be. Null: it cannot be, and `why`.
+  Part* part_for(VirtualSession& session, size_t member, rpc::FaultReport& why);
+  // The client's answer to a question. False: it answers none.
+  bool pass_answer(VirtualSession& session, const rpc::Envelope& answer);
+  void set_level(VirtualSession& session, std::string_view level);
+  static void tell_parts(VirtualSession& session, std::string_view text);
+  // Clients are told that these lists have changed, and those of their own children.
+  void tell_changed(uint8_t lists);
+  // The view that a session has of its own child; null: it has the one that others have.
+  MemberView* own_view(session::SessionId session, size_t member);
+  // Parts that are over, or elsewhere than today's members, are closed as soon as they can be.
+  void settle() { close_timer_.arm(services_.clock.now()); }
+
+ private:
+  // PartOwner
+  void on_part_reply(session::Tag tag, const session::Reply& reply) override;
+  void on_part_fault(session::Tag tag, const rpc::FaultReport& report) override {
+    calls_.on_member_fault(tag, report);
+  }
+  void on_part_cancelled(session::Tag tag) override { calls_.on_member_cancelled(tag); }
+  void on_part_message(Part& part, std::optional<session::Tag> call, std::string text) override;
+  void on_part_list(Part& part, session::Tag tag, const session::Reply& reply) override {
+    members_[part.member()]->on_reply(tag, reply);
+  }
+  void on_part_greeted(Part& part) override;
+  void on_part_over(Part& part) override;
+
+  void ask_client(Part& part, const rpc::Envelope& question);
+  void tell(VirtualSession& session, std::optional<session::Tag> call, std::string_view text);
+  // The id of a question, as the client knows it; nothing: there is none of this part.
+  void close(Part& part);
+  static std::optional<uint64_t> question_of(const Part& part, std::string_view id);
+  void close_parts();
+  void close_parts(VirtualSession& session);
+
+  Members& members_;
+  PartCalls& calls_;
+  const PartServices services_;
+  SlotMap<VirtualSession> sessions_;
+  HeldBytes* const held_;
+  bool has_leaving_ = false;
+  Timer close_timer_;
+};
+
+}  // namespace stdgate::servers
