@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "gateway/config/served_config.h"
 #include "gateway/policy/name_pattern.h"
 #include "gateway/policy/rules.h"
 #include "gateway/rpc/json_writer.h"
@@ -185,7 +186,7 @@ tl::expected<std::string, std::string> permissions_text(const config::Config& co
   if (!principal) return tl::unexpected(principal.error());
   const Asker asker = asker_of(*principal ? &**principal : nullptr, config, now);
   std::vector<Permissions> all;
-  for (const config::BackendConfig& backend : config.backends) {
+  for (const config::BackendConfig& backend : config::all_that_is_served(config)) {
     if (question.only.empty() || question.only == backend.name) {
       all.push_back(permissions_at(backend, config, asker.principal));
     }

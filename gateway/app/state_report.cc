@@ -165,6 +165,25 @@ void write_memory(rpc::JsonWriter& json, const MemoryFacts& memory) {
   json.end_object();
 }
 
+// Of a virtual server.
+void write_members(rpc::JsonWriter& json, const std::vector<pool::MemberStatus>& members) {
+  if (members.empty()) return;
+  json.begin_array("members");
+  for (const pool::MemberStatus& member : members) {
+    json.begin_object();
+    json.text("backend", member.backend);
+    json.boolean("up", member.is_up);
+    if (!member.is_up && !member.reason.empty()) json.text("reason", member.reason);
+    json.begin_array("tools");
+    for (const std::string& tool : member.tools) json.text({}, tool);
+    json.end_array();
+    json.number("prompts", member.prompts);
+    json.number("resources", member.resources);
+    json.end_object();
+  }
+  json.end_array();
+}
+
 void write_backend(rpc::JsonWriter& json, const backend::Upstream& upstream,
                    const pool::BackendStatus& backend) {
   json.text("name", backend.name);
@@ -206,6 +225,7 @@ void write_backend(rpc::JsonWriter& json, const backend::Upstream& upstream,
   }
   json.end_array();
   write_exits(json, backend.exits);
+  write_members(json, backend.members);
 }
 
 void write_confinement(rpc::JsonWriter& json, const pool::Confinement& confinement) {

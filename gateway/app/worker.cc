@@ -224,6 +224,13 @@ metrics::ScrapeReadings Worker::read_usage() {
     readings.children.push_back({backend->name(), usage.cpu_seconds, usage.resident_bytes,
                                  processes_.incomplete_starts(backend->name())});
   }
+  for (const config::ServerConfig& server : generation_.config().servers) {
+    const backend::Upstream* const upstream = generation_.backends().find(server.name);
+    if (upstream == nullptr) continue;
+    for (const pool::MemberStatus& member : upstream->status().members) {
+      readings.members.push_back({server.name, member.backend, member.is_up});
+    }
+  }
   for (const auto& layer : tls_.all()) {
     for (const tls::CertificateFacts& facts : layer->certificates()) {
       readings.certificates.push_back({layer->listener(), facts.file, facts.not_after});

@@ -61,6 +61,16 @@ std::string value_text(const std::variant<std::string, std::vector<std::string>>
   return list + "]";
 }
 
+// What has them all behind one URL.
+std::string offer_of_server(const std::vector<BackendLines>& backends) {
+  std::string names;
+  for (const BackendLines& backend : backends) {
+    names.append(names.empty() ? "" : ", ").append(backend.name);
+  }
+  return "for one URL with all of them, write too:\n  servers: { all: { default: true, members: [" +
+         names + "] } }\n";
+}
+
 ToolOutput write(const std::string& file, const std::string& text,
                  const std::vector<BackendLines>& backends, std::vector<std::string> warnings,
                  bool is_dry_run) {
@@ -81,6 +91,7 @@ ToolOutput write(const std::string& file, const std::string& text,
   output.out = "added to " + visible(file, VisibleText::line) + ":";
   for (const BackendLines& backend : backends) output.out += " " + backend.name;
   output.out += '\n';
+  if (backends.size() > 1) output.out += offer_of_server(backends);
   return output;
 }
 

@@ -10,6 +10,7 @@
 
 #include "gateway/app/permissions.h"
 #include "gateway/base/visible_text.h"
+#include "gateway/config/served_config.h"
 #include "gateway/rpc/fault.h"
 #include "gateway/rpc/json_writer.h"
 #include "gateway/tools/gateway_peer.h"
@@ -148,7 +149,7 @@ ToolOutput list_as(const ToolArguments& arguments, const ToolSurroundings& surro
   rpc::JsonWriter json(rpc::JsonWriter::Layout::lines);
   json.begin_array();
   ToolOutput output;
-  for (const config::BackendConfig& backend : config->backends) {
+  for (const config::BackendConfig& backend : config::all_that_is_served(*config)) {
     const auto seen = seen_of(**peer, *config, backend, *principal ? &**principal : nullptr);
     if (!seen) {
       const ToolOutput trouble = failure(seen.error());

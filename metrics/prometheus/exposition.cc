@@ -105,6 +105,14 @@ constexpr auto kReadFamilies = std::to_array<ReadFamily>({
      "Child processes started without all of their sandbox",
      "Their [sandbox](children.md#sandbox) is not `required`.",
      read_usage<&Usage::incomplete_sandboxes>},
+    {"stdgate_member_up", kGauge, "backend, server",
+     "1 while a member of a virtual server can be used",
+     "`backend` is the member. See [servers](servers.md).",
+     [](const Scrape& scrape, Adder& out) {
+       for (const auto& member : scrape.readings.members) {
+         out.add(member.is_up ? 1 : 0, {{"backend", member.backend}, {"server", member.server}});
+       }
+     }},
     {"stdgate_tls_certificate_expiry_timestamp_seconds", kGauge, "certificate, listener",
      "When a listener's certificate expires, in seconds since the epoch",
      "Of the certificates in use; `certificate` is the file.",

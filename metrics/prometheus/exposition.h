@@ -42,7 +42,13 @@ struct ScrapeReadings {
     std::string issuer;
     double age_seconds = 0;  // since the keys in use came
   };
+  struct Member {  // of a virtual server
+    std::string server;
+    std::string backend;
+    bool is_up = false;
+  };
   std::vector<BackendUsage> children;
+  std::vector<Member> members;
   std::vector<Certificate> certificates;  // of TLS listeners
   std::vector<IssuerKeys> issuers;        // whose keys were fetched
   Duration loop_lag{0};

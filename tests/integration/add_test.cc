@@ -98,6 +98,7 @@ TEST_F(AddTest, ImportOfAWorkspaceTakesItsFileOfVariables) {
   EXPECT_EQ(added.exit_code, 0) << added.err;
   EXPECT_THAT(content(), HasSubstr("env_file: \"" + (folder_.path() / ".env").string() + "\""));
   EXPECT_THAT(added.err, HasSubstr("warning: gone: its envFile"));
+  EXPECT_THAT(added.out, HasSubstr("servers: { all: { default: true, members: ["));
   EXPECT_THAT(run({"check"}).out, HasSubstr("sets LOG_LEVEL"));
 }
 

@@ -1,0 +1,178 @@
+// Ways around rules through a virtual server, by every transport. Each door has its control: a tool
+// that is allowed is reached by it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tests/integration/harness/mcp_sessions.h"
+#include "tests/integration/harness/modern_requests.h"
+#include "tests/integration/harness/setups.h"
+#include "tests/integration/harness/websocket_client.h"
+#include "tests/integration/member_server.h"
+
+namespace stdgate::harness {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kMark = "REACHED";
+
+// The answer to a request with these params.
+using Door = std::function<std::string(const std::string& method, const std::string& params)>;
+
+std::string by_rpc(const GatewayProcess& gateway, const std::string& path,
+                   const std::string& method, const std::string& params) {
+  HttpClient client = gateway.connect();
+  return client.post(path, request(method, params)).body;
+}
+
+std::string by_session(const GatewayProcess& gateway, const std::string& method,
+                       const std::string& params) {
+  HttpClient client = gateway.connect();
+  const std::string id = open_mcp_session(client);
+  return client.post("/mcp", request(method, params), in_mcp_session(id)).body;
+}
+
+// The name in the head is that of a tool which is allowed, then that of the body, as far as it has
+// one that a head can hold.
+std::string by_modern(const GatewayProcess& gateway, const std::string& method,
+                      const std::string& params, const std::string& name) {
+  HttpClient client = gateway.connect();
+  const std::string inner = params.substr(1, params.size() - 2);
+  return client.post("/mcp", modern_request(method, inner), modern_headers("tools/call", name))
+      .body;
+}
+
+std::string by_socket(const GatewayProcess& gateway, const std::string& method,
+                      const std::string& params) {
+  WebSocketClient client(gateway.url(),
+                         {.path = "/ws", .headers = {{"sec-websocket-protocol", "mcp"}}});
+  client.send(request("initialize", initialize_params(), "0"));
+  client.message();
+  client.send(R"({"jsonrpc":"2.0","method":"notifications/initialized"})");
+  client.send(request(method, params));
+  return client.message();
+}
+
+std::vector<std::pair<std::string, Door>> doors(const GatewayProcess& gateway) {
+  return {
+      {"/rpc", [&](const auto& method,
+                   const auto& params) { return by_rpc(gateway, "/rpc", method, params); }},
+      {"/team/rpc",
+       [&](const auto& method, const auto& params) {
+         return by_rpc(gateway, "/team/rpc", method, params);
+       }},
+      {"a session",
+       [&](const auto& method, const auto& params) { return by_session(gateway, method, params); }},
+      {"modern, as allowed",
+       [&](const auto& method, const auto& params) {
+         return by_modern(gateway, method, params, "good_echo");
+       }},
+      {"modern, as hidden",
+       [&](const auto& method, const auto& params) {
+         return by_modern(gateway, method, params, "good_secret");
+       }},
+      {"/ws",
+       [&](const auto& method, const auto& params) { return by_socket(gateway, method, params); }},
+  };
+}
+
+std::vector<std::string> hidden_names() {
+  const std::string end = R"(,"arguments":{"word":"x"}})";
+  return {
+      R"({"name":"good_secret")" + end,
+      R"({"name":"good_s\u0065cret")" + end,
+      R"({"n\u0061me":"good_secret")" + end,
+      R"({"name":"good_secret ")" + end,
+      R"({"name":" good_secret")" + end,
+      R"({"name":"GOOD_SECRET")" + end,
+      R"({"name":"secret")" + end,
+      R"({"name":"good_good_secret")" + end,
+      R"({"name":"good_")" + end,
+      R"({"name":"")" + end,
+      R"({"name":"*")" + end,
+      R"({"name":"good_*")" + end,
+      R"({"name":"good_secret\u0000")" + end,
+      R"({"name":"good_echo\u0000good_secret")" + end,
+      R"({"name":"good_echo","name":"good_secret")" + end,
+      R"({"name":"good_secret","name":"good_echo")" + end,
+      R"({"name":"good_echo","Name":"good_secret")" + end,
+      R"({"name":"good_secret","NAME":"good_echo")" + end,
+      R"({"name":"good_echo","n\u0061me":"good_secret")" + end,
+      R"({"name":null)" + end,
+      R"({"name":["good_secret"])" + end,
+      R"({"name":{"name":"good_secret"})" + end,
+      R"({"name":"call_tool","arguments":{"name":"good_secret","arguments":{}}})",
+      R"({"name":"call_tool","arguments":{"name":"good_echo","Name":"good_secret"}})",
+      R"({"name":"call_tool","arguments":{"name":"good_echo","name":"good_secret"}})",
+      R"({"name":"call_tool","arguments":{"name":"call_tool","arguments":{"name":"good_secret"}}})",
+  };
+}
+
+// Where a tool is hidden: by the rules of the server, those of the member, the selection, or with
+// search.
+struct Hidden {
+  const char* name;
+  const char* backend;
+  const char* member;
+  const char* server;
+};
+
+class ServersRules : public testing::TestWithParam<Hidden> {};
+
+TEST_P(ServersRules, NoDoorLeadsToAHiddenTool) {
+  const Hidden hidden = GetParam();
+  GatewayProcess gateway(
+      serve({backend("good", member_server(), std::string(kMember) + hidden.backend)},
+            "servers: { team: { default: true, members: [{ backend: good" +
+                std::string(hidden.member) + " }]" + hidden.server + " } }\n"));
+  for (const auto& [name, door] : doors(gateway)) {
+    if (name != "modern, as hidden") {
+      EXPECT_THAT(door("tools/call", R"({"name":"good_echo","arguments":{"word":"x"}})"),
+                  HasSubstr(kMark))
+          << name;
+      const std::string list = by_rpc(gateway, "/rpc", "tools/list", "{}");
+      EXPECT_THAT(list, Not(HasSubstr("secret"))) << list;
+    }
+    for (const std::string& params : hidden_names()) {
+      EXPECT_THAT(door("tools/call", params), Not(HasSubstr(kMark))) << name << ": " << params;
+    }
+    EXPECT_THAT(door(R"(tools\/call)", hidden_names()[0]), Not(HasSubstr(kMark))) << name;
+    EXPECT_THAT(door("tools/c\\u0061ll", hidden_names()[0]), Not(HasSubstr(kMark))) << name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, ServersRules,
+    testing::Values(
+        Hidden{"server", "", "", R"(, rules: [{ allow: ["*"], tools: [good_echo, call_tool] }])"},
+        Hidden{"except", "", "", R"(, rules: [{ allow: ["*"], except: [good_secret] }])"},
+        Hidden{"member", R"(, rules: [{ allow: ["*"], except: [secret] }])", "", ""},
+        Hidden{"selection", "", ", tools: { exclude: [secret] }", ""},
+        Hidden{"search", "", "",
+               R"(, expose: { search: {} }, rules: [{ allow: ["*"], except: [good_secret] }])"},
+        Hidden{"searchmember", R"(, rules: [{ allow: ["*"], except: [secret] }])", "",
+               ", expose: { search: {} }"}),
+    [](const auto& row) { return std::string(row.param.name); });
+
+TEST(ServersRulesOfRoles, AHiddenToolIsNotFound) {
+  GatewayProcess gateway(
+      serve({backend("good", member_server(), kMember)},
+            "servers: { team: { default: true, members: [good], expose: { search: "
+            "{} }, rules: [{ allow: [\"*\"], except: [good_secret] }] } }\n"));
+  HttpClient client = gateway.connect();
+  const auto find = [&](const std::string& words) {
+    return call(client, "tools/call",
+                R"({"name":"find_tool","arguments":{"query":")" + words + R"(","limit":50}})")
+        .body;
+  };
+  EXPECT_THAT(find("echo"), HasSubstr("good_echo"));
+  EXPECT_THAT(find("secret good"), Not(HasSubstr("good_secret")));
+}
+
+}  // namespace
+}  // namespace stdgate::harness
