@@ -324,6 +324,8 @@ class Observer {
   // A modern client has been answered with what a child has told another one.
   virtual void on_return(BackendId, ReturnEnd) {}
   virtual void on_cache_hit(BackendId) {}
+  // A client of a server that sleeps has been answered with what the server is remembered to say.
+  virtual void on_remembered(BackendId) {}
   virtual void on_session_revived(BackendId, RevivalOutcome, Duration /*since_request*/) {}
   virtual void on_session_closed(BackendId, SessionState /*it was in*/) {}
 

@@ -344,6 +344,10 @@ int serve(const config::Config& config, const std::map<std::string, std::string>
   };
   auto guard_binary = stdio::GuardBinary::open(options.guard_path);
   if (!guard_binary) return fail(guard_binary.error());
+  if (!config.state_dir.empty()) {
+    const auto prepared = prepare_state_dir(config.state_dir);
+    if (!prepared) return fail("cannot use state_dir: " + prepared.error());
+  }
   std::optional<audit::AuditFile> audit_file;
   if (config.audit.is_used()) {
     auto opened = audit::AuditFile::open(config.audit.file);

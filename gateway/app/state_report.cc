@@ -179,6 +179,16 @@ void write_backend(rpc::JsonWriter& json, const backend::Upstream& upstream,
   json.boolean("ready", backend.ready);
   json.text("state", pool::backend_state_name(backend.state));
   if (!backend.reason.empty()) json.text("reason", backend.reason);
+  if (upstream.protocol() == config::Protocol::mcp) {
+    json.boolean("asleep", backend.asleep);
+    write_texts(json, "remembered", backend.remembered);
+  }
+  if (!backend.not_remembered.empty()) json.text("not_remembered", backend.not_remembered);
+  if (!backend.replaced.empty()) {
+    json.begin_object("replaced");
+    for (const auto& [reason, count] : backend.replaced) json.number(reason, count);
+    json.end_object();
+  }
   json.number("in_flight", backend.in_flight);
   json.number("sessions", backend.sessions);
   json.number("parked_sessions", backend.parked_sessions);

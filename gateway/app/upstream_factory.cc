@@ -2,12 +2,14 @@
 
 #include <utility>
 
+#include "gateway/app/memory_key.h"
 #include "gateway/backend/backend.h"
 #include "gateway/backend/principal_pools.h"
 #include "gateway/backend/upstream_facts.h"
 #include "gateway/config/principal_variables.h"
 #include "gateway/config/secret_texts.h"
 #include "gateway/config/text_file.h"
+#include "gateway/mcp/memory_filter.h"
 #include "gateway/pool/launch_spec.h"
 
 namespace stdgate::app {
@@ -20,6 +22,22 @@ std::function<std::string(std::string_view)> hider_of(const config::Config& conf
                                                       const pool::LaunchSpec& launch) {
   return [secrets = config::SecretTexts(config, backend, launch.environment)](
              std::string_view text) { return secrets.hide(text); };
+}
+
+// What answers for the server while it sleeps; none: nothing does. `principal`: see MemoryFilter.
+pool::MakeRecall recall_of(std::shared_ptr<mcp::ServerMemory> memory, std::string principal) {
+  if (memory == nullptr) return nullptr;
+  return [memory = std::move(memory),
+          principal = std::move(principal)](const pool::RecallServices& services) {
+    return std::make_unique<mcp::MemoryFilter>(memory, principal, services);
+  };
+}
+
+// Null: nothing is to be remembered.
+std::shared_ptr<mcp::ServerMemory> memory_of(const config::BackendConfig& backend,
+                                             const pool::LaunchSpec& launch,
+                                             const UpstreamServices& services) {
+  return backend.pool.remember ? services.memories.of(memory_key(launch)) : nullptr;
 }
 
 backend::BackendOptions options_of(const config::Config& config,
@@ -39,6 +57,7 @@ backend::BackendOptions options_of(const config::Config& config,
           config.timeouts.input,
           std::move(hide_secrets),
           nullptr,
+          nullptr,
           config.auth.is_used()};
 }
 
@@ -55,8 +74,11 @@ std::unique_ptr<backend::Upstream> make_pools(const config::Config& config, Back
   // How much a principal has called is known for longer than its pool lasts.
   options.quotas = std::make_shared<policy::ClientQuotas>(backend.calls_per_principal,
                                                           backend.calls, services.core.calls);
-  const auto make_one = [id, config, options, services = services](pool::LaunchSpec launch) {
+  const auto memory = memory_of(backend, options.launch, services);
+  const auto make_one = [id, config, options, services = services](pool::LaunchSpec launch,
+                                                                   pool::MakeRecall recall) {
     backend::BackendOptions own = options;
+    own.make_recall = std::move(recall);
     own.hide_secrets = hider_of(config, own.config, launch);
     own.launch = std::move(launch);
     return std::make_unique<backend::Backend>(id, std::move(own),
@@ -68,7 +90,7 @@ std::unique_ptr<backend::Upstream> make_pools(const config::Config& config, Back
     const auto found = variables.find(name);
     return found == variables.end() ? std::nullopt : std::optional(found->second);
   };
-  auto make = [make_one, options, environment](const policy::Principal& principal)
+  auto make = [make_one, options, environment, memory](const policy::Principal& principal)
       -> tl::expected<std::unique_ptr<backend::Upstream>, std::string> {
     auto variables = config::variables_of_principal(options.config,
                                                     {principal.name, policy::source_of(principal)},
@@ -76,13 +98,13 @@ std::unique_ptr<backend::Upstream> make_pools(const config::Config& config, Back
     if (!variables) return tl::unexpected(std::move(variables.error()));
     pool::LaunchSpec launch = options.launch;
     for (auto& [name, value] : *variables) launch.environment[name] = std::move(value);
-    return make_one(std::move(launch));
+    return make_one(std::move(launch), recall_of(memory, backend::identity_of(&principal)));
   };
   const auto dialect = make_dialect(backend, services.identity);
   return std::make_unique<backend::PrincipalPools>(
       backend::upstream_facts(id, options.config, config.limits, *dialect,
                               services.core.payer_of(id).held),
-      backend.pool.principals, make_one(options.launch), std::move(make),
+      backend.pool.principals, make_one(options.launch, nullptr), std::move(make),
       backend::PrincipalPools::Services{services.core.clock, services.core.timers,
                                         services.core.log, services.core.observer});
 }
@@ -96,7 +118,9 @@ std::unique_ptr<backend::Upstream> make_upstream(const config::Config& config,
   if (backend.isolation == config::Isolation::principal) {
     return make_pools(config, id, backend, names, services);
   }
-  return std::make_unique<backend::Backend>(id, options_of(config, backend, names, services),
+  backend::BackendOptions options = options_of(config, backend, names, services);
+  options.make_recall = recall_of(memory_of(backend, options.launch, services), {});
+  return std::make_unique<backend::Backend>(id, std::move(options),
                                             make_dialect(backend, services.identity),
                                             services.callers, services.core);
 }

@@ -10,6 +10,7 @@
 #include "gateway/backend/upstream.h"
 #include "gateway/call/backend_names.h"
 #include "gateway/config/config.h"
+#include "gateway/mcp/server_memories.h"
 #include "gateway/pool/pool_services.h"
 
 namespace stdgate::app {
@@ -21,6 +22,7 @@ struct UpstreamServices {
   const GatewayIdentity& identity;
   // The gateway's own; children inherit the variables that their configuration names.
   const std::map<std::string, std::string>& environment;
+  mcp::ServerMemories& memories;  // what MCP servers that sleep are remembered to say
 };
 
 // Not started yet. `backend` is one of `config`. `names`: those that metrics tell apart at the

@@ -19,6 +19,7 @@
 #include "gateway/app/sealed_session_ids.h"
 #include "gateway/app/sealed_states.h"
 #include "gateway/app/shutdown.h"
+#include "gateway/app/state_files.h"
 #include "gateway/app/state_report.h"
 #include "gateway/app/system_memory.h"
 #include "gateway/app/tls_listeners.h"
@@ -171,6 +172,8 @@ class Worker {
   const pool::CoreServices core_;
   SealedSessionIds session_ids_;
   const GatewayIdentity& identity_;
+  StateFiles state_files_;
+  mcp::ServerMemories memories_;
   const GenerationServices lent_;
   Generation generation_;
   std::string configuration_;  // in use, as YAML without its secrets

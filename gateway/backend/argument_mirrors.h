@@ -72,7 +72,8 @@ class ArgumentMirrors {
   [[nodiscard]] const pool::MirrorDialect& dialect() const { return *services_.dialect.mirrors(); }
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }
   [[nodiscard]] bool is_own(const call::Call& call) const {
-    return call.caller == session::Callers::kGateway && !call.alone && !call.listens;
+    return call.caller == session::Callers::kGateway && !call.is_own && !call.alone &&
+           !call.listens;
   }
   // Whether the call is to wait for a list.
   bool is_unsettled(std::string_view tool);

@@ -61,6 +61,11 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
   for (const std::string& name : options_.known_tools) names_of_calls_.tools().admit(name);
   for (const std::string_view name : dialect_->known_methods()) methods.admit(name);
   if (core_.audit != nullptr) audit_.emplace(chain_, *core_.audit, calls_, chain_services_);
+  if (options_.make_recall) {
+    sleeping_.emplace(SleepingServer::Parts{services_, chain_, *this, pool_, sessions_, memos_,
+                                            notices_, listening_},
+                      options_.make_recall);
+  }
   assemble();
   if (dialect_->cache() != nullptr && options_.config.cache) {
     cache_.emplace(*dialect_->cache(), services_.payer);
@@ -87,6 +92,8 @@ void Backend::assemble() {
   // Before all that could answer in the place of a child: whoever answers, the client sees no more
   // than it may.
   chain_.add("rules", rules_);
+  // Before what concerns a child alone: while none runs, it answers in its place.
+  if (sleeping_) sleeping_->recall().add_to(chain_);
   // Nearest to the children, which it tells of the trace.
   chain_.add("trace", traces_);
   chain_.add("pool", bottom_);
@@ -317,6 +324,9 @@ Admission Backend::accept_notification(const rpc::Envelope& notification,
     message.text = notification.text;
     message.account = context.account;
     message.completes_greeting = intent->memo == call::SessionMemo::completion;
+    if (message.completes_greeting && sleeping_ && sleeping_->complete_greeting(context.session)) {
+      return Admission::delivered;
+    }
     if (!sessions_.use(context.session) ||
         !pool_.notify(context.session, sessions_.asking_child(context.session), message)) {
       return refuse_notification();

@@ -27,6 +27,7 @@
 #include "gateway/backend/session_listening.h"
 #include "gateway/backend/session_memos.h"
 #include "gateway/backend/session_router.h"
+#include "gateway/backend/sleeping_server.h"
 #include "gateway/backend/upstream.h"
 #include "gateway/call/audit_filter.h"
 #include "gateway/call/backend_names.h"
@@ -62,6 +63,8 @@ struct BackendOptions {
   std::function<std::string(std::string_view)> hide_secrets = {};  // see PoolServices
   // That backends share whose clients are the same. Null: it has its own.
   std::shared_ptr<policy::ClientQuotas> quotas = nullptr;
+  // What answers while no child runs; none: nothing does.
+  pool::MakeRecall make_recall = nullptr;
   bool has_principals = false;  // clients can say who they are, though some may be anonymous
 };
 
@@ -96,7 +99,8 @@ class Backend final : public Upstream,
       session::Caller caller, session::SessionSink& sink, const policy::Client& client) override {
     auto obstacle = find_obstacle(client);
     if (obstacle) return tl::unexpected(*std::move(obstacle));
-    return sessions_.open(caller, sink, client);
+    return sessions_.open(caller, sink, client,
+                          sleeping_ && sleeping_->recall().may_greet_sessions());
   }
   void close_session(session::SessionId session, std::string_view why) override;
   tl::expected<session::SessionId, rpc::FaultReport> adopt_session(
@@ -171,6 +175,7 @@ class Backend final : public Upstream,
     pool_.describe(status);
     status.parked_calls = round_trips_.parked() + rounds_.size();
     returning_.describe(status);
+    if (sleeping_) sleeping_->recall().describe(status);
     return status;
   }
   void check_invariants() override {
@@ -252,6 +257,12 @@ class Backend final : public Upstream,
   void on_changed(const pool::Audience& audience) override {
     if (mirrors_) mirrors_->note_change(audience.list);
     if (cache_) cache_->note_change(audience);
+  }
+  void on_lists_changed(session::SessionId of, uint8_t lists) override {
+    if (sleeping_) sleeping_->recall().note_change(of, lists);
+  }
+  void on_greeted_again(std::string_view params, const rpc::Envelope& answer) override {
+    if (sleeping_) sleeping_->recall().note_greeting(params, answer);
   }
   void on_restart(const pool::Child& child) override {
     notices_.note_gone(child);
@@ -376,6 +387,7 @@ class Backend final : public Upstream,
   InputRounds rounds_;
   RefusedGreetings greetings_;
   KeyWatches watches_;
+  std::optional<SleepingServer> sleeping_;  // nothing: nothing is remembered
   std::optional<AnswerCache> cache_;        // nothing: nothing is kept
   std::optional<ArgumentMirrors> mirrors_;  // nothing: the protocol has none
 };

@@ -14,7 +14,11 @@ void ChangeWatch::on_event(const call::Call& call, const rpc::Envelope& notifica
 
 void ChangeWatch::on_notification(pool::Child& child, const rpc::Envelope& notification,
                                   std::string_view method) {
-  if (child.isolation() == config::Isolation::shared) note(notification, method);
+  if (child.isolation() == config::Isolation::shared) {
+    note(notification, method);
+  } else if (const uint8_t list = dialect_.audience(notification, method).list; list != 0) {
+    changes_.on_lists_changed(child.lease(), list);
+  }
   next_.on_notification(child, notification, method);
 }
 
@@ -22,6 +26,7 @@ void ChangeWatch::note(const rpc::Envelope& notification, std::string_view metho
   const pool::Audience audience = dialect_.audience(notification, method);
   const bool is_change = audience.list != 0 || audience.kind == pool::Audience::Kind::subscribers;
   if (is_change) changes_.on_changed(audience);
+  if (audience.list != 0) changes_.on_lists_changed({}, audience.list);
 }
 
 }  // namespace stdgate::backend

@@ -20,6 +20,8 @@ class ChangeListener {
   virtual ~ChangeListener() = default;
   // A list (Audience::list), or what subscribers are told of.
   virtual void on_changed(const pool::Audience& audience) = 0;
+  // A child says that lists have changed: of this session alone, or (none) a shared one.
+  virtual void on_lists_changed(session::SessionId of, uint8_t lists) = 0;
   // A shared child has gone; the next one may be another program.
   virtual void on_restart(const pool::Child& child) = 0;
 };

@@ -26,6 +26,14 @@ tl::expected<void, rpc::FaultReport> SessionMemos::keep(const call::ClientIntent
   return tl::unexpected(rpc::faults::overloaded("this session has too many subscriptions"));
 }
 
+void SessionMemos::recall(const call::ClientIntent& intent, call::Call& call,
+                          const rpc::Envelope& answer) {
+  sessions_.touch(call.session);
+  call.memo = intent.memo;
+  call.memo_text = intent.memo_text;
+  learn(call, answer);
+}
+
 // The greeting of a session that shares children says who the client is.
 void SessionMemos::learn(call::Call& call, const rpc::Envelope& answer) {
   if (call.memo == call::SessionMemo::first) return prove(call);

@@ -22,6 +22,8 @@ class SessionMemos {
 
   // Of a call that its session makes: the session is used, and may be refused.
   tl::expected<void, rpc::FaultReport> keep(const call::ClientIntent& intent, call::Call& call);
+  // The greeting of a session is answered so while its server sleeps.
+  void recall(const call::ClientIntent& intent, call::Call& call, const rpc::Envelope& answer);
   // A child has answered with a result.
   void learn(call::Call& call, const rpc::Envelope& answer);
 

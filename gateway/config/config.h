@@ -44,8 +44,10 @@ struct PoolConfig {
   uint32_t sessions = 1000;  // open sessions, at most
   uint32_t principals = 64;  // with children at a time (Isolation::principal); each has `max`
   uint32_t parked = 8;       // calls that wait for input of modern clients
-  bool sticky = true;    // what a child has given out goes back to it; else any child may get it
-  uint32_t tasks = 256;  // that keep an idle child from ending, of each child
+  bool remember =
+      false;           // what the server offers, while no child runs; of mcp, and there the default
+  bool sticky = true;  // what a child has given out goes back to it; else any child may get it
+  uint32_t tasks = 256;           // that keep an idle child from ending, of each child
   uint32_t max_in_flight = 256;   // calls in flight per child, 1 to 4096; 1: one at a time
   uint32_t queue = 2048;          // calls waiting for a child, at most
   size_t queue_bytes = 64 << 20;  // of their messages; never less than LimitsConfig::message
@@ -461,6 +463,7 @@ struct Config {
   bool rpc_stream = false;  // off loopback, GET /rpc/stream and GET /sse need no special header
   bool watch = false;       // the file is read again when it changes
   std::string replica;      // first part of session ids, for load balancers; a host name label
+  std::string state_dir;    // what is remembered of servers over restarts; empty: nothing is
   std::vector<RoleConfig> roles;        // those that include others
   std::vector<BackendConfig> backends;  // at least one
   SessionsConfig sessions;

@@ -32,6 +32,7 @@ class Comparison {
     config.secrets = wanted_.secrets;
     leave("admin", config.admin, wanted_.admin);
     leave("replica", config.replica, wanted_.replica);
+    leave("state_dir", config.state_dir, wanted_.state_dir);
     leave("sessions", config.sessions, wanted_.sessions);
     leave("audit", config.audit, wanted_.audit);
     leave("metrics", config.metrics, wanted_.metrics);

@@ -488,6 +488,7 @@ void Pool::describe(BackendStatus& status) const {
       queues_.calls.bytes() + queues_.turns.bytes() + bound_.bytes() + leases_.queued_bytes();
   status.missing_places = sessions_.missing_places();
   children_.describe(status);
+  replacement_.describe(status);
 }
 
 void Pool::check_invariants() const {

@@ -186,6 +186,10 @@ tl::expected<config::Config, std::string> gateway_config_of(const ToolArguments&
 
 fetch::GatewayAddress address_of(const config::Config& config) {
   const config::ListenerConfig& listener = config.listen.front();
+  return address_of(listener, config.tls_of(listener) != nullptr);
+}
+
+fetch::GatewayAddress address_of(const config::ListenerConfig& listener, bool has_tls) {
   const auto address = Address::parse(listener.address);
   if (!address) return {"http://" + listener.address, {}};
   if (address->kind == Address::Kind::unix_socket) return {"http://localhost", address->path};
@@ -193,7 +197,7 @@ fetch::GatewayAddress address_of(const config::Config& config) {
   if (host == "0.0.0.0") host = "127.0.0.1";
   if (host == "::") host = "::1";
   if (host.find(':') != std::string::npos) host = "[" + host + "]";
-  const char* const scheme = config.tls_of(listener) == nullptr ? "http://" : "https://";
+  const char* const scheme = has_tls ? "https://" : "http://";
   return {scheme + host + ":" + std::to_string(address->port), {}};
 }
 

@@ -21,7 +21,8 @@ tl::expected<std::unique_ptr<Peer>, Trouble> open_gateway_peer(const ToolArgumen
 tl::expected<config::Config, std::string> gateway_config_of(const ToolArguments& arguments,
                                                             const ToolSurroundings& surroundings);
 
-// Where clients on this machine reach the first listener of a configuration.
+// Where clients on this machine reach a listener, and the first one of a configuration.
+fetch::GatewayAddress address_of(const config::ListenerConfig& listener, bool has_tls);
 fetch::GatewayAddress address_of(const config::Config& config);
 
 }  // namespace stdgate::tools

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "gateway/base/visible_text.h"
 #include "gateway/rpc/fault.h"
 #include "gateway/rpc/json_writer.h"
+#include "gateway/tools/backend_lives.h"
 #include "gateway/tools/gateway_peer.h"
 #include "gateway/tools/mcp_listing.h"
 #include "gateway/tools/peer.h"
@@ -30,13 +32,18 @@ constexpr std::array kLsOptions{kJsonOption, kAsOption,   kUrlOption,     kConfi
 
 // --- The backends ---------------------------------------------------------------------------
 
-std::string backends_json(const std::vector<PeerBackend>& backends) {
+using Lives = std::map<std::string, std::string>;
+
+std::string backends_json(const std::vector<PeerBackend>& backends, const Lives& lives) {
   rpc::JsonWriter json(rpc::JsonWriter::Layout::lines);
   json.begin_array();
   for (const PeerBackend& backend : backends) {
     json.begin_object();
     json.text("name", backend.name);
     json.text("protocol", backend.protocol);
+    if (const auto life = lives.find(backend.name); life != lives.end()) {
+      json.text("processes", life->second);
+    }
     json.begin_array("places");
     for (const std::string& place : backend.places) json.text({}, place);
     json.end_array();
@@ -46,7 +53,7 @@ std::string backends_json(const std::vector<PeerBackend>& backends) {
   return json.take() + "\n";
 }
 
-std::string backends_text(const std::vector<PeerBackend>& backends) {
+std::string backends_text(const std::vector<PeerBackend>& backends, const Lives& lives) {
   size_t width = 0;
   for (const PeerBackend& backend : backends) width = std::max(width, backend.name.size());
   std::string text;
@@ -54,6 +61,8 @@ std::string backends_text(const std::vector<PeerBackend>& backends) {
     const std::string place = backend.places.empty() ? std::string() : backend.places.front();
     std::string line = padded(backend.name, width);
     line.append(padded(backend.protocol, 7)).append(place);
+    const auto life = lives.find(backend.name);
+    if (life != lives.end()) line.append("  (").append(life->second).append(")");
     text.append(visible(line, VisibleText::line)) += '\n';
   }
   return text;
@@ -171,7 +180,9 @@ ToolOutput list(const ToolArguments& arguments, const ToolSurroundings& surround
   if (!peer) return failure(peer.error());
   const auto backends = (*peer)->backends();
   if (!backends) return failure(backends.error());
-  return tool_text(arguments.has("--json") ? backends_json(*backends) : backends_text(*backends));
+  const Lives lives = backend_lives(arguments, surroundings);
+  return tool_text(arguments.has("--json") ? backends_json(*backends, lives)
+                                           : backends_text(*backends, lives));
 }
 
 constexpr std::string_view kLsUsage =
@@ -179,7 +190,9 @@ constexpr std::string_view kLsUsage =
     "  stdgate ls [options] --url URL     of another one\n"
     "  stdgate ls [options] --as NAME     what this principal sees there\n";
 constexpr std::string_view kLsAbout =
-    "Lists the backends of a running gateway, and where clients reach them. With\n"
+    "Lists the backends of a running gateway, and where clients reach them. On its\n"
+    "machine also: which of them sleep, what is remembered of those, and how many of\n"
+    "their processes have been replaced, and why. With\n"
     "--as: the tools, resources and prompts of its MCP servers that the rules let a\n"
     "principal see. \"anonymous\" is who has no name. The gateway is asked with the\n"
     "key of --api-key-file, and what that one may not see is left out too.\n"

@@ -38,6 +38,7 @@ enum class Family : uint8_t {
   in_flight,
   mcp_requests,
   cache_hits,
+  remembered_answers,
   returns,
   parked_calls,
   parked_ends,

@@ -146,6 +146,10 @@ void MetricsObserver::on_return(BackendId backend, ReturnEnd end) {
   ++store_.backend(backend).number(Family::returns, index_of(end));
 }
 
+void MetricsObserver::on_remembered(BackendId backend) {
+  ++store_.backend(backend).number(Family::remembered_answers);
+}
+
 void MetricsObserver::on_cache_hit(BackendId backend) {
   ++store_.backend(backend).number(Family::cache_hits);
 }

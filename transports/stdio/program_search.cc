@@ -131,6 +131,11 @@ tl::expected<void, Problem> check_script(const pool::LaunchSpec& spec, const std
 
 }  // namespace
 
+std::string locate_program(const pool::LaunchSpec& spec) {
+  Place place = locate(spec, spec.command.front());
+  return place.found == Found::no ? std::string() : std::move(place.file);
+}
+
 bool is_command_line(const pool::LaunchSpec& spec) {
   const std::string& program = spec.command.front();
   const size_t space = program.find_first_of(" \t");

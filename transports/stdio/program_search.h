@@ -16,6 +16,9 @@ namespace stdgate::stdio {
 // is looked at too: whether what it names is there to run it.
 tl::expected<void, pool::LaunchProblem> find_program(const pool::LaunchSpec& spec);
 
+// The file that the spec's program is; empty: there is none.
+std::string locate_program(const pool::LaunchSpec& spec);
+
 // The program of the spec is no file, and reads like a command line: "npx -y server".
 bool is_command_line(const pool::LaunchSpec& spec);
 // What to say of such a program.

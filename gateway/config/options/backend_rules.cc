@@ -131,6 +131,7 @@ void complete_backend(const Section& section, const LimitsConfig& limits, Backen
   if (pool == nullptr || !pool->has("queue_bytes")) {
     out.pool.queue_bytes = std::max(out.pool.queue_bytes, limits.message);
   }
+  if (pool == nullptr || !pool->has("remember")) out.pool.remember = out.protocol == Protocol::mcp;
   const bool lanes_known = !section.failed("protocol") && !section.failed("isolation");
   if (pool != nullptr) check_pool(*pool, limits, lanes_known, out);
 }

@@ -74,6 +74,14 @@ inline constexpr auto kGatewayOptions = std::to_array<Option<Config>>({
      .help = "name of this process among its replicas; ids of MCP sessions begin with it",
      .details = "A load balancer sends a session's requests to the replica that its id names. 1 to "
                 "63 letters, digits and hyphens, as `${HOSTNAME}` is in a pod."},
+    {.key = "state_dir",
+     .type = Text{&Config::state_dir},
+     .flag = {.name = "--state-dir", .placeholder = "DIR"},
+     .help = "directory for what is remembered of servers that sleep, so that it outlives this "
+             "process",
+     .details = "Made with mode 0700 if it is not there, and refused if others may read it or "
+                "write to it. What is lost or damaged in it is learnt again from the servers. See "
+                "[Servers that sleep](children.md#servers-that-sleep)."},
     {.key = "auth", .type = Part{&Config::auth}, .help = "who may call"},
     {.key = "roles",
      .type = NamedItems{&Config::roles, kRole, kMaxRoles},

@@ -41,6 +41,16 @@ inline constexpr auto kPoolOptions = std::to_array<Option<PoolConfig>>({
      .help = "calls at most that wait for input of their modern MCP clients",
      .details =
          "Each has a child of its own meanwhile. Others that need input wait for their turn."},
+    {.key = "remember",
+     .type = Switch{&PoolConfig::remember},
+     .help = "while no child runs, answer from memory what the server has said of itself, and its "
+             "lists",
+     .details = "With `protocol: mcp` only: `initialize`, `server/discover`, `ping` and the lists "
+                "of tools, prompts, resources and templates; the first request of another kind "
+                "starts a child. Lists that differ between sessions or principals are not "
+                "remembered. See [Servers that sleep](children.md#servers-that-sleep) and "
+                "`state_dir`.",
+     .default_words = "mcp: true"},
     {.key = "sticky",
      .type = Switch{&PoolConfig::sticky},
      .help = "what a server gives its clients to be brought back goes back to the same child",

@@ -69,6 +69,9 @@ void check_pool(const Section& section, const LimitsConfig& limits, bool lanes_k
                 const BackendConfig& backend) {
   const PoolConfig& pool = backend.pool;
   check_children(section, lanes_known, backend);
+  if (pool.remember && lanes_known && backend.protocol != Protocol::mcp) {
+    section.fail_at_key("remember", "only for protocol mcp; others have no lists to remember");
+  }
   if (!section.failed("queue_bytes") && pool.queue_bytes < limits.message) {
     section.fail("queue_bytes",
                  "must hold the largest message; limits.message is " + print_size(limits.message));

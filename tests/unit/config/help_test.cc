@@ -80,6 +80,7 @@ TEST(Help, StatesTheDefaultsThatTheConfigurationHas) {
                                          "--cwd",
                                          "--expose-fault-details",
                                          "--replica",
+                                         "--state-dir",
                                          "--session-key-file",
                                          "--tls-certificate",
                                          "--tls-key",
