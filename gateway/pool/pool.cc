@@ -89,8 +89,7 @@ tl::expected<void, rpc::FaultReport> Pool::submit(call::CallPtr& call,
   return {};
 }
 
-// Sessions may have got the last places: one that is idle gives way to the calls that wait without
-// a session.
+// Sessions may have got the last places: one that is idle gives way to calls without a session.
 void Pool::settle_shared_places() {
   if (queues_.calls.empty() || children_.shared_places() > 0) return;
   if (sessions_.free_place()) return children_.start_needed();
