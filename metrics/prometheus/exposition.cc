@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "metrics/prometheus/families.h"
-#include "metrics/prometheus/metrics_collector.h"
 #include "metrics/prometheus/open_metrics.h"
 #include "metrics/prometheus/process_stats.h"
 
@@ -36,7 +35,7 @@ class Adder {
   CollectedFamily family_;
 };
 
-// What is read for one scrape.
+// Readings for one scrape.
 struct Scrape {
   const ScrapeReadings& readings;
   const std::string& version;
@@ -72,7 +71,7 @@ void read_usage(const Scrape& scrape, Adder& out) {
   }
 }
 
-// A number of the audit, if there is one.
+// A number of the audit; nothing without an audit.
 template <auto member>
 void read_audit(const Scrape& scrape, Adder& out) {
   if (scrape.readings.audit) out.add((*scrape.readings.audit).*member);

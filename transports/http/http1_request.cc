@@ -16,7 +16,7 @@ HttpError to_http_error(const HeadError& error) {
 Http1Request::Step Http1Request::read_head(std::span<char> bytes) {
   const std::string_view text(bytes.data(), bytes.size());
   if (head_.is_repeated_by(text)) return {head_.block().size(), Outcome::complete};
-  // It is another one, and need not be compared with each further byte.
+  // The head differs, and need not be compared with each further byte.
   if (text.size() >= head_.block().size()) head_.wipe();
   switch (scanner_.scan(text)) {
     case HeadScanner::Result::incomplete:

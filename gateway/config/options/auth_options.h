@@ -38,7 +38,7 @@ struct OptionsOf<ApiKeyConfig> {
   static constexpr std::string_view kTitle = "API keys";
 };
 
-// RFC 7518 section 3.1 and RFC 8037, without those of shared secrets and without `none`.
+// RFC 7518 section 3.1 and RFC 8037, without algorithms of shared secrets and without `none`.
 inline constexpr auto kJwtAlgorithms = std::to_array<std::string_view>(
     {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"});
 inline constexpr TextRule kJwtAlgorithm{

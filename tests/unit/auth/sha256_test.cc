@@ -1,6 +1,6 @@
-#include "transports/auth/sha256.h"
-
 #include <gtest/gtest.h>
+
+#include "transports/auth/digest.h"
 
 namespace stdgate::auth {
 namespace {

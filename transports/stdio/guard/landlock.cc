@@ -15,7 +15,7 @@ namespace stdgate::guard {
 
 namespace {
 
-// The same numbers on every architecture; headers may be older.
+// These numbers hold on every architecture; headers may be older.
 constexpr long kCreateRuleset = 444;
 constexpr long kAddRule = 445;
 constexpr long kRestrictSelf = 446;
@@ -41,7 +41,7 @@ struct NetPortAttributes {
   uint64_t port = 0;
 };
 
-// What a rule for something that is no directory may name.
+// The rights that a rule may name for anything but a directory.
 constexpr uint64_t kOfFiles =
     uint64_t{0b111} | kLandlockTruncate | kLandlockIoctl;  // EXECUTE, WRITE_FILE, READ_FILE
 

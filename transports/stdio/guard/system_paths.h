@@ -1,14 +1,14 @@
-// What every program may read and execute in a sandbox that lists files, and the devices that it
-// may use: what libc, loaders, certificates and language runtimes need, and nothing that is a
-// user's or a service's.
+// The files that every program may read and execute in a sandbox that lists files, and the devices
+// that it may use: those of libc, loaders, certificates and language runtimes, and none of a user
+// or a service.
 #pragma once
 
 #include <array>
 
 namespace stdgate::guard {
 
-// Of /etc and /proc what programs look for, file by file: both also hold what is nobody's business.
-// /proc/self is the command; of its descendants each has to do without its own.
+// Files of /etc and /proc are listed one by one, as both also hold secrets. /proc/self is the
+// command; of its descendants each has to do without its own.
 inline constexpr std::array kSystemPaths{
     "/usr",
     "/bin",
