@@ -57,6 +57,7 @@ void SplitMessage::clear() {
 namespace {
 
 constexpr size_t kMaxBeginning = 4096;
+constexpr Duration kGuardTick = std::chrono::milliseconds(1);
 
 std::string shown(std::string_view text) {
   return visible(cut_utf8(text, Observations::kMaxShown), VisibleText::line);
@@ -206,8 +207,9 @@ void Conversation::on_exit(const pool::ExitStatus& status) {
   is_running_ = false;
   seen_.exit = status;
   seen_.left_behind = services_.left_behind() - left_before_;
-  // The processes that it had started may have gone on after it.
-  const TimePoint ended_at = services_.loop.now() - status.lingered;
+  // The processes that it had started may have gone on after it. How long is told in milliseconds
+  // cut off at both ends, so up to one too many.
+  const TimePoint ended_at = now() - std::max(status.lingered - kGuardTick, Duration::zero());
   seen_.exited_by_itself = !is_ending_ || ended_at < end_asked_at_;
   if (!seen_.exited_by_itself) seen_.ended_after = ended_at - end_asked_at_;
   seen_.last_words = link_ == nullptr ? std::vector<std::string>() : link_->last_words();
