@@ -33,5 +33,11 @@ TEST(SessionName, IsTheBeginningOfTheDigest) {
   EXPECT_EQ(SessionName().view(), "");
 }
 
+// RFC 6455 section 1.3.
+TEST(Digest, OfTheExampleOfTheWebSocketProtocol) {
+  EXPECT_EQ(sha1_base64("dGhlIHNhbXBsZSBub25jZQ==258EAFA5-E914-47DA-95CA-C5AB0DC85B11"),
+            "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+}
+
 }  // namespace
 }  // namespace stdgate::auth
