@@ -25,8 +25,9 @@ std::unique_ptr<Http1Exchange> SpareExchanges::take(Server& server, Codec& codec
 
 void SpareExchanges::give(std::unique_ptr<Http1Exchange> exchange) {
   if (exchange == nullptr || spares_.size() == kMax) return;
+  exchange->successor.reset();  // the client may have gone before it took over
   exchange->exchange.leave();
-  if (exchange->request.head().has_credentials()) exchange->request.wipe_head();
+  exchange->request.leave();
   spares_.push_back(std::move(exchange));
 }
 

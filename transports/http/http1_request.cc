@@ -99,6 +99,12 @@ bool Http1Request::is_body_late(TimePoint since, TimePoint now, uint64_t bytes_r
                             [bytes_read] { return bytes_read; });
 }
 
+void Http1Request::leave() {
+  to_discard_ = 0;
+  keeps_alive_ = false;
+  if (head_.has_credentials()) head_.wipe();
+}
+
 void Http1Request::rest() {
   head_.forget_long_block();
   body_.clear();
