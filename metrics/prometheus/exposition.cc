@@ -106,7 +106,7 @@ constexpr auto kReadFamilies = std::to_array<ReadFamily>({
      read_usage<&Usage::incomplete_sandboxes>},
     {"stdgate_tls_certificate_expiry_timestamp_seconds", kGauge, "certificate, listener",
      "When a listener's certificate expires, in seconds since the epoch",
-     "Of the certificates in use; `certificate` is the file.",
+     "Certificates in use; `certificate` is the file.",
      [](const Scrape& scrape, Adder& out) {
        for (const auto& certificate : scrape.readings.certificates) {
          out.add(certificate.not_after,
@@ -114,7 +114,7 @@ constexpr auto kReadFamilies = std::to_array<ReadFamily>({
        }
      }},
     {"stdgate_issuer_keys_age_seconds", kGauge, "issuer",
-     "Time since the keys of an issuer of tokens were fetched", "Of the keys in use.",
+     "Time since the keys of an issuer of tokens were fetched", "Keys in use.",
      [](const Scrape& scrape, Adder& out) {
        for (const auto& keys : scrape.readings.issuers) {
          out.add(keys.age_seconds, {{"issuer", keys.issuer}});
