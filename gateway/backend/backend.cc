@@ -140,66 +140,70 @@ Admission Backend::accept_request(const rpc::Envelope& request, const call::Call
 }
 
 void Backend::take(call::CallPtr& call, const call::Request& request) {
-  const auto& [message, method, intent, context] = request;
-  if (returning_.has_filter() && isolation_of(context) == config::Isolation::shared) {
-    if (auto ruling = returning_.judge(message, method, context, *call)) {
-      return send_as(*ruling, method, context, std::move(call));
+  const bool is_shared = isolation_of(request.context) == config::Isolation::shared;
+  if (is_shared && returning_.has_filter()) {
+    if (auto ruling = returning_.judge(request.message, request.method, request.context, *call)) {
+      return send_as(*ruling, request, std::move(call));
     }
   }
-  send(message, method, intent, context, std::move(call), nullptr);
+  send(call, request, is_shared, nullptr);
 }
 
-void Backend::send_as(pool::CallFilter::Ruling& ruling, std::string_view method,
-                      const call::CallContext& context, call::CallPtr call) {
+void Backend::send_as(pool::CallFilter::Ruling& ruling, const call::Request& former,
+                      call::CallPtr call) {
   if (ruling.error) {
     return chain_.answer_error(*call, *ruling.error, Outcome::error(), ruling.detail);
   }
   const rpc::KnownMessage known(ruling.text);
-  const rpc::Envelope& request = known.envelope();
-  const auto intent = intent_of(request, method, context, nullptr);
+  const rpc::Envelope& message = known.envelope();
+  const auto intent = intent_of(message, former.method, former.context, nullptr);
   STDGATE_CHECK(intent.has_value());  // it has been read before
-  send(request, method, *intent, context, std::move(call), &ruling);
+  send(call, {message, former.method, *intent, former.context}, true, &ruling);
 }
 
-void Backend::send(const rpc::Envelope& request, std::string_view method,
-                   const call::ClientIntent& intent, const call::CallContext& context,
-                   call::CallPtr call, const pool::CallFilter::Ruling* ruling) {
-  const bool is_modern = context.era == Era::modern;
-  if (is_modern && cache_ && answer_from_cache(request, method, context, call)) return;
+void Backend::send(call::CallPtr& call, const call::Request& request, bool is_shared,
+                   const pool::CallFilter::Ruling* ruling) {
+  const auto& [text, method, intent, context] = request;
+  if (cache_ && context.era == Era::modern && answer_from_cache(text, method, context, call)) {
+    return;
+  }
   call::Outgoing message;
-  message.text = request.text;
-  message.id = place_of(request.id, request.text);
+  message.text = text.text;
+  message.id = place_of(text.id, text.text);
   message.account = context.account;
-  const bool is_shared = isolation_of(context) == config::Isolation::shared;
   // Tokens can clash only at a child of several clients.
-  if (is_shared) message.progress_token = place_of(intent.progress_token, request.text);
-  message.replaced = place_of(intent.replaced, request.text);
+  if (is_shared) message.progress_token = place_of(intent.progress_token, text.text);
+  message.replaced = place_of(intent.replaced, text.text);
   message.replacement = intent.replacement;
   message.answered_by_handshake = intent.kind == call::ClientIntent::Kind::handshake;
   message.only_of_legacy = intent.only_of_legacy;
-  std::optional<call::EraChanges> changes;
-  if (has_eras_) {
-    changes =
-        modern_.changes_of(request, context.era, is_shared, sessions_.stamp_of(context.session));
-    message.take(*changes);
-  }
+  if (!has_eras_) return launch(std::move(call), request, is_shared, message);
+  const call::EraChanges changes =
+      modern_.changes_of(text, context.era, is_shared, sessions_.stamp_of(context.session));
+  message.take(changes);
   if (ruling != nullptr) {
     message.child = ruling->child;
     message.is_bound = ruling->is_bound;
     call->state = ruling->state;
     if (ruling->written_for) message.written_for = ruling->written_for;
   }
-  traces_.tell_child(request, *call, message);
+  launch(std::move(call), request, is_shared, message);
+}
+
+void Backend::launch(call::CallPtr call, const call::Request& request, bool is_shared,
+                     call::Outgoing& message) {
+  const auto& [text, method, intent, context] = request;
+  traces_.tell_child(text, *call, message);
   call->progress_token = intent.progress_token;
   call->greets = intent.greets;
   call->introduces = intent.introduces;
   call::start_clock(*call, context.timeout.value_or(timeout()), options_.config);
-  if (is_modern) {
-    modern_.note(request, intent, context, *call);
-    if (!call->needs_modern) round_trips_.note_request(request);
+  if (context.era == Era::modern) {
+    modern_.note(text, intent, context, *call);
+    if (!call->needs_modern) round_trips_.note_request(text);
   }
   sessions_.note_severity(*call);
-  if (is_shared) rounds_.note(request, method, *call);
+  if (is_shared) rounds_.note(text, method, *call);
   if (services_.traces) pool::trace_arrived(services_, *call, method);
   if (intent.kind == call::ClientIntent::Kind::set_severity) return accept_severity(intent, *call);
   if (!context.session.is_none()) {
@@ -213,7 +217,7 @@ void Backend::send(const rpc::Envelope& request, std::string_view method,
   if (!own.empty()) return chain_.answer_result(*call, own);
   if (modern_.is_refused(*call)) return on_wrong_era(std::move(call));
   if (mirrors_ && context.mirrored && !intent.tool.empty()) {
-    mirrors_->take(std::move(call), message, request, *context.mirrored);
+    mirrors_->take(std::move(call), message, text, *context.mirrored);
   } else {
     pass_on(std::move(call), message);
   }

@@ -323,11 +323,11 @@ class Backend final : public Upstream,
     return dialect_->read_client(request, method, isolation_of(context));
   }
   // A request that may go on, as its child is to get it. `ruling`: null: as any other one.
-  void send(const rpc::Envelope& request, std::string_view method, const call::ClientIntent& intent,
-            const call::CallContext& context, call::CallPtr call,
+  void send(call::CallPtr& call, const call::Request& request, bool is_shared,
             const pool::CallFilter::Ruling* ruling);
-  void send_as(pool::CallFilter::Ruling& ruling, std::string_view method,
-               const call::CallContext& context, call::CallPtr call);
+  void send_as(pool::CallFilter::Ruling& ruling, const call::Request& former, call::CallPtr call);
+  void launch(call::CallPtr call, const call::Request& request, bool is_shared,
+              call::Outgoing& message);
   bool answer_from_cache(const rpc::Envelope& request, std::string_view method,
                          const call::CallContext& context, call::CallPtr& call);
   void end_listening(const call::Call& call) {

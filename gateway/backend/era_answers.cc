@@ -2,18 +2,13 @@
 
 namespace stdgate::backend {
 
-void EraAnswers::on_answer(call::CallPtr& call, call::Answer& answer) {
-  const bool is_modern = call->client_era == Era::modern;
-  if (!call->child_era || is_modern == (call->child_era == Era::modern)) return;
+void EraAnswers::translate(call::Call& call, Era client, call::Answer& answer) const {
   rpc::Envelope seen = answer.message;
   seen.payload = answer.payload;
-  call->bridged = ",";
-  if (!dialect_.bridge(seen, call->method_name, is_modern ? Era::modern : Era::legacy,
-                       call->memo_text, call->bridged)) {
-    return;
-  }
-  call->bridged += '}';
-  answer.tail = call->bridged;
+  call.bridged = ",";
+  if (!dialect_.bridge(seen, call.method_name, client, call.memo_text, call.bridged)) return;
+  call.bridged += '}';
+  answer.tail = call.bridged;
 }
 
 }  // namespace stdgate::backend
