@@ -8,11 +8,8 @@
 #include <span>
 #include <string>
 
-#include "gateway/mcp/claim_filter.h"
 #include "gateway/mcp/era_bridge.h"
-#include "gateway/mcp/mcp_cache.h"
 #include "gateway/mcp/mcp_input.h"
-#include "gateway/mcp/mcp_mirrors.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/mcp/modern_members.h"
 #include "gateway/mcp/modern_params.h"
@@ -89,12 +86,8 @@ class McpDialect final : public pool::Dialect {
     return subscription_tag(id);
   }
   [[nodiscard]] const pool::InputDialect* input() const override { return &input_; }
-  [[nodiscard]] std::unique_ptr<pool::CallFilter> make_filter(
-      const pool::FilterServices& services) const override {
-    return ClaimFilter::make(services);
-  }
-  [[nodiscard]] const pool::CacheDialect* cache() const override { return &cache_; }
-  [[nodiscard]] const pool::MirrorDialect* mirrors() const override { return &mirrors_; }
+  [[nodiscard]] std::shared_ptr<void> add_filters(
+      const pool::FilterServices& services) const override;
   [[nodiscard]] std::string wrong_era_error() const override {
     return unsupported_version_error(kModernRevision, false);
   }
@@ -146,8 +139,6 @@ class McpDialect final : public pool::Dialect {
   const std::string name_;
   const std::string stamp_;  // members of _meta that a modern child demands
   const McpInput input_;
-  const McpMirrors mirrors_;
-  const McpCache cache_;
   mutable MetaMemory memory_;  // spares work, and changes no answer
 };
 

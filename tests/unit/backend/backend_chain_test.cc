@@ -87,9 +87,11 @@ TEST_F(ChainOfABackend, IsInOrder) {
 }
 
 TEST_F(ChainOfABackend, HasWhatItsProtocolNeeds) {
+  options.config.cache = true;
   start(std::make_unique<mcp::McpDialect>("1"));
   EXPECT_THAT(backend->filters(),
-              ElementsAre("names", "capacity", "audit", "quota", "eras", "rules", "trace", "pool"));
+              ElementsAre("names", "capacity", "audit", "quota", "eras", "rules", "modern", "cache",
+                          "params", "trace", "pool"));
 }
 
 TEST_F(ChainOfABackend, HasNothingThatIsNotConfigured) {
