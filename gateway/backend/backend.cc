@@ -40,7 +40,6 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
                                                            options_.config.calls, core.calls),
               calls_, chain_services_),
       has_eras_(!dialect_->probe_method().empty()),
-      era_answers_(*dialect_),
       rules_(chain_, options_.roles, calls_, chain_services_),
       modern_(services_, pool_, chain_, callers_),
       sessions_(services_, pool_, callers_, names_of_calls_.methods(), modern_, rounds_,
@@ -49,7 +48,7 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
       children_say_(chain_, sessions_, notices_),
       pool_(services_, *this, sessions_, children_say_),
       listening_(services_, *this, sessions_, pool_, callers_),
-      memos_(sessions_, pool_, listening_, *dialect_),
+      memos_(sessions_, pool_, listening_, *dialect_, chain_),
       round_trips_(services_, pool_, sessions_, *this, *this,
                    {options_.input_timeout, options_.has_principals}, traces_),
       rounds_(services_, pool_, sessions_, modern_, *this, *this, options_.input_timeout, traces_),
@@ -77,14 +76,17 @@ void Backend::assemble() {
   // Before the rules, which cost more: who asks for too much has no claim to be judged.
   if (quotas_.any()) chain_.add("quota", quotas_);
   // Rules judge and cut in the words of the child; what comes up is translated behind them.
-  if (has_eras_) chain_.add("eras", era_answers_);
+  const pool::FilterServices of_protocol{services_, pool_, chain_, sessions_,
+                                         options_.input_timeout};
+  outer_filters_ = dialect_->add_filters(of_protocol, pool::FilterLayer::outer);
   // Before all that could answer in the place of a child: whoever answers, the client sees no more
   // than it may.
   chain_.add("rules", rules_);
   // Before what the protocol adds: whom no child can serve is told so, and asks no child for it.
   if (has_eras_) chain_.add("modern", modern_);
-  filters_of_protocol_ =
-      dialect_->add_filters({services_, pool_, chain_, sessions_, options_.input_timeout});
+  inner_filters_ = dialect_->add_filters(of_protocol, pool::FilterLayer::inner);
+  // Behind all that may refuse a call: it counts what sessions have asked for.
+  chain_.add("sessions", memos_);
   // Nearest to the children, which it tells of the trace.
   chain_.add("trace", traces_);
   chain_.add("pool", bottom_);
@@ -128,6 +130,7 @@ Admission Backend::accept_request(const rpc::Envelope& request, const call::Call
       request.id, {context, &request, method, intent ? intent->tool : std::string_view(), !intent});
   call->bytes_in = request.text.size();
   if (!context.is_own) core_.observer.on_call_started(id());
+  if (services_.traces) pool::trace_arrived(services_, *call, method);
   if (intent) {
     chain_.pass(std::move(call), {request, method, *intent, context});
   } else {
@@ -148,19 +151,10 @@ void Backend::take(call::CallPtr& call, const call::Request& request) {
   call->greets = intent.greets;
   call->introduces = intent.introduces;
   if (context.era == Era::modern && !call->needs_modern) round_trips_.note_request(message);
-  sessions_.note_severity(*call);
   if (is_shared) rounds_.note(message, method, *call);
-  if (services_.traces) pool::trace_arrived(services_, *call, method);
-  if (intent.kind == call::ClientIntent::Kind::set_severity) return accept_severity(intent, call);
-  if (!context.session.is_none()) {
-    const auto kept = memos_.keep(intent, *call);
-    if (!kept) return on_fault(std::move(call), kept.error());
-  }
-  const bool is_subscription = intent.kind == call::ClientIntent::Kind::subscribe ||
-                               intent.kind == call::ClientIntent::Kind::unsubscribe;
-  if (is_subscription && !accept_subscription(intent, call)) return;
   if (const auto own = modern_.own_answer(method, *call); !own.empty()) {
-    return answer_itself(call, own);
+    const call::CallPtr answered = std::move(call);
+    return chain_.answer_result(*answered, own);
   }
   send(std::move(call), request, is_shared);
 }
@@ -200,46 +194,6 @@ void Backend::submit(call::CallPtr call, const rpc::Envelope& request, call::Out
   } else {
     on_fault(std::move(call), taken.error());
   }
-}
-
-// Whether a child is to be asked; else the call has been answered. Only subscriptions of sessions
-// are counted. A call without a session passes to the child, but must not end what sessions want.
-bool Backend::accept_subscription(const call::ClientIntent& intent, call::CallPtr& call) {
-  // Nobody knows yet whose request it will be, and modern children know none of these.
-  if (!pool_.era()) call->route.written_for = Era::legacy;
-  const std::string_view key = rpc::decode_string(intent.key, key_);
-  if (intent.kind == call::ClientIntent::Kind::subscribe) {
-    if (sessions_.find(call->session) == nullptr) return true;
-    const auto is_to_ask = memos_.subscribe(call->session, key);
-    if (!is_to_ask) {
-      on_fault(std::move(call), is_to_ask.error());
-      return false;
-    }
-    if (*is_to_ask) {
-      call->subscription = key;
-      return true;
-    }
-  } else {
-    const auto child = memos_.unsubscribe(call->session, key);
-    call->route.child = child.value_or(0);
-    if (child) return true;
-  }
-  answer_itself(call, intent.result);
-  return false;
-}
-
-// A shared child has one level for all, so the gateway itself filters for each session.
-void Backend::accept_severity(const call::ClientIntent& intent, call::CallPtr& call) {
-  const auto refuse = [&](const char* why) {
-    const call::CallPtr refused = std::move(call);
-    chain_.answer_error(*refused, {rpc::RpcError::invalid_params, why});
-  };
-  if (!intent.severity) return refuse("no such log level");
-  if (sessions_.find(call->session) == nullptr) {
-    return refuse("a log level belongs to a session, and this call has none");
-  }
-  sessions_.set_severity(call->session, *intent.severity);
-  answer_itself(call, intent.result);
 }
 
 Admission Backend::accept_notification(const rpc::Envelope& notification,
@@ -331,12 +285,9 @@ void Backend::on_answer(call::CallPtr call, const rpc::Envelope& answer) {
   if (has_eras_) {
     if (const auto lack = modern_.lack_of(*call, answer)) return chain_.answer_error(*call, *lack);
   }
-  const bool has_memo = call->memo != call::SessionMemo::none;
-  if ((has_memo || call->listens) &&
-      dialect_->outcome(answer, call->method_name) == Outcome::ok()) {
-    if (has_memo) memos_.learn(*call, answer);
-    // Its result names the call by its id once more.
-    if (call->listens) return end_listening(*call);
+  // The result of a call that listens names it by its id once more.
+  if (call->listens && dialect_->outcome(answer, call->method_name) == Outcome::ok()) {
+    return end_listening(*call);
   }
   chain_.on_answer(std::move(call), answer);
 }
@@ -387,7 +338,6 @@ bool Backend::holds_work() const {
 }
 
 void Backend::note_end(const call::Call& call, Outcome outcome) {
-  if (!call.subscription.empty()) sessions_.finish_subscribe(call, outcome);
   if (call.alone) round_trips_.note_end(call, outcome);
   if (call.listens) watches_.close(call);
   if (!call.listens && !call.request.empty()) rounds_.note_end(call);

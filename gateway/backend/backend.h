@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "gateway/backend/chain_listener.h"
-#include "gateway/backend/era_answers.h"
 #include "gateway/backend/input_rounds.h"
 #include "gateway/backend/key_watches.h"
 #include "gateway/backend/list_notices.h"
@@ -249,14 +248,7 @@ class Backend final : public Upstream,
   }
 
   Admission accept_request(const rpc::Envelope& request, const call::CallContext& context);
-  bool accept_subscription(const call::ClientIntent& intent, call::CallPtr& call);
   void assemble();
-  void accept_severity(const call::ClientIntent& intent, call::CallPtr& call);
-  // Without a child.
-  void answer_itself(call::CallPtr& call, std::string_view result) {
-    const call::CallPtr answered = std::move(call);
-    chain_.answer_result(*answered, result);
-  }
   Admission accept_notification(const rpc::Envelope& notification,
                                 const call::CallContext& context);
   // Its calls, wherever they are.
@@ -337,7 +329,6 @@ class Backend final : public Upstream,
   std::optional<call::AuditFilter> audit_;  // nothing: there is no audit
   call::QuotaFilter quotas_;
   const bool has_eras_;  // the protocol has two (see Era)
-  EraAnswers era_answers_;
   call::RuleFilter rules_;
   Bottom bottom_{*this};
   ModernCalls modern_;
@@ -351,7 +342,8 @@ class Backend final : public Upstream,
   InputRounds rounds_;
   RefusedGreetings greetings_;
   KeyWatches watches_;
-  std::shared_ptr<void> filters_of_protocol_;  // null: it has none
+  std::shared_ptr<void> outer_filters_;  // of the protocol; null: it has none
+  std::shared_ptr<void> inner_filters_;
 };
 
 }  // namespace stdgate::backend

@@ -106,7 +106,6 @@ struct Call : CallFacts {
   std::string identity;        // of one that has a child alone: who may go on with it
   std::string refusal;         // the member error that it has got first: see RefusedGreetings
   std::string lacking;         // of its client: a capability, see ModernCalls::note_ask()
-  std::string bridged;         // the end of its answer, as the era of its client has it
   Share held{{}, Holding::calls};  // of the texts that are kept as long as it lasts
   CallSlots slots;                 // what the filters keep of it
 

@@ -2,7 +2,7 @@
 //
 // It stands below the rules and the claims: what is kept is what the child has said, and is cut and
 // sealed anew for each client. Changes of lists and the end of a shared child end what is kept.
-// Owner: McpFilters. Limits: those of AnswerCache.
+// Owner: the backend (Dialect::add_filters). Limits: those of AnswerCache.
 #pragma once
 
 #include <string>

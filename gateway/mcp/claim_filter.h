@@ -9,8 +9,8 @@
 // which children are needed for them. Claims are those of modern children, and the cursors of all
 // that clients share. A claim that was not sealed for this client at this backend, has expired, or
 // whose child has gone, is answered like one that never was: nothing tells which it is. A cursor of
-// a child that has gone goes to any other one. Owner: McpFilters; made only where
-// config.pool.sticky is on. Limits: those of ClaimSeal, ClaimLedger and TaskListening.
+// a child that has gone goes to any other one. Owner: the backend (Dialect::add_filters); made only
+// where config.pool.sticky is on. Limits: those of ClaimSeal, ClaimLedger and TaskListening.
 //
 // Uploads that are resumed, once there are some on the wire, are one more kind of claim.
 #pragma once

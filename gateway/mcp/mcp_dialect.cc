@@ -4,7 +4,6 @@
 #include <array>
 
 #include "gateway/mcp/mcp_elements.h"
-#include "gateway/mcp/mcp_filters.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/pool/greeting_facts.h"
 #include "gateway/rpc/json_cursor.h"
@@ -146,10 +145,6 @@ McpDialect::McpDialect(std::string version, std::string name)
     : version_(std::move(version)),
       name_(std::move(name)),
       stamp_(stamp_of_gateway(name_, version_)) {}
-
-std::shared_ptr<void> McpDialect::add_filters(const pool::FilterServices& services) const {
-  return std::make_shared<McpFilters>(services, stamp_);
-}
 
 std::span<const std::string_view> McpDialect::known_methods() const { return kMethods; }
 

@@ -7,9 +7,9 @@
 // tool that is still not known then is not compared. A list that has changed is asked for again,
 // and one that could not be had, after kAskAgain. A session's own child does not say what other
 // clients have to repeat.
-// Owner: McpFilters. Limits: kMaxTools tools with marks, whose texts have kMaxTextBytes, and
-// kMaxMarks marks each, others are not known; kMaxPages parts of the list; those of the chain for
-// calls that are held.
+// Owner: the backend (Dialect::add_filters). Limits: kMaxTools tools with marks, whose texts have
+// kMaxTextBytes, and kMaxMarks marks each, others are not known; kMaxPages parts of the list; those
+// of the chain for calls that are held.
 #pragma once
 
 #include <map>

@@ -34,6 +34,9 @@ namespace stdgate::pool {
 
 struct FilterServices;
 
+// Where a protocol's filters stand: above the rules, or between these and the children.
+enum class FilterLayer : uint8_t { outer, inner };
+
 // Why the gateway gives up a call that a child is working on.
 enum class CancelReason : uint8_t { client_cancelled, client_left, deadline };
 std::string_view cancel_reason_text(CancelReason reason);
@@ -111,14 +114,6 @@ class Dialect : public call::Protocol {
   [[nodiscard]] virtual call::EraChanges omissions(const rpc::Envelope& /*request*/) const {
     return {};
   }
-  // What a child of one era has answered as a client of the other one expects it: the member result
-  // or error, appended to `out`. `greeting`: the params of the request, if that was one. False: it
-  // may stay as it is.
-  [[nodiscard]] virtual bool bridge(const rpc::Envelope& /*answer*/, std::string_view /*method*/,
-                                    Era /*client*/, std::string_view /*greeting*/,
-                                    std::string& /*out*/) const {
-    return false;
-  }
   // --- Calls that listen (ClientIntent::listens). `id` is the call's, raw JSON
   // The member result that ends one.
   [[nodiscard]] virtual std::string listening_end(std::string_view /*id*/) const { return {}; }
@@ -156,10 +151,10 @@ class Dialect : public call::Protocol {
   // How a modern client is asked what a legacy child wants to know; null: it cannot be.
   [[nodiscard]] virtual const InputDialect* input() const { return nullptr; }
 
-  // Adds to the chain what the protocol has between rules and children, in the order in which a
-  // request passes it. The result owns that, and ends before the chain; null: nothing.
-  [[nodiscard]] virtual std::shared_ptr<void> add_filters(
-      const FilterServices& /*services*/) const {
+  // Adds to the chain what the protocol has there, in the order in which a request passes it. The
+  // result owns that, and ends before the chain; null: nothing.
+  [[nodiscard]] virtual std::shared_ptr<void> add_filters(const FilterServices& /*services*/,
+                                                          FilterLayer /*layer*/) const {
     return nullptr;
   }
 
