@@ -48,6 +48,7 @@ void RefusedGreetings::greet(call::CallPtr call) {
   call->greets = call->introduces = false;
   std::string text = services_.dialect.greet_again(0, call->memo_text);
   const rpc::KnownMessage greeting(text);
+  call->route = {};
   call::Outgoing message;
   message.text = greeting.envelope().text;
   message.id = place_of(greeting.envelope().id, greeting.envelope().text);
@@ -112,6 +113,7 @@ void RefusedGreetings::go_on_alone(call::CallPtr call) {
   call->greets = call->introduces = true;
   std::string text = services_.dialect.greet_again(0, call->memo_text);
   const rpc::KnownMessage greeting(text);
+  call->route = {};
   call::Outgoing message;
   message.text = greeting.envelope().text;
   message.id = place_of(greeting.envelope().id, greeting.envelope().text);

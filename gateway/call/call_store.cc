@@ -34,9 +34,9 @@ void CallStore::give_back(std::unique_ptr<Call> call) {
   if (kept_.size() == kMaxKept) return;
   static_cast<CallFacts&>(*call) = {};
   if (call->held.account() != nullptr) call->held = {};
-  for (std::string* text : {&call->id, &call->principal, &call->progress_token, &call->subscription,
-                            &call->memo_text, &call->request, &call->identity, &call->mirrored,
-                            &call->refusal, &call->lacking, &call->bridged, &call->cache_key}) {
+  for (std::string* text :
+       {&call->id, &call->principal, &call->progress_token, &call->subscription, &call->memo_text,
+        &call->request, &call->identity, &call->refusal, &call->lacking}) {
     clear_text(*text);
   }
   call->slots.clear();

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "gateway/base/ascii.h"
-#include "gateway/mcp/mcp_mirrors.h"
+#include "gateway/mcp/param_headers.h"
 #include "gateway/mcp/modern_request.h"
 #include "gateway/rpc/json_string.h"
 #include "transports/http/field_value.h"
@@ -162,7 +162,7 @@ bool names_modern_version(const McpExchange::Head& head) {
 }
 
 McpExchange::Head read_mcp_head(const RequestHead& head) {
-  constexpr std::string_view kPrefix = mcp::McpMirrors::kFieldPrefix;
+  constexpr std::string_view kPrefix = mcp::kParamPrefix;
   McpExchange::Head read;
   mcp::ModernHeaders& headers = read.modern;
   const auto note = [](mcp::ModernHeader& header, std::string_view value) {

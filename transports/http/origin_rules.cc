@@ -5,7 +5,7 @@
 
 #include "gateway/base/ascii.h"
 #include "gateway/base/web_url.h"
-#include "gateway/mcp/mcp_mirrors.h"
+#include "gateway/mcp/param_headers.h"
 #include "transports/http/field_value.h"
 #include "transports/http/response.h"
 
@@ -167,7 +167,7 @@ void append_preflight_fields(std::string& out, std::string_view methods, const R
   for (const HeaderField& field : head.fields()) {
     if (!equals_ignoring_case(field.name, "access-control-request-headers")) continue;
     for_each_element(field.value, ',', [&out](std::string_view name) {
-      constexpr std::string_view kPrefix = mcp::McpMirrors::kFieldPrefix;
+      constexpr std::string_view kPrefix = mcp::kParamPrefix;
       const bool fits = out.size() + name.size() + kMaxAge.size() + 2 <= kMaxFieldBytes;
       if (fits && is_token(name) && equals_ignoring_case(name.substr(0, kPrefix.size()), kPrefix)) {
         out.append(", ").append(name);

@@ -1,11 +1,9 @@
-// AnswerCache: answers of children that the gateway may give to other requests for the same (see
-// CacheDialect).
+// AnswerCache: results of children that the gateway may give to other requests for the same.
 //
-// What is kept is what the child has said: rules cut it anew for each client. What is private is
-// for the principal that has asked; of somebody unknown it is not kept. The time that an answer may
-// be kept counts from its arrival, and clients are told what is left of it. Changes of lists and
-// the end of a child end it before. Owner: the backend. Limits: kMaxEntries answers of
-// kMaxEntryBytes each and kMaxBytes together, those that would end first go.
+// What is private is kept for the principal that has asked; of somebody unknown it is not kept. The
+// time that a result may be kept counts from its arrival, and clients are told what is left of it.
+// Owner: the CacheFilter. Limits: kMaxEntries results of kMaxEntryBytes each and kMaxBytes
+// together; those that would end first go.
 #pragma once
 
 #include <functional>
@@ -14,10 +12,11 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/call/call.h"
-#include "gateway/pool/cache_dialect.h"
+#include "gateway/base/account.h"
+#include "gateway/base/time.h"
+#include "gateway/mcp/cacheable.h"
 
-namespace stdgate::backend {
+namespace stdgate::mcp {
 
 class AnswerCache {
  public:
@@ -25,8 +24,7 @@ class AnswerCache {
   static constexpr size_t kMaxEntryBytes = 1 << 20;  // with its key
   static constexpr size_t kMaxBytes = 4 << 20;
 
-  explicit AnswerCache(const pool::CacheDialect& dialect, const Payer& payer = {})
-      : dialect_(dialect), held_(payer, Holding::caches) {}
+  explicit AnswerCache(const Payer& payer = {}) : held_(payer, Holding::caches) {}
   AnswerCache(const AnswerCache&) = delete;
   AnswerCache& operator=(const AnswerCache&) = delete;
 
@@ -35,12 +33,11 @@ class AnswerCache {
     std::string payload;
     uint64_t child = 0;  // the number of the one that has said it
   };
-  // The payload of a result for this request of that identity (empty: unknown). Without one the
-  // call is noted, so that its answer can be kept.
-  std::optional<Kept> find(const rpc::Envelope& request, std::string_view method,
-                           std::string_view identity, TimePoint now, call::Call& call);
-  // The answer to such a call.
-  void keep(const call::Call& call, const rpc::Envelope& answer, TimePoint now);
+  // For this identity (empty: unknown), under a cache_key().
+  std::optional<Kept> find(std::string_view identity, const std::string& key, TimePoint now) const;
+  // The answer to such a request, if it may be kept.
+  void keep(std::string_view identity, const std::string& key, const rpc::Envelope& answer,
+            uint64_t child, TimePoint now);
   void note_change(const pool::Audience& change);
   void clear() {
     entries_.clear();
@@ -74,10 +71,9 @@ class AnswerCache {
     held_.set(bytes);
   }
 
-  const pool::CacheDialect& dialect_;
   Entries entries_;
   size_t bytes_ = 0;
   Share held_;
 };
 
-}  // namespace stdgate::backend
+}  // namespace stdgate::mcp

@@ -1,4 +1,4 @@
-#include "gateway/mcp/mcp_mirrors.h"
+#include "gateway/mcp/param_headers.h"
 
 #include <algorithm>
 #include <charconv>
@@ -37,7 +37,7 @@ bool is_same_name(std::string_view one, std::string_view other) {
 // Collects the marks of one schema.
 class Marks {
  public:
-  explicit Marks(std::vector<pool::MarkedArgument>& found) : found_(found) {}
+  explicit Marks(std::vector<MarkedArgument>& found) : found_(found) {}
 
   // False: a mark breaks the rules.
   bool read(std::string_view schema) {
@@ -45,7 +45,7 @@ class Marks {
     const auto properties = rpc::find_member(schema, "properties");
     if (!properties) return properties.error() == MemberError::absent;
     rpc::JsonCursor cursor(*properties);
-    if (!cursor.take('{') || cursor.take('}') || path_.size() == McpMirrors::kMaxPath) return true;
+    if (!cursor.take('{') || cursor.take('}') || path_.size() == kMaxPath) return true;
     do {
       path_.emplace_back(text_of(cursor.take_string(), scratch_));
       cursor.take(':');
@@ -63,10 +63,10 @@ class Marks {
     const std::string name(text_of(*mark, scratch_));
     const std::string_view type = text_of(rpc::member_or_empty(property, "type"), scratch_);
     const bool is_primitive = type == "string" || type == "integer" || type == "boolean";
-    const auto is_taken = [&](const pool::MarkedArgument& other) {
+    const auto is_taken = [&](const MarkedArgument& other) {
       return is_same_name(other.field, name);
     };
-    if (!is_token(name) || !is_primitive || found_.size() == pool::MirrorDialect::kMaxMarks ||
+    if (!is_token(name) || !is_primitive || found_.size() == kMaxMarks ||
         std::ranges::any_of(found_, is_taken)) {
       return false;
     }
@@ -74,7 +74,7 @@ class Marks {
     return true;
   }
 
-  std::vector<pool::MarkedArgument>& found_;
+  std::vector<MarkedArgument>& found_;
   std::vector<std::string> path_;
   std::string scratch_;
 };
@@ -138,27 +138,25 @@ const char* compare(std::string_view raw, const Field& field) {
 
 }  // namespace
 
-std::string McpMirrors::list_request(std::string_view cursor) const {
-  std::string text = R"({"jsonrpc":"2.0","id":0,"method":")" + std::string(list_method());
+std::string tool_list_request(std::string_view cursor, std::string_view stamp) {
+  std::string text = R"({"jsonrpc":"2.0","id":0,"method":")" + std::string(kToolList);
   text.append(R"(","params":{)");
   if (!cursor.empty()) text.append(R"("cursor":)").append(cursor).append(",");
-  return text.append(R"("_meta":{)").append(stamp_).append("}}}");
+  return text.append(R"("_meta":{)").append(stamp).append("}}}");
 }
 
-bool McpMirrors::may_mark(const rpc::Envelope& answer) const {
-  return may_hold_mark(answer.payload);
-}
+bool may_mark(const rpc::Envelope& answer) { return may_hold_mark(answer.payload); }
 
-std::optional<pool::ToolPage> McpMirrors::read_page(const rpc::Envelope& answer) const {
+std::optional<ToolPage> read_tool_page(const rpc::Envelope& answer) {
   if (answer.kind != rpc::MessageKind::result) return std::nullopt;
-  pool::ToolPage page;
+  ToolPage page;
   rpc::JsonCursor cursor(rpc::member_or_empty(answer.payload, "tools"));
   if (!cursor.take('[')) return std::nullopt;
   std::string scratch;
   if (!cursor.take(']')) {
     do {
       const std::string_view text = cursor.take_value();
-      pool::MarkedTool tool;
+      MarkedTool tool;
       tool.name = text_of(rpc::member_or_empty(text, "name"), scratch);
       if (tool.name.empty()) continue;
       Marks marks(tool.arguments);
@@ -171,18 +169,17 @@ std::optional<pool::ToolPage> McpMirrors::read_page(const rpc::Envelope& answer)
   return page;
 }
 
-std::string_view McpMirrors::called_tool(const rpc::Envelope& request, std::string& scratch) const {
+std::string_view called_tool(const rpc::Envelope& request, std::string& scratch) {
   if (!rpc::json_string_equals(request.method, "tools/call")) return {};
   return text_of(rpc::member_or_empty(request.params, "name"), scratch);
 }
 
-std::optional<std::string> McpMirrors::mismatch(const pool::MarkedTool& tool,
-                                                const rpc::Envelope& request,
-                                                std::string_view fields) const {
+std::optional<std::string> header_mismatch(const MarkedTool& tool, const rpc::Envelope& request,
+                                           std::string_view fields) {
   const auto arguments = rpc::find_member(request.params, "arguments");
   const std::string_view object = arguments.value_or(std::string_view());
   const bool is_clear = arguments || arguments.error() == MemberError::absent;
-  for (const pool::MarkedArgument& argument : tool.arguments) {
+  for (const MarkedArgument& argument : tool.arguments) {
     const auto raw = is_clear ? value_at(object, argument.path) : std::nullopt;
     const char* const why = raw ? compare(*raw, find_field(fields, argument.field))
                                 : " repeats an argument that the body has twice";

@@ -1,6 +1,6 @@
 // Arguments that clients repeat in header fields: which ones the list of tools marks, and what has
 // to be the same (MCP 2026-07-28, transports: custom headers from tool parameters).
-#include "gateway/mcp/mcp_mirrors.h"
+#include "gateway/mcp/param_headers.h"
 
 #include <gtest/gtest.h>
 
@@ -12,18 +12,13 @@
 namespace stdgate {
 namespace {
 
-const mcp::McpMirrors& mirrors() {
-  static const mcp::McpMirrors kMirrors(R"("v":1)");
-  return kMirrors;
-}
-
-std::optional<pool::ToolPage> page_of(const std::string& result) {
+std::optional<mcp::ToolPage> page_of(const std::string& result) {
   std::string text = R"({"jsonrpc":"2.0","id":1,"result":)" + result + "}";
   const rpc::KnownMessage known(text);
-  return mirrors().read_page(known.envelope());
+  return mcp::read_tool_page(known.envelope());
 }
 
-pool::MarkedTool tool_of(const std::string& schema) {
+mcp::MarkedTool tool_of(const std::string& schema) {
   const auto page = page_of(R"({"tools":[{"name":"t","inputSchema":)" + schema + "}]}");
   EXPECT_TRUE(page && page->tools.size() == 1) << schema;
   return page->tools.at(0);
@@ -32,7 +27,7 @@ pool::MarkedTool tool_of(const std::string& schema) {
 // "Region=region Zone=place.zone".
 std::string marks_of(const std::string& schema) {
   std::string text;
-  for (const pool::MarkedArgument& argument : tool_of(schema).arguments) {
+  for (const mcp::MarkedArgument& argument : tool_of(schema).arguments) {
     text += (text.empty() ? "" : " ") + argument.field + "=";
     for (const std::string& key : argument.path) {
       text += (text.back() == '=' ? "" : ".") + key;
@@ -50,7 +45,7 @@ std::string marked(const std::string& key, const std::string& mark,
   return '"' + key + R"(":{"type":")" + type + R"(","x-mcp-header":)" + mark + "}";
 }
 
-TEST(McpMirrors, AListSaysWhichArgumentsAreRepeated) {
+TEST(ParamHeaders, AListSaysWhichArgumentsAreRepeated) {
   const std::string region = marked("region", R"("Region")");
   const std::string deep =
       R"("place":{"type":"object","properties":{)" + marked("zone", R"("Zone")", "integer") + "}}";
@@ -82,26 +77,26 @@ TEST(McpMirrors, AListSaysWhichArgumentsAreRepeated) {
   for (const auto& [schema, expected] : cases) EXPECT_EQ(marks_of(schema), expected) << schema;
 }
 
-TEST(McpMirrors, OnlySoManyKeysLeadToAnArgument) {
+TEST(ParamHeaders, OnlySoManyKeysLeadToAnArgument) {
   const auto nested = [](size_t depth) {
     std::string text = properties(marked("a", R"("A")"));
     for (size_t i = 1; i < depth; ++i) text = properties(R"("a":)" + text);
     return text;
   };
-  EXPECT_EQ(tool_of(nested(mcp::McpMirrors::kMaxPath)).arguments.size(), 1U);
-  EXPECT_EQ(tool_of(nested(mcp::McpMirrors::kMaxPath + 1)).arguments.size(), 0U);
+  EXPECT_EQ(tool_of(nested(mcp::kMaxPath)).arguments.size(), 1U);
+  EXPECT_EQ(tool_of(nested(mcp::kMaxPath + 1)).arguments.size(), 0U);
 }
 
-TEST(McpMirrors, AListComesInParts) {
+TEST(ParamHeaders, AListComesInParts) {
   const auto page = page_of(R"({"tools":[{"name":"a"},{},{"name":"\u0062"}],"nextCursor":"x\"y"})");
   ASSERT_TRUE(page.has_value());
   ASSERT_EQ(page->tools.size(), 2U);
   EXPECT_EQ(page->tools[1].name, "b");
   EXPECT_EQ(page->cursor, R"("x\"y")");
-  EXPECT_EQ(mirrors().list_request(page->cursor),
+  EXPECT_EQ(mcp::tool_list_request(page->cursor, R"("v":1)"),
             R"({"jsonrpc":"2.0","id":0,"method":"tools/list","params":{"cursor":"x\"y",)"
             R"("_meta":{"v":1}}})");
-  EXPECT_EQ(mirrors().list_request({}),
+  EXPECT_EQ(mcp::tool_list_request({}, R"("v":1)"),
             R"({"jsonrpc":"2.0","id":0,"method":"tools/list","params":{"_meta":{"v":1}}})");
   for (const char* const result : {"{}", "[]", "1", R"({"tools":{}})"}) {
     EXPECT_FALSE(page_of(result).has_value()) << result;
@@ -111,19 +106,19 @@ TEST(McpMirrors, AListComesInParts) {
 
 // What is wrong; "ok" if nothing is.
 std::string judged_fields(const std::string& arguments, const std::string& fields) {
-  static const pool::MarkedTool kTool = tool_of(properties(
+  static const mcp::MarkedTool kTool = tool_of(properties(
       marked("region", R"("Region")") + "," + marked("n", R"("N")", "integer") + "," +
       marked("on", R"("On")", "boolean") + R"(,"at":)" + properties(marked("text", R"("Text")"))));
   std::string text =
       R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t")" + arguments + "}}";
   const rpc::KnownMessage known(text);
-  const auto why = mirrors().mismatch(kTool, known.envelope(), fields);
+  const auto why = mcp::header_mismatch(kTool, known.envelope(), fields);
   if (!why) return "ok";
   EXPECT_EQ(why->find("Header mismatch: Mcp-Param-"), 0U) << *why;
   return why->substr(why->find(' ', 20) + 1);
 }
 
-TEST(McpMirrors, WhatIsRepeatedIsTheSame) {
+TEST(ParamHeaders, WhatIsRepeatedIsTheSame) {
   const std::string missing = "is missing";
   const std::string other = "is not what the body says";
   const std::string bad = "has characters that it must not have";

@@ -1,12 +1,13 @@
 // Calls of tools whose arguments are repeated beside the message: when the gateway asks for the
 // list of tools, what waits for it, and what is refused.
-#include "gateway/backend/argument_mirrors.h"
+#include "gateway/mcp/param_filter.h"
+
 #include "tests/unit/mcp/modern_bench.h"
 
 namespace stdgate::test {
 namespace {
 
-using Mirrors = backend::ArgumentMirrors;
+using mcp::ParamFilter;
 
 const std::string kPass = R"({"content":[]})";
 
@@ -20,9 +21,9 @@ std::string page(const std::string& tools, const std::string& more = "") {
   return R"({"tools":[)" + tools + "]" + more + "}";
 }
 
-class MirroredCalls : public testing::Test {
+class CallsWithParams : public testing::Test {
  public:
-  explicit MirroredCalls(config::Revision revision = config::Revision::modern)
+  explicit CallsWithParams(config::Revision revision = config::Revision::modern)
       : bench(revision, config::Isolation::shared) {}
 
   void call(FakeClient& from, const std::string& name, std::string_view fields,
@@ -57,7 +58,7 @@ class MirroredCalls : public testing::Test {
   size_t seen_ = 0;
 };
 
-TEST_F(MirroredCalls, TheFirstOneWaitsForTheList) {
+TEST_F(CallsWithParams, TheFirstOneWaitsForTheList) {
   call("t", "R:b\n");
   EXPECT_EQ(bench.backend.calls(), 2U);
   answer("tools/list", page(tool("t", "R")));
@@ -73,7 +74,7 @@ TEST_F(MirroredCalls, TheFirstOneWaitsForTheList) {
   EXPECT_EQ(bench.backend.calls(), 0U);
 }
 
-TEST_F(MirroredCalls, WhatNobodyMarksPasses) {
+TEST_F(CallsWithParams, WhatNobodyMarksPasses) {
   call("other", "R:b\n");
   answer("tools/list", page(tool("t", "R") + "," + tool("plain")));
   answer("tools/call", kPass);
@@ -85,18 +86,18 @@ TEST_F(MirroredCalls, WhatNobodyMarksPasses) {
   }
 }
 
-TEST_F(MirroredCalls, ATransportWithoutHeadersIsNotCompared) {
+TEST_F(CallsWithParams, ATransportWithoutHeadersIsNotCompared) {
   bench.send_modern(client, request("1", "tools/call", R"("name":"t")"));
   answer("tools/call", kPass);
 }
 
-TEST_F(MirroredCalls, OtherMethodsDoNotWait) {
+TEST_F(CallsWithParams, OtherMethodsDoNotWait) {
   bench.send_modern(client, request("1", "prompts/get", R"("name":"t")"),
                     ModernBench::Beside{.mirrored = ""});
   EXPECT_EQ(parse_asked(child.take_line()).method, "prompts/get");
 }
 
-TEST_F(MirroredCalls, AListOfAClientIsLearnt) {
+TEST_F(CallsWithParams, AListOfAClientIsLearnt) {
   bench.send_modern(client, request("1", "tools/list"), ModernBench::Beside{.mirrored = ""});
   answer("tools/list", page(tool("t", "R")));
   EXPECT_EQ(take(), "ok");
@@ -112,7 +113,7 @@ TEST_F(MirroredCalls, AListOfAClientIsLearnt) {
   answer("tools/call", kPass);
 }
 
-TEST_F(MirroredCalls, AllPartsAreAskedFor) {
+TEST_F(CallsWithParams, AllPartsAreAskedFor) {
   call("t", "");
   answer("tools/list", page(tool("a", "A"), R"(,"nextCursor":"c")"));
   const std::string line = child.take_line();
@@ -123,15 +124,15 @@ TEST_F(MirroredCalls, AllPartsAreAskedFor) {
   EXPECT_EQ(take(), "-32020");
 }
 
-TEST_F(MirroredCalls, SoManyPartsAtMost) {
+TEST_F(CallsWithParams, SoManyPartsAtMost) {
   call("t", "");
-  for (size_t i = 0; i < Mirrors::kMaxPages; ++i) {
+  for (size_t i = 0; i < ParamFilter::kMaxPages; ++i) {
     answer("tools/list", page("", R"(,"nextCursor":"c")"));
   }
   answer("tools/call", kPass);
 }
 
-TEST_F(MirroredCalls, AChangedListIsAskedForAgain) {
+TEST_F(CallsWithParams, AChangedListIsAskedForAgain) {
   call("t", "");
   answer("tools/list", page(tool("t", "R")));
   EXPECT_EQ(take(), "-32020");
@@ -145,7 +146,7 @@ TEST_F(MirroredCalls, AChangedListIsAskedForAgain) {
   EXPECT_EQ(take(), "ok");
 }
 
-TEST_F(MirroredCalls, AChangeIsHeardOfOnAStreamToo) {
+TEST_F(CallsWithParams, AChangeIsHeardOfOnAStreamToo) {
   call("t", "");
   answer("tools/list", page(tool("t", "R")));
   FakeClient listener(bench.callers);
@@ -158,7 +159,7 @@ TEST_F(MirroredCalls, AChangeIsHeardOfOnAStreamToo) {
   EXPECT_EQ(parse_asked(child.take_line()).method, "tools/list");
 }
 
-TEST_F(MirroredCalls, AChangeWhileTheListIsUnderWayIsNotMissed) {
+TEST_F(CallsWithParams, AChangeWhileTheListIsUnderWayIsNotMissed) {
   call("t", "");
   const std::string id = child.take_ids().at(0);
   child.say(note("tools/list_changed", "{}"));
@@ -168,7 +169,7 @@ TEST_F(MirroredCalls, AChangeWhileTheListIsUnderWayIsNotMissed) {
   EXPECT_EQ(parse_asked(child.take_line()).method, "tools/list");
 }
 
-TEST_F(MirroredCalls, AfterARestartWhatIsNotKnownIsAskedFor) {
+TEST_F(CallsWithParams, AfterARestartWhatIsNotKnownIsAskedFor) {
   call("plain", "");
   answer("tools/list", page(tool("t", "R")));
   answer("tools/call", kPass);
@@ -179,7 +180,7 @@ TEST_F(MirroredCalls, AfterARestartWhatIsNotKnownIsAskedFor) {
   EXPECT_EQ(parse_asked(next.take_line()).method, "tools/list");
 }
 
-TEST_F(MirroredCalls, WithoutAListCallsPass) {
+TEST_F(CallsWithParams, WithoutAListCallsPass) {
   call("t", "R:b\n");
   const std::string id = child.take_ids().at(0);
   child.say(R"({"jsonrpc":"2.0","id":)" + id + R"(,"error":{"code":-32601,"message":"no"}})");
@@ -187,15 +188,15 @@ TEST_F(MirroredCalls, WithoutAListCallsPass) {
   EXPECT_EQ(take(), "ok");
   call("t", "R:b\n");
   answer("tools/call", kPass);
-  bench.advance(Mirrors::kAskAgain);
+  bench.advance(ParamFilter::kAskAgain);
   call("t", "R:b\n");
   EXPECT_EQ(parse_asked(child.take_line()).method, "tools/list");
 }
 
-TEST_F(MirroredCalls, NobodyWaitsLonger) {
+TEST_F(CallsWithParams, NobodyWaitsLonger) {
   call("t", "");
   const std::string id = child.take_ids().at(0);
-  bench.advance(Mirrors::kMaxWait - std::chrono::milliseconds(1));
+  bench.advance(ParamFilter::kMaxWait - std::chrono::milliseconds(1));
   expect_nothing_asked();
   bench.advance(std::chrono::milliseconds(1));
   answer("tools/call", kPass);
@@ -205,7 +206,7 @@ TEST_F(MirroredCalls, NobodyWaitsLonger) {
   EXPECT_EQ(take(), "-32020") << "what comes late is learnt";
 }
 
-TEST_F(MirroredCalls, NobodyWaitsBeyondItsDeadline) {
+TEST_F(CallsWithParams, NobodyWaitsBeyondItsDeadline) {
   bench.send_modern(client, request("1", "tools/call", R"("name":"t")"),
                     ModernBench::Beside{.mirrored = "", .timeout = std::chrono::seconds(2)});
   FakeClient other(bench.callers);
@@ -221,7 +222,7 @@ TEST_F(MirroredCalls, NobodyWaitsBeyondItsDeadline) {
   EXPECT_EQ(bench.backend.calls(), 0U);
 }
 
-TEST_F(MirroredCalls, AClientThatLeavesWaitsNoMore) {
+TEST_F(CallsWithParams, AClientThatLeavesWaitsNoMore) {
   call("t", "");
   bench.leave(client);
   answer("tools/list", page(tool("t")));
@@ -230,7 +231,7 @@ TEST_F(MirroredCalls, AClientThatLeavesWaitsNoMore) {
   EXPECT_EQ(bench.backend.calls(), 0U);
 }
 
-TEST_F(MirroredCalls, AChildThatDiesFailsTheListAlone) {
+TEST_F(CallsWithParams, AChildThatDiesFailsTheListAlone) {
   call("t", "");
   child.exit(1);
   EXPECT_EQ(take(), "none");
@@ -241,7 +242,7 @@ TEST_F(MirroredCalls, AChildThatDiesFailsTheListAlone) {
   EXPECT_EQ(parse_asked(next.take_line()).method, "tools/call");
 }
 
-TEST_F(MirroredCalls, AShutdownAnswersThem) {
+TEST_F(CallsWithParams, AShutdownAnswersThem) {
   call("t", "");
   bench.backend.drain();
   bench.backend.fail_calls(rpc::faults::shutting_down());
@@ -249,7 +250,7 @@ TEST_F(MirroredCalls, AShutdownAnswersThem) {
   EXPECT_EQ(bench.backend.calls(), 0U);
 }
 
-TEST_F(MirroredCalls, OnlySoManyWait) {
+TEST_F(CallsWithParams, OnlySoManyWait) {
   const size_t limit = ModernBench::options_of(config::Revision::modern, config::Isolation::shared)
                            .config.pool.queue;
   for (size_t i = 0; i < limit; ++i) call("t", "");
@@ -258,21 +259,21 @@ TEST_F(MirroredCalls, OnlySoManyWait) {
   EXPECT_NE(take(), "none");
 }
 
-TEST_F(MirroredCalls, OnlySoManyToolsAreKnown) {
+TEST_F(CallsWithParams, OnlySoManyToolsAreKnown) {
   std::string tools;
-  for (size_t i = 0; i <= Mirrors::kMaxTools; ++i) {
+  for (size_t i = 0; i <= ParamFilter::kMaxTools; ++i) {
     tools += (i == 0 ? "" : ",") + tool("t" + std::to_string(i), "R");
   }
   call("plain", "");
   answer("tools/list", page(tools));
   answer("tools/call", kPass);
-  call("t" + std::to_string(Mirrors::kMaxTools - 1), "");
+  call("t" + std::to_string(ParamFilter::kMaxTools - 1), "");
   EXPECT_EQ(take(), "-32020");
-  call("t" + std::to_string(Mirrors::kMaxTools), "");
+  call("t" + std::to_string(ParamFilter::kMaxTools), "");
   answer("tools/call", kPass);
 }
 
-TEST_F(MirroredCalls, AToolHasOnlySoManyMarks) {
+TEST_F(CallsWithParams, AToolHasOnlySoManyMarks) {
   const auto with_marks = [](const std::string& name, size_t count) {
     std::string text = R"({"name":")" + name + R"(","inputSchema":{"properties":{)";
     for (size_t i = 0; i < count; ++i) {
@@ -283,8 +284,8 @@ TEST_F(MirroredCalls, AToolHasOnlySoManyMarks) {
     return text + "}}}";
   };
   call("plain", "");
-  answer("tools/list", page(with_marks("most", Mirrors::kMaxMarks) + "," +
-                            with_marks("more", Mirrors::kMaxMarks + 1)));
+  answer("tools/list",
+         page(with_marks("most", mcp::kMaxMarks) + "," + with_marks("more", mcp::kMaxMarks + 1)));
   answer("tools/call", kPass);
   call("most", "");
   EXPECT_EQ(take(), "-32020");
@@ -292,12 +293,12 @@ TEST_F(MirroredCalls, AToolHasOnlySoManyMarks) {
   answer("tools/call", kPass);
 }
 
-TEST_F(MirroredCalls, TheirTextsAreBounded) {
+TEST_F(CallsWithParams, TheirTextsAreBounded) {
   call("plain", "");
   answer("tools/list",
-         page(tool(std::string(Mirrors::kMaxTextBytes, 't'), "R") + "," + tool("t", "R")));
+         page(tool(std::string(ParamFilter::kMaxTextBytes, 't'), "R") + "," + tool("t", "R")));
   answer("tools/call", kPass);
-  call(std::string(Mirrors::kMaxTextBytes, 't'), "");
+  call(std::string(ParamFilter::kMaxTextBytes, 't'), "");
   answer("tools/call", kPass);
   call("t", "");
   EXPECT_EQ(take(), "-32020");

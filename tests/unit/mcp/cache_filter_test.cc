@@ -1,15 +1,14 @@
 // What may be kept of answers (MCP 2026-07-28, server utilities: caching), who is given it, and
 // what ends it.
-#include "gateway/mcp/mcp_cache.h"
+#include "gateway/mcp/cache_filter.h"
 
-#include "gateway/backend/answer_cache.h"
 #include "gateway/rpc/known_message.h"
 #include "tests/unit/mcp/modern_bench.h"
 
 namespace stdgate::test {
 namespace {
 
-using backend::AnswerCache;
+using mcp::AnswerCache;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -18,10 +17,10 @@ std::string key_of(const std::string& method, const std::string& params) {
   if (!params.empty()) text += R"(,"params":)" + params;
   text += "}";
   const rpc::KnownMessage known(text);
-  return mcp::McpCache().key(known.envelope(), method);
+  return mcp::cache_key(known.envelope(), method);
 }
 
-TEST(McpCache, TheKeyIsTheMethodAndTheParamsWithoutMeta) {
+TEST(Cacheable, TheKeyIsTheMethodAndTheParamsWithoutMeta) {
   const std::tuple<std::string, std::string, std::string> cases[] = {
       {"tools/list", "", "tools/list\n"},
       {"tools/list", R"({"_meta":{"a":1}})", "tools/list\n"},
@@ -48,13 +47,13 @@ TEST(McpCache, TheKeyIsTheMethodAndTheParamsWithoutMeta) {
 std::string terms_of(const std::string& result) {
   std::string text = R"({"jsonrpc":"2.0","id":1,"result":)" + result + "}";
   const rpc::KnownMessage known(text);
-  const auto terms = mcp::McpCache().terms(known.envelope());
+  const auto terms = mcp::cache_terms(known.envelope());
   if (!terms) return {};
   return (terms->is_public ? "public " : "private ") +
          std::to_string(std::chrono::duration_cast<milliseconds>(terms->lasts).count());
 }
 
-TEST(McpCache, AResultSaysForHowLongAndForWhom) {
+TEST(Cacheable, AResultSaysForHowLongAndForWhom) {
   const std::pair<std::string, std::string> cases[] = {
       {R"({"ttlMs":5,"cacheScope":"public"})", "public 5"},
       {R"({"resultType":"complete","ttlMs":5,"cacheScope":"private"})", "private 5"},
@@ -301,23 +300,20 @@ class AnswerCacheLimits : public testing::Test {
   void keep(const std::string& cursor, size_t bytes, int time_ms = 60'000) {
     std::string asked = request("1", "tools/list", R"("cursor":")" + cursor + '"');
     const rpc::KnownMessage known(asked);
-    call::Call call;
-    ASSERT_FALSE(cache.find(known.envelope(), "tools/list", {}, now, call).has_value());
-    call.child_era = Era::modern;
+    const std::string key = mcp::cache_key(known.envelope(), "tools/list");
+    ASSERT_FALSE(cache.find({}, key, now).has_value());
     std::string said = R"({"jsonrpc":"2.0","id":1,"result":)" +
                        list("public", time_ms, '"' + std::string(bytes, 'x') + '"') + "}";
     const rpc::KnownMessage answer(said);
-    cache.keep(call, answer.envelope(), now);
+    cache.keep({}, key, answer.envelope(), 1, now);
   }
   bool has(const std::string& cursor) {
     std::string asked = request("1", "tools/list", R"("cursor":")" + cursor + '"');
     const rpc::KnownMessage known(asked);
-    call::Call call;
-    return cache.find(known.envelope(), "tools/list", {}, now, call).has_value();
+    return cache.find({}, mcp::cache_key(known.envelope(), "tools/list"), now).has_value();
   }
 
-  const mcp::McpCache dialect{};
-  AnswerCache cache{dialect};
+  AnswerCache cache;
   const TimePoint now{};
 };
 

@@ -1,11 +1,10 @@
-#include "gateway/mcp/mcp_cache.h"
+#include "gateway/mcp/cacheable.h"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 
 #include "gateway/mcp/mcp_revision.h"
-#include "gateway/pool/dialect.h"
 #include "gateway/rpc/json_cursor.h"
 #include "gateway/rpc/json_member.h"
 #include "gateway/rpc/json_string.h"
@@ -37,7 +36,7 @@ bool is_text(std::string_view raw, std::string_view text) {
 
 }  // namespace
 
-std::string McpCache::key(const rpc::Envelope& request, std::string_view method) const {
+std::string cache_key(const rpc::Envelope& request, std::string_view method) {
   if (std::ranges::find(kKept, method, &Kept::method) == kKept.end()) return {};
   std::string key(method);
   key += '\n';
@@ -54,7 +53,7 @@ std::string McpCache::key(const rpc::Envelope& request, std::string_view method)
   return key;
 }
 
-std::optional<pool::CacheTerms> McpCache::terms(const rpc::Envelope& answer) const {
+std::optional<CacheTerms> cache_terms(const rpc::Envelope& answer) {
   if (answer.kind != rpc::MessageKind::result) return std::nullopt;
   const std::string_view payload = answer.payload;
   const auto type = rpc::find_member(payload, "resultType");
@@ -68,8 +67,8 @@ std::optional<pool::CacheTerms> McpCache::terms(const rpc::Envelope& answer) con
   if (end != time->data() + time->size() || error != std::errc() || count_ms == 0) {
     return std::nullopt;
   }
-  constexpr uint64_t kMaxMs = kMaxTime / std::chrono::milliseconds(1);
-  pool::CacheTerms terms;
+  constexpr uint64_t kMaxMs = kMaxCacheTime / std::chrono::milliseconds(1);
+  CacheTerms terms;
   terms.lasts = std::chrono::milliseconds(std::min(count_ms, kMaxMs));
   terms.is_public = is_text(*scope, "public");
   if (!terms.is_public && !is_text(*scope, "private")) return std::nullopt;
@@ -77,12 +76,12 @@ std::optional<pool::CacheTerms> McpCache::terms(const rpc::Envelope& answer) con
   return terms;
 }
 
-std::string McpCache::time_text(Duration lasts) const {
+std::string ttl_text(Duration lasts) {
   return std::to_string(std::chrono::floor<std::chrono::milliseconds>(lasts).count());
 }
 
 // An update may be of a part of what was read.
-bool McpCache::ends(const pool::Audience& change, std::string_view key) const {
+bool ends_kept(const pool::Audience& change, std::string_view key) {
   const std::string_view method = method_of(key);
   if (change.kind == pool::Audience::Kind::subscribers) return method == kRead;
   const auto* const kept = std::ranges::find(kKept, method, &Kept::method);

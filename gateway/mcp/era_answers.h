@@ -1,0 +1,32 @@
+// EraAnswers: answers of children as clients of the other era expect them (era_bridge.h).
+//
+// It stands above the rules, which judge and cut in the words of the child. Owner: the backend, by
+// what Dialect::add_filters() gives it.
+#pragma once
+
+#include <string>
+
+#include "gateway/call/chain.h"
+#include "gateway/pool/filter_services.h"
+
+namespace stdgate::mcp {
+
+class EraAnswers final : public call::Filter {
+ public:
+  explicit EraAnswers(const pool::FilterServices& services)
+      : texts_(services.services.calls.reserve<std::string>()) {
+    services.chain.add("eras", *this);
+  }
+
+  void on_answer(call::CallPtr& call, call::Answer& answer) override {
+    const Era client = call->client_era.value_or(Era::legacy);
+    if (call->child_era && *call->child_era != client) translate(*call, client, answer);
+  }
+
+ private:
+  void translate(call::Call& call, Era client, call::Answer& answer) const;
+
+  const call::Slot<std::string> texts_;  // the end of the answer, as its client has it
+};
+
+}  // namespace stdgate::mcp
