@@ -52,7 +52,7 @@ Backend::Backend(BackendId id, BackendOptions options, std::unique_ptr<pool::Dia
       round_trips_(services_, pool_, sessions_, *this, *this,
                    {options_.input_timeout, options_.has_principals}, traces_),
       rounds_(services_, pool_, sessions_, modern_, *this, *this, options_.input_timeout, traces_),
-      greetings_(options_.config, services_, pool_, sessions_, *this, *this),
+      greetings_(options_.config, services_, pool_, sessions_, chain_, *this, *this),
       watches_(services_, modern_, sessions_, callers_) {
   options_.launch.payer = services_.payer;
   core_.observer.on_session_places(Upstream::id(), pool_.session_places());
@@ -87,6 +87,8 @@ void Backend::assemble() {
   inner_filters_ = dialect_->add_filters(of_protocol, pool::FilterLayer::inner);
   // Behind all that may refuse a call: it counts what sessions have asked for.
   chain_.add("sessions", memos_);
+  // Below what learns from answers: a greeting that is refused is made again elsewhere.
+  if (has_eras_) chain_.add("greetings", greetings_);
   // Nearest to the children, which it tells of the trace.
   chain_.add("trace", traces_);
   chain_.add("pool", bottom_);
@@ -256,7 +258,6 @@ bool Backend::accept_cancel(std::string_view id, const call::CallContext& contex
 call::CallPtr Backend::begin_call(std::string_view id, const call::Arrival& arrival) {
   call::CallPtr call = chain_.begin(id, arrival);
   sessions_.name_in(*call);
-  if (arrival.context.era == Era::modern) call->revision = dialect_->modern_revision();
   return call;
 }
 
@@ -281,10 +282,6 @@ void Backend::close_session(session::SessionId id, std::string_view why) {
 void Backend::on_answer(call::CallPtr call, const rpc::Envelope& answer) {
   if (call->alone && round_trips_.take_answer(call, answer)) return;
   if (rounds_.take_answer(call, answer)) return;
-  if (greetings_.take_answer(call, answer)) return;
-  if (has_eras_) {
-    if (const auto lack = modern_.lack_of(*call, answer)) return chain_.answer_error(*call, *lack);
-  }
   // The result of a call that listens names it by its id once more.
   if (call->listens && dialect_->outcome(answer, call->method_name) == Outcome::ok()) {
     return end_listening(*call);
@@ -294,7 +291,6 @@ void Backend::on_answer(call::CallPtr call, const rpc::Envelope& answer) {
 
 void Backend::on_fault(call::CallPtr call, const rpc::FaultReport& report) {
   if (call->alone && round_trips_.take_fault(call, report)) return;
-  if (greetings_.take_fault(*call)) return;
   chain_.on_fault(std::move(call), report);
 }
 

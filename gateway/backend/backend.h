@@ -195,10 +195,6 @@ class Backend final : public Upstream,
     void on_end(const call::Call& call, call::End& end) override {
       backend_.note_end(call, end.outcome);
     }
-    void on_ended(const call::Call& call) override {
-      // Its session may be over by this: that comes after the answer.
-      if (!call.refusal.empty()) backend_.greetings_.note_end(call);
-    }
 
    private:
     Backend& backend_;
@@ -235,9 +231,6 @@ class Backend final : public Upstream,
     return calls;
   }
   void on_session_moved(session::SessionId session) override { listening_.go_on(session); }
-  void pass_refusal(const call::Call& call, std::string_view refusal) override {
-    chain_.answer(call, Outcome::error(), refusal);
-  }
   void on_listening_end(call::CallPtr call) override { end_listening(*call); }
   void on_listener_lost(call::CallPtr call, const rpc::FaultReport& report) override;
   void on_misdirected(call::CallPtr call, const call::Outgoing& message) override;

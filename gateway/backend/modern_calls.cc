@@ -101,24 +101,21 @@ void ModernCalls::note_ask(pool::Child& child, const rpc::Envelope& ask,
   }
   pool::InputRuling ruling = input->judge(ask, method, kNothingDeclared);
   if (ruling.verdict == pool::InputRuling::Verdict::lacks_capability) {
-    only->lacking = std::move(ruling.capability);
+    lacking_.of(only->slots).text = std::move(ruling.capability);
   }
 }
 
-std::optional<call::Absence> ModernCalls::lack_of(const call::Call& call,
-                                                  const rpc::Envelope& answer) const {
+void ModernCalls::refuse_lack(call::CallPtr& call, const rpc::Envelope& error) {
   const pool::InputDialect* const input = services_.dialect.input();
-  const bool is_gateways = call.caller == session::Callers::kGateway;
-  if (answer.kind != rpc::MessageKind::error || input == nullptr || call.alone || is_gateways ||
-      call.client_era != Era::modern || call.child_era != Era::legacy) {
-    return std::nullopt;
-  }
-  std::string lacking = call.lacking;
-  for (pool::InputRuling& demand : input->demanded(answer, kNothingDeclared)) {
+  if (input == nullptr || call->alone) return;
+  const call::KeptText* const asked = lacking_.find(call->slots);
+  std::string lacking = asked == nullptr ? std::string() : asked->text;
+  for (pool::InputRuling& demand : input->demanded(error, kNothingDeclared)) {
     lacking = std::move(demand.capability);
   }
-  if (lacking.empty()) return std::nullopt;
-  return input->missing_capability(lacking);
+  if (lacking.empty()) return;
+  const call::CallPtr refused = std::move(call);
+  chain_.answer_error(*refused, input->missing_capability(lacking));
 }
 
 bool ModernCalls::listen_again(call::CallPtr& call) const {

@@ -25,6 +25,7 @@ class ModernCalls final : public call::Filter {
         pool_(pool),
         chain_(chain),
         callers_(callers),
+        lacking_(services.calls.reserve<call::KeptText>()),
         is_bridged_(services.config.bridges()),
         is_strict_(services.config.isolation == config::Isolation::session) {}
 
@@ -32,6 +33,11 @@ class ModernCalls final : public call::Filter {
     if (request.context.era != Era::modern) return;
     note(request, *call);
     if (call->needs_modern && pool_.era() == Era::legacy) refuse(std::move(call));
+  }
+  void on_answer(call::CallPtr& call, call::Answer& answer) override {
+    const bool may_lack = answer.message.kind == rpc::MessageKind::error &&
+                          call->client_era == Era::modern && call->child_era == Era::legacy;
+    if (may_lack) refuse_lack(call, answer.message);
   }
   // The children are of the legacy era, and cannot serve it. The log tells of the first one, and
   // what to write for clients that cannot go on by the answer.
@@ -57,10 +63,6 @@ class ModernCalls final : public call::Filter {
   // A legacy child asks what no client here will be asked. If the only call there is of a modern
   // client, which has not said that it could be asked this, the call keeps what it lacks.
   void note_ask(pool::Child& child, const rpc::Envelope& ask, std::string_view method) const;
-  // The error for a call that a legacy child has ended so, if it has for what the client lacks;
-  // nothing: the answer is for the client. Calls that have a child alone are judged by RoundTrips.
-  [[nodiscard]] std::optional<call::Absence> lack_of(const call::Call& call,
-                                                     const rpc::Envelope& answer) const;
   // Gives a call that listens, and has lost its child, to another one. False: none takes it.
   bool listen_again(call::CallPtr& call) const;
   // Tells the client of a call that listens that it does, and for updates of these keys.
@@ -79,12 +81,16 @@ class ModernCalls final : public call::Filter {
  private:
   void note(const call::Request& request, call::Call& call) const;
   void note_refused();
+  // A legacy child has ended the call by this error, perhaps for what its client lacks. Calls that
+  // have a child alone are judged by RoundTrips.
+  void refuse_lack(call::CallPtr& call, const rpc::Envelope& error);
   [[nodiscard]] bool can_serve_alone() const;
 
   const pool::PoolServices& services_;
   pool::Pool& pool_;
   call::Chain& chain_;
   session::Callers& callers_;
+  const call::Slot<call::KeptText> lacking_;  // what a client would have to declare: a capability
   // Whatever later children turn out to be: whether legacy ones serve modern clients, and whether
   // no client gets one that another one has used.
   const bool is_bridged_;

@@ -104,8 +104,6 @@ struct Call : CallFacts {
   std::string memo_text;       // see ClientIntent
   std::string request;         // its text, if it may have to be sent again: InputRounds, listens
   std::string identity;        // of one that has a child alone: who may go on with it
-  std::string refusal;         // the member error that it has got first: see RefusedGreetings
-  std::string lacking;         // of its client: a capability, see ModernCalls::note_ask()
   Share held{{}, Holding::calls};  // of the texts that are kept as long as it lasts
   CallSlots slots;                 // what the filters keep of it
 

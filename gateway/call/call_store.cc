@@ -34,9 +34,8 @@ void CallStore::give_back(std::unique_ptr<Call> call) {
   if (kept_.size() == kMaxKept) return;
   static_cast<CallFacts&>(*call) = {};
   if (call->held.account() != nullptr) call->held = {};
-  for (std::string* text :
-       {&call->id, &call->principal, &call->progress_token, &call->subscription, &call->memo_text,
-        &call->request, &call->identity, &call->refusal, &call->lacking}) {
+  for (std::string* text : {&call->id, &call->principal, &call->progress_token, &call->subscription,
+                            &call->memo_text, &call->request, &call->identity}) {
     clear_text(*text);
   }
   call->slots.clear();

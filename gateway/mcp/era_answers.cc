@@ -7,7 +7,7 @@ namespace stdgate::mcp {
 void EraAnswers::translate(call::Call& call, Era client, call::Answer& answer) const {
   rpc::Envelope seen = answer.message;
   seen.payload = answer.payload;
-  std::string& text = texts_.of(call.slots);
+  std::string& text = texts_.of(call.slots).text;
   text = ",";
   const bool is_another = client == Era::modern
                               ? bridge_to_modern(seen, call.method_name, text)

@@ -91,7 +91,6 @@ class McpDialect final : public pool::Dialect {
   }
   [[nodiscard]] std::string_view agreed_revision(const rpc::Envelope& answer,
                                                  std::string_view greeting) const override;
-  [[nodiscard]] std::string_view modern_revision() const override { return kModernRevision; }
   [[nodiscard]] pool::ChildFacts facts(const rpc::Envelope& answer) const override;
   [[nodiscard]] std::string greet_again(rpc::WireId id, std::string_view params) const override;
   [[nodiscard]] std::string_view greeting_completion() const override;

@@ -51,6 +51,11 @@ class ParamFilter final : public call::Filter {
   struct State {
     std::string fields;   // while the call is held: what is repeated of it
     bool is_own = false;  // it asks for the list
+
+    void clear() {
+      call::clear_text(fields);
+      is_own = false;
+    }
   };
 
   [[nodiscard]] TimePoint now() const { return services_.core.clock.now(); }

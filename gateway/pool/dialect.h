@@ -166,13 +166,11 @@ class Dialect : public call::Protocol {
   }
 
   // The revision of the protocol that a session speaks whose greeting, with these params, was
-  // answered so (a result), and that of a modern client; they live as long as the dialect. Empty:
-  // none that is known.
+  // answered so (a result); it lives as long as the dialect. Empty: none that is known.
   [[nodiscard]] virtual std::string_view agreed_revision(const rpc::Envelope& /*answer*/,
                                                          std::string_view /*greeting*/) const {
     return {};
   }
-  [[nodiscard]] virtual std::string_view modern_revision() const { return {}; }
 
   // What a child has said of itself by its answer (a result) to a greeting.
   [[nodiscard]] virtual ChildFacts facts(const rpc::Envelope& /*answer*/) const { return {}; }
@@ -189,11 +187,8 @@ class Dialect : public call::Protocol {
   [[nodiscard]] virtual std::optional<GreetingTerms> terms(const rpc::Envelope& /*answer*/) const {
     return std::nullopt;
   }
-  // Tells a client that what its server kept in memory is gone: a log message of this severity.
+  // Tells a client that what its server kept in memory is gone: a log message, a warning.
   [[nodiscard]] virtual std::string_view restart_notice() const { return {}; }
-  [[nodiscard]] virtual session::Severity restart_severity() const {
-    return session::Severity::warning;
-  }
   // Tell a client that these lists may have changed.
   [[nodiscard]] virtual std::vector<std::string_view> change_notices(uint8_t /*lists*/) const {
     return {};

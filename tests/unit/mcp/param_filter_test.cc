@@ -113,6 +113,16 @@ TEST_F(CallsWithParams, AListOfAClientIsLearnt) {
   answer("tools/call", kPass);
 }
 
+TEST_F(CallsWithParams, ACallThatWaitsCanBeCancelled) {
+  call("t", "");
+  EXPECT_EQ(bench.backend.calls(), 2U);
+  bench.send_modern(client, note("cancelled", R"({"requestId":1})"));
+  EXPECT_EQ(bench.backend.calls(), 1U) << "the list is still asked for";
+  answer("tools/list", page(tool("t", "R")));
+  EXPECT_EQ(take(), "none");
+  expect_nothing_asked();
+}
+
 TEST_F(CallsWithParams, AllPartsAreAskedFor) {
   call("t", "");
   answer("tools/list", page(tool("a", "A"), R"(,"nextCursor":"c")"));
