@@ -23,10 +23,10 @@
 
 #include "gateway/app/command_line.h"
 #include "gateway/app/config_findings.h"
-#include "gateway/app/hash_key.h"
+#include "gateway/app/listeners.h"
 #include "gateway/app/permissions.h"
 #include "gateway/app/process.h"
-#include "gateway/app/tls_listeners.h"
+#include "gateway/app/secret_bytes.h"
 #include "gateway/base/visible_text.h"
 #include "gateway/config/config_changes.h"
 #include "gateway/demo/demo_server.h"
@@ -34,8 +34,8 @@
 #include "gateway/policy/rule_review.h"
 #include "gateway/tools/tool.h"
 #include "metrics/audit/verification.h"
-#include "metrics/logs/start_error.h"
-#include "transports/net/standard_descriptors.h"
+#include "metrics/logs/log_writer.h"
+#include "transports/net/file_descriptor.h"
 
 namespace stdgate {
 namespace {

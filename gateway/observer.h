@@ -77,7 +77,7 @@ enum class ParkedEnd : uint8_t {
 inline constexpr size_t kParkedEndCount = static_cast<size_t>(ParkedEnd::failed) + 1;
 std::string_view parked_end_name(ParkedEnd end);
 
-// What became of a request that brings back what a child has given out: see CallFilter.
+// What became of a request that brings back what a child has given out: see mcp::ClaimFilter.
 enum class ReturnEnd : uint8_t {
   returned,  // it goes to that child
   unknown,   // its client has not been given this here

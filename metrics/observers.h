@@ -1,4 +1,4 @@
-// Observers: passes on what happened to several observers, in the order in which they were added.
+// Observers: passes each event on to several observers, in the order of their add().
 //
 // Job: each is told what it overrides, so none misses in silence what it wants, and events that an
 // observer does not override cost nothing. Owner: the worker, which also owns the observers; they
@@ -136,7 +136,7 @@ class Observers final : public Observer {
   static constexpr size_t kEvents = static_cast<size_t>(Event::keys_fetched) + 1;
   using List = std::vector<Observer*>;
 
-  // What is not overridden is a member of Observer.
+  // A function that is not overridden is a member of Observer.
   template <class Theirs, class Empty>
   void enlist(Event event, Observer& observer, Theirs /*function*/, Empty /*function*/) {
     if (!std::is_same_v<Theirs, Empty>) lists_[static_cast<size_t>(event)].push_back(&observer);

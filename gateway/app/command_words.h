@@ -34,4 +34,9 @@ inline constexpr std::array kCommandWords{
     CommandWord{"help", "", "print this"},
 };
 
+// The text of `--help` behind a word of the command line that is no tool.
+
+// At most 80 columns wide; empty: the word is a tool, or unknown.
+std::string_view word_help(std::string_view word);
+
 }  // namespace stdgate::app

@@ -17,7 +17,7 @@
 #include "gateway/base/log.h"
 #include "gateway/base/rate_limit.h"
 #include "gateway/mcp/server_memories.h"
-#include "transports/net/errands.h"
+#include "transports/net/loop.h"
 
 namespace stdgate::app {
 

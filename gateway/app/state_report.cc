@@ -133,7 +133,7 @@ void write_backend_counts(rpc::JsonWriter& json, const BackendCounts& counts) {
   write_durations(json, "tools", counts.tools);
 }
 
-// What is not there is left out.
+// Empty parts are left out.
 void write_held(rpc::JsonWriter& json, const HeldBytes& held) {
   json.begin_object("held_bytes");
   for (size_t i = 0; i < kHoldingCount; ++i) {

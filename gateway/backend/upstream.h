@@ -139,7 +139,7 @@ class Upstream {
   // Tells the clients of all sessions that theirs is over, for this reason.
   virtual void end_sessions(session::SessionEnd end, std::string_view message) = 0;
 
-  // --- What children have given out (see CallFilter), before and after a reload -----------------
+  // --- What children have given out (call::ChildWork), before and after a reload ----------------
 
   // `former` has been replaced by this one: what its children have given out goes back to them
   // while they run.

@@ -53,7 +53,7 @@ class Comparison {
     if (running != wanted) changes_.restart.push_back(std::move(key));
   }
 
-  // Who reads the log reads one format.
+  // A log has one format throughout.
   void take_log() {
     LogConfig wanted = wanted_.log;
     wanted.format = changes_.config.log.format;

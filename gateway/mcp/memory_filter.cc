@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "gateway/mcp/list_changes.h"
 #include "gateway/mcp/mcp_revision.h"
 #include "gateway/pool/dialect.h"
 #include "gateway/rpc/json_cursor.h"
@@ -237,7 +238,18 @@ void MemoryFilter::note_greeting(std::string_view params, const rpc::Envelope& a
   memory_->learn_greeting(variant_named(params), Era::legacy, answer.payload);
 }
 
+bool MemoryFilter::on_child_message(call::ChildMessage& message) {
+  if (const auto change = change_told_by(message, services_.dialect)) {
+    note_change({}, change->list);
+  } else if (message.call() == nullptr && !message.child().is_shared) {
+    const pool::Audience audience = services_.dialect.audience(message.message(), message.method());
+    note_change(message.child().session, audience.list);
+  }
+  return true;
+}
+
 void MemoryFilter::note_change(session::SessionId of, uint8_t lists) {
+  if (lists == 0) return;
   const auto variant = of.is_none() ? std::optional(std::string()) : variant_of(of);
   if (!variant) return;
   memory_->forget_lists(*variant, lists);

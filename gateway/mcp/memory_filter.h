@@ -36,7 +36,6 @@ class MemoryFilter final : public pool::ServerRecall {
   [[nodiscard]] bool may_greet_sessions() const override {
     return memory_->greets_sessions() && owner_.is_asleep();
   }
-  void note_change(session::SessionId of, uint8_t lists) override;
   void note_greeting(std::string_view params, const rpc::Envelope& answer) override;
   void describe(pool::BackendStatus& status) const override;
 
@@ -44,6 +43,7 @@ class MemoryFilter final : public pool::ServerRecall {
   void on_request(call::CallPtr& call, const call::Request& request) override;
   void on_answer(call::CallPtr& call, call::Answer& answer) override;
   void on_end(const call::Call& call, call::End& end) override;
+  bool on_child_message(call::ChildMessage& message) override;
 
  private:
   // Of a call that asks for a list.
@@ -80,6 +80,8 @@ class MemoryFilter final : public pool::ServerRecall {
   void give(call::CallPtr& call, std::string_view payload);
   [[nodiscard]] std::optional<std::string> variant_of(session::SessionId session) const;
 
+  // A child, of the session or (none) shared, says that these lists are others now.
+  void note_change(session::SessionId of, uint8_t lists);
   void learn_list(const call::Call& call, ListKind kind, std::string_view payload);
   std::optional<std::string> take_page(const Page& page, const call::Call& call,
                                        const std::string& variant, ListKind kind,

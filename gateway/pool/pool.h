@@ -35,7 +35,7 @@ class Pool final : private ChildOwner {
  public:
   Pool(const PoolServices& services, PoolEvents& events, SessionEvents& session_events,
        ChildListener& listener);
-  ~Pool() override;
+  ~Pool() override = default;
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 

@@ -65,8 +65,6 @@ class ServerRecall : public call::Filter {
   [[nodiscard]] virtual std::optional<Era> era() const = 0;
   // Whether a session may be greeted from memory now, so that it needs no child to begin with.
   [[nodiscard]] virtual bool may_greet_sessions() const = 0;
-  // A child, of the session or (none) shared, says that these lists are others now.
-  virtual void note_change(session::SessionId of, uint8_t lists) = 0;
   // A session's child has answered the greeting with these params, sent by the gateway.
   virtual void note_greeting(std::string_view params, const rpc::Envelope& answer) = 0;
   virtual void describe(BackendStatus& status) const = 0;

@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "gateway/tools/gateway_peer.h"
 #include "gateway/tools/peer.h"
 #include "transports/fetch/http_client.h"
 

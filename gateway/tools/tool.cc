@@ -127,9 +127,26 @@ ToolOutput tool_text(std::string text) {
   return output;
 }
 
-std::string ToolArguments::value(std::string_view option) const {
+ToolOutput failure(const Trouble& trouble) {
+  return tool_error(trouble.exit_code, trouble.message);
+}
+
+std::string joined(const std::vector<std::string>& words, std::string_view separator) {
+  std::string out;
+  for (const std::string& word : words) out.append(out.empty() ? "" : separator).append(word);
+  return out;
+}
+
+std::string ToolArguments::value(std::string_view option, std::string_view otherwise) const {
   const auto found = options.find(option);
-  return found == options.end() ? std::string() : found->second;
+  return found == options.end() ? std::string(otherwise) : found->second;
+}
+
+tl::expected<Duration, Trouble> ToolArguments::timeout(Duration otherwise) const {
+  if (!has("--timeout")) return otherwise;
+  return config::parse_duration(value("--timeout")).map_error([](const std::string& error) {
+    return Trouble{kBadUsage, "--timeout: " + error};
+  });
 }
 
 const Tool* find_tool(std::string_view word) {

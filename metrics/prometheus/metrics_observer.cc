@@ -21,7 +21,7 @@ void name_one(std::vector<Series>& all, NameId id, std::string_view name) {
   all[id].name = visible(name, VisibleText::lines);
 }
 
-// The first stands for those that have no place.
+// The first one stands for all methods without a place of their own.
 Series& one_of(std::vector<Series>& all, NameId id) {
   return all[id < all.size() ? id : kOtherName];
 }

@@ -61,9 +61,8 @@ const std::vector<Layer>& layers() {
       {"gateway/app/state_report.*",
        kUpstream + Patterns{"gateway/app/reloads.h", "gateway/app/state_counts.h",
                             "gateway/app/client_snippets.h"}},
-      {"gateway/app/reloads.*", kConfig},
+      {"gateway/app/reloads.*", kConfig + Patterns{"transports/net/file_stamps.h"}},
       {"gateway/app/client_snippets.*", kRpc},
-      {"gateway/app/random_bytes.*", {}},
       {"gateway/app/dialects.*", kBackend + Patterns{"gateway/mcp/*", "gateway/lsp/*"}},
       // Programs of their own behind a word: they see what the composition root sees of starting
       // children, of the command line, and of what rules let somebody see.
@@ -82,22 +81,19 @@ const std::vector<Layer>& layers() {
       {"transports/tls/*",
        kConfig + Patterns{"gateway/audit.h", "gateway/observer.h", "transports/net/*"}},
       // A program of its own on libc alone.
-      {"transports/stdio/guard/*",
-       {"transports/net/file_descriptor.h", "transports/net/standard_descriptors.h"}},
+      {"transports/stdio/guard/*", {"transports/net/file_descriptor.h"}},
       {"transports/stdio/*", kPool + Patterns{"transports/net/*"}},
       {"transports/http/*",
        kUpstream + Patterns{"gateway/mcp/*", "transports/net/*", "transports/auth/authenticator.h",
-                            "transports/auth/identity.h", "transports/auth/body_digest.h",
-                            "transports/auth/message_signature.h", "transports/auth/sha256.h",
-                            "transports/auth/tickets.h"}},
+                            "transports/auth/digest.h", "transports/auth/tickets.h"}},
       {"transports/websocket/*",
        kUpstream + Patterns{"gateway/mcp/modern_request.h", "transports/net/*", "transports/http/*",
-                            "transports/tls/digest.h", "transports/auth/identity.h"}},
+                            "transports/auth/authenticator.h", "transports/auth/digest.h"}},
       {"metrics/logs/*", kPool + Patterns{"metrics/backend_names.h"}},
       {"metrics/prometheus/*", kPool + Patterns{"metrics/backend_names.h"}},
       {"metrics/traces/*",
        kPool + Patterns{"metrics/backend_names.h", "transports/fetch/fetcher.h"}},
-      {"metrics/audit/*", kPool + Patterns{"metrics/logs/redaction.h", "transports/auth/sha256.h"}},
+      {"metrics/audit/*", kPool + Patterns{"metrics/logs/redaction.h", "transports/auth/digest.h"}},
       {"metrics/*", kPool},
   };
   return kTable;

@@ -6,7 +6,6 @@
 #include <sstream>
 
 #include "gateway/app/command_flags.h"
-#include "gateway/app/command_help.h"
 #include "gateway/app/command_line.h"
 #include "gateway/app/command_words.h"
 

@@ -1,4 +1,4 @@
-#include "transports/http/media_type.h"
+#include "transports/http/field_value.h"
 
 #include <gtest/gtest.h>
 

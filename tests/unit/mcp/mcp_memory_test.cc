@@ -375,8 +375,10 @@ TEST(Memory, StandsBelowTheRules) {
   backend::BackendOptions options = remembered(Isolation::shared, MemoryBench::fresh());
   options.config.rules = {{.allow = {"all"}}, {.allow = {"*"}, .tools = {"b"}}};
   BackendBench bench(options, std::make_unique<mcp::McpDialect>("1"));
+  // What the protocol adds below it concerns children alone.
   EXPECT_THAT(bench.backend.filters(),
-              ElementsAre("names", "capacity", "eras", "rules", "memory", "trace", "pool"));
+              ElementsAre("names", "capacity", "eras", "rules", "memory", "modern", "claims",
+                          "params", "sessions", "greetings", "trace", "pool"));
   FakeClient client(bench.callers);
   const auto list = [&](std::vector<std::string> roles) {
     policy::Principal who;

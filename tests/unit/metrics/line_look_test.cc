@@ -1,5 +1,5 @@
 // Colours of log lines, on terminals, and priorities, in the journal; in text alone.
-#include "metrics/logs/line_look.h"
+#include "metrics/logs/log_style.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
