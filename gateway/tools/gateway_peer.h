@@ -21,6 +21,13 @@ tl::expected<std::unique_ptr<Peer>, Trouble> open_gateway_peer(const ToolArgumen
 tl::expected<config::Config, std::string> gateway_config_of(const ToolArguments& arguments,
                                                             const ToolSurroundings& surroundings);
 
+// The one line of a file that is a key, as `stdgate hash-key` prints it or alone.
+tl::expected<std::string, std::string> read_key(const std::string& file);
+
+// Of --url, else of the configuration; without one, where a gateway usually is.
+tl::expected<fetch::GatewayAddress, Trouble> find_gateway(const ToolArguments& arguments,
+                                                          const ToolSurroundings& surroundings);
+
 // Where clients on this machine reach the first listener of a configuration.
 fetch::GatewayAddress address_of(const config::Config& config);
 

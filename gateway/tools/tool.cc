@@ -49,6 +49,7 @@ class ArgumentReader {
     if (option != tool_.options.data() + tool_.options.size()) {
       if (const auto value = value_of(argument, equals, !option->placeholder.empty())) {
         out_.options[name] = *value;
+        out_.all_options.emplace_back(name, *value);
       }
       return;
     }
@@ -130,6 +131,14 @@ ToolOutput tool_text(std::string text) {
 std::string ToolArguments::value(std::string_view option) const {
   const auto found = options.find(option);
   return found == options.end() ? std::string() : found->second;
+}
+
+std::vector<std::string> ToolArguments::values(std::string_view option) const {
+  std::vector<std::string> found;
+  for (const auto& [name, value] : all_options) {
+    if (name == option) found.push_back(value);
+  }
+  return found;
 }
 
 const Tool* find_tool(std::string_view word) {

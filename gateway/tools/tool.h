@@ -25,6 +25,7 @@ struct ToolSurroundings {
   std::string version;
   bool is_terminal = false;  // stdout is one
   std::chrono::sys_seconds now{};
+  uint64_t chance = 0;  // which nobody can guess
 };
 
 struct ToolOutput {
@@ -48,15 +49,18 @@ struct ToolOption {
 };
 
 struct ToolArguments {
-  std::map<std::string, std::string, std::less<>> options;  // the last value counts
-  std::vector<std::string> words;                           // beside options
-  std::vector<std::string> backend_options;                 // as given, for parse_command_line()
-  std::vector<std::string> command;                         // behind "--"
+  std::map<std::string, std::string, std::less<>> options;       // the last value counts
+  std::vector<std::pair<std::string, std::string>> all_options;  // each, as given
+  std::vector<std::string> words;                                // beside options
+  std::vector<std::string> backend_options;  // as given, for parse_command_line()
+  std::vector<std::string> command;          // behind "--"
   bool has_command = false;
 
   [[nodiscard]] bool has(std::string_view option) const { return options.contains(option); }
   // Empty: it was not given.
   [[nodiscard]] std::string value(std::string_view option) const;
+  // Of one that may be given several times.
+  [[nodiscard]] std::vector<std::string> values(std::string_view option) const;
 };
 
 struct Tool {
