@@ -9,9 +9,7 @@
 namespace stdgate::tools {
 
 ConnectAuthorizer::ConnectAuthorizer(net::Loop& loop, const ConnectPlan& plan)
-    : plan_(plan), done_timer_(loop.timers(), [this] {
-        if (const Done done = std::exchange(done_, nullptr)) done(read_);
-      }) {}
+    : loop_(loop), plan_(plan), done_timer_(loop.timers(), [this] { finish(read_); }) {}
 
 ConnectAuthorizer::~ConnectAuthorizer() = default;
 
@@ -27,8 +25,20 @@ bool ConnectAuthorizer::can_renew() const {
 
 void ConnectAuthorizer::renew(Done done) {
   done_ = std::move(done);
+  if (!plan_.token_command.empty()) {
+    command_ = std::make_unique<stdio::CommandOutput>(
+        loop_, plan_.token_command, kCommandTime, [this](stdio::CommandOutput::Result output) {
+          loop_.retire(std::move(command_));
+          finish(take(std::move(output), "--token-command"));
+        });
+    return;
+  }
   read_ = take(config::read_text_file(plan_.token_file, kMaxToken), "--token-file");
   done_timer_.arm(TimePoint{});
+}
+
+void ConnectAuthorizer::finish(tl::expected<void, std::string> read) {
+  if (const Done done = std::exchange(done_, nullptr)) done(std::move(read));
 }
 
 tl::expected<void, std::string> ConnectAuthorizer::take(tl::expected<std::string, std::string> text,

@@ -13,6 +13,7 @@
 #include "gateway/remote/remote.h"
 #include "gateway/tools/connect_plan.h"
 #include "transports/net/loop.h"
+#include "transports/stdio/command_output.h"
 
 namespace stdgate::tools {
 
@@ -34,11 +35,15 @@ class ConnectAuthorizer final : public remote::Authorizer {
   tl::expected<void, std::string> take(tl::expected<std::string, std::string> text,
                                        const std::string& source);
 
+  void finish(tl::expected<void, std::string> read);
+
+  net::Loop& loop_;
   const ConnectPlan& plan_;
   std::string token_;
   tl::expected<void, std::string> read_;  // from a file
   Done done_;
   Timer done_timer_;
+  std::unique_ptr<stdio::CommandOutput> command_;  // while it runs
 };
 
 }  // namespace stdgate::tools
