@@ -333,7 +333,11 @@ bool StreamableRemote::pass_error_on(RemotePost& post) {
 
 void StreamableRemote::end_lost(RemotePost& post) {
   ClientMessage& message = post.message();
-  const Problem problem = lost_answer(url_, post.why());
+  const bool is_first = message.is_greeting() && memory_.revision().empty();
+  const Problem problem =
+      is_first ? Problem{Exit::unreachable, rpc::Fault::child_failed,
+                         shown_url(url_) + " does not answer initialize: " + post.why()}
+               : lost_answer(url_, post.why());
   // It does nothing, so that it may be sent again.
   if (message.is_modern() && message.method == kListening && !post.unanswered().empty()) {
     message.is_repeated = true;
@@ -343,7 +347,7 @@ void StreamableRemote::end_lost(RemotePost& post) {
   }
   for (const std::string& id : post.unanswered()) services_.client.send(answer_of(problem, id));
   if (!message.is_request()) services_.client.say(problem.message);
-  if (message.is_greeting() && memory_.revision().empty()) leave(problem);
+  if (is_first) leave(problem);
 }
 
 void StreamableRemote::fail(const ClientMessage& message, const Problem& problem) {

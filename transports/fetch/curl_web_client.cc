@@ -70,11 +70,10 @@ class CurlWebTransfer final : public remote::WebTransfer, private CurlUser {
       curl_easy_setopt(easy_, CURLOPT_POST, kYes);
       curl_easy_setopt(easy_, CURLOPT_POSTFIELDSIZE_LARGE,
                        static_cast<curl_off_t>(request_.body.size()));
-      // Without a way to go back: libcurl would send the body a second time where a connection that
-      // was kept turns out to be dead.
       curl_easy_setopt(easy_, CURLOPT_READFUNCTION, &on_read);
       curl_easy_setopt(easy_, CURLOPT_READDATA, this);
-      curl_easy_setopt(easy_, CURLOPT_SEEKFUNCTION, &on_seek);
+      curl_easy_setopt(easy_, CURLOPT_PREREQFUNCTION, &on_request);
+      curl_easy_setopt(easy_, CURLOPT_PREREQDATA, this);
     }
     curl_easy_setopt(easy_, CURLOPT_URL, request_.url.c_str());
     curl_easy_setopt(easy_, CURLOPT_HTTPHEADER, fields_);
@@ -98,10 +97,12 @@ class CurlWebTransfer final : public remote::WebTransfer, private CurlUser {
     return size;
   }
 
-  static int on_seek(void* data, curl_off_t offset, int origin) {
-    auto& self = *static_cast<CurlWebTransfer*>(data);
-    const bool is_unsent = self.sent_ == 0 && offset == 0 && origin == SEEK_SET;
-    return is_unsent ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL;
+  // libcurl begins again where a connection that was kept turns out to be dead; the server may have
+  // read the request all the same.
+  static int on_request(void* data, char* /*address*/, char* /*own_address*/, int /*port*/,
+                        int /*own_port*/) {
+    const bool is_second = static_cast<CurlWebTransfer*>(data)->sent_ > 0;
+    return is_second ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
   }
 
   static size_t on_header(const char* bytes, size_t /*one*/, size_t size, void* data) {
@@ -172,6 +173,7 @@ class CurlWebTransfer final : public remote::WebTransfer, private CurlUser {
 
   void tell_end(CURLcode code) {
     if (code == CURLE_OK) return events_.on_end(nullptr);
+    if (code == CURLE_ABORTED_BY_CALLBACK) code = CURLE_RECV_ERROR;
     WebFailure failure = CurlWebClient::failure_of(code, problem_.data());
     failure.may_be_sent = sent_ > 0 || request_.method != WebMethod::post;
     if (!excess_.empty()) failure = {WebFailure::Kind::too_large, excess_, failure.may_be_sent};
