@@ -186,6 +186,7 @@ void StreamableRemote::take_text(std::span<char> text, RemotePost* post) {
     return;
   }
   for (const rpc::ParsedMessage& message : document->messages) {
+    if (phase_ == Phase::over) return;
     if (message.ok()) {
       forward(message.envelope, post);
     } else {
@@ -214,17 +215,20 @@ void StreamableRemote::forward(const rpc::Envelope& envelope, RemotePost* post) 
 
 void StreamableRemote::take_answer(const rpc::Envelope& envelope, RemotePost* post) {
   const std::string id(envelope.id);
-  if (post != nullptr && post->message().is_greeting()) note_greeting(envelope, *post);
   if (post != nullptr && post->origin() != RemotePost::Origin::client) {
+    const bool is_awaited = std::ranges::find(post->unanswered(), id) != post->unanswered().end();
     post->answered(id);
+    if (is_awaited && post->message().is_greeting()) note_greeting(envelope, *post);
     return;
   }
   const auto found = calls_.find(id);
   if (found == calls_.end()) return;  // late, repeated or invented
+  RemotePost& asking = *found->second;
   if (listings_.erase(id) > 0) fields_.tools().learn(envelope);
-  found->second->answered(id);
+  asking.answered(id);
   calls_.erase(found);
   services_.client.send(envelope.text);
+  if (asking.message().is_greeting()) note_greeting(envelope, asking);
 }
 
 void StreamableRemote::note_greeting(const rpc::Envelope& envelope, RemotePost& post) {
@@ -248,8 +252,13 @@ void StreamableRemote::on_post_end(RemotePost& post, RemotePost::End end) {
   if (phase_ == Phase::over) return;
   if (post.message().is_greeting()) late_timer_.disarm();
   take_out(post);
+  // Answered on another stream, or cancelled: there is nothing to tell of it.
+  const bool is_settled = post.message().is_request() && post.unanswered().empty();
   if (post.origin() != RemotePost::Origin::client) {
     end_renewal(post, end);
+  } else if (is_settled) {
+    const bool is_refused = end == RemotePost::End::refused && post.head().status == 404;
+    if (is_refused && !session_.id.empty() && post.session == session_) session_gone();
   } else if (end == RemotePost::End::unsent) {
     end_unsent(post);
   } else if (end == RemotePost::End::refused) {
@@ -360,6 +369,7 @@ void StreamableRemote::fail_queued(const Problem& problem) {
 }
 
 void StreamableRemote::leave(const Problem& problem) {
+  if (phase_ == Phase::over) return;
   fail_queued(problem);
   for (const auto& [key, post] : posts_) {
     post->close();
