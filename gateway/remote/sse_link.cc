@@ -118,7 +118,7 @@ void SseLink::on_stream_end(const WebFailure* failure) {
   end({problem_of(failure == nullptr ? closed : *failure, url_)});
 }
 
-void SseLink::end(LinkEnd end) {
+void SseLink::end(const LinkEnd& end) {
   if (owner_ == nullptr) return;
   RemoteLink::Owner& owner = *owner_;
   close();

@@ -42,7 +42,7 @@ class SseLink final : public RemoteLink, private RemoteStream::Owner {
   void take_endpoint(std::string_view text);
   void post_next();
   void end_post(const WebFailure* failure);
-  void end(LinkEnd end);
+  void end(const LinkEnd& end);
 
   const std::string url_;
   const RemoteServices services_;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstring>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -92,7 +91,7 @@ class CurlWebTransfer final : public remote::WebTransfer, private CurlUser {
   static size_t on_read(char* to, size_t one, size_t count, void* data) {
     auto& self = *static_cast<CurlWebTransfer*>(data);
     const size_t size = std::min(one * count, self.request_.body.size() - self.sent_);
-    std::memcpy(to, self.request_.body.data() + self.sent_, size);
+    std::copy_n(self.request_.body.data() + self.sent_, size, to);
     self.sent_ += size;
     return size;
   }

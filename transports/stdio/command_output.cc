@@ -11,8 +11,6 @@
 #include <cstring>
 #include <utility>
 
-extern char** environ;
-
 namespace stdgate::stdio {
 
 CommandOutput::CommandOutput(net::Loop& loop, const std::string& command, Duration time,

@@ -160,7 +160,7 @@ void SocketLink::fail(const std::string& why) {
         remote::shown_url(url_) + ": " + why}});
 }
 
-void SocketLink::end(remote::LinkEnd end) {
+void SocketLink::end(const remote::LinkEnd& end) {
   if (owner_ == nullptr) return;
   Owner& owner = *owner_;
   close();

@@ -51,7 +51,7 @@ class SocketLink final : public remote::RemoteLink,
   void take_head(std::span<char> bytes);
   void read_messages(std::span<char> bytes);
   void write(Opcode opcode, std::string_view payload);
-  void end(remote::LinkEnd end);
+  void end(const remote::LinkEnd& end);
   void fail(const std::string& why);
   void watch_pulse();
 
